@@ -1,0 +1,47 @@
+//! What can go wrong in this crate.
+
+/// An error of the index library. Each message names its operands and the remedy.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum IndexError {
+    /// An index, key map or specification in byte or text form that cannot be what it claims.
+    #[error("damaged {what} at byte {offset}: expected {expected}, found {found}")]
+    Damaged {
+        /// Which structure was being read.
+        what: &'static str,
+        /// Where in its byte form.
+        offset: usize,
+        /// What stands there in a sound structure.
+        expected: String,
+        /// What stands there now.
+        found: String,
+    },
+    /// A byte form written by a later version.
+    #[error("{what} has version {found}, this build reads up to {known}: use a newer rhumb")]
+    Version {
+        /// Which structure was being read.
+        what: &'static str,
+        /// The version found.
+        found: u32,
+        /// The newest version this build reads.
+        known: u32,
+    },
+    /// Keys that do not ascend.
+    #[error(
+        "key {rank} is not above the key before it: indexes are built from sorted distinct keys"
+    )]
+    Unsorted {
+        /// Rank of the offending key.
+        rank: u64,
+    },
+    /// A specification text that names nothing we know.
+    #[error("{0}")]
+    Spec(String),
+    /// The builder cannot keep its promise for these keys; use fence pointers instead.
+    #[error("{kind} cannot serve these keys: {why}")]
+    Unfit {
+        /// The kind that was asked for.
+        kind: &'static str,
+        /// Why it does not fit.
+        why: String,
+    },
+}

@@ -1,0 +1,128 @@
+//! The set of bytes that stored keys have at one position.
+
+/// A set of byte values, one bit each.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct ByteSet(pub(super) [u64; 4]);
+
+impl ByteSet {
+    pub(super) fn of(byte: u8) -> Self {
+        let mut set = ByteSet::default();
+        set.insert(byte);
+        set
+    }
+
+    /// Adds a byte; says whether it is new.
+    pub(super) fn insert(&mut self, byte: u8) -> bool {
+        let word = &mut self.0[usize::from(byte >> 6)];
+        let bit = 1u64 << (byte & 63);
+        let new = *word & bit == 0;
+        *word |= bit;
+        new
+    }
+
+    pub(super) fn unite(&mut self, other: &ByteSet) {
+        for (word, more) in self.0.iter_mut().zip(other.0) {
+            *word |= more;
+        }
+    }
+
+    pub(super) fn contains(&self, byte: u8) -> bool {
+        self.0[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
+    }
+
+    pub(super) fn len(&self) -> u32 {
+        self.0.iter().map(|word| word.count_ones()).sum()
+    }
+
+    /// The smallest byte, if there is one.
+    pub(super) fn min(&self) -> Option<u8> {
+        (0..=u8::MAX).find(|&byte| self.contains(byte))
+    }
+
+    /// The largest byte, if there is one.
+    pub(super) fn max(&self) -> Option<u8> {
+        (0..=u8::MAX).rev().find(|&byte| self.contains(byte))
+    }
+}
+
+/// A byte set in the form in which keys are mapped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Alphabet {
+    /// Every byte of `lo..=hi`; the rank is a subtraction.
+    Range { lo: u8, hi: u8 },
+    /// Any other set. `ranks` holds, for each byte, twice its rank, plus 1 if it belongs: one load
+    /// a digit, where counting bits takes twice the time.
+    Set {
+        set: ByteSet,
+        ranks: Box<[u16; 256]>,
+    },
+}
+
+impl Alphabet {
+    /// The cheapest exact form of a set that is not empty.
+    ///
+    /// A range is taken only where it adds no byte: widening a set would make a union depend on
+    /// the order in which it was formed.
+    pub(super) fn new(set: ByteSet) -> Option<Self> {
+        let (lo, hi) = (set.min()?, set.max()?);
+        if u32::from(hi - lo) + 1 == set.len() {
+            return Some(Alphabet::Range { lo, hi });
+        }
+        let mut ranks = Box::new([0u16; 256]);
+        let mut below = 0;
+        for (byte, rank) in (0..=u8::MAX).zip(ranks.iter_mut()) {
+            let known = u16::from(set.contains(byte));
+            *rank = below * 2 + known;
+            below += known;
+        }
+        Some(Alphabet::Set { set, ranks })
+    }
+
+    /// How many bytes it holds: 1 to 256.
+    pub(super) fn len(&self) -> u32 {
+        match self {
+            Alphabet::Range { lo, hi } => u32::from(hi - lo) + 1,
+            Alphabet::Set { set, .. } => set.len(),
+        }
+    }
+
+    /// How many of its bytes are below `byte`, and whether `byte` is one of them.
+    pub(super) fn rank(&self, byte: u8) -> (u32, bool) {
+        match self {
+            Alphabet::Range { lo, hi } => {
+                let below = byte.clamp(*lo, *hi) - lo;
+                (
+                    u32::from(below) + u32::from(byte > *hi),
+                    (*lo..=*hi).contains(&byte),
+                )
+            }
+            Alphabet::Set { ranks, .. } => {
+                let rank = ranks[usize::from(byte)];
+                (u32::from(rank >> 1), rank & 1 == 1)
+            }
+        }
+    }
+
+    /// The memory footprint in bytes.
+    pub(super) fn size_in_bytes(&self) -> usize {
+        let table = match self {
+            Alphabet::Range { .. } => 0,
+            Alphabet::Set { ranks, .. } => size_of_val(ranks.as_slice()),
+        };
+        size_of::<Self>() + table
+    }
+
+    /// The plain set.
+    pub(super) fn to_set(&self) -> ByteSet {
+        match self {
+            Alphabet::Range { lo, hi } => {
+                let mut set = ByteSet::default();
+                (*lo..=*hi).for_each(|byte| {
+                    set.insert(byte);
+                });
+                set
+            }
+            Alphabet::Set { set, .. } => *set,
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Collects the alphabets of keys, or of existing maps, into a [`KeyMap`].
+
+use super::alphabet::{Alphabet, ByteSet};
+use super::{Digit, KeyMap, MAX_DEPTH, MAX_PRODUCT};
+
+/// Collects keys, in any order, and makes the [`KeyMap`] of exactly these.
+///
+/// Holds one set of 32 bytes a position, up to where the product of the radices would exceed
+/// 2^64; a key that shows nothing new costs one bit test a position.
+///
+/// ```
+/// let mut builder = rhumb_index::KeyMapBuilder::new();
+/// for key in ["user-0000", "user-0007", "user-0042", "user-9999"] {
+///     builder.push(key.as_bytes());
+/// }
+/// let map = builder.build();
+/// assert_eq!(map.number(b"user-0000"), 0);
+/// assert!(map.number(b"user-0041") <= map.number(b"user-0042"));
+/// assert!(map.number(b"user-0042") < map.number(b"user-9999"));
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct KeyMapBuilder {
+    sets: Vec<ByteSet>,
+    /// Length of the shortest key, `None` before the first. END is a symbol of every position
+    /// from here on, so it needs no bit of its own.
+    shortest: Option<usize>,
+    /// Whether `sets` ends because the product would overflow: it can then only get shorter.
+    truncated: bool,
+}
+
+impl KeyMapBuilder {
+    /// A builder that has seen no key.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a key. Keys come in any order and may repeat.
+    pub fn push(&mut self, key: &[u8]) {
+        let mut new = false;
+        for (set, &byte) in self.sets.iter_mut().zip(key) {
+            new |= set.insert(byte);
+        }
+        if !self.truncated && key.len() > self.sets.len() {
+            let more = key
+                .get(self.sets.len()..key.len().min(MAX_DEPTH))
+                .unwrap_or_default();
+            self.sets.extend(more.iter().map(|&byte| ByteSet::of(byte)));
+            self.truncated = key.len() > MAX_DEPTH;
+            new = true;
+        }
+        if self.see_length(key.len()) || new {
+            self.stop_at_overflow();
+        }
+    }
+
+    /// Adds all keys of an existing map: the result is the map of both key sets together.
+    ///
+    /// A map that stopped early says nothing of later positions, and nothing is needed. It
+    /// stopped where its product would have overflowed; the union's alphabets contain that map's
+    /// at each position, so the union's product overflows there too, or before.
+    pub fn absorb(&mut self, map: &KeyMap) {
+        if map.empty {
+            return;
+        }
+        for (position, set) in map.sets().enumerate() {
+            match self.sets.get_mut(position) {
+                Some(own) => own.unite(&set),
+                None if self.truncated => break,
+                None => self.sets.push(set),
+            }
+        }
+        if map.truncated {
+            self.sets.truncate(map.depth());
+            self.truncated = true;
+        }
+        self.see_length(map.shortest as usize);
+        self.stop_at_overflow();
+    }
+
+    /// Makes the map of all keys seen.
+    pub fn build(&self) -> KeyMap {
+        let depth = self.sets.len();
+        let shortest = self.shortest.unwrap_or(depth).min(depth);
+        let mut map = KeyMap {
+            alphabets: Vec::new(),
+            digits: Vec::new(),
+            literals: Vec::new(),
+            product: 1,
+            shortest: shortest as u32,
+            truncated: self.truncated,
+            empty: self.shortest.is_none(),
+        };
+        for (position, set) in self.sets.iter().enumerate() {
+            let ends = position >= shortest;
+            match Alphabet::new(*set) {
+                Some(Alphabet::Range { lo, hi }) if lo == hi && !ends => map.literals.push(lo),
+                Some(alphabet) => {
+                    let alphabet = intern(&mut map.alphabets, alphabet);
+                    let position = position as u32;
+                    map.digits.push(Digit::new(position, alphabet, ends));
+                }
+                // Unreachable: every tracked position was reached by some key's byte.
+                None => break,
+            }
+        }
+        map.weigh();
+        map
+    }
+
+    /// Notes a key's length; says whether it is the shortest so far.
+    fn see_length(&mut self, len: usize) -> bool {
+        let new = self.shortest.is_none_or(|shortest| len < shortest);
+        if new {
+            self.shortest = Some(len);
+        }
+        new
+    }
+
+    /// Drops the first position whose radix pushes the product above the limit, and all after.
+    fn stop_at_overflow(&mut self) {
+        let shortest = self.shortest.unwrap_or(usize::MAX);
+        let mut product = 1u128;
+        let overflow = self.sets.iter().enumerate().position(|(position, set)| {
+            product *= u128::from(set.len() + u32::from(position >= shortest));
+            product > MAX_PRODUCT
+        });
+        if let Some(position) = overflow {
+            self.sets.truncate(position);
+            self.truncated = true;
+        }
+    }
+}
+
+impl Digit {
+    /// A digit whose weight is not known yet: see [`KeyMap::weigh`].
+    pub(super) fn new(position: u32, alphabet: u16, ends: bool) -> Self {
+        Digit {
+            position,
+            alphabet,
+            ends,
+            weight: 0,
+            lo: 0,
+            span: 0,
+        }
+    }
+}
+
+impl KeyMap {
+    /// Computes the weights and the product from the digits' radices, from the right. Gives
+    /// `None` where the product exceeds its limit.
+    pub(super) fn weigh(&mut self) -> Option<()> {
+        let mut product = 1u128;
+        for digit in self.digits.iter_mut().rev() {
+            let alphabet = self.alphabets.get(usize::from(digit.alphabet))?;
+            digit.weight = u64::try_from(product).ok()?;
+            if let Alphabet::Range { lo, hi } = alphabet {
+                // Of a range of all 256 bytes the last one takes the slower way.
+                (digit.lo, digit.span) = (*lo, (hi - lo).saturating_add(1));
+            }
+            product *= u128::from(alphabet.len() + u32::from(digit.ends));
+            if product > MAX_PRODUCT {
+                return None;
+            }
+        }
+        self.product = product;
+        Some(())
+    }
+}
+
+/// The place of an alphabet in the list, where identical ones are kept once. At most 64
+/// positions are digits, so a linear search is quick.
+fn intern(alphabets: &mut Vec<Alphabet>, alphabet: Alphabet) -> u16 {
+    let place = alphabets.iter().position(|known| *known == alphabet);
+    place.unwrap_or_else(|| {
+        alphabets.push(alphabet);
+        alphabets.len() - 1
+    }) as u16
+}

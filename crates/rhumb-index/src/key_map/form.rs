@@ -1,0 +1,153 @@
+//! The byte form of a key map, version 1, little-endian.
+//!
+//! ```text
+//! offset  size  field
+//!      0     1  version = 1
+//!      1     1  flags: bit 0 truncated, bit 1 made from no key
+//!      2     2  D, number of digits (0..=64)
+//!      4     4  length of the shortest key, at most the depth
+//!      8     4  L, number of literals; the depth is D + L, at most 65,536
+//!     12     2  A, number of alphabets, at most D
+//!     14     2  reserved, zero
+//!     16        A alphabets: 0, lo, hi (every byte of lo..=hi) or 1 and a set of 32 bytes, the
+//!               bit of byte b being bit b % 8 of byte b / 8
+//!            6  D digits, by position: position (4), alphabet (2)
+//!            L  literals, in the order of the other positions
+//! ```
+//!
+//! END is a symbol of every position from the shortest key's length on.
+
+use super::alphabet::{Alphabet, ByteSet};
+use super::{Digit, KeyMap, MAX_DEPTH};
+use crate::IndexError;
+use crate::bytes::{Reader, u64_of};
+
+const VERSION: u8 = 1;
+const TRUNCATED: u8 = 1;
+const EMPTY: u8 = 2;
+
+impl KeyMap {
+    /// The byte form, which [`KeyMap::from_bytes`] reads.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let flags = u8::from(self.truncated) * TRUNCATED + u8::from(self.empty) * EMPTY;
+        let mut out = vec![VERSION, flags];
+        out.extend((self.digits.len() as u16).to_le_bytes());
+        out.extend(self.shortest.to_le_bytes());
+        out.extend((self.literals.len() as u32).to_le_bytes());
+        out.extend((self.alphabets.len() as u16).to_le_bytes());
+        out.extend([0, 0]);
+        for alphabet in &self.alphabets {
+            match alphabet {
+                Alphabet::Range { lo, hi } => out.extend([0, *lo, *hi]),
+                Alphabet::Set { set, .. } => {
+                    out.push(1);
+                    set.0.iter().for_each(|word| out.extend(word.to_le_bytes()));
+                }
+            }
+        }
+        for digit in &self.digits {
+            out.extend(digit.position.to_le_bytes());
+            out.extend(digit.alphabet.to_le_bytes());
+        }
+        out.extend(&self.literals);
+        out
+    }
+
+    /// Reads the byte form of exactly one map.
+    ///
+    /// # Errors
+    /// [`IndexError::Version`] for a later version; [`IndexError::Damaged`] for bytes that no
+    /// version 1 map has. Any map that is accepted is monotone.
+    pub fn from_bytes(bytes: &[u8]) -> Result<KeyMap, IndexError> {
+        let mut reader = Reader::new("key map", bytes);
+        let version = reader.u8()?;
+        if version != VERSION {
+            return Err(IndexError::Version {
+                what: "key map",
+                found: version.into(),
+                known: VERSION.into(),
+            });
+        }
+        let flags = reader.u8()?;
+        if flags > TRUNCATED + EMPTY {
+            return Err(reader.damaged("flags 0 to 3", flags));
+        }
+        let digits = usize::from(reader.u16()?);
+        let shortest = reader.u32()?;
+        let literals = reader.length()?;
+        let alphabets = usize::from(reader.u16()?);
+        let depth = digits + literals;
+        if digits > 64 || depth > MAX_DEPTH || shortest as usize > depth || alphabets > digits {
+            return Err(reader.damaged(
+                "at most 64 digits, 65,536 positions, an alphabet a digit, a shortest key within",
+                format!("{digits}, {depth}, {alphabets}, {shortest}"),
+            ));
+        }
+        if flags & EMPTY != 0 && (depth != 0 || flags != EMPTY) {
+            return Err(reader.damaged("no position in a map of no key", depth));
+        }
+        reader.reserved(2)?;
+        let mut map = KeyMap {
+            alphabets: read_alphabets(&mut reader, alphabets)?,
+            digits: read_digits(&mut reader, digits, alphabets, depth, shortest)?,
+            literals: reader.take(literals)?.to_vec(),
+            product: 1,
+            shortest,
+            truncated: flags & TRUNCATED != 0,
+            empty: flags & EMPTY != 0,
+        };
+        reader.end()?;
+        map.weigh()
+            .ok_or_else(|| reader.damaged("at most 2^64 numbers", "more"))?;
+        Ok(map)
+    }
+}
+
+fn read_alphabets(reader: &mut Reader<'_>, count: usize) -> Result<Vec<Alphabet>, IndexError> {
+    let mut alphabets = Vec::with_capacity(count);
+    for _ in 0..count {
+        let alphabet = match reader.u8()? {
+            0 => {
+                let (lo, hi) = (reader.u8()?, reader.u8()?);
+                (lo <= hi).then_some(Alphabet::Range { lo, hi })
+            }
+            1 => {
+                let words = reader.take(32)?;
+                // A set that is a range has another form: each map has one byte form only.
+                Alphabet::new(ByteSet([0, 1, 2, 3].map(|i| u64_of(words, i))))
+                    .filter(|alphabet| matches!(alphabet, Alphabet::Set { .. }))
+            }
+            other => return Err(reader.damaged("an alphabet of form 0 or 1", other)),
+        };
+        alphabets.push(alphabet.ok_or_else(|| {
+            reader.damaged("a range in order, or a set that is no range", "another")
+        })?);
+    }
+    Ok(alphabets)
+}
+
+fn read_digits(
+    reader: &mut Reader<'_>,
+    count: usize,
+    alphabets: usize,
+    depth: usize,
+    shortest: u32,
+) -> Result<Vec<Digit>, IndexError> {
+    let mut digits: Vec<Digit> = Vec::with_capacity(count);
+    for _ in 0..count {
+        let (position, alphabet) = (reader.u32()?, reader.u16()?);
+        let ascends = digits.last().is_none_or(|last| last.position < position);
+        if !ascends || position as usize >= depth || usize::from(alphabet) >= alphabets {
+            return Err(reader.damaged(
+                format!("an ascending position below {depth} and one of {alphabets} alphabets"),
+                format!("position {position}, alphabet {alphabet}"),
+            ));
+        }
+        digits.push(Digit::new(position, alphabet, position >= shortest));
+    }
+    let ending = digits.iter().filter(|digit| digit.ends).count();
+    if ending != depth - shortest as usize {
+        return Err(reader.damaged("a digit at every position where keys may end", ending));
+    }
+    Ok(digits)
+}

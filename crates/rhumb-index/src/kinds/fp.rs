@@ -1,0 +1,262 @@
+//! Fence pointers, compressed: one shortest separator a block.
+//!
+//! A separator is the shortest string above every key before the block and not above the block's
+//! first key. What all separators share is stored once. The rest is front-coded in groups of 16:
+//! the first of a group, its *head*, is whole; each other one is the length it shares with the one
+//! before it, then its own bytes. A lookup is a binary search over the heads and a scan of one
+//! group, which compares each byte of the key once and rebuilds nothing.
+//!
+//! Byte form, version 1, little-endian, after the common header of 4 bytes:
+//!
+//! ```text
+//! offset  size  field
+//!      4     4  S, number of separators: the table has S + 1 blocks
+//!      8     4  P, length of what all separators share
+//!     12     4  B, bytes of all groups
+//!     16     P  what all separators share
+//!           4G  offset of each group in the groups' bytes; G = S / 16, rounded up
+//!            B  groups: a head is length, bytes; another is shared length, length, bytes
+//! ```
+//!
+//! Lengths inside groups are LEB128.
+
+use std::cmp::Ordering;
+
+use super::order::Order;
+use super::separators::{Cut, Separators};
+use crate::bytes::{Reader, put_varint, shared_prefix, take_varint, u32_of};
+use crate::registry::{HEADER, Kind};
+use crate::{Index, IndexBuilder, IndexError, Position, Probe};
+
+/// Separators in a group: longer groups save heads and cost scanning.
+const GROUP: usize = 16;
+
+pub(crate) const KIND: Kind = Kind {
+    name: "fp",
+    id: 1,
+    about: "fence pointers: shortest separators, front-coded in groups of 16",
+    knobs: &[],
+    needs_number: false,
+    version: 1,
+    builder: |_| {
+        Box::new(FpBuilder {
+            order: Order::default(),
+            separators: Separators::new(Cut::Shortest),
+        })
+    },
+    open: |bytes| Ok(Box::new(Fp::open(bytes)?)),
+};
+
+#[derive(Debug)]
+struct FpBuilder {
+    order: Order,
+    separators: Separators,
+}
+
+impl IndexBuilder for FpBuilder {
+    fn push(&mut self, key: &[u8], _number: u64) -> Result<(), IndexError> {
+        self.order.push(key).map(|_| ())
+    }
+
+    fn cut(&mut self, last_key: &[u8], first_key: &[u8]) {
+        self.separators.push(last_key, first_key);
+    }
+
+    fn finish(self: Box<Self>) -> Result<Vec<u8>, IndexError> {
+        let separators = &self.separators;
+        separators.check(KIND.name)?;
+        // They ascend, so what the first and the last share, all do.
+        let last = separators.get(separators.len().saturating_sub(1));
+        let prefix = last
+            .get(..shared_prefix(separators.get(0), last))
+            .unwrap_or_default();
+        let (offsets, groups) = front_code(separators, prefix.len());
+        let mut out = KIND.header().to_vec();
+        for length in [separators.len(), prefix.len(), groups.len()] {
+            out.extend((length as u32).to_le_bytes());
+        }
+        out.extend(prefix);
+        out.extend(offsets);
+        out.extend(groups);
+        Ok(out)
+    }
+}
+
+/// The offset column and the groups, without the first `skip` bytes of each separator.
+fn front_code(separators: &Separators, skip: usize) -> (Vec<u8>, Vec<u8>) {
+    let (mut offsets, mut groups) = (Vec::new(), Vec::new());
+    let mut before: &[u8] = &[];
+    for i in 0..separators.len() {
+        let own = separators.get(i).get(skip..).unwrap_or_default();
+        let shared = if i % GROUP == 0 {
+            offsets.extend((groups.len() as u32).to_le_bytes());
+            0
+        } else {
+            let shared = shared_prefix(before, own);
+            put_varint(&mut groups, shared);
+            shared
+        };
+        put_varint(&mut groups, own.len() - shared);
+        groups.extend(own.iter().skip(shared));
+        before = own;
+    }
+    (offsets, groups)
+}
+
+/// Compressed fence pointers, used from their bytes.
+#[derive(Debug)]
+struct Fp {
+    bytes: Vec<u8>,
+    separators: usize,
+    /// Where the group offsets and the groups start; the shared prefix ends at the first.
+    offsets_at: usize,
+    groups_at: usize,
+}
+
+/// Where the shared prefix starts.
+const PREFIX_AT: usize = HEADER + 12;
+
+impl Fp {
+    fn open(bytes: Vec<u8>) -> Result<Self, IndexError> {
+        let mut reader = Reader::new(KIND.name, &bytes);
+        reader.take(HEADER)?;
+        let (separators, prefix, length) = (reader.length()?, reader.length()?, reader.length()?);
+        reader.take(prefix)?;
+        let offsets_at = reader.at();
+        let count = separators.div_ceil(GROUP);
+        let offsets = reader.take(count.saturating_mul(4))?;
+        let groups_at = reader.at();
+        reader.take(length)?;
+        reader.end()?;
+        let starts = (0..count).map(|group| u32_of(offsets, group) as usize);
+        if !starts.is_sorted_by(|a, b| a < b) || count > 0 && u32_of(offsets, 0) != 0 {
+            return Err(reader.damaged("group offsets that ascend from 0", "others"));
+        }
+        let last = count
+            .checked_sub(1)
+            .map_or(0, |group| u32_of(offsets, group) as usize);
+        if last > length {
+            return Err(reader.damaged(format!("group offsets up to {length}"), last));
+        }
+        Ok(Fp {
+            separators,
+            offsets_at,
+            groups_at,
+            bytes,
+        })
+    }
+
+    /// The bytes from a group's head on, empty beyond the end.
+    fn group(&self, group: usize) -> &[u8] {
+        let offsets = self
+            .bytes
+            .get(self.offsets_at..self.groups_at)
+            .unwrap_or_default();
+        let at = self
+            .groups_at
+            .saturating_add(u32_of(offsets, group) as usize);
+        self.bytes.get(at..).unwrap_or_default()
+    }
+
+    /// The last group whose head is not above the key, or 0.
+    fn find_group(&self, key: &[u8]) -> usize {
+        let (mut group, mut left) = (0, self.separators.div_ceil(GROUP));
+        while left > 1 {
+            let half = left / 2;
+            let mut rest = self.group(group + half);
+            let head = take_piece(&mut rest).unwrap_or_default();
+            if head <= key {
+                group += half;
+            }
+            left -= half;
+        }
+        group
+    }
+
+    /// How many separators of the group are not above the key.
+    ///
+    /// `matched` is what the key shares with the last separator, which is not above it. The next
+    /// separator shares `shared` bytes with that one and is not below it: if `shared` is more, it
+    /// parts from the key where the last one did and is below too; if it is less, it is above
+    /// the last one, and so above the key, at a byte where these two agree.
+    fn scan(&self, group: usize, key: &[u8]) -> usize {
+        let mut rest = self.group(group);
+        let members = (self.separators - group * GROUP).min(GROUP);
+        let mut matched = 0;
+        for member in 0..members {
+            let shared = if member == 0 {
+                Some(0)
+            } else {
+                take_varint(&mut rest)
+            };
+            // Lengths that cannot be read end the scan: damaged bytes may mislead, not panic.
+            let (Some(shared), Some(own)) = (shared, take_piece(&mut rest)) else {
+                return member;
+            };
+            match shared.cmp(&matched) {
+                Ordering::Greater => {}
+                Ordering::Less => return member,
+                Ordering::Equal => {
+                    let key_rest = key.get(matched..).unwrap_or_default();
+                    if own > key_rest {
+                        return member;
+                    }
+                    matched += shared_prefix(own, key_rest);
+                }
+            }
+        }
+        members
+    }
+}
+
+/// Splits a length and as many bytes off the front.
+fn take_piece<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let length = take_varint(bytes)?;
+    let (piece, rest) = bytes.split_at_checked(length)?;
+    *bytes = rest;
+    Some(piece)
+}
+
+impl Index for Fp {
+    fn kind(&self) -> &'static str {
+        KIND.name
+    }
+
+    fn needs_number(&self) -> bool {
+        KIND.needs_number
+    }
+
+    fn locate(&self, probe: Probe<'_>) -> Position {
+        let prefix = self
+            .bytes
+            .get(PREFIX_AT..self.offsets_at)
+            .unwrap_or_default();
+        let front = probe.key.get(..prefix.len()).unwrap_or(probe.key);
+        let block = match front.cmp(prefix) {
+            Ordering::Less => 0,
+            Ordering::Greater => self.separators,
+            Ordering::Equal => {
+                let key = probe.key.get(prefix.len()..).unwrap_or_default();
+                let group = self.find_group(key);
+                group * GROUP + self.scan(group, key)
+            }
+        };
+        Position::Block(block as u64)
+    }
+
+    fn predict(&self, _number: u64) -> Option<u64> {
+        None
+    }
+
+    fn extent(&self) -> u64 {
+        self.separators as u64 + 1
+    }
+
+    fn widest_window(&self) -> u64 {
+        0
+    }
+
+    fn size_in_bytes(&self) -> usize {
+        size_of::<Self>() + self.bytes.len()
+    }
+}

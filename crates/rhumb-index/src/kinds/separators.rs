@@ -1,0 +1,101 @@
+//! The separators of a table's blocks, collected while it is written.
+
+use crate::IndexError;
+use crate::bytes::shared_prefix;
+
+/// How much of a block's first key separates it from the block before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cut {
+    /// The shortest string above the last key before and not above the first key here.
+    Shortest,
+    /// The whole first key.
+    Whole,
+}
+
+/// Ascending separators, end to end.
+#[derive(Debug)]
+pub(crate) struct Separators {
+    cut: Cut,
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    /// The first cut whose keys did not ascend, reported at the end: a cut itself cannot fail.
+    unsorted: Option<IndexError>,
+}
+
+impl Separators {
+    pub(crate) fn new(cut: Cut) -> Self {
+        Separators {
+            cut,
+            bytes: Vec::new(),
+            ends: Vec::new(),
+            unsorted: None,
+        }
+    }
+
+    /// Adds the separator between two keys that stand next to each other.
+    ///
+    /// Where both are one key, whose versions continue, the separator is that key and a 0x00,
+    /// the least string above it: so the key itself is found in the first of its blocks.
+    pub(crate) fn push(&mut self, last: &[u8], first: &[u8]) {
+        let start = self.bytes.len();
+        let len = match self.cut {
+            Cut::Shortest => (shared_prefix(last, first) + 1).min(first.len()),
+            Cut::Whole => first.len(),
+        };
+        self.bytes
+            .extend_from_slice(first.get(..len).unwrap_or(first));
+        if last == first {
+            self.bytes.push(0);
+        }
+        let ascends = last <= first && self.last() <= self.bytes.get(start..).unwrap_or_default();
+        if !ascends && self.unsorted.is_none() {
+            self.unsorted = Some(IndexError::Unsorted {
+                rank: self.ends.len() as u64,
+            });
+        }
+        self.ends.push(self.bytes.len());
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The separator before block `i + 1`, empty beyond the end.
+    pub(crate) fn get(&self, i: usize) -> &[u8] {
+        let start = i
+            .checked_sub(1)
+            .and_then(|before| self.ends.get(before))
+            .map_or(0, |end| *end);
+        let end = self.ends.get(i).map_or(start, |end| *end);
+        self.bytes.get(start..end).unwrap_or_default()
+    }
+
+    fn last(&self) -> &[u8] {
+        self.ends
+            .len()
+            .checked_sub(1)
+            .map_or(&[], |last| self.get(last))
+    }
+
+    /// Fails if the separators do not ascend, or if `u32` cannot count them or their bytes.
+    pub(crate) fn check(&self, kind: &'static str) -> Result<(), IndexError> {
+        if let Some(unsorted) = &self.unsorted {
+            return Err(unsorted.clone());
+        }
+        let most = u32::MAX as usize;
+        // Front coding adds at most 15 bytes of lengths to an entry.
+        if self
+            .bytes
+            .len()
+            .saturating_add(self.ends.len().saturating_mul(15))
+            > most
+        {
+            let why = "its separators exceed 4 GiB: write smaller tables or larger blocks";
+            return Err(IndexError::Unfit {
+                kind,
+                why: why.into(),
+            });
+        }
+        Ok(())
+    }
+}

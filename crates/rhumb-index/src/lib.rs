@@ -1,0 +1,17 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod bytes;
+pub mod check;
+mod error;
+mod index;
+mod key_map;
+mod kinds;
+pub mod registry;
+mod segment;
+mod spec;
+
+pub use error::IndexError;
+pub use index::{ClosedSegment, Index, IndexBuilder, Position, Probe, Window};
+pub use key_map::{KeyMap, KeyMapBuilder};
+pub use spec::{IndexSpec, Knob};

@@ -1,0 +1,127 @@
+//! The one table of index kinds.
+//!
+//! Adding a kind is one new file in `kinds` and one line in the table here.
+//!
+//! Every byte form starts with the same four bytes, which say how to read the rest:
+//!
+//! ```text
+//! offset  size  field
+//!      0     1  kind id, never used for another kind
+//!      1     1  version of this kind's form
+//!      2     2  reserved, zero
+//! ```
+
+use crate::bytes::Reader;
+use crate::kinds::{fp, fp_raw, plr};
+use crate::spec::Knob;
+use crate::{Index, IndexBuilder, IndexError, IndexSpec};
+
+/// Every kind, in the order in which they are listed to users.
+static KINDS: [Kind; 3] = [fp::KIND, fp_raw::KIND, plr::KIND];
+
+/// How many bytes the common header takes.
+pub(crate) const HEADER: usize = 4;
+
+/// Opens a byte form whose common header has been checked.
+type Opener = fn(Vec<u8>) -> Result<Box<dyn Index>, IndexError>;
+
+/// What the registry knows of an index kind.
+#[derive(Debug)]
+pub struct Kind {
+    /// Its name in specifications.
+    pub name: &'static str,
+    /// Its number in byte forms.
+    pub id: u8,
+    /// One line for people, with the paper it comes from.
+    pub about: &'static str,
+    /// What can be set, each with its default and range.
+    pub knobs: &'static [Knob],
+    /// Whether [`crate::Probe::number`] and the numbers given to the builder matter.
+    pub needs_number: bool,
+    /// The newest version of the byte form.
+    pub(crate) version: u8,
+    pub(crate) builder: fn(&IndexSpec) -> Box<dyn IndexBuilder>,
+    pub(crate) open: Opener,
+}
+
+impl Kind {
+    /// The common header of this kind.
+    pub(crate) fn header(&self) -> [u8; HEADER] {
+        [self.id, self.version, 0, 0]
+    }
+}
+
+/// All registered kinds.
+pub fn kinds() -> &'static [Kind] {
+    &KINDS
+}
+
+/// A builder of the specified index.
+///
+/// # Errors
+/// None today: a specification that exists can be built. Kinds that need more than a
+/// specification will say so here.
+pub fn builder(spec: &IndexSpec) -> Result<Box<dyn IndexBuilder>, IndexError> {
+    Ok((spec.kind().builder)(spec))
+}
+
+/// Opens the byte form of any registered kind and uses it in place.
+///
+/// # Errors
+/// [`IndexError::Damaged`] or [`IndexError::Version`] if the bytes are no index that this build
+/// reads. Damage that goes unnoticed here can make answers wrong (so callers checksum), but never
+/// leads to a panic or to a position beyond [`Index::extent`].
+pub fn open(bytes: Vec<u8>) -> Result<Box<dyn Index>, IndexError> {
+    let mut reader = Reader::new("index", &bytes);
+    let id = reader.u8()?;
+    let Some(kind) = KINDS.iter().find(|kind| kind.id == id) else {
+        let known: Vec<_> = KINDS
+            .iter()
+            .map(|kind| format!("{} ({})", kind.id, kind.name))
+            .collect();
+        return Err(reader.damaged(format!("a kind among {}", known.join(", ")), id));
+    };
+    let version = reader.u8()?;
+    if version == 0 || version > kind.version {
+        return Err(IndexError::Version {
+            what: kind.name,
+            found: version.into(),
+            known: kind.version.into(),
+        });
+    }
+    reader.reserved(2)?;
+    (kind.open)(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn names_and_ids_are_distinct() {
+        assert_eq!(
+            kinds()
+                .iter()
+                .map(|k| k.name)
+                .collect::<BTreeSet<_>>()
+                .len(),
+            KINDS.len()
+        );
+        assert_eq!(
+            kinds().iter().map(|k| k.id).collect::<BTreeSet<_>>().len(),
+            KINDS.len()
+        );
+    }
+
+    #[test]
+    fn a_kind_that_nobody_knows_is_named_in_the_error() {
+        let error = open(vec![200, 1, 0, 0]).unwrap_err().to_string();
+        assert!(error.contains("200") && error.contains("plr"), "{error}");
+        assert!(matches!(
+            open(vec![3, 9, 0, 0]),
+            Err(IndexError::Version { found: 9, .. })
+        ));
+        assert!(open(Vec::new()).is_err());
+    }
+}

@@ -1,0 +1,171 @@
+//! Damaged byte forms give errors or clamped answers: no panic, nothing outside the table.
+//!
+//! Replays from `RHUMB_SEED`; `RHUMB_DEEP` multiplies the models.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use rhumb_index::check::{Case, SplitMix64, build, distributions, map_of};
+use rhumb_index::{Index, IndexSpec, KeyMap, Position, Probe, registry};
+
+const MODELS: u64 = 800_000;
+
+fn from_env(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().expect("a whole number"))
+}
+
+/// Every registered kind, at several position boundaries where it has one.
+fn specs(boundaries: &[u64]) -> Vec<IndexSpec> {
+    let plain = registry::kinds()
+        .iter()
+        .map(|kind| kind.name.parse::<IndexSpec>().unwrap());
+    let vary = |spec: IndexSpec| match spec.get("boundary") {
+        Some(_) => boundaries
+            .iter()
+            .map(|b| spec.clone().with("boundary", *b).unwrap())
+            .collect(),
+        None => vec![spec],
+    };
+    plain.flat_map(vary).collect()
+}
+
+/// Damages bytes in one of the ways that media, bugs and enemies do.
+fn damage(bytes: &mut Vec<u8>, random: &mut SplitMix64) {
+    const VALUES: [u32; 8] = [
+        0,
+        1,
+        0x7fc0_0000,
+        0x7f80_0000,
+        0xff80_0000,
+        0xbf80_0000,
+        u32::MAX,
+        0x7fff_ffff,
+    ];
+    let at = random.below(bytes.len() as u64) as usize;
+    match random.below(7) {
+        0 => bytes.truncate(at),
+        1 => bytes.push(random.next_u64() as u8),
+        2 => bytes.swap(at, 0),
+        3 => {
+            let other = random.below(bytes.len() as u64) as usize;
+            bytes.swap(at, other);
+        }
+        4 => bytes[at] ^= 1 << random.below(8),
+        5 => bytes[at] = random.next_u64() as u8,
+        // NaN, infinities and negative slopes among them; on a word boundary, as fields are.
+        _ => {
+            let value = random
+                .choose(&VALUES)
+                .copied()
+                .unwrap_or_default()
+                .to_le_bytes();
+            bytes
+                .iter_mut()
+                .skip(at & !3)
+                .zip(value)
+                .for_each(|(byte, new)| *byte = new);
+        }
+    }
+}
+
+fn answers_within(index: &dyn Index, keys: &[Vec<u8>], random: &mut SplitMix64) {
+    for _ in 0..6 {
+        let key = random.choose(keys).cloned().unwrap_or_default();
+        let number = random.next_u64() >> random.below(64);
+        match index.locate(Probe { key: &key, number }) {
+            Position::Window(window) => {
+                assert!(
+                    window.lo <= window.hi && window.hi <= index.extent(),
+                    "{window:?}"
+                );
+                assert!(
+                    window.len() <= index.widest_window(),
+                    "{window:?} of {index:?}"
+                );
+            }
+            Position::Block(block) => assert!(block < index.extent(), "{block} of {index:?}"),
+        }
+        assert!(
+            index
+                .predict(number)
+                .is_none_or(|rank| rank < index.extent())
+        );
+    }
+}
+
+#[test]
+fn hostile_models_stay_within_their_table() {
+    let seed = from_env("RHUMB_SEED", 0x686f_7374);
+    let models = MODELS * from_env("RHUMB_DEEP", 1);
+    println!("replay with RHUMB_SEED={seed}");
+    let mut random = SplitMix64::new(seed);
+    let mut sound = Vec::new();
+    for distribution in distributions::all() {
+        let keys = distribution.keys(&mut random, 200);
+        let map = map_of(&keys);
+        for spec in specs(&[4, 64]) {
+            let case = Case {
+                keys: &keys,
+                spec: &spec,
+                cut_every: 3,
+                map: None,
+                random: 0,
+            };
+            if let Ok(bytes) = build(&case, &map) {
+                sound.push((bytes, keys.clone()));
+            }
+        }
+    }
+    let mut opened = 0;
+    for _ in 0..models {
+        let (bytes, keys) = random.clone().choose(&sound).unwrap();
+        random.next_u64();
+        let mut bytes = bytes.clone();
+        for _ in 0..=random.below(4) {
+            if !bytes.is_empty() {
+                damage(&mut bytes, &mut random);
+            }
+        }
+        if let Ok(index) = registry::open(bytes) {
+            opened += 1;
+            answers_within(index.as_ref(), keys, &mut random);
+        }
+    }
+    println!("{models} hostile models, {opened} of them opened, seed {seed}");
+    assert!(
+        opened > models / 20,
+        "the damage must reach beyond the first check"
+    );
+}
+
+#[test]
+fn hostile_key_maps_stay_monotone() {
+    let seed = from_env("RHUMB_SEED", 0x6d61_7073);
+    let maps = MODELS / 4 * from_env("RHUMB_DEEP", 1);
+    println!("replay with RHUMB_SEED={seed}");
+    let mut random = SplitMix64::new(seed);
+    let sound: Vec<_> = distributions::all()
+        .map(|distribution| {
+            let keys = distribution.keys(&mut random, 60);
+            (map_of(&keys).to_bytes(), keys)
+        })
+        .collect();
+    let mut opened = 0;
+    for _ in 0..maps {
+        let (bytes, keys) = random.clone().choose(&sound).unwrap();
+        random.next_u64();
+        let mut bytes = bytes.clone();
+        for _ in 0..=random.below(2) {
+            if !bytes.is_empty() {
+                damage(&mut bytes, &mut random);
+            }
+        }
+        if let Ok(map) = KeyMap::from_bytes(&bytes) {
+            opened += 1;
+            let numbers = keys.iter().step_by(4).map(|key| map.number(key));
+            assert!(numbers.is_sorted(), "{map:?}");
+            assert_eq!(map.to_bytes(), bytes, "each map has one byte form");
+        }
+    }
+    println!("{maps} hostile key maps, {opened} of them opened, seed {seed}");
+    assert!(opened > maps / 20);
+}

@@ -1,0 +1,159 @@
+//! Predicted placement, on the public builder interface alone: an entry's block is
+//! floor(prediction / n), so that a reader finds it in exactly that block.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use rhumb_index::check::{SplitMix64, distributions, map_of};
+use rhumb_index::{ClosedSegment, IndexBuilder, IndexSpec, KeyMap, registry};
+
+/// The index and, for each block, its keys.
+type Table<'a> = (Vec<u8>, Vec<Vec<&'a [u8]>>);
+
+/// A table writer in small: entries wait for their segment to close, then go to their block.
+struct Writer<'a> {
+    builder: Box<dyn IndexBuilder>,
+    waiting: std::collections::VecDeque<(&'a [u8], u64)>,
+    closed: Vec<ClosedSegment>,
+    keys: u64,
+    entries_per_block: u64,
+    blocks: Vec<Vec<&'a [u8]>>,
+}
+
+impl<'a> Writer<'a> {
+    fn add(&mut self, key: &'a [u8], number: u64) {
+        self.builder.push(key, number).unwrap();
+        self.waiting.push_back((key, number));
+        self.keys += 1;
+        self.place();
+    }
+
+    fn place(&mut self) {
+        self.builder.take_closed(&mut self.closed);
+        for segment in self.closed.drain(..) {
+            for rank in segment.first_rank..segment.first_rank + segment.ranks {
+                let (key, number) = self.waiting.pop_front().unwrap();
+                let predicted = self.builder.predict_closed(number).unwrap();
+                assert!(predicted >= segment.first_rank, "{rank}");
+                assert!(predicted < segment.first_rank + segment.ranks, "{rank}");
+                let block = (predicted / self.entries_per_block) as usize;
+                assert!(block + 1 >= self.blocks.len(), "blocks are filled in order");
+                self.blocks
+                    .resize(self.blocks.len().max(block + 1), Vec::new());
+                self.blocks[block].push(key);
+            }
+        }
+    }
+
+    fn finish(mut self) -> Option<Table<'a>> {
+        self.builder.close_segment();
+        self.place();
+        let fit = !self.builder.is_unfit();
+        assert!(!fit || self.waiting.is_empty());
+        // Above the last key a model may name a block behind the last entry's: these are empty.
+        let blocks = self.keys.div_ceil(self.entries_per_block) as usize;
+        assert!(self.blocks.len() <= blocks);
+        self.blocks.resize(blocks, Vec::new());
+        let bytes = self.builder.finish();
+        assert_eq!(bytes.is_ok(), fit);
+        Some((bytes.ok()?, self.blocks))
+    }
+}
+
+fn write<'a>(
+    keys: &'a [Vec<u8>],
+    map: &KeyMap,
+    spec: &IndexSpec,
+    entries_per_block: u64,
+    close_every: usize,
+) -> Option<Table<'a>> {
+    let mut writer = Writer {
+        builder: registry::builder(spec).unwrap(),
+        waiting: Default::default(),
+        closed: Vec::new(),
+        keys: 0,
+        entries_per_block,
+        blocks: Vec::new(),
+    };
+    let mut last = None;
+    for (i, key) in keys.iter().enumerate() {
+        let number = map.number(key);
+        // Entries must not wait for ever; a segment is closed where the number changes.
+        if i % close_every == close_every - 1 && last != Some(number) {
+            writer.builder.close_segment();
+        }
+        last = Some(number);
+        writer.add(key, number);
+    }
+    writer.finish()
+}
+
+/// Looks a key up the way a reader does; says whether it reads the right block.
+fn check_lookup(key: &[u8], predicted: u64, entries_per_block: u64, blocks: &[Vec<&[u8]>]) {
+    let block = (predicted / entries_per_block) as usize;
+    let own = blocks.get(block).unwrap();
+    let before = blocks[..block].iter().rev().find_map(|b| b.last());
+    let next = blocks[block + 1..].iter().find_map(|b| b.first());
+    assert!(
+        before.is_none_or(|last| *last < key),
+        "the lower bound is not in an earlier block"
+    );
+    assert!(
+        next.is_none_or(|first| *first >= key),
+        "the lower bound is not past the next start"
+    );
+    assert!(
+        next != Some(&key) || own.contains(&key),
+        "a present key is in its own block"
+    );
+}
+
+fn check(name: &str, spec: &str, entries_per_block: u64, close_every: usize) -> Option<Vec<usize>> {
+    let mut random = SplitMix64::new(21);
+    let keys = distributions::by_name(name)
+        .unwrap()
+        .keys(&mut random, 4000);
+    let map = map_of(&keys);
+    let spec: IndexSpec = spec.parse().unwrap();
+    let (bytes, blocks) = write(&keys, &map, &spec, entries_per_block, close_every)?;
+    let index = registry::open(bytes).unwrap();
+    for key in &keys {
+        for probe in [
+            key.clone(),
+            [key.as_slice(), &[0]].concat(),
+            random.bytes(9, 256),
+        ] {
+            let predicted = index.predict(map.number(&probe)).unwrap();
+            check_lookup(&probe, predicted, entries_per_block, &blocks);
+        }
+    }
+    assert_eq!(blocks.iter().map(Vec::len).sum::<usize>(), keys.len());
+    Some(blocks.iter().map(Vec::len).collect())
+}
+
+#[test]
+fn every_key_is_in_its_predicted_block() {
+    let mut served = 0;
+    for distribution in distributions::all().filter(|d| d.name != "none") {
+        for (boundary, entries, close_every) in [(16, 4, usize::MAX), (32, 16, 700), (5, 1, 99)] {
+            let spec = format!("plr:boundary={boundary}");
+            let Some(mut fill) = check(distribution.name, &spec, entries, close_every) else {
+                continue;
+            };
+            served += 1;
+            fill.sort_unstable();
+            let at = |share: usize| fill[(fill.len() - 1) * share / 100];
+            println!(
+                "{:24} boundary {boundary:2} n {entries:2}: {:4} blocks, fill min {} p1 {} p50 {} \
+                 p99 {} max {}",
+                distribution.name,
+                fill.len(),
+                at(0),
+                at(1),
+                at(50),
+                at(99),
+                at(100)
+            );
+        }
+    }
+    assert!(served > 120);
+}

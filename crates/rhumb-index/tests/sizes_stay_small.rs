@@ -1,0 +1,70 @@
+//! Sizes that the design counts on: segments of uniform keys, fences of real-looking paths.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use rhumb_index::check::{Case, SplitMix64, build, map_of};
+use rhumb_index::{IndexSpec, registry};
+
+/// Segments that `plr` needs for sorted numbers, at 20 bytes each after 24 of header.
+fn segments(numbers: &[u64], boundary: u64) -> usize {
+    let spec: IndexSpec = format!("plr:boundary={boundary}").parse().unwrap();
+    let mut builder = registry::builder(&spec).unwrap();
+    for number in numbers {
+        builder.push(&number.to_be_bytes(), *number).unwrap();
+    }
+    let len = builder.finish().unwrap().len();
+    assert_eq!((len - 24) % 20, 0);
+    (len - 24) / 20
+}
+
+#[test]
+fn uniform_keys_need_few_segments() {
+    let mut random = SplitMix64::new(1);
+    let count = std::env::var("RHUMB_KEYS").map_or(1_000_000, |n| n.parse().unwrap());
+    let mut numbers: Vec<u64> = (0..count).map(|_| random.next_u64()).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    // The bound is (boundary - 2) / 2; the published greedy algorithm needs 5,177, 1,408 and 97
+    // segments a million keys for bounds of 8, 16 and 64.
+    for (boundary, most) in [(18, 5177), (34, 1408), (130, 110)] {
+        let found = segments(&numbers, boundary);
+        println!(
+            "{count} uniform keys, error bound {}: {found} segments",
+            (boundary - 2) / 2
+        );
+        assert!(found * 1_000_000 <= most * count, "{found}");
+    }
+}
+
+#[test]
+fn fences_of_paths_take_a_fraction_of_a_byte_a_key() {
+    // RHUMB_PATHS may name a file with one key a line, for measuring real keys.
+    let keys: Vec<Vec<u8>> = match std::env::var("RHUMB_PATHS") {
+        Ok(file) => {
+            let text = std::fs::read(file).unwrap();
+            let mut keys: Vec<_> = text.split(|&b| b == b'\n').map(<[u8]>::to_vec).collect();
+            keys.sort();
+            keys.dedup();
+            keys
+        }
+        Err(_) => rhumb_index::check::distributions::by_name("paths")
+            .unwrap()
+            .keys(&mut SplitMix64::new(2), 90_000),
+    };
+    for (kind, most) in [("fp", 0.2), ("fp-raw", 0.7)] {
+        let spec = kind.parse().unwrap();
+        // About 4 KiB of entries of 43 bytes, as measured on paths with small values.
+        let case = Case {
+            keys: &keys,
+            spec: &spec,
+            cut_every: 95,
+            map: None,
+            random: 0,
+        };
+        let bytes = build(&case, &map_of(&keys)).unwrap().len();
+        let per_key = bytes as f64 / keys.len() as f64;
+        println!("{kind} over {} paths: {per_key:.3} bytes a key", keys.len());
+        // Real keys are for looking, not for judging.
+        assert!(per_key < most || std::env::var("RHUMB_PATHS").is_ok());
+    }
+}

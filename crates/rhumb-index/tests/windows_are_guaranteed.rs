@@ -1,0 +1,113 @@
+//! Every kind over every distribution, against the truth.
+//!
+//! Replays from `RHUMB_SEED`; `RHUMB_DEEP` multiplies the look-ups.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::time::Instant;
+
+use rhumb_index::check::{self, Case, CheckError, SplitMix64, check, distributions, map_of};
+use rhumb_index::{IndexError, IndexSpec, KeyMap, KeyMapBuilder, registry};
+
+const LOOKUPS: u64 = 10_000_000;
+const BOUNDARIES: [u64; 6] = [4, 5, 16, 17, 64, 1024];
+
+fn from_env(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().expect("a whole number"))
+}
+
+/// Every registered kind, at several position boundaries where it has one.
+fn specs(boundaries: &[u64]) -> Vec<IndexSpec> {
+    let plain = registry::kinds()
+        .iter()
+        .map(|kind| kind.name.parse::<IndexSpec>().unwrap());
+    let vary = |spec: IndexSpec| match spec.get("boundary") {
+        Some(_) => boundaries
+            .iter()
+            .map(|b| spec.clone().with("boundary", *b).unwrap())
+            .collect(),
+        None => vec![spec],
+    };
+    plain.flat_map(vary).collect()
+}
+
+/// The longest run of keys that share a number.
+fn longest_tie(keys: &[Vec<u8>], map: &KeyMap) -> usize {
+    keys.chunk_by(|a, b| map.number(a) == map.number(b))
+        .map(<[_]>::len)
+        .max()
+        .unwrap_or(0)
+}
+
+/// Checks one index; says how many look-ups that took and whether it fell back honestly.
+fn one(
+    keys: &[Vec<u8>],
+    spec: &IndexSpec,
+    map: &KeyMap,
+    cut_every: usize,
+    seed: u64,
+) -> (u64, bool) {
+    let case = Case {
+        keys,
+        spec,
+        cut_every,
+        map: Some(map),
+        random: keys.len(),
+    };
+    match check(&case, seed) {
+        Ok(counts) => (counts.lookups, false),
+        Err(CheckError::Index(IndexError::Unfit { kind, why })) => {
+            let boundary = spec.get("boundary").expect("only models are unfit") as usize;
+            let tie = longest_tie(keys, map);
+            assert!(
+                boundary - 2 < tie + 1,
+                "{kind} gave up for a tie of {tie}: {why}"
+            );
+            (0, true)
+        }
+        Err(error) => panic!("seed {seed}: {error}"),
+    }
+}
+
+#[test]
+fn every_window_and_block_holds_its_key() {
+    let seed = from_env("RHUMB_SEED", 0x7268_756d_6221);
+    let target = LOOKUPS * from_env("RHUMB_DEEP", 1);
+    println!("replay with RHUMB_SEED={seed}");
+    let start = Instant::now();
+    let (mut lookups, mut indexes, mut fallbacks, mut round) = (0, 0, 0, 0usize);
+    while lookups < target {
+        let mut random = SplitMix64::new(seed.wrapping_add(round as u64));
+        for distribution in distributions::all() {
+            let count = [300, 3, 5500, 20_000][round % 4];
+            let keys = distribution.keys(&mut random, count);
+            let own = map_of(&keys);
+            // Now and then a map that serves other keys too, as after a compaction.
+            let mut union = KeyMapBuilder::new();
+            union.absorb(&own);
+            union.absorb(&map_of(
+                &check::distributions::by_name("uuid")
+                    .unwrap()
+                    .keys(&mut random, 50),
+            ));
+            let maps = [own, union.build()];
+            for spec in specs(&BOUNDARIES) {
+                let map = &maps[usize::from(random.below(5) == 0)];
+                let cut_every = 1 + random.below(40) as usize;
+                let (more, fell_back) = one(&keys, &spec, map, cut_every, random.next_u64());
+                lookups += more;
+                indexes += 1;
+                fallbacks += u64::from(fell_back);
+            }
+        }
+        round += 1;
+    }
+    println!(
+        "{lookups} look-ups in {indexes} indexes ({fallbacks} fell back) over {} distributions, \
+         seed {seed}, {:?}",
+        distributions::all().count(),
+        start.elapsed()
+    );
+    assert!(distributions::all().count() >= 40);
+    assert!(fallbacks * 4 < indexes, "models serve most distributions");
+}
