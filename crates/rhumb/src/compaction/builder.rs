@@ -1,0 +1,135 @@
+//! Writes sorted entries and range deletes as one table after another.
+
+use std::mem;
+
+use super::context::{Context, Counters, NumberedMap};
+use super::merge::{Below, Ranges, Survivor, survivors};
+use crate::entry::{Cursor, RangeDeletes};
+use crate::error::Result;
+use crate::fs::ops;
+use crate::table::{TableSettings, TableWriter};
+use crate::version::TableMeta;
+
+/// Writes what survives of the entries of `cursor`, which holds all inputs merged, and of `ranges`
+/// as tables of about `table_bytes` bytes. They are durable then, and so are their names.
+///
+/// # Errors
+/// If an input cannot be read or a table cannot be written, or the work was cancelled; what was
+/// written is removed as far as possible.
+pub(super) fn write_tables(
+    context: &Context<'_>,
+    cursor: &mut dyn Cursor,
+    ranges: Ranges,
+    below: Below<'_>,
+    (map, table_bytes): (NumberedMap, u64),
+) -> Result<Vec<TableMeta>> {
+    let mut builder = Builder::new(context, map, ranges.kept.clone(), table_bytes);
+    let entries = survivors(context, cursor, &ranges, below, |e| builder.push(&e));
+    let written = entries.and_then(|()| {
+        let tables = builder.finish()?;
+        ops::sync_dir(&*context.files.fs, &context.files.dir)?;
+        Ok(tables)
+    });
+    if written.is_err() {
+        builder.abandon();
+    }
+    written
+}
+
+/// Writes tables that follow each other in key order. All versions of a user key are in one table.
+///
+/// The range deletes are divided among the tables: each takes what lies from its first key up to the
+/// next table's first key, the first one also what lies before, the last one all that lies behind.
+struct Builder<'a> {
+    context: &'a Context<'a>,
+    settings: TableSettings,
+    range_deletes: RangeDeletes,
+    /// A table ends when it holds about this many bytes.
+    table_bytes: u64,
+    open: Option<TableWriter>,
+    /// The first key of the open table; `None` for the first table.
+    from: Option<Box<[u8]>>,
+    made: Vec<TableMeta>,
+    /// File numbers of all tables that were begun.
+    begun: Vec<u64>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(
+        context: &'a Context<'a>,
+        (map_number, map): NumberedMap,
+        range_deletes: RangeDeletes,
+        table_bytes: u64,
+    ) -> Self {
+        let settings = TableSettings {
+            keyspace: context.keyspace,
+            spec: context.table.clone(),
+            index: context.index.clone(),
+            map,
+            map_number,
+        };
+        Builder {
+            context,
+            settings,
+            range_deletes,
+            table_bytes,
+            open: None,
+            from: None,
+            made: Vec::new(),
+            begun: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, entry: &Survivor<'_>) -> Result<()> {
+        let full = |w: &TableWriter| w.estimated_bytes() >= self.table_bytes;
+        if entry.new_key && self.open.as_ref().is_some_and(full) {
+            self.close(Some(entry.key))?;
+            self.from = Some(entry.key.into());
+        }
+        let (key, sequence, kind) = (entry.key, entry.sequence, entry.kind);
+        self.writer()?.add(key, sequence, kind, &entry.value)
+    }
+
+    /// Ends the last table. All tables are synced then, the directory is not.
+    fn finish(&mut self) -> Result<Vec<TableMeta>> {
+        if self.made.is_empty() && !self.range_deletes.is_empty() {
+            self.writer()?;
+        }
+        self.close(None)?;
+        Ok(mem::take(&mut self.made))
+    }
+
+    /// Removes what was written, as far as possible: the next opening removes the rest.
+    fn abandon(self) {
+        let files = self.context.files;
+        drop(self.open);
+        for number in self.begun {
+            let _ = ops::remove(&*files.fs, &files.table_path(number));
+        }
+    }
+
+    fn writer(&mut self) -> Result<&mut TableWriter> {
+        let open = match self.open.take() {
+            Some(open) => open,
+            None => {
+                let files = self.context.files;
+                let number = (self.context.next_file)();
+                self.begun.push(number);
+                TableWriter::create(&files.fs, &files.dir, number, &self.settings)?
+            }
+        };
+        Ok(self.open.insert(open))
+    }
+
+    /// Ends the open table, if any, where the next one begins with the key `to`.
+    fn close(&mut self, to: Option<&[u8]>) -> Result<()> {
+        let Some(writer) = self.open.take() else {
+            return Ok(());
+        };
+        let range_deletes = self.range_deletes.truncate(self.from.as_deref(), to);
+        let summary = writer.finish(&range_deletes)?;
+        Counters::add(&self.context.counters.bytes_written, summary.file_bytes);
+        self.made.push(TableMeta::from(summary));
+        Ok(())
+    }
+}

@@ -1,0 +1,65 @@
+//! Memtables become a table of level 0.
+
+use rhumb_index::{KeyMap, KeyMapBuilder};
+
+use super::builder::write_tables;
+use super::context::{Context, Outcome};
+use super::merge::{Below, Ranges, ranges, survivors};
+use crate::entry::{MergeCursor, Piece};
+use crate::error::Result;
+use crate::memtable::{Memtable, MemtableCursor};
+use crate::sync::Arc;
+use crate::version::LevelChange;
+
+/// Writes `memtables`, newest first, as one table of level 0; as none if nothing of them survives.
+///
+/// The keys are read twice: first for the key map of exactly these keys, then to be written.
+///
+/// # Errors
+/// If the table cannot be written; what was written of it is removed if possible.
+pub(crate) fn flush(context: &Context<'_>, memtables: &[Arc<Memtable>]) -> Result<Outcome> {
+    let trees: Vec<_> = memtables.iter().filter_map(|m| m.range_deletes()).collect();
+    let pieces: Vec<Piece<'_>> = trees.iter().flat_map(|tree| tree.pieces()).collect();
+    let ranges = ranges(context, &pieces, &Below::Anything);
+    let Some(map) = key_map(context, memtables, &ranges)? else {
+        return Ok(Outcome::default());
+    };
+    let map = context.number_map(map);
+    let mut cursor = merged(memtables);
+    let tables = write_tables(
+        context,
+        &mut cursor,
+        ranges,
+        Below::Anything,
+        (map.clone(), u64::MAX),
+    )?;
+    let adds = tables.into_iter().map(|table| (0, table)).collect();
+    let removes = Vec::new();
+    Ok(Outcome {
+        levels: LevelChange { adds, removes },
+        maps: vec![map],
+    })
+}
+
+/// The map of the keys that survive; `None` if nothing does.
+fn key_map(
+    context: &Context<'_>,
+    memtables: &[Arc<Memtable>],
+    ranges: &Ranges,
+) -> Result<Option<KeyMap>> {
+    let mut map = KeyMapBuilder::new();
+    let mut found = !ranges.kept.is_empty();
+    let mut cursor = merged(memtables);
+    survivors(context, &mut cursor, ranges, Below::Anything, |entry| {
+        found = true;
+        if entry.new_key {
+            map.push(entry.key);
+        }
+        Ok(())
+    })?;
+    Ok(found.then(|| map.build()))
+}
+
+fn merged(memtables: &[Arc<Memtable>]) -> MergeCursor<MemtableCursor> {
+    MergeCursor::new(memtables.iter().map(Memtable::cursor).collect())
+}

@@ -1,0 +1,175 @@
+//! Goes over sorted inputs and hands on what survives.
+
+use super::context::{Context, Counters};
+use super::retain::{Fate, Place, Retain, RetainRanges};
+use crate::entry::{Cursor, EntryKind, Fragment, Piece, RangeDeletes, Sequence};
+use crate::error::Result;
+use crate::memory::Pinned;
+use crate::sync::Arc;
+use crate::version::{LEVELS, Levels, Table};
+
+/// Entries between two looks at whether the work is to end.
+const ENTRIES_A_CHECK: u64 = 1024;
+
+/// An entry that survives.
+pub(super) struct Survivor<'a> {
+    pub key: &'a [u8],
+    pub sequence: Sequence,
+    pub kind: EntryKind,
+    pub value: Pinned,
+    /// Whether the entry before had another user key.
+    pub new_key: bool,
+}
+
+/// The range deletes of a job.
+pub(super) struct Ranges {
+    /// Those of all inputs that somebody can tell from the others.
+    pub all: RangeDeletes,
+    /// Those that survive.
+    pub kept: RangeDeletes,
+}
+
+/// Hands the entries of `cursor`, which holds all inputs merged, to `emit` as far as they survive.
+pub(super) fn survivors(
+    context: &Context<'_>,
+    cursor: &mut dyn Cursor,
+    ranges: &Ranges,
+    mut below: Below<'_>,
+    mut emit: impl FnMut(Survivor<'_>) -> Result<()>,
+) -> Result<()> {
+    let mut retain = Retain::new(context.snapshots);
+    let mut covering = Covering::new(&ranges.all);
+    let mut kept = Covering::new(&ranges.kept);
+    let mut key: Option<Vec<u8>> = None;
+    // Whether no version of the key was handed on yet.
+    let mut new_key = true;
+    let mut seen = 0;
+    cursor.seek_first()?;
+    while cursor.valid() {
+        if key.as_deref() != Some(cursor.key()) {
+            let buffer = key.get_or_insert_default();
+            buffer.clear();
+            buffer.extend_from_slice(cursor.key());
+            let place = Place {
+                bottom: !below.may_hold(buffer),
+                under_range_delete: !kept.of(buffer).is_empty(),
+            };
+            retain.begin_key(covering.of(buffer), place);
+            new_key = true;
+        }
+        let (sequence, kind) = (cursor.sequence(), cursor.kind());
+        if let Fate::Keep(sequence) = retain.version(sequence, kind) {
+            let (key, value) = (cursor.key(), cursor.value());
+            emit(Survivor {
+                key,
+                sequence,
+                kind,
+                value,
+                new_key,
+            })?;
+            new_key = false;
+        }
+        seen += 1;
+        if seen % ENTRIES_A_CHECK == 0 {
+            context.check_cancelled()?;
+            Counters::add(&context.counters.entries, ENTRIES_A_CHECK);
+        }
+        cursor.next()?;
+    }
+    Counters::add(&context.counters.entries, seen % ENTRIES_A_CHECK);
+    Ok(())
+}
+
+/// The range deletes of some inputs together, and which of them survive.
+pub(super) fn ranges(context: &Context<'_>, inputs: &[Piece<'_>], below: &Below<'_>) -> Ranges {
+    let all = RangeDeletes::merge(inputs, context.snapshots);
+    let mut retain = RetainRanges::new(context.snapshots);
+    let mut fragment: Option<(Box<[u8]>, bool)> = None;
+    let mut kept = all.clone();
+    kept.retain(|start, end, sequence| {
+        let bottom = match &fragment {
+            Some((known, bottom)) if **known == *start => *bottom,
+            _ => {
+                retain.begin_fragment();
+                let bottom = !below.may_hold_any(start, end);
+                fragment = Some((start.into(), bottom));
+                bottom
+            }
+        };
+        retain.keep(sequence, bottom)
+    });
+    Ranges { all, kept }
+}
+
+/// The range deletes over keys that are asked for in ascending order.
+struct Covering<'a> {
+    /// The fragments that do not end before the last key.
+    fragments: &'a [Fragment],
+}
+
+impl<'a> Covering<'a> {
+    fn new(range_deletes: &'a RangeDeletes) -> Self {
+        Covering {
+            fragments: range_deletes.fragments(),
+        }
+    }
+
+    /// Sequences of the range deletes over `key`, descending.
+    fn of(&mut self, key: &[u8]) -> &'a [Sequence] {
+        while let Some((first, rest)) = self.fragments.split_first() {
+            if &*first.end > key {
+                return if &*first.start <= key {
+                    &first.sequences
+                } else {
+                    &[]
+                };
+            }
+            self.fragments = rest;
+        }
+        &[]
+    }
+}
+
+/// What may lie below the outputs.
+#[derive(Debug, Clone)]
+pub(super) enum Below<'a> {
+    /// Anything: nothing is known, or looked at.
+    Anything,
+    /// These tables, a slice a level, each without those that end before the last key asked for.
+    Tables(Vec<&'a [Arc<Table>]>),
+}
+
+impl<'a> Below<'a> {
+    /// What lies below `level`.
+    pub fn level(levels: &'a Levels, level: usize) -> Self {
+        let deeper = (level + 1..LEVELS).map(|l| levels.level(l));
+        Below::Tables(deeper.filter(|tables| !tables.is_empty()).collect())
+    }
+
+    /// Whether there may be versions of `key`. Keys are asked for in ascending order.
+    fn may_hold(&mut self, key: &[u8]) -> bool {
+        let Below::Tables(levels) = self else {
+            return true;
+        };
+        levels.iter_mut().any(|tables| {
+            while let Some((first, rest)) = tables.split_first() {
+                if !first.meta.ends_before(key) {
+                    return &*first.meta.smallest <= key;
+                }
+                *tables = rest;
+            }
+            false
+        })
+    }
+
+    /// Whether there may be keys in `start..end`.
+    fn may_hold_any(&self, start: &[u8], end: &[u8]) -> bool {
+        let Below::Tables(levels) = self else {
+            return true;
+        };
+        levels.iter().any(|tables| {
+            let at = tables.partition_point(|t| t.meta.ends_before(start));
+            tables.get(at).is_some_and(|t| &*t.meta.smallest < end)
+        })
+    }
+}

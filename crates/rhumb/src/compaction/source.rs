@@ -1,0 +1,76 @@
+//! The sorted runs that a keyspace is merged from.
+
+use crate::entry::{Cursor, EntryKind, Sequence};
+use crate::error::Result;
+use crate::memory::Pinned;
+use crate::memtable::MemtableCursor;
+use crate::table::TableCursor;
+use crate::version::LevelCursor;
+
+/// A cursor over one sorted run, whichever it is. A merge calls it for every entry, so the kind is
+/// told by a branch, not through a pointer.
+pub(crate) enum Source {
+    /// A memtable.
+    Memtable(MemtableCursor),
+    /// One table.
+    Table(Box<TableCursor>),
+    /// The disjoint tables of a level.
+    Level(Box<LevelCursor>),
+}
+
+/// Calls a method of the cursor inside.
+macro_rules! each {
+    ($source:expr, $cursor:ident => $call:expr) => {
+        match $source {
+            Source::Memtable($cursor) => $call,
+            Source::Table($cursor) => $call,
+            Source::Level($cursor) => $call,
+        }
+    };
+}
+
+impl Cursor for Source {
+    fn key(&self) -> &[u8] {
+        each!(self, cursor => cursor.key())
+    }
+
+    fn valid(&self) -> bool {
+        each!(self, cursor => cursor.valid())
+    }
+
+    fn sequence(&self) -> Sequence {
+        each!(self, cursor => cursor.sequence())
+    }
+
+    fn kind(&self) -> EntryKind {
+        each!(self, cursor => cursor.kind())
+    }
+
+    fn value(&self) -> Pinned {
+        each!(self, cursor => cursor.value())
+    }
+
+    fn seek_first(&mut self) -> Result<()> {
+        each!(self, cursor => cursor.seek_first())
+    }
+
+    fn seek_last(&mut self) -> Result<()> {
+        each!(self, cursor => cursor.seek_last())
+    }
+
+    fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {
+        each!(self, cursor => cursor.seek(key, sequence))
+    }
+
+    fn seek_before(&mut self, key: &[u8]) -> Result<()> {
+        each!(self, cursor => cursor.seek_before(key))
+    }
+
+    fn next(&mut self) -> Result<()> {
+        each!(self, cursor => cursor.next())
+    }
+
+    fn prev(&mut self) -> Result<()> {
+        each!(self, cursor => cursor.prev())
+    }
+}

@@ -1,0 +1,6 @@
+//! What is picked, what survives, and what can be read afterwards.
+
+mod fixture;
+mod pick;
+mod retain;
+mod store;

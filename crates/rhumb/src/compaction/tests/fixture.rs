@@ -1,0 +1,349 @@
+//! A small store without a log, and a plain list of what was written to it.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ops::Bound;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rand::RngExt;
+use rand::rngs::StdRng;
+
+use crate::compaction::{Context, Counters, Job, Outcome, flush, pick, pick_range, run};
+use crate::entry::{Cursor, EntryKind, RangeDeletes, Sequence};
+use crate::error::Result;
+use crate::fs::{Access, FileSystem, MemoryFileSystem};
+use crate::memory::BlockCache;
+use crate::memtable::Memtable;
+use crate::options::{self, TableSpec};
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::version::{Change, Edit, Files, LEVELS, Levels, Manifest, State, read};
+
+pub(super) const DIR: &str = "/store";
+pub(super) const KEYSPACE: u32 = 1;
+pub(super) const KEYS: u32 = 80;
+
+/// A store of one keyspace without a log.
+pub(super) struct Store {
+    pub(super) files: Arc<Files>,
+    pub(super) table: TableSpec,
+    pub(super) next_file: AtomicU64,
+    pub(super) next_map: AtomicU64,
+    pub(super) state: State,
+    pub(super) manifest: Manifest,
+    pub(super) levels: Levels,
+    pub(super) memtable: Arc<Memtable>,
+    pub(super) sequence: Sequence,
+    pub(super) snapshots: BTreeSet<Sequence>,
+    pub(super) cancelled: AtomicBool,
+    pub(super) counters: Counters,
+    /// Everything that was written, oldest first.
+    pub(super) written: Vec<Written>,
+}
+
+pub(super) struct Written {
+    sequence: Sequence,
+    operation: Operation,
+}
+
+pub(super) enum Operation {
+    Put(Vec<u8>, Vec<u8>),
+    Delete(Vec<u8>),
+    DeleteRange(Vec<u8>, Vec<u8>),
+}
+
+pub(super) fn key(number: u32) -> Vec<u8> {
+    format!("key{number:03}").into_bytes()
+}
+
+impl Store {
+    pub(super) fn new(fs: Arc<dyn FileSystem>, table: TableSpec) -> Self {
+        let cache = Arc::new(BlockCache::new(1 << 20));
+        let mut state = State::default();
+        let name = "default".to_string();
+        let first = Edit::from(vec![Change::CreateKeyspace { id: KEYSPACE, name }]);
+        state.apply(&first).unwrap();
+        let manifest = Manifest::create(&fs, Path::new(DIR), 1, &first).unwrap();
+        let files = Files::new(fs, PathBuf::from(DIR), Access::Buffered, cache);
+        Store {
+            files: Arc::new(files),
+            table,
+            next_file: AtomicU64::new(2),
+            next_map: AtomicU64::new(0),
+            state,
+            manifest,
+            levels: Levels::default(),
+            memtable: Arc::new(Memtable::new()),
+            sequence: 0,
+            snapshots: BTreeSet::new(),
+            cancelled: AtomicBool::new(false),
+            counters: Counters::default(),
+            written: Vec::new(),
+        }
+    }
+
+    pub(super) fn write(&mut self, operation: Operation) {
+        self.sequence += 1;
+        let (memtable, sequence) = (&self.memtable, self.sequence);
+        match &operation {
+            Operation::Put(k, v) => memtable.insert(k, sequence, EntryKind::Put, v).unwrap(),
+            Operation::Delete(k) => memtable
+                .insert(k, sequence, EntryKind::Delete, &[])
+                .unwrap(),
+            Operation::DeleteRange(from, to) => memtable.delete_range(from, to, sequence),
+        }
+        self.written.push(Written {
+            sequence,
+            operation,
+        });
+    }
+
+    pub(super) fn with_context<T>(&self, work: impl FnOnce(&Context<'_>) -> T) -> T {
+        let snapshots: Vec<Sequence> = self.snapshots.iter().copied().collect();
+        work(&Context {
+            keyspace: KEYSPACE,
+            files: &self.files,
+            table: &self.table,
+            index: &"plr".parse().unwrap(),
+            next_file: &|| self.next_file.fetch_add(1, Ordering::Relaxed),
+            next_map: &|| self.next_map.fetch_add(1, Ordering::Relaxed),
+            maps: &self.state.keyspaces[&KEYSPACE].maps,
+            snapshots: &snapshots,
+            cancelled: &self.cancelled,
+            counters: &self.counters,
+        })
+    }
+
+    pub(super) fn flush(&mut self) -> Result<()> {
+        let outcome = self.with_context(|c| flush(c, std::slice::from_ref(&self.memtable)))?;
+        self.memtable = Arc::new(Memtable::new());
+        self.install(&outcome);
+        Ok(())
+    }
+
+    pub(super) fn run(&self, job: &Job) -> Result<Outcome> {
+        self.with_context(|c| run(c, job, &self.levels))
+    }
+
+    pub(super) fn install(&mut self, outcome: &Outcome) {
+        let edit = Edit::from(outcome.changes(KEYSPACE, &self.state.keyspaces[&KEYSPACE]));
+        self.state.apply(&edit).unwrap();
+        self.manifest.append(&edit).unwrap();
+        let newer = self.levels.change(&self.files, &outcome.levels).unwrap();
+        self.levels.retire(&newer);
+        self.levels = newer;
+    }
+
+    /// What a reader finds, source by source, each with its entries and range deletes.
+    pub(super) fn sources(&self) -> Vec<Vec<Source>> {
+        let memtable = &self.memtable;
+        let mut ranges = RangeDeletes::default();
+        if let Some(tree) = memtable.range_deletes() {
+            for piece in tree.pieces() {
+                ranges.insert(piece.start, piece.end, piece.sequences[0]);
+            }
+        }
+        let first = Source::new(&mut memtable.cursor(), ranges, None);
+        let mut sources = vec![vec![first]];
+        for table in self.levels.level(0) {
+            sources.push(vec![Source::of_table(table)]);
+        }
+        for level in 1..LEVELS {
+            sources.push(
+                self.levels
+                    .level(level)
+                    .iter()
+                    .map(Source::of_table)
+                    .collect(),
+            );
+        }
+        sources
+    }
+
+    pub(super) fn check(&self) {
+        let sources = self.sources();
+        for &snapshot in self.snapshots.iter().chain(&[self.sequence]) {
+            let expected = self.model(snapshot);
+            for number in 0..KEYS {
+                let key = key(number);
+                let found = read_key(&sources, &key, snapshot);
+                let wanted = expected.get(&key);
+                assert_eq!(
+                    found.as_ref(),
+                    wanted,
+                    "{:?} at {snapshot}",
+                    key.escape_ascii()
+                );
+            }
+        }
+    }
+
+    pub(super) fn model(&self, snapshot: Sequence) -> BTreeMap<Vec<u8>, Vec<u8>> {
+        let mut model = BTreeMap::new();
+        for written in self.written.iter().take_while(|w| w.sequence <= snapshot) {
+            match &written.operation {
+                Operation::Put(k, v) => drop(model.insert(k.clone(), v.clone())),
+                Operation::Delete(k) => drop(model.remove(k)),
+                Operation::DeleteRange(from, to) => {
+                    model.retain(|k, _| k < from || to <= k);
+                }
+            }
+        }
+        model
+    }
+
+    /// The directory holds the tables of the levels and nothing else, and the manifest says so.
+    pub(super) fn check_files(&self) {
+        self.files.delete_garbage().unwrap();
+        let listed = self.files.fs.list(Path::new(DIR)).unwrap();
+        let tables: BTreeSet<String> = listed
+            .into_iter()
+            .filter(|n| n.ends_with(".table"))
+            .collect();
+        let live = self
+            .levels
+            .tables()
+            .map(|(_, t)| format!("{:06}.table", t.meta.number));
+        assert_eq!(tables, live.collect());
+        let mut state = State::default();
+        let tail = read(&self.files.fs, Path::new(DIR), 1, |edit| state.apply(&edit)).unwrap();
+        assert_eq!(tail.torn_bytes, 0);
+        assert_eq!(state, self.state);
+        let named: Vec<_> = state.keyspaces[&KEYSPACE]
+            .tables()
+            .map(|(l, t)| (l, t.clone()))
+            .collect();
+        let mut live: Vec<_> = self
+            .levels
+            .tables()
+            .map(|(l, t)| (l, t.meta.clone()))
+            .collect();
+        live.sort_by_key(|(level, t)| (*level, t.number));
+        assert_eq!(named, live);
+    }
+}
+
+/// A memtable or a table as a reader sees it: bounds first.
+pub(super) struct Source {
+    entries: Vec<(Vec<u8>, Sequence, EntryKind, Vec<u8>)>,
+    ranges: RangeDeletes,
+    /// Largest key, and whether it is excluded.
+    bounds: Option<(Vec<u8>, Vec<u8>, bool)>,
+}
+
+impl Source {
+    pub(super) fn new(
+        cursor: &mut dyn Cursor,
+        ranges: RangeDeletes,
+        bounds: Option<(Vec<u8>, Vec<u8>, bool)>,
+    ) -> Self {
+        let mut entries = Vec::new();
+        cursor.seek_first().unwrap();
+        while cursor.valid() {
+            let (key, value) = (cursor.key().to_vec(), cursor.value().to_vec());
+            entries.push((key, cursor.sequence(), cursor.kind(), value));
+            cursor.next().unwrap();
+        }
+        Source {
+            entries,
+            ranges,
+            bounds,
+        }
+    }
+
+    pub(super) fn of_table(table: &Arc<crate::version::Table>) -> Self {
+        let (reader, m) = (table.reader().unwrap(), &table.meta);
+        let bounds = (m.smallest.to_vec(), m.largest.to_vec(), m.largest_excluded);
+        let ranges = RangeDeletes::clone(reader.range_deletes());
+        let source = Source::new(&mut reader.cursor(true), ranges, Some(bounds));
+        assert_eq!(m.entries, source.entries.len() as u64);
+        source
+    }
+
+    pub(super) fn holds(&self, key: &[u8]) -> bool {
+        self.bounds
+            .as_ref()
+            .is_none_or(|(smallest, largest, excluded)| {
+                **smallest <= *key && (*key < **largest || (!excluded && *key == **largest))
+            })
+    }
+}
+
+/// A get: newest source first, as soon as a version is found; in tables whose bounds hold the key.
+pub(super) fn read_key(sources: &[Vec<Source>], key: &[u8], snapshot: Sequence) -> Option<Vec<u8>> {
+    let mut deleted = 0;
+    for source in sources
+        .iter()
+        .filter_map(|level| level.iter().find(|s| s.holds(key)))
+    {
+        deleted = deleted.max(source.ranges.covering(key, snapshot).unwrap_or(0));
+        let version = source
+            .entries
+            .iter()
+            .find(|e| e.0 == key && e.1 <= snapshot);
+        if let Some((_, sequence, kind, value)) = version {
+            let live = *kind == EntryKind::Put && deleted <= *sequence;
+            return live.then(|| value.clone());
+        }
+    }
+    None
+}
+
+pub(super) fn memory() -> Arc<dyn FileSystem> {
+    let fs = MemoryFileSystem::default();
+    fs.create_dir(Path::new(DIR)).unwrap();
+    Arc::new(fs)
+}
+
+pub(super) fn small_tables() -> TableSpec {
+    TableSpec {
+        table_bytes: 600,
+        ..TableSpec::default()
+    }
+}
+
+pub(super) fn random_operation(random: &mut StdRng) -> Operation {
+    let one = random.random_range(0..KEYS);
+    match random.random_range(0..20) {
+        0..4 => Operation::Delete(key(one)),
+        4 => {
+            let longest = if random.random_bool(0.1) { KEYS } else { 12 };
+            let end = one + random.random_range(1..=longest);
+            Operation::DeleteRange(key(one), key(end))
+        }
+        _ => {
+            let value = vec![random.random(); random.random_range(0..60)];
+            Operation::Put(key(one), value)
+        }
+    }
+}
+
+/// Runs the jobs that are wanted, some at the same time, ending in any order.
+pub(super) fn compact(store: &mut Store, random: &mut StdRng, shape: &options::Levels) {
+    for _ in 0..20 {
+        let mut busy = HashSet::new();
+        let mut jobs = Vec::new();
+        while let Some(job) = pick(&store.levels, shape, &busy).filter(|_| jobs.len() < 3) {
+            busy.extend(job.inputs().map(|t| t.meta.number));
+            jobs.push(job);
+        }
+        if jobs.is_empty() {
+            return;
+        }
+        let mut outcomes: Vec<Outcome> = jobs.iter().map(|j| store.run(j).unwrap()).collect();
+        while !outcomes.is_empty() {
+            let next = random.random_range(0..outcomes.len());
+            store.install(&outcomes.swap_remove(next));
+        }
+        drop(jobs);
+    }
+}
+
+pub(super) fn compact_range(store: &mut Store, from: &[u8], to: Bound<&[u8]>) {
+    let before = store.next_file.load(Ordering::Relaxed);
+    for level in 0..LEVELS {
+        while let Some(job) = pick_range(&store.levels, from, to, level, before) {
+            let outcome = store.run(&job).unwrap();
+            store.install(&outcome);
+        }
+    }
+}

@@ -1,0 +1,226 @@
+use std::collections::HashSet;
+use std::ops::Bound;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::compaction::pick::scores;
+use crate::compaction::{Job, pick, pick_range};
+use crate::fs::{Access, MemoryFileSystem};
+use crate::memory::BlockCache;
+use crate::options;
+use crate::version::{Files, Levels, Table, TableMeta};
+
+const SHAPE: options::Levels = options::Levels {
+    size_ratio: 10,
+    base_bytes: 1000,
+    level0_tables: 2,
+};
+
+/// Number, level, smallest and largest key, bytes.
+type Spec<'a> = (u64, usize, &'a str, &'a str, u64);
+
+fn levels(specs: &[Spec<'_>]) -> Levels {
+    levels_with(specs, |_| {})
+}
+
+fn levels_with(specs: &[Spec<'_>], change: impl Fn(&mut TableMeta)) -> Levels {
+    let fs = Arc::new(MemoryFileSystem::default());
+    let cache = Arc::new(BlockCache::new(1 << 20));
+    let files = Files::new(fs, PathBuf::from("/store"), Access::Buffered, cache);
+    let tables = specs
+        .iter()
+        .map(|&(number, level, smallest, largest, file_bytes)| {
+            let mut meta = TableMeta {
+                number,
+                file_bytes,
+                sections_offset: 0,
+                table_id: number,
+                entries: 1,
+                deletes: 0,
+                range_deletes: 0,
+                smallest: smallest.as_bytes().into(),
+                largest: largest.as_bytes().into(),
+                largest_excluded: false,
+                smallest_sequence: number,
+                largest_sequence: number,
+                map_number: 0,
+                index_kind: "fp".to_string(),
+            };
+            change(&mut meta);
+            (level, meta)
+        });
+    Levels::new(&Arc::new(files), tables).unwrap()
+}
+
+fn numbers(tables: &[Arc<Table>]) -> Vec<u64> {
+    tables.iter().map(|t| t.meta.number).collect()
+}
+
+/// Level, target level, upper and lower tables, whether trivial.
+type Form = (usize, usize, Vec<u64>, Vec<u64>, bool);
+
+fn form(job: Option<Job>) -> Option<Form> {
+    job.map(|j| {
+        (
+            j.level,
+            j.target_level,
+            numbers(&j.upper),
+            numbers(&j.lower),
+            j.trivial,
+        )
+    })
+}
+
+fn picked(levels: &Levels, busy: &[u64]) -> Option<Form> {
+    form(pick(levels, &SHAPE, &busy.iter().copied().collect()))
+}
+
+#[test]
+fn nothing_is_picked_where_no_level_is_full() {
+    let levels = levels(&[
+        (1, 0, "a", "z", 99_999),
+        (2, 1, "a", "z", 999),
+        (3, 6, "a", "z", 1 << 60),
+    ]);
+    assert_eq!(picked(&levels, &[]), None);
+    assert!(
+        scores(&levels, &SHAPE, &HashSet::new())
+            .iter()
+            .all(|s| *s < 1.0)
+    );
+}
+
+#[test]
+fn the_fullest_level_is_first_and_a_busy_one_gives_way() {
+    let levels = levels(&[
+        (1, 0, "a", "b", 10),
+        (2, 0, "b", "c", 10),
+        (3, 1, "a", "d", 1500),
+        (4, 2, "b", "c", 30_000),
+        (5, 3, "a", "z", 1),
+    ]);
+    let scores = scores(&levels, &SHAPE, &HashSet::new());
+    assert_eq!(scores[..3], [1.0, 1.5, 3.0]);
+    assert_eq!(picked(&levels, &[]), Some((2, 3, vec![4], vec![5], false)));
+    // Level 1 wants table 4 too, so level 0 is next.
+    assert_eq!(
+        picked(&levels, &[4, 5]),
+        Some((0, 1, vec![2, 1], vec![3], false))
+    );
+    assert_eq!(picked(&levels, &[4, 5, 1, 2, 3]), None);
+}
+
+#[test]
+fn the_least_overlap_for_its_size_is_picked() {
+    let levels = levels(&[
+        (1, 1, "a", "c", 500),
+        (2, 1, "d", "f", 400),
+        (3, 1, "g", "i", 300),
+        (4, 2, "a", "b", 1000),
+        (5, 2, "c", "d", 500),
+        (6, 2, "e", "f", 200),
+        (7, 2, "h", "j", 600),
+    ]);
+    // 1500 / 500, 700 / 400, 600 / 300.
+    assert_eq!(
+        picked(&levels, &[]),
+        Some((1, 2, vec![2], vec![5, 6], false))
+    );
+    // The rest of a level that has a running job may be small enough.
+    assert_eq!(picked(&levels, &[2, 5, 6]), None);
+}
+
+#[test]
+fn a_table_over_nothing_moves_and_the_end_of_a_range_delete_is_not_in_it() {
+    let specs = [
+        (1, 1, "a", "c", 5000),
+        (2, 2, "c", "d", 10),
+        (3, 2, "e", "f", 10),
+    ];
+    assert_eq!(
+        picked(&levels(&specs), &[]),
+        Some((1, 2, vec![1], vec![2], false))
+    );
+    let excluded = levels_with(&specs, |m| m.largest_excluded = m.number == 1);
+    assert_eq!(picked(&excluded, &[]), Some((1, 2, vec![1], vec![], true)));
+}
+
+#[test]
+fn level_0_takes_all_that_overlap_or_moves_a_lone_table() {
+    // 1 and 3 overlap through 2, which is newer than both.
+    let chained = [
+        (1, 0, "a", "c", 10),
+        (2, 0, "c", "f", 10),
+        (3, 0, "e", "g", 10),
+    ];
+    let below = [(8, 1, "b", "b", 10), (9, 1, "h", "h", 10)];
+    let all = levels(&[&chained[..], &below[..]].concat());
+    assert_eq!(
+        picked(&all, &[]),
+        Some((0, 1, vec![3, 2, 1], vec![8], false))
+    );
+    // A busy table of the group, or of the next level, keeps it waiting.
+    for busy in [1, 2, 3, 8] {
+        assert_eq!(picked(&all, &[busy]), None, "{busy}");
+    }
+    // Lone ones move without a merge: here 5 over nothing, but not 4 over 9.
+    let lone = [(4, 0, "h", "i", 10), (5, 0, "k", "l", 10)];
+    let all = levels(&[&chained[..], &below[..], &lone[..]].concat());
+    assert_eq!(picked(&all, &[]), Some((0, 1, vec![5], vec![], true)));
+    assert_eq!(
+        picked(&all, &[5]),
+        Some((0, 1, vec![3, 2, 1], vec![8], false))
+    );
+    // A newer table over it keeps it, so that the order of versions stays.
+    let covered = [(4, 0, "h", "k", 10), (5, 0, "k", "l", 10)];
+    let all = levels(&[&covered[..], &below[..]].concat());
+    assert_eq!(picked(&all, &[]), Some((0, 1, vec![5, 4], vec![9], false)));
+}
+
+#[test]
+fn a_range_goes_down_level_by_level_and_is_rewritten_at_the_bottom() {
+    let specs = [
+        (1, 0, "a", "c", 10),
+        (9, 0, "b", "c", 10),
+        (20, 0, "a", "a", 10),
+        (3, 1, "a", "c", 10),
+        (4, 1, "x", "z", 10),
+        (5, 2, "a", "b", 10),
+        (6, 2, "c", "d", 10),
+        (7, 2, "y", "z", 10),
+    ];
+    let levels = levels_with(&specs, |m| {
+        // Table 5 has nothing to gain.
+        (m.smallest_sequence, m.largest_sequence) = if m.number == 5 {
+            (0, 0)
+        } else {
+            (m.number, m.number)
+        };
+    });
+    let range = |from: &str, to, level, before| {
+        let to = Bound::map(to, str::as_bytes);
+        form(pick_range(&levels, from.as_bytes(), to, level, before))
+    };
+    let to_d = Bound::Included("d");
+    assert_eq!(
+        range("b", to_d, 0, 20),
+        Some((0, 1, vec![20, 9, 1], vec![3], false))
+    );
+    assert_eq!(range("b", to_d, 0, 1), None);
+    assert_eq!(range("e", Bound::Unbounded, 0, 99), None);
+    assert_eq!(
+        range("b", to_d, 1, 20),
+        Some((1, 2, vec![3], vec![5, 6], false))
+    );
+    assert_eq!(range("d", Bound::Excluded("x"), 1, 20), None);
+    assert_eq!(
+        range("", Bound::Unbounded, 2, 20),
+        Some((2, 2, vec![6], vec![], false))
+    );
+    assert_eq!(
+        range("d0", Bound::Unbounded, 2, 20),
+        Some((2, 2, vec![7], vec![], false))
+    );
+    assert_eq!(range("d0", Bound::Unbounded, 2, 7), None);
+    assert_eq!(range("", Bound::Unbounded, 3, 99), None);
+}

@@ -1,0 +1,253 @@
+//! Flushes and compactions of a small store, against a plain list of what was written.
+
+use std::collections::BTreeSet;
+use std::ops::Bound;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+use super::fixture::{
+    DIR, KEYS, KEYSPACE, Operation, Store, compact, compact_range, key, memory, random_operation,
+    small_tables,
+};
+use crate::compaction::{Job, flush, pick_range};
+use crate::entry::{MAX_SEQUENCE, RangeDeletes};
+use crate::error::Error;
+use crate::fs::{
+    Access, DataLoss, DirectoryLoss, Fault, FaultAt, FaultyFileSystem, FileSystem, Loss,
+    MemoryFileSystem, Plan,
+};
+use crate::memtable::Memtable;
+use crate::options;
+
+fn seeds(count: u64) -> std::ops::Range<u64> {
+    match std::env::var("RHUMB_SEED")
+        .ok()
+        .and_then(|s| s.parse().ok())
+    {
+        Some(seed) => seed..seed + 1,
+        None => 0..count,
+    }
+}
+
+#[test]
+fn every_snapshot_reads_the_same_after_flushes_and_compactions() {
+    let shape = options::Levels {
+        size_ratio: 2,
+        base_bytes: 4000,
+        level0_tables: 2,
+    };
+    for seed in seeds(40) {
+        println!("seed {seed}: replay with RHUMB_SEED={seed}");
+        let mut random = StdRng::seed_from_u64(seed);
+        let mut store = Store::new(memory(), small_tables());
+        for _ in 0..40 {
+            for _ in 0..random.random_range(1..40) {
+                store.write(random_operation(&mut random));
+            }
+            if random.random_bool(0.4) {
+                store.snapshots.insert(store.sequence);
+            }
+            if random.random_bool(0.3) {
+                store.snapshots.pop_first();
+            }
+            store.flush().unwrap();
+            if random.random_bool(0.6) {
+                compact(&mut store, &mut random, &shape);
+            }
+            if random.random_bool(0.1) {
+                let (a, b) = (random.random_range(0..KEYS), random.random_range(0..KEYS));
+                compact_range(&mut store, &key(a), Bound::Excluded(&key(b)));
+            }
+            store.check();
+        }
+        store.check_files();
+        store.snapshots.clear();
+        compact_range(&mut store, b"", Bound::Unbounded);
+        store.check();
+        store.check_files();
+        // All is at the bottom: one version a live key, without deletes.
+        let live = store.model(MAX_SEQUENCE).len() as u64;
+        let tables = || store.levels.tables().map(|(_, t)| &t.meta);
+        assert_eq!(tables().map(|t| t.entries).sum::<u64>(), live);
+        assert_eq!(
+            tables()
+                .map(|t| t.deletes + t.range_deletes + t.largest_sequence)
+                .sum::<u64>(),
+            0
+        );
+    }
+}
+
+#[test]
+fn range_deletes_are_cut_between_output_tables() {
+    let mut store = Store::new(memory(), small_tables());
+    // Old versions that a snapshot needs, so that nothing is dropped.
+    for number in 10..70 {
+        store.write(Operation::Put(key(number), vec![1; 50]));
+    }
+    store.snapshots.insert(store.sequence);
+    store.flush().unwrap();
+    store.write(Operation::DeleteRange(key(0), key(35)));
+    store.write(Operation::DeleteRange(key(60), key(79)));
+    store.flush().unwrap();
+    let only_ranges = &store.levels.level(0)[0].meta;
+    assert_eq!((only_ranges.entries, only_ranges.range_deletes), (0, 2));
+    assert!(only_ranges.largest_excluded);
+    compact_range(&mut store, b"", Bound::Unbounded);
+    let tables = store.levels.level(1);
+    assert!(tables.len() > 3, "{}", tables.len());
+    let (first, last) = (&tables[0].meta, &tables[tables.len() - 1].meta);
+    assert_eq!((&*first.smallest, first.range_deletes), (&key(0)[..], 1));
+    assert_eq!(
+        (&*last.largest, last.largest_excluded),
+        (&key(79)[..], true)
+    );
+    for pair in tables.windows(2) {
+        let [a, b] =
+            [&pair[0], &pair[1]].map(|t| RangeDeletes::clone(t.reader().unwrap().range_deletes()));
+        let touch = a
+            .largest_end()
+            .is_none_or(|end| *end <= *pair[1].meta.smallest);
+        assert!(
+            touch
+                && b.smallest_start()
+                    .is_none_or(|start| start >= &*pair[1].meta.smallest)
+        );
+    }
+    store.check();
+    store.check_files();
+    // Without the snapshot what they delete goes, and so do they.
+    store.snapshots.clear();
+    compact_range(&mut store, b"", Bound::Unbounded);
+    store.check();
+    let left: u64 = store
+        .levels
+        .tables()
+        .map(|(_, t)| t.meta.range_deletes)
+        .sum();
+    assert_eq!(left, 0);
+}
+
+#[test]
+fn maps_are_shared_where_they_are_alike() {
+    let mut store = Store::new(memory(), small_tables());
+    for round in 0..3 {
+        for number in 0..KEYS {
+            store.write(Operation::Put(key(number), vec![round; 20]));
+        }
+        store.flush().unwrap();
+    }
+    compact_range(&mut store, b"", Bound::Unbounded);
+    store.write(Operation::Put(key(0), vec![1]));
+    store.flush().unwrap();
+    let maps: BTreeSet<u64> = store
+        .levels
+        .tables()
+        .map(|(_, t)| t.meta.map_number)
+        .collect();
+    assert_eq!(
+        maps.len(),
+        2,
+        "all keys share one, the last flush has its own"
+    );
+    store.check_files();
+    assert_eq!(store.state.keyspaces[&KEYSPACE].maps.len(), 2);
+}
+
+#[test]
+fn a_flush_of_nothing_makes_no_table() {
+    let mut store = Store::new(memory(), small_tables());
+    store.flush().unwrap();
+    assert_eq!(store.levels.deepest(), None);
+    store.check_files();
+}
+
+/// Flushes two overlapping memtables on a sound disk and gives the job to merge them.
+fn store_with_a_job(fs: &Arc<dyn FileSystem>) -> (Store, Job) {
+    let mut store = Store::new(Arc::clone(fs), small_tables());
+    for value in 0..2 {
+        for number in 0..KEYS {
+            store.write(Operation::Put(key(number), vec![value; 30]));
+        }
+        store.write(Operation::DeleteRange(key(3), key(9)));
+        store.flush().unwrap();
+    }
+    let job = pick_range(&store.levels, b"", Bound::Unbounded, 0, u64::MAX).unwrap();
+    (store, job)
+}
+
+#[test]
+fn whatever_call_fails_nothing_is_left_behind() {
+    let mut failures = 0;
+    for nth in 1.. {
+        let faulty = FaultyFileSystem::new(memory(), Plan::default());
+        let fs: Arc<dyn FileSystem> = Arc::new(faulty.clone());
+        let (mut store, job) = store_with_a_job(&fs);
+        store.write(Operation::Put(key(1), vec![7]));
+        let at = FaultAt::Call(faulty.calls() + nth);
+        faulty.set_plan(Plan {
+            fault: Some((at, Fault::InputOutput)),
+            ..Plan::default()
+        });
+        let merged = store.run(&job);
+        let flushed = store.with_context(|c| flush(c, std::slice::from_ref(&store.memtable)));
+        faulty.set_plan(Plan::default());
+        if let (Ok(_), Ok(_)) = (&merged, &flushed) {
+            break;
+        }
+        failures += 1;
+        if let Ok(outcome) = merged {
+            store.install(&outcome);
+        }
+        if let Ok(outcome) = flushed {
+            store.memtable = Arc::new(Memtable::new());
+            store.install(&outcome);
+        }
+        drop(job);
+        store.check();
+        store.check_files();
+    }
+    println!("{failures} calls failed once each");
+    assert!(failures > 20, "{failures}");
+}
+
+#[test]
+fn cancelled_work_ends_and_leaves_nothing() {
+    let fs = memory();
+    let mut store = Store::new(fs, small_tables());
+    // Long enough to be looked at.
+    for round in 0..30 {
+        for number in 0..KEYS {
+            store.write(Operation::Put(key(number), vec![round; 10]));
+        }
+    }
+    store.cancelled.store(true, Ordering::Relaxed);
+    let ended = store.with_context(|c| flush(c, std::slice::from_ref(&store.memtable)));
+    assert!(matches!(ended, Err(Error::Closed)));
+    store.check_files();
+}
+
+#[test]
+fn outputs_survive_a_power_cut_before_anything_names_them() {
+    let memory = MemoryFileSystem::default();
+    memory.create_dir(Path::new(DIR)).unwrap();
+    let fs: Arc<dyn FileSystem> = Arc::new(memory.clone());
+    let (store, job) = store_with_a_job(&fs);
+    let outcome = store.run(&job).unwrap();
+    let lost = Loss {
+        data: DataLoss::Lost,
+        directory: DirectoryLoss::Lost,
+    };
+    let disk: Arc<dyn FileSystem> = Arc::new(memory.crash(lost, 1));
+    assert!(outcome.levels.adds.len() > 1);
+    for (_, table) in &outcome.levels.adds {
+        let file = disk
+            .open(&store.files.table_path(table.number), Access::Buffered)
+            .unwrap();
+        assert_eq!(file.len().unwrap(), table.file_bytes);
+    }
+}

@@ -1,0 +1,69 @@
+//! The threads behind an open store: one flushes, one compacts and collects garbage.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use super::store::Store;
+use crate::error::{Error, Result};
+
+/// One step of background work; whether there was something to do.
+type Task = fn(&Store) -> Result<bool>;
+
+/// Starts the threads of a store.
+///
+/// # Errors
+/// If the operating system gives none.
+pub(super) fn start(store: &Arc<Store>) -> Result<Vec<JoinHandle<()>>> {
+    let tasks: [(&str, Task); 2] = [
+        ("rhumb-flush", Store::flush_one),
+        ("rhumb-compact", Store::compact_one),
+    ];
+    let mut threads: Vec<JoinHandle<()>> = Vec::new();
+    for (name, task) in tasks {
+        let own = store.clone();
+        let thread = std::thread::Builder::new().name(name.to_string());
+        match thread.spawn(move || work(&own, task)) {
+            Ok(thread) => threads.push(thread),
+            Err(e) => {
+                store.signals.shut_down();
+                threads.into_iter().for_each(|t| drop(t.join()));
+                return Err(Error::io("start a thread for", &store.dir, e));
+            }
+        }
+    }
+    Ok(threads)
+}
+
+/// Does a task again and again while there is something to do, until the store closes.
+fn work(store: &Store, task: Task) {
+    let _guard = FailOnPanic(store);
+    let mut failed = false;
+    while !store.signals.shutting_down() {
+        let seen = store.signals.changes();
+        let step = task(store);
+        if step.is_ok() && std::mem::take(&mut failed) {
+            store.signals.clear_disk_full();
+        }
+        match step {
+            Ok(true) => {}
+            Ok(false) => store.signals.wait_for_change(seen),
+            Err(e) => {
+                failed = true;
+                store.note_background_error(&e);
+                store.signals.wait_a_while();
+            }
+        }
+    }
+}
+
+/// Ends the writing when its thread panics, so that nobody waits for work that is never done.
+struct FailOnPanic<'a>(&'a Store);
+
+impl Drop for FailOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let what = "a background thread panicked, which is a bug".to_string();
+            self.0.fail(&Error::InvalidArgument(what));
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Compactions: what the levels need, and what a user asks for.
+
+use std::collections::HashSet;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use super::store::{OpenKeyspace, Store};
+use crate::compaction::{self, Context, Job};
+use crate::error::{Error, Result};
+use crate::sync::atomic::Ordering;
+use crate::sync::lock;
+use crate::version::{LEVELS, Levels};
+
+impl Store {
+    /// Does the compaction that some keyspace needs most, and deletes the files that nobody reads
+    /// any more; whether there was something to do.
+    pub(super) fn compact_one(&self) -> Result<bool> {
+        self.check_writable()?;
+        self.collect_garbage();
+        let keyspaces: Vec<Arc<OpenKeyspace>> = self.keyspaces.load().values().cloned().collect();
+        for keyspace in keyspaces {
+            let _compaction = lock(&self.compaction);
+            let levels = keyspace.view.load_full().levels.clone();
+            if let Some(job) = compaction::pick(&levels, &self.options.levels, &HashSet::new()) {
+                self.run_job(&keyspace, &job, &levels)?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Brings everything in a range down to the last level that holds any of it.
+    pub(super) fn compact_range(
+        &self,
+        keyspace: &OpenKeyspace,
+        from: Option<&[u8]>,
+        to: Option<&[u8]>,
+    ) -> Result<()> {
+        let before = self.next_file.load(Ordering::Relaxed);
+        let from = from.unwrap_or_default();
+        let to = to.map_or(Bound::Unbounded, Bound::Excluded);
+        for level in 0..LEVELS {
+            loop {
+                self.check_writable()?;
+                let _compaction = lock(&self.compaction);
+                let levels = keyspace.view.load_full().levels.clone();
+                let job = compaction::pick_range(&levels, from, to, level, before);
+                let Some(job) = job else { break };
+                self.run_job(keyspace, &job, &levels)?;
+            }
+        }
+        self.collect_garbage();
+        Ok(())
+    }
+
+    /// Deletes the tables that nobody reads any more. What cannot be deleted now is deleted when
+    /// the store is opened again.
+    pub(super) fn collect_garbage(&self) {
+        let _ = self.files.delete_garbage();
+    }
+
+    /// Does one job. The caller holds the compaction lock.
+    fn run_job(&self, keyspace: &OpenKeyspace, job: &Job, levels: &Levels) -> Result<()> {
+        match self.merge_tables(keyspace, job, levels) {
+            // Dropped meanwhile: nobody misses what was to be merged.
+            Err(Error::NoSuchKeyspace(_)) => Ok(()),
+            result => result,
+        }
+    }
+
+    /// # Errors
+    /// [`Error::NoSuchKeyspace`] if the keyspace was dropped meanwhile, which is no harm.
+    fn merge_tables(&self, keyspace: &OpenKeyspace, job: &Job, levels: &Levels) -> Result<()> {
+        let outcome =
+            self.with_context(keyspace, |context| compaction::run(context, job, levels))?;
+        self.install(keyspace, &outcome, &[])
+            .inspect_err(|e| self.discard_if_dropped(&outcome, e))?;
+        self.writes.update(|w| {
+            if job.trivial {
+                w.trivial_moves += job.upper.len() as u64;
+            } else {
+                w.compactions += 1;
+                w.compaction_bytes_read += job.bytes();
+                w.compaction_bytes_written += outcome
+                    .levels
+                    .adds
+                    .iter()
+                    .map(|(_, t)| t.file_bytes)
+                    .sum::<u64>();
+            }
+        });
+        Ok(())
+    }
+
+    /// Calls `work` with what flushes and compactions of a keyspace need. Their inputs were chosen
+    /// before, so that no reader can come later who reads below them.
+    pub(super) fn with_context<T>(
+        &self,
+        keyspace: &OpenKeyspace,
+        work: impl FnOnce(&Context<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let snapshots = self.pinned_sequences();
+        let maps = {
+            let catalog = lock(&self.catalog);
+            let state = catalog.state.keyspaces.get(&keyspace.id);
+            let state = state.ok_or_else(|| Error::NoSuchKeyspace(keyspace.name.clone()))?;
+            keyspace
+                .next_map
+                .fetch_max(state.next_map, Ordering::Relaxed);
+            state.maps.clone()
+        };
+        work(&Context {
+            keyspace: keyspace.id,
+            files: &self.files,
+            table: &self.options.table,
+            index: &self.options.index,
+            next_file: &|| self.new_file(),
+            next_map: &|| keyspace.next_map.fetch_add(1, Ordering::Relaxed),
+            maps: &maps,
+            snapshots: &snapshots,
+            cancelled: &self.cancelled,
+            counters: &self.work,
+        })
+    }
+}

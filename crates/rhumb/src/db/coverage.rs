@@ -1,0 +1,101 @@
+//! The range deletes over the keys that an iterator passes.
+
+use std::sync::Arc;
+
+use super::view::View;
+use crate::entry::{RangeDeleteTree, RangeDeletes, Sequence, Span};
+use crate::error::Result;
+use crate::version::{LEVELS, Levels, Table};
+
+/// Tells of keys, mostly neighbours, which versions of them are deleted. Looks into the range
+/// deletes where it is asked and nowhere else, and remembers how far an answer holds.
+pub(super) struct Coverage {
+    levels: Arc<Levels>,
+    visible: Sequence,
+    memtables: Vec<Arc<RangeDeleteTree>>,
+    level0: Vec<Arc<RangeDeletes>>,
+    /// The other levels that have range deletes.
+    deeper: Vec<usize>,
+    /// The last answer, and the keys that it is true of; they are none at first.
+    sequence: Sequence,
+    from: Vec<u8>,
+    to: Option<Vec<u8>>,
+}
+
+impl Coverage {
+    /// The range deletes of `view` that are visible at `visible`, those of level 0 from the tables
+    /// in `level0` only.
+    pub(super) fn new(view: &View, level0: &[Arc<Table>], visible: Sequence) -> Result<Self> {
+        let memtables = std::iter::once(&view.active).chain(&view.waiting);
+        let level0 = level0.iter().filter(|t| t.meta.range_deletes > 0);
+        let level0 = level0.map(|t| Ok(t.reader()?.range_deletes().clone()));
+        Ok(Coverage {
+            levels: view.levels.clone(),
+            visible,
+            memtables: memtables.filter_map(|m| m.range_deletes()).collect(),
+            level0: level0.collect::<Result<_>>()?,
+            deeper: (1..LEVELS)
+                .filter(|&level| view.levels.has_range_deletes(level))
+                .collect(),
+            sequence: 0,
+            from: Vec::new(),
+            to: Some(Vec::new()),
+        })
+    }
+
+    /// The sequence below which versions of `key` are deleted; 0 if they are not.
+    ///
+    /// # Errors
+    /// If a table that may delete the key cannot be opened.
+    #[inline]
+    pub(super) fn over(&mut self, key: &[u8]) -> Result<Sequence> {
+        if self.memtables.is_empty() && self.level0.is_empty() && self.deeper.is_empty() {
+            return Ok(0);
+        }
+        let known = self.from.as_slice() <= key && self.to.as_deref().is_none_or(|to| key < to);
+        if !known {
+            self.look(key)?;
+        }
+        Ok(self.sequence)
+    }
+
+    fn look(&mut self, key: &[u8]) -> Result<()> {
+        let mut span = Span::NOTHING;
+        for tree in &self.memtables {
+            span = span.and(tree.around(key, self.visible));
+        }
+        for list in &self.level0 {
+            span = span.and(list.around(key, self.visible));
+        }
+        for &level in &self.deeper {
+            span = span.and(around(self.levels.level(level), key, self.visible)?);
+        }
+        self.sequence = span.sequence;
+        self.from.clear();
+        self.from.extend_from_slice(span.from);
+        self.to = span.to.map(<[u8]>::to_vec);
+        Ok(())
+    }
+}
+
+/// What deletes `key` in the tables of a level from 1 on. A table deletes nothing outside its bounds.
+fn around<'a>(tables: &'a [Arc<Table>], key: &[u8], visible: Sequence) -> Result<Span<'a>> {
+    let at = tables.partition_point(|t| t.meta.ends_before(key));
+    let Some(table) = tables.get(at).filter(|t| &*t.meta.smallest <= key) else {
+        let before = at.checked_sub(1).and_then(|before| tables.get(before));
+        return Ok(Span {
+            from: before.map_or(&[], |t| &*t.meta.largest),
+            to: tables.get(at).map(|t| &*t.meta.smallest),
+            sequence: 0,
+        });
+    };
+    let bounds = Span {
+        from: &table.meta.smallest,
+        to: Some(&table.meta.largest),
+        sequence: 0,
+    };
+    match table.meta.range_deletes {
+        0 => Ok(bounds),
+        _ => Ok(bounds.and(table.reader()?.range_deletes().around(key, visible))),
+    }
+}

@@ -1,0 +1,128 @@
+//! One look-up, told step by step.
+
+use std::fmt;
+
+use super::read::Lookup;
+use super::view::View;
+use crate::entry::{EntryKind, Sequence};
+use crate::error::Result;
+use crate::version::{LEVELS, Table};
+
+/// The steps of one look-up, and what it found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explanation {
+    /// One line a step.
+    pub steps: Vec<String>,
+    /// The value, if the key has one.
+    pub value: Option<Vec<u8>>,
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for step in &self.steps {
+            writeln!(f, "{step}")?;
+        }
+        match &self.value {
+            Some(value) => write!(f, "found a value of {} bytes", value.len()),
+            None => write!(f, "no value"),
+        }
+    }
+}
+
+/// Walks the sources as [`Lookup::run`] does, telling what each says.
+pub(super) fn explain(view: &View, key: &[u8], visible: Sequence) -> Result<Explanation> {
+    let mut steps = vec![format!(
+        "look up {} bytes as of sequence {visible}",
+        key.len()
+    )];
+    let mut lookup = Lookup::new(key, visible);
+    for (n, memtable) in std::iter::once(&view.active)
+        .chain(&view.waiting)
+        .enumerate()
+    {
+        lookup.ask_memtable(memtable);
+        let name = if n == 0 {
+            "active write buffer"
+        } else {
+            "waiting write buffer"
+        };
+        steps.push(format!(
+            "{name} ({} entries): {}",
+            memtable.entries(),
+            verdict(&lookup)
+        ));
+        if lookup.decided() {
+            return Ok(end(steps, &lookup));
+        }
+    }
+    for level in 0..LEVELS {
+        let tables = view.levels.level(level);
+        if tables.is_empty() {
+            continue;
+        }
+        let asked: Vec<_> = match level {
+            0 => tables.iter().filter(|t| t.meta.may_hold(key)).collect(),
+            _ => view.levels.table_for(level, key).into_iter().collect(),
+        };
+        steps.push(format!(
+            "level {level}: {} of {} tables may hold it",
+            asked.len(),
+            tables.len()
+        ));
+        for table in asked {
+            steps.push(ask(table, &mut lookup)?);
+        }
+        if lookup.decided() {
+            break;
+        }
+    }
+    Ok(end(steps, &lookup))
+}
+
+fn end(steps: Vec<String>, lookup: &Lookup<'_>) -> Explanation {
+    Explanation {
+        steps,
+        value: lookup.answer().map(|v| v.to_vec()),
+    }
+}
+
+/// Asks one table and tells what its filter, index and blocks did.
+fn ask(table: &Table, lookup: &mut Lookup<'_>) -> Result<String> {
+    let before = lookup.trace;
+    lookup.probe(table)?;
+    let after = lookup.trace;
+    let meta = &table.meta;
+    let mut line = format!(
+        "  table {} ({}, {} entries): ",
+        meta.number, meta.index_kind, meta.entries
+    );
+    if after.filter_negative > before.filter_negative {
+        line += "filter says no";
+        return Ok(line);
+    }
+    if after.filter_positive > before.filter_positive {
+        line += "filter says perhaps, ";
+    }
+    let ranks = after.window_ranks - before.window_ranks;
+    if ranks > 0 {
+        line += &format!("window of {ranks} ranks, ");
+    }
+    line += &format!(
+        "blocks: {} read, {} in memory; {}",
+        after.blocks_read - before.blocks_read,
+        after.blocks_cached - before.blocks_cached,
+        verdict(lookup)
+    );
+    Ok(line)
+}
+
+fn verdict(lookup: &Lookup<'_>) -> String {
+    match lookup.state() {
+        (Some(version), covered) if version.sequence >= covered => match version.kind {
+            EntryKind::Put => format!("value of sequence {}", version.sequence),
+            EntryKind::Delete => format!("deleted by sequence {}", version.sequence),
+        },
+        (_, covered) if covered > 0 => format!("in a range deleted by sequence {covered}"),
+        _ => "nothing".to_string(),
+    }
+}

@@ -1,0 +1,88 @@
+//! Memtables become tables of level 0.
+
+use std::sync::Arc;
+
+use super::store::{OpenKeyspace, Store};
+use crate::compaction::{Outcome, flush};
+use crate::error::{Error, Result};
+use crate::fs::ops;
+use crate::memtable::Memtable;
+use crate::sync::lock;
+
+impl Store {
+    /// Flushes the oldest waiting memtable of some keyspace; whether there was one.
+    pub(super) fn flush_one(&self) -> Result<bool> {
+        self.check_writable()?;
+        // The oldest write of all first: it holds back the logs.
+        let keyspaces = self.keyspaces.load();
+        let waiting = keyspaces.values().filter_map(|keyspace| {
+            let oldest = keyspace.view.load().waiting.last().cloned();
+            oldest.map(|memtable| (keyspace.clone(), memtable))
+        });
+        let waiting = waiting.min_by_key(|(_, memtable)| memtable.smallest_sequence());
+        let Some((keyspace, memtable)) = waiting else {
+            return Ok(false);
+        };
+        match self.flush_memtable(&keyspace, memtable) {
+            // Dropped meanwhile: nobody misses these writes.
+            Err(Error::NoSuchKeyspace(_)) => Ok(true),
+            result => result.map(|()| true),
+        }
+    }
+
+    /// # Errors
+    /// [`Error::NoSuchKeyspace`] if the keyspace was dropped meanwhile, which is no harm.
+    fn flush_memtable(&self, keyspace: &OpenKeyspace, memtable: Arc<Memtable>) -> Result<()> {
+        if memtable.is_empty() {
+            return self.install(keyspace, &Outcome::default(), &[memtable]);
+        }
+        // Otherwise these writes could outlive earlier ones of another keyspace.
+        self.sync_log_through(memtable.largest_sequence().unwrap_or(0))?;
+        let memtables = [memtable];
+        let outcome = self.with_context(keyspace, |context| flush(context, &memtables))?;
+        let bytes: u64 = outcome.levels.adds.iter().map(|(_, t)| t.file_bytes).sum();
+        self.install(keyspace, &outcome, &memtables)
+            .inspect_err(|e| self.discard_if_dropped(&outcome, e))?;
+        self.writes.update(|w| {
+            w.flushes += 1;
+            w.flushed_bytes += bytes;
+        });
+        self.collect_logs()
+    }
+
+    /// Removes the tables just made for a keyspace that was dropped before they could be installed.
+    pub(super) fn discard_if_dropped(&self, outcome: &Outcome, error: &Error) {
+        if !matches!(error, Error::NoSuchKeyspace(_)) {
+            return;
+        }
+        for table in outcome.made() {
+            // What stays is removed when the store is opened again.
+            let _ = ops::remove(&**self.fs(), &self.files.table_path(table.number));
+        }
+    }
+
+    /// Turns everything written to a keyspace so far into tables, and waits for it.
+    pub(super) fn flush_keyspace(&self, keyspace: &Arc<OpenKeyspace>) -> Result<()> {
+        self.check_writable()?;
+        let newest = {
+            let _write = lock(&self.write);
+            if !keyspace.view.load().active.is_empty() {
+                keyspace.view.rotate();
+            }
+            keyspace.view.load().waiting.first().cloned()
+        };
+        let Some(newest) = newest else { return Ok(()) };
+        self.update_pressure();
+        self.signals.wake_all();
+        self.signals.wait_while(|signals| {
+            self.check_writable()?;
+            signals.disk_full()?;
+            Ok(keyspace
+                .view
+                .load()
+                .waiting
+                .iter()
+                .any(|m| Arc::ptr_eq(m, &newest)))
+        })
+    }
+}

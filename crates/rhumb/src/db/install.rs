@@ -1,0 +1,106 @@
+//! How a change becomes durable, and then visible: manifest first, readers second.
+
+use std::sync::Arc;
+
+use super::store::{Catalog, OpenKeyspace, Store};
+use crate::compaction::Outcome;
+use crate::error::{Error, Result};
+use crate::fs::names::manifest_name;
+use crate::fs::ops;
+use crate::memtable::Memtable;
+use crate::sync::atomic::Ordering;
+use crate::sync::lock;
+use crate::version::{Change, Edit, Manifest, publish};
+
+/// A manifest that grew by more than this, or than a write buffer, is written anew.
+const LONGEST_MANIFEST: u64 = 4 << 20;
+
+impl Store {
+    /// Makes a change of a keyspace's tables durable and shows it to readers; `flushed` are the
+    /// memtables whose entries the new tables hold.
+    ///
+    /// # Errors
+    /// Nothing has changed then, but the edit may be on the disk until the manifest is replaced; the
+    /// new tables are kept until then.
+    pub(super) fn install(
+        &self,
+        keyspace: &OpenKeyspace,
+        outcome: &Outcome,
+        flushed: &[Arc<Memtable>],
+    ) -> Result<()> {
+        let mut catalog = lock(&self.catalog);
+        let state = catalog.state.keyspaces.get(&keyspace.id);
+        let state = state.ok_or_else(|| Error::NoSuchKeyspace(keyspace.name.clone()))?;
+        let mut changes = outcome.changes(keyspace.id, state);
+        if let Some(largest) = flushed.iter().filter_map(|m| m.largest_sequence()).max() {
+            changes.push(Change::LowestUnflushed {
+                keyspace: keyspace.id,
+                sequence: largest + 1,
+            });
+            changes.push(Change::LastSequence(largest));
+        }
+        let before = keyspace.view.load_full().levels.clone();
+        let after = before
+            .change(&self.files, &outcome.levels)
+            .map_err(Error::InvalidArgument)?;
+        if let Err(e) = self.commit_edit(&mut catalog, Edit { changes }) {
+            catalog
+                .strays
+                .extend(outcome.made().map(|t| self.files.table_path(t.number)));
+            return Err(e);
+        }
+        keyspace.view.install(after.clone(), flushed);
+        before.retire(&after);
+        drop(catalog);
+        self.update_pressure();
+        self.signals.wake_all();
+        Ok(())
+    }
+
+    /// Makes an edit durable and applies it. A manifest that broke (on a full disk) or grew long is
+    /// replaced by a new one first.
+    pub(super) fn commit_edit(&self, catalog: &mut Catalog, mut edit: Edit) -> Result<()> {
+        edit.changes
+            .push(Change::NextFile(self.next_file.load(Ordering::Relaxed)));
+        let mut next = catalog.state.clone();
+        next.apply(&edit).map_err(Error::InvalidArgument)?;
+        let Some(manifest) = &catalog.manifest else {
+            return Err(Error::ReadOnly {
+                reason: "it was opened so".to_string(),
+            });
+        };
+        let longest = LONGEST_MANIFEST.min(self.options.write_buffer_bytes);
+        if manifest.broken() || manifest.grown_bytes() > longest {
+            self.replace_manifest(catalog)?;
+        }
+        if let Some(manifest) = &mut catalog.manifest {
+            manifest.append(&edit).inspect_err(|e| {
+                // Whether the edit is on the disk is not known. A full disk is waited out: the
+                // next edit begins a new manifest. After anything else nothing may be built on it.
+                self.fail_unless_full(e);
+            })?;
+        }
+        catalog.state = next;
+        Ok(())
+    }
+
+    /// Begins a new manifest that says what the state says, and makes it count.
+    fn replace_manifest(&self, catalog: &mut Catalog) -> Result<()> {
+        let number = self.new_file();
+        let fs = self.fs();
+        let manifest = Manifest::create(fs, &self.dir, number, &catalog.state.snapshot_edit())
+            .inspect_err(|e| self.fail_unless_full(e))?;
+        publish(fs, &self.dir, number).inspect_err(|e| {
+            // CURRENT may point to either manifest now; a crash decides. Both say the same as long
+            // as nothing is added to one of them.
+            self.fail_unless_full(e);
+        })?;
+        let old = catalog.manifest.replace(manifest);
+        let old = old.map(|old| self.dir.join(manifest_name(old.number())));
+        for path in old.into_iter().chain(catalog.strays.drain(..)) {
+            // A leftover is removed when the store is opened again.
+            let _ = ops::remove(&**fs, &path);
+        }
+        Ok(())
+    }
+}

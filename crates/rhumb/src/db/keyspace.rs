@@ -1,0 +1,245 @@
+//! A keyspace: an ordered map of its own within a store.
+
+use std::ops::{Bound, RangeBounds};
+use std::sync::Arc;
+
+use super::batch::WriteBatch;
+use super::explain::{Explanation, explain};
+use super::handle::Handle;
+use super::read::Lookup;
+use super::store::OpenKeyspace;
+use super::{Iter, Value};
+use crate::entry::Sequence;
+use crate::error::{Error, Result};
+use crate::sync::atomic::Ordering;
+
+/// A handle to one keyspace. Cloning it is cheap; the store stays open as long as a handle lives.
+///
+/// Keys are byte strings of up to 65,536 bytes in the order of their bytes; values hold up to 4 GiB.
+#[derive(Debug, Clone)]
+pub struct Keyspace {
+    handle: Arc<Handle>,
+    state: Arc<OpenKeyspace>,
+}
+
+impl Keyspace {
+    pub(super) fn new(handle: Arc<Handle>, state: Arc<OpenKeyspace>) -> Self {
+        Keyspace { handle, state }
+    }
+
+    pub(super) fn state(&self) -> &Arc<OpenKeyspace> {
+        &self.state
+    }
+
+    /// The name under which it was created.
+    pub fn name(&self) -> &str {
+        &self.state.name
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.state.dropped.load(Ordering::Acquire) {
+            return Err(Error::NoSuchKeyspace(self.state.name.clone()));
+        }
+        Ok(())
+    }
+
+    /// The value of `key`, pinned where it lies.
+    ///
+    /// # Errors
+    /// If a file cannot be read or is damaged, or the keyspace was dropped.
+    pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Value<'_>>> {
+        self.look_up(key.as_ref(), None)
+    }
+
+    pub(super) fn get_at(&self, key: &[u8], visible: Sequence) -> Result<Option<Value<'_>>> {
+        self.look_up(key, Some(visible))
+    }
+
+    fn look_up(&self, key: &[u8], visible: Option<Sequence>) -> Result<Option<Value<'_>>> {
+        let store = &self.handle.store;
+        // The view first: a write that is published later is in it or in none of its sources. A
+        // drop sets its mark before it empties the view.
+        let view = self.state.view.load();
+        self.check()?;
+        let mut lookup = Lookup::new(key, visible.unwrap_or_else(|| store.visible()));
+        let value = lookup.run(&view)?;
+        store.reads.count(lookup.memtable_hit, &lookup.trace);
+        Ok(value.map(Value::new))
+    }
+
+    /// The values of several keys, as of one moment, in the order of `keys`.
+    ///
+    /// # Errors
+    /// As [`Keyspace::get`].
+    pub fn multi_get<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Value<'_>>>> {
+        let store = &self.handle.store;
+        let view = self.state.view.load();
+        self.check()?;
+        let visible = store.visible();
+        let mut values = Vec::with_capacity(keys.len());
+        for key in keys {
+            let mut lookup = Lookup::new(key.as_ref(), visible);
+            let value = lookup.run(&view)?;
+            store.reads.count(lookup.memtable_hit, &lookup.trace);
+            values.push(value.map(Value::new));
+        }
+        Ok(values)
+    }
+
+    /// Whether `key` has a value.
+    ///
+    /// # Errors
+    /// As [`Keyspace::get`].
+    pub fn contains_key(&self, key: impl AsRef<[u8]>) -> Result<bool> {
+        Ok(self.get(key)?.is_some())
+    }
+
+    /// Sets the value of `key`.
+    ///
+    /// # Errors
+    /// If the key or value is too long, or the store takes no writes (read-only, disk full).
+    pub fn put(&self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Result<()> {
+        let mut batch = WriteBatch::new();
+        batch.put(self, key, value)?;
+        self.handle.write(batch)
+    }
+
+    /// Removes `key`; it need not be there.
+    ///
+    /// # Errors
+    /// As [`Keyspace::put`].
+    pub fn delete(&self, key: impl AsRef<[u8]>) -> Result<()> {
+        let mut batch = WriteBatch::new();
+        batch.delete(self, key)?;
+        self.handle.write(batch)
+    }
+
+    /// Removes all keys from `start` on and below `end`, at the cost of one write.
+    ///
+    /// # Errors
+    /// As [`Keyspace::put`].
+    pub fn delete_range(&self, start: impl AsRef<[u8]>, end: impl AsRef<[u8]>) -> Result<()> {
+        let mut batch = WriteBatch::new();
+        batch.delete_range(self, start, end)?;
+        self.handle.write(batch)
+    }
+
+    /// All keys with their values, in order, from either end.
+    ///
+    /// # Errors
+    /// If a file cannot be read or is damaged, or the keyspace was dropped; later errors come as
+    /// items.
+    pub fn iter(&self) -> Result<Iter<'_>> {
+        self.range::<&[u8]>(..)
+    }
+
+    /// The keys of a range with their values, in order, from either end.
+    ///
+    /// ```
+    /// # fn main() -> rhumb::Result<()> {
+    /// # let db = rhumb::Db::open("example", rhumb::Options::in_memory())?;
+    /// db.put("apple", "1")?;
+    /// db.put("pear", "2")?;
+    /// let keys: Vec<Vec<u8>> = db.range("a".."b")?.map(|e| Ok(e?.0)).collect::<rhumb::Result<_>>()?;
+    /// assert_eq!(keys, [b"apple"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Keyspace::iter`].
+    pub fn range<K: AsRef<[u8]>>(&self, range: impl RangeBounds<K>) -> Result<Iter<'_>> {
+        self.iterate(owned(range.start_bound()), owned(range.end_bound()), None)
+    }
+
+    pub(super) fn range_at<K: AsRef<[u8]>>(
+        &self,
+        range: impl RangeBounds<K>,
+        visible: Sequence,
+    ) -> Result<Iter<'_>> {
+        self.iterate(
+            owned(range.start_bound()),
+            owned(range.end_bound()),
+            Some(visible),
+        )
+    }
+
+    /// The keys that start with `prefix`, in order, from either end.
+    ///
+    /// # Errors
+    /// As [`Keyspace::iter`].
+    pub fn prefix(&self, prefix: impl AsRef<[u8]>) -> Result<Iter<'_>> {
+        let prefix = prefix.as_ref();
+        self.iterate(
+            Bound::Included(prefix.to_vec()),
+            behind_prefix(prefix),
+            None,
+        )
+    }
+
+    pub(super) fn prefix_at(&self, prefix: &[u8], visible: Sequence) -> Result<Iter<'_>> {
+        self.iterate(
+            Bound::Included(prefix.to_vec()),
+            behind_prefix(prefix),
+            Some(visible),
+        )
+    }
+
+    fn iterate(
+        &self,
+        from: Bound<Vec<u8>>,
+        to: Bound<Vec<u8>>,
+        visible: Option<Sequence>,
+    ) -> Result<Iter<'_>> {
+        let view = self.state.view.load_full();
+        self.check()?;
+        let visible = visible.unwrap_or_else(|| self.handle.store.visible());
+        Ok(Iter::new(view, visible, from, to))
+    }
+
+    /// Turns what was written so far into tables, and waits for it.
+    ///
+    /// # Errors
+    /// If the tables cannot be written.
+    pub fn flush(&self) -> Result<()> {
+        self.check()?;
+        self.handle.store.flush_keyspace(&self.state)
+    }
+
+    /// Flushes, then merges all tables that may hold keys from `from` on and below `to` (`None`: no
+    /// bound) down to the last level, and waits for it. Takes as long as rewriting them.
+    ///
+    /// # Errors
+    /// If tables cannot be read or written.
+    pub fn compact_range(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> Result<()> {
+        self.flush()?;
+        self.handle.store.compact_range(&self.state, from, to)
+    }
+
+    /// Looks `key` up and tells each step.
+    ///
+    /// # Errors
+    /// As [`Keyspace::get`].
+    pub fn explain_get(&self, key: impl AsRef<[u8]>) -> Result<Explanation> {
+        let view = self.state.view.load_full();
+        self.check()?;
+        explain(&view, key.as_ref(), self.handle.store.visible())
+    }
+}
+
+fn owned<K: AsRef<[u8]>>(bound: Bound<&K>) -> Bound<Vec<u8>> {
+    bound.map(|key| key.as_ref().to_vec())
+}
+
+/// The end of the range of keys that start with `prefix`.
+fn behind_prefix(prefix: &[u8]) -> Bound<Vec<u8>> {
+    let mut end = prefix.to_vec();
+    while let Some(last) = end.last_mut() {
+        if *last < u8::MAX {
+            *last += 1;
+            return Bound::Excluded(end);
+        }
+        end.pop();
+    }
+    Bound::Unbounded
+}

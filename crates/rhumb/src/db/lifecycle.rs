@@ -1,0 +1,123 @@
+//! Keyspaces come and go; the log ends.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::DEFAULT_KEYSPACE;
+use super::store::{OpenKeyspace, Store};
+use super::view::CurrentView;
+use crate::error::{Error, Result};
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::lock;
+use crate::version::{Change, Edit, Levels};
+
+const LONGEST_NAME: usize = 255;
+
+impl Store {
+    /// Makes a keyspace; the manifest knows it before any log frame names it.
+    pub(super) fn create_keyspace(&self, name: &str) -> Result<Arc<OpenKeyspace>> {
+        if name.is_empty() || name.len() > LONGEST_NAME {
+            let message = format!(
+                "a keyspace's name has 1 to {LONGEST_NAME} bytes, not {}",
+                name.len()
+            );
+            return Err(Error::InvalidArgument(message));
+        }
+        // It is durable at once; what was written before it must not be missing then.
+        let mut write = lock(&self.write);
+        self.sync_log(&mut write)?;
+        let mut catalog = lock(&self.catalog);
+        if self.keyspace_named(name).is_some() {
+            return Err(Error::KeyspaceExists(name.to_string()));
+        }
+        let id = catalog.state.next_keyspace_id;
+        let changes = vec![Change::CreateKeyspace {
+            id,
+            name: name.to_string(),
+        }];
+        self.commit_edit(&mut catalog, Edit { changes })?;
+        let keyspace = Arc::new(OpenKeyspace {
+            store: self.number,
+            id,
+            name: name.to_string(),
+            view: CurrentView::new(Levels::default()),
+            next_map: AtomicU64::new(0),
+            dropped: AtomicBool::new(false),
+        });
+        self.change_keyspaces(|keyspaces| {
+            keyspaces.insert(id, keyspace.clone());
+        });
+        Ok(keyspace)
+    }
+
+    /// Drops a keyspace; its tables go when nobody reads them any more.
+    pub(super) fn drop_keyspace(&self, name: &str) -> Result<()> {
+        if name == DEFAULT_KEYSPACE {
+            let message = "the default keyspace cannot be dropped: delete its keys".to_string();
+            return Err(Error::InvalidArgument(message));
+        }
+        // No group is being written meanwhile, so each comes before the drop or is refused.
+        let mut write = lock(&self.write);
+        self.sync_log(&mut write)?;
+        let mut catalog = lock(&self.catalog);
+        let keyspace = self.keyspace_named(name);
+        let keyspace = keyspace.ok_or_else(|| Error::NoSuchKeyspace(name.to_string()))?;
+        let changes = vec![Change::DropKeyspace(keyspace.id)];
+        self.commit_edit(&mut catalog, Edit { changes })?;
+        keyspace.dropped.store(true, Ordering::Release);
+        self.change_keyspaces(|keyspaces| {
+            keyspaces.remove(&keyspace.id);
+        });
+        let before = keyspace.view.load_full().levels.clone();
+        keyspace.view.empty();
+        before.retire(&Levels::default());
+        drop(catalog);
+        self.update_pressure();
+        self.signals.wake_all();
+        Ok(())
+    }
+
+    fn change_keyspaces(&self, change: impl Fn(&mut BTreeMap<u32, Arc<OpenKeyspace>>)) {
+        self.keyspaces.rcu(|keyspaces| {
+            let mut keyspaces = BTreeMap::clone(keyspaces);
+            change(&mut keyspaces);
+            keyspaces
+        });
+    }
+
+    /// Ends the log cleanly and takes no writes any more.
+    ///
+    /// # Errors
+    /// If writing failed now or before: what was acknowledged as durable is, the rest may be lost.
+    pub(super) fn end_log(&self) -> Result<()> {
+        let mut write = lock(&self.write);
+        if lock(&self.catalog).manifest.is_none() {
+            return Ok(());
+        }
+        match &mut *lock(&self.failure) {
+            Some(error) => return Err(error.clone()),
+            failure => *failure = Some(Error::Closed),
+        }
+        self.rotate_log(&mut write)?;
+        self.end_manifest(write.to_seal.take())
+    }
+
+    /// Adds an edit that changes nothing but says where the log ends: without it, damage to the
+    /// last edit, or to the end of the log, could pass for a torn tail.
+    fn end_manifest(&self, log: Option<(u64, u64)>) -> Result<()> {
+        let mut edit = Edit::default();
+        if let Some((id, valid_end)) = log {
+            edit.changes.push(Change::Log { id, valid_end });
+        }
+        match &mut lock(&self.catalog).manifest {
+            Some(manifest) if manifest.grown_bytes() > 0 && !manifest.broken() => {
+                match manifest.append(&edit) {
+                    // Nothing is missing but the guard.
+                    Err(Error::DiskFull { .. }) => Ok(()),
+                    ended => ended,
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+}

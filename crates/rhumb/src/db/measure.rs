@@ -1,0 +1,62 @@
+//! Gathers [`Stats`].
+
+use super::stats::{KeyspaceStats, LevelStats, Stats};
+use super::store::{OpenKeyspace, Store};
+use crate::error::Result;
+use crate::sync::lock;
+use crate::version::LEVELS;
+
+impl Store {
+    pub(super) fn measure(&self) -> Result<Stats> {
+        let mut keyspaces = Vec::new();
+        for keyspace in self.keyspaces.load().values() {
+            keyspaces.push(measure_keyspace(keyspace)?);
+        }
+        keyspaces.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(Stats {
+            keyspaces,
+            reads: self.reads.stats(),
+            writes: self.writes.stats(),
+            cache_bytes: self.files.cache.bytes(),
+            cache_capacity: self.options.cache_bytes,
+            log_bytes: lock(&self.write).log_bytes(),
+            recovery: self.recovery,
+        })
+    }
+}
+
+fn measure_keyspace(keyspace: &OpenKeyspace) -> Result<KeyspaceStats> {
+    let view = keyspace.view.load_full();
+    let mut stats = KeyspaceStats {
+        name: keyspace.name.clone(),
+        levels: vec![LevelStats::default(); LEVELS],
+        memtable_bytes: view
+            .waiting
+            .iter()
+            .chain([&view.active])
+            .map(|m| m.bytes() as u64)
+            .sum(),
+        ..KeyspaceStats::default()
+    };
+    for (level, table) in view.levels.tables() {
+        let reader = table.reader()?;
+        let memory = reader.memory();
+        stats.index_bytes += memory.index as u64;
+        stats.directory_bytes += memory.directory as u64;
+        stats.filter_bytes += memory.filter as u64;
+        stats.key_map_bytes += memory.key_map as u64;
+        stats.range_delete_bytes += memory.range_deletes as u64;
+        stats.entries += table.meta.entries;
+        stats.fallbacks += u64::from(reader.fell_back());
+        *stats
+            .index_kinds
+            .entry(table.meta.index_kind.clone())
+            .or_default() += 1;
+        if let Some(level) = stats.levels.get_mut(level) {
+            level.tables += 1;
+            level.bytes += table.meta.file_bytes;
+            level.entries += table.meta.entries;
+        }
+    }
+    Ok(stats)
+}

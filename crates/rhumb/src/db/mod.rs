@@ -1,0 +1,200 @@
+//! The public API: a store, its keyspaces, batches, snapshots, iterators.
+
+mod background;
+mod batch;
+mod commit_queue;
+mod compact;
+mod counters;
+mod coverage;
+mod explain;
+mod flush;
+mod handle;
+mod install;
+mod iter;
+mod keyspace;
+mod leftovers;
+mod lifecycle;
+mod log;
+mod log_check;
+mod measure;
+mod open;
+mod pressure;
+mod read;
+mod replay;
+mod signals;
+mod snapshot;
+mod stats;
+mod store;
+mod value;
+mod view;
+mod visible;
+mod write;
+
+use std::ops::Deref;
+use std::path::Path;
+use std::sync::Arc;
+
+pub use batch::WriteBatch;
+pub use explain::Explanation;
+pub use iter::Iter;
+pub use keyspace::Keyspace;
+pub use snapshot::Snapshot;
+pub use stats::{KeyspaceStats, LevelStats, ReadStats, RecoveryStats, Stats, WriteStats};
+pub use value::Value;
+
+pub(crate) use leftovers::refuse_lost_edits;
+pub(crate) use log_check::LogCheck;
+
+use crate::error::{Error, Result};
+use crate::options::{Durability, Options};
+use handle::Handle;
+
+/// The keyspace that every store has; [`Db`] stands for it.
+pub const DEFAULT_KEYSPACE: &str = "default";
+
+/// An open store. It derefs to its default [`Keyspace`], so that `db.get(key)` works.
+///
+/// ```
+/// # fn main() -> rhumb::Result<()> {
+/// # let options = rhumb::Options::in_memory();
+/// let db = rhumb::Db::open("example", options)?;
+/// db.put("key", "value")?;
+/// assert_eq!(db.get("key")?.as_deref(), Some(&b"value"[..]));
+/// db.close()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Db {
+    handle: Arc<Handle>,
+    default: Keyspace,
+}
+
+impl Db {
+    /// Opens the store in a directory, or creates it ([`Options::create_if_missing`]). One process
+    /// has it open at a time.
+    ///
+    /// # Errors
+    /// If the directory is in use, holds no store, or is damaged; or for any I/O error.
+    pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Db> {
+        Db::from_handle(open::open(path.as_ref(), options)?)
+    }
+
+    /// Opens a store for reading only; many processes can, while none writes. Nothing on the disk
+    /// changes.
+    ///
+    /// # Errors
+    /// As [`Db::open`].
+    pub fn open_read_only(path: impl AsRef<Path>, options: Options) -> Result<Db> {
+        Db::from_handle(open::open_read_only(path.as_ref(), options)?)
+    }
+
+    fn from_handle(handle: Handle) -> Result<Db> {
+        let handle = Arc::new(handle);
+        let default = keyspace_of(&handle, DEFAULT_KEYSPACE)?;
+        Ok(Db { handle, default })
+    }
+
+    /// A handle to the keyspace of that name.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn keyspace(&self, name: &str) -> Result<Keyspace> {
+        keyspace_of(&self.handle, name)
+    }
+
+    /// Makes a new, empty keyspace, durably.
+    ///
+    /// # Errors
+    /// If there is one of that name, the name is empty or longer than 255 bytes, or the store
+    /// takes no writes.
+    pub fn create_keyspace(&self, name: &str) -> Result<Keyspace> {
+        let state = self.handle.store.create_keyspace(name)?;
+        Ok(Keyspace::new(self.handle.clone(), state))
+    }
+
+    /// Removes a keyspace and all it holds, durably. Handles to it, and its iterators, fail or end
+    /// where they are.
+    ///
+    /// # Errors
+    /// If there is none of that name, it is the default one, or the store takes no writes.
+    pub fn drop_keyspace(&self, name: &str) -> Result<()> {
+        self.handle.store.drop_keyspace(name)
+    }
+
+    /// The names of all keyspaces, sorted.
+    pub fn keyspaces(&self) -> Vec<String> {
+        let keyspaces = self.handle.store.keyspaces.load();
+        let mut names: Vec<String> = keyspaces.values().map(|k| k.name.clone()).collect();
+        names.sort();
+        names
+    }
+
+    /// Writes a batch with the durability of [`Options::durability`].
+    ///
+    /// # Errors
+    /// If the batch belongs to another store or a dropped keyspace, or the store takes no writes.
+    /// After an I/O error it is open whether the batch is there until the store is opened again.
+    pub fn write(&self, batch: WriteBatch) -> Result<()> {
+        self.handle.write(batch)
+    }
+
+    /// Writes a batch with a durability of its own.
+    ///
+    /// # Errors
+    /// As [`Db::write`].
+    pub fn write_with(&self, batch: WriteBatch, durability: Durability) -> Result<()> {
+        self.handle.write_with(batch, durability)
+    }
+
+    /// The store as it is now, all keyspaces, to be read from later.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::new(self.handle.clone())
+    }
+
+    /// Makes everything acknowledged so far durable.
+    ///
+    /// # Errors
+    /// If the disk fails; the store is read-only then until it is opened again.
+    pub fn sync(&self) -> Result<()> {
+        self.handle.store.sync_now()
+    }
+
+    /// What the store holds and what it did. Opens every table that was not read yet.
+    ///
+    /// # Errors
+    /// If a table cannot be opened.
+    pub fn stats(&self) -> Result<Stats> {
+        self.handle.store.measure()
+    }
+
+    /// Waits until no flush or compaction is due, or none can be done. For tests that want to see
+    /// the same files each time.
+    #[doc(hidden)]
+    pub fn settle(&self) {
+        self.handle.settle();
+    }
+
+    /// Closes the store and says whether that went well. Handles, snapshots and iterators that are
+    /// still there can read on; writes fail.
+    ///
+    /// # Errors
+    /// If the log cannot be ended; what was acknowledged as durable is there all the same.
+    pub fn close(self) -> Result<()> {
+        self.handle.close()
+    }
+}
+
+impl Deref for Db {
+    type Target = Keyspace;
+
+    fn deref(&self) -> &Keyspace {
+        &self.default
+    }
+}
+
+fn keyspace_of(handle: &Arc<Handle>, name: &str) -> Result<Keyspace> {
+    let state = handle.store.keyspace_named(name);
+    let state = state.ok_or_else(|| Error::NoSuchKeyspace(name.to_string()))?;
+    Ok(Keyspace::new(handle.clone(), state))
+}

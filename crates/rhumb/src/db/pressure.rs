@@ -1,0 +1,120 @@
+//! Back-pressure: writers are slowed down before they have to wait.
+
+use std::time::{Duration, Instant};
+
+use super::store::Store;
+use crate::error::Result;
+use crate::version::Levels;
+
+/// Waiting memtables of one keyspace at which writers are slowed down, and at which they wait.
+const WAITING_SLOW: usize = 2;
+const WAITING_STALL: usize = 4;
+/// Tables of level 0 at which writers are slowed down and wait, as multiples of the number that
+/// starts a compaction.
+const LEVEL0_SLOW: usize = 3;
+const LEVEL0_STALL: usize = 9;
+/// A writer that is slowed down most writes so many bytes a second.
+const SLOWEST: f64 = 4.0 * 1024.0 * 1024.0;
+
+/// A group sleeps no longer at once; what it owes beyond that, the next ones pay.
+const LONGEST_SLEEP: Duration = Duration::from_millis(100);
+
+/// How hard the background work presses on the writers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Pressure {
+    /// Not at all.
+    None,
+    /// Writers are slowed down, by a share of the most (0 to 1).
+    Slow(f64, &'static str),
+    /// Writers wait.
+    Stall(&'static str),
+}
+
+impl Pressure {
+    fn of(value: usize, slow: usize, stall: usize, reason: &'static str) -> Self {
+        if value >= stall {
+            Pressure::Stall(reason)
+        } else if value >= slow {
+            Pressure::Slow((value - slow + 1) as f64 / (stall - slow) as f64, reason)
+        } else {
+            Pressure::None
+        }
+    }
+
+    fn weight(self) -> f64 {
+        match self {
+            Pressure::None => 0.0,
+            Pressure::Slow(share, _) => share,
+            Pressure::Stall(_) => 2.0,
+        }
+    }
+}
+
+impl Store {
+    /// Works out the pressure anew, after memtables or levels changed.
+    pub(super) fn update_pressure(&self) {
+        // Worked out under the lock, so that a later change is never overwritten by an earlier one.
+        self.signals.set_pressure(|| self.worst_pressure());
+    }
+
+    fn worst_pressure(&self) -> Pressure {
+        let mut worst = Pressure::None;
+        for keyspace in self.keyspaces.load().values() {
+            let view = keyspace.view.load();
+            for pressure in [
+                Pressure::of(
+                    view.waiting.len(),
+                    WAITING_SLOW,
+                    WAITING_STALL,
+                    "write buffers wait to be flushed",
+                ),
+                self.level0_pressure(&view.levels),
+            ] {
+                if pressure.weight() > worst.weight() {
+                    worst = pressure;
+                }
+            }
+        }
+        worst
+    }
+
+    fn level0_pressure(&self, levels: &Levels) -> Pressure {
+        let trigger = self.options.levels.level0_tables.max(1) as usize;
+        let (slow, stall) = (trigger * LEVEL0_SLOW, trigger * LEVEL0_STALL);
+        Pressure::of(
+            levels.level(0).len(),
+            slow,
+            stall,
+            "level 0 waits to be merged",
+        )
+    }
+
+    /// Holds the leader of a group up as the pressure demands.
+    ///
+    /// # Errors
+    /// If the store takes no writes any more, or waits for room on a full disk.
+    pub(super) fn wait_for_room(&self, bytes: usize) -> Result<()> {
+        match self.signals.pressure() {
+            Pressure::None => Ok(()),
+            Pressure::Slow(share, reason) => {
+                let time = Duration::from_secs_f64(bytes as f64 / SLOWEST * share * share);
+                if self.signals.owe(time) {
+                    let started = Instant::now();
+                    std::thread::sleep(self.signals.pay(LONGEST_SLEEP));
+                    self.writes.held_up(reason, started.elapsed(), false);
+                }
+                Ok(())
+            }
+            Pressure::Stall(reason) => {
+                let started = Instant::now();
+                let result = self.signals.wait_while(|signals| {
+                    self.check_writable()?;
+                    signals.disk_full()?;
+                    Ok(matches!(signals.pressure(), Pressure::Stall(_)))
+                });
+                self.writes.held_up(reason, started.elapsed(), true);
+                result
+            }
+        }
+    }
+}

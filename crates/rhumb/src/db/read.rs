@@ -1,0 +1,135 @@
+//! One look-up: the memtables, then the tables that may hold the key, newest first.
+
+use std::sync::Arc;
+
+use crate::entry::{EntryKind, Sequence, Version};
+use crate::error::Result;
+use crate::memory::Pinned;
+use crate::memtable::Memtable;
+use crate::table::{GetTrace, NumberCache, hash_key};
+use crate::version::{LEVELS, Table};
+
+use super::view::View;
+
+/// A look-up under way: what it asks for, and what it found so far.
+pub(super) struct Lookup<'a> {
+    key: &'a [u8],
+    hash: u64,
+    visible: Sequence,
+    numbers: NumberCache,
+    /// The newest version of the key found so far.
+    found: Option<Version>,
+    /// The newest range delete over the key found so far, or 0.
+    covered: Sequence,
+    /// What it took.
+    pub(super) trace: GetTrace,
+    /// Whether a memtable ended it.
+    pub(super) memtable_hit: bool,
+}
+
+impl<'a> Lookup<'a> {
+    /// Prepares to look `key` up as of `visible`.
+    pub(super) fn new(key: &'a [u8], visible: Sequence) -> Self {
+        Lookup {
+            key,
+            hash: hash_key(key),
+            visible,
+            numbers: NumberCache::default(),
+            found: None,
+            covered: 0,
+            trace: GetTrace::default(),
+            memtable_hit: false,
+        }
+    }
+
+    /// Looks the key up; `None` if it has no value.
+    ///
+    /// Every source is newer than the next, so the first that says anything about the key ends the
+    /// search; tables of level 0 are compared by sequence.
+    pub(super) fn run(&mut self, view: &View) -> Result<Option<Pinned>> {
+        for memtable in std::iter::once(&view.active).chain(&view.waiting) {
+            self.ask_memtable(memtable);
+            if self.decided() {
+                self.memtable_hit = true;
+                return Ok(self.answer());
+            }
+        }
+        self.level0(view)?;
+        for level in 1..LEVELS {
+            if self.decided() {
+                break;
+            }
+            if let Some(table) = view.levels.table_for(level, self.key) {
+                self.probe(table)?;
+            }
+        }
+        Ok(self.answer())
+    }
+
+    /// Asks one memtable.
+    pub(super) fn ask_memtable(&mut self, memtable: &Arc<Memtable>) {
+        self.covered = self
+            .covered
+            .max(memtable.covering(self.key, self.visible).unwrap_or(0));
+        self.found = memtable.get(self.key, self.visible);
+    }
+
+    /// Level 0 holds its tables newest first; their sequences may overlap after a repair.
+    fn level0(&mut self, view: &View) -> Result<()> {
+        for table in view.levels.level(0) {
+            let newest = self
+                .found
+                .as_ref()
+                .map_or(0, |v| v.sequence)
+                .max(self.covered);
+            if self.decided() && newest > table.meta.largest_sequence {
+                break;
+            }
+            if table.meta.may_hold(self.key) {
+                self.probe(table)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks one table, keeping the newer of its answer and the one found before.
+    pub(super) fn probe(&mut self, table: &Table) -> Result<()> {
+        let reader = table.reader()?;
+        self.covered = self
+            .covered
+            .max(reader.covering(self.key, self.visible).unwrap_or(0));
+        let found = reader.get(
+            self.key,
+            self.hash,
+            self.visible,
+            &mut self.numbers,
+            &mut self.trace,
+        )?;
+        if let Some(version) = found
+            && self
+                .found
+                .as_ref()
+                .is_none_or(|f| f.sequence < version.sequence)
+        {
+            self.found = Some(version);
+        }
+        Ok(())
+    }
+
+    /// Whether older sources cannot change the answer any more.
+    pub(super) fn decided(&self) -> bool {
+        self.found.is_some() || self.covered > 0
+    }
+
+    /// The key's value by what was found so far.
+    pub(super) fn answer(&self) -> Option<Pinned> {
+        let version = self.found.as_ref()?;
+        let alive = version.kind == EntryKind::Put && version.sequence >= self.covered;
+        alive.then(|| version.value.clone())
+    }
+
+    /// The newest version and range delete found so far, for explanations.
+    pub(super) fn state(&self) -> (Option<&Version>, Sequence) {
+        (self.found.as_ref(), self.covered)
+    }
+}

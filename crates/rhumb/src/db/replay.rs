@@ -1,0 +1,115 @@
+//! Logs become memtables again.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::log::SealedLog;
+use super::log_check::LogCheck;
+use super::stats::RecoveryStats;
+use super::store::OpenKeyspace;
+use super::write::apply;
+use crate::entry::Sequence;
+use crate::entry::operations::Operation;
+use crate::error::{Error, Result};
+use crate::fs::names::log_name;
+use crate::options::Options;
+use crate::version::State;
+use crate::wal::{Frame, read_log};
+
+/// What the logs held.
+pub(super) struct Replayed {
+    pub(super) sealed: VecDeque<SealedLog>,
+    pub(super) last_sequence: Sequence,
+    pub(super) recovery: RecoveryStats,
+}
+
+/// Puts the operations of the logs that are in no table yet into memtables.
+///
+/// # Errors
+/// If a log that the manifest names is not there, or is damaged below its durable end.
+pub(super) fn replay(
+    dir: &Path,
+    options: &Options,
+    state: &State,
+    keyspaces: &BTreeMap<u32, Arc<OpenKeyspace>>,
+) -> Result<Replayed> {
+    let mut replayed = Replayed {
+        sealed: VecDeque::new(),
+        last_sequence: state.last_sequence,
+        recovery: RecoveryStats::default(),
+    };
+    let mut last_in_logs = 0;
+    for (&id, &valid_end) in &state.logs {
+        let mut replay = LogReplay {
+            check: LogCheck {
+                path: dir.join(log_name(id)),
+                next_keyspace_id: state.next_keyspace_id,
+                last: last_in_logs,
+            },
+            state,
+            keyspaces,
+            write_buffer_bytes: options.write_buffer_bytes,
+            operations: 0,
+        };
+        let summary = read_log(&*options.file_system, dir, id, valid_end, &mut |frame| {
+            replay.frame(&frame)
+        });
+        let summary = summary.map_err(|e| named_but_missing(e, &dir.join(log_name(id))))?;
+        last_in_logs = replay.check.last;
+        replayed.recovery.log_frames += summary.frames;
+        replayed.recovery.log_operations += replay.operations;
+        replayed.recovery.torn_bytes += summary.torn_bytes;
+        let bytes = summary.valid_end;
+        replayed.sealed.push_back(SealedLog {
+            id,
+            bytes,
+            largest_sequence: last_in_logs,
+        });
+    }
+    replayed.last_sequence = replayed.last_sequence.max(last_in_logs);
+    Ok(replayed)
+}
+
+/// A log that is not there is damage, since the manifest names it.
+fn named_but_missing(error: Error, path: &Path) -> Error {
+    match error {
+        Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+            Error::corruption(path, 0, "a log, as the manifest says", "no such file")
+        }
+        other => other,
+    }
+}
+
+struct LogReplay<'a> {
+    check: LogCheck,
+    state: &'a State,
+    keyspaces: &'a BTreeMap<u32, Arc<OpenKeyspace>>,
+    write_buffer_bytes: u64,
+    operations: u64,
+}
+
+impl LogReplay<'_> {
+    fn frame(&mut self, frame: &Frame<'_>) -> Result<()> {
+        self.check.frame(frame)?;
+        frame.operations(&mut |sequence, operation| self.operation(sequence, &operation))
+    }
+
+    /// Operations of dropped keyspaces, and those that are in tables, are passed over.
+    fn operation(&mut self, sequence: Sequence, operation: &Operation<'_>) -> Result<()> {
+        let id = operation.keyspace;
+        self.check.operation(sequence, id)?;
+        let known = self.state.keyspaces.get(&id);
+        let keyspace = self.keyspaces.get(&id).zip(known);
+        let Some((keyspace, _)) = keyspace.filter(|(_, k)| sequence >= k.lowest_unflushed) else {
+            return Ok(());
+        };
+        let view = keyspace.view.load();
+        apply(&view.active, sequence, &operation.op)?;
+        self.operations += 1;
+        if view.active.is_full(self.write_buffer_bytes) {
+            keyspace.view.rotate();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,84 @@
+//! Reads at one moment.
+
+use std::ops::RangeBounds;
+use std::sync::Arc;
+
+use super::handle::Handle;
+use super::{Iter, Keyspace, Value};
+use crate::entry::Sequence;
+use crate::error::{Error, Result};
+
+/// The whole store, all keyspaces, as it was when the snapshot was taken. It costs nothing to take;
+/// while it lives, the versions it sees are kept.
+#[derive(Debug)]
+pub struct Snapshot {
+    handle: Arc<Handle>,
+    sequence: Sequence,
+}
+
+impl Snapshot {
+    pub(super) fn new(handle: Arc<Handle>) -> Self {
+        let sequence = handle.store.pin_snapshot();
+        Snapshot { handle, sequence }
+    }
+
+    /// Sequences of different stores have nothing to do with one another.
+    fn check(&self, keyspace: &Keyspace) -> Result<()> {
+        if keyspace.state().store == self.handle.store.number {
+            return Ok(());
+        }
+        Err(Error::InvalidArgument(format!(
+            "the keyspace {:?} is of another store than the snapshot: take a snapshot of that store",
+            keyspace.name()
+        )))
+    }
+
+    /// The value that `key` had, if any. See [`Keyspace::get`].
+    ///
+    /// # Errors
+    /// As [`Keyspace::get`]; [`Error::InvalidArgument`] if the keyspace is of another store.
+    pub fn get<'a>(
+        &self,
+        keyspace: &'a Keyspace,
+        key: impl AsRef<[u8]>,
+    ) -> Result<Option<Value<'a>>> {
+        self.check(keyspace)?;
+        keyspace.get_at(key.as_ref(), self.sequence)
+    }
+
+    /// All keys and values of a keyspace. See [`Keyspace::iter`].
+    ///
+    /// # Errors
+    /// As [`Keyspace::iter`]; [`Error::InvalidArgument`] if the keyspace is of another store.
+    pub fn iter<'a>(&self, keyspace: &'a Keyspace) -> Result<Iter<'a>> {
+        self.range::<&[u8]>(keyspace, ..)
+    }
+
+    /// The keys and values of a range. See [`Keyspace::range`].
+    ///
+    /// # Errors
+    /// As [`Keyspace::range`]; [`Error::InvalidArgument`] if the keyspace is of another store.
+    pub fn range<'a, K: AsRef<[u8]>>(
+        &self,
+        keyspace: &'a Keyspace,
+        range: impl RangeBounds<K>,
+    ) -> Result<Iter<'a>> {
+        self.check(keyspace)?;
+        keyspace.range_at(range, self.sequence)
+    }
+
+    /// The keys that start with `prefix`. See [`Keyspace::prefix`].
+    ///
+    /// # Errors
+    /// As [`Keyspace::prefix`]; [`Error::InvalidArgument`] if the keyspace is of another store.
+    pub fn prefix<'a>(&self, keyspace: &'a Keyspace, prefix: impl AsRef<[u8]>) -> Result<Iter<'a>> {
+        self.check(keyspace)?;
+        keyspace.prefix_at(prefix.as_ref(), self.sequence)
+    }
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        self.handle.store.unpin_snapshot(self.sequence);
+    }
+}

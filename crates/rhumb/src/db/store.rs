@@ -1,0 +1,165 @@
+//! The state that all handles of an open store share.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+
+use super::commit_queue::CommitQueue;
+use super::counters::{ReadCounters, WriteCounters};
+use super::log::WriteState;
+use super::signals::Signals;
+use super::stats::RecoveryStats;
+use super::view::CurrentView;
+use super::write::Request;
+use crate::compaction::Counters;
+use crate::entry::Sequence;
+use crate::error::{Error, Result};
+use crate::fs::{FileLock, FileSystem};
+use crate::options::Options;
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::{Mutex, lock};
+use crate::version::{Files, Manifest, State};
+
+/// One keyspace of an open store.
+#[derive(Debug)]
+pub(super) struct OpenKeyspace {
+    /// Which of the stores open in this process it belongs to.
+    pub(super) store: u64,
+    pub(super) id: u32,
+    pub(super) name: String,
+    pub(super) view: CurrentView,
+    /// The number that the next new key map gets.
+    pub(super) next_map: AtomicU64,
+    /// Set when the keyspace is dropped, so that handles and background work let go of it.
+    pub(super) dropped: AtomicBool,
+}
+
+/// The manifest and what it says. Whoever holds it may change the set of tables.
+#[derive(Debug)]
+pub(super) struct Catalog {
+    pub(super) state: State,
+    /// `None` in a store opened read-only.
+    pub(super) manifest: Option<Manifest>,
+    /// Files of edits that failed: the manifest may name them until it is replaced.
+    pub(super) strays: Vec<PathBuf>,
+}
+
+/// An open store. Locks are taken in the order of the fields: compaction, write, catalog.
+#[derive(Debug)]
+pub(super) struct Store {
+    pub(super) dir: PathBuf,
+    /// Which of the stores open in this process it is.
+    pub(super) number: u64,
+    pub(super) options: Options,
+    /// By id; readers take it without a lock.
+    pub(super) keyspaces: ArcSwap<BTreeMap<u32, Arc<OpenKeyspace>>>,
+    /// The last sequence that readers may see.
+    pub(super) published: AtomicU64,
+    pub(super) queue: CommitQueue<Request, Result<()>>,
+    /// Held while a compaction picks, merges and installs.
+    pub(super) compaction: Mutex<()>,
+    /// Held while a group is written, and while a memtable is exchanged.
+    pub(super) write: Mutex<WriteState>,
+    pub(super) catalog: Mutex<Catalog>,
+    pub(super) next_file: AtomicU64,
+    pub(super) snapshots: Mutex<BTreeMap<Sequence, usize>>,
+    pub(super) signals: Signals,
+    /// Why the store takes no writes any more.
+    pub(super) failure: Mutex<Option<Error>>,
+    /// The tables' files, and those of them to delete.
+    pub(super) files: Arc<Files>,
+    /// Set to end a running compaction early.
+    pub(super) cancelled: AtomicBool,
+    pub(super) work: Counters,
+    pub(super) reads: ReadCounters,
+    pub(super) writes: WriteCounters,
+    pub(super) recovery: RecoveryStats,
+    /// Held until the store is gone.
+    pub(super) _lock: Box<dyn FileLock>,
+}
+
+impl Store {
+    pub(super) fn fs(&self) -> &Arc<dyn FileSystem> {
+        &self.options.file_system
+    }
+
+    /// The last sequence that readers may see now.
+    pub(super) fn visible(&self) -> Sequence {
+        self.published.load(Ordering::Acquire)
+    }
+
+    /// A file number never used before.
+    pub(super) fn new_file(&self) -> u64 {
+        self.next_file.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The sequences at which a version must stay readable, ascending. Taken under the lock that
+    /// [`Store::pin_snapshot`] takes, so that no snapshot appears below them later.
+    pub(super) fn pinned_sequences(&self) -> Vec<Sequence> {
+        lock(&self.snapshots).keys().copied().collect()
+    }
+
+    /// Pins the present moment.
+    pub(super) fn pin_snapshot(&self) -> Sequence {
+        let mut snapshots = lock(&self.snapshots);
+        let sequence = self.visible();
+        *snapshots.entry(sequence).or_default() += 1;
+        sequence
+    }
+
+    pub(super) fn unpin_snapshot(&self, sequence: Sequence) {
+        let mut snapshots = lock(&self.snapshots);
+        if let Some(count) = snapshots.get_mut(&sequence) {
+            *count -= 1;
+            if *count == 0 {
+                snapshots.remove(&sequence);
+            }
+        }
+    }
+
+    /// Ends all writing because of `error`; the first reason stays.
+    pub(super) fn fail(&self, error: &Error) {
+        let mut failure = lock(&self.failure);
+        if failure.is_none() {
+            let reason = format!("{error}; close the store and open it again");
+            *failure = Some(Error::ReadOnly { reason });
+        }
+        drop(failure);
+        self.signals.wake_all();
+    }
+
+    /// Ends all writing because of `error`, but waits out a full disk.
+    pub(super) fn fail_unless_full(&self, error: &Error) {
+        if !matches!(error, Error::DiskFull { .. }) {
+            self.fail(error);
+        }
+    }
+
+    /// An error if the store takes no writes.
+    pub(super) fn check_writable(&self) -> Result<()> {
+        match &*lock(&self.failure) {
+            Some(error) => Err(error.clone()),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn keyspace_named(&self, name: &str) -> Option<Arc<OpenKeyspace>> {
+        self.keyspaces
+            .load()
+            .values()
+            .find(|k| k.name == name)
+            .cloned()
+    }
+
+    /// What a failed background step means for the store: a full disk is waited out, anything else
+    /// ends the writing.
+    pub(super) fn note_background_error(&self, error: &Error) {
+        match error {
+            Error::DiskFull { .. } => self.signals.set_disk_full(error.clone()),
+            Error::Closed => {}
+            _ => self.fail(error),
+        }
+    }
+}

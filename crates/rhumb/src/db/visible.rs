@@ -1,0 +1,282 @@
+//! From versions to keys: a cursor that shows each key once, as of one moment.
+
+use std::ops::Bound;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::coverage::Coverage;
+use super::view::View;
+use crate::compaction::Source;
+use crate::entry::{Cursor, EntryKind, MergeCursor, Sequence};
+use crate::error::{Error, Result};
+use crate::memory::Pinned;
+use crate::version::{LEVELS, LevelCursor, Levels};
+
+/// After so many versions of one key a seek is cheaper than stepping on.
+const STEPS_BEFORE_SEEK: u32 = 8;
+
+/// Walks the keys that are visible at a sequence: from a bound on forwards, or from one backwards,
+/// not both. Each step is told the other bound, and looks at no key behind it but the first.
+pub(super) struct VisibleCursor {
+    versions: MergeCursor<Source>,
+    coverage: Coverage,
+    levels: Arc<Levels>,
+    visible: Sequence,
+    /// The key shown last.
+    key: Vec<u8>,
+    /// Where the versions of a key were last passed by a seek.
+    sought: Option<(Vec<u8>, Sequence)>,
+}
+
+impl VisibleCursor {
+    /// A cursor over those sources of `view`, as of `visible`, that may hold keys between two bounds,
+    /// outside which it must not be sent.
+    pub(super) fn new(
+        view: &View,
+        visible: Sequence,
+        from: Bound<&[u8]>,
+        to: Bound<&[u8]>,
+    ) -> Result<Self> {
+        let levels = &view.levels;
+        let from = match from {
+            Bound::Included(key) | Bound::Excluded(key) => key,
+            Bound::Unbounded => &[],
+        };
+        let level0 = levels.overlapping(0, from, to);
+        let mut sources = Vec::with_capacity(1 + view.waiting.len() + level0.len() + LEVELS);
+        for memtable in std::iter::once(&view.active).chain(&view.waiting) {
+            sources.push(Source::Memtable(memtable.cursor()));
+        }
+        for table in &level0 {
+            sources.push(Source::Table(Box::new(table.reader()?.cursor(true))));
+        }
+        for level in (1..LEVELS).filter(|&level| levels.overlaps(level, from, to)) {
+            let cursor = LevelCursor::over_level(levels.clone(), level);
+            sources.push(Source::Level(Box::new(cursor)));
+        }
+        Ok(VisibleCursor {
+            versions: MergeCursor::new(sources),
+            coverage: Coverage::new(view, &level0, visible)?,
+            levels: levels.clone(),
+            visible,
+            key: Vec::new(),
+            sought: None,
+        })
+    }
+
+    /// The key shown last.
+    pub(super) fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// Shows the first key between the bounds: its value, or `None` if there is no such key.
+    pub(super) fn first(&mut self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<Option<Pinned>> {
+        match from {
+            Bound::Unbounded => self.versions.seek_first()?,
+            Bound::Included(key) => self.versions.seek(key, self.visible)?,
+            Bound::Excluded(key) => self.versions.seek(&successor(key), self.visible)?,
+        }
+        self.show_forward(to)
+    }
+
+    /// Shows the last key between the bounds.
+    pub(super) fn last(&mut self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<Option<Pinned>> {
+        match to {
+            Bound::Unbounded => self.versions.seek_last()?,
+            Bound::Included(key) => self.versions.seek_before(&successor(key))?,
+            Bound::Excluded(key) => self.versions.seek_before(key)?,
+        }
+        self.show_backward(from)
+    }
+
+    /// Shows the next key up to a bound, after another one going forwards.
+    pub(super) fn next(&mut self, to: Bound<&[u8]>) -> Result<Option<Pinned>> {
+        self.skip_key_forward()?;
+        self.show_forward(to)
+    }
+
+    /// Shows the key before, down to a bound, after another one going backwards.
+    pub(super) fn prev(&mut self, from: Bound<&[u8]>) -> Result<Option<Pinned>> {
+        self.show_backward(from)
+    }
+
+    /// Whether `versions` stands on a version of `self.key`.
+    fn is_on_key(&self) -> bool {
+        self.versions.valid() && self.versions.key() == self.key
+    }
+
+    fn enter_key(&mut self) {
+        self.key.clear();
+        self.key.extend_from_slice(self.versions.key());
+    }
+
+    /// From the first version of some key on: shows the first key that is alive.
+    fn show_forward(&mut self, to: Bound<&[u8]>) -> Result<Option<Pinned>> {
+        while self.versions.valid() {
+            self.enter_key();
+            if is_behind(&self.key, to) {
+                return Ok(None);
+            }
+            if self.skip_invisible()? {
+                if self.is_alive()? {
+                    return Ok(Some(self.versions.value()));
+                }
+                self.skip_key_forward()?;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Within the versions of `self.key`, passes those written after the moment we show; whether
+    /// there is one behind them.
+    fn skip_invisible(&mut self) -> Result<bool> {
+        let mut steps = 0;
+        while self.versions.sequence() > self.visible {
+            steps += 1;
+            if steps == STEPS_BEFORE_SEEK {
+                self.note_seek(self.visible, Direction::Forward)?;
+                self.versions.seek(&self.key, self.visible)?;
+            } else {
+                self.versions.next()?;
+            }
+            if !self.is_on_key() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// From a version of `self.key` to the first one of a later key.
+    fn skip_key_forward(&mut self) -> Result<()> {
+        let mut steps = 0;
+        loop {
+            steps += 1;
+            if steps == STEPS_BEFORE_SEEK {
+                self.note_seek(0, Direction::Forward)?;
+                self.versions.seek(&self.key, 0)?;
+            } else {
+                self.versions.next()?;
+            }
+            if !self.is_on_key() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// From the last version of some key backwards: shows the first key that is alive.
+    fn show_backward(&mut self, from: Bound<&[u8]>) -> Result<Option<Pinned>> {
+        while self.versions.valid() {
+            self.enter_key();
+            if is_before(&self.key, from) {
+                return Ok(None);
+            }
+            let newest = self.newest_visible_backward()?;
+            if newest.is_some() {
+                return Ok(newest);
+            }
+        }
+        Ok(None)
+    }
+
+    /// From the oldest version of `self.key` backwards over all of them; returns the value of the
+    /// newest visible one if the key is alive.
+    fn newest_visible_backward(&mut self) -> Result<Option<Pinned>> {
+        let mut newest = None;
+        let mut steps = 0;
+        loop {
+            if self.versions.sequence() <= self.visible {
+                newest = match self.is_alive()? {
+                    true => Some(self.versions.value()),
+                    false => None,
+                };
+            }
+            self.versions.prev()?;
+            if !self.is_on_key() {
+                return Ok(newest);
+            }
+            steps += 1;
+            if steps == STEPS_BEFORE_SEEK {
+                return self.newest_visible_by_seek();
+            }
+        }
+    }
+
+    fn newest_visible_by_seek(&mut self) -> Result<Option<Pinned>> {
+        self.note_seek(self.visible, Direction::Backward)?;
+        self.versions.seek(&self.key, self.visible)?;
+        let alive = self.is_on_key() && self.is_alive()?;
+        let newest = alive.then(|| self.versions.value());
+        self.versions.seek_before(&self.key)?;
+        Ok(newest)
+    }
+
+    /// Whether the version under the cursor, the newest visible one, is a value.
+    fn is_alive(&mut self) -> Result<bool> {
+        Ok(self.versions.kind() == EntryKind::Put
+            && self.versions.sequence() >= self.coverage.over(&self.key)?)
+    }
+
+    /// Notes that the versions of `self.key` are to be passed by a seek to `sequence`. Such seeks go
+    /// ever further the same way, or else the tables are not in order, and going on might never end.
+    fn note_seek(&mut self, sequence: Sequence, direction: Direction) -> Result<()> {
+        let (last_key, last_sequence) = match &mut self.sought {
+            Some(sought) => sought,
+            none => {
+                *none = Some((self.key.clone(), sequence));
+                return Ok(());
+            }
+        };
+        let order = (self.key.cmp(last_key)).then(sequence.cmp(last_sequence).reverse());
+        let goes_on = match direction {
+            Direction::Forward => order.is_gt(),
+            Direction::Backward => order.is_lt(),
+        };
+        if !goes_on {
+            return Err(out_of_order(&self.levels, &self.key));
+        }
+        last_key.clone_from(&self.key);
+        *last_sequence = sequence;
+        Ok(())
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Direction {
+    Forward,
+    Backward,
+}
+
+/// Whether `key` is behind the last key that a bound admits.
+fn is_behind(key: &[u8], to: Bound<&[u8]>) -> bool {
+    match to {
+        Bound::Unbounded => false,
+        Bound::Included(to) => key > to,
+        Bound::Excluded(to) => key >= to,
+    }
+}
+
+/// Whether `key` is before the first key that a bound admits.
+fn is_before(key: &[u8], from: Bound<&[u8]>) -> bool {
+    match from {
+        Bound::Unbounded => false,
+        Bound::Included(from) => key < from,
+        Bound::Excluded(from) => key <= from,
+    }
+}
+
+/// The smallest key above `key`.
+fn successor(key: &[u8]) -> Vec<u8> {
+    let mut next = Vec::with_capacity(key.len() + 1);
+    next.extend_from_slice(key);
+    next.push(0);
+    next
+}
+
+/// The error for a key that came up a second time. The first table that may hold it is named; which
+/// one is out of order takes `verify` to find.
+fn out_of_order(levels: &Levels, key: &[u8]) -> Error {
+    let table = levels.tables().find(|(_, t)| t.meta.may_hold(key));
+    let path = table.map_or_else(PathBuf::new, |(_, t)| t.path());
+    let expected = "keys that ascend, here and in the other tables of these keys";
+    Error::corruption(&path, 0, expected, format!("{key:02x?} a second time"))
+}

@@ -1,0 +1,249 @@
+//! The write path: a group of batches goes into the log, into the memtables, to the disk, and is
+//! then published, all of it or nothing.
+
+use std::sync::Arc;
+
+use super::batch::WriteBatch;
+use super::log::WriteState;
+use super::store::{OpenKeyspace, Store};
+use crate::entry::operations::{Op, OperationIter, Operations};
+use crate::entry::{EntryKind, Sequence};
+use crate::error::{Error, Result};
+use crate::memtable::Memtable;
+use crate::options::Durability;
+use crate::sync::atomic::Ordering;
+use crate::sync::lock;
+
+/// Batches are written together up to this many bytes.
+const LONGEST_GROUP: usize = 64 << 20;
+
+/// So many logs, left from earlier openings, are turned into tables.
+const MANY_LOGS: usize = 8;
+
+/// A batch on its way.
+#[derive(Debug)]
+pub(super) struct Request {
+    batch: WriteBatch,
+    durability: Durability,
+}
+
+impl Store {
+    /// Writes a batch together with those that other threads hand in meanwhile.
+    pub(super) fn submit(&self, batch: WriteBatch, durability: Durability) -> Result<()> {
+        self.check_writable()?;
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let request = Request { batch, durability };
+        let written = self.queue.submit(request, |group| self.commit_group(group));
+        written.unwrap_or_else(|| {
+            let reason = "an earlier write ended in a panic; close the store and open it again";
+            Err(Error::ReadOnly {
+                reason: reason.to_string(),
+            })
+        })
+    }
+
+    /// One result for each request, in order.
+    fn commit_group(&self, group: Vec<Request>) -> Vec<Result<()>> {
+        let bytes = group.iter().map(|r| r.batch.bytes()).sum();
+        if let Err(e) = self
+            .check_writable()
+            .and_then(|()| self.wait_for_room(bytes))
+        {
+            return group.iter().map(|_| Err(e.clone())).collect();
+        }
+        let mut write = lock(&self.write);
+        // Again, since the store may have closed or failed while this group waited for the lock.
+        let writable = self.check_writable();
+        let check = |r: &Request| writable.clone().and_then(|()| r.batch.check_keyspaces());
+        let checks: Vec<Result<()>> = group.iter().map(check).collect();
+        let accepted: Vec<&Request> = group
+            .iter()
+            .zip(&checks)
+            .filter(|(_, c)| c.is_ok())
+            .map(|(r, _)| r)
+            .collect();
+        let mut written = self.write_in_frames(&mut write, &accepted).into_iter();
+        let result = |check: Result<()>| check.and_then(|()| written.next().unwrap_or(Ok(())));
+        checks.into_iter().map(result).collect()
+    }
+
+    /// Writes a group as one frame, or as several where one would become too long.
+    fn write_in_frames(&self, write: &mut WriteState, group: &[&Request]) -> Vec<Result<()>> {
+        let mut results = Vec::with_capacity(group.len());
+        let mut rest = group;
+        while !rest.is_empty() {
+            let mut bytes = 0;
+            let fits = |r: &&&Request| {
+                bytes += r.batch.bytes();
+                bytes <= LONGEST_GROUP
+            };
+            let count = rest.iter().take_while(fits).count().max(1);
+            let (frame, later) = rest.split_at(count);
+            let written = self
+                .check_writable()
+                .and_then(|()| self.write_group(write, frame));
+            results.extend(frame.iter().map(|_| written.clone()));
+            rest = later;
+        }
+        results
+    }
+
+    fn write_group(&self, write: &mut WriteState, group: &[&Request]) -> Result<()> {
+        self.ensure_log(write)?;
+        let first = write.last_sequence + 1;
+        self.append(write, first, group)?;
+        let count: u64 = group.iter().map(|r| r.batch.len() as u64).sum();
+        write.last_sequence += count;
+        let touched = insert(first, group).inspect_err(|e| self.fail(e))?;
+        if group.iter().any(|r| r.durability == Durability::Immediate)
+            && let Some(log) = &mut write.log
+        {
+            self.synced(log)?;
+        }
+        self.published.store(write.last_sequence, Ordering::Release);
+        let user_bytes: usize = group.iter().map(|r| r.batch.user_bytes()).sum();
+        self.writes.update(|w| w.user_bytes += user_bytes as u64);
+        self.rotate_full(write, &touched);
+        Ok(())
+    }
+
+    /// Puts the group into the log as one frame.
+    fn append(&self, write: &mut WriteState, first: Sequence, group: &[&Request]) -> Result<()> {
+        let joined;
+        let operations = match group {
+            [one] => &one.batch.operations,
+            many => {
+                let mut all = Operations::default();
+                for request in many {
+                    all.extend(&request.batch.operations);
+                }
+                joined = all;
+                &joined
+            }
+        };
+        let Some(log) = &mut write.log else {
+            return Err(Error::Closed);
+        };
+        let before = log.end();
+        let appended = log.append(first, operations.bytes(), operations.count());
+        match appended {
+            Ok(()) => {
+                let bytes = log.end() - before;
+                self.writes.update(|w| w.log_bytes += bytes);
+                Ok(())
+            }
+            Err(e) => {
+                match e {
+                    Error::InvalidArgument(_) => {}
+                    Error::DiskFull { .. } => self.seal_log(write)?,
+                    _ => self.fail(&e),
+                }
+                Err(e)
+            }
+        }
+    }
+
+    /// Exchanges the memtables and the log that are full, and the memtable that holds back the
+    /// oldest log when the logs take too much room.
+    fn rotate_full(&self, write: &mut WriteState, touched: &[Arc<OpenKeyspace>]) {
+        let mut rotated = false;
+        for keyspace in touched {
+            if (keyspace.view.load().active).is_full(self.options.write_buffer_bytes) {
+                keyspace.view.rotate();
+                rotated = true;
+            }
+        }
+        let segment = self.options.write_buffer_bytes.max(1 << 20);
+        let segment = segment.min(self.options.log_bytes / 4);
+        if write.log.as_ref().is_some_and(|l| l.end() >= segment) {
+            // The group is written; what comes after it learns of a failure.
+            let _ = self.rotate_log(write);
+            rotated |= self.rotate_oldest(write);
+        }
+        if rotated {
+            self.update_pressure();
+            self.signals.wake_all();
+        }
+    }
+
+    /// Sends the memtables to be flushed that hold back the logs which take too much room.
+    fn rotate_oldest(&self, write: &WriteState) -> bool {
+        let mut over = write.log_bytes().saturating_sub(self.options.log_bytes);
+        let mut largest = 0;
+        for log in &write.sealed {
+            if over == 0 {
+                break;
+            }
+            over = over.saturating_sub(log.bytes);
+            largest = log.largest_sequence;
+        }
+        let mut rotated = false;
+        for keyspace in self.keyspaces.load().values() {
+            let oldest = keyspace.view.load().active.smallest_sequence();
+            if oldest.is_some_and(|oldest| oldest <= largest) {
+                keyspace.view.rotate();
+                rotated = true;
+            }
+        }
+        rotated
+    }
+
+    /// Sends everything to be flushed where many small logs are left from earlier openings, since
+    /// each opening reads them all.
+    pub(super) fn flush_many_logs(&self) {
+        if lock(&self.write).sealed.len() < MANY_LOGS {
+            return;
+        }
+        for keyspace in self.keyspaces.load().values() {
+            if !keyspace.view.load().active.is_empty() {
+                keyspace.view.rotate();
+            }
+        }
+    }
+
+    /// Makes everything acknowledged so far durable.
+    pub(super) fn sync_now(&self) -> Result<()> {
+        self.sync_log(&mut lock(&self.write))
+    }
+}
+
+/// Puts a group's operations into the memtables, unpublished. Returns the keyspaces written to.
+fn insert(first: Sequence, group: &[&Request]) -> Result<Vec<Arc<OpenKeyspace>>> {
+    let mut touched: Vec<Arc<OpenKeyspace>> = Vec::new();
+    let mut sequence = first;
+    for request in group {
+        let batch = &request.batch;
+        let memtables: Vec<(u32, Arc<Memtable>)> = batch
+            .keyspaces
+            .iter()
+            .map(|k| (k.id, k.view.load().active.clone()))
+            .collect();
+        for operation in OperationIter::new(batch.operations.bytes()).flatten() {
+            if let Some((_, memtable)) = memtables.iter().find(|(id, _)| *id == operation.keyspace)
+            {
+                apply(memtable, sequence, &operation.op)?;
+            }
+            sequence += 1;
+        }
+        for keyspace in &batch.keyspaces {
+            if !touched.iter().any(|t| t.id == keyspace.id) {
+                touched.push(keyspace.clone());
+            }
+        }
+    }
+    Ok(touched)
+}
+
+/// Puts one operation into a memtable.
+pub(super) fn apply(memtable: &Memtable, sequence: Sequence, op: &Op<'_>) -> Result<()> {
+    match *op {
+        Op::Put { key, value } => memtable.insert(key, sequence, EntryKind::Put, value),
+        Op::Delete { key } => memtable.insert(key, sequence, EntryKind::Delete, &[]),
+        Op::RangeDelete { start, end } => {
+            memtable.delete_range(start, end, sequence);
+            Ok(())
+        }
+    }
+}

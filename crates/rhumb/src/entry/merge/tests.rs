@@ -1,0 +1,251 @@
+//! The merge against one sorted list of all entries.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+use super::*;
+use crate::entry::MAX_SEQUENCE;
+use crate::error::Error;
+
+type Key = (Vec<u8>, Reverse<Sequence>);
+
+/// A cursor over a sorted list. It fails when `calls_left` comes down to 0.
+struct ListCursor {
+    entries: Vec<(Key, Pinned)>,
+    at: Option<usize>,
+    calls_left: usize,
+}
+
+impl ListCursor {
+    fn new(entries: Vec<(Key, Pinned)>) -> Self {
+        ListCursor {
+            entries,
+            at: None,
+            calls_left: usize::MAX,
+        }
+    }
+
+    fn go(&mut self, at: Option<usize>) -> Result<()> {
+        self.at = at.filter(|&at| at < self.entries.len());
+        self.calls_left -= 1;
+        if self.calls_left == 0 {
+            return Err(Error::corruption(Path::new("child"), 0, "an entry", "none"));
+        }
+        Ok(())
+    }
+
+    fn here(&self) -> Option<&(Key, Pinned)> {
+        self.entries.get(self.at?)
+    }
+}
+
+impl Cursor for ListCursor {
+    fn valid(&self) -> bool {
+        self.at.is_some()
+    }
+
+    fn key(&self) -> &[u8] {
+        self.here().map_or(&[], |e| &e.0.0)
+    }
+
+    fn sequence(&self) -> Sequence {
+        self.here().map_or(0, |e| e.0.1.0)
+    }
+
+    fn kind(&self) -> EntryKind {
+        EntryKind::Put
+    }
+
+    fn value(&self) -> Pinned {
+        self.here().map_or_else(Pinned::empty, |e| e.1.clone())
+    }
+
+    fn seek_first(&mut self) -> Result<()> {
+        self.go(Some(0))
+    }
+
+    fn seek_last(&mut self) -> Result<()> {
+        self.go(self.entries.len().checked_sub(1))
+    }
+
+    fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {
+        let target = (key, Reverse(sequence));
+        let before = |(k, _): &(Key, Pinned)| (&k.0[..], k.1) < target;
+        self.go(Some(self.entries.partition_point(before)))
+    }
+
+    fn seek_before(&mut self, key: &[u8]) -> Result<()> {
+        let at = self.entries.partition_point(|e| &e.0.0[..] < key);
+        self.go(at.checked_sub(1))
+    }
+
+    fn next(&mut self) -> Result<()> {
+        self.go(self.at.map(|at| at + 1))
+    }
+
+    fn prev(&mut self) -> Result<()> {
+        self.go(self.at.and_then(|at| at.checked_sub(1)))
+    }
+}
+
+fn seed() -> u64 {
+    let given = std::env::var("RHUMB_SEED").ok();
+    let now = || std::time::UNIX_EPOCH.elapsed().unwrap().as_nanos() as u64;
+    let seed = given.map_or_else(now, |seed| seed.parse().unwrap());
+    println!("RHUMB_SEED={seed}");
+    seed
+}
+
+/// The number of the child in a value, to tell copies apart.
+fn mark(child: usize) -> Pinned {
+    Pinned::new(Arc::new(Box::<[u8]>::from([child as u8])), 0, 1)
+}
+
+fn random_key(rng: &mut StdRng) -> Vec<u8> {
+    let len = rng.random_range(0..12);
+    (0..len).map(|_| rng.random_range(0..2)).collect()
+}
+
+/// Children with up to `most` entries each, some of them in several, and what they are together.
+fn children(rng: &mut StdRng, number: usize, most: usize) -> (Vec<ListCursor>, BTreeMap<Key, u8>) {
+    let mut lists = vec![BTreeMap::new(); number];
+    let mut all = BTreeMap::new();
+    for sequence in 0..(number * most) as u64 {
+        let key = (random_key(rng), Reverse(sequence / 2));
+        for _ in 0..rng.random_range(1..4) {
+            let child = rng.random_range(0..number);
+            lists[child].insert(key.clone(), mark(child));
+            let newest = all.entry(key.clone()).or_insert(child as u8);
+            *newest = (*newest).min(child as u8);
+        }
+    }
+    let cursor = |list: BTreeMap<_, _>| ListCursor::new(list.into_iter().collect());
+    (lists.into_iter().map(cursor).collect(), all)
+}
+
+fn assert_at(cursor: &impl Cursor, entry: Option<(&Key, &u8)>) {
+    assert_eq!(cursor.valid(), entry.is_some());
+    match entry {
+        Some((key, child)) => {
+            assert_eq!((cursor.key(), cursor.sequence()), (&key.0[..], key.1.0));
+            assert_eq!(
+                (&*cursor.value(), cursor.kind()),
+                (&[*child][..], EntryKind::Put)
+            );
+        }
+        None => assert!(cursor.key().is_empty() && cursor.value().is_empty()),
+    }
+}
+
+#[test]
+fn the_merge_goes_where_one_sorted_list_does() {
+    let mut rng = StdRng::seed_from_u64(seed());
+    for case in 0..300 {
+        let number = rng.random_range(1..12);
+        let (lists, all) = children(&mut rng, number, [1, 5, 40][case % 3]);
+        let mut cursor = MergeCursor::new(lists);
+        assert_at(&cursor, None);
+        for _ in 0..30 {
+            let key = random_key(&mut rng);
+            let sequence = rng.random_range(0..100);
+            let mut at = match rng.random_range(0..6) {
+                0 => {
+                    cursor.seek_first().unwrap();
+                    all.first_key_value()
+                }
+                1 => {
+                    cursor.seek_last().unwrap();
+                    all.last_key_value()
+                }
+                2 | 3 => {
+                    cursor.seek(&key, sequence).unwrap();
+                    all.range((key, Reverse(sequence))..).next()
+                }
+                _ => {
+                    cursor.seek_before(&key).unwrap();
+                    all.range(..(key, Reverse(MAX_SEQUENCE))).next_back()
+                }
+            };
+            assert_at(&cursor, at);
+            for _ in 0..rng.random_range(0..20) {
+                let forward = rng.random_bool(0.6);
+                if forward {
+                    cursor.next()
+                } else {
+                    cursor.prev()
+                }
+                .unwrap();
+                at = at.and_then(|(here, _)| match forward {
+                    true => all.range(here..).nth(1),
+                    false => all.range(..here).next_back(),
+                });
+                assert_at(&cursor, at);
+            }
+        }
+    }
+}
+
+#[test]
+fn whole_passes_give_each_entry_once() {
+    let mut rng = StdRng::seed_from_u64(seed());
+    let (lists, all) = children(&mut rng, 40, 100);
+    let boxed = lists
+        .into_iter()
+        .map(|list| Box::new(list) as Box<dyn Cursor>);
+    let mut cursor = MergeCursor::new(boxed.collect());
+    cursor.seek_first().unwrap();
+    for entry in &all {
+        assert_at(&cursor, Some(entry));
+        cursor.next().unwrap();
+    }
+    assert_at(&cursor, None);
+    cursor.seek_last().unwrap();
+    for entry in all.iter().rev() {
+        assert_at(&cursor, Some(entry));
+        cursor.prev().unwrap();
+    }
+    assert_at(&cursor, None);
+}
+
+#[test]
+fn no_children_are_no_entries() {
+    let mut cursor = MergeCursor::<ListCursor>::new(vec![]);
+    cursor.seek_first().unwrap();
+    cursor.next().unwrap();
+    cursor.seek_before(b"a").unwrap();
+    cursor.prev().unwrap();
+    assert_at(&cursor, None);
+}
+
+/// Each call of a child fails once: the error comes out, and the cursor can be placed anew.
+#[test]
+fn errors_of_children_come_out() {
+    let mut rng = StdRng::seed_from_u64(seed());
+    let (lists, all) = children(&mut rng, 3, 10);
+    let mut cursor = MergeCursor::new(lists);
+    for fail_at in 1.. {
+        for child in &mut cursor.children {
+            child.cursor.calls_left = usize::MAX;
+        }
+        cursor.children[1].cursor.calls_left = fail_at;
+        let mut steps = vec![Direction::Forward; 5];
+        steps.extend([Direction::Backward, Direction::Forward, Direction::Backward]);
+        let mut result = cursor.seek_first();
+        for step in steps {
+            result = result.and_then(|()| cursor.step(step));
+        }
+        if result.is_ok() {
+            assert!(fail_at > 4, "the steps call the child that fails");
+            break;
+        }
+        assert!(!cursor.valid());
+        cursor.children[1].cursor.calls_left = usize::MAX;
+        cursor.seek_first().unwrap();
+        assert_at(&cursor, all.first_key_value());
+    }
+}

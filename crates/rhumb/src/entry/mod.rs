@@ -1,0 +1,98 @@
+//! What is stored: versions of user keys, ordered by key ascending, then sequence descending.
+
+pub(crate) mod checksum;
+mod merge;
+pub(crate) mod operations;
+mod range_deletes;
+pub(crate) mod varint;
+
+use crate::error::Result;
+use crate::memory::Pinned;
+
+pub(crate) use merge::MergeCursor;
+pub(crate) use range_deletes::{Fragment, Piece, RangeDeleteTree, RangeDeletes, Span};
+
+/// The place of an operation in the commit order, from 1; 0 marks an entry older than everything.
+pub type Sequence = u64;
+
+/// The largest sequence: a seek to `(key, MAX_SEQUENCE)` finds the key's newest version.
+pub const MAX_SEQUENCE: Sequence = u64::MAX;
+
+/// The longest key, in bytes.
+pub const MAX_KEY_BYTES: usize = 65_536;
+
+/// The longest value, in bytes.
+pub const MAX_VALUE_BYTES: usize = u32::MAX as usize;
+
+/// What an entry says of its key. The numbers are those of docs/format.md.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum EntryKind {
+    /// The key has no value any more.
+    Delete = 0,
+    /// The key has this value.
+    Put = 1,
+}
+
+impl EntryKind {
+    /// The kind with this number; `None` for kinds that this build does not know.
+    pub fn from_byte(byte: u8) -> Option<Self> {
+        match byte {
+            0 => Some(EntryKind::Delete),
+            1 => Some(EntryKind::Put),
+            _ => None,
+        }
+    }
+}
+
+/// One version of a user key.
+#[derive(Debug, Clone)]
+pub struct Version {
+    /// When it was committed.
+    pub sequence: Sequence,
+    /// What it says.
+    pub kind: EntryKind,
+    /// The value; empty for a delete.
+    pub value: Pinned,
+}
+
+/// A position in a sorted run of entries, in the order (user key ascending, sequence descending).
+///
+/// A new cursor stands nowhere ([`Cursor::valid`] is false). `key`, `sequence`, `kind` and `value`
+/// may be called only while it is valid; otherwise they give empty answers.
+pub trait Cursor: Send {
+    /// Whether the cursor stands on an entry.
+    fn valid(&self) -> bool;
+    /// The user key here.
+    fn key(&self) -> &[u8];
+    /// The sequence here.
+    fn sequence(&self) -> Sequence;
+    /// The kind of the entry here.
+    fn kind(&self) -> EntryKind;
+    /// The value here, pinned where it lies.
+    fn value(&self) -> Pinned;
+    /// Goes to the first entry.
+    fn seek_first(&mut self) -> Result<()>;
+    /// Goes to the last entry.
+    fn seek_last(&mut self) -> Result<()>;
+    /// Goes to the first entry at or after `(key, sequence)`: a larger key, or this key with a
+    /// sequence not above `sequence`.
+    fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()>;
+    /// Goes to the last entry whose user key is below `key`.
+    fn seek_before(&mut self, key: &[u8]) -> Result<()>;
+    /// Goes one entry on; becomes invalid after the last.
+    fn next(&mut self) -> Result<()>;
+    /// Goes one entry back; becomes invalid before the first.
+    fn prev(&mut self) -> Result<()>;
+}
+
+/// The first eight bytes of a key as a big-endian number, as if zeros followed: keys with smaller
+/// numbers are smaller, and only those with the same number need be compared in full.
+pub(crate) fn first_eight(key: &[u8]) -> u64 {
+    match key.first_chunk() {
+        Some(eight) => u64::from_be_bytes(*eight),
+        None => key
+            .iter()
+            .rfold(0, |number, &byte| number >> 8 | u64::from(byte) << 56),
+    }
+}

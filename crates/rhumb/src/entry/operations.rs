@@ -1,0 +1,291 @@
+//! Operations as they stand in a log frame; see the section Log of docs/format.md.
+
+use std::path::Path;
+
+use super::varint::{self, Reader};
+use crate::error::Error;
+
+const DELETE: u8 = 0;
+const PUT: u8 = 1;
+const RANGE_DELETE: u8 = 6;
+
+/// One operation on a keyspace, lying where it was encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Operation<'a> {
+    /// The id of the keyspace.
+    pub(crate) keyspace: u32,
+    /// What is done there.
+    pub(crate) op: Op<'a>,
+}
+
+/// What an operation does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Op<'a> {
+    /// Gives a key a value.
+    Put {
+        /// The key.
+        key: &'a [u8],
+        /// Its value.
+        value: &'a [u8],
+    },
+    /// Takes the value of a key.
+    Delete {
+        /// The key.
+        key: &'a [u8],
+    },
+    /// Takes the values of all keys in `start..end`.
+    RangeDelete {
+        /// The first key.
+        start: &'a [u8],
+        /// The end, excluded.
+        end: &'a [u8],
+    },
+}
+
+/// Operations in their order, encoded one behind the other.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Operations {
+    bytes: Vec<u8>,
+    count: u32,
+}
+
+impl Operations {
+    /// How many operations there are. Stays at the largest number, which is out of reach for what
+    /// fits into a log frame: an operation has at least three bytes.
+    pub(crate) fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// The encoded operations.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Appends a put.
+    pub(crate) fn push_put(&mut self, keyspace: u32, key: &[u8], value: &[u8]) {
+        self.push(PUT, keyspace, key);
+        varint::encode_bytes(value, &mut self.bytes);
+    }
+
+    /// Appends a delete.
+    pub(crate) fn push_delete(&mut self, keyspace: u32, key: &[u8]) {
+        self.push(DELETE, keyspace, key);
+    }
+
+    /// Appends a delete of all keys in `start..end`.
+    pub(crate) fn push_range_delete(&mut self, keyspace: u32, start: &[u8], end: &[u8]) {
+        self.push(RANGE_DELETE, keyspace, start);
+        varint::encode_bytes(end, &mut self.bytes);
+    }
+
+    fn push(&mut self, kind: u8, keyspace: u32, key: &[u8]) {
+        self.bytes.push(kind);
+        varint::encode(keyspace.into(), &mut self.bytes);
+        varint::encode_bytes(key, &mut self.bytes);
+        self.count = self.count.saturating_add(1);
+    }
+
+    /// Appends all of `others`.
+    pub(crate) fn extend(&mut self, others: &Operations) {
+        self.bytes.extend_from_slice(&others.bytes);
+        self.count = self.count.saturating_add(others.count);
+    }
+}
+
+/// Why bytes are not an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoOperation {
+    /// A kind that the format reserves and this build does not know.
+    Reserved {
+        /// What such operations are called.
+        kind: &'static str,
+    },
+    /// Something that the format does not know.
+    Damaged {
+        /// Where it starts in the encoded bytes.
+        offset: usize,
+        /// What is wrong there.
+        found: &'static str,
+    },
+}
+
+impl NoOperation {
+    /// The error for encoded bytes that start at `offset` of the file.
+    pub(crate) fn into_error(self, path: &Path, offset: u64) -> Error {
+        match self {
+            NoOperation::Reserved { kind } => Error::Unsupported {
+                path: path.to_path_buf(),
+                what: format!("{kind} operations"),
+            },
+            NoOperation::Damaged {
+                offset: inside,
+                found,
+            } => {
+                let offset = offset.saturating_add(inside as u64);
+                Error::corruption(path, offset, "an operation", found)
+            }
+        }
+    }
+}
+
+/// Decodes operations one by one; ends after the first error.
+#[derive(Debug, Clone)]
+pub(crate) struct OperationIter<'a> {
+    reader: Reader<'a>,
+}
+
+impl<'a> OperationIter<'a> {
+    /// Decodes `bytes`.
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        OperationIter {
+            reader: Reader::new(bytes),
+        }
+    }
+
+    fn decode(&mut self) -> Result<Operation<'a>, NoOperation> {
+        let offset = self.reader.position();
+        let damaged = |found| NoOperation::Damaged { offset, found };
+        let cut_short = damaged("one that is cut short or too large");
+        let kind = self.reader.u8().ok_or(cut_short)?;
+        known(kind).map_err(|reserved| {
+            reserved.map_or(damaged("an unknown kind"), |kind| NoOperation::Reserved {
+                kind,
+            })
+        })?;
+        let keyspace = self.reader.varint().ok_or(cut_short)?;
+        let keyspace = u32::try_from(keyspace).map_err(|_| cut_short)?;
+        let key = self.reader.bytes().ok_or(cut_short)?;
+        let op = match kind {
+            DELETE => Op::Delete { key },
+            PUT => Op::Put {
+                key,
+                value: self.reader.bytes().ok_or(cut_short)?,
+            },
+            _ => Op::RangeDelete {
+                start: key,
+                end: self.reader.bytes().ok_or(cut_short)?,
+            },
+        };
+        Ok(Operation { keyspace, op })
+    }
+}
+
+/// Whether this build knows a kind; if not, what it is called if it is reserved.
+fn known(kind: u8) -> Result<(), Option<&'static str>> {
+    match kind {
+        DELETE | PUT | RANGE_DELETE => Ok(()),
+        2 => Err(Some("value pointer")),
+        3 => Err(Some("merge")),
+        4 => Err(Some("single delete")),
+        5 => Err(Some("put with expiry")),
+        _ => Err(None),
+    }
+}
+
+impl<'a> Iterator for OperationIter<'a> {
+    type Item = Result<Operation<'a>, NoOperation>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.reader.is_empty() {
+            return None;
+        }
+        let decoded = self.decode();
+        if decoded.is_err() {
+            self.reader = Reader::new(&[]);
+        }
+        Some(decoded)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Operations {
+        let mut first = Operations::default();
+        first.push_put(7, b"key", b"value");
+        first.push_delete(u32::MAX, b"");
+        let mut second = Operations::default();
+        second.push_range_delete(0, b"a", &[0xFF; 300]);
+        second.push_put(1, &[0; 200], b"");
+        first.extend(&second);
+        first
+    }
+
+    #[test]
+    fn operations_come_back_in_order() {
+        let sample = sample();
+        let decoded: Vec<_> = OperationIter::new(sample.bytes())
+            .map(|o| o.map(|o| (o.keyspace, o.op)))
+            .collect();
+        let expected = [
+            (
+                7,
+                Op::Put {
+                    key: b"key",
+                    value: b"value",
+                },
+            ),
+            (u32::MAX, Op::Delete { key: b"" }),
+            (
+                0,
+                Op::RangeDelete {
+                    start: b"a",
+                    end: &[0xFF; 300],
+                },
+            ),
+            (
+                1,
+                Op::Put {
+                    key: &[0; 200],
+                    value: b"",
+                },
+            ),
+        ];
+        assert_eq!(decoded, expected.map(Ok));
+        assert_eq!(sample.count(), 4);
+    }
+
+    #[test]
+    fn the_bytes_are_those_of_the_format() {
+        let mut operations = Operations::default();
+        operations.push_put(300, b"k", b"vv");
+        operations.push_delete(1, b"d");
+        operations.push_range_delete(2, b"a", b"b");
+        let expected = b"\x01\xAC\x02\x01k\x02vv\x00\x01\x01d\x06\x02\x01a\x01b";
+        assert_eq!(operations.bytes(), expected);
+    }
+
+    #[test]
+    fn bytes_that_are_cut_short_give_one_error() {
+        let sample = sample();
+        let ends: Vec<usize> = {
+            let mut iter = OperationIter::new(sample.bytes());
+            std::iter::from_fn(|| iter.next().map(|_| iter.reader.position())).collect()
+        };
+        for cut in 1..sample.bytes().len() {
+            let decoded: Vec<_> = OperationIter::new(&sample.bytes()[..cut]).collect();
+            let whole = ends.iter().filter(|end| **end <= cut).count();
+            let errors = usize::from(!ends.contains(&cut));
+            assert_eq!(decoded.len(), whole + errors, "cut at {cut}");
+            assert_eq!(
+                decoded.iter().filter(|o| o.is_err()).count(),
+                errors,
+                "cut at {cut}"
+            );
+        }
+    }
+
+    #[test]
+    fn unknown_kinds_are_refused_by_name() {
+        let refused = |bytes: &[u8]| {
+            let error = OperationIter::new(bytes).next().unwrap().unwrap_err();
+            error.into_error(Path::new("x.log"), 100).to_string()
+        };
+        assert!(refused(&[3, 0, 1, 7]).contains("merge"));
+        assert!(refused(&[2, 0, 1, 7]).contains("value pointer"));
+        assert!(refused(&[7, 0, 1, 7]).contains("damaged at offset 100"));
+        // A keyspace above 32 bits.
+        assert!(refused(&[0, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F, 0]).contains("too large"));
+    }
+}

@@ -1,0 +1,393 @@
+//! A file system that fails on purpose: cuts the power, fails a call, or runs full.
+//!
+//! A call is known by the place in the store's source that made it (see `ops`), so that a test can
+//! fail each place once and show that it left none out.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use rustix::io::Errno;
+
+use super::{Access, FileLock, FileSystem, LockMode, ReadFile, WriteFile, ops};
+use crate::sync::{Mutex, lock};
+
+/// What a call does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "each is the method of that name")]
+pub enum FileCall {
+    Create,
+    Open,
+    Read,
+    Write,
+    Len,
+    Sync,
+    SyncFile,
+    SyncDir,
+    Rename,
+    Remove,
+    CreateDir,
+    List,
+    Lock,
+}
+
+impl FileCall {
+    /// Whether the call changes what is on the disk.
+    pub fn is_mutating(self) -> bool {
+        use FileCall::{Create, CreateDir, Remove, Rename, Write};
+        matches!(self, Create | Write | Rename | Remove | CreateDir) || self.is_sync()
+    }
+
+    /// Whether the call makes something durable.
+    pub fn is_sync(self) -> bool {
+        matches!(
+            self,
+            FileCall::Sync | FileCall::SyncFile | FileCall::SyncDir
+        )
+    }
+}
+
+/// A place in the source that calls the file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Site {
+    /// The source file; empty for a call that did not come from the store's helpers.
+    pub file: &'static str,
+    /// The line in it, from 1.
+    pub line: u32,
+    /// The column in it, from 1.
+    pub column: u32,
+    /// What it does.
+    pub call: FileCall,
+}
+
+impl fmt::Display for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:?} at {}:{}:{}",
+            self.call, self.file, self.line, self.column
+        )
+    }
+}
+
+/// What goes wrong in a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// It fails with `EIO` and does nothing.
+    InputOutput,
+    /// It fails with `ENOSPC` and does nothing.
+    NoSpace,
+    /// It fails with `EINTR` and does nothing.
+    Interrupted,
+    /// A read brings half of what was asked for, at least a byte.
+    ShortRead,
+    /// A write takes half of what it was given, at least a byte.
+    ShortWrite,
+}
+
+impl Fault {
+    /// Whether a call of this kind can go wrong in this way.
+    pub fn applies_to(self, call: FileCall) -> bool {
+        match self {
+            Fault::ShortRead => call == FileCall::Read,
+            Fault::ShortWrite => call == FileCall::Write,
+            Fault::InputOutput | Fault::NoSpace | Fault::Interrupted => true,
+        }
+    }
+}
+
+/// Which call goes wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FaultAt {
+    /// The one with this number among all calls, from 1.
+    Call(u64),
+    /// The next one from this site.
+    Site(Site),
+}
+
+/// What goes wrong. Numbers count from the making of the file system.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Plan {
+    /// The power is cut in the mutating call with this number, from 1: a write does its first half,
+    /// another call nothing, and all later calls fail.
+    pub cut_at: Option<u64>,
+    /// One call fails, once.
+    pub fault: Option<(FaultAt, Fault)>,
+    /// How many more bytes can be written before the disk is full.
+    pub budget: Option<u64>,
+    /// Syncs at this site do nothing and say that they did. Shows that a crash test would notice.
+    pub ignored_sync: Option<Site>,
+}
+
+/// A file system that passes calls on to another one, counts them, and fails as planned. Clones
+/// share their plan and their counts.
+///
+/// The power is cut for calls that start later. A test with several threads joins them before it
+/// looks at what the disk kept.
+#[derive(Debug, Clone)]
+pub struct FaultyFileSystem {
+    inner: Arc<dyn FileSystem>,
+    control: Control,
+}
+
+type Control = Arc<Mutex<State>>;
+
+#[derive(Debug, Default)]
+struct State {
+    plan: Plan,
+    calls: u64,
+    mutating_calls: u64,
+    power_is_cut: bool,
+    faults: u64,
+    sites: BTreeMap<Site, u64>,
+}
+
+/// How a call is to be made.
+enum Verdict {
+    /// As it is.
+    Whole,
+    /// With only so many bytes.
+    Short(usize),
+    /// With only so many bytes; then the power is gone.
+    Cut(usize),
+    /// Not at all, but saying that it was.
+    Pretend,
+}
+
+impl FaultyFileSystem {
+    /// Fails calls to `inner` as planned.
+    pub fn new(inner: Arc<dyn FileSystem>, plan: Plan) -> Self {
+        let control = Arc::new(Mutex::new(State {
+            plan,
+            ..State::default()
+        }));
+        FaultyFileSystem { inner, control }
+    }
+
+    /// Makes another plan; counts go on, and power that is cut stays cut.
+    pub fn set_plan(&self, plan: Plan) {
+        lock(&self.control).plan = plan;
+    }
+
+    /// Says how many more bytes can be written; `None` for any number.
+    pub fn set_budget(&self, bytes: Option<u64>) {
+        lock(&self.control).plan.budget = bytes;
+    }
+
+    /// How many calls were made.
+    pub fn calls(&self) -> u64 {
+        lock(&self.control).calls
+    }
+
+    /// How many calls were made that change what is on the disk.
+    pub fn mutating_calls(&self) -> u64 {
+        lock(&self.control).mutating_calls
+    }
+
+    /// How many calls went wrong as planned, or were syncs that only said they were; those after a
+    /// cut are not counted.
+    pub fn faults(&self) -> u64 {
+        lock(&self.control).faults
+    }
+
+    /// Whether the power was cut.
+    pub fn power_is_cut(&self) -> bool {
+        lock(&self.control).power_is_cut
+    }
+
+    /// Every site that called, and how many times.
+    pub fn sites(&self) -> BTreeMap<Site, u64> {
+        lock(&self.control).sites.clone()
+    }
+
+    fn call<T>(&self, call: FileCall, make: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        match begin(&self.control, call, 0)? {
+            Verdict::Cut(_) => Err(power_cut()),
+            Verdict::Whole | Verdict::Short(_) | Verdict::Pretend => make(),
+        }
+    }
+
+    fn sync(&self, call: FileCall, make: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        begin_sync(&self.control, call, make)
+    }
+}
+
+fn power_cut() -> io::Error {
+    io::Error::other("power cut")
+}
+
+fn begin_sync(
+    control: &Control,
+    call: FileCall,
+    make: impl FnOnce() -> io::Result<()>,
+) -> io::Result<()> {
+    match begin(control, call, 0)? {
+        Verdict::Cut(_) => Err(power_cut()),
+        Verdict::Pretend => Ok(()),
+        Verdict::Whole | Verdict::Short(_) => make(),
+    }
+}
+
+/// Counts a call of `length` bytes and decides what becomes of it.
+fn begin(control: &Control, call: FileCall, length: usize) -> io::Result<Verdict> {
+    let place = ops::current_site();
+    let site = Site {
+        file: place.map_or("", |place| place.file()),
+        line: place.map_or(0, |place| place.line()),
+        column: place.map_or(0, |place| place.column()),
+        call,
+    };
+    lock(control).begin(site, length)
+}
+
+impl State {
+    fn begin(&mut self, site: Site, length: usize) -> io::Result<Verdict> {
+        if self.power_is_cut {
+            return Err(power_cut());
+        }
+        self.calls += 1;
+        *self.sites.entry(site).or_default() += 1;
+        if site.call.is_mutating() {
+            self.mutating_calls += 1;
+            if self.plan.cut_at == Some(self.mutating_calls) {
+                self.power_is_cut = true;
+                return Ok(Verdict::Cut(length / 2));
+            }
+        }
+        if let Some(fault) = self.fault_of(site) {
+            return match fault {
+                Fault::InputOutput => Err(Errno::IO.into()),
+                Fault::NoSpace => Err(Errno::NOSPC.into()),
+                Fault::Interrupted => Err(Errno::INTR.into()),
+                Fault::ShortRead | Fault::ShortWrite => Ok(Verdict::Short(length.div_ceil(2))),
+            };
+        }
+        if site.call.is_sync() && self.plan.ignored_sync == Some(site) {
+            self.faults += 1;
+            return Ok(Verdict::Pretend);
+        }
+        if site.call == FileCall::Write {
+            return self.spend(length);
+        }
+        Ok(Verdict::Whole)
+    }
+
+    fn fault_of(&mut self, site: Site) -> Option<Fault> {
+        let (at, fault) = self.plan.fault?;
+        let here = match at {
+            FaultAt::Call(number) => number == self.calls,
+            FaultAt::Site(wanted) => wanted == site,
+        };
+        if !here || !fault.applies_to(site.call) {
+            return None;
+        }
+        self.plan.fault = None;
+        self.faults += 1;
+        Some(fault)
+    }
+
+    /// Writes as much as there is room for, as an operating system does.
+    fn spend(&mut self, length: usize) -> io::Result<Verdict> {
+        let Some(budget) = self.plan.budget else {
+            return Ok(Verdict::Whole);
+        };
+        let room = usize::try_from(budget).unwrap_or(usize::MAX).min(length);
+        if room < length {
+            self.faults += 1;
+        }
+        if room == 0 && length > 0 {
+            return Err(Errno::NOSPC.into());
+        }
+        self.plan.budget = Some(budget - room as u64);
+        Ok(Verdict::Short(room))
+    }
+}
+
+impl FileSystem for FaultyFileSystem {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn WriteFile>> {
+        let inner = self.call(FileCall::Create, || self.inner.create(path))?;
+        let control = self.control.clone();
+        Ok(Box::new(FaultyWriteFile { inner, control }))
+    }
+
+    fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn ReadFile>> {
+        let inner = self.call(FileCall::Open, || self.inner.open(path, access))?;
+        let control = self.control.clone();
+        Ok(Arc::new(FaultyReadFile { inner, control }))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.call(FileCall::Rename, || self.inner.rename(from, to))
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.call(FileCall::Remove, || self.inner.remove(path))
+    }
+
+    fn create_dir(&self, path: &Path) -> io::Result<()> {
+        self.call(FileCall::CreateDir, || self.inner.create_dir(path))
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<String>> {
+        self.call(FileCall::List, || self.inner.list(path))
+    }
+
+    fn sync_file(&self, path: &Path) -> io::Result<()> {
+        self.sync(FileCall::SyncFile, || self.inner.sync_file(path))
+    }
+
+    fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        self.sync(FileCall::SyncDir, || self.inner.sync_dir(path))
+    }
+
+    fn lock(&self, path: &Path, mode: LockMode) -> io::Result<Option<Box<dyn FileLock>>> {
+        self.call(FileCall::Lock, || self.inner.lock(path, mode))
+    }
+}
+
+#[derive(Debug)]
+struct FaultyWriteFile {
+    inner: Box<dyn WriteFile>,
+    control: Control,
+}
+
+impl WriteFile for FaultyWriteFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match begin(&self.control, FileCall::Write, bytes.len())? {
+            Verdict::Whole | Verdict::Pretend => self.inner.write(bytes),
+            Verdict::Short(n) => self.inner.write(bytes.get(..n).unwrap_or(bytes)),
+            Verdict::Cut(n) => {
+                self.inner.write(bytes.get(..n).unwrap_or(bytes))?;
+                Err(power_cut())
+            }
+        }
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        begin_sync(&self.control, FileCall::Sync, || self.inner.sync())
+    }
+}
+
+#[derive(Debug)]
+struct FaultyReadFile {
+    inner: Arc<dyn ReadFile>,
+    control: Control,
+}
+
+impl ReadFile for FaultyReadFile {
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+        match begin(&self.control, FileCall::Read, into.len())? {
+            Verdict::Short(n) => self
+                .inner
+                .read_at(into.get_mut(..n).unwrap_or_default(), offset),
+            Verdict::Whole | Verdict::Pretend | Verdict::Cut(_) => self.inner.read_at(into, offset),
+        }
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        begin(&self.control, FileCall::Len, 0)?;
+        self.inner.len()
+    }
+}

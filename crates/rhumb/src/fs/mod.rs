@@ -1,0 +1,91 @@
+//! All file access of the store goes through [`FileSystem`], so that tests can cut the power at
+//! every call, lose what was not synced, and fail any call. Nothing else touches files.
+
+use std::fmt::Debug;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+#[cfg(test)]
+mod fault_tests;
+mod faulty;
+mod loss;
+mod memory;
+pub(crate) mod names;
+pub(crate) mod ops;
+mod os;
+#[cfg(test)]
+mod tests;
+
+pub use faulty::{Fault, FaultAt, FaultyFileSystem, FileCall, Plan, Site};
+pub use loss::{DataLoss, DirectoryLoss, Loss};
+pub use memory::MemoryFileSystem;
+pub use os::OsFileSystem;
+
+/// How a file that is only read should be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Access {
+    /// Through the page cache of the operating system.
+    #[default]
+    Buffered,
+    /// Past the page cache (`O_DIRECT`), where the file system allows it.
+    Direct,
+}
+
+/// Who else may hold a lock at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LockMode {
+    /// Nobody.
+    Exclusive,
+    /// Others that share it.
+    Shared,
+}
+
+/// A directory tree of files. Errors are those of the operating system, unchanged; the store calls
+/// it only through the helpers of `ops`, which add the path and go on after interruptions.
+pub trait FileSystem: Debug + Send + Sync {
+    /// Creates an empty file for appending; fails if it exists.
+    fn create(&self, path: &Path) -> io::Result<Box<dyn WriteFile>>;
+    /// Opens an existing file for reading.
+    fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn ReadFile>>;
+    /// Renames a file, replacing the target.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Removes a file.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+    /// Creates a directory and the missing ones above it, and makes what it created durable. A
+    /// directory that exists already is left as it is.
+    fn create_dir(&self, path: &Path) -> io::Result<()>;
+    /// The names (not paths) of the files in a directory.
+    fn list(&self, path: &Path) -> io::Result<Vec<String>>;
+    /// Makes the contents of an existing file durable, whoever wrote them; its name in the directory
+    /// is another matter.
+    fn sync_file(&self, path: &Path) -> io::Result<()>;
+    /// Makes creations, renames and removals in a directory durable.
+    fn sync_dir(&self, path: &Path) -> io::Result<()>;
+    /// Takes a lock on a file, creating it; `None` if somebody else holds it. Dropping the lock
+    /// releases it.
+    fn lock(&self, path: &Path, mode: LockMode) -> io::Result<Option<Box<dyn FileLock>>>;
+}
+
+/// A file open for appending.
+pub trait WriteFile: Debug + Send {
+    /// Appends up to `bytes.len()` bytes and says how many; may be interrupted or short.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
+    /// Makes everything written durable.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+/// A file open for reading.
+#[expect(
+    clippy::len_without_is_empty,
+    reason = "nobody asks whether a file is empty"
+)]
+pub trait ReadFile: Debug + Send + Sync {
+    /// Reads up to `into.len()` bytes at `offset`; may be interrupted or short, 0 at the end.
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize>;
+    /// The file's length in bytes.
+    fn len(&self) -> io::Result<u64>;
+}
+
+/// A lock held on a file until it is dropped.
+pub trait FileLock: Debug + Send + Sync {}

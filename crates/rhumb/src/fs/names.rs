@@ -1,0 +1,114 @@
+//! The names of the files in a store's directory; see docs/format.md.
+
+/// No file number or sequence is larger; a larger one in a file is damage. There is always a next.
+pub(crate) const LARGEST_NUMBER: u64 = 1 << 62;
+
+/// The file that the writer locks exclusively and readers share.
+pub(crate) const LOCK: &str = "LOCK";
+
+/// The file that says which manifest counts.
+pub(crate) const CURRENT: &str = "CURRENT";
+
+/// What [`CURRENT`] is called while it is being made.
+pub(crate) const CURRENT_TMP: &str = "CURRENT.tmp";
+
+/// A kind of numbered file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum FileKind {
+    /// Edits of the store's state.
+    Manifest,
+    /// Writes that may not be in tables yet.
+    Log,
+    /// A sorted, immutable table.
+    Table,
+}
+
+impl FileKind {
+    fn extension(self) -> &'static str {
+        match self {
+            FileKind::Manifest => "manifest",
+            FileKind::Log => "log",
+            FileKind::Table => "table",
+        }
+    }
+
+    fn name(self, number: u64) -> String {
+        format!("{number:06}.{}", self.extension())
+    }
+}
+
+/// The name of the log with this number.
+pub(crate) fn log_name(number: u64) -> String {
+    FileKind::Log.name(number)
+}
+
+/// The name of the table with this number.
+pub(crate) fn table_name(number: u64) -> String {
+    FileKind::Table.name(number)
+}
+
+/// The name of the manifest with this number.
+pub(crate) fn manifest_name(number: u64) -> String {
+    FileKind::Manifest.name(number)
+}
+
+/// The kind and number of a file; `None` if the store does not name files so.
+pub(crate) fn parse(name: &str) -> Option<(FileKind, u64)> {
+    let number = name.split_once('.')?.0.parse().ok()?;
+    // One beside these would leave no number for the next file.
+    if number > LARGEST_NUMBER {
+        return None;
+    }
+    [FileKind::Manifest, FileKind::Log, FileKind::Table]
+        .into_iter()
+        .find(|kind| kind.name(number) == name)
+        .map(|kind| (kind, number))
+}
+
+/// Whether this file was being made and can go.
+pub(crate) fn is_temporary(name: &str) -> bool {
+    name == CURRENT_TMP
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_parse_back() {
+        for number in [0, 1, 999_999, 1_000_000, LARGEST_NUMBER] {
+            assert_eq!(parse(&log_name(number)), Some((FileKind::Log, number)));
+            assert_eq!(parse(&table_name(number)), Some((FileKind::Table, number)));
+            assert_eq!(
+                parse(&manifest_name(number)),
+                Some((FileKind::Manifest, number))
+            );
+        }
+        assert_eq!(log_name(7), "000007.log");
+    }
+
+    #[test]
+    fn other_names_do_not_parse() {
+        let others = [
+            "",
+            ".",
+            "LOCK",
+            "CURRENT",
+            "CURRENT.tmp",
+            "7.log",
+            "0000007.log",
+            "+00007.log",
+            "000007.LOG",
+            "000007.log.tmp",
+            "000007",
+            "000007.",
+            "99999999999999999999.log",
+            "9999999999999999999.log",
+        ];
+        for name in others {
+            assert_eq!(parse(name), None, "{name}");
+        }
+        assert!(is_temporary(CURRENT_TMP));
+        assert!(!is_temporary(CURRENT));
+    }
+}

@@ -1,0 +1,237 @@
+//! The calls by which the store reaches its files.
+//!
+//! Each adds the path to errors, goes on after interrupted and short calls, and notes where it was
+//! called from, so that tests can fail every call site of the store once and know that they did.
+
+use std::cell::Cell;
+use std::io;
+use std::panic::Location;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{Access, FileLock, FileSystem, LockMode, ReadFile, WriteFile};
+use crate::error::{Error, Result};
+
+thread_local! {
+    static SITE: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
+}
+
+/// Where the call that is under way on this thread was made; `None` if it did not come through this
+/// module.
+pub(super) fn current_site() -> Option<&'static Location<'static>> {
+    SITE.get()
+}
+
+/// Makes one call on behalf of the function that called the helper.
+#[track_caller]
+fn call<T>(make: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    SITE.set(Some(Location::caller()));
+    let result = make();
+    SITE.set(None);
+    result
+}
+
+/// Makes a call again as long as it is interrupted.
+#[track_caller]
+fn retry<T>(op: &'static str, path: &Path, mut make: impl FnMut() -> io::Result<T>) -> Result<T> {
+    loop {
+        match call(&mut make) {
+            Ok(done) => return Ok(done),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(Error::io(op, path, e)),
+        }
+    }
+}
+
+/// Turns the error of a missing file into `None`.
+///
+/// # Errors
+/// Every other error, unchanged.
+pub(crate) fn if_found<T>(result: Result<T>) -> Result<Option<T>> {
+    match result {
+        Ok(found) => Ok(Some(found)),
+        Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+/// Creates an empty file for appending.
+///
+/// # Errors
+/// If it exists, or cannot be created.
+#[track_caller]
+pub(crate) fn create(fs: &dyn FileSystem, path: &Path) -> Result<Box<dyn WriteFile>> {
+    retry("create", path, || fs.create(path))
+}
+
+/// Opens an existing file for reading.
+///
+/// # Errors
+/// If it is missing (see [`if_found`]) or cannot be opened.
+#[track_caller]
+pub(crate) fn open(fs: &dyn FileSystem, path: &Path, access: Access) -> Result<Arc<dyn ReadFile>> {
+    retry("open", path, || fs.open(path, access))
+}
+
+/// Renames a file, replacing the target.
+///
+/// # Errors
+/// With the path of the file that was to be renamed.
+#[track_caller]
+pub(crate) fn rename(fs: &dyn FileSystem, from: &Path, to: &Path) -> Result<()> {
+    retry("rename", from, || fs.rename(from, to))
+}
+
+/// Removes a file.
+///
+/// # Errors
+/// If it is missing (see [`if_found`]) or cannot be removed.
+#[track_caller]
+pub(crate) fn remove(fs: &dyn FileSystem, path: &Path) -> Result<()> {
+    retry("remove", path, || fs.remove(path))
+}
+
+/// Creates a directory and the missing ones above it, durably.
+///
+/// # Errors
+/// If one of them cannot be created; some of those above may then have been.
+#[track_caller]
+pub(crate) fn create_dir(fs: &dyn FileSystem, path: &Path) -> Result<()> {
+    retry("create directory", path, || fs.create_dir(path))
+}
+
+/// The names of the files in a directory.
+///
+/// # Errors
+/// If the directory is missing (see [`if_found`]) or cannot be read.
+#[track_caller]
+pub(crate) fn list(fs: &dyn FileSystem, path: &Path) -> Result<Vec<String>> {
+    retry("list", path, || fs.list(path))
+}
+
+/// Makes the contents of an existing file durable.
+///
+/// # Errors
+/// If it cannot be opened or synced. What was written to it may then be lost, whatever a later
+/// sync says.
+#[track_caller]
+pub(crate) fn sync_file(fs: &dyn FileSystem, path: &Path) -> Result<()> {
+    retry("sync", path, || fs.sync_file(path))
+}
+
+/// Makes creations, renames and removals in a directory durable.
+///
+/// # Errors
+/// If it cannot be opened or synced.
+#[track_caller]
+pub(crate) fn sync_dir(fs: &dyn FileSystem, path: &Path) -> Result<()> {
+    retry("sync directory", path, || fs.sync_dir(path))
+}
+
+/// Takes a lock on a file, creating it; `None` if somebody else holds it.
+///
+/// # Errors
+/// If the file cannot be opened or locked for another reason.
+#[track_caller]
+pub(crate) fn lock(
+    fs: &dyn FileSystem,
+    path: &Path,
+    mode: LockMode,
+) -> Result<Option<Box<dyn FileLock>>> {
+    retry("lock", path, || fs.lock(path, mode))
+}
+
+/// Makes everything written to a file durable.
+///
+/// # Errors
+/// If the sync failed. What was written since the last one may then be lost, whatever a later sync
+/// says.
+#[track_caller]
+pub(crate) fn sync(file: &mut dyn WriteFile, path: &Path) -> Result<()> {
+    retry("sync", path, || file.sync())
+}
+
+/// The length of a file in bytes.
+///
+/// # Errors
+/// If it cannot be asked for.
+#[track_caller]
+pub(crate) fn len(file: &dyn ReadFile, path: &Path) -> Result<u64> {
+    retry("measure", path, || file.len())
+}
+
+/// Appends all of `bytes`, going on after short and interrupted writes.
+///
+/// # Errors
+/// The first other error, with the path. Some of the bytes may then have been written.
+#[track_caller]
+pub(crate) fn write_all(file: &mut dyn WriteFile, path: &Path, mut bytes: &[u8]) -> Result<()> {
+    while !bytes.is_empty() {
+        match retry("write", path, || file.write(bytes))? {
+            0 => return Err(Error::io("write", path, io::ErrorKind::WriteZero.into())),
+            n => bytes = bytes.get(n..).unwrap_or_default(),
+        }
+    }
+    Ok(())
+}
+
+/// Fills `into` from `offset`, going on after short and interrupted reads.
+///
+/// # Errors
+/// [`Error::Corruption`] if the file ends before; any other error with the path.
+#[track_caller]
+pub(crate) fn read_exact_at(
+    file: &dyn ReadFile,
+    path: &Path,
+    into: &mut [u8],
+    offset: u64,
+) -> Result<()> {
+    let mut done = 0;
+    while let Some(rest) = into.get_mut(done..).filter(|r| !r.is_empty()) {
+        let at = offset.saturating_add(done as u64);
+        let missing = rest.len();
+        match retry("read", path, || file.read_at(rest, at))? {
+            0 => {
+                let expected = format!("{missing} more bytes");
+                return Err(Error::corruption(path, at, expected, "end of file"));
+            }
+            n => done += n,
+        }
+    }
+    Ok(())
+}
+
+/// The whole contents of a file, through the page cache.
+///
+/// # Errors
+/// If it is missing (see [`if_found`]), cannot be read, or does not fit into memory.
+#[track_caller]
+pub(crate) fn read_all(fs: &dyn FileSystem, path: &Path) -> Result<Vec<u8>> {
+    read_whole(fs, path, Access::Buffered)
+}
+
+/// The whole contents of a file as they are on the disk, where the file system can tell: after a
+/// sync that failed, the page cache may hold bytes that are not there and never will be.
+///
+/// # Errors
+/// As [`read_all`].
+#[track_caller]
+pub(crate) fn read_all_from_disk(fs: &dyn FileSystem, path: &Path) -> Result<Vec<u8>> {
+    read_whole(fs, path, Access::Direct)
+}
+
+#[track_caller]
+fn read_whole(fs: &dyn FileSystem, path: &Path, access: Access) -> Result<Vec<u8>> {
+    let file = open(fs, path, access)?;
+    let length = len(&*file, path)?;
+    let mut bytes = Vec::new();
+    let fits = usize::try_from(length)
+        .ok()
+        .filter(|n| bytes.try_reserve_exact(*n).is_ok());
+    let Some(length) = fits else {
+        return Err(Error::io("read", path, io::ErrorKind::OutOfMemory.into()));
+    };
+    bytes.resize(length, 0);
+    read_exact_at(&*file, path, &mut bytes, 0)?;
+    Ok(bytes)
+}

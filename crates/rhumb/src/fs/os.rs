@@ -1,0 +1,291 @@
+//! The operating system's file system.
+
+use std::cell::RefCell;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::{Arc, Once};
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use super::{Access, FileLock, FileSystem, LockMode, ReadFile, WriteFile};
+use crate::sync::atomic::{AtomicBool, Ordering};
+
+/// Direct reads start, end and land at multiples of this: no disk in use has larger sectors.
+const ALIGNMENT: usize = 4096;
+
+/// The most bytes that one direct read brings; the rest of a larger one follows in further calls.
+const LARGEST_BOUNCE: usize = 1 << 20;
+
+/// How many files the process may have open, if the system's hard limit allows as many.
+const OPEN_FILES: u64 = 1 << 20;
+
+thread_local! {
+    static BOUNCE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The file system of the operating system.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct OsFileSystem;
+
+impl OsFileSystem {
+    /// Also raises the number of files that the process may have open as far as it is allowed to:
+    /// a store keeps one open for each table.
+    pub fn new() -> Self {
+        static RAISED: Once = Once::new();
+        RAISED.call_once(raise_open_file_limit);
+        OsFileSystem
+    }
+}
+
+impl Default for OsFileSystem {
+    fn default() -> Self {
+        OsFileSystem::new()
+    }
+}
+
+/// Failing is no error: opening the file that is one too many will say what is wrong.
+fn raise_open_file_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    let wanted = limit.maximum.unwrap_or(OPEN_FILES).min(OPEN_FILES);
+    if limit.current.is_some_and(|current| current < wanted) {
+        let current = Some(wanted);
+        let _ = setrlimit(Resource::Nofile, Rlimit { current, ..limit });
+    }
+}
+
+impl FileSystem for OsFileSystem {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn WriteFile>> {
+        Ok(Box::new(OsWriteFile(File::create_new(path)?)))
+    }
+
+    fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn ReadFile>> {
+        let (file, direct) = match access {
+            Access::Buffered => (File::open(path)?, false),
+            Access::Direct => open_direct(path)?,
+        };
+        let direct = AtomicBool::new(direct);
+        Ok(Arc::new(OsReadFile { file, direct }))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    fn create_dir(&self, path: &Path) -> io::Result<()> {
+        let missing: Vec<&Path> = path.ancestors().take_while(|p| !p.is_dir()).collect();
+        fs::create_dir_all(path)?;
+        // One that is there may have been made by a process that died before it synced it.
+        for directory in missing.into_iter().chain([path]) {
+            match directory
+                .parent()
+                .map_or(Ok(()), |parent| self.sync_dir(parent))
+            {
+                Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {}
+                synced => synced?,
+            }
+        }
+        Ok(())
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(path)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                continue;
+            }
+            // A name that is not Unicode is none of ours.
+            names.extend(entry.file_name().into_string());
+        }
+        Ok(names)
+    }
+
+    fn sync_file(&self, path: &Path) -> io::Result<()> {
+        File::open(path)?.sync_all()
+    }
+
+    fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        let here = path.as_os_str().is_empty();
+        File::open(if here { Path::new(".") } else { path })?.sync_all()
+    }
+
+    fn lock(&self, path: &Path, mode: LockMode) -> io::Result<Option<Box<dyn FileLock>>> {
+        let file = open_lock_file(path, mode)?;
+        let locked = match mode {
+            LockMode::Exclusive => file.try_lock(),
+            LockMode::Shared => file.try_lock_shared(),
+        };
+        match locked {
+            Ok(()) => Ok(Some(Box::new(OsFileLock { _file: file }))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(e)) => Err(e),
+        }
+    }
+}
+
+/// A shared lock needs no right to write, so that a store on a read-only medium can be read.
+fn open_lock_file(path: &Path, mode: LockMode) -> io::Result<File> {
+    if mode == LockMode::Shared {
+        match File::open(path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            opened => return opened,
+        }
+    }
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)
+}
+
+/// Opens a file past the page cache, or through it where the file system refuses.
+#[cfg(target_os = "linux")]
+fn open_direct(path: &Path) -> io::Result<(File, bool)> {
+    use std::os::unix::fs::OpenOptionsExt;
+
+    use rustix::fs::OFlags;
+    let flags = OFlags::DIRECT.bits().cast_signed();
+    match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+        Err(e) if e.kind() == io::ErrorKind::InvalidInput => Ok((File::open(path)?, false)),
+        opened => Ok((opened?, true)),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_direct(path: &Path) -> io::Result<(File, bool)> {
+    Ok((File::open(path)?, false))
+}
+
+#[derive(Debug)]
+struct OsWriteFile(File);
+
+impl WriteFile for OsWriteFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        io::Write::write(&mut self.0, bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        // Syncs the length as well: without it the data could not be read.
+        self.0.sync_data()
+    }
+}
+
+#[derive(Debug)]
+struct OsReadFile {
+    file: File,
+    /// Whether the file is read past the page cache.
+    direct: AtomicBool,
+}
+
+impl ReadFile for OsReadFile {
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+        if !self.direct.load(Ordering::Relaxed) {
+            return self.file.read_at(into, offset);
+        }
+        match self.read_direct(into, offset) {
+            Err(e) if e.kind() == io::ErrorKind::InvalidInput => {
+                // Some file systems take the flag and then refuse to read.
+                self.leave_direct()?;
+                self.file.read_at(into, offset)
+            }
+            read => read,
+        }
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+}
+
+impl OsReadFile {
+    /// Reads whole sectors around the range and hands out what was asked for.
+    fn read_direct(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+        let skip = (offset % ALIGNMENT as u64) as usize;
+        let aligned = into.as_ptr().align_offset(ALIGNMENT) == 0;
+        if aligned && skip == 0 && into.len().is_multiple_of(ALIGNMENT) {
+            return self.file.read_at(into, offset);
+        }
+        let wanted = into.len().saturating_add(skip).min(LARGEST_BOUNCE);
+        BOUNCE.with_borrow_mut(|memory| {
+            let bounce = aligned_part(memory, wanted.next_multiple_of(ALIGNMENT));
+            let start = offset - skip as u64;
+            let end = self.file.read_at(bounce, start)?;
+            if end <= skip && start + (end as u64) < self.len()? {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let bytes = bounce.get(skip..end).unwrap_or_default();
+            let n = bytes.len().min(into.len());
+            if let (Some(into), Some(bytes)) = (into.get_mut(..n), bytes.get(..n)) {
+                into.copy_from_slice(bytes);
+            }
+            Ok(n)
+        })
+    }
+
+    #[cfg(target_os = "linux")]
+    fn leave_direct(&self) -> io::Result<()> {
+        use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+        let flags = fcntl_getfl(&self.file)?;
+        fcntl_setfl(&self.file, flags - OFlags::DIRECT)?;
+        self.direct.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn leave_direct(&self) -> io::Result<()> {
+        self.direct.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+/// `length` bytes of `memory` that start at a multiple of the alignment; it grows if it must.
+fn aligned_part(memory: &mut Vec<u8>, length: usize) -> &mut [u8] {
+    if memory.len() < length + ALIGNMENT {
+        memory.resize(length + ALIGNMENT, 0);
+    }
+    let start = memory.as_ptr().align_offset(ALIGNMENT);
+    memory.get_mut(start..start + length).unwrap_or_default()
+}
+
+/// Closing the file releases the lock.
+#[derive(Debug)]
+struct OsFileLock {
+    _file: File,
+}
+
+impl FileLock for OsFileLock {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_can_leave_direct_reads() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        fs::write(&path, [7; 10_000]).unwrap();
+        let (file, direct) = open_direct(&path).unwrap();
+        let direct = AtomicBool::new(direct);
+        let file = OsReadFile { file, direct };
+        file.leave_direct().unwrap();
+        // Refused by most file systems while the reads are direct.
+        assert_eq!(file.file.read_at(&mut [0; 3], 1).unwrap(), 3);
+        assert_eq!(file.read_at(&mut [0; 3], 9_998).unwrap(), 2);
+    }
+
+    #[test]
+    fn the_open_file_limit_is_raised() {
+        OsFileSystem::new();
+        let limit = getrlimit(Resource::Nofile);
+        let allowed = limit.maximum.unwrap_or(OPEN_FILES).min(OPEN_FILES);
+        assert!(limit.current.is_none_or(|current| current >= allowed));
+    }
+}

@@ -1,0 +1,233 @@
+//! Logs go on to count up to the first damage.
+
+use std::path::Path;
+
+use super::super::report::Loss;
+use super::Repair;
+use super::lost::{keep_copy, write_file};
+use super::pieces::Pieces;
+use crate::db::LogCheck;
+use crate::entry::Sequence;
+use crate::entry::operations::OperationIter;
+use crate::error::{Error, Result};
+use crate::fs::names::{self, LARGEST_NUMBER};
+use crate::fs::ops;
+use crate::wal::{self, SoundFrame, sound_frames};
+
+impl Repair<'_> {
+    /// Reads the logs in their order and cuts the first damaged one; those behind it are lost.
+    pub(super) fn read_logs(&mut self, pieces: &mut Pieces) -> Result<()> {
+        if pieces.patched {
+            self.choose_logs(pieces);
+        }
+        let mut last = 0;
+        let mut cut = false;
+        for (log, known_end) in pieces.logs.clone() {
+            let path = self.directory.log_path(log);
+            if !self.directory.logs.contains(&log) {
+                cut |= self.miss_log(log, &path, pieces)?;
+                continue;
+            }
+            let read = match cut {
+                true => Err(behind_damage(&path)),
+                false => self.read_log(log, known_end, &mut last, pieces),
+            };
+            match read {
+                Ok(operations) => {
+                    self.report.logs += 1;
+                    self.report.operations_saved += operations;
+                }
+                Err(e @ Error::Corruption { .. }) => {
+                    self.changed = true;
+                    self.cut_log(log, cut, &e, &mut last, pieces)?;
+                    cut = true;
+                }
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    /// A log that is not there is lost, unless nothing of it was needed any more: then the edit that
+    /// removed it is. Whether the logs behind it do not count either.
+    fn miss_log(&mut self, log: u64, path: &Path, pieces: &mut Pieces) -> Result<bool> {
+        pieces.logs.remove(&log);
+        self.changed = true;
+        let next = self.first_sequence_behind(log, pieces)?;
+        if next.is_some_and(|next| pieces.all_flushed_below(next)) {
+            let path = path.display();
+            self.note(format!(
+                "{path} is not there, and all of its operations are in tables: it is taken for one \
+                 that a lost edit removed"
+            ));
+            return Ok(false);
+        }
+        let e = Error::corruption(path, 0, "a log", "no such file");
+        let what = "all operations of the log that are in no table";
+        self.report.lost.push(Loss::new(path, what, &e));
+        // Where edits are lost, one of them most likely removed it.
+        Ok(!pieces.patched)
+    }
+
+    /// The first sequence in the logs behind one.
+    fn first_sequence_behind(&self, log: u64, pieces: &Pieces) -> Result<Option<Sequence>> {
+        let later = pieces.logs.range(log.saturating_add(1)..);
+        for (&later, _) in later.filter(|(id, _)| self.directory.logs.contains(id)) {
+            let path = self.directory.log_path(later);
+            let bytes = ops::read_all(&*self.directory.fs, &path)?;
+            let frames = sound_frames(&bytes, later);
+            if let Some(frame) = frames.iter().find(|f| !f.clean_end) {
+                return Ok(Some(frame.first_sequence));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Where edits are lost, logs count that no edit names.
+    fn choose_logs(&mut self, pieces: &mut Pieces) {
+        let there = &self.directory.logs;
+        for log in there
+            .iter()
+            .filter(|log| !pieces.removed_logs.contains(log))
+        {
+            pieces.logs.entry(*log).or_default();
+        }
+    }
+
+    /// Reads a log as opening the store does, and counts its operations.
+    fn read_log(
+        &self,
+        log: u64,
+        known_end: Option<u64>,
+        last: &mut Sequence,
+        pieces: &Pieces,
+    ) -> Result<u64> {
+        let mut operations = 0;
+        let mut check = LogCheck {
+            path: self.directory.log_path(log),
+            next_keyspace_id: next_keyspace_id(pieces),
+            last: *last,
+        };
+        let (fs, path) = (&*self.directory.fs, &self.directory.path);
+        wal::read_log(fs, path, log, known_end, &mut |frame| {
+            check.frame(&frame)?;
+            frame.operations(&mut |sequence, operation| {
+                operations += 1;
+                check.operation(sequence, operation.keyspace)
+            })
+        })?;
+        *last = check.last;
+        Ok(operations)
+    }
+
+    /// Keeps the frames before the damage, none if the log is `behind` a damaged one.
+    fn cut_log(
+        &mut self,
+        log: u64,
+        behind: bool,
+        error: &Error,
+        last: &mut Sequence,
+        pieces: &mut Pieces,
+    ) -> Result<()> {
+        let path = self.directory.log_path(log);
+        let bytes = ops::read_all(&*self.directory.fs, &path)?;
+        let frames = sound_frames(&bytes, log);
+        // Sequences of lost operations are not given again, so that nothing can be mistaken for them.
+        let ends = frames
+            .iter()
+            .map(|f| f.first_sequence.saturating_add(f.count.into()))
+            .filter(|end| *end <= LARGEST_NUMBER);
+        pieces.last_sequence = pieces.last_sequence.max(ends.max().unwrap_or(0));
+        let kept = match behind {
+            true => 0,
+            false => good_frames(&frames, &bytes, last, next_keyspace_id(pieces)),
+        };
+        let (good, rest) = frames.split_at(kept);
+        let end = good.last().map_or(0, |f| f.payload.end);
+        let mut loss = Loss::new(&path, what_is_lost(rest), error);
+        loss.offset = end as u64;
+        self.report.lost.push(loss);
+        if good.is_empty() {
+            pieces.logs.remove(&log);
+            self.lost.add(path);
+            return Ok(());
+        }
+        self.report.logs += 1;
+        self.report.operations_saved += good.iter().map(|f| u64::from(f.count)).sum::<u64>();
+        pieces.logs.insert(log, Some(end as u64));
+        self.cuts.push((log, end));
+        Ok(())
+    }
+
+    /// Cuts the logs that the new manifest says end earlier. The damaged ones are copied first.
+    pub(super) fn replace_logs(&mut self) -> Result<()> {
+        for (log, end) in std::mem::take(&mut self.cuts) {
+            let path = self.directory.log_path(log);
+            let bytes = ops::read_all(&*self.directory.fs, &path)?;
+            keep_copy(&self.directory, &path, &bytes)?;
+            self.replace_log(log, &path, bytes.get(..end).unwrap_or_default())?;
+        }
+        Ok(())
+    }
+
+    /// Replaces a log by its beginning, at once: the store may be opened only with one of the two.
+    fn replace_log(&self, log: u64, path: &Path, bytes: &[u8]) -> Result<()> {
+        let fs = &*self.directory.fs;
+        let made = (self.directory.path).join(format!("{}.tmp", names::log_name(log)));
+        ops::if_found(ops::remove(fs, &made))?;
+        write_file(&self.directory, &made, bytes)?;
+        ops::rename(fs, &made, path)?;
+        ops::sync_dir(fs, &self.directory.path)
+    }
+}
+
+fn behind_damage(path: &Path) -> Error {
+    Error::corruption(path, 0, "a log behind sound ones", "damage before it")
+}
+
+/// Above the ids of all keyspaces. Where edits are lost, one of them may have created a keyspace, and
+/// it gets a new name.
+fn next_keyspace_id(pieces: &Pieces) -> u32 {
+    match pieces.patched {
+        true => u32::MAX,
+        false => pieces.next_keyspace_id,
+    }
+}
+
+fn what_is_lost(frames: &[SoundFrame]) -> String {
+    let operations: u64 = frames.iter().map(|f| u64::from(f.count)).sum();
+    let frames = frames.len();
+    format!(
+        "the rest of the log; {frames} sound frames with {operations} operations in it are not replayed"
+    )
+}
+
+/// How many frames follow each other from the start, with operations that can be read, of keyspaces
+/// below `next_keyspace_id`, and sequences that ascend from `last`, which is moved to theirs.
+fn good_frames(
+    frames: &[SoundFrame],
+    log: &[u8],
+    last: &mut Sequence,
+    next_keyspace_id: u32,
+) -> usize {
+    let mut end = 0;
+    for (number, frame) in frames.iter().enumerate() {
+        let payload = log.get(frame.payload.clone()).unwrap_or_default();
+        let operations = OperationIter::new(payload).map_while(Result::ok);
+        let readable = operations
+            .take_while(|o| o.keyspace < next_keyspace_id)
+            .count() as u64;
+        let ascends = frame.first_sequence > *last && frame.first_sequence <= LARGEST_NUMBER;
+        let sound = frame.offset == end
+            && (frame.clean_end || ascends)
+            && readable == u64::from(frame.count)
+            && frame.durable <= frame.offset as u64;
+        if !sound {
+            return number;
+        }
+        let next = frame.first_sequence.saturating_add(frame.count.into());
+        *last = (*last).max(next.saturating_sub(1));
+        end = frame.payload.end;
+    }
+    frames.len()
+}

@@ -1,0 +1,65 @@
+//! The sub-directory `lost`, where files go that the repaired store does not use.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::super::directory::{Directory, LOST};
+use crate::error::Result;
+use crate::fs::ops;
+
+/// Files to be moved away once the new manifest is in force.
+#[derive(Debug, Default)]
+pub(super) struct LostFiles {
+    files: BTreeSet<PathBuf>,
+}
+
+impl LostFiles {
+    /// Notes a file to be moved away.
+    pub fn add(&mut self, path: PathBuf) {
+        self.files.insert(path);
+    }
+
+    /// Moves the files away.
+    pub fn move_away(&mut self, directory: &Directory) -> Result<()> {
+        if self.files.is_empty() {
+            return Ok(());
+        }
+        let fs = &*directory.fs;
+        for path in std::mem::take(&mut self.files) {
+            let to = free_path(directory, &path)?;
+            ops::if_found(ops::rename(fs, &path, &to))?;
+        }
+        ops::sync_dir(fs, &directory.path.join(LOST))?;
+        ops::sync_dir(fs, &directory.path)
+    }
+}
+
+/// Writes a copy of a file, whose bytes are `bytes`, durably.
+pub(super) fn keep_copy(directory: &Directory, path: &Path, bytes: &[u8]) -> Result<()> {
+    let fs = &*directory.fs;
+    let to = free_path(directory, path)?;
+    write_file(directory, &to, bytes)?;
+    ops::sync_dir(fs, &directory.path.join(LOST))
+}
+
+/// Writes a new file, durably but for its name.
+pub(super) fn write_file(directory: &Directory, path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut file = ops::create(&*directory.fs, path)?;
+    ops::write_all(&mut *file, path, bytes)?;
+    ops::sync(&mut *file, path)
+}
+
+/// Where a file goes: under its name, with a number behind it if an earlier repair left one there.
+fn free_path(directory: &Directory, path: &Path) -> Result<PathBuf> {
+    let lost = directory.path.join(LOST);
+    ops::create_dir(&*directory.fs, &lost)?;
+    let taken: BTreeSet<String> = ops::list(&*directory.fs, &lost)?.into_iter().collect();
+    let name = path.file_name().and_then(|n| n.to_str()).unwrap_or("file");
+    let mut free = name.to_string();
+    let mut copies = 0u64;
+    while taken.contains(&free) {
+        copies += 1;
+        free = format!("{name}.{copies}");
+    }
+    Ok(lost.join(free))
+}

@@ -1,0 +1,116 @@
+//! Tables whose places among the levels are lost are merged into one sorted run, which is right
+//! whatever their places were.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rhumb_index::KeyMap;
+
+use super::super::table::open_table;
+use super::Repair;
+use super::pieces::{Pieces, PlacedTable};
+use crate::compaction::{self, Context, Counters, Job};
+use crate::entry::Sequence;
+use crate::error::{Error, Result};
+use crate::fs::Access;
+use crate::memory::BlockCache;
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::version::{Files, Levels, State, TableMeta};
+
+/// Keeps every sequence as it is, where a merge would otherwise forget those that nobody needs: logs
+/// may be replayed over the result whose operations are older.
+const KEEP_SEQUENCES: &[Sequence] = &[0];
+
+impl Repair<'_> {
+    /// Merges the tables of each keyspace that do not fit together.
+    pub(super) fn merge_misplaced(&mut self, pieces: &mut Pieces) -> Result<()> {
+        let ids: Vec<u32> = pieces.keyspaces.keys().copied().collect();
+        for id in ids {
+            if pieces.misplaced.contains(&id) || !fits_together(id, pieces) {
+                self.merge(id, pieces)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn merge(&mut self, keyspace: u32, pieces: &mut Pieces) -> Result<()> {
+        let fs = Arc::clone(&self.directory.fs);
+        let (path, cache) = (self.directory.path.clone(), Arc::new(BlockCache::new(0)));
+        let files = Arc::new(Files::new(fs, path.clone(), Access::Buffered, cache));
+        let (tables, maps) = self.tables_with_maps(keyspace, pieces)?;
+        let free_map = pieces.new_map(keyspace).saturating_add(tables.len() as u64);
+        let wrong = |what| Error::corruption(&path, 0, "tables that can be merged", what);
+        let placed = tables.iter().map(|meta| (0, meta.clone()));
+        let levels = Levels::new(&files, placed).map_err(wrong)?;
+        let job = Job {
+            level: 0,
+            target_level: 1,
+            upper: levels.level(0).to_vec(),
+            lower: Vec::new(),
+            trivial: false,
+        };
+        let (next_file, next_map) = (AtomicU64::new(self.next_file), AtomicU64::new(free_map));
+        let (cancelled, counters) = (AtomicBool::new(false), Counters::default());
+        let context = Context {
+            keyspace,
+            files: &files,
+            table: &self.options.table,
+            index: &self.options.index,
+            next_file: &|| next_file.fetch_add(1, Ordering::Relaxed),
+            next_map: &|| next_map.fetch_add(1, Ordering::Relaxed),
+            maps: &maps,
+            snapshots: KEEP_SEQUENCES,
+            cancelled: &cancelled,
+            counters: &counters,
+        };
+        let outcome = compaction::run(&context, &job, &Levels::default())?;
+        self.next_file = next_file.load(Ordering::Relaxed);
+        for meta in &tables {
+            pieces.tables.remove(&meta.number);
+            self.lost.add(self.directory.table_path(meta.number));
+        }
+        for (number, map) in outcome.maps {
+            pieces.maps.insert((keyspace, number), map.to_bytes());
+        }
+        self.report.tables_rewritten += tables.len() as u64;
+        self.report.tables_kept = self.report.tables_kept.saturating_sub(tables.len() as u64);
+        for (level, meta) in outcome.levels.adds {
+            let level = level as u8;
+            pieces.tables.insert(
+                meta.number,
+                PlacedTable {
+                    keyspace,
+                    level,
+                    meta,
+                },
+            );
+        }
+        Ok(())
+    }
+
+    /// The tables of a keyspace, each under a key map number of its own, and the maps that they hold
+    /// themselves: edits that name maps may be lost.
+    fn tables_with_maps(&self, keyspace: u32, pieces: &Pieces) -> Result<(Vec<TableMeta>, Maps)> {
+        let (mut tables, mut maps) = (Vec::new(), Maps::new());
+        let first_map = pieces.new_map(keyspace);
+        for table in pieces.tables_of(keyspace) {
+            let mut meta = table.meta.clone();
+            let path = self.directory.table_path(meta.number);
+            let reader = open_table(&*self.directory.fs, &path, meta.number)?;
+            meta.map_number = first_map.saturating_add(tables.len() as u64);
+            maps.insert(meta.map_number, Arc::new(reader.key_map().clone()));
+            tables.push(meta);
+        }
+        Ok((tables, maps))
+    }
+}
+
+/// Key maps by number.
+type Maps = BTreeMap<u64, Arc<KeyMap>>;
+
+/// Whether the tables of a keyspace can stand at the levels that are known for them.
+fn fits_together(keyspace: u32, pieces: &Pieces) -> bool {
+    State::default()
+        .apply(&pieces.edit_of(Some(keyspace)))
+        .is_ok()
+}

@@ -1,0 +1,212 @@
+//! Saves of a damaged store what its checksums vouch for.
+//!
+//! The order of events makes a crash harmless: new tables are made durable, then a new manifest names
+//! what counts from now on, then logs are cut (until then the store refuses to open, and `repair` can
+//! be called again), then what was not used moves into the sub-directory `lost`.
+
+mod logs;
+mod lost;
+mod merge;
+mod pieces;
+mod placing;
+mod tables;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use self::lost::LostFiles;
+use self::pieces::Pieces;
+use super::directory::{Directory, Progress};
+use super::report::{Loss, RepairReport, VerifyProgress};
+use crate::db::refuse_lost_edits;
+use crate::entry::operations::OperationIter;
+use crate::error::{Error, Result};
+use crate::fs::{LockMode, names, ops};
+use crate::options::Options;
+use crate::version::{self, Manifest, State};
+use crate::wal::sound_frames;
+
+/// Saves of a damaged store what its checksums vouch for, so that it opens again. Damaged files are
+/// moved into the sub-directory `lost`, never deleted. A sound store is left as it is.
+///
+/// What is lost, the report names. Where a block of a table or a part of a log is lost, older values
+/// of its keys may show again, and keys deleted there may come back. Logs are replayed up to the
+/// first damage, since what follows may build on what is lost.
+///
+/// # Errors
+/// If there is no store, somebody has it open, a file cannot be read or written, or a newer rhumb
+/// made it. The store is then as damaged as before, and repair can be called again.
+pub fn repair(
+    path: &Path,
+    options: &Options,
+    progress: &mut dyn FnMut(VerifyProgress<'_>),
+) -> Result<RepairReport> {
+    let directory = Directory::open(path, options, LockMode::Exclusive)?;
+    let mut report = RepairReport::default();
+    let mut pieces = gather(&directory, &mut report)?;
+    let bytes = pieces.tables.values().map(|t| t.meta.file_bytes).sum();
+    let mut repair = Repair {
+        next_file: next_file(&directory, &pieces)?,
+        changed: pieces.patched || pieces.republish,
+        directory,
+        options,
+        report,
+        lost: LostFiles::default(),
+        cuts: Vec::new(),
+        progress: Progress::new(bytes, progress),
+    };
+    repair.read_logs(&mut pieces)?;
+    if pieces.patched {
+        repair.place_strays(&mut pieces)?;
+    }
+    repair.check_tables(&mut pieces)?;
+    if pieces.patched {
+        repair.merge_misplaced(&mut pieces)?;
+    }
+    if repair.changed {
+        repair.publish(pieces)?;
+    }
+    Ok(repair.report)
+}
+
+/// A repair under way.
+struct Repair<'a> {
+    directory: Directory,
+    options: &'a Options,
+    report: RepairReport,
+    /// The next file number that was never used.
+    next_file: u64,
+    /// Whether anything has to be written.
+    changed: bool,
+    lost: LostFiles,
+    /// Logs to be cut, and where.
+    cuts: Vec<(u64, usize)>,
+    progress: Progress<'a>,
+}
+
+impl Repair<'_> {
+    fn new_file(&mut self) -> u64 {
+        self.next_file += 1;
+        self.next_file - 1
+    }
+
+    fn note(&mut self, note: impl Into<String>) {
+        self.report.notes.push(note.into());
+    }
+
+    /// Puts the new manifest in force, then moves away what does not count any more.
+    fn publish(&mut self, mut pieces: Pieces) -> Result<()> {
+        let (number, path) = (self.new_file(), self.directory.path.clone());
+        pieces.next_file = self.next_file;
+        pieces.settle_sequences();
+        let mut state = State::default();
+        let applied = state.apply(&pieces.edit());
+        applied.map_err(|what| Error::corruption(&path, 0, "pieces that fit together", what))?;
+        self.keep_strays(&pieces);
+        let fs = &self.directory.fs;
+        Manifest::create(fs, &path, number, &state.snapshot_edit())?;
+        version::publish(fs, &path, number)?;
+        self.replace_logs()?;
+        self.lost.move_away(&self.directory)
+    }
+
+    /// Moves tables away that are not in use and were not removed by an edit: the next opening would
+    /// delete them, and nobody knows whether an edit that is lost named them.
+    fn keep_strays(&mut self, pieces: &Pieces) {
+        let numbers = self.directory.tables.iter();
+        for number in numbers.filter(|n| !pieces.names_table(**n)) {
+            self.lost.add(self.directory.table_path(*number));
+        }
+    }
+}
+
+/// Above every number in the manifests and in the names of the files.
+fn next_file(directory: &Directory, pieces: &Pieces) -> Result<u64> {
+    let named = [&directory.manifests, &directory.logs, &directory.tables];
+    let largest = named.iter().filter_map(|n| n.last()).max();
+    let above = largest.map_or(Some(1), |n| n.checked_add(1));
+    let above = above.map(|n| n.max(pieces.next_file));
+    above.ok_or_else(|| {
+        let found = "a file with the largest number of all";
+        Error::corruption(&directory.path, 0, "a file number that is free", found)
+    })
+}
+
+/// What is known of the store: from the manifest that counts if it is sound, else from the sound
+/// records of all manifests.
+fn gather(directory: &Directory, report: &mut RepairReport) -> Result<Pieces> {
+    let (fs, path) = (&directory.fs, &directory.path);
+    let current_path = path.join(names::CURRENT);
+    let missing = || Error::corruption(&current_path, 0, "a file", "no such file");
+    let current = version::read_current(fs, path).and_then(|n| n.ok_or_else(missing));
+    let (candidate, republish) = match current {
+        Ok(number) => (Some(number), false),
+        Err(e @ Error::Corruption { .. }) => {
+            let what = "which manifest counts, so the last one is taken";
+            report
+                .notes
+                .push(Loss::new(&current_path, what, &e).to_string());
+            (directory.manifests.last().copied(), true)
+        }
+        Err(e) => return Err(e),
+    };
+    let Some(number) = candidate else {
+        return pieces::piece_together(directory, report);
+    };
+    let (mut state, mut seen) = (State::default(), Pieces::default());
+    let read = version::read(fs, path, number, |edit| {
+        seen.apply(&edit);
+        state.apply(&edit)
+    });
+    match read {
+        Ok(tail) if lost_edits(directory, &state, &seen, tail.torn_bytes > 0)? => {
+            pieces::piece_together(directory, report)
+        }
+        Ok(_) => {
+            let mut pieces = Pieces::default();
+            pieces.apply(&state.snapshot_edit());
+            pieces.republish = republish;
+            pieces.removed = seen.removed;
+            Ok(pieces)
+        }
+        Err(Error::Corruption { .. }) => pieces::piece_together(directory, report),
+        Err(e) => Err(e),
+    }
+}
+
+/// Whether the files show that edits behind those that can be read, which say what was `seen`, are
+/// lost. Their bytes are damaged (`torn`) or gone.
+fn lost_edits(directory: &Directory, state: &State, seen: &Pieces, torn: bool) -> Result<bool> {
+    match refuse_lost_edits(&directory.path, &*directory.fs, state) {
+        Ok(()) => {}
+        Err(Error::Corruption { .. }) => return Ok(true),
+        Err(e) => return Err(e),
+    }
+    // Logs are deleted only when the edit that removes them is durable, and those that name the tables
+    // with their operations.
+    let gone = |log: &u64| !directory.logs.contains(log);
+    let strays = directory.tables.iter().any(|n| !seen.names_table(*n));
+    if (torn || strays) && state.logs.keys().any(gone) {
+        return Ok(true);
+    }
+    for &log in state.logs.keys().filter(|log| !gone(log)) {
+        let used = keyspaces_in_log(directory, log)?;
+        if used.iter().any(|id| *id >= state.next_keyspace_id) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The ids of the keyspaces to which operations of a log belong, as far as these can be read.
+fn keyspaces_in_log(directory: &Directory, log: u64) -> Result<BTreeSet<u32>> {
+    let bytes = ops::read_all(&*directory.fs, &directory.log_path(log))?;
+    let mut used = BTreeSet::new();
+    for frame in sound_frames(&bytes, log) {
+        let payload = bytes.get(frame.payload).unwrap_or_default();
+        used.extend(OperationIter::new(payload).flatten().map(|o| o.keyspace));
+    }
+    // The largest is no keyspace's: there is always a next one.
+    used.remove(&u32::MAX);
+    Ok(used)
+}

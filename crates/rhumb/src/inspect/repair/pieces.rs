@@ -1,0 +1,284 @@
+//! What is known of a store: the sum of the edits that can be read, whether they fit together or not.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::directory::Directory;
+use super::super::report::{Loss, RepairReport};
+use crate::entry::Sequence;
+use crate::error::{Error, Result};
+use crate::fs::ops;
+use crate::version::{Change, Edit, MANIFEST_HEADER_BYTES, TableMeta, sound_records};
+
+/// A table and its place.
+#[derive(Debug, Clone)]
+pub(super) struct PlacedTable {
+    pub keyspace: u32,
+    pub level: u8,
+    pub meta: TableMeta,
+}
+
+/// The pieces of a state. Unlike [`State`](crate::version::State) it takes every edit.
+#[derive(Debug, Default)]
+pub(super) struct Pieces {
+    /// Whether edits may be missing.
+    pub patched: bool,
+    /// Whether the manifest is sound, but `CURRENT` has to be written anew.
+    pub republish: bool,
+    pub next_file: u64,
+    pub last_sequence: Sequence,
+    pub next_keyspace_id: u32,
+    /// Names by id.
+    pub keyspaces: BTreeMap<u32, String>,
+    /// A whole description of the store named all keyspaces with ids below this.
+    pub described: u32,
+    /// Ids of keyspaces that are gone.
+    pub dropped: BTreeSet<u32>,
+    pub lowest_unflushed: BTreeMap<u32, Sequence>,
+    /// Keyspaces with tables whose levels are not known.
+    pub misplaced: BTreeSet<u32>,
+    /// By file number.
+    pub tables: BTreeMap<u64, PlacedTable>,
+    /// File numbers of tables that are gone.
+    pub removed: BTreeSet<u64>,
+    /// Byte forms of key maps, by keyspace and number.
+    pub maps: BTreeMap<(u32, u64), Vec<u8>>,
+    /// Valid ends by log id.
+    pub logs: BTreeMap<u64, Option<u64>>,
+    /// Ids of logs that are gone.
+    pub removed_logs: BTreeSet<u64>,
+}
+
+impl Pieces {
+    /// Takes over what an edit says.
+    pub fn apply(&mut self, edit: &Edit) {
+        for change in &edit.changes {
+            self.change(change);
+        }
+    }
+
+    fn change(&mut self, change: &Change) {
+        match change {
+            Change::NextFile(next) => self.next_file = self.next_file.max(*next),
+            Change::LastSequence(last) => self.last_sequence = self.last_sequence.max(*last),
+            Change::NextKeyspaceId(next) => {
+                self.next_keyspace_id = self.next_keyspace_id.max(*next);
+            }
+            Change::CreateKeyspace { id, name } => drop(self.keyspaces.insert(*id, name.clone())),
+            Change::DropKeyspace(id) => self.drop_keyspace(*id),
+            Change::AddTable {
+                keyspace,
+                level,
+                table,
+            } => {
+                let (keyspace, level, meta) = (*keyspace, *level, table.clone());
+                self.removed.remove(&meta.number);
+                self.tables.insert(
+                    meta.number,
+                    PlacedTable {
+                        keyspace,
+                        level,
+                        meta,
+                    },
+                );
+            }
+            Change::RemoveTable { number, .. } => {
+                self.tables.remove(number);
+                self.removed.insert(*number);
+            }
+            Change::LowestUnflushed { keyspace, sequence } => {
+                let lowest = self.lowest_unflushed.entry(*keyspace).or_default();
+                *lowest = (*lowest).max(*sequence);
+            }
+            Change::BeginLog(id) => drop(self.logs.entry(*id).or_default()),
+            Change::Log { id, valid_end } => drop(self.logs.insert(*id, Some(*valid_end))),
+            Change::RemoveLog(id) => {
+                self.logs.remove(id);
+                self.removed_logs.insert(*id);
+            }
+            Change::KeyMap {
+                keyspace,
+                number,
+                map,
+            } => {
+                self.maps.insert((*keyspace, *number), map.clone());
+            }
+        }
+    }
+
+    fn drop_keyspace(&mut self, id: u32) {
+        self.keyspaces.remove(&id);
+        self.dropped.insert(id);
+        let gone: Vec<u64> = self.tables_of(id).map(|t| t.meta.number).collect();
+        self.tables.retain(|_, table| table.keyspace != id);
+        self.removed.extend(gone);
+    }
+
+    /// Begins anew, since the first edit of a later manifest describes everything. What it does not
+    /// name any more is gone.
+    fn begin_manifest(&mut self, edit: &Edit) {
+        let before = std::mem::take(self);
+        self.patched = before.patched;
+        self.apply(edit);
+        self.described = self.next_keyspace_id;
+        self.removed.extend(before.removed);
+        self.removed.extend(before.tables.keys());
+        self.removed
+            .retain(|number| !self.tables.contains_key(number));
+        self.removed_logs.extend(before.removed_logs);
+        self.removed_logs.extend(before.logs.keys());
+        self.removed_logs.retain(|id| !self.logs.contains_key(id));
+        self.dropped.extend(before.dropped);
+        self.dropped.extend(before.keyspaces.keys());
+        self.dropped.retain(|id| !self.keyspaces.contains_key(id));
+    }
+
+    /// Whether a table is in use, or was.
+    pub fn names_table(&self, number: u64) -> bool {
+        self.tables.contains_key(&number) || self.removed.contains(&number)
+    }
+
+    /// Whether a keyspace was dropped.
+    pub fn is_dropped(&self, keyspace: u32) -> bool {
+        let left_out = keyspace < self.described && !self.keyspaces.contains_key(&keyspace);
+        left_out || self.dropped.contains(&keyspace)
+    }
+
+    /// Whether every operation below `sequence` is in a table, or of a keyspace that was dropped.
+    pub fn all_flushed_below(&self, sequence: Sequence) -> bool {
+        let lowest = |id| self.lowest_unflushed.get(id).copied().unwrap_or(0);
+        self.keyspaces.keys().all(|id| lowest(id) >= sequence)
+    }
+
+    /// A key map number that was never used in the keyspace.
+    pub fn new_map(&self, keyspace: u32) -> u64 {
+        let known = self.maps.range((keyspace, 0)..=(keyspace, u64::MAX));
+        let used = self.tables.values().filter(|t| t.keyspace == keyspace);
+        let known = known.map(|((_, number), _)| *number);
+        let largest = known.chain(used.map(|t| t.meta.map_number)).max();
+        largest.map_or(0, |n| n.saturating_add(1))
+    }
+
+    /// Makes the sequences that are given from now on larger than all that are in use, and keeps logs
+    /// from being replayed over newer tables: memtables are flushed in the order of sequences, so that
+    /// what is not newer than a table of the keyspace is in tables.
+    pub fn settle_sequences(&mut self) {
+        for table in self.tables.values() {
+            let above = table.meta.largest_sequence.saturating_add(1);
+            let lowest = self.lowest_unflushed.entry(table.keyspace).or_default();
+            *lowest = (*lowest).max(above);
+        }
+        // Operations below the lowest unflushed one are passed over when logs are replayed.
+        let flushed = self.lowest_unflushed.values().map(|s| s.saturating_sub(1));
+        self.last_sequence = self.last_sequence.max(flushed.max().unwrap_or(0));
+    }
+
+    /// The tables of a keyspace.
+    pub fn tables_of(&self, keyspace: u32) -> impl Iterator<Item = &PlacedTable> {
+        self.tables.values().filter(move |t| t.keyspace == keyspace)
+    }
+
+    /// One edit that says all of it.
+    pub fn edit(&self) -> Edit {
+        self.edit_of(None)
+    }
+
+    /// One edit that says all of it, or all of one keyspace.
+    pub fn edit_of(&self, only: Option<u32>) -> Edit {
+        let wanted = |id: &u32| only.is_none_or(|only| only == *id);
+        let mut changes = vec![
+            Change::NextFile(self.next_file),
+            Change::LastSequence(self.last_sequence),
+        ];
+        for (&id, name) in self.keyspaces.iter().filter(|(id, _)| wanted(id)) {
+            let name = name.clone();
+            changes.push(Change::CreateKeyspace { id, name });
+            if let Some(&sequence) = self.lowest_unflushed.get(&id) {
+                changes.push(Change::LowestUnflushed {
+                    keyspace: id,
+                    sequence,
+                });
+            }
+        }
+        changes.push(Change::NextKeyspaceId(self.next_keyspace_id));
+        for (&id, &valid_end) in &self.logs {
+            changes.push(match valid_end {
+                Some(valid_end) => Change::Log { id, valid_end },
+                None => Change::BeginLog(id),
+            });
+        }
+        for (&(keyspace, number), map) in &self.maps {
+            if wanted(&keyspace) && self.keyspaces.contains_key(&keyspace) {
+                let map = map.clone();
+                changes.push(Change::KeyMap {
+                    keyspace,
+                    number,
+                    map,
+                });
+            }
+        }
+        for table in self.tables.values().filter(|t| wanted(&t.keyspace)) {
+            let (keyspace, level, table) = (table.keyspace, table.level, table.meta.clone());
+            changes.push(Change::AddTable {
+                keyspace,
+                level,
+                table,
+            });
+        }
+        changes.into()
+    }
+}
+
+/// Gathers the sound records of all manifests, those behind damage too.
+pub(super) fn piece_together(directory: &Directory, report: &mut RepairReport) -> Result<Pieces> {
+    let mut pieces = Pieces {
+        patched: true,
+        ..Pieces::default()
+    };
+    for &number in &directory.manifests {
+        read_manifest(directory, number, &mut pieces, report)?;
+    }
+    Ok(pieces)
+}
+
+fn read_manifest(
+    directory: &Directory,
+    number: u64,
+    pieces: &mut Pieces,
+    report: &mut RepairReport,
+) -> Result<()> {
+    let path = directory.manifest_path(number);
+    let bytes = ops::read_all(&*directory.fs, &path)?;
+    let records = match sound_records(&path, &bytes, number) {
+        Ok(records) => records,
+        Err(e @ Error::Corruption { .. }) => {
+            report.lost.push(Loss::new(&path, "a whole manifest", &e));
+            return Ok(());
+        }
+        Err(e) => return Err(e),
+    };
+    let mut end = MANIFEST_HEADER_BYTES as u64;
+    let mut gap = |from: u64, to: u64| {
+        if from < to {
+            report.lost.push(Loss {
+                path: path.clone(),
+                offset: from,
+                what: format!("{} bytes of edits", to - from),
+                why: "no record with a right checksum".to_string(),
+            });
+        }
+    };
+    for record in records {
+        gap(end, record.offset);
+        let edit = record.edit.map_err(|what| Error::Unsupported {
+            path: path.clone(),
+            what,
+        })?;
+        match record.offset == MANIFEST_HEADER_BYTES as u64 {
+            true => pieces.begin_manifest(&edit),
+            false => pieces.apply(&edit),
+        }
+        end = record.end;
+    }
+    gap(end, bytes.len() as u64);
+    Ok(())
+}

@@ -1,0 +1,177 @@
+//! Sound tables are kept as they are, damaged ones are written anew from their sound blocks.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rhumb_index::{KeyMap, KeyMapBuilder};
+
+use super::super::report::Loss;
+use super::super::table::check_table;
+use super::Repair;
+use super::pieces::{Pieces, PlacedTable};
+use crate::error::{Error, Result};
+use crate::table::{LostBlock, Salvage, TableSettings, TableWriter};
+use crate::version::TableMeta;
+
+impl Repair<'_> {
+    /// Checks all tables.
+    pub(super) fn check_tables(&mut self, pieces: &mut Pieces) -> Result<()> {
+        let tables: Vec<PlacedTable> = pieces.tables.values().cloned().collect();
+        for table in tables {
+            let number = table.meta.number;
+            if !self.directory.tables.contains(&number) {
+                self.miss_table(&table, pieces);
+                continue;
+            }
+            match check_table(&self.directory, &table.meta, &mut self.progress) {
+                Ok(_) => self.report.tables_kept += 1,
+                Err(e @ Error::Corruption { .. }) => self.rewrite(&table, &e, pieces)?,
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    /// A table that is not there is lost, unless it may have been merged into one that lost edits name.
+    fn miss_table(&mut self, table: &PlacedTable, pieces: &mut Pieces) {
+        let number = table.meta.number;
+        let path = self.directory.table_path(number);
+        if pieces.misplaced.contains(&table.keyspace) {
+            let note = "is not there: it is taken for one that a lost edit removed";
+            self.note(format!("{} {note}", path.display()));
+            pieces.tables.remove(&number);
+            return;
+        }
+        let e = Error::corruption(&path, 0, "a table", "no such file");
+        self.lose_table(table, &e, pieces);
+    }
+
+    fn lose_table(&mut self, table: &PlacedTable, error: &Error, pieces: &mut Pieces) {
+        let meta = &table.meta;
+        let path = self.directory.table_path(meta.number);
+        let what = format!(
+            "a whole table of level {}: {} entries with keys from \"{}\" to \"{}\"",
+            table.level,
+            meta.entries,
+            meta.smallest.escape_ascii(),
+            meta.largest.escape_ascii()
+        );
+        self.report.lost.push(Loss::new(&path, what, error));
+        pieces.tables.remove(&meta.number);
+        self.lost.add(path);
+        self.changed = true;
+    }
+
+    /// Replaces a damaged table by one that holds what can be read of it, in the same place.
+    fn rewrite(&mut self, table: &PlacedTable, why: &Error, pieces: &mut Pieces) -> Result<()> {
+        let path = self.directory.table_path(table.meta.number);
+        let salvage = match Salvage::open(&*self.directory.fs, &path) {
+            Ok(salvage) if salvage.table_id() == table.meta.table_id => salvage,
+            // Another table under this name: its entries belong elsewhere.
+            Ok(_) => {
+                self.lose_table(table, why, pieces);
+                return Ok(());
+            }
+            Err(e @ Error::Corruption { .. }) => {
+                self.lose_table(table, &e, pieces);
+                return Ok(());
+            }
+            Err(e) => return Err(e),
+        };
+        self.changed = true;
+        let map = self.survey(&path, &salvage)?;
+        if salvage.range_deletes_lost() {
+            let e = salvage.damaged_sections().first().unwrap_or(why);
+            self.report
+                .lost
+                .push(Loss::new(&path, "the range deletes of the table", e));
+        }
+        pieces.tables.remove(&table.meta.number);
+        self.lost.add(path.clone());
+        let Some(map) = map else {
+            return Ok(());
+        };
+        let map_number = pieces.new_map(table.keyspace);
+        pieces
+            .maps
+            .insert((table.keyspace, map_number), map.to_bytes());
+        let meta = self.write_anew(&salvage, table.keyspace, (map_number, map))?;
+        self.note(format!(
+            "{} was damaged and is now table {} with {} entries",
+            path.display(),
+            meta.number,
+            meta.entries
+        ));
+        self.report.tables_rewritten += 1;
+        let (keyspace, level) = (table.keyspace, table.level);
+        pieces.tables.insert(
+            meta.number,
+            PlacedTable {
+                keyspace,
+                level,
+                meta,
+            },
+        );
+        Ok(())
+    }
+
+    /// Notes what is lost of a table, and gives the key map of what is not; `None` if that is nothing.
+    fn survey(&mut self, path: &Path, salvage: &Salvage) -> Result<Option<Arc<KeyMap>>> {
+        let mut map = KeyMapBuilder::new();
+        let (mut last, mut entries) = (Vec::new(), 0u64);
+        let lost = &mut self.report.lost;
+        salvage.entries(
+            &mut |key, _, _, _| {
+                if entries == 0 || last != key {
+                    map.push(key);
+                    last.clear();
+                    last.extend_from_slice(key);
+                }
+                entries += 1;
+                Ok(())
+            },
+            &mut |block| lost.push(loss_of_block(path, &block)),
+        )?;
+        let nothing = entries == 0 && salvage.range_deletes().is_empty();
+        Ok((!nothing).then(|| Arc::new(map.build())))
+    }
+
+    fn write_anew(
+        &mut self,
+        salvage: &Salvage,
+        keyspace: u32,
+        (map_number, map): (u64, Arc<KeyMap>),
+    ) -> Result<TableMeta> {
+        let settings = TableSettings {
+            keyspace,
+            spec: self.options.table.clone(),
+            index: self.options.index.clone(),
+            map,
+            map_number,
+        };
+        let number = self.new_file();
+        let directory = &self.directory;
+        let mut writer = TableWriter::create(&directory.fs, &directory.path, number, &settings)?;
+        let written = salvage.entries(
+            &mut |key, sequence, kind, value| writer.add(key, sequence, kind, value),
+            &mut |_| {},
+        );
+        if let Err(e) = written {
+            // The next opening removes it otherwise.
+            let _ = writer.abandon();
+            return Err(e);
+        }
+        Ok(TableMeta::from(writer.finish(salvage.range_deletes())?))
+    }
+}
+
+fn loss_of_block(path: &Path, block: &LostBlock<'_>) -> Loss {
+    let behind = match block.behind {
+        Some(key) => format!("behind \"{}\"", key.escape_ascii()),
+        None => "at the start".to_string(),
+    };
+    let what = format!("a block of {} keys {behind}", block.keys);
+    let mut loss = Loss::new(path, what, &block.error);
+    loss.offset = block.offset;
+    loss
+}

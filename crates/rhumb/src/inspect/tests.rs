@@ -1,0 +1,61 @@
+//! Stores whose files are sound, each for itself, and do not fit together.
+
+use std::path::Path;
+
+use super::{repair, verify};
+use crate::db::Db;
+use crate::entry::operations::Operations;
+use crate::error::Error;
+use crate::options::Options;
+use crate::version::{Change, Edit, Manifest, publish};
+use crate::wal::LogWriter;
+
+const DIR: &str = "/store";
+
+/// A store of these logs, of one write each, by id, sequence and keyspace.
+fn store(logs: &[(u64, u64, u32)]) -> Options {
+    let options = Options::in_memory();
+    let (fs, dir) = (&options.file_system, Path::new(DIR));
+    fs.create_dir(dir).unwrap();
+    let name = "default".to_string();
+    let mut changes = vec![Change::CreateKeyspace { id: 0, name }];
+    for &(id, sequence, keyspace) in logs {
+        changes.push(Change::BeginLog(id));
+        let mut operations = Operations::default();
+        operations.push_put(keyspace, format!("key{id}").as_bytes(), b"value");
+        let mut log = LogWriter::create(&**fs, dir, id).unwrap();
+        log.append(sequence, operations.bytes(), 1).unwrap();
+        log.close().unwrap();
+    }
+    Manifest::create(fs, dir, 9, &Edit::from(changes)).unwrap();
+    publish(fs, dir, 9).unwrap();
+    options
+}
+
+/// Whether `verify` finds damage; opening must agree.
+fn is_damaged(options: &Options) -> bool {
+    let report = verify(Path::new(DIR), options, &mut |_| {}).unwrap();
+    let opened = Db::open_read_only(DIR, options.clone());
+    let refused = matches!(opened, Err(Error::Corruption { .. }));
+    assert_eq!(report.damage.is_empty(), !refused, "{report:?}");
+    refused
+}
+
+#[test]
+fn logs_must_ascend_and_name_known_keyspaces() {
+    for (logs, damaged, kept) in [
+        (&[(2, 5, 0), (3, 6, 0)][..], false, 2),
+        (&[(2, 5, 0), (3, 5, 0)], true, 1),
+        (&[(2, 5, 0), (3, 4, 0)], true, 1),
+        (&[(2, 5, 0), (3, 1 << 63, 0)], true, 1),
+        (&[(2, 5, 0), (3, 6, u32::MAX)], true, 1),
+        // Nobody knows its name, yet it is sound.
+        (&[(2, 5, 0), (3, 6, 1)], true, 2),
+    ] {
+        let options = store(logs);
+        assert_eq!(is_damaged(&options), damaged, "{logs:?}");
+        let report = repair(Path::new(DIR), &options, &mut |_| {}).unwrap();
+        assert_eq!(report.operations_saved, kept, "{logs:?}: {report:?}");
+        assert!(!is_damaged(&options), "{logs:?}: {report:?}");
+    }
+}

@@ -1,0 +1,235 @@
+//! Reads every file of a store and checks all that can be checked.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::directory::{Directory, Progress};
+use super::report::{VerifyProgress, VerifyReport};
+use super::table::check_table;
+use crate::db::{LogCheck, refuse_lost_edits};
+use crate::error::{Error, Result};
+use crate::fs::{LockMode, names};
+use crate::options::Options;
+use crate::version::{self, State, TableMeta};
+use crate::wal;
+
+/// Checks a store: `CURRENT`, the manifest, every log and every table, and that the levels fit
+/// together. The store is locked as by a reader and nothing is changed.
+///
+/// # Errors
+/// If there is no store, a writer has it open, a file cannot be read, or a newer rhumb made it.
+/// Damage is no error but part of the report.
+pub fn verify(
+    path: &Path,
+    options: &Options,
+    progress: &mut dyn FnMut(VerifyProgress<'_>),
+) -> Result<VerifyReport> {
+    let directory = Directory::open(path, options, LockMode::Shared)?;
+    let mut report = VerifyReport::default();
+    let checked = read_state(&directory, &mut report.warnings);
+    let Some((manifest, state)) = report.take(checked)? else {
+        report.warnings.push(
+            "without a manifest nobody knows what the other files hold: they were not checked"
+                .to_string(),
+        );
+        return Ok(report);
+    };
+    let mut bytes = directory.file_bytes(&directory.manifest_path(manifest))?;
+    for log in state.logs.keys() {
+        bytes += directory.file_bytes(&directory.log_path(*log))?;
+    }
+    bytes += tables_of(&state).map(|t| t.file_bytes).sum::<u64>();
+    let mut progress = Progress::new(bytes, progress);
+    progress.begin(&directory.manifest_path(manifest));
+    progress.done(directory.file_bytes(&directory.manifest_path(manifest))?);
+
+    check_numbers(&directory, manifest, &state, &mut report);
+    check_logs(&directory, &state, &mut report, &mut progress)?;
+    check_tables(&directory, &state, &mut report, &mut progress)?;
+    check_edits(&directory, &state, &mut report)?;
+    look_for_strays(&directory, manifest, &state, &mut report);
+    report.bytes = progress.bytes_done;
+    Ok(report)
+}
+
+impl VerifyReport {
+    /// Notes damage and goes on; other errors end the check.
+    fn take<T>(&mut self, result: Result<T>) -> Result<Option<T>> {
+        match result {
+            Ok(found) => Ok(Some(found)),
+            Err(damage @ Error::Corruption { .. }) => {
+                self.damage.push(damage);
+                Ok(None)
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Whether damage of a file was noted.
+    fn names(&self, file: &Path) -> bool {
+        let names =
+            |damage: &Error| matches!(damage, Error::Corruption { path, .. } if path == file);
+        self.damage.iter().any(names)
+    }
+}
+
+fn tables_of(state: &State) -> impl Iterator<Item = &TableMeta> {
+    let keyspaces = state.keyspaces.values();
+    keyspaces.flat_map(|keyspace| keyspace.tables().map(|(_, table)| table))
+}
+
+/// The number of the manifest that counts and what it says. Tables that overlap where they must not
+/// are refused on the way.
+fn read_state(directory: &Directory, warnings: &mut Vec<String>) -> Result<(u64, State)> {
+    let (fs, path) = (&directory.fs, &directory.path);
+    let Some(number) = version::read_current(fs, path)? else {
+        let current = path.join(names::CURRENT);
+        return Err(Error::corruption(&current, 0, "a file", "no such file"));
+    };
+    let mut state = State::default();
+    let tail = version::read(fs, path, number, |edit| state.apply(&edit))?;
+    if tail.torn_bytes > 0 {
+        warnings.push(torn(
+            &directory.manifest_path(number),
+            tail.torn_bytes,
+            tail.valid_end,
+        ));
+    }
+    Ok((number, state))
+}
+
+fn torn(path: &Path, bytes: u64, offset: u64) -> String {
+    let path = path.display();
+    format!(
+        "{path} has a torn tail of {bytes} bytes at offset {offset}: what a crash cut short, or damage in the last write"
+    )
+}
+
+/// Numbers that were given must lie below those that will be given next.
+fn check_numbers(directory: &Directory, manifest: u64, state: &State, report: &mut VerifyReport) {
+    let path = directory.manifest_path(manifest);
+    let mut wrong = |expected: String, found: String| {
+        report
+            .damage
+            .push(Error::corruption(&path, 0, expected, found));
+    };
+    for table in tables_of(state) {
+        if table.number >= state.next_file {
+            let expected = format!("a next file number above table {}", table.number);
+            wrong(expected, state.next_file.to_string());
+        }
+        if table.largest_sequence > state.last_sequence {
+            let expected = format!("a last sequence of at least {}", table.largest_sequence);
+            wrong(expected, state.last_sequence.to_string());
+        }
+    }
+    if let Some((id, _)) = state.keyspaces.last_key_value()
+        && *id >= state.next_keyspace_id
+    {
+        let expected = format!("a next keyspace id above {id}");
+        wrong(expected, state.next_keyspace_id.to_string());
+    }
+}
+
+fn check_logs(
+    directory: &Directory,
+    state: &State,
+    report: &mut VerifyReport,
+    progress: &mut Progress<'_>,
+) -> Result<()> {
+    let mut last = 0;
+    for (&log, &known_end) in &state.logs {
+        let path = directory.log_path(log);
+        progress.begin(&path);
+        if !directory.logs.contains(&log) {
+            let damage = Error::corruption(&path, 0, "a log, as the manifest says", "no such file");
+            report.damage.push(damage);
+            continue;
+        }
+        let mut operations = 0;
+        let mut check = LogCheck {
+            path: path.clone(),
+            next_keyspace_id: state.next_keyspace_id,
+            last,
+        };
+        let mut count = |frame: wal::Frame<'_>| {
+            check.frame(&frame)?;
+            frame.operations(&mut |sequence, operation| {
+                operations += 1;
+                check.operation(sequence, operation.keyspace)
+            })
+        };
+        let read = wal::read_log(&*directory.fs, &directory.path, log, known_end, &mut count);
+        last = check.last;
+        let summary = report.take(read)?;
+        if let Some(summary) = summary.filter(|s| s.torn_bytes > 0) {
+            report
+                .warnings
+                .push(torn(&path, summary.torn_bytes, summary.valid_end));
+        }
+        report.logs += 1;
+        report.log_operations += operations;
+        progress.done(directory.file_bytes(&path)?);
+    }
+    Ok(())
+}
+
+fn check_tables(
+    directory: &Directory,
+    state: &State,
+    report: &mut VerifyReport,
+    progress: &mut Progress<'_>,
+) -> Result<()> {
+    for meta in tables_of(state) {
+        let path = directory.table_path(meta.number);
+        progress.begin(&path);
+        if !directory.tables.contains(&meta.number) {
+            let damage =
+                Error::corruption(&path, 0, "a table, as the manifest says", "no such file");
+            report.damage.push(damage);
+            continue;
+        }
+        let checked = check_table(directory, meta, progress);
+        if let Some((blocks, entries)) = report.take(checked)? {
+            report.blocks += blocks;
+            report.entries += entries;
+        }
+        report.tables += 1;
+    }
+    Ok(())
+}
+
+/// Files can show that the manifest lost edits: opening the store would refuse it.
+fn check_edits(directory: &Directory, state: &State, report: &mut VerifyReport) -> Result<()> {
+    match refuse_lost_edits(&directory.path, &*directory.fs, state) {
+        // A missing table was noted already.
+        Err(Error::Corruption { path, .. }) if report.names(&path) => Ok(()),
+        checked => report.take(checked).map(|_| ()),
+    }
+}
+
+fn look_for_strays(directory: &Directory, manifest: u64, state: &State, report: &mut VerifyReport) {
+    let used: BTreeSet<u64> = tables_of(state).map(|t| t.number).collect();
+    let tables = directory.tables.iter().filter(|n| !used.contains(n));
+    let manifests = directory.manifests.iter().filter(|n| **n != manifest);
+    let logs = directory
+        .logs
+        .iter()
+        .filter(|n| !state.logs.contains_key(n));
+    let names = tables.map(|n| names::table_name(*n));
+    let names = names.chain(manifests.map(|n| names::manifest_name(*n)));
+    let names = names.chain(logs.map(|n| names::log_name(*n)));
+    let harmless = |name: &String| !report.names(&directory.path.join(name));
+    let names: Vec<String> = names.filter(harmless).collect();
+    for name in names {
+        report.warnings.push(format!(
+            "{name} belongs to nothing: the next opening for writing removes it"
+        ));
+    }
+    for name in &directory.others {
+        report.warnings.push(match names::is_temporary(name) {
+            true => format!("{name} was never finished: the next opening for writing removes it"),
+            false => format!("{name} is no file of the store: it is left alone"),
+        });
+    }
+}

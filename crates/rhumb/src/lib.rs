@@ -1,0 +1,46 @@
+//! An embedded, ordered, durable key-value store whose tables are found by learned models.
+//!
+//! ```
+//! # fn main() -> rhumb::Result<()> {
+//! # let options = rhumb::Options::in_memory();
+//! let db = rhumb::Db::open("example", options)?;
+//! db.put("pear", "2")?;
+//! db.put("apple", "1")?;
+//! for entry in db.iter()? {
+//!     let (key, value) = entry?;
+//!     println!("{key:?} = {value:?}");
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A write that returned is on the disk ([`Durability::Immediate`], the default), reads see a
+//! consistent moment, and every byte read from a file is checksummed. ARCHITECTURE.md in the
+//! repository shows the way of a read and of a write through the source.
+
+mod compaction;
+mod db;
+mod entry;
+mod error;
+pub mod fs;
+pub mod inspect;
+mod memory;
+mod memtable;
+mod options;
+mod sync;
+mod table;
+mod version;
+mod wal;
+
+pub use db::{
+    DEFAULT_KEYSPACE, Db, Explanation, Iter, Keyspace, KeyspaceStats, LevelStats, ReadStats,
+    RecoveryStats, Snapshot, Stats, Value, WriteBatch, WriteStats,
+};
+pub use error::{Error, Result};
+pub use options::{Compression, Durability, Levels, Options, Partition, TableSpec};
+pub use rhumb_index::IndexSpec;
+
+/// Runs the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;

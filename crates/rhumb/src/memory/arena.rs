@@ -1,0 +1,336 @@
+//! The bytes of one memtable: appended, never moved, never freed before all of it.
+
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::OnceLock;
+// Not those of `crate::sync`: models are of the links, whose order must hold without the arena's.
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::Pin;
+use crate::sync::{Mutex, lock};
+
+/// The first chunk's bytes; each following one is twice as large, up to [`CHUNK_BYTES`]. Small,
+/// because a store may have thousands of keyspaces with next to nothing in them.
+const FIRST_CHUNK_BYTES: usize = 4 << 10;
+const CHUNK_BYTES: usize = 256 << 10;
+
+/// Longer records get a chunk of their own, so that starting a new chunk wastes at most this much.
+const LARGE_RECORD_BYTES: usize = CHUNK_BYTES / 4;
+
+/// Records start at multiples of this.
+const UNIT_BYTES: usize = 8;
+
+/// Bits of an address that say where in the chunk, in units; the others number the chunk.
+const OFFSET_BITS: u32 = (CHUNK_BYTES / UNIT_BYTES).trailing_zeros();
+const MOST_CHUNKS: u32 = 1 << (u32::BITS - OFFSET_BITS);
+
+/// Bits of a [`Pin`] position that say where in the chunk, in bytes.
+const PIN_OFFSET_BITS: u32 = 40;
+
+/// Chunks are listed in buckets; bucket `b` has `FIRST_BUCKET << b` of them.
+const FIRST_BUCKET: u32 = 8;
+const BUCKETS: usize = (MOST_CHUNKS / FIRST_BUCKET).ilog2() as usize + 1;
+
+/// Where a record starts: the chunk's number and the offset in it, in units.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Address(pub u32);
+
+impl Address {
+    fn chunk(self) -> u32 {
+        self.0 >> OFFSET_BITS
+    }
+
+    fn offset(self) -> usize {
+        (self.0 & ((1 << OFFSET_BITS) - 1)) as usize * UNIT_BYTES
+    }
+
+    /// The position for [`Pin::bytes`] that lies `skip` bytes into the record.
+    pub fn position(self, skip: usize) -> u64 {
+        (u64::from(self.chunk()) << PIN_OFFSET_BITS) + (self.offset() + skip) as u64
+    }
+}
+
+/// An append-only store of byte records. Appending takes a lock; reading takes none.
+///
+/// It holds up to 131,072 chunks: 32 GiB of records up to 64 KiB, or as many longer ones, each with
+/// a chunk of its own.
+pub(crate) struct Arena {
+    buckets: [OnceLock<Box<[OnceLock<Chunk>]>>; BUCKETS],
+    tail: Mutex<Tail>,
+    bytes: AtomicUsize,
+}
+
+/// Where the next record goes.
+struct Tail {
+    chunks: u32,
+    current: Option<u32>,
+    next_chunk_bytes: usize,
+}
+
+impl Arena {
+    /// An empty arena; allocates nothing yet.
+    pub fn new() -> Self {
+        Arena {
+            buckets: [const { OnceLock::new() }; BUCKETS],
+            tail: Mutex::new(Tail {
+                chunks: 0,
+                current: None,
+                next_chunk_bytes: FIRST_CHUNK_BYTES,
+            }),
+            bytes: AtomicUsize::new(0),
+        }
+    }
+
+    /// Bytes allocated for records.
+    pub fn bytes_allocated(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Appends one record, the concatenation of `parts`; `None` if the arena has no chunk left.
+    pub fn append(&self, parts: &[&[u8]]) -> Option<Address> {
+        let len: usize = parts.iter().map(|part| part.len()).sum();
+        let len = len.next_multiple_of(UNIT_BYTES);
+        let mut tail = lock(&self.tail);
+        let number = match tail.current {
+            _ if len > LARGE_RECORD_BYTES => self.add_chunk(&mut tail, len)?,
+            Some(current) if self.chunk(current)?.room() >= len => current,
+            _ => {
+                let bytes = tail.next_chunk_bytes.max(len.next_power_of_two());
+                let number = self.add_chunk(&mut tail, bytes)?;
+                tail.next_chunk_bytes = (2 * bytes).min(CHUNK_BYTES);
+                tail.current = Some(number);
+                number
+            }
+        };
+        let offset = self.chunk(number)?.append(parts, len)?;
+        Some(Address(
+            number << OFFSET_BITS | (offset / UNIT_BYTES) as u32,
+        ))
+    }
+
+    /// Everything appended to a chunk from `address` on, which starts with the record there; empty
+    /// if there is none.
+    pub fn record_onwards(&self, address: Address) -> &[u8] {
+        self.chunk(address.chunk())
+            .and_then(|chunk| chunk.filled().get(address.offset()..))
+            .unwrap_or_default()
+    }
+
+    fn add_chunk(&self, tail: &mut Tail, bytes: usize) -> Option<u32> {
+        let number = tail.chunks;
+        if number >= MOST_CHUNKS {
+            return None;
+        }
+        let (bucket, at, len) = place(number);
+        let bucket = self.buckets.get(bucket)?;
+        let bucket = bucket.get_or_init(|| (0..len).map(|_| OnceLock::new()).collect());
+        bucket.get(at)?.get_or_init(|| Chunk::new(bytes));
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        tail.chunks += 1;
+        Some(number)
+    }
+
+    fn chunk(&self, number: u32) -> Option<&Chunk> {
+        let (bucket, at, _) = place(number);
+        self.buckets.get(bucket)?.get()?.get(at)?.get()
+    }
+}
+
+/// The bucket of a chunk, its place in the bucket, and the bucket's length.
+fn place(number: u32) -> (usize, usize, usize) {
+    let shifted = number + FIRST_BUCKET;
+    let bits = shifted.ilog2();
+    let bucket = (bits - FIRST_BUCKET.ilog2()) as usize;
+    (bucket, (shifted - (1 << bits)) as usize, 1 << bits)
+}
+
+impl Pin for Arena {
+    fn bytes(&self, start: u64, len: usize) -> &[u8] {
+        let offset = (start & ((1 << PIN_OFFSET_BITS) - 1)) as usize;
+        u32::try_from(start >> PIN_OFFSET_BITS)
+            .ok()
+            .filter(|&number| number < MOST_CHUNKS)
+            .and_then(|number| self.chunk(number))
+            .and_then(|chunk| chunk.filled().get(offset..offset.checked_add(len)?))
+            .unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Arena {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self.bytes_allocated();
+        f.debug_struct("Arena").field("bytes", &bytes).finish()
+    }
+}
+
+/// Memory that is filled from the front: the first `filled` bytes never change any more and may be
+/// read by anybody, the others belong to the one who appends.
+struct Chunk {
+    memory: NonNull<[u8]>,
+    filled: AtomicUsize,
+}
+
+// SAFETY: a chunk owns its memory, as a `Box<[u8]>` does, and may go to any thread with it.
+unsafe impl Send for Chunk {}
+// SAFETY: shared chunks give out only `filled` bytes, and those are written before `filled` is
+// raised over them (release, acquire) and never after. Appending is for one thread at a time: it is
+// private to this module, and its only caller holds the lock of `Arena::tail`.
+unsafe impl Sync for Chunk {}
+
+impl Chunk {
+    fn new(bytes: usize) -> Self {
+        let memory = Box::leak(vec![0; bytes].into_boxed_slice());
+        Chunk {
+            memory: NonNull::from(memory),
+            filled: AtomicUsize::new(0),
+        }
+    }
+
+    fn room(&self) -> usize {
+        self.memory.len() - self.filled.load(Ordering::Relaxed)
+    }
+
+    fn filled(&self) -> &[u8] {
+        let len = self.filled.load(Ordering::Acquire);
+        // SAFETY: the first `len` bytes lie in the memory that this chunk owns, were initialised
+        // when it was allocated, and are not written any more.
+        unsafe { std::slice::from_raw_parts(self.memory.cast::<u8>().as_ptr(), len) }
+    }
+
+    /// Appends `parts`, which take `len` bytes with their padding, and gives their offset; `None` if
+    /// there is no room. The caller lets nobody else append meanwhile.
+    fn append(&self, parts: &[&[u8]], len: usize) -> Option<usize> {
+        let start = self.filled.load(Ordering::Relaxed);
+        if len > self.memory.len() - start {
+            return None;
+        }
+        // SAFETY: `start + len` is inside the memory. Nobody reads at or above `start` before the
+        // store below, and nobody else writes there: appending is for one thread at a time.
+        let mut room = unsafe {
+            std::slice::from_raw_parts_mut(self.memory.cast::<u8>().as_ptr().add(start), len)
+        };
+        for part in parts {
+            let (into, rest) = room.split_at_mut_checked(part.len())?;
+            into.copy_from_slice(part);
+            room = rest;
+        }
+        self.filled.store(start + len, Ordering::Release);
+        Some(start)
+    }
+}
+
+impl Drop for Chunk {
+    fn drop(&mut self) {
+        // SAFETY: the memory was leaked from a box by `Chunk::new`, and nothing borrows it any more.
+        drop(unsafe { Box::from_raw(self.memory.as_ptr()) });
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    use crate::memory::Pinned;
+
+    /// A record whose bytes all follow from its number.
+    fn record(i: usize) -> Vec<u8> {
+        let len = match i % 50 {
+            0 => 70_000 + i,
+            1 => 0,
+            n => n * 37,
+        };
+        (0..len).map(|b| (b * 31 + i * 7) as u8).collect()
+    }
+
+    #[test]
+    fn records_of_every_size_stay_where_they_are() {
+        let arena = Arc::new(Arena::new());
+        let mut addresses = Vec::new();
+        let mut total = 0;
+        for i in 0..2000 {
+            let bytes = record(i);
+            let (head, tail) = bytes.split_at(bytes.len() / 3);
+            addresses.push(arena.append(&[head, tail]).unwrap());
+            total += bytes.len();
+        }
+        for (i, address) in addresses.into_iter().enumerate() {
+            let expected = record(i);
+            assert_eq!(arena.record_onwards(address)[..expected.len()], expected);
+            let skip = expected.len() / 2;
+            let pinned = Pinned::new(arena.clone(), address.position(skip), expected.len() - skip);
+            assert_eq!(*pinned, expected[skip..]);
+        }
+        assert!((total..total * 5 / 4).contains(&arena.bytes_allocated()));
+    }
+
+    #[test]
+    fn an_empty_or_small_arena_takes_little() {
+        let arena = Arena::new();
+        assert_eq!(arena.bytes_allocated(), 0);
+        arena.append(&[b"rhumb"]).unwrap();
+        assert_eq!(arena.bytes_allocated(), FIRST_CHUNK_BYTES);
+    }
+
+    #[test]
+    fn positions_that_were_never_given_out_are_empty() {
+        let arena = Arena::new();
+        let address = arena.append(&[b"rhumb"]).unwrap();
+        assert_eq!(arena.bytes(address.position(0), 5), b"rhumb");
+        assert_eq!(arena.bytes(address.position(0), 9), b"");
+        assert_eq!(arena.bytes(address.position(9), 0), b"");
+        assert_eq!(arena.bytes(address.position(5), usize::MAX), b"");
+        assert_eq!(arena.bytes(u64::MAX, 1), b"");
+        for address in [1, 1 << OFFSET_BITS, u32::MAX] {
+            assert_eq!(arena.record_onwards(Address(address)), b"");
+        }
+    }
+
+    #[test]
+    fn pinned_bytes_outlive_the_arena() {
+        let arena = Arc::new(Arena::new());
+        let address = arena.append(&[b"rhumb", b" line"]).unwrap();
+        let pinned = Pinned::new(arena.clone(), address.position(0), 10);
+        drop(arena);
+        assert_eq!(&*pinned, b"rhumb line");
+    }
+
+    #[test]
+    fn places_follow_each_other() {
+        let mut expected = (0, 0);
+        for number in 0..MOST_CHUNKS {
+            let (bucket, at, len) = place(number);
+            assert_eq!((bucket, at), expected);
+            assert!(bucket < BUCKETS);
+            expected = if at + 1 == len {
+                (bucket + 1, 0)
+            } else {
+                (bucket, at + 1)
+            };
+        }
+    }
+
+    #[test]
+    fn readers_see_whole_records_while_others_are_appended() {
+        let arena = Arena::new();
+        let (sender, receiver) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for i in 0..20_000 {
+                    sender
+                        .send((i, arena.append(&[&record(i)]).unwrap()))
+                        .unwrap();
+                }
+                drop(sender);
+            });
+            let mut seen = 0;
+            for (i, address) in receiver {
+                let expected = record(i);
+                assert_eq!(arena.record_onwards(address)[..expected.len()], expected);
+                seen += 1;
+            }
+            assert_eq!(seen, 20_000);
+        });
+    }
+}

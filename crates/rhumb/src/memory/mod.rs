@@ -1,0 +1,12 @@
+//! Memory that outlives the structure it was read from: blocks of tables and arenas of memtables.
+
+mod arena;
+mod cache;
+mod links;
+mod pinned;
+
+pub(crate) use arena::{Address, Arena};
+pub(crate) use cache::{BlockBytes, BlockCache};
+pub(crate) use links::Links;
+pub(crate) use pinned::Pin;
+pub use pinned::Pinned;

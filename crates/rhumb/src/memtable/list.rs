@@ -1,0 +1,405 @@
+//! A skip list of entries that one writer extends while any number of readers follow it without a
+//! lock (Pugh, "Skip Lists: A Probabilistic Alternative to Balanced Trees", 1990).
+//!
+//! A node is a run of slots of [`Links`], named by the number of its first one:
+//!
+//! ```text
+//! 0..2  abbreviation of the key, high half first: most comparisons need nothing else
+//! 2     address of the record in the arena
+//! 3     the next node on level 0; 0 is none
+//! 4..   three a further level up to the node's height: the next node there, and a hint
+//! ```
+//!
+//! A hint is the abbreviation of the next node, so that going down need not touch that node. It may
+//! be half new while the writer is at it, and is only trusted as far as that does no harm: to go down
+//! is never wrong, and to go on, or to end on level 0, takes a look at the node itself.
+//!
+//! A node is complete before the first link to it is stored with `Release`, and links are followed
+//! with `Acquire`, level 0 first to be stored and last to be followed: so a reader sees whole nodes,
+//! and one that it met on a higher level it also finds on every lower one.
+
+use std::cmp::Ordering::{Equal, Greater, Less};
+use std::sync::{Arc, OnceLock};
+
+use super::record::Record;
+use crate::entry::{EntryKind, Sequence, first_eight};
+use crate::memory::{Address, Arena, Links};
+use crate::sync::atomic::{AtomicU32, Ordering};
+use crate::sync::{Mutex, lock};
+
+pub(super) const MAX_HEIGHT: usize = if cfg!(loom) { 2 } else { 12 };
+
+/// The node before all others: its key is never looked at. No link leads to it, so that a link of 0
+/// means that there is no further node.
+const HEAD: u32 = 0;
+pub(super) const NONE: u32 = 0;
+
+/// Slots of a node.
+const RECORD_AT: usize = 2;
+const LINKS_AT: usize = 3;
+const HINTED_LINKS_AT: usize = 4;
+
+/// The slot of a node's link on a level.
+fn link_at(level: usize) -> usize {
+    match level {
+        0 => LINKS_AT,
+        level => HINTED_LINKS_AT + 3 * (level - 1),
+    }
+}
+
+/// The slots that a node of some height, at least 1, takes.
+fn node_slots(height: usize) -> usize {
+    link_at(height)
+}
+
+/// A place in the list: just before the first entry that is not before it.
+#[derive(Clone, Copy)]
+struct Target<'a> {
+    abbreviation: u64,
+    key: &'a [u8],
+    sequence: Sequence,
+}
+
+pub(super) struct SkipList {
+    arena: Arc<Arena>,
+    links: Links,
+    /// A guess of what most keys start with.
+    likely_prefix: Box<[u8]>,
+    /// What abbreviations leave out: the guess as far as the first key bears it out. Not set before
+    /// there is a key.
+    prefix: OnceLock<Box<[u8]>>,
+    writer: Mutex<Writer>,
+}
+
+/// A node as the writer remembers it, with what most comparisons need.
+#[derive(Clone, Copy, Default)]
+struct Finger {
+    node: u32,
+    abbreviation: u64,
+}
+
+/// The writer's place: on each level, the last node before it and the first one behind it, as they
+/// are now.
+struct Writer {
+    below: [Finger; MAX_HEIGHT],
+    above: [Finger; MAX_HEIGHT],
+    random: u32,
+}
+
+/// What became of an insertion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Inserted {
+    New,
+    /// An entry of this key and sequence is there already; it stays as it is.
+    Duplicate,
+    /// The arena or the links have no addresses left; nothing was inserted.
+    Full,
+}
+
+#[derive(Clone, Copy)]
+struct Node<'a>(&'a [AtomicU32]);
+
+impl Node<'_> {
+    fn load(&self, slot: usize, order: Ordering) -> u32 {
+        self.0.get(slot).map_or(NONE, |slot| slot.load(order))
+    }
+
+    fn store(&self, slot: usize, number: u32, order: Ordering) {
+        if let Some(slot) = self.0.get(slot) {
+            slot.store(number, order);
+        }
+    }
+
+    fn load_wide(&self, slot: usize) -> u64 {
+        let [high, low] = [slot, slot + 1].map(|slot| self.load(slot, Ordering::Relaxed));
+        u64::from(high) << 32 | u64::from(low)
+    }
+
+    fn store_wide(&self, slot: usize, number: u64) {
+        self.store(slot, (number >> 32) as u32, Ordering::Relaxed);
+        self.store(slot + 1, number as u32, Ordering::Relaxed);
+    }
+
+    fn abbreviation(&self) -> u64 {
+        self.load_wide(0)
+    }
+
+    fn record(&self) -> Address {
+        Address(self.load(RECORD_AT, Ordering::Relaxed))
+    }
+
+    fn next(&self, level: usize) -> u32 {
+        self.load(link_at(level), Ordering::Acquire)
+    }
+
+    /// The hint to the next node on a level above 0.
+    fn hint(&self, level: usize) -> u64 {
+        self.load_wide(link_at(level) + 1)
+    }
+
+    /// Sets the link on a level, and its hint, to a node.
+    fn set_next(&self, level: usize, next: &Finger, order: Ordering) {
+        if level > 0 {
+            self.store_wide(link_at(level) + 1, next.abbreviation);
+        }
+        self.store(link_at(level), next.node, order);
+    }
+}
+
+impl SkipList {
+    /// An empty list for keys that mostly start with `likely_prefix`. The seed, not 0, decides the
+    /// heights of the nodes.
+    pub fn new(likely_prefix: Box<[u8]>, seed: u32) -> Self {
+        SkipList {
+            arena: Arc::new(Arena::new()),
+            links: Links::new(),
+            likely_prefix,
+            prefix: OnceLock::new(),
+            writer: Mutex::new(Writer {
+                below: Default::default(),
+                above: Default::default(),
+                random: seed,
+            }),
+        }
+    }
+
+    pub fn arena(&self) -> &Arc<Arena> {
+        &self.arena
+    }
+
+    /// Bytes allocated for entries.
+    pub fn bytes(&self) -> usize {
+        self.arena.bytes_allocated() + self.links.bytes()
+    }
+
+    /// The place of `(key, sequence)`; `None` while the list is empty.
+    fn target<'a>(&self, key: &'a [u8], sequence: Sequence) -> Option<Target<'a>> {
+        Some(Target {
+            abbreviation: abbreviate(self.prefix.get()?, key),
+            key,
+            sequence,
+        })
+    }
+
+    /// What an entry says, by its node.
+    pub fn record(&self, node: u32) -> Record<'_> {
+        Record::read(&self.arena, self.node(node).record())
+    }
+
+    fn node(&self, number: u32) -> Node<'_> {
+        Node(self.links.slots(number))
+    }
+
+    /// Whether the entry of a node, of which the abbreviation is known, is before the target.
+    fn is_before(&self, abbreviation: u64, node: u32, target: &Target<'_>) -> bool {
+        match abbreviation.cmp(&target.abbreviation) {
+            Less => true,
+            Greater => false,
+            Equal => {
+                let record = self.record(node);
+                match record.key.cmp(target.key) {
+                    Less => true,
+                    Greater => false,
+                    Equal => record.sequence > target.sequence,
+                }
+            }
+        }
+    }
+
+    /// The last node before `(key, sequence)` and the first one that is not; [`NONE`] for those that
+    /// there are not.
+    pub fn find(&self, key: &[u8], sequence: Sequence) -> (u32, u32) {
+        self.target(key, sequence)
+            .map_or((NONE, NONE), |target| self.search(&target))
+    }
+
+    fn search(&self, target: &Target<'_>) -> (u32, u32) {
+        let mut below = HEAD;
+        let mut above = NONE;
+        let mut node = self.node(HEAD);
+        for level in (0..MAX_HEIGHT).rev() {
+            loop {
+                let next = node.next(level);
+                // The node that ended a level above is behind the target here too.
+                if next == above || next == NONE {
+                    break;
+                }
+                if level > 0 && node.hint(level) > target.abbreviation {
+                    break;
+                }
+                let candidate = self.node(next);
+                if !self.is_before(candidate.abbreviation(), next, target) {
+                    above = next;
+                    break;
+                }
+                below = next;
+                node = candidate;
+            }
+        }
+        (below, above)
+    }
+
+    /// The first node.
+    pub fn first(&self) -> u32 {
+        self.node(HEAD).next(0)
+    }
+
+    /// The node after `node`.
+    pub fn next(&self, node: u32) -> u32 {
+        self.node(node).next(0)
+    }
+
+    /// The last node.
+    pub fn last(&self) -> u32 {
+        let mut last = HEAD;
+        for level in (0..MAX_HEIGHT).rev() {
+            loop {
+                match self.node(last).next(level) {
+                    NONE => break,
+                    next => last = next,
+                }
+            }
+        }
+        last
+    }
+
+    /// Inserts an entry. Writers take turns; readers go on.
+    pub fn insert(
+        &self,
+        key: &[u8],
+        sequence: Sequence,
+        kind: EntryKind,
+        value: &[u8],
+    ) -> Inserted {
+        let mut writer = lock(&self.writer);
+        let Some(target) = self.begin(key).and_then(|()| self.target(key, sequence)) else {
+            return Inserted::Full;
+        };
+        self.go_to(&mut writer, &target);
+        if self.is_at(&writer.above[0], &target) {
+            return Inserted::Duplicate;
+        }
+        let height = writer.random_height();
+        let Some(record) = Record::append(&self.arena, key, sequence, kind, value) else {
+            return Inserted::Full;
+        };
+        let Some(node) = self.links.allocate(node_slots(height)) else {
+            return Inserted::Full;
+        };
+        let finger = Finger {
+            node,
+            abbreviation: target.abbreviation,
+        };
+        self.link(&mut writer, finger, record, height);
+        Inserted::New
+    }
+
+    /// Makes the list ready for its first key, if that was not done.
+    fn begin(&self, key: &[u8]) -> Option<()> {
+        if self.prefix.get().is_none() {
+            let head = self.links.allocate(node_slots(MAX_HEIGHT))?;
+            debug_assert_eq!(head, HEAD, "the head is the first node");
+            let alike = common_prefix(&self.likely_prefix, key);
+            self.prefix.get_or_init(|| alike.into());
+        }
+        Some(())
+    }
+
+    /// Whether the entry of `finger` has the target's key and sequence.
+    fn is_at(&self, finger: &Finger, target: &Target<'_>) -> bool {
+        if finger.node == NONE || finger.abbreviation != target.abbreviation {
+            return false;
+        }
+        let record = self.record(finger.node);
+        record.sequence == target.sequence && record.key == target.key
+    }
+
+    /// Moves the writer's place to the target: up from where it is to the first level on which the
+    /// target lies between its fingers, and down again. So a key near the last one, as in input that
+    /// is sorted or nearly so, costs a few comparisons.
+    fn go_to(&self, writer: &mut Writer, target: &Target<'_>) {
+        let before = |f: &Finger| self.is_before(f.abbreviation, f.node, target);
+        let fingers = writer.below.iter().zip(&writer.above);
+        let level = fingers.take_while(|(below, above)| {
+            let between =
+                (below.node == HEAD || before(below)) && (above.node == NONE || !before(above));
+            !between
+        });
+        let level = level.count();
+        let (mut below, mut above) = match level {
+            MAX_HEIGHT => Default::default(),
+            level => (writer.below[level], writer.above[level]),
+        };
+        for level in (0..level).rev() {
+            loop {
+                let next = self.after(&below, level);
+                if next.node == above.node {
+                    break;
+                }
+                if !before(&next) {
+                    above = next;
+                    break;
+                }
+                below = next;
+            }
+            writer.below[level] = below;
+            writer.above[level] = above;
+        }
+    }
+
+    /// The finger of the next node on a level; for the writer, to whom hints are exact.
+    fn after(&self, finger: &Finger, level: usize) -> Finger {
+        let node = self.node(finger.node);
+        let next = node.next(level);
+        let abbreviation = match level {
+            0 => self.node(next).abbreviation(),
+            level => node.hint(level),
+        };
+        Finger {
+            node: next,
+            abbreviation,
+        }
+    }
+
+    /// Fills a new node and links it in at the writer's place, lowest level first.
+    fn link(&self, writer: &mut Writer, finger: Finger, record: Address, height: usize) {
+        let node = self.node(finger.node);
+        node.store_wide(0, finger.abbreviation);
+        node.store(RECORD_AT, record.0, Ordering::Relaxed);
+        for (level, above) in writer.above.iter().take(height).enumerate() {
+            node.set_next(level, above, Ordering::Relaxed);
+        }
+        for (level, below) in writer.below.iter_mut().take(height).enumerate() {
+            self.node(below.node)
+                .set_next(level, &finger, Ordering::Release);
+            *below = finger;
+        }
+    }
+}
+
+impl Writer {
+    /// Height h with probability 3/4 x 1/4^(h - 1).
+    fn random_height(&mut self) -> usize {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 17;
+        self.random ^= self.random << 5;
+        (1 + self.random.trailing_zeros() as usize / 2).min(MAX_HEIGHT)
+    }
+}
+
+/// What two keys start with alike.
+pub(super) fn common_prefix<'a>(one: &'a [u8], other: &[u8]) -> &'a [u8] {
+    let alike = one.iter().zip(other).take_while(|(a, b)| a == b).count();
+    one.get(..alike).unwrap_or_default()
+}
+
+/// The eight bytes behind the prefix as a number; the least or greatest number for keys before or
+/// behind all that have the prefix. Smaller keys never have larger numbers, so only keys whose
+/// numbers are alike need be compared in full.
+fn abbreviate(prefix: &[u8], key: &[u8]) -> u64 {
+    match key.strip_prefix(prefix) {
+        Some(rest) => first_eight(rest),
+        None if key < prefix => 0,
+        None => u64::MAX,
+    }
+}

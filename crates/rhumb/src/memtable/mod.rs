@@ -1,0 +1,229 @@
+//! The newest writes of a keyspace, in memory: a skip list of entries, and range deletes beside it.
+
+mod cursor;
+mod list;
+#[cfg(all(test, loom))]
+mod loom;
+mod record;
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests;
+
+use std::fmt;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+
+use crate::entry::{
+    EntryKind, MAX_KEY_BYTES, MAX_SEQUENCE, MAX_VALUE_BYTES, RangeDeleteTree, Sequence, Version,
+};
+use crate::error::{Error, Result};
+use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+pub(crate) use cursor::MemtableCursor;
+use list::{Inserted, SkipList};
+
+/// Any number but 0: keys cannot aim at heights that follow from their number alone.
+const HEIGHT_SEED: u32 = 0x9E37_79B9;
+
+/// With more range deletes than this a memtable is full: each get looks through them.
+const MOST_RANGE_DELETES: usize = 1024;
+
+/// A sorted, growing set of entries and range deletes.
+///
+/// Readers take no lock. Writers take turns at a lock inside, so that the type is sound whatever its
+/// callers do; but the order of commits, and which sequences may be seen, are the callers' to keep:
+/// an entry can be found as soon as it is inserted, by those who ask with a sequence that covers it.
+pub(crate) struct Memtable {
+    list: SkipList,
+    range_deletes: ArcSwap<RangeDeleteTree>,
+    /// How many they are: most memtables have none, and then this is all a get loads.
+    range_delete_count: AtomicUsize,
+    range_delete_bytes: AtomicUsize,
+    entries: AtomicU64,
+    /// Over entries and range deletes; the smallest is `MAX_SEQUENCE` and the largest 0 at first.
+    smallest_sequence: AtomicU64,
+    largest_sequence: AtomicU64,
+}
+
+impl Memtable {
+    /// An empty memtable; allocates next to nothing.
+    pub fn new() -> Self {
+        Self::with_prefix(Box::default())
+    }
+
+    /// An empty memtable for keys of which most start with `likely_prefix`, such as
+    /// [`Memtable::common_prefix`] of the one before it. Any prefix is right, and the first key cuts
+    /// it to what they share; a fitting one makes searches several times faster, because comparisons
+    /// look at the eight bytes behind it.
+    pub fn with_prefix(likely_prefix: Box<[u8]>) -> Self {
+        Memtable {
+            list: SkipList::new(likely_prefix, HEIGHT_SEED),
+            range_deletes: ArcSwap::default(),
+            range_delete_count: AtomicUsize::new(0),
+            range_delete_bytes: AtomicUsize::new(0),
+            entries: AtomicU64::new(0),
+            smallest_sequence: AtomicU64::new(MAX_SEQUENCE),
+            largest_sequence: AtomicU64::new(0),
+        }
+    }
+
+    /// Inserts an entry; the value of a delete is empty. Does nothing if an entry of this key and
+    /// sequence is there already, so that a log can be replayed twice.
+    ///
+    /// Costs a few comparisons for keys at or near the place of the last one, and a search for
+    /// others.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if the key or value is longer than a store takes, or if the
+    /// memtable has no addresses left (32 GiB, or some 900 million entries): nothing was inserted.
+    pub fn insert(
+        &self,
+        key: &[u8],
+        sequence: Sequence,
+        kind: EntryKind,
+        value: &[u8],
+    ) -> Result<()> {
+        if key.len() > MAX_KEY_BYTES || value.len() > MAX_VALUE_BYTES {
+            return Err(Error::InvalidArgument(format!(
+                "a key of {} bytes with a value of {} bytes is too long: keep keys within \
+                 {MAX_KEY_BYTES} bytes and values within {MAX_VALUE_BYTES}",
+                key.len(),
+                value.len()
+            )));
+        }
+        match self.list.insert(key, sequence, kind, value) {
+            Inserted::New => {
+                self.cover(sequence);
+                self.entries.fetch_add(1, Ordering::Release);
+                Ok(())
+            }
+            Inserted::Duplicate => Ok(()),
+            Inserted::Full => Err(Error::InvalidArgument(format!(
+                "the write buffer is full at {} bytes: write smaller batches",
+                self.bytes()
+            ))),
+        }
+    }
+
+    /// Deletes the keys `start..end` at `sequence`, here and in everything older; nothing if the
+    /// range is empty.
+    ///
+    /// Costs time and memory in proportion to the logarithm of how many there are.
+    pub fn delete_range(&self, start: &[u8], end: &[u8], sequence: Sequence) {
+        if start >= end {
+            return;
+        }
+        let mut bytes = 0;
+        self.range_deletes.rcu(|old| {
+            let mut new = RangeDeleteTree::clone(old);
+            bytes = new.insert(start, end, sequence);
+            new
+        });
+        self.range_delete_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.cover(sequence);
+        self.range_delete_count.fetch_add(1, Ordering::Release);
+    }
+
+    fn cover(&self, sequence: Sequence) {
+        // A plain load first: the largest changes with nearly every write, the smallest hardly ever.
+        if sequence < self.smallest_sequence.load(Ordering::Relaxed) {
+            self.smallest_sequence
+                .fetch_min(sequence, Ordering::Relaxed);
+        }
+        self.largest_sequence.fetch_max(sequence, Ordering::Relaxed);
+    }
+
+    /// The newest version of `key` with a sequence not above `visible`, its value pinned where it
+    /// lies. Range deletes are not looked at.
+    pub fn get(&self, key: &[u8], visible: Sequence) -> Option<Version> {
+        let (_, node) = self.list.find(key, visible);
+        if node == list::NONE {
+            return None;
+        }
+        let record = self.list.record(node);
+        (record.key == key).then(|| Version {
+            sequence: record.sequence,
+            kind: record.kind,
+            value: record.value(self.list.arena()),
+        })
+    }
+
+    /// The greatest sequence, not above `visible`, of the range deletes here that cover `key`.
+    pub fn covering(&self, key: &[u8], visible: Sequence) -> Option<Sequence> {
+        if self.range_delete_count() == 0 {
+            return None;
+        }
+        self.range_deletes.load().covering(key, visible)
+    }
+
+    /// The range deletes as they are now; `None` if there are none.
+    pub fn range_deletes(&self) -> Option<Arc<RangeDeleteTree>> {
+        (self.range_delete_count() > 0).then(|| self.range_deletes.load_full())
+    }
+
+    fn range_delete_count(&self) -> usize {
+        // Relaxed will do: who may see a range delete has synchronised with its writer since.
+        self.range_delete_count.load(Ordering::Relaxed)
+    }
+
+    /// A cursor over the entries, standing nowhere.
+    pub fn cursor(self: &Arc<Self>) -> MemtableCursor {
+        MemtableCursor::new(Arc::clone(self))
+    }
+
+    /// Memory allocated, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.list.bytes() + self.range_delete_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Whether the memtable is to be flushed: it takes at least `most_bytes`, or holds more than
+    /// 1,024 range deletes.
+    pub fn is_full(&self, most_bytes: u64) -> bool {
+        self.bytes() as u64 >= most_bytes || self.range_delete_count() > MOST_RANGE_DELETES
+    }
+
+    /// The number of entries, range deletes not counted.
+    pub fn entries(&self) -> u64 {
+        self.entries.load(Ordering::Acquire)
+    }
+
+    /// Whether there are neither entries nor range deletes.
+    pub fn is_empty(&self) -> bool {
+        self.entries() == 0 && self.range_delete_count.load(Ordering::Acquire) == 0
+    }
+
+    /// The smallest sequence of all entries and range deletes; `None` if there are none.
+    pub fn smallest_sequence(&self) -> Option<Sequence> {
+        (!self.is_empty()).then(|| self.smallest_sequence.load(Ordering::Relaxed))
+    }
+
+    /// The largest sequence of all entries and range deletes; `None` if there are none.
+    pub fn largest_sequence(&self) -> Option<Sequence> {
+        (!self.is_empty()).then(|| self.largest_sequence.load(Ordering::Relaxed))
+    }
+
+    /// What all keys of the entries start with.
+    pub fn common_prefix(&self) -> Box<[u8]> {
+        let (first, last) = (self.list.first(), self.list.last());
+        if first == list::NONE {
+            return Box::default();
+        }
+        let (first, last) = (self.list.record(first).key, self.list.record(last).key);
+        list::common_prefix(first, last).into()
+    }
+}
+
+impl Default for Memtable {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Memtable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Memtable")
+            .field("entries", &self.entries())
+            .field("bytes", &self.bytes())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,87 @@
+//! An entry's bytes in the arena.
+//!
+//! ```text
+//! 0   8  sequence
+//! 8   4  value length
+//! 12  3  key length
+//! 15  1  kind
+//! 16     key, value
+//! ```
+//!
+//! in the machine's byte order: records never leave the process.
+
+use std::sync::Arc;
+
+use crate::entry::{EntryKind, Sequence};
+use crate::memory::{Address, Arena, Pinned};
+
+const HEADER_BYTES: usize = 16;
+
+/// An entry as it lies in the arena.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Record<'a> {
+    pub key: &'a [u8],
+    pub sequence: Sequence,
+    pub kind: EntryKind,
+    address: Address,
+    value_len: u32,
+}
+
+impl<'a> Record<'a> {
+    /// Appends an entry to the arena; `None` if it is full, or the key or value longer than a store
+    /// takes.
+    pub fn append(
+        arena: &Arena,
+        key: &[u8],
+        sequence: Sequence,
+        kind: EntryKind,
+        value: &[u8],
+    ) -> Option<Address> {
+        let value_len = u32::try_from(value.len()).ok()?;
+        let key_len = u32::try_from(key.len()).ok().filter(|&len| len < 1 << 24)?;
+        let lengths = u64::from(key_len | u32::from(kind as u8) << 24) << 32 | u64::from(value_len);
+        arena.append(&[&sequence.to_ne_bytes(), &lengths.to_ne_bytes(), key, value])
+    }
+
+    /// The entry at an address that [`Record::append`] gave.
+    #[inline]
+    pub fn read(arena: &'a Arena, address: Address) -> Self {
+        Self::parse(arena.record_onwards(address), address).unwrap_or(Record {
+            key: &[],
+            sequence: 0,
+            kind: EntryKind::Delete,
+            address,
+            value_len: 0,
+        })
+    }
+
+    fn parse(bytes: &'a [u8], address: Address) -> Option<Self> {
+        let (sequence, rest) = bytes.split_first_chunk()?;
+        let (lengths, rest) = rest.split_first_chunk()?;
+        let lengths = u64::from_ne_bytes(*lengths);
+        let key_len = (lengths >> 32) as usize & 0xff_ffff;
+        Some(Record {
+            key: rest.get(..key_len)?,
+            sequence: Sequence::from_ne_bytes(*sequence),
+            kind: EntryKind::from_byte((lengths >> 56) as u8)?,
+            address,
+            value_len: lengths as u32,
+        })
+    }
+
+    /// Where the key lies, for [`crate::memory::Pin::bytes`].
+    pub fn key_position(&self) -> u64 {
+        self.address.position(HEADER_BYTES)
+    }
+
+    /// The value, pinned in the arena that the record lies in.
+    pub fn value(&self, arena: &Arc<Arena>) -> Pinned {
+        match self.value_len {
+            0 => Pinned::empty(),
+            len => {
+                let start = self.address.position(HEADER_BYTES + self.key.len());
+                Pinned::new(arena.clone(), start, len as usize)
+            }
+        }
+    }
+}

@@ -1,0 +1,355 @@
+//! The memtable against an ordered map, and under concurrent readers.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+use super::*;
+use crate::entry::Cursor;
+
+type Key = (Vec<u8>, Reverse<Sequence>);
+type Said = (EntryKind, Vec<u8>);
+type Model = BTreeMap<Key, Said>;
+
+/// A run's seed: a new one each time, or that of `RHUMB_SEED` to see a failure again.
+fn seed() -> u64 {
+    let given = std::env::var("RHUMB_SEED").ok();
+    let now = || std::time::UNIX_EPOCH.elapsed().unwrap().as_nanos() as u64;
+    let seed = given.map_or_else(now, |seed| seed.parse().unwrap());
+    println!("RHUMB_SEED={seed}");
+    seed
+}
+
+/// Keys of 0 to 12 bytes that share beginnings, so that abbreviations tie, or none.
+fn random_key(rng: &mut StdRng) -> Vec<u8> {
+    let mut key = match rng.random_range(0..4) {
+        0 => vec![],
+        1 => b"shared-prefix".to_vec(),
+        _ => b"shar".to_vec(),
+    };
+    let len = rng.random_range(0..4);
+    key.extend((0..len).map(|_| [0, b'a', b'e', 0xff][rng.random_range(0..4)]));
+    key
+}
+
+fn fill(rng: &mut StdRng, memtable: &Memtable, entries: u64) -> Model {
+    let mut model = Model::new();
+    for sequence in 1..=entries {
+        let key = random_key(rng);
+        let (kind, value) = if rng.random_bool(0.2) {
+            (EntryKind::Delete, vec![])
+        } else {
+            (
+                EntryKind::Put,
+                vec![sequence as u8; rng.random_range(0..40)],
+            )
+        };
+        memtable.insert(&key, sequence, kind, &value).unwrap();
+        model.insert((key, Reverse(sequence)), (kind, value));
+    }
+    model
+}
+
+fn assert_at(cursor: &impl Cursor, entry: Option<(&Key, &Said)>) {
+    assert_eq!(cursor.valid(), entry.is_some());
+    let nothing = ((vec![], Reverse(0)), (EntryKind::Delete, vec![]));
+    let ((key, sequence), (kind, value)) = entry.unwrap_or((&nothing.0, &nothing.1));
+    assert_eq!(cursor.key(), key);
+    assert_eq!(cursor.sequence(), sequence.0);
+    assert_eq!(cursor.kind(), *kind);
+    assert_eq!(&*cursor.value(), value);
+}
+
+fn prefixes() -> [&'static [u8]; 4] {
+    [b"", b"shar", b"shared-prefixaa", b"zz"]
+}
+
+#[test]
+fn every_snapshot_of_every_key_is_the_models() {
+    let mut rng = StdRng::seed_from_u64(seed());
+    for prefix in prefixes() {
+        let memtable = Arc::new(Memtable::with_prefix(prefix.into()));
+        let model = fill(&mut rng, &memtable, 2000);
+        assert_eq!(memtable.entries(), 2000);
+        assert_eq!(memtable.smallest_sequence(), Some(1));
+        assert_eq!(memtable.largest_sequence(), Some(2000));
+        for _ in 0..5000 {
+            let (key, visible) = (random_key(&mut rng), rng.random_range(0..2100));
+            let newest = model.range((key.clone(), Reverse(visible))..).next();
+            let expected = newest.filter(|((k, _), _)| *k == key);
+            let found = memtable.get(&key, visible);
+            assert_eq!(found.is_some(), expected.is_some());
+            if let (Some(found), Some(((_, sequence), (kind, value)))) = (found, expected) {
+                assert_eq!((found.sequence, found.kind), (sequence.0, *kind));
+                assert_eq!(&*found.value, value);
+            }
+        }
+    }
+}
+
+#[test]
+fn cursors_go_where_the_models_do() {
+    let mut rng = StdRng::seed_from_u64(seed());
+    for prefix in prefixes() {
+        let memtable = Arc::new(Memtable::with_prefix(prefix.into()));
+        let model = fill(&mut rng, &memtable, 1000);
+        let mut cursor = memtable.cursor();
+        assert_at(&cursor, None);
+        for _ in 0..2000 {
+            let (key, sequence) = (random_key(&mut rng), rng.random_range(0..1100));
+            let mut at = match rng.random_range(0..8) {
+                0 => {
+                    cursor.seek_first().unwrap();
+                    model.first_key_value()
+                }
+                1 => {
+                    cursor.seek_last().unwrap();
+                    model.last_key_value()
+                }
+                2..5 => {
+                    cursor.seek(&key, sequence).unwrap();
+                    model.range((key, Reverse(sequence))..).next()
+                }
+                _ => {
+                    cursor.seek_before(&key).unwrap();
+                    model.range(..(key, Reverse(MAX_SEQUENCE))).next_back()
+                }
+            };
+            assert_at(&cursor, at);
+            for _ in 0..rng.random_range(0..6) {
+                let forward = rng.random_bool(0.5);
+                if forward {
+                    cursor.next()
+                } else {
+                    cursor.prev()
+                }
+                .unwrap();
+                at = at.and_then(|(here, _)| match forward {
+                    true => model.range(here..).nth(1),
+                    false => model.range(..here).next_back(),
+                });
+                assert_at(&cursor, at);
+            }
+        }
+    }
+}
+
+#[test]
+fn orders_of_insertion_do_not_matter() {
+    let mut rng = StdRng::seed_from_u64(seed());
+    for disorder in [0, 1, 3, 100, 5000] {
+        let mut keys: Vec<u32> = (0..5000).collect();
+        for i in 0..keys.len() {
+            let to = (i + rng.random_range(0..=disorder)).min(keys.len() - 1);
+            keys.swap(i, to);
+        }
+        for keys in [keys.clone(), keys.into_iter().rev().collect()] {
+            let memtable = Arc::new(Memtable::new());
+            for key in keys {
+                memtable
+                    .insert(&key.to_be_bytes(), 1, EntryKind::Put, b"")
+                    .unwrap();
+            }
+            let mut cursor = memtable.cursor();
+            cursor.seek_first().unwrap();
+            for key in 0..5000u32 {
+                assert_eq!(cursor.key(), key.to_be_bytes());
+                cursor.next().unwrap();
+            }
+            assert!(!cursor.valid());
+        }
+    }
+}
+
+#[test]
+fn entries_inserted_again_stay_as_they_were() {
+    let memtable = Arc::new(Memtable::new());
+    for value in [&b"first"[..], b"second"] {
+        memtable.insert(b"key", 7, EntryKind::Put, value).unwrap();
+        memtable.insert(b"other", 8, EntryKind::Put, value).unwrap();
+    }
+    assert_eq!(memtable.entries(), 2);
+    assert_eq!(&*memtable.get(b"key", 7).unwrap().value, b"first");
+    let mut cursor = memtable.cursor();
+    cursor.seek_first().unwrap();
+    cursor.next().unwrap();
+    assert_eq!(cursor.key(), b"other");
+    cursor.next().unwrap();
+    assert!(!cursor.valid());
+}
+
+#[test]
+fn the_shortest_and_longest_are_kept_and_longer_ones_refused() {
+    let memtable = Memtable::new();
+    let long_key = vec![b'k'; MAX_KEY_BYTES];
+    let long_value: Vec<u8> = (0..64 << 20).map(|i: u32| (i >> 7) as u8).collect();
+    memtable
+        .insert(b"", 1, EntryKind::Put, b"empty key")
+        .unwrap();
+    memtable
+        .insert(&long_key, 2, EntryKind::Put, &long_value)
+        .unwrap();
+    memtable.insert(b"k", 3, EntryKind::Put, b"").unwrap();
+    let found = memtable.get(&long_key, MAX_SEQUENCE).unwrap();
+    assert_eq!(&*memtable.get(b"", 1).unwrap().value, b"empty key");
+    assert_eq!(&*memtable.get(b"k", 3).unwrap().value, b"");
+    assert!(memtable.bytes() > long_value.len());
+    let refused = memtable.insert(&[&long_key[..], b"k"].concat(), 4, EntryKind::Put, b"");
+    assert!(matches!(refused, Err(Error::InvalidArgument(_))));
+    assert_eq!(memtable.entries(), 3);
+    drop(memtable);
+    assert!(*found.value == *long_value);
+}
+
+#[test]
+fn an_empty_memtable_says_so_and_takes_little() {
+    let memtable = Arc::new(Memtable::default());
+    assert!(memtable.is_empty() && memtable.bytes() == 0);
+    assert_eq!(
+        (memtable.smallest_sequence(), memtable.largest_sequence()),
+        (None, None)
+    );
+    assert!(memtable.get(b"", MAX_SEQUENCE).is_none());
+    assert!(memtable.common_prefix().is_empty());
+    let mut cursor = memtable.cursor();
+    cursor.seek_first().unwrap();
+    assert_at(&cursor, None);
+    cursor.seek_last().unwrap();
+    assert_at(&cursor, None);
+    memtable
+        .insert(b"shared-a", 1, EntryKind::Put, b"")
+        .unwrap();
+    memtable
+        .insert(b"shared-b", 2, EntryKind::Put, b"")
+        .unwrap();
+    assert!(!memtable.is_empty() && memtable.bytes() < 8 << 10);
+    assert_eq!(&*memtable.common_prefix(), b"shared-");
+}
+
+#[test]
+fn range_deletes_cover_what_they_should_and_alone_make_it_not_empty() {
+    let memtable = Memtable::new();
+    memtable.delete_range(b"b", b"b", 3);
+    assert!(memtable.is_empty() && memtable.range_deletes().is_none());
+    memtable.delete_range(b"b", b"d", 5);
+    let before = memtable.range_deletes().unwrap();
+    memtable.delete_range(b"c", b"e", 9);
+    assert!(!memtable.is_empty() && memtable.entries() == 0 && memtable.bytes() > 0);
+    assert_eq!(memtable.smallest_sequence(), Some(5));
+    assert_eq!(memtable.largest_sequence(), Some(9));
+    assert_eq!(memtable.covering(b"c", 9), Some(9));
+    assert_eq!(memtable.covering(b"c", 8), Some(5));
+    assert_eq!(memtable.covering(b"c", 4), None);
+    assert_eq!(memtable.covering(b"e", 9), None);
+    assert_eq!(before.covering(b"c", 9), Some(5));
+    assert_eq!(memtable.range_deletes().unwrap().pieces().len(), 2);
+}
+
+#[test]
+fn range_deletes_count_in_bytes_and_fill_a_memtable() {
+    let memtable = Memtable::new();
+    for n in 0..1024u32 {
+        assert!(!memtable.is_full(1 << 20));
+        memtable.delete_range(&[], &(n + 1).to_be_bytes(), u64::from(n) + 1);
+    }
+    assert!(!memtable.is_full(1 << 20) && memtable.bytes() > 64 << 10);
+    assert!(memtable.is_full(64 << 10));
+    memtable.delete_range(b"a", b"b", 2000);
+    assert!(memtable.is_full(1 << 20));
+    for n in 1025..100_000u32 {
+        let (start, end) = (2 * n, 2 * n + 1);
+        memtable.delete_range(
+            &start.to_be_bytes(),
+            &end.to_be_bytes(),
+            u64::from(n) + 2000,
+        );
+    }
+    assert!(memtable.bytes() < 100 << 20, "{} bytes", memtable.bytes());
+    assert_eq!(
+        memtable.covering(&99_998u32.to_be_bytes(), u64::MAX),
+        Some(51_999)
+    );
+    assert_eq!(memtable.covering(&99_999u32.to_be_bytes(), u64::MAX), None);
+    assert_eq!(memtable.covering(&512u32.to_be_bytes(), 700), Some(700));
+    assert_eq!(memtable.covering(&512u32.to_be_bytes(), 512), None);
+}
+
+/// One writer inserts random keys in turn; readers hold it to what was published before they asked.
+#[test]
+fn readers_see_all_that_was_published_while_the_writer_goes_on() {
+    const ENTRIES: u64 = 100_000;
+    let seed = seed();
+    let key = |sequence: u64| {
+        (sequence ^ seed)
+            .wrapping_mul(0x9E37_79B9_7F4A_7C15)
+            .to_be_bytes()
+    };
+    let memtable = Arc::new(Memtable::new());
+    let published = AtomicU64::new(0);
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for sequence in 1..=ENTRIES {
+                let key = key(sequence);
+                memtable
+                    .insert(&key, sequence, EntryKind::Put, &key[..5])
+                    .unwrap();
+                published.store(sequence, Ordering::Release);
+            }
+            done.store(true, Ordering::Release);
+        });
+        for reader in 0..2 {
+            let (memtable, published, done) = (&memtable, &published, &done);
+            scope.spawn(move || {
+                let mut rng = StdRng::seed_from_u64(seed + reader);
+                let mut cursor = memtable.cursor();
+                while !done.load(Ordering::Acquire) {
+                    let newest = published.load(Ordering::Acquire);
+                    let sequence = rng.random_range(0..=newest).max(newest.min(1));
+                    let key = key(sequence);
+                    if newest > 0 {
+                        let found = memtable.get(&key, newest).unwrap();
+                        assert_eq!((found.sequence, &*found.value), (sequence, &key[..5]));
+                        assert!(memtable.get(&key, sequence - 1).is_none());
+                    }
+                    scan(&mut cursor, &key, rng.random_bool(0.5));
+                }
+            });
+        }
+    });
+    let mut cursor = memtable.cursor();
+    cursor.seek_first().unwrap();
+    let mut entries = 0;
+    while cursor.valid() {
+        entries += 1;
+        cursor.next().unwrap();
+    }
+    assert_eq!((entries, memtable.entries()), (ENTRIES, ENTRIES));
+}
+
+/// Goes some entries on or back from `key`, and holds them to be in order and whole.
+fn scan(cursor: &mut MemtableCursor, key: &[u8], forward: bool) {
+    cursor.seek(key, MAX_SEQUENCE).unwrap();
+    let mut last = cursor.key().to_vec();
+    for _ in 0..20 {
+        if forward {
+            cursor.next()
+        } else {
+            cursor.prev()
+        }
+        .unwrap();
+        if !cursor.valid() {
+            break;
+        }
+        assert!(if forward {
+            last[..] < *cursor.key()
+        } else {
+            last[..] > *cursor.key()
+        });
+        assert_eq!(*cursor.value(), cursor.key()[..5]);
+        last = cursor.key().to_vec();
+    }
+}

@@ -1,0 +1,271 @@
+//! Collects sorted entries and lays them out as columns.
+
+use super::super::bits::pack;
+use super::shape::{KeyForm, Measure, Shape, length_width};
+use super::{GROUP_ENTRIES, common_prefix, flag};
+use crate::entry::{EntryKind, Sequence};
+
+/// What is kept for the next block after a very large one.
+const SPARE_BYTES: usize = 1 << 20;
+
+/// An entry on its way into a block.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::table) struct NewEntry<'a> {
+    pub key: &'a [u8],
+    pub sequence: Sequence,
+    pub kind: EntryKind,
+    /// Empty for a delete.
+    pub value: &'a [u8],
+}
+
+/// A block in the making. Entries come in the order of the table.
+#[derive(Debug, Default)]
+pub(in crate::table) struct BlockBuilder {
+    shape: Shape,
+    keys: Vec<u8>,
+    key_ends: Vec<usize>,
+    /// What each key has in common with the first of its group.
+    with_head: Vec<usize>,
+    values: Vec<u8>,
+    value_ends: Vec<usize>,
+    kinds: Vec<u8>,
+    sequences: Vec<Sequence>,
+}
+
+fn part<'a>(bytes: &'a [u8], ends: &[usize], i: usize) -> &'a [u8] {
+    let start = i
+        .checked_sub(1)
+        .and_then(|before| ends.get(before))
+        .copied()
+        .unwrap_or(0);
+    let end = ends.get(i).copied().unwrap_or(start);
+    bytes.get(start..end).unwrap_or_default()
+}
+
+impl BlockBuilder {
+    /// How many entries the block holds.
+    pub fn count(&self) -> usize {
+        self.shape.count
+    }
+
+    /// The exact size of the raw form, in bytes; 0 for a block without entries.
+    pub fn raw_bytes(&self) -> usize {
+        if self.shape.count == 0 {
+            0
+        } else {
+            self.shape.raw_bytes()
+        }
+    }
+
+    fn key(&self, i: usize) -> &[u8] {
+        part(&self.keys, &self.key_ends, i)
+    }
+
+    /// The last key; empty if there is none.
+    pub fn last_key(&self) -> &[u8] {
+        self.key(self.count().saturating_sub(1))
+    }
+
+    /// The first key; empty if there is none.
+    pub fn first_key(&self) -> &[u8] {
+        self.key(0)
+    }
+
+    /// The user keys, each once.
+    pub fn distinct_keys(&self) -> impl Iterator<Item = &[u8]> {
+        let repeats = |i: usize| {
+            i.checked_sub(1)
+                .is_some_and(|before| self.key(before) == self.key(i))
+        };
+        (0..self.count())
+            .filter(move |i| !repeats(*i))
+            .map(|i| self.key(i))
+    }
+
+    fn measure(&self, entry: &NewEntry<'_>) -> Measure {
+        let count = self.count();
+        let key = entry.key;
+        let shared = |i: usize| common_prefix(self.key(i), key);
+        Measure {
+            key: key.len(),
+            with_first: if count == 0 { key.len() } else { shared(0) },
+            with_head: match count % GROUP_ENTRIES {
+                0 => 0,
+                _ => shared(count - count % GROUP_ENTRIES),
+            },
+            value: entry.value.len(),
+            kind: entry.kind,
+            sequence: entry.sequence,
+        }
+    }
+
+    /// Adds an entry unless the raw form would then exceed `limit` bytes. A first entry is always
+    /// taken. Returns whether it was.
+    pub fn push_within(&mut self, entry: &NewEntry<'_>, limit: usize) -> bool {
+        let measure = self.measure(entry);
+        let shape = self.shape.with(&measure);
+        if self.count() > 0 && shape.raw_bytes() > limit {
+            return false;
+        }
+        self.shape = shape;
+        self.keys.extend_from_slice(entry.key);
+        self.key_ends.push(self.keys.len());
+        self.with_head.push(measure.with_head);
+        self.values.extend_from_slice(entry.value);
+        self.value_ends.push(self.values.len());
+        self.kinds.push(entry.kind as u8);
+        self.sequences.push(entry.sequence);
+        true
+    }
+
+    /// Forgets all entries.
+    pub fn clear(&mut self) {
+        self.shape = Shape::default();
+        self.keys.clear();
+        self.key_ends.clear();
+        self.with_head.clear();
+        self.values.clear();
+        self.value_ends.clear();
+        self.kinds.clear();
+        self.sequences.clear();
+        self.keys.shrink_to(SPARE_BYTES);
+        self.values.shrink_to(SPARE_BYTES);
+    }
+
+    /// Appends the raw form. `continues` says that the block before ends with this one's first key.
+    pub fn encode(&self, continues: bool, into: &mut Vec<u8>) {
+        let start = into.len();
+        into.reserve(self.raw_bytes());
+        self.encode_header(continues, into);
+        into.extend_from_slice(self.key(0).get(..self.shape.prefix).unwrap_or_default());
+        self.encode_lengths(into);
+        if !self.shape.kinds_alike {
+            into.extend_from_slice(&self.kinds);
+        }
+        let base = self.shape.sequence_min;
+        let stored = self.sequences.iter().map(|s| s - base);
+        pack(stored, self.shape.sequence_width(), into);
+        self.encode_offsets(into);
+        (0..self.count()).for_each(|i| into.extend_from_slice(self.suffix(i)));
+        self.encode_values(into);
+        debug_assert_eq!(into.len() - start, self.raw_bytes());
+    }
+
+    fn encode_header(&self, continues: bool, into: &mut Vec<u8>) {
+        let shape = &self.shape;
+        let (form, value) = (shape.key_form(), shape.value_form());
+        let mut flags = 0;
+        for (bit, set) in [
+            (flag::WIDE_OFFSETS, shape.offset_width() == 4),
+            (flag::NO_SHARING, form != KeyForm::Shared),
+            (flag::SUFFIXES_ALIKE, matches!(form, KeyForm::Fixed(_))),
+            (flag::VALUES_ALIKE, value.is_some()),
+            (flag::KINDS_ALIKE, shape.kinds_alike),
+            (flag::CONTINUES, continues),
+        ] {
+            flags |= if set { bit } else { 0 };
+        }
+        let kind = shape
+            .kind
+            .filter(|_| shape.kinds_alike)
+            .map_or(0, |k| k as u8);
+        let suffix = if let KeyForm::Fixed(len) = form {
+            len
+        } else {
+            0
+        };
+        into.extend_from_slice(&[flags, shape.sequence_width() as u8]);
+        into.extend_from_slice(&(shape.count as u16).to_le_bytes());
+        into.extend_from_slice(&(shape.prefix as u16).to_le_bytes());
+        into.extend_from_slice(&[self.length_codes(), kind]);
+        into.extend_from_slice(&shape.sequence_min.to_le_bytes());
+        into.extend_from_slice(&(suffix as u32).to_le_bytes());
+        into.extend_from_slice(&(value.unwrap_or(0) as u32).to_le_bytes());
+    }
+
+    fn length_codes(&self) -> u8 {
+        let shape = &self.shape;
+        let shared = length_width(shape.shared_largest()).1;
+        let suffix = length_width(shape.suffix_largest()).1;
+        let value = length_width(shape.value_largest()).1;
+        match shape.key_form() {
+            KeyForm::Fixed(_) => value << 4,
+            KeyForm::Whole => suffix << 2 | value << 4,
+            KeyForm::Shared => shared | suffix << 2 | value << 4,
+        }
+    }
+
+    /// What a key shares with the first of its group, behind the block prefix.
+    fn shared(&self, i: usize) -> usize {
+        let with_head = self.with_head.get(i).copied().unwrap_or(0);
+        with_head.saturating_sub(self.shape.prefix)
+    }
+
+    fn suffix(&self, i: usize) -> &[u8] {
+        let shared = match self.shape.key_form() {
+            KeyForm::Shared => self.shared(i),
+            _ => 0,
+        };
+        self.key(i)
+            .get(self.shape.prefix + shared..)
+            .unwrap_or_default()
+    }
+
+    fn value(&self, i: usize) -> &[u8] {
+        part(&self.values, &self.value_ends, i)
+    }
+
+    fn encode_lengths(&self, into: &mut Vec<u8>) {
+        let shape = &self.shape;
+        let form = shape.key_form();
+        let mut column = |largest: usize, length: &dyn Fn(usize) -> usize| {
+            let width = length_width(largest).0;
+            for i in 0..shape.count {
+                let bytes = (length(i) as u32).to_le_bytes();
+                into.extend_from_slice(bytes.get(..width).unwrap_or_default());
+            }
+        };
+        if form == KeyForm::Shared {
+            column(shape.shared_largest(), &|i| self.shared(i));
+        }
+        if !matches!(form, KeyForm::Fixed(_)) {
+            column(shape.suffix_largest(), &|i| self.suffix(i).len());
+        }
+        if shape.value_form().is_none() {
+            column(shape.value_largest(), &|i| self.value(i).len());
+        }
+    }
+
+    fn encode_offsets(&self, into: &mut Vec<u8>) {
+        let width = self.shape.offset_width();
+        let mut column = |length: &dyn Fn(usize) -> usize| {
+            let mut at = 0usize;
+            for i in 0..self.count() {
+                if i % GROUP_ENTRIES == 0 {
+                    let bytes = (at as u32).to_le_bytes();
+                    into.extend_from_slice(bytes.get(..width).unwrap_or_default());
+                }
+                at += length(i);
+            }
+        };
+        if !matches!(self.shape.key_form(), KeyForm::Fixed(_)) {
+            column(&|i| self.suffix(i).len());
+        }
+        if self.shape.value_form().is_none() {
+            column(&|i| self.value(i).len());
+        }
+    }
+
+    fn encode_values(&self, into: &mut Vec<u8>) {
+        match self.shape.value_form() {
+            Some(len) if len * self.count() != self.values.len() => {
+                for i in 0..self.count() {
+                    let value = self.value(i);
+                    into.extend_from_slice(value);
+                    into.resize(into.len() + len - value.len(), 0);
+                }
+            }
+            _ => into.extend_from_slice(&self.values),
+        }
+    }
+}

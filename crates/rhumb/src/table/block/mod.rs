@@ -1,0 +1,52 @@
+//! Blocks: columns of sorted entries (docs/format.md, Block).
+//!
+//! ```text
+//! header | prefix | lengths | kinds | sequences | group offsets | key bytes | value bytes
+//! ```
+//!
+//! [`BlockBuilder`] makes the raw form, [`BlockLayout`] says where its columns lie and checks once
+//! that they do, [`BlockView`] reads it where it lies.
+
+mod builder;
+mod layout;
+mod shape;
+#[cfg(test)]
+mod tests;
+mod view;
+
+pub(super) use builder::{BlockBuilder, NewEntry};
+pub(super) use layout::BlockLayout;
+pub(super) use view::BlockView;
+
+const HEADER_BYTES: usize = 24;
+const GROUP_ENTRIES: usize = 16;
+/// The longest prefix that the header can name.
+const MAX_PREFIX_BYTES: usize = 65_535;
+
+/// Bits of the first header byte.
+mod flag {
+    pub const WIDE_OFFSETS: u8 = 1;
+    pub const GROUPS_OF_8: u8 = 1 << 1;
+    pub const NO_SHARING: u8 = 1 << 2;
+    pub const SUFFIXES_ALIKE: u8 = 1 << 3;
+    pub const VALUES_ALIKE: u8 = 1 << 4;
+    pub const KINDS_ALIKE: u8 = 1 << 5;
+    pub const PREVIOUS_RELATIVE: u8 = 1 << 6;
+    pub const CONTINUES: u8 = 1 << 7;
+}
+
+/// How many bytes `a` and `b` have in common at the start.
+#[inline]
+fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+    let (words_a, words_b) = (a.chunks_exact(8), b.chunks_exact(8));
+    let same = 8 * words_a.zip(words_b).take_while(|(x, y)| x == y).count();
+    let (rest_a, rest_b) = (
+        a.get(same..).unwrap_or_default(),
+        b.get(same..).unwrap_or_default(),
+    );
+    same + rest_a
+        .iter()
+        .zip(rest_b)
+        .take_while(|(x, y)| x == y)
+        .count()
+}

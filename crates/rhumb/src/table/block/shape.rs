@@ -1,0 +1,229 @@
+//! What a block's size follows from, kept while entries come in, so that the exact size of the raw
+//! form is known before an entry is added.
+
+use super::super::bits::{packed_bytes, width_of};
+use super::{GROUP_ENTRIES, HEADER_BYTES};
+use crate::entry::{EntryKind, Sequence};
+
+/// One entry, as far as sizes go.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Measure {
+    pub key: usize,
+    /// Bytes in common with the first key of the block.
+    pub with_first: usize,
+    /// Bytes in common with the first key of the group.
+    pub with_head: usize,
+    pub value: usize,
+    pub kind: EntryKind,
+    pub sequence: Sequence,
+}
+
+/// How the keys of a block are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KeyForm {
+    /// All suffixes have this length and share nothing but the block prefix.
+    Fixed(usize),
+    /// Suffixes of their own lengths share nothing but the block prefix.
+    Whole,
+    /// Suffixes leave out what they share with the first key of their group.
+    Shared,
+}
+
+/// Sums and extremes over the entries of a block.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Shape {
+    pub count: usize,
+    pub prefix: usize,
+    key_bytes: usize,
+    key_min: usize,
+    key_max: usize,
+    /// Over the entries that do not start a group: what they share with the one that does.
+    shared_bytes: usize,
+    shared_max: usize,
+    /// The longest of: first keys of groups, other keys without what they share.
+    unshared_max: usize,
+    /// How much of `unshared_max` and `shared_max` the block prefix takes off.
+    heads: usize,
+    head_max: usize,
+    puts: usize,
+    put_bytes: usize,
+    put_min: usize,
+    put_max: usize,
+    pub kind: Option<EntryKind>,
+    pub kinds_alike: bool,
+    pub sequence_min: Sequence,
+    sequence_max: Sequence,
+}
+
+/// The bytes and the code (docs/format.md, block header, offset 6) of a stored length.
+pub(super) fn length_width(largest: usize) -> (usize, u8) {
+    match largest {
+        0..=0xff => (1, 0),
+        0x100..=0xffff => (2, 1),
+        _ => (4, 2),
+    }
+}
+
+impl Shape {
+    /// The shape with one more entry.
+    pub fn with(&self, entry: &Measure) -> Shape {
+        let mut s = *self;
+        if s.count == 0 {
+            s.prefix = entry.with_first.min(super::MAX_PREFIX_BYTES);
+            s.kind = Some(entry.kind);
+            s.kinds_alike = true;
+            (s.sequence_min, s.sequence_max) = (entry.sequence, entry.sequence);
+            (s.key_min, s.put_min) = (entry.key, usize::MAX);
+        }
+        s.prefix = s.prefix.min(entry.with_first);
+        s.key_bytes += entry.key;
+        s.key_min = s.key_min.min(entry.key);
+        s.key_max = s.key_max.max(entry.key);
+        if s.count.is_multiple_of(GROUP_ENTRIES) {
+            s.heads += 1;
+            s.head_max = s.head_max.max(entry.key);
+        } else {
+            s.shared_bytes += entry.with_head;
+            s.shared_max = s.shared_max.max(entry.with_head);
+            s.unshared_max = s.unshared_max.max(entry.key - entry.with_head);
+        }
+        if entry.kind == EntryKind::Put {
+            s.puts += 1;
+            s.put_bytes += entry.value;
+            s.put_min = s.put_min.min(entry.value);
+            s.put_max = s.put_max.max(entry.value);
+        }
+        s.kinds_alike &= s.kind == Some(entry.kind);
+        s.sequence_min = s.sequence_min.min(entry.sequence);
+        s.sequence_max = s.sequence_max.max(entry.sequence);
+        s.count += 1;
+        s
+    }
+
+    fn groups(&self) -> usize {
+        self.count.div_ceil(GROUP_ENTRIES)
+    }
+
+    /// Key bytes of the form without sharing.
+    fn whole_key_bytes(&self) -> usize {
+        self.key_bytes - self.count * self.prefix
+    }
+
+    /// Key bytes of the form with sharing.
+    fn shared_key_bytes(&self) -> usize {
+        self.key_bytes - self.heads * self.prefix - self.shared_bytes
+    }
+
+    /// The largest shared length behind the block prefix.
+    pub fn shared_largest(&self) -> usize {
+        self.shared_max.saturating_sub(self.prefix)
+    }
+
+    /// The largest suffix length.
+    pub fn suffix_largest(&self) -> usize {
+        match self.key_form() {
+            KeyForm::Shared => self.unshared_max.max(self.head_max - self.prefix),
+            _ => self.key_max - self.prefix,
+        }
+    }
+
+    /// The largest value length.
+    pub fn value_largest(&self) -> usize {
+        self.put_max
+    }
+
+    /// How the keys are stored: keys of one length in a row of their own are faster to search, so
+    /// they may cost 1/32 more than sharing.
+    pub fn key_form(&self) -> KeyForm {
+        let suffix_max = self.unshared_max.max(self.head_max - self.prefix);
+        let lengths = length_width(self.shared_largest()).0 + length_width(suffix_max).0;
+        let offsets = self.groups() * self.offset_bytes(self.whole_key_bytes());
+        let shared = self.shared_key_bytes() + self.count * lengths + offsets;
+        let whole = self.whole_key_bytes();
+        if self.key_min == self.key_max {
+            let suffix = self.key_max - self.prefix;
+            return match whole <= shared + shared / 32 {
+                true => KeyForm::Fixed(suffix),
+                false => KeyForm::Shared,
+            };
+        }
+        let length = length_width(self.key_max - self.prefix).0;
+        match whole + self.count * length + offsets <= shared {
+            true => KeyForm::Whole,
+            false => KeyForm::Shared,
+        }
+    }
+
+    /// The length of every value, if they are stored alike. Deletes have none; they are padded where
+    /// that costs at most 1/32 more than lengths would, or where they are at most 1 % of the entries.
+    pub fn value_form(&self) -> Option<usize> {
+        if self.puts == 0 {
+            return Some(0);
+        }
+        let deletes = self.count - self.puts;
+        let padded = self.put_bytes + deletes * self.put_max;
+        let offsets = self.groups() * self.offset_bytes(self.put_bytes);
+        let ragged = self.put_bytes + self.count * length_width(self.put_max).0 + offsets;
+        let cheap = padded <= ragged + ragged / 32 || deletes * 100 <= self.count;
+        (self.put_min == self.put_max && cheap).then_some(self.put_max)
+    }
+
+    /// Bytes of all keys, as stored.
+    fn stored_key_bytes(&self) -> usize {
+        match self.key_form() {
+            KeyForm::Shared => self.shared_key_bytes(),
+            _ => self.whole_key_bytes(),
+        }
+    }
+
+    fn stored_value_bytes(&self) -> usize {
+        self.value_form()
+            .map_or(self.put_bytes, |len| self.count * len)
+    }
+
+    fn offset_bytes(&self, largest: usize) -> usize {
+        if largest > usize::from(u16::MAX) {
+            4
+        } else {
+            2
+        }
+    }
+
+    /// The bytes of a group offset, 2 or 4.
+    pub fn offset_width(&self) -> usize {
+        self.offset_bytes(self.stored_key_bytes().max(self.stored_value_bytes()))
+    }
+
+    /// The width of a stored sequence in bits.
+    pub fn sequence_width(&self) -> u32 {
+        width_of(self.sequence_max - self.sequence_min)
+    }
+
+    /// The exact size of the raw form.
+    pub fn raw_bytes(&self) -> usize {
+        let mut per_entry = if self.kinds_alike { 0 } else { 1 };
+        let mut offset_columns = 0;
+        match self.key_form() {
+            KeyForm::Fixed(_) => {}
+            form => {
+                offset_columns += 1;
+                per_entry += length_width(self.suffix_largest()).0;
+                if form == KeyForm::Shared {
+                    per_entry += length_width(self.shared_largest()).0;
+                }
+            }
+        }
+        if self.value_form().is_none() {
+            offset_columns += 1;
+            per_entry += length_width(self.value_largest()).0;
+        }
+        let sequences = packed_bytes(self.count as u64, self.sequence_width()).unwrap_or(0);
+        HEADER_BYTES
+            + self.prefix
+            + self.count * per_entry
+            + sequences
+            + offset_columns * self.groups() * self.offset_width()
+            + self.stored_key_bytes()
+            + self.stored_value_bytes()
+    }
+}

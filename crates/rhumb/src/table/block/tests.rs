@@ -1,0 +1,209 @@
+//! Blocks come back as they were, whatever their shape.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::entry::EntryKind;
+
+type Entries = BTreeMap<(Vec<u8>, std::cmp::Reverse<u64>), Option<Vec<u8>>>;
+
+fn entries() -> impl Strategy<Value = Entries> {
+    let key = prop_oneof![
+        prop::collection::vec(0..3u8, 0..6),
+        prop::collection::vec(any::<u8>(), 8),
+        (0..2000u32).prop_map(|n| format!("shared/prefix/{n:06}").into_bytes()),
+        (0..3usize, any::<u8>()).prop_map(|(n, b)| [vec![b'k'; 250 + 200 * n], vec![b]].concat()),
+    ];
+    let sequence = prop_oneof![Just(5), 0..9u64, any::<u64>()];
+    let value = prop_oneof![
+        4 => prop::collection::vec(any::<u8>(), 8).prop_map(Some),
+        2 => prop::collection::vec(any::<u8>(), 0..400).prop_map(Some),
+        1 => Just(None),
+    ];
+    let entry = ((key, sequence.prop_map(std::cmp::Reverse)), value);
+    prop::collection::btree_map(0..1u8, 0..1u8, 0..1)
+        .prop_flat_map(move |_| prop::collection::vec(entry.clone(), 1..120))
+        .prop_map(|entries| entries.into_iter().collect())
+}
+
+fn encoded(entries: &Entries, continues: bool) -> Vec<u8> {
+    let mut builder = BlockBuilder::default();
+    for ((key, sequence), value) in entries {
+        let kind = if value.is_some() {
+            EntryKind::Put
+        } else {
+            EntryKind::Delete
+        };
+        let value = value.as_deref().unwrap_or_default();
+        let entry = NewEntry {
+            key,
+            sequence: sequence.0,
+            kind,
+            value,
+        };
+        assert!(builder.push_within(&entry, usize::MAX));
+    }
+    let mut raw = Vec::new();
+    builder.encode(continues, &mut raw);
+    assert_eq!(raw.len(), builder.raw_bytes());
+    raw
+}
+
+fn check(entries: &Entries, raw: &[u8]) {
+    let layout = BlockLayout::parse(raw).unwrap();
+    layout.check(raw).unwrap();
+    let view = BlockView::new(raw, &layout);
+    assert_eq!(view.count(), entries.len());
+    view.check_order().unwrap();
+    let mut found = Vec::new();
+    for (slot, ((key, sequence), value)) in entries.iter().enumerate() {
+        view.key_into(slot, &mut found);
+        assert_eq!(&found, key);
+        assert_eq!(view.sequence(slot), sequence.0);
+        assert_eq!(view.kind(slot) == EntryKind::Put, value.is_some());
+        let (start, len) = view.value(slot);
+        assert_eq!(
+            raw[start..start + len],
+            value.as_deref().unwrap_or_default()[..]
+        );
+        for probe in [
+            key.clone(),
+            [&key[..], &[0]].concat(),
+            key[..key.len() / 2].to_vec(),
+        ] {
+            assert_eq!(view.compare(slot, &probe), key.cmp(&probe));
+            for at in [
+                0,
+                sequence.0.wrapping_sub(1),
+                sequence.0,
+                sequence.0.wrapping_add(1),
+            ] {
+                let place = (probe.clone(), std::cmp::Reverse(at));
+                let expected = entries.range(..place).count();
+                assert_eq!(view.lower_bound(&probe, at), expected);
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn order_is_checked_as_the_keys_are_read(
+        entries in entries(), at in any::<prop::sample::Index>(), byte in any::<u8>()
+    ) {
+        let mut raw = encoded(&entries, false);
+        let keys = BlockLayout::parse(&raw).unwrap().keys;
+        // Half the time among the keys.
+        let at = if byte & 1 == 0 { at.index(raw.len()) } else { keys + at.index(raw.len() - keys + 1) };
+        if let Some(stored) = raw.get_mut(at) {
+            *stored ^= byte;
+        }
+        let Ok(layout) = BlockLayout::parse(&raw) else { return Ok(()) };
+        if layout.check(&raw).is_ok() {
+            let view = BlockView::new(&raw, &layout);
+            let entry = |slot| {
+                let mut key = Vec::new();
+                view.key_into(slot, &mut key);
+                (key, std::cmp::Reverse(view.sequence(slot)))
+            };
+            let ascends = (1..view.count()).all(|slot| entry(slot - 1) < entry(slot));
+            prop_assert_eq!(view.check_order().is_ok(), ascends);
+        }
+    }
+
+    #[test]
+    fn blocks_come_back(entries in entries(), continues: bool) {
+        let raw = encoded(&entries, continues);
+        check(&entries, &raw);
+        let layout = BlockLayout::parse(&raw).unwrap();
+        prop_assert_eq!(BlockView::new(&raw, &layout).continues(), continues);
+        for len in 0..raw.len() {
+            prop_assert!(BlockLayout::parse(&raw[..len]).is_err());
+        }
+    }
+}
+
+#[test]
+fn keys_and_values_of_one_size_take_no_lengths() {
+    let entry = |i: u64| {
+        let key = (i << 20).to_be_bytes().to_vec();
+        ((key, std::cmp::Reverse(7)), Some(vec![1; 100]))
+    };
+    let entries: Entries = (0..100).map(entry).collect();
+    let raw = encoded(&entries, false);
+    // Of each key the first four bytes are the block's prefix.
+    assert_eq!(raw.len(), HEADER_BYTES + 4 + 100 * (4 + 100));
+    check(&entries, &raw);
+}
+
+#[test]
+fn a_delete_among_many_is_padded() {
+    let mut entries: Entries = (0..200u64)
+        .map(|i| {
+            (
+                (i.to_be_bytes().to_vec(), std::cmp::Reverse(7)),
+                Some(vec![1; 30]),
+            )
+        })
+        .collect();
+    let before = encoded(&entries, false).len();
+    entries.insert((77u64.to_be_bytes().to_vec(), std::cmp::Reverse(7)), None);
+    let raw = encoded(&entries, false);
+    assert_eq!(raw.len(), before + 200);
+    check(&entries, &raw);
+}
+
+#[test]
+fn the_limit_is_kept_exactly() {
+    let mut builder = BlockBuilder::default();
+    let mut raw = Vec::new();
+    for i in 0..5_000u64 {
+        let key = format!("some/path/{}/{i:05}", i / 100).into_bytes();
+        let value = vec![0; (i % 50) as usize];
+        let entry = NewEntry {
+            key: &key,
+            sequence: i,
+            kind: EntryKind::Put,
+            value: &value,
+        };
+        if !builder.push_within(&entry, 2_000) {
+            raw.clear();
+            builder.encode(false, &mut raw);
+            assert!((1_800..=2_000).contains(&raw.len()), "{}", raw.len());
+            builder.clear();
+            assert!(builder.push_within(&entry, 2_000));
+        }
+    }
+}
+
+#[test]
+fn unknown_kinds_and_reserved_bits_are_refused() {
+    let entries: Entries = (0..40u8)
+        .map(|i| {
+            (
+                (vec![i; 3], std::cmp::Reverse(7)),
+                (i % 2 == 0).then(|| vec![i]),
+            )
+        })
+        .collect();
+    let good = encoded(&entries, false);
+    let layout = BlockLayout::parse(&good).unwrap();
+    let refused = |at: usize, to: u8| {
+        let mut raw = good.clone();
+        raw[at] = to;
+        BlockLayout::parse(&raw)
+            .and_then(|layout| layout.check(&raw))
+            .unwrap_err()
+    };
+    let error = format!("{:?}", refused(layout.kinds + 5, 2));
+    assert!(error.contains("entries of kind 2"), "{error}");
+    refused(0, good[0] | flag::PREVIOUS_RELATIVE);
+    refused(2, 0);
+    refused(6, 0xc0 | good[6]);
+    refused(7, 1);
+    refused(1, 65);
+}

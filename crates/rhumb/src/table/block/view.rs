@@ -1,0 +1,270 @@
+//! Reads a block where it lies.
+
+use std::cmp::Ordering;
+
+use super::super::bits::unpack;
+use super::super::damage::Damage;
+use super::{BlockLayout, HEADER_BYTES, common_prefix};
+use crate::entry::{EntryKind, Sequence};
+
+/// A raw block with its layout. The layout was checked when the block was read; a slot out of
+/// bounds, or a layout of another block, gives empty answers.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::table) struct BlockView<'a> {
+    raw: &'a [u8],
+    layout: &'a BlockLayout,
+}
+
+impl<'a> BlockView<'a> {
+    /// Puts a block and its layout together.
+    pub fn new(raw: &'a [u8], layout: &'a BlockLayout) -> Self {
+        BlockView { raw, layout }
+    }
+
+    /// How many entries the block has, at least one.
+    pub fn count(&self) -> usize {
+        self.layout.count
+    }
+
+    /// Whether the block before ends with this one's first key.
+    pub fn continues(&self) -> bool {
+        self.layout.continues
+    }
+
+    fn slice(&self, start: usize, len: usize) -> &'a [u8] {
+        self.raw.get(start..start + len).unwrap_or_default()
+    }
+
+    fn prefix(&self) -> &'a [u8] {
+        self.slice(HEADER_BYTES, self.layout.prefix_end - HEADER_BYTES)
+    }
+
+    /// The sequence at `slot`.
+    #[inline]
+    pub fn sequence(&self, slot: usize) -> Sequence {
+        let layout = self.layout;
+        let column = self.raw.get(layout.sequences..).unwrap_or_default();
+        let stored = unpack(column, slot as u64, layout.sequence_width);
+        layout.sequence_base.wrapping_add(stored)
+    }
+
+    /// The kind at `slot`.
+    #[inline]
+    pub fn kind(&self, slot: usize) -> EntryKind {
+        let stored = || self.raw.get(self.layout.kinds + slot).copied();
+        let kind = self.layout.kind_alike;
+        kind.or_else(|| stored().and_then(EntryKind::from_byte))
+            .unwrap_or(EntryKind::Delete)
+    }
+
+    /// Where the value at `slot` starts in the raw form, and its length; a delete has none.
+    #[inline]
+    pub fn value(&self, slot: usize) -> (usize, usize) {
+        let layout = self.layout;
+        if self.kind(slot) == EntryKind::Delete {
+            return (0, 0);
+        }
+        let len = layout.value.get(self.raw, slot);
+        let before = match layout.fixed_values {
+            true => slot * len,
+            false => {
+                let group = slot >> layout.group_shift;
+                let first = group << layout.group_shift;
+                layout.offset(self.raw, layout.value_offsets, group)
+                    + layout.value.sum(self.raw, first, slot)
+            }
+        };
+        (layout.values + before, len)
+    }
+
+    /// The first suffix of a group, which the others may share bytes with.
+    fn head(&self, group: usize) -> &'a [u8] {
+        let layout = self.layout;
+        let start = layout.keys + layout.offset(self.raw, layout.key_offsets, group);
+        self.slice(
+            start,
+            layout.suffix.get(self.raw, group << layout.group_shift),
+        )
+    }
+
+    /// The key at `slot` behind the block prefix, in two parts: what it shares with the first key
+    /// of its group, and the rest.
+    #[inline]
+    fn key_parts(&self, slot: usize) -> (&'a [u8], &'a [u8]) {
+        let layout = self.layout;
+        let len = layout.suffix.get(self.raw, slot);
+        if layout.fixed_keys {
+            return (&[], self.slice(layout.keys + slot * len, len));
+        }
+        let group = slot >> layout.group_shift;
+        let first = group << layout.group_shift;
+        let start = layout.keys
+            + layout.offset(self.raw, layout.key_offsets, group)
+            + layout.suffix.sum(self.raw, first, slot);
+        let shared = layout.shared.get(self.raw, slot);
+        let shared = match shared {
+            0 => &[],
+            _ => self.head(group).get(..shared).unwrap_or_default(),
+        };
+        (shared, self.slice(start, len))
+    }
+
+    /// Checks that keys ascend, and the sequences of one key descend. Takes time linear in the
+    /// number of entries.
+    ///
+    /// # Errors
+    /// The first entry that does not come after the one before it.
+    pub fn check_order(&self) -> Result<(), Damage> {
+        let layout = self.layout;
+        let in_group = (1 << layout.group_shift) - 1;
+        let (mut head, mut before): (&[u8], _) = (&[], (0, &[][..]));
+        let mut at = layout.keys;
+        for slot in 0..self.count() {
+            let suffix = self.slice(at, layout.suffix.get(self.raw, slot));
+            let here = (layout.shared.get(self.raw, slot), suffix);
+            // The first of a group shares nothing, so it does not matter which head it is held to.
+            let order = match slot {
+                0 => Ordering::Less,
+                _ => compare_tails(head, before, here),
+            };
+            let ascends = match order {
+                Ordering::Less => true,
+                Ordering::Equal => self.is_older(slot),
+                Ordering::Greater => false,
+            };
+            if !ascends {
+                return Err(out_of_order(slot, at));
+            }
+            if slot & in_group == 0 {
+                head = suffix;
+            }
+            at += suffix.len();
+            before = here;
+        }
+        Ok(())
+    }
+
+    // Not inlined: few entries have the key of the one before.
+    #[inline(never)]
+    fn is_older(&self, slot: usize) -> bool {
+        self.sequence(slot) < self.sequence(slot - 1)
+    }
+
+    /// Puts the key at `slot` into `key`.
+    pub fn key_into(&self, slot: usize, key: &mut Vec<u8>) {
+        let (shared, suffix) = self.key_parts(slot);
+        key.clear();
+        key.extend_from_slice(self.prefix());
+        key.extend_from_slice(shared);
+        key.extend_from_slice(suffix);
+    }
+
+    /// How the key at `slot` compares with `key`.
+    pub fn compare(&self, slot: usize, key: &[u8]) -> Ordering {
+        let (shared, suffix) = self.key_parts(slot);
+        match key.split_at_checked(self.prefix().len()) {
+            Some((start, rest)) => self.prefix().cmp(start).then_with(|| {
+                let (start, rest) = rest.split_at(shared.len().min(rest.len()));
+                shared.cmp(start).then_with(|| suffix.cmp(rest))
+            }),
+            None => self.prefix().cmp(key),
+        }
+    }
+
+    /// The first slot at or after `(key, sequence)` in the order of the table, or the number of
+    /// entries.
+    pub fn lower_bound(&self, key: &[u8], sequence: Sequence) -> usize {
+        let prefix = self.prefix();
+        let start = key.get(..prefix.len()).unwrap_or(key);
+        match start.cmp(prefix) {
+            Ordering::Less => return 0,
+            Ordering::Greater => return self.count(),
+            Ordering::Equal => {}
+        }
+        let rest = key.get(prefix.len()..).unwrap_or_default();
+        // Whether the entry at `slot`, whose key compares so with the one looked for, is before it.
+        let before = |order: Ordering, slot: usize| {
+            order.then_with(|| sequence.cmp(&self.sequence(slot))) == Ordering::Less
+        };
+        let layout = self.layout;
+        if layout.fixed_keys {
+            let len = layout.suffix.get(self.raw, 0);
+            return first_not(self.count(), |slot| {
+                before(self.slice(layout.keys + slot * len, len).cmp(rest), slot)
+            });
+        }
+        let group = first_not(layout.groups(), |group| {
+            before(self.head(group).cmp(rest), group << layout.group_shift)
+        });
+        match group.checked_sub(1) {
+            Some(group) => self.lower_bound_in_group(group, rest, before),
+            None => 0,
+        }
+    }
+
+    /// The first slot behind the first of `group` that is not before `rest`. The first one is.
+    fn lower_bound_in_group(
+        &self,
+        group: usize,
+        rest: &[u8],
+        before: impl Fn(Ordering, usize) -> bool,
+    ) -> usize {
+        let layout = self.layout;
+        let head = self.head(group);
+        let common = common_prefix(head, rest);
+        let first = group << layout.group_shift;
+        let end = self.count().min(first + (1 << layout.group_shift));
+        let mut at = layout.keys + layout.offset(self.raw, layout.key_offsets, group) + head.len();
+        for slot in first + 1..end {
+            let len = layout.suffix.get(self.raw, slot);
+            let shared = layout.shared.get(self.raw, slot);
+            // A key that shares more with the head than `rest` does is on the head's side of it.
+            if shared <= common {
+                let rest = rest.get(shared..).unwrap_or_default();
+                if !before(self.slice(at, len).cmp(rest), slot) {
+                    return slot;
+                }
+            }
+            at += len;
+        }
+        end
+    }
+}
+
+#[cold]
+fn out_of_order(slot: usize, at: usize) -> Damage {
+    let expected = format!("entry {slot} behind the one before it");
+    Damage::new(at, expected, "entries out of order")
+}
+
+/// How two keys compare that are given as how many bytes they share with `head`, and their rest.
+#[inline]
+fn compare_tails(head: &[u8], one: (usize, &[u8]), other: (usize, &[u8])) -> Ordering {
+    let between = |from: usize, to: usize| head.get(from..to).unwrap_or_default();
+    match one.0.cmp(&other.0) {
+        Ordering::Equal => one.1.cmp(other.1),
+        Ordering::Greater => compare_joined(between(other.0, one.0), one.1, other.1),
+        Ordering::Less => compare_joined(between(one.0, other.0), other.1, one.1).reverse(),
+    }
+}
+
+/// How `start` with `rest` behind it compares with `other`.
+fn compare_joined(start: &[u8], rest: &[u8], other: &[u8]) -> Ordering {
+    let (other_start, other_rest) = other.split_at(start.len().min(other.len()));
+    start.cmp(other_start).then_with(|| rest.cmp(other_rest))
+}
+
+/// The first of `0..count` for which `is_before` is false, which it stays from there on.
+#[inline]
+fn first_not(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if is_before(middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}

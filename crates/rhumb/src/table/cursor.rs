@@ -1,0 +1,184 @@
+//! Walks over the entries of a table, both ways.
+
+use std::sync::Arc;
+
+use super::load::{BlockSource, LoadedBlock};
+use super::reader::TableReader;
+use super::trace::NumberCache;
+use crate::entry::{Cursor, EntryKind, MAX_SEQUENCE, Sequence};
+use crate::error::Result;
+use crate::memory::{Pin, Pinned};
+
+/// How much is read in one call where blocks are not kept in the cache.
+const READ_AHEAD_BYTES: u64 = 256 << 10;
+
+/// A position in a table.
+#[derive(Debug)]
+pub(crate) struct TableCursor {
+    table: Arc<TableReader>,
+    source: BlockSource,
+    /// The block that the cursor stands in.
+    here: Option<LoadedBlock>,
+    slot: usize,
+    key: Vec<u8>,
+    sequence: Sequence,
+    kind: EntryKind,
+}
+
+impl TableReader {
+    /// A cursor over the table. Without `fill_cache`, blocks that it reads are not kept in the cache
+    /// and going forward reads many in one call: for passes over whole tables.
+    pub fn cursor(self: &Arc<Self>, fill_cache: bool) -> TableCursor {
+        TableCursor {
+            table: Arc::clone(self),
+            source: BlockSource::new(fill_cache),
+            here: None,
+            slot: 0,
+            key: Vec::new(),
+            sequence: 0,
+            kind: EntryKind::Delete,
+        }
+    }
+}
+
+impl TableCursor {
+    /// Stands on `slot` of `block`.
+    fn stand(&mut self, block: LoadedBlock, slot: usize) {
+        self.here = Some(block);
+        self.slot = slot;
+        self.settle();
+    }
+
+    /// Fetches what stands at the slot.
+    fn settle(&mut self) {
+        if let Some(block) = &self.here {
+            let view = block.view();
+            view.key_into(self.slot, &mut self.key);
+            self.sequence = view.sequence(self.slot);
+            self.kind = view.kind(self.slot);
+        }
+    }
+
+    /// Stands nowhere.
+    fn leave(&mut self) {
+        self.here = None;
+        self.key.clear();
+        self.sequence = 0;
+        self.kind = EntryKind::Delete;
+    }
+
+    /// Goes to the first entry of a block, if there is such a block.
+    fn enter_first(&mut self, block: u64) -> Result<()> {
+        self.leave();
+        let blocks = self.table.blocks();
+        if block >= blocks {
+            return Ok(());
+        }
+        if !self.source.fill_cache {
+            let table = Arc::clone(&self.table);
+            table.read_ahead(block, blocks - 1, READ_AHEAD_BYTES, &mut self.source)?;
+        }
+        let block = self.table.block(block, &mut self.source)?;
+        self.stand(block, 0);
+        Ok(())
+    }
+
+    /// Goes to the last entry of the block before `block`, if there is one.
+    fn enter_last_before(&mut self, block: u64) -> Result<()> {
+        self.leave();
+        let Some(before) = block.checked_sub(1) else {
+            return Ok(());
+        };
+        let block = self.table.block(before, &mut self.source)?;
+        let last = block.view().count() - 1;
+        self.stand(block, last);
+        Ok(())
+    }
+
+    fn find(&mut self, key: &[u8], sequence: Sequence) -> Result<Option<(LoadedBlock, usize)>> {
+        self.leave();
+        let mut numbers = NumberCache::default();
+        self.table
+            .lower_bound(key, sequence, &mut numbers, &mut self.source)
+    }
+}
+
+impl Cursor for TableCursor {
+    fn valid(&self) -> bool {
+        self.here.is_some()
+    }
+
+    fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    fn sequence(&self) -> Sequence {
+        self.sequence
+    }
+
+    fn kind(&self) -> EntryKind {
+        self.kind
+    }
+
+    fn value(&self) -> Pinned {
+        let Some(block) = &self.here else {
+            return Pinned::empty();
+        };
+        match block.view().value(self.slot) {
+            (_, 0) => Pinned::empty(),
+            (start, len) => {
+                Pinned::new(Arc::clone(&block.bytes) as Arc<dyn Pin>, start as u64, len)
+            }
+        }
+    }
+
+    fn seek_first(&mut self) -> Result<()> {
+        self.enter_first(0)
+    }
+
+    fn seek_last(&mut self) -> Result<()> {
+        self.enter_last_before(self.table.blocks())
+    }
+
+    fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {
+        if let Some((block, slot)) = self.find(key, sequence)? {
+            self.stand(block, slot);
+        }
+        Ok(())
+    }
+
+    fn seek_before(&mut self, key: &[u8]) -> Result<()> {
+        match self.find(key, MAX_SEQUENCE)? {
+            None => self.seek_last(),
+            Some((block, 0)) => self.enter_last_before(block.number),
+            Some((block, slot)) => {
+                self.stand(block, slot - 1);
+                Ok(())
+            }
+        }
+    }
+
+    fn next(&mut self) -> Result<()> {
+        let Some(block) = &self.here else {
+            return Ok(());
+        };
+        if self.slot + 1 < block.view().count() {
+            self.slot += 1;
+            self.settle();
+            return Ok(());
+        }
+        self.enter_first(block.number + 1)
+    }
+
+    fn prev(&mut self) -> Result<()> {
+        let Some(block) = &self.here else {
+            return Ok(());
+        };
+        if self.slot > 0 {
+            self.slot -= 1;
+            self.settle();
+            return Ok(());
+        }
+        self.enter_last_before(block.number)
+    }
+}

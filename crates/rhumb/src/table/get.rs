@@ -1,0 +1,79 @@
+//! Answers one get from one table.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use super::load::BlockSource;
+use super::reader::TableReader;
+use super::trace::{GetTrace, NumberCache};
+use crate::entry::{RangeDeletes, Sequence, Version};
+use crate::error::Result;
+use crate::memory::{Pin, Pinned};
+
+impl TableReader {
+    /// The newest version of `key` that is not newer than `visible`; `None` if there is none.
+    /// `hash` is [`super::hash_key`] of the key; `numbers` belongs to this key too. Range deletes are
+    /// not looked at: ask [`TableReader::covering`].
+    ///
+    /// # Errors
+    /// If a block cannot be read or is damaged.
+    pub fn get(
+        &self,
+        key: &[u8],
+        hash: u64,
+        visible: Sequence,
+        numbers: &mut NumberCache,
+        trace: &mut GetTrace,
+    ) -> Result<Option<Version>> {
+        trace.tables_probed += 1;
+        if let Some(filter) = &self.filter {
+            if !filter.may_contain(hash) {
+                trace.filter_negative += 1;
+                return Ok(None);
+            }
+            trace.filter_positive += 1;
+        }
+        let mut source = BlockSource::new(true);
+        let found = self.find(key, visible, numbers, &mut source);
+        trace.add(&source.trace);
+        if self.filter.is_some() && matches!(found, Ok(None)) {
+            trace.filter_false_positive += 1;
+        }
+        found
+    }
+
+    fn find(
+        &self,
+        key: &[u8],
+        visible: Sequence,
+        numbers: &mut NumberCache,
+        source: &mut BlockSource,
+    ) -> Result<Option<Version>> {
+        let Some((block, slot)) = self.lower_bound(key, visible, numbers, source)? else {
+            return Ok(None);
+        };
+        let view = block.view();
+        if view.compare(slot, key) != Ordering::Equal {
+            return Ok(None);
+        }
+        let (start, len) = view.value(slot);
+        Ok(Some(Version {
+            sequence: view.sequence(slot),
+            kind: view.kind(slot),
+            value: match len {
+                0 => Pinned::empty(),
+                _ => Pinned::new(Arc::clone(&block.bytes) as Arc<dyn Pin>, start as u64, len),
+            },
+        }))
+    }
+
+    /// The greatest sequence, not above `visible`, of a range delete of this table that covers `key`.
+    pub fn covering(&self, key: &[u8], visible: Sequence) -> Option<Sequence> {
+        self.range_deletes.covering(key, visible)
+    }
+
+    /// The range deletes of the table.
+    pub fn range_deletes(&self) -> &Arc<RangeDeletes> {
+        &self.range_deletes
+    }
+}

@@ -1,0 +1,40 @@
+//! Tables: sorted, immutable files of entries, found by their index (docs/format.md, Table).
+//!
+//! [`TableWriter`] makes one, [`TableReader`] answers gets from it, [`TableCursor`] walks over it.
+//!
+//! An index only says where to look first. What a get or a seek answers follows from the entries of
+//! the blocks that it read, so a damaged or hostile index makes it slower, never wrong: see
+//! `search.rs`.
+
+mod bits;
+mod block;
+mod cursor;
+mod damage;
+mod directory;
+mod filter;
+mod footer;
+mod get;
+mod index_choice;
+mod load;
+mod properties;
+mod reader;
+mod salvage;
+mod search;
+mod stored;
+mod summary;
+#[cfg(test)]
+mod tests;
+mod trace;
+mod verify;
+mod writer;
+
+pub(crate) use cursor::TableCursor;
+pub(crate) use filter::hash_key;
+pub(crate) use reader::TableReader;
+pub(crate) use salvage::{LostBlock, Salvage};
+pub(crate) use summary::TableSummary;
+pub(crate) use trace::{GetTrace, NumberCache};
+pub(crate) use writer::{TableSettings, TableWriter};
+
+#[cfg(test)]
+pub(crate) use tests::test_seed;

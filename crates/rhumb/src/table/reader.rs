@@ -1,0 +1,308 @@
+//! A table that is open: what finds its entries is in memory, its blocks are read as they are needed.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rhumb_index::{Index, IndexError, KeyMap, registry};
+
+use super::damage::Damage;
+use super::directory::Directory;
+use super::filter::Filter;
+use super::footer::{FOOTER_BYTES, Footer, SectionKind, Sections};
+use super::properties::Properties;
+use super::summary::{Bounds, TableSummary};
+use crate::entry::RangeDeletes;
+use crate::error::{Error, Result};
+use crate::fs::{Access, FileSystem, ReadFile, ops};
+use crate::memory::BlockCache;
+
+/// An open table. It may be used by any number of threads.
+#[derive(Debug)]
+pub(crate) struct TableReader {
+    pub(super) path: PathBuf,
+    pub(super) file: Arc<dyn ReadFile>,
+    pub(super) number: u64,
+    file_bytes: u64,
+    pub(super) sections_offset: u64,
+    pub(super) table_id: u64,
+    pub(super) directory: Directory,
+    pub(super) index: Box<dyn Index>,
+    pub(super) filter: Option<Filter>,
+    pub(super) range_deletes: Arc<RangeDeletes>,
+    pub(super) key_map: KeyMap,
+    pub(super) map_number: u64,
+    /// The largest raw block, in bytes.
+    pub(super) raw_largest: u64,
+    properties: Properties,
+    bounds: Bounds,
+    pub(super) cache: Arc<BlockCache>,
+}
+
+/// The memory that an open table takes beside its blocks, in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct TableMemory {
+    pub index: usize,
+    pub directory: usize,
+    pub filter: usize,
+    pub key_map: usize,
+    pub range_deletes: usize,
+}
+
+impl TableReader {
+    /// Opens a table of which file length and first section are known, by one read.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or anything behind its blocks is damaged or not known to this
+    /// build.
+    pub fn open(
+        fs: &dyn FileSystem,
+        path: &Path,
+        number: u64,
+        file_bytes: u64,
+        sections_offset: u64,
+        access: Access,
+        cache: Arc<BlockCache>,
+    ) -> Result<TableReader> {
+        let file = ops::open(fs, path, access)?;
+        let len = file_bytes
+            .checked_sub(sections_offset)
+            .and_then(|n| usize::try_from(n).ok());
+        let mut tail = Vec::new();
+        let Some(len) = len.filter(|len| tail.try_reserve_exact(*len).is_ok()) else {
+            let expected = format!("sections before the end at {file_bytes}");
+            return Err(Error::corruption(
+                path,
+                file_bytes,
+                expected,
+                sections_offset,
+            ));
+        };
+        tail.resize(len, 0);
+        ops::read_exact_at(&*file, path, &mut tail, sections_offset)?;
+        let at = |damage: Damage| damage.in_file(path, sections_offset);
+        let sections = Sections::decode(&tail, sections_offset).map_err(at)?;
+        let parts = Parts::decode(&sections, sections_offset).map_err(at)?;
+        let keys = parts
+            .properties
+            .bytes("key.smallest")
+            .zip(parts.properties.bytes("key.largest"));
+        Ok(TableReader {
+            bounds: Bounds::of(keys, &parts.range_deletes),
+            path: path.to_path_buf(),
+            file,
+            number,
+            file_bytes,
+            sections_offset,
+            table_id: sections.id,
+            directory: parts.directory,
+            index: parts.index,
+            filter: parts.filter,
+            range_deletes: Arc::new(parts.range_deletes),
+            key_map: parts.key_map,
+            map_number: parts.map_number,
+            raw_largest: parts.raw_largest,
+            properties: parts.properties,
+            cache,
+        })
+    }
+
+    /// Opens a table of which nothing is known: reads its footer first.
+    ///
+    /// # Errors
+    /// As [`TableReader::open`].
+    pub fn open_any(
+        fs: &dyn FileSystem,
+        path: &Path,
+        number: u64,
+        access: Access,
+        cache: Arc<BlockCache>,
+    ) -> Result<TableReader> {
+        let file = ops::open(fs, path, Access::Buffered)?;
+        let file_bytes = ops::len(&*file, path)?;
+        let Some(footer_at) = file_bytes.checked_sub(FOOTER_BYTES as u64) else {
+            return Err(Error::corruption(
+                path,
+                0,
+                "a table of at least 48 bytes",
+                file_bytes,
+            ));
+        };
+        let mut footer = [0; FOOTER_BYTES];
+        ops::read_exact_at(&*file, path, &mut footer, footer_at)?;
+        let footer = Footer::decode(&footer).map_err(|d| d.in_file(path, footer_at))?;
+        if footer.sections_offset > footer_at {
+            let expected = format!("sections before {footer_at}");
+            return Err(Error::corruption(
+                path,
+                footer_at + 8,
+                expected,
+                footer.sections_offset,
+            ));
+        }
+        Self::open(
+            fs,
+            path,
+            number,
+            file_bytes,
+            footer.sections_offset,
+            access,
+            cache,
+        )
+    }
+
+    /// Random id of the table.
+    pub fn table_id(&self) -> u64 {
+        self.table_id
+    }
+
+    /// What the table says of itself.
+    pub fn properties(&self) -> &Properties {
+        &self.properties
+    }
+
+    /// How many entries the table has.
+    pub fn entries(&self) -> u64 {
+        self.directory.entries()
+    }
+
+    /// How many blocks the table has.
+    pub fn blocks(&self) -> u64 {
+        self.directory.blocks()
+    }
+
+    /// Whether it has fence pointers because the index that was wanted does not fit its keys.
+    pub fn fell_back(&self) -> bool {
+        self.properties
+            .text("index.fallback")
+            .is_some_and(|why| !why.is_empty())
+    }
+
+    /// Its key map.
+    pub fn key_map(&self) -> &KeyMap {
+        &self.key_map
+    }
+
+    /// The memory taken beside blocks.
+    pub fn memory(&self) -> TableMemory {
+        TableMemory {
+            index: self.index.size_in_bytes(),
+            directory: self.directory.bytes(),
+            filter: self.filter.as_ref().map_or(0, Filter::bytes),
+            key_map: self.key_map.size_in_bytes(),
+            range_deletes: self.range_deletes.bytes(),
+        }
+    }
+
+    /// What the writer of the table said of it, from the table alone.
+    pub fn summary(&self) -> TableSummary {
+        let number = |name: &str| self.properties.number(name).unwrap_or(0);
+        TableSummary {
+            number: self.number,
+            file_bytes: self.file_bytes,
+            sections_offset: self.sections_offset,
+            table_id: self.table_id,
+            entries: self.entries(),
+            deletes: number("deletes"),
+            range_deletes: self.range_deletes.fragments().len() as u64,
+            bounds: self.bounds.clone(),
+            smallest_sequence: number("sequence.smallest"),
+            largest_sequence: number("sequence.largest"),
+            map_number: self.map_number,
+            index_kind: self.index.kind().to_string(),
+            index_fallback: self
+                .properties
+                .text("index.fallback")
+                .unwrap_or("")
+                .to_string(),
+        }
+    }
+}
+
+/// The decoded sections of a table.
+struct Parts {
+    directory: Directory,
+    index: Box<dyn Index>,
+    filter: Option<Filter>,
+    range_deletes: RangeDeletes,
+    key_map: KeyMap,
+    map_number: u64,
+    raw_largest: u64,
+    properties: Properties,
+}
+
+impl Parts {
+    fn decode(sections: &Sections<'_>, sections_offset: u64) -> Result<Parts, Damage> {
+        let section = |kind: SectionKind| sections.get(kind).unwrap_or_default();
+        let (at, bytes) = section(SectionKind::Directory);
+        let directory = Directory::decode(bytes, sections_offset).map_err(|d| d.moved(at))?;
+        let (at, bytes) = section(SectionKind::Index);
+        let index = registry::open(bytes.to_vec()).map_err(|e| from_index(e, at))?;
+        check_extent(&*index, &directory, at)?;
+        let filter = match sections.get(SectionKind::Filter) {
+            Some((at, bytes)) => Filter::decode(bytes).map_err(|d| d.moved(at))?,
+            None => None,
+        };
+        let range_deletes = match sections.get(SectionKind::RangeDeletes) {
+            Some((at, bytes)) => RangeDeletes::decode(bytes)
+                .map_err(|m| Damage::new(at + m.offset, m.expected, m.found))?,
+            None => RangeDeletes::default(),
+        };
+        let (at, bytes) = section(SectionKind::KeyMap);
+        let key_map = KeyMap::from_bytes(bytes).map_err(|e| from_index(e, at))?;
+        let (at, bytes) = section(SectionKind::Properties);
+        let properties = Properties::decode(bytes).map_err(|d| d.moved(at))?;
+        let number = |name: &str| {
+            let found = properties.number(name);
+            found.ok_or_else(|| Damage::new(at, format!("a number named {name}"), "none"))
+        };
+        let (map_number, raw_largest) = (number("map.number")?, number("raw_block.largest")?);
+        if number("entries")? != directory.entries() {
+            let expected = format!("{} entries, as in the directory", directory.entries());
+            return Err(Damage::new(at, expected, number("entries")?));
+        }
+        match properties.text("cipher") {
+            Some("0") => {}
+            cipher => return Err(Damage::unsupported(format!("cipher {cipher:?}"))),
+        }
+        match properties.text("comparator") {
+            Some("bytes") => {}
+            order => return Err(Damage::unsupported(format!("comparator {order:?}"))),
+        }
+        Ok(Parts {
+            directory,
+            index,
+            filter,
+            range_deletes,
+            key_map,
+            map_number,
+            raw_largest,
+            properties,
+        })
+    }
+}
+
+/// Refuses an index that was made for another number of keys or blocks.
+fn check_extent(index: &dyn Index, directory: &Directory, at: usize) -> Result<(), Damage> {
+    let (blocks, ranks) = (directory.blocks(), directory.ranks());
+    let found = index.extent();
+    if blocks > 0 && found != blocks && found != ranks {
+        let expected = format!("an index of {ranks} keys or {blocks} blocks");
+        return Err(Damage::new(at, expected, found));
+    }
+    Ok(())
+}
+
+fn from_index(error: IndexError, at: usize) -> Damage {
+    match error {
+        IndexError::Damaged {
+            what,
+            offset,
+            expected,
+            found,
+        } => Damage::new(at + offset, format!("{expected} in the {what}"), found),
+        IndexError::Version { what, found, .. } => {
+            Damage::unsupported(format!("version {found} of {what}"))
+        }
+        other => Damage::new(at, "a sound index", other),
+    }
+}

@@ -1,0 +1,212 @@
+//! What can still be read of a damaged table.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::block::{BlockLayout, BlockView};
+use super::damage::Damage;
+use super::directory::Directory;
+use super::footer::{FOOTER_BYTES, Footer, SectionKind, Sections};
+use super::properties::Properties;
+use super::stored::load;
+use crate::entry::{EntryKind, RangeDeletes, Sequence};
+use crate::error::{Error, Result};
+use crate::fs::{Access, FileSystem, ReadFile, ops};
+
+/// A table of which footer and directory are sound, so that its blocks can be found. Everything else
+/// may be damaged: index and filter are not needed to read the entries in order.
+#[derive(Debug)]
+pub(crate) struct Salvage {
+    path: PathBuf,
+    file: Arc<dyn ReadFile>,
+    table_id: u64,
+    directory: Directory,
+    raw_largest: u64,
+    range_deletes: RangeDeletes,
+    range_deletes_lost: bool,
+    damaged_sections: Vec<Error>,
+}
+
+/// A block that cannot be read.
+#[derive(Debug)]
+pub(crate) struct LostBlock<'a> {
+    /// Where it starts in the file, in bytes.
+    pub offset: u64,
+    /// How many user keys start in it.
+    pub keys: u64,
+    /// The last key before it that could be read.
+    pub behind: Option<&'a [u8]>,
+    /// What is wrong with it.
+    pub error: Error,
+}
+
+/// An entry, by its key, sequence, kind and value.
+pub(crate) type VisitEntry<'a> = &'a mut dyn FnMut(&[u8], Sequence, EntryKind, &[u8]) -> Result<()>;
+
+impl Salvage {
+    /// Opens what is sound of a table.
+    ///
+    /// # Errors
+    /// If footer, section rows or directory are damaged: then nobody knows where the blocks are.
+    pub fn open(fs: &dyn FileSystem, path: &Path) -> Result<Salvage> {
+        let file = ops::open(fs, path, Access::Buffered)?;
+        let file_bytes = ops::len(&*file, path)?;
+        let Some(footer_at) = file_bytes.checked_sub(FOOTER_BYTES as u64) else {
+            return Err(Error::corruption(
+                path,
+                0,
+                "a table of at least 48 bytes",
+                file_bytes,
+            ));
+        };
+        let mut footer = [0; FOOTER_BYTES];
+        ops::read_exact_at(&*file, path, &mut footer, footer_at)?;
+        let footer = Footer::decode(&footer).map_err(|d| d.in_file(path, footer_at))?;
+        let start = footer.sections_offset;
+        let tail = file_bytes
+            .checked_sub(start)
+            .and_then(|n| usize::try_from(n).ok());
+        let Some(tail) = tail.filter(|n| *n >= FOOTER_BYTES) else {
+            let expected = format!("sections before {footer_at}");
+            return Err(Error::corruption(path, footer_at + 8, expected, start));
+        };
+        let mut bytes = vec![0; tail];
+        ops::read_exact_at(&*file, path, &mut bytes, start)?;
+        let at = |damage: Damage| damage.in_file(path, start);
+        let (sections, damaged) = Sections::decode_sound(&bytes, start).map_err(at)?;
+        let lost_section = |kind| damaged.iter().any(|(id, _)| *id == kind as u16);
+        let range_deletes_lost = lost_section(SectionKind::RangeDeletes);
+        let damaged: Vec<Error> = damaged.into_iter().map(|(_, damage)| at(damage)).collect();
+        let Some((offset, directory)) = sections.get(SectionKind::Directory) else {
+            let missing = Error::corruption(path, start, "a sound directory", "none");
+            return Err(damaged.into_iter().next().unwrap_or(missing));
+        };
+        let directory = Directory::decode(directory, start).map_err(|d| at(d.moved(offset)))?;
+        let named = |name: &str| {
+            let (_, bytes) = sections.get(SectionKind::Properties)?;
+            Properties::decode(bytes).ok()?.number(name)
+        };
+        let range_deletes = sections.get(SectionKind::RangeDeletes);
+        let decoded = range_deletes.map(|(_, bytes)| RangeDeletes::decode(bytes));
+        let unreadable = matches!(decoded, Some(Err(_)));
+        Ok(Salvage {
+            path: path.to_path_buf(),
+            file,
+            table_id: footer.id,
+            directory,
+            raw_largest: named("raw_block.largest").unwrap_or(u32::MAX.into()),
+            range_deletes_lost: unreadable || range_deletes_lost,
+            range_deletes: decoded.and_then(|d| d.ok()).unwrap_or_default(),
+            damaged_sections: damaged,
+        })
+    }
+
+    /// Random id of the table.
+    pub fn table_id(&self) -> u64 {
+        self.table_id
+    }
+
+    /// The range deletes, none if they are damaged.
+    pub fn range_deletes(&self) -> &RangeDeletes {
+        &self.range_deletes
+    }
+
+    /// Whether the table had range deletes that cannot be read.
+    pub fn range_deletes_lost(&self) -> bool {
+        self.range_deletes_lost
+    }
+
+    /// What is wrong with the sections that are damaged.
+    pub fn damaged_sections(&self) -> &[Error] {
+        &self.damaged_sections
+    }
+
+    /// Shows the entries of the sound blocks, in order, and tells of the others.
+    ///
+    /// # Errors
+    /// If the file cannot be read, and what `visit` fails with.
+    pub fn entries(
+        &self,
+        visit: VisitEntry<'_>,
+        lost: &mut dyn FnMut(LostBlock<'_>),
+    ) -> Result<()> {
+        let mut last: Option<(Vec<u8>, Sequence)> = None;
+        for number in 0..self.directory.blocks() {
+            let (offset, _) = self.directory.extent(number).unwrap_or_default();
+            match self.block(number, &mut last, visit) {
+                Ok(()) => {}
+                Err(BlockError::Lost(error)) => lost(LostBlock {
+                    offset,
+                    keys: (self.directory.first_rank(number + 1))
+                        .saturating_sub(self.directory.first_rank(number)),
+                    behind: last.as_ref().map(|(key, _)| key.as_slice()),
+                    error,
+                }),
+                Err(BlockError::Failed(error)) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Shows the entries of one block, all of them or none.
+    fn block(
+        &self,
+        number: u64,
+        last: &mut Option<(Vec<u8>, Sequence)>,
+        visit: VisitEntry<'_>,
+    ) -> Result<(), BlockError> {
+        let Some((offset, len)) = self.directory.extent(number) else {
+            let expected = format!("an extent of block {number}");
+            let error = Error::corruption(&self.path, 0, expected, "a directory without");
+            return Err(BlockError::Lost(error));
+        };
+        let mut stored = vec![0; len];
+        ops::read_exact_at(&*self.file, &self.path, &mut stored, offset).map_err(sort_error)?;
+        let raw = load(stored, self.table_id, offset, self.raw_largest);
+        let raw = raw.map_err(|d| sort_error(d.in_file(&self.path, offset)))?;
+        let in_block = |d: Damage| sort_error(d.in_block(&self.path, offset));
+        let layout = BlockLayout::parse(&raw).map_err(in_block)?;
+        layout.check(&raw).map_err(in_block)?;
+        let view = BlockView::new(&raw, &layout);
+        let (mut entries, mut before) = (Vec::with_capacity(view.count()), last.clone());
+        for slot in 0..view.count() {
+            let mut key = Vec::new();
+            view.key_into(slot, &mut key);
+            let here = (key, view.sequence(slot));
+            let ascends = before
+                .as_ref()
+                .is_none_or(|(k, s)| (k, here.1) < (&here.0, *s));
+            if !ascends {
+                let expected = format!("slot {slot} behind the one before");
+                let error = Error::corruption(&self.path, offset, expected, "another order");
+                return Err(BlockError::Lost(error));
+            }
+            before = Some(here.clone());
+            entries.push(here);
+        }
+        for (slot, (key, sequence)) in entries.iter().enumerate() {
+            let (start, len) = view.value(slot);
+            let value = raw
+                .get(start..start.saturating_add(len))
+                .unwrap_or_default();
+            visit(key, *sequence, view.kind(slot), value).map_err(BlockError::Failed)?;
+        }
+        *last = before;
+        Ok(())
+    }
+}
+
+/// Why a block was not shown.
+enum BlockError {
+    /// It is damaged.
+    Lost(Error),
+    /// Something else went wrong.
+    Failed(Error),
+}
+
+fn sort_error(error: Error) -> BlockError {
+    match error {
+        Error::Corruption { .. } => BlockError::Lost(error),
+        other => BlockError::Failed(other),
+    }
+}

@@ -1,0 +1,150 @@
+//! Finds the place of a key: the index says where to look first, the entries decide.
+//!
+//! The place looked for is the first entry at or after `(key, sequence)`. Every block that is read
+//! says by its first and last entries whether that place is before it, in it or behind it; the search
+//! ends only where such a proof does. The first probe is where the index points to, so with a sound
+//! index it is nearly always the last one too. With an unsound one the search gallops and bisects
+//! its way, and comes to the same place.
+
+use std::cmp::Ordering;
+
+use rhumb_index::{Position, Probe, Window};
+
+use super::load::{BlockSource, LoadedBlock};
+use super::reader::TableReader;
+use super::trace::NumberCache;
+use crate::entry::Sequence;
+use crate::error::Result;
+
+/// A window over several blocks is read in one call if these take no more bytes: a page of the
+/// device, which one block alone would cost as well.
+const WINDOW_READ_BYTES: u64 = 4096;
+
+/// Which block to read next.
+#[derive(Debug)]
+struct Probes {
+    /// The place is not before the start of block `low`, nor behind the start of block `high`.
+    low: u64,
+    high: u64,
+    /// Where it is thought to be: these blocks, the last one included.
+    first: u64,
+    last: u64,
+    /// How far to look if it is not there.
+    step: u64,
+}
+
+impl Probes {
+    /// Some block of `low..high`, which is not empty.
+    fn next(&mut self) -> u64 {
+        let (first, last) = (self.first.max(self.low), self.last.min(self.high - 1));
+        if first <= last {
+            return first + (last - first) / 2;
+        }
+        // It is elsewhere. Look at the far end of ever wider ranges beside where it was thought to be.
+        let step = self.step;
+        self.step = step.saturating_mul(2);
+        if self.last < self.low {
+            self.first = self.low;
+            self.last = self.low.saturating_add(step - 1).min(self.high - 1);
+            self.last
+        } else {
+            self.last = self.high - 1;
+            self.first = self.high.saturating_sub(step).max(self.low);
+            self.first
+        }
+    }
+}
+
+impl TableReader {
+    /// The first entry at or after `(key, sequence)`: its block and slot; `None` if there is none.
+    ///
+    /// # Errors
+    /// If a block cannot be read or is damaged.
+    pub(super) fn lower_bound(
+        &self,
+        key: &[u8],
+        sequence: Sequence,
+        numbers: &mut NumberCache,
+        source: &mut BlockSource,
+    ) -> Result<Option<(LoadedBlock, usize)>> {
+        let blocks = self.directory.blocks();
+        if blocks == 0 {
+            return Ok(None);
+        }
+        let (first, last) = self.expected_blocks(key, numbers, source);
+        let mut probes = Probes {
+            low: 0,
+            high: blocks,
+            first,
+            last,
+            step: 1,
+        };
+        if first < last {
+            self.read_window(first, last, source)?;
+        }
+        let mut at_high = None;
+        while probes.low < probes.high {
+            let block = self.block(probes.next(), source)?;
+            let view = block.view();
+            let slot = view.lower_bound(key, sequence);
+            if slot == view.count() {
+                probes.low = block.number + 1;
+                continue;
+            }
+            let starts_here = || !view.continues() && view.compare(0, key) == Ordering::Equal;
+            if slot > 0 || block.number == 0 || starts_here() {
+                return Ok(Some((block, slot)));
+            }
+            probes.high = block.number;
+            at_high = Some(block);
+        }
+        // The place is between two neighbours: the start of the right one.
+        Ok(at_high.map(|block| (block, 0)))
+    }
+
+    /// The blocks, the last one included, that the index expects to hold the key.
+    fn expected_blocks(
+        &self,
+        key: &[u8],
+        numbers: &mut NumberCache,
+        source: &mut BlockSource,
+    ) -> (u64, u64) {
+        let number = match self.index.needs_number() {
+            true => numbers.number(self.map_number, || self.key_map.number(key)),
+            false => 0,
+        };
+        let last_block = self.directory.blocks() - 1;
+        match self.index.locate(Probe { key, number }) {
+            Position::Block(block) => (block.min(last_block), block.min(last_block)),
+            Position::Window(window) => {
+                let ranks = u32::try_from(window.len()).unwrap_or(u32::MAX);
+                source.trace.window_ranks = source.trace.window_ranks.saturating_add(ranks);
+                self.blocks_of_window(window)
+            }
+        }
+    }
+
+    fn blocks_of_window(&self, window: Window) -> (u64, u64) {
+        let first = self.directory.block_of_rank(window.lo);
+        let last_rank = window.hi.saturating_sub(1);
+        if last_rank <= window.lo || last_rank < self.directory.first_rank(first + 1) {
+            return (first, first);
+        }
+        (first, self.directory.block_of_rank(last_rank).max(first))
+    }
+
+    /// Reads a window over several small blocks at once.
+    fn read_window(&self, first: u64, last: u64, source: &mut BlockSource) -> Result<()> {
+        let ends = self
+            .directory
+            .extent(first)
+            .zip(self.directory.extent(last));
+        let bytes = ends.map(|((start, _), (end, len))| end.saturating_sub(start) + len as u64);
+        match bytes {
+            Some(bytes) if bytes <= WINDOW_READ_BYTES => {
+                self.read_ahead(first, last, WINDOW_READ_BYTES, source)
+            }
+            _ => Ok(()),
+        }
+    }
+}

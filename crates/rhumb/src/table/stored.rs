@@ -1,0 +1,206 @@
+//! The stored form of a block: checksum, codec, raw length, payload (docs/format.md, Block).
+
+use super::bits::word;
+use super::damage::Damage;
+use crate::entry::checksum::stamped;
+use crate::memory::BlockBytes;
+use crate::options::Compression;
+
+/// What stands before the payload: checksum, codec, raw length.
+pub(super) const STORED_HEADER_BYTES: usize = 9;
+
+const CODEC_NONE: u8 = 0;
+const CODEC_LZ4: u8 = 1;
+const CODEC_ZSTD: u8 = 2;
+
+/// Appends the stored form of a raw block that comes to lie at `offset` of the table with this id.
+/// A block is stored compressed if that saves at least 1/16 of it.
+pub(super) fn store(
+    raw: &[u8],
+    compression: Compression,
+    id: u64,
+    offset: u64,
+    into: &mut Vec<u8>,
+) {
+    let compressed = match compression {
+        Compression::None => None,
+        Compression::Lz4 => Some(lz4_flex::block::compress(raw)),
+    };
+    let compressed = compressed.filter(|c| c.len() <= raw.len() - raw.len() / 16);
+    let (codec, payload) = match &compressed {
+        Some(compressed) => (CODEC_LZ4, &compressed[..]),
+        None => (CODEC_NONE, raw),
+    };
+    let start = into.len();
+    into.extend_from_slice(&[0; 4]);
+    into.push(codec);
+    into.extend_from_slice(&(raw.len() as u32).to_le_bytes());
+    into.extend_from_slice(payload);
+    let crc = stamped(into.get(start + 4..).unwrap_or_default(), id, offset);
+    for (to, from) in into.iter_mut().skip(start).zip(crc.to_le_bytes()) {
+        *to = from;
+    }
+}
+
+/// Verifies a stored block that was read from `offset` of the table with this id, and gives its raw
+/// form, of at most `raw_largest` bytes.
+///
+/// # Errors
+/// If the checksum does not match, or the payload is not what its header says.
+pub(super) fn load(
+    stored: Vec<u8>,
+    id: u64,
+    offset: u64,
+    raw_largest: u64,
+) -> Result<BlockBytes, Damage> {
+    let Some((crc, body)) = stored.split_first_chunk::<4>() else {
+        return Err(Damage::new(
+            0,
+            "a stored block",
+            format!("{} bytes", stored.len()),
+        ));
+    };
+    let (found, expected) = (stamped(body, id, offset), u32::from_le_bytes(*crc));
+    if found != expected {
+        let expected = format!("a block with checksum {expected:#010x}");
+        return Err(Damage::new(0, expected, format!("{found:#010x}")));
+    }
+    let Some(payload) = stored.get(STORED_HEADER_BYTES..) else {
+        return Err(Damage::new(
+            0,
+            "a stored block",
+            format!("{} bytes", stored.len()),
+        ));
+    };
+    let codec = stored.get(4).copied().unwrap_or(CODEC_NONE);
+    let raw_bytes = u32::from_le_bytes(word(&stored, 5));
+    if u64::from(raw_bytes) > raw_largest {
+        let expected = format!("a raw block of at most {raw_largest} bytes");
+        return Err(Damage::new(5, expected, raw_bytes));
+    }
+    match codec {
+        CODEC_NONE if payload.len() == raw_bytes as usize => {
+            Ok(BlockBytes::new(stored, STORED_HEADER_BYTES))
+        }
+        CODEC_NONE => Err(Damage::new(5, payload.len(), raw_bytes)),
+        CODEC_LZ4 if u64::from(raw_bytes) > lz4_largest(payload) => {
+            let expected = format!("at most {} raw bytes", lz4_largest(payload));
+            Err(Damage::new(5, expected, raw_bytes))
+        }
+        CODEC_LZ4 => {
+            let mut raw = vec![0; raw_bytes as usize];
+            match lz4_flex::block::decompress_into(payload, &mut raw) {
+                Ok(n) if n == raw.len() => Ok(BlockBytes::new(raw, 0)),
+                Ok(n) => Err(Damage::new(5, format!("{raw_bytes} raw bytes"), n)),
+                Err(e) => Err(Damage::new(STORED_HEADER_BYTES, "an LZ4 block", e)),
+            }
+        }
+        CODEC_ZSTD => Err(Damage::unsupported("blocks compressed with Zstd")),
+        _ => Err(Damage::unsupported(format!("blocks of codec {codec}"))),
+    }
+}
+
+/// No LZ4 block of these many bytes gives more raw bytes: one byte of it stands for 255 at most. What
+/// is claimed beyond that is not worth the memory to find out.
+fn lz4_largest(payload: &[u8]) -> u64 {
+    (payload.len() as u64)
+        .saturating_mul(255)
+        .saturating_add(64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stored(raw: &[u8], compression: Compression) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        store(raw, compression, 7, 4096, &mut bytes);
+        bytes
+    }
+
+    #[test]
+    fn blocks_come_back_and_are_compressed_only_if_it_pays() {
+        let like = vec![3u8; 4000];
+        let unlike: Vec<u8> = (0..1000u64)
+            .flat_map(|i| crate::table::hash_key(&i.to_le_bytes()).to_le_bytes())
+            .collect();
+        for (raw, compression, codec) in [
+            (&like, Compression::None, CODEC_NONE),
+            (&like, Compression::Lz4, CODEC_LZ4),
+            (&unlike, Compression::Lz4, CODEC_NONE),
+        ] {
+            let bytes = stored(raw, compression);
+            assert_eq!(bytes[4], codec);
+            assert_eq!(*load(bytes, 7, 4096, 8000).unwrap(), raw[..]);
+        }
+    }
+
+    #[test]
+    fn a_block_from_elsewhere_or_with_a_flip_is_refused() {
+        let bytes = stored(b"some raw bytes", Compression::None);
+        assert!(load(bytes.clone(), 8, 4096, 100).is_err());
+        assert!(load(bytes.clone(), 7, 4097, 100).is_err());
+        assert!(load(bytes.clone(), 7, 4096, 13).is_err());
+        for bit in 0..bytes.len() * 8 {
+            let mut bytes = bytes.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert!(load(bytes, 7, 4096, 100).is_err(), "bit {bit}");
+        }
+        for len in 0..bytes.len() {
+            assert!(load(bytes[..len].to_vec(), 7, 4096, 100).is_err());
+        }
+    }
+
+    #[test]
+    fn raw_bytes_that_no_payload_can_give_are_refused_before_they_are_allocated() {
+        let zeros = vec![0; 1 << 20];
+        let good = stored(&zeros, Compression::Lz4);
+        assert_eq!(good[4], CODEC_LZ4);
+        assert!(zeros.len() as u64 <= lz4_largest(&good[STORED_HEADER_BYTES..]));
+        assert_eq!(*load(good.clone(), 7, 4096, 1 << 20).unwrap(), zeros[..]);
+        let mut bytes = good;
+        bytes.truncate(STORED_HEADER_BYTES + 3);
+        for (raw_bytes, possible) in [
+            (3 * 255 + 64, true),
+            (3 * 255 + 65, false),
+            (u32::MAX, false),
+        ] {
+            bytes[5..9].copy_from_slice(&raw_bytes.to_le_bytes());
+            let crc = stamped(&bytes[4..], 7, 4096);
+            bytes[..4].copy_from_slice(&crc.to_le_bytes());
+            let damage = load(bytes.clone(), 7, 4096, u32::MAX.into()).unwrap_err();
+            // What is possible is found wrong by decompressing it only.
+            assert_eq!(
+                format!("{damage:?}").contains("an LZ4 block"),
+                possible,
+                "{damage:?}"
+            );
+            assert_eq!(
+                format!("{damage:?}").contains("at most 829 raw"),
+                !possible,
+                "{damage:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn damage_behind_a_right_checksum_is_refused() {
+        let seal = |mut bytes: Vec<u8>| {
+            let crc = stamped(&bytes[4..], 7, 4096);
+            bytes[..4].copy_from_slice(&crc.to_le_bytes());
+            load(bytes, 7, 4096, 10_000)
+        };
+        let good = stored(&[5; 1000], Compression::Lz4);
+        assert!(seal(good.clone()).is_ok());
+        for at in 4..good.len() {
+            for to in [0, 1, 2, 3, 0x7f, 0xff] {
+                let mut bytes = good.clone();
+                bytes[at] = to;
+                let _ = seal(bytes);
+            }
+        }
+        let mut short = good.clone();
+        short.truncate(12);
+        assert!(seal(short).is_err());
+    }
+}

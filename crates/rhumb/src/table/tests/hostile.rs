@@ -1,0 +1,222 @@
+//! Sections with a right checksum and wrong contents: slower or refused, never wrong.
+
+use rand::SeedableRng;
+
+use super::*;
+use crate::entry::MAX_SEQUENCE;
+use crate::entry::checksum::{crc, stamped};
+use crate::table::footer::FOOTER_BYTES;
+
+const ROW_BYTES: usize = 32;
+const DIRECTORY: u16 = 1;
+const INDEX: u16 = 2;
+const KEY_MAP: u16 = 5;
+const PROPERTIES: u16 = 6;
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
+}
+
+/// Changes the section with this id and seals section, rows and footer again.
+fn with_section(table: &[u8], id: u16, change: impl FnOnce(&mut [u8])) -> Vec<u8> {
+    let mut bytes = table.to_vec();
+    let footer = bytes.len() - FOOTER_BYTES;
+    let (table_id, rows) = (u64_at(&bytes, footer), u64_at(&bytes, footer + 16) as usize);
+    let row = (rows..footer)
+        .step_by(ROW_BYTES)
+        .find(|row| bytes[*row..row + 2] == id.to_le_bytes())
+        .unwrap();
+    let (start, len) = (
+        u64_at(&bytes, row + 8) as usize,
+        u64_at(&bytes, row + 16) as usize,
+    );
+    change(&mut bytes[start..start + len]);
+    let sum = stamped(&bytes[start..start + len], table_id, start as u64);
+    bytes[row + 4..row + 8].copy_from_slice(&sum.to_le_bytes());
+    let sum = stamped(&bytes[rows..footer], table_id, rows as u64);
+    bytes[footer + 28..footer + 32].copy_from_slice(&sum.to_le_bytes());
+    let sum = crc(&bytes[footer..footer + 36]);
+    bytes[footer + 36..footer + 40].copy_from_slice(&sum.to_le_bytes());
+    bytes
+}
+
+fn mutate(rng: &mut StdRng, bytes: &mut [u8]) {
+    for _ in 0..rng.random_range(1..6) {
+        let at = rng.random_range(0..bytes.len());
+        match rng.random_range(0..4) {
+            0 => bytes[at] ^= 1 << rng.random_range(0..8),
+            1 => bytes[at] = [0, 1, 0x7f, 0x80, 0xff][rng.random_range(0..5)],
+            2 => {
+                let end = bytes.len().min(at + 8);
+                let word = [0, u64::MAX, 1 << 63, f64::NAN.to_bits(), rng.random()];
+                let word = word[rng.random_range(0..5)].to_le_bytes();
+                bytes[at..end].copy_from_slice(&word[..end - at]);
+            }
+            _ => bytes[at] = rng.random(),
+        }
+    }
+}
+
+fn check_gets(rng: &mut StdRng, table: &TableReader, model: &Model, context: &str) -> (u32, u32) {
+    let (mut right, mut refused) = (0, 0);
+    for key in probes(rng, model, 12) {
+        let visible = [MAX_SEQUENCE, 50_000][rng.random_range(0..2)];
+        match get(table, &key, visible) {
+            Ok(answer) => {
+                assert_eq!(answer, expected(model, &key, visible), "{context}");
+                right += 1;
+            }
+            Err(_) => refused += 1,
+        }
+    }
+    (right, refused)
+}
+
+#[test]
+fn hostile_indexes_maps_and_directories_never_give_a_wrong_answer() {
+    let seed = test_seed();
+    let mut rng = StdRng::seed_from_u64(seed);
+    let mut opened = [0u32; 4];
+    let mut right = [0u32; 4];
+    for _ in 0..40 {
+        let model = random_model(&mut rng);
+        let settings = random_settings(&mut rng, &model);
+        let test = TestTable::new(&settings, &model, &RangeDeletes::default());
+        let good = test.bytes();
+        for _ in 0..60 {
+            let which = rng.random_range(0..4);
+            let id = [DIRECTORY, INDEX, KEY_MAP, PROPERTIES][which];
+            test.set_bytes(&with_section(&good, id, |section| {
+                mutate(&mut rng, section)
+            }));
+            let Ok(table) = test.open(1 << 20) else {
+                continue;
+            };
+            opened[which] += 1;
+            let context = format!("seed {seed}, section {id}, {settings:?}");
+            right[which] += check_gets(&mut rng, &table, &model, &context).0;
+            let _ = table.verify(&mut |_, _| {});
+        }
+    }
+    println!("opened {opened:?}, right answers {right:?}");
+    assert!(opened.iter().all(|n| *n > 20), "{opened:?}");
+    assert!(right.iter().all(|n| *n > 20), "{right:?}");
+}
+
+#[test]
+fn properties_that_differ_from_the_entries_are_found() {
+    let keys = (1..300u64).map(|n| (n.to_be_bytes().to_vec(), std::cmp::Reverse(n + 100)));
+    let model: Model = keys
+        .map(|at| (at, (EntryKind::Put, b"value".repeat(9))))
+        .collect();
+    let test = TestTable::new(
+        &settings("fp", "partition=bytes(512)", &model),
+        &model,
+        &RangeDeletes::default(),
+    );
+    let good = test.bytes();
+    test.open(0).unwrap().verify(&mut |_, _| {}).unwrap();
+    for (name, says) in [
+        ("deletes", "deletes"),
+        ("key.smallest", "first key"),
+        ("key.largest", "last key"),
+        ("raw_block.largest", "largest raw block"),
+        ("sequence.smallest", "least sequence"),
+        ("sequence.largest", "greatest sequence"),
+    ] {
+        test.set_bytes(&with_section(&good, PROPERTIES, |section| {
+            let at = section
+                .windows(name.len())
+                .position(|w| w == name.as_bytes());
+            // Behind the name stand the length and the first byte of the value.
+            section[at.unwrap() + name.len() + 1] += 1;
+        }));
+        let error = test.open(0).unwrap().verify(&mut |_, _| {}).unwrap_err();
+        assert!(error.to_string().contains(says), "{name}: {error}");
+    }
+}
+
+#[test]
+fn an_index_of_another_table_only_costs_reads() {
+    let seed = test_seed();
+    let mut rng = StdRng::seed_from_u64(seed);
+    let keys = |multiplier: u64, shift: u32| -> Model {
+        (0..3_000u64)
+            .map(|i| (i * multiplier) << shift)
+            .map(|n| ((n.to_be_bytes().to_vec(), std::cmp::Reverse(1)), n))
+            .map(|(at, n)| (at, (EntryKind::Put, n.to_le_bytes().repeat(8))))
+            .collect()
+    };
+    let (model, other) = (keys(1, 0), keys(977, 20));
+    for kind in ["plr:boundary=16", "fp"] {
+        let mut spec = settings(kind, "filter=0", &model);
+        let none = RangeDeletes::default();
+        let test = TestTable::new(&spec, &model, &none);
+        spec.map = settings(kind, "", &other).map;
+        let foreign = TestTable::new(&spec, &other, &none).open_any().unwrap();
+        let mut table = Arc::into_inner(test.open(0).unwrap()).unwrap();
+        table.index = Arc::into_inner(foreign).unwrap().index;
+        let (right, refused) = check_gets(&mut rng, &table, &model, "a foreign index");
+        assert_eq!((right, refused), (14, 0));
+        assert!(table.verify(&mut |_, _| {}).is_err(), "{kind}");
+    }
+}
+
+#[test]
+fn hostile_blocks_do_not_panic() {
+    let seed = test_seed();
+    let mut rng = StdRng::seed_from_u64(seed);
+    let (mut answered, mut refused) = (0, 0);
+    for _ in 0..60 {
+        let mut model = random_model(&mut rng);
+        while model.len() > 2_000 {
+            model.pop_last();
+        }
+        let settings = random_settings(&mut rng, &model);
+        let test = TestTable::new(&settings, &model, &RangeDeletes::default());
+        let good = test.bytes();
+        let table = test.open(0).unwrap();
+        for round in 0..40 {
+            let number = rng.random_range(0..table.blocks());
+            let (offset, len) = table.directory.extent(number).unwrap();
+            let mut bytes = good.clone();
+            let block = &mut bytes[offset as usize..offset as usize + len];
+            let columns = block.len().min(120);
+            mutate(&mut rng, &mut block[4..columns]);
+            let sum = stamped(&block[4..], table.table_id(), offset);
+            block[..4].copy_from_slice(&sum.to_le_bytes());
+            test.set_bytes(&bytes);
+            for key in probes(&mut rng, &model, 8) {
+                match get(&table, &key, 50_000) {
+                    Ok(_) => answered += 1,
+                    Err(_) => refused += 1,
+                }
+            }
+            if round % 4 == 0 {
+                walk(&table);
+            }
+        }
+    }
+    assert!(
+        answered > 300 && refused > 300,
+        "{answered} answered, {refused} refused"
+    );
+}
+
+/// Goes over a table both ways until an error.
+fn walk(table: &Arc<TableReader>) {
+    use crate::entry::Cursor;
+    let mut cursor = table.cursor(false);
+    let mut steps = 0;
+    if cursor.seek_first().is_ok() {
+        while cursor.valid() && cursor.next().is_ok() {
+            steps += cursor.value().len().min(1) + 1;
+        }
+    }
+    if cursor.seek_last().is_ok() {
+        while cursor.valid() && cursor.prev().is_ok() {
+            steps += 1;
+        }
+    }
+    assert!(steps < 10_000_000);
+}

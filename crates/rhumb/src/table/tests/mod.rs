@@ -1,0 +1,201 @@
+//! Tests of whole tables, in memory.
+
+mod damage;
+mod hostile;
+mod round_trip;
+
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rand::rngs::StdRng;
+use rand::{Rng, RngExt};
+use rhumb_index::KeyMapBuilder;
+
+use super::summary::TableSummary;
+use super::{GetTrace, NumberCache, TableReader, TableSettings, TableWriter, hash_key};
+use crate::entry::{EntryKind, RangeDeletes, Sequence};
+use crate::error::Result;
+use crate::fs::{Access, FileSystem, MemoryFileSystem};
+use crate::memory::BlockCache;
+
+/// The seed of a test: `RHUMB_SEED` if that is set, else a new one. It is printed with failures.
+pub(crate) fn test_seed() -> u64 {
+    let seed = std::env::var("RHUMB_SEED")
+        .ok()
+        .and_then(|s| s.parse().ok());
+    let seed = seed.unwrap_or_else(|| RandomState::new().hash_one(0));
+    println!("RHUMB_SEED={seed}");
+    seed
+}
+
+/// All versions of all keys: the order of the map is that of a table.
+type Model = BTreeMap<(Vec<u8>, std::cmp::Reverse<Sequence>), (EntryKind, Vec<u8>)>;
+
+const KINDS: [&str; 4] = ["fp", "fp-raw", "plr:boundary=8", "plr:boundary=64"];
+const PARTITIONS: [&str; 6] = [
+    "bytes(512)",
+    "bytes(4096)",
+    "bytes(1)",
+    "entries(1)",
+    "entries(7)",
+    "entries(40)",
+];
+
+fn settings(index: &str, spec: &str, model: &Model) -> TableSettings {
+    let mut map = KeyMapBuilder::new();
+    model.keys().for_each(|(key, _)| map.push(key));
+    TableSettings {
+        keyspace: 5,
+        spec: spec.parse().unwrap(),
+        index: index.parse().unwrap(),
+        map: Arc::new(map.build()),
+        map_number: 3,
+    }
+}
+
+fn random_settings(rng: &mut StdRng, model: &Model) -> TableSettings {
+    let partition = PARTITIONS[rng.random_range(0..PARTITIONS.len())];
+    let compression = ["none", "lz4"][rng.random_range(0..2)];
+    let filter = [0, 10][rng.random_range(0..2)];
+    let spec = format!("partition={partition},compression={compression},filter={filter}");
+    settings(KINDS[rng.random_range(0..KINDS.len())], &spec, model)
+}
+
+fn random_bytes(rng: &mut StdRng, len: usize) -> Vec<u8> {
+    let mut bytes = vec![0; len];
+    rng.fill_bytes(&mut bytes);
+    bytes
+}
+
+/// Some random way to make keys from numbers, so that they come in all shapes.
+fn key_maker(rng: &mut StdRng) -> impl Fn(u64) -> Vec<u8> + use<> {
+    let shape = rng.random_range(0..5);
+    move |n: u64| match shape {
+        0 => n.to_be_bytes().to_vec(),
+        1 => format!("user{n:012}").into_bytes(),
+        2 => format!("/usr/share/{}/{}/{n}", n % 7, n % 31).into_bytes(),
+        3 => n.to_be_bytes()[8 - (n % 9) as usize..].to_vec(),
+        _ => format!("{:0>1$}", n % 1000, 1 + (n / 1000) as usize % 300).into_bytes(),
+    }
+}
+
+/// Random entries: keys of some shape, sometimes with versions, deletes, values of one or many sizes.
+fn random_model(rng: &mut StdRng) -> Model {
+    let make_key = key_maker(rng);
+    let keys = rng.random_range(1..400);
+    let spread = 1 << rng.random_range(9..20);
+    let versions = [1, 1, 3, 200][rng.random_range(0..4)];
+    let deletes = [0.0, 0.01, 0.3, 1.0][rng.random_range(0..4)];
+    let fixed = rng.random::<bool>();
+    let value_len = [0, 8, 100, 1000][rng.random_range(0..4)];
+    let mut model = Model::new();
+    for _ in 0..keys {
+        let key = make_key(rng.random_range(0..spread));
+        for _ in 0..rng.random_range(0..versions) + 1 {
+            let sequence = rng.random_range(1..100_000);
+            let delete = rng.random_bool(deletes);
+            let len = if fixed {
+                value_len
+            } else {
+                rng.random_range(0..=value_len)
+            };
+            let (kind, value) = match delete {
+                true => (EntryKind::Delete, Vec::new()),
+                false => (EntryKind::Put, random_bytes(rng, len)),
+            };
+            model.insert((key.clone(), std::cmp::Reverse(sequence)), (kind, value));
+        }
+    }
+    model
+}
+
+fn random_ranges(rng: &mut StdRng) -> RangeDeletes {
+    let mut ranges = RangeDeletes::default();
+    let make_key = key_maker(rng);
+    for _ in 0..rng.random_range(0..4) {
+        let (a, b) = (
+            make_key(rng.random_range(0..5000)),
+            make_key(rng.random_range(0..5000)),
+        );
+        ranges.insert((&a).min(&b), (&a).max(&b), rng.random_range(1..100_000));
+    }
+    ranges
+}
+
+/// A table in a file system of its own.
+struct TestTable {
+    fs: Arc<MemoryFileSystem>,
+    path: PathBuf,
+    summary: TableSummary,
+}
+
+impl TestTable {
+    fn new(settings: &TableSettings, model: &Model, ranges: &RangeDeletes) -> TestTable {
+        let fs = Arc::new(MemoryFileSystem::new());
+        let dynamic: Arc<dyn FileSystem> = fs.clone();
+        let mut writer = TableWriter::create(&dynamic, Path::new("/"), 7, settings).unwrap();
+        for ((key, sequence), (kind, value)) in model {
+            writer.add(key, sequence.0, *kind, value).unwrap();
+        }
+        let summary = writer.finish(ranges).unwrap();
+        let path = PathBuf::from("/000007.table");
+        TestTable { fs, path, summary }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        self.fs.bytes(&self.path).unwrap()
+    }
+
+    fn set_bytes(&self, bytes: &[u8]) {
+        self.fs.set_bytes(&self.path, bytes.to_vec()).unwrap();
+    }
+
+    fn open(&self, cache_bytes: u64) -> Result<Arc<TableReader>> {
+        let (len, sections) = (self.summary.file_bytes, self.summary.sections_offset);
+        let cache = Arc::new(BlockCache::new(cache_bytes));
+        let access = Access::Buffered;
+        TableReader::open(&*self.fs, &self.path, 7, len, sections, access, cache).map(Arc::new)
+    }
+
+    fn open_any(&self) -> Result<Arc<TableReader>> {
+        let cache = Arc::new(BlockCache::new(1 << 20));
+        TableReader::open_any(&*self.fs, &self.path, 7, Access::Buffered, cache).map(Arc::new)
+    }
+}
+
+/// An answer in plain form.
+type Answer = Option<(Sequence, EntryKind, Vec<u8>)>;
+
+fn get(table: &TableReader, key: &[u8], visible: Sequence) -> Result<Answer> {
+    let (mut numbers, mut trace) = (NumberCache::default(), GetTrace::default());
+    let version = table.get(key, hash_key(key), visible, &mut numbers, &mut trace)?;
+    Ok(version.map(|v| (v.sequence, v.kind, v.value.to_vec())))
+}
+
+fn expected(model: &Model, key: &[u8], visible: Sequence) -> Answer {
+    let from = (key.to_vec(), std::cmp::Reverse(visible));
+    let ((found, sequence), (kind, value)) = model.range(from..).next()?;
+    (found == key).then(|| (sequence.0, *kind, value.clone()))
+}
+
+/// Keys at, just before, just behind and between those of the model.
+fn probes(rng: &mut StdRng, model: &Model, count: usize) -> Vec<Vec<u8>> {
+    let keys: Vec<&Vec<u8>> = model.keys().map(|(key, _)| key).collect();
+    let mut probes = vec![Vec::new(), vec![0xff; 40]];
+    for _ in 0..count {
+        let mut key = keys[rng.random_range(0..keys.len())].clone();
+        match rng.random_range(0..6) {
+            0 => key.push(rng.random()),
+            1 => drop(key.pop()),
+            2 if !key.is_empty() => {
+                let at = rng.random_range(0..key.len());
+                key[at] = key[at].wrapping_add([1, 255][rng.random_range(0..2)]);
+            }
+            _ => {}
+        }
+        probes.push(key);
+    }
+    probes
+}

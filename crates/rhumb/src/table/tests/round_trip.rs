@@ -1,0 +1,352 @@
+//! What is written is read: gets and cursors against a model.
+
+use std::cmp::Reverse;
+
+use rand::SeedableRng;
+
+use super::*;
+use crate::entry::{Cursor, MAX_SEQUENCE};
+use crate::table::TableCursor;
+
+/// An entry of a model.
+type Entry<'a> = ((&'a Vec<u8>, Sequence), &'a (EntryKind, Vec<u8>));
+
+fn assert_at(cursor: &TableCursor, expected: Option<Entry<'_>>) {
+    let found = cursor.valid().then(|| {
+        (
+            cursor.key().to_vec(),
+            cursor.sequence(),
+            cursor.kind(),
+            cursor.value().to_vec(),
+        )
+    });
+    let expected = expected.map(|((k, s), (kind, v))| (k.clone(), s, *kind, v.clone()));
+    assert_eq!(found, expected);
+}
+
+fn check_cursor(rng: &mut StdRng, table: &Arc<TableReader>, model: &Model) {
+    let flat: Vec<_> = model.iter().map(|((k, s), e)| ((k, s.0), e)).collect();
+    for fill_cache in [false, true] {
+        let mut cursor = table.cursor(fill_cache);
+        assert!(!cursor.valid() && cursor.key().is_empty() && cursor.value().is_empty());
+        cursor.seek_first().unwrap();
+        for entry in &flat {
+            assert_at(&cursor, Some(*entry));
+            cursor.next().unwrap();
+        }
+        assert_at(&cursor, None);
+        cursor.seek_last().unwrap();
+        for entry in flat.iter().rev() {
+            assert_at(&cursor, Some(*entry));
+            cursor.prev().unwrap();
+        }
+        assert_at(&cursor, None);
+    }
+    let mut cursor = table.cursor(true);
+    for key in probes(rng, model, 60) {
+        let sequence = [0, 1, 50_000, MAX_SEQUENCE, rng.random_range(0..100_000)];
+        let sequence = sequence[rng.random_range(0..5)];
+        let mut at =
+            flat.partition_point(|((k, s), _)| (*k, Reverse(*s)) < (&key, Reverse(sequence)));
+        cursor.seek(&key, sequence).unwrap();
+        assert_at(&cursor, flat.get(at).copied());
+        for _ in 0..rng.random_range(0..40) {
+            if rng.random() {
+                cursor.next().unwrap();
+                at = (at + 1).min(flat.len());
+            } else if at < flat.len() {
+                cursor.prev().unwrap();
+                at = at.checked_sub(1).unwrap_or(flat.len());
+            }
+            assert_at(&cursor, flat.get(at).copied());
+        }
+        let before = flat.partition_point(|((k, _), _)| **k < key);
+        cursor.seek_before(&key).unwrap();
+        assert_at(&cursor, before.checked_sub(1).map(|i| flat[i]));
+    }
+}
+
+#[test]
+fn random_tables_answer_as_the_model_does() {
+    let seed = test_seed();
+    let mut rng = StdRng::seed_from_u64(seed);
+    let (mut gets, mut found) = (0, 0);
+    for _ in 0..300 {
+        let model = random_model(&mut rng);
+        let ranges = random_ranges(&mut rng);
+        let settings = random_settings(&mut rng, &model);
+        let test = TestTable::new(&settings, &model, &ranges);
+        let table = test.open([0, 1 << 20][rng.random_range(0..2)]).unwrap();
+        let mut told = 0;
+        let report = table.verify(&mut |done, _| told = done).unwrap();
+        assert_eq!((report.entries, report.blocks), (model.len() as u64, told));
+        assert_eq!(table.summary(), test.summary);
+        assert_eq!(test.open_any().unwrap().summary(), test.summary);
+        assert_eq!(**table.range_deletes(), ranges);
+        for key in probes(&mut rng, &model, 150) {
+            for visible in [0, rng.random_range(0..100_000), 50_000, MAX_SEQUENCE] {
+                let answer = get(&table, &key, visible).unwrap();
+                assert_eq!(
+                    answer,
+                    expected(&model, &key, visible),
+                    "seed {seed}, {settings:?}"
+                );
+                assert_eq!(
+                    table.covering(&key, visible),
+                    ranges.covering(&key, visible)
+                );
+                gets += 1;
+                found += u64::from(answer.is_some());
+            }
+        }
+        check_cursor(&mut rng, &table, &model);
+    }
+    assert!(
+        found > gets / 10,
+        "only {found} of {gets} gets found something"
+    );
+}
+
+#[test]
+fn every_kind_is_built_and_finds_with_one_block_a_get() {
+    let model: Model = (0..20_000u64)
+        .map(|i| {
+            (
+                (
+                    format!("key{:09}", i * i % 1_000_003).into_bytes(),
+                    Reverse(i + 1),
+                ),
+                i,
+            )
+        })
+        .map(|(at, i)| (at, (EntryKind::Put, vec![i as u8; 100])))
+        .collect();
+    for kind in ["fp", "fp-raw", "plr:boundary=16"] {
+        let settings = settings(kind, "", &model);
+        let table = TestTable::new(&settings, &model, &RangeDeletes::default());
+        assert_eq!(table.summary.index_fallback, "");
+        assert_eq!(table.summary.index_kind, kind.split(':').next().unwrap());
+        let table = table.open(0).unwrap();
+        let mut trace = GetTrace::default();
+        for ((key, _), (_, value)) in &model {
+            let mut numbers = NumberCache::default();
+            let found = table.get(key, hash_key(key), MAX_SEQUENCE, &mut numbers, &mut trace);
+            assert_eq!(*found.unwrap().unwrap().value, value[..]);
+        }
+        let gets = model.len() as u32;
+        assert_eq!(
+            (trace.tables_probed, trace.filter_false_positive),
+            (gets, 0)
+        );
+        let most = if kind.starts_with("plr") {
+            gets * 5 / 4
+        } else {
+            gets
+        };
+        assert!(
+            (gets..=most).contains(&trace.blocks_read),
+            "{kind}: {}",
+            trace.blocks_read
+        );
+    }
+}
+
+#[test]
+fn a_window_of_small_blocks_is_read_in_one_call() {
+    let model: Model = (0..5_000u64)
+        .map(|i| {
+            (
+                (
+                    hash_key(&i.to_le_bytes()).to_be_bytes().to_vec(),
+                    Reverse(1),
+                ),
+                i,
+            )
+        })
+        .map(|(at, i)| (at, (EntryKind::Put, vec![i as u8; 20])))
+        .collect();
+    let settings = settings("plr:boundary=16", "partition=entries(1)", &model);
+    let table = TestTable::new(&settings, &model, &RangeDeletes::default());
+    let table = table.open(0).unwrap();
+    assert_eq!(table.blocks(), 5_000);
+    let mut trace = GetTrace::default();
+    for (key, _) in model.keys() {
+        let mut numbers = NumberCache::default();
+        let found = table.get(key, hash_key(key), 1, &mut numbers, &mut trace);
+        assert!(found.unwrap().is_some());
+    }
+    assert_eq!(trace.reads, 5_000);
+    assert_eq!(trace.blocks_read, trace.window_ranks);
+}
+
+#[test]
+fn many_versions_of_a_key_go_on_over_many_blocks() {
+    let mut model = Model::new();
+    for sequence in 1..=20_000u64 {
+        let value = sequence.to_le_bytes().to_vec();
+        model.insert(
+            (b"middle".to_vec(), Reverse(2 * sequence)),
+            (EntryKind::Put, value),
+        );
+    }
+    for key in [&b"a"[..], b"middl", b"middle0", b"z"] {
+        model.insert(
+            (key.to_vec(), Reverse(5)),
+            (EntryKind::Put, b"other".to_vec()),
+        );
+    }
+    for kind in KINDS {
+        let settings = settings(kind, "partition=bytes(1024)", &model);
+        let test = TestTable::new(&settings, &model, &RangeDeletes::default());
+        let table = test.open(0).unwrap();
+        assert!(table.blocks() > 100);
+        table.verify(&mut |_, _| {}).unwrap();
+        let mut reads = 0;
+        for visible in 0..=40_002 {
+            let mut trace = GetTrace::default();
+            let mut numbers = NumberCache::default();
+            let hash = hash_key(b"middle");
+            let found = table
+                .get(b"middle", hash, visible, &mut numbers, &mut trace)
+                .unwrap();
+            let expected = (visible / 2).min(20_000);
+            assert_eq!(
+                found.map(|v| v.sequence),
+                (expected > 0).then_some(2 * expected)
+            );
+            reads = reads.max(trace.blocks_read);
+        }
+        assert!(reads <= 20, "{kind}: {reads} blocks for one get");
+        for key in [
+            &b"a"[..],
+            b"b",
+            b"middl",
+            b"middla",
+            b"middle/",
+            b"middle0",
+            b"z",
+            b"zz",
+        ] {
+            assert_eq!(
+                get(&table, key, 9).unwrap(),
+                super::expected(&model, key, 9)
+            );
+        }
+    }
+}
+
+#[test]
+fn the_smallest_and_largest_keys_and_values_fit() {
+    let mut model = Model::new();
+    let mut put = |key: Vec<u8>, value: Vec<u8>| {
+        model.insert((key.clone(), Reverse(9)), (EntryKind::Put, value));
+        model.insert((key, Reverse(8)), (EntryKind::Delete, Vec::new()));
+    };
+    put(Vec::new(), b"empty".to_vec());
+    put(vec![7; 65_536], b"long".to_vec());
+    put([&[7; 65_535][..], &[8]].concat(), b"as long".to_vec());
+    put(vec![7; 65_535], Vec::new());
+    put(b"\x07big".to_vec(), vec![3; 16 << 20]);
+    for i in 0..100u8 {
+        put(vec![i; 20], vec![i; 40_000]);
+    }
+    for kind in ["fp", "plr:boundary=16"] {
+        for spec in [
+            "partition=entries(65535)",
+            "partition=bytes(4096),compression=lz4",
+        ] {
+            let settings = settings(kind, spec, &model);
+            let test = TestTable::new(&settings, &model, &RangeDeletes::default());
+            let table = test.open(1 << 20).unwrap();
+            table.verify(&mut |_, _| {}).unwrap();
+            for (key, _) in model.keys() {
+                for visible in [7, 8, 9] {
+                    let found = get(&table, key, visible).unwrap();
+                    assert!(
+                        found == expected(&model, key, visible),
+                        "{kind} {spec} {visible}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn tables_of_range_deletes_only_are_legal() {
+    let mut ranges = RangeDeletes::default();
+    ranges.insert(b"d", b"m", 4);
+    for kind in KINDS {
+        let model = Model::new();
+        let test = TestTable::new(&settings(kind, "", &model), &model, &ranges);
+        let bounds = &test.summary.bounds;
+        assert_eq!(
+            (&bounds.smallest[..], &bounds.largest[..]),
+            (&b"d"[..], &b"m"[..])
+        );
+        assert!(bounds.largest_excluded);
+        assert_eq!(
+            (
+                test.summary.smallest_sequence,
+                test.summary.largest_sequence
+            ),
+            (4, 4)
+        );
+        for table in [test.open(0).unwrap(), test.open_any().unwrap()] {
+            assert_eq!(table.verify(&mut |_, _| {}).unwrap().entries, 0);
+            assert_eq!(get(&table, b"e", 9).unwrap(), None);
+            assert_eq!(table.covering(b"e", 9), Some(4));
+            assert_eq!(table.covering(b"e", 3), None);
+            assert_eq!(table.summary(), test.summary);
+            let mut cursor = table.cursor(true);
+            cursor.seek_first().unwrap();
+            assert!(!cursor.valid());
+            cursor.seek_before(b"zz").unwrap();
+            assert!(!cursor.valid());
+        }
+    }
+}
+
+#[test]
+fn keys_that_no_model_tells_apart_fall_back_to_fence_pointers() {
+    let model: Model = (0..3_000u32)
+        .map(|i| {
+            [
+                &[b'x'; 60][..],
+                &hash_key(&i.to_le_bytes()).to_be_bytes(),
+                &[i as u8; 9],
+            ]
+            .concat()
+        })
+        .flat_map(|key| (0..20u8).map(move |i| [&key[..], &[b'/'; 40], &[i]].concat()))
+        .map(|key| ((key, Reverse(1)), (EntryKind::Put, Vec::new())))
+        .collect();
+    let test = TestTable::new(
+        &settings("plr:boundary=8", "", &model),
+        &model,
+        &RangeDeletes::default(),
+    );
+    assert_eq!(test.summary.index_kind, "fp");
+    assert!(
+        test.summary.index_fallback.contains("plr"),
+        "{:?}",
+        test.summary.index_fallback
+    );
+    test.open(1 << 20).unwrap().verify(&mut |_, _| {}).unwrap();
+}
+
+#[test]
+fn entries_out_of_order_are_refused() {
+    let fs: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
+    let settings = settings("fp", "partition=entries(2)", &Model::new());
+    let mut writer = TableWriter::create(&fs, Path::new("/"), 1, &settings).unwrap();
+    for sequence in [5, 4, 3] {
+        writer.add(b"k", sequence, EntryKind::Put, b"").unwrap();
+        assert!(writer.add(b"k", sequence, EntryKind::Put, b"").is_err());
+        assert!(writer.add(b"j", 1, EntryKind::Put, b"").is_err());
+    }
+    assert!(writer.add(&[b'l'; 65_537], 1, EntryKind::Put, b"").is_err());
+    assert!(writer.estimated_bytes() > 0);
+    writer.abandon().unwrap();
+    assert!(fs.list(Path::new("/")).unwrap().is_empty());
+}

@@ -1,0 +1,91 @@
+//! What one get did, for statistics.
+
+/// Counts of one get, over all the tables that it asked. Adding to them takes no atomics.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct GetTrace {
+    /// Tables that were asked for the key.
+    pub tables_probed: u32,
+    /// Tables whose filter said that the key is not there.
+    pub filter_negative: u32,
+    /// Tables whose filter said that it may be.
+    pub filter_positive: u32,
+    /// Of these, the tables that did not hold it.
+    pub filter_false_positive: u32,
+    /// Ranks in the windows that indexes returned.
+    pub window_ranks: u32,
+    /// Blocks read from storage.
+    pub blocks_read: u32,
+    /// Calls that read them.
+    pub reads: u32,
+    /// Bytes read from storage.
+    pub bytes_read: u64,
+    /// Blocks found in the cache.
+    pub blocks_cached: u32,
+}
+
+impl GetTrace {
+    /// Adds another trace's counts.
+    pub fn add(&mut self, other: &GetTrace) {
+        self.tables_probed += other.tables_probed;
+        self.filter_negative += other.filter_negative;
+        self.filter_positive += other.filter_positive;
+        self.filter_false_positive += other.filter_false_positive;
+        self.window_ranks = self.window_ranks.saturating_add(other.window_ranks);
+        self.blocks_read += other.blocks_read;
+        self.reads += other.reads;
+        self.bytes_read += other.bytes_read;
+        self.blocks_cached += other.blocks_cached;
+    }
+}
+
+/// How many maps a get remembers its key's number for.
+const REMEMBERED: usize = 4;
+
+/// The numbers of one key under the key maps that a get has met, so that each maps it once.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct NumberCache {
+    /// Map number and the key's number under it.
+    known: [Option<(u64, u64)>; REMEMBERED],
+    next: usize,
+}
+
+impl NumberCache {
+    /// The key's number under the map with this number; `make` is called if it is not remembered.
+    #[inline]
+    pub fn number(&mut self, map: u64, make: impl FnOnce() -> u64) -> u64 {
+        for (known_map, number) in self.known.iter().flatten() {
+            if *known_map == map {
+                return *number;
+            }
+        }
+        let number = make();
+        if let Some(slot) = self.known.get_mut(self.next % REMEMBERED) {
+            *slot = Some((map, number));
+        }
+        self.next = self.next.wrapping_add(1);
+        number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_mapped_once_a_map() {
+        let mut numbers = NumberCache::default();
+        for map in [3, 3, 9, 9, 3] {
+            let mut made = 0;
+            let number = numbers.number(map, || {
+                made += 1;
+                map * 10
+            });
+            assert_eq!(number, map * 10);
+        }
+        assert_eq!(numbers.number(3, || 77), 30);
+        for map in 100..110 {
+            numbers.number(map, || 1);
+        }
+        assert_eq!(numbers.number(3, || 77), 77);
+    }
+}

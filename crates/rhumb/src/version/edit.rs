@@ -1,0 +1,374 @@
+//! One edit of the manifest: changes that hold together or not at all (docs/format.md, "Manifest").
+
+use crate::entry::Sequence;
+use crate::entry::varint::{Reader, encode, encode_bytes};
+use crate::table::TableSummary;
+
+/// What the manifest says of a table: enough to open it, and to choose it without opening it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TableMeta {
+    /// The file number.
+    pub number: u64,
+    /// Length of the file in bytes.
+    pub file_bytes: u64,
+    /// Where the first section starts, which is the end of the blocks.
+    pub sections_offset: u64,
+    /// The random id that is mixed into the table's checksums.
+    pub table_id: u64,
+    /// Entries, deletes included.
+    pub entries: u64,
+    /// Entries that are deletes.
+    pub deletes: u64,
+    /// Fragments of range deletes.
+    pub range_deletes: u64,
+    /// The smallest user key of entries and range deletes.
+    pub smallest: Box<[u8]>,
+    /// The largest user key of entries and range deletes.
+    pub largest: Box<[u8]>,
+    /// Whether `largest` itself is not in the table: it is the end of a range delete.
+    pub largest_excluded: bool,
+    /// The smallest sequence of entries and range deletes.
+    pub smallest_sequence: Sequence,
+    /// The largest sequence of entries and range deletes.
+    pub largest_sequence: Sequence,
+    /// The number of the key map, within the keyspace.
+    pub map_number: u64,
+    /// Name of the index kind.
+    pub index_kind: String,
+}
+
+impl TableMeta {
+    /// Whether every key of the table is below `key`.
+    pub fn ends_before(&self, key: &[u8]) -> bool {
+        &*self.largest < key || (self.largest_excluded && &*self.largest == key)
+    }
+
+    /// Whether the table and `other` may hold the same user key.
+    pub fn overlaps(&self, other: &TableMeta) -> bool {
+        !self.ends_before(&other.smallest) && !other.ends_before(&self.smallest)
+    }
+
+    /// Whether the table may hold `key`, or delete it.
+    pub fn may_hold(&self, key: &[u8]) -> bool {
+        &*self.smallest <= key && !self.ends_before(key)
+    }
+
+    fn encode(&self, into: &mut Vec<u8>) {
+        encode(self.number, into);
+        encode(self.file_bytes, into);
+        encode(self.sections_offset, into);
+        into.extend_from_slice(&self.table_id.to_le_bytes());
+        encode(self.entries, into);
+        encode(self.deletes, into);
+        encode(self.range_deletes, into);
+        encode_bytes(&self.smallest, into);
+        encode_bytes(&self.largest, into);
+        into.push(u8::from(self.largest_excluded));
+        encode(self.smallest_sequence, into);
+        encode(self.largest_sequence, into);
+        encode(self.map_number, into);
+        encode_bytes(self.index_kind.as_bytes(), into);
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<TableMeta, String> {
+        let meta = TableMeta {
+            number: number(from, "file number")?,
+            file_bytes: number(from, "file bytes")?,
+            sections_offset: number(from, "offset of the sections")?,
+            table_id: fixed(from, "table id").map(u64::from_le_bytes)?,
+            entries: number(from, "entries")?,
+            deletes: number(from, "deletes")?,
+            range_deletes: number(from, "range deletes")?,
+            smallest: bytes(from, "smallest key")?.into(),
+            largest: bytes(from, "largest key")?.into(),
+            largest_excluded: match fixed(from, "mark of the largest key")? {
+                [0] => false,
+                [1] => true,
+                [other] => return Err(format!("mark {other} of the largest key")),
+            },
+            smallest_sequence: number(from, "smallest sequence")?,
+            largest_sequence: number(from, "largest sequence")?,
+            map_number: number(from, "map number")?,
+            index_kind: text(from, "index kind")?,
+        };
+        meta.check()?;
+        Ok(meta)
+    }
+
+    /// Refuses what no table can be.
+    fn check(&self) -> Result<(), String> {
+        let wrong = if self.ends_before(&self.smallest) {
+            "ends before it starts"
+        } else if self.smallest_sequence > self.largest_sequence {
+            "has descending sequences"
+        } else if self.sections_offset > self.file_bytes {
+            "has sections behind its end"
+        } else if self.deletes > self.entries {
+            "has more deletes than entries"
+        } else {
+            return Ok(());
+        };
+        Err(format!("table {} which {wrong}", self.number))
+    }
+}
+
+/// One change. The numbers of docs/format.md are given by [`Change::tag`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// No file number from here on is used.
+    NextFile(u64),
+    /// Every sequence in tables is at most this.
+    LastSequence(Sequence),
+    /// A new, empty keyspace.
+    CreateKeyspace {
+        /// Its id, never used before.
+        id: u32,
+        /// Its name.
+        name: String,
+    },
+    /// The keyspace and its tables are gone.
+    DropKeyspace(u32),
+    /// A table is part of a level.
+    AddTable {
+        /// Of which keyspace.
+        keyspace: u32,
+        /// At which level.
+        level: u8,
+        /// The table.
+        table: TableMeta,
+    },
+    /// A table is part of a level no more.
+    RemoveTable {
+        /// Of which keyspace.
+        keyspace: u32,
+        /// At which level.
+        level: u8,
+        /// Its file number.
+        number: u64,
+    },
+    /// Operations of the keyspace in logs below this sequence are in tables, or were dropped.
+    LowestUnflushed {
+        /// Which keyspace.
+        keyspace: u32,
+        /// The least sequence that may have to be replayed.
+        sequence: Sequence,
+    },
+    /// A log ends for ever.
+    Log {
+        /// Its id.
+        id: u64,
+        /// Where, in bytes.
+        valid_end: u64,
+    },
+    /// No operation of the log is needed any more.
+    RemoveLog(u64),
+    /// A key map, which never changes.
+    KeyMap {
+        /// Of which keyspace.
+        keyspace: u32,
+        /// Its number within the keyspace.
+        number: u64,
+        /// Its byte form.
+        map: Vec<u8>,
+    },
+    /// No keyspace id from here on is used.
+    NextKeyspaceId(u32),
+    /// A log begins: it must be there when the store is opened.
+    BeginLog(u64),
+}
+
+impl Change {
+    fn tag(&self) -> u8 {
+        match self {
+            Change::NextFile(_) => 1,
+            Change::LastSequence(_) => 2,
+            Change::CreateKeyspace { .. } => 3,
+            Change::DropKeyspace(_) => 4,
+            Change::AddTable { .. } => 5,
+            Change::RemoveTable { .. } => 6,
+            Change::LowestUnflushed { .. } => 7,
+            Change::Log { .. } => 8,
+            Change::RemoveLog(_) => 9,
+            Change::KeyMap { .. } => 10,
+            Change::NextKeyspaceId(_) => 11,
+            Change::BeginLog(_) => 12,
+        }
+    }
+
+    fn encode(&self, into: &mut Vec<u8>) {
+        into.push(self.tag());
+        match self {
+            Change::NextFile(n)
+            | Change::LastSequence(n)
+            | Change::RemoveLog(n)
+            | Change::BeginLog(n) => {
+                encode(*n, into);
+            }
+            Change::DropKeyspace(id) | Change::NextKeyspaceId(id) => {
+                encode(u64::from(*id), into);
+            }
+            Change::CreateKeyspace { id, name } => {
+                encode(u64::from(*id), into);
+                encode_bytes(name.as_bytes(), into);
+            }
+            Change::AddTable {
+                keyspace,
+                level,
+                table,
+            } => {
+                encode(u64::from(*keyspace), into);
+                encode(u64::from(*level), into);
+                table.encode(into);
+            }
+            Change::RemoveTable {
+                keyspace,
+                level,
+                number,
+            } => {
+                encode(u64::from(*keyspace), into);
+                encode(u64::from(*level), into);
+                encode(*number, into);
+            }
+            Change::LowestUnflushed { keyspace, sequence } => {
+                encode(u64::from(*keyspace), into);
+                encode(*sequence, into);
+            }
+            Change::Log { id, valid_end } => {
+                encode(*id, into);
+                encode(*valid_end, into);
+            }
+            Change::KeyMap {
+                keyspace,
+                number,
+                map,
+            } => {
+                encode(u64::from(*keyspace), into);
+                encode(*number, into);
+                encode_bytes(map, into);
+            }
+        }
+    }
+
+    fn take(from: &mut Reader<'_>) -> Result<Change, String> {
+        let [tag] = fixed(from, "tag")?;
+        Ok(match tag {
+            1 => Change::NextFile(number(from, "next file number")?),
+            2 => Change::LastSequence(number(from, "last sequence")?),
+            3 => Change::CreateKeyspace {
+                id: small(from, "keyspace id")?,
+                name: text(from, "keyspace name")?,
+            },
+            4 => Change::DropKeyspace(small(from, "keyspace id")?),
+            5 => Change::AddTable {
+                keyspace: small(from, "keyspace id")?,
+                level: small(from, "level")?,
+                table: TableMeta::take(from)?,
+            },
+            6 => Change::RemoveTable {
+                keyspace: small(from, "keyspace id")?,
+                level: small(from, "level")?,
+                number: number(from, "file number")?,
+            },
+            7 => Change::LowestUnflushed {
+                keyspace: small(from, "keyspace id")?,
+                sequence: number(from, "lowest unflushed sequence")?,
+            },
+            8 => Change::Log {
+                id: number(from, "log id")?,
+                valid_end: number(from, "valid end")?,
+            },
+            9 => Change::RemoveLog(number(from, "log id")?),
+            10 => Change::KeyMap {
+                keyspace: small(from, "keyspace id")?,
+                number: number(from, "map number")?,
+                map: bytes(from, "key map")?.to_vec(),
+            },
+            11 => Change::NextKeyspaceId(small(from, "next keyspace id")?),
+            12 => Change::BeginLog(number(from, "log id")?),
+            other => return Err(format!("unknown tag {other}")),
+        })
+    }
+}
+
+/// Changes that are applied together, in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Edit {
+    /// The changes. A table that takes the place of others comes behind their removal.
+    pub changes: Vec<Change>,
+}
+
+impl Edit {
+    /// The bytes of the edit, as a record of the manifest holds them.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for change in &self.changes {
+            change.encode(&mut bytes);
+        }
+        bytes
+    }
+
+    /// Reads what [`Edit::encode`] wrote, from all of `bytes`.
+    ///
+    /// # Errors
+    /// The place, in bytes from the start, and what was found there.
+    pub fn decode(bytes: &[u8]) -> Result<Edit, (usize, String)> {
+        let mut reader = Reader::new(bytes);
+        let mut changes = Vec::new();
+        while !reader.is_empty() {
+            let change = Change::take(&mut reader).map_err(|found| (reader.position(), found))?;
+            changes.push(change);
+        }
+        Ok(Edit { changes })
+    }
+}
+
+impl From<TableSummary> for TableMeta {
+    fn from(summary: TableSummary) -> Self {
+        TableMeta {
+            number: summary.number,
+            file_bytes: summary.file_bytes,
+            sections_offset: summary.sections_offset,
+            table_id: summary.table_id,
+            entries: summary.entries,
+            deletes: summary.deletes,
+            range_deletes: summary.range_deletes,
+            smallest: summary.bounds.smallest.into(),
+            largest: summary.bounds.largest.into(),
+            largest_excluded: summary.bounds.largest_excluded,
+            smallest_sequence: summary.smallest_sequence,
+            largest_sequence: summary.largest_sequence,
+            map_number: summary.map_number,
+            index_kind: summary.index_kind,
+        }
+    }
+}
+
+impl From<Vec<Change>> for Edit {
+    fn from(changes: Vec<Change>) -> Self {
+        Edit { changes }
+    }
+}
+
+fn number(from: &mut Reader<'_>, what: &str) -> Result<u64, String> {
+    from.varint().ok_or_else(|| format!("no {what}"))
+}
+
+/// A number of a type smaller than 64 bits.
+fn small<T: TryFrom<u64>>(from: &mut Reader<'_>, what: &str) -> Result<T, String> {
+    let number = number(from, what)?;
+    T::try_from(number).map_err(|_| format!("{what} {number}"))
+}
+
+fn bytes<'a>(from: &mut Reader<'a>, what: &str) -> Result<&'a [u8], String> {
+    from.bytes().ok_or_else(|| format!("no {what}"))
+}
+
+fn text(from: &mut Reader<'_>, what: &str) -> Result<String, String> {
+    let bytes = bytes(from, what)?.to_vec();
+    String::from_utf8(bytes).map_err(|_| format!("a {what} that is not UTF-8"))
+}
+
+fn fixed<const N: usize>(from: &mut Reader<'_>, what: &str) -> Result<[u8; N], String> {
+    let bytes = from.take(N).and_then(|b| b.first_chunk().copied());
+    bytes.ok_or_else(|| format!("no {what}"))
+}

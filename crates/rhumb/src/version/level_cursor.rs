@@ -1,0 +1,180 @@
+//! A cursor over the disjoint tables of one level, opened as they are reached.
+
+use crate::entry::{Cursor, EntryKind, Sequence};
+use crate::error::Result;
+use crate::memory::Pinned;
+use crate::sync::Arc;
+use crate::table::TableCursor;
+use crate::version::{Levels, Table};
+
+/// Walks tables that ascend without overlap, as if they were one.
+pub(crate) struct LevelCursor {
+    tables: Tables,
+    /// The table under the cursor; their number before the first seek.
+    at: usize,
+    cursor: Option<TableCursor>,
+    fill_cache: bool,
+}
+
+/// Tables that ascend without overlap.
+enum Tables {
+    /// Some of a level.
+    Some(Vec<Arc<Table>>),
+    /// All of a level from 1 on.
+    Level(Arc<Levels>, usize),
+}
+
+impl Tables {
+    fn all(&self) -> &[Arc<Table>] {
+        match self {
+            Tables::Some(tables) => tables,
+            Tables::Level(levels, level) => levels.level(*level),
+        }
+    }
+}
+
+impl LevelCursor {
+    /// A cursor over `tables`, which ascend and do not overlap. With `fill_cache` its blocks stay in
+    /// the cache; without, they are read ahead and forgotten.
+    pub fn new(tables: Vec<Arc<Table>>, fill_cache: bool) -> Self {
+        Self::over(Tables::Some(tables), fill_cache)
+    }
+
+    /// A cursor over all tables of `level`, which is not 0. Its blocks stay in the cache.
+    pub fn over_level(levels: Arc<Levels>, level: usize) -> Self {
+        Self::over(Tables::Level(levels, level), true)
+    }
+
+    fn over(tables: Tables, fill_cache: bool) -> Self {
+        LevelCursor {
+            at: tables.all().len(),
+            tables,
+            cursor: None,
+            fill_cache,
+        }
+    }
+
+    /// Opens table `at`; the cursor is invalid where there is none.
+    fn enter(&mut self, at: usize) -> Result<Option<&mut TableCursor>> {
+        if self.at != at || self.cursor.is_none() {
+            self.cursor = match self.tables.all().get(at) {
+                Some(table) => Some(table.reader()?.cursor(self.fill_cache)),
+                None => None,
+            };
+            self.at = at;
+        }
+        Ok(self.cursor.as_mut())
+    }
+
+    fn leave(&mut self) {
+        self.cursor = None;
+        self.at = self.tables.all().len();
+    }
+
+    /// Goes on to the first entry of a later table if this one has no more.
+    fn settle_forward(&mut self) -> Result<()> {
+        while self.cursor.as_ref().is_some_and(|c| !c.valid()) {
+            if let Some(cursor) = self.enter(self.at + 1)? {
+                cursor.seek_first()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes back to the last entry of an earlier table if this one has no more.
+    fn settle_backward(&mut self) -> Result<()> {
+        while self.cursor.as_ref().is_some_and(|c| !c.valid()) {
+            let Some(before) = self.at.checked_sub(1) else {
+                self.leave();
+                return Ok(());
+            };
+            if let Some(cursor) = self.enter(before)? {
+                cursor.seek_last()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Cursor for LevelCursor {
+    fn valid(&self) -> bool {
+        self.cursor.as_ref().is_some_and(TableCursor::valid)
+    }
+
+    fn key(&self) -> &[u8] {
+        self.cursor.as_ref().map_or(&[], TableCursor::key)
+    }
+
+    fn sequence(&self) -> Sequence {
+        self.cursor.as_ref().map_or(0, TableCursor::sequence)
+    }
+
+    fn kind(&self) -> EntryKind {
+        self.cursor
+            .as_ref()
+            .map_or(EntryKind::Delete, TableCursor::kind)
+    }
+
+    fn value(&self) -> Pinned {
+        self.cursor
+            .as_ref()
+            .map_or_else(Pinned::empty, TableCursor::value)
+    }
+
+    fn seek_first(&mut self) -> Result<()> {
+        if let Some(cursor) = self.enter(0)? {
+            cursor.seek_first()?;
+        }
+        self.settle_forward()
+    }
+
+    fn seek_last(&mut self) -> Result<()> {
+        let Some(last) = self.tables.all().len().checked_sub(1) else {
+            return Ok(());
+        };
+        if let Some(cursor) = self.enter(last)? {
+            cursor.seek_last()?;
+        }
+        self.settle_backward()
+    }
+
+    fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {
+        let at = self
+            .tables
+            .all()
+            .partition_point(|t| t.meta.ends_before(key));
+        if let Some(cursor) = self.enter(at)? {
+            cursor.seek(key, sequence)?;
+        }
+        self.settle_forward()
+    }
+
+    fn seek_before(&mut self, key: &[u8]) -> Result<()> {
+        let behind = self
+            .tables
+            .all()
+            .partition_point(|t| &*t.meta.smallest < key);
+        let Some(at) = behind.checked_sub(1) else {
+            self.leave();
+            return Ok(());
+        };
+        if let Some(cursor) = self.enter(at)? {
+            cursor.seek_before(key)?;
+        }
+        self.settle_backward()
+    }
+
+    fn next(&mut self) -> Result<()> {
+        if let Some(cursor) = &mut self.cursor {
+            cursor.next()?;
+        }
+        self.settle_forward()
+    }
+
+    fn prev(&mut self) -> Result<()> {
+        if let Some(cursor) = &mut self.cursor {
+            cursor.prev()?;
+        }
+        self.settle_backward()
+    }
+}

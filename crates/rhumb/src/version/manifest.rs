@@ -1,0 +1,335 @@
+//! The manifest: a header, then one record an edit, and `CURRENT`, which says which manifest counts
+//! (docs/format.md, "CURRENT" and "Manifest").
+//!
+//! ```text
+//! header   0  8  magic "rhumbMAN"      record   0   4  crc of bytes 4..16 and the payload, stamped
+//!          8  4  format version                 4   4  payload length
+//!         12  4  crc of bytes 0..12             8   8  durable offset when this was written
+//!                                              16      payload: one edit
+//! ```
+
+use std::path::{Path, PathBuf};
+
+use crate::entry::checksum::{crc, crc_append, stamp};
+use crate::entry::varint::Reader;
+use crate::error::{Error, Result};
+use crate::fs::{FileSystem, WriteFile, names, ops};
+use crate::sync::Arc;
+use crate::version::Edit;
+
+const MAGIC: &[u8; 8] = b"rhumbMAN";
+const CURRENT_MAGIC: &[u8; 8] = b"rhumbCUR";
+const FORMAT_VERSION: u32 = 0;
+/// Where the first record starts.
+pub(crate) const HEADER_BYTES: usize = 16;
+pub(super) const RECORD_HEADER_BYTES: usize = 16;
+const CURRENT_BYTES: usize = 24;
+
+/// A manifest that is being written.
+#[derive(Debug)]
+pub(crate) struct Manifest {
+    file: Box<dyn WriteFile>,
+    path: PathBuf,
+    number: u64,
+    first_bytes: u64,
+    bytes: u64,
+    broken: bool,
+}
+
+impl Manifest {
+    /// Makes a manifest whose first edit describes everything, durably. It does not count until it
+    /// is published.
+    ///
+    /// # Errors
+    /// If the file exists or cannot be written; what was written of it is removed if possible.
+    pub fn create(fs: &Arc<dyn FileSystem>, dir: &Path, number: u64, first: &Edit) -> Result<Self> {
+        let path = dir.join(names::manifest_name(number));
+        let file = ops::create(&**fs, &path)?;
+        let (first_bytes, bytes, broken) = (0, 0, false);
+        let mut manifest = Manifest {
+            file,
+            path,
+            number,
+            first_bytes,
+            bytes,
+            broken,
+        };
+        let begun = manifest
+            .begin(first)
+            .and_then(|()| ops::sync_dir(&**fs, dir));
+        if let Err(e) = begun {
+            // It never counted: the next opening would remove it too.
+            let _ = ops::remove(&**fs, &manifest.path);
+            return Err(e);
+        }
+        Ok(manifest)
+    }
+
+    fn begin(&mut self, first: &Edit) -> Result<()> {
+        let mut bytes = header().to_vec();
+        bytes.extend(record(
+            self.number,
+            HEADER_BYTES as u64,
+            0,
+            first,
+            &self.path,
+        )?);
+        ops::write_all(&mut *self.file, &self.path, &bytes)?;
+        ops::sync(&mut *self.file, &self.path)?;
+        self.bytes = bytes.len() as u64;
+        self.first_bytes = self.bytes;
+        Ok(())
+    }
+
+    /// Adds an edit, durably.
+    ///
+    /// # Errors
+    /// If it cannot be written or synced. Nobody knows then whether the edit is there, and every
+    /// later call fails too: the owner begins a new manifest.
+    #[track_caller]
+    pub fn append(&mut self, edit: &Edit) -> Result<()> {
+        if self.broken {
+            let reason = format!("an earlier write to {} failed", self.path.display());
+            return Err(Error::ReadOnly { reason });
+        }
+        let record = record(self.number, self.bytes, self.bytes, edit, &self.path)?;
+        self.broken = true;
+        ops::write_all(&mut *self.file, &self.path, &record)?;
+        // Behind a failed write stands a torn record, which never counts. Behind a failed sync a
+        // whole one may stand, so that nothing can be written any more, even if only room is missing.
+        ops::sync(&mut *self.file, &self.path).map_err(|e| Error::ReadOnly {
+            reason: format!(
+                "{e}; whether the last change counts is decided when it is opened again"
+            ),
+        })?;
+        self.broken = false;
+        self.bytes += record.len() as u64;
+        Ok(())
+    }
+
+    /// Whether an append failed.
+    pub fn broken(&self) -> bool {
+        self.broken
+    }
+
+    /// The file number.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// How many bytes were added behind the first edit.
+    pub fn grown_bytes(&self) -> u64 {
+        self.bytes - self.first_bytes
+    }
+}
+
+/// Makes `CURRENT` point to a manifest, durably and at once.
+///
+/// # Errors
+/// If a file operation fails. `CURRENT` then points to the manifest before or to this one.
+#[track_caller]
+pub(crate) fn publish(fs: &Arc<dyn FileSystem>, dir: &Path, number: u64) -> Result<()> {
+    let mut bytes = CURRENT_MAGIC.to_vec();
+    bytes.extend(FORMAT_VERSION.to_le_bytes());
+    bytes.extend(number.to_le_bytes());
+    bytes.extend(crc(&bytes).to_le_bytes());
+    let made = dir.join(names::CURRENT_TMP);
+    // One that a crash left behind.
+    ops::if_found(ops::remove(&**fs, &made))?;
+    let mut file = ops::create(&**fs, &made)?;
+    ops::write_all(&mut *file, &made, &bytes)?;
+    ops::sync(&mut *file, &made)?;
+    drop(file);
+    ops::rename(&**fs, &made, &dir.join(names::CURRENT))?;
+    ops::sync_dir(&**fs, dir)
+}
+
+/// The number of the manifest that counts; `None` if there is no `CURRENT`.
+///
+/// # Errors
+/// If it cannot be read or is damaged.
+pub(crate) fn read_current(fs: &Arc<dyn FileSystem>, dir: &Path) -> Result<Option<u64>> {
+    let path = dir.join(names::CURRENT);
+    let Some(bytes) = ops::if_found(ops::read_all(&**fs, &path))? else {
+        return Ok(None);
+    };
+    let damaged = |offset, expected: &str, found: &str| {
+        Err(Error::corruption(&path, offset, expected, found))
+    };
+    let mut reader = Reader::new(&bytes);
+    if bytes.len() != CURRENT_BYTES {
+        return damaged(0, "24 bytes", &format!("{} bytes", bytes.len()));
+    }
+    if reader.take(8) != Some(CURRENT_MAGIC) {
+        return damaged(0, "the magic rhumbCUR", "other bytes");
+    }
+    let (version, number, stored) = (reader.u32(), reader.u64(), reader.u32());
+    if stored != bytes.get(..20).map(crc) {
+        return damaged(20, "the checksum of the bytes before", "another one");
+    }
+    check_version(&path, version)?;
+    Ok(number)
+}
+
+/// Where the reading of a manifest ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Tail {
+    /// The end of the last edit that was applied, in bytes.
+    pub valid_end: u64,
+    /// Bytes behind it, which were never durable and were ignored.
+    pub torn_bytes: u64,
+}
+
+/// Reads a manifest and hands its edits to `apply`, in order.
+///
+/// # Errors
+/// If the file cannot be read, is damaged below its durable end, or holds an edit that `apply`
+/// refuses.
+pub(crate) fn read(
+    fs: &Arc<dyn FileSystem>,
+    dir: &Path,
+    number: u64,
+    apply: impl FnMut(Edit) -> Result<(), String>,
+) -> Result<Tail> {
+    let path = dir.join(names::manifest_name(number));
+    match ops::if_found(ops::read_all(&**fs, &path))? {
+        Some(bytes) => replay(&path, &bytes, number, apply),
+        None => {
+            let expected = "a manifest, as CURRENT says";
+            Err(Error::corruption(&path, 0, expected, "no such file"))
+        }
+    }
+}
+
+/// Reads the bytes of a manifest; see [`read`].
+pub(super) fn replay(
+    path: &Path,
+    bytes: &[u8],
+    number: u64,
+    mut apply: impl FnMut(Edit) -> Result<(), String>,
+) -> Result<Tail> {
+    check_header(path, bytes)?;
+    let mut at = HEADER_BYTES;
+    while let Some(found) = record_at(bytes, at, number) {
+        let edit = Edit::decode(found.payload).map_err(|(offset, what)| {
+            let offset = at + RECORD_HEADER_BYTES + offset;
+            Error::corruption(path, offset as u64, "a change known to this rhumb", what)
+        })?;
+        apply(edit).map_err(|what| {
+            Error::corruption(path, at as u64, "an edit that fits those before it", what)
+        })?;
+        at = found.end;
+    }
+    if at == HEADER_BYTES || durable_end(bytes, at, number) > at as u64 {
+        // Every manifest was durable with its first edit before CURRENT pointed to it.
+        return Err(Error::corruption(
+            path,
+            at as u64,
+            "a sound record",
+            "a damaged one",
+        ));
+    }
+    let torn_bytes = (bytes.len() - at) as u64;
+    Ok(Tail {
+        valid_end: at as u64,
+        torn_bytes,
+    })
+}
+
+/// A record whose checksum is right.
+pub(super) struct Record<'a> {
+    pub durable: u64,
+    pub payload: &'a [u8],
+    pub end: usize,
+}
+
+/// The record at `at`, if a sound one stands there.
+pub(super) fn record_at(bytes: &[u8], at: usize, number: u64) -> Option<Record<'_>> {
+    let mut reader = Reader::new(bytes.get(at..)?);
+    let stored = reader.u32()?;
+    let length = usize::try_from(reader.u32()?).ok()?;
+    let durable = reader.u64()?;
+    let payload = reader.take(length)?;
+    if durable > at as u64 {
+        return None;
+    }
+    let end = at + RECORD_HEADER_BYTES + length;
+    let computed = crc(bytes.get(at + 4..end)?).wrapping_add(stamp(number, at as u64));
+    (stored == computed).then_some(Record {
+        durable,
+        payload,
+        end,
+    })
+}
+
+/// The greatest durable offset that any sound record from `from` on names. Records before name no
+/// more than their own offsets.
+fn durable_end(bytes: &[u8], from: usize, number: u64) -> u64 {
+    let mut at = from;
+    let mut durable = 0;
+    while at + RECORD_HEADER_BYTES <= bytes.len() {
+        match record_at(bytes, at, number) {
+            Some(found) => {
+                durable = durable.max(found.durable);
+                at = found.end;
+            }
+            None => at += 1,
+        }
+    }
+    durable
+}
+
+fn record(number: u64, offset: u64, durable: u64, edit: &Edit, path: &Path) -> Result<Vec<u8>> {
+    let payload = edit.encode();
+    let length = u32::try_from(payload.len()).map_err(|_| {
+        let (bytes, path) = (payload.len(), path.display());
+        Error::InvalidArgument(format!(
+            "an edit of {bytes} bytes does not fit into {path}: use larger tables"
+        ))
+    })?;
+    let mut fixed = length.to_le_bytes().to_vec();
+    fixed.extend(durable.to_le_bytes());
+    let checksum = crc_append(crc(&fixed), &payload).wrapping_add(stamp(number, offset));
+    let mut bytes = checksum.to_le_bytes().to_vec();
+    bytes.extend(fixed);
+    bytes.extend(payload);
+    Ok(bytes)
+}
+
+fn header() -> [u8; HEADER_BYTES] {
+    let mut header = [0; HEADER_BYTES];
+    let (fixed, checksum) = header.split_at_mut(12);
+    let (magic, version) = fixed.split_at_mut(8);
+    magic.copy_from_slice(MAGIC);
+    version.copy_from_slice(&FORMAT_VERSION.to_le_bytes());
+    checksum.copy_from_slice(&crc(fixed).to_le_bytes());
+    header
+}
+
+pub(super) fn check_header(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut reader = Reader::new(bytes);
+    if reader.take(8) != Some(MAGIC) {
+        return Err(Error::corruption(
+            path,
+            0,
+            "the magic rhumbMAN",
+            "other bytes",
+        ));
+    }
+    let version = reader.u32();
+    if reader.u32() != bytes.get(..12).map(crc) {
+        let expected = "the checksum of the bytes before";
+        return Err(Error::corruption(path, 12, expected, "another one"));
+    }
+    check_version(path, version)
+}
+
+fn check_version(path: &Path, version: Option<u32>) -> Result<()> {
+    match version {
+        Some(FORMAT_VERSION) | None => Ok(()),
+        Some(other) => Err(Error::Unsupported {
+            path: path.to_path_buf(),
+            what: format!("format version {other}"),
+        }),
+    }
+}

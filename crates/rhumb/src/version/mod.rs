@@ -1,0 +1,24 @@
+//! Which tables make up the store: the manifest of edits, the state they add up to, and the levels
+//! that readers see.
+
+mod edit;
+mod files;
+mod level_cursor;
+mod levels;
+mod manifest;
+mod salvage;
+mod state;
+mod table;
+
+pub(crate) use edit::{Change, Edit, TableMeta};
+pub(crate) use files::Files;
+pub(crate) use level_cursor::LevelCursor;
+pub(crate) use levels::{LEVELS, LevelChange, Levels};
+pub(crate) use manifest::HEADER_BYTES as MANIFEST_HEADER_BYTES;
+pub(crate) use manifest::{Manifest, publish, read, read_current};
+pub(crate) use salvage::sound_records;
+pub(crate) use state::{KeyspaceState, State};
+pub(crate) use table::Table;
+
+#[cfg(test)]
+mod tests;

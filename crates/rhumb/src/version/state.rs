@@ -1,0 +1,301 @@
+//! What the edits of a manifest add up to.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use rhumb_index::KeyMap;
+
+use crate::entry::Sequence;
+use crate::fs::names::LARGEST_NUMBER;
+use crate::sync::Arc;
+use crate::version::{Change, Edit, LEVELS, TableMeta};
+
+/// All that a manifest says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct State {
+    /// No file number from here on is used.
+    pub next_file: u64,
+    /// At least every sequence in tables.
+    pub last_sequence: Sequence,
+    /// No keyspace id from here on is used.
+    pub next_keyspace_id: u32,
+    /// The keyspaces by id.
+    pub keyspaces: BTreeMap<u32, KeyspaceState>,
+    /// The logs that must be there, with their valid ends in bytes where they end for ever.
+    pub logs: BTreeMap<u64, Option<u64>>,
+}
+
+/// What a manifest says of a keyspace.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct KeyspaceState {
+    /// Its name.
+    pub name: String,
+    /// Operations in logs below this sequence are in tables, or were dropped.
+    pub lowest_unflushed: Sequence,
+    /// The key maps of its tables, by number.
+    pub maps: BTreeMap<u64, Arc<KeyMap>>,
+    /// Above the number of every map so far. Maps that no table uses are forgotten, numbers are not
+    /// given again as long as the store is open.
+    pub next_map: u64,
+    /// How many tables use each map.
+    map_uses: BTreeMap<u64, u64>,
+    levels: [LevelState; LEVELS],
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct LevelState {
+    /// The tables by file number.
+    tables: BTreeMap<u64, TableMeta>,
+    /// The file numbers by smallest key; not kept for level 0, where tables may overlap.
+    order: BTreeMap<Box<[u8]>, u64>,
+}
+
+impl State {
+    /// Applies an edit.
+    ///
+    /// # Errors
+    /// What does not fit. The state is then partly changed and must not be used any more: the edit
+    /// came from a damaged file, or the store is about to write one.
+    pub fn apply(&mut self, edit: &Edit) -> Result<(), String> {
+        for change in &edit.changes {
+            self.change(change)?;
+        }
+        let touched = edit.changes.iter().filter_map(|c| match c {
+            Change::AddTable { keyspace, .. }
+            | Change::RemoveTable { keyspace, .. }
+            | Change::KeyMap { keyspace, .. } => Some(*keyspace),
+            _ => None,
+        });
+        let mut touched: Vec<u32> = touched.collect();
+        touched.sort_unstable();
+        touched.dedup();
+        for id in touched {
+            // A keyspace may have been dropped by the same edit.
+            if let Some(keyspace) = self.keyspaces.get_mut(&id) {
+                keyspace.settle_maps()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn change(&mut self, change: &Change) -> Result<(), String> {
+        match change {
+            Change::NextFile(next) => self.next_file = self.next_file.max(*next),
+            Change::LastSequence(last) => self.use_sequence(*last)?,
+            Change::CreateKeyspace { id, name } => return self.create(*id, name),
+            Change::DropKeyspace(id) => {
+                self.keyspace(*id)?;
+                self.keyspaces.remove(id);
+            }
+            Change::AddTable {
+                keyspace,
+                level,
+                table,
+            } => {
+                self.keyspace(*keyspace)?.add(*level, table)?;
+                self.use_file(table.number)?;
+                self.use_sequence(table.largest_sequence)?;
+            }
+            Change::RemoveTable {
+                keyspace,
+                level,
+                number,
+            } => {
+                self.keyspace(*keyspace)?.remove(*level, *number)?;
+            }
+            Change::LowestUnflushed { keyspace, sequence } => {
+                self.keyspace(*keyspace)?.lowest_unflushed = *sequence;
+            }
+            Change::Log { id, valid_end } => {
+                self.use_file(*id)?;
+                self.logs.insert(*id, Some(*valid_end));
+            }
+            Change::BeginLog(id) => {
+                self.use_file(*id)?;
+                self.logs.insert(*id, None);
+            }
+            Change::RemoveLog(id) => {
+                self.logs.remove(id);
+            }
+            Change::KeyMap {
+                keyspace,
+                number,
+                map,
+            } => {
+                self.keyspace(*keyspace)?.add_map(*number, map)?;
+            }
+            Change::NextKeyspaceId(next) => {
+                self.next_keyspace_id = self.next_keyspace_id.max(*next);
+            }
+        }
+        Ok(())
+    }
+
+    fn create(&mut self, id: u32, name: &str) -> Result<(), String> {
+        if self.keyspaces.contains_key(&id) {
+            return Err(format!("a second keyspace {id}"));
+        }
+        if self.keyspaces.values().any(|k| k.name == name) {
+            return Err(format!("a second keyspace named {name:?}"));
+        }
+        let after = id.checked_add(1).ok_or_else(|| format!("keyspace {id}"))?;
+        self.next_keyspace_id = self.next_keyspace_id.max(after);
+        let keyspace = KeyspaceState {
+            name: name.to_string(),
+            ..KeyspaceState::default()
+        };
+        self.keyspaces.insert(id, keyspace);
+        Ok(())
+    }
+
+    fn keyspace(&mut self, id: u32) -> Result<&mut KeyspaceState, String> {
+        self.keyspaces
+            .get_mut(&id)
+            .ok_or_else(|| format!("a change of keyspace {id}, which there is not"))
+    }
+
+    fn use_sequence(&mut self, sequence: Sequence) -> Result<(), String> {
+        if sequence > LARGEST_NUMBER {
+            return Err(format!("sequence {sequence}"));
+        }
+        self.last_sequence = self.last_sequence.max(sequence);
+        Ok(())
+    }
+
+    fn use_file(&mut self, number: u64) -> Result<(), String> {
+        if number > LARGEST_NUMBER {
+            return Err(format!("file number {number}"));
+        }
+        let after = number + 1;
+        self.next_file = self.next_file.max(after);
+        Ok(())
+    }
+
+    /// One edit that describes everything, with which a new manifest begins.
+    pub fn snapshot_edit(&self) -> Edit {
+        let mut changes = vec![
+            Change::NextFile(self.next_file),
+            Change::LastSequence(self.last_sequence),
+            Change::NextKeyspaceId(self.next_keyspace_id),
+        ];
+        for (&id, &valid_end) in &self.logs {
+            changes.push(match valid_end {
+                Some(valid_end) => Change::Log { id, valid_end },
+                None => Change::BeginLog(id),
+            });
+        }
+        for (&keyspace, state) in &self.keyspaces {
+            let (name, sequence) = (state.name.clone(), state.lowest_unflushed);
+            changes.push(Change::CreateKeyspace { id: keyspace, name });
+            changes.push(Change::LowestUnflushed { keyspace, sequence });
+            for (&number, map) in &state.maps {
+                let map = map.to_bytes();
+                changes.push(Change::KeyMap {
+                    keyspace,
+                    number,
+                    map,
+                });
+            }
+            for (level, table) in state.tables() {
+                let (level, table) = (level as u8, table.clone());
+                changes.push(Change::AddTable {
+                    keyspace,
+                    level,
+                    table,
+                });
+            }
+        }
+        changes.into()
+    }
+}
+
+impl KeyspaceState {
+    /// The tables with their levels.
+    pub fn tables(&self) -> impl Iterator<Item = (usize, &TableMeta)> {
+        let levels = self.levels.iter().enumerate();
+        levels.flat_map(|(level, state)| state.tables.values().map(move |t| (level, t)))
+    }
+
+    fn level(&mut self, level: u8) -> Result<&mut LevelState, String> {
+        let found = self.levels.get_mut(usize::from(level));
+        found.ok_or_else(|| format!("a table at level {level}, which there is not"))
+    }
+
+    fn add(&mut self, level: u8, table: &TableMeta) -> Result<(), String> {
+        let number = table.number;
+        if self.levels.iter().any(|l| l.tables.contains_key(&number)) {
+            return Err(format!("a second table {number}"));
+        }
+        let state = self.level(level)?;
+        if level > 0 {
+            state.check_disjoint(level, table)?;
+            state.order.insert(table.smallest.clone(), number);
+        }
+        state.tables.insert(number, table.clone());
+        *self.map_uses.entry(table.map_number).or_default() += 1;
+        Ok(())
+    }
+
+    fn remove(&mut self, level: u8, number: u64) -> Result<(), String> {
+        let state = self.level(level)?;
+        let table = state.tables.remove(&number);
+        let table = table.ok_or_else(|| format!("no table {number} at level {level} to remove"))?;
+        if level > 0 {
+            state.order.remove(&table.smallest);
+        }
+        if let Some(uses) = self.map_uses.get_mut(&table.map_number) {
+            *uses -= 1;
+        }
+        Ok(())
+    }
+
+    fn add_map(&mut self, number: u64, bytes: &[u8]) -> Result<(), String> {
+        let map = KeyMap::from_bytes(bytes).map_err(|e| format!("key map {number}: {e}"))?;
+        match self.maps.get(&number) {
+            Some(known) if **known != map => return Err(format!("another key map {number}")),
+            Some(_) => {}
+            None => drop(self.maps.insert(number, Arc::new(map))),
+        }
+        self.next_map = self.next_map.max(number.saturating_add(1));
+        Ok(())
+    }
+
+    /// Forgets maps that no table uses, and makes sure that those that are used are known.
+    fn settle_maps(&mut self) -> Result<(), String> {
+        self.map_uses.retain(|_, uses| *uses > 0);
+        self.maps
+            .retain(|number, _| self.map_uses.contains_key(number));
+        match self
+            .map_uses
+            .keys()
+            .find(|number| !self.maps.contains_key(number))
+        {
+            Some(number) => Err(format!("tables with key map {number}, which there is not")),
+            None => Ok(()),
+        }
+    }
+}
+
+impl LevelState {
+    /// Refuses a table that may hold a user key of another one.
+    fn check_disjoint(&self, level: u8, table: &TableMeta) -> Result<(), String> {
+        let smallest = &*table.smallest;
+        let upto = (Bound::Unbounded, Bound::Included(smallest));
+        let before = self.order.range::<[u8], _>(upto).next_back();
+        let onward = (Bound::Included(smallest), Bound::Unbounded);
+        let after = self.order.range::<[u8], _>(onward).next();
+        for (_, number) in before.into_iter().chain(after) {
+            let Some(other) = self.tables.get(number) else {
+                continue;
+            };
+            if other.overlaps(table) {
+                let number = table.number;
+                return Err(format!(
+                    "table {number} at level {level} over table {}",
+                    other.number
+                ));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,88 @@
+//! A table of a level: what the manifest says of it, and its reader once it was opened.
+
+use std::path::PathBuf;
+
+use crate::error::{Error, Result};
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{Arc, Mutex, OnceLock, lock};
+use crate::table::TableReader;
+use crate::version::{Files, TableMeta};
+
+/// A table, shared by all versions of the levels that hold it. When the last of them lets go of an
+/// obsolete table, its file number goes to the garbage of [`Files`].
+#[derive(Debug)]
+pub(crate) struct Table {
+    /// What the manifest says of it.
+    pub meta: TableMeta,
+    files: Arc<Files>,
+    reader: OnceLock<Arc<TableReader>>,
+    opening: Mutex<()>,
+    obsolete: AtomicBool,
+}
+
+impl Table {
+    pub(super) fn new(files: Arc<Files>, meta: TableMeta) -> Self {
+        Table {
+            meta,
+            files,
+            reader: OnceLock::new(),
+            opening: Mutex::new(()),
+            obsolete: AtomicBool::new(false),
+        }
+    }
+
+    /// The path of its file.
+    pub fn path(&self) -> PathBuf {
+        self.files.table_path(self.meta.number)
+    }
+
+    /// The table's reader, which is opened by the first caller and taken without a lock later.
+    ///
+    /// # Errors
+    /// If the file cannot be opened or is damaged; a later call tries again.
+    pub fn reader(&self) -> Result<&Arc<TableReader>> {
+        if let Some(reader) = self.reader.get() {
+            return Ok(reader);
+        }
+        let _one_opener = lock(&self.opening);
+        if let Some(reader) = self.reader.get() {
+            return Ok(reader);
+        }
+        let path = self.path();
+        let reader = Arc::new(TableReader::open(
+            &*self.files.fs,
+            &path,
+            self.meta.number,
+            self.meta.file_bytes,
+            self.meta.sections_offset,
+            self.files.access,
+            Arc::clone(&self.files.cache),
+        )?);
+        if reader.table_id() != self.meta.table_id {
+            let (expected, found) = (self.meta.table_id, reader.table_id());
+            let expected = format!("table id {expected:#018x}, as the manifest says");
+            let found = format!("{found:#018x}");
+            return Err(Error::corruption(
+                &path,
+                self.meta.file_bytes,
+                expected,
+                found,
+            ));
+        }
+        Ok(self.reader.get_or_init(|| reader))
+    }
+
+    /// Says that no manifest names the table any more.
+    pub fn mark_obsolete(&self) {
+        // Ordered with the drop by the reference count of the `Arc`.
+        self.obsolete.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        if self.obsolete.load(Ordering::Relaxed) {
+            self.files.discard(self.meta.number);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+use super::*;
+
+#[test]
+fn a_snapshot_edit_gives_the_state_back() {
+    let mut state = begun();
+    let changes = vec![
+        Change::NextFile(70),
+        Change::LastSequence(1000),
+        Change::Log {
+            id: 9,
+            valid_end: 4711,
+        },
+        Change::Log {
+            id: 80,
+            valid_end: 1,
+        },
+        Change::RemoveLog(9),
+        Change::LowestUnflushed {
+            keyspace: 1,
+            sequence: 77,
+        },
+        Change::CreateKeyspace {
+            id: 4,
+            name: "other".to_string(),
+        },
+        add(0, table(10, "a", "z")),
+        add(0, table(11, "a", "z")),
+        add(3, table(12, "a", "c")),
+        add(3, table(13, "d", "e")),
+    ];
+    state.apply(&changes.into()).unwrap();
+    let mut again = State::default();
+    again.apply(&state.snapshot_edit()).unwrap();
+    assert_eq!(again, state);
+    assert_eq!(state.next_file, 81);
+    assert_eq!(state.next_keyspace_id, 5);
+    assert_eq!(state.logs.into_iter().collect::<Vec<_>>(), [(80, Some(1))]);
+}
+
+#[test]
+fn edits_that_do_not_fit_are_refused() {
+    let unfit = [
+        vec![Change::DropKeyspace(2)],
+        vec![Change::CreateKeyspace {
+            id: 1,
+            name: "new".to_string(),
+        }],
+        vec![Change::CreateKeyspace {
+            id: 2,
+            name: "default".to_string(),
+        }],
+        vec![Change::CreateKeyspace {
+            id: u32::MAX,
+            name: "new".to_string(),
+        }],
+        vec![Change::LowestUnflushed {
+            keyspace: 2,
+            sequence: 1,
+        }],
+        vec![add(7, table(5, "a", "b"))],
+        vec![add(0, table(1, "a", "b"))],
+        vec![add(0, table(u64::MAX, "a", "b"))],
+        vec![add(6, table(5, "a", "zz1"))],
+        vec![add(6, table(5, "zz2", "zz2"))],
+        vec![add(6, table(5, "zz11", "zz12"))],
+        vec![add(6, table(5, "a", "zzz"))],
+        vec![add(1, table(5, "a", "c")), add(1, table(6, "b", "d"))],
+        vec![remove(6, 2)],
+        vec![remove(5, 1)],
+        vec![Change::KeyMap {
+            keyspace: 1,
+            number: 0,
+            map: map(&["other"]),
+        }],
+        vec![Change::KeyMap {
+            keyspace: 1,
+            number: 3,
+            map: vec![200, 1, 1],
+        }],
+        vec![add(
+            0,
+            TableMeta {
+                map_number: 8,
+                ..table(5, "a", "b")
+            },
+        )],
+    ];
+    for changes in unfit {
+        let mut state = begun();
+        let edit = Edit::from(changes);
+        assert!(state.apply(&edit).is_err(), "{edit:?}");
+    }
+}
+
+#[test]
+fn neighbours_that_only_touch_fit() {
+    let mut state = begun();
+    let before = TableMeta {
+        largest_excluded: true,
+        ..table(5, "a", "zz1")
+    };
+    state
+        .apply(&vec![add(6, before), add(6, table(6, "zz20", "zz3"))].into())
+        .unwrap();
+    let over = vec![
+        remove(6, 6),
+        add(6, table(7, "zz20", "zz3")),
+        add(0, table(8, "a", "zzz")),
+    ];
+    state.apply(&over.into()).unwrap();
+    let tables = state.keyspaces[&1]
+        .tables()
+        .map(|(level, t)| (level, t.number));
+    assert_eq!(tables.collect::<Vec<_>>(), [(0, 8), (6, 1), (6, 5), (6, 7)]);
+}
+
+#[test]
+fn maps_go_with_the_last_table_and_their_numbers_do_not_come_back() {
+    let mut state = begun();
+    let moved = vec![
+        remove(6, 1),
+        Change::KeyMap {
+            keyspace: 1,
+            number: 1,
+            map: map(&["b"]),
+        },
+        Change::KeyMap {
+            keyspace: 1,
+            number: 5,
+            map: map(&["unused"]),
+        },
+        add(
+            6,
+            TableMeta {
+                map_number: 1,
+                ..table(2, "a", "b")
+            },
+        ),
+    ];
+    state.apply(&moved.into()).unwrap();
+    let keyspace = &state.keyspaces[&1];
+    assert_eq!(keyspace.maps.keys().copied().collect::<Vec<_>>(), [1]);
+    assert_eq!(keyspace.next_map, 6);
+    state.apply(&vec![Change::DropKeyspace(1)].into()).unwrap();
+    assert!(state.keyspaces.is_empty());
+    assert_eq!(state.next_keyspace_id, 2);
+}

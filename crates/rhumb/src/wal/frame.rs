@@ -1,0 +1,170 @@
+//! The header of a frame: encoding, and telling a frame from anything else.
+
+use std::path::Path;
+
+use crate::entry::Sequence;
+use crate::entry::checksum;
+use crate::entry::varint::Reader;
+use crate::error::{Error, Result};
+
+/// Bytes of a header.
+pub(super) const HEADER_BYTES: usize = 48;
+
+/// Where the log id and, right behind it, the frame's offset stand in a header.
+const IDENTITY: usize = 16;
+
+/// What a frame is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum FrameKind {
+    /// A commit group.
+    Operations = 1,
+    /// Nothing follows, and everything before is synced.
+    CleanEnd = 2,
+}
+
+/// What a header says besides which frame it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) payload_length: u32,
+    pub(super) kind: u8,
+    pub(super) reserved: [u8; 3],
+    pub(super) count: u32,
+    pub(super) first_sequence: Sequence,
+    pub(super) durable: u64,
+}
+
+/// Why there is no frame at a place.
+#[derive(Debug)]
+pub(super) struct NoFrame {
+    pub(super) expected: String,
+    pub(super) found: String,
+}
+
+/// Whether a frame of this log may start at `at`: its identity is there. Costs next to nothing.
+#[inline]
+pub(super) fn may_start(log: &[u8], log_id: u64, at: usize) -> bool {
+    let identity = log
+        .get(at..)
+        .and_then(|rest| rest.get(IDENTITY..HEADER_BYTES));
+    let Some((id, rest)) = identity.and_then(|bytes| bytes.split_first_chunk()) else {
+        return false;
+    };
+    let offset = rest.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
+    u64::from_le_bytes(*id) == log_id && offset == Some(at as u64)
+}
+
+impl Header {
+    /// Puts the frame with this header at `offset` of the log into `into`, in place of what is there.
+    pub(super) fn encode(&self, log_id: u64, offset: u64, payload: &[u8], into: &mut Vec<u8>) {
+        into.clear();
+        into.reserve(HEADER_BYTES + payload.len());
+        into.extend_from_slice(&[0; 4]);
+        into.extend_from_slice(&self.payload_length.to_le_bytes());
+        into.push(self.kind);
+        into.extend_from_slice(&self.reserved);
+        into.extend_from_slice(&self.count.to_le_bytes());
+        into.extend_from_slice(&log_id.to_le_bytes());
+        into.extend_from_slice(&offset.to_le_bytes());
+        into.extend_from_slice(&self.first_sequence.to_le_bytes());
+        into.extend_from_slice(&self.durable.to_le_bytes());
+        into.extend_from_slice(payload);
+        if let Some((crc, covered)) = into.split_first_chunk_mut() {
+            *crc = checksum::stamped(covered, log_id, offset).to_le_bytes();
+        }
+    }
+
+    /// The header of the frame that starts at `at`, all of whose bytes are there and right.
+    pub(super) fn decode(log: &[u8], log_id: u64, at: usize) -> Result<Header, NoFrame> {
+        let rest = log.get(at..).unwrap_or_default();
+        let Some((crc, header)) = Self::fields(rest) else {
+            let found = format!("{} bytes before the end of the file", rest.len());
+            return Err(NoFrame::new("a frame", found));
+        };
+        if !may_start(log, log_id, at) {
+            let expected = format!("a frame of log {log_id} at its place");
+            return Err(NoFrame::new(expected, "other bytes"));
+        }
+        let Some(frame) = rest.get(..header.frame_bytes()) else {
+            let expected = format!("a frame of {} bytes", header.frame_bytes());
+            let found = format!("{} bytes before the end of the file", rest.len());
+            return Err(NoFrame::new(expected, found));
+        };
+        let covered = frame.get(4..).unwrap_or_default();
+        let right = checksum::stamped(covered, log_id, at as u64);
+        if crc != right {
+            let expected = format!("a frame with checksum {crc:08x}");
+            return Err(NoFrame::new(expected, format!("checksum {right:08x}")));
+        }
+        Ok(header)
+    }
+
+    fn fields(bytes: &[u8]) -> Option<(u32, Header)> {
+        let mut reader = Reader::new(bytes);
+        let crc = reader.u32()?;
+        let payload_length = reader.u32()?;
+        let kind = reader.u8()?;
+        let reserved = [reader.u8()?, reader.u8()?, reader.u8()?];
+        let count = reader.u32()?;
+        reader.take(16)?;
+        let header = Header {
+            payload_length,
+            kind,
+            reserved,
+            count,
+            first_sequence: reader.u64()?,
+            durable: reader.u64()?,
+        };
+        Some((crc, header))
+    }
+
+    /// Bytes of the header and its payload.
+    pub(super) fn frame_bytes(&self) -> usize {
+        HEADER_BYTES + self.payload_length as usize
+    }
+
+    /// What the frame is, if its checksum is right and it says what the format allows.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a kind that this build does not know, [`Error::Corruption`] for
+    /// what no build writes.
+    pub(super) fn check(&self, path: &Path, at: u64) -> Result<FrameKind> {
+        let kind = match self.kind {
+            1 => FrameKind::Operations,
+            2 => FrameKind::CleanEnd,
+            other => {
+                let (path, what) = (path.to_path_buf(), format!("log frames of kind {other}"));
+                return Err(Error::Unsupported { path, what });
+            }
+        };
+        let end = kind == FrameKind::CleanEnd;
+        if self.reserved != [0; 3] {
+            return Err(Error::corruption(
+                path,
+                at,
+                "reserved zeros",
+                "something else",
+            ));
+        }
+        if self.durable > at || (end && self.durable != at) {
+            let found = format!("durable offset {}", self.durable);
+            return Err(Error::corruption(path, at, "one before the frame", found));
+        }
+        if end && (self.payload_length, self.count) != (0, 0) {
+            return Err(Error::corruption(
+                path,
+                at,
+                "an empty clean end",
+                "a payload",
+            ));
+        }
+        Ok(kind)
+    }
+}
+
+impl NoFrame {
+    fn new(expected: impl Into<String>, found: impl Into<String>) -> Self {
+        let (expected, found) = (expected.into(), found.into());
+        NoFrame { expected, found }
+    }
+}

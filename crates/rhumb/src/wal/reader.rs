@@ -1,0 +1,228 @@
+//! Reading a log back, and telling a torn tail from damage.
+
+use std::path::Path;
+
+use super::frame::{FrameKind, HEADER_BYTES, Header, may_start};
+use crate::entry::Sequence;
+use crate::entry::operations::{Operation, OperationIter};
+use crate::error::{Error, Result};
+use crate::fs::{FileSystem, names, ops};
+
+/// A commit group read back.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Frame<'a> {
+    path: &'a Path,
+    /// Where the payload starts in the log.
+    offset: u64,
+    /// The sequence of the first operation; the others follow.
+    pub(crate) first_sequence: Sequence,
+    /// How many operations there are.
+    pub(crate) count: u32,
+    /// The operations, encoded.
+    pub(crate) payload: &'a [u8],
+}
+
+impl<'a> Frame<'a> {
+    /// Decodes the operations, each with its sequence.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] for a kind of operation that this build does not know,
+    /// [`Error::Corruption`] if the payload does not hold `count` operations, each after `visit` has
+    /// seen those before; and what `visit` fails with.
+    pub(crate) fn operations(
+        &self,
+        visit: &mut dyn FnMut(Sequence, Operation<'a>) -> Result<()>,
+    ) -> Result<()> {
+        let mut seen = 0u32;
+        for operation in OperationIter::new(self.payload) {
+            let operation = operation.map_err(|e| e.into_error(self.path, self.offset))?;
+            let sequence = self.first_sequence.checked_add(seen.into());
+            let Some(sequence) = sequence.filter(|_| seen < self.count) else {
+                return Err(self.miscounted("more"));
+            };
+            visit(sequence, operation)?;
+            seen += 1;
+        }
+        if seen < self.count {
+            return Err(self.miscounted(&seen.to_string()));
+        }
+        Ok(())
+    }
+
+    fn miscounted(&self, found: &str) -> Error {
+        let (count, first) = (self.count, self.first_sequence);
+        let expected = format!("{count} operations from sequence {first}");
+        Error::corruption(self.path, self.offset, expected, found)
+    }
+}
+
+/// What was found in a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LogSummary {
+    /// Where the frames that count end, in bytes.
+    pub(crate) valid_end: u64,
+    /// How many frames with operations there are.
+    pub(crate) frames: u64,
+    /// Whether the log was closed by its writer.
+    pub(crate) clean: bool,
+    /// How many bytes follow the valid end and are ignored.
+    pub(crate) torn_bytes: u64,
+}
+
+/// Reads the log with this file number and shows its frames to `visit`, in order. `known_end` is the
+/// valid end that the manifest names, if it does. The log is held in memory meanwhile.
+///
+/// All frames are checked before the first is shown. Yet what `visit` gathered must be thrown away
+/// if this fails, since an operation may turn out not to be known.
+///
+/// # Errors
+/// [`Error::Corruption`] if the log is damaged below what is known to have been synced,
+/// [`Error::Unsupported`] if a newer build wrote it, any error of reading, and what `visit` fails
+/// with.
+pub(crate) fn read_log(
+    fs: &dyn FileSystem,
+    directory: &Path,
+    log_id: u64,
+    known_end: Option<u64>,
+    visit: &mut dyn FnMut(Frame<'_>) -> Result<()>,
+) -> Result<LogSummary> {
+    let path = directory.join(names::log_name(log_id));
+    let Some(log) = ops::if_found(ops::read_all_from_disk(fs, &path))? else {
+        let expected = "a log, as the manifest says";
+        return Err(Error::corruption(&path, 0, expected, "no such file"));
+    };
+    visit_frames(&path, &log, log_id, known_end, visit)
+}
+
+/// Makes what is in a log durable: recovery does so before anything builds on what it replayed.
+///
+/// # Errors
+/// If the log is missing or the sync failed.
+pub(crate) fn sync_log(fs: &dyn FileSystem, directory: &Path, log_id: u64) -> Result<()> {
+    ops::sync_file(fs, &directory.join(names::log_name(log_id)))
+}
+
+/// [`read_log`] of the bytes of a log.
+pub(super) fn visit_frames(
+    path: &Path,
+    log: &[u8],
+    log_id: u64,
+    known_end: Option<u64>,
+    visit: &mut dyn FnMut(Frame<'_>) -> Result<()>,
+) -> Result<LogSummary> {
+    let mut scan = Scan {
+        path,
+        log,
+        log_id,
+        end: 0,
+        durable: known_end.unwrap_or(0),
+        clean: false,
+        frames: Vec::new(),
+    };
+    scan.read(known_end)?;
+    scan.search_later_frames()?;
+    scan.refuse_damage()?;
+    for (start, header) in &scan.frames {
+        let payload = log.get(start + HEADER_BYTES..start + header.frame_bytes());
+        visit(Frame {
+            path,
+            offset: (start + HEADER_BYTES) as u64,
+            first_sequence: header.first_sequence,
+            count: header.count,
+            payload: payload.unwrap_or_default(),
+        })?;
+    }
+    Ok(LogSummary {
+        valid_end: scan.end as u64,
+        frames: scan.frames.len() as u64,
+        clean: scan.clean,
+        torn_bytes: (log.len() - scan.end) as u64,
+    })
+}
+
+struct Scan<'a> {
+    path: &'a Path,
+    log: &'a [u8],
+    log_id: u64,
+    /// Where the frames read so far end.
+    end: usize,
+    /// The greatest offset known to have been durable.
+    durable: u64,
+    /// Whether the last frame read is a clean end.
+    clean: bool,
+    /// The frames with operations, and where they start.
+    frames: Vec<(usize, Header)>,
+}
+
+impl Scan<'_> {
+    /// Reads frames from the start up to the first place that holds none, or to the known end.
+    fn read(&mut self, known_end: Option<u64>) -> Result<()> {
+        while known_end != Some(self.end as u64) {
+            let Ok(header) = Header::decode(self.log, self.log_id, self.end) else {
+                break;
+            };
+            let at = self.end as u64;
+            let kind = header.check(self.path, at)?;
+            let end = self.end + header.frame_bytes();
+            if self.clean {
+                return Err(Error::corruption(
+                    self.path,
+                    at,
+                    "nothing behind the end",
+                    "a frame",
+                ));
+            }
+            if let Some(known) = known_end.filter(|known| *known < end as u64) {
+                let found = format!("a frame that ends at {end}");
+                return Err(Error::corruption(
+                    self.path,
+                    known,
+                    "the end of the log",
+                    found,
+                ));
+            }
+            match kind {
+                FrameKind::Operations => self.frames.push((self.end, header)),
+                FrameKind::CleanEnd => self.clean = true,
+            }
+            self.durable = self.durable.max(header.durable);
+            self.end = end;
+        }
+        Ok(())
+    }
+
+    /// Looks behind the end for frames that say how much was durable.
+    fn search_later_frames(&mut self) -> Result<()> {
+        let mut at = self.end;
+        while at + HEADER_BYTES <= self.log.len() {
+            let found = may_start(self.log, self.log_id, at)
+                .then(|| Header::decode(self.log, self.log_id, at).ok());
+            if let Some(header) = found.flatten() {
+                header.check(self.path, at as u64)?;
+                self.durable = self.durable.max(header.durable);
+                at += header.frame_bytes();
+            } else {
+                at += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse_damage(&self) -> Result<()> {
+        if self.end as u64 >= self.durable {
+            return Ok(());
+        }
+        let (expected, found) = match Header::decode(self.log, self.log_id, self.end) {
+            Err(no) => (no.expected, no.found),
+            Ok(_) => ("the end of the log".to_owned(), "a frame".to_owned()),
+        };
+        let durable = self.durable;
+        let expected = format!("{expected} (the log was synced up to {durable})");
+        Err(Error::corruption(
+            self.path,
+            self.end as u64,
+            expected,
+            found,
+        ))
+    }
+}

@@ -1,0 +1,164 @@
+//! Appending to a log.
+
+use std::path::{Path, PathBuf};
+
+use super::frame::{FrameKind, Header};
+use crate::entry::Sequence;
+use crate::error::{Error, Result};
+use crate::fs::{FileSystem, WriteFile, names, ops};
+
+/// The most memory that is kept from one frame to the next.
+const KEPT_BUFFER_BYTES: usize = 1 << 20;
+
+/// A log that is being written. It can be appended to until an append or a sync fails.
+#[derive(Debug)]
+pub(crate) struct LogWriter {
+    file: Box<dyn WriteFile>,
+    path: PathBuf,
+    log_id: u64,
+    end: u64,
+    durable_end: u64,
+    state: State,
+    buffer: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// The file ends with a whole frame.
+    Sound,
+    /// A part of a frame may stand behind the last whole one.
+    Torn,
+    /// A sync failed: what it was to make durable may be lost, and no later one can tell.
+    Unsynced,
+}
+
+impl LogWriter {
+    /// Makes the empty log with this file number in `directory`, durably.
+    ///
+    /// # Errors
+    /// If it exists or cannot be made; its name may then be there.
+    pub(crate) fn create(fs: &dyn FileSystem, directory: &Path, log_id: u64) -> Result<Self> {
+        let path = directory.join(names::log_name(log_id));
+        let file = ops::create(fs, &path)?;
+        ops::sync_dir(fs, directory)?;
+        Ok(LogWriter {
+            file,
+            path,
+            log_id,
+            end: 0,
+            durable_end: 0,
+            state: State::Sound,
+            buffer: Vec::new(),
+        })
+    }
+
+    /// Appends a commit group: `count` encoded operations, the first with this sequence. It is
+    /// durable after the next [`LogWriter::sync`].
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for 4 GiB of operations or more, after which the log is as before.
+    /// After any other error the group may or may not be found again, and the log takes no more.
+    pub(crate) fn append(
+        &mut self,
+        first_sequence: Sequence,
+        operations: &[u8],
+        count: u32,
+    ) -> Result<()> {
+        let payload_length = u32::try_from(operations.len()).map_err(|_| {
+            let bytes = operations.len();
+            Error::InvalidArgument(format!(
+                "a batch of {bytes} bytes does not fit into the log: write batches below 4 GiB"
+            ))
+        })?;
+        let header = Header {
+            payload_length,
+            kind: FrameKind::Operations as u8,
+            reserved: [0; 3],
+            count,
+            first_sequence,
+            durable: self.durable_end,
+        };
+        self.append_frame(header, operations)
+    }
+
+    fn append_frame(&mut self, header: Header, payload: &[u8]) -> Result<()> {
+        if self.state != State::Sound {
+            return Err(self.refusal());
+        }
+        header.encode(self.log_id, self.end, payload, &mut self.buffer);
+        let written = ops::write_all(&mut *self.file, &self.path, &self.buffer);
+        self.buffer.clear();
+        self.buffer.shrink_to(KEPT_BUFFER_BYTES);
+        match written {
+            Ok(()) => self.end += header.frame_bytes() as u64,
+            Err(_) => self.state = State::Torn,
+        }
+        written
+    }
+
+    /// Makes everything appended durable. This works behind a failed append as well, so that a log
+    /// on a full disk can be sealed at its [`LogWriter::end`].
+    ///
+    /// # Errors
+    /// If the sync failed, now or before: what was appended since the last one may be lost.
+    #[track_caller]
+    pub(crate) fn sync(&mut self) -> Result<()> {
+        if self.state == State::Unsynced {
+            return Err(self.refusal());
+        }
+        if let Err(e) = ops::sync(&mut *self.file, &self.path) {
+            self.state = State::Unsynced;
+            return Err(e);
+        }
+        self.durable_end = self.end;
+        Ok(())
+    }
+
+    fn refusal(&self) -> Error {
+        let what = match self.state {
+            State::Unsynced => "sync of",
+            State::Sound | State::Torn => "write to",
+        };
+        let path = self.path.display();
+        Error::ReadOnly {
+            reason: format!("an earlier {what} {path} failed; open the store again"),
+        }
+    }
+
+    /// Where the whole frames end, in bytes. A part of another one may follow if an append failed.
+    pub(crate) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Up to where the log is durable, in bytes.
+    pub(crate) fn durable_end(&self) -> u64 {
+        self.durable_end
+    }
+
+    /// The file number.
+    pub(crate) fn log_id(&self) -> u64 {
+        self.log_id
+    }
+
+    /// Makes everything durable and marks the end as clean. Returns the length of the log.
+    ///
+    /// # Errors
+    /// If that failed, or an append or sync before: the log then ends like one after a crash.
+    pub(crate) fn close(mut self) -> Result<u64> {
+        // The clean end says that all before it is synced, so it may not be on the disk before.
+        if self.durable_end < self.end {
+            self.sync()?;
+        }
+        let header = Header {
+            payload_length: 0,
+            kind: FrameKind::CleanEnd as u8,
+            reserved: [0; 3],
+            count: 0,
+            first_sequence: 0,
+            durable: self.end,
+        };
+        self.append_frame(header, &[])?;
+        self.sync()?;
+        Ok(self.end)
+    }
+}
