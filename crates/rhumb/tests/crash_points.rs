@@ -1,0 +1,137 @@
+//! The power is cut before, amid and behind every call that changes the disk, and every kind of loss
+//! follows. The store must come back with a prefix of the commit order that holds every durable
+//! write. Then one sync at a time is left out, which these same checks must notice.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod kit;
+
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use kit::check::Checker;
+use kit::scripts::{self, Script};
+use kit::world::{Work, World};
+use kit::{LOSSES, case_seed, in_parallel};
+use rhumb::fs::{Plan, Site};
+
+/// Steps a script.
+const LENGTH: u64 = 60;
+
+/// Runs a script and keeps every moment.
+fn record(script: &Script, plan: Plan) -> Result<World, String> {
+    let mut world = World::new(plan, true);
+    let run = world.run(script);
+    world.end();
+    run.map_err(|trouble| format!("script {}: {trouble}", script.name))?;
+    Ok(world)
+}
+
+/// Cuts the power at every moment, in every way.
+fn check(script: &Script, world: &World, checker: &Checker) -> Result<(), String> {
+    in_parallel(world.points.len(), |at| {
+        let point = &world.points[at];
+        let prints = world.prints(point.generation);
+        for (number, loss) in LOSSES.into_iter().enumerate() {
+            let seed = case_seed((at * LOSSES.len() + number) as u64);
+            let checked = checker.point(point, loss, seed, &prints);
+            checked.map_err(|wrong| format!("script {}, {wrong}", script.name))?;
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn every_moment_leaves_a_legal_prefix() {
+    let panics = kit::count_panics();
+    let started = Instant::now();
+    println!("seed {}", kit::seed());
+    let (mut points, mut disks) = (0, 0);
+    let mut work = Vec::new();
+    for script in scripts::all(LENGTH * kit::deep() as u64) {
+        let world = record(&script, Plan::default()).unwrap();
+        let checker = Checker::default();
+        check(&script, &world, &checker).unwrap();
+        let here = checker.points.load(Ordering::Relaxed);
+        let distinct = checker.disks.load(Ordering::Relaxed);
+        work.push(world.work);
+        let (moments, time) = (world.points.len(), started.elapsed().as_secs_f64());
+        let name = script.name;
+        println!("{name:14} {moments:5} moments {here:6} points {distinct:6} disks  {time:5.1} s");
+        points += here;
+        disks += distinct;
+    }
+    println!("{points} points, {disks} different disks");
+    assert!(points >= 10_000, "too few points: {points}");
+    let sum = |of: fn(&Work) -> u64| work.iter().map(of).sum::<u64>();
+    let (flushes, merges, moves) = (sum(|w| w.flushes), sum(|w| w.compactions), sum(|w| w.moves));
+    let (openings, manifests, logs) = (sum(|w| w.openings), sum(|w| w.manifests), sum(|w| w.logs));
+    println!("{flushes} flushes, {merges} merges, {moves} moves, {logs} logs");
+    println!("{openings} openings, {manifests} manifests");
+    assert!(flushes > 100 && merges > 20 && moves > 20 && logs > 100);
+    assert!(manifests > openings, "no manifest was replaced");
+    assert_eq!(kit::panics(), panics);
+}
+
+/// Functions whose sync can be left out without harm after a loss of power, and why.
+const REDUNDANT: [(&str, &str); 1] = [(
+    "end_manifest",
+    "the last edit of a store that is closed changes nothing: it is there against damage",
+)];
+
+/// The function that a site is in.
+fn function_at(site: &Site) -> String {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let source = std::fs::read_to_string(format!("{root}/{}", site.file)).unwrap();
+    let before: Vec<&str> = source.lines().take(site.line as usize).collect();
+    let header = before.iter().rev().find_map(|line| line.split_once("fn "));
+    let name = header.unwrap().1.split(['(', '<']).next();
+    name.unwrap().to_string()
+}
+
+#[test]
+fn leaving_out_any_sync_is_noticed() {
+    let started = Instant::now();
+    println!("seed {}", kit::seed());
+    let scripts = scripts::all(LENGTH);
+    let mut sites: BTreeSet<Site> = BTreeSet::new();
+    let mut callers = Vec::new();
+    for script in &scripts {
+        let mut world = World::new(Plan::default(), false);
+        world.run(script).unwrap();
+        world.end();
+        sites.extend(world.sync_sites());
+        callers.push(world.sync_sites());
+    }
+    let mut unnoticed = Vec::new();
+    let found = sites.len();
+    for site in sites {
+        let noticed = scripts.iter().zip(&callers).find_map(|(script, called)| {
+            let plan = Plan {
+                ignored_sync: Some(site),
+                ..Plan::default()
+            };
+            called.contains(&site).then_some(())?;
+            let world = match record(script, plan) {
+                Ok(world) => world,
+                Err(wrong) => return Some(wrong),
+            };
+            check(script, &world, &Checker::default()).err()
+        });
+        let time = started.elapsed().as_secs_f64();
+        let function = function_at(&site);
+        match noticed {
+            Some(wrong) => {
+                let wrong = wrong.lines().next().unwrap_or_default();
+                println!("{time:5.1} s  {function}, {site}: {wrong}");
+            }
+            None => {
+                println!("{time:5.1} s  {function}, {site}: not noticed");
+                unnoticed.push(function);
+            }
+        }
+    }
+    let redundant = REDUNDANT.map(|(function, _)| function);
+    assert_eq!(unnoticed, redundant, "only these may go unnoticed");
+    assert!(found > 15, "too few sites: {found}");
+}

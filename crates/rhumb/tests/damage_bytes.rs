@@ -1,0 +1,503 @@
+//! Every byte of a log, a table, a manifest and `CURRENT` is changed, and each is cut off at every
+//! length. The store must refuse what is damaged or give the right answer: never a wrong one, never
+//! a panic.
+//!
+//! The samples are whole stores that fork in memory, opened for reading each time, and for writing
+//! now and then. What a file that was not closed may lose of its unsynced end is a legal prefix; so
+//! is what a manifest loses when it is cut between two edits, which nothing can tell from a crash.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod kit;
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use kit::access::{read_all, write};
+use kit::oracle::{Change, Content, Event, Oracle, fingerprint, position};
+use kit::script::{key, value};
+use kit::{DIR, Random, case_seed, dir, in_parallel, tiny};
+use rhumb::fs::{FileSystem, MemoryFileSystem};
+use rhumb::{Db, Durability, Options, Partition};
+
+/// One in so many changes is tried on a store that is opened for writing.
+const OPENED_FOR_WRITING: usize = 64;
+/// The files are at least this long where they can be.
+const LEAST_BYTES: usize = 64 << 10;
+
+fn options(disk: &MemoryFileSystem) -> Options {
+    let mut options = tiny(Arc::new(disk.clone()));
+    options.write_buffer_bytes = 4 << 20;
+    options.log_bytes = 64 << 20;
+    options.cache_bytes = 1 << 20;
+    options.table.table_bytes = 4 << 20;
+    options.table.partition = Partition::Bytes(4096);
+    options
+}
+
+type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// A store, what it holds, and the file that is damaged.
+struct Sample {
+    disk: MemoryFileSystem,
+    file: PathBuf,
+    oracle: Oracle,
+}
+
+/// What came of opening and reading a damaged store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    /// An error when it was opened.
+    Refused,
+    /// An error when it was read.
+    Failed,
+    /// Everything is there.
+    Whole,
+    /// A legal prefix is there.
+    Shorter,
+}
+
+impl Sample {
+    /// Opens a new store and lets `fill` write to it; `closed` says whether it is closed.
+    fn new(closed: bool, fill: impl FnOnce(&mut Db, &mut Oracle, &MemoryFileSystem)) -> Sample {
+        let disk = MemoryFileSystem::new();
+        let mut oracle = Oracle::new();
+        let mut db = Db::open(DIR, options(&disk)).unwrap();
+        fill(&mut db, &mut oracle, &disk);
+        let alive = disk.fork();
+        db.close().unwrap();
+        let disk = if closed { disk.fork() } else { alive };
+        Sample {
+            disk,
+            file: PathBuf::new(),
+            oracle,
+        }
+    }
+
+    /// Damages the longest file with this extension.
+    fn damaging(mut self, extension: &str) -> Sample {
+        let names = self.disk.list(dir()).unwrap();
+        let paths = names
+            .iter()
+            .filter(|n| n.ends_with(extension))
+            .map(|n| dir().join(n));
+        let longest = paths.max_by_key(|path| self.disk.bytes(path).unwrap().len());
+        self.file = longest.unwrap();
+        self
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        self.disk.bytes(&self.file).unwrap()
+    }
+
+    /// Puts other bytes into the file, opens the store, and reads it.
+    fn with(
+        &self,
+        bytes: Vec<u8>,
+        case: usize,
+        legal: RangeInclusive<usize>,
+    ) -> Result<Verdict, String> {
+        let disk = self.disk.fork();
+        disk.set_bytes(&self.file, bytes).unwrap();
+        if case.is_multiple_of(OPENED_FOR_WRITING) {
+            let disk = disk.fork();
+            if let Ok(db) = Db::open(DIR, options(&disk)) {
+                self.judge(&db, case, legal.clone())?;
+                if let Ok(content) = read_all(&db) {
+                    self.position(&content, legal.clone())?;
+                }
+            }
+        }
+        match Db::open_read_only(DIR, options(&disk)) {
+            Ok(db) => self.judge(&db, case, legal),
+            Err(_) => Ok(Verdict::Refused),
+        }
+    }
+
+    fn position(&self, content: &Content, legal: RangeInclusive<usize>) -> Result<usize, String> {
+        let print = fingerprint(content);
+        position(&self.oracle.prints, legal, print).ok_or_else(|| {
+            let difference = kit::oracle::difference(&self.oracle.content, content);
+            format!("wrong content without an error\n  {difference}")
+        })
+    }
+
+    /// Scans everything and looks up some keys.
+    fn judge(&self, db: &Db, case: usize, legal: RangeInclusive<usize>) -> Result<Verdict, String> {
+        let mut content = Content::new();
+        let mut failed = false;
+        for name in db.keyspaces() {
+            let (found, whole) = self.scan(db, &name)?;
+            failed |= !whole;
+            content.insert(name, found);
+        }
+        let verdict = if failed {
+            Verdict::Failed
+        } else if self.position(&content, legal)? == self.oracle.len() {
+            Verdict::Whole
+        } else {
+            Verdict::Shorter
+        };
+        let expected = if verdict == Verdict::Shorter {
+            &content
+        } else {
+            &self.oracle.content
+        };
+        look_up(db, expected, case)?;
+        Ok(verdict)
+    }
+
+    /// The entries of a keyspace up to the first error, and whether there was none. From either end,
+    /// what comes before an error must be right.
+    fn scan(&self, db: &Db, name: &str) -> Result<(Entries, bool), String> {
+        let keyspace = db.keyspace(name).map_err(|e| e.to_string())?;
+        let mut found = BTreeMap::new();
+        let Ok(entries) = keyspace.iter() else {
+            return Ok((found, false));
+        };
+        let mut whole = true;
+        for entry in entries {
+            match entry {
+                Ok((key, value)) => drop(found.insert(key, value.to_vec())),
+                Err(_) => whole = false,
+            }
+        }
+        let expected = self.oracle.content.get(name);
+        if !whole {
+            let expected = expected.into_iter().flatten().take(found.len());
+            if !expected.eq(&found) {
+                return Err(format!("{name}: wrong entries before an error"));
+            }
+        }
+        Ok((found, whole))
+    }
+}
+
+/// Gets of a few keys give the right value or an error.
+fn look_up(db: &Db, content: &Content, case: usize) -> Result<(), String> {
+    let mut random = Random(case_seed(case as u64));
+    for (name, keys) in content {
+        let Ok(keyspace) = db.keyspace(name) else {
+            continue;
+        };
+        for _ in 0..3 {
+            let key = key(random.below(1000));
+            let found = keyspace.get(&key).map(|value| value.map(|v| v.to_vec()));
+            if found.is_ok_and(|found| found.as_ref() != keys.get(&key)) {
+                let key = String::from_utf8_lossy(&key);
+                return Err(format!("{name}: a wrong value of {key}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Changes every byte, and prints what came of it.
+fn flip_every_byte(what: &str, sample: &Sample, legal: RangeInclusive<usize>) -> [usize; 4] {
+    let bytes = sample.bytes();
+    try_all(what, "byte changed", bytes.len(), |at| {
+        let mut changed = bytes.clone();
+        // A change of one bit in one case of two, of any bits else.
+        let random = Random(case_seed(at as u64)).next();
+        changed[at] ^= match random % 2 {
+            0 => 1 << (random / 2 % 8),
+            _ => 1 + (random / 2 % 255) as u8,
+        };
+        sample.with(changed, at, legal.clone())
+    })
+}
+
+/// Cuts the file off at every length.
+fn cut_everywhere(what: &str, sample: &Sample, legal: RangeInclusive<usize>) -> [usize; 4] {
+    cut_at_each(what, sample, 1, legal)
+}
+
+/// Cuts the file off at every length that is a multiple of `step`.
+fn cut_at_each(
+    what: &str,
+    sample: &Sample,
+    step: usize,
+    legal: RangeInclusive<usize>,
+) -> [usize; 4] {
+    let bytes = sample.bytes();
+    try_all(what, "length", bytes.len().div_ceil(step), |at| {
+        sample.with(bytes[..at * step].to_vec(), at, legal.clone())
+    })
+}
+
+/// Zeros in place of 512 bytes, and more bytes behind the end.
+fn wipe_and_extend(what: &str, sample: &Sample, legal: RangeInclusive<usize>) {
+    let bytes = sample.bytes();
+    let sectors = bytes.len().div_ceil(512);
+    try_all(what, "sector wiped", sectors, |at| {
+        let mut changed = bytes.clone();
+        let end = (at * 512 + 512).min(changed.len());
+        changed[at * 512..end].fill(0);
+        sample.with(changed, at, legal.clone())
+    });
+    try_all(what, "extension", 200, |at| {
+        let mut longer = bytes.clone();
+        let mut random = Random(case_seed(at as u64));
+        longer.extend((0..=at).map(|_| random.next() as u8 * (at % 2) as u8));
+        sample.with(longer, at, legal.clone())
+    });
+}
+
+fn try_all(
+    what: &str,
+    how: &str,
+    count: usize,
+    attempt: impl Fn(usize) -> Result<Verdict, String> + Sync,
+) -> [usize; 4] {
+    let started = Instant::now();
+    let counts: [AtomicUsize; 4] = Default::default();
+    in_parallel(count, |at| {
+        let verdict = attempt(at).map_err(|wrong| format!("{what}, {how} {at}: {wrong}"))?;
+        counts[verdict as usize].fetch_add(1, Ordering::Relaxed);
+        Ok::<(), String>(())
+    })
+    .unwrap();
+    let [refused, failed, whole, shorter] = counts.map(AtomicUsize::into_inner);
+    let time = started.elapsed().as_secs_f64();
+    println!(
+        "{what:9} {how:12} {count:6}: {refused:6} refused, {failed:6} failed, {whole:5} whole, \
+         {shorter:5} shorter, {time:4.1} s"
+    );
+    [refused, failed, whole, shorter]
+}
+
+/// Only the right answer, or an error.
+fn exact(sample: &Sample) -> RangeInclusive<usize> {
+    sample.oracle.len()..=sample.oracle.len()
+}
+
+fn create(db: &Db, oracle: &mut Oracle, name: &str) {
+    db.create_keyspace(name).unwrap();
+    oracle.push(Event::Create(name.to_string()));
+}
+
+fn put_batch(db: &Db, oracle: &mut Oracle, changes: Vec<(&str, Change)>, durability: Durability) {
+    let named = changes
+        .into_iter()
+        .map(|(name, change)| (name.to_string(), change));
+    let changes: Vec<_> = named.collect();
+    write(db, &changes, durability).unwrap();
+    oracle.push(Event::Write(changes));
+}
+
+fn fill(db: &Db, oracle: &mut Oracle, random: &mut Random, writes: usize, synced: u64) {
+    for _ in 0..writes {
+        let mut changes = Vec::new();
+        for _ in 0..1 + random.below(5) {
+            let name = ["other", "third", "default"][random.below(12).min(2) as usize];
+            let (at, length) = (random.below(900), 9 + random.below(560));
+            changes.push((
+                name,
+                match random.below(30) {
+                    0 => Change::DeleteRange(key(at), key(at + 1 + random.below(12))),
+                    1..4 => Change::Delete(key(at)),
+                    _ => Change::Put(key(at), value(random, length)),
+                },
+            ));
+        }
+        let durability = match random.percent(synced) {
+            true => Durability::Immediate,
+            false => Durability::Buffered,
+        };
+        put_batch(db, oracle, changes, durability);
+    }
+}
+
+/// Tables with several blocks, versions kept for a snapshot, deletes and range deletes; no log of
+/// any length.
+fn tables() -> Sample {
+    Sample::new(true, |db, oracle, disk| {
+        let mut random = Random(case_seed(0));
+        create(db, oracle, "other");
+        create(db, oracle, "third");
+        fill(db, oracle, &mut random, 340, 0);
+        let before = db.snapshot();
+        fill(db, oracle, &mut random, 40, 0);
+        for name in db.keyspaces() {
+            db.keyspace(&name).unwrap().flush().unwrap();
+        }
+        drop(before);
+        // The log goes when it is ended and something is flushed.
+        let another = Db::open("/another", options(disk)).unwrap();
+        std::mem::replace(db, another).close().unwrap();
+        *db = Db::open(DIR, options(disk)).unwrap();
+        fill(db, oracle, &mut random, 1, 100);
+        for name in db.keyspaces() {
+            db.keyspace(&name).unwrap().flush().unwrap();
+        }
+        db.settle();
+    })
+}
+
+fn log(closed: bool) -> Sample {
+    Sample::new(closed, |db, oracle, _| {
+        let mut random = Random(case_seed(1));
+        create(db, oracle, "other");
+        create(db, oracle, "third");
+        fill(db, oracle, &mut random, 82, 50);
+    })
+}
+
+/// Many keyspaces with long names, and tables with long keys.
+fn manifest() -> Sample {
+    Sample::new(true, |db, oracle, _| {
+        let mut random = Random(case_seed(2));
+        for number in 0..24 {
+            create(db, oracle, &format!("{number:0250}"));
+        }
+        for number in 0..6u64 {
+            let long = |n: u64| [key(number * 10 + n), vec![b'x'; 1900]].concat();
+            let changes = (0..3)
+                .map(|n| ("default", Change::Put(long(n), value(&mut random, 30))))
+                .collect();
+            put_batch(db, oracle, changes, Durability::Immediate);
+            db.flush().unwrap();
+            // Or the edits, and so the size, would depend on which thread is quicker.
+            db.settle();
+        }
+        let changes = vec![("default", Change::Delete(key(1)))];
+        put_batch(db, oracle, changes, Durability::Immediate);
+        db.settle();
+    })
+}
+
+#[test]
+fn damaged_tables_give_errors() {
+    let panics = kit::count_panics();
+    let sample = tables().damaging(".table");
+    println!(
+        "a table of {} bytes, seed {}",
+        sample.bytes().len(),
+        kit::seed()
+    );
+    assert!(
+        sample.bytes().len() >= LEAST_BYTES,
+        "{}",
+        sample.bytes().len()
+    );
+    let [_, _, whole, shorter] = flip_every_byte("table", &sample, exact(&sample));
+    assert_eq!((whole, shorter), (0, 0), "bytes that nothing checks");
+    let [_, _, whole, shorter] = cut_everywhere("table", &sample, exact(&sample));
+    assert_eq!((whole, shorter), (0, 0), "cuts that go unnoticed");
+    wipe_and_extend("table", &sample, exact(&sample));
+    assert_eq!(kit::panics(), panics);
+}
+
+#[test]
+fn damaged_logs_give_errors() {
+    let panics = kit::count_panics();
+    let sample = log(true).damaging(".log");
+    println!(
+        "a log of {} bytes, seed {}",
+        sample.bytes().len(),
+        kit::seed()
+    );
+    assert!(
+        sample.bytes().len() >= LEAST_BYTES,
+        "{}",
+        sample.bytes().len()
+    );
+    let legal = exact(&sample);
+    let [_, _, whole, shorter] = flip_every_byte("log", &sample, legal.clone());
+    assert_eq!((whole, shorter), (0, 0), "bytes that nothing checks");
+    let [_, _, whole, shorter] = cut_everywhere("log", &sample, legal.clone());
+    assert_eq!((whole, shorter), (0, 0), "cuts that go unnoticed");
+    wipe_and_extend("log", &sample, legal);
+    assert_eq!(kit::panics(), panics);
+}
+
+/// A log that was not ended: what is synced and named as durable by a later frame must be there.
+#[test]
+fn damaged_open_logs_give_errors_or_prefixes() {
+    let panics = kit::count_panics();
+    let sample = log(false).damaging(".log");
+    let all = 2..=sample.oracle.len();
+    let [_, _, _, shorter] = flip_every_byte("open log", &sample, all.clone());
+    // The frames behind the last one but one that names a durable end before it.
+    assert!(
+        shorter * 10 < sample.bytes().len(),
+        "{shorter} changes passed for a torn end"
+    );
+    // Each one is read to its end, so that a sample must do.
+    cut_at_each("open log", &sample, 7, all.clone());
+    wipe_and_extend("open log", &sample, all);
+    assert_eq!(kit::panics(), panics);
+}
+
+#[test]
+fn damaged_manifests_give_errors() {
+    let panics = kit::count_panics();
+    let sample = manifest().damaging(".manifest");
+    println!(
+        "a manifest of {} bytes, seed {}",
+        sample.bytes().len(),
+        kit::seed()
+    );
+    assert!(
+        sample.bytes().len() >= LEAST_BYTES,
+        "{}",
+        sample.bytes().len()
+    );
+    let [_, _, _, shorter] = flip_every_byte("manifest", &sample, exact(&sample));
+    assert_eq!(shorter, 0);
+    cut_everywhere("manifest", &sample, 0..=sample.oracle.len());
+    wipe_and_extend("manifest", &sample, exact(&sample));
+    assert_eq!(kit::panics(), panics);
+}
+
+#[test]
+fn a_damaged_current_gives_errors() {
+    let panics = kit::count_panics();
+    let sample = manifest().damaging("CURRENT");
+    for what in ["once", "again"] {
+        let [refused, ..] = flip_every_byte(what, &sample, exact(&sample));
+        assert_eq!(refused, sample.bytes().len());
+    }
+    let [refused, ..] = cut_everywhere("CURRENT", &sample, exact(&sample));
+    assert_eq!(refused, sample.bytes().len());
+    assert_eq!(kit::panics(), panics);
+}
+
+/// Whatever happens to the file, the store says which one it is.
+fn refuses(disk: &MemoryFileSystem, name: &str) {
+    let reading = |db: rhumb::Result<Db>| match db {
+        Err(e) => e.to_string(),
+        Ok(db) => match read_all(&db) {
+            Ok(_) => "no error".to_string(),
+            Err(e) => e.to_string(),
+        },
+    };
+    let read_only = reading(Db::open_read_only(DIR, options(disk)));
+    assert!(read_only.contains(name), "{name}: {read_only}");
+    let writing = reading(Db::open(DIR, options(disk)));
+    assert!(writing.contains(name), "{name}: {writing}");
+}
+
+#[test]
+fn missing_and_exchanged_files_are_named() {
+    for sample in [tables(), log(true), log(false), manifest()] {
+        let names = sample.disk.list(dir()).unwrap();
+        for name in names.iter().filter(|name| *name != "LOCK") {
+            let disk = sample.disk.fork();
+            disk.remove(&dir().join(name)).unwrap();
+            refuses(&disk, name);
+        }
+        let tables: Vec<&String> = names.iter().filter(|n| n.ends_with(".table")).collect();
+        for pair in tables.windows(2) {
+            let disk = sample.disk.fork();
+            let path = |at: usize| Path::new(DIR).join(pair[at]);
+            let (first, second) = (disk.bytes(&path(0)).unwrap(), disk.bytes(&path(1)).unwrap());
+            disk.set_bytes(&path(0), second).unwrap();
+            disk.set_bytes(&path(1), first).unwrap();
+            refuses(&disk, ".table");
+        }
+    }
+}

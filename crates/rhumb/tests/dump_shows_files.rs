@@ -1,0 +1,98 @@
+//! `dump` shows each kind of file as text, damaged or not, and says of others that they are none.
+
+mod damage;
+
+use std::fs;
+use std::path::Path;
+
+use damage::{Store, flip, options, truncate};
+use rhumb::inspect;
+
+fn dump(path: &Path) -> rhumb::Result<String> {
+    let mut out = Vec::new();
+    inspect::dump(path, &options(), &mut out)?;
+    Ok(String::from_utf8_lossy(&out).into_owned())
+}
+
+#[test]
+fn every_kind_of_file_is_shown() {
+    let store = Store::new();
+    let current = dump(&store.path().join("CURRENT")).unwrap();
+    let manifest = store.files("manifest").pop().unwrap();
+    assert!(
+        current.contains(manifest.file_name().unwrap().to_str().unwrap()),
+        "{current}"
+    );
+    let manifest = dump(&manifest).unwrap();
+    assert!(
+        manifest.contains("create keyspace 0 \"default\""),
+        "{manifest}"
+    );
+    assert!(manifest.contains("level 0: add table") || manifest.contains("level 1: add table"));
+    let log = dump(&store.files("log").pop().unwrap()).unwrap();
+    assert!(
+        log.contains("put \"key") && log.contains("clean end"),
+        "{log}"
+    );
+    let table = dump(&store.files("table").pop().unwrap()).unwrap();
+    assert!(
+        table.contains("index.kind = ") && table.contains("\"key0"),
+        "{table}"
+    );
+    assert!(
+        table.contains(" deleted") || table.contains(" = \""),
+        "{table}"
+    );
+}
+
+#[test]
+fn damage_is_named_and_passed_over() {
+    let store = Store::new();
+    let table = store.files("table").pop().unwrap();
+    flip(&table, 30);
+    assert!(dump(&table).unwrap().contains("a damaged block"));
+    let log = store.files("log").pop().unwrap();
+    flip(&log, 30);
+    assert!(dump(&log).unwrap().contains("bytes that are no frame"));
+    let manifest = store.files("manifest").pop().unwrap();
+    flip(&manifest, 40);
+    assert!(
+        dump(&manifest)
+            .unwrap()
+            .contains("bytes that are no record")
+    );
+}
+
+#[test]
+fn no_damage_makes_it_panic() {
+    let store = Store::new();
+    let (image, mut kinds) = (store.image(), std::collections::BTreeSet::new());
+    // One file of each kind.
+    for (path, bytes) in image.iter().filter(|(_, bytes)| !bytes.is_empty()) {
+        if !kinds.insert(path.extension()) {
+            continue;
+        }
+        let step = (bytes.len() / 60).max(1);
+        for at in (0..bytes.len()).step_by(step) {
+            flip(path, at);
+            let _ = dump(path);
+            truncate(path, at);
+            let _ = dump(path);
+            fs::write(path, bytes).unwrap();
+        }
+    }
+    assert_eq!(kinds.len(), 4);
+}
+
+#[test]
+fn other_files_are_none() {
+    let store = Store::new();
+    let notes = store.path().join("notes");
+    fs::write(&notes, "x").unwrap();
+    let error = dump(&notes).unwrap_err().to_string();
+    assert!(error.contains("is no file of a store"), "{error}");
+    let missing = dump(&store.path().join("999999.log"))
+        .unwrap_err()
+        .to_string();
+    assert!(missing.contains("999999.log"), "{missing}");
+}

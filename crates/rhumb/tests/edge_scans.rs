@@ -1,0 +1,259 @@
+//! What a scan touches, and what it must not: nothing behind its bounds, nothing twice.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "all of it is test code"
+)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rhumb::{Db, Durability, Error, Options, Partition, TableSpec};
+
+fn key(n: u32) -> [u8; 4] {
+    n.to_be_bytes()
+}
+
+/// On a disk, without a wait for each write.
+fn on_disk() -> Options {
+    Options {
+        durability: Durability::Buffered,
+        ..Options::default()
+    }
+}
+
+fn tables(dir: &Path) -> Vec<PathBuf> {
+    let files = fs::read_dir(dir).unwrap().map(|f| f.unwrap().path());
+    let mut tables: Vec<PathBuf> = files
+        .filter(|f| f.extension().is_some_and(|e| e == "table"))
+        .collect();
+    tables.sort();
+    tables
+}
+
+#[test]
+fn a_scan_ends_at_its_bounds_though_all_behind_them_is_deleted() {
+    let db = Db::open("store", Options::in_memory()).unwrap();
+    let behind = |n: u32| [b"k".as_slice(), &key(n)].concat();
+    for n in 0..80_000 {
+        db.put(behind(n), [7; 100]).unwrap();
+        db.delete(behind(n)).unwrap();
+    }
+    db.flush().unwrap();
+    db.settle();
+    let before = db.stats().unwrap().cache_bytes;
+    for (from, to) in [("j", "k"), ("l", "m"), ("j", "k\0\0\0\x05")] {
+        assert!(db.range(from..to).unwrap().next().is_none());
+        assert!(db.range(from..to).unwrap().next_back().is_none());
+    }
+    let read = db.stats().unwrap().cache_bytes - before;
+    assert!(read < 16 << 10, "a few blocks would do, not {read} bytes");
+    assert!(db.iter().unwrap().next().is_none());
+    let read = db.stats().unwrap().cache_bytes - before;
+    assert!(read > 100_000, "these are counted: {read} bytes");
+}
+
+#[test]
+fn both_ends_of_a_scan_meet_within_any_bounds() {
+    use std::ops::Bound::{Excluded, Included, Unbounded};
+    let db = Db::open("store", Options::in_memory()).unwrap();
+    for n in 0..40u32 {
+        db.put(key(n), "v").unwrap();
+        if n % 3 == 0 {
+            db.delete(key(n)).unwrap();
+        }
+        if n == 20 {
+            db.flush().unwrap();
+        }
+    }
+    db.delete_range(key(30), key(33)).unwrap();
+    let alive = |n: &u32| !n.is_multiple_of(3) && !(30..33).contains(n);
+    let bounds = |n: u32| [Unbounded, Included(key(n)), Excluded(key(n))];
+    for (a, b) in [
+        (0, 39),
+        (1, 38),
+        (7, 7),
+        (12, 13),
+        (29, 34),
+        (39, 60),
+        (9, 3),
+    ] {
+        for (from, to) in bounds(a)
+            .into_iter()
+            .flat_map(|from| bounds(b).map(|to| (from, to)))
+        {
+            let inside = |n: &u32| {
+                let after = match from {
+                    Unbounded => true,
+                    Included(_) => *n >= a,
+                    Excluded(_) => *n > a,
+                };
+                let before = match to {
+                    Unbounded => true,
+                    Included(_) => *n <= b,
+                    Excluded(_) => *n < b,
+                };
+                after && before
+            };
+            let expected: Vec<u32> = (0..40).filter(alive).filter(inside).collect();
+            for pattern in 0..8u32 {
+                let mut iter = db.range((from, to)).unwrap();
+                let (mut front, mut back) = (Vec::new(), Vec::new());
+                for turn in 0.. {
+                    let at_front = pattern >> (turn % 3) & 1 == 0;
+                    let next = if at_front {
+                        iter.next()
+                    } else {
+                        iter.next_back()
+                    };
+                    let Some(entry) = next else { break };
+                    let n = u32::from_be_bytes(entry.unwrap().0.try_into().unwrap());
+                    if at_front { &mut front } else { &mut back }.push(n);
+                }
+                assert!(iter.next().is_none() && iter.next_back().is_none());
+                front.extend(back.into_iter().rev());
+                assert_eq!(front, expected, "{from:?} {to:?} {pattern}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_scan_opens_no_table_outside_its_bounds() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = on_disk();
+    let db = Db::open(dir.path(), options.clone()).unwrap();
+    let fill = |from: u32| {
+        for n in from..from + 100 {
+            db.put(key(n), "v").unwrap();
+        }
+        db.delete_range(key(from + 10), key(from + 20)).unwrap();
+        db.flush().unwrap();
+    };
+    fill(1000);
+    let kept = tables(dir.path());
+    fill(0);
+    fill(2000);
+    db.close().unwrap();
+    let others: Vec<PathBuf> = tables(dir.path())
+        .into_iter()
+        .filter(|t| !kept.contains(t))
+        .collect();
+    assert_eq!((kept.len(), others.len()), (1, 2));
+    let db = Db::open_read_only(dir.path(), options).unwrap();
+    for table in others {
+        fs::remove_file(table).unwrap();
+    }
+    let range = || db.range(key(1000)..key(1100)).unwrap();
+    assert_eq!(range().filter(|e| e.is_ok()).count(), 90);
+    assert_eq!(range().rev().filter(|e| e.is_ok()).count(), 90);
+    assert!(
+        db.iter().unwrap().any(|e| e.is_err()),
+        "the others are gone"
+    );
+}
+
+#[test]
+fn a_snapshot_is_of_one_store_only() {
+    let one = Db::open("one", Options::in_memory()).unwrap();
+    let other = Db::open("other", Options::in_memory()).unwrap();
+    other.put("key", "value").unwrap();
+    let snapshot = one.snapshot();
+    let refused = |error: Option<Error>| {
+        let error = error.expect("refused");
+        assert!(matches!(&error, Error::InvalidArgument(_)), "{error}");
+    };
+    refused(snapshot.get(&other, "key").err());
+    refused(snapshot.iter(&other).err());
+    refused(snapshot.range(&other, "a".."z").err());
+    refused(snapshot.prefix(&other, "k").err());
+    let second = one.create_keyspace("second").unwrap();
+    assert!(snapshot.get(&second, "key").unwrap().is_none());
+}
+
+/// Twelve versions of `k1`, one of `k2` and twelve of `k3`, in a table that is returned.
+fn write_versions(dir: &Path, table: TableSpec) -> PathBuf {
+    let options = Options { table, ..on_disk() };
+    let db = Db::open(dir, options).unwrap();
+    let mut snapshots = Vec::new();
+    for (key, versions) in [("k1", 12), ("k2", 1), ("k3", 12)] {
+        for version in 0..versions {
+            db.put(key, format!("{version:02}")).unwrap();
+            snapshots.push(db.snapshot());
+        }
+    }
+    db.flush().unwrap();
+    drop(snapshots);
+    db.close().unwrap();
+    tables(dir).pop().unwrap()
+}
+
+/// Makes `change` in the block that ends at the end of the blocks, and gives it a right checksum.
+fn change_last_block(table: &Path, change: impl FnOnce(&mut [u8])) {
+    let mut bytes = fs::read(table).unwrap();
+    let footer = bytes.len() - 48;
+    let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+    let (id, end) = (number(footer), number(footer + 8) as usize);
+    // Checksum and stamp as docs/format.md has them.
+    let sum = |bytes: &[u8], offset: usize| {
+        let mixed = id ^ (offset as u64).rotate_left(32) ^ offset as u64;
+        let stamp = (mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as u32;
+        crc32c::crc32c(&bytes[offset + 4..end])
+            .wrapping_add(stamp)
+            .to_le_bytes()
+    };
+    let block = (0..end - 4).rfind(|&at| bytes[at..at + 4] == sum(&bytes, at));
+    let block = block.expect("a block that ends there");
+    change(&mut bytes[block..end]);
+    let sum = sum(&bytes, block);
+    bytes[block..block + 4].copy_from_slice(&sum);
+    fs::write(table, bytes).unwrap();
+}
+
+#[test]
+fn an_unsorted_block_ends_a_scan_with_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let table = write_versions(dir.path(), TableSpec::default());
+    change_last_block(&table, |block| {
+        let last_bytes = [vec![b'1'; 12], vec![b'2'], vec![b'3'; 12]].concat();
+        let at = block.windows(25).position(|w| w == last_bytes);
+        let at = at.expect("the last bytes of the keys in a row");
+        block[at + 13..at + 25].fill(b'1');
+    });
+    let db = Db::open_read_only(dir.path(), on_disk()).unwrap();
+    let found: Vec<_> = db.iter().unwrap().take(100).collect();
+    assert!(
+        matches!(&found[..], [Err(Error::Corruption { path, .. })] if *path == table),
+        "{found:?}"
+    );
+    assert!(db.iter().unwrap().next_back().unwrap().is_err());
+    assert!(db.get("k1").is_err());
+}
+
+/// Each block ascends, and the second one begins again below where the first ended.
+#[test]
+fn blocks_out_of_order_end_a_scan_with_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let spec = TableSpec {
+        partition: Partition::Entries(13),
+        ..TableSpec::default()
+    };
+    let table = write_versions(dir.path(), spec);
+    change_last_block(&table, |block| {
+        let at = block.windows(2).position(|w| w == b"k3");
+        let at = at.expect("the prefix of all its keys");
+        assert!(block.windows(2).all(|w| w != b"k1"), "the second block");
+        block[at + 1] = b'1';
+    });
+    let db = Db::open_read_only(dir.path(), on_disk()).unwrap();
+    let found: Vec<_> = db.iter().unwrap().take(100).collect();
+    let last = found.last();
+    assert!(
+        matches!(last, Some(Err(Error::Corruption { path, .. })) if *path == table),
+        "{found:?}"
+    );
+    assert!(found.len() < 5, "{found:?}");
+    assert!(db.iter().unwrap().rev().take(100).count() < 5);
+}

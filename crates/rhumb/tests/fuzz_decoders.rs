@@ -1,0 +1,293 @@
+//! Bodies of fuzz targets, run over seeded, mutated corpora: whatever the bytes are, nothing panics
+//! and nothing wrong is read.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "all of it is test code"
+)]
+
+mod kit_model;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use kit_model::choices::Choices;
+use kit_model::generate::Generator;
+use kit_model::model::Model;
+use kit_model::runs::cases;
+use kit_model::session::Session;
+use kit_model::settings::{INDEXES, choose};
+use kit_model::shrink::{Failure, check};
+use rhumb::fs::{FileSystem, MemoryFileSystem};
+use rhumb::{Compression, Db, Durability, Levels, Options, Result, TableSpec, WriteBatch};
+
+type Content = BTreeMap<String, BTreeMap<Vec<u8>, Vec<u8>>>;
+
+/// A store on a disk as it is found after a crash, and what may be read of it.
+struct Specimen {
+    disk: MemoryFileSystem,
+    options: Options,
+    /// After each batch that may be missing because it was torn at the end of a log; the last one is
+    /// what an undamaged store holds.
+    states: Vec<Content>,
+}
+
+fn options(index: &str, compression: Compression, disk: &MemoryFileSystem) -> Options {
+    Options {
+        file_system: Arc::new(disk.clone()),
+        write_buffer_bytes: 1 << 20,
+        index: index.parse().unwrap(),
+        table: TableSpec {
+            compression,
+            table_bytes: 8 << 10,
+            ..TableSpec::default()
+        },
+        levels: Levels {
+            size_ratio: 2,
+            base_bytes: 16 << 10,
+            level0_tables: 4,
+        },
+        ..Options::in_memory()
+    }
+}
+
+/// Everything in all keyspaces by scans; gets, counts and the scans back must agree.
+fn read_all(db: &Db) -> Result<Content> {
+    let mut content = Content::new();
+    for name in db.keyspaces() {
+        let keyspace = db.keyspace(&name)?;
+        let mut map = BTreeMap::new();
+        for entry in keyspace.iter()? {
+            let (key, value) = entry?;
+            map.insert(key, value.to_vec());
+        }
+        let mut back = Vec::new();
+        for entry in keyspace.iter()?.rev() {
+            back.push(entry?.0);
+        }
+        assert!(back.iter().rev().eq(map.keys()), "scans back differ");
+        for (key, value) in &map {
+            assert!(keyspace.get(key)?.is_some_and(|found| found == value));
+        }
+        content.insert(name, map);
+    }
+    Ok(content)
+}
+
+/// Tables with many versions, range deletes and two keyspaces; then a log that was not ended.
+fn specimen(seed: u64) -> Specimen {
+    let mut choices = Choices::seeded(seed);
+    let disk = MemoryFileSystem::new();
+    let index = ["fp", "plr:boundary=16", "fp-raw"][(seed % 3) as usize];
+    let compression = [Compression::None, Compression::Lz4][(seed / 3 % 2) as usize];
+    let options = options(index, compression, &disk);
+    let db = Db::open("store", options.clone()).unwrap();
+    let other = db.create_keyspace("other").unwrap();
+    let mut states = Vec::new();
+    for step in 0..120u32 {
+        let mut batch = WriteBatch::new();
+        for _ in 0..8 {
+            let keyspace = if choices.percent(30) { &other } else { &*db };
+            let key = choices.below(500) * 1_000_003;
+            let value = vec![b'v'; choices.below(120) as usize];
+            match choices.below(12) {
+                0 => batch.delete(keyspace, key.to_be_bytes()).unwrap(),
+                1 => {
+                    let end = key + choices.below(20) * 1_000_003;
+                    batch
+                        .delete_range(keyspace, key.to_be_bytes(), end.to_be_bytes())
+                        .unwrap();
+                }
+                _ => batch
+                    .put(
+                        keyspace,
+                        key.to_be_bytes(),
+                        [&value[..], &step.to_le_bytes()].concat(),
+                    )
+                    .unwrap(),
+            }
+        }
+        let durability = choices.pick(&[Durability::Immediate, Durability::Buffered]);
+        db.write_with(batch, durability).unwrap();
+        match step {
+            30 | 60 => db.flush().unwrap(),
+            70 => db.compact_range(None, None).unwrap(),
+            80 => {
+                db.flush().unwrap();
+                other.flush().unwrap();
+            }
+            _ => {}
+        }
+        if step >= 80 {
+            states.push(read_all(&db).unwrap());
+        }
+    }
+    Specimen {
+        disk: disk.fork(),
+        options,
+        states,
+    }
+}
+
+fn files(disk: &MemoryFileSystem) -> Vec<PathBuf> {
+    let names = disk.list(Path::new("store")).unwrap();
+    let mut paths: Vec<PathBuf> = names.iter().map(|n| Path::new("store").join(n)).collect();
+    paths.retain(|p| disk.bytes(p).is_ok_and(|b| !b.is_empty()));
+    paths
+}
+
+/// Damages bytes in the ways that fuzzers do. `donor` gives bytes to splice in.
+fn mutate(bytes: &mut Vec<u8>, donor: &[u8], choices: &mut Choices) {
+    for _ in 0..=choices.below(3) {
+        let at = choices.below(bytes.len() as u64 + 1) as usize;
+        let length = 1 + choices.below(64).min(choices.below(64)) as usize;
+        let end = (at + length).min(bytes.len());
+        match choices.below(8) {
+            0 | 1 => {
+                if let Some(byte) = bytes.get_mut(at) {
+                    *byte ^= 1 << choices.below(8);
+                }
+            }
+            2 => bytes[at..end].fill_with(|| choices.next() as u8),
+            3 => bytes[at..end].fill(choices.pick(&[0, 0xff])),
+            4 => {
+                let copy = bytes[at..end].to_vec();
+                let to = choices.below(bytes.len() as u64 + 1) as usize;
+                bytes.splice(to..to, copy);
+            }
+            5 => drop(bytes.drain(at..end)),
+            6 => {
+                let from = choices.below(donor.len() as u64 + 1) as usize;
+                let piece = &donor[from..(from + length * 8).min(donor.len())];
+                let end = (at + piece.len()).min(bytes.len());
+                bytes.splice(at..end, piece.iter().copied());
+            }
+            _ => bytes.truncate(at),
+        }
+    }
+}
+
+/// What reading a damaged store came to.
+enum Verdict {
+    Refused,
+    Same,
+    Prefix,
+}
+
+fn judge(specimen: &Specimen, read: Result<Content>, what: &str) -> Result<Verdict, String> {
+    let Ok(content) = read else {
+        return Ok(Verdict::Refused);
+    };
+    match specimen.states.iter().rposition(|s| *s == content) {
+        Some(n) if n + 1 == specimen.states.len() => Ok(Verdict::Same),
+        // Only the end of a log may be missing.
+        Some(_) if what.ends_with(".log") => Ok(Verdict::Prefix),
+        Some(n) => Err(format!("{what}: batches after {n} are gone")),
+        None => Err(format!("{what}: content that never was")),
+    }
+}
+
+/// A fuzz body: the store with one or two files damaged, opened for reading or writing.
+fn open_damaged(specimen: &Specimen, choices: &mut Choices) -> Result<Verdict, String> {
+    let disk = specimen.disk.fork();
+    let paths = files(&disk);
+    let path = &paths[choices.below(paths.len() as u64) as usize];
+    let donor = &paths[choices.below(paths.len() as u64) as usize];
+    let (mut bytes, donor) = (disk.bytes(path).unwrap(), disk.bytes(donor).unwrap());
+    mutate(&mut bytes, &donor, choices);
+    disk.set_bytes(path, bytes).unwrap();
+    let what = path.display().to_string();
+    let options = Options {
+        file_system: Arc::new(disk.clone()),
+        cache_bytes: choices.pick(&[0, 1 << 20]),
+        ..specimen.options.clone()
+    };
+    if choices.percent(60) {
+        let read = Db::open_read_only("store", options).and_then(|db| read_all(&db));
+        return judge(specimen, read, &what);
+    }
+    let opened = Db::open("store", options.clone());
+    let verdict = match &opened {
+        Ok(db) => judge(specimen, read_all(db), &what)?,
+        Err(_) => Verdict::Refused,
+    };
+    let Ok(db) = opened else { return Ok(verdict) };
+    // Damage in a table may show only now; it must show as an error.
+    let before = read_all(&db);
+    let merged = db.compact_range(None, None);
+    if let (Ok(before), Ok(())) = (&before, merged) {
+        db.put("new", "1").map_err(|e| format!("{what}: {e}"))?;
+        drop(db);
+        let again = Db::open("store", options).and_then(|db| {
+            db.delete("new")?;
+            read_all(&db)
+        });
+        match again {
+            Ok(after) if after == *before => {}
+            other => return Err(format!("{what}: after compaction {:?}", other.map(drop))),
+        }
+    }
+    Ok(verdict)
+}
+
+#[test]
+fn a_store_with_damaged_files_is_refused_or_read_right() {
+    let specimens: Vec<Specimen> = (0..6).map(specimen).collect();
+    let counts = [const { AtomicU64::new(0) }; 3];
+    cases("stores with damaged files", 15_000, |seed| {
+        let mut choices = Choices::seeded(seed);
+        let specimen = &specimens[choices.below(6) as usize];
+        let verdict = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            open_damaged(specimen, &mut choices)
+        }));
+        let verdict = verdict.unwrap_or_else(|_| Err("panic".to_string()))?;
+        counts[verdict as usize].fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    });
+    let [refused, same, prefix] = counts.map(AtomicU64::into_inner);
+    println!("{refused} refused, {same} not touched by the damage, {prefix} with a shorter log");
+}
+
+/// A fuzz body: bytes as a list of operations, compared with the model.
+fn run_bytes(bytes: &[u8]) -> Result<(), String> {
+    let mut choices = Choices::from_bytes(bytes);
+    let options = choose(&mut choices, &INDEXES, &Options::in_memory());
+    let ops = Generator::new(&mut choices).list(1000);
+    check(&ops, &|ops| {
+        let file_system = Options::in_memory().file_system;
+        let options = Options {
+            file_system,
+            ..options.clone()
+        };
+        let (mut session, mut model) = (Session::new(options).unwrap(), Model::new());
+        for (i, op) in ops.iter().enumerate() {
+            let (found, expected) = (session.run(op), model.run(op));
+            if found != expected {
+                let why = format!("{op:?}: found {found:?}, expected {expected:?}");
+                return Err(Failure { after: i + 1, why });
+            }
+        }
+        Ok(())
+    })
+}
+
+#[test]
+fn bytes_as_operations_answer_as_sorted_maps_do() {
+    cases("bytes as operations", 8_000, |seed| {
+        let mut choices = Choices::seeded(seed);
+        let length = 1 + choices.below(3000) as usize;
+        // Bytes of few kinds repeat the same operations, which random ones never do.
+        let kinds = choices.pick(&[2, 8, 64, 256]);
+        let step = choices.pick(&[1, 7, 41]);
+        let mut bytes: Vec<u8> = (0..length)
+            .map(|_| (choices.below(kinds) * step) as u8)
+            .collect();
+        let donor = bytes.clone();
+        mutate(&mut bytes, &donor, &mut choices);
+        run_bytes(&bytes)
+    });
+}

@@ -1,0 +1,103 @@
+//! Writes batches, and reads everything in every way.
+
+use std::collections::BTreeMap;
+
+use rhumb::{Db, Durability, Snapshot, WriteBatch};
+
+use super::oracle::{Change, Content, difference};
+use super::script;
+use super::world::Trouble;
+
+/// Writes changes as one batch.
+pub fn write(db: &Db, changes: &[(String, Change)], durability: Durability) -> rhumb::Result<()> {
+    let mut batch = WriteBatch::new();
+    for (name, change) in changes {
+        let keyspace = db.keyspace(name)?;
+        match change {
+            Change::Put(key, value) => batch.put(&keyspace, key, value)?,
+            Change::Delete(key) => batch.delete(&keyspace, key)?,
+            Change::DeleteRange(from, to) => batch.delete_range(&keyspace, from, to)?,
+        }
+    }
+    db.write_with(batch, durability)
+}
+
+/// Everything a store holds: read forwards, backwards and key by key, which must agree.
+pub fn read_all(db: &Db) -> Result<Content, Trouble> {
+    let mut content = Content::new();
+    for name in db.keyspaces() {
+        let keyspace = db.keyspace(&name)?;
+        let mut forwards = Vec::new();
+        for entry in keyspace.iter()? {
+            let (key, value) = entry?;
+            forwards.push((key, value.to_vec()));
+        }
+        if !forwards.windows(2).all(|pair| pair[0].0 < pair[1].0) {
+            return Err(Trouble::Wrong(format!("{name} is not sorted")));
+        }
+        let mut backwards = Vec::new();
+        for entry in keyspace.iter()?.rev() {
+            let (key, value) = entry?;
+            backwards.push((key, value.to_vec()));
+        }
+        backwards.reverse();
+        if forwards != backwards {
+            let difference = compare(&name, forwards, backwards);
+            let message = format!("forwards and backwards differ\n  {difference}");
+            return Err(Trouble::Wrong(message));
+        }
+        for (key, value) in &forwards {
+            let found = keyspace.get(key)?.map(|value| value.to_vec());
+            if found.as_ref() != Some(value) {
+                let key = String::from_utf8_lossy(key);
+                return Err(Trouble::Wrong(format!(
+                    "a get of {key} differs from a scan"
+                )));
+            }
+        }
+        let absent = (0..4u64).map(|n| script::key(n * 17 + 1));
+        for key in absent.filter(|key| forwards.iter().all(|(k, _)| k != key)) {
+            if keyspace.get(&key)?.is_some() {
+                let key = String::from_utf8_lossy(&key);
+                return Err(Trouble::Wrong(format!(
+                    "a get finds {key}, which a scan does not"
+                )));
+            }
+        }
+        content.insert(name, forwards.into_iter().collect());
+    }
+    Ok(content)
+}
+
+fn compare(name: &str, a: Vec<(Vec<u8>, Vec<u8>)>, b: Vec<(Vec<u8>, Vec<u8>)>) -> String {
+    let of = |entries: Vec<_>| Content::from([(name.to_string(), entries.into_iter().collect())]);
+    difference(&of(a), &of(b))
+}
+
+/// What a snapshot shows must not change.
+pub fn read_held(db: &Db, snapshot: &Snapshot, expected: &Content) -> Result<(), Trouble> {
+    let mut found = Content::new();
+    for name in expected.keys() {
+        let keyspace = db.keyspace(name)?;
+        let mut keys = BTreeMap::new();
+        for entry in snapshot.iter(&keyspace)? {
+            let (key, value) = entry?;
+            keys.insert(key, value.to_vec());
+        }
+        for (key, value) in &keys {
+            if snapshot.get(&keyspace, key)?.as_deref() != Some(&value[..]) {
+                return Err(Trouble::Wrong(
+                    "a snapshot's get differs from its scan".to_string(),
+                ));
+            }
+        }
+        found.insert(name.clone(), keys);
+    }
+    if found != *expected {
+        let difference = difference(expected, &found);
+        return Err(Trouble::Wrong(format!(
+            "a snapshot changed\n  {difference}"
+        )));
+    }
+    Ok(())
+}

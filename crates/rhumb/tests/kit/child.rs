@@ -1,0 +1,25 @@
+//! Runs a test of the same binary in a process of its own.
+
+use std::process::{Child, Command, Stdio};
+
+/// Says to a child what it is to do.
+const TASK: &str = "RHUMB_TEST_CHILD";
+
+/// The task of this process, if it is a child: `name` and what was said to it.
+pub fn task(name: &str) -> Option<String> {
+    let task = std::env::var(TASK).ok()?;
+    task.strip_prefix(name)?
+        .strip_prefix(' ')
+        .map(str::to_string)
+}
+
+/// Starts the test `name` in a process of its own, with its input and output as pipes.
+pub fn start(name: &str, task: &str) -> std::io::Result<Child> {
+    Command::new(std::env::current_exe()?)
+        .args(["--exact", name, "--nocapture", "--test-threads=1"])
+        .env(TASK, format!("{name} {task}"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+}

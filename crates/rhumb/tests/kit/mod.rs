@@ -1,0 +1,172 @@
+//! What the crash, fault and damage tests share: scripts that drive a store, an oracle that knows
+//! every state a store may be found in, and file systems that remember every moment.
+#![allow(dead_code, reason = "each test uses its part")]
+
+pub mod access;
+pub mod check;
+pub mod child;
+pub mod oracle;
+pub mod recorder;
+pub mod script;
+pub mod scripts;
+pub mod world;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Once};
+
+use rhumb::fs::{DataLoss, DirectoryLoss, FileSystem, Loss};
+use rhumb::{Compression, Levels, Options, Partition, TableSpec};
+
+/// Where the stores of the tests lie in their file systems.
+pub const DIR: &str = "/store";
+
+/// The directory of the store as a path.
+pub fn dir() -> &'static Path {
+    Path::new(DIR)
+}
+
+/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): the same numbers for the same seed, for ever.
+#[derive(Debug, Clone)]
+pub struct Random(pub u64);
+
+impl Random {
+    /// Any number.
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `bound`.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound.max(1)
+    }
+
+    /// Yes in so many of 100 cases.
+    pub fn percent(&mut self, odds: u64) -> bool {
+        self.below(100) < odds
+    }
+}
+
+/// The seed of this run: `RHUMB_SEED`, or the same one every time.
+pub fn seed() -> u64 {
+    let given = std::env::var("RHUMB_SEED").ok();
+    given
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(20_260_101)
+}
+
+/// How many times as much as CI does is to be done: `RHUMB_DEEP`.
+pub fn deep() -> usize {
+    let given = std::env::var("RHUMB_DEEP").ok();
+    given.and_then(|text| text.parse().ok()).unwrap_or(1).max(1)
+}
+
+/// A number of one's own for case `case` of a test.
+pub fn case_seed(case: u64) -> u64 {
+    Random(seed() ^ case.wrapping_mul(0xD1B5_4A32_D192_ED03)).next()
+}
+
+/// Settings so small that a few hundred writes flush, merge, rotate logs and replace manifests.
+pub fn tiny(file_system: Arc<dyn FileSystem>) -> Options {
+    Options {
+        write_buffer_bytes: 8 << 10,
+        log_bytes: 16 << 10,
+        cache_bytes: 64 << 10,
+        table: TableSpec {
+            partition: Partition::Bytes(512),
+            filter_bits_per_key: 10,
+            compression: Compression::Lz4,
+            table_bytes: 4 << 10,
+        },
+        levels: Levels {
+            size_ratio: 4,
+            base_bytes: 16 << 10,
+            level0_tables: 2,
+        },
+        file_system,
+        ..Options::default()
+    }
+}
+
+/// The losses of power that every moment is tried with.
+pub const LOSSES: [Loss; 11] = {
+    use DataLoss::{Kept, Lost, Scattered, Torn};
+    let page = 512;
+    let kept_percent = 50;
+    [
+        loss(Lost, DirectoryLoss::Lost),
+        loss(Lost, DirectoryLoss::Kept),
+        loss(Kept, DirectoryLoss::Lost),
+        loss(Kept, DirectoryLoss::Kept),
+        loss(Kept, DirectoryLoss::Prefix),
+        loss(Lost, DirectoryLoss::Scattered),
+        loss(Kept, DirectoryLoss::Scattered),
+        loss(Torn { page }, DirectoryLoss::Prefix),
+        loss(Torn { page: 4096 }, DirectoryLoss::Kept),
+        loss(Scattered { page, kept_percent }, DirectoryLoss::Scattered),
+        loss(
+            Scattered {
+                page: 4096,
+                kept_percent,
+            },
+            DirectoryLoss::Kept,
+        ),
+    ]
+};
+
+const fn loss(data: DataLoss, directory: DirectoryLoss) -> Loss {
+    Loss { data, directory }
+}
+
+static PANICS: AtomicUsize = AtomicUsize::new(0);
+
+/// Counts panics from now on, those of background threads included, which nobody joins to see.
+/// Returns how many there were before.
+pub fn count_panics() -> usize {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            PANICS.fetch_add(1, Ordering::SeqCst);
+            before(info);
+        }));
+    });
+    panics()
+}
+
+/// How many panics there were.
+pub fn panics() -> usize {
+    PANICS.load(Ordering::SeqCst)
+}
+
+/// Does `work` for every number below `count` on two threads, until one of them fails.
+pub fn in_parallel<E: Send>(
+    count: usize,
+    work: impl Fn(usize) -> Result<(), E> + Sync,
+) -> Result<(), E> {
+    let next = AtomicUsize::new(0);
+    let one_thread = || {
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            if at >= count {
+                return Ok(());
+            }
+            if let Err(e) = work(at) {
+                next.store(count, Ordering::Relaxed);
+                return Err(e);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let other = scope.spawn(one_thread);
+        let mine = one_thread();
+        match other.join() {
+            Ok(others) => mine.and(others),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}

@@ -1,0 +1,123 @@
+//! Lists of things to do with a store.
+
+use rhumb::Durability;
+use rhumb::fs::Loss;
+
+use super::Random;
+use super::oracle::Change;
+
+/// The keyspaces that scripts know by number; the first is always there.
+pub const KEYSPACES: [&str; 4] = [rhumb::DEFAULT_KEYSPACE, "accounts", "by-name", "c"];
+
+/// One thing to do. What does not fit (a write to a keyspace that is not there) is left out.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// Writes a batch.
+    Write(Vec<(usize, Change)>, Durability),
+    /// Makes everything acknowledged durable.
+    Sync,
+    Flush(usize),
+    /// Merges a whole keyspace, or its upper half.
+    Compact(usize, bool),
+    Create(usize),
+    Drop(usize),
+    /// Reads everything, live and through the snapshot that is held, in all ways.
+    Read,
+    /// Takes a snapshot and holds it, in place of the one held before.
+    Hold,
+    /// Leaves so many bytes of room on the disk, until the store says that it is full.
+    Full(u64),
+    /// Closes the store and opens it again.
+    Reopen,
+    /// Kills the process and opens the store again: nothing written is lost.
+    Kill,
+    /// Cuts the power and opens the store again.
+    Crash(Loss, u64),
+}
+
+/// A key by number; some have long common beginnings, one is empty.
+pub fn key(number: u64) -> Vec<u8> {
+    match number {
+        0 => Vec::new(),
+        n if n % 7 == 3 => format!("user/{n:05}/a long path with a name").into_bytes(),
+        n => format!("user/{n:05}").into_bytes(),
+    }
+}
+
+/// A value of so many bytes that no other write has; half of it compresses well.
+pub fn value(random: &mut Random, length: u64) -> Vec<u8> {
+    let mut bytes = format!("{:016x}", random.next()).into_bytes();
+    while (bytes.len() as u64) < length {
+        if bytes.len() % 64 < 32 {
+            bytes.extend(random.next().to_le_bytes());
+        } else {
+            bytes.extend(b"and so on");
+        }
+    }
+    bytes.truncate(length.max(9) as usize);
+    bytes
+}
+
+/// What a script is made of: odds of each kind of change and step.
+#[derive(Debug, Clone, Copy)]
+pub struct Recipe {
+    pub keys: u64,
+    /// Values hold 9 bytes up to this many, or ten times as many in one case of 20.
+    pub value_bytes: u64,
+    pub buffered_percent: u64,
+    pub batch: u64,
+    pub keyspaces: u64,
+    pub delete_percent: u64,
+    pub range_delete_percent: u64,
+    /// Keys ascend instead of being random.
+    pub ascending: bool,
+}
+
+impl Recipe {
+    pub const PLAIN: Recipe = Recipe {
+        keys: 60,
+        value_bytes: 120,
+        buffered_percent: 50,
+        batch: 1,
+        keyspaces: 1,
+        delete_percent: 15,
+        range_delete_percent: 0,
+        ascending: false,
+    };
+
+    /// A batch of writes; `number` counts up within a script.
+    pub fn write(&self, random: &mut Random, number: u64) -> Step {
+        let count = 1 + random.below(self.batch);
+        let changes = (0..count)
+            .map(|i| {
+                let keyspace = random.below(self.keyspaces) as usize;
+                (keyspace, self.change(random, number * self.batch + i))
+            })
+            .collect();
+        let buffered = random.percent(self.buffered_percent);
+        let durability = if buffered {
+            Durability::Buffered
+        } else {
+            Durability::Immediate
+        };
+        Step::Write(changes, durability)
+    }
+
+    fn change(&self, random: &mut Random, number: u64) -> Change {
+        let at = if self.ascending {
+            number
+        } else {
+            random.below(self.keys)
+        };
+        if random.percent(self.range_delete_percent) {
+            let length = 1 + random.below(self.keys / 4 + 1);
+            return Change::DeleteRange(key(at), key(at + length));
+        }
+        if random.percent(self.delete_percent) {
+            return Change::Delete(key(at));
+        }
+        let large = if random.percent(5) { 10 } else { 1 };
+        let length = 9 + random.below(self.value_bytes * large);
+        Change::Put(key(at), value(random, length))
+    }
+}

@@ -1,0 +1,291 @@
+//! The scripts that every call site and every crash point is tried with. Each is there for the part
+//! of the store that it is named after.
+
+use super::script::{Recipe, Step};
+use super::{LOSSES, Random, case_seed};
+
+/// A script with its name.
+#[derive(Debug, Clone)]
+pub struct Script {
+    pub name: &'static str,
+    pub steps: Vec<Step>,
+    /// Whether to wait after each step until background work is done; else it goes on meanwhile.
+    pub settled: bool,
+}
+
+/// Makes the steps of a script of about so many writes.
+type Make = fn(&mut Random, u64) -> Vec<Step>;
+
+/// The script whose disk is full now and then.
+pub const FULL_DISK: &str = "full-disk";
+
+/// All of them, of about `length` steps each.
+pub fn all(length: u64) -> Vec<Script> {
+    let made: [(&'static str, Make); 13] = [
+        ("writes", writes),
+        ("batches", batches),
+        ("flush", flush),
+        ("compaction", compaction),
+        ("moves", moves),
+        ("rotation", rotation),
+        ("manifest", manifest),
+        ("reopen", reopen),
+        ("keyspaces", keyspaces),
+        ("range-deletes", range_deletes),
+        ("reads", reads),
+        ("unsettled", mixed),
+        (FULL_DISK, full_disk),
+    ];
+    let scripts = made.into_iter().enumerate().map(|(i, (name, make))| {
+        let mut random = Random(case_seed(i as u64));
+        let steps = make(&mut random, length);
+        let settled = name != "unsettled";
+        Script {
+            name,
+            steps,
+            settled,
+        }
+    });
+    scripts.collect()
+}
+
+/// Repeats writes; every `every` of them is followed by what `also` says.
+fn repeat(
+    random: &mut Random,
+    length: u64,
+    recipe: Recipe,
+    every: u64,
+    mut also: impl FnMut(&mut Random, u64) -> Option<Step>,
+) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for number in 0..length {
+        steps.push(recipe.write(random, number));
+        if number % every == every - 1 {
+            steps.extend(also(random, number / every));
+        }
+    }
+    steps.push(Step::Read);
+    steps
+}
+
+fn writes(random: &mut Random, length: u64) -> Vec<Step> {
+    repeat(random, length, Recipe::PLAIN, 6, |_, _| Some(Step::Sync))
+}
+
+fn batches(random: &mut Random, length: u64) -> Vec<Step> {
+    let recipe = Recipe {
+        batch: 6,
+        keyspaces: 3,
+        buffered_percent: 70,
+        ..Recipe::PLAIN
+    };
+    let mut steps = vec![Step::Create(1), Step::Create(2)];
+    // One keyspace is flushed while the others' writes are in the log only.
+    steps.extend(repeat(random, length, recipe, 9, |r, n| {
+        Some(match n % 4 {
+            3 => Step::Kill,
+            _ => Step::Flush(r.below(3) as usize),
+        })
+    }));
+    steps
+}
+
+fn flush(random: &mut Random, length: u64) -> Vec<Step> {
+    let recipe = Recipe {
+        value_bytes: 700,
+        buffered_percent: 85,
+        ..Recipe::PLAIN
+    };
+    repeat(random, length, recipe, 14, |_, _| Some(Step::Flush(0)))
+}
+
+fn compaction(random: &mut Random, length: u64) -> Vec<Step> {
+    let recipe = Recipe {
+        keys: 40,
+        value_bytes: 500,
+        batch: 8,
+        buffered_percent: 80,
+        ..Recipe::PLAIN
+    };
+    repeat(random, length, recipe, 8, |r, n| {
+        Some(match n % 3 {
+            2 => Step::Compact(0, r.percent(50)),
+            _ => Step::Flush(0),
+        })
+    })
+}
+
+fn moves(random: &mut Random, length: u64) -> Vec<Step> {
+    let recipe = Recipe {
+        ascending: true,
+        value_bytes: 600,
+        batch: 6,
+        delete_percent: 0,
+        buffered_percent: 80,
+        ..Recipe::PLAIN
+    };
+    repeat(random, length, recipe, 8, |_, _| Some(Step::Flush(0)))
+}
+
+fn rotation(random: &mut Random, length: u64) -> Vec<Step> {
+    // A keyspace that is hardly written to pins the logs until it is flushed for their sake.
+    let pin = Recipe {
+        keyspaces: 2,
+        ..Recipe::PLAIN
+    };
+    let recipe = Recipe {
+        value_bytes: 1500,
+        buffered_percent: 60,
+        ..Recipe::PLAIN
+    };
+    let mut steps = vec![Step::Create(1)];
+    steps.extend(repeat(random, length, recipe, 11, |r, n| {
+        Some(if n % 3 == 2 {
+            Step::Kill
+        } else {
+            pin.write(r, n)
+        })
+    }));
+    steps
+}
+
+fn manifest(random: &mut Random, length: u64) -> Vec<Step> {
+    let recipe = Recipe {
+        value_bytes: 60,
+        keyspaces: 4,
+        batch: 3,
+        ..Recipe::PLAIN
+    };
+    let mut steps: Vec<Step> = (1..4).map(Step::Create).collect();
+    steps.extend(repeat(random, length, recipe, 2, |r, _| {
+        Some(Step::Flush(r.below(4) as usize))
+    }));
+    steps
+}
+
+fn reopen(random: &mut Random, length: u64) -> Vec<Step> {
+    let recipe = Recipe {
+        keyspaces: 2,
+        batch: 3,
+        value_bytes: 400,
+        range_delete_percent: 3,
+        ..Recipe::PLAIN
+    };
+    let mut steps = vec![Step::Create(1)];
+    steps.extend(repeat(random, length, recipe, 5, |r, n| {
+        Some(match n % 6 {
+            0 => Step::Kill,
+            1 => Step::Flush(0),
+            3 => Step::Reopen,
+            5 => Step::Flush(1),
+            _ => Step::Crash(LOSSES[r.below(LOSSES.len() as u64) as usize], r.next()),
+        })
+    }));
+    steps
+}
+
+fn keyspaces(random: &mut Random, length: u64) -> Vec<Step> {
+    let recipe = Recipe {
+        keyspaces: 4,
+        batch: 4,
+        value_bytes: 300,
+        ..Recipe::PLAIN
+    };
+    repeat(random, length, recipe, 2, |r, n| {
+        let which = 1 + r.below(3) as usize;
+        Some(match n % 8 {
+            0 | 2 | 5 => Step::Create(which),
+            3 | 6 => Step::Drop(which),
+            4 => Step::Kill,
+            _ => Step::Flush(which),
+        })
+    })
+}
+
+fn range_deletes(random: &mut Random, length: u64) -> Vec<Step> {
+    let recipe = Recipe {
+        range_delete_percent: 15,
+        batch: 4,
+        value_bytes: 400,
+        ..Recipe::PLAIN
+    };
+    repeat(random, length, recipe, 6, |r, n| {
+        Some(match n % 5 {
+            0 => Step::Hold,
+            2 => Step::Read,
+            4 => Step::Compact(0, r.percent(50)),
+            _ => Step::Flush(0),
+        })
+    })
+}
+
+fn reads(random: &mut Random, length: u64) -> Vec<Step> {
+    let recipe = Recipe {
+        batch: 5,
+        keyspaces: 2,
+        value_bytes: 500,
+        range_delete_percent: 4,
+        ..Recipe::PLAIN
+    };
+    let mut steps = vec![Step::Create(1)];
+    steps.extend(repeat(random, length / 2, recipe, 2, |r, n| {
+        Some(match n % 8 {
+            1 => Step::Hold,
+            3 => Step::Flush(r.below(2) as usize),
+            5 => Step::Reopen,
+            7 => Step::Compact(r.below(2) as usize, false),
+            _ => Step::Read,
+        })
+    }));
+    steps
+}
+
+/// Writes on a disk that is full now and then.
+pub fn full_disk(random: &mut Random, length: u64) -> Vec<Step> {
+    let recipe = Recipe {
+        value_bytes: 700,
+        keyspaces: 2,
+        batch: 2,
+        ..Recipe::PLAIN
+    };
+    let mut steps = vec![Step::Create(1)];
+    steps.extend(repeat(random, length, recipe, 12, |r, n| {
+        Some(match n % 4 {
+            3 => Step::Kill,
+            _ => Step::Full(r.below(4000)),
+        })
+    }));
+    steps
+}
+
+/// Everything at once, at random.
+pub fn mixed(random: &mut Random, length: u64) -> Vec<Step> {
+    let recipe = Recipe {
+        keys: 20 + random.below(60),
+        value_bytes: 50 + random.below(900),
+        buffered_percent: random.below(101),
+        batch: 1 + random.below(8),
+        keyspaces: 1 + random.below(4),
+        delete_percent: random.below(30),
+        range_delete_percent: random.below(10),
+        ascending: random.percent(20),
+    };
+    let mut steps: Vec<Step> = (1..recipe.keyspaces as usize).map(Step::Create).collect();
+    let every = 1 + random.below(8);
+    steps.extend(repeat(random, length, recipe, every, |r, _| {
+        let which = r.below(recipe.keyspaces) as usize;
+        Some(match r.below(20) {
+            0..6 => Step::Flush(which),
+            6..8 => Step::Compact(which, r.percent(50)),
+            8..10 => Step::Sync,
+            10 => Step::Create(which),
+            11 => Step::Drop(which),
+            12..14 => Step::Hold,
+            14 => Step::Reopen,
+            15 => Step::Kill,
+            16 => Step::Crash(LOSSES[r.below(LOSSES.len() as u64) as usize], r.next()),
+            _ => Step::Read,
+        })
+    }));
+    steps
+}

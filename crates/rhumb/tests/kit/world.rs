@@ -1,0 +1,486 @@
+//! Runs scripts against a store on a disk that can fail, and knows what the store owes meanwhile.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rhumb::fs::{FaultAt, FaultyFileSystem, FileSystem, MemoryFileSystem, Plan, Site};
+use rhumb::{Db, Durability, Error, Keyspace, Snapshot};
+
+use super::access::{read_all, read_held, write};
+use super::oracle::{Change, Content, Event, Oracle, difference, fingerprint, position};
+use super::recorder::{Point, Recorder, SharedProgress, held};
+use super::script::{KEYSPACES, Step};
+use super::scripts::Script;
+use super::{DIR, tiny};
+
+/// Why a script ended before its end.
+#[derive(Debug)]
+pub enum Trouble {
+    /// The store said that it could not go on.
+    Stopped(Error),
+    /// The store did what it must never do.
+    Wrong(String),
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Self {
+        Trouble::Stopped(error)
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Trouble::Stopped(e) => write!(f, "the store stopped: {e}"),
+            Trouble::Wrong(what) => f.write_str(what),
+        }
+    }
+}
+
+/// What stores did before they were closed, so that a test can show that it tried everything.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Work {
+    pub flushes: u64,
+    pub compactions: u64,
+    pub moves: u64,
+    pub openings: u64,
+    pub manifests: u64,
+    pub logs: u64,
+}
+
+/// A store, its disk, and what is known of both.
+pub struct World {
+    pub memory: MemoryFileSystem,
+    pub faulty: FaultyFileSystem,
+    pub oracle: Oracle,
+    /// The fingerprints of commit orders whose ends were lost in a crash, by generation.
+    histories: Vec<Arc<Vec<u64>>>,
+    pub progress: SharedProgress,
+    /// Every moment so far, if they are kept.
+    pub points: Vec<Point>,
+    recorder: Option<Recorder>,
+    pub sites: BTreeMap<Site, u64>,
+    pub plan: Plan,
+    /// How often a step that fails is tried again.
+    pub patience: usize,
+    /// How often the disk was found full, and room was made.
+    pub full: usize,
+    budgeted: bool,
+    roomy: bool,
+    /// Set when a call failed in a settled script, until the store is opened again.
+    poisoned: bool,
+    /// Whether a failed call must end all writing.
+    pub strict: bool,
+    /// Whether it is known what the open store holds.
+    known: bool,
+    pub work: Work,
+    /// All errors that the store returned.
+    pub errors: Vec<Error>,
+    pub faults: u64,
+    pub db: Option<Db>,
+    held: Option<(Snapshot, Content)>,
+}
+
+impl World {
+    /// An empty disk on which things go as planned; `record` keeps every moment.
+    pub fn new(plan: Plan, record: bool) -> World {
+        let memory = MemoryFileSystem::new();
+        World::on(memory, Oracle::new(), plan, record)
+    }
+
+    /// A disk with a store that holds all that `oracle` knows.
+    pub fn on(memory: MemoryFileSystem, oracle: Oracle, plan: Plan, record: bool) -> World {
+        let progress = SharedProgress::default();
+        held(&progress).submitted = oracle.len();
+        held(&progress).durable = oracle.len();
+        let recorder = record.then(|| Recorder::new(memory.clone(), progress.clone()));
+        let faulty = stack(&memory, recorder.as_ref(), plan);
+        World {
+            memory,
+            faulty,
+            oracle,
+            histories: Vec::new(),
+            progress,
+            points: Vec::new(),
+            recorder,
+            sites: BTreeMap::new(),
+            plan,
+            patience: 0,
+            full: 0,
+            budgeted: false,
+            poisoned: false,
+            strict: false,
+            known: false,
+            roomy: true,
+            work: Work::default(),
+            errors: Vec::new(),
+            faults: 0,
+            db: None,
+            held: None,
+        }
+    }
+
+    /// Opens the store, does all steps, and closes it.
+    pub fn run(&mut self, script: &Script) -> Result<(), Trouble> {
+        self.open()?;
+        for step in &script.steps {
+            let (events, poisoned, faults) = (self.oracle.len(), self.poisoned, self.faults_now());
+            self.step(step)?;
+            if poisoned && self.poisoned && self.oracle.len() > events {
+                let wrong = "acknowledged something after a sync failed".to_string();
+                return Err(Trouble::Wrong(wrong));
+            }
+            if let Some(db) = self.db.as_ref().filter(|_| script.settled) {
+                db.settle();
+            }
+            let opened = matches!(step, Step::Reopen | Step::Kill | Step::Crash(..));
+            self.poisoned |= self.strict && script.settled && !opened && self.faults_now() > faults;
+        }
+        self.close()
+    }
+
+    fn faults_now(&self) -> u64 {
+        self.faults + self.faulty.faults()
+    }
+
+    /// Ends the run: nothing is recorded any more, and the store is let go.
+    pub fn end(&mut self) {
+        self.absorb();
+        self.held = None;
+        self.db = None;
+    }
+
+    /// The fingerprints of the prefixes that points of a generation may hold.
+    pub fn prints(&self, generation: usize) -> Arc<Vec<u64>> {
+        let old = self.histories.get(generation).cloned();
+        old.unwrap_or_else(|| Arc::new(self.oracle.prints.clone()))
+    }
+
+    /// What an open store may show: all, or all but the write that failed.
+    pub fn visible(&self) -> std::ops::RangeInclusive<usize> {
+        let length = self.oracle.len();
+        match self.known {
+            true => length.saturating_sub(1)..=length,
+            false => self.legal(),
+        }
+    }
+
+    /// How many events may be found after a loss of power now.
+    pub fn legal(&self) -> std::ops::RangeInclusive<usize> {
+        let progress = *held(&self.progress);
+        progress.durable..=progress.submitted
+    }
+
+    fn step(&mut self, step: &Step) -> Result<(), Trouble> {
+        match step {
+            Step::Write(changes, durability) => self.write(changes, *durability),
+            Step::Sync => {
+                self.attempt(|db, _| db.sync())?;
+                self.all_durable();
+                Ok(())
+            }
+            Step::Flush(which) => self.with(*which, |keyspace| keyspace.flush()),
+            Step::Compact(which, upper) => {
+                let from = upper.then(|| super::script::key(30));
+                self.with(*which, |k| k.compact_range(from.as_deref(), None))
+            }
+            Step::Create(which) => self.create(KEYSPACES[*which]),
+            Step::Drop(which) => self.drop_keyspace(KEYSPACES[*which]),
+            Step::Read => self.read(),
+            Step::Hold => {
+                self.held = None;
+                let content = self.oracle.content.clone();
+                self.held = self.db.as_ref().map(|db| (db.snapshot(), content));
+                Ok(())
+            }
+            Step::Full(room) => {
+                (self.budgeted, self.roomy) = (true, false);
+                self.faulty.set_budget(Some(*room));
+                Ok(())
+            }
+            Step::Reopen => {
+                self.close()?;
+                self.open()
+            }
+            Step::Kill => {
+                let disk = self.memory.fork();
+                self.next_life(disk);
+                self.open()
+            }
+            Step::Crash(loss, seed) => {
+                let disk = self.memory.crash(*loss, *seed);
+                self.next_life(disk);
+                self.open()
+            }
+        }
+    }
+
+    /// Does something with the store, again if it failed and there is patience left; `again` counts
+    /// the failures.
+    fn attempt<T>(&mut self, make: impl Fn(&Db, usize) -> rhumb::Result<T>) -> Result<T, Trouble> {
+        for tried in 0.. {
+            let Some(db) = &self.db else { break };
+            match make(db, tried) {
+                Ok(done) => return Ok(done),
+                Err(e) => self.endure(e, tried)?,
+            }
+        }
+        Err(Trouble::Stopped(Error::Closed))
+    }
+
+    fn endure(&mut self, error: Error, tried: usize) -> Result<(), Trouble> {
+        if matches!(error, Error::DiskFull { .. }) && self.budgeted && tried < 2000 {
+            return self.make_room();
+        }
+        self.errors.push(error.clone());
+        if matches!(error, Error::DiskFull { .. }) && self.patience > 0 && tried < 2000 {
+            // Background work looks for room now and then.
+            std::thread::sleep(Duration::from_millis(1));
+            return Ok(());
+        }
+        let for_good = matches!(error, Error::ReadOnly { .. } | Error::Closed);
+        if for_good || tried >= self.patience {
+            return Err(Trouble::Stopped(error));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+        Ok(())
+    }
+
+    /// Reads go on while the disk is full, and the store goes on when it is not.
+    fn make_room(&mut self) -> Result<(), Trouble> {
+        if !self.roomy {
+            let Some(db) = &self.db else { return Ok(()) };
+            let found = fingerprint(&read_all(db)?);
+            if position(&self.oracle.prints, self.visible(), found).is_none() {
+                return Err(Trouble::Wrong("a full disk hides writes".to_string()));
+            }
+            self.full += 1;
+            self.roomy = true;
+            self.faulty.set_budget(None);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+        Ok(())
+    }
+
+    fn submit(&mut self, event: Event) {
+        self.oracle.push(event);
+        held(&self.progress).submitted = self.oracle.len();
+    }
+
+    pub fn all_durable(&mut self) {
+        held(&self.progress).durable = self.oracle.len();
+    }
+
+    fn write(
+        &mut self,
+        changes: &[(usize, Change)],
+        durability: Durability,
+    ) -> Result<(), Trouble> {
+        let there = |which: &usize| self.oracle.content.contains_key(KEYSPACES[*which]);
+        let changes: Vec<(String, Change)> = changes
+            .iter()
+            .filter(|(which, _)| there(which))
+            .map(|(which, change)| (KEYSPACES[*which].to_string(), change.clone()))
+            .collect();
+        if changes.is_empty() {
+            return Ok(());
+        }
+        self.submit(Event::Write(changes.clone()));
+        self.attempt(|db, _| write(db, &changes, durability))?;
+        if durability == Durability::Immediate {
+            self.all_durable();
+        }
+        Ok(())
+    }
+
+    fn with(
+        &mut self,
+        which: usize,
+        make: impl Fn(&Keyspace) -> rhumb::Result<()>,
+    ) -> Result<(), Trouble> {
+        let name = KEYSPACES[which];
+        if !self.oracle.content.contains_key(name) {
+            return Ok(());
+        }
+        self.attempt(|db, _| make(&db.keyspace(name)?))
+    }
+
+    fn create(&mut self, name: &str) -> Result<(), Trouble> {
+        if self.oracle.content.contains_key(name) {
+            return Ok(());
+        }
+        self.submit(Event::Create(name.to_string()));
+        self.attempt(|db, tried| match db.create_keyspace(name) {
+            Err(Error::KeyspaceExists(_)) if tried > 0 => Ok(()),
+            made => made.map(drop),
+        })?;
+        self.all_durable();
+        Ok(())
+    }
+
+    fn drop_keyspace(&mut self, name: &str) -> Result<(), Trouble> {
+        if name == KEYSPACES[0] || !self.oracle.content.contains_key(name) {
+            return Ok(());
+        }
+        self.held = None;
+        self.submit(Event::Drop(name.to_string()));
+        self.attempt(|db, tried| match db.drop_keyspace(name) {
+            Err(Error::NoSuchKeyspace(_)) if tried > 0 => Ok(()),
+            done => done,
+        })?;
+        self.all_durable();
+        Ok(())
+    }
+
+    fn read(&mut self) -> Result<(), Trouble> {
+        for tried in 0.. {
+            match self.read_once() {
+                Err(Trouble::Stopped(e)) => self.endure(e, tried)?,
+                other => return other,
+            }
+        }
+        Ok(())
+    }
+
+    fn read_once(&self) -> Result<(), Trouble> {
+        let Some(db) = &self.db else { return Ok(()) };
+        let content = read_all(db)?;
+        if content != self.oracle.content {
+            let difference = difference(&self.oracle.content, &content);
+            return Err(Trouble::Wrong(format!("wrong content\n  {difference}")));
+        }
+        match &self.held {
+            Some((snapshot, expected)) => read_held(db, snapshot, expected),
+            None => Ok(()),
+        }
+    }
+
+    /// Opens the store and finds out which prefix of the commit order it holds: later events are
+    /// lost, those before are durable, since opening makes durable what it finds.
+    pub fn open(&mut self) -> Result<(), Trouble> {
+        for tried in 0.. {
+            match Db::open(DIR, tiny(Arc::new(self.faulty.clone()))) {
+                Ok(db) => {
+                    self.known = false;
+                    self.work.openings += 1;
+                    self.poisoned = false;
+                    self.db = Some(db);
+                    break;
+                }
+                Err(e) => self.endure(e, tried)?,
+            }
+        }
+        let mut content = None;
+        for tried in 0.. {
+            let Some(db) = &self.db else { break };
+            match read_all(db) {
+                Err(Trouble::Stopped(e)) => self.endure(e, tried)?,
+                other => {
+                    content = Some(other?);
+                    break;
+                }
+            }
+        }
+        self.resume(&content.unwrap_or_default())
+    }
+
+    fn resume(&mut self, content: &Content) -> Result<(), Trouble> {
+        let legal = self.legal();
+        let (durable, submitted) = (*legal.start(), *legal.end());
+        let prints = &self.oracle.prints;
+        let Some(found) = position(prints, legal, fingerprint(content)) else {
+            let difference = difference(&self.oracle.content_at(durable), content);
+            return Err(Trouble::Wrong(format!(
+                "opened with no prefix of {durable} to {submitted} events; from the first\n  {difference}"
+            )));
+        };
+        let mut progress = held(&self.progress);
+        if found < submitted {
+            self.histories.push(Arc::new(self.oracle.prints.clone()));
+            self.oracle.truncate(found);
+            progress.generation += 1;
+        }
+        (progress.durable, progress.submitted) = (found, found);
+        drop(progress);
+        self.known = true;
+        Ok(())
+    }
+
+    pub fn close(&mut self) -> Result<(), Trouble> {
+        self.held = None;
+        self.faulty.set_budget(None);
+        let Some(db) = self.db.take() else {
+            return Ok(());
+        };
+        if let Ok(stats) = db.stats() {
+            self.work.flushes += stats.writes.flushes;
+            self.work.compactions += stats.writes.compactions;
+            self.work.moves += stats.writes.trivial_moves;
+        }
+        match db.close() {
+            Ok(()) => self.all_durable(),
+            Err(e) if self.patience > 0 => self.errors.push(e),
+            Err(e) => return Err(Trouble::Stopped(e)),
+        }
+        Ok(())
+    }
+
+    /// Goes on with another disk; what becomes of the one so far is of no interest.
+    pub fn next_life(&mut self, disk: MemoryFileSystem) {
+        let (calls, mutating) = (self.faulty.calls(), self.faulty.mutating_calls());
+        self.plan.cut_at = self.plan.cut_at.and_then(|at| at.checked_sub(mutating));
+        self.plan.fault = match self.plan.fault {
+            Some(_) if self.faulty.faults() > 0 => None,
+            Some((FaultAt::Call(at), fault)) => {
+                at.checked_sub(calls).map(|at| (FaultAt::Call(at), fault))
+            }
+            other => other,
+        };
+        self.absorb();
+        self.faulty.set_plan(Plan::default());
+        self.held = None;
+        self.db = None;
+        self.memory = disk;
+        if self.recorder.is_some() {
+            self.recorder = Some(Recorder::new(self.memory.clone(), self.progress.clone()));
+        }
+        self.faulty = stack(&self.memory, self.recorder.as_ref(), self.plan);
+    }
+
+    /// Takes over what the file systems of this life saw, and stops the recording.
+    fn absorb(&mut self) {
+        for (site, count) in self.faulty.sites() {
+            *self.sites.entry(site).or_default() += count;
+        }
+        self.faults += self.faulty.faults();
+        if let Some(recorder) = &self.recorder {
+            let record = recorder.record();
+            let mut record = held(&record);
+            record.stopped = true;
+            let made = |extension: &str| {
+                let made = |p: &&Point| p.call.starts_with("before") && p.call.contains("create");
+                let made = record.points.iter().filter(made);
+                made.filter(|p| p.call.ends_with(extension)).count() as u64
+            };
+            self.work.manifests += made(".manifest");
+            self.work.logs += made(".log");
+            self.points.append(&mut record.points);
+        }
+    }
+
+    /// The sites that synced something.
+    pub fn sync_sites(&self) -> BTreeSet<Site> {
+        let syncs = self.sites.keys().filter(|site| site.call.is_sync());
+        syncs.copied().collect()
+    }
+}
+
+fn stack(memory: &MemoryFileSystem, recorder: Option<&Recorder>, plan: Plan) -> FaultyFileSystem {
+    let inner: Arc<dyn FileSystem> = match recorder {
+        Some(recorder) => Arc::new(recorder.clone()),
+        None => Arc::new(memory.clone()),
+    };
+    FaultyFileSystem::new(inner, plan)
+}

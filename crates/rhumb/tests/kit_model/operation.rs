@@ -1,0 +1,173 @@
+//! What can be done to a store, and what it answers.
+
+use std::fmt;
+use std::ops::Bound;
+
+/// A key.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key(pub Vec<u8>);
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.len() > 40 {
+            let (head, tail) = (self.0[..8].escape_ascii(), &self.0[self.0.len() - 8..]);
+            write!(f, "{head}..{}({})", tail.escape_ascii(), self.0.len())
+        } else {
+            write!(f, "\"{}\"", self.0.escape_ascii())
+        }
+    }
+}
+
+/// A value, named by its length and a number that tells it from others.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct ValueSpec {
+    pub bytes: usize,
+    pub tag: u64,
+}
+
+impl ValueSpec {
+    /// The bytes: the first half repeats (LZ4 shrinks it), the rest does not.
+    pub fn expand(self) -> Vec<u8> {
+        let mut random = super::choices::Choices::seeded(self.tag);
+        let mut value = Vec::with_capacity(self.bytes + 8);
+        while value.len() < self.bytes {
+            let word = if value.len() * 2 < self.bytes {
+                self.tag
+            } else {
+                random.next()
+            };
+            value.extend_from_slice(&word.to_le_bytes());
+        }
+        value.truncate(self.bytes);
+        value
+    }
+}
+
+impl fmt::Debug for ValueSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}b#{}", self.bytes, self.tag)
+    }
+}
+
+/// One write of a batch.
+#[derive(Debug, Clone)]
+pub enum Write {
+    Put(usize, Key, ValueSpec),
+    Delete(usize, Key),
+    DeleteRange(usize, Key, Key),
+}
+
+/// Which keys a scan covers.
+#[derive(Debug, Clone)]
+pub enum Cover {
+    All,
+    Range(Bound<Key>, Bound<Key>),
+    Prefix(Key),
+}
+
+/// From which ends a scan takes its entries.
+#[derive(Debug, Clone, Copy)]
+pub enum Walk {
+    Forward,
+    Backward,
+    /// From both, by the bits of choices made from this seed, until they meet.
+    Mixed(u64),
+}
+
+impl Walk {
+    /// Whether each step takes from the front.
+    pub fn steps(self) -> impl Iterator<Item = bool> {
+        let mut random = match self {
+            Walk::Mixed(seed) => Some(super::choices::Choices::seeded(seed)),
+            _ => None,
+        };
+        std::iter::repeat_with(move || match &mut random {
+            Some(random) => random.percent(50),
+            None => matches!(self, Walk::Forward),
+        })
+    }
+}
+
+/// A scan of a keyspace, now or as a snapshot sees it.
+#[derive(Debug, Clone)]
+pub struct Scan {
+    pub keyspace: usize,
+    pub snapshot: Option<usize>,
+    pub cover: Cover,
+    pub walk: Walk,
+    /// Operations done in the middle of the scan, after so many steps.
+    pub between: (usize, Vec<Op>),
+}
+
+/// One operation. Keyspaces and snapshots are named by small numbers.
+#[derive(Debug, Clone)]
+pub enum Op {
+    One(Write),
+    /// Whether it is buffered, and its writes.
+    Batch(bool, Vec<Write>),
+    Get(usize, Option<usize>, Key),
+    MultiGet(usize, Vec<Key>),
+    Contains(usize, Key),
+    Scan(Scan),
+    TakeSnapshot(usize),
+    DropSnapshot(usize),
+    Flush(usize),
+    Compact(usize, Option<Key>, Option<Key>),
+    Sync,
+    Create(usize),
+    Drop(usize),
+    /// Close and open; the number chooses new settings where a run allows it.
+    Reopen(u64),
+    /// Close, open for reading, do these, open for writing again.
+    ReadOnly(Vec<Op>),
+}
+
+/// What an operation answers. Two runs of one list must give equal outcomes.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Outcome {
+    Done,
+    Value(Option<Vec<u8>>),
+    Values(Vec<Option<Vec<u8>>>),
+    Is(bool),
+    Entries(Vec<(Vec<u8>, Vec<u8>)>),
+    Many(Vec<Outcome>),
+    Failed(String),
+}
+
+impl fmt::Debug for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Outcome::Done => f.write_str("Done"),
+            Outcome::Value(v) => write!(f, "Value({})", short(v.as_deref())),
+            Outcome::Values(vs) => f
+                .debug_list()
+                .entries(vs.iter().map(|v| short(v.as_deref())))
+                .finish(),
+            Outcome::Is(is) => write!(f, "Is({is})"),
+            Outcome::Entries(entries) => f
+                .debug_map()
+                .entries(
+                    entries
+                        .iter()
+                        .map(|(k, v)| (Key(k.clone()), short(Some(v)))),
+                )
+                .finish(),
+            Outcome::Many(many) => f.debug_list().entries(many).finish(),
+            Outcome::Failed(why) => write!(f, "Failed({why})"),
+        }
+    }
+}
+
+fn short(value: Option<&[u8]>) -> String {
+    match value {
+        None => "-".to_string(),
+        Some(v) => format!(
+            "{}b{}",
+            v.len(),
+            v.iter()
+                .take(8)
+                .map(|b| format!("{b:02x}"))
+                .collect::<String>()
+        ),
+    }
+}

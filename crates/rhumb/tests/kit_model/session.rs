@@ -1,0 +1,222 @@
+//! A store that operation lists are run on.
+
+use rhumb::{Db, Durability, Error, Iter, Keyspace, Options, Result, Snapshot, WriteBatch};
+
+use super::generate::SNAPSHOTS;
+use super::operation::{Cover, Key, Op, Outcome, Scan, Write};
+
+/// The options for opening again, chosen by a number.
+pub type Reopen = Box<dyn Fn(u64, &Options) -> Options>;
+
+/// An open store with its snapshots.
+pub struct Session {
+    db: Option<Db>,
+    options: Options,
+    snapshots: [Option<Snapshot>; SNAPSHOTS],
+    reopen: Reopen,
+    worked: Worked,
+}
+
+/// What stores did in the background.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Worked {
+    pub flushes: u64,
+    pub compactions: u64,
+    pub trivial_moves: u64,
+}
+
+impl Worked {
+    pub fn add(&mut self, more: Worked) {
+        self.flushes += more.flushes;
+        self.compactions += more.compactions;
+        self.trivial_moves += more.trivial_moves;
+    }
+}
+
+/// The name of keyspace `n`.
+pub fn name(n: usize) -> String {
+    match n {
+        0 => rhumb::DEFAULT_KEYSPACE.to_string(),
+        n => format!("keyspace {n}"),
+    }
+}
+
+/// How an outcome names an error.
+fn kind(error: &Error) -> String {
+    match error {
+        Error::NoSuchKeyspace(_) => "NoSuchKeyspace".to_string(),
+        Error::KeyspaceExists(_) => "KeyspaceExists".to_string(),
+        Error::InvalidArgument(_) => "InvalidArgument".to_string(),
+        Error::ReadOnly { reason } if reason.starts_with("it was opened so") => {
+            "ReadOnly".to_string()
+        }
+        other => format!("unexpected: {other}"),
+    }
+}
+
+impl Session {
+    /// Opens a new store that keeps its options.
+    pub fn new(options: Options) -> Result<Self> {
+        Self::with_reopen(options, Box::new(|_, options| options.clone()))
+    }
+
+    /// Opens a new store that chooses its options anew whenever it is opened again.
+    pub fn with_reopen(options: Options, reopen: Reopen) -> Result<Self> {
+        Ok(Session {
+            db: Some(Db::open("store", options.clone())?),
+            options,
+            snapshots: [const { None }; SNAPSHOTS],
+            reopen,
+            worked: Worked::default(),
+        })
+    }
+
+    pub fn db(&self) -> &Db {
+        self.db.as_ref().expect("the store is open")
+    }
+
+    /// What the store did in the background, in all its openings.
+    pub fn worked(&self) -> Worked {
+        let writes = self.db().stats().expect("tables open").writes;
+        let mut worked = self.worked;
+        worked.add(Worked {
+            flushes: writes.flushes,
+            compactions: writes.compactions,
+            trivial_moves: writes.trivial_moves,
+        });
+        worked
+    }
+
+    pub fn run(&mut self, op: &Op) -> Outcome {
+        self.answer(op)
+            .unwrap_or_else(|error| Outcome::Failed(kind(&error)))
+    }
+
+    fn keyspace(&self, n: usize) -> Result<Keyspace> {
+        self.db().keyspace(&name(n))
+    }
+
+    fn answer(&mut self, op: &Op) -> Result<Outcome> {
+        match op {
+            Op::One(write) => self.write_one(write)?,
+            Op::Batch(buffered, writes) => self.write_batch(*buffered, writes)?,
+            Op::Get(n, snapshot, key) => {
+                let keyspace = self.keyspace(*n)?;
+                let value = match snapshot.and_then(|s| self.snapshots[s].as_ref()) {
+                    Some(snapshot) => snapshot.get(&keyspace, &key.0)?,
+                    None => keyspace.get(&key.0)?,
+                };
+                return Ok(Outcome::Value(value.map(|v| v.to_vec())));
+            }
+            Op::MultiGet(n, keys) => {
+                let keyspace = self.keyspace(*n)?;
+                let keys: Vec<&[u8]> = keys.iter().map(|k| k.0.as_slice()).collect();
+                let values = keyspace.multi_get(&keys)?;
+                let values = values.into_iter().map(|v| v.map(|v| v.to_vec()));
+                return Ok(Outcome::Values(values.collect()));
+            }
+            Op::Contains(n, key) => {
+                return Ok(Outcome::Is(self.keyspace(*n)?.contains_key(&key.0)?));
+            }
+            Op::Scan(scan) => return self.scan(scan),
+            Op::TakeSnapshot(slot) => self.snapshots[*slot] = Some(self.db().snapshot()),
+            Op::DropSnapshot(slot) => self.snapshots[*slot] = None,
+            Op::Flush(n) => self.keyspace(*n)?.flush()?,
+            Op::Compact(n, from, to) => {
+                let (from, to) = (from.as_ref().map(|k| &*k.0), to.as_ref().map(|k| &*k.0));
+                self.keyspace(*n)?.compact_range(from, to)?;
+            }
+            Op::Sync => self.db().sync()?,
+            Op::Create(n) => drop(self.db().create_keyspace(&name(*n))?),
+            Op::Drop(n) => self.db().drop_keyspace(&name(*n))?,
+            Op::Reopen(choice) => {
+                self.close()?;
+                self.options = (self.reopen)(*choice, &self.options);
+                self.db = Some(Db::open("store", self.options.clone())?);
+            }
+            Op::ReadOnly(reads) => {
+                self.close()?;
+                self.db = Some(Db::open_read_only("store", self.options.clone())?);
+                let outcomes = reads.iter().map(|op| self.run(op)).collect();
+                self.close()?;
+                self.db = Some(Db::open("store", self.options.clone())?);
+                return Ok(Outcome::Many(outcomes));
+            }
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn close(&mut self) -> Result<()> {
+        self.worked = self.worked();
+        self.snapshots = [const { None }; SNAPSHOTS];
+        self.db.take().map_or(Ok(()), Db::close)
+    }
+
+    fn write_one(&self, write: &Write) -> Result<()> {
+        match write {
+            Write::Put(n, key, value) => self.keyspace(*n)?.put(&key.0, value.expand()),
+            Write::Delete(n, key) => self.keyspace(*n)?.delete(&key.0),
+            Write::DeleteRange(n, from, to) => self.keyspace(*n)?.delete_range(&from.0, &to.0),
+        }
+    }
+
+    fn write_batch(&self, buffered: bool, writes: &[Write]) -> Result<()> {
+        let mut batch = WriteBatch::new();
+        for write in writes {
+            match write {
+                Write::Put(n, key, value) => {
+                    batch.put(&self.keyspace(*n)?, &key.0, value.expand())?;
+                }
+                Write::Delete(n, key) => batch.delete(&self.keyspace(*n)?, &key.0)?,
+                Write::DeleteRange(n, from, to) => {
+                    batch.delete_range(&self.keyspace(*n)?, &from.0, &to.0)?;
+                }
+            }
+        }
+        let durability = if buffered {
+            Durability::Buffered
+        } else {
+            Durability::Immediate
+        };
+        self.db().write_with(batch, durability)
+    }
+
+    fn begin_scan<'a>(&self, scan: &Scan, keyspace: &'a Keyspace) -> Result<Iter<'a>> {
+        let snapshot = scan.snapshot.and_then(|s| self.snapshots[s].as_ref());
+        match (&scan.cover, snapshot) {
+            (Cover::All, None) => keyspace.iter(),
+            (Cover::All, Some(s)) => s.iter(keyspace),
+            (Cover::Prefix(prefix), None) => keyspace.prefix(&prefix.0),
+            (Cover::Prefix(prefix), Some(s)) => s.prefix(keyspace, &prefix.0),
+            (Cover::Range(from, to), snapshot) => {
+                let bytes = |key: &Key| key.0.clone();
+                let range = (from.as_ref().map(bytes), to.as_ref().map(bytes));
+                match snapshot {
+                    None => keyspace.range(range),
+                    Some(s) => s.range(keyspace, range),
+                }
+            }
+        }
+    }
+
+    fn scan(&mut self, scan: &Scan) -> Result<Outcome> {
+        let keyspace = self.keyspace(scan.keyspace)?;
+        let mut iter = self.begin_scan(scan, &keyspace)?;
+        let mut entries = Vec::new();
+        let mut outcomes = Vec::new();
+        let (after, between) = &scan.between;
+        for (step, front) in scan.walk.steps().enumerate() {
+            if step == *after {
+                outcomes.extend(between.iter().map(|op| self.run(op)));
+            }
+            let entry = if front { iter.next() } else { iter.next_back() };
+            match entry.transpose()? {
+                Some((key, value)) => entries.push((key, value.to_vec())),
+                None if step >= *after => break,
+                None => {}
+            }
+        }
+        outcomes.push(Outcome::Entries(entries));
+        Ok(Outcome::Many(outcomes))
+    }
+}

@@ -1,0 +1,62 @@
+//! Option sets that make small stores do what large ones do.
+
+use rhumb::fs::Access;
+use rhumb::{Compression, Levels, Options, Partition, TableSpec};
+
+use super::choices::Choices;
+
+/// The index kinds that exist, in several settings.
+pub const INDEXES: [&str; 5] = [
+    "fp",
+    "fp-raw",
+    "plr:boundary=16",
+    "plr:boundary=4",
+    "plr:boundary=128",
+];
+
+/// The ways of cutting blocks that the model check covers.
+pub const PARTITIONS: [Partition; 4] = [
+    Partition::Bytes(256),
+    Partition::Bytes(4096),
+    Partition::Entries(1),
+    Partition::Entries(4),
+];
+
+/// Every one of these may differ from one opening to the next.
+pub fn choose(choices: &mut Choices, indexes: &[&str], base: &Options) -> Options {
+    // A write buffer takes its first 4 KiB at once: with 1, every write becomes a table.
+    let write_buffer_bytes = choices.pick(&[1, 8 << 10, 8 << 10, 1 << 20]);
+    Options {
+        write_buffer_bytes,
+        index: choices.pick(indexes).parse().unwrap(),
+        table: TableSpec {
+            partition: choices.pick(&PARTITIONS),
+            filter_bits_per_key: choices.pick(&[0, 10, 3]),
+            compression: choices.pick(&[Compression::None, Compression::Lz4]),
+            table_bytes: choices.pick(&[1, 1 << 10, 4 << 10, 1 << 20]),
+        },
+        levels: Levels {
+            size_ratio: choices.pick(&[2, 3, 10]),
+            base_bytes: choices.pick(&[1, 4 << 10, 16 << 10, 1 << 20]),
+            level0_tables: choices.pick(&[1, 2, 4]),
+        },
+        cache_bytes: choices.pick(&[0, 16 << 10, 1 << 20]),
+        log_bytes: choices.pick(&[1, 1 << 20]),
+        access: choices.pick(&[Access::Buffered, Access::Direct]),
+        ..base.clone()
+    }
+}
+
+/// What matters of a store's settings, on one line.
+pub fn describe(options: &Options) -> String {
+    format!(
+        "index {}, table {}, {:?}, write buffer {}, log {}, cache {}, {:?}",
+        options.index,
+        options.table,
+        options.levels,
+        options.write_buffer_bytes,
+        options.log_bytes,
+        options.cache_bytes,
+        options.access
+    )
+}

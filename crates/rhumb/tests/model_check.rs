@@ -1,0 +1,99 @@
+//! The store answers as sorted maps do, whatever is done to it, in whichever order.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "all of it is test code"
+)]
+
+mod kit_model;
+
+use std::sync::Mutex;
+
+use kit_model::choices::Choices;
+use kit_model::generate::{Generator, KEYSPACES};
+use kit_model::model::Model;
+use kit_model::operation::{Cover, Op, Scan, Walk};
+use kit_model::runs::{cases, number};
+use kit_model::session::{Session, Worked};
+use kit_model::settings::{PARTITIONS, choose, describe};
+use kit_model::shrink::{Failure, check};
+use rhumb::{Compression, Options};
+
+const INDEXES: [&str; 2] = ["fp", "plr:boundary=16"];
+
+/// Settings that cover every index, partition and compression in turn; the rest is chosen.
+fn settings(seed: u64, base: &Options) -> Options {
+    let mut options = choose(&mut Choices::seeded(seed), &INDEXES, base);
+    options.index = INDEXES[(seed % 2) as usize].parse().unwrap();
+    options.table.partition = PARTITIONS[(seed / 2 % 4) as usize];
+    options.table.compression = [Compression::None, Compression::Lz4][(seed / 8 % 2) as usize];
+    options
+}
+
+/// Everything in every keyspace, both ways.
+fn everything() -> Vec<Op> {
+    let scan = |keyspace, walk| {
+        Op::Scan(Scan {
+            keyspace,
+            snapshot: None,
+            cover: Cover::All,
+            walk,
+            between: (0, Vec::new()),
+        })
+    };
+    (0..KEYSPACES)
+        .flat_map(|n| [scan(n, Walk::Forward), scan(n, Walk::Backward)])
+        .collect()
+}
+
+fn run(options: &Options, ops: &[Op], total: &Mutex<Worked>) -> Result<(), Failure> {
+    let options = Options {
+        file_system: Options::in_memory().file_system,
+        ..options.clone()
+    };
+    let mut session = Session::with_reopen(options, Box::new(settings)).unwrap();
+    let mut model = Model::new();
+    let mut same = |after, op: &Op| {
+        let (found, expected) = (session.run(op), model.run(op));
+        if found == expected {
+            return Ok(());
+        }
+        let why = format!("{op:?}\n found    {found:?}\n expected {expected:?}");
+        Err(Failure { after, why })
+    };
+    for (i, op) in ops.iter().enumerate() {
+        same(i + 1, op)?;
+    }
+    for op in everything() {
+        same(ops.len(), &op)?;
+    }
+    total.lock().unwrap().add(session.worked());
+    Ok(())
+}
+
+#[test]
+fn four_thousand_histories_answer_as_sorted_maps_do() {
+    let total = Mutex::new(Worked::default());
+    cases("model check", 4_000, |seed| {
+        let mut choices = Choices::seeded(seed);
+        let options = settings(seed, &Options::in_memory());
+        let length = choices.pick(&[20, 60, 120, 250]);
+        let ops = Generator::new(&mut choices).list(length);
+        check(&ops, &|ops| run(&options, ops, &total))
+            .map_err(|wrong| format!("{}\n{wrong}", describe(&options)))
+    });
+    let total = total.into_inner().unwrap();
+    println!("{total:?}");
+    // Histories that stay in the write buffer would prove little. One alone, run again, may.
+    let alone = number("RHUMB_SEED").is_some();
+    assert!(
+        alone
+            || total
+                .flushes
+                .min(total.compactions)
+                .min(total.trivial_moves)
+                > 4_000
+    );
+}

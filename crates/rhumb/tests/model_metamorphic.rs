@@ -1,0 +1,79 @@
+//! One list of operations, thirty option sets: what a reader sees depends on none of them.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "all of it is test code"
+)]
+
+mod kit_model;
+
+use kit_model::choices::Choices;
+use kit_model::generate::Generator;
+use kit_model::operation::{Op, Outcome};
+use kit_model::runs::cases;
+use kit_model::session::Session;
+use kit_model::settings::{INDEXES, PARTITIONS, choose, describe};
+use kit_model::shrink::{Failure, check};
+use rhumb::{Compression, Options};
+
+/// How many option sets each list runs under: the default one, one for each of the settings that a
+/// study compares, and the rest by choice.
+const OPTION_SETS: usize = 32;
+
+fn option_sets(seed: u64) -> Vec<Options> {
+    let mut choices = Choices::seeded(seed ^ 0x5e75);
+    let mut sets = vec![Options::in_memory()];
+    while sets.len() < OPTION_SETS {
+        let n = sets.len();
+        let mut options = choose(&mut choices, &INDEXES, &Options::in_memory());
+        options.file_system = Options::in_memory().file_system;
+        // Each index kind meets each partition.
+        options.index = INDEXES[n % INDEXES.len()].parse().unwrap();
+        options.table.partition = PARTITIONS[n / INDEXES.len() % PARTITIONS.len()];
+        options.table.compression = [Compression::Lz4, Compression::None][n % 2];
+        sets.push(options);
+    }
+    sets
+}
+
+fn outcomes(options: &Options, ops: &[Op]) -> Vec<Outcome> {
+    let file_system = Options::in_memory().file_system;
+    let options = Options {
+        file_system,
+        ..options.clone()
+    };
+    let mut session = Session::new(options).unwrap();
+    ops.iter().map(|op| session.run(op)).collect()
+}
+
+/// Runs the list under every option set; the first is what the others must equal.
+fn all_agree(sets: &[Options], ops: &[Op]) -> Result<(), Failure> {
+    let expected = outcomes(&sets[0], ops);
+    for (n, options) in sets.iter().enumerate().skip(1) {
+        let found = outcomes(options, ops);
+        if let Some(i) = (0..ops.len()).find(|&i| found[i] != expected[i]) {
+            let why = format!(
+                "under option set {n} ({}): {:?}\n found    {:?}\n expected {:?}",
+                describe(options),
+                ops[i],
+                found[i],
+                expected[i]
+            );
+            return Err(Failure { after: i + 1, why });
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn two_hundred_lists_give_the_same_under_every_option_set() {
+    cases("metamorphic, each under 32 option sets", 200, |seed| {
+        let mut choices = Choices::seeded(seed);
+        let length = choices.pick(&[40, 100, 200]);
+        let ops = Generator::new(&mut choices).list(length);
+        let sets = option_sets(seed);
+        check(&ops, &|ops| all_agree(&sets, ops))
+    });
+}

@@ -1,0 +1,313 @@
+//! The last edit of a manifest is damaged, or missing from its very start, after a crash: the files
+//! still show what it said, and nothing that is sound is lost.
+// A broken expectation is a failed test.
+#![allow(clippy::unwrap_used)]
+
+mod damage;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use damage::{flip, key, options, truncate};
+use rhumb::inspect::{self, RepairReport, VerifyReport};
+use rhumb::{Db, Options};
+use tempfile::TempDir;
+
+/// What a crash left of an open store, without its last edit.
+struct Crashed {
+    dir: TempDir,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Damage {
+    /// One bit of the edit is wrong.
+    Flipped,
+    /// Nothing of it is there.
+    CutOff,
+}
+
+const DAMAGES: [Damage; 2] = [Damage::Flipped, Damage::CutOff];
+
+impl Crashed {
+    /// Copies the files while the store is open, as `work` left it.
+    fn new(options: Options, damage: Damage, work: impl FnOnce(&Path, Options) -> Db) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let live = dir.path().join("live");
+        let db = work(&live, options);
+        let crashed = Crashed { dir };
+        fs::create_dir(crashed.path()).unwrap();
+        for file in fs::read_dir(&live).unwrap().map(|f| f.unwrap().path()) {
+            fs::copy(&file, crashed.path().join(file.file_name().unwrap())).unwrap();
+        }
+        drop(db);
+        let manifest = crashed.files("manifest").pop().unwrap();
+        match damage {
+            Damage::Flipped => flip(&manifest, fs::read(&manifest).unwrap().len() - 1),
+            Damage::CutOff => truncate(&manifest, last_edit(&manifest)),
+        }
+        crashed
+    }
+
+    fn path(&self) -> PathBuf {
+        self.dir.path().join("crashed")
+    }
+
+    fn files(&self, extension: &str) -> Vec<PathBuf> {
+        let files = fs::read_dir(self.path())
+            .unwrap()
+            .map(|f| f.unwrap().path());
+        let mut files: Vec<_> = files
+            .filter(|f| f.extension().is_some_and(|e| e == extension))
+            .collect();
+        files.sort();
+        files
+    }
+
+    fn verify(&self) -> VerifyReport {
+        inspect::verify(&self.path(), &options(), &mut |_| {}).unwrap()
+    }
+
+    /// Repairs what opening and `verify` both call damaged, and checks that it is sound then.
+    fn repair(&self) -> RepairReport {
+        assert!(Db::open(self.path(), options()).is_err());
+        assert!(Db::open_read_only(self.path(), options()).is_err());
+        assert!(!self.verify().damage.is_empty());
+        let report = inspect::repair(&self.path(), &options(), &mut |_| {}).unwrap();
+        let sound = self.verify();
+        assert!(sound.damage.is_empty(), "{sound:?} after {report:?}");
+        report
+    }
+
+    fn open(&self) -> Db {
+        Db::open(self.path(), options()).unwrap()
+    }
+}
+
+/// Where the last edit of a manifest starts.
+fn last_edit(manifest: &Path) -> usize {
+    let mut out = Vec::new();
+    inspect::dump(manifest, &options(), &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let mut edits = text.lines().filter(|l| l.contains(": edit, durable"));
+    let (offset, _) = edits.next_back().unwrap().split_once(':').unwrap();
+    offset.parse().unwrap()
+}
+
+/// The number of entries, all of which must have this value.
+fn count(db: &rhumb::Keyspace, value: &str) -> usize {
+    let entries = db.iter().unwrap().map(|e| e.unwrap());
+    entries
+        .inspect(|(key, found)| assert_eq!(&found[..], value.as_bytes(), "{key:?}"))
+        .count()
+}
+
+/// Merges the tables of the default keyspace and of another one, of which the latter is last.
+fn merge_tables(path: &Path, options: Options) -> Db {
+    let db = Db::open(path, options.clone()).unwrap();
+    let users = db.create_keyspace("users").unwrap();
+    for value in ["old", "new"] {
+        for i in 0..300 {
+            db.put(key(i), "default").unwrap();
+            users.put(key(i), value).unwrap();
+        }
+        db.flush().unwrap();
+        users.flush().unwrap();
+    }
+    db.settle();
+    drop(users);
+    db.close().unwrap();
+    let db = Db::open(path, options).unwrap();
+    let users = db.keyspace("users").unwrap();
+    users.compact_range(None, None).unwrap();
+    db.settle();
+    db
+}
+
+#[test]
+fn a_merge_whose_edit_is_lost_keeps_its_table() {
+    for damage in DAMAGES {
+        let crashed = Crashed::new(options(), damage, merge_tables);
+        let report = crashed.repair();
+        let lost = usize::from(damage == Damage::Flipped);
+        assert_eq!(report.lost.len(), lost, "only the edit itself: {report:?}");
+        for _ in 0..2 {
+            let db = crashed.open();
+            assert_eq!(count(&db, "default"), 300, "{damage:?}: {report:?}");
+            let users = db.keyspace("users").unwrap();
+            assert_eq!(count(&users, "new"), 300, "{damage:?}: {report:?}");
+            assert_eq!(db.keyspaces().len(), 2);
+        }
+    }
+}
+
+#[test]
+fn a_log_whose_removal_is_lost_costs_no_later_log() {
+    // Several logs in one life.
+    let large = Options {
+        write_buffer_bytes: 4 << 20,
+        ..options()
+    };
+    for damage in DAMAGES {
+        let crashed = Crashed::new(large.clone(), damage, |path, options| {
+            let db = Db::open(path, options).unwrap();
+            for i in 0..6_000 {
+                db.put(key(i), "v".repeat(1_000)).unwrap();
+            }
+            db.flush().unwrap();
+            for i in 0..50 {
+                db.put(format!("late{i}"), "w").unwrap();
+            }
+            db.sync().unwrap();
+            db.settle();
+            db
+        });
+        let report = crashed.repair();
+        assert!(report.operations_saved >= 50, "{damage:?}: {report:?}");
+        if damage == Damage::CutOff {
+            assert!(report.lost.is_empty(), "{report:?}");
+            assert!(!report.notes.is_empty(), "{report:?}");
+        }
+        assert_eq!(crashed.open().iter().unwrap().count(), 6_050, "{damage:?}");
+    }
+}
+
+#[test]
+fn a_flush_whose_edits_are_lost_keeps_its_table() {
+    let crashed = Crashed::new(options(), Damage::CutOff, |path, options| {
+        let db = Db::open(path, options).unwrap();
+        for i in 0..100 {
+            db.put(key(i), "flushed").unwrap();
+        }
+        db.sync().unwrap();
+        db.close().unwrap();
+        let db = Db::open(path, damage::options()).unwrap();
+        db.flush().unwrap();
+        db.settle();
+        db
+    });
+    assert!(crashed.files("log").is_empty());
+    // The removal of the log is cut off; now what put the table there, too.
+    let manifest = crashed.files("manifest").pop().unwrap();
+    truncate(&manifest, last_edit(&manifest));
+    let report = crashed.repair();
+    assert_eq!(report.lost.len(), 1, "the log: {report:?}");
+    assert_eq!(count(&crashed.open(), "flushed"), 100, "{report:?}");
+}
+
+#[test]
+fn a_missing_log_that_may_be_needed_is_lost_and_cuts_what_follows() {
+    let several = Options {
+        write_buffer_bytes: 4 << 20,
+        ..options()
+    };
+    let crashed = Crashed::new(several, Damage::CutOff, |path, options| {
+        let db = Db::open(path, options.clone()).unwrap();
+        for i in 0..100 {
+            db.put(key(i), "first life").unwrap();
+        }
+        db.close().unwrap();
+        let db = Db::open(path, options).unwrap();
+        for i in 0..100 {
+            db.put(key(i + 50), "second life").unwrap();
+        }
+        db.sync().unwrap();
+        // The edit that is cut off.
+        db.create_keyspace("users").unwrap();
+        db
+    });
+    let logs = crashed.files("log");
+    assert!(logs.len() >= 2, "{logs:?}");
+    fs::remove_file(&logs[0]).unwrap();
+    let report = crashed.repair();
+    assert!(report.lost.iter().any(|l| l.path == logs[0]), "{report:?}");
+    assert_eq!(crashed.open().iter().unwrap().count(), 0);
+    let name = logs[1].file_name().unwrap();
+    assert!(crashed.path().join("lost").join(name).exists());
+}
+
+#[test]
+fn a_log_whose_begin_is_damaged_is_found() {
+    for damage in DAMAGES {
+        let crashed = Crashed::new(options(), damage, |path, options| {
+            let db = Db::open(path, options).unwrap();
+            for i in 0..100 {
+                db.put(key(i), "v").unwrap();
+            }
+            db.sync().unwrap();
+            db
+        });
+        let report = crashed.repair();
+        assert_eq!(report.operations_saved, 100, "{damage:?}: {report:?}");
+        assert_eq!(count(&crashed.open(), "v"), 100);
+    }
+}
+
+#[test]
+fn a_keyspace_whose_creation_is_lost_keeps_what_is_in_logs() {
+    for damage in DAMAGES {
+        let crashed = Crashed::new(options(), damage, |path, options| {
+            let db = Db::open(path, options).unwrap();
+            db.put("a", "1").unwrap();
+            let users = db.create_keyspace("users").unwrap();
+            users.put("b", "2").unwrap();
+            db.sync().unwrap();
+            db
+        });
+        let report = crashed.repair();
+        assert_eq!(report.operations_saved, 2, "{damage:?}: {report:?}");
+        let db = crashed.open();
+        assert_eq!(count(&db, "1"), 1);
+        let users = db.keyspace("recovered-keyspace-1").unwrap();
+        assert_eq!(count(&users, "2"), 1);
+    }
+}
+
+#[test]
+fn without_manifest_the_tables_of_a_dropped_keyspace_stay_out_of_others() {
+    // The edit that drops the keyspace is whole; its tables are still there.
+    let dir = tempfile::tempdir().unwrap();
+    let db = Db::open(dir.path(), options()).unwrap();
+    let users = db.create_keyspace("users").unwrap();
+    for i in 0..300 {
+        db.put(key(i), "default").unwrap();
+        users.put(key(i), "users").unwrap();
+    }
+    users.flush().unwrap();
+    let tables = || -> Vec<(PathBuf, Vec<u8>)> {
+        let files = fs::read_dir(dir.path()).unwrap().map(|f| f.unwrap().path());
+        let tables = files.filter(|f| f.extension().is_some_and(|e| e == "table"));
+        tables.map(|f| (f.clone(), fs::read(f).unwrap())).collect()
+    };
+    let dropped = tables();
+    drop(users);
+    db.drop_keyspace("users").unwrap();
+    db.flush().unwrap();
+    db.close().unwrap();
+    // The manifest of the next life names the keyspace no more.
+    Db::open(dir.path(), options()).unwrap().close().unwrap();
+    let live = tables();
+    for (path, bytes) in &dropped {
+        fs::write(path, bytes).unwrap();
+    }
+    // A table that is gone makes repair look for others.
+    let gone = live
+        .iter()
+        .find(|(path, _)| !dropped.iter().any(|(d, _)| d == path));
+    fs::remove_file(&gone.unwrap().0).unwrap();
+    let report = inspect::repair(dir.path(), &options(), &mut |_| {}).unwrap();
+    assert!(
+        report.lost.iter().any(|l| l.path == gone.unwrap().0),
+        "{report:?}"
+    );
+    let db = Db::open(dir.path(), options()).unwrap();
+    assert_eq!(db.keyspaces(), ["default"]);
+    assert_eq!(db.iter().unwrap().count(), 0);
+    for (path, _) in &dropped {
+        assert!(
+            dir.path()
+                .join("lost")
+                .join(path.file_name().unwrap())
+                .exists()
+        );
+    }
+}
