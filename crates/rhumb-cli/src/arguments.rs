@@ -1,0 +1,130 @@
+//! Arguments that several commands share.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::{Args, ValueEnum};
+use rhumb::{DEFAULT_KEYSPACE, Db, Durability, IndexSpec, Keyspace, Options, TableSpec};
+
+use crate::escape;
+use crate::failure::Failure;
+
+/// Which store.
+#[derive(Debug, Args)]
+pub struct Store {
+    /// The directory of the store.
+    #[arg(long, value_name = "DIR")]
+    pub db: PathBuf,
+}
+
+impl Store {
+    /// Opens the store for reading, beside any other reader.
+    pub fn read(&self) -> Result<Db, Failure> {
+        Ok(Db::open_read_only(&self.db, Options::default())?)
+    }
+
+    /// Opens an existing store for writing.
+    pub fn write(&self, options: Options) -> Result<Db, Failure> {
+        let options = Options {
+            create_if_missing: false,
+            ..options
+        };
+        Ok(Db::open(&self.db, options)?)
+    }
+
+    /// Opens the store for writing and creates it if there is none.
+    pub fn write_or_create(&self, options: Options) -> Result<Db, Failure> {
+        let options = Options {
+            create_if_missing: true,
+            ..options
+        };
+        Ok(Db::open(&self.db, options)?)
+    }
+}
+
+/// Which keyspace.
+#[derive(Debug, Args)]
+pub struct InKeyspace {
+    /// The keyspace.
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_KEYSPACE)]
+    pub keyspace: String,
+}
+
+impl InKeyspace {
+    /// The keyspace, which must exist.
+    pub fn open(&self, db: &Db) -> Result<Keyspace, Failure> {
+        Ok(db.keyspace(&self.keyspace)?)
+    }
+}
+
+/// How new tables are made.
+#[derive(Debug, Args)]
+pub struct Layout {
+    /// The index of new tables, such as `plr:boundary=16` or `fp`.
+    #[arg(long, value_name = "SPEC")]
+    index: Option<IndexSpec>,
+    /// The layout of new tables, such as `partition=bytes(4096),filter=10,compression=lz4`.
+    #[arg(long, value_name = "SPEC")]
+    table: Option<TableSpec>,
+}
+
+impl Layout {
+    /// The options of the store with these settings.
+    pub fn options(self) -> Options {
+        let defaults = Options::default();
+        Options {
+            index: self.index.unwrap_or(defaults.index),
+            table: self.table.unwrap_or(defaults.table),
+            ..Options::default()
+        }
+    }
+}
+
+/// When a write counts as done.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum DurabilityName {
+    /// Once it is on the disk.
+    Immediate,
+    /// Once the operating system has it.
+    Buffered,
+}
+
+impl From<DurabilityName> for Durability {
+    fn from(name: DurabilityName) -> Self {
+        match name {
+            DurabilityName::Immediate => Durability::Immediate,
+            DurabilityName::Buffered => Durability::Buffered,
+        }
+    }
+}
+
+/// A key or value of the command line, its escapes decoded.
+#[derive(Debug, Clone)]
+pub struct Bytes(pub Vec<u8>);
+
+/// Reads a key or value from an argument that need not be valid UTF-8.
+pub fn bytes() -> impl TypedValueParser<Value = Bytes> {
+    OsStringValueParser::new().try_map(|text: OsString| {
+        let mut bytes = Vec::with_capacity(text.len());
+        escape::decode(text.as_bytes(), &mut bytes)?;
+        Ok::<_, String>(Bytes(bytes))
+    })
+}
+
+/// The bounds of an interval of keys.
+#[derive(Debug, Args)]
+pub struct Bounds {
+    /// The first key (included).
+    #[arg(long, value_name = "KEY", value_parser = bytes())]
+    pub from: Option<Bytes>,
+    /// Where to end (excluded).
+    #[arg(long, value_name = "KEY", value_parser = bytes())]
+    pub to: Option<Bytes>,
+}
+
+/// A path as a sentence shows it.
+pub fn shown(path: &Path) -> String {
+    path.display().to_string()
+}

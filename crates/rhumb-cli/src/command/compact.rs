@@ -1,0 +1,36 @@
+//! `rhumb compact`
+
+use clap::Args;
+
+use crate::arguments::{Bounds, InKeyspace, Layout, Store};
+use crate::failure::Failure;
+
+/// Merge the tables of an interval of keys, all of them if no bound is given.
+///
+/// New tables get the index and layout given here: this is how an existing store changes them.
+#[derive(Debug, Args)]
+pub struct Compact {
+    #[command(flatten)]
+    store: Store,
+    #[command(flatten)]
+    keyspace: InKeyspace,
+    #[command(flatten)]
+    layout: Layout,
+    #[command(flatten)]
+    bounds: Bounds,
+}
+
+impl Compact {
+    /// Runs the command.
+    pub fn run(self) -> Result<(), Failure> {
+        let db = self.store.write(self.layout.options())?;
+        let keyspace = self.keyspace.open(&db)?;
+        let (from, to) = (self.bounds.from, self.bounds.to);
+        keyspace.compact_range(
+            from.as_ref().map(|k| k.0.as_slice()),
+            to.as_ref().map(|k| k.0.as_slice()),
+        )?;
+        drop(keyspace);
+        Ok(db.close()?)
+    }
+}

@@ -1,0 +1,231 @@
+//! `rhumb load`
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use indicatif::{HumanBytes, HumanCount, ProgressBar};
+use rhumb::{Db, Durability, Keyspace, WriteBatch};
+use serde_json::json;
+
+use crate::arguments::{DurabilityName, InKeyspace, Layout, Store};
+use crate::failure::{Failure, complain};
+use crate::format::{EntryReader, Format};
+use crate::input::Input;
+use crate::{output, progress};
+
+/// A batch is written when it holds so many entries,
+const BATCH_ENTRIES: usize = 1_000;
+/// or so many bytes of keys and values.
+const BATCH_BYTES: usize = 1 << 20;
+
+/// Load the entries of a file; store and keyspace are created if missing.
+///
+/// A malformed line ends the load: what stands before it is kept, nothing behind it is loaded.
+/// After a Ctrl-C, a crash or an error the same command can simply be run again, since a key that
+/// is loaded twice keeps its last value. Entries may still be in the log when the command ends;
+/// they are on the disk all the same.
+#[derive(Debug, Args)]
+pub struct Load {
+    #[command(flatten)]
+    store: Store,
+    #[command(flatten)]
+    keyspace: InKeyspace,
+    #[command(flatten)]
+    layout: Layout,
+    /// When each batch counts as written; `buffered` has one sync, at the end.
+    #[arg(long, value_enum, default_value = "buffered")]
+    durability: DurabilityName,
+    /// How the file is laid out; guessed from its name or its first line if not given.
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// Print a summary as JSON.
+    #[arg(long)]
+    json: bool,
+    /// The file, `-` for the standard input; a name that ends in `.gz` is decompressed.
+    file: PathBuf,
+}
+
+impl Load {
+    /// Runs the command.
+    pub fn run(self) -> Result<(), Failure> {
+        let mut input = Input::open(&self.file)?;
+        let format = match self.format {
+            Some(format) => format,
+            None => {
+                let format = Format::guess(&self.file, &mut input)?;
+                complain(&format!("reading {} as {format}", input.name));
+                format
+            }
+        };
+        let stop = stop_on_signal()?;
+        let db = self.store.write_or_create(self.layout.options())?;
+        let keyspace = open_or_create(&db, &self.keyspace.keyspace)?;
+        let mut loader = Loader::new(&db, keyspace, self.durability.into());
+        let outcome = loader.load(&mut *format.reader(input.reader), &input.name, &stop);
+        let summary = loader.finish();
+        outcome?;
+        let summary = summary?;
+        db.close()?;
+        match self.json {
+            true => output::print_json(&summary.json(&self.keyspace.keyspace)),
+            false => output::print(&summary.sentence(&self.keyspace.keyspace)),
+        }
+    }
+}
+
+fn open_or_create(db: &Db, name: &str) -> Result<Keyspace, Failure> {
+    match db.keyspace(name) {
+        Err(rhumb::Error::NoSuchKeyspace(_)) => Ok(db.create_keyspace(name)?),
+        other => Ok(other?),
+    }
+}
+
+/// The first Ctrl-C asks the load to stop at the end of its batch, a second one ends it at once.
+fn stop_on_signal() -> Result<Arc<AtomicBool>, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let asked = Arc::clone(&stop);
+    ctrlc::set_handler(move || {
+        if asked.swap(true, Ordering::Relaxed) {
+            std::process::exit(1);
+        }
+    })
+    .map_err(|e| Failure::Failed(format!("cannot watch for Ctrl-C: {e}")))?;
+    Ok(stop)
+}
+
+/// What was loaded.
+struct Summary {
+    entries: u64,
+    bytes: u64,
+    elapsed: Duration,
+}
+
+impl Summary {
+    fn rate(&self) -> f64 {
+        self.entries as f64 / self.elapsed.as_secs_f64().max(1e-9)
+    }
+
+    fn sentence(&self, keyspace: &str) -> String {
+        format!(
+            "loaded {} ({}) into keyspace {keyspace} in {:.2} s, {} entries/s",
+            output::count(self.entries, "entry"),
+            HumanBytes(self.bytes),
+            self.elapsed.as_secs_f64(),
+            HumanCount(self.rate() as u64),
+        )
+    }
+
+    fn json(&self, keyspace: &str) -> serde_json::Value {
+        json!({
+            "keyspace": keyspace,
+            "entries": self.entries,
+            "bytes": self.bytes,
+            "seconds": self.elapsed.as_secs_f64(),
+            "entries_per_second": self.rate(),
+        })
+    }
+}
+
+/// Gathers entries into batches and writes them.
+struct Loader<'a> {
+    db: &'a Db,
+    keyspace: Keyspace,
+    durability: Durability,
+    batch: WriteBatch,
+    batch_entries: usize,
+    batch_bytes: usize,
+    entries: u64,
+    bytes: u64,
+    started: Instant,
+    progress: ProgressBar,
+}
+
+impl<'a> Loader<'a> {
+    fn new(db: &'a Db, keyspace: Keyspace, durability: Durability) -> Self {
+        Loader {
+            db,
+            keyspace,
+            durability,
+            batch: WriteBatch::new(),
+            batch_entries: 0,
+            batch_bytes: 0,
+            entries: 0,
+            bytes: 0,
+            started: Instant::now(),
+            progress: progress::counter("entries"),
+        }
+    }
+
+    /// Loads up to the end, the first malformed entry, or a signal.
+    fn load(
+        &mut self,
+        reader: &mut dyn EntryReader,
+        name: &str,
+        stop: &AtomicBool,
+    ) -> Result<(), Failure> {
+        loop {
+            let (place, why) = match reader.next() {
+                Ok(None) => return self.write_batch(),
+                Ok(Some((key, value))) => match self.batch.put(&self.keyspace, key, value) {
+                    Ok(()) => {
+                        self.batch_entries += 1;
+                        self.batch_bytes += key.len() + value.len();
+                        if self.batch_is_full() {
+                            self.write_batch()?;
+                            self.check_signal(stop)?;
+                        }
+                        continue;
+                    }
+                    Err(error) => (reader.place(), format!("cannot be stored: {error}")),
+                },
+                Err(malformed) => (malformed.place, malformed.why),
+            };
+            self.write_batch()?;
+            let kept = output::count(self.entries, "entry");
+            return Err(Failure::Failed(format!(
+                "{place} of {name} {why}; {kept} before it loaded and kept, nothing behind it"
+            )));
+        }
+    }
+
+    fn batch_is_full(&self) -> bool {
+        self.batch_entries >= BATCH_ENTRIES || self.batch_bytes >= BATCH_BYTES
+    }
+
+    fn write_batch(&mut self) -> Result<(), Failure> {
+        if self.batch_entries == 0 {
+            return Ok(());
+        }
+        let batch = std::mem::take(&mut self.batch);
+        self.db.write_with(batch, self.durability)?;
+        self.entries += self.batch_entries as u64;
+        self.bytes += self.batch_bytes as u64;
+        (self.batch_entries, self.batch_bytes) = (0, 0);
+        self.progress.set_position(self.entries);
+        Ok(())
+    }
+
+    fn check_signal(&self, stop: &AtomicBool) -> Result<(), Failure> {
+        if !stop.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        Err(Failure::Failed(format!(
+            "stopped after {}, which are kept: run the same command again to load all",
+            output::count(self.entries, "entry")
+        )))
+    }
+
+    /// Makes everything written durable.
+    fn finish(self) -> Result<Summary, Failure> {
+        self.db.sync()?;
+        self.progress.finish_and_clear();
+        Ok(Summary {
+            entries: self.entries,
+            bytes: self.bytes,
+            elapsed: self.started.elapsed(),
+        })
+    }
+}

@@ -1,0 +1,174 @@
+//! `rhumb stats`
+
+use std::fmt::Write;
+
+use clap::Args;
+use comfy_table::{CellAlignment, Table, presets};
+use indicatif::{HumanBytes, HumanCount};
+use rhumb::{KeyspaceStats, ReadStats, Stats, WriteStats};
+use serde_json::{Value, json};
+
+use crate::arguments::Store;
+use crate::failure::Failure;
+use crate::output;
+
+/// Say what the store holds, level by level, and what its tables keep in memory.
+#[derive(Debug, Args)]
+pub struct StatsCommand {
+    #[command(flatten)]
+    store: Store,
+    /// Print one JSON object, with the counters of reads and writes since the store was opened.
+    #[arg(long)]
+    json: bool,
+}
+
+impl StatsCommand {
+    /// Runs the command.
+    pub fn run(self) -> Result<(), Failure> {
+        let db = self.store.read()?;
+        let stats = db.stats()?;
+        match self.json {
+            true => output::print_json(&stats_json(&stats)),
+            false => output::print(stats_text(&stats).trim_end()),
+        }
+    }
+}
+
+/// Counters of reads and writes are left out: this process has made none.
+fn stats_text(stats: &Stats) -> String {
+    let mut text = String::new();
+    for keyspace in &stats.keyspaces {
+        text.push_str(&keyspace_text(keyspace));
+        text.push('\n');
+    }
+    let recovery = &stats.recovery;
+    let _ = writeln!(
+        text,
+        "log: {}, {} in {} not yet in tables",
+        HumanBytes(stats.log_bytes),
+        output::count(recovery.log_operations, "operation"),
+        output::count(recovery.log_frames, "frame"),
+    );
+    if recovery.torn_bytes > 0 {
+        let _ = writeln!(
+            text,
+            "torn tail of the log: {} of writes that were never acknowledged as durable, ignored",
+            HumanBytes(recovery.torn_bytes),
+        );
+    }
+    text
+}
+
+fn keyspace_text(keyspace: &KeyspaceStats) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(vec!["level", "tables", "bytes", "entries"]);
+    for (number, level) in keyspace.levels.iter().enumerate() {
+        if level.tables > 0 {
+            table.add_row(vec![
+                number.to_string(),
+                HumanCount(level.tables).to_string(),
+                HumanBytes(level.bytes).to_string(),
+                HumanCount(level.entries).to_string(),
+            ]);
+        }
+    }
+    for column in table.column_iter_mut() {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    let kinds: Vec<String> = keyspace
+        .index_kinds
+        .iter()
+        .map(|(kind, tables)| format!("{kind} in {}", output::count(*tables, "table")))
+        .collect();
+    let mut text = format!("keyspace {}\n", keyspace.name);
+    match keyspace.levels.iter().any(|level| level.tables > 0) {
+        true => {
+            let _ = writeln!(text, "{table}");
+            let _ = writeln!(
+                text,
+                "  index: {}; {} fell back to fence pointers",
+                kinds.join(", "),
+                keyspace.fallbacks
+            );
+        }
+        false => text.push_str("  no tables\n"),
+    }
+    let _ = writeln!(
+        text,
+        "  in memory: write buffer {}, index {}, directory {}, filter {}, key map {}, range deletes {}",
+        HumanBytes(keyspace.memtable_bytes),
+        HumanBytes(keyspace.index_bytes),
+        HumanBytes(keyspace.directory_bytes),
+        HumanBytes(keyspace.filter_bytes),
+        HumanBytes(keyspace.key_map_bytes),
+        HumanBytes(keyspace.range_delete_bytes),
+    );
+    text
+}
+
+fn stats_json(stats: &Stats) -> Value {
+    let keyspaces: Vec<Value> = stats.keyspaces.iter().map(keyspace_json).collect();
+    json!({
+        "keyspaces": keyspaces,
+        "reads": reads_json(&stats.reads),
+        "writes": writes_json(&stats.writes),
+        "cache_bytes": stats.cache_bytes,
+        "cache_capacity": stats.cache_capacity,
+        "log_bytes": stats.log_bytes,
+        "recovery": {
+            "log_frames": stats.recovery.log_frames,
+            "log_operations": stats.recovery.log_operations,
+            "torn_bytes": stats.recovery.torn_bytes,
+        },
+    })
+}
+
+fn keyspace_json(keyspace: &KeyspaceStats) -> Value {
+    let level = |level: &rhumb::LevelStats| json!({"tables": level.tables, "bytes": level.bytes, "entries": level.entries});
+    let levels: Vec<Value> = keyspace.levels.iter().map(level).collect();
+    json!({
+        "name": keyspace.name,
+        "levels": levels,
+        "entries": keyspace.entries,
+        "memtable_bytes": keyspace.memtable_bytes,
+        "index_bytes": keyspace.index_bytes,
+        "directory_bytes": keyspace.directory_bytes,
+        "filter_bytes": keyspace.filter_bytes,
+        "key_map_bytes": keyspace.key_map_bytes,
+        "range_delete_bytes": keyspace.range_delete_bytes,
+        "index_kinds": keyspace.index_kinds,
+        "fallbacks": keyspace.fallbacks,
+    })
+}
+
+fn reads_json(reads: &ReadStats) -> Value {
+    json!({
+        "gets": reads.gets,
+        "memtable_hits": reads.memtable_hits,
+        "tables_probed": reads.tables_probed,
+        "filter_negative": reads.filter_negative,
+        "filter_positive": reads.filter_positive,
+        "filter_false_positive": reads.filter_false_positive,
+        "window_ranks": reads.window_ranks,
+        "blocks_read": reads.blocks_read,
+        "blocks_cached": reads.blocks_cached,
+    })
+}
+
+fn writes_json(writes: &WriteStats) -> Value {
+    json!({
+        "user_bytes": writes.user_bytes,
+        "log_bytes": writes.log_bytes,
+        "flushes": writes.flushes,
+        "flushed_bytes": writes.flushed_bytes,
+        "compactions": writes.compactions,
+        "trivial_moves": writes.trivial_moves,
+        "compaction_bytes_read": writes.compaction_bytes_read,
+        "compaction_bytes_written": writes.compaction_bytes_written,
+        "slowdowns": writes.slowdowns,
+        "stalls": writes.stalls,
+        "longest_stall_seconds": writes.longest_stall.as_secs_f64(),
+        "stall_reasons": writes.stall_reasons,
+    })
+}

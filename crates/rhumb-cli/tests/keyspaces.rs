@@ -1,0 +1,39 @@
+//! Keyspaces are listed, created, dropped, and kept apart.
+
+mod common;
+
+use common::Shell;
+
+#[test]
+fn keyspaces_are_kept_apart() {
+    let shell = Shell::new();
+    shell.ok(&["keyspace", "create", "--db", "db", "users"]);
+    shell.ok(&["put", "--db", "db", "--keyspace", "users", "k", "1"]);
+    shell.ok(&["put", "--db", "db", "k", "2"]);
+    shell.file("x.tsv", "k\t3\n");
+    shell.ok(&["load", "--db", "db", "--keyspace", "new", "x.tsv"]);
+    assert_eq!(
+        shell.ok_text(&["keyspace", "list", "--db", "db"]),
+        "default\nnew\nusers\n"
+    );
+    assert_eq!(shell.ok_text(&["get", "--db", "db", "k"]), "2\n");
+    assert_eq!(
+        shell.ok_text(&["get", "--db", "db", "--keyspace", "users", "k"]),
+        "1\n"
+    );
+    assert_eq!(
+        shell.ok_text(&["scan", "--db", "db", "--keyspace", "new"]),
+        "k\t3\n"
+    );
+    shell.ok(&["keyspace", "drop", "--db", "db", "users"]);
+    assert_eq!(
+        shell.ok_text(&["keyspace", "list", "--db", "db"]),
+        "default\nnew\n"
+    );
+    let error = shell.fails(1, &["get", "--db", "db", "--keyspace", "users", "k"]);
+    assert!(error.contains("no keyspace named \"users\""), "{error}");
+    let error = shell.fails(1, &["keyspace", "create", "--db", "db", "new"]);
+    assert!(error.contains("exists already"), "{error}");
+    shell.fails(1, &["keyspace", "drop", "--db", "db", "users"]);
+    shell.fails(1, &["put", "--db", "db", "--keyspace", "users", "k", "1"]);
+}
