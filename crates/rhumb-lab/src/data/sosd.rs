@@ -1,0 +1,73 @@
+//! Key files of SOSD (fb, osm, wiki, books and the like): a little-endian `u64` count, then as many
+//! little-endian `u64` keys, ascending, repeats allowed. Keys become 8 big-endian bytes.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+use super::Strings;
+use crate::error::{Error, Result};
+
+/// All distinct keys of a file, ascending.
+///
+/// # Errors
+/// If the file cannot be read, or its length does not fit its count.
+pub fn file(path: &Path) -> Result<Strings> {
+    let file = File::open(path).map_err(Error::io("open", path))?;
+    let length = file.metadata().map_err(Error::io("measure", path))?.len();
+    let mut reader = BufReader::with_capacity(1 << 20, file);
+    let mut next = || -> Result<u64> {
+        let mut word = [0; 8];
+        reader
+            .read_exact(&mut word)
+            .map_err(Error::io("read", path))?;
+        Ok(u64::from_le_bytes(word))
+    };
+    let count = next()?;
+    let needed = count.checked_mul(8).and_then(|bytes| bytes.checked_add(8));
+    if needed != Some(length) {
+        return Err(Error::Input {
+            path: path.to_path_buf(),
+            expected: "a SOSD file of 64-bit keys",
+            found: format!("it counts {count} keys in {length} bytes"),
+        });
+    }
+    let mut numbers = Vec::with_capacity(count as usize);
+    for _ in 0..count {
+        numbers.push(next()?);
+    }
+    numbers.sort_unstable();
+    numbers.dedup();
+    let mut keys = Strings::default();
+    for number in numbers {
+        keys.push(&number.to_be_bytes());
+    }
+    Ok(keys)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(numbers: &[u64]) -> tempfile::NamedTempFile {
+        let bytes: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), bytes).unwrap();
+        file
+    }
+
+    #[test]
+    fn keys_are_read_without_repeats() {
+        let keys = file(write(&[4, 1, 300, 300, u64::MAX]).path()).unwrap();
+        let expected = [1, 300, u64::MAX].map(u64::to_be_bytes);
+        assert!(keys.iter().eq(expected.iter()));
+    }
+
+    #[test]
+    fn a_count_that_does_not_fit_is_refused() {
+        for numbers in [&[3, 1, 2][..], &[1, 1, 2], &[u64::MAX, 1]] {
+            let error = file(write(numbers).path()).unwrap_err();
+            assert!(error.to_string().contains("SOSD"), "{error}");
+        }
+    }
+}

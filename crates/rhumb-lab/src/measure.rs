@@ -1,0 +1,185 @@
+//! Clocks, histograms and what the operating system counted.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use hdrhistogram::Histogram;
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::error::{Error, Result};
+
+/// How long the operations of one kind took, in nanoseconds, each timed alone. The cost of reading
+/// the clock, [`clock_cost`], is contained in every one of them.
+#[derive(Debug)]
+pub struct Latencies {
+    histogram: Histogram<u64>,
+    total: Duration,
+}
+
+impl Latencies {
+    /// No operations yet. Values keep three digits, up to one hour.
+    ///
+    /// # Errors
+    /// None that these bounds allow.
+    pub fn new() -> Result<Latencies> {
+        let histogram = Histogram::new_with_max(3_600_000_000_000, 3)
+            .map_err(|e| Error::Usage(format!("no histogram: {e}")))?;
+        Ok(Latencies {
+            histogram,
+            total: Duration::ZERO,
+        })
+    }
+
+    /// Adds one operation.
+    pub fn record(&mut self, took: Duration) {
+        self.total += took;
+        self.histogram.saturating_record(took.as_nanos() as u64);
+    }
+
+    /// How many operations there were.
+    pub fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// Mean in nanoseconds, from the exact sum.
+    pub fn mean(&self) -> f64 {
+        self.total.as_nanos() as f64 / self.count().max(1) as f64
+    }
+
+    /// The latency in nanoseconds that a share of the operations did not exceed.
+    pub fn quantile(&self, share: f64) -> f64 {
+        self.histogram.value_at_quantile(share) as f64
+    }
+
+    /// The histogram as bytes: for every bucket in use its largest latency in nanoseconds and its
+    /// count, both as little-endian `u64`.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for bucket in self.histogram.iter_recorded() {
+            bytes.extend_from_slice(&bucket.value_iterated_to().to_le_bytes());
+            bytes.extend_from_slice(&bucket.count_at_value().to_le_bytes());
+        }
+        bytes
+    }
+}
+
+/// What reading the clock around nothing costs, in nanoseconds: a median.
+pub fn clock_cost() -> u64 {
+    let mut costs: Vec<u128> = (0..10_001)
+        .map(|_| Instant::now().elapsed().as_nanos())
+        .collect();
+    costs.sort_unstable();
+    costs[costs.len() / 2] as u64
+}
+
+/// Time and written bytes of the whole process since a moment.
+#[derive(Debug)]
+pub struct Meter {
+    started: Instant,
+    cpu: Duration,
+    written: Option<u64>,
+}
+
+/// What a [`Meter`] has counted.
+#[derive(Debug, Clone, Copy)]
+pub struct Cost {
+    /// Wall-clock time in seconds.
+    pub wall: f64,
+    /// CPU time of all threads, in the kernel too, in seconds.
+    pub cpu: f64,
+    /// Bytes handed over by write calls; `None` where the operating system does not count them.
+    pub written: Option<u64>,
+}
+
+impl Meter {
+    /// Counts from now on.
+    pub fn start() -> Meter {
+        Meter {
+            started: Instant::now(),
+            cpu: process_cpu_time(),
+            written: written_bytes(),
+        }
+    }
+
+    /// What was counted so far.
+    pub fn read(&self) -> Cost {
+        let written = written_bytes().zip(self.written);
+        Cost {
+            wall: self.started.elapsed().as_secs_f64(),
+            cpu: process_cpu_time().saturating_sub(self.cpu).as_secs_f64(),
+            written: written.map(|(now, before)| now.saturating_sub(before)),
+        }
+    }
+}
+
+fn process_cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// `wchar` of Linux's `/proc/self/io`: direct and buffered write calls alike, of every thread, and
+/// no writes through memory maps. (Its `write_bytes` counts a whole large page of the page cache for
+/// each byte changed through a map, so it says nothing of use.)
+fn written_bytes() -> Option<u64> {
+    let text = fs::read_to_string("/proc/self/io").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("wchar: "))?;
+    line.parse().ok()
+}
+
+/// Bytes that the files in a directory and below it take on the disk; holes take none.
+///
+/// # Errors
+/// If the directory cannot be read.
+pub fn directory_bytes(directory: &Path) -> Result<u64> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(directory).map_err(Error::io("list", directory))? {
+        let entry = entry.map_err(Error::io("list", directory))?;
+        let path = entry.path();
+        let about = entry.metadata().map_err(Error::io("measure", &path))?;
+        bytes += if about.is_dir() {
+            directory_bytes(&path)?
+        } else {
+            about.blocks() * 512
+        };
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_mean_and_bytes() {
+        let mut latencies = Latencies::new().unwrap();
+        for nanoseconds in 1..=1_000 {
+            latencies.record(Duration::from_nanos(nanoseconds));
+        }
+        assert_eq!(latencies.count(), 1_000);
+        assert_eq!(latencies.mean(), 500.5);
+        assert_eq!(latencies.quantile(0.5), 500.0);
+        assert_eq!(latencies.quantile(0.99), 990.0);
+        let bytes = latencies.to_bytes();
+        assert_eq!(
+            &bytes[..16],
+            [1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]
+        );
+        let counts = bytes.chunks(16).map(|pair| u64::from(pair[8]));
+        assert_eq!(counts.sum::<u64>(), 1_000);
+    }
+
+    #[test]
+    fn a_meter_sees_writes_and_work() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let meter = Meter::start();
+        fs::write(file.path(), vec![1; 100_000]).unwrap();
+        while process_cpu_time() < meter.cpu + Duration::from_millis(5) {}
+        let cost = meter.read();
+        assert!(cost.cpu >= 0.005 && cost.wall > 0.0, "{cost:?}");
+        if let Some(written) = cost.written {
+            assert!(written >= 100_000, "{cost:?}");
+        }
+    }
+}

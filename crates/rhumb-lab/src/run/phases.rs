@@ -1,0 +1,232 @@
+//! The steps of an experiment over one store. Every answer is compared with what was written, past
+//! the end of its timing: a wrong one ends the run.
+
+use std::time::Instant;
+
+use crate::data::{Input, Pairs, Random, Strings};
+use crate::error::{Error, Result};
+use crate::measure::Latencies;
+use crate::progress::Progress;
+use crate::store::Store;
+
+const BATCH: usize = 1_000;
+
+/// A store with the input it holds, or is to hold after [`Loaded::load`].
+#[derive(Clone, Copy)]
+pub struct Loaded<'a> {
+    pub store: &'a dyn Store,
+    /// The store's name in error messages.
+    pub name: &'a str,
+    pub input: &'a Input,
+    pub progress: &'a Progress,
+    /// Seed of every random choice.
+    pub seed: u64,
+}
+
+/// Streams of random numbers; each step has its own, so that no step disturbs another.
+#[derive(Debug, Clone, Copy)]
+enum Stream {
+    Load = 1,
+    Get,
+    GetAbsent,
+    Scan,
+}
+
+impl<'a> Loaded<'a> {
+    /// Names what the steps work on.
+    pub fn new(
+        store: &'a dyn Store,
+        name: &'a str,
+        input: &'a Input,
+        progress: &'a Progress,
+        seed: u64,
+    ) -> Loaded<'a> {
+        Loaded {
+            store,
+            name,
+            input,
+            progress,
+            seed,
+        }
+    }
+
+    /// Writes every pair in random order, in batches of 1,000.
+    pub fn load(&self) -> Result<()> {
+        let input = self.input;
+        self.stage("load", input.keys.len());
+        let order = self.random(Stream::Load).order(input.keys.len() as u32);
+        let (mut batch, mut value) = (Pairs::default(), Vec::new());
+        for ranks in order.chunks(BATCH) {
+            batch.clear();
+            for rank in ranks {
+                input.value(*rank as usize, &mut value);
+                batch.push(input.keys.get(*rank as usize), &value);
+            }
+            self.store.write(&batch)?;
+            self.progress.advance(ranks.len())?;
+        }
+        Ok(())
+    }
+
+    /// Gets every key once in order, which also brings every block into memory.
+    pub fn verify(&self) -> Result<()> {
+        self.stage("verify", self.input.keys.len());
+        let mut found = Vec::new();
+        let mut expected = Vec::new();
+        for (rank, key) in self.input.keys.iter().enumerate() {
+            let present = self.store.get(key, &mut found)?;
+            self.input.value(rank, &mut expected);
+            self.check("get", key, Some(&expected), present.then_some(&found))?;
+            self.advance(rank)?;
+        }
+        Ok(())
+    }
+
+    /// Gets `count` random keys that are there.
+    pub fn get(&self, count: usize) -> Result<Latencies> {
+        let (mut key, mut found, mut expected) = (Vec::new(), Vec::new(), Vec::new());
+        self.time(
+            "get",
+            Stream::Get,
+            count,
+            &self.input.keys,
+            |rank, target| {
+                // A caller has the key at hand, so fetching it is not timed.
+                target.clone_into(&mut key);
+                let start = Instant::now();
+                let present = self.store.get(&key, &mut found)?;
+                let took = start.elapsed();
+                self.input.value(rank, &mut expected);
+                self.check("get", &key, Some(&expected), present.then_some(&found))?;
+                Ok(took)
+            },
+        )
+    }
+
+    /// Gets `count` random keys that are not there.
+    pub fn get_absent(&self, count: usize) -> Result<Latencies> {
+        let (mut key, mut found) = (Vec::new(), Vec::new());
+        let absent = &self.input.absent;
+        self.time(
+            "absent get",
+            Stream::GetAbsent,
+            count,
+            absent,
+            |_, target| {
+                target.clone_into(&mut key);
+                let start = Instant::now();
+                let present = self.store.get(&key, &mut found)?;
+                let took = start.elapsed();
+                self.check("get", &key, None, present.then_some(&found))?;
+                Ok(took)
+            },
+        )
+    }
+
+    /// Reads `length` pairs in order from random keys on, `count` times.
+    pub fn scan(&self, count: usize, length: usize) -> Result<Latencies> {
+        let (mut start_key, mut found) = (Vec::new(), Pairs::default());
+        self.time(
+            "scan",
+            Stream::Scan,
+            count,
+            &self.input.keys,
+            |rank, target| {
+                target.clone_into(&mut start_key);
+                let start = Instant::now();
+                self.store.scan(&start_key, length, &mut found)?;
+                let took = start.elapsed();
+                self.check_scan(rank, length, &found)?;
+                Ok(took)
+            },
+        )
+    }
+
+    /// Runs an operation on `count` random targets.
+    fn time(
+        &self,
+        stage: &str,
+        stream: Stream,
+        count: usize,
+        targets: &Strings,
+        mut operation: impl FnMut(usize, &[u8]) -> Result<std::time::Duration>,
+    ) -> Result<Latencies> {
+        let mut latencies = Latencies::new()?;
+        if targets.len() == 0 {
+            return Ok(latencies);
+        }
+        self.stage(stage, count);
+        let mut random = self.random(stream);
+        for done in 0..count {
+            let rank = random.below(targets.len() as u64) as usize;
+            latencies.record(operation(rank, targets.get(rank))?);
+            self.advance(done)?;
+        }
+        Ok(latencies)
+    }
+
+    fn check_scan(&self, rank: usize, length: usize, found: &Pairs) -> Result<()> {
+        let (input, mut expected) = (self.input, Vec::new());
+        let start = input.keys.get(rank);
+        let pairs = length.min(input.keys.len() - rank);
+        if found.len() != pairs {
+            let (expected, found) = (format!("{pairs} pairs"), format!("{} pairs", found.len()));
+            return Err(self.wrong("scan", start, expected, found));
+        }
+        for (place, (key, value)) in found.iter().enumerate() {
+            if key != input.keys.get(rank + place) {
+                let right = format!("key {}", input.keys.get(rank + place).escape_ascii());
+                let wrong = format!("key {} at place {place}", key.escape_ascii());
+                return Err(self.wrong("scan", start, right, wrong));
+            }
+            input.value(rank + place, &mut expected);
+            self.check("scan", key, Some(&expected), Some(value))?;
+        }
+        Ok(())
+    }
+
+    fn check<V: AsRef<[u8]>>(
+        &self,
+        operation: &'static str,
+        key: &[u8],
+        expected: Option<&[u8]>,
+        found: Option<V>,
+    ) -> Result<()> {
+        let found = found.as_ref().map(AsRef::as_ref);
+        if expected == found {
+            return Ok(());
+        }
+        let text = |value: Option<&[u8]>| match value {
+            Some(value) => format!("{} bytes \"{}\"", value.len(), value.escape_ascii()),
+            None => "no value".to_string(),
+        };
+        Err(self.wrong(operation, key, text(expected), text(found)))
+    }
+
+    fn wrong(&self, operation: &'static str, key: &[u8], expected: String, found: String) -> Error {
+        Error::WrongAnswer {
+            store: self.name.to_string(),
+            operation,
+            key: key.escape_ascii().to_string(),
+            expected,
+            found,
+        }
+    }
+
+    fn random(&self, stream: Stream) -> Random {
+        Random::new(self.seed, stream as u64)
+    }
+
+    fn stage(&self, stage: &str, steps: usize) {
+        let message = format!("{}, {}: {stage}", self.input.name, self.name);
+        self.progress.stage(message, steps);
+    }
+
+    /// Shows progress now and then.
+    fn advance(&self, done: usize) -> Result<()> {
+        if done % BATCH == BATCH - 1 {
+            self.progress.advance(BATCH)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,245 @@
+//! `stores`: rhumb against what users would pick instead, at sizes where it matters.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use clap::ValueEnum;
+
+use super::{Arguments, Bench, Plan, indexes};
+use crate::data::{Input, Random, decimal, paths, runs, uniform};
+use crate::error::{Error, Result};
+use crate::measure::{Latencies, clock_cost};
+use crate::results::{Report, Subject};
+use crate::store::{Candidate, LMDB, Settings};
+use crate::table;
+
+const NAME: &str = "stores";
+const HELD_OUT: usize = 100_000;
+const WRITE_BUFFER_BYTES: u64 = 64 << 20;
+const LOWER_BOUND: &str = "std lower_bound";
+
+/// Which keys and values to load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Set {
+    /// 5,000,000 uniform 8-byte keys with values of 64 bytes.
+    C1,
+    /// 2,000,000 decimal 24-byte keys with values of 1,000 bytes.
+    C2,
+    /// Every path of the file given by --paths, with its packages as the value.
+    C3,
+}
+
+/// Measures, and gives one table a set.
+///
+/// # Errors
+/// See [`Plan::measure`]; inputs that cannot be read.
+pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
+    let plan = Plan {
+        experiment: NAME,
+        gets: 500_000,
+        scans_of_10: 200_000,
+        scans_of_100: 50_000,
+        cold_gets: 20_000,
+    };
+    let mut text = String::new();
+    for set in &arguments.sets {
+        let (input, cache_bytes) = set.input(arguments)?;
+        let plan = plan.for_input(&input);
+        lower_bound(&input, &plan, arguments.seed, bench)?;
+        for candidate in candidates(arguments, cache_bytes)? {
+            plan.measure(&candidate, &input, arguments.seed, bench)?;
+        }
+        text += &print(&bench.report, &input);
+    }
+    Ok(text)
+}
+
+impl Set {
+    /// The pairs, and a cache that holds all of them.
+    fn input(self, arguments: &Arguments) -> Result<(Input, u64)> {
+        let seed = arguments.seed;
+        let count = |own| arguments.keys.unwrap_or(own);
+        Ok(match self {
+            Set::C1 => {
+                let (keys, held_out) = (count(5_000_000), held_out(count(5_000_000)));
+                let keys = uniform::keys(keys + held_out, seed);
+                let input = Input::with_random_values("c1", &keys, 64, held_out, seed);
+                (input, 1 << 30)
+            }
+            Set::C2 => {
+                let (keys, held_out) = (count(2_000_000), held_out(count(2_000_000)));
+                let keys = decimal::keys(keys + held_out, seed);
+                let input = Input::with_random_values("c2", &keys, 1_000, held_out, seed);
+                (input, 4 << 30)
+            }
+            Set::C3 => {
+                let needed = "set c3 needs a file index: give it by --paths FILE";
+                let path = arguments.paths.as_ref();
+                let mut pairs = paths::file(path.ok_or_else(|| Error::Usage(needed.to_string()))?)?;
+                if let Some(keys) = arguments.keys {
+                    pairs = pairs.pick(&runs(pairs.len(), keys));
+                }
+                (
+                    Input::with_own_values("c3", &pairs, HELD_OUT, seed),
+                    2 << 30,
+                )
+            }
+        })
+    }
+}
+
+/// How many keys to generate and not to load.
+fn held_out(keys: usize) -> usize {
+    HELD_OUT.min(keys / 20)
+}
+
+/// LMDB first, where it is built in, then our own with each index.
+fn candidates(arguments: &Arguments, cache_bytes: u64) -> Result<Vec<Candidate>> {
+    let mut candidates = Vec::new();
+    #[cfg(feature = "peer-lmdb")]
+    candidates.push(Candidate::Lmdb);
+    for index in indexes(arguments)? {
+        candidates.push(Candidate::Rhumb(Settings {
+            index,
+            table: arguments.table.clone().unwrap_or_default(),
+            cache_bytes,
+            write_buffer_bytes: WRITE_BUFFER_BYTES,
+        }));
+    }
+    Ok(candidates)
+}
+
+/// A floor to compare with: a binary search of the standard library over the sorted keys in memory,
+/// which finds a rank and no value. Keys of 8 bytes are searched as integers.
+fn lower_bound(input: &Input, plan: &Plan, seed: u64, bench: &mut Bench) -> Result<()> {
+    let numbers: Option<Vec<u64>> = input.keys.iter().map(number).collect();
+    let (present, absent) = match numbers {
+        Some(keys) => {
+            let find = |key: &[u8]| number(key).map(|n| keys.partition_point(|k| *k < n));
+            (
+                search(input, true, plan.gets, seed, find)?,
+                search(input, false, plan.gets, seed, find)?,
+            )
+        }
+        None => {
+            let keys: Vec<&[u8]> = input.keys.iter().collect();
+            let find = |key: &[u8]| Some(keys.partition_point(|k| *k < key));
+            (
+                search(input, true, plan.gets, seed, find)?,
+                search(input, false, plan.gets, seed, find)?,
+            )
+        }
+    };
+    let subject = Subject {
+        experiment: NAME,
+        input: input.name.clone(),
+        index: LOWER_BOUND.to_string(),
+    };
+    bench.report.put_latencies(&subject, "get", &present);
+    bench.report.put_latencies(&subject, "absent", &absent);
+    Ok(())
+}
+
+fn number(key: &[u8]) -> Option<u64> {
+    key.try_into().ok().map(u64::from_be_bytes)
+}
+
+/// Times `count` searches for random present or absent keys.
+fn search(
+    input: &Input,
+    present: bool,
+    count: usize,
+    seed: u64,
+    find: impl Fn(&[u8]) -> Option<usize>,
+) -> Result<Latencies> {
+    let targets = if present { &input.keys } else { &input.absent };
+    let mut latencies = Latencies::new()?;
+    let mut random = Random::new(seed, 0x5ea2c4);
+    let mut key = Vec::new();
+    for _ in 0..if targets.len() == 0 { 0 } else { count } {
+        let rank = random.below(targets.len() as u64) as usize;
+        targets.get(rank).clone_into(&mut key);
+        let start = Instant::now();
+        let found = black_box(find(&key));
+        latencies.record(start.elapsed());
+        if present && found != Some(rank) {
+            return Err(Error::WrongAnswer {
+                store: LOWER_BOUND.to_string(),
+                operation: "search",
+                key: key.escape_ascii().to_string(),
+                expected: format!("rank {rank}"),
+                found: format!("{found:?}"),
+            });
+        }
+    }
+    Ok(latencies)
+}
+
+const MIB: f64 = 1_048_576.0;
+
+/// Metric, what to call it, by what to divide it, and its decimals.
+const ROWS: &[(&str, &str, f64, usize)] = &[
+    ("load_wall", "load, wall s", 1.0, 1),
+    ("compacted_wall", "load to compacted, wall s", 1.0, 1),
+    ("compacted_cpu", "load to compacted, CPU s", 1.0, 1),
+    ("write_amplification", "written / user, own count", 1.0, 2),
+    (
+        "system_write_amplification",
+        "written / user, by the system",
+        1.0,
+        2,
+    ),
+    ("slowdowns", "load, slowdowns", 1.0, 0),
+    ("stalls", "load, stalls", 1.0, 0),
+    ("longest_stall", "load, longest stall ms", 1e-3, 1),
+    ("disk_bytes", "disk MiB", MIB, 0),
+    ("get_mean", "get, mean ns", 1.0, 0),
+    ("get_p50", "get, median ns", 1.0, 0),
+    ("get_p99", "get, p99 ns", 1.0, 0),
+    ("absent_mean", "absent get, mean ns", 1.0, 0),
+    ("absent_p50", "absent get, median ns", 1.0, 0),
+    ("absent_p99", "absent get, p99 ns", 1.0, 0),
+    ("scan10_mean", "scan 10, mean ns", 1.0, 0),
+    ("scan10_p99", "scan 10, p99 ns", 1.0, 0),
+    ("scan100_mean", "scan 100, mean ns", 1.0, 0),
+    ("scan100_p99", "scan 100, p99 ns", 1.0, 0),
+    ("cold_mean", "cold get, mean ns", 1.0, 0),
+    ("cold_p50", "cold get, median ns", 1.0, 0),
+    ("cold_p99", "cold get, p99 ns", 1.0, 0),
+    ("cold_file_blocks", "cold get, blocks read", 1.0, 2),
+    ("get_blocks", "get, blocks", 1.0, 2),
+    ("get_window_ranks", "get, window ranks", 1.0, 1),
+    ("index_bytes", "index KiB", 1024.0, 1),
+    ("directory_bytes", "directory KiB", 1024.0, 1),
+    ("filter_bytes", "filter KiB", 1024.0, 1),
+    ("key_map_bytes", "key map KiB", 1024.0, 1),
+    ("tables", "tables", 1.0, 0),
+    ("fallback_share", "share that fell back", 1.0, 2),
+];
+
+fn print(report: &Report, input: &Input) -> String {
+    let of_this = |s: &&Subject| s.experiment == NAME && s.input == input.name;
+    let subjects: Vec<&Subject> = report.subjects().into_iter().filter(of_this).collect();
+    let yardstick = subjects.iter().find(|subject| subject.index == LMDB);
+    let mut headings = vec![input.name.clone()];
+    headings.extend(subjects.iter().map(|subject| subject.index.clone()));
+    let mut table = table::new(&headings, 1);
+    for (metric, name, divisor, digits) in ROWS {
+        let get = |subject: &Subject| Some(report.get(subject, metric)? / divisor);
+        let to = yardstick.and_then(|subject| get(subject));
+        let mut row = vec![name.to_string()];
+        row.extend(subjects.iter().map(|subject| {
+            let to = to.filter(|_| subject.index != LMDB);
+            table::with_ratio(get(subject), *digits, to)
+        }));
+        table.add_row(row);
+    }
+    let keys = table::number(Some(input.keys.len() as f64), 0);
+    let user = table::number(Some(input.user_bytes() as f64 / MIB), 0);
+    format!(
+        "{table}\n\n{keys} keys, {user} MiB of keys and values. In brackets: ratio to {LMDB}. One \
+         thread; reading the clock takes {} ns of every latency.\n\
+         {LOWER_BOUND} finds a rank among keys in memory, and no value.\n\n",
+        clock_cost()
+    )
+}

@@ -1,0 +1,193 @@
+//! Tests of the checks that every run makes, and of a small run from end to end.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+
+use super::phases::Loaded;
+use super::*;
+use crate::data::{Pairs, uniform};
+use crate::store::{Footprint, Reads, Writes};
+
+/// A store that lies in a chosen way.
+#[derive(Default)]
+struct Model {
+    pairs: RefCell<BTreeMap<Vec<u8>, Vec<u8>>>,
+    lie: Cell<Option<Lie>>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Lie {
+    FlipValue,
+    InventKeys,
+    ForgetKeys,
+    EndScansEarly,
+    SkipInScans,
+}
+
+impl Store for Model {
+    fn write(&self, batch: &Pairs) -> Result<()> {
+        let pairs = batch
+            .iter()
+            .map(|(key, value)| (key.to_vec(), value.to_vec()));
+        self.pairs.borrow_mut().extend(pairs);
+        Ok(())
+    }
+    fn settle(&self) -> Result<()> {
+        Ok(())
+    }
+    fn get(&self, key: &[u8], into: &mut Vec<u8>) -> Result<bool> {
+        into.clear();
+        into.extend(self.pairs.borrow().get(key).cloned().unwrap_or_default());
+        if self.lie.get() == Some(Lie::FlipValue) {
+            into[3] ^= 1;
+        }
+        let invent = self.lie.get() == Some(Lie::InventKeys);
+        Ok((invent || !into.is_empty()) && self.lie.get() != Some(Lie::ForgetKeys))
+    }
+    fn scan(&self, start: &[u8], count: usize, into: &mut Pairs) -> Result<()> {
+        into.clear();
+        let count = count - usize::from(self.lie.get() == Some(Lie::EndScansEarly));
+        let skip = usize::from(self.lie.get() == Some(Lie::SkipInScans));
+        let pairs = self.pairs.borrow();
+        for (key, value) in pairs.range(start.to_vec()..).skip(skip).take(count) {
+            into.push(key, value);
+        }
+        Ok(())
+    }
+    fn footprint(&self) -> Result<Option<Footprint>> {
+        Ok(None)
+    }
+    fn reads(&self) -> Result<Option<Reads>> {
+        Ok(None)
+    }
+    fn writes(&self) -> Result<Option<Writes>> {
+        Ok(None)
+    }
+    fn close(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Which of the five reading steps complain about a store that lies so.
+fn complaints(lie: Option<Lie>) -> Vec<&'static str> {
+    let input = Input::with_random_values("u", &uniform::keys(3_000, 1), 20, 100, 1);
+    let store = Model::default();
+    let progress = Progress::new();
+    let steps = Loaded::new(&store, "model", &input, &progress, 5);
+    steps.load().unwrap();
+    assert_eq!(store.pairs.borrow().len(), input.keys.len());
+    store.lie.set(lie);
+    let outcomes = [
+        ("verify", steps.verify()),
+        (
+            "get",
+            steps.get(2_000).map(|took| assert_eq!(took.count(), 2_000)),
+        ),
+        ("absent", steps.get_absent(2_000).map(drop)),
+        ("scan 1", steps.scan(300, 1).map(drop)),
+        ("scan 100", steps.scan(300, 100).map(drop)),
+    ];
+    let wrong = |result| matches!(result, Err(Error::WrongAnswer { .. }));
+    let complained = outcomes
+        .into_iter()
+        .filter_map(|(step, r)| wrong(r).then_some(step));
+    complained.collect()
+}
+
+#[test]
+fn an_honest_store_passes() {
+    assert!(complaints(None).is_empty());
+}
+
+#[test]
+fn every_lie_is_found() {
+    assert_eq!(complaints(Some(Lie::InventKeys)), ["absent"]);
+    assert_eq!(complaints(Some(Lie::ForgetKeys)), ["verify", "get"]);
+    assert_eq!(complaints(Some(Lie::EndScansEarly)), ["scan 1", "scan 100"]);
+    assert_eq!(complaints(Some(Lie::SkipInScans)), ["scan 1", "scan 100"]);
+}
+
+#[test]
+fn a_flipped_bit_is_found() {
+    let input = Input::with_random_values("u", &uniform::keys(100, 1), 20, 0, 1);
+    let store = Model::default();
+    let progress = Progress::new();
+    let mut pairs = Pairs::default();
+    pairs.push(input.keys.get(0), &[7; 20]);
+    store.write(&pairs).unwrap();
+    store.lie.set(Some(Lie::FlipValue));
+    let steps = Loaded::new(&store, "model", &input, &progress, 5);
+    let error = steps.verify().unwrap_err().to_string();
+    assert!(error.contains("WRONG ANSWER by model to get"), "{error}");
+}
+
+fn arguments(experiment_keys: usize) -> Arguments {
+    Arguments {
+        seed: 3,
+        keys: Some(experiment_keys),
+        indexes: Vec::new(),
+        table: None,
+        paths: None,
+        sosd: Vec::new(),
+        sets: vec![Set::C1, Set::C2],
+    }
+}
+
+/// Runs an experiment small, and gives its figures and its text.
+fn run(experiment: &str, arguments: &Arguments) -> (Report, String) {
+    let directory = tempfile::tempdir().unwrap();
+    let mut bench = Bench {
+        directory: directory.path().to_path_buf(),
+        progress: Progress::new(),
+        report: Report::default(),
+    };
+    let experiment = EXPERIMENTS.iter().find(|e| e.name == experiment).unwrap();
+    let text = (experiment.run)(arguments, &mut bench).unwrap();
+    let left = std::fs::read_dir(directory.path()).unwrap().count();
+    assert_eq!(left, 0, "stores are removed");
+    (bench.report, text)
+}
+
+#[test]
+fn quick_runs_from_end_to_end() {
+    let (report, text) = run("quick", &arguments(2_000));
+    let subjects = report.subjects();
+    assert_eq!(subjects.len(), 4, "two inputs, two indexes");
+    for subject in subjects {
+        let get = |metric: &str| report.get(subject, metric).expect(metric);
+        assert_eq!(
+            get("keys"),
+            if subject.input == "paths" {
+                1_900.0
+            } else {
+                2_000.0
+            }
+        );
+        assert!(get("get_p50") > 0.0 && get("get_p50") <= get("get_p99"));
+        assert!(get("scan10_p50") < get("scan100_p50"));
+        assert!(get("tables") >= 1.0 && get("index_bytes") > 0.0);
+        assert!(
+            get("get_blocks") >= 1.0,
+            "warm gets look into one block at least"
+        );
+        assert_eq!(get("get_file_blocks"), 0.0, "warm gets read no file");
+        assert!(get("disk_bytes") > get("user_bytes"));
+    }
+    assert!(text.contains("plr:boundary=16"), "{text}");
+}
+
+#[test]
+fn stores_runs_from_end_to_end() {
+    let (report, text) = run("stores", &arguments(2_000));
+    for set in ["c1", "c2"] {
+        let subjects = report.subjects();
+        let of_set: Vec<&Subject> = subjects.into_iter().filter(|s| s.input == set).collect();
+        assert_eq!(of_set.len(), 3 + usize::from(cfg!(feature = "peer-lmdb")));
+        for subject in of_set {
+            assert!(report.get(subject, "get_mean").unwrap() > 0.0);
+            let cold = report.get(subject, "cold_file_blocks");
+            assert_eq!(cold.is_some(), subject.index.starts_with(['f', 'p']));
+        }
+    }
+    assert!(text.contains("2,000 keys"), "{text}");
+}

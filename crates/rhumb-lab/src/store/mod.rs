@@ -1,0 +1,136 @@
+//! The stores that are compared, behind one trait.
+
+#[cfg(feature = "peer-lmdb")]
+mod lmdb;
+mod rhumb;
+
+use std::path::Path;
+use std::time::Duration;
+
+pub use self::rhumb::Settings;
+use crate::data::Pairs;
+use crate::error::Result;
+
+/// An open store. What it finds is copied into the caller's memory in every store alike: a caller
+/// who looks at the value pays for fetching it anyway.
+pub trait Store {
+    /// Writes a batch at once, handed to the operating system and not synced.
+    fn write(&self, batch: &Pairs) -> Result<()>;
+
+    /// Brings everything written into its final place, and waits for it.
+    fn settle(&self) -> Result<()>;
+
+    /// Makes `into` the key's value; false if there is no such key.
+    fn get(&self, key: &[u8], into: &mut Vec<u8>) -> Result<bool>;
+
+    /// Makes `into` the first `count` pairs from `start` on, ascending.
+    fn scan(&self, start: &[u8], count: usize, into: &mut Pairs) -> Result<()>;
+
+    /// What the store holds in memory beside blocks; `None` where it cannot say.
+    fn footprint(&self) -> Result<Option<Footprint>>;
+
+    /// What gets have done since the store was opened; `None` where it is not counted.
+    fn reads(&self) -> Result<Option<Reads>>;
+
+    /// What writes have done since the store was opened; `None` where it is not counted.
+    fn writes(&self) -> Result<Option<Writes>>;
+
+    /// Ends the store.
+    fn close(self: Box<Self>) -> Result<()>;
+}
+
+/// Bytes that serve finding keys, and the tables they belong to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Footprint {
+    /// Bytes of indexes.
+    pub index: u64,
+    /// Bytes of directories.
+    pub directory: u64,
+    /// Bytes of filters.
+    pub filter: u64,
+    /// Bytes of key maps.
+    pub key_map: u64,
+    /// How many tables there are.
+    pub tables: u64,
+    /// How many of them fell back to fence pointers.
+    pub fallbacks: u64,
+}
+
+/// Counters of gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reads {
+    /// Gets.
+    pub gets: u64,
+    /// Blocks looked into, from the cache or from a file.
+    pub blocks: u64,
+    /// Blocks read from a file.
+    pub blocks_read: u64,
+    /// Ranks in the windows that indexes gave.
+    pub window_ranks: u64,
+}
+
+/// Counters of writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Writes {
+    /// Bytes written to files.
+    pub bytes: u64,
+    /// How often writers were slowed down.
+    pub slowdowns: u64,
+    /// How often writers had to wait.
+    pub stalls: u64,
+    /// The longest such wait.
+    pub longest_stall: Duration,
+}
+
+/// How a store is opened for reading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Temperature {
+    /// Everything fits in memory.
+    Warm,
+    /// Past the page cache, with a cache of [`COLD_CACHE_BYTES`].
+    Cold,
+}
+
+/// The cache of a cold store: far below the data, above the blocks that every get needs.
+pub const COLD_CACHE_BYTES: u64 = 8 << 20;
+
+/// A store to compare, with its settings.
+#[derive(Debug, Clone)]
+pub enum Candidate {
+    /// Our own.
+    Rhumb(Settings),
+    /// LMDB, the yardstick.
+    #[cfg(feature = "peer-lmdb")]
+    Lmdb,
+}
+
+/// The name of LMDB in tables and results.
+pub const LMDB: &str = "lmdb";
+
+impl Candidate {
+    /// Its name in tables and results: the index for our own store.
+    pub fn label(&self) -> String {
+        match self {
+            Candidate::Rhumb(settings) => settings.index.to_string(),
+            #[cfg(feature = "peer-lmdb")]
+            Candidate::Lmdb => LMDB.to_string(),
+        }
+    }
+
+    /// Opens or creates it in a directory that exists.
+    ///
+    /// # Errors
+    /// Whatever the store says.
+    pub fn open(&self, directory: &Path, temperature: Temperature) -> Result<Box<dyn Store>> {
+        match self {
+            Candidate::Rhumb(settings) => settings.open(directory, temperature),
+            #[cfg(feature = "peer-lmdb")]
+            Candidate::Lmdb => lmdb::open(directory),
+        }
+    }
+
+    /// Whether it can read past the page cache.
+    pub fn can_be_cold(&self) -> bool {
+        matches!(self, Candidate::Rhumb(_))
+    }
+}

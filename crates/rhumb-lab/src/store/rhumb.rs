@@ -1,0 +1,116 @@
+//! rhumb as a [`Store`].
+
+use std::path::Path;
+
+use ::rhumb::fs::Access;
+use ::rhumb::{Db, Durability, IndexSpec, Options, TableSpec, WriteBatch};
+
+use super::{COLD_CACHE_BYTES, Footprint, Reads, Store, Temperature, Writes};
+use crate::data::Pairs;
+use crate::error::Result;
+
+/// How rhumb is opened; everything else is left as it is by default.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The index of its tables.
+    pub index: IndexSpec,
+    /// The layout of its tables.
+    pub table: TableSpec,
+    /// Bytes of blocks kept in memory when warm.
+    pub cache_bytes: u64,
+    /// Bytes of writes buffered before they become a table.
+    pub write_buffer_bytes: u64,
+}
+
+impl Settings {
+    /// Opens or creates a store.
+    ///
+    /// # Errors
+    /// Whatever rhumb says.
+    pub fn open(&self, directory: &Path, temperature: Temperature) -> Result<Box<dyn Store>> {
+        let (cache_bytes, access) = match temperature {
+            Temperature::Warm => (self.cache_bytes, Access::Buffered),
+            Temperature::Cold => (COLD_CACHE_BYTES, Access::Direct),
+        };
+        let options = Options {
+            index: self.index.clone(),
+            table: self.table.clone(),
+            write_buffer_bytes: self.write_buffer_bytes,
+            cache_bytes,
+            access,
+            ..Options::default()
+        };
+        Ok(Box::new(Rhumb(Db::open(directory, options)?)))
+    }
+}
+
+struct Rhumb(Db);
+
+impl Store for Rhumb {
+    fn write(&self, batch: &Pairs) -> Result<()> {
+        let mut writes = WriteBatch::new();
+        for (key, value) in batch.iter() {
+            writes.put(&self.0, key, value)?;
+        }
+        Ok(self.0.write_with(writes, Durability::Buffered)?)
+    }
+
+    fn settle(&self) -> Result<()> {
+        Ok(self.0.compact_range(None, None)?)
+    }
+
+    fn get(&self, key: &[u8], into: &mut Vec<u8>) -> Result<bool> {
+        into.clear();
+        let Some(value) = self.0.get(key)? else {
+            return Ok(false);
+        };
+        into.extend_from_slice(&value);
+        Ok(true)
+    }
+
+    fn scan(&self, start: &[u8], count: usize, into: &mut Pairs) -> Result<()> {
+        into.clear();
+        for pair in self.0.range(start..)?.take(count) {
+            let (key, value) = pair?;
+            into.push(&key, &value);
+        }
+        Ok(())
+    }
+
+    fn footprint(&self) -> Result<Option<Footprint>> {
+        let stats = self.0.stats()?;
+        let sum = |of: fn(&::rhumb::KeyspaceStats) -> u64| stats.keyspaces.iter().map(of).sum();
+        Ok(Some(Footprint {
+            index: sum(|k| k.index_bytes),
+            directory: sum(|k| k.directory_bytes),
+            filter: sum(|k| k.filter_bytes),
+            key_map: sum(|k| k.key_map_bytes),
+            tables: sum(|k| k.levels.iter().map(|level| level.tables).sum()),
+            fallbacks: sum(|k| k.fallbacks),
+        }))
+    }
+
+    fn reads(&self) -> Result<Option<Reads>> {
+        let reads = self.0.stats()?.reads;
+        Ok(Some(Reads {
+            gets: reads.gets,
+            blocks: reads.blocks_read + reads.blocks_cached,
+            blocks_read: reads.blocks_read,
+            window_ranks: reads.window_ranks,
+        }))
+    }
+
+    fn writes(&self) -> Result<Option<Writes>> {
+        let writes = self.0.stats()?.writes;
+        Ok(Some(Writes {
+            bytes: writes.log_bytes + writes.flushed_bytes + writes.compaction_bytes_written,
+            slowdowns: writes.slowdowns,
+            stalls: writes.stalls,
+            longest_stall: writes.longest_stall,
+        }))
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        Ok(self.0.close()?)
+    }
+}

@@ -1,0 +1,59 @@
+//! Aligned tables for people.
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+
+/// A table with these headings, ready for a Markdown file too; the first `text` columns are flushed left, the rest right. It keeps
+/// its width when it goes to a file or a narrow terminal.
+pub fn new(headings: &[String], text: usize) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(presets::ASCII_MARKDOWN)
+        .set_content_arrangement(ContentArrangement::Disabled)
+        .set_header(headings);
+    for column in table.column_iter_mut().skip(text) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+/// A number with `digits` decimals, its thousands parted by commas; `-` for none.
+pub fn number(value: Option<f64>, digits: usize) -> String {
+    let Some(value) = value.filter(|value| value.is_finite()) else {
+        return "-".to_string();
+    };
+    let text = format!("{value:.digits$}");
+    let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let mut parted = String::new();
+    for (place, digit) in whole.chars().enumerate() {
+        let left = whole.len() - place;
+        if place > 0 && left.is_multiple_of(3) && !parted.ends_with('-') {
+            parted.push(',');
+        }
+        parted.push(digit);
+    }
+    parted + fraction
+}
+
+/// A number followed by its ratio to another: `812 (0.58)`; alone where there is no other.
+pub fn with_ratio(value: Option<f64>, digits: usize, to: Option<f64>) -> String {
+    let text = number(value, digits);
+    match (value, to) {
+        (Some(value), Some(to)) if to > 0.0 => format!("{text} ({:.2})", value / to),
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_parted() {
+        assert_eq!(number(Some(1_234_567.0), 0), "1,234,567");
+        assert_eq!(number(Some(-123_456.25), 1), "-123,456.2");
+        assert_eq!(number(Some(12.0), 2), "12.00");
+        assert_eq!(number(None, 2), "-");
+        assert_eq!(with_ratio(Some(500.0), 0, Some(1_000.0)), "500 (0.50)");
+        assert_eq!(with_ratio(Some(500.0), 0, None), "500");
+    }
+}
