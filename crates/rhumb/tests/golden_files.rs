@@ -290,6 +290,26 @@ fn format_0_is_read() {
     assert!(last_levels.count() > 0);
 }
 
+/// The kinds of key map by which the golden tables number their keys, as `dump` names them.
+#[test]
+fn format_0_has_tables_of_each_kind_of_key_map() {
+    let disk = load();
+    let mut kinds = BTreeMap::new();
+    for name in disk.list(Path::new("store")).unwrap() {
+        if !name.ends_with(".table") {
+            continue;
+        }
+        let mut text = Vec::new();
+        let options = options(&disk, "fp", "compression=none");
+        rhumb::inspect::dump(&Path::new("store").join(name), &options, &mut text).unwrap();
+        let text = String::from_utf8_lossy(&text);
+        for kind in ["identity", "mixed-radix"] {
+            *kinds.entry(kind).or_insert(0) += usize::from(text.contains(&format!("({kind})")));
+        }
+    }
+    assert!(kinds.values().all(|tables| *tables > 0), "{kinds:?}");
+}
+
 #[test]
 fn format_0_is_written_on() {
     let disk = load();

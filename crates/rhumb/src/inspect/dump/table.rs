@@ -53,12 +53,13 @@ fn describe(reader: &TableReader, out: &mut dyn Write) -> Result<()> {
     ))?;
     output(writeln!(
         out,
-        "in memory: directory {}, index {} ({}), filter {}, key map {}, range deletes {} bytes",
+        "in memory: directory {}, index {} ({}), filter {}, key map {} ({}), range deletes {} bytes",
         memory.directory,
         memory.index,
         found.index_kind,
         memory.filter,
         memory.key_map,
+        reader.key_map().kind(),
         memory.range_deletes,
     ))?;
     output(writeln!(out, "properties:"))?;
