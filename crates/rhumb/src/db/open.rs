@@ -58,8 +58,8 @@ pub(super) fn open(dir: &Path, options: Options) -> Result<Handle> {
     }
     let store = Arc::new(assemble(dir, options, lock, state)?);
     begin(&store)?;
-    store.flush_many_logs();
     remove_leftovers(&store)?;
+    store.flush_many_logs()?;
     let threads = background::start(&store)?;
     store.update_pressure();
     Ok(Handle::new(store, threads))

@@ -54,10 +54,7 @@ impl Store {
             return group.iter().map(|_| Err(e.clone())).collect();
         }
         let mut write = lock(&self.write);
-        // Again, since the store may have closed or failed while this group waited for the lock.
-        let writable = self.check_writable();
-        let check = |r: &Request| writable.clone().and_then(|()| r.batch.check_keyspaces());
-        let checks: Vec<Result<()>> = group.iter().map(check).collect();
+        let checks: Vec<Result<()>> = group.iter().map(|r| r.batch.check_keyspaces()).collect();
         let accepted: Vec<&Request> = group
             .iter()
             .zip(&checks)
@@ -81,6 +78,8 @@ impl Store {
             };
             let count = rest.iter().take_while(fits).count().max(1);
             let (frame, later) = rest.split_at(count);
+            // Again, since the store may have closed or failed while the lock was waited for, or
+            // with the frame before.
             let written = self
                 .check_writable()
                 .and_then(|()| self.write_group(write, frame));
@@ -190,15 +189,28 @@ impl Store {
         rotated
     }
 
-    /// Sends everything to be flushed where many small logs are left from earlier openings, since
-    /// each opening reads them all.
-    pub(super) fn flush_many_logs(&self) {
-        if lock(&self.write).sealed.len() < MANY_LOGS {
-            return;
+    /// Flushes what many small logs hold that are left from earlier openings, since each opening
+    /// reads them all. It is less than a write buffer, and done at once: a life may be too short for
+    /// the threads to come to it.
+    pub(super) fn flush_many_logs(&self) -> Result<()> {
+        let (logs, bytes) = {
+            let write = lock(&self.write);
+            (write.sealed.len(), write.log_bytes())
+        };
+        if logs < MANY_LOGS || bytes >= self.options.write_buffer_bytes {
+            return Ok(());
         }
         for keyspace in self.keyspaces.load().values() {
             if !keyspace.view.load().active.is_empty() {
                 keyspace.view.rotate();
+            }
+        }
+        loop {
+            match self.flush_one() {
+                Ok(true) => {}
+                // The threads try again when there is room.
+                Ok(false) | Err(Error::DiskFull { .. }) => return Ok(()),
+                Err(e) => return Err(e),
             }
         }
     }
