@@ -1,10 +1,14 @@
 //! Sections, their rows, and the footer that points to them (docs/format.md, Table).
 
 use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
 
 use super::bits::word;
 use super::damage::Damage;
 use crate::entry::checksum::{crc, stamped};
+use crate::error::Error;
+use crate::fs::{Access, FileSystem, ReadFile, ops};
 
 /// Bytes of the footer, at the end of the file.
 pub(super) const FOOTER_BYTES: usize = 48;
@@ -134,6 +138,36 @@ impl Footer {
             rows_crc: u32::from_le_bytes(word(bytes, 28)),
         })
     }
+}
+
+/// Opens a table of which nothing is known and reads its footer: the file, its length, and the
+/// footer, whose sections lie before it.
+///
+/// # Errors
+/// If the file cannot be read, is too short for a table, or its footer is damaged.
+pub(super) fn read_footer(
+    fs: &dyn FileSystem,
+    path: &Path,
+) -> Result<(Arc<dyn ReadFile>, u64, Footer), Error> {
+    let file = ops::open(fs, path, Access::Buffered)?;
+    let file_bytes = ops::len(&*file, path)?;
+    let Some(footer_at) = file_bytes.checked_sub(FOOTER_BYTES as u64) else {
+        let expected = "a table of at least 48 bytes";
+        return Err(Error::corruption(path, 0, expected, file_bytes));
+    };
+    let mut footer = [0; FOOTER_BYTES];
+    ops::read_exact_at(&*file, path, &mut footer, footer_at)?;
+    let footer = Footer::decode(&footer).map_err(|d| d.in_file(path, footer_at))?;
+    if footer.sections_offset > footer_at {
+        let expected = format!("sections before {footer_at}");
+        return Err(Error::corruption(
+            path,
+            footer_at + 8,
+            expected,
+            footer.sections_offset,
+        ));
+    }
+    Ok((file, file_bytes, footer))
 }
 
 /// The verified sections of a table.

@@ -8,7 +8,7 @@ use rhumb_index::{Index, IndexError, KeyMap, registry};
 use super::damage::Damage;
 use super::directory::Directory;
 use super::filter::Filter;
-use super::footer::{FOOTER_BYTES, Footer, SectionKind, Sections};
+use super::footer::{SectionKind, Sections, read_footer};
 use super::properties::Properties;
 use super::summary::{Bounds, TableSummary};
 use crate::entry::RangeDeletes;
@@ -117,28 +117,7 @@ impl TableReader {
         access: Access,
         cache: Arc<BlockCache>,
     ) -> Result<TableReader> {
-        let file = ops::open(fs, path, Access::Buffered)?;
-        let file_bytes = ops::len(&*file, path)?;
-        let Some(footer_at) = file_bytes.checked_sub(FOOTER_BYTES as u64) else {
-            return Err(Error::corruption(
-                path,
-                0,
-                "a table of at least 48 bytes",
-                file_bytes,
-            ));
-        };
-        let mut footer = [0; FOOTER_BYTES];
-        ops::read_exact_at(&*file, path, &mut footer, footer_at)?;
-        let footer = Footer::decode(&footer).map_err(|d| d.in_file(path, footer_at))?;
-        if footer.sections_offset > footer_at {
-            let expected = format!("sections before {footer_at}");
-            return Err(Error::corruption(
-                path,
-                footer_at + 8,
-                expected,
-                footer.sections_offset,
-            ));
-        }
+        let (_, file_bytes, footer) = read_footer(fs, path)?;
         Self::open(
             fs,
             path,

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use super::block::{BlockLayout, BlockView};
 use super::damage::Damage;
 use super::directory::Directory;
-use super::footer::{FOOTER_BYTES, Footer, SectionKind, Sections};
+use super::footer::{SectionKind, Sections, read_footer};
 use super::properties::Properties;
 use super::stored::load;
 use crate::entry::{EntryKind, RangeDeletes, Sequence};
 use crate::error::{Error, Result};
-use crate::fs::{Access, FileSystem, ReadFile, ops};
+use crate::fs::{FileSystem, ReadFile, ops};
 
 /// A table of which footer and directory are sound, so that its blocks can be found. Everything else
 /// may be damaged: index and filter are not needed to read the entries in order.
@@ -49,26 +49,11 @@ impl Salvage {
     /// # Errors
     /// If footer, section rows or directory are damaged: then nobody knows where the blocks are.
     pub fn open(fs: &dyn FileSystem, path: &Path) -> Result<Salvage> {
-        let file = ops::open(fs, path, Access::Buffered)?;
-        let file_bytes = ops::len(&*file, path)?;
-        let Some(footer_at) = file_bytes.checked_sub(FOOTER_BYTES as u64) else {
-            return Err(Error::corruption(
-                path,
-                0,
-                "a table of at least 48 bytes",
-                file_bytes,
-            ));
-        };
-        let mut footer = [0; FOOTER_BYTES];
-        ops::read_exact_at(&*file, path, &mut footer, footer_at)?;
-        let footer = Footer::decode(&footer).map_err(|d| d.in_file(path, footer_at))?;
+        let (file, file_bytes, footer) = read_footer(fs, path)?;
         let start = footer.sections_offset;
-        let tail = file_bytes
-            .checked_sub(start)
-            .and_then(|n| usize::try_from(n).ok());
-        let Some(tail) = tail.filter(|n| *n >= FOOTER_BYTES) else {
-            let expected = format!("sections before {footer_at}");
-            return Err(Error::corruption(path, footer_at + 8, expected, start));
+        let Ok(tail) = usize::try_from(file_bytes.saturating_sub(start)) else {
+            let expected = "sections that fit into memory";
+            return Err(Error::corruption(path, start, expected, file_bytes));
         };
         let mut bytes = vec![0; tail];
         ops::read_exact_at(&*file, path, &mut bytes, start)?;
