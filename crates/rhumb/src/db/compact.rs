@@ -53,9 +53,10 @@ impl Store {
         Ok(())
     }
 
-    /// Deletes the tables that nobody reads any more. What cannot be deleted now is deleted when
+    /// Frees what readers have let go of, and deletes the tables that nobody reads any more. What cannot be deleted now is deleted when
     /// the store is opened again.
     pub(super) fn collect_garbage(&self) {
+        self.retired.free();
         let _ = self.files.delete_garbage();
     }
 

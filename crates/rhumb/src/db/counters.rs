@@ -2,19 +2,32 @@
 //! do not fight over them.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::time::Duration;
 
 use super::stats::{ReadStats, WriteStats};
-use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use crate::sync::atomic::AtomicU64;
 use crate::sync::{Mutex, lock};
 use crate::table::GetTrace;
 
-const STRIPES: usize = 16;
+/// Stripes that belong to one thread each, of all that read in the process. Further threads share the
+/// one behind them.
+const OWNED: usize = 63;
 
-/// Counts of gets, one stripe a thread as far as stripes go.
-#[derive(Debug, Default)]
+/// Counts of gets. A thread that owns its stripe adds to it by a load and a store, which costs next
+/// to nothing; a locked instruction would cost as much as a hash of the key.
+#[derive(Debug)]
 pub(super) struct ReadCounters {
-    stripes: [Stripe; STRIPES],
+    stripes: Box<[Stripe; OWNED + 1]>,
+}
+
+impl Default for ReadCounters {
+    fn default() -> Self {
+        let stripes = std::array::from_fn(|_| Stripe::default());
+        ReadCounters {
+            stripes: Box::new(stripes),
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -31,39 +44,67 @@ struct Stripe {
     blocks_cached: AtomicU64,
 }
 
-fn stripe_number() -> usize {
-    use std::cell::Cell;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    thread_local!(static NUMBER: Cell<usize> = const { Cell::new(usize::MAX) });
-    NUMBER.with(|number| {
-        if number.get() == usize::MAX {
-            number.set(NEXT.fetch_add(1, Ordering::Relaxed) % STRIPES);
+/// The number of a stripe, a thread's own below `OWNED` until the thread ends.
+struct StripeNumber(usize);
+
+/// The numbers in use, as bits.
+static IN_USE: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1 << OWNED);
+
+impl StripeNumber {
+    fn take() -> Self {
+        let lowest_free = |in_use: u64| (in_use != u64::MAX).then(|| in_use | (in_use + 1));
+        // What the last owner of a number counted must be seen by the next one.
+        match IN_USE.fetch_update(AcqRel, Acquire, lowest_free) {
+            Ok(in_use) => StripeNumber(in_use.trailing_ones() as usize),
+            Err(_) => StripeNumber(OWNED),
         }
-        number.get()
-    })
+    }
 }
 
-fn add(counter: &AtomicU64, n: impl Into<u64>) {
-    let n = n.into();
-    if n > 0 {
-        counter.fetch_add(n, Relaxed);
+impl Drop for StripeNumber {
+    fn drop(&mut self) {
+        if self.0 < OWNED {
+            IN_USE.fetch_and(!(1 << self.0), AcqRel);
+        }
+    }
+}
+
+thread_local!(static STRIPE: StripeNumber = StripeNumber::take());
+
+impl Stripe {
+    fn add(counter: &AtomicU64, n: impl Into<u64>, owned: bool) {
+        let n = n.into();
+        if n == 0 {
+        } else if owned {
+            counter.store(counter.load(Relaxed).wrapping_add(n), Relaxed);
+        } else {
+            counter.fetch_add(n, Relaxed);
+        }
     }
 }
 
 impl ReadCounters {
     /// Counts one get that ended in a memtable or, as `trace` tells, in the tables.
     pub(super) fn count(&self, memtable_hit: bool, trace: &GetTrace) {
-        let stripe = &self.stripes[stripe_number()];
-        add(&stripe.gets, 1u64);
-        add(&stripe.memtable_hits, memtable_hit);
-        add(&stripe.tables_probed, trace.tables_probed);
-        add(&stripe.filter_negative, trace.filter_negative);
-        add(&stripe.filter_positive, trace.filter_positive);
-        add(&stripe.filter_false_positive, trace.filter_false_positive);
-        add(&stripe.window_ranks, trace.window_ranks);
-        add(&stripe.blocks_read, trace.blocks_read);
-        add(&stripe.blocks_cached, trace.blocks_cached);
+        // A thread that is ending, whose number is gone, shares.
+        let number = STRIPE.try_with(|stripe| stripe.0).unwrap_or(OWNED);
+        let Some(stripe) = self.stripes.get(number) else {
+            return;
+        };
+        let owned = number < OWNED;
+        Stripe::add(&stripe.gets, 1u64, owned);
+        Stripe::add(&stripe.memtable_hits, memtable_hit, owned);
+        Stripe::add(&stripe.tables_probed, trace.tables_probed, owned);
+        Stripe::add(&stripe.filter_negative, trace.filter_negative, owned);
+        Stripe::add(&stripe.filter_positive, trace.filter_positive, owned);
+        Stripe::add(
+            &stripe.filter_false_positive,
+            trace.filter_false_positive,
+            owned,
+        );
+        Stripe::add(&stripe.window_ranks, trace.window_ranks, owned);
+        Stripe::add(&stripe.blocks_read, trace.blocks_read, owned);
+        Stripe::add(&stripe.blocks_cached, trace.blocks_cached, owned);
     }
 
     pub(super) fn stats(&self) -> ReadStats {
@@ -108,5 +149,36 @@ impl WriteCounters {
 
     pub(super) fn stats(&self) -> WriteStats {
         lock(&self.0).clone()
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_count_is_lost_with_many_threads_or_few() {
+        let counters = ReadCounters::default();
+        let trace = GetTrace {
+            tables_probed: 2,
+            ..GetTrace::default()
+        };
+        for threads in [1, 8, 100, 8] {
+            let before = counters.stats().gets;
+            // All at once, so that some have no stripe of their own when there are many.
+            let start = std::sync::Barrier::new(threads);
+            std::thread::scope(|scope| {
+                for _ in 0..threads {
+                    scope.spawn(|| {
+                        start.wait();
+                        (0..1000).for_each(|_| counters.count(false, &trace));
+                        start.wait();
+                    });
+                }
+            });
+            assert_eq!(counters.stats().gets - before, 1000 * threads as u64);
+        }
+        assert_eq!(counters.stats().tables_probed, 2 * counters.stats().gets);
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::batch::WriteBatch;
 use super::explain::{Explanation, explain};
 use super::handle::Handle;
+use super::multi_get::look_up_all;
 use super::read::Lookup;
 use super::store::OpenKeyspace;
 use super::{Iter, Value};
@@ -67,23 +68,18 @@ impl Keyspace {
         Ok(value.map(Value::new))
     }
 
-    /// The values of several keys, as of one moment, in the order of `keys`.
+    /// The values of several keys, as of one moment, in the order of `keys`. Keys that lie close to
+    /// one another cost less than as many gets: each table is visited once, and each block read once.
     ///
     /// # Errors
     /// As [`Keyspace::get`].
     pub fn multi_get<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Value<'_>>>> {
         let store = &self.handle.store;
-        let view = self.state.view.load();
+        let view = self.state.view.load_full();
         self.check()?;
-        let visible = store.visible();
-        let mut values = Vec::with_capacity(keys.len());
-        for key in keys {
-            let mut lookup = Lookup::new(key.as_ref(), visible);
-            let value = lookup.run(&view)?;
-            store.reads.count(lookup.memtable_hit, &lookup.trace);
-            values.push(value.map(Value::new));
-        }
-        Ok(values)
+        let keys: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
+        let values = look_up_all(&view, &keys, store.visible(), &store.reads)?;
+        Ok(values.into_iter().map(|v| v.map(Value::new)).collect())
     }
 
     /// Whether `key` has a value.

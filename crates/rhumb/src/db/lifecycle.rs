@@ -40,7 +40,7 @@ impl Store {
             store: self.number,
             id,
             name: name.to_string(),
-            view: CurrentView::new(Levels::default()),
+            view: CurrentView::new(Levels::default(), &self.retired),
             next_map: AtomicU64::new(0),
             dropped: AtomicBool::new(false),
         });

@@ -17,6 +17,7 @@ mod lifecycle;
 mod log;
 mod log_check;
 mod measure;
+mod multi_get;
 mod open;
 mod pressure;
 mod read;

@@ -16,7 +16,7 @@ use super::log::WriteState;
 use super::replay::{Replayed, replay};
 use super::signals::Signals;
 use super::store::{Catalog, OpenKeyspace, Store};
-use super::view::CurrentView;
+use super::view::{CurrentView, Retired};
 use crate::compaction::Counters;
 use crate::error::{Error, Result};
 use crate::fs::names;
@@ -137,6 +137,7 @@ fn assemble(dir: &Path, options: Options, lock: Box<dyn FileLock>, state: State)
     let cache = Arc::new(BlockCache::new(options.cache_bytes));
     let files = Arc::new(Files::new(fs, dir.to_path_buf(), options.access, cache));
     let number = OPENED.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let retired = Arc::new(Retired::default());
     let mut keyspaces = BTreeMap::new();
     for (id, keyspace) in &state.keyspaces {
         let tables = keyspace
@@ -148,7 +149,7 @@ fn assemble(dir: &Path, options: Options, lock: Box<dyn FileLock>, state: State)
             store: number,
             id: *id,
             name: keyspace.name.clone(),
-            view: CurrentView::new(levels),
+            view: CurrentView::new(levels, &retired),
             next_map: AtomicU64::new(keyspace.next_map),
             dropped: AtomicBool::new(false),
         };
@@ -184,6 +185,7 @@ fn assemble(dir: &Path, options: Options, lock: Box<dyn FileLock>, state: State)
         signals: Signals::new(),
         failure: Mutex::new(None),
         files,
+        retired,
         cancelled: AtomicBool::new(false),
         work: Counters::default(),
         reads: ReadCounters::default(),

@@ -6,7 +6,7 @@ use crate::entry::{EntryKind, Sequence, Version};
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::memtable::Memtable;
-use crate::table::{GetTrace, NumberCache, hash_key};
+use crate::table::{BlockSource, GetTrace, NumberCache, hash_key};
 use crate::version::{LEVELS, Table};
 
 use super::view::View;
@@ -47,23 +47,35 @@ impl<'a> Lookup<'a> {
     /// Every source is newer than the next, so the first that says anything about the key ends the
     /// search; tables of level 0 are compared by sequence.
     pub(super) fn run(&mut self, view: &View) -> Result<Option<Pinned>> {
+        self.ask_memtables(view);
+        if self.decided() {
+            return Ok(self.answer());
+        }
+        self.level0(view)?;
+        let mut tables = (1..LEVELS).filter_map(|level| view.levels.table_for(level, self.key));
+        let mut next = tables.next();
+        while let Some(table) = next
+            && !self.decided()
+        {
+            // The filter of the level below is fetched while this one's answers.
+            next = tables.next();
+            if let Some(reader) = next.and_then(|table| table.open_reader()) {
+                reader.prefetch_filter(self.hash);
+            }
+            self.probe(table)?;
+        }
+        Ok(self.answer())
+    }
+
+    /// Asks the memtables, until one decides.
+    pub(super) fn ask_memtables(&mut self, view: &View) {
         for memtable in std::iter::once(&view.active).chain(&view.waiting) {
             self.ask_memtable(memtable);
             if self.decided() {
                 self.memtable_hit = true;
-                return Ok(self.answer());
+                return;
             }
         }
-        self.level0(view)?;
-        for level in 1..LEVELS {
-            if self.decided() {
-                break;
-            }
-            if let Some(table) = view.levels.table_for(level, self.key) {
-                self.probe(table)?;
-            }
-        }
-        Ok(self.answer())
     }
 
     /// Asks one memtable.
@@ -77,12 +89,7 @@ impl<'a> Lookup<'a> {
     /// Level 0 holds its tables newest first; their sequences may overlap after a repair.
     fn level0(&mut self, view: &View) -> Result<()> {
         for table in view.levels.level(0) {
-            let newest = self
-                .found
-                .as_ref()
-                .map_or(0, |v| v.sequence)
-                .max(self.covered);
-            if self.decided() && newest > table.meta.largest_sequence {
+            if !self.may_be_changed_by(table) {
                 break;
             }
             if table.meta.may_hold(self.key) {
@@ -92,19 +99,35 @@ impl<'a> Lookup<'a> {
         Ok(())
     }
 
+    /// Whether a table of level 0, or one behind it there, may hold something newer than what was
+    /// found so far.
+    pub(super) fn may_be_changed_by(&self, table: &Table) -> bool {
+        let found = self.found.as_ref().map_or(0, |v| v.sequence);
+        !self.decided() || found.max(self.covered) <= table.meta.largest_sequence
+    }
+
+    /// The key that is looked up.
+    pub(super) fn key(&self) -> &'a [u8] {
+        self.key
+    }
+
     /// Asks one table, keeping the newer of its answer and the one found before.
     pub(super) fn probe(&mut self, table: &Table) -> Result<()> {
+        let mut source = BlockSource::new(true);
+        let probed = self.probe_from(table, &mut source);
+        self.trace.add(&source.trace);
+        probed
+    }
+
+    /// The same, with the blocks that the look-ups of smaller keys in this table left; the trace is
+    /// kept there too.
+    pub(super) fn probe_from(&mut self, table: &Table, source: &mut BlockSource) -> Result<()> {
         let reader = table.reader()?;
         self.covered = self
             .covered
             .max(reader.covering(self.key, self.visible).unwrap_or(0));
-        let found = reader.get(
-            self.key,
-            self.hash,
-            self.visible,
-            &mut self.numbers,
-            &mut self.trace,
-        )?;
+        let found =
+            reader.get_from(source, self.key, self.hash, self.visible, &mut self.numbers)?;
         if let Some(version) = found
             && self
                 .found

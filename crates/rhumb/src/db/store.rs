@@ -11,7 +11,7 @@ use super::counters::{ReadCounters, WriteCounters};
 use super::log::WriteState;
 use super::signals::Signals;
 use super::stats::RecoveryStats;
-use super::view::CurrentView;
+use super::view::{CurrentView, Retired};
 use super::write::Request;
 use crate::compaction::Counters;
 use crate::entry::Sequence;
@@ -70,6 +70,8 @@ pub(super) struct Store {
     pub(super) failure: Mutex<Option<Error>>,
     /// The tables' files, and those of them to delete.
     pub(super) files: Arc<Files>,
+    /// Views that were replaced, until no reader holds them.
+    pub(super) retired: Arc<Retired>,
     /// Set to end a running compaction early.
     pub(super) cancelled: AtomicBool,
     pub(super) work: Counters,

@@ -18,16 +18,36 @@ pub(super) struct View {
     pub(super) levels: Arc<Levels>,
 }
 
+/// The views that were replaced. A reader may still hold one; it is never the one who frees it, since
+/// that may mean closing files and giving back large memory.
+#[derive(Debug, Default)]
+pub(super) struct Retired(Mutex<Vec<Arc<View>>>);
+
+impl Retired {
+    fn add(&self, view: Arc<View>) {
+        lock(&self.0).push(view);
+    }
+
+    /// Frees the views that no reader holds any more. For background threads.
+    pub(super) fn free(&self) {
+        // Nobody can take hold of a replaced view anew, so one that is held here only stays so.
+        let unused = |view: &mut Arc<View>| Arc::strong_count(view) == 1;
+        let unused: Vec<_> = lock(&self.0).extract_if(.., unused).collect();
+        drop(unused);
+    }
+}
+
 /// The current [`View`]; readers take it without a lock.
 #[derive(Debug)]
 pub(super) struct CurrentView {
     view: ArcSwap<View>,
+    retired: Arc<Retired>,
     /// Held while a new view is made from the current one.
     change: Mutex<()>,
 }
 
 impl CurrentView {
-    pub(super) fn new(levels: Levels) -> Self {
+    pub(super) fn new(levels: Levels, retired: &Arc<Retired>) -> Self {
         let view = View {
             active: Arc::new(Memtable::new()),
             waiting: Vec::new(),
@@ -35,6 +55,7 @@ impl CurrentView {
         };
         CurrentView {
             view: ArcSwap::from_pointee(view),
+            retired: Arc::clone(retired),
             change: Mutex::new(()),
         }
     }
@@ -52,7 +73,8 @@ impl CurrentView {
     fn exchange(&self, change: impl FnOnce(&View) -> View) {
         let _change = lock(&self.change);
         let view = self.view.load_full();
-        self.view.store(Arc::new(change(&view)));
+        drop(self.view.swap(Arc::new(change(&view))));
+        self.retired.add(view);
     }
 
     /// Starts a new active memtable; the full one waits to be flushed. The caller holds the write
@@ -100,5 +122,28 @@ impl CurrentView {
         let view = self.load();
         let memtables = view.waiting.iter().chain([&view.active]);
         memtables.filter_map(|m| m.smallest_sequence()).min()
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_never_frees_the_view_that_it_held() {
+        let retired = Arc::new(Retired::default());
+        let current = CurrentView::new(Levels::default(), &retired);
+        let (short, long) = (current.load(), current.load_full());
+        let watched = Arc::downgrade(&short.active);
+        current.empty();
+        drop(short);
+        retired.free();
+        assert!(watched.upgrade().is_some(), "the other reader holds it");
+        drop(long);
+        assert!(watched.upgrade().is_some(), "readers do not free");
+        retired.free();
+        assert!(watched.upgrade().is_none());
+        assert!(lock(&retired.0).is_empty());
     }
 }

@@ -4,9 +4,11 @@ mod arena;
 mod cache;
 mod links;
 mod pinned;
+mod prefetch;
 
 pub(crate) use arena::{Address, Arena};
 pub(crate) use cache::{BlockBytes, BlockCache};
 pub(crate) use links::Links;
 pub(crate) use pinned::Pin;
 pub use pinned::Pinned;
+pub(crate) use prefetch::prefetch;

@@ -4,6 +4,7 @@
 
 use super::bits::word;
 use super::damage::Damage;
+use crate::memory::prefetch;
 
 const TYPE_BLOCKED_BLOOM: u8 = 1;
 const HASH_XXH3_64: u8 = 1;
@@ -108,6 +109,13 @@ impl Filter {
         let start = block_start(hash, self.blocks);
         let block: [u8; BLOCK_BYTES] = word(&self.bytes, start);
         bits(hash, self.probes).all(|bit| (block[bit / 8 % BLOCK_BYTES] >> (bit % 8)) & 1 == 1)
+    }
+
+    /// Asks for the cache line that answers for the key with this hash.
+    #[inline]
+    pub fn prefetch(&self, hash: u64) {
+        let start = block_start(hash, self.blocks);
+        prefetch(&self.bytes, start..start + BLOCK_BYTES);
     }
 
     /// Memory taken, in bytes.

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use super::load::BlockSource;
 use super::reader::TableReader;
-use super::trace::{GetTrace, NumberCache};
+#[cfg(test)]
+use super::trace::GetTrace;
+use super::trace::NumberCache;
 use crate::entry::{RangeDeletes, Sequence, Version};
 use crate::error::Result;
 use crate::memory::{Pin, Pinned};
@@ -17,6 +19,7 @@ impl TableReader {
     ///
     /// # Errors
     /// If a block cannot be read or is damaged.
+    #[cfg(test)]
     pub fn get(
         &self,
         key: &[u8],
@@ -25,21 +28,46 @@ impl TableReader {
         numbers: &mut NumberCache,
         trace: &mut GetTrace,
     ) -> Result<Option<Version>> {
-        trace.tables_probed += 1;
+        let mut source = BlockSource::new(true);
+        let found = self.get_from(&mut source, key, hash, visible, numbers);
+        trace.add(&source.trace);
+        found
+    }
+
+    /// The same, for one of several keys in ascending order that share a `source`: each block is
+    /// then read once.
+    ///
+    /// # Errors
+    /// As [`TableReader::get`].
+    pub fn get_from(
+        &self,
+        source: &mut BlockSource,
+        key: &[u8],
+        hash: u64,
+        visible: Sequence,
+        numbers: &mut NumberCache,
+    ) -> Result<Option<Version>> {
+        source.trace.tables_probed += 1;
         if let Some(filter) = &self.filter {
             if !filter.may_contain(hash) {
-                trace.filter_negative += 1;
+                source.trace.filter_negative += 1;
                 return Ok(None);
             }
-            trace.filter_positive += 1;
+            source.trace.filter_positive += 1;
         }
-        let mut source = BlockSource::new(true);
-        let found = self.find(key, visible, numbers, &mut source);
-        trace.add(&source.trace);
+        let found = self.find(key, visible, numbers, source);
         if self.filter.is_some() && matches!(found, Ok(None)) {
-            trace.filter_false_positive += 1;
+            source.trace.filter_false_positive += 1;
         }
         found
+    }
+
+    /// Asks for the part of the filter that answers for `hash`.
+    #[inline]
+    pub fn prefetch_filter(&self, hash: u64) {
+        if let Some(filter) = &self.filter {
+            filter.prefetch(hash);
+        }
     }
 
     fn find(

@@ -30,7 +30,7 @@ impl LoadedBlock {
 
 /// Where blocks come from on behalf of one get or cursor.
 #[derive(Debug)]
-pub(super) struct BlockSource {
+pub(crate) struct BlockSource {
     /// Whether blocks that are read stay in the cache.
     pub fill_cache: bool,
     /// Blocks that were read along with others.

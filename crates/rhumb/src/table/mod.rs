@@ -30,6 +30,7 @@ mod writer;
 
 pub(crate) use cursor::TableCursor;
 pub(crate) use filter::hash_key;
+pub(crate) use load::BlockSource;
 pub(crate) use reader::TableReader;
 pub(crate) use salvage::{LostBlock, Salvage};
 pub(crate) use summary::TableSummary;

@@ -86,7 +86,7 @@ impl TableReader {
         while probes.low < probes.high {
             let block = self.block(probes.next(), source)?;
             let view = block.view();
-            let slot = view.lower_bound(key, sequence);
+            let slot = view.lower_bound_near(key, sequence, None);
             if slot == view.count() {
                 probes.low = block.number + 1;
                 continue;

@@ -72,6 +72,12 @@ impl Table {
         Ok(self.reader.get_or_init(|| reader))
     }
 
+    /// Its reader, if the table was opened before.
+    #[inline]
+    pub fn open_reader(&self) -> Option<&Arc<TableReader>> {
+        self.reader.get()
+    }
+
     /// Says that no manifest names the table any more.
     pub fn mark_obsolete(&self) {
         // Ordered with the drop by the reference count of the `Arc`.

@@ -9,6 +9,7 @@
 
 mod builder;
 mod layout;
+mod search;
 mod shape;
 #[cfg(test)]
 mod tests;

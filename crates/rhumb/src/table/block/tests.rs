@@ -83,9 +83,26 @@ fn check(entries: &Entries, raw: &[u8]) {
                 let place = (probe.clone(), std::cmp::Reverse(at));
                 let expected = entries.range(..place).count();
                 assert_eq!(view.lower_bound(&probe, at), expected);
+                for bounds in bounds_about(expected, slot, entries.len()) {
+                    let found = view.lower_bound_near(&probe, at, Some(bounds.clone()));
+                    assert_eq!(found, expected, "between {bounds:?}");
+                }
             }
         }
     }
+}
+
+/// Bounds for a slot: right ones, and wrong ones of all sorts.
+fn bounds_about(expected: usize, other: usize, count: usize) -> [std::ops::Range<usize>; 7] {
+    [
+        expected..expected,
+        expected.saturating_sub(2)..expected + 3,
+        expected + 1..expected + 2,
+        other..other + 1,
+        count..2 * count + 9,
+        other + 1..other / 2,
+        usize::MAX..usize::MAX,
+    ]
 }
 
 proptest! {

@@ -4,15 +4,15 @@ use std::cmp::Ordering;
 
 use super::super::bits::unpack;
 use super::super::damage::Damage;
-use super::{BlockLayout, HEADER_BYTES, common_prefix};
+use super::{BlockLayout, HEADER_BYTES};
 use crate::entry::{EntryKind, Sequence};
 
 /// A raw block with its layout. The layout was checked when the block was read; a slot out of
 /// bounds, or a layout of another block, gives empty answers.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::table) struct BlockView<'a> {
-    raw: &'a [u8],
-    layout: &'a BlockLayout,
+    pub(super) raw: &'a [u8],
+    pub(super) layout: &'a BlockLayout,
 }
 
 impl<'a> BlockView<'a> {
@@ -31,11 +31,11 @@ impl<'a> BlockView<'a> {
         self.layout.continues
     }
 
-    fn slice(&self, start: usize, len: usize) -> &'a [u8] {
+    pub(super) fn slice(&self, start: usize, len: usize) -> &'a [u8] {
         self.raw.get(start..start + len).unwrap_or_default()
     }
 
-    fn prefix(&self) -> &'a [u8] {
+    pub(super) fn prefix(&self) -> &'a [u8] {
         self.slice(HEADER_BYTES, self.layout.prefix_end - HEADER_BYTES)
     }
 
@@ -78,7 +78,7 @@ impl<'a> BlockView<'a> {
     }
 
     /// The first suffix of a group, which the others may share bytes with.
-    fn head(&self, group: usize) -> &'a [u8] {
+    pub(super) fn head(&self, group: usize) -> &'a [u8] {
         let layout = self.layout;
         let start = layout.keys + layout.offset(self.raw, layout.key_offsets, group);
         self.slice(
@@ -170,65 +170,6 @@ impl<'a> BlockView<'a> {
             None => self.prefix().cmp(key),
         }
     }
-
-    /// The first slot at or after `(key, sequence)` in the order of the table, or the number of
-    /// entries.
-    pub fn lower_bound(&self, key: &[u8], sequence: Sequence) -> usize {
-        let prefix = self.prefix();
-        let start = key.get(..prefix.len()).unwrap_or(key);
-        match start.cmp(prefix) {
-            Ordering::Less => return 0,
-            Ordering::Greater => return self.count(),
-            Ordering::Equal => {}
-        }
-        let rest = key.get(prefix.len()..).unwrap_or_default();
-        // Whether the entry at `slot`, whose key compares so with the one looked for, is before it.
-        let before = |order: Ordering, slot: usize| {
-            order.then_with(|| sequence.cmp(&self.sequence(slot))) == Ordering::Less
-        };
-        let layout = self.layout;
-        if layout.fixed_keys {
-            let len = layout.suffix.get(self.raw, 0);
-            return first_not(self.count(), |slot| {
-                before(self.slice(layout.keys + slot * len, len).cmp(rest), slot)
-            });
-        }
-        let group = first_not(layout.groups(), |group| {
-            before(self.head(group).cmp(rest), group << layout.group_shift)
-        });
-        match group.checked_sub(1) {
-            Some(group) => self.lower_bound_in_group(group, rest, before),
-            None => 0,
-        }
-    }
-
-    /// The first slot behind the first of `group` that is not before `rest`. The first one is.
-    fn lower_bound_in_group(
-        &self,
-        group: usize,
-        rest: &[u8],
-        before: impl Fn(Ordering, usize) -> bool,
-    ) -> usize {
-        let layout = self.layout;
-        let head = self.head(group);
-        let common = common_prefix(head, rest);
-        let first = group << layout.group_shift;
-        let end = self.count().min(first + (1 << layout.group_shift));
-        let mut at = layout.keys + layout.offset(self.raw, layout.key_offsets, group) + head.len();
-        for slot in first + 1..end {
-            let len = layout.suffix.get(self.raw, slot);
-            let shared = layout.shared.get(self.raw, slot);
-            // A key that shares more with the head than `rest` does is on the head's side of it.
-            if shared <= common {
-                let rest = rest.get(shared..).unwrap_or_default();
-                if !before(self.slice(at, len).cmp(rest), slot) {
-                    return slot;
-                }
-            }
-            at += len;
-        }
-        end
-    }
 }
 
 #[cold]
@@ -252,19 +193,4 @@ fn compare_tails(head: &[u8], one: (usize, &[u8]), other: (usize, &[u8])) -> Ord
 fn compare_joined(start: &[u8], rest: &[u8], other: &[u8]) -> Ordering {
     let (other_start, other_rest) = other.split_at(start.len().min(other.len()));
     start.cmp(other_start).then_with(|| rest.cmp(other_rest))
-}
-
-/// The first of `0..count` for which `is_before` is false, which it stays from there on.
-#[inline]
-fn first_not(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
-    let (mut low, mut high) = (0, count);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if is_before(middle) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    low
 }

@@ -1,0 +1,177 @@
+//! Finds a key inside a block.
+//!
+//! Keys of one length stand in a row, so the search there compares the first eight bytes behind the
+//! block prefix as one integer and looks at whole keys only where these are alike. Where a model
+//! placed the entries it also says about which slot a key has, and by how much that may be wrong in
+//! this block; the search then starts inside these bounds, and widens where the neighbours show that
+//! the place is not there.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use super::{BlockView, common_prefix};
+use crate::entry::{Sequence, first_eight};
+use crate::memory::prefetch;
+
+/// The longest row of keys that is prefetched whole, in bytes: as many cache lines as a core has in
+/// flight at once, about.
+const PREFETCHED_BYTES: usize = 640;
+
+/// What is looked for.
+#[derive(Clone, Copy)]
+struct Target<'k> {
+    /// The key behind the block prefix.
+    rest: &'k [u8],
+    /// Its first eight bytes as a number, zeros behind its end.
+    head: u64,
+    sequence: Sequence,
+}
+
+impl BlockView<'_> {
+    /// The first slot at or after `(key, sequence)` in the order of the table, or the number of
+    /// entries.
+    #[cfg(test)]
+    pub fn lower_bound(&self, key: &[u8], sequence: Sequence) -> usize {
+        self.lower_bound_near(key, sequence, None)
+    }
+
+    /// The same; with the bounds of the slot where a model knows them, which need not be right.
+    pub fn lower_bound_near(
+        &self,
+        key: &[u8],
+        sequence: Sequence,
+        bounds: Option<Range<usize>>,
+    ) -> usize {
+        let prefix = self.prefix();
+        let start = key.get(..prefix.len()).unwrap_or(key);
+        match start.cmp(prefix) {
+            Ordering::Less => return 0,
+            Ordering::Greater => return self.count(),
+            Ordering::Equal => {}
+        }
+        let rest = key.get(prefix.len()..).unwrap_or_default();
+        let target = Target {
+            rest,
+            head: first_eight(rest),
+            sequence,
+        };
+        if self.layout.fixed_keys {
+            return self.lower_bound_in_row(&target, bounds);
+        }
+        // Whether the first key of a group is before the place.
+        let before = |group: usize| {
+            let order = self.head(group).cmp(rest);
+            self.is_before(order, group << self.layout.group_shift, sequence)
+        };
+        match first_not(0..self.layout.groups(), before).checked_sub(1) {
+            Some(group) => self.lower_bound_in_group(group, rest, sequence),
+            None => 0,
+        }
+    }
+
+    /// Whether the entry at `slot`, whose key compares so with the one looked for, is before the
+    /// place.
+    fn is_before(&self, order: Ordering, slot: usize, sequence: Sequence) -> bool {
+        order.then_with(|| sequence.cmp(&self.sequence(slot))) == Ordering::Less
+    }
+
+    /// Searches keys of one length, first between the bounds.
+    fn lower_bound_in_row(&self, target: &Target<'_>, bounds: Option<Range<usize>>) -> usize {
+        let count = self.count();
+        let (len, keys) = (self.layout.suffix.get(self.raw, 0), self.layout.keys);
+        let near = bounds.map_or(0..count, |b| b.start.min(count)..b.end.min(count));
+        if near.len() * len <= PREFETCHED_BYTES {
+            prefetch(self.raw, keys + near.start * len..keys + near.end * len);
+        }
+        let row = Row { view: *self, len };
+        let found = row.lower_bound(near.clone(), target);
+        let low_holds =
+            found > near.start || near.start == 0 || row.is_before(near.start - 1, target);
+        let high_holds = found < near.end || near.end >= count || !row.is_before(near.end, target);
+        if low_holds && high_holds {
+            return found;
+        }
+        row.lower_bound(0..count, target)
+    }
+
+    /// The first slot behind the first of `group` that is not before `rest`. The first one is.
+    fn lower_bound_in_group(&self, group: usize, rest: &[u8], sequence: Sequence) -> usize {
+        let layout = self.layout;
+        let head = self.head(group);
+        let common = common_prefix(head, rest);
+        let first = group << layout.group_shift;
+        let end = self.count().min(first + (1 << layout.group_shift));
+        let mut at = layout.keys + layout.offset(self.raw, layout.key_offsets, group) + head.len();
+        for slot in first + 1..end {
+            let len = layout.suffix.get(self.raw, slot);
+            let shared = layout.shared.get(self.raw, slot);
+            // A key that shares more with the head than `rest` does is on the head's side of it.
+            if shared <= common {
+                let rest = rest.get(shared..).unwrap_or_default();
+                if !self.is_before(self.slice(at, len).cmp(rest), slot, sequence) {
+                    return slot;
+                }
+            }
+            at += len;
+        }
+        end
+    }
+}
+
+/// Keys of one length in a row.
+#[derive(Clone, Copy)]
+struct Row<'a> {
+    view: BlockView<'a>,
+    len: usize,
+}
+
+impl Row<'_> {
+    /// The first eight bytes of the key at `slot` as a number, zeros behind its end.
+    #[inline]
+    fn head(&self, slot: usize) -> u64 {
+        let at = self.view.layout.keys + slot * self.len;
+        let bytes = self.view.raw.get(at..).unwrap_or_default();
+        match bytes.first_chunk::<8>() {
+            Some(word) if self.len >= 8 => u64::from_be_bytes(*word),
+            _ => first_eight(bytes.get(..self.len).unwrap_or_default()),
+        }
+    }
+
+    /// Whether the entry at `slot` is before the place.
+    fn is_before(&self, slot: usize, target: &Target<'_>) -> bool {
+        let key = || {
+            self.view
+                .slice(self.view.layout.keys + slot * self.len, self.len)
+        };
+        let order = self.head(slot).cmp(&target.head);
+        let order = order.then_with(|| key().cmp(target.rest));
+        self.view.is_before(order, slot, target.sequence)
+    }
+
+    /// The first slot of `near` that is not before the place, or its end.
+    fn lower_bound(&self, near: Range<usize>, target: &Target<'_>) -> usize {
+        let first = first_not(near.clone(), |slot| self.head(slot) < target.head);
+        if first >= near.end || self.head(first) > target.head || !self.is_before(first, target) {
+            return first;
+        }
+        let alike = first_not(first..near.end, |slot| self.head(slot) == target.head);
+        first_not(first + 1..alike, |slot| self.is_before(slot, target))
+    }
+}
+
+/// The first of `slots` for which `is_before` is false, which it stays from there on; their end if
+/// there is none. The comparisons become conditional moves: which way they go cannot be foreseen.
+#[inline]
+fn first_not(slots: Range<usize>, is_before: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut left) = (slots.start, slots.len());
+    while left > 0 {
+        let half = left / 2;
+        let middle = low + half;
+        let (next, rest) = (middle + 1, left - half - 1);
+        (low, left) = match is_before(middle) {
+            true => (next, rest),
+            false => (low, half),
+        };
+    }
+    low
+}
