@@ -56,7 +56,10 @@ impl Store {
     /// Frees what readers have let go of, and deletes the tables that nobody reads any more. What cannot be deleted now is deleted when
     /// the store is opened again.
     pub(super) fn collect_garbage(&self) {
-        self.retired.free();
+        for keyspace in self.keyspaces.load().values() {
+            keyspace.view.free_replaced();
+        }
+        lock(&self.dropped).retain(|keyspace| !keyspace.view.free_replaced());
         let _ = self.files.delete_garbage();
     }
 

@@ -2,17 +2,16 @@
 //! do not fight over them.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::time::Duration;
 
 use super::stats::{ReadStats, WriteStats};
 use crate::sync::atomic::AtomicU64;
-use crate::sync::{Mutex, lock};
+use crate::sync::atomic::Ordering::Relaxed;
+use crate::sync::{Mutex, lock, thread_number};
 use crate::table::GetTrace;
 
-/// Stripes that belong to one thread each, of all that read in the process. Further threads share the
-/// one behind them.
-const OWNED: usize = 63;
+/// Stripes that belong to one numbered thread each. Further threads share the one behind them.
+const OWNED: usize = 64;
 
 /// Counts of gets. A thread that owns its stripe adds to it by a load and a store, which costs next
 /// to nothing; a locked instruction would cost as much as a hash of the key.
@@ -44,33 +43,6 @@ struct Stripe {
     blocks_cached: AtomicU64,
 }
 
-/// The number of a stripe, a thread's own below `OWNED` until the thread ends.
-struct StripeNumber(usize);
-
-/// The numbers in use, as bits.
-static IN_USE: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1 << OWNED);
-
-impl StripeNumber {
-    fn take() -> Self {
-        let lowest_free = |in_use: u64| (in_use != u64::MAX).then(|| in_use | (in_use + 1));
-        // What the last owner of a number counted must be seen by the next one.
-        match IN_USE.fetch_update(AcqRel, Acquire, lowest_free) {
-            Ok(in_use) => StripeNumber(in_use.trailing_ones() as usize),
-            Err(_) => StripeNumber(OWNED),
-        }
-    }
-}
-
-impl Drop for StripeNumber {
-    fn drop(&mut self) {
-        if self.0 < OWNED {
-            IN_USE.fetch_and(!(1 << self.0), AcqRel);
-        }
-    }
-}
-
-thread_local!(static STRIPE: StripeNumber = StripeNumber::take());
-
 impl Stripe {
     fn add(counter: &AtomicU64, n: impl Into<u64>, owned: bool) {
         let n = n.into();
@@ -86,8 +58,7 @@ impl Stripe {
 impl ReadCounters {
     /// Counts one get that ended in a memtable or, as `trace` tells, in the tables.
     pub(super) fn count(&self, memtable_hit: bool, trace: &GetTrace) {
-        // A thread that is ending, whose number is gone, shares.
-        let number = STRIPE.try_with(|stripe| stripe.0).unwrap_or(OWNED);
+        let number = thread_number().unwrap_or(OWNED).min(OWNED);
         let Some(stripe) = self.stripes.get(number) else {
             return;
         };

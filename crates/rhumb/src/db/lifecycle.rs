@@ -40,7 +40,7 @@ impl Store {
             store: self.number,
             id,
             name: name.to_string(),
-            view: CurrentView::new(Levels::default(), &self.retired),
+            view: CurrentView::new(Levels::default(), &self.slots),
             next_map: AtomicU64::new(0),
             dropped: AtomicBool::new(false),
         });
@@ -70,6 +70,7 @@ impl Store {
         });
         let before = keyspace.view.load_full().levels.clone();
         keyspace.view.empty();
+        lock(&self.dropped).push(keyspace.clone());
         before.retire(&Levels::default());
         drop(catalog);
         self.update_pressure();

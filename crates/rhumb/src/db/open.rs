@@ -16,15 +16,15 @@ use super::log::WriteState;
 use super::replay::{Replayed, replay};
 use super::signals::Signals;
 use super::store::{Catalog, OpenKeyspace, Store};
-use super::view::{CurrentView, Retired};
+use super::view::CurrentView;
 use crate::compaction::Counters;
 use crate::error::{Error, Result};
 use crate::fs::names;
 use crate::fs::{FileLock, LockMode, ops};
 use crate::memory::BlockCache;
 use crate::options::Options;
-use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::{Mutex, Slots};
 use crate::version::{Change, Edit, Files, Levels, Manifest, State, publish, read, read_current};
 use crate::wal::sync_log;
 
@@ -137,7 +137,7 @@ fn assemble(dir: &Path, options: Options, lock: Box<dyn FileLock>, state: State)
     let cache = Arc::new(BlockCache::new(options.cache_bytes));
     let files = Arc::new(Files::new(fs, dir.to_path_buf(), options.access, cache));
     let number = OPENED.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    let retired = Arc::new(Retired::default());
+    let slots = Arc::new(Slots::default());
     let mut keyspaces = BTreeMap::new();
     for (id, keyspace) in &state.keyspaces {
         let tables = keyspace
@@ -149,7 +149,7 @@ fn assemble(dir: &Path, options: Options, lock: Box<dyn FileLock>, state: State)
             store: number,
             id: *id,
             name: keyspace.name.clone(),
-            view: CurrentView::new(levels, &retired),
+            view: CurrentView::new(levels, &slots),
             next_map: AtomicU64::new(keyspace.next_map),
             dropped: AtomicBool::new(false),
         };
@@ -185,7 +185,8 @@ fn assemble(dir: &Path, options: Options, lock: Box<dyn FileLock>, state: State)
         signals: Signals::new(),
         failure: Mutex::new(None),
         files,
-        retired,
+        slots,
+        dropped: Mutex::new(Vec::new()),
         cancelled: AtomicBool::new(false),
         work: Counters::default(),
         reads: ReadCounters::default(),

@@ -11,7 +11,7 @@ use super::counters::{ReadCounters, WriteCounters};
 use super::log::WriteState;
 use super::signals::Signals;
 use super::stats::RecoveryStats;
-use super::view::{CurrentView, Retired};
+use super::view::CurrentView;
 use super::write::Request;
 use crate::compaction::Counters;
 use crate::entry::Sequence;
@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::fs::{FileLock, FileSystem};
 use crate::options::Options;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::sync::{Mutex, lock};
+use crate::sync::{Mutex, Slots, lock};
 use crate::version::{Files, Manifest, State};
 
 /// One keyspace of an open store.
@@ -70,8 +70,10 @@ pub(super) struct Store {
     pub(super) failure: Mutex<Option<Error>>,
     /// The tables' files, and those of them to delete.
     pub(super) files: Arc<Files>,
-    /// Views that were replaced, until no reader holds them.
-    pub(super) retired: Arc<Retired>,
+    /// Where threads note which views they read.
+    pub(super) slots: Arc<Slots>,
+    /// Dropped keyspaces that somebody still reads.
+    pub(super) dropped: Mutex<Vec<Arc<OpenKeyspace>>>,
     /// Set to end a running compaction early.
     pub(super) cancelled: AtomicBool,
     pub(super) work: Counters,

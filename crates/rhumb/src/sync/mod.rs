@@ -2,6 +2,12 @@
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p rhumb --release --lib loom` runs the models.
 
+mod swap;
+mod thread_number;
+
+pub(crate) use swap::{Guard, Slots, Swap};
+pub(crate) use thread_number::{NUMBERED_THREADS, thread_number};
+
 #[cfg(loom)]
 pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard, atomic};
 #[cfg(not(loom))]
