@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use rhumb::{DEFAULT_KEYSPACE, Db, Durability, IndexSpec, Keyspace, Options, TableSpec};
+use rhumb::{
+    Compaction, DEFAULT_KEYSPACE, Db, Durability, IndexSpec, Keyspace, Levels, Options, TableSpec,
+};
 
 use crate::escape;
 use crate::failure::Failure;
@@ -59,7 +61,7 @@ impl InKeyspace {
     }
 }
 
-/// How new tables are made.
+/// How new tables are made, and levels merged.
 #[derive(Debug, Args)]
 pub struct Layout {
     /// The index of new tables, such as `plr:boundary=16` or `fp`.
@@ -68,6 +70,9 @@ pub struct Layout {
     /// The layout of new tables, such as `partition=bytes(4096),filter=10,compression=lz4`.
     #[arg(long, value_name = "SPEC")]
     table: Option<TableSpec>,
+    /// How levels are merged: `leveled`, `full-level` or `tiered`.
+    #[arg(long, value_name = "SHAPE", default_value_t)]
+    compaction: Compaction,
 }
 
 impl Layout {
@@ -77,6 +82,10 @@ impl Layout {
         Options {
             index: self.index.unwrap_or(defaults.index),
             table: self.table.unwrap_or(defaults.table),
+            levels: Levels {
+                compaction: self.compaction,
+                ..defaults.levels
+            },
             ..Options::default()
         }
     }

@@ -23,34 +23,38 @@ pub struct Knob {
 
 /// Which index to build: a registered kind and a value for each of its knobs.
 ///
-/// The text form is the kind's name, then knobs after a colon, separated by commas. Displaying a
-/// specification names every knob, and parsing that text gives the same specification.
+/// The text form is the kind's name, then knobs after a colon, separated by commas. A knob that is
+/// not named has its default, or what whoever builds the index chooses for the keys at hand.
+/// Displaying a specification names the knobs that were named, and parsing that text gives the same
+/// specification.
 ///
 /// ```
 /// let spec: rhumb_index::IndexSpec = "plr".parse()?;
-/// assert_eq!(spec.to_string(), "plr:boundary=16");
-/// assert_eq!(spec.get("boundary"), Some(16));
+/// assert_eq!(spec.to_string(), "plr");
+/// assert_eq!((spec.get("boundary"), spec.named("boundary")), (Some(16), None));
 /// # Ok::<(), rhumb_index::IndexError>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct IndexSpec {
     kind: &'static Kind,
-    /// One value for each of the kind's knobs, in their order.
-    values: Vec<u64>,
+    /// One value for each of the kind's knobs, in their order; `None` where it is not named.
+    values: Vec<Option<u64>>,
 }
 
 impl Default for IndexSpec {
     /// `plr` with its default knobs.
     fn default() -> Self {
-        let kind = &crate::kinds::plr::KIND;
-        IndexSpec {
-            kind,
-            values: kind.knobs.iter().map(|knob| knob.default).collect(),
-        }
+        IndexSpec::of(&crate::kinds::plr::KIND)
     }
 }
 
 impl IndexSpec {
+    /// A kind with no knob named.
+    fn of(kind: &'static Kind) -> Self {
+        let values = vec![None; kind.knobs.len()];
+        IndexSpec { kind, values }
+    }
+
     /// The kind that is named.
     pub fn kind(&self) -> &'static Kind {
         self.kind
@@ -58,12 +62,14 @@ impl IndexSpec {
 
     /// A knob's value, or `None` where the kind has no such knob.
     pub fn get(&self, knob: &str) -> Option<u64> {
-        let at = self
-            .kind
-            .knobs
-            .iter()
-            .position(|known| known.name == knob)?;
-        self.values.get(at).copied()
+        let known = self.kind.knobs.iter().find(|known| known.name == knob)?;
+        Some(self.named(knob).unwrap_or(known.default))
+    }
+
+    /// A knob's value where the specification names it.
+    pub fn named(&self, knob: &str) -> Option<u64> {
+        let mut knobs = self.kind.knobs.iter().zip(&self.values);
+        knobs.find(|(known, _)| known.name == knob)?.1.to_owned()
     }
 
     /// The same specification with one knob set.
@@ -95,7 +101,7 @@ impl IndexSpec {
                 kind.name, known.min, known.max
             )));
         }
-        *slot = value;
+        *slot = Some(value);
         Ok(self)
     }
 }
@@ -113,8 +119,7 @@ impl FromStr for IndexSpec {
                 names.join(", ")
             ))
         })?;
-        let values = kind.knobs.iter().map(|knob| knob.default).collect();
-        let mut spec = IndexSpec { kind, values };
+        let mut spec = IndexSpec::of(kind);
         for setting in knobs.split(',').filter(|setting| !setting.is_empty()) {
             let parsed = setting
                 .split_once('=')
@@ -135,8 +140,10 @@ impl fmt::Display for IndexSpec {
         f.write_str(self.kind.name)?;
         let mut before = ':';
         for (knob, value) in self.kind.knobs.iter().zip(&self.values) {
-            write!(f, "{before}{}={value}", knob.name)?;
-            before = ',';
+            if let Some(value) = value {
+                write!(f, "{before}{}={value}", knob.name)?;
+                before = ',';
+            }
         }
         Ok(())
     }
@@ -156,7 +163,13 @@ mod tests {
 
     #[test]
     fn texts_round_trip() {
-        for text in ["fp", "fp-raw", "plr:boundary=16", "plr:boundary=1024"] {
+        for text in [
+            "fp",
+            "fp-raw",
+            "plr",
+            "plr:boundary=16",
+            "plr:boundary=1024",
+        ] {
             let spec: IndexSpec = text.parse().unwrap();
             assert_eq!(spec.to_string(), text);
             assert_eq!(spec.to_string().parse::<IndexSpec>().unwrap(), spec);

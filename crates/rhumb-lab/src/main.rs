@@ -67,9 +67,19 @@ struct Run {
     /// Measure quick on the keys of this SOSD file too; may be repeated
     #[arg(long, value_name = "FILE")]
     sosd: Vec<PathBuf>,
-    /// Pairs that stores loads; may be repeated
+    /// Pairs to load, for every experiment but quick; may be repeated
     #[arg(long = "set", value_name = "SET", default_value = "c1")]
     sets: Vec<Set>,
+    /// How often to repeat what is timed, the stores by turns: 1 in stores, 7 in threads and stages
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    runs: Option<u32>,
+    /// How many gets of each kind to do a time; every experiment has its own number
+    #[arg(long, value_name = "N")]
+    gets: Option<u32>,
+    /// Bytes of blocks that a warm store keeps in memory [default: more than the data; a tenth of it
+    /// in cache]
+    #[arg(long, value_name = "BYTES")]
+    cache: Option<u64>,
 }
 
 fn main() -> ExitCode {
@@ -167,6 +177,9 @@ impl Run {
             paths: self.paths.clone(),
             sosd: self.sosd.clone(),
             sets: self.sets.clone(),
+            runs: self.runs.map(|runs| runs as usize),
+            gets: self.gets.map(|gets| gets as usize),
+            cache_bytes: self.cache,
         })
     }
 }

@@ -38,6 +38,13 @@ impl Latencies {
         self.histogram.saturating_record(took.as_nanos() as u64);
     }
 
+    /// Adds the operations of another.
+    pub fn add(&mut self, other: &Latencies) {
+        self.total += other.total;
+        // Both have the same bounds, so that everything fits.
+        let _ = self.histogram.add(&other.histogram);
+    }
+
     /// How many operations there were.
     pub fn count(&self) -> u64 {
         self.histogram.len()
@@ -62,6 +69,36 @@ impl Latencies {
             bytes.extend_from_slice(&bucket.count_at_value().to_le_bytes());
         }
         bytes
+    }
+}
+
+/// The middle of some figures and how far they spread.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spread {
+    /// The least.
+    pub min: f64,
+    /// The middle one; the mean of the middle two of an even number; NaN for none.
+    pub median: f64,
+    /// The greatest.
+    pub max: f64,
+}
+
+impl Spread {
+    /// Of figures in any order.
+    pub fn of(figures: &[f64]) -> Spread {
+        let mut sorted = figures.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let at = |place: usize| sorted.get(place).copied().unwrap_or(f64::NAN);
+        let middle = sorted.len() / 2;
+        Spread {
+            min: at(0),
+            median: if sorted.len().is_multiple_of(2) {
+                (at(middle.wrapping_sub(1)) + at(middle)) / 2.0
+            } else {
+                at(middle)
+            },
+            max: at(sorted.len().wrapping_sub(1)),
+        }
     }
 }
 
@@ -168,6 +205,20 @@ mod tests {
         );
         let counts = bytes.chunks(16).map(|pair| u64::from(pair[8]));
         assert_eq!(counts.sum::<u64>(), 1_000);
+    }
+
+    #[test]
+    fn spreads() {
+        let (min, median, max) = (1.0, 2.0, 9.0);
+        assert_eq!(Spread::of(&[9.0, 1.0, 2.0]), Spread { min, median, max });
+        assert_eq!(Spread::of(&[9.0, 1.0, 1.0, 3.0]).median, 2.0);
+        assert!(Spread::of(&[]).median.is_nan());
+        let mut latencies = Latencies::new().unwrap();
+        latencies.record(Duration::from_nanos(5));
+        let mut both = Latencies::new().unwrap();
+        both.record(Duration::from_nanos(15));
+        both.add(&latencies);
+        assert_eq!((both.count(), both.mean()), (2, 10.0));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! What was measured, and the SQLite file that keeps it.
 //!
-//! One row of `run` for each run of the program; one row of `cell` for each figure; one row of
-//! `histogram` for each kind of operation, its `counts` as written by `Latencies::to_bytes`.
+//! One row of `run` for each run of the program; one row of `cell` for each figure, the median where it
+//! was measured several times; one row of `sample` for each time; one row of `histogram` for each kind
+//! of operation, its `counts` as written by `Latencies::to_bytes`.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +11,7 @@ use std::thread::available_parallelism;
 use rusqlite::{Connection, Transaction, params};
 
 use crate::error::{Error, Result};
-use crate::measure::Latencies;
+use crate::measure::{Latencies, Spread};
 
 const SCHEMA: &str = r#"
 CREATE TABLE IF NOT EXISTS run (
@@ -32,6 +33,17 @@ CREATE TABLE IF NOT EXISTS cell (
     value      REAL NOT NULL,
     unit       TEXT NOT NULL,
     PRIMARY KEY (run, experiment, input, "index", metric)
+);
+CREATE TABLE IF NOT EXISTS sample (
+    run        INTEGER NOT NULL REFERENCES run (id),
+    experiment TEXT NOT NULL,
+    input      TEXT NOT NULL,
+    "index"    TEXT NOT NULL,
+    metric     TEXT NOT NULL,
+    repeat     INTEGER NOT NULL, -- from 1, in the order of measuring
+    value      REAL NOT NULL,
+    unit       TEXT NOT NULL,
+    PRIMARY KEY (run, experiment, input, "index", metric, repeat)
 );
 CREATE TABLE IF NOT EXISTS histogram (
     run        INTEGER NOT NULL REFERENCES run (id),
@@ -78,6 +90,8 @@ struct Cell {
 #[derive(Debug, Default)]
 pub struct Report {
     cells: Vec<Cell>,
+    /// Each with the number of its repeat.
+    samples: Vec<(u32, Cell)>,
     histograms: Vec<(Subject, &'static str, Vec<u8>)>,
 }
 
@@ -92,29 +106,69 @@ impl Report {
         });
     }
 
-    /// Adds mean, median, p99 and histogram of an operation.
-    pub fn put_latencies(&mut self, subject: &Subject, operation: &'static str, took: &Latencies) {
-        self.put(subject, &format!("{operation}_mean"), took.mean(), "ns");
-        self.put(
-            subject,
-            &format!("{operation}_p50"),
-            took.quantile(0.5),
-            "ns",
-        );
-        self.put(
-            subject,
-            &format!("{operation}_p99"),
-            took.quantile(0.99),
-            "ns",
-        );
-        let counts = (subject.clone(), operation, took.to_bytes());
-        self.histograms.push(counts);
+    /// Adds a figure that was measured several times: its median under the metric's name, least and
+    /// greatest under names that end in `_min` and `_max`, and each time by itself. Gives the spread.
+    pub fn put_repeated(
+        &mut self,
+        subject: &Subject,
+        metric: &str,
+        values: &[f64],
+        unit: &'static str,
+    ) -> Spread {
+        let spread = Spread::of(values);
+        self.put(subject, metric, spread.median, unit);
+        if values.len() > 1 {
+            self.put(subject, &format!("{metric}_min"), spread.min, unit);
+            self.put(subject, &format!("{metric}_max"), spread.max, unit);
+        }
+        for (repeat, value) in (1..).zip(values) {
+            let cell = Cell {
+                subject: subject.clone(),
+                metric: metric.to_string(),
+                value: *value,
+                unit,
+            };
+            self.samples.push((repeat, cell));
+        }
+        spread
+    }
+
+    /// Adds mean, median, p99 and histogram of an operation that was measured once or several times.
+    ///
+    /// # Errors
+    /// None that the bounds of [`Latencies`] allow.
+    pub fn put_latencies(
+        &mut self,
+        subject: &Subject,
+        operation: &'static str,
+        times: &[Latencies],
+    ) -> Result<()> {
+        let of = |figure: fn(&Latencies) -> f64| -> Vec<f64> { times.iter().map(figure).collect() };
+        for (name, values) in [
+            ("mean", of(Latencies::mean)),
+            ("p50", of(|took| took.quantile(0.5))),
+            ("p99", of(|took| took.quantile(0.99))),
+        ] {
+            self.put_repeated(subject, &format!("{operation}_{name}"), &values, "ns");
+        }
+        let mut all = Latencies::new()?;
+        times.iter().for_each(|took| all.add(took));
+        self.histograms
+            .push((subject.clone(), operation, all.to_bytes()));
+        Ok(())
     }
 
     /// A figure that was added before.
     pub fn get(&self, subject: &Subject, metric: &str) -> Option<f64> {
         let same = |cell: &&Cell| cell.metric == metric && cell.subject == *subject;
         self.cells.iter().find(same).map(|cell| cell.value)
+    }
+
+    /// The names of all figures of a subject, in the order in which they were added.
+    #[cfg(test)]
+    pub fn metrics(&self, subject: &Subject) -> Vec<&str> {
+        let of_this = self.cells.iter().filter(|cell| cell.subject == *subject);
+        of_this.map(|cell| cell.metric.as_str()).collect()
     }
 
     /// Whatever was measured, in the order in which it was.
@@ -166,6 +220,18 @@ impl Report {
             } = &cell.subject;
             let (metric, value, unit) = (&cell.metric, cell.value, cell.unit);
             insert.execute(params![run, experiment, input, index, metric, value, unit])?;
+        }
+        let mut insert = to.prepare("INSERT INTO sample VALUES (?, ?, ?, ?, ?, ?, ?, ?)")?;
+        for (repeat, cell) in &self.samples {
+            let Subject {
+                experiment,
+                input,
+                index,
+            } = &cell.subject;
+            let (metric, value, unit) = (&cell.metric, cell.value, cell.unit);
+            insert.execute(params![
+                run, experiment, input, index, metric, repeat, value, unit
+            ])?;
         }
         let mut insert = to.prepare("INSERT INTO histogram VALUES (?, ?, ?, ?, ?, ?)")?;
         for (subject, operation, counts) in &self.histograms {
@@ -243,7 +309,9 @@ mod tests {
         took.record(Duration::from_nanos(700));
         let mut report = Report::default();
         report.put(&subject("fp"), "load", 1.5, "s");
-        report.put_latencies(&subject("plr:boundary=16"), "get", &took);
+        let times = std::slice::from_ref(&took);
+        let plr = subject("plr:boundary=16");
+        report.put_latencies(&plr, "get", times).unwrap();
         (report, took)
     }
 
@@ -260,6 +328,18 @@ mod tests {
             report.subjects(),
             [&subject("fp"), &subject("plr:boundary=16")]
         );
+    }
+
+    #[test]
+    fn repeats_give_medians_and_spread() {
+        let mut report = Report::default();
+        let spread = report.put_repeated(&subject("fp"), "get", &[3.0, 1.0, 2.0], "ns");
+        assert_eq!(spread.median, 2.0);
+        let get = |metric| report.get(&subject("fp"), metric);
+        assert_eq!(get("get"), Some(2.0));
+        assert_eq!((get("get_min"), get("get_max")), (Some(1.0), Some(3.0)));
+        let repeats: Vec<(u32, f64)> = report.samples.iter().map(|(n, c)| (*n, c.value)).collect();
+        assert_eq!(repeats, [(1, 3.0), (2, 1.0), (3, 2.0)]);
     }
 
     #[test]
@@ -305,6 +385,10 @@ mod tests {
         assert_eq!(number("SELECT count(*) * 1.0 FROM cell WHERE run = 2"), 4.0);
         let load = r#"SELECT value FROM cell WHERE run = 1 AND metric = 'load' AND "index" = 'fp'"#;
         assert_eq!(number(load), 1.5);
+        assert_eq!(
+            number("SELECT count(*) * 1.0 FROM sample WHERE run = 1"),
+            3.0
+        );
         let sql = "SELECT counts FROM histogram WHERE run = 2 AND operation = 'get'";
         let counts: Vec<u8> = connection.query_row(sql, [], |row| row.get(0)).unwrap();
         assert_eq!(counts, took.to_bytes());

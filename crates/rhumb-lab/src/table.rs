@@ -2,6 +2,8 @@
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
+use crate::measure::Spread;
+
 /// A table with these headings, ready for a Markdown file too; the first `text` columns are flushed left, the rest right. It keeps
 /// its width when it goes to a file or a narrow terminal.
 pub fn new(headings: &[String], text: usize) -> Table {
@@ -43,6 +45,16 @@ pub fn with_ratio(value: Option<f64>, digits: usize, to: Option<f64>) -> String 
     }
 }
 
+/// A median with its spread: `812 [790 to 840]`; alone where it did not spread.
+pub fn with_spread(spread: Spread, digits: usize) -> String {
+    let text = |value| number(Some(value), digits);
+    if spread.min == spread.max {
+        return text(spread.median);
+    }
+    let (median, min, max) = (text(spread.median), text(spread.min), text(spread.max));
+    format!("{median} [{min} to {max}]")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,5 +67,9 @@ mod tests {
         assert_eq!(number(None, 2), "-");
         assert_eq!(with_ratio(Some(500.0), 0, Some(1_000.0)), "500 (0.50)");
         assert_eq!(with_ratio(Some(500.0), 0, None), "500");
+        let (min, median, max) = (1_000.0, 1_500.0, 2_000.0);
+        let spread = Spread { min, median, max };
+        assert_eq!(with_spread(spread, 0), "1,500 [1,000 to 2,000]");
+        assert_eq!(with_spread(Spread::of(&[3.0]), 1), "3.0");
     }
 }

@@ -29,15 +29,20 @@ mod memtable;
 mod options;
 mod sync;
 mod table;
+#[cfg(test)]
+mod test_seed;
 mod version;
 mod wal;
 
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub use db::internals;
 pub use db::{
-    DEFAULT_KEYSPACE, Db, Explanation, Iter, Keyspace, KeyspaceStats, LevelStats, ReadStats,
-    RecoveryStats, Snapshot, Stats, Value, WriteBatch, WriteStats,
+    CacheStats, DEFAULT_KEYSPACE, Db, Explanation, Iter, Keyspace, KeyspaceStats, LevelStats,
+    ReadStats, RecoveryStats, Snapshot, Stats, Value, WriteBatch, WriteStats,
 };
 pub use error::{Error, Result};
-pub use options::{Compression, Durability, Levels, Options, Partition, TableSpec};
+pub use options::{Compaction, Compression, Durability, Levels, Options, Partition, TableSpec};
 pub use rhumb_index::IndexSpec;
 
 /// Runs the examples of the README.

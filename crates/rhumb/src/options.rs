@@ -27,6 +27,23 @@ pub enum Compression {
     None,
     /// LZ4, where it makes a block smaller.
     Lz4,
+    /// Zstd, where it makes a block smaller: smaller than LZ4, slower to read. Needs a build with the
+    /// cargo feature `zstd`.
+    Zstd,
+}
+
+impl Compression {
+    /// An error if this build does not have it.
+    fn check(self) -> Result<(), Error> {
+        match self {
+            Compression::Zstd if !cfg!(feature = "zstd") => {
+                let what = "compression=zstd needs a rhumb that was built with the cargo feature \
+                            `zstd`: use one, or write compression=lz4";
+                Err(Error::InvalidArgument(what.to_string()))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// How a table is cut into blocks.
@@ -36,9 +53,24 @@ pub enum Partition {
     Bytes(u32),
     /// A block holds this many entries, down to one (the protocol of the EDBT study).
     Entries(u32),
+    /// A block holds the entries for which the model predicts one of this many neighbouring ranks, so
+    /// that the model's answer is a block; 0: chosen for blocks of about 4 KiB. Indexes without a
+    /// model cut as `Bytes(4096)` does.
+    Predicted(u32),
 }
 
-/// How tables are laid out: `partition=bytes(4096)`, `filter=10`, `compression=lz4`, `size=64MiB`,
+impl fmt::Display for Partition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Partition::Bytes(n) => write!(f, "bytes({n})"),
+            Partition::Entries(n) => write!(f, "entries({n})"),
+            Partition::Predicted(0) => f.write_str("predicted"),
+            Partition::Predicted(n) => write!(f, "predicted({n})"),
+        }
+    }
+}
+
+/// How tables are laid out: `partition=predicted`, `filter=10`, `compression=lz4`, `size=64MiB`,
 /// joined by commas.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableSpec {
@@ -53,15 +85,16 @@ pub struct TableSpec {
 }
 
 const PARTITION_RANGE: RangeInclusive<u32> = 1..=16 << 20;
-const PARTITION_EXPECTED: &str =
-    "partition=bytes(4096) or partition=entries(16), 1 to 16Mi of them";
+const PARTITION_EXPECTED: &str = "partition=predicted, partition=predicted(16), \
+     partition=bytes(4096) or partition=entries(16), 1 to 16Mi of them";
 const MOST_FILTER_BITS: u32 = 64;
+const COMPRESSION_EXPECTED: &str = "compression=none, compression=lz4 or compression=zstd";
 const FILTER_EXPECTED: &str = "filter=0 to filter=64 (bits a key)";
 
 impl Default for TableSpec {
     fn default() -> Self {
         TableSpec {
-            partition: Partition::Bytes(4096),
+            partition: Partition::Predicted(0),
             filter_bits_per_key: 10,
             compression: Compression::None,
             table_bytes: 64 << 20,
@@ -72,29 +105,33 @@ impl Default for TableSpec {
 impl TableSpec {
     /// An error if a value is out of the range that its text form is held to.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        let (Partition::Bytes(n) | Partition::Entries(n)) = self.partition;
-        if !PARTITION_RANGE.contains(&n) {
+        let known = match self.partition {
+            Partition::Bytes(n) | Partition::Entries(n) => PARTITION_RANGE.contains(&n),
+            Partition::Predicted(n) => n <= *PARTITION_RANGE.end(),
+        };
+        if !known {
             return Err(bad(&self.to_string(), PARTITION_EXPECTED));
         }
         if self.filter_bits_per_key > MOST_FILTER_BITS {
             return Err(bad(&self.to_string(), FILTER_EXPECTED));
         }
-        Ok(())
+        self.compression.check()
     }
 }
 
 impl fmt::Display for TableSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.partition {
-            Partition::Bytes(n) => write!(f, "partition=bytes({n})")?,
-            Partition::Entries(n) => write!(f, "partition=entries({n})")?,
-        }
         let compression = match self.compression {
             Compression::None => "none",
             Compression::Lz4 => "lz4",
+            Compression::Zstd => "zstd",
         };
-        let (filter, size) = (self.filter_bits_per_key, self.table_bytes);
-        write!(f, ",filter={filter},compression={compression},size={size}")
+        let (partition, filter, size) =
+            (self.partition, self.filter_bits_per_key, self.table_bytes);
+        write!(
+            f,
+            "partition={partition},filter={filter},compression={compression},size={size}"
+        )
     }
 }
 
@@ -117,8 +154,10 @@ impl FromStr for TableSpec {
                     spec.compression = match value {
                         "none" => Compression::None,
                         "lz4" => Compression::Lz4,
-                        _ => return Err(bad(setting, "compression=none or compression=lz4")),
-                    }
+                        "zstd" => Compression::Zstd,
+                        _ => return Err(bad(setting, COMPRESSION_EXPECTED)),
+                    };
+                    spec.compression.check()?;
                 }
                 "size" => {
                     spec.table_bytes = parse_size(value)
@@ -134,6 +173,9 @@ impl FromStr for TableSpec {
 
 fn parse_partition(text: &str) -> Result<Partition, Error> {
     let expected = PARTITION_EXPECTED;
+    if text == "predicted" {
+        return Ok(Partition::Predicted(0));
+    }
     let (name, rest) = text.split_once('(').ok_or_else(|| bad(text, expected))?;
     let n = rest
         .strip_suffix(')')
@@ -144,6 +186,7 @@ fn parse_partition(text: &str) -> Result<Partition, Error> {
     match name {
         "bytes" => Ok(Partition::Bytes(n)),
         "entries" => Ok(Partition::Entries(n.min(u32::from(u16::MAX)))),
+        "predicted" => Ok(Partition::Predicted(n.min(u32::from(u16::MAX)))),
         _ => Err(bad(text, expected)),
     }
 }
@@ -167,20 +210,67 @@ fn bad(found: &str, expected: &str) -> Error {
     ))
 }
 
+/// When and how levels are merged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Compaction {
+    /// Each level is one sorted run of limited bytes. From a level that is larger one table at a time
+    /// is merged into the next level, the one that overlaps least there.
+    #[default]
+    Leveled,
+    /// Each level is one sorted run of limited bytes. One that is larger is merged whole with all of
+    /// the next (the classic merge of an LSM-tree).
+    FullLevel,
+    /// Each level holds some sorted runs, and when it is full they are merged into one run of the
+    /// next: fewer bytes are written, and more tables asked by reads.
+    Tiered,
+}
+
+const COMPACTION_EXPECTED: &str = "leveled, full-level or tiered";
+
+impl fmt::Display for Compaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Compaction::Leveled => "leveled",
+            Compaction::FullLevel => "full-level",
+            Compaction::Tiered => "tiered",
+        })
+    }
+}
+
+impl FromStr for Compaction {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "leveled" => Ok(Compaction::Leveled),
+            "full-level" => Ok(Compaction::FullLevel),
+            "tiered" => Ok(Compaction::Tiered),
+            _ => Err(Error::InvalidArgument(format!(
+                "compaction {text:?} is not known: write {COMPACTION_EXPECTED}"
+            ))),
+        }
+    }
+}
+
 /// How the levels below the write buffer grow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Levels {
-    /// How many times larger each level is than the one above it.
+    /// When and how levels are merged. A store that was written under another setting is brought
+    /// into the new shape step by step.
+    pub compaction: Compaction,
+    /// How many times larger each level is than the one above it; under tiered compaction, how many
+    /// runs a level from 1 on holds. At least 2.
     pub size_ratio: u32,
-    /// Size of level 1 in bytes.
+    /// Size of level 1 in bytes; without meaning under tiered compaction.
     pub base_bytes: u64,
-    /// How many tables level 0 holds before they are merged into level 1.
+    /// How many runs (flushed tables) level 0 holds before they are merged into level 1.
     pub level0_tables: u32,
 }
 
 impl Default for Levels {
     fn default() -> Self {
         Levels {
+            compaction: Compaction::default(),
             size_ratio: 10,
             base_bytes: 256 << 20,
             level0_tables: 4,
@@ -201,14 +291,19 @@ pub struct Options {
     /// Bytes of log that may be kept for buffered writes before the keyspace that holds the oldest
     /// is flushed. Default: 512 MiB.
     pub log_bytes: u64,
-    /// Bytes of blocks kept in memory. Default: 256 MiB.
+    /// Bytes of blocks kept in memory, with what finds them; at most 512 GiB are used, and a block
+    /// above about 1/256 of it is not kept. Address space for all of it is reserved when the store is
+    /// opened, memory is taken as it fills. Default: 256 MiB.
     pub cache_bytes: u64,
     /// The index of new tables: `fp`, `fp-raw`, `plr:boundary=16`. Default: `plr`.
     pub index: rhumb_index::IndexSpec,
-    /// The layout of new tables. Default: blocks of 4 KiB, 10 filter bits, tables of 64 MiB.
+    /// The layout of new tables. Default: blocks of about 4 KiB, placed by the model, 10 filter bits, tables of 64 MiB.
     pub table: TableSpec,
-    /// How levels grow. Default: ratio 10 over a level 1 of 256 MiB.
+    /// How levels grow. Default: leveled, ratio 10 over a level 1 of 256 MiB.
     pub levels: Levels,
+    /// How many threads merge tables. Default: 0, which stands for as many as the machine has cores
+    /// less one, at least 1 and at most 4. At most 64.
+    pub compaction_threads: usize,
     /// How tables are read for gets. Default: through the page cache.
     pub access: Access,
     /// The file system. Default: the operating system's.
@@ -226,13 +321,28 @@ impl Default for Options {
             index: rhumb_index::IndexSpec::default(),
             table: TableSpec::default(),
             levels: Levels::default(),
+            compaction_threads: 0,
             access: Access::default(),
             file_system: Arc::new(OsFileSystem::new()),
         }
     }
 }
 
+/// More threads than any machine has disks to keep busy.
+const MOST_COMPACTION_THREADS: usize = 64;
+
 impl Options {
+    /// An error if a value is out of its range.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let threads = self.compaction_threads;
+        if threads > MOST_COMPACTION_THREADS {
+            return Err(Error::InvalidArgument(format!(
+                "compaction_threads is {threads}: write 0 to {MOST_COMPACTION_THREADS}"
+            )));
+        }
+        self.table.check()
+    }
+
     /// The default settings on a file system in memory: for tests and examples.
     pub fn in_memory() -> Self {
         Options {
@@ -251,6 +361,8 @@ mod tests {
         for text in [
             "partition=bytes(4096),filter=10,compression=none,size=67108864",
             "partition=entries(1),filter=0,compression=lz4,size=8388608",
+            "partition=predicted,filter=10,compression=none,size=67108864",
+            "partition=predicted(7),filter=10,compression=none,size=67108864",
         ] {
             assert_eq!(text.parse::<TableSpec>().unwrap().to_string(), text);
         }
@@ -262,10 +374,43 @@ mod tests {
     }
 
     #[test]
+    fn zstd_is_read_back_or_its_feature_is_named() {
+        let text = "partition=predicted,filter=10,compression=zstd,size=8388608";
+        let spec = TableSpec {
+            compression: Compression::Zstd,
+            table_bytes: 8 << 20,
+            ..TableSpec::default()
+        };
+        assert_eq!(spec.to_string(), text);
+        if cfg!(feature = "zstd") {
+            assert_eq!(text.parse::<TableSpec>().unwrap(), spec);
+            spec.check().unwrap();
+        } else {
+            for refused in [
+                text.parse::<TableSpec>().unwrap_err(),
+                spec.check().unwrap_err(),
+            ] {
+                let refused = refused.to_string();
+                assert!(refused.contains("cargo feature `zstd`"), "{refused}");
+            }
+        }
+    }
+
+    #[test]
+    fn shapes_read_back_as_written() {
+        for text in ["leveled", "full-level", "tiered"] {
+            assert_eq!(text.parse::<Compaction>().unwrap().to_string(), text);
+        }
+        let error = "universal".parse::<Compaction>().unwrap_err().to_string();
+        assert!(error.contains("tiered"), "{error}");
+    }
+
+    #[test]
     fn wrong_table_settings_say_what_is_right() {
         for text in [
             "size=1",
             "partition=entries(0)",
+            "partition=predicted(0)",
             "compression=gzip",
             "filter=x",
             "blocks=4",

@@ -12,9 +12,9 @@ use std::time::Instant;
 use kit::access::read_all;
 use kit::check::Checker;
 use kit::oracle::{fingerprint, position};
-use kit::scripts::{Script, mixed};
+use kit::scripts::{Script, mixed, shapes};
 use kit::world::{Trouble, World};
-use kit::{DIR, Random, case_seed, deep, in_parallel, tiny};
+use kit::{DIR, Random, SHAPES, case_seed, deep, in_parallel, tiny_shaped};
 use rhumb::Db;
 use rhumb::fs::{DataLoss, DirectoryLoss, FaultyFileSystem, Loss, MemoryFileSystem, Plan};
 
@@ -52,6 +52,7 @@ fn cut(random: &mut Random) -> Result<Crashed, String> {
         name: "random",
         steps: mixed(random, length),
         settled: random.percent(30),
+        shapes: shapes(random.next()),
     };
     let cut_at = Some(1 + random.below(length * 8));
     let mut world = World::new(
@@ -145,7 +146,8 @@ fn recover(crashed: &mut Crashed, cut_at: u64) -> Result<bool, String> {
         ..Plan::default()
     };
     let faulty = FaultyFileSystem::new(Arc::new(crashed.disk.clone()), plan);
-    let db = match Db::open(DIR, tiny(Arc::new(faulty.clone()))) {
+    let shape = SHAPES[cut_at as usize % 3];
+    let db = match Db::open(DIR, tiny_shaped(Arc::new(faulty.clone()), shape)) {
         Ok(db) => db,
         Err(_) if faulty.power_is_cut() => return Ok(false),
         Err(e) => return Err(format!("does not open with the power on: {e}")),

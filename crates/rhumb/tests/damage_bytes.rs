@@ -19,9 +19,9 @@ use std::time::Instant;
 use kit::access::{read_all, write};
 use kit::oracle::{Change, Content, Event, Oracle, fingerprint, position};
 use kit::script::{key, value};
-use kit::{DIR, Random, case_seed, dir, in_parallel, tiny};
+use kit::{DIR, Random, SHAPES, case_seed, dir, in_parallel, tiny_shaped};
 use rhumb::fs::{FileSystem, MemoryFileSystem};
-use rhumb::{Db, Durability, Options, Partition};
+use rhumb::{Compaction, Db, Durability, Options, Partition};
 
 /// One in so many changes is tried on a store that is opened for writing.
 const OPENED_FOR_WRITING: usize = 64;
@@ -29,12 +29,16 @@ const OPENED_FOR_WRITING: usize = 64;
 const LEAST_BYTES: usize = 64 << 10;
 
 fn options(disk: &MemoryFileSystem) -> Options {
-    let mut options = tiny(Arc::new(disk.clone()));
+    shaped(disk, Compaction::Leveled)
+}
+
+fn shaped(disk: &MemoryFileSystem, shape: Compaction) -> Options {
+    let mut options = tiny_shaped(Arc::new(disk.clone()), shape);
     options.write_buffer_bytes = 4 << 20;
     options.log_bytes = 64 << 20;
     options.cache_bytes = 1 << 20;
     options.table.table_bytes = 4 << 20;
-    options.table.partition = Partition::Bytes(4096);
+    options.table.partition = Partition::Predicted(0);
     options
 }
 
@@ -63,9 +67,18 @@ enum Verdict {
 impl Sample {
     /// Opens a new store and lets `fill` write to it; `closed` says whether it is closed.
     fn new(closed: bool, fill: impl FnOnce(&mut Db, &mut Oracle, &MemoryFileSystem)) -> Sample {
+        Sample::shaped(closed, Compaction::Leveled, fill)
+    }
+
+    /// The same with levels of a shape.
+    fn shaped(
+        closed: bool,
+        shape: Compaction,
+        fill: impl FnOnce(&mut Db, &mut Oracle, &MemoryFileSystem),
+    ) -> Sample {
         let disk = MemoryFileSystem::new();
         let mut oracle = Oracle::new();
-        let mut db = Db::open(DIR, options(&disk)).unwrap();
+        let mut db = Db::open(DIR, shaped(&disk, shape)).unwrap();
         fill(&mut db, &mut oracle, &disk);
         let alive = disk.fork();
         db.close().unwrap();
@@ -104,7 +117,8 @@ impl Sample {
         disk.set_bytes(&self.file, bytes).unwrap();
         if case.is_multiple_of(OPENED_FOR_WRITING) {
             let disk = disk.fork();
-            if let Ok(db) = Db::open(DIR, options(&disk)) {
+            let shape = SHAPES[case / OPENED_FOR_WRITING % 3];
+            if let Ok(db) = Db::open(DIR, shaped(&disk, shape)) {
                 self.judge(&db, case, legal.clone())?;
                 if let Ok(content) = read_all(&db) {
                     self.position(&content, legal.clone())?;
@@ -346,9 +360,9 @@ fn log(closed: bool) -> Sample {
     })
 }
 
-/// Many keyspaces with long names, and tables with long keys.
+/// Many keyspaces with long names, and tables with long keys, in several runs of a level.
 fn manifest() -> Sample {
-    Sample::new(true, |db, oracle, _| {
+    Sample::shaped(true, Compaction::Tiered, |db, oracle, _| {
         let mut random = Random(case_seed(2));
         for number in 0..24 {
             create(db, oracle, &format!("{number:0250}"));

@@ -28,7 +28,7 @@ fn every_kind_of_file_is_shown() {
         manifest.contains("create keyspace 0 \"default\""),
         "{manifest}"
     );
-    assert!(manifest.contains("level 0: add table") || manifest.contains("level 1: add table"));
+    assert!(manifest.contains("level 1, run 0: add table"), "{manifest}");
     let log = dump(&store.files("log").pop().unwrap()).unwrap();
     assert!(
         log.contains("put \"key") && log.contains("clean end"),
@@ -43,6 +43,32 @@ fn every_kind_of_file_is_shown() {
         table.contains(" deleted") || table.contains(" = \""),
         "{table}"
     );
+}
+
+#[test]
+fn it_says_how_blocks_are_placed() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = rhumb::Db::open(dir.path(), rhumb::Options::default()).unwrap();
+    let mut batch = rhumb::WriteBatch::new();
+    for n in 0..2_000u64 {
+        batch.put(&db, (n * n).to_be_bytes(), [7; 100]).unwrap();
+    }
+    db.write(batch).unwrap();
+    db.compact_range(None, None).unwrap();
+    db.close().unwrap();
+    let files = fs::read_dir(dir.path()).unwrap().map(|f| f.unwrap().path());
+    let tables: Vec<_> = files
+        .filter(|f| f.extension().is_some_and(|e| e == "table"))
+        .collect();
+    let text = dump(&tables[0]).unwrap();
+    for line in [
+        "partition = predicted(",
+        "blocks: placed by the model",
+        "predicted ranks a cell, 0 extra blocks, 0 empty cells",
+        "entries a block: min ",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
 }
 
 #[test]

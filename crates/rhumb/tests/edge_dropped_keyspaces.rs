@@ -24,6 +24,7 @@ fn busy() -> Options {
             size_ratio: 2,
             base_bytes: 1,
             level0_tables: 2,
+            ..rhumb::Levels::default()
         },
         ..Options::in_memory()
     }

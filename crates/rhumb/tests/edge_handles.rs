@@ -235,6 +235,7 @@ fn settings_at_their_ends_work() {
             size_ratio: 0,
             base_bytes: 0,
             level0_tables: 0,
+            ..Levels::default()
         },
         ..base.clone()
     };
@@ -252,6 +253,7 @@ fn settings_at_their_ends_work() {
             size_ratio: u32::MAX,
             base_bytes: u64::MAX,
             level0_tables: u32::MAX,
+            ..Levels::default()
         },
         ..base
     };

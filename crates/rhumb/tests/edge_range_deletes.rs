@@ -20,6 +20,7 @@ fn small() -> Options {
             size_ratio: 2,
             base_bytes: 8 << 10,
             level0_tables: 2,
+            ..Levels::default()
         },
         ..Options::in_memory()
     }

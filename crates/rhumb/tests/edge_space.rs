@@ -23,6 +23,7 @@ fn small() -> Options {
             size_ratio: 3,
             base_bytes: 32 << 10,
             level0_tables: 2,
+            ..Levels::default()
         },
         ..Options::in_memory()
     }

@@ -174,6 +174,7 @@ fn any_call_may_fail() {
             name: "random",
             steps: scripts::mixed(&mut random, 25),
             settled: random.percent(50),
+            shapes: scripts::shapes(number as u64),
         };
         let fault = FAULTS[random.below(5) as usize];
         let at = FaultAt::Call(1 + random.below(400));
@@ -240,6 +241,7 @@ fn writes_resume_when_a_full_disk_has_room_again() {
             name: scripts::FULL_DISK,
             steps: scripts::full_disk(&mut random, 60),
             settled: random.percent(50),
+            shapes: scripts::shapes(number as u64),
         };
         let mut world = World::new(Plan::default(), false);
         let run = world.run(&script);

@@ -50,6 +50,7 @@ fn options(index: &str, compression: Compression, disk: &MemoryFileSystem) -> Op
             size_ratio: 2,
             base_bytes: 16 << 10,
             level0_tables: 4,
+            ..Levels::default()
         },
         ..Options::in_memory()
     }

@@ -132,10 +132,10 @@ fn first_life(disk: &MemoryFileSystem) -> Content {
     writer.content
 }
 
-/// Second opening: tables with models, compressed, of level 0, with deletes of all kinds and two
+/// Second opening: tables with models that place their blocks, compressed, of level 0, with deletes of all kinds and two
 /// versions of some keys, of which a snapshot held one.
 fn second_life(disk: &MemoryFileSystem, content: Content) -> Content {
-    let table = "partition=entries(4),filter=0,compression=lz4";
+    let table = "partition=predicted(4),filter=0,compression=lz4";
     let db = Db::open("store", options(disk, "plr:boundary=16", table)).unwrap();
     let mut writer = Writer { db, content };
     for name in &KEYSPACES[..4] {

@@ -17,18 +17,19 @@ use kit_model::model::Model;
 use kit_model::operation::{Cover, Op, Scan, Walk};
 use kit_model::runs::{cases, number};
 use kit_model::session::{Session, Worked};
-use kit_model::settings::{PARTITIONS, choose, describe};
+use kit_model::settings::{COMPRESSIONS, PARTITIONS, SHAPES, choose, describe};
 use kit_model::shrink::{Failure, check};
-use rhumb::{Compression, Options};
+use rhumb::Options;
 
 const INDEXES: [&str; 2] = ["fp", "plr:boundary=16"];
 
-/// Settings that cover every index, partition and compression in turn; the rest is chosen.
+/// Settings that cover every index, partition, compression and shape in turn; the rest is chosen.
 fn settings(seed: u64, base: &Options) -> Options {
     let mut options = choose(&mut Choices::seeded(seed), &INDEXES, base);
     options.index = INDEXES[(seed % 2) as usize].parse().unwrap();
     options.table.partition = PARTITIONS[(seed / 2 % 4) as usize];
-    options.table.compression = [Compression::None, Compression::Lz4][(seed / 8 % 2) as usize];
+    options.table.compression = COMPRESSIONS[(seed / 8) as usize % COMPRESSIONS.len()];
+    options.levels.compaction = SHAPES[(seed / 3 % 3) as usize];
     options
 }
 

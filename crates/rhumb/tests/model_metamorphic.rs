@@ -14,9 +14,9 @@ use kit_model::generate::Generator;
 use kit_model::operation::{Op, Outcome};
 use kit_model::runs::cases;
 use kit_model::session::Session;
-use kit_model::settings::{INDEXES, PARTITIONS, choose, describe};
+use kit_model::settings::{COMPRESSIONS, INDEXES, PARTITIONS, SHAPES, choose, describe};
 use kit_model::shrink::{Failure, check};
-use rhumb::{Compression, Options};
+use rhumb::Options;
 
 /// How many option sets each list runs under: the default one, one for each of the settings that a
 /// study compares, and the rest by choice.
@@ -32,7 +32,8 @@ fn option_sets(seed: u64) -> Vec<Options> {
         // Each index kind meets each partition.
         options.index = INDEXES[n % INDEXES.len()].parse().unwrap();
         options.table.partition = PARTITIONS[n / INDEXES.len() % PARTITIONS.len()];
-        options.table.compression = [Compression::Lz4, Compression::None][n % 2];
+        options.table.compression = COMPRESSIONS[n % COMPRESSIONS.len()];
+        options.levels.compaction = SHAPES[n % 3];
         sets.push(options);
     }
     sets

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use damage::{flip, key, options, truncate};
 use rhumb::inspect::{self, RepairReport, VerifyReport};
-use rhumb::{Db, Options};
+use rhumb::{Compaction, Db, Options};
 use tempfile::TempDir;
 
 /// What a crash left of an open store, without its last edit.
@@ -83,14 +83,19 @@ impl Crashed {
     }
 }
 
-/// Where the last edit of a manifest starts.
-fn last_edit(manifest: &Path) -> usize {
+/// Where the edits of a manifest start.
+fn edits(manifest: &Path) -> Vec<usize> {
     let mut out = Vec::new();
     inspect::dump(manifest, &options(), &mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
-    let mut edits = text.lines().filter(|l| l.contains(": edit, durable"));
-    let (offset, _) = edits.next_back().unwrap().split_once(':').unwrap();
-    offset.parse().unwrap()
+    let edits = text.lines().filter(|l| l.contains(": edit, durable"));
+    let offset = |line: &str| line.split_once(':').unwrap().0.parse().unwrap();
+    edits.map(offset).collect()
+}
+
+/// Where the last edit of a manifest starts.
+fn last_edit(manifest: &Path) -> usize {
+    edits(manifest).pop().unwrap()
 }
 
 /// The number of entries, all of which must have this value.
@@ -310,4 +315,54 @@ fn without_manifest_the_tables_of_a_dropped_keyspace_stay_out_of_others() {
                 .exists()
         );
     }
+}
+
+/// A run that only moves changes no file, so that nothing but its edit says that newer ones passed it.
+#[test]
+fn newer_runs_stay_newer_whichever_edit_is_lost() {
+    let dir = tempfile::tempdir().unwrap();
+    let live = dir.path().join("live");
+    let mut tiered = options();
+    tiered.levels.compaction = Compaction::Tiered;
+    tiered.levels.level0_tables = 1;
+    let db = Db::open(&live, tiered).unwrap();
+    for value in ["old", "newer", "new"] {
+        for i in 0..300 {
+            db.put(key(i), value).unwrap();
+        }
+        db.flush().unwrap();
+        db.settle();
+    }
+    let stats = db.stats().unwrap();
+    assert_eq!(
+        (
+            stats.writes.trivial_moves,
+            stats.keyspaces[0].levels[1].runs
+        ),
+        (3, 3)
+    );
+    db.close().unwrap();
+    let files = fs::read_dir(&live).unwrap().map(|f| f.unwrap().path());
+    let files: Vec<PathBuf> = files.collect();
+    let manifest = files
+        .iter()
+        .find(|f| f.extension().is_some_and(|e| e == "manifest"));
+    let manifest = manifest.unwrap();
+    let edits = edits(manifest);
+    let mut repaired = 0;
+    for (n, at) in edits.iter().enumerate().skip(1) {
+        let damaged = dir.path().join(format!("without-{n}"));
+        fs::create_dir(&damaged).unwrap();
+        for file in &files {
+            fs::copy(file, damaged.join(file.file_name().unwrap())).unwrap();
+        }
+        flip(&damaged.join(manifest.file_name().unwrap()), at + 4);
+        if Db::open_read_only(&damaged, options()).is_err() {
+            inspect::repair(&damaged, &options(), &mut |_| {}).unwrap();
+            repaired += 1;
+        }
+        let db = Db::open_read_only(&damaged, options()).unwrap();
+        assert_eq!(count(&db, "new"), 300, "without edit {n}");
+    }
+    assert!(repaired > 5, "{repaired} of {}", edits.len());
 }

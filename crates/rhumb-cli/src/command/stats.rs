@@ -62,11 +62,12 @@ fn stats_text(stats: &Stats) -> String {
 fn keyspace_text(keyspace: &KeyspaceStats) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header(vec!["level", "tables", "bytes", "entries"]);
+    table.set_header(vec!["level", "runs", "tables", "bytes", "entries"]);
     for (number, level) in keyspace.levels.iter().enumerate() {
         if level.tables > 0 {
             table.add_row(vec![
                 number.to_string(),
+                HumanCount(level.runs).to_string(),
                 HumanCount(level.tables).to_string(),
                 HumanBytes(level.bytes).to_string(),
                 HumanCount(level.entries).to_string(),
@@ -125,7 +126,7 @@ fn stats_json(stats: &Stats) -> Value {
 }
 
 fn keyspace_json(keyspace: &KeyspaceStats) -> Value {
-    let level = |level: &rhumb::LevelStats| json!({"tables": level.tables, "bytes": level.bytes, "entries": level.entries});
+    let level = |level: &rhumb::LevelStats| json!({"runs": level.runs, "tables": level.tables, "bytes": level.bytes, "entries": level.entries});
     let levels: Vec<Value> = keyspace.levels.iter().map(level).collect();
     json!({
         "name": keyspace.name,

@@ -137,6 +137,13 @@ impl KeyMap {
         }
     }
 
+    /// How many bytes every key that the map was made of starts with in common, as far as the map
+    /// knows: positions before the first digit.
+    pub fn shared_prefix_bytes(&self) -> usize {
+        let first = self.digits.first().map(|digit| digit.position as usize);
+        first.unwrap_or(self.literals.len())
+    }
+
     /// Whether both maps give every byte string the same number, so that tables numbered by
     /// either may share one.
     ///

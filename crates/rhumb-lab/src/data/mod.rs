@@ -1,11 +1,13 @@
 //! Where keys and values come from.
 
+pub mod clustered;
 pub mod decimal;
 pub mod paths;
 mod random;
 pub mod sosd;
 mod strings;
 pub mod uniform;
+pub mod zipf;
 
 use std::ops::Range;
 
@@ -30,17 +32,44 @@ pub struct Input {
 #[derive(Debug)]
 enum Values {
     /// Incompressible bytes made from the seed and the rank whenever they are needed.
-    Random { seed: u64, bytes: usize },
+    Random { seed: u64, sizes: Sizes },
     /// Given with the keys.
     Given(Strings),
 }
 
+/// How long random values are, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub enum Sizes {
+    /// All alike.
+    Fixed(usize),
+    /// From 16 to 240, every doubling equally likely.
+    Mixed,
+}
+
+impl Sizes {
+    /// The next length.
+    fn draw(self, random: &mut Random) -> usize {
+        match self {
+            Sizes::Fixed(bytes) => bytes,
+            Sizes::Mixed => {
+                let (least, end) = match random.below(4) {
+                    0 => (16, 32),
+                    1 => (32, 64),
+                    2 => (64, 128),
+                    _ => (128, 241),
+                };
+                least + random.below(end - least as u64) as usize
+            }
+        }
+    }
+}
+
 impl Input {
-    /// An input of ascending, distinct keys with random values of `value_bytes` bytes.
+    /// An input of ascending, distinct keys with random values.
     pub fn with_random_values(
         name: &str,
         keys: &Strings,
-        value_bytes: usize,
+        sizes: Sizes,
         hold_out: usize,
         seed: u64,
     ) -> Input {
@@ -50,10 +79,7 @@ impl Input {
             name: name.to_string(),
             keys,
             absent,
-            values: Values::Random {
-                seed,
-                bytes: value_bytes,
-            },
+            values: Values::Random { seed, sizes },
         }
     }
 
@@ -74,7 +100,11 @@ impl Input {
     pub fn value(&self, rank: usize, into: &mut Vec<u8>) {
         into.clear();
         match &self.values {
-            Values::Random { seed, bytes } => Random::new(*seed, rank as u64).fill(into, *bytes),
+            Values::Random { seed, sizes } => {
+                let mut random = Random::new(*seed, rank as u64);
+                let bytes = sizes.draw(&mut random);
+                random.fill(into, bytes);
+            }
             Values::Given(values) => into.extend_from_slice(values.get(rank)),
         }
     }
@@ -82,7 +112,9 @@ impl Input {
     /// Bytes of all keys and values.
     pub fn user_bytes(&self) -> u64 {
         let values = match &self.values {
-            Values::Random { bytes, .. } => (bytes * self.keys.len()) as u64,
+            Values::Random { seed, sizes } => (0..self.keys.len() as u64)
+                .map(|rank| sizes.draw(&mut Random::new(*seed, rank)) as u64)
+                .sum(),
             Values::Given(values) => values.bytes(),
         };
         self.keys.bytes() + values
@@ -141,7 +173,7 @@ mod tests {
     #[test]
     fn absent_keys_come_from_between_the_present_ones() {
         let all = decimal::keys(5_000, 7);
-        let input = Input::with_random_values("decimal", &all, 10, 200, 7);
+        let input = Input::with_random_values("decimal", &all, Sizes::Fixed(10), 200, 7);
         assert_eq!((input.keys.len(), input.absent.len()), (4_800, 200));
         let present: Vec<&[u8]> = input.keys.iter().collect();
         assert!(present.is_sorted());
@@ -172,7 +204,7 @@ mod tests {
     #[test]
     fn random_values_depend_on_seed_and_rank_alone() {
         let all = uniform::keys(100, 1);
-        let make = |seed| Input::with_random_values("u", &all, 33, 0, seed);
+        let make = |seed| Input::with_random_values("u", &all, Sizes::Fixed(33), 0, seed);
         let value = |input: &Input, rank| {
             let mut value = vec![1, 2, 3];
             input.value(rank, &mut value);
@@ -183,6 +215,22 @@ mod tests {
         assert_eq!(value(&a, 9), value(&b, 9));
         assert_ne!(value(&a, 9), value(&a, 10));
         assert_ne!(value(&a, 9), value(&other, 9));
+    }
+
+    #[test]
+    fn mixed_values_spread_over_the_doublings() {
+        let input = Input::with_random_values("u", &uniform::keys(8_000, 1), Sizes::Mixed, 0, 5);
+        let (mut value, mut bytes, mut lengths) = (Vec::new(), 0, Vec::new());
+        for rank in 0..input.keys.len() {
+            input.value(rank, &mut value);
+            bytes += value.len() as u64;
+            lengths.push(value.len());
+        }
+        assert_eq!(input.user_bytes(), bytes + 8 * 8_000);
+        let share = |of: Range<usize>| lengths.iter().filter(|l| of.contains(l)).count();
+        for doubling in [16..32, 32..64, 64..128, 128..241] {
+            assert!((1_800..2_200).contains(&share(doubling)), "{lengths:?}");
+        }
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! `quick`: fence pointers against a learned index, on generated and on real keys.
 
-use super::{Arguments, Bench, Plan, file_name, indexes};
-use crate::data::{Input, decimal, paths, runs, sosd};
+use rhumb::IndexSpec;
+
+use super::plan::Plan;
+use super::{Arguments, Bench, file_name, indexes};
+use crate::data::{Input, Sizes, decimal, paths, runs, sosd};
 use crate::error::Result;
 use crate::measure::clock_cost;
 use crate::results::Report;
@@ -10,7 +13,7 @@ use crate::table;
 
 const NAME: &str = "quick";
 const KEYS: usize = 500_000;
-const VALUE_BYTES: usize = 100;
+const VALUE_BYTES: Sizes = Sizes::Fixed(100);
 const HELD_OUT: usize = 10_000;
 
 /// Several tables even for the smaller input, all of it in memory.
@@ -34,17 +37,19 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
         Some(table) => table.clone(),
         None => TABLE.parse()?,
     };
+    let indexes = indexes(arguments)?;
+    let candidate = |index: &IndexSpec| {
+        Candidate::Rhumb(Settings {
+            index: index.clone(),
+            table: table.clone(),
+            cache_bytes: arguments.cache_bytes.unwrap_or(CACHE_BYTES),
+            write_buffer_bytes: WRITE_BUFFER_BYTES,
+        })
+    };
+    let candidates: Vec<Candidate> = indexes.iter().map(candidate).collect();
     for input in inputs(arguments)? {
-        for index in indexes(arguments)? {
-            let candidate = Candidate::Rhumb(Settings {
-                index,
-                table: table.clone(),
-                cache_bytes: CACHE_BYTES,
-                write_buffer_bytes: WRITE_BUFFER_BYTES,
-            });
-            plan.for_input(&input)
-                .measure(&candidate, &input, arguments.seed, bench)?;
-        }
+        plan.for_input(&input, arguments)
+            .measure(&candidates, &input, arguments, bench)?;
     }
     Ok(print(&bench.report))
 }

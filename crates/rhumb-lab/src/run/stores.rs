@@ -3,10 +3,9 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use clap::ValueEnum;
-
-use super::{Arguments, Bench, Plan, indexes};
-use crate::data::{Input, Random, decimal, paths, runs, uniform};
+use super::plan::Plan;
+use super::{Arguments, Bench, indexes};
+use crate::data::{Input, Random};
 use crate::error::{Error, Result};
 use crate::measure::{Latencies, clock_cost};
 use crate::results::{Report, Subject};
@@ -14,29 +13,17 @@ use crate::store::{Candidate, LMDB, Settings};
 use crate::table;
 
 const NAME: &str = "stores";
-const HELD_OUT: usize = 100_000;
 const WRITE_BUFFER_BYTES: u64 = 64 << 20;
 const LOWER_BOUND: &str = "std lower_bound";
 
-/// Which keys and values to load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Set {
-    /// 5,000,000 uniform 8-byte keys with values of 64 bytes.
-    C1,
-    /// 2,000,000 decimal 24-byte keys with values of 1,000 bytes.
-    C2,
-    /// Every path of the file given by --paths, with its packages as the value.
-    C3,
-}
-
-/// Measures, and gives one table a set.
+/// Measures, and gives two tables a set: what was measured, and how blocks came out.
 ///
 /// # Errors
 /// See [`Plan::measure`]; inputs that cannot be read.
 pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
     let plan = Plan {
         experiment: NAME,
-        gets: 500_000,
+        gets: 1_000_000,
         scans_of_10: 200_000,
         scans_of_100: 50_000,
         cold_gets: 20_000,
@@ -44,53 +31,14 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
     let mut text = String::new();
     for set in &arguments.sets {
         let (input, cache_bytes) = set.input(arguments)?;
-        let plan = plan.for_input(&input);
+        let plan = plan.for_input(&input, arguments);
         lower_bound(&input, &plan, arguments.seed, bench)?;
-        for candidate in candidates(arguments, cache_bytes)? {
-            plan.measure(&candidate, &input, arguments.seed, bench)?;
-        }
-        text += &print(&bench.report, &input);
+        let candidates = candidates(arguments, cache_bytes)?;
+        plan.measure(&candidates, &input, arguments, bench)?;
+        text += &print(&bench.report, &input, arguments.runs.unwrap_or(1));
+        text += &print_blocks(&bench.report, &input);
     }
     Ok(text)
-}
-
-impl Set {
-    /// The pairs, and a cache that holds all of them.
-    fn input(self, arguments: &Arguments) -> Result<(Input, u64)> {
-        let seed = arguments.seed;
-        let count = |own| arguments.keys.unwrap_or(own);
-        Ok(match self {
-            Set::C1 => {
-                let (keys, held_out) = (count(5_000_000), held_out(count(5_000_000)));
-                let keys = uniform::keys(keys + held_out, seed);
-                let input = Input::with_random_values("c1", &keys, 64, held_out, seed);
-                (input, 1 << 30)
-            }
-            Set::C2 => {
-                let (keys, held_out) = (count(2_000_000), held_out(count(2_000_000)));
-                let keys = decimal::keys(keys + held_out, seed);
-                let input = Input::with_random_values("c2", &keys, 1_000, held_out, seed);
-                (input, 4 << 30)
-            }
-            Set::C3 => {
-                let needed = "set c3 needs a file index: give it by --paths FILE";
-                let path = arguments.paths.as_ref();
-                let mut pairs = paths::file(path.ok_or_else(|| Error::Usage(needed.to_string()))?)?;
-                if let Some(keys) = arguments.keys {
-                    pairs = pairs.pick(&runs(pairs.len(), keys));
-                }
-                (
-                    Input::with_own_values("c3", &pairs, HELD_OUT, seed),
-                    2 << 30,
-                )
-            }
-        })
-    }
-}
-
-/// How many keys to generate and not to load.
-fn held_out(keys: usize) -> usize {
-    HELD_OUT.min(keys / 20)
 }
 
 /// LMDB first, where it is built in, then our own with each index.
@@ -135,9 +83,8 @@ fn lower_bound(input: &Input, plan: &Plan, seed: u64, bench: &mut Bench) -> Resu
         input: input.name.clone(),
         index: LOWER_BOUND.to_string(),
     };
-    bench.report.put_latencies(&subject, "get", &present);
-    bench.report.put_latencies(&subject, "absent", &absent);
-    Ok(())
+    bench.report.put_latencies(&subject, "get", &[present])?;
+    bench.report.put_latencies(&subject, "absent", &[absent])
 }
 
 fn number(key: &[u8]) -> Option<u64> {
@@ -207,39 +154,93 @@ const ROWS: &[(&str, &str, f64, usize)] = &[
     ("cold_p50", "cold get, median ns", 1.0, 0),
     ("cold_p99", "cold get, p99 ns", 1.0, 0),
     ("cold_file_blocks", "cold get, blocks read", 1.0, 2),
+    ("cold_file_bytes", "cold get, bytes read", 1.0, 0),
     ("get_blocks", "get, blocks", 1.0, 2),
+    ("get_blocks_a_probe", "get, blocks a probe", 1.0, 4),
     ("get_window_ranks", "get, window ranks", 1.0, 1),
     ("index_bytes", "index KiB", 1024.0, 1),
     ("directory_bytes", "directory KiB", 1024.0, 1),
     ("filter_bytes", "filter KiB", 1024.0, 1),
     ("key_map_bytes", "key map KiB", 1024.0, 1),
+    ("finding_bytes", "these four, KiB", 1024.0, 1),
     ("tables", "tables", 1.0, 0),
     ("fallback_share", "share that fell back", 1.0, 2),
 ];
 
-fn print(report: &Report, input: &Input) -> String {
-    let of_this = |s: &&Subject| s.experiment == NAME && s.input == input.name;
-    let subjects: Vec<&Subject> = report.subjects().into_iter().filter(of_this).collect();
+fn print(report: &Report, input: &Input, runs: usize) -> String {
+    let subjects = subjects(report, input);
     let yardstick = subjects.iter().find(|subject| subject.index == LMDB);
     let mut headings = vec![input.name.clone()];
     headings.extend(subjects.iter().map(|subject| subject.index.clone()));
     let mut table = table::new(&headings, 1);
     for (metric, name, divisor, digits) in ROWS {
-        let get = |subject: &Subject| Some(report.get(subject, metric)? / divisor);
-        let to = yardstick.and_then(|subject| get(subject));
+        let get = |subject: &Subject, end: &str| {
+            let metric = format!("{metric}{end}");
+            Some(report.get(subject, &metric)? / divisor)
+        };
+        let to = yardstick.and_then(|subject| get(subject, ""));
         let mut row = vec![name.to_string()];
         row.extend(subjects.iter().map(|subject| {
             let to = to.filter(|_| subject.index != LMDB);
-            table::with_ratio(get(subject), *digits, to)
+            let median = table::with_ratio(get(subject, ""), *digits, to);
+            match get(subject, "_min").zip(get(subject, "_max")) {
+                Some((min, max)) => {
+                    let [min, max] = [min, max].map(|end| table::number(Some(end), *digits));
+                    format!("{median} [{min} to {max}]")
+                }
+                None => median,
+            }
         }));
         table.add_row(row);
     }
     let keys = table::number(Some(input.keys.len() as f64), 0);
     let user = table::number(Some(input.user_bytes() as f64 / MIB), 0);
+    let how_often = match runs {
+        1 => String::new(),
+        _ => format!(
+            "Reads: medians of {runs} runs, the stores by turns; in square brackets least and greatest.\n"
+        ),
+    };
     format!(
         "{table}\n\n{keys} keys, {user} MiB of keys and values. In brackets: ratio to {LMDB}. One \
-         thread; reading the clock takes {} ns of every latency.\n\
+         thread; reading the clock takes {} ns of every latency.\n{how_often}\
          {LOWER_BOUND} finds a rank among keys in memory, and no value.\n\n",
         clock_cost()
     )
+}
+
+fn subjects<'r>(report: &'r Report, input: &Input) -> Vec<&'r Subject> {
+    let of_this = |s: &&Subject| s.experiment == NAME && s.input == input.name;
+    report.subjects().into_iter().filter(of_this).collect()
+}
+
+/// How entries and bytes are spread over the blocks of those stores that say so.
+fn print_blocks(report: &Report, input: &Input) -> String {
+    let shown = [("min", 0), ("p50", 0), ("mean", 1), ("p99", 0), ("max", 0)];
+    let mut headings = vec!["blocks of".to_string(), "number".into(), "empty %".into()];
+    for what in ["entries", "bytes"] {
+        headings.extend(shown.map(|(statistic, _)| format!("{what}, {statistic}")));
+    }
+    let mut table = table::new(&headings, 1);
+    for subject in subjects(report, input) {
+        let Some(count) = report.get(subject, "blocks") else {
+            continue;
+        };
+        let empty = report
+            .get(subject, "blocks_empty")
+            .map(|share| 100.0 * share);
+        let mut row = vec![
+            subject.index.clone(),
+            table::number(Some(count), 0),
+            table::number(empty, 2),
+        ];
+        for what in ["entries", "bytes"] {
+            row.extend(shown.map(|(statistic, digits)| {
+                let metric = format!("block_{what}_{statistic}");
+                table::number(report.get(subject, &metric), digits)
+            }));
+        }
+        table.add_row(row);
+    }
+    format!("{table}\n\nBytes as they are stored.\n\n")
 }

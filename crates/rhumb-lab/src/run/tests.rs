@@ -3,10 +3,13 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
+use rhumb::internals::BlockSize;
+
 use super::phases::Loaded;
 use super::*;
-use crate::data::{Pairs, uniform};
-use crate::store::{Footprint, Reads, Writes};
+use crate::data::{Input, Pairs, Sizes, uniform};
+use crate::results::Subject;
+use crate::store::{Footprint, Reads, Store, Writes};
 
 /// A store that lies in a chosen way.
 #[derive(Default)]
@@ -57,6 +60,9 @@ impl Store for Model {
     fn footprint(&self) -> Result<Option<Footprint>> {
         Ok(None)
     }
+    fn blocks(&self) -> Result<Option<Vec<BlockSize>>> {
+        Ok(None)
+    }
     fn reads(&self) -> Result<Option<Reads>> {
         Ok(None)
     }
@@ -70,7 +76,7 @@ impl Store for Model {
 
 /// Which of the five reading steps complain about a store that lies so.
 fn complaints(lie: Option<Lie>) -> Vec<&'static str> {
-    let input = Input::with_random_values("u", &uniform::keys(3_000, 1), 20, 100, 1);
+    let input = Input::with_random_values("u", &uniform::keys(3_000, 1), Sizes::Fixed(20), 100, 1);
     let store = Model::default();
     let progress = Progress::new();
     let steps = Loaded::new(&store, "model", &input, &progress, 5);
@@ -109,7 +115,7 @@ fn every_lie_is_found() {
 
 #[test]
 fn a_flipped_bit_is_found() {
-    let input = Input::with_random_values("u", &uniform::keys(100, 1), 20, 0, 1);
+    let input = Input::with_random_values("u", &uniform::keys(100, 1), Sizes::Fixed(20), 0, 1);
     let store = Model::default();
     let progress = Progress::new();
     let mut pairs = Pairs::default();
@@ -130,6 +136,9 @@ fn arguments(experiment_keys: usize) -> Arguments {
         paths: None,
         sosd: Vec::new(),
         sets: vec![Set::C1, Set::C2],
+        runs: None,
+        gets: None,
+        cache_bytes: None,
     }
 }
 
@@ -173,7 +182,7 @@ fn quick_runs_from_end_to_end() {
         assert_eq!(get("get_file_blocks"), 0.0, "warm gets read no file");
         assert!(get("disk_bytes") > get("user_bytes"));
     }
-    assert!(text.contains("plr:boundary=16"), "{text}");
+    assert!(text.contains("| plr"), "{text}");
 }
 
 #[test]
@@ -190,4 +199,88 @@ fn stores_runs_from_end_to_end() {
         }
     }
     assert!(text.contains("2,000 keys"), "{text}");
+}
+
+#[test]
+fn repeats_go_by_turns_and_give_a_spread() {
+    let arguments = Arguments {
+        runs: Some(3),
+        gets: Some(500),
+        sets: vec![Set::V1, Set::V2],
+        ..arguments(2_000)
+    };
+    let (report, text) = run("stores", &arguments);
+    for set in ["v1", "v2"] {
+        let subjects = report.subjects();
+        let of = |index| subjects.iter().find(|s| s.input == set && s.index == index);
+        let subject = of("fp").unwrap();
+        let get = |metric: &str| report.get(subject, metric).expect(metric);
+        let (min, median, max) = (get("get_mean_min"), get("get_mean"), get("get_mean_max"));
+        assert!(0.0 < min && min <= median && median <= max);
+        assert!(get("get_blocks_a_probe") >= 1.0);
+        assert_eq!(get("get_file_bytes"), 0.0, "warm gets read no file");
+        assert!(get("cold_file_bytes") >= 0.0 && get("blocks") > 1.0);
+        let entries = get("blocks") * get("block_entries_mean");
+        assert_eq!(entries.round(), 2_000.0, "every entry is in a block");
+        assert!(get("block_bytes_min") <= get("block_bytes_max"));
+        let parts = ["index", "directory", "filter", "key_map"];
+        let sum: f64 = parts.iter().map(|part| get(&format!("{part}_bytes"))).sum();
+        assert_eq!(get("finding_bytes"), sum);
+    }
+    assert!(text.contains("medians of 3 runs"), "{text}");
+}
+
+fn tiny(gets: usize) -> Arguments {
+    Arguments {
+        sets: vec![Set::C1],
+        runs: Some(2),
+        gets: Some(gets),
+        ..arguments(5_000)
+    }
+}
+
+#[test]
+fn threads_are_measured_against_memory() {
+    let (report, text) = run("threads", &tiny(2_000));
+    let subject = report.subjects()[0];
+    for place in ["distinct blocks", "one block"] {
+        for metric in ["store, scaling", "memory, scaling", "scaling ratio"] {
+            assert!(report.get(subject, &format!("{place}, {metric}")).unwrap() > 0.0);
+        }
+    }
+    assert!(text.contains("of 2 runs"), "{text}");
+}
+
+#[test]
+fn the_cache_is_watched_and_compared_with_clock() {
+    let (report, text) = run("cache", &tiny(5_000));
+    let subject = report.subjects()[0];
+    let get = |metric: &str| report.get(subject, metric).expect(metric);
+    for gets in ["uniform", "zipf 0.99"] {
+        for metric in ["hits", "CLOCK hits"] {
+            let share = get(&format!("{gets}, {metric}"));
+            assert!((0.0..100.0).contains(&share), "{gets}, {metric}: {share}");
+        }
+        assert!(get(&format!("{gets}, look-ups")) >= 1.0);
+    }
+    assert!(get("zipf 0.99, CLOCK hits") > get("uniform, CLOCK hits"));
+    assert!(text.contains("CLOCK"), "{text}");
+}
+
+#[test]
+fn stages_add_up_to_a_get() {
+    let (report, text) = run("stages", &tiny(1_000));
+    let subject = report.subjects()[0];
+    let get = |metric: &str| report.get(subject, metric).expect(metric);
+    let stages = report.metrics(subject);
+    let costs = stages.iter().filter(|name| !name.starts_with("until "));
+    let sum: f64 = costs.map(|name| get(name)).sum();
+    assert!((sum - get("until value read")).abs() < 1e-6 * sum);
+    assert!(text.contains("search in the block"), "{text}");
+}
+
+#[test]
+fn gets_are_as_many_as_asked_for() {
+    let (_, text) = run("gets", &tiny(1_234));
+    assert_eq!(text, "c1: 1234 gets of 78976 bytes in all\n");
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions};
+use rhumb::internals::BlockSize;
 
 use super::{Footprint, Reads, Store, Writes};
 use crate::data::Pairs;
@@ -79,6 +80,10 @@ impl Store for Lmdb {
     }
 
     fn footprint(&self) -> Result<Option<Footprint>> {
+        Ok(None)
+    }
+
+    fn blocks(&self) -> Result<Option<Vec<BlockSize>>> {
         Ok(None)
     }
 

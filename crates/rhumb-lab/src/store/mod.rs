@@ -7,9 +7,10 @@ mod rhumb;
 use std::path::Path;
 use std::time::Duration;
 
-pub use self::rhumb::Settings;
+pub use self::rhumb::{Settings, block_sizes};
 use crate::data::Pairs;
 use crate::error::Result;
+use ::rhumb::internals::BlockSize;
 
 /// An open store. What it finds is copied into the caller's memory in every store alike: a caller
 /// who looks at the value pays for fetching it anyway.
@@ -28,6 +29,10 @@ pub trait Store {
 
     /// What the store holds in memory beside blocks; `None` where it cannot say.
     fn footprint(&self) -> Result<Option<Footprint>>;
+
+    /// How entries and bytes are spread over blocks, each of which is brought into memory; `None`
+    /// where it cannot say.
+    fn blocks(&self) -> Result<Option<Vec<BlockSize>>>;
 
     /// What gets have done since the store was opened; `None` where it is not counted.
     fn reads(&self) -> Result<Option<Reads>>;
@@ -57,16 +62,32 @@ pub struct Footprint {
 }
 
 /// Counters of gets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reads {
     /// Gets.
     pub gets: u64,
+    /// Tables that a filter did not rule out.
+    pub probes: u64,
     /// Blocks looked into, from the cache or from a file.
     pub blocks: u64,
     /// Blocks read from a file.
     pub blocks_read: u64,
+    /// Bytes of these.
+    pub bytes_read: u64,
     /// Ranks in the windows that indexes gave.
     pub window_ranks: u64,
+}
+
+impl Reads {
+    /// Adds what was counted between two moments.
+    pub fn add(&mut self, before: &Reads, after: &Reads) {
+        self.gets += after.gets - before.gets;
+        self.probes += after.probes - before.probes;
+        self.blocks += after.blocks - before.blocks;
+        self.blocks_read += after.blocks_read - before.blocks_read;
+        self.bytes_read += after.bytes_read - before.bytes_read;
+        self.window_ranks += after.window_ranks - before.window_ranks;
+    }
 }
 
 /// Counters of writes.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use ::rhumb::fs::Access;
+use ::rhumb::internals::{self, BlockSize};
 use ::rhumb::{Db, Durability, IndexSpec, Options, TableSpec, WriteBatch};
 
 use super::{COLD_CACHE_BYTES, Footprint, Reads, Store, Temperature, Writes};
@@ -28,6 +29,14 @@ impl Settings {
     /// # Errors
     /// Whatever rhumb says.
     pub fn open(&self, directory: &Path, temperature: Temperature) -> Result<Box<dyn Store>> {
+        Ok(Box::new(Rhumb(self.db(directory, temperature)?)))
+    }
+
+    /// Opens or creates a store, and gives it as it is.
+    ///
+    /// # Errors
+    /// Whatever rhumb says.
+    pub fn db(&self, directory: &Path, temperature: Temperature) -> Result<Db> {
         let (cache_bytes, access) = match temperature {
             Temperature::Warm => (self.cache_bytes, Access::Buffered),
             Temperature::Cold => (COLD_CACHE_BYTES, Access::Direct),
@@ -40,8 +49,22 @@ impl Settings {
             access,
             ..Options::default()
         };
-        Ok(Box::new(Rhumb(Db::open(directory, options)?)))
+        Ok(Db::open(directory, options)?)
     }
+}
+
+/// What each block of a store holds, in the order of its tables; each is brought into memory.
+///
+/// # Errors
+/// If one cannot be read.
+pub fn block_sizes(db: &Db) -> Result<Vec<BlockSize>> {
+    let mut sizes = Vec::new();
+    for table in internals::tables(db)? {
+        for block in 0..table.blocks() {
+            sizes.push(table.block_size(block, true)?);
+        }
+    }
+    Ok(sizes)
 }
 
 struct Rhumb(Db);
@@ -90,12 +113,18 @@ impl Store for Rhumb {
         }))
     }
 
+    fn blocks(&self) -> Result<Option<Vec<BlockSize>>> {
+        Ok(Some(block_sizes(&self.0)?))
+    }
+
     fn reads(&self) -> Result<Option<Reads>> {
         let reads = self.0.stats()?.reads;
         Ok(Some(Reads {
             gets: reads.gets,
+            probes: reads.filter_positive,
             blocks: reads.blocks_read + reads.blocks_cached,
             blocks_read: reads.blocks_read,
+            bytes_read: reads.bytes_read,
             window_ranks: reads.window_ranks,
         }))
     }

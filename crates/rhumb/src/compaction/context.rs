@@ -97,11 +97,11 @@ impl Outcome {
                 });
             }
         }
-        for (level, table) in &self.levels.adds {
-            let (level, table) = (*level as u8, table.clone());
+        for (place, table) in &self.levels.adds {
+            let (place, table) = (*place, table.clone());
             changes.push(Change::AddTable {
                 keyspace,
-                level,
+                place,
                 table,
             });
         }

@@ -9,7 +9,7 @@ use crate::entry::{MergeCursor, Piece};
 use crate::error::Result;
 use crate::memtable::{Memtable, MemtableCursor};
 use crate::sync::Arc;
-use crate::version::LevelChange;
+use crate::version::{LevelChange, Place, TableMeta};
 
 /// Writes `memtables`, newest first, as one table of level 0; as none if nothing of them survives.
 ///
@@ -33,7 +33,12 @@ pub(crate) fn flush(context: &Context<'_>, memtables: &[Arc<Memtable>]) -> Resul
         Below::Anything,
         (map.clone(), u64::MAX),
     )?;
-    let adds = tables.into_iter().map(|table| (0, table)).collect();
+    // Memtables are flushed in the order of their age, so that file numbers are too.
+    let place = |table: &TableMeta| Place {
+        level: 0,
+        run: table.number,
+    };
+    let adds = tables.into_iter().map(|t| (place(&t), t)).collect();
     let removes = Vec::new();
     Ok(Outcome {
         levels: LevelChange { adds, removes },

@@ -5,8 +5,7 @@ use super::retain::{Fate, Place, Retain, RetainRanges};
 use crate::entry::{Cursor, EntryKind, Fragment, Piece, RangeDeletes, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
-use crate::sync::Arc;
-use crate::version::{LEVELS, Levels, Table};
+use crate::version::Table;
 
 /// Entries between two looks at whether the work is to end.
 const ENTRIES_A_CHECK: u64 = 1024;
@@ -135,28 +134,36 @@ impl<'a> Covering<'a> {
 pub(super) enum Below<'a> {
     /// Anything: nothing is known, or looked at.
     Anything,
-    /// These tables, a slice a level, each without those that end before the last key asked for.
-    Tables(Vec<&'a [Arc<Table>]>),
+    /// These runs.
+    Runs(Vec<RunBelow<'a>>),
+}
+
+/// The tables of a run, in key order.
+#[derive(Debug, Clone)]
+pub(super) struct RunBelow<'a> {
+    tables: Vec<&'a Table>,
+    /// How many of them end before the last key asked for.
+    passed: usize,
 }
 
 impl<'a> Below<'a> {
-    /// What lies below `level`.
-    pub fn level(levels: &'a Levels, level: usize) -> Self {
-        let deeper = (level + 1..LEVELS).map(|l| levels.level(l));
-        Below::Tables(deeper.filter(|tables| !tables.is_empty()).collect())
+    /// Runs, each with its tables in key order.
+    pub fn runs(runs: Vec<Vec<&'a Table>>) -> Self {
+        let runs = runs.into_iter();
+        Below::Runs(runs.map(|tables| RunBelow { tables, passed: 0 }).collect())
     }
 
     /// Whether there may be versions of `key`. Keys are asked for in ascending order.
     fn may_hold(&mut self, key: &[u8]) -> bool {
-        let Below::Tables(levels) = self else {
+        let Below::Runs(runs) = self else {
             return true;
         };
-        levels.iter_mut().any(|tables| {
-            while let Some((first, rest)) = tables.split_first() {
-                if !first.meta.ends_before(key) {
-                    return &*first.meta.smallest <= key;
+        runs.iter_mut().any(|run| {
+            while let Some(table) = run.tables.get(run.passed) {
+                if !table.meta.ends_before(key) {
+                    return &*table.meta.smallest <= key;
                 }
-                *tables = rest;
+                run.passed += 1;
             }
             false
         })
@@ -164,12 +171,13 @@ impl<'a> Below<'a> {
 
     /// Whether there may be keys in `start..end`.
     fn may_hold_any(&self, start: &[u8], end: &[u8]) -> bool {
-        let Below::Tables(levels) = self else {
+        let Below::Runs(runs) = self else {
             return true;
         };
-        levels.iter().any(|tables| {
-            let at = tables.partition_point(|t| t.meta.ends_before(start));
-            tables.get(at).is_some_and(|t| &*t.meta.smallest < end)
+        runs.iter().any(|run| {
+            let at = run.tables.partition_point(|t| t.meta.ends_before(start));
+            let table = run.tables.get(at);
+            table.is_some_and(|t| &*t.meta.smallest < end)
         })
     }
 }

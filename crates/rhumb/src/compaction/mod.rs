@@ -1,21 +1,26 @@
-//! How tables come to be: flushes write memtables as tables, compactions merge tables into the
-//! level below.
+//! How tables come to be: flushes write memtables as tables, compactions merge tables into a
+//! run of theirs or a deeper level.
 //!
-//! [`pick`](fn@pick) chooses a [`Job`], [`run`] does it, [`flush`] writes memtables; both give an
-//! [`Outcome`], which the owner of the manifest makes durable and visible.
+//! [`pick`](fn@pick) chooses a [`Job`] that can run beside those that have their [`Claims`], [`run`]
+//! does it, [`flush`] writes memtables; both give an [`Outcome`], which the owner of the manifest
+//! makes durable and visible.
 
 mod builder;
+mod claims;
 mod context;
 mod flush;
+mod job;
 mod merge;
 pub(crate) mod pick;
 mod retain;
 mod run;
 mod source;
 
+pub(crate) use claims::Claims;
 pub(crate) use context::{Context, Counters, Outcome};
 pub(crate) use flush::flush;
-pub(crate) use pick::{Job, pick, pick_range};
+pub(crate) use job::{Input, Job};
+pub(crate) use pick::{pick, pick_step, pick_whole};
 pub(crate) use run::run;
 pub(crate) use source::Source;
 

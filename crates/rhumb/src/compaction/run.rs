@@ -1,17 +1,17 @@
-//! A compaction: tables are merged into the next level.
+//! A compaction: tables are merged into one run.
 
 use rhumb_index::KeyMapBuilder;
 
 use super::builder::write_tables;
 use super::context::{Context, Counters, NumberedMap, Outcome};
+use super::job::{Job, older_tables};
 use super::merge::{Below, ranges};
-use super::pick::Job;
 use super::source::Source;
 use crate::entry::{MergeCursor, Piece};
 use crate::error::{Error, Result};
 use crate::sync::Arc;
 use crate::table::TableReader;
-use crate::version::{LevelChange, LevelCursor, Levels, TableMeta};
+use crate::version::{LevelChange, LevelCursor, Levels, Place, TableMeta};
 
 /// Does a job that was picked from `levels`.
 ///
@@ -19,79 +19,86 @@ use crate::version::{LevelChange, LevelCursor, Levels, TableMeta};
 /// If an input cannot be read or an output cannot be written; [`Error::Closed`] if the work was
 /// cancelled. What was written is removed if possible.
 pub(crate) fn run(context: &Context<'_>, job: &Job, levels: &Levels) -> Result<Outcome> {
-    let upper = job.upper.iter().map(|t| (job.level, t.meta.number));
-    let lower = job.lower.iter().map(|t| (job.target_level, t.meta.number));
-    let removes = upper.chain(lower).collect();
-    if job.trivial {
-        let moved = job.upper.iter().map(|t| (job.target_level, t.meta.clone()));
-        let adds = moved.collect();
-        let maps = job.upper.iter().map(|t| known_map(context, &t.meta));
-        let maps = maps.collect::<Result<_>>()?;
-        return Ok(Outcome {
-            levels: LevelChange { adds, removes },
-            maps,
-        });
-    }
-    let map = union_of_maps(context, job)?;
-    let tables = merge(context, job, levels, map.clone())?;
-    Counters::add(&context.counters.bytes_read, job.bytes());
-    let maps = if tables.is_empty() {
-        Vec::new()
-    } else {
-        vec![map]
+    let inputs = job.inputs.iter();
+    let removes = inputs.flat_map(|input| {
+        let tables = input.tables.iter();
+        tables.map(|t| (input.place.level, t.meta.number))
+    });
+    let removes = removes.collect();
+    let place = Place {
+        level: job.target_level,
+        // Later runs get later numbers.
+        run: job.target_run.unwrap_or_else(|| (context.next_file)()),
     };
-    let adds = tables
-        .into_iter()
-        .map(|table| (job.target_level, table))
-        .collect();
+    let (tables, maps) = match job.trivial {
+        true => moved(context, job)?,
+        false => merge(context, job, levels)?,
+    };
+    let adds = tables.into_iter().map(|table| (place, table)).collect();
     Ok(Outcome {
         levels: LevelChange { adds, removes },
         maps,
     })
 }
 
+/// The tables as they are, and their maps.
+fn moved(context: &Context<'_>, job: &Job) -> Result<(Vec<TableMeta>, Vec<NumberedMap>)> {
+    let tables = job.tables().map(|t| t.meta.clone()).collect();
+    let mut maps = job
+        .tables()
+        .map(|t| known_map(context, &t.meta))
+        .collect::<Result<Vec<_>>>()?;
+    sort_maps(&mut maps);
+    Ok((tables, maps))
+}
+
+/// The tables that hold what survives, and their map.
 fn merge(
     context: &Context<'_>,
     job: &Job,
     levels: &Levels,
-    map: NumberedMap,
-) -> Result<Vec<TableMeta>> {
-    let readers = job.inputs().map(|t| t.reader().map(Arc::clone));
+) -> Result<(Vec<TableMeta>, Vec<NumberedMap>)> {
+    let map = union_of_maps(context, job)?;
+    let readers = job.tables().map(|t| t.reader().map(Arc::clone));
     let readers: Vec<Arc<TableReader>> = readers.collect::<Result<_>>()?;
     let pieces = readers.iter().flat_map(|r| r.range_deletes().pieces());
     let pieces: Vec<Piece<'_>> = pieces.collect();
-    let below = Below::level(levels, job.target_level);
+    let below = Below::runs(older_tables(levels, job));
     let ranges = ranges(context, &pieces, &below);
-    // Blocks that are read once are not worth a place in the cache.
     let mut cursor = MergeCursor::new(cursors(job)?);
-    let table_bytes = context.table.table_bytes;
-    write_tables(context, &mut cursor, ranges, below, (map, table_bytes))
+    let layout = (map.clone(), context.table.table_bytes);
+    let tables = write_tables(context, &mut cursor, ranges, below, layout)?;
+    Counters::add(&context.counters.bytes_read, job.bytes());
+    let maps = match tables.is_empty() {
+        true => Vec::new(),
+        false => vec![map],
+    };
+    Ok((tables, maps))
 }
 
-/// Cursors over the inputs, newer ones first: one a table of level 0, one for each other level.
+/// Cursors over the inputs, newer ones first. Blocks that are read once are not worth a place in the
+/// cache.
 fn cursors(job: &Job) -> Result<Vec<Source>> {
-    let mut cursors = Vec::new();
-    if job.level == 0 {
-        for table in &job.upper {
-            cursors.push(Source::Table(Box::new(table.reader()?.cursor(false))));
-        }
-    } else {
-        let upper = LevelCursor::new(job.upper.clone(), false);
-        cursors.push(Source::Level(Box::new(upper)));
-    }
-    let lower = LevelCursor::new(job.lower.clone(), false);
-    cursors.push(Source::Level(Box::new(lower)));
-    Ok(cursors)
+    let each = job
+        .inputs
+        .iter()
+        .map(|input| match input.tables.as_slice() {
+            [table] => Ok(Source::Table(Box::new(table.reader()?.cursor(false)))),
+            tables => {
+                let cursor = LevelCursor::new(tables.to_vec(), false);
+                Ok(Source::Level(Box::new(cursor)))
+            }
+        });
+    each.collect()
 }
 
 /// The map of all keys of the inputs, which is known before the first key is read.
 fn union_of_maps(context: &Context<'_>, job: &Job) -> Result<NumberedMap> {
     let mut maps = job
-        .inputs()
+        .tables()
         .map(|t| known_map(context, &t.meta))
         .collect::<Result<Vec<_>>>()?;
-    maps.sort_unstable_by_key(|(number, _)| *number);
-    maps.dedup_by_key(|(number, _)| *number);
+    sort_maps(&mut maps);
     if let [map] = maps.as_slice() {
         return Ok(map.clone());
     }
@@ -100,6 +107,11 @@ fn union_of_maps(context: &Context<'_>, job: &Job) -> Result<NumberedMap> {
         union.absorb(map);
     }
     Ok(context.number_map(union.build()))
+}
+
+fn sort_maps(maps: &mut Vec<NumberedMap>) {
+    maps.sort_unstable_by_key(|(number, _)| *number);
+    maps.dedup_by_key(|(number, _)| *number);
 }
 
 fn known_map(context: &Context<'_>, table: &TableMeta) -> Result<NumberedMap> {

@@ -14,7 +14,7 @@ pub(crate) enum Source {
     Memtable(MemtableCursor),
     /// One table.
     Table(Box<TableCursor>),
-    /// The disjoint tables of a level.
+    /// The disjoint tables of a run.
     Level(Box<LevelCursor>),
 }
 

@@ -3,4 +3,5 @@
 mod fixture;
 mod pick;
 mod retain;
+mod shapes;
 mod store;

@@ -1,4 +1,4 @@
-//! The threads behind an open store: one flushes, one compacts and collects garbage.
+//! The threads behind an open store: one flushes, the others compact and collect garbage.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -9,17 +9,30 @@ use crate::error::{Error, Result};
 /// One step of background work; whether there was something to do.
 type Task = fn(&Store) -> Result<bool>;
 
+/// More threads would wait for the disk, and for each other's tables.
+const MOST_COMPACTION_THREADS: usize = 4;
+
+/// How many threads merge tables: as the options say, else one core is left to the user's threads.
+fn compaction_threads(store: &Store) -> usize {
+    match store.options.compaction_threads {
+        0 => {
+            let cores = std::thread::available_parallelism().map_or(1, usize::from);
+            cores.saturating_sub(1).clamp(1, MOST_COMPACTION_THREADS)
+        }
+        threads => threads,
+    }
+}
+
 /// Starts the threads of a store.
 ///
 /// # Errors
 /// If the operating system gives none.
 pub(super) fn start(store: &Arc<Store>) -> Result<Vec<JoinHandle<()>>> {
-    let tasks: [(&str, Task); 2] = [
-        ("rhumb-flush", Store::flush_one),
-        ("rhumb-compact", Store::compact_one),
-    ];
+    let flush: (&str, Task) = ("rhumb-flush", Store::flush_one);
+    let compact: (&str, Task) = ("rhumb-compact", Store::compact_one);
+    let compact = std::iter::repeat_n(compact, compaction_threads(store));
     let mut threads: Vec<JoinHandle<()>> = Vec::new();
-    for (name, task) in tasks {
+    for (name, task) in [flush].into_iter().chain(compact) {
         let own = store.clone();
         let thread = std::thread::Builder::new().name(name.to_string());
         match thread.spawn(move || work(&own, task)) {

@@ -1,35 +1,37 @@
 //! Compactions: what the levels need, and what a user asks for.
 
-use std::collections::HashSet;
 use std::ops::Bound;
 use std::sync::Arc;
 
+use super::merges::Merge;
 use super::store::{OpenKeyspace, Store};
-use crate::compaction::{self, Context, Job};
+use crate::compaction::{self, Context};
 use crate::error::{Error, Result};
+use crate::options::Compaction;
 use crate::sync::atomic::Ordering;
 use crate::sync::lock;
-use crate::version::{LEVELS, Levels};
+use crate::version::LEVELS;
 
 impl Store {
-    /// Does the compaction that some keyspace needs most, and deletes the files that nobody reads
-    /// any more; whether there was something to do.
+    /// Does the merge that some keyspace needs most beside those that run, and deletes the files that
+    /// nobody reads any more; whether there was something to do.
     pub(super) fn compact_one(&self) -> Result<bool> {
         self.check_writable()?;
         self.collect_garbage();
         let keyspaces: Vec<Arc<OpenKeyspace>> = self.keyspaces.load().values().cloned().collect();
         for keyspace in keyspaces {
-            let _compaction = lock(&self.compaction);
-            let levels = keyspace.view.load_full().levels.clone();
-            if let Some(job) = compaction::pick(&levels, &self.options.levels, &HashSet::new()) {
-                self.run_job(&keyspace, &job, &levels)?;
+            let merge = self.begin_merge(&keyspace, |levels, claims| {
+                compaction::pick(levels, &self.options.levels, claims)
+            });
+            if let Some(merge) = merge {
+                self.run_merge(&merge)?;
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    /// Brings everything in a range down to the last level that holds any of it.
+    /// Brings everything in a range down to the last level that holds any of it, into one run.
     pub(super) fn compact_range(
         &self,
         keyspace: &OpenKeyspace,
@@ -37,16 +39,21 @@ impl Store {
         to: Option<&[u8]>,
     ) -> Result<()> {
         let before = self.next_file.load(Ordering::Relaxed);
+        let compaction = self.options.levels.compaction;
         let from = from.unwrap_or_default();
         let to = to.map_or(Bound::Unbounded, Bound::Excluded);
-        for level in 0..LEVELS {
-            loop {
-                self.check_writable()?;
-                let _compaction = lock(&self.compaction);
-                let levels = keyspace.view.load_full().levels.clone();
-                let job = compaction::pick_range(&levels, from, to, level, before);
-                let Some(job) = job else { break };
-                self.run_job(keyspace, &job, &levels)?;
+        let whole = self.await_merge(keyspace, |levels| {
+            compaction::pick_whole(levels, compaction, from, to, before)
+        })?;
+        if let Some(merge) = whole {
+            self.run_merge(&merge)?;
+        } else if compaction == Compaction::Leveled {
+            for level in 0..LEVELS {
+                while let Some(merge) = self.await_merge(keyspace, |levels| {
+                    compaction::pick_step(levels, from, to, level, before)
+                })? {
+                    self.run_merge(&merge)?;
+                }
             }
         }
         self.collect_garbage();
@@ -63,9 +70,8 @@ impl Store {
         let _ = self.files.delete_garbage();
     }
 
-    /// Does one job. The caller holds the compaction lock.
-    fn run_job(&self, keyspace: &OpenKeyspace, job: &Job, levels: &Levels) -> Result<()> {
-        match self.merge_tables(keyspace, job, levels) {
+    fn run_merge(&self, merge: &Merge<'_>) -> Result<()> {
+        match self.merge_tables(merge) {
             // Dropped meanwhile: nobody misses what was to be merged.
             Err(Error::NoSuchKeyspace(_)) => Ok(()),
             result => result,
@@ -74,23 +80,22 @@ impl Store {
 
     /// # Errors
     /// [`Error::NoSuchKeyspace`] if the keyspace was dropped meanwhile, which is no harm.
-    fn merge_tables(&self, keyspace: &OpenKeyspace, job: &Job, levels: &Levels) -> Result<()> {
-        let outcome =
-            self.with_context(keyspace, |context| compaction::run(context, job, levels))?;
+    fn merge_tables(&self, merge: &Merge<'_>) -> Result<()> {
+        let (keyspace, job) = (merge.keyspace, &merge.job);
+        let outcome = self.with_context(keyspace, |context| {
+            compaction::run(context, job, &merge.levels)
+        })?;
         self.install(keyspace, &outcome, &[])
             .inspect_err(|e| self.discard_if_dropped(&outcome, e))?;
+        let made = outcome.levels.adds.iter();
+        let made: u64 = made.map(|(_, t)| t.file_bytes).sum();
         self.writes.update(|w| {
             if job.trivial {
-                w.trivial_moves += job.upper.len() as u64;
+                w.trivial_moves += job.tables().count() as u64;
             } else {
                 w.compactions += 1;
                 w.compaction_bytes_read += job.bytes();
-                w.compaction_bytes_written += outcome
-                    .levels
-                    .adds
-                    .iter()
-                    .map(|(_, t)| t.file_bytes)
-                    .sum::<u64>();
+                w.compaction_bytes_written += made;
             }
         });
         Ok(())

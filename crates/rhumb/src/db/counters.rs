@@ -40,6 +40,7 @@ struct Stripe {
     filter_false_positive: AtomicU64,
     window_ranks: AtomicU64,
     blocks_read: AtomicU64,
+    bytes_read: AtomicU64,
     blocks_cached: AtomicU64,
 }
 
@@ -75,6 +76,7 @@ impl ReadCounters {
         );
         Stripe::add(&stripe.window_ranks, trace.window_ranks, owned);
         Stripe::add(&stripe.blocks_read, trace.blocks_read, owned);
+        Stripe::add(&stripe.bytes_read, trace.bytes_read, owned);
         Stripe::add(&stripe.blocks_cached, trace.blocks_cached, owned);
     }
 
@@ -91,6 +93,7 @@ impl ReadCounters {
             filter_false_positive: sum(|s| &s.filter_false_positive),
             window_ranks: sum(|s| &s.window_ranks),
             blocks_read: sum(|s| &s.blocks_read),
+            bytes_read: sum(|s| &s.bytes_read),
             blocks_cached: sum(|s| &s.blocks_cached),
         }
     }

@@ -3,19 +3,17 @@
 use std::sync::Arc;
 
 use super::view::View;
-use crate::entry::{RangeDeleteTree, RangeDeletes, Sequence, Span};
+use crate::entry::{RangeDeleteTree, Sequence, Span};
 use crate::error::Result;
-use crate::version::{LEVELS, Levels, Table};
+use crate::version::Run;
 
 /// Tells of keys, mostly neighbours, which versions of them are deleted. Looks into the range
 /// deletes where it is asked and nowhere else, and remembers how far an answer holds.
 pub(super) struct Coverage {
-    levels: Arc<Levels>,
     visible: Sequence,
     memtables: Vec<Arc<RangeDeleteTree>>,
-    level0: Vec<Arc<RangeDeletes>>,
-    /// The other levels that have range deletes.
-    deeper: Vec<usize>,
+    /// The runs that have range deletes.
+    runs: Vec<Arc<Run>>,
     /// The last answer, and the keys that it is true of; they are none at first.
     sequence: Sequence,
     from: Vec<u8>,
@@ -23,24 +21,18 @@ pub(super) struct Coverage {
 }
 
 impl Coverage {
-    /// The range deletes of `view` that are visible at `visible`, those of level 0 from the tables
-    /// in `level0` only.
-    pub(super) fn new(view: &View, level0: &[Arc<Table>], visible: Sequence) -> Result<Self> {
+    /// The range deletes that are visible at `visible` in the memtables of `view` and in `runs`.
+    pub(super) fn new(view: &View, runs: &[Arc<Run>], visible: Sequence) -> Self {
         let memtables = std::iter::once(&view.active).chain(&view.waiting);
-        let level0 = level0.iter().filter(|t| t.meta.range_deletes > 0);
-        let level0 = level0.map(|t| Ok(t.reader()?.range_deletes().clone()));
-        Ok(Coverage {
-            levels: view.levels.clone(),
+        let runs = runs.iter().filter(|run| run.has_range_deletes());
+        Coverage {
             visible,
             memtables: memtables.filter_map(|m| m.range_deletes()).collect(),
-            level0: level0.collect::<Result<_>>()?,
-            deeper: (1..LEVELS)
-                .filter(|&level| view.levels.has_range_deletes(level))
-                .collect(),
+            runs: runs.cloned().collect(),
             sequence: 0,
             from: Vec::new(),
             to: Some(Vec::new()),
-        })
+        }
     }
 
     /// The sequence below which versions of `key` are deleted; 0 if they are not.
@@ -49,7 +41,7 @@ impl Coverage {
     /// If a table that may delete the key cannot be opened.
     #[inline]
     pub(super) fn over(&mut self, key: &[u8]) -> Result<Sequence> {
-        if self.memtables.is_empty() && self.level0.is_empty() && self.deeper.is_empty() {
+        if self.memtables.is_empty() && self.runs.is_empty() {
             return Ok(0);
         }
         let known = self.from.as_slice() <= key && self.to.as_deref().is_none_or(|to| key < to);
@@ -64,11 +56,8 @@ impl Coverage {
         for tree in &self.memtables {
             span = span.and(tree.around(key, self.visible));
         }
-        for list in &self.level0 {
-            span = span.and(list.around(key, self.visible));
-        }
-        for &level in &self.deeper {
-            span = span.and(around(self.levels.level(level), key, self.visible)?);
+        for run in &self.runs {
+            span = span.and(around(run, key, self.visible)?);
         }
         self.sequence = span.sequence;
         self.from.clear();
@@ -78,8 +67,9 @@ impl Coverage {
     }
 }
 
-/// What deletes `key` in the tables of a level from 1 on. A table deletes nothing outside its bounds.
-fn around<'a>(tables: &'a [Arc<Table>], key: &[u8], visible: Sequence) -> Result<Span<'a>> {
+/// What deletes `key` in the tables of a run. A table deletes nothing outside its bounds.
+fn around<'a>(run: &'a Run, key: &[u8], visible: Sequence) -> Result<Span<'a>> {
+    let tables = run.tables();
     let at = tables.partition_point(|t| t.meta.ends_before(key));
     let Some(table) = tables.get(at).filter(|t| &*t.meta.smallest <= key) else {
         let before = at.checked_sub(1).and_then(|before| tables.get(before));

@@ -56,21 +56,22 @@ pub(super) fn explain(view: &View, key: &[u8], visible: Sequence) -> Result<Expl
         }
     }
     for level in 0..LEVELS {
-        let tables = view.levels.level(level);
-        if tables.is_empty() {
+        let runs = view.levels.runs(level);
+        if runs.is_empty() {
             continue;
         }
-        let asked: Vec<_> = match level {
-            0 => tables.iter().filter(|t| t.meta.may_hold(key)).collect(),
-            _ => view.levels.table_for(level, key).into_iter().collect(),
-        };
+        let asked: Vec<_> = runs.iter().filter_map(|run| run.table_for(key)).collect();
         steps.push(format!(
-            "level {level}: {} of {} tables may hold it",
+            "level {level}: {} of {} tables, in {} runs, may hold it",
             asked.len(),
-            tables.len()
+            view.levels.level(level).count(),
+            runs.len()
         ));
         for table in asked {
             steps.push(ask(table, &mut lookup)?);
+            if level > 0 && lookup.decided() {
+                break;
+            }
         }
         if lookup.decided() {
             break;

@@ -1,6 +1,6 @@
 //! Gathers [`Stats`].
 
-use super::stats::{KeyspaceStats, LevelStats, Stats};
+use super::stats::{CacheStats, KeyspaceStats, LevelStats, Stats};
 use super::store::{OpenKeyspace, Store};
 use crate::error::Result;
 use crate::sync::lock;
@@ -13,12 +13,22 @@ impl Store {
             keyspaces.push(measure_keyspace(keyspace)?);
         }
         keyspaces.sort_by(|a, b| a.name.cmp(&b.name));
+        let cache = self.files.cache.state();
         Ok(Stats {
             keyspaces,
             reads: self.reads.stats(),
             writes: self.writes.stats(),
-            cache_bytes: self.files.cache.bytes(),
-            cache_capacity: self.options.cache_bytes,
+            cache_bytes: cache.used.blocks,
+            cache_capacity: self.files.cache.capacity(),
+            cache: CacheStats {
+                memory_bytes: cache.used.total(),
+                slot_bytes: cache.used.slots,
+                pinned_blocks: cache.pinned_blocks,
+                pinned_bytes: cache.pinned_bytes,
+                evictions: cache.used.evictions,
+                bypassed: cache.bypassed,
+                bypassed_bytes: cache.bypassed_bytes,
+            },
             log_bytes: lock(&self.write).log_bytes(),
             recovery: self.recovery,
         })
@@ -38,7 +48,10 @@ fn measure_keyspace(keyspace: &OpenKeyspace) -> Result<KeyspaceStats> {
             .sum(),
         ..KeyspaceStats::default()
     };
-    for (level, table) in view.levels.tables() {
+    for (number, level) in stats.levels.iter_mut().enumerate() {
+        level.runs = view.levels.runs(number).len() as u64;
+    }
+    for (place, table) in view.levels.tables() {
         let reader = table.reader()?;
         let memory = reader.memory();
         stats.index_bytes += memory.index as u64;
@@ -52,7 +65,7 @@ fn measure_keyspace(keyspace: &OpenKeyspace) -> Result<KeyspaceStats> {
             .index_kinds
             .entry(table.meta.index_kind.clone())
             .or_default() += 1;
-        if let Some(level) = stats.levels.get_mut(level) {
+        if let Some(level) = stats.levels.get_mut(place.level) {
             level.tables += 1;
             level.bytes += table.meta.file_bytes;
             level.entries += table.meta.entries;

@@ -10,6 +10,9 @@ mod explain;
 mod flush;
 mod handle;
 mod install;
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod internals;
 mod iter;
 mod keyspace;
 mod leftovers;
@@ -17,6 +20,7 @@ mod lifecycle;
 mod log;
 mod log_check;
 mod measure;
+mod merges;
 mod multi_get;
 mod open;
 mod pressure;
@@ -40,7 +44,9 @@ pub use explain::Explanation;
 pub use iter::Iter;
 pub use keyspace::Keyspace;
 pub use snapshot::Snapshot;
-pub use stats::{KeyspaceStats, LevelStats, ReadStats, RecoveryStats, Stats, WriteStats};
+pub use stats::{
+    CacheStats, KeyspaceStats, LevelStats, ReadStats, RecoveryStats, Stats, WriteStats,
+};
 pub use value::Value;
 
 pub(crate) use leftovers::refuse_lost_edits;

@@ -7,9 +7,8 @@ use super::view::View;
 use crate::entry::Sequence;
 use crate::error::Result;
 use crate::memory::Pinned;
-use crate::sync::Arc;
 use crate::table::{BlockSource, GetTrace};
-use crate::version::{LEVELS, Table};
+use crate::version::Run;
 
 /// The values of `keys` in their order, as of `visible`.
 pub(super) fn look_up_all(
@@ -26,11 +25,8 @@ pub(super) fn look_up_all(
         lookup.ask_memtables(view);
     }
     let mut trace = GetTrace::default();
-    for table in view.levels.level(0) {
-        ask_table(table, &mut lookups, &mut trace)?;
-    }
-    for level in 1..LEVELS {
-        ask_level(view.levels.level(level), &mut lookups, &mut trace)?;
+    for (level, run) in view.levels.all_runs() {
+        ask_run(level, run, &mut lookups, &mut trace)?;
     }
     let mut values = vec![None; keys.len()];
     for (&place, lookup) in order.iter().zip(&lookups) {
@@ -42,38 +38,26 @@ pub(super) fn look_up_all(
     Ok(values)
 }
 
-/// Asks one table of level 0 for the keys that it may tell something of.
-fn ask_table(table: &Arc<Table>, lookups: &mut [Lookup<'_>], trace: &mut GetTrace) -> Result<()> {
-    let mut source = BlockSource::new(true);
-    for lookup in lookups {
-        if lookup.may_be_changed_by(table) && table.meta.may_hold(lookup.key()) {
-            lookup.probe_from(table, &mut source)?;
-        }
-    }
-    trace.add(&source.trace);
-    Ok(())
-}
-
-/// Asks the disjoint tables of a level for the keys that newer sources say nothing of.
-fn ask_level(
-    tables: &[Arc<Table>],
+/// Asks the tables of a run, which ascend, for the keys whose answers they may change.
+fn ask_run(
+    level: usize,
+    run: &Run,
     lookups: &mut [Lookup<'_>],
     trace: &mut GetTrace,
 ) -> Result<()> {
-    let mut rest = tables;
     let mut source = BlockSource::new(true);
-    for lookup in lookups.iter_mut().filter(|lookup| !lookup.decided()) {
-        let passed = rest.partition_point(|table| table.meta.ends_before(lookup.key()));
-        if passed > 0 {
-            rest = rest.get(passed..).unwrap_or_default();
+    let mut before = None;
+    for lookup in lookups {
+        let Some(table) = run.table_for(lookup.key()) else {
+            continue;
+        };
+        if !lookup.may_be_changed_by(level, table) {
+            continue;
+        }
+        if before.replace(table.meta.number) != Some(table.meta.number) {
             trace.add(&std::mem::replace(&mut source, BlockSource::new(true)).trace);
         }
-        match rest.first() {
-            Some(table) if *table.meta.smallest <= *lookup.key() => {
-                lookup.probe_from(table, &mut source)?;
-            }
-            _ => {}
-        }
+        lookup.probe_from(table, &mut source)?;
     }
     trace.add(&source.trace);
     Ok(())

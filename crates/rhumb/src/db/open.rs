@@ -33,7 +33,7 @@ static OPENED: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(
 
 /// Opens a store for reading and writing.
 pub(super) fn open(dir: &Path, options: Options) -> Result<Handle> {
-    options.table.check()?;
+    options.check()?;
     let fs = &*options.file_system;
     if options.create_if_missing {
         ops::create_dir(fs, dir)?;
@@ -134,7 +134,7 @@ fn new_state() -> Result<State> {
 /// Puts the store together in memory, with the writes of its logs in memtables.
 fn assemble(dir: &Path, options: Options, lock: Box<dyn FileLock>, state: State) -> Result<Store> {
     let fs = options.file_system.clone();
-    let cache = Arc::new(BlockCache::new(options.cache_bytes));
+    let cache = Arc::new(BlockCache::new(options.cache_bytes)?);
     let files = Arc::new(Files::new(fs, dir.to_path_buf(), options.access, cache));
     let number = OPENED.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     let slots = Arc::new(Slots::default());
@@ -142,7 +142,7 @@ fn assemble(dir: &Path, options: Options, lock: Box<dyn FileLock>, state: State)
     for (id, keyspace) in &state.keyspaces {
         let tables = keyspace
             .tables()
-            .map(|(level, table)| (level, table.clone()));
+            .map(|(place, table)| (place, table.clone()));
         let levels = Levels::new(&files, tables)
             .map_err(|wrong| Error::corruption(dir, 0, "tables that fit together", wrong))?;
         let open = OpenKeyspace {
@@ -173,7 +173,7 @@ fn assemble(dir: &Path, options: Options, lock: Box<dyn FileLock>, state: State)
         keyspaces: ArcSwap::from_pointee(keyspaces),
         published: AtomicU64::new(last_sequence),
         queue: CommitQueue::new(),
-        compaction: Mutex::new(()),
+        merges: Mutex::default(),
         write: Mutex::new(write),
         next_file: AtomicU64::new(state.next_file),
         catalog: Mutex::new(Catalog {

@@ -82,7 +82,7 @@ impl Store {
         let trigger = self.options.levels.level0_tables.max(1) as usize;
         let (slow, stall) = (trigger * LEVEL0_SLOW, trigger * LEVEL0_STALL);
         Pressure::of(
-            levels.level(0).len(),
+            levels.runs(0).len(),
             slow,
             stall,
             "level 0 waits to be merged",

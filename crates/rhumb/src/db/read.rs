@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::memory::Pinned;
 use crate::memtable::Memtable;
 use crate::table::{BlockSource, GetTrace, NumberCache, hash_key};
-use crate::version::{LEVELS, Table};
+use crate::version::Table;
 
 use super::view::View;
 
@@ -51,18 +51,21 @@ impl<'a> Lookup<'a> {
         if self.decided() {
             return Ok(self.answer());
         }
-        self.level0(view)?;
-        let mut tables = (1..LEVELS).filter_map(|level| view.levels.table_for(level, self.key));
+        let key = self.key;
+        let runs = view.levels.all_runs();
+        let mut tables = runs.filter_map(|(level, run)| Some((level, run.table_for(key)?)));
         let mut next = tables.next();
-        while let Some(table) = next
-            && !self.decided()
+        while let Some((level, table)) = next
+            && (level == 0 || !self.decided())
         {
-            // The filter of the level below is fetched while this one's answers.
+            // The filter of the run below is fetched while this one's answers.
             next = tables.next();
-            if let Some(reader) = next.and_then(|table| table.open_reader()) {
+            if let Some(reader) = next.and_then(|(_, table)| table.open_reader()) {
                 reader.prefetch_filter(self.hash);
             }
-            self.probe(table)?;
+            if self.may_be_changed_by(level, table) {
+                self.probe(table)?;
+            }
         }
         Ok(self.answer())
     }
@@ -86,24 +89,11 @@ impl<'a> Lookup<'a> {
         self.found = memtable.get(self.key, self.visible);
     }
 
-    /// Level 0 holds its tables newest first; their sequences may overlap after a repair.
-    fn level0(&mut self, view: &View) -> Result<()> {
-        for table in view.levels.level(0) {
-            if !self.may_be_changed_by(table) {
-                break;
-            }
-            if table.meta.may_hold(self.key) {
-                self.probe(table)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether a table of level 0, or one behind it there, may hold something newer than what was
-    /// found so far.
-    pub(super) fn may_be_changed_by(&self, table: &Table) -> bool {
+    /// Whether a table of a level may change the answer. Every run is newer than the next, except at
+    /// level 0, where sequences may overlap after a repair.
+    pub(super) fn may_be_changed_by(&self, level: usize, table: &Table) -> bool {
         let found = self.found.as_ref().map_or(0, |v| v.sequence);
-        !self.decided() || found.max(self.covered) <= table.meta.largest_sequence
+        !self.decided() || (level == 0 && found.max(self.covered) <= table.meta.largest_sequence)
     }
 
     /// The key that is looked up.

@@ -157,6 +157,22 @@ impl Signals {
         }
     }
 
+    /// Waits until something changed since [`Signals::changes`] said `seen`, or for a while. For
+    /// callers, who do not count as resting.
+    ///
+    /// # Errors
+    /// If the store is closing.
+    pub(super) fn wait_past(&self, seen: u64) -> Result<()> {
+        let mut state = lock(&self.state);
+        if state.changes == seen && !state.shutting_down {
+            state = wait_timeout(&self.changed, state, LOOK_AROUND);
+        }
+        match state.shutting_down {
+            true => Err(Error::Closed),
+            false => Ok(()),
+        }
+    }
+
     /// Waits a while for so many threads to have nothing to do, or to wait for room or for the end;
     /// whether it came to that.
     pub(super) fn wait_for_rest(&self, threads: usize) -> bool {

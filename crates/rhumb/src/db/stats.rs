@@ -16,6 +16,8 @@ pub struct Stats {
     pub cache_bytes: u64,
     /// Blocks that may be in memory.
     pub cache_capacity: u64,
+    /// More of the blocks in memory.
+    pub cache: CacheStats,
     /// Logs on disk.
     pub log_bytes: u64,
     /// What opening the store found.
@@ -52,12 +54,35 @@ pub struct KeyspaceStats {
 /// One level.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LevelStats {
+    /// Number of sorted runs.
+    pub runs: u64,
     /// Number of tables.
     pub tables: u64,
     /// Their bytes on disk.
     pub bytes: u64,
     /// Their entries.
     pub entries: u64,
+}
+
+/// The memory of blocks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CacheStats {
+    /// Memory in use for blocks: frames, full or free, their headers, and what finds them. Stays
+    /// within [`Stats::cache_capacity`] and a thirty-second of it.
+    pub memory_bytes: u64,
+    /// Of this, what finds the blocks: 4 bytes for each block of a table that has some in memory.
+    pub slot_bytes: u64,
+    /// Blocks that cannot be removed now, because values or iterators lie in them.
+    pub pinned_blocks: u64,
+    /// Their bytes.
+    pub pinned_bytes: u64,
+    /// How many blocks were removed to make room since the store was opened.
+    pub evictions: u64,
+    /// How many blocks were read that found no room: all was pinned, or the cache is too small for
+    /// them. They are read again the next time.
+    pub bypassed: u64,
+    /// The bytes of those that values or iterators still lie in; not part of the memory above.
+    pub bypassed_bytes: u64,
 }
 
 /// Counts of gets since the store was opened.
@@ -79,6 +104,8 @@ pub struct ReadStats {
     pub window_ranks: u64,
     /// Blocks read from files.
     pub blocks_read: u64,
+    /// Bytes of these blocks as they are stored.
+    pub bytes_read: u64,
     /// Blocks found in memory.
     pub blocks_cached: u64,
 }

@@ -9,6 +9,7 @@ use arc_swap::ArcSwap;
 use super::commit_queue::CommitQueue;
 use super::counters::{ReadCounters, WriteCounters};
 use super::log::WriteState;
+use super::merges::Merges;
 use super::signals::Signals;
 use super::stats::RecoveryStats;
 use super::view::CurrentView;
@@ -46,7 +47,7 @@ pub(super) struct Catalog {
     pub(super) strays: Vec<PathBuf>,
 }
 
-/// An open store. Locks are taken in the order of the fields: compaction, write, catalog.
+/// An open store. Locks are taken in the order of the fields: merges, write, catalog, snapshots.
 #[derive(Debug)]
 pub(super) struct Store {
     pub(super) dir: PathBuf,
@@ -58,8 +59,8 @@ pub(super) struct Store {
     /// The last sequence that readers may see.
     pub(super) published: AtomicU64,
     pub(super) queue: CommitQueue<Request, Result<()>>,
-    /// Held while a compaction picks, merges and installs.
-    pub(super) compaction: Mutex<()>,
+    /// Held while a merge is picked, and when one ends; not while it runs.
+    pub(super) merges: Mutex<Merges>,
     /// Held while a group is written, and while a memtable is exchanged.
     pub(super) write: Mutex<WriteState>,
     pub(super) catalog: Mutex<Catalog>,
@@ -74,7 +75,7 @@ pub(super) struct Store {
     pub(super) slots: Arc<Slots>,
     /// Dropped keyspaces that somebody still reads.
     pub(super) dropped: Mutex<Vec<Arc<OpenKeyspace>>>,
-    /// Set to end a running compaction early.
+    /// Set to end running merges early.
     pub(super) cancelled: AtomicBool,
     pub(super) work: Counters,
     pub(super) reads: ReadCounters,

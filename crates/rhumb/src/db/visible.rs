@@ -10,7 +10,7 @@ use crate::compaction::Source;
 use crate::entry::{Cursor, EntryKind, MergeCursor, Sequence};
 use crate::error::{Error, Result};
 use crate::memory::Pinned;
-use crate::version::{LEVELS, LevelCursor, Levels};
+use crate::version::{LevelCursor, Levels, Run};
 
 /// After so many versions of one key a seek is cheaper than stepping on.
 const STEPS_BEFORE_SEEK: u32 = 8;
@@ -42,21 +42,22 @@ impl VisibleCursor {
             Bound::Included(key) | Bound::Excluded(key) => key,
             Bound::Unbounded => &[],
         };
-        let level0 = levels.overlapping(0, from, to);
-        let mut sources = Vec::with_capacity(1 + view.waiting.len() + level0.len() + LEVELS);
+        let runs = levels.all_runs().map(|(_, run)| run);
+        let meets = |run: &&Arc<Run>| !run.overlapping(from, to).is_empty();
+        let runs: Vec<Arc<Run>> = runs.filter(meets).cloned().collect();
+        let mut sources = Vec::with_capacity(1 + view.waiting.len() + runs.len());
         for memtable in std::iter::once(&view.active).chain(&view.waiting) {
             sources.push(Source::Memtable(memtable.cursor()));
         }
-        for table in &level0 {
-            sources.push(Source::Table(Box::new(table.reader()?.cursor(true))));
-        }
-        for level in (1..LEVELS).filter(|&level| levels.overlaps(level, from, to)) {
-            let cursor = LevelCursor::over_level(levels.clone(), level);
-            sources.push(Source::Level(Box::new(cursor)));
+        for run in &runs {
+            sources.push(match run.tables() {
+                [table] => Source::Table(Box::new(table.reader()?.cursor(true))),
+                _ => Source::Level(Box::new(LevelCursor::over_run(run.clone()))),
+            });
         }
         Ok(VisibleCursor {
             versions: MergeCursor::new(sources),
-            coverage: Coverage::new(view, &level0, visible)?,
+            coverage: Coverage::new(view, &runs, visible),
             levels: levels.clone(),
             visible,
             key: Vec::new(),

@@ -86,6 +86,28 @@ pub trait Cursor: Send {
     fn prev(&mut self) -> Result<()>;
 }
 
+/// What two keys start with alike.
+pub(crate) fn common_prefix<'a>(one: &'a [u8], other: &[u8]) -> &'a [u8] {
+    let alike = one.iter().zip(other).take_while(|(a, b)| a == b).count();
+    one.get(..alike).unwrap_or_default()
+}
+
+/// The eight bytes behind the prefix as a number; the least or greatest number for keys before or
+/// behind all that have the prefix. Smaller keys never have larger numbers, so only keys whose
+/// numbers are alike need be compared in full.
+pub(crate) fn abbreviate(prefix: &[u8], key: &[u8]) -> u64 {
+    // Told apart since an empty slice may point to no memory, and comparing none of that takes as
+    // long as a cache miss (the C library's comparison loads from there under an empty mask).
+    if prefix.is_empty() {
+        return first_eight(key);
+    }
+    match key.strip_prefix(prefix) {
+        Some(rest) => first_eight(rest),
+        None if key < prefix => 0,
+        None => u64::MAX,
+    }
+}
+
 /// The first eight bytes of a key as a big-endian number, as if zeros followed: keys with smaller
 /// numbers are smaller, and only those with the same number need be compared in full.
 pub(crate) fn first_eight(key: &[u8]) -> u64 {

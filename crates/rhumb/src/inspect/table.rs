@@ -13,7 +13,7 @@ use crate::version::TableMeta;
 /// Opens a table of which nothing is known but its number. Each has a cache of its own, which takes
 /// next to nothing: the tools read every block once.
 pub(super) fn open_table(fs: &dyn FileSystem, path: &Path, number: u64) -> Result<TableReader> {
-    let cache = Arc::new(BlockCache::new(0));
+    let cache = Arc::new(BlockCache::new(0)?);
     TableReader::open_any(fs, path, number, Access::Buffered, cache)
 }
 

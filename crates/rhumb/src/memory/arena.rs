@@ -6,7 +6,6 @@ use std::sync::OnceLock;
 // Not those of `crate::sync`: models are of the links, whose order must hold without the arena's.
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::Pin;
 use crate::sync::{Mutex, lock};
 
 /// The first chunk's bytes; each following one is twice as large, up to [`CHUNK_BYTES`]. Small,
@@ -24,8 +23,8 @@ const UNIT_BYTES: usize = 8;
 const OFFSET_BITS: u32 = (CHUNK_BYTES / UNIT_BYTES).trailing_zeros();
 const MOST_CHUNKS: u32 = 1 << (u32::BITS - OFFSET_BITS);
 
-/// Bits of a [`Pin`] position that say where in the chunk, in bytes.
-const PIN_OFFSET_BITS: u32 = 40;
+/// Bits of a position that say where in the chunk, in bytes.
+const POSITION_OFFSET_BITS: u32 = 40;
 
 /// Chunks are listed in buckets; bucket `b` has `FIRST_BUCKET << b` of them.
 const FIRST_BUCKET: u32 = 8;
@@ -44,9 +43,9 @@ impl Address {
         (self.0 & ((1 << OFFSET_BITS) - 1)) as usize * UNIT_BYTES
     }
 
-    /// The position for [`Pin::bytes`] that lies `skip` bytes into the record.
+    /// The position for [`Arena::bytes`] that lies `skip` bytes into the record.
     pub fn position(self, skip: usize) -> u64 {
-        (u64::from(self.chunk()) << PIN_OFFSET_BITS) + (self.offset() + skip) as u64
+        (u64::from(self.chunk()) << POSITION_OFFSET_BITS) + (self.offset() + skip) as u64
     }
 }
 
@@ -116,6 +115,19 @@ impl Arena {
             .unwrap_or_default()
     }
 
+    /// The bytes at `start..start + len`, a position of [`Address::position`]; empty where they are
+    /// not inside one chunk. They stay where they are as long as the arena does.
+    #[inline]
+    pub fn bytes(&self, start: u64, len: usize) -> &[u8] {
+        let offset = (start & ((1 << POSITION_OFFSET_BITS) - 1)) as usize;
+        u32::try_from(start >> POSITION_OFFSET_BITS)
+            .ok()
+            .filter(|&number| number < MOST_CHUNKS)
+            .and_then(|number| self.chunk(number))
+            .and_then(|chunk| chunk.filled().get(offset..offset.checked_add(len)?))
+            .unwrap_or_default()
+    }
+
     fn add_chunk(&self, tail: &mut Tail, bytes: usize) -> Option<u32> {
         let number = tail.chunks;
         if number >= MOST_CHUNKS {
@@ -142,18 +154,6 @@ fn place(number: u32) -> (usize, usize, usize) {
     let bits = shifted.ilog2();
     let bucket = (bits - FIRST_BUCKET.ilog2()) as usize;
     (bucket, (shifted - (1 << bits)) as usize, 1 << bits)
-}
-
-impl Pin for Arena {
-    fn bytes(&self, start: u64, len: usize) -> &[u8] {
-        let offset = (start & ((1 << PIN_OFFSET_BITS) - 1)) as usize;
-        u32::try_from(start >> PIN_OFFSET_BITS)
-            .ok()
-            .filter(|&number| number < MOST_CHUNKS)
-            .and_then(|number| self.chunk(number))
-            .and_then(|chunk| chunk.filled().get(offset..offset.checked_add(len)?))
-            .unwrap_or_default()
-    }
 }
 
 impl fmt::Debug for Arena {
@@ -259,7 +259,8 @@ mod tests {
             let expected = record(i);
             assert_eq!(arena.record_onwards(address)[..expected.len()], expected);
             let skip = expected.len() / 2;
-            let pinned = Pinned::new(arena.clone(), address.position(skip), expected.len() - skip);
+            let pinned =
+                Pinned::in_arena(arena.clone(), address.position(skip), expected.len() - skip);
             assert_eq!(*pinned, expected[skip..]);
         }
         assert!((total..total * 5 / 4).contains(&arena.bytes_allocated()));
@@ -291,7 +292,7 @@ mod tests {
     fn pinned_bytes_outlive_the_arena() {
         let arena = Arc::new(Arena::new());
         let address = arena.append(&[b"rhumb", b" line"]).unwrap();
-        let pinned = Pinned::new(arena.clone(), address.position(0), 10);
+        let pinned = Pinned::in_arena(arena.clone(), address.position(0), 10);
         drop(arena);
         assert_eq!(&*pinned, b"rhumb line");
     }

@@ -1,14 +1,14 @@
 //! Memory that outlives the structure it was read from: blocks of tables and arenas of memtables.
 
 mod arena;
-mod cache;
+mod frames;
 mod links;
 mod pinned;
 mod prefetch;
 
 pub(crate) use arena::{Address, Arena};
-pub(crate) use cache::{BlockBytes, BlockCache};
+pub(crate) use frames::{BlockCache, TableSlots};
 pub(crate) use links::Links;
-pub(crate) use pinned::Pin;
+pub(crate) use pinned::OwnedBytes;
 pub use pinned::Pinned;
 pub(crate) use prefetch::prefetch;

@@ -21,7 +21,7 @@ pub(crate) fn prefetch(bytes: &[u8], range: Range<usize>) {
 
 /// Asks for the cache line that an address is in. Any address will do.
 #[inline]
-fn prefetch_line(address: *const u8) {
+pub(super) fn prefetch_line(address: *const u8) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

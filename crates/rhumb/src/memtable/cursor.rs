@@ -6,7 +6,7 @@ use super::Memtable;
 use super::list::NONE;
 use crate::entry::{Cursor, EntryKind, MAX_SEQUENCE, Sequence};
 use crate::error::Result;
-use crate::memory::{Pin, Pinned};
+use crate::memory::Pinned;
 
 /// Goes over the entries of a memtable, those inserted meanwhile included. Its calls never fail.
 pub(crate) struct MemtableCursor {

@@ -22,7 +22,7 @@ use std::cmp::Ordering::{Equal, Greater, Less};
 use std::sync::{Arc, OnceLock};
 
 use super::record::Record;
-use crate::entry::{EntryKind, Sequence, first_eight};
+use crate::entry::{EntryKind, Sequence, abbreviate, common_prefix};
 use crate::memory::{Address, Arena, Links};
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::{Mutex, lock};
@@ -384,22 +384,5 @@ impl Writer {
         self.random ^= self.random >> 17;
         self.random ^= self.random << 5;
         (1 + self.random.trailing_zeros() as usize / 2).min(MAX_HEIGHT)
-    }
-}
-
-/// What two keys start with alike.
-pub(super) fn common_prefix<'a>(one: &'a [u8], other: &[u8]) -> &'a [u8] {
-    let alike = one.iter().zip(other).take_while(|(a, b)| a == b).count();
-    one.get(..alike).unwrap_or_default()
-}
-
-/// The eight bytes behind the prefix as a number; the least or greatest number for keys before or
-/// behind all that have the prefix. Smaller keys never have larger numbers, so only keys whose
-/// numbers are alike need be compared in full.
-fn abbreviate(prefix: &[u8], key: &[u8]) -> u64 {
-    match key.strip_prefix(prefix) {
-        Some(rest) => first_eight(rest),
-        None if key < prefix => 0,
-        None => u64::MAX,
     }
 }

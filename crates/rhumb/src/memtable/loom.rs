@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::list::{NONE, SkipList};
 use crate::entry::{EntryKind, MAX_SEQUENCE, Sequence};
-use crate::memory::Pin;
 use crate::sync::atomic::{AtomicBool, Ordering};
 
 /// Seeds that make the four nodes of a model 1 or 2 high: 1111, 1112, 1121, 1122, 1222, 2222.

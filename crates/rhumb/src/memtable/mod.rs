@@ -16,6 +16,7 @@ use arc_swap::ArcSwap;
 
 use crate::entry::{
     EntryKind, MAX_KEY_BYTES, MAX_SEQUENCE, MAX_VALUE_BYTES, RangeDeleteTree, Sequence, Version,
+    common_prefix,
 };
 use crate::error::{Error, Result};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -209,7 +210,7 @@ impl Memtable {
             return Box::default();
         }
         let (first, last) = (self.list.record(first).key, self.list.record(last).key);
-        list::common_prefix(first, last).into()
+        common_prefix(first, last).into()
     }
 }
 

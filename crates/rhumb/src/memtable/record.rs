@@ -69,7 +69,7 @@ impl<'a> Record<'a> {
         })
     }
 
-    /// Where the key lies, for [`crate::memory::Pin::bytes`].
+    /// Where the key lies, for [`crate::memory::Arena::bytes`].
     pub fn key_position(&self) -> u64 {
         self.address.position(HEADER_BYTES)
     }
@@ -80,7 +80,7 @@ impl<'a> Record<'a> {
             0 => Pinned::empty(),
             len => {
                 let start = self.address.position(HEADER_BYTES + self.key.len());
-                Pinned::new(arena.clone(), start, len as usize)
+                Pinned::in_arena(arena.clone(), start, len as usize)
             }
         }
     }

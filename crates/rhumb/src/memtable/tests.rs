@@ -9,19 +9,11 @@ use rand::{RngExt, SeedableRng};
 
 use super::*;
 use crate::entry::Cursor;
+use crate::test_seed::test_seed;
 
 type Key = (Vec<u8>, Reverse<Sequence>);
 type Said = (EntryKind, Vec<u8>);
 type Model = BTreeMap<Key, Said>;
-
-/// A run's seed: a new one each time, or that of `RHUMB_SEED` to see a failure again.
-fn seed() -> u64 {
-    let given = std::env::var("RHUMB_SEED").ok();
-    let now = || std::time::UNIX_EPOCH.elapsed().unwrap().as_nanos() as u64;
-    let seed = given.map_or_else(now, |seed| seed.parse().unwrap());
-    println!("RHUMB_SEED={seed}");
-    seed
-}
 
 /// Keys of 0 to 12 bytes that share beginnings, so that abbreviations tie, or none.
 fn random_key(rng: &mut StdRng) -> Vec<u8> {
@@ -69,7 +61,7 @@ fn prefixes() -> [&'static [u8]; 4] {
 
 #[test]
 fn every_snapshot_of_every_key_is_the_models() {
-    let mut rng = StdRng::seed_from_u64(seed());
+    let mut rng = StdRng::seed_from_u64(test_seed());
     for prefix in prefixes() {
         let memtable = Arc::new(Memtable::with_prefix(prefix.into()));
         let model = fill(&mut rng, &memtable, 2000);
@@ -92,7 +84,7 @@ fn every_snapshot_of_every_key_is_the_models() {
 
 #[test]
 fn cursors_go_where_the_models_do() {
-    let mut rng = StdRng::seed_from_u64(seed());
+    let mut rng = StdRng::seed_from_u64(test_seed());
     for prefix in prefixes() {
         let memtable = Arc::new(Memtable::with_prefix(prefix.into()));
         let model = fill(&mut rng, &memtable, 1000);
@@ -139,7 +131,7 @@ fn cursors_go_where_the_models_do() {
 
 #[test]
 fn orders_of_insertion_do_not_matter() {
-    let mut rng = StdRng::seed_from_u64(seed());
+    let mut rng = StdRng::seed_from_u64(test_seed());
     for disorder in [0, 1, 3, 100, 5000] {
         let mut keys: Vec<u32> = (0..5000).collect();
         for i in 0..keys.len() {
@@ -281,7 +273,7 @@ fn range_deletes_count_in_bytes_and_fill_a_memtable() {
 #[test]
 fn readers_see_all_that_was_published_while_the_writer_goes_on() {
     const ENTRIES: u64 = 100_000;
-    let seed = seed();
+    let seed = test_seed();
     let key = |sequence: u64| {
         (sequence ^ seed)
             .wrapping_mul(0x9E37_79B9_7F4A_7C15)

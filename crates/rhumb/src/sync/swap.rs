@@ -7,8 +7,9 @@
 
 use std::ops::Deref;
 
+use super::atomic::AtomicPtr;
 use super::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use super::atomic::{AtomicPtr, fence};
+use super::atomic::fence;
 use super::{Arc, Mutex, NUMBERED_THREADS, lock, thread_number};
 
 /// A slot for each numbered thread, shared by any number of [`Swap`]s: a thread uses one value at a
@@ -19,6 +20,24 @@ pub(crate) struct Slots(Box<[Slot]>);
 #[derive(Debug)]
 #[repr(align(64))]
 struct Slot(AtomicPtr<()>);
+
+impl Slot {
+    /// Notes what is about to be read: either `free` sees it, or the next load of what is current
+    /// sees that it was replaced. Released, so that `free`, whichever value it meets here, has what
+    /// was read before.
+    #[inline]
+    fn announce(&self, value: *mut ()) {
+        // An exchange orders like a fence here, and takes half the time of one.
+        #[cfg(not(loom))]
+        self.0.swap(value, SeqCst);
+        // Loom knows fences, but takes `SeqCst` of anything else for less.
+        #[cfg(loom)]
+        {
+            self.0.store(value, Release);
+            super::atomic::fence(SeqCst);
+        }
+    }
+}
 
 impl Default for Slots {
     fn default() -> Self {
@@ -35,7 +54,7 @@ impl Slots {
     fn hold(&self, value: *const ()) -> bool {
         self.0
             .iter()
-            .any(|slot| slot.0.load(Acquire).cast_const() == value)
+            .any(|slot| slot.0.load(SeqCst).cast_const() == value)
     }
 }
 
@@ -83,11 +102,8 @@ impl<T> Swap<T> {
         };
         let mut value = self.current.load(Acquire);
         loop {
-            // Released, so that `free`, whichever value it meets here, has what was read before.
-            slot.0.store(value.cast(), Release);
-            // Either `free` sees the slot, or this sees that the value was replaced.
-            fence(SeqCst);
-            let now = self.current.load(Acquire);
+            slot.announce(value.cast());
+            let now = self.current.load(SeqCst);
             if now == value {
                 return Guard::Noted { slot, value };
             }
@@ -114,7 +130,7 @@ impl<T> Swap<T> {
     pub fn replace(&self, make: impl FnOnce(&T) -> T) {
         let mut held = lock(&self.held);
         let value = Arc::new(make(&held.current));
-        self.current.store(Arc::as_ptr(&value).cast_mut(), Release);
+        self.current.store(Arc::as_ptr(&value).cast_mut(), SeqCst);
         let old = std::mem::replace(&mut held.current, value);
         held.retired.push(old);
     }

@@ -7,16 +7,13 @@ use super::reader::TableReader;
 use super::trace::NumberCache;
 use crate::entry::{Cursor, EntryKind, MAX_SEQUENCE, Sequence};
 use crate::error::Result;
-use crate::memory::{Pin, Pinned};
-
-/// How much is read in one call where blocks are not kept in the cache.
-const READ_AHEAD_BYTES: u64 = 256 << 10;
+use crate::memory::Pinned;
 
 /// A position in a table.
 #[derive(Debug)]
 pub(crate) struct TableCursor {
     table: Arc<TableReader>,
-    source: BlockSource,
+    pub(super) source: BlockSource,
     /// The block that the cursor stands in.
     here: Option<LoadedBlock>,
     slot: usize,
@@ -27,7 +24,8 @@ pub(crate) struct TableCursor {
 
 impl TableReader {
     /// A cursor over the table. Without `fill_cache`, blocks that it reads are not kept in the cache
-    /// and going forward reads many in one call: for passes over whole tables.
+    /// and going forward reads many in one call at once: for passes over whole tables. With it, the
+    /// calls become larger while it goes on.
     pub fn cursor(self: &Arc<Self>, fill_cache: bool) -> TableCursor {
         TableCursor {
             table: Arc::clone(self),
@@ -67,36 +65,37 @@ impl TableCursor {
         self.kind = EntryKind::Delete;
     }
 
-    /// Goes to the first entry of a block, if there is such a block.
+    /// Goes to the first entry at or behind the start of a block, if there is one.
     fn enter_first(&mut self, block: u64) -> Result<()> {
         self.leave();
-        let blocks = self.table.blocks();
-        if block >= blocks {
-            return Ok(());
+        let table = Arc::clone(&self.table);
+        for number in block..table.blocks() {
+            let block = table.block_going_forward(number, &mut self.source)?;
+            if block.view().count() > 0 {
+                self.stand(block, 0);
+                break;
+            }
         }
-        if !self.source.fill_cache {
-            let table = Arc::clone(&self.table);
-            table.read_ahead(block, blocks - 1, READ_AHEAD_BYTES, &mut self.source)?;
-        }
-        let block = self.table.block(block, &mut self.source)?;
-        self.stand(block, 0);
         Ok(())
     }
 
-    /// Goes to the last entry of the block before `block`, if there is one.
+    /// Goes to the last entry before the start of `block`, if there is one.
     fn enter_last_before(&mut self, block: u64) -> Result<()> {
         self.leave();
-        let Some(before) = block.checked_sub(1) else {
-            return Ok(());
-        };
-        let block = self.table.block(before, &mut self.source)?;
-        let last = block.view().count() - 1;
-        self.stand(block, last);
+        self.source.stop_forward();
+        for number in (0..block).rev() {
+            let block = self.table.block(number, &mut self.source)?;
+            if let Some(last) = block.view().count().checked_sub(1) {
+                self.stand(block, last);
+                break;
+            }
+        }
         Ok(())
     }
 
     fn find(&mut self, key: &[u8], sequence: Sequence) -> Result<Option<(LoadedBlock, usize)>> {
         self.leave();
+        self.source.stop_forward();
         let mut numbers = NumberCache::default();
         self.table
             .lower_bound(key, sequence, &mut numbers, &mut self.source)
@@ -121,18 +120,12 @@ impl Cursor for TableCursor {
     }
 
     fn value(&self) -> Pinned {
-        let Some(block) = &self.here else {
-            return Pinned::empty();
-        };
-        match block.view().value(self.slot) {
-            (_, 0) => Pinned::empty(),
-            (start, len) => {
-                Pinned::new(Arc::clone(&block.bytes) as Arc<dyn Pin>, start as u64, len)
-            }
-        }
+        let block = self.here.as_ref();
+        block.map_or_else(Pinned::empty, |block| block.value(self.slot))
     }
 
     fn seek_first(&mut self) -> Result<()> {
+        self.source.stop_forward();
         self.enter_first(0)
     }
 

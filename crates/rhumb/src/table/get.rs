@@ -1,6 +1,5 @@
 //! Answers one get from one table.
 
-use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::load::BlockSource;
@@ -10,7 +9,6 @@ use super::trace::GetTrace;
 use super::trace::NumberCache;
 use crate::entry::{RangeDeletes, Sequence, Version};
 use crate::error::Result;
-use crate::memory::{Pin, Pinned};
 
 impl TableReader {
     /// The newest version of `key` that is not newer than `visible`; `None` if there is none.
@@ -81,17 +79,13 @@ impl TableReader {
             return Ok(None);
         };
         let view = block.view();
-        if view.compare(slot, key) != Ordering::Equal {
+        if !view.has_key(slot, key) {
             return Ok(None);
         }
-        let (start, len) = view.value(slot);
         Ok(Some(Version {
             sequence: view.sequence(slot),
             kind: view.kind(slot),
-            value: match len {
-                0 => Pinned::empty(),
-                _ => Pinned::new(Arc::clone(&block.bytes) as Arc<dyn Pin>, start as u64, len),
-            },
+            value: block.into_value(slot),
         }))
     }
 

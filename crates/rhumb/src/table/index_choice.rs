@@ -2,16 +2,18 @@
 
 use std::time::{Duration, Instant};
 
-use rhumb_index::{IndexBuilder, IndexError, IndexSpec, KeyMap, registry};
+use rhumb_index::{ClosedSegment, IndexBuilder, IndexError, IndexSpec, registry};
 
 /// What fence pointers are called in the registry.
 const FENCE_POINTERS: &str = "fp";
+/// A model may take this much more than fence pointers: less than what is fixed in the forms of either
+/// says nothing about the keys.
+const SLACK_BYTES: usize = 256;
 
 /// The indexes of a table in the making.
 #[derive(Debug)]
 pub(super) struct IndexChoice {
-    wanted_kind: &'static str,
-    needs_number: bool,
+    spec: IndexSpec,
     /// `None` after it failed.
     wanted: Option<Box<dyn IndexBuilder>>,
     /// `None` if the wanted kind is one of fence pointers.
@@ -31,20 +33,30 @@ pub(super) struct BuiltIndex {
     pub training: Duration,
 }
 
+/// What decides between the wanted kind and fence pointers.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Stakes {
+    /// Blocks of `block_bytes` on average, entries of `entry_bytes`.
+    Windows { block_bytes: u64, entry_bytes: u64 },
+    /// One block is read either way; the directories beside the indexes take these many bytes.
+    Placed {
+        directory: usize,
+        fence_directory: usize,
+    },
+}
+
 impl IndexChoice {
     /// Begins an index as specified.
     ///
     /// # Errors
     /// If the registry cannot build it.
     pub fn new(spec: &IndexSpec) -> Result<IndexChoice, IndexError> {
-        let kind = spec.kind();
-        let fences = match kind.needs_number {
+        let fences = match spec.kind().needs_number {
             true => Some(registry::builder(&FENCE_POINTERS.parse()?)?),
             false => None,
         };
         Ok(IndexChoice {
-            wanted_kind: kind.name,
-            needs_number: kind.needs_number,
+            spec: spec.clone(),
             wanted: Some(registry::builder(spec)?),
             fences,
             fallback: String::new(),
@@ -52,105 +64,165 @@ impl IndexChoice {
         })
     }
 
-    /// Adds a block: how the one before ended and how it starts, unless it is the first, and the
-    /// distinct user keys that it starts.
+    /// What is being built: as wanted, with the knobs that were chosen.
+    pub fn spec(&self) -> &IndexSpec {
+        &self.spec
+    }
+
+    /// Whether keys are to be pushed with their numbers.
+    pub fn needs_number(&self) -> bool {
+        self.spec.kind().needs_number
+    }
+
+    /// Sets a knob that the specification does not name, if the kind has it. Only before any key.
     ///
     /// # Errors
-    /// If the keys do not ascend.
-    pub fn block<'k>(
-        &mut self,
-        cut: Option<(&[u8], &[u8])>,
-        keys: impl Iterator<Item = &'k [u8]>,
-        map: &KeyMap,
-    ) -> Result<(), IndexError> {
-        let started = Instant::now();
-        if let Some((last, first)) = cut {
-            for builder in self.wanted.iter_mut().chain(&mut self.fences) {
-                builder.cut(last, first);
-            }
+    /// If the registry cannot build it.
+    pub fn choose(&mut self, knob: &str, value: u64) -> Result<(), IndexError> {
+        if self.spec.get(knob).is_some() && self.spec.named(knob).is_none() {
+            self.spec = self.spec.clone().with(knob, value)?;
+            self.wanted = Some(registry::builder(&self.spec)?);
         }
-        for key in keys {
-            let number = if self.needs_number {
-                map.number(key)
-            } else {
-                0
-            };
-            if let Some(fences) = &mut self.fences {
-                fences.push(key, number)?;
-            }
-            match self.wanted.as_mut().map(|wanted| wanted.push(key, number)) {
-                Some(Err(error)) if self.fences.is_some() => self.fall_back(error),
-                Some(Err(error)) => return Err(error),
-                _ => {}
-            }
-        }
-        self.training += started.elapsed();
         Ok(())
     }
 
-    fn fall_back(&mut self, why: impl ToString) {
-        self.wanted = None;
-        self.fallback = why.to_string();
+    /// Tells how a block that has entries ended, and how the next one starts.
+    pub fn cut(&mut self, last: &[u8], first: &[u8]) {
+        for builder in self.wanted.iter_mut().chain(&mut self.fences) {
+            builder.cut(last, first);
+        }
     }
 
-    /// Ends the table, whose blocks take `block_bytes` and whose entries `entry_bytes` on average.
+    /// Adds the next distinct user key.
+    ///
+    /// # Errors
+    /// If keys do not ascend.
+    pub fn push(&mut self, key: &[u8], number: u64) -> Result<(), IndexError> {
+        if let Some(fences) = &mut self.fences {
+            fences.push(key, number)?;
+        }
+        match self.wanted.as_mut().map(|wanted| wanted.push(key, number)) {
+            Some(Err(error)) if self.fences.is_some() => self.fall_back(error),
+            Some(Err(error)) => return Err(error),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Counts the time since then as training.
+    pub fn trained_since(&mut self, started: Instant) {
+        self.training += started.elapsed();
+    }
+
+    /// Closes the model's open segment: the next key must have another number than the last.
+    pub fn close_segment(&mut self) {
+        if let Some(wanted) = &mut self.wanted {
+            wanted.close_segment();
+        }
+    }
+
+    /// Moves the segments closed since the last call into `closed`.
+    pub fn take_closed(&mut self, closed: &mut Vec<ClosedSegment>) {
+        if let Some(wanted) = &mut self.wanted {
+            wanted.take_closed(closed);
+        }
+    }
+
+    /// What the model will predict for a number in a closed segment.
+    pub fn predict(&self, number: u64) -> Option<u64> {
+        self.wanted.as_ref()?.predict_closed(number)
+    }
+
+    /// Whether the wanted kind can still be built. If not, it was given up, and it is said why.
+    pub fn is_fit(&mut self) -> bool {
+        if self.wanted.as_ref().is_some_and(|wanted| wanted.is_unfit()) {
+            let why = match self.wanted.take().map(|wanted| wanted.finish()) {
+                Some(Err(error)) => error.to_string(),
+                _ => format!("{} does not fit the keys", self.spec.kind().name),
+            };
+            self.fall_back(why);
+        }
+        self.wanted.is_some()
+    }
+
+    /// Gives the wanted kind up, if there are fence pointers.
+    pub fn fall_back(&mut self, why: impl ToString) {
+        if self.fences.is_some() {
+            self.wanted = None;
+            self.fallback = why.to_string();
+        }
+    }
+
+    /// Ends the table.
     ///
     /// Fence pointers are taken if the wanted kind cannot keep its promise for these keys, or if it
-    /// is larger than they are and its windows span more than a block: then they are better in
-    /// memory and in reads.
+    /// takes more memory and saves no reads.
     ///
     /// # Errors
     /// If not even fence pointers can be built.
-    pub fn finish(&mut self, block_bytes: u64, entry_bytes: u64) -> Result<BuiltIndex, IndexError> {
+    pub fn finish(&mut self, stakes: Stakes) -> Result<BuiltIndex, IndexError> {
         let started = Instant::now();
         let fences = self.fences.take().map(|f| f.finish()).transpose()?;
         let wanted = self.wanted.take().map(|w| w.finish()).transpose();
-        let wanted = match (wanted, &fences) {
-            (Err(error), Some(_)) => {
-                self.fall_back(error);
-                None
+        let (wanted, why) = match (wanted, &fences) {
+            (Err(error), Some(_)) => (None, Some(error.to_string())),
+            (Ok(Some(wanted)), Some(fences)) => {
+                match self.why_not(&wanted, fences.len(), stakes)? {
+                    None => (Some(wanted), None),
+                    why => (None, why),
+                }
             }
-            (wanted, _) => wanted?,
+            (wanted, _) => (wanted?, None),
         };
-        let wanted = match (wanted, &fences) {
-            (Some(wanted), Some(fences)) => {
-                self.keep_if_it_pays(wanted, fences, block_bytes, entry_bytes)?
-            }
-            (wanted, _) => wanted,
-        };
-        let kind = if wanted.is_some() {
-            self.wanted_kind
-        } else {
-            FENCE_POINTERS
+        let kind = match wanted {
+            Some(_) => self.spec.kind().name,
+            None => FENCE_POINTERS,
         };
         Ok(BuiltIndex {
             bytes: wanted.or(fences).unwrap_or_default(),
             kind: kind.to_string(),
-            fallback: std::mem::take(&mut self.fallback),
+            fallback: why.unwrap_or_else(|| std::mem::take(&mut self.fallback)),
             training: self.training + started.elapsed(),
         })
     }
 
-    fn keep_if_it_pays(
-        &mut self,
-        wanted: Vec<u8>,
-        fences: &[u8],
-        block_bytes: u64,
-        entry_bytes: u64,
-    ) -> Result<Option<Vec<u8>>, IndexError> {
-        let (bytes, fence_bytes) = (wanted.len(), fences.len());
-        if bytes <= fence_bytes {
-            return Ok(Some(wanted));
+    /// Why fence pointers are better than what was wanted, if they are.
+    fn why_not(
+        &self,
+        wanted: &[u8],
+        fence_bytes: usize,
+        stakes: Stakes,
+    ) -> Result<Option<String>, IndexError> {
+        let (kind, bytes) = (self.spec.kind().name, wanted.len());
+        match stakes {
+            Stakes::Placed {
+                directory,
+                fence_directory,
+            } => {
+                let (own, fences) = (bytes + directory, fence_bytes + fence_directory);
+                Ok((own > fences + SLACK_BYTES).then(|| {
+                    format!(
+                        "{kind} takes {bytes} bytes and a directory of {directory}, fence pointers \
+                         {fence_bytes} and {fence_directory}"
+                    )
+                }))
+            }
+            Stakes::Windows {
+                block_bytes,
+                entry_bytes,
+            } => {
+                if bytes <= fence_bytes {
+                    return Ok(None);
+                }
+                let window = registry::open(wanted.to_vec())?.widest_window();
+                let wide = window.saturating_mul(entry_bytes) > block_bytes;
+                Ok(wide.then(|| {
+                    format!(
+                        "{kind} takes {bytes} bytes, fence pointers {fence_bytes}, and its windows \
+                         of {window} keys span more than a block"
+                    )
+                }))
+            }
         }
-        let window = registry::open(wanted.clone())?.widest_window();
-        if window.saturating_mul(entry_bytes) <= block_bytes {
-            return Ok(Some(wanted));
-        }
-        let kind = self.wanted_kind;
-        self.fall_back(format!(
-            "{kind} takes {bytes} bytes, fence pointers {fence_bytes}, and its windows of {window} \
-             keys span more than a block"
-        ));
-        Ok(None)
     }
 }

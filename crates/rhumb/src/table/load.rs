@@ -1,14 +1,22 @@
 //! Brings blocks into memory: from the cache, or verified from the file.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::block::{BlockLayout, BlockView};
 use super::reader::TableReader;
-use super::stored::load;
+use super::stored::{STORED_HEADER_BYTES, load};
 use super::trace::GetTrace;
 use crate::error::{Error, Result};
 use crate::fs::ops;
-use crate::memory::BlockBytes;
+use crate::memory::{OwnedBytes, Pinned};
+use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// The most that a walk reads in one call.
+const READ_AHEAD_BYTES: u64 = 256 << 10;
+
+/// What is read of a block first, about: its header and the start of its columns.
+const HEAD_BYTES: usize = 128;
 
 /// A verified block in memory.
 #[derive(Debug, Clone)]
@@ -16,7 +24,7 @@ pub(super) struct LoadedBlock {
     /// Its place in the table.
     pub number: u64,
     /// Its raw form.
-    pub bytes: Arc<BlockBytes>,
+    pub bytes: Pinned,
     layout: BlockLayout,
 }
 
@@ -26,6 +34,47 @@ impl LoadedBlock {
     pub fn view(&self) -> BlockView<'_> {
         BlockView::new(&self.bytes, &self.layout)
     }
+
+    /// The value at `slot`, with a pin of its own.
+    pub fn value(&self, slot: usize) -> Pinned {
+        match self.view().value(slot) {
+            (_, 0) => Pinned::empty(),
+            (start, len) => self.bytes.clone().into_part(start, len),
+        }
+    }
+
+    /// The value at `slot`, which takes over the block's pin.
+    pub fn into_value(self, slot: usize) -> Pinned {
+        let (start, len) = self.view().value(slot);
+        self.bytes.into_part(start, len)
+    }
+}
+
+/// Slots to either side of the expected one whose keys are prefetched.
+const PREFETCHED_SLOTS: u64 = 8;
+/// The most bytes of keys that are prefetched.
+const PREFETCHED_BYTES: u64 = 512;
+
+/// Where rows of keys of one length lie in the blocks of a table: the start and the length of a key,
+/// in 32 bits each; 0 if nothing is known. It is a guess, used to prefetch only.
+#[derive(Debug, Default)]
+pub(super) struct LikelyRow(AtomicU64);
+
+impl LikelyRow {
+    fn note(&self, layout: &BlockLayout) {
+        let (start, len) = layout.row();
+        self.0.store((start as u64) << 32 | len as u64, Relaxed);
+    }
+
+    /// The bytes about the key at `slot`: where they start, and how many.
+    #[inline]
+    fn about(&self, slot: u64) -> (usize, usize) {
+        let row = self.0.load(Relaxed);
+        let (start, len) = (row >> 32, row & u64::from(u32::MAX));
+        let first = start + slot.saturating_sub(PREFETCHED_SLOTS) * len;
+        let bytes = (len * (2 * PREFETCHED_SLOTS + 1)).min(PREFETCHED_BYTES);
+        (first as usize, bytes as usize)
+    }
 }
 
 /// Where blocks come from on behalf of one get or cursor.
@@ -34,7 +83,9 @@ pub(crate) struct BlockSource {
     /// Whether blocks that are read stay in the cache.
     pub fill_cache: bool,
     /// Blocks that were read along with others.
-    ahead: Vec<(u64, Arc<BlockBytes>)>,
+    ahead: Vec<(u64, Pinned)>,
+    /// How often a walk forward has come to a block that was not in memory.
+    misses_forward: u32,
     /// What was done.
     pub trace: GetTrace,
 }
@@ -44,12 +95,37 @@ impl BlockSource {
         BlockSource {
             fill_cache,
             ahead: Vec::new(),
+            misses_forward: 0,
             trace: GetTrace::default(),
+        }
+    }
+
+    /// The walk goes elsewhere, so that nothing is known of what it will read next.
+    pub fn stop_forward(&mut self) {
+        self.misses_forward = 0;
+    }
+
+    /// How many blocks a walk forward is to read at once, one of which is missing now: 1, 1, 2, 4,
+    /// so that one that soon ends reads little in vain; all that fit in one call, if it is a pass
+    /// over the whole table.
+    fn blocks_forward(&mut self) -> u64 {
+        let doublings = self.misses_forward.saturating_sub(1);
+        self.misses_forward = self.misses_forward.saturating_add(1);
+        match self.fill_cache {
+            true => 1u64.checked_shl(doublings).unwrap_or(u64::MAX),
+            false => u64::MAX,
         }
     }
 }
 
 impl TableReader {
+    /// Asks for what a search of a block near `slot` will read, if the block is in memory.
+    #[inline]
+    pub(super) fn prefetch_block(&self, number: u64, slot: u64) {
+        let (start, len) = self.likely_row.about(slot);
+        self.slots.prefetch(number, start, len);
+    }
+
     /// The block with this number.
     ///
     /// # Errors
@@ -59,6 +135,28 @@ impl TableReader {
             Some(bytes) => self.lay_out(number, bytes),
             None => self.read_block(number, source),
         }
+    }
+
+    /// The block with this number for one who comes from the block before it, and will perhaps go on.
+    ///
+    /// # Errors
+    /// If it is damaged, or it, or one that is read along with it, cannot be read.
+    pub(super) fn block_going_forward(
+        &self,
+        number: u64,
+        source: &mut BlockSource,
+    ) -> Result<LoadedBlock> {
+        self.slots.prefetch(number + 1, 0, HEAD_BYTES);
+        if let Some(bytes) = self.block_in_memory(number, source) {
+            return self.lay_out(number, bytes);
+        }
+        let blocks = source.blocks_forward();
+        let last = number.saturating_add(blocks - 1);
+        let last = last.min(self.directory.blocks().saturating_sub(1));
+        let end = self.run_end(number, last, READ_AHEAD_BYTES, source.fill_cache)?;
+        source.ahead.clear();
+        self.read_run(number, end, source)?;
+        self.block(number, source)
     }
 
     /// Reads the block with this number from the file.
@@ -74,11 +172,12 @@ impl TableReader {
         }
     }
 
-    fn block_in_memory(&self, number: u64, source: &mut BlockSource) -> Option<Arc<BlockBytes>> {
-        if let Some((_, bytes)) = source.ahead.iter().find(|(n, _)| *n == number) {
-            return Some(Arc::clone(bytes));
+    #[inline]
+    fn block_in_memory(&self, number: u64, source: &mut BlockSource) -> Option<Pinned> {
+        if let Some(at) = source.ahead.iter().position(|(n, _)| *n == number) {
+            return Some(source.ahead.swap_remove(at).1);
         }
-        let bytes = self.cache.get(self.number, number)?;
+        let bytes = self.slots.get(number)?;
         source.trace.blocks_cached += 1;
         Some(bytes)
     }
@@ -87,7 +186,7 @@ impl TableReader {
     /// `first` is in memory; they are then ready for [`TableReader::block`].
     ///
     /// # Errors
-    /// If they cannot be read or one is damaged.
+    /// If they cannot be read or the first is damaged.
     pub(super) fn read_ahead(
         &self,
         first: u64,
@@ -95,9 +194,18 @@ impl TableReader {
         most: u64,
         source: &mut BlockSource,
     ) -> Result<()> {
-        if first >= last || self.block_in_memory(first, source).is_some() {
+        let is_ahead = source.ahead.iter().any(|(number, _)| *number == first);
+        if first >= last || is_ahead || self.slots.holds(first) {
             return Ok(());
         }
+        let end = self.run_end(first, last, most, source.fill_cache)?;
+        source.ahead.clear();
+        self.read_run(first, end, source)
+    }
+
+    /// The last of the blocks from `first` on, up to `last`, that take at most `most` bytes in all,
+    /// and of which, if `missing`, only `first` may be in memory.
+    fn run_end(&self, first: u64, last: u64, most: u64, missing: bool) -> Result<u64> {
         let Some((start, _)) = self.directory.extent(first) else {
             return Err(self.no_such_block(first));
         };
@@ -106,11 +214,10 @@ impl TableReader {
             extent.is_some_and(|(offset, len)| offset.saturating_sub(start) + len as u64 <= most)
         };
         let mut end = first;
-        while end < last && fits(end + 1) {
+        while end < last && fits(end + 1) && !(missing && self.slots.holds(end + 1)) {
             end += 1;
         }
-        source.ahead.clear();
-        self.read_run(first, end, source)
+        Ok(end)
     }
 
     /// Reads the blocks `first..=last` in one call into `source.ahead`.
@@ -128,46 +235,59 @@ impl TableReader {
         ops::read_exact_at(&*self.file, &self.path, &mut bytes, start)?;
         source.trace.reads += 1;
         source.trace.bytes_read += len;
-        if first == last {
-            return self.admit(first, bytes, start, source);
-        }
+        let read = Arc::new(OwnedBytes::new(bytes));
         for number in first..=last {
             let (offset, len) = self
                 .directory
                 .extent(number)
                 .ok_or_else(|| self.no_such_block(number))?;
             let at = offset.saturating_sub(start) as usize;
-            let stored = bytes.get(at..at.saturating_add(len)).unwrap_or_default();
-            self.admit(number, stored.to_vec(), offset, source)?;
+            match self.admit(number, &read, at, len, offset, source.fill_cache) {
+                Ok(bytes) => source.ahead.push((number, bytes)),
+                // Told when somebody asks for it, which may never be.
+                Err(_) if number > first => break,
+                Err(error) => return Err(error),
+            }
+            source.trace.blocks_read += 1;
         }
         Ok(())
     }
 
-    /// Verifies a block that was read from `offset`.
+    /// Verifies a block that was read from `offset` and lies in `read`, `len` bytes from `at` on. If
+    /// it is to be kept, it is in the cache then; else it stays where it is.
     fn admit(
         &self,
         number: u64,
-        stored: Vec<u8>,
+        read: &Arc<OwnedBytes>,
+        at: usize,
+        len: usize,
         offset: u64,
-        source: &mut BlockSource,
-    ) -> Result<()> {
+        keep: bool,
+    ) -> Result<Pinned> {
+        let stored = read.bytes().get(at..at.saturating_add(len));
+        let stored = stored.unwrap_or_default();
         let raw = load(stored, self.table_id, offset, self.raw_largest);
         let raw = raw.map_err(|d| d.in_file(&self.path, offset))?;
         let checked = BlockLayout::parse(&raw).and_then(|layout| {
             layout.check(&raw)?;
+            self.likely_row.note(&layout);
             BlockView::new(&raw, &layout).check_order()
         });
         checked.map_err(|d| d.in_block(&self.path, offset))?;
-        let bytes = Arc::new(raw);
-        if source.fill_cache {
-            self.cache.insert(self.number, number, &bytes);
+        if keep {
+            let kept = self.slots.insert(number, &raw);
+            return Ok(kept.unwrap_or_else(|| self.slots.bypass(raw.into_owned())));
         }
-        source.trace.blocks_read += 1;
-        source.ahead.push((number, bytes));
-        Ok(())
+        Ok(match raw {
+            Cow::Borrowed(raw) => {
+                Pinned::owned(Arc::clone(read), at + STORED_HEADER_BYTES, raw.len())
+            }
+            Cow::Owned(raw) => Pinned::from(raw),
+        })
     }
 
-    fn lay_out(&self, number: u64, bytes: Arc<BlockBytes>) -> Result<LoadedBlock> {
+    #[inline]
+    fn lay_out(&self, number: u64, bytes: Pinned) -> Result<LoadedBlock> {
         match BlockLayout::parse(&bytes) {
             Ok(layout) => Ok(LoadedBlock {
                 number,

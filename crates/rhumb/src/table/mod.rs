@@ -8,6 +8,9 @@
 
 mod bits;
 mod block;
+mod blocks;
+mod codec;
+mod column;
 mod cursor;
 mod damage;
 mod directory;
@@ -16,10 +19,14 @@ mod footer;
 mod get;
 mod index_choice;
 mod load;
+mod placing;
 mod properties;
 mod reader;
 mod salvage;
 mod search;
+mod spread;
+#[cfg(feature = "internals")]
+mod stages;
 mod stored;
 mod summary;
 #[cfg(test)]
@@ -28,14 +35,16 @@ mod trace;
 mod verify;
 mod writer;
 
+/// A larger entry, key and value together, stands in a block of its own.
+const LARGE_ENTRY_BYTES: usize = 64 << 10;
+
 pub(crate) use cursor::TableCursor;
 pub(crate) use filter::hash_key;
 pub(crate) use load::BlockSource;
 pub(crate) use reader::TableReader;
 pub(crate) use salvage::{LostBlock, Salvage};
+#[cfg(feature = "internals")]
+pub use stages::{BlockSize, HeldBlock, Stage};
 pub(crate) use summary::TableSummary;
 pub(crate) use trace::{GetTrace, NumberCache};
 pub(crate) use writer::{TableSettings, TableWriter};
-
-#[cfg(test)]
-pub(crate) use tests::test_seed;

@@ -9,12 +9,13 @@ use super::damage::Damage;
 use super::directory::Directory;
 use super::filter::Filter;
 use super::footer::{SectionKind, Sections, read_footer};
+use super::load::LikelyRow;
 use super::properties::Properties;
 use super::summary::{Bounds, TableSummary};
 use crate::entry::RangeDeletes;
 use crate::error::{Error, Result};
 use crate::fs::{Access, FileSystem, ReadFile, ops};
-use crate::memory::BlockCache;
+use crate::memory::{BlockCache, TableSlots};
 
 /// An open table. It may be used by any number of threads.
 #[derive(Debug)]
@@ -35,7 +36,10 @@ pub(crate) struct TableReader {
     pub(super) raw_largest: u64,
     properties: Properties,
     bounds: Bounds,
-    pub(super) cache: Arc<BlockCache>,
+    /// Its blocks in memory.
+    pub(super) slots: TableSlots,
+    /// Where the keys of a block are, as far as the last one that was read tells of the others.
+    pub(super) likely_row: LikelyRow,
 }
 
 /// The memory that an open table takes beside its blocks, in bytes.
@@ -88,6 +92,8 @@ impl TableReader {
             .zip(parts.properties.bytes("key.largest"));
         Ok(TableReader {
             bounds: Bounds::of(keys, &parts.range_deletes),
+            likely_row: LikelyRow::default(),
+            slots: TableSlots::new(cache, parts.directory.blocks()),
             path: path.to_path_buf(),
             file,
             number,
@@ -102,7 +108,6 @@ impl TableReader {
             map_number: parts.map_number,
             raw_largest: parts.raw_largest,
             properties: parts.properties,
-            cache,
         })
     }
 

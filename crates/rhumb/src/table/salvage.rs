@@ -8,6 +8,7 @@ use super::damage::Damage;
 use super::directory::Directory;
 use super::footer::{SectionKind, Sections, read_footer};
 use super::properties::Properties;
+use super::spread::{BlockSummary, Spread};
 use super::stored::load;
 use crate::entry::{EntryKind, RangeDeletes, Sequence};
 use crate::error::{Error, Result};
@@ -32,7 +33,7 @@ pub(crate) struct Salvage {
 pub(crate) struct LostBlock<'a> {
     /// Where it starts in the file, in bytes.
     pub offset: u64,
-    /// How many user keys start in it.
+    /// How many user keys start in it, about.
     pub keys: u64,
     /// The last key before it that could be read.
     pub behind: Option<&'a [u8]>,
@@ -122,8 +123,7 @@ impl Salvage {
                 Ok(()) => {}
                 Err(BlockError::Lost(error)) => lost(LostBlock {
                     offset,
-                    keys: (self.directory.first_rank(number + 1))
-                        .saturating_sub(self.directory.first_rank(number)),
+                    keys: self.directory.keys_in(number),
                     behind: last.as_ref().map(|(key, _)| key.as_slice()),
                     error,
                 }),
@@ -133,13 +133,8 @@ impl Salvage {
         Ok(())
     }
 
-    /// Shows the entries of one block, all of them or none.
-    fn block(
-        &self,
-        number: u64,
-        last: &mut Option<(Vec<u8>, Sequence)>,
-        visit: VisitEntry<'_>,
-    ) -> Result<(), BlockError> {
+    /// Reads a block: where it starts, its raw form and its layout.
+    fn load(&self, number: u64) -> Result<(u64, Vec<u8>, BlockLayout), BlockError> {
         let Some((offset, len)) = self.directory.extent(number) else {
             let expected = format!("an extent of block {number}");
             let error = Error::corruption(&self.path, 0, expected, "a directory without");
@@ -147,11 +142,43 @@ impl Salvage {
         };
         let mut stored = vec![0; len];
         ops::read_exact_at(&*self.file, &self.path, &mut stored, offset).map_err(sort_error)?;
-        let raw = load(stored, self.table_id, offset, self.raw_largest);
+        let raw = load(&stored, self.table_id, offset, self.raw_largest);
         let raw = raw.map_err(|d| sort_error(d.in_file(&self.path, offset)))?;
         let in_block = |d: Damage| sort_error(d.in_block(&self.path, offset));
         let layout = BlockLayout::parse(&raw).map_err(in_block)?;
         layout.check(&raw).map_err(in_block)?;
+        Ok((offset, raw.into_owned(), layout))
+    }
+
+    /// How the blocks are cut, and how much is in them. Reads all of them.
+    pub fn blocks(&self) -> BlockSummary {
+        let directory = &self.directory;
+        let (mut entries, mut bytes) = (Vec::new(), Vec::new());
+        for number in 0..directory.blocks() {
+            bytes.extend(directory.extent(number).map(|(_, len)| len as u64));
+            if let Ok((_, raw, layout)) = self.load(number) {
+                entries.push(BlockView::new(&raw, &layout).count() as u64);
+            }
+        }
+        BlockSummary {
+            placed: directory.is_placed(),
+            strided: directory.is_strided(),
+            entries_per_cell: directory.entries_per_cell(),
+            extra: directory.extra_blocks(),
+            empty: entries.iter().filter(|n| **n == 0).count() as u64,
+            entries: Spread::of(entries),
+            bytes: Spread::of(bytes),
+        }
+    }
+
+    /// Shows the entries of one block, all of them or none.
+    fn block(
+        &self,
+        number: u64,
+        last: &mut Option<(Vec<u8>, Sequence)>,
+        visit: VisitEntry<'_>,
+    ) -> Result<(), BlockError> {
+        let (offset, raw, layout) = self.load(number)?;
         let view = BlockView::new(&raw, &layout);
         let (mut entries, mut before) = (Vec::with_capacity(view.count()), last.clone());
         for slot in 0..view.count() {

@@ -55,6 +55,23 @@ impl Probes {
     }
 }
 
+/// Where an index expects a key.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Expected {
+    /// These blocks, the last one included.
+    pub first: u64,
+    pub last: u64,
+    /// How far into the cell of block `first`, if a model says so: the block's slot hint counts from
+    /// there.
+    slot: Option<u64>,
+}
+
+impl Expected {
+    fn slot_in(&self, block: u64) -> Option<u64> {
+        self.slot.filter(|_| block == self.first)
+    }
+}
+
 impl TableReader {
     /// The first entry at or after `(key, sequence)`: its block and slot; `None` if there is none.
     ///
@@ -71,7 +88,9 @@ impl TableReader {
         if blocks == 0 {
             return Ok(None);
         }
-        let (first, last) = self.expected_blocks(key, numbers, source);
+        let expected = self.expected_blocks(key, numbers, source);
+        let (first, last) = (expected.first, expected.last);
+        self.prefetch_block(first, expected.slot.unwrap_or(0));
         let mut probes = Probes {
             low: 0,
             high: blocks,
@@ -84,9 +103,13 @@ impl TableReader {
         }
         let mut at_high = None;
         while probes.low < probes.high {
-            let block = self.block(probes.next(), source)?;
+            let probe = probes.next();
+            let Some(block) = self.first_with_entries(probe, probes.high, source)? else {
+                probes.high = probe;
+                continue;
+            };
             let view = block.view();
-            let slot = view.lower_bound_near(key, sequence, None);
+            let slot = view.lower_bound_near(key, sequence, expected.slot_in(block.number));
             if slot == view.count() {
                 probes.low = block.number + 1;
                 continue;
@@ -95,39 +118,72 @@ impl TableReader {
             if slot > 0 || block.number == 0 || starts_here() {
                 return Ok(Some((block, slot)));
             }
-            probes.high = block.number;
+            // Blocks without entries before this one hold nothing either.
+            probes.high = probe;
             at_high = Some(block);
         }
         // The place is between two neighbours: the start of the right one.
         Ok(at_high.map(|block| (block, 0)))
     }
 
-    /// The blocks, the last one included, that the index expects to hold the key.
-    fn expected_blocks(
+    /// The first block of `from..to` that has entries. Only placed tables have others.
+    fn first_with_entries(
+        &self,
+        from: u64,
+        to: u64,
+        source: &mut BlockSource,
+    ) -> Result<Option<LoadedBlock>> {
+        for number in from..to {
+            let block = self.block(number, source)?;
+            if block.view().count() > 0 {
+                return Ok(Some(block));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Where the index expects the key.
+    pub(super) fn expected_blocks(
         &self,
         key: &[u8],
         numbers: &mut NumberCache,
         source: &mut BlockSource,
-    ) -> (u64, u64) {
+    ) -> Expected {
         let number = match self.index.needs_number() {
             true => numbers.number(self.map_number, || self.key_map.number(key)),
             false => 0,
         };
+        if self.directory.is_placed()
+            && let Some(predicted) = self.index.predict(number)
+            && let Some(place) = self.directory.place(predicted, number)
+        {
+            return Expected {
+                first: place.block,
+                last: place.block,
+                slot: Some(place.slot),
+            };
+        }
         let last_block = self.directory.blocks() - 1;
-        match self.index.locate(Probe { key, number }) {
+        let (first, last) = match self.index.locate(Probe { key, number }) {
             Position::Block(block) => (block.min(last_block), block.min(last_block)),
             Position::Window(window) => {
                 let ranks = u32::try_from(window.len()).unwrap_or(u32::MAX);
                 source.trace.window_ranks = source.trace.window_ranks.saturating_add(ranks);
                 self.blocks_of_window(window)
             }
+        };
+        Expected {
+            first,
+            last,
+            slot: None,
         }
     }
 
     fn blocks_of_window(&self, window: Window) -> (u64, u64) {
         let first = self.directory.block_of_rank(window.lo);
         let last_rank = window.hi.saturating_sub(1);
-        if last_rank <= window.lo || last_rank < self.directory.first_rank(first + 1) {
+        let next = self.directory.first_rank(first + 1);
+        if last_rank <= window.lo || next.is_some_and(|next| last_rank < next) {
             return (first, first);
         }
         (first, self.directory.block_of_rank(last_rank).max(first))

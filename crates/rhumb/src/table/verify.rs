@@ -35,6 +35,10 @@ struct Walk {
     key: Vec<u8>,
     last_key: Vec<u8>,
     last_sequence: Sequence,
+    /// The last block with entries.
+    last_block: Option<u64>,
+    /// The number of the last key, and the block where the first key with this number starts.
+    run: Option<(u64, u64)>,
 }
 
 impl TableReader {
@@ -105,6 +109,11 @@ impl TableReader {
         let raw_bytes = block.bytes.len() as u64;
         walk.report.raw_bytes += raw_bytes;
         walk.raw_largest = walk.raw_largest.max(raw_bytes);
+        if view.count() == 0 {
+            self.verify_empty(number)?;
+            self.verify_rank(number, walk.report.keys)?;
+            return Ok(());
+        }
         for slot in 0..view.count() {
             view.key_into(slot, &mut walk.key);
             let sequence = view.sequence(slot);
@@ -127,14 +136,12 @@ impl TableReader {
                 let expected = format!("the block marked as continuing: {repeats}");
                 return Err(self.unsound(number, expected, view.continues()));
             }
-            if !repeats {
-                self.verify_found(&walk.key, walk.report.keys, number)?;
-                walk.report.keys += 1;
+            if slot == 0 {
+                self.verify_rank(number, walk.report.keys - u64::from(repeats))?;
             }
-            let rank = walk.report.keys - 1;
-            if slot == 0 && rank != self.directory.first_rank(number) {
-                let found = self.directory.first_rank(number);
-                return Err(self.unsound(number, format!("a first rank of {rank}"), found));
+            if !repeats {
+                self.verify_found(block, slot, walk)?;
+                walk.report.keys += 1;
             }
             walk.report.entries += 1;
             walk.report.deletes += u64::from(view.kind(slot) == EntryKind::Delete);
@@ -146,29 +153,78 @@ impl TableReader {
             walk.last_sequence = sequence;
             std::mem::swap(&mut walk.last_key, &mut walk.key);
         }
+        walk.last_block = Some(number);
         Ok(())
     }
 
-    /// Checks that filter and index know the key with this rank, which starts in `block`.
-    fn verify_found(&self, key: &[u8], rank: u64, block: u64) -> Result<()> {
+    /// Checks that a block may be without entries.
+    fn verify_empty(&self, block: u64) -> Result<()> {
+        if self.directory.entries_per_cell() == 0 {
+            let expected = "entries in each block of a table without cells";
+            return Err(self.unsound(block, expected, "none"));
+        }
+        if block + 1 == self.directory.blocks() {
+            return Err(self.unsound(block, "entries in the last block", "none"));
+        }
+        Ok(())
+    }
+
+    /// Checks that the directory knows the rank of the key with which a block starts, or the rank of
+    /// the next key.
+    fn verify_rank(&self, block: u64, rank: u64) -> Result<()> {
+        match self.directory.first_rank(block) {
+            Some(found) if found != rank => {
+                Err(self.unsound(block, format!("a first rank of {rank}"), found))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that filter, index and placement know the key of the walk, whose first entry stands in
+    /// `slot` of `block`.
+    fn verify_found(&self, block: &LoadedBlock, slot: usize, walk: &mut Walk) -> Result<()> {
+        let (key, rank, at) = (&walk.key[..], walk.report.keys, block.number);
         if self
             .filter
             .as_ref()
             .is_some_and(|f| !f.may_contain(hash_key(key)))
         {
-            return Err(self.unsound(block, format!("key {rank} in the filter"), "not there"));
+            return Err(self.unsound(at, format!("key {rank} in the filter"), "not there"));
         }
         let number = self.key_map.number(key);
+        if walk.run.is_none_or(|(last, _)| last != number) {
+            walk.run = Some((number, at));
+        }
         let position = self.index.locate(Probe { key, number });
         let found = match position {
-            Position::Block(found) => found == block,
+            // From a block without entries one goes on to the next one.
+            Position::Block(found) => {
+                found == at || found < at && walk.last_block.is_none_or(|last| last < found)
+            }
             Position::Window(window) => (window.lo..window.hi).contains(&rank),
         };
         if !found {
-            let expected = format!("key {rank} where the index says, in block {block}");
-            return Err(self.unsound(block, expected, format!("{position:?}")));
+            let expected = format!("key {rank} where the index says, in block {at}");
+            return Err(self.unsound(at, expected, format!("{position:?}")));
         }
-        Ok(())
+        if !self.directory.is_placed() {
+            return Ok(());
+        }
+        let predicted = self.index.predict(number);
+        let place = predicted.and_then(|predicted| self.directory.place(predicted, number));
+        let (_, first) = walk.run.unwrap_or_default();
+        let Some(place) = place.filter(|place| place.block == first) else {
+            let expected = format!("key {rank} placed in block {first}");
+            return Err(self.unsound(at, expected, format!("{predicted:?} gives {place:?}")));
+        };
+        let behind = slot as i64 - place.slot as i64;
+        match block.view().slot_hint() {
+            Some((low, high)) if !(i64::from(low)..=i64::from(high)).contains(&behind) => {
+                let expected = format!("slot {slot} within the hint of {low} to {high}");
+                Err(self.unsound(at, expected, format!("{behind} from slot {}", place.slot)))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn unsound(&self, block: u64, expected: impl ToString, found: impl ToString) -> Error {

@@ -5,29 +5,28 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use rhumb_index::{IndexError, IndexSpec, KeyMap};
+use rhumb_index::{IndexSpec, KeyMap};
 
-use super::block::{BlockBuilder, NewEntry};
-use super::directory::DirectoryBuilder;
-use super::filter::{Filter, hash_key};
+use super::LARGE_ENTRY_BYTES;
+use super::block::NewEntry;
+use super::blocks::{BlockWriter, LARGEST_BLOCK_BYTES, refused};
+use super::directory::Arrangement;
+use super::filter::Filter;
 use super::footer::{self, SectionKind};
-use super::index_choice::{BuiltIndex, IndexChoice};
+use super::index_choice::{BuiltIndex, IndexChoice, Stakes};
+use super::placing::{Placer, Placing, TARGET_BYTES};
 use super::properties::Properties;
-use super::stored::store;
 use super::summary::{self, Bounds, TableSummary};
 use crate::entry::{EntryKind, MAX_KEY_BYTES, RangeDeletes, Sequence};
 use crate::error::{Error, Result};
-use crate::fs::{FileSystem, WriteFile, names, ops};
+use crate::fs::{FileSystem, names, ops};
 use crate::options::{Compression, Partition, TableSpec};
 
-/// Writes go out in pieces of at least this many bytes.
-const PIECE_BYTES: usize = 256 << 10;
-/// A larger entry stands in a block of its own.
-const LARGE_ENTRY_BYTES: usize = 64 << 10;
-/// The largest raw block of several entries, whatever the partition says.
-const LARGEST_BLOCK_BYTES: usize = 16 << 20;
 /// What a raw block can hold beside the value of its only entry.
 const ENTRY_OVERHEAD_BYTES: usize = MAX_KEY_BYTES + 64;
+
+/// How entries are cut that no model places.
+const BY_BYTES: Partition = Partition::Bytes(TARGET_BYTES as u32);
 
 /// How a table is to be made.
 #[derive(Debug, Clone)]
@@ -51,9 +50,39 @@ struct Counts {
     deletes: u64,
     key_bytes: u64,
     value_bytes: u64,
-    raw_bytes: u64,
-    raw_largest: u64,
     sequences: Option<(Sequence, Sequence)>,
+}
+
+/// What decides in which block an entry stands.
+#[derive(Debug)]
+enum Cutter {
+    /// How much is in it: at most so many raw bytes and entries.
+    Full { bytes: usize, entries: usize },
+    /// The model.
+    Model(Box<Placer>),
+}
+
+impl Cutter {
+    fn of(partition: Partition, index: &IndexChoice) -> Cutter {
+        match partition {
+            Partition::Bytes(n) => Cutter::bytes(n as usize),
+            Partition::Entries(n) => Cutter::Full {
+                bytes: LARGEST_BLOCK_BYTES,
+                entries: (n as usize).min(u16::MAX.into()),
+            },
+            Partition::Predicted(n) if index.needs_number() => {
+                Cutter::Model(Box::new(Placer::new(n.min(u16::MAX.into()))))
+            }
+            Partition::Predicted(_) => Cutter::bytes(TARGET_BYTES as usize),
+        }
+    }
+
+    fn bytes(bytes: usize) -> Cutter {
+        Cutter::Full {
+            bytes,
+            entries: u16::MAX.into(),
+        }
+    }
 }
 
 /// A table in the making.
@@ -61,21 +90,17 @@ struct Counts {
 pub(crate) struct TableWriter {
     fs: Arc<dyn FileSystem>,
     path: PathBuf,
-    file: Box<dyn WriteFile>,
     number: u64,
     table_id: u64,
     settings: TableSettings,
-    block: BlockBuilder,
-    raw: Vec<u8>,
-    /// Bytes not written yet, which lie at `offset - pending.len()`.
-    pending: Vec<u8>,
-    offset: u64,
-    directory: DirectoryBuilder,
-    index: IndexChoice,
-    hashes: Vec<u64>,
-    ranks: u64,
+    blocks: BlockWriter,
+    cutter: Cutter,
+    /// How the last blocks are cut.
+    partition: Partition,
+    /// How blocks are found where the model does not place them.
+    ranked: Arrangement<'static>,
     first_key: Vec<u8>,
-    /// The last key of the last closed block, and its last sequence.
+    /// Key and sequence of the last entry.
     last_key: Vec<u8>,
     last_sequence: Sequence,
     counts: Counts,
@@ -93,23 +118,35 @@ impl TableWriter {
         settings: &TableSettings,
     ) -> Result<TableWriter> {
         let index = IndexChoice::new(&settings.index).map_err(refused)?;
+        let spec = &settings.spec;
+        let cutter = Cutter::of(spec.partition, &index);
+        let partition = match (spec.partition, &cutter) {
+            (Partition::Predicted(_), Cutter::Full { .. }) => BY_BYTES,
+            (partition, _) => partition,
+        };
         let path = dir.join(names::table_name(number));
         let file = ops::create(&**fs, &path)?;
+        let table_id = RandomState::new().hash_one((SystemTime::now(), number));
+        let blocks = BlockWriter::new(
+            (path.clone(), file),
+            table_id,
+            spec.compression,
+            Arc::clone(&settings.map),
+            index,
+            spec.filter_bits_per_key > 0,
+        );
         Ok(TableWriter {
             fs: Arc::clone(fs),
             path,
-            file,
             number,
-            table_id: RandomState::new().hash_one((SystemTime::now(), number)),
+            table_id,
             settings: settings.clone(),
-            block: BlockBuilder::default(),
-            raw: Vec::new(),
-            pending: Vec::with_capacity(PIECE_BYTES + (PIECE_BYTES >> 3)),
-            offset: 0,
-            directory: DirectoryBuilder::default(),
-            index,
-            hashes: Vec::new(),
-            ranks: 0,
+            blocks,
+            cutter,
+            partition,
+            ranked: Arrangement::Ranked {
+                entries_per_cell: 0,
+            },
             first_key: Vec::new(),
             last_key: Vec::new(),
             last_sequence: 0,
@@ -129,7 +166,9 @@ impl TableWriter {
         kind: EntryKind,
         value: &[u8],
     ) -> Result<()> {
-        self.check(key, sequence, value)?;
+        let first = self.counts.entries == 0;
+        let new_key = first || key > &self.last_key[..];
+        self.check(key, sequence, value, new_key)?;
         let value = if kind == EntryKind::Delete {
             &[]
         } else {
@@ -141,30 +180,36 @@ impl TableWriter {
             kind,
             value,
         };
-        let (limit, most) = match self.settings.spec.partition {
-            Partition::Bytes(n) => (n as usize, usize::from(u16::MAX)),
-            Partition::Entries(n) => (LARGEST_BLOCK_BYTES, (n as usize).min(u16::MAX.into())),
-        };
-        let large = key.len() + value.len() > LARGE_ENTRY_BYTES;
-        let full = self.block.count() > 0 && (large || self.block.count() >= most);
-        if full || !self.block.push_within(&entry, limit) {
-            self.close_block()?;
-            self.block.push_within(&entry, limit);
-        }
-        if self.counts.entries == 0 {
+        if first {
             self.first_key = key.to_vec();
         }
         self.count(&entry);
-        if large { self.close_block() } else { Ok(()) }
+        match &mut self.cutter {
+            Cutter::Full { bytes, entries } => cut(&mut self.blocks, &entry, *bytes, *entries),
+            Cutter::Model(placer) => match placer.add(&entry, new_key, &mut self.blocks)? {
+                Placing::GoesOn => Ok(()),
+                Placing::Ended => self.cut_by_bytes(),
+            },
+        }
     }
 
-    fn check(&self, key: &[u8], sequence: Sequence, value: &[u8]) -> Result<()> {
-        let last = match self.block.count() {
-            0 => &self.last_key[..],
-            _ => self.block.last_key(),
+    /// Cuts what waits for the model, and what comes, by bytes.
+    fn cut_by_bytes(&mut self) -> Result<()> {
+        let by_bytes = Cutter::bytes(TARGET_BYTES as usize);
+        let Cutter::Model(mut placer) = std::mem::replace(&mut self.cutter, by_bytes) else {
+            return Ok(());
         };
-        let ascends = key > last || (key == last && sequence < self.last_sequence);
-        if self.counts.entries > 0 && !ascends {
+        let blocks = &mut self.blocks;
+        self.ranked = placer.given_up();
+        self.partition = BY_BYTES;
+        blocks.end_even();
+        blocks.open().forget_expected();
+        placer.drain(|entry| cut(blocks, entry, TARGET_BYTES as usize, u16::MAX.into()))
+    }
+
+    fn check(&self, key: &[u8], sequence: Sequence, value: &[u8], new_key: bool) -> Result<()> {
+        let older = key == self.last_key && sequence < self.last_sequence;
+        if !new_key && !older {
             return Err(Error::InvalidArgument(format!(
                 "entry {} of table {} does not come after the one before: sort entries by key, then \
                  newest first",
@@ -190,69 +235,19 @@ impl TableWriter {
         let (least, greatest) = counts.sequences.unwrap_or((entry.sequence, entry.sequence));
         counts.sequences = Some((least.min(entry.sequence), greatest.max(entry.sequence)));
         self.last_sequence = entry.sequence;
+        self.last_key.clear();
+        self.last_key.extend_from_slice(entry.key);
     }
 
     /// About how long the file would be if it were finished now, in bytes.
     pub fn estimated_bytes(&self) -> u64 {
         let bits_per_key = u64::from(self.settings.spec.filter_bits_per_key);
-        self.offset + self.block.raw_bytes() as u64 + self.ranks * bits_per_key / 8
-    }
-
-    fn close_block(&mut self) -> Result<()> {
-        if self.block.count() == 0 {
-            return Ok(());
-        }
-        let first_block = self.directory.offsets.is_empty();
-        let first_key = self.block.first_key();
-        let continues = !first_block && first_key == &self.last_key[..];
-        self.directory.offsets.push(self.offset);
-        self.directory
-            .first_ranks
-            .push(self.ranks - u64::from(continues));
-
-        let cut = (!first_block).then_some((&self.last_key[..], first_key));
-        let fresh = self.block.distinct_keys().skip(usize::from(continues));
-        let hashes = &mut self.hashes;
-        let (ranks, with_filter) = (&mut self.ranks, self.settings.spec.filter_bits_per_key > 0);
-        let keys = fresh.inspect(|key| {
-            *ranks += 1;
-            if with_filter {
-                hashes.push(hash_key(key));
-            }
-        });
-        self.index
-            .block(cut, keys, &self.settings.map)
-            .map_err(refused)?;
-
-        self.raw.clear();
-        self.block.encode(continues, &mut self.raw);
-        self.counts.raw_bytes += self.raw.len() as u64;
-        self.counts.raw_largest = self.counts.raw_largest.max(self.raw.len() as u64);
-        let before = self.pending.len();
-        let compression = self.settings.spec.compression;
-        store(
-            &self.raw,
-            compression,
-            self.table_id,
-            self.offset,
-            &mut self.pending,
-        );
-        self.offset += (self.pending.len() - before) as u64;
-        self.last_key.clear();
-        self.last_key.extend_from_slice(self.block.last_key());
-        self.block.clear();
-        self.raw.shrink_to(LARGEST_BLOCK_BYTES);
-        if self.pending.len() >= PIECE_BYTES {
-            self.flush()
-        } else {
-            Ok(())
-        }
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        ops::write_all(&mut *self.file, &self.path, &self.pending)?;
-        self.pending.clear();
-        Ok(())
+        let (waiting, keys) = match &self.cutter {
+            Cutter::Full { .. } => (0, 0),
+            Cutter::Model(placer) => (placer.waiting_bytes() as u64, placer.waiting_keys()),
+        };
+        let filter = (self.blocks.ranks() + keys) * bits_per_key / 8;
+        self.blocks.estimated_bytes() + waiting + filter
     }
 
     /// Writes everything behind the blocks and syncs the file, though not its name in the directory.
@@ -269,30 +264,27 @@ impl TableWriter {
     }
 
     fn write_sections(&mut self, range_deletes: &RangeDeletes) -> Result<TableSummary> {
-        self.close_block()?;
-        let sections_offset = self.offset;
-        let blocks = (self.directory.offsets.len() as u64).max(1);
-        let block_bytes = self.counts.raw_bytes / blocks;
-        let entry_bytes = self.counts.raw_bytes / self.counts.entries.max(1);
-        let mut index = self
-            .index
-            .finish(block_bytes, entry_bytes)
-            .map_err(refused)?;
-        let directory = std::mem::take(&mut self.directory)
-            .encode(self.offset, self.ranks, self.counts.entries)
-            .ok_or_else(|| too_large(self.number))?;
-
+        if let Cutter::Model(placer) = &mut self.cutter
+            && placer.finish(&mut self.blocks)? == Placing::Ended
+        {
+            self.cut_by_bytes()?;
+        }
+        self.blocks.close()?;
+        let sections_offset = self.blocks.offset();
+        let (directory, mut index) = self.finders()?;
         let properties = self.properties(range_deletes, &index);
         let mut sections = vec![
             (SectionKind::Directory, directory),
             (SectionKind::Index, std::mem::take(&mut index.bytes)),
         ];
-        if !self.hashes.is_empty() {
+        if let Some(hashes) = self
+            .blocks
+            .hashes
+            .take()
+            .filter(|hashes| !hashes.is_empty())
+        {
             let bits_per_key = self.settings.spec.filter_bits_per_key;
-            sections.push((
-                SectionKind::Filter,
-                Filter::encode(&self.hashes, bits_per_key),
-            ));
+            sections.push((SectionKind::Filter, Filter::encode(&hashes, bits_per_key)));
         }
         if !range_deletes.is_empty() {
             let mut bytes = Vec::new();
@@ -301,12 +293,52 @@ impl TableWriter {
         }
         sections.push((SectionKind::KeyMap, self.settings.map.to_bytes()));
         sections.push((SectionKind::Properties, properties.encode()));
-        let before = self.pending.len();
-        footer::encode(&sections, self.table_id, sections_offset, &mut self.pending);
-        self.offset += (self.pending.len() - before) as u64;
-        self.flush()?;
-        ops::sync(&mut *self.file, &self.path)?;
+        let id = self.table_id;
+        self.blocks
+            .finish(|pending| footer::encode(&sections, id, sections_offset, pending))?;
         Ok(self.summary(range_deletes, sections_offset, index))
+    }
+
+    /// The directory and the index: by the model where it places the blocks and pays.
+    fn finders(&mut self) -> Result<(Vec<u8>, BuiltIndex)> {
+        let blocks = &mut self.blocks;
+        let (end, entries) = (blocks.offset(), self.counts.entries);
+        let count = blocks.directory.blocks();
+        blocks.directory.close(end, blocks.ranks());
+        let encode = |blocks: &BlockWriter, arrangement| {
+            let bytes = blocks.directory.encode(entries, arrangement);
+            bytes.ok_or_else(|| too_large(self.number))
+        };
+        let placer = match &self.cutter {
+            Cutter::Model(placer) if entries > 0 => Some(placer),
+            _ => None,
+        };
+        let Some(placer) = placer else {
+            let (raw_bytes, _) = blocks.raw_bytes();
+            let stakes = Stakes::Windows {
+                block_bytes: raw_bytes / count.max(1),
+                entry_bytes: raw_bytes / entries.max(1),
+            };
+            let index = blocks.index.finish(stakes).map_err(refused)?;
+            return Ok((encode(blocks, self.ranked)?, index));
+        };
+        let directory = encode(blocks, placer.arrangement(blocks))?;
+        let fence_directory = encode(blocks, placer.given_up())?;
+        let stakes = Stakes::Placed {
+            directory: directory.len(),
+            fence_directory: fence_directory.len(),
+        };
+        let index = blocks.index.finish(stakes).map_err(refused)?;
+        self.partition = Partition::Predicted(placer.entries_per_cell());
+        let fell_back = !index.fallback.is_empty();
+        Ok((
+            if fell_back {
+                fence_directory
+            } else {
+                directory
+            },
+            index,
+        ))
     }
 
     fn keys(&self) -> Option<(&[u8], &[u8])> {
@@ -322,7 +354,7 @@ impl TableWriter {
         let sequences = summary::sequences(self.counts.sequences, range_deletes);
         TableSummary {
             number: self.number,
-            file_bytes: self.offset,
+            file_bytes: self.blocks.offset(),
             sections_offset,
             table_id: self.table_id,
             entries: self.counts.entries,
@@ -342,10 +374,7 @@ impl TableWriter {
         let codec = match spec.compression {
             Compression::None => "none",
             Compression::Lz4 => "lz4",
-        };
-        let partition = match spec.partition {
-            Partition::Bytes(n) => format!("bytes({n})"),
-            Partition::Entries(n) => format!("entries({n})"),
+            Compression::Zstd => "zstd",
         };
         let sequences = summary::sequences(counts.sequences, range_deletes);
         let mut properties = Properties::default();
@@ -357,7 +386,7 @@ impl TableWriter {
         properties.set("entries", counts.entries);
         properties.set("index.fallback", &index.fallback);
         properties.set("index.kind", &index.kind);
-        properties.set("index.spec", &self.settings.index);
+        properties.set("index.spec", self.blocks.index.spec());
         properties.set("index.training_ns", index.training.as_nanos());
         properties.set("key.bytes", counts.key_bytes);
         if let Some((first, last)) = self.keys() {
@@ -366,8 +395,8 @@ impl TableWriter {
         }
         properties.set("keyspace", self.settings.keyspace);
         properties.set("map.number", self.settings.map_number);
-        properties.set("partition", partition);
-        properties.set("raw_block.largest", counts.raw_largest);
+        properties.set("partition", self.partition);
+        properties.set("raw_block.largest", self.blocks.raw_bytes().1);
         properties.set("sequence.smallest", sequences.0);
         properties.set("sequence.largest", sequences.1);
         properties.set("value.bytes", counts.value_bytes);
@@ -379,14 +408,23 @@ impl TableWriter {
     /// # Errors
     /// If it cannot be removed; it is then a leftover that nothing refers to.
     pub fn abandon(self) -> Result<()> {
-        let TableWriter { fs, path, file, .. } = self;
-        drop(file);
+        let TableWriter {
+            fs, path, blocks, ..
+        } = self;
+        drop(blocks);
         ops::remove(&*fs, &path)
     }
 }
 
-fn refused(error: IndexError) -> Error {
-    Error::InvalidArgument(format!("the index of a table cannot be built: {error}"))
+/// Adds an entry to the open block, or to another if that would then have more than so many raw bytes
+/// or entries.
+fn cut(blocks: &mut BlockWriter, entry: &NewEntry<'_>, bytes: usize, entries: usize) -> Result<()> {
+    let large = entry.key.len() + entry.value.len() > LARGE_ENTRY_BYTES;
+    if large || blocks.open().count() >= entries {
+        blocks.close()?;
+    }
+    blocks.push(entry, bytes)?;
+    if large { blocks.close() } else { Ok(()) }
 }
 
 fn too_large(number: u64) -> Error {

@@ -1,8 +1,11 @@
 //! One edit of the manifest: changes that hold together or not at all (docs/format.md, "Manifest").
 
+use std::ops::Bound;
+
 use crate::entry::Sequence;
 use crate::entry::varint::{Reader, encode, encode_bytes};
 use crate::table::TableSummary;
+use crate::version::Place;
 
 /// What the manifest says of a table: enough to open it, and to choose it without opening it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +44,23 @@ impl TableMeta {
     /// Whether every key of the table is below `key`.
     pub fn ends_before(&self, key: &[u8]) -> bool {
         &*self.largest < key || (self.largest_excluded && &*self.largest == key)
+    }
+
+    /// Whether every key of the table is behind `to`.
+    pub fn starts_behind(&self, to: Bound<&[u8]>) -> bool {
+        match to {
+            Bound::Included(to) => &*self.smallest > to,
+            Bound::Excluded(to) => &*self.smallest >= to,
+            Bound::Unbounded => false,
+        }
+    }
+
+    /// Where the table's keys end.
+    pub fn end(&self) -> Bound<&[u8]> {
+        match self.largest_excluded {
+            true => Bound::Excluded(&self.largest),
+            false => Bound::Included(&self.largest),
+        }
     }
 
     /// Whether the table and `other` may hold the same user key.
@@ -128,12 +148,12 @@ pub(crate) enum Change {
     },
     /// The keyspace and its tables are gone.
     DropKeyspace(u32),
-    /// A table is part of a level.
+    /// A table is part of a run of a level.
     AddTable {
         /// Of which keyspace.
         keyspace: u32,
-        /// At which level.
-        level: u8,
+        /// At which level, and in which run.
+        place: Place,
         /// The table.
         table: TableMeta,
     },
@@ -213,11 +233,12 @@ impl Change {
             }
             Change::AddTable {
                 keyspace,
-                level,
+                place,
                 table,
             } => {
                 encode(u64::from(*keyspace), into);
-                encode(u64::from(*level), into);
+                encode(place.level as u64, into);
+                encode(place.run, into);
                 table.encode(into);
             }
             Change::RemoveTable {
@@ -261,7 +282,10 @@ impl Change {
             4 => Change::DropKeyspace(small(from, "keyspace id")?),
             5 => Change::AddTable {
                 keyspace: small(from, "keyspace id")?,
-                level: small(from, "level")?,
+                place: Place {
+                    level: small::<u8>(from, "level")?.into(),
+                    run: number(from, "run")?,
+                },
                 table: TableMeta::take(from)?,
             },
             6 => Change::RemoveTable {

@@ -1,11 +1,11 @@
-//! A cursor over the disjoint tables of one level, opened as they are reached.
+//! A cursor over the disjoint tables of one run, opened as they are reached.
 
 use crate::entry::{Cursor, EntryKind, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::sync::Arc;
 use crate::table::TableCursor;
-use crate::version::{Levels, Table};
+use crate::version::{Run, Table};
 
 /// Walks tables that ascend without overlap, as if they were one.
 pub(crate) struct LevelCursor {
@@ -18,17 +18,17 @@ pub(crate) struct LevelCursor {
 
 /// Tables that ascend without overlap.
 enum Tables {
-    /// Some of a level.
+    /// Some of a run.
     Some(Vec<Arc<Table>>),
-    /// All of a level from 1 on.
-    Level(Arc<Levels>, usize),
+    /// All of it.
+    Run(Arc<Run>),
 }
 
 impl Tables {
     fn all(&self) -> &[Arc<Table>] {
         match self {
             Tables::Some(tables) => tables,
-            Tables::Level(levels, level) => levels.level(*level),
+            Tables::Run(run) => run.tables(),
         }
     }
 }
@@ -40,9 +40,9 @@ impl LevelCursor {
         Self::over(Tables::Some(tables), fill_cache)
     }
 
-    /// A cursor over all tables of `level`, which is not 0. Its blocks stay in the cache.
-    pub fn over_level(levels: Arc<Levels>, level: usize) -> Self {
-        Self::over(Tables::Level(levels, level), true)
+    /// A cursor over all tables of a run. Its blocks stay in the cache.
+    pub fn over_run(run: Arc<Run>) -> Self {
+        Self::over(Tables::Run(run), true)
     }
 
     fn over(tables: Tables, fill_cache: bool) -> Self {

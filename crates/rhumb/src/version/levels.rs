@@ -2,150 +2,152 @@
 //! a new one, and readers keep theirs for as long as they need.
 
 use std::collections::HashSet;
-use std::ops::Bound;
 
 use crate::sync::Arc;
-use crate::version::{Files, Table, TableMeta};
+use crate::version::{Files, Run, Table, TableMeta};
 
 /// How many levels a keyspace has.
 pub(crate) const LEVELS: usize = 7;
+/// The run that a level of one run begins with: older than every other.
+pub(crate) const BASE_RUN: u64 = 0;
+
+/// Where a table stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    /// The level, from 0.
+    pub level: usize,
+    /// The number of its run within the level.
+    pub run: u64,
+}
 
 /// What a flush or a compaction does to the levels.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct LevelChange {
-    /// Tables that come, with their levels.
-    pub adds: Vec<(usize, TableMeta)>,
+    /// Tables that come, with their places.
+    pub adds: Vec<(Place, TableMeta)>,
     /// File numbers of the tables that go, with their levels. A table that moves is in both.
     pub removes: Vec<(usize, u64)>,
 }
 
-/// The tables of one keyspace.
+/// The tables of one keyspace: each level is a list of sorted runs. What a level holds is newer than
+/// what deeper ones hold of the same keys, and so is a run than the later ones of its level.
+///
+/// A flush makes a run of one table at level 0. Of the other levels each has one run, or, under
+/// tiered compaction, some.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Levels {
-    /// Level 0 has the newest table first, and its tables may overlap. The other levels are sorted
-    /// by key and their tables are disjoint.
-    levels: [Vec<Arc<Table>>; LEVELS],
-    /// Which levels have tables with range deletes.
-    range_deletes: [bool; LEVELS],
+    /// Newest runs first; none is empty.
+    levels: [Vec<Arc<Run>>; LEVELS],
 }
 
 impl Levels {
     /// The levels that hold `tables`, in any order.
     ///
     /// # Errors
-    /// What is wrong, if there is no such level, or tables below level 0 overlap.
+    /// What is wrong, if there is no such level, or tables of a run overlap.
     pub fn new(
         files: &Arc<Files>,
-        tables: impl IntoIterator<Item = (usize, TableMeta)>,
+        tables: impl IntoIterator<Item = (Place, TableMeta)>,
     ) -> Result<Self, String> {
-        let adds = tables.into_iter().collect();
-        Levels::default().change(
-            files,
-            &LevelChange {
-                adds,
-                removes: Vec::new(),
-            },
-        )
+        let change = LevelChange {
+            adds: tables.into_iter().collect(),
+            removes: Vec::new(),
+        };
+        Levels::default().change(files, &change)
     }
 
-    /// These levels after a change. A table that moves keeps its open reader.
+    /// These levels after a change. A table that moves keeps its open reader, a run that does not
+    /// change is the same one.
     ///
     /// # Errors
-    /// What is wrong, if a table to remove is not there, there is no such level, or tables below
-    /// level 0 would overlap.
+    /// What is wrong, if a table to remove is not there, there is no such level, or tables of a run
+    /// would overlap.
     pub fn change(&self, files: &Arc<Files>, change: &LevelChange) -> Result<Self, String> {
-        let mut levels = self.levels.clone();
+        let mut levels = self.clone();
         let mut removed = Vec::new();
         for &(level, number) in &change.removes {
-            let tables = levels
-                .get_mut(level)
-                .ok_or_else(|| format!("level {level}"))?;
-            let at = tables.iter().position(|t| t.meta.number == number);
-            let at = at.ok_or_else(|| format!("no table {number} at level {level} to remove"))?;
-            removed.push(tables.remove(at));
+            let table = levels.take(level, number);
+            removed.push(table.ok_or_else(|| format!("no table {number} at level {level}"))?);
         }
-        for (level, meta) in &change.adds {
+        for (place, meta) in &change.adds {
             let moved = removed.iter().find(|t| t.meta.number == meta.number);
             let table = match moved {
                 Some(table) => Arc::clone(table),
                 None => Arc::new(Table::new(Arc::clone(files), meta.clone())),
             };
-            let tables = levels
-                .get_mut(*level)
-                .ok_or_else(|| format!("level {level}"))?;
-            tables.push(table);
+            levels.run_at(*place)?.push(table);
         }
-        let deletes = |tables: &Vec<Arc<Table>>| tables.iter().any(|t| t.meta.range_deletes > 0);
-        let range_deletes = levels.each_ref().map(deletes);
-        let levels = Levels {
-            levels,
-            range_deletes,
-        };
-        levels.sorted()
+        levels.settle()?;
+        Ok(levels)
     }
 
-    fn sorted(mut self) -> Result<Self, String> {
-        let [level0, deeper @ ..] = &mut self.levels;
-        level0.sort_by_key(|t| std::cmp::Reverse((t.meta.largest_sequence, t.meta.number)));
-        for (level, tables) in deeper.iter_mut().enumerate() {
-            tables.sort_by(|a, b| a.meta.smallest.cmp(&b.meta.smallest));
-            for pair in tables.windows(2) {
-                let [a, b] = pair else { continue };
-                if a.meta.overlaps(&b.meta) {
-                    let (a, b) = (a.meta.number, b.meta.number);
-                    return Err(format!("tables {a} and {b} overlap at level {}", level + 1));
-                }
+    fn take(&mut self, level: usize, number: u64) -> Option<Arc<Table>> {
+        self.levels.get_mut(level)?.iter_mut().find_map(|run| {
+            let at = run.position(number)?;
+            Some(Arc::make_mut(run).remove(at))
+        })
+    }
+
+    /// The run at a place, to be changed; a new one if there is none.
+    fn run_at(&mut self, place: Place) -> Result<&mut Run, String> {
+        let runs = self.levels.get_mut(place.level);
+        let runs = runs.ok_or_else(|| format!("level {}", place.level))?;
+        let at = runs.partition_point(|run| run.number() > place.run);
+        if runs.get(at).is_none_or(|run| run.number() != place.run) {
+            runs.insert(at, Arc::new(Run::new(place.run)));
+        }
+        let run = runs.get_mut(at).map(Arc::make_mut);
+        run.ok_or_else(|| format!("run {}", place.run))
+    }
+
+    fn settle(&mut self) -> Result<(), String> {
+        for (level, runs) in self.levels.iter_mut().enumerate() {
+            runs.retain(|run| !run.tables().is_empty());
+            // Runs that are shared with the levels before have not changed.
+            for run in runs.iter_mut().filter_map(Arc::get_mut) {
+                let settled = run.settle();
+                settled.map_err(|(a, b)| format!("tables {a} and {b} overlap at level {level}"))?;
             }
         }
-        Ok(self)
+        Ok(())
     }
 
-    /// The tables of a level, in its order; none where there is no such level.
-    pub fn level(&self, level: usize) -> &[Arc<Table>] {
+    /// The runs of a level, newest first; none where there is no such level.
+    pub fn runs(&self, level: usize) -> &[Arc<Run>] {
         self.levels.get(level).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether a table of a level has range deletes.
-    pub fn has_range_deletes(&self, level: usize) -> bool {
-        self.range_deletes.get(level).is_some_and(|has| *has)
+    /// All runs with their levels, newest first.
+    pub fn all_runs(&self) -> impl Iterator<Item = (usize, &Arc<Run>)> {
+        let levels = self.levels.iter().enumerate();
+        levels.flat_map(|(level, runs)| runs.iter().map(move |run| (level, run)))
     }
 
-    /// All tables with their levels, newer levels first.
-    pub fn tables(&self) -> impl Iterator<Item = (usize, &Arc<Table>)> {
-        let levels = self.levels.iter().enumerate();
-        levels.flat_map(|(level, tables)| tables.iter().map(move |t| (level, t)))
+    /// The tables of a level: newer runs first, each in key order.
+    pub fn level(&self, level: usize) -> impl DoubleEndedIterator<Item = &Arc<Table>> {
+        self.runs(level).iter().flat_map(|run| run.tables())
+    }
+
+    /// All tables with their places, newer runs first.
+    pub fn tables(&self) -> impl Iterator<Item = (Place, &Arc<Table>)> {
+        self.all_runs().flat_map(|(level, run)| {
+            let run_number = run.number();
+            let place = Place {
+                level,
+                run: run_number,
+            };
+            run.tables().iter().map(move |table| (place, table))
+        })
     }
 
     /// The deepest level that holds a table.
     pub fn deepest(&self) -> Option<usize> {
-        self.levels.iter().rposition(|tables| !tables.is_empty())
+        self.levels.iter().rposition(|runs| !runs.is_empty())
     }
 
-    /// The table of a level from 1 on that may hold `key`.
-    pub fn table_for(&self, level: usize, key: &[u8]) -> Option<&Arc<Table>> {
-        let tables = self.level(level);
-        let at = tables.partition_point(|t| t.meta.ends_before(key));
-        tables.get(at).filter(|t| &*t.meta.smallest <= key)
-    }
-
-    /// The tables of a level that may hold keys from `from` on up to `to`, in the level's order.
-    pub fn overlapping(&self, level: usize, from: &[u8], to: Bound<&[u8]>) -> Vec<Arc<Table>> {
-        let tables = self.level(level);
-        let meets = |t: &Arc<Table>| !t.meta.ends_before(from) && !starts_behind(t, to);
-        if level == 0 {
-            return tables.iter().filter(|t| meets(t)).cloned().collect();
-        }
-        let first = tables.partition_point(|t| t.meta.ends_before(from));
-        let rest = tables.get(first..).unwrap_or_default();
-        let rest = rest.iter().take_while(|t| !starts_behind(t, to));
-        rest.cloned().collect()
-    }
-
-    /// Whether a table of a level from 1 on may hold keys from `from` on up to `to`.
-    pub fn overlaps(&self, level: usize, from: &[u8], to: Bound<&[u8]>) -> bool {
-        let tables = self.level(level);
-        let first = tables.partition_point(|t| t.meta.ends_before(from));
-        tables.get(first).is_some_and(|t| !starts_behind(t, to))
+    /// The number of the oldest run of a level, or of the one that it would begin with.
+    pub fn oldest_run(&self, level: usize) -> u64 {
+        self.runs(level).last().map_or(BASE_RUN, |run| run.number())
     }
 
     /// Marks the tables that `newer` does not hold any more: each one's file is deleted once its
@@ -157,14 +159,5 @@ impl Levels {
                 table.mark_obsolete();
             }
         }
-    }
-}
-
-/// Whether every key of the table is behind `to`.
-fn starts_behind(table: &Table, to: Bound<&[u8]>) -> bool {
-    match to {
-        Bound::Included(to) => &*table.meta.smallest > to,
-        Bound::Excluded(to) => &*table.meta.smallest >= to,
-        Bound::Unbounded => false,
     }
 }

@@ -8,7 +8,7 @@ use rhumb_index::KeyMap;
 use crate::entry::Sequence;
 use crate::fs::names::LARGEST_NUMBER;
 use crate::sync::Arc;
-use crate::version::{Change, Edit, LEVELS, TableMeta};
+use crate::version::{Change, Edit, LEVELS, Place, TableMeta};
 
 /// All that a manifest says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,16 +39,14 @@ pub(crate) struct KeyspaceState {
     pub next_map: u64,
     /// How many tables use each map.
     map_uses: BTreeMap<u64, u64>,
-    levels: [LevelState; LEVELS],
+    /// Where each table stands and its smallest key, by file number.
+    places: BTreeMap<u64, (Place, Box<[u8]>)>,
+    /// The runs that hold tables.
+    runs: BTreeMap<Place, RunState>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct LevelState {
-    /// The tables by file number.
-    tables: BTreeMap<u64, TableMeta>,
-    /// The file numbers by smallest key; not kept for level 0, where tables may overlap.
-    order: BTreeMap<Box<[u8]>, u64>,
-}
+/// The tables of a run, by their smallest keys.
+type RunState = BTreeMap<Box<[u8]>, TableMeta>;
 
 impl State {
     /// Applies an edit.
@@ -89,11 +87,13 @@ impl State {
             }
             Change::AddTable {
                 keyspace,
-                level,
+                place,
                 table,
             } => {
-                self.keyspace(*keyspace)?.add(*level, table)?;
+                self.keyspace(*keyspace)?.add(*place, table)?;
                 self.use_file(table.number)?;
+                // Later runs get later numbers.
+                self.use_file(place.run)?;
                 self.use_sequence(table.largest_sequence)?;
             }
             Change::RemoveTable {
@@ -196,11 +196,11 @@ impl State {
                     map,
                 });
             }
-            for (level, table) in state.tables() {
-                let (level, table) = (level as u8, table.clone());
+            for (place, table) in state.tables() {
+                let table = table.clone();
                 changes.push(Change::AddTable {
                     keyspace,
-                    level,
+                    place,
                     table,
                 });
             }
@@ -210,43 +210,55 @@ impl State {
 }
 
 impl KeyspaceState {
-    /// The tables with their levels.
-    pub fn tables(&self) -> impl Iterator<Item = (usize, &TableMeta)> {
-        let levels = self.levels.iter().enumerate();
-        levels.flat_map(|(level, state)| state.tables.values().map(move |t| (level, t)))
+    /// The tables with their places, in key order within a run.
+    pub fn tables(&self) -> impl Iterator<Item = (Place, &TableMeta)> {
+        let runs = self.runs.iter();
+        runs.flat_map(|(place, tables)| tables.values().map(move |t| (*place, t)))
     }
 
-    fn level(&mut self, level: u8) -> Result<&mut LevelState, String> {
-        let found = self.levels.get_mut(usize::from(level));
-        found.ok_or_else(|| format!("a table at level {level}, which there is not"))
-    }
-
-    fn add(&mut self, level: u8, table: &TableMeta) -> Result<(), String> {
+    fn add(&mut self, place: Place, table: &TableMeta) -> Result<(), String> {
         let number = table.number;
-        if self.levels.iter().any(|l| l.tables.contains_key(&number)) {
+        if place.level >= LEVELS {
+            let level = place.level;
+            return Err(format!("a table at level {level}, which there is not"));
+        }
+        let standing = (place, table.smallest.clone());
+        if self.places.insert(number, standing).is_some() {
             return Err(format!("a second table {number}"));
         }
-        let state = self.level(level)?;
-        if level > 0 {
-            state.check_disjoint(level, table)?;
-            state.order.insert(table.smallest.clone(), number);
+        let run = self.runs.entry(place).or_default();
+        if let Some(other) = overlapping(run, table) {
+            let (Place { level, run }, other) = (place, other.number);
+            return Err(format!(
+                "table {number} at level {level}, run {run}, over table {other}"
+            ));
         }
-        state.tables.insert(number, table.clone());
+        run.insert(table.smallest.clone(), table.clone());
         *self.map_uses.entry(table.map_number).or_default() += 1;
         Ok(())
     }
 
     fn remove(&mut self, level: u8, number: u64) -> Result<(), String> {
-        let state = self.level(level)?;
-        let table = state.tables.remove(&number);
+        let table = self.take(level, number);
         let table = table.ok_or_else(|| format!("no table {number} at level {level} to remove"))?;
-        if level > 0 {
-            state.order.remove(&table.smallest);
-        }
         if let Some(uses) = self.map_uses.get_mut(&table.map_number) {
             *uses -= 1;
         }
         Ok(())
+    }
+
+    fn take(&mut self, level: u8, number: u64) -> Option<TableMeta> {
+        let (place, _) = self.places.get(&number)?;
+        if place.level != usize::from(level) {
+            return None;
+        }
+        let (place, smallest) = self.places.remove(&number)?;
+        let run = self.runs.get_mut(&place)?;
+        let table = run.remove(&smallest);
+        if run.is_empty() {
+            self.runs.remove(&place);
+        }
+        table
     }
 
     fn add_map(&mut self, number: u64, bytes: &[u8]) -> Result<(), String> {
@@ -276,26 +288,13 @@ impl KeyspaceState {
     }
 }
 
-impl LevelState {
-    /// Refuses a table that may hold a user key of another one.
-    fn check_disjoint(&self, level: u8, table: &TableMeta) -> Result<(), String> {
-        let smallest = &*table.smallest;
-        let upto = (Bound::Unbounded, Bound::Included(smallest));
-        let before = self.order.range::<[u8], _>(upto).next_back();
-        let onward = (Bound::Included(smallest), Bound::Unbounded);
-        let after = self.order.range::<[u8], _>(onward).next();
-        for (_, number) in before.into_iter().chain(after) {
-            let Some(other) = self.tables.get(number) else {
-                continue;
-            };
-            if other.overlaps(table) {
-                let number = table.number;
-                return Err(format!(
-                    "table {number} at level {level} over table {}",
-                    other.number
-                ));
-            }
-        }
-        Ok(())
-    }
+/// A table of the run that may hold a user key of `table`, if there is one.
+fn overlapping<'a>(run: &'a RunState, table: &TableMeta) -> Option<&'a TableMeta> {
+    let smallest = &*table.smallest;
+    let upto = (Bound::Unbounded, Bound::Included(smallest));
+    let before = run.range::<[u8], _>(upto).next_back();
+    let onward = (Bound::Included(smallest), Bound::Unbounded);
+    let after = run.range::<[u8], _>(onward).next();
+    let mut neighbours = before.into_iter().chain(after).map(|(_, other)| other);
+    neighbours.find(|other| other.overlaps(table))
 }

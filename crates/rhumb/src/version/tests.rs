@@ -35,10 +35,16 @@ fn map(keys: &[&str]) -> Vec<u8> {
     builder.build().to_bytes()
 }
 
-fn add(level: u8, table: TableMeta) -> Change {
+fn add(level: usize, table: TableMeta) -> Change {
+    // As a flush does at level 0, and leveled compaction elsewhere.
+    let run = if level == 0 { table.number } else { BASE_RUN };
+    add_at(level, run, table)
+}
+
+fn add_at(level: usize, run: u64, table: TableMeta) -> Change {
     Change::AddTable {
         keyspace: 1,
-        level,
+        place: Place { level, run },
         table,
     }
 }

@@ -13,7 +13,7 @@ use super::access::read_all;
 use super::oracle::{Content, fingerprint, position};
 use super::recorder::{Point, held};
 
-use super::{DIR, dir, tiny};
+use super::{DIR, SHAPES, dir, tiny_shaped};
 
 /// Checks disks, and remembers those it has seen: many losses leave the same disk.
 #[derive(Debug, Default)]
@@ -82,9 +82,11 @@ fn disk_print(disk: &MemoryFileSystem) -> u64 {
 /// that nobody needs. Returns what it held at first.
 pub fn check_disk(disk: &MemoryFileSystem) -> Result<u64, String> {
     let opened = |e: rhumb::Error| format!("the store does not open: {e}");
-    let options = || tiny(Arc::new(disk.clone()));
+    // The store brings its levels into any shape, whichever they have.
+    let number = disk_print(disk) as usize;
+    let options = |n: usize| tiny_shaped(Arc::new(disk.clone()), SHAPES[(number % 3 + n) % 3]);
     let on_disk = log_bytes(disk);
-    let db = Db::open(DIR, options()).map_err(opened)?;
+    let db = Db::open(DIR, options(0)).map_err(opened)?;
     let mut content = read_all(&db).map_err(|wrong| wrong.to_string())?;
     let found = fingerprint(&content);
     let recovery = db.stats().map_err(|e| e.to_string())?.recovery;
@@ -94,7 +96,7 @@ pub fn check_disk(disk: &MemoryFileSystem) -> Result<u64, String> {
     write_more(&db, &mut content).map_err(|e| format!("no writes after a crash: {e}"))?;
     db.close().map_err(|e| format!("cannot be closed: {e}"))?;
 
-    let db = Db::open(DIR, options()).map_err(|e| format!("does not open again: {e}"))?;
+    let db = Db::open(DIR, options(1)).map_err(|e| format!("does not open again: {e}"))?;
     db.settle();
     let again = read_all(&db).map_err(|wrong| format!("opened again: {wrong}"))?;
     if again != content {

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Once};
 
 use rhumb::fs::{DataLoss, DirectoryLoss, FileSystem, Loss};
-use rhumb::{Compression, Levels, Options, Partition, TableSpec};
+use rhumb::{Compaction, Compression, Levels, Options, Partition, TableSpec};
 
 /// Where the stores of the tests lie in their file systems.
 pub const DIR: &str = "/store";
@@ -70,7 +70,15 @@ pub fn case_seed(case: u64) -> u64 {
     Random(seed() ^ case.wrapping_mul(0xD1B5_4A32_D192_ED03)).next()
 }
 
-/// Settings so small that a few hundred writes flush, merge, rotate logs and replace manifests.
+/// The shapes of levels. Every store may be opened with another one than before.
+pub const SHAPES: [Compaction; 3] = [
+    Compaction::Leveled,
+    Compaction::FullLevel,
+    Compaction::Tiered,
+];
+
+/// Settings so small that a few hundred writes flush, merge, rotate logs and replace manifests; one
+/// thread merges, or the calls would come in another order each time.
 pub fn tiny(file_system: Arc<dyn FileSystem>) -> Options {
     Options {
         write_buffer_bytes: 8 << 10,
@@ -83,13 +91,22 @@ pub fn tiny(file_system: Arc<dyn FileSystem>) -> Options {
             table_bytes: 4 << 10,
         },
         levels: Levels {
+            compaction: Compaction::Leveled,
             size_ratio: 4,
             base_bytes: 16 << 10,
             level0_tables: 2,
         },
+        compaction_threads: 1,
         file_system,
         ..Options::default()
     }
+}
+
+/// The settings of [`tiny`] with levels of a shape.
+pub fn tiny_shaped(file_system: Arc<dyn FileSystem>, compaction: Compaction) -> Options {
+    let mut options = tiny(file_system);
+    options.levels.compaction = compaction;
+    options
 }
 
 /// The losses of power that every moment is tried with.

@@ -2,7 +2,9 @@
 //! of the store that it is named after.
 
 use super::script::{Recipe, Step};
-use super::{LOSSES, Random, case_seed};
+use rhumb::Compaction;
+
+use super::{LOSSES, Random, SHAPES, case_seed};
 
 /// A script with its name.
 #[derive(Debug, Clone)]
@@ -11,6 +13,15 @@ pub struct Script {
     pub steps: Vec<Step>,
     /// Whether to wait after each step until background work is done; else it goes on meanwhile.
     pub settled: bool,
+    /// The shapes of levels with which the store is opened, one after the other and from the start.
+    pub shapes: Vec<Compaction>,
+}
+
+/// All shapes, from another one for each number.
+pub fn shapes(number: u64) -> Vec<Compaction> {
+    let mut shapes = SHAPES.to_vec();
+    shapes.rotate_left((number % 3) as usize);
+    shapes
 }
 
 /// Makes the steps of a script of about so many writes.
@@ -44,6 +55,8 @@ pub fn all(length: u64) -> Vec<Script> {
             name,
             steps,
             settled,
+            // Leveled first where tables are to move.
+            shapes: shapes(i as u64 + 2),
         }
     });
     scripts.collect()

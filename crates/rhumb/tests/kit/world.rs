@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rhumb::fs::{FaultAt, FaultyFileSystem, FileSystem, MemoryFileSystem, Plan, Site};
-use rhumb::{Db, Durability, Error, Keyspace, Snapshot};
+use rhumb::{Compaction, Db, Durability, Error, Keyspace, Snapshot};
 
 use super::access::{read_all, read_held, write};
 use super::oracle::{Change, Content, Event, Oracle, difference, fingerprint, position};
 use super::recorder::{Point, Recorder, SharedProgress, held};
 use super::script::{KEYSPACES, Step};
 use super::scripts::Script;
-use super::{DIR, tiny};
+use super::{DIR, SHAPES, tiny_shaped};
 
 /// Why a script ended before its end.
 #[derive(Debug)]
@@ -63,6 +63,10 @@ pub struct World {
     recorder: Option<Recorder>,
     pub sites: BTreeMap<Site, u64>,
     pub plan: Plan,
+    /// The shapes of levels with which the store is opened, in turn.
+    pub shapes: Vec<Compaction>,
+    /// How many threads merge.
+    threads: usize,
     /// How often a step that fails is tried again.
     pub patience: usize,
     /// How often the disk was found full, and room was made.
@@ -107,6 +111,8 @@ impl World {
             recorder,
             sites: BTreeMap::new(),
             plan,
+            shapes: SHAPES[..1].to_vec(),
+            threads: 1,
             patience: 0,
             full: 0,
             budgeted: false,
@@ -124,6 +130,8 @@ impl World {
 
     /// Opens the store, does all steps, and closes it.
     pub fn run(&mut self, script: &Script) -> Result<(), Trouble> {
+        self.shapes = script.shapes.clone();
+        self.threads = if script.settled { 1 } else { 3 };
         self.open()?;
         for step in &script.steps {
             let (events, poisoned, faults) = (self.oracle.len(), self.poisoned, self.faults_now());
@@ -360,8 +368,11 @@ impl World {
     /// Opens the store and finds out which prefix of the commit order it holds: later events are
     /// lost, those before are durable, since opening makes durable what it finds.
     pub fn open(&mut self) -> Result<(), Trouble> {
+        let shape = self.shapes[self.work.openings as usize % self.shapes.len()];
+        let mut options = tiny_shaped(Arc::new(self.faulty.clone()), shape);
+        options.compaction_threads = self.threads;
         for tried in 0.. {
-            match Db::open(DIR, tiny(Arc::new(self.faulty.clone()))) {
+            match Db::open(DIR, options.clone()) {
                 Ok(db) => {
                     self.known = false;
                     self.work.openings += 1;

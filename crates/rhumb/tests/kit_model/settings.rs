@@ -1,25 +1,42 @@
 //! Option sets that make small stores do what large ones do.
 
 use rhumb::fs::Access;
-use rhumb::{Compression, Levels, Options, Partition, TableSpec};
+use rhumb::{Compaction, Compression, Levels, Options, Partition, TableSpec};
 
 use super::choices::Choices;
 
 /// The index kinds that exist, in several settings.
-pub const INDEXES: [&str; 5] = [
+pub const INDEXES: [&str; 6] = [
     "fp",
     "fp-raw",
+    "plr",
     "plr:boundary=16",
     "plr:boundary=4",
     "plr:boundary=128",
 ];
 
 /// The ways of cutting blocks that the model check covers.
-pub const PARTITIONS: [Partition; 4] = [
+pub const PARTITIONS: [Partition; 7] = [
+    Partition::Predicted(0),
+    Partition::Predicted(1),
+    Partition::Predicted(4),
     Partition::Bytes(256),
     Partition::Bytes(4096),
     Partition::Entries(1),
     Partition::Entries(4),
+];
+
+/// The compressions that this build has.
+pub const COMPRESSIONS: &[Compression] = match cfg!(feature = "zstd") {
+    true => &[Compression::None, Compression::Lz4, Compression::Zstd],
+    false => &[Compression::None, Compression::Lz4],
+};
+
+/// The shapes that levels can have.
+pub const SHAPES: [Compaction; 3] = [
+    Compaction::Leveled,
+    Compaction::FullLevel,
+    Compaction::Tiered,
 ];
 
 /// Every one of these may differ from one opening to the next.
@@ -32,16 +49,18 @@ pub fn choose(choices: &mut Choices, indexes: &[&str], base: &Options) -> Option
         table: TableSpec {
             partition: choices.pick(&PARTITIONS),
             filter_bits_per_key: choices.pick(&[0, 10, 3]),
-            compression: choices.pick(&[Compression::None, Compression::Lz4]),
+            compression: choices.pick(COMPRESSIONS),
             table_bytes: choices.pick(&[1, 1 << 10, 4 << 10, 1 << 20]),
         },
         levels: Levels {
+            compaction: choices.pick(&SHAPES),
             size_ratio: choices.pick(&[2, 3, 10]),
             base_bytes: choices.pick(&[1, 4 << 10, 16 << 10, 1 << 20]),
             level0_tables: choices.pick(&[1, 2, 4]),
         },
         cache_bytes: choices.pick(&[0, 16 << 10, 1 << 20]),
         log_bytes: choices.pick(&[1, 1 << 20]),
+        compaction_threads: choices.pick(&[1, 3]),
         access: choices.pick(&[Access::Buffered, Access::Direct]),
         ..base.clone()
     }
@@ -50,10 +69,11 @@ pub fn choose(choices: &mut Choices, indexes: &[&str], base: &Options) -> Option
 /// What matters of a store's settings, on one line.
 pub fn describe(options: &Options) -> String {
     format!(
-        "index {}, table {}, {:?}, write buffer {}, log {}, cache {}, {:?}",
+        "index {}, table {}, {:?}, {} threads, write buffer {}, log {}, cache {}, {:?}",
         options.index,
         options.table,
         options.levels,
+        options.compaction_threads,
         options.write_buffer_bytes,
         options.log_bytes,
         options.cache_bytes,

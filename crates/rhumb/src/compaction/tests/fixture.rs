@@ -1,20 +1,22 @@
 //! A small store without a log, and a plain list of what was written to it.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rand::RngExt;
 use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 
-use crate::compaction::{Context, Counters, Job, Outcome, flush, pick, pick_range, run};
+use crate::compaction::{
+    Claims, Context, Counters, Job, Outcome, flush, pick, pick_step, pick_whole, run,
+};
 use crate::entry::{Cursor, EntryKind, RangeDeletes, Sequence};
 use crate::error::Result;
 use crate::fs::{Access, FileSystem, MemoryFileSystem};
 use crate::memory::BlockCache;
 use crate::memtable::Memtable;
-use crate::options::{self, TableSpec};
+use crate::options::{self, Compaction, TableSpec};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::version::{Change, Edit, Files, LEVELS, Levels, Manifest, State, read};
 
@@ -57,7 +59,7 @@ pub(super) fn key(number: u32) -> Vec<u8> {
 
 impl Store {
     pub(super) fn new(fs: Arc<dyn FileSystem>, table: TableSpec) -> Self {
-        let cache = Arc::new(BlockCache::new(1 << 20));
+        let cache = Arc::new(BlockCache::new(1 << 20).unwrap());
         let mut state = State::default();
         let name = "default".to_string();
         let first = Edit::from(vec![Change::CreateKeyspace { id: KEYSPACE, name }]);
@@ -144,23 +146,15 @@ impl Store {
         }
         let first = Source::new(&mut memtable.cursor(), ranges, None);
         let mut sources = vec![vec![first]];
-        for table in self.levels.level(0) {
-            sources.push(vec![Source::of_table(table)]);
-        }
-        for level in 1..LEVELS {
-            sources.push(
-                self.levels
-                    .level(level)
-                    .iter()
-                    .map(Source::of_table)
-                    .collect(),
-            );
+        for (_, run) in self.levels.all_runs() {
+            sources.push(run.tables().iter().map(Source::of_table).collect());
         }
         sources
     }
 
     pub(super) fn check(&self) {
         let sources = self.sources();
+        check_order(&sources);
         for &snapshot in self.snapshots.iter().chain(&[self.sequence]) {
             let expected = self.model(snapshot);
             for number in 0..KEYS {
@@ -208,16 +202,17 @@ impl Store {
         let tail = read(&self.files.fs, Path::new(DIR), 1, |edit| state.apply(&edit)).unwrap();
         assert_eq!(tail.torn_bytes, 0);
         assert_eq!(state, self.state);
-        let named: Vec<_> = state.keyspaces[&KEYSPACE]
+        let mut named: Vec<_> = state.keyspaces[&KEYSPACE]
             .tables()
-            .map(|(l, t)| (l, t.clone()))
+            .map(|(place, t)| (place, t.clone()))
             .collect();
         let mut live: Vec<_> = self
             .levels
             .tables()
-            .map(|(l, t)| (l, t.meta.clone()))
+            .map(|(place, t)| (place, t.meta.clone()))
             .collect();
-        live.sort_by_key(|(level, t)| (*level, t.number));
+        named.sort_by_key(|(place, t)| (*place, t.number));
+        live.sort_by_key(|(place, t)| (*place, t.number));
         assert_eq!(named, live);
     }
 }
@@ -288,6 +283,22 @@ pub(super) fn read_key(sources: &[Vec<Source>], key: &[u8], snapshot: Sequence) 
     None
 }
 
+/// Of each key, every source holds newer versions than the next.
+fn check_order(sources: &[Vec<Source>]) {
+    let mut oldest: BTreeMap<&[u8], Sequence> = BTreeMap::new();
+    for source in sources {
+        let entries = || source.iter().flat_map(|table| &table.entries);
+        for (key, sequence, _, _) in entries() {
+            let newer = oldest.get(&**key);
+            assert!(newer.is_none_or(|newer| newer > sequence), "{key:?}");
+        }
+        for (key, sequence, _, _) in entries() {
+            let oldest = oldest.entry(key).or_insert(*sequence);
+            *oldest = (*oldest).min(*sequence);
+        }
+    }
+}
+
 pub(super) fn memory() -> Arc<dyn FileSystem> {
     let fs = MemoryFileSystem::default();
     fs.create_dir(Path::new(DIR)).unwrap();
@@ -317,33 +328,92 @@ pub(super) fn random_operation(random: &mut StdRng) -> Operation {
     }
 }
 
-/// Runs the jobs that are wanted, some at the same time, ending in any order.
-pub(super) fn compact(store: &mut Store, random: &mut StdRng, shape: &options::Levels) {
-    for _ in 0..20 {
-        let mut busy = HashSet::new();
-        let mut jobs = Vec::new();
-        while let Some(job) = pick(&store.levels, shape, &busy).filter(|_| jobs.len() < 3) {
-            busy.extend(job.inputs().map(|t| t.meta.number));
-            jobs.push(job);
+/// Merges that run beside writes, flushes and each other, and end in any order. A merge reads and
+/// writes when it begins, and is installed when it ends.
+#[derive(Default)]
+pub(super) struct Background {
+    claims: Claims,
+    running: Vec<(u64, Outcome)>,
+    /// How many began while others ran.
+    pub(super) beside: usize,
+}
+
+impl Background {
+    /// Begins and ends some merges.
+    pub(super) fn work(&mut self, store: &mut Store, random: &mut StdRng, shape: &options::Levels) {
+        for _ in 0..random.random_range(0..10) {
+            let begins = self.running.len() < 3 && random.random_bool(0.7);
+            if !(begins && self.begin(store, shape)) {
+                self.end_one(store, random);
+            }
         }
-        if jobs.is_empty() {
+    }
+
+    fn begin(&mut self, store: &Store, shape: &options::Levels) -> bool {
+        let Some(job) = pick(&store.levels, shape, &self.claims) else {
+            return false;
+        };
+        self.beside += usize::from(!self.running.is_empty());
+        let outcome = store.run(&job).unwrap();
+        self.running.push((self.claims.take(&job), outcome));
+        true
+    }
+
+    fn end_one(&mut self, store: &mut Store, random: &mut StdRng) {
+        if !self.running.is_empty() {
+            let which = random.random_range(0..self.running.len());
+            let (claim, outcome) = self.running.swap_remove(which);
+            store.install(&outcome);
+            self.claims.release(claim);
+        }
+    }
+
+    pub(super) fn end_all(&mut self, store: &mut Store, random: &mut StdRng) {
+        while !self.running.is_empty() {
+            self.end_one(store, random);
+        }
+    }
+
+    /// Compacts a range beside the merges that run, of which those end that are in the way.
+    pub(super) fn compact_range(
+        &mut self,
+        store: &mut Store,
+        random: &mut StdRng,
+        shape: Compaction,
+        (from, to): (&[u8], Bound<&[u8]>),
+    ) {
+        let before = store.next_file.load(Ordering::Relaxed);
+        let whole = |store: &Store| pick_whole(&store.levels, shape, from, to, before);
+        if self.run_asked(store, random, whole) || shape != Compaction::Leveled {
             return;
         }
-        let mut outcomes: Vec<Outcome> = jobs.iter().map(|j| store.run(j).unwrap()).collect();
-        while !outcomes.is_empty() {
-            let next = random.random_range(0..outcomes.len());
-            store.install(&outcomes.swap_remove(next));
+        for level in 0..LEVELS {
+            let step = |store: &Store| pick_step(&store.levels, from, to, level, before);
+            while self.run_asked(store, random, step) {}
         }
-        drop(jobs);
+    }
+
+    /// Runs the job that `pick` chooses once those end that are in its way; whether there was one.
+    fn run_asked(
+        &mut self,
+        store: &mut Store,
+        random: &mut StdRng,
+        pick: impl Fn(&Store) -> Option<Job>,
+    ) -> bool {
+        while let Some(job) = pick(store) {
+            if self.claims.admits(&job) {
+                let outcome = store.run(&job).unwrap();
+                store.install(&outcome);
+                return true;
+            }
+            self.end_one(store, random);
+        }
+        false
     }
 }
 
-pub(super) fn compact_range(store: &mut Store, from: &[u8], to: Bound<&[u8]>) {
-    let before = store.next_file.load(Ordering::Relaxed);
-    for level in 0..LEVELS {
-        while let Some(job) = pick_range(&store.levels, from, to, level, before) {
-            let outcome = store.run(&job).unwrap();
-            store.install(&outcome);
-        }
-    }
+/// Compacts a range where no other merge runs.
+pub(super) fn compact_range(store: &mut Store, shape: Compaction, from: &[u8], to: Bound<&[u8]>) {
+    let mut random = StdRng::seed_from_u64(0);
+    Background::default().compact_range(store, &mut random, shape, (from, to));
 }

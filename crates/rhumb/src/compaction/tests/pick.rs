@@ -1,59 +1,67 @@
-use std::collections::HashSet;
 use std::ops::Bound;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::compaction::pick::scores;
-use crate::compaction::{Job, pick, pick_range};
+use crate::compaction::{Claims, Input, Job, pick, pick_step};
 use crate::fs::{Access, MemoryFileSystem};
 use crate::memory::BlockCache;
-use crate::options;
-use crate::version::{Files, Levels, Table, TableMeta};
+use crate::options::{self, Compaction};
+use crate::version::{BASE_RUN, Files, Levels, Place, TableMeta};
 
 const SHAPE: options::Levels = options::Levels {
+    compaction: Compaction::Leveled,
     size_ratio: 10,
     base_bytes: 1000,
     level0_tables: 2,
 };
 
 /// Number, level, smallest and largest key, bytes.
-type Spec<'a> = (u64, usize, &'a str, &'a str, u64);
+pub(super) type Spec<'a> = (u64, usize, &'a str, &'a str, u64);
 
 fn levels(specs: &[Spec<'_>]) -> Levels {
     levels_with(specs, |_| {})
 }
 
 fn levels_with(specs: &[Spec<'_>], change: impl Fn(&mut TableMeta)) -> Levels {
-    let fs = Arc::new(MemoryFileSystem::default());
-    let cache = Arc::new(BlockCache::new(1 << 20));
-    let files = Files::new(fs, PathBuf::from("/store"), Access::Buffered, cache);
-    let tables = specs
-        .iter()
-        .map(|&(number, level, smallest, largest, file_bytes)| {
-            let mut meta = TableMeta {
-                number,
-                file_bytes,
-                sections_offset: 0,
-                table_id: number,
-                entries: 1,
-                deletes: 0,
-                range_deletes: 0,
-                smallest: smallest.as_bytes().into(),
-                largest: largest.as_bytes().into(),
-                largest_excluded: false,
-                smallest_sequence: number,
-                largest_sequence: number,
-                map_number: 0,
-                index_kind: "fp".to_string(),
-            };
-            change(&mut meta);
-            (level, meta)
-        });
-    Levels::new(&Arc::new(files), tables).unwrap()
+    let run = |n: usize| match specs[n].1 {
+        0 => specs[n].0,
+        _ => BASE_RUN,
+    };
+    levels_of(specs, run, change)
 }
 
-fn numbers(tables: &[Arc<Table>]) -> Vec<u64> {
-    tables.iter().map(|t| t.meta.number).collect()
+/// Levels of tables, each in the run that `run` gives for its place in the list.
+pub(super) fn levels_of(
+    specs: &[Spec<'_>],
+    run: impl Fn(usize) -> u64,
+    change: impl Fn(&mut TableMeta),
+) -> Levels {
+    let fs = Arc::new(MemoryFileSystem::default());
+    let cache = Arc::new(BlockCache::new(1 << 20).unwrap());
+    let files = Files::new(fs, PathBuf::from("/store"), Access::Buffered, cache);
+    let tables = specs.iter().enumerate().map(|(n, spec)| {
+        let &(number, level, smallest, largest, file_bytes) = spec;
+        let mut meta = TableMeta {
+            number,
+            file_bytes,
+            sections_offset: 0,
+            table_id: number,
+            entries: 1,
+            deletes: 0,
+            range_deletes: 0,
+            smallest: smallest.as_bytes().into(),
+            largest: largest.as_bytes().into(),
+            largest_excluded: false,
+            smallest_sequence: number,
+            largest_sequence: number,
+            map_number: 0,
+            index_kind: "fp".to_string(),
+        };
+        change(&mut meta);
+        (Place { level, run: run(n) }, meta)
+    });
+    Levels::new(&Arc::new(files), tables).unwrap()
 }
 
 /// Level, target level, upper and lower tables, whether trivial.
@@ -61,18 +69,42 @@ type Form = (usize, usize, Vec<u64>, Vec<u64>, bool);
 
 fn form(job: Option<Job>) -> Option<Form> {
     job.map(|j| {
+        let level = j.inputs[0].place.level;
+        let (upper, lower): (Vec<&Input>, Vec<&Input>) =
+            j.inputs.iter().partition(|i| i.place.level == level);
+        let numbers = |inputs: Vec<&Input>| {
+            let tables = inputs.iter().flat_map(|i| &i.tables);
+            tables.map(|t| t.meta.number).collect()
+        };
         (
-            j.level,
+            level,
             j.target_level,
-            numbers(&j.upper),
-            numbers(&j.lower),
+            numbers(upper),
+            numbers(lower),
             j.trivial,
         )
     })
 }
 
+/// Claims of merges that have these tables, and write where no other job does.
+fn claims(levels: &Levels, busy: &[u64]) -> Claims {
+    let mut claims = Claims::default();
+    let taken = levels.all_runs().map(|(level, run)| {
+        let tables = run.tables().iter();
+        let tables = tables.filter(|t| busy.contains(&t.meta.number));
+        Input::new(level, run, &tables.cloned().collect::<Vec<_>>())
+    });
+    claims.take(&Job {
+        inputs: taken.collect(),
+        target_level: usize::MAX,
+        target_run: Some(BASE_RUN),
+        trivial: false,
+    });
+    claims
+}
+
 fn picked(levels: &Levels, busy: &[u64]) -> Option<Form> {
-    form(pick(levels, &SHAPE, &busy.iter().copied().collect()))
+    form(pick(levels, &SHAPE, &claims(levels, busy)))
 }
 
 #[test]
@@ -84,7 +116,7 @@ fn nothing_is_picked_where_no_level_is_full() {
     ]);
     assert_eq!(picked(&levels, &[]), None);
     assert!(
-        scores(&levels, &SHAPE, &HashSet::new())
+        scores(&levels, &SHAPE, &Claims::default())
             .iter()
             .all(|s| *s < 1.0)
     );
@@ -99,7 +131,7 @@ fn the_fullest_level_is_first_and_a_busy_one_gives_way() {
         (4, 2, "b", "c", 30_000),
         (5, 3, "a", "z", 1),
     ]);
-    let scores = scores(&levels, &SHAPE, &HashSet::new());
+    let scores = scores(&levels, &SHAPE, &Claims::default());
     assert_eq!(scores[..3], [1.0, 1.5, 3.0]);
     assert_eq!(picked(&levels, &[]), Some((2, 3, vec![4], vec![5], false)));
     // Level 1 wants table 4 too, so level 0 is next.
@@ -199,7 +231,7 @@ fn a_range_goes_down_level_by_level_and_is_rewritten_at_the_bottom() {
     });
     let range = |from: &str, to, level, before| {
         let to = Bound::map(to, str::as_bytes);
-        form(pick_range(&levels, from.as_bytes(), to, level, before))
+        form(pick_step(&levels, from.as_bytes(), to, level, before))
     };
     let to_d = Bound::Included("d");
     assert_eq!(

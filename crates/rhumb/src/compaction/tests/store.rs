@@ -10,10 +10,10 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use super::fixture::{
-    DIR, KEYS, KEYSPACE, Operation, Store, compact, compact_range, key, memory, random_operation,
-    small_tables,
+    Background, DIR, KEYS, KEYSPACE, Operation, Store, compact_range, key, memory,
+    random_operation, small_tables,
 };
-use crate::compaction::{Job, flush, pick_range};
+use crate::compaction::{Job, flush, pick_step};
 use crate::entry::{MAX_SEQUENCE, RangeDeletes};
 use crate::error::Error;
 use crate::fs::{
@@ -21,7 +21,7 @@ use crate::fs::{
     MemoryFileSystem, Plan,
 };
 use crate::memtable::Memtable;
-use crate::options;
+use crate::options::{self, Compaction};
 
 fn seeds(count: u64) -> std::ops::Range<u64> {
     match std::env::var("RHUMB_SEED")
@@ -33,18 +33,33 @@ fn seeds(count: u64) -> std::ops::Range<u64> {
     }
 }
 
+const SHAPES: [Compaction; 3] = [
+    Compaction::Leveled,
+    Compaction::FullLevel,
+    Compaction::Tiered,
+];
+const SHAPE: options::Levels = options::Levels {
+    compaction: Compaction::Leveled,
+    size_ratio: 2,
+    base_bytes: 4000,
+    level0_tables: 2,
+};
+
 #[test]
 fn every_snapshot_reads_the_same_after_flushes_and_compactions() {
-    let shape = options::Levels {
-        size_ratio: 2,
-        base_bytes: 4000,
-        level0_tables: 2,
-    };
+    let mut beside = 0;
     for seed in seeds(40) {
         println!("seed {seed}: replay with RHUMB_SEED={seed}");
         let mut random = StdRng::seed_from_u64(seed);
         let mut store = Store::new(memory(), small_tables());
+        let mut background = Background::default();
+        let mut shape = SHAPE;
         for _ in 0..40 {
+            // As if the store were opened with another shape.
+            if random.random_bool(0.15) {
+                background.end_all(&mut store, &mut random);
+                shape.compaction = SHAPES[random.random_range(0..3)];
+            }
             for _ in 0..random.random_range(1..40) {
                 store.write(random_operation(&mut random));
             }
@@ -55,20 +70,24 @@ fn every_snapshot_reads_the_same_after_flushes_and_compactions() {
                 store.snapshots.pop_first();
             }
             store.flush().unwrap();
-            if random.random_bool(0.6) {
-                compact(&mut store, &mut random, &shape);
-            }
+            background.work(&mut store, &mut random, &shape);
             if random.random_bool(0.1) {
                 let (a, b) = (random.random_range(0..KEYS), random.random_range(0..KEYS));
-                compact_range(&mut store, &key(a), Bound::Excluded(&key(b)));
+                let (from, to) = (key(a), key(b));
+                let range = (&from[..], Bound::Excluded(&to[..]));
+                background.compact_range(&mut store, &mut random, shape.compaction, range);
             }
             store.check();
         }
-        store.check_files();
-        store.snapshots.clear();
-        compact_range(&mut store, b"", Bound::Unbounded);
+        background.end_all(&mut store, &mut random);
+        beside += background.beside;
         store.check();
         store.check_files();
+        store.snapshots.clear();
+        compact_range(&mut store, shape.compaction, b"", Bound::Unbounded);
+        store.check();
+        store.check_files();
+        assert!(store.levels.all_runs().count() <= 1, "{shape:?}");
         // All is at the bottom: one version a live key, without deletes.
         let live = store.model(MAX_SEQUENCE).len() as u64;
         let tables = || store.levels.tables().map(|(_, t)| &t.meta);
@@ -80,6 +99,8 @@ fn every_snapshot_reads_the_same_after_flushes_and_compactions() {
             0
         );
     }
+    println!("{beside} merges began beside others");
+    assert!(beside > 0);
 }
 
 #[test]
@@ -94,11 +115,11 @@ fn range_deletes_are_cut_between_output_tables() {
     store.write(Operation::DeleteRange(key(0), key(35)));
     store.write(Operation::DeleteRange(key(60), key(79)));
     store.flush().unwrap();
-    let only_ranges = &store.levels.level(0)[0].meta;
+    let only_ranges = &store.levels.runs(0)[0].tables()[0].meta;
     assert_eq!((only_ranges.entries, only_ranges.range_deletes), (0, 2));
     assert!(only_ranges.largest_excluded);
-    compact_range(&mut store, b"", Bound::Unbounded);
-    let tables = store.levels.level(1);
+    compact_range(&mut store, Compaction::Leveled, b"", Bound::Unbounded);
+    let tables = store.levels.runs(1)[0].tables();
     assert!(tables.len() > 3, "{}", tables.len());
     let (first, last) = (&tables[0].meta, &tables[tables.len() - 1].meta);
     assert_eq!((&*first.smallest, first.range_deletes), (&key(0)[..], 1));
@@ -122,7 +143,7 @@ fn range_deletes_are_cut_between_output_tables() {
     store.check_files();
     // Without the snapshot what they delete goes, and so do they.
     store.snapshots.clear();
-    compact_range(&mut store, b"", Bound::Unbounded);
+    compact_range(&mut store, Compaction::Leveled, b"", Bound::Unbounded);
     store.check();
     let left: u64 = store
         .levels
@@ -141,7 +162,7 @@ fn maps_are_shared_where_they_are_alike() {
         }
         store.flush().unwrap();
     }
-    compact_range(&mut store, b"", Bound::Unbounded);
+    compact_range(&mut store, Compaction::Leveled, b"", Bound::Unbounded);
     store.write(Operation::Put(key(0), vec![1]));
     store.flush().unwrap();
     let maps: BTreeSet<u64> = store
@@ -176,7 +197,9 @@ fn store_with_a_job(fs: &Arc<dyn FileSystem>) -> (Store, Job) {
         store.write(Operation::DeleteRange(key(3), key(9)));
         store.flush().unwrap();
     }
-    let job = pick_range(&store.levels, b"", Bound::Unbounded, 0, u64::MAX).unwrap();
+    let levels = &store.levels;
+    let all = Bound::Unbounded;
+    let job = pick_step(levels, b"", all, 0, u64::MAX).unwrap();
     (store, job)
 }
 

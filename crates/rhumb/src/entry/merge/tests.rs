@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -11,6 +10,7 @@ use rand::{RngExt, SeedableRng};
 use super::*;
 use crate::entry::MAX_SEQUENCE;
 use crate::error::Error;
+use crate::test_seed::test_seed;
 
 type Key = (Vec<u8>, Reverse<Sequence>);
 
@@ -93,17 +93,9 @@ impl Cursor for ListCursor {
     }
 }
 
-fn seed() -> u64 {
-    let given = std::env::var("RHUMB_SEED").ok();
-    let now = || std::time::UNIX_EPOCH.elapsed().unwrap().as_nanos() as u64;
-    let seed = given.map_or_else(now, |seed| seed.parse().unwrap());
-    println!("RHUMB_SEED={seed}");
-    seed
-}
-
 /// The number of the child in a value, to tell copies apart.
 fn mark(child: usize) -> Pinned {
-    Pinned::new(Arc::new(Box::<[u8]>::from([child as u8])), 0, 1)
+    Pinned::from(vec![child as u8])
 }
 
 fn random_key(rng: &mut StdRng) -> Vec<u8> {
@@ -144,7 +136,7 @@ fn assert_at(cursor: &impl Cursor, entry: Option<(&Key, &u8)>) {
 
 #[test]
 fn the_merge_goes_where_one_sorted_list_does() {
-    let mut rng = StdRng::seed_from_u64(seed());
+    let mut rng = StdRng::seed_from_u64(test_seed());
     for case in 0..300 {
         let number = rng.random_range(1..12);
         let (lists, all) = children(&mut rng, number, [1, 5, 40][case % 3]);
@@ -192,7 +184,7 @@ fn the_merge_goes_where_one_sorted_list_does() {
 
 #[test]
 fn whole_passes_give_each_entry_once() {
-    let mut rng = StdRng::seed_from_u64(seed());
+    let mut rng = StdRng::seed_from_u64(test_seed());
     let (lists, all) = children(&mut rng, 40, 100);
     let boxed = lists
         .into_iter()
@@ -225,7 +217,7 @@ fn no_children_are_no_entries() {
 /// Each call of a child fails once: the error comes out, and the cursor can be placed anew.
 #[test]
 fn errors_of_children_come_out() {
-    let mut rng = StdRng::seed_from_u64(seed());
+    let mut rng = StdRng::seed_from_u64(test_seed());
     let (lists, all) = children(&mut rng, 3, 10);
     let mut cursor = MergeCursor::new(lists);
     for fail_at in 1.. {

@@ -7,7 +7,7 @@ use super::{key, output};
 use crate::error::{Error, Result};
 use crate::fs::{FileSystem, names};
 use crate::sync::Arc;
-use crate::version::{self, Change, TableMeta};
+use crate::version::{self, Change, Place, TableMeta};
 
 /// Writes which manifest counts.
 pub(super) fn dump_current(
@@ -67,13 +67,11 @@ fn describe(change: &Change) -> String {
         Change::DropKeyspace(id) => format!("drop keyspace {id}"),
         Change::AddTable {
             keyspace,
-            level,
+            place,
             table,
         } => {
-            format!(
-                "keyspace {keyspace}, level {level}: add {}",
-                describe_table(table)
-            )
+            let (Place { level, run }, table) = (place, describe_table(table));
+            format!("keyspace {keyspace}, level {level}, run {run}: add {table}")
         }
         Change::RemoveTable {
             keyspace,

@@ -26,6 +26,7 @@ pub(super) fn dump(path: &Path, number: u64, options: &Options, out: &mut dyn Wr
     for error in salvage.damaged_sections() {
         output(writeln!(out, "damaged: {error}"))?;
     }
+    output(write!(out, "{}", salvage.blocks()))?;
     output(writeln!(out, "range deletes:"))?;
     for fragment in salvage.range_deletes().fragments() {
         let (start, end, at) = (

@@ -9,13 +9,13 @@ use rhumb_index::KeyMap;
 use super::super::table::open_table;
 use super::Repair;
 use super::pieces::{Pieces, PlacedTable};
-use crate::compaction::{self, Context, Counters, Job};
+use crate::compaction::{self, Context, Counters, Input, Job};
 use crate::entry::Sequence;
 use crate::error::{Error, Result};
 use crate::fs::Access;
 use crate::memory::BlockCache;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::version::{Files, Levels, State, TableMeta};
+use crate::version::{BASE_RUN, Files, Levels, Place, State, TableMeta};
 
 /// Keeps every sequence as it is, where a merge would otherwise forget those that nobody needs: logs
 /// may be replayed over the result whose operations are older.
@@ -26,7 +26,8 @@ impl Repair<'_> {
     pub(super) fn merge_misplaced(&mut self, pieces: &mut Pieces) -> Result<()> {
         let ids: Vec<u32> = pieces.keyspaces.keys().copied().collect();
         for id in ids {
-            if pieces.misplaced.contains(&id) || !fits_together(id, pieces) {
+            let misplaced = pieces.misplaced.contains(&id) || pieces.has_tiers(id);
+            if misplaced || !fits_together(id, pieces) {
                 self.merge(id, pieces)?;
             }
         }
@@ -35,18 +36,22 @@ impl Repair<'_> {
 
     fn merge(&mut self, keyspace: u32, pieces: &mut Pieces) -> Result<()> {
         let fs = Arc::clone(&self.directory.fs);
-        let (path, cache) = (self.directory.path.clone(), Arc::new(BlockCache::new(0)));
+        let (path, cache) = (self.directory.path.clone(), Arc::new(BlockCache::new(0)?));
         let files = Arc::new(Files::new(fs, path.clone(), Access::Buffered, cache));
         let (tables, maps) = self.tables_with_maps(keyspace, pieces)?;
         let free_map = pieces.new_map(keyspace).saturating_add(tables.len() as u64);
         let wrong = |what| Error::corruption(&path, 0, "tables that can be merged", what);
-        let placed = tables.iter().map(|meta| (0, meta.clone()));
-        let levels = Levels::new(&files, placed).map_err(wrong)?;
-        let job = Job {
+        let own_run = |table: &TableMeta| Place {
             level: 0,
+            run: table.number,
+        };
+        let placed = tables.iter().map(|meta| (own_run(meta), meta.clone()));
+        let levels = Levels::new(&files, placed).map_err(wrong)?;
+        let runs = levels.runs(0).iter();
+        let job = Job {
+            inputs: runs.map(|run| Input::new(0, run, run.tables())).collect(),
             target_level: 1,
-            upper: levels.level(0).to_vec(),
-            lower: Vec::new(),
+            target_run: Some(BASE_RUN),
             trivial: false,
         };
         let (next_file, next_map) = (AtomicU64::new(self.next_file), AtomicU64::new(free_map));
@@ -74,13 +79,12 @@ impl Repair<'_> {
         }
         self.report.tables_rewritten += tables.len() as u64;
         self.report.tables_kept = self.report.tables_kept.saturating_sub(tables.len() as u64);
-        for (level, meta) in outcome.levels.adds {
-            let level = level as u8;
+        for (place, meta) in outcome.levels.adds {
             pieces.tables.insert(
                 meta.number,
                 PlacedTable {
                     keyspace,
-                    level,
+                    place,
                     meta,
                 },
             );

@@ -7,13 +7,15 @@ use super::super::report::{Loss, RepairReport};
 use crate::entry::Sequence;
 use crate::error::{Error, Result};
 use crate::fs::ops;
-use crate::version::{Change, Edit, MANIFEST_HEADER_BYTES, TableMeta, sound_records};
+use crate::version::{
+    BASE_RUN, Change, Edit, MANIFEST_HEADER_BYTES, Place, TableMeta, sound_records,
+};
 
 /// A table and its place.
 #[derive(Debug, Clone)]
 pub(super) struct PlacedTable {
     pub keyspace: u32,
-    pub level: u8,
+    pub place: Place,
     pub meta: TableMeta,
 }
 
@@ -67,16 +69,16 @@ impl Pieces {
             Change::DropKeyspace(id) => self.drop_keyspace(*id),
             Change::AddTable {
                 keyspace,
-                level,
+                place,
                 table,
             } => {
-                let (keyspace, level, meta) = (*keyspace, *level, table.clone());
+                let (keyspace, place, meta) = (*keyspace, *place, table.clone());
                 self.removed.remove(&meta.number);
                 self.tables.insert(
                     meta.number,
                     PlacedTable {
                         keyspace,
-                        level,
+                        place,
                         meta,
                     },
                 );
@@ -177,6 +179,13 @@ impl Pieces {
         self.tables.values().filter(move |t| t.keyspace == keyspace)
     }
 
+    /// Whether the keyspace has runs of tiered compaction. An edit that moved one is not missed by
+    /// those behind it, and without it the run would stand over newer ones.
+    pub fn has_tiers(&self, keyspace: u32) -> bool {
+        let mut tables = self.tables_of(keyspace);
+        tables.any(|t| t.place.level > 0 && t.place.run != BASE_RUN)
+    }
+
     /// One edit that says all of it.
     pub fn edit(&self) -> Edit {
         self.edit_of(None)
@@ -217,10 +226,10 @@ impl Pieces {
             }
         }
         for table in self.tables.values().filter(|t| wanted(&t.keyspace)) {
-            let (keyspace, level, table) = (table.keyspace, table.level, table.meta.clone());
+            let (keyspace, place, table) = (table.keyspace, table.place, table.meta.clone());
             changes.push(Change::AddTable {
                 keyspace,
-                level,
+                place,
                 table,
             });
         }

@@ -9,7 +9,7 @@ use super::keyspaces_in_log;
 use super::pieces::{Pieces, PlacedTable};
 use crate::db::DEFAULT_KEYSPACE;
 use crate::error::{Error, Result};
-use crate::version::TableMeta;
+use crate::version::{Place, TableMeta};
 
 /// A table that no readable edit names.
 struct Stray {
@@ -114,7 +114,10 @@ impl Repair<'_> {
             number,
             PlacedTable {
                 keyspace,
-                level: 0,
+                place: Place {
+                    level: 0,
+                    run: number,
+                },
                 meta: stray.meta,
             },
         );

@@ -51,7 +51,7 @@ impl Repair<'_> {
         let path = self.directory.table_path(meta.number);
         let what = format!(
             "a whole table of level {}: {} entries with keys from \"{}\" to \"{}\"",
-            table.level,
+            table.place.level,
             meta.entries,
             meta.smallest.escape_ascii(),
             meta.largest.escape_ascii()
@@ -103,12 +103,12 @@ impl Repair<'_> {
             meta.entries
         ));
         self.report.tables_rewritten += 1;
-        let (keyspace, level) = (table.keyspace, table.level);
+        let (keyspace, place) = (table.keyspace, table.place);
         pieces.tables.insert(
             meta.number,
             PlacedTable {
                 keyspace,
-                level,
+                place,
                 meta,
             },
         );

@@ -2,7 +2,7 @@
 
 use super::super::bits::pack;
 use super::shape::{KeyForm, Measure, Shape, length_width};
-use super::{GROUP_ENTRIES, common_prefix, flag};
+use super::{GROUP_ENTRIES, NO_HINT, common_prefix, flag};
 use crate::entry::{EntryKind, Sequence};
 
 /// What is kept for the next block after a very large one.
@@ -30,6 +30,26 @@ pub(in crate::table) struct BlockBuilder {
     value_ends: Vec<usize>,
     kinds: Vec<u8>,
     sequences: Vec<Sequence>,
+    /// The least and the greatest distance of a slot behind where it was expected, if any was.
+    hint: Option<(i64, i64)>,
+}
+
+/// Appends the raw form of a block without entries, behind a prefix.
+pub(in crate::table) fn encode_empty(prefix: &[u8], into: &mut Vec<u8>) {
+    let flags = flag::NO_SHARING | flag::SUFFIXES_ALIKE | flag::VALUES_ALIKE | flag::KINDS_ALIKE;
+    into.extend_from_slice(&[flags, 0, 0, 0]);
+    into.extend_from_slice(&(prefix.len() as u16).to_le_bytes());
+    into.extend_from_slice(&[0, EntryKind::Put as u8]);
+    into.resize(into.len() + 16, 0);
+    encode_hint(None, into);
+    into.extend_from_slice(prefix);
+}
+
+fn encode_hint(hint: Option<(i64, i64)>, into: &mut Vec<u8>) {
+    let hint = hint.and_then(|(low, high)| Some((low.try_into().ok()?, high.try_into().ok()?)));
+    let (low, high): (i16, i16) = hint.unwrap_or(NO_HINT);
+    into.extend_from_slice(&low.to_le_bytes());
+    into.extend_from_slice(&high.to_le_bytes());
 }
 
 fn part<'a>(bytes: &'a [u8], ends: &[usize], i: usize) -> &'a [u8] {
@@ -82,6 +102,35 @@ impl BlockBuilder {
             .map(|i| self.key(i))
     }
 
+    /// Whether the blocks of a table are to take the same bytes an entry, where entries have one
+    /// size: then how much of each key is taken for the block prefix, in bytes. Only for a block
+    /// without entries.
+    pub fn set_even(&mut self, prefix: Option<usize>) {
+        self.shape = Shape::without_entries(prefix);
+    }
+
+    /// The bytes that each entry takes, if all take the same.
+    pub fn stride(&self) -> Option<usize> {
+        self.shape.stride()
+    }
+
+    /// The size that the raw form would have if the block took as few bytes as it can.
+    pub fn least_bytes(&self) -> usize {
+        self.shape.uneven().raw_bytes()
+    }
+
+    /// Tells in which slot the last entry was expected.
+    pub fn last_was_expected_in(&mut self, slot: u64) {
+        let behind = self.count() as i64 - 1 - i64::try_from(slot).unwrap_or(i64::MAX);
+        let (low, high) = self.hint.unwrap_or((behind, behind));
+        self.hint = Some((low.min(behind), high.max(behind)));
+    }
+
+    /// Forgets which slots were expected.
+    pub fn forget_expected(&mut self) {
+        self.hint = None;
+    }
+
     fn measure(&self, entry: &NewEntry<'_>) -> Measure {
         let count = self.count();
         let key = entry.key;
@@ -120,7 +169,8 @@ impl BlockBuilder {
 
     /// Forgets all entries.
     pub fn clear(&mut self) {
-        self.shape = Shape::default();
+        self.shape = Shape::without_entries(self.shape.even);
+        self.hint = None;
         self.keys.clear();
         self.key_ends.clear();
         self.with_head.clear();
@@ -137,7 +187,7 @@ impl BlockBuilder {
         let start = into.len();
         into.reserve(self.raw_bytes());
         self.encode_header(continues, into);
-        into.extend_from_slice(self.key(0).get(..self.shape.prefix).unwrap_or_default());
+        into.extend_from_slice(self.key(0).get(..self.shape.prefix()).unwrap_or_default());
         self.encode_lengths(into);
         if !self.shape.kinds_alike {
             into.extend_from_slice(&self.kinds);
@@ -176,11 +226,12 @@ impl BlockBuilder {
         };
         into.extend_from_slice(&[flags, shape.sequence_width() as u8]);
         into.extend_from_slice(&(shape.count as u16).to_le_bytes());
-        into.extend_from_slice(&(shape.prefix as u16).to_le_bytes());
+        into.extend_from_slice(&(shape.prefix() as u16).to_le_bytes());
         into.extend_from_slice(&[self.length_codes(), kind]);
         into.extend_from_slice(&shape.sequence_min.to_le_bytes());
         into.extend_from_slice(&(suffix as u32).to_le_bytes());
         into.extend_from_slice(&(value.unwrap_or(0) as u32).to_le_bytes());
+        encode_hint(self.hint, into);
     }
 
     fn length_codes(&self) -> u8 {
@@ -198,7 +249,7 @@ impl BlockBuilder {
     /// What a key shares with the first of its group, behind the block prefix.
     fn shared(&self, i: usize) -> usize {
         let with_head = self.with_head.get(i).copied().unwrap_or(0);
-        with_head.saturating_sub(self.shape.prefix)
+        with_head.saturating_sub(self.shape.prefix())
     }
 
     fn suffix(&self, i: usize) -> &[u8] {
@@ -207,7 +258,7 @@ impl BlockBuilder {
             _ => 0,
         };
         self.key(i)
-            .get(self.shape.prefix + shared..)
+            .get(self.shape.prefix() + shared..)
             .unwrap_or_default()
     }
 

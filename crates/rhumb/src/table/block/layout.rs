@@ -45,6 +45,8 @@ impl Lengths {
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::table) struct BlockLayout {
     pub(super) count: usize,
+    /// Low and high of the slot hint.
+    pub(super) hint: (i16, i16),
     pub(super) continues: bool,
     pub(super) group_shift: u32,
     pub(super) prefix_end: usize,
@@ -148,14 +150,24 @@ impl BlockLayout {
             ));
         }
         let count = usize::from(u16::from_le_bytes(word(raw, 2)));
-        if count == 0 {
-            return Err(Damage::new(2, "at least one entry", count));
+        let equal =
+            flag::NO_SHARING | flag::SUFFIXES_ALIKE | flag::VALUES_ALIKE | flag::KINDS_ALIKE;
+        if count == 0 && flags != equal {
+            return Err(Damage::new(
+                0,
+                format!("flags {equal:#04x} of no entry"),
+                flags,
+            ));
         }
         if sequence_width > 64 {
             return Err(Damage::new(1, "sequences of 0 to 64 bits", sequence_width));
         }
         let mut layout = BlockLayout {
             count,
+            hint: (
+                i16::from_le_bytes(word(raw, 24)),
+                i16::from_le_bytes(word(raw, 26)),
+            ),
             continues: is(flag::CONTINUES),
             group_shift: if is(flag::GROUPS_OF_8) { 3 } else { 4 },
             kind_alike: parse_kind(kind, is(flag::KINDS_ALIKE))?,
@@ -224,6 +236,22 @@ impl BlockLayout {
         let last = self.groups() - 1;
         let start = self.offset(raw, offsets, last) as u64;
         start + lengths.sum(raw, last << self.group_shift, self.count) as u64
+    }
+
+    /// Within which distance of where the model expects it the slot of each key is; `None` if the
+    /// block does not say.
+    #[inline]
+    pub fn slot_hint(&self) -> Option<(i32, i32)> {
+        let (low, high) = self.hint;
+        (low <= high).then_some((low.into(), high.into()))
+    }
+
+    /// Where the keys start, if they are of one length and stand in a row, and that length; else 0.
+    pub fn row(&self) -> (usize, usize) {
+        match self.fixed_keys {
+            true => (self.keys, self.suffix.alike),
+            false => (0, 0),
+        }
     }
 
     pub(super) fn groups(&self) -> usize {

@@ -15,14 +15,17 @@ mod shape;
 mod tests;
 mod view;
 
-pub(super) use builder::{BlockBuilder, NewEntry};
+pub(super) use builder::{BlockBuilder, NewEntry, encode_empty};
 pub(super) use layout::BlockLayout;
 pub(super) use view::BlockView;
 
-const HEADER_BYTES: usize = 24;
+/// Bytes of the header of a raw block.
+pub(super) const HEADER_BYTES: usize = 28;
 const GROUP_ENTRIES: usize = 16;
 /// The longest prefix that the header can name.
 const MAX_PREFIX_BYTES: usize = 65_535;
+/// A slot hint that says that there is none.
+const NO_HINT: (i16, i16) = (1, 0);
 
 /// Bits of the first header byte.
 mod flag {

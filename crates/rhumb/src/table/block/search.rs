@@ -35,13 +35,9 @@ impl BlockView<'_> {
         self.lower_bound_near(key, sequence, None)
     }
 
-    /// The same; with the bounds of the slot where a model knows them, which need not be right.
-    pub fn lower_bound_near(
-        &self,
-        key: &[u8],
-        sequence: Sequence,
-        bounds: Option<Range<usize>>,
-    ) -> usize {
+    /// The same; `expected` is the slot, from the start of the cell, that the model expects. The block
+    /// says how far the model is wrong in it; neither need be true.
+    pub fn lower_bound_near(&self, key: &[u8], sequence: Sequence, expected: Option<u64>) -> usize {
         let prefix = self.prefix();
         let start = key.get(..prefix.len()).unwrap_or(key);
         match start.cmp(prefix) {
@@ -56,7 +52,7 @@ impl BlockView<'_> {
             sequence,
         };
         if self.layout.fixed_keys {
-            return self.lower_bound_in_row(&target, bounds);
+            return self.lower_bound_in_row(&target, expected);
         }
         // Whether the first key of a group is before the place.
         let before = |group: usize| {
@@ -69,17 +65,47 @@ impl BlockView<'_> {
         }
     }
 
+    /// Whether `key` is the key at `slot`.
+    pub fn has_key(&self, slot: usize, key: &[u8]) -> bool {
+        if !self.layout.fixed_keys {
+            return self.compare(slot, key) == Ordering::Equal;
+        }
+        let prefix = self.prefix();
+        let len = self.layout.suffix.get(self.raw, 0);
+        match key.split_at_checked(prefix.len()) {
+            Some((start, rest)) if rest.len() == len && slot < self.count() => {
+                let row = Row { view: *self, len };
+                let alike = row.head(slot) == first_eight(rest);
+                alike && row.compare_whole(slot, rest) == Ordering::Equal && start == prefix
+            }
+            _ => false,
+        }
+    }
+
     /// Whether the entry at `slot`, whose key compares so with the one looked for, is before the
     /// place.
     fn is_before(&self, order: Ordering, slot: usize, sequence: Sequence) -> bool {
         order.then_with(|| sequence.cmp(&self.sequence(slot))) == Ordering::Less
     }
 
-    /// Searches keys of one length, first between the bounds.
-    fn lower_bound_in_row(&self, target: &Target<'_>, bounds: Option<Range<usize>>) -> usize {
+    /// Where the place of a key is that the model expects at a slot.
+    fn bounds(&self, expected: Option<u64>) -> Range<usize> {
+        let count = self.count();
+        let Some((expected, (low, high))) = expected.zip(self.slot_hint()) else {
+            return 0..count;
+        };
+        let expected = i64::try_from(expected).unwrap_or(i64::MAX);
+        let clamp = |slot: i64| usize::try_from(slot).unwrap_or(0).min(count);
+        // A key that is not there may belong one slot further.
+        let end = expected.saturating_add(i64::from(high) + 1);
+        clamp(expected.saturating_add(low.into()))..clamp(end)
+    }
+
+    /// Searches keys of one length, first where the model expects the key.
+    fn lower_bound_in_row(&self, target: &Target<'_>, expected: Option<u64>) -> usize {
         let count = self.count();
         let (len, keys) = (self.layout.suffix.get(self.raw, 0), self.layout.keys);
-        let near = bounds.map_or(0..count, |b| b.start.min(count)..b.end.min(count));
+        let near = self.bounds(expected);
         if near.len() * len <= PREFETCHED_BYTES {
             prefetch(self.raw, keys + near.start * len..keys + near.end * len);
         }
@@ -146,6 +172,17 @@ impl Row<'_> {
         let order = self.head(slot).cmp(&target.head);
         let order = order.then_with(|| key().cmp(target.rest));
         self.view.is_before(order, slot, target.sequence)
+    }
+
+    /// How the key at `slot` compares with one whose first eight bytes are the same.
+    #[inline]
+    fn compare_whole(&self, slot: usize, rest: &[u8]) -> Ordering {
+        if self.len <= 8 && rest.len() <= 8 {
+            // Zeros are taken for bytes that are not there, so the longer one is larger.
+            return self.len.cmp(&rest.len());
+        }
+        let at = self.view.layout.keys + slot * self.len;
+        self.view.slice(at, self.len).cmp(rest)
     }
 
     /// The first slot of `near` that is not before the place, or its end.

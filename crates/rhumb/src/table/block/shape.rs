@@ -33,7 +33,11 @@ pub(super) enum KeyForm {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Shape {
     pub count: usize,
-    pub prefix: usize,
+    /// If set, the block prefix is at most this long, and keys of one length stand whole behind it,
+    /// whatever else they share: so that the blocks of a table take the same bytes an entry.
+    pub even: Option<usize>,
+    /// What all keys share.
+    common: usize,
     key_bytes: usize,
     key_min: usize,
     key_max: usize,
@@ -65,17 +69,25 @@ pub(super) fn length_width(largest: usize) -> (usize, u8) {
 }
 
 impl Shape {
+    /// The shape to begin with; see [`Shape::even`].
+    pub fn without_entries(even: Option<usize>) -> Shape {
+        Shape {
+            even,
+            ..Shape::default()
+        }
+    }
+
     /// The shape with one more entry.
     pub fn with(&self, entry: &Measure) -> Shape {
         let mut s = *self;
         if s.count == 0 {
-            s.prefix = entry.with_first.min(super::MAX_PREFIX_BYTES);
+            s.common = entry.with_first;
             s.kind = Some(entry.kind);
             s.kinds_alike = true;
             (s.sequence_min, s.sequence_max) = (entry.sequence, entry.sequence);
             (s.key_min, s.put_min) = (entry.key, usize::MAX);
         }
-        s.prefix = s.prefix.min(entry.with_first);
+        s.common = s.common.min(entry.with_first);
         s.key_bytes += entry.key;
         s.key_min = s.key_min.min(entry.key);
         s.key_max = s.key_max.max(entry.key);
@@ -100,30 +112,53 @@ impl Shape {
         s
     }
 
+    /// Length of the block prefix.
+    pub fn prefix(&self) -> usize {
+        let most = self.even.unwrap_or(super::MAX_PREFIX_BYTES);
+        self.common.min(most)
+    }
+
+    /// The same entries, in the form that takes the fewest bytes.
+    pub fn uneven(&self) -> Shape {
+        Shape {
+            even: None,
+            ..*self
+        }
+    }
+
+    /// The bytes that each entry takes, if all take the same.
+    pub fn stride(&self) -> Option<usize> {
+        let plain = self.kinds_alike && self.sequence_width() == 0;
+        match (self.key_form(), self.value_form()) {
+            (KeyForm::Fixed(suffix), Some(value)) if plain => Some(suffix + value),
+            _ => None,
+        }
+    }
+
     fn groups(&self) -> usize {
         self.count.div_ceil(GROUP_ENTRIES)
     }
 
     /// Key bytes of the form without sharing.
     fn whole_key_bytes(&self) -> usize {
-        self.key_bytes - self.count * self.prefix
+        self.key_bytes - self.count * self.prefix()
     }
 
     /// Key bytes of the form with sharing.
     fn shared_key_bytes(&self) -> usize {
-        self.key_bytes - self.heads * self.prefix - self.shared_bytes
+        self.key_bytes - self.heads * self.prefix() - self.shared_bytes
     }
 
     /// The largest shared length behind the block prefix.
     pub fn shared_largest(&self) -> usize {
-        self.shared_max.saturating_sub(self.prefix)
+        self.shared_max.saturating_sub(self.prefix())
     }
 
     /// The largest suffix length.
     pub fn suffix_largest(&self) -> usize {
         match self.key_form() {
-            KeyForm::Shared => self.unshared_max.max(self.head_max - self.prefix),
-            _ => self.key_max - self.prefix,
+            KeyForm::Shared => self.unshared_max.max(self.head_max - self.prefix()),
+            _ => self.key_max - self.prefix(),
         }
     }
 
@@ -135,19 +170,19 @@ impl Shape {
     /// How the keys are stored: keys of one length in a row of their own are faster to search, so
     /// they may cost 1/32 more than sharing.
     pub fn key_form(&self) -> KeyForm {
-        let suffix_max = self.unshared_max.max(self.head_max - self.prefix);
+        let suffix_max = self.unshared_max.max(self.head_max - self.prefix());
         let lengths = length_width(self.shared_largest()).0 + length_width(suffix_max).0;
         let offsets = self.groups() * self.offset_bytes(self.whole_key_bytes());
         let shared = self.shared_key_bytes() + self.count * lengths + offsets;
         let whole = self.whole_key_bytes();
         if self.key_min == self.key_max {
-            let suffix = self.key_max - self.prefix;
-            return match whole <= shared + shared / 32 {
+            let suffix = self.key_max - self.prefix();
+            return match self.even.is_some() || whole <= shared + shared / 32 {
                 true => KeyForm::Fixed(suffix),
                 false => KeyForm::Shared,
             };
         }
-        let length = length_width(self.key_max - self.prefix).0;
+        let length = length_width(self.key_max - self.prefix()).0;
         match whole + self.count * length + offsets <= shared {
             true => KeyForm::Whole,
             false => KeyForm::Shared,
@@ -219,7 +254,7 @@ impl Shape {
         }
         let sequences = packed_bytes(self.count as u64, self.sequence_width()).unwrap_or(0);
         HEADER_BYTES
-            + self.prefix
+            + self.prefix()
             + self.count * per_entry
             + sequences
             + offset_columns * self.groups() * self.offset_width()

@@ -74,6 +74,7 @@ fn check(entries: &Entries, raw: &[u8]) {
             key[..key.len() / 2].to_vec(),
         ] {
             assert_eq!(view.compare(slot, &probe), key.cmp(&probe));
+            assert_eq!(view.has_key(slot, &probe), *key == probe);
             for at in [
                 0,
                 sequence.0.wrapping_sub(1),
@@ -83,27 +84,33 @@ fn check(entries: &Entries, raw: &[u8]) {
                 let place = (probe.clone(), std::cmp::Reverse(at));
                 let expected = entries.range(..place).count();
                 assert_eq!(view.lower_bound(&probe, at), expected);
-                for bounds in bounds_about(expected, slot, entries.len()) {
-                    let found = view.lower_bound_near(&probe, at, Some(bounds.clone()));
-                    assert_eq!(found, expected, "between {bounds:?}");
+                for (hint, near) in HINTS
+                    .iter()
+                    .flat_map(|h| [(h, expected), (h, slot), (h, usize::MAX)])
+                {
+                    let layout = BlockLayout {
+                        hint: *hint,
+                        ..layout
+                    };
+                    let view = BlockView::new(raw, &layout);
+                    let found = view.lower_bound_near(&probe, at, Some(near as u64));
+                    assert_eq!(found, expected, "{hint:?} about {near}");
                 }
             }
         }
     }
 }
 
-/// Bounds for a slot: right ones, and wrong ones of all sorts.
-fn bounds_about(expected: usize, other: usize, count: usize) -> [std::ops::Range<usize>; 7] {
-    [
-        expected..expected,
-        expected.saturating_sub(2)..expected + 3,
-        expected + 1..expected + 2,
-        other..other + 1,
-        count..2 * count + 9,
-        other + 1..other / 2,
-        usize::MAX..usize::MAX,
-    ]
-}
+/// Hints of how far a model is wrong: right ones, and wrong ones of all sorts.
+const HINTS: [(i16, i16); 7] = [
+    (0, 0),
+    (-2, 3),
+    (1, 1),
+    (-400, 400),
+    (5, 9),
+    (i16::MIN, i16::MIN),
+    (i16::MAX, i16::MAX),
+];
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..Default::default() })]

@@ -21,7 +21,7 @@ impl<'a> BlockView<'a> {
         BlockView { raw, layout }
     }
 
-    /// How many entries the block has, at least one.
+    /// How many entries the block has.
     pub fn count(&self) -> usize {
         self.layout.count
     }
@@ -169,6 +169,11 @@ impl<'a> BlockView<'a> {
             }),
             None => self.prefix().cmp(key),
         }
+    }
+
+    /// Within which distance of its expected slot each key of the block is, if the block says.
+    pub fn slot_hint(&self) -> Option<(i32, i32)> {
+        self.layout.slot_hint()
     }
 }
 

@@ -103,6 +103,129 @@ fn hostile_indexes_maps_and_directories_never_give_a_wrong_answer() {
     assert!(right.iter().all(|n| *n > 20), "{right:?}");
 }
 
+/// How many mutations of placed tables are tried.
+fn cases() -> usize {
+    match std::env::var("RHUMB_DEEP") {
+        Ok(_) => 1_000_000,
+        Err(_) => 100_000,
+    }
+}
+
+/// A small placed table: with a stride or without, with versions, cells without entries, extra blocks.
+fn placed_table(rng: &mut StdRng) -> (TestTable, Model, Arc<TableReader>) {
+    loop {
+        let mut model = random_model(rng);
+        while model.len() > 400 {
+            model.pop_last();
+        }
+        let partition = ["predicted", "predicted(1)", "predicted(3)"][rng.random_range(0..3)];
+        let compression = ["none", "none", "lz4"][rng.random_range(0..3)];
+        let spec = format!("partition={partition},compression={compression},filter=0");
+        let settings = settings(
+            ["plr", "plr:boundary=8"][rng.random_range(0..2)],
+            &spec,
+            &model,
+        );
+        let test = TestTable::new(&settings, &model, &RangeDeletes::default());
+        let table = test.open(0).unwrap();
+        if table.directory.is_placed() && test.summary.file_bytes < 200_000 {
+            return (test, model, table);
+        }
+    }
+}
+
+/// Changes the slot hint of a block and seals the block again, if it is stored as it is.
+fn with_hint(rng: &mut StdRng, table: &TableReader, bytes: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    let (offset, len) = table
+        .directory
+        .extent(rng.random_range(0..table.blocks()))
+        .unwrap();
+    let block = &mut bytes[offset as usize..offset as usize + len];
+    if block[4] == 0 {
+        let hint: u32 = match rng.random_range(0..3) {
+            0 => rng.random(),
+            1 => 0x7fff_7fff,
+            // Narrow, and near what is right.
+            _ => [0, 0x0001_0001, 0xffff_ffff, 0x0002_0001][rng.random_range(0..4)],
+        };
+        block[9 + 24..9 + 28].copy_from_slice(&hint.to_le_bytes());
+        let sum = stamped(&block[4..], table.table_id(), offset);
+        block[..4].copy_from_slice(&sum.to_le_bytes());
+    }
+    bytes
+}
+
+#[test]
+fn hostile_placements_never_give_a_wrong_answer() {
+    use crate::entry::Cursor;
+    let seed = test_seed();
+    let mut rng = StdRng::seed_from_u64(seed);
+    let (mut done, mut opened, mut right, mut refused) = (0, [0u32; 4], [0u32; 4], 0u32);
+    while done < cases() {
+        let (test, model, sound) = placed_table(&mut rng);
+        let good = test.bytes();
+        let flat: Vec<_> = model
+            .keys()
+            .map(|(key, sequence)| (key, sequence.0))
+            .collect();
+        for _ in 0..500 {
+            done += 1;
+            let which = rng.random_range(0..4);
+            test.set_bytes(&match which {
+                0 => with_section(&good, DIRECTORY, |section| mutate(&mut rng, section)),
+                // Entries a cell; thresholds or stride.
+                1 => with_section(&good, DIRECTORY, |section| match rng.random() {
+                    true => {
+                        let n = [1, 2, 4, 9, 300, u32::MAX][rng.random_range(0..6)];
+                        section[24..28].copy_from_slice(&n.to_le_bytes());
+                    }
+                    false => {
+                        let end = section.len().min(72);
+                        mutate(&mut rng, &mut section[40..end]);
+                    }
+                }),
+                2 => with_section(&good, INDEX, |section| mutate(&mut rng, section)),
+                _ => with_hint(&mut rng, &sound, &good),
+            });
+            let Ok(table) = test.open(1 << 20) else {
+                continue;
+            };
+            opened[which] += 1;
+            let context = format!("seed {seed}, kind of change {which}");
+            for key in probes(&mut rng, &model, 3) {
+                match get(&table, &key, 50_000) {
+                    Ok(answer) => {
+                        assert_eq!(answer, expected(&model, &key, 50_000), "{context}");
+                        right[which] += 1;
+                    }
+                    Err(_) => refused += 1,
+                }
+                let mut cursor = table.cursor(true);
+                if cursor.seek(&key, MAX_SEQUENCE).is_ok() {
+                    let found = cursor
+                        .valid()
+                        .then(|| (cursor.key().to_vec(), cursor.sequence()));
+                    let at = flat.partition_point(|(k, _)| **k < key);
+                    let expected = flat.get(at).map(|(k, s)| (k.to_vec(), *s));
+                    assert_eq!(found, expected, "{context}");
+                }
+                if cursor.seek_before(&key).is_ok() {
+                    let at = flat.partition_point(|(k, _)| **k < key);
+                    let expected = at.checked_sub(1).map(|at| flat[at].0.clone());
+                    let found = cursor.valid().then(|| cursor.key().to_vec());
+                    assert_eq!(found, expected, "{context}");
+                }
+            }
+        }
+    }
+    println!("{done} cases, opened {opened:?}, right answers {right:?}, {refused} refused");
+    assert!(
+        right.iter().all(|n| *n > 2_000) && refused > 100,
+        "{right:?} {refused}"
+    );
+}
+
 #[test]
 fn properties_that_differ_from_the_entries_are_found() {
     let keys = (1..300u64).map(|n| (n.to_be_bytes().to_vec(), std::cmp::Reverse(n + 100)));

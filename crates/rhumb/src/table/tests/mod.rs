@@ -1,11 +1,13 @@
 //! Tests of whole tables, in memory.
 
 mod damage;
+mod directory;
 mod hostile;
+mod placed;
+mod read_ahead;
 mod round_trip;
 
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,22 +21,17 @@ use crate::entry::{EntryKind, RangeDeletes, Sequence};
 use crate::error::Result;
 use crate::fs::{Access, FileSystem, MemoryFileSystem};
 use crate::memory::BlockCache;
-
-/// The seed of a test: `RHUMB_SEED` if that is set, else a new one. It is printed with failures.
-pub(crate) fn test_seed() -> u64 {
-    let seed = std::env::var("RHUMB_SEED")
-        .ok()
-        .and_then(|s| s.parse().ok());
-    let seed = seed.unwrap_or_else(|| RandomState::new().hash_one(0));
-    println!("RHUMB_SEED={seed}");
-    seed
-}
+use crate::test_seed::test_seed;
 
 /// All versions of all keys: the order of the map is that of a table.
 type Model = BTreeMap<(Vec<u8>, std::cmp::Reverse<Sequence>), (EntryKind, Vec<u8>)>;
 
-const KINDS: [&str; 4] = ["fp", "fp-raw", "plr:boundary=8", "plr:boundary=64"];
-const PARTITIONS: [&str; 6] = [
+const KINDS: [&str; 5] = ["fp", "fp-raw", "plr", "plr:boundary=8", "plr:boundary=64"];
+const PARTITIONS: [&str; 10] = [
+    "predicted",
+    "predicted(1)",
+    "predicted(5)",
+    "predicted(100)",
     "bytes(512)",
     "bytes(4096)",
     "bytes(1)",
@@ -154,13 +151,13 @@ impl TestTable {
 
     fn open(&self, cache_bytes: u64) -> Result<Arc<TableReader>> {
         let (len, sections) = (self.summary.file_bytes, self.summary.sections_offset);
-        let cache = Arc::new(BlockCache::new(cache_bytes));
+        let cache = Arc::new(BlockCache::new(cache_bytes)?);
         let access = Access::Buffered;
         TableReader::open(&*self.fs, &self.path, 7, len, sections, access, cache).map(Arc::new)
     }
 
     fn open_any(&self) -> Result<Arc<TableReader>> {
-        let cache = Arc::new(BlockCache::new(1 << 20));
+        let cache = Arc::new(BlockCache::new(1 << 20)?);
         TableReader::open_any(&*self.fs, &self.path, 7, Access::Buffered, cache).map(Arc::new)
     }
 }

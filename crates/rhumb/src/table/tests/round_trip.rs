@@ -24,7 +24,7 @@ fn assert_at(cursor: &TableCursor, expected: Option<Entry<'_>>) {
     assert_eq!(found, expected);
 }
 
-fn check_cursor(rng: &mut StdRng, table: &Arc<TableReader>, model: &Model) {
+pub(super) fn check_cursor(rng: &mut StdRng, table: &Arc<TableReader>, model: &Model) {
     let flat: Vec<_> = model.iter().map(|((k, s), e)| ((k, s.0), e)).collect();
     for fill_cache in [false, true] {
         let mut cursor = table.cursor(fill_cache);

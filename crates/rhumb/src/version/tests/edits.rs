@@ -42,10 +42,15 @@ fn any_change() -> impl Strategy<Value = Change> {
         any::<u64>().prop_map(Change::LastSequence),
         (any::<u32>(), ".{0,10}").prop_map(|(id, name)| Change::CreateKeyspace { id, name }),
         any::<u32>().prop_map(Change::DropKeyspace),
-        (any::<u32>(), any::<u8>(), any_table()).prop_map(|(keyspace, level, table)| {
+        (any::<u32>(), any::<(u8, u64)>(), any_table()).prop_map(|(keyspace, place, table)| {
+            let (level, run) = place;
+            let place = Place {
+                level: level.into(),
+                run,
+            };
             Change::AddTable {
                 keyspace,
-                level,
+                place,
                 table,
             }
         }),

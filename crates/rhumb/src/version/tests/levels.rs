@@ -8,7 +8,7 @@ use crate::memory::BlockCache;
 fn files() -> Arc<Files> {
     let fs = MemoryFileSystem::default();
     fs.create_dir(Path::new("/store")).unwrap();
-    let cache = Arc::new(BlockCache::new(1 << 20));
+    let cache = Arc::new(BlockCache::new(1 << 20).unwrap());
     let fs: Arc<dyn FileSystem> = Arc::new(fs);
     Arc::new(Files::new(
         fs,
@@ -18,25 +18,29 @@ fn files() -> Arc<Files> {
     ))
 }
 
-fn numbers(tables: &[Arc<Table>]) -> Vec<u64> {
-    tables.iter().map(|t| t.meta.number).collect()
+fn numbers<'a>(tables: impl IntoIterator<Item = &'a Arc<Table>>) -> Vec<u64> {
+    tables.into_iter().map(|t| t.meta.number).collect()
 }
 
-/// Level 2: a..c, d..f (f excluded), f..f, h..k. Level 0: two that overlap.
+fn at(level: usize, run: u64) -> Place {
+    Place { level, run }
+}
+
+/// Level 2: a..c, d..f (f excluded), f..f, h..k. Level 0: two runs that overlap.
 fn levels(files: &Arc<Files>) -> Levels {
     let tables = vec![
-        (2, table(4, "h", "k")),
+        (at(2, 0), table(4, "h", "k")),
         (
-            2,
+            at(2, 0),
             TableMeta {
                 largest_excluded: true,
                 ..table(2, "d", "f")
             },
         ),
-        (0, table(7, "b", "d")),
-        (2, table(1, "a", "c")),
-        (2, table(3, "f", "f")),
-        (0, table(9, "a", "z")),
+        (at(0, 7), table(7, "b", "d")),
+        (at(2, 0), table(1, "a", "c")),
+        (at(2, 0), table(3, "f", "f")),
+        (at(0, 9), table(9, "a", "z")),
     ];
     Levels::new(files, tables).unwrap()
 }
@@ -61,7 +65,8 @@ fn levels_are_in_order_and_found_by_key() {
         ("k0", None),
     ];
     for (key, expected) in holders {
-        let found = levels.table_for(2, key.as_bytes()).map(|t| t.meta.number);
+        let run = &levels.runs(2)[0];
+        let found = run.table_for(key.as_bytes()).map(|t| t.meta.number);
         assert_eq!(found, expected, "{key:?}");
     }
 }
@@ -72,7 +77,11 @@ fn ranges_find_what_they_overlap() {
     let check = |level, from: &str, to: Bound<&str>, expected: &[u64]| {
         let to = to.map(str::as_bytes);
         assert_eq!(
-            numbers(&levels.overlapping(level, from.as_bytes(), to)),
+            levels
+                .runs(level)
+                .iter()
+                .flat_map(|run| numbers(run.overlapping(from.as_bytes(), to)))
+                .collect::<Vec<_>>(),
             expected
         );
     };
@@ -93,13 +102,52 @@ fn changes_that_do_not_fit_are_refused() {
     let files = files();
     let levels = levels(&files);
     let change = |adds, removes| levels.change(&files, &LevelChange { adds, removes });
-    assert!(change(vec![(2, table(10, "c", "c"))], vec![]).is_err());
-    assert!(change(vec![(7, table(10, "c", "c"))], vec![]).is_err());
+    assert!(change(vec![(at(2, 0), table(10, "c", "c"))], vec![]).is_err());
+    assert!(change(vec![(at(7, 0), table(10, "c", "c"))], vec![]).is_err());
     assert!(change(vec![], vec![(2, 9)]).is_err());
     assert!(change(vec![], vec![(8, 1)]).is_err());
-    let merged = change(vec![(2, table(10, "a", "e"))], vec![(2, 1), (2, 2)]).unwrap();
+    let merged = change(vec![(at(2, 0), table(10, "a", "e"))], vec![(2, 1), (2, 2)]).unwrap();
     assert_eq!(numbers(merged.level(2)), [10, 3, 4]);
     assert_eq!(numbers(levels.level(2)), [1, 2, 3, 4]);
+}
+
+#[test]
+fn runs_are_newest_first_and_go_with_their_last_table() {
+    let files = files();
+    let levels = levels(&files);
+    let order = |levels: &Levels| {
+        let runs = levels.all_runs().map(|(level, run)| (level, run.number()));
+        runs.collect::<Vec<_>>()
+    };
+    assert_eq!(order(&levels), [(0, 9), (0, 7), (2, 0)]);
+    let change = |levels: &Levels, adds, removes| {
+        let change = LevelChange { adds, removes };
+        levels.change(&files, &change).unwrap()
+    };
+    let adds = vec![
+        (at(2, 12), table(11, "a", "z")),
+        (at(2, 30), table(12, "a", "z")),
+    ];
+    let stacked = change(&levels, adds, vec![(0, 7)]);
+    assert_eq!(order(&stacked), [(0, 9), (2, 30), (2, 12), (2, 0)]);
+    assert_eq!(stacked.oldest_run(2), 0);
+    assert_eq!(stacked.oldest_run(3), BASE_RUN);
+    assert!(Arc::ptr_eq(&levels.runs(2)[0], &stacked.runs(2)[2]));
+    let united = change(
+        &stacked,
+        vec![(at(2, 0), table(13, "l", "m"))],
+        vec![(2, 11), (2, 12)],
+    );
+    assert_eq!(order(&united), [(0, 9), (2, 0)]);
+    assert_eq!(numbers(united.level(2)), [1, 2, 3, 4, 13]);
+    assert!(!united.runs(2)[0].has_range_deletes());
+    let deleting = TableMeta {
+        range_deletes: 1,
+        ..table(14, "o", "p")
+    };
+    let deletes = change(&united, vec![(at(2, 0), deleting)], vec![]);
+    assert!(deletes.runs(2)[0].has_range_deletes());
+    assert!(!change(&deletes, vec![], vec![(2, 14)]).runs(2)[0].has_range_deletes());
 }
 
 #[test]
@@ -114,18 +162,21 @@ fn obsolete_files_are_deleted_when_nobody_holds_them() {
     }
     let older = levels(&files);
     let reader = older.clone();
-    let adds = vec![(3, table(1, "a", "c"))];
+    let adds = vec![(at(3, 0), table(1, "a", "c"))];
     let removes = vec![(2, 1), (2, 2), (0, 7)];
     let newer = older
         .change(&files, &LevelChange { adds, removes })
         .unwrap();
     // Table 1 moves and is the same table in both.
-    assert!(Arc::ptr_eq(&older.level(2)[0], &newer.level(3)[0]));
+    assert!(Arc::ptr_eq(
+        &older.runs(2)[0].tables()[0],
+        &newer.runs(3)[0].tables()[0]
+    ));
     older.retire(&newer);
     drop(older);
     assert_eq!(files.delete_garbage().unwrap(), 0);
     assert!(exists(2) && exists(7));
-    let table2 = Arc::clone(&reader.level(2)[1]);
+    let table2 = Arc::clone(&reader.runs(2)[0].tables()[1]);
     drop(reader);
     // The reader deleted nothing itself.
     assert!(exists(7));

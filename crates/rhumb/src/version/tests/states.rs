@@ -27,12 +27,14 @@ fn a_snapshot_edit_gives_the_state_back() {
         add(0, table(11, "a", "z")),
         add(3, table(12, "a", "c")),
         add(3, table(13, "d", "e")),
+        add_at(3, 90, table(14, "b", "d")),
     ];
     state.apply(&changes.into()).unwrap();
     let mut again = State::default();
     again.apply(&state.snapshot_edit()).unwrap();
     assert_eq!(again, state);
-    assert_eq!(state.next_file, 81);
+    // Later runs must get later numbers too.
+    assert_eq!(state.next_file, 91);
     assert_eq!(state.next_keyspace_id, 5);
     assert_eq!(state.logs.into_iter().collect::<Vec<_>>(), [(80, Some(1))]);
 }
@@ -65,6 +67,12 @@ fn edits_that_do_not_fit_are_refused() {
         vec![add(6, table(5, "zz11", "zz12"))],
         vec![add(6, table(5, "a", "zzz"))],
         vec![add(1, table(5, "a", "c")), add(1, table(6, "b", "d"))],
+        vec![
+            add_at(0, 9, table(5, "a", "c")),
+            add_at(0, 9, table(6, "c", "d")),
+        ],
+        vec![add_at(0, u64::MAX, table(5, "a", "b"))],
+        vec![add_at(1, 9, table(1, "a", "b"))],
         vec![remove(6, 2)],
         vec![remove(5, 1)],
         vec![Change::KeyMap {
@@ -110,8 +118,33 @@ fn neighbours_that_only_touch_fit() {
     state.apply(&over.into()).unwrap();
     let tables = state.keyspaces[&1]
         .tables()
-        .map(|(level, t)| (level, t.number));
-    assert_eq!(tables.collect::<Vec<_>>(), [(0, 8), (6, 1), (6, 5), (6, 7)]);
+        .map(|(place, t)| (place.level, t.number));
+    assert_eq!(tables.collect::<Vec<_>>(), [(0, 8), (6, 5), (6, 1), (6, 7)]);
+}
+
+#[test]
+fn tables_of_different_runs_may_overlap_and_change_their_runs() {
+    let mut state = begun();
+    let changes = vec![
+        add_at(6, 20, table(5, "zz1", "zz3")),
+        add_at(6, 21, table(6, "zz1", "zz3")),
+    ];
+    state.apply(&changes.into()).unwrap();
+    let places = |state: &State| {
+        let tables = state.keyspaces[&1].tables();
+        let places = tables.map(|(place, t)| (place.run, t.number));
+        places.collect::<Vec<_>>()
+    };
+    assert_eq!(places(&state), [(0, 1), (20, 5), (21, 6)]);
+    let moved = vec![
+        remove(6, 1),
+        remove(6, 5),
+        add_at(6, 0, table(5, "zz1", "zz3")),
+    ];
+    state.apply(&moved.into()).unwrap();
+    assert_eq!(places(&state), [(0, 5), (21, 6)]);
+    let over = vec![remove(6, 6), add_at(6, 0, table(6, "zz1", "zz3"))];
+    assert!(state.apply(&over.into()).is_err());
 }
 
 #[test]

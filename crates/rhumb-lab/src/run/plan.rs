@@ -1,0 +1,371 @@
+//! Loads the same pairs into several stores, and reads all of them in every way, by turns.
+
+use std::path::PathBuf;
+
+use super::phases::Loaded;
+use super::{Arguments, Bench};
+use crate::data::Input;
+use crate::error::{Error, Result};
+use crate::measure::{Cost, Latencies, Meter, Spread, directory_bytes};
+use crate::results::{Report, Subject};
+use crate::store::{Candidate, Reads, Store, Temperature};
+
+/// How much of each operation to do.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan {
+    /// The experiment's name.
+    pub experiment: &'static str,
+    /// Gets of present keys, and as many of absent keys.
+    pub gets: usize,
+    /// Scans of 10 pairs.
+    pub scans_of_10: usize,
+    /// Scans of 100 pairs.
+    pub scans_of_100: usize,
+    /// Gets past the page cache with a small cache; 0 for none.
+    pub cold_gets: usize,
+}
+
+/// One way of reading.
+#[derive(Debug, Clone, Copy)]
+struct Phase {
+    name: &'static str,
+    /// Whether what gets did is reported too.
+    counted: bool,
+    run: fn(&Plan, &Loaded<'_>) -> Result<Latencies>,
+}
+
+const WARM: [Phase; 4] = [
+    Phase {
+        name: "get",
+        counted: true,
+        run: |plan, steps| steps.get(plan.gets),
+    },
+    Phase {
+        name: "absent",
+        counted: true,
+        run: |plan, steps| steps.get_absent(plan.gets),
+    },
+    Phase {
+        name: "scan10",
+        counted: false,
+        run: |plan, steps| steps.scan(plan.scans_of_10, 10),
+    },
+    Phase {
+        name: "scan100",
+        counted: false,
+        run: |plan, steps| steps.scan(plan.scans_of_100, 100),
+    },
+];
+
+const COLD: [Phase; 1] = [Phase {
+    name: "cold",
+    counted: true,
+    run: |plan, steps| steps.get(plan.cold_gets),
+}];
+
+impl Plan {
+    /// The plan for an input: as many gets as the user wants, and at most ten operations of each kind a
+    /// key, as more of them show nothing new.
+    pub fn for_input(self, input: &Input, arguments: &Arguments) -> Plan {
+        let most = 10 * input.keys.len();
+        Plan {
+            experiment: self.experiment,
+            gets: arguments.gets.unwrap_or(self.gets).min(most),
+            scans_of_10: self.scans_of_10.min(most),
+            scans_of_100: self.scans_of_100.min(most),
+            cold_gets: self.cold_gets.min(most),
+        }
+    }
+
+    /// Loads an input into a new store of each candidate, reads them in every way, as often as
+    /// [`Arguments::runs`] says (once by default) and by turns, and reports.
+    ///
+    /// # Errors
+    /// [`Error::WrongAnswer`] on the first answer that is not what was written; failures of a store.
+    pub fn measure(
+        &self,
+        candidates: &[Candidate],
+        input: &Input,
+        arguments: &Arguments,
+        bench: &mut Bench,
+    ) -> Result<()> {
+        let mut studies = Vec::new();
+        for candidate in candidates {
+            let mut study = Study::new(self.experiment, candidate, input, arguments, bench)?;
+            study.load(bench)?;
+            studies.push(study);
+        }
+        self.read(&mut studies, Temperature::Warm, &WARM, bench)?;
+        if self.cold_gets > 0 {
+            let cold = |study: &Study<'_>| study.candidate.can_be_cold();
+            let (mut cold, rest): (Vec<_>, Vec<_>) = studies.into_iter().partition(cold);
+            self.read(&mut cold, Temperature::Cold, &COLD, bench)?;
+            cold.extend(rest);
+            studies = cold;
+        }
+        for study in studies {
+            study.remove()?;
+        }
+        Ok(())
+    }
+
+    /// Opens every store and goes through the phases with each in turn. Which one is first changes with
+    /// every repeat, so that none is always measured behind the same other.
+    fn read(
+        &self,
+        studies: &mut [Study<'_>],
+        temperature: Temperature,
+        phases: &[Phase],
+        bench: &mut Bench,
+    ) -> Result<()> {
+        let mut stores = Vec::new();
+        for study in studies.iter_mut() {
+            let store = study.candidate.open(&study.directory, temperature)?;
+            study.prepare(self, &*store, temperature, bench)?;
+            stores.push(store);
+        }
+        let runs = studies.first().map_or(1, |study| study.runs());
+        let mut done: Vec<Vec<Done>> = studies.iter().map(|_| Vec::new()).collect();
+        for phase in phases {
+            for done in &mut done {
+                done.push(Done::default());
+            }
+            for repeat in 0..runs {
+                for turn in 0..stores.len() {
+                    let at = (turn + repeat) % stores.len();
+                    let (study, store) = (&studies[at], &*stores[at]);
+                    let steps = study.steps(store, bench, repeat);
+                    if let Some(done) = done[at].last_mut() {
+                        done.run(self, phase, &steps)?;
+                    }
+                }
+            }
+        }
+        for (study, done) in studies.iter().zip(&done) {
+            for (phase, done) in phases.iter().zip(done) {
+                study.report(phase, done, &mut bench.report)?;
+            }
+        }
+        stores.into_iter().try_for_each(|store| store.close())
+    }
+}
+
+/// What one store did in one phase.
+#[derive(Debug, Default)]
+struct Done {
+    /// One a repeat.
+    times: Vec<Latencies>,
+    /// In all repeats together.
+    reads: Option<Reads>,
+}
+
+impl Done {
+    fn run(&mut self, plan: &Plan, phase: &Phase, steps: &Loaded<'_>) -> Result<()> {
+        let before = steps.store.reads()?;
+        self.times.push((phase.run)(plan, steps)?);
+        if let Some((before, after)) = before.zip(steps.store.reads()?) {
+            self.reads.get_or_insert_default().add(&before, &after);
+        }
+        Ok(())
+    }
+}
+
+/// One store with one input.
+struct Study<'a> {
+    candidate: &'a Candidate,
+    name: String,
+    directory: PathBuf,
+    subject: Subject,
+    input: &'a Input,
+    arguments: &'a Arguments,
+}
+
+impl<'a> Study<'a> {
+    fn new(
+        experiment: &'static str,
+        candidate: &'a Candidate,
+        input: &'a Input,
+        arguments: &'a Arguments,
+        bench: &Bench,
+    ) -> Result<Study<'a>> {
+        let name = candidate.label();
+        let directory = bench.directory.join(name.replace(':', "-"));
+        std::fs::create_dir(&directory).map_err(Error::io("create", &directory))?;
+        let subject = Subject {
+            experiment,
+            input: input.name.clone(),
+            index: name.clone(),
+        };
+        Ok(Study {
+            candidate,
+            name,
+            directory,
+            subject,
+            input,
+            arguments,
+        })
+    }
+
+    fn remove(self) -> Result<()> {
+        let directory = &self.directory;
+        std::fs::remove_dir_all(directory).map_err(Error::io("remove", directory))
+    }
+
+    fn runs(&self) -> usize {
+        self.arguments.runs.unwrap_or(1)
+    }
+
+    /// The steps of one repeat; each takes another order.
+    fn steps<'s>(&'s self, store: &'s dyn Store, bench: &'s Bench, repeat: usize) -> Loaded<'s> {
+        let seed = self.arguments.seed.wrapping_add(repeat as u64);
+        Loaded::new(store, &self.name, self.input, &bench.progress, seed)
+    }
+
+    /// Loads, settles and reports what both cost.
+    fn load(&mut self, bench: &mut Bench) -> Result<()> {
+        let store = self.candidate.open(&self.directory, Temperature::Warm)?;
+        let steps = self.steps(&*store, bench, 0);
+        let meter = Meter::start();
+        steps.load()?;
+        let load = meter.read();
+        steps.progress.stage(format!("{}: compact", steps.name), 1);
+        steps.store.settle()?;
+        let cost = meter.read();
+        let writes = store.writes()?;
+        store.close()?;
+        let disk_bytes = directory_bytes(&self.directory)?;
+
+        let user = self.input.user_bytes() as f64;
+        let Cost { wall, cpu, written } = cost;
+        let mut put = |metric: &str, value: f64, unit| {
+            bench.report.put(&self.subject, metric, value, unit);
+        };
+        put("keys", self.input.keys.len() as f64, "keys");
+        put("load_wall", load.wall, "s");
+        put("compacted_wall", wall, "s");
+        put("compacted_cpu", cpu, "s");
+        put("user_bytes", user, "B");
+        put("disk_bytes", disk_bytes as f64, "B");
+        // A store that writes through a memory map can count its writes no better than the system.
+        if let Some(writes) = writes {
+            put("write_amplification", writes.bytes as f64 / user, "B/B");
+            put("slowdowns", writes.slowdowns as f64, "slowdowns");
+            put("stalls", writes.stalls as f64, "stalls");
+            put("longest_stall", writes.longest_stall.as_secs_f64(), "s");
+            if let Some(written) = written {
+                put("system_write_amplification", written as f64 / user, "B/B");
+            }
+        }
+        Ok(())
+    }
+
+    /// What comes before anything is timed: everything into memory, or the tables opened.
+    fn prepare(
+        &mut self,
+        plan: &Plan,
+        store: &dyn Store,
+        temperature: Temperature,
+        bench: &mut Bench,
+    ) -> Result<()> {
+        match temperature {
+            Temperature::Warm => {
+                self.steps(store, bench, 0).verify()?;
+                self.footprint(store, &mut bench.report)?;
+                self.blocks(store, &mut bench.report)
+            }
+            // In an order that no repeat takes.
+            Temperature::Cold => {
+                let steps = Loaded {
+                    seed: !self.arguments.seed,
+                    ..self.steps(store, bench, 0)
+                };
+                steps.get(plan.cold_gets.min(1_000)).map(drop)
+            }
+        }
+    }
+
+    fn footprint(&self, store: &dyn Store, report: &mut Report) -> Result<()> {
+        let Some(footprint) = store.footprint()? else {
+            return Ok(());
+        };
+        let parts = [
+            ("index", footprint.index),
+            ("directory", footprint.directory),
+            ("filter", footprint.filter),
+            ("key_map", footprint.key_map),
+        ];
+        let keys = self.input.keys.len() as f64;
+        for (part, bytes) in parts {
+            let bytes = bytes as f64;
+            report.put(&self.subject, &format!("{part}_bytes"), bytes, "B");
+            let a_key = format!("{part}_bytes_a_key");
+            report.put(&self.subject, &a_key, bytes / keys, "B/key");
+        }
+        let sum: u64 = parts.iter().map(|(_, bytes)| bytes).sum();
+        report.put(&self.subject, "finding_bytes", sum as f64, "B");
+        report.put(&self.subject, "tables", footprint.tables as f64, "tables");
+        let share = footprint.fallbacks as f64 / footprint.tables.max(1) as f64;
+        report.put(&self.subject, "fallback_share", share, "tables/table");
+        Ok(())
+    }
+
+    /// How entries and stored bytes are spread over blocks.
+    fn blocks(&self, store: &dyn Store, report: &mut Report) -> Result<()> {
+        let Some(blocks) = store.blocks()? else {
+            return Ok(());
+        };
+        let mut put = |metric: &str, value: f64, unit| {
+            report.put(&self.subject, metric, value, unit);
+        };
+        let count = blocks.len().max(1) as f64;
+        put("blocks", blocks.len() as f64, "blocks");
+        let empty = blocks.iter().filter(|block| block.entries == 0).count();
+        put("blocks_empty", empty as f64 / count, "blocks/block");
+        let entries = blocks.iter().map(|block| block.entries as f64);
+        let bytes = blocks.iter().map(|block| block.stored_bytes as f64);
+        let of: [(&str, Vec<f64>, &str); 2] = [
+            ("block_entries", entries.collect(), "entries"),
+            ("block_bytes", bytes.collect(), "B"),
+        ];
+        for (metric, mut figures, unit) in of {
+            figures.sort_by(f64::total_cmp);
+            let Spread { min, median, max } = Spread::of(&figures);
+            let p99 = figures.get(figures.len() * 99 / 100).copied();
+            put(&format!("{metric}_min"), min, unit);
+            put(&format!("{metric}_p50"), median, unit);
+            put(&format!("{metric}_p99"), p99.unwrap_or(f64::NAN), unit);
+            put(&format!("{metric}_max"), max, unit);
+            put(
+                &format!("{metric}_mean"),
+                figures.iter().sum::<f64>() / count,
+                unit,
+            );
+        }
+        Ok(())
+    }
+
+    /// Reports one phase.
+    fn report(&self, phase: &Phase, done: &Done, report: &mut Report) -> Result<()> {
+        report.put_latencies(&self.subject, phase.name, &done.times)?;
+        let Some(reads) = done.reads.filter(|_| phase.counted) else {
+            return Ok(());
+        };
+        let gets = reads.gets.max(1) as f64;
+        let counts = [
+            ("blocks", reads.blocks, "blocks/get"),
+            ("file_blocks", reads.blocks_read, "blocks/get"),
+            ("file_bytes", reads.bytes_read, "B/get"),
+            ("window_ranks", reads.window_ranks, "ranks/get"),
+        ];
+        for (metric, count, unit) in counts {
+            let metric = format!("{}_{metric}", phase.name);
+            report.put(&self.subject, &metric, count as f64 / gets, unit);
+        }
+        if reads.probes > 0 {
+            let metric = format!("{}_blocks_a_probe", phase.name);
+            let a_probe = reads.blocks as f64 / reads.probes as f64;
+            report.put(&self.subject, &metric, a_probe, "blocks/probe");
+        }
+        Ok(())
+    }
+}

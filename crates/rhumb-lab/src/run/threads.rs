@@ -1,0 +1,282 @@
+//! `threads`: how gets of two threads get in each other's way, against plain memory.
+//!
+//! Two threads that do nothing but read memory are not twice as fast as one either: they share caches,
+//! memory channels and perhaps a core. So the same number of reads of single cache lines, each of which
+//! waits for the one before, is measured beside the store, over as much memory as the data takes.
+
+use std::hint::black_box;
+use std::sync::Barrier;
+use std::time::Instant;
+
+use rhumb::{Db, internals};
+
+use super::ours::Ours;
+use super::{Arguments, Bench};
+use crate::data::{Input, Random, Strings};
+use crate::error::{Error, Result};
+use crate::results::Subject;
+use crate::table;
+
+const NAME: &str = "threads";
+const RUNS: usize = 7;
+const GETS: usize = 1_000_000;
+/// Cache lines that a get in memory has to fetch: filter, model, block, key, value.
+const LINES_A_GET: usize = 5;
+const LINE_WORDS: usize = 8;
+
+/// What one thread does.
+enum Work<'a> {
+    /// Gets from the store.
+    Store { db: &'a Db, keys: &'a Strings },
+    /// Reads of plain memory, as many lines as a get of `keys` needs.
+    Memory { lines: &'a [u64], gets: usize },
+}
+
+impl Work<'_> {
+    fn gets(&self) -> usize {
+        match self {
+            Work::Store { keys, .. } => keys.len(),
+            Work::Memory { gets, .. } => *gets,
+        }
+    }
+
+    fn run(&self, seed: u64) -> Result<()> {
+        match self {
+            Work::Store { db, keys } => {
+                for key in keys.iter() {
+                    let value = db.get(key)?;
+                    black_box(value.as_ref().and_then(|value| value.last()));
+                }
+            }
+            Work::Memory { lines, gets } => {
+                let mut random = Random::new(seed, 0x11e5);
+                let count = (lines.len() / LINE_WORDS) as u64;
+                let mut line = 0;
+                for _ in 0..*gets {
+                    // Waits for the last line too: a get is too long for the processor to begin the
+                    // next one meanwhile, five reads are not.
+                    line = (line + random.below(count)) % count;
+                    for _ in 0..LINES_A_GET {
+                        line = lines[line as usize * LINE_WORDS];
+                    }
+                }
+                black_box(line);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A place to read, by the store and by plain memory.
+struct Place {
+    name: &'static str,
+    /// Keys for each thread.
+    keys: [Strings; 2],
+    /// Lines whose first words each name another line.
+    lines: Vec<u64>,
+}
+
+/// Measures, and gives one table a set.
+///
+/// # Errors
+/// Failures of the store.
+pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
+    let mut text = String::new();
+    for set in &arguments.sets {
+        let (input, cache_bytes) = set.input(arguments)?;
+        let ours = Ours::load(NAME, &input, cache_bytes, arguments, bench)?;
+        let places = [
+            apart(&input, arguments),
+            together(&ours.db, &input, arguments)?,
+        ];
+        let runs = arguments.runs.unwrap_or(RUNS);
+        bench
+            .progress
+            .stage(format!("{}: threads", input.name), runs * places.len());
+        let mut rows = Vec::new();
+        for place in &places {
+            let figures = measure(&ours.db, place, runs, arguments.seed, bench)?;
+            rows.push((place.name, figures));
+        }
+        text += &print(&ours.subject, &rows, bench);
+        ours.end()?;
+    }
+    Ok(text)
+}
+
+/// Each thread has half of the keys to itself.
+fn apart(input: &Input, arguments: &Arguments) -> Place {
+    let half = input.keys.len() / 2;
+    let keys = [0, 1].map(|thread| {
+        let mut random = Random::new(arguments.seed, 0x7e4d + thread as u64);
+        let mut keys = Strings::default();
+        for _ in 0..arguments.gets.unwrap_or(GETS) {
+            let rank = thread * half + random.below(half as u64) as usize;
+            keys.push(input.keys.get(rank));
+        }
+        keys
+    });
+    let lines = lines(input.user_bytes() as usize / 64, arguments.seed);
+    Place {
+        name: "distinct blocks",
+        keys,
+        lines,
+    }
+}
+
+/// Both threads get the keys of one block.
+fn together(db: &Db, input: &Input, arguments: &Arguments) -> Result<Place> {
+    let middle = input.keys.get(input.keys.len() / 2);
+    let mut in_block = Vec::new();
+    for table in internals::tables(db)? {
+        if let Some((_, block)) = table.hold_block(middle)? {
+            let keys: Vec<Vec<u8>> = (0..block.entries()).map(|slot| block.key(slot)).collect();
+            if keys.iter().any(|key| key == middle) {
+                in_block = keys;
+            }
+        }
+    }
+    if in_block.is_empty() {
+        return Err(Error::Usage("no block holds the middle key".to_string()));
+    }
+    let keys = [0, 1].map(|thread| {
+        let mut random = Random::new(arguments.seed, 0x0b10 + thread);
+        let mut keys = Strings::default();
+        for _ in 0..arguments.gets.unwrap_or(GETS) {
+            keys.push(&in_block[random.below(in_block.len() as u64) as usize]);
+        }
+        keys
+    });
+    Ok(Place {
+        name: "one block",
+        keys,
+        lines: lines(64, arguments.seed),
+    })
+}
+
+/// One cycle through `count` lines in random order (Sattolo), so that all of them are read.
+fn lines(count: usize, seed: u64) -> Vec<u64> {
+    let count = count.max(2);
+    let mut random = Random::new(seed, 0x5a77);
+    let mut next: Vec<u32> = (0..count as u32).collect();
+    for last in (1..count).rev() {
+        next.swap(last, random.below(last as u64) as usize);
+    }
+    let mut lines = vec![0; count * LINE_WORDS];
+    for (line, next) in lines.chunks_exact_mut(LINE_WORDS).zip(next) {
+        line[0] = u64::from(next);
+    }
+    lines
+}
+
+/// Nanoseconds a get of all threads together, one figure a run.
+#[derive(Debug, Default)]
+struct Figures {
+    store: [Vec<f64>; 2],
+    memory: [Vec<f64>; 2],
+}
+
+fn measure(db: &Db, place: &Place, runs: usize, seed: u64, bench: &Bench) -> Result<Figures> {
+    let lines = &place.lines[..];
+    let store = [0, 1].map(|thread| Work::Store {
+        db,
+        keys: &place.keys[thread],
+    });
+    let memory = [0, 1].map(|thread| Work::Memory {
+        lines,
+        gets: place.keys[thread].len(),
+    });
+    let mut figures = Figures::default();
+    time(&store, seed)?;
+    time(&memory, seed)?;
+    for _ in 0..runs {
+        for threads in [1, 2] {
+            let took = time(&store[..threads], seed)?;
+            figures.store[threads - 1].push(took);
+            let took = time(&memory[..threads], seed)?;
+            figures.memory[threads - 1].push(took);
+        }
+        bench.progress.advance(1)?;
+    }
+    Ok(figures)
+}
+
+/// Runs each piece of work in a thread of its own, from the start of the first one to the end of the
+/// last: nanoseconds a get.
+fn time(works: &[Work<'_>], seed: u64) -> Result<f64> {
+    let barrier = Barrier::new(works.len());
+    // Each thread looks at the clock itself: one that only waited for them might wake up late.
+    let times = std::thread::scope(|scope| -> Result<Vec<(Instant, Instant)>> {
+        let mut threads = Vec::new();
+        for (number, work) in works.iter().enumerate() {
+            let barrier = &barrier;
+            threads.push(scope.spawn(move || {
+                barrier.wait();
+                let start = Instant::now();
+                work.run(seed.wrapping_add(number as u64))?;
+                Ok((start, Instant::now()))
+            }));
+        }
+        let outcomes = threads.into_iter().map(|thread| match thread.join() {
+            Ok(outcome) => outcome,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        outcomes.collect()
+    })?;
+    let first = times.iter().map(|(start, _)| *start).min();
+    let last = times.iter().map(|(_, end)| *end).max();
+    let took = last
+        .zip(first)
+        .map_or(0, |(last, first)| last.duration_since(first).as_nanos());
+    let gets: usize = works.iter().map(Work::gets).sum();
+    Ok(took as f64 / gets.max(1) as f64)
+}
+
+fn print(subject: &Subject, rows: &[(&'static str, Figures)], bench: &mut Bench) -> String {
+    let headings = [
+        "gets from",
+        "store, 1 thread ns",
+        "2 threads ns",
+        "scaling",
+        "memory, 1 thread ns",
+        "2 threads ns",
+        "scaling",
+        "store / memory",
+    ];
+    let mut table = table::new(&headings.map(str::to_string), 1);
+    for (name, figures) in rows {
+        let mut row = vec![(*name).to_string()];
+        let mut scalings = Vec::new();
+        for (what, [one, two]) in [("store", &figures.store), ("memory", &figures.memory)] {
+            let pairs = one.iter().zip(two);
+            let scaling: Vec<f64> = pairs.map(|(one, two)| one / two).collect();
+            for (metric, values, unit, digits) in [
+                ("1 thread", one, "ns", 1),
+                ("2 threads", two, "ns", 1),
+                ("scaling", &scaling, "x", 2),
+            ] {
+                let metric = format!("{name}, {what}, {metric}");
+                let spread = bench.report.put_repeated(subject, &metric, values, unit);
+                row.push(table::with_spread(spread, digits));
+                if unit == "x" {
+                    scalings.push(spread.median);
+                }
+            }
+        }
+        let ratio = scalings[0] / scalings[1];
+        bench
+            .report
+            .put(subject, &format!("{name}, scaling ratio"), ratio, "x/x");
+        row.push(table::number(Some(ratio), 2));
+        table.add_row(row);
+    }
+    format!(
+        "{table}\n\n{}, {}: ns a get of all threads together, median [least to greatest] of {} runs. \
+         Scaling: how much more two threads do than one, run by run. Memory: {LINES_A_GET} lines of 64 B \
+         a get, each waiting for the one before, over as many bytes as the data (one block: 4 KiB).\n\n",
+        subject.input,
+        subject.index,
+        rows.first()
+            .map_or(0, |(_, figures)| figures.store[0].len()),
+    )
+}

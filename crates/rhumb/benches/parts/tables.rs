@@ -1,0 +1,94 @@
+//! Stages of a get from one table, the search inside a block, and merges of several tables.
+
+use std::hint::black_box;
+
+use criterion::{BatchSize, BenchmarkId, Criterion, Throughput};
+use rhumb::internals::{self, HeldBlock, Stage};
+
+use super::keys::{Round, Shape, shuffled};
+
+/// A get that ends behind each stage, over random keys of a table in memory: what a stage costs is the
+/// difference to the one above it.
+pub fn stages(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("get_until");
+    let db = Shape::Uniform.store(1);
+    let tables = internals::tables(&db).unwrap();
+    let table = &tables[0];
+    let probes = shuffled(&Shape::Uniform.keys());
+    let stages = [
+        Stage::Filter,
+        Stage::KeyMap,
+        Stage::Index,
+        Stage::Block,
+        Stage::Search,
+        Stage::Pin,
+    ];
+    for stage in stages {
+        let mut probes = Round::new(&probes);
+        group.bench_function(format!("{stage:?}"), |bench| {
+            bench.iter(|| table.get_until(stage, black_box(probes.next())).unwrap());
+        });
+    }
+    let mut probes = Round::new(&probes);
+    group.bench_function("Get", |bench| {
+        bench.iter(|| internals::get_until(&db, Stage::Get, black_box(probes.next())).unwrap());
+    });
+}
+
+/// The search for a key in the block that holds it, which lies in the processor's cache.
+pub fn searches(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("block_search");
+    for (name, shape) in [
+        ("fixed", Shape::Uniform),
+        ("fixed_long", Shape::Decimal),
+        ("variable", Shape::Paths),
+    ] {
+        let db = shape.store(1);
+        let tables = internals::tables(&db).unwrap();
+        let keys = shape.keys();
+        let hold = |key: &Vec<u8>| tables[0].hold_block(key).unwrap().unwrap().1;
+        let blocks: Vec<HeldBlock> = keys.iter().step_by(keys.len() / 20).map(hold).collect();
+        let keys_of = |block: &HeldBlock| (0..block.entries()).map(|s| block.key(s)).collect();
+        let keys: Vec<Vec<Vec<u8>>> = blocks.iter().map(keys_of).collect();
+        let mut probes: Vec<(&HeldBlock, &Vec<u8>)> = Vec::new();
+        for turn in 0..1_000 {
+            let at = turn % blocks.len();
+            let slot = (turn * 7_919) % keys[at].len();
+            probes.push((&blocks[at], &keys[at][slot]));
+        }
+        let mut probes = Round::new(&probes);
+        group.bench_function(name, |bench| {
+            bench.iter(|| {
+                let (block, key) = black_box(probes.next());
+                block.search(key)
+            });
+        });
+    }
+}
+
+/// One step of a merge.
+pub fn merges(criterion: &mut Criterion) {
+    const STEPS: u64 = 10_000;
+    let mut group = criterion.benchmark_group("merge");
+    group.throughput(Throughput::Elements(STEPS));
+    for tables in [1, 3] {
+        let db = Shape::Uniform.store(tables);
+        let begin = || {
+            let mut merge = internals::merge(&db).unwrap();
+            merge.first().unwrap();
+            merge
+        };
+        let id = BenchmarkId::new("tables", tables);
+        group.bench_function(id, |bench| {
+            bench.iter_batched_ref(
+                begin,
+                |merge| {
+                    for _ in 0..STEPS {
+                        black_box(merge.step().unwrap());
+                    }
+                },
+                BatchSize::PerIteration,
+            );
+        });
+    }
+}

@@ -1,0 +1,126 @@
+//! A merge that was decided on: which tables, and where the result goes.
+
+use std::collections::HashSet;
+use std::ops::Bound;
+
+use crate::sync::Arc;
+use crate::version::{LEVELS, Levels, Place, Run, Table, first_overlap};
+
+/// Tables of one run.
+#[derive(Debug, Clone)]
+pub(crate) struct Input {
+    /// Where they are.
+    pub place: Place,
+    /// The tables, in key order.
+    pub tables: Vec<Arc<Table>>,
+}
+
+impl Input {
+    /// Tables of a run of `level`.
+    pub fn new(level: usize, run: &Run, tables: &[Arc<Table>]) -> Self {
+        let run = run.number();
+        Input {
+            place: Place { level, run },
+            tables: tables.to_vec(),
+        }
+    }
+}
+
+/// Tables to be merged into one run of a level.
+#[derive(Debug, Clone)]
+pub(crate) struct Job {
+    /// What is merged, newer runs first.
+    pub inputs: Vec<Input>,
+    /// The level the merged tables go to.
+    pub target_level: usize,
+    /// The run of that level that they become part of; `None` for a new one, newer than the others.
+    /// In the other runs of the level no table but inputs may be older and hold the same keys.
+    pub target_run: Option<u64>,
+    /// Whether the tables need only change their places.
+    pub trivial: bool,
+}
+
+impl Job {
+    /// The tables that are merged, newer ones first.
+    pub fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
+        self.inputs.iter().flat_map(|input| &input.tables)
+    }
+
+    /// Bytes of the tables.
+    pub fn bytes(&self) -> u64 {
+        self.tables().map(|t| t.meta.file_bytes).sum()
+    }
+
+    /// The least range that holds all keys of the tables; `None` if there are none.
+    pub fn hull(&self) -> Option<Hull<'_>> {
+        Hull::of(self.tables())
+    }
+}
+
+/// A range of keys that some tables span.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Hull<'a> {
+    /// The smallest key.
+    pub from: &'a [u8],
+    /// The end.
+    pub to: Bound<&'a [u8]>,
+}
+
+impl<'a> Hull<'a> {
+    /// The least range that holds all keys of `tables`; `None` if there are none.
+    pub fn of(tables: impl Iterator<Item = &'a Arc<Table>>) -> Option<Self> {
+        let each = tables.map(|t| Hull {
+            from: &t.meta.smallest,
+            to: t.meta.end(),
+        });
+        each.reduce(Hull::and)
+    }
+
+    /// The least range that holds both.
+    pub fn and(self, other: Self) -> Self {
+        Hull {
+            from: self.from.min(other.from),
+            to: later(self.to, other.to),
+        }
+    }
+}
+
+/// The end that lies further back.
+fn later<'a>(a: Bound<&'a [u8]>, b: Bound<&'a [u8]>) -> Bound<&'a [u8]> {
+    use Bound::{Excluded, Included, Unbounded};
+    let (Included(x) | Excluded(x)) = a else {
+        return Unbounded;
+    };
+    let (Included(y) | Excluded(y)) = b else {
+        return Unbounded;
+    };
+    match x.cmp(y) {
+        std::cmp::Ordering::Less => b,
+        std::cmp::Ordering::Greater => a,
+        std::cmp::Ordering::Equal if matches!(a, Included(_)) => a,
+        std::cmp::Ordering::Equal => b,
+    }
+}
+
+/// Whether no two tables of a job may hold the same key: then they can become a run as they are.
+pub(super) fn are_disjoint<'a>(tables: impl Iterator<Item = &'a Arc<Table>>) -> bool {
+    let mut metas: Vec<_> = tables.map(|t| &t.meta).collect();
+    metas.sort_by(|a, b| a.smallest.cmp(&b.smallest));
+    first_overlap(metas.into_iter()).is_none()
+}
+
+/// The tables beside and below the result of a job that may hold older versions of its keys: one list
+/// a run, in key order.
+pub(super) fn older_tables<'a>(levels: &'a Levels, job: &Job) -> Vec<Vec<&'a Table>> {
+    let inputs: HashSet<u64> = job.tables().map(|t| t.meta.number).collect();
+    let beside = levels.runs(job.target_level).iter();
+    let beside = beside.filter(|run| job.target_run.is_none_or(|target| run.number() < target));
+    let deeper = (job.target_level + 1..LEVELS).flat_map(|level| levels.runs(level));
+    let others = |run: &'a Arc<Run>| {
+        let tables = run.tables().iter();
+        let others = tables.filter(|t| !inputs.contains(&t.meta.number));
+        others.map(|t| &**t).collect::<Vec<&Table>>()
+    };
+    let runs = beside.chain(deeper).map(others);
+    runs.filter(|tables| !tables.is_empty()).collect()
+}

@@ -1,0 +1,64 @@
+//! Which tables are to be merged next.
+//!
+//! A level is [scored](scores) by how full it is; from 1 on it should be merged. What is done about
+//! it depends on the [shape](crate::options::Compaction) that is wanted. The levels may have another
+//! one, since a store can be opened with any: each picker takes them as they are, and its jobs bring
+//! them into its own shape step by step.
+
+mod leveled;
+mod range;
+mod whole;
+
+use super::claims::Claims;
+use super::job::Job;
+use crate::options::{self, Compaction};
+use crate::version::{LEVELS, Levels};
+
+pub(crate) use range::{pick_step, pick_whole};
+
+/// How much each level wants to be merged: it should be from 1 on. Tables that are being merged do
+/// not count towards the bytes of a level.
+pub(crate) fn scores(levels: &Levels, options: &options::Levels, claims: &Claims) -> [f64; LEVELS] {
+    let mut scores = [0.0; LEVELS];
+    let ratio = f64::from(options.size_ratio.max(2));
+    let mut target = options.base_bytes.max(1) as f64;
+    for (level, score) in scores.iter_mut().enumerate() {
+        let runs = levels.runs(level).len() as f64;
+        *score = match options.compaction {
+            _ if level == 0 => runs / f64::from(options.level0_tables.max(1)),
+            Compaction::Tiered => runs / ratio,
+            // Runs of another shape: to be made one.
+            _ if runs > 1.0 => runs,
+            _ if level + 1 == LEVELS => 0.0,
+            _ => idle_bytes(levels, level, claims) as f64 / target,
+        };
+        if level > 0 {
+            target *= ratio;
+        }
+    }
+    scores
+}
+
+fn idle_bytes(levels: &Levels, level: usize, claims: &Claims) -> u64 {
+    let idle = levels
+        .level(level)
+        .filter(|t| claims.is_empty() || !claims.has(t.meta.number));
+    idle.map(|t| t.meta.file_bytes).sum()
+}
+
+/// The job that is needed most among those that can run beside what `claims` names; `None` if none
+/// is needed.
+pub(crate) fn pick(levels: &Levels, options: &options::Levels, claims: &Claims) -> Option<Job> {
+    let scores = scores(levels, options, claims);
+    let scored = scores.into_iter().enumerate();
+    let mut full: Vec<(usize, f64)> = scored.filter(|(_, score)| *score >= 1.0).collect();
+    full.sort_by(|(_, a), (_, b)| f64::total_cmp(b, a));
+    full.into_iter().find_map(|(level, _)| {
+        let job = match options.compaction {
+            Compaction::Leveled => leveled::pick(levels, level, claims),
+            Compaction::FullLevel => whole::merge_down(levels, level),
+            Compaction::Tiered => whole::stack(levels, level),
+        };
+        job.filter(|job| claims.admits(job))
+    })
+}

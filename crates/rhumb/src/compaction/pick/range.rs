@@ -1,0 +1,121 @@
+//! What a user asks to be merged: a range of keys, down to where its oldest versions are.
+
+use std::ops::Bound;
+
+use super::super::job::{Hull, Input, Job, are_disjoint};
+use super::leveled::{downward, group};
+use crate::options::Compaction;
+use crate::sync::Arc;
+use crate::version::{LEVELS, Levels, Place, Table};
+
+/// A job that moves what is in `from..to` (an empty `from` stands for the beginning) down from
+/// `level` by one, or rewrites it where it is if nothing is deeper; `None` if there is no more to do.
+/// To compact a range where each level is one run, call this for level after level, until there is no
+/// job, from level 0 on. `before` is the next file number when that began: tables of level 0 that came
+/// later are left alone, and so are rewritten ones. Wait if the job cannot run beside others.
+///
+/// At level 0 and in a rewrite the job is one table (and at level 0 those that overlap it, at any
+/// remove); elsewhere it is the first table of the level in the range.
+pub(crate) fn pick_step(
+    levels: &Levels,
+    from: &[u8],
+    to: Bound<&[u8]>,
+    level: usize,
+    before: u64,
+) -> Option<Job> {
+    if is_stacked(levels) {
+        return None;
+    }
+    let deepest = levels.deepest()?;
+    let table = |wanted: &dyn Fn(&Arc<Table>) -> bool| {
+        // Oldest first at level 0, in key order elsewhere.
+        levels.runs(level).iter().rev().find_map(|run| {
+            let mut tables = run.overlapping(from, to).iter();
+            let table = tables.find(|t| wanted(t))?;
+            Some((Input::new(level, run, std::slice::from_ref(table)), table))
+        })
+    };
+    if level == 0 || level < deepest {
+        let mut job = match level {
+            0 => group(levels, table(&|t| t.meta.number < before)?.1),
+            _ => downward(levels, vec![table(&|_| true)?.0]),
+        };
+        // What arrives at the bottom is rewritten at once.
+        let arrives = job.target_level >= deepest;
+        job.trivial &= !(arrives && job.tables().any(is_stale));
+        return Some(job);
+    }
+    let (input, _) = table(&|t| t.meta.number < before && is_stale(t))?;
+    Some(Job {
+        target_run: Some(input.place.run),
+        inputs: vec![input],
+        target_level: level,
+        trivial: false,
+    })
+}
+
+/// Whether a table may hold what is not needed at the bottom.
+fn is_stale(table: &Arc<Table>) -> bool {
+    let m = &table.meta;
+    m.deletes > 0 || m.range_deletes > 0 || m.largest_sequence > 0
+}
+
+/// Whether a level below level 0 has several runs.
+fn is_stacked(levels: &Levels) -> bool {
+    (1..LEVELS).any(|level| levels.runs(level).len() > 1)
+}
+
+/// The job that merges everything in a range, and what overlaps it at any remove, into the oldest run
+/// of the last level with tables, at once. `None` if it is there and has nothing to lose, or if
+/// leveled compaction can do it by [steps](pick_step). Tables of level 0 that came after file number
+/// `before` are left alone. Wait if the job cannot run beside others.
+pub(crate) fn pick_whole(
+    levels: &Levels,
+    compaction: Compaction,
+    from: &[u8],
+    to: Bound<&[u8]>,
+    before: u64,
+) -> Option<Job> {
+    if compaction == Compaction::Leveled && !is_stacked(levels) {
+        return None;
+    }
+    let level = levels.deepest()?.max(1);
+    let run = levels.oldest_run(level);
+    let target = Place { level, run };
+    let inputs = closure(levels, from, to, before);
+    let due = inputs.iter().any(|input| {
+        let mut tables = input.tables.iter();
+        input.place != target || tables.any(is_stale)
+    });
+    let mut job = Job {
+        inputs,
+        target_level: level,
+        target_run: Some(run),
+        trivial: false,
+    };
+    job.trivial = are_disjoint(job.tables()) && !job.tables().any(is_stale);
+    due.then_some(job)
+}
+
+/// The tables that may hold keys of a range, and all that overlap these, at any remove: one list a
+/// run, newer runs first. Runs of level 0 from number `before` on are left out, as the newest ones.
+fn closure(levels: &Levels, from: &[u8], to: Bound<&[u8]>, before: u64) -> Vec<Input> {
+    let wanted = |level: usize, run: u64| level > 0 || run < before;
+    let runs = || levels.all_runs().filter(|(l, r)| wanted(*l, r.number()));
+    let mut hull: Option<Hull<'_>> = None;
+    let mut taken = 0;
+    loop {
+        let (from, to) = hull.map_or((from, to), |hull| (hull.from, hull.to));
+        let found: Vec<Input> = runs()
+            .map(|(level, run)| Input::new(level, run, run.overlapping(from, to)))
+            .filter(|input| !input.tables.is_empty())
+            .collect();
+        let count: usize = found.iter().map(|input| input.tables.len()).sum();
+        if count <= taken {
+            return found;
+        }
+        taken = count;
+        let tables = runs().flat_map(|(_, run)| run.overlapping(from, to));
+        hull = Hull::of(tables);
+    }
+}

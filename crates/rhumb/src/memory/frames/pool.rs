@@ -1,0 +1,358 @@
+//! Which frame a block gets: all that is decided under the lock.
+//!
+//! A block that was not found takes a free frame of its size; else a slab more, while the memory
+//! lasts; else the frame at the hand of the clock. One clock for all blocks would let those go that
+//! were not read for longest, whatever their sizes. Here each size has a clock of its own, and slabs
+//! go from the sizes with slow hands to those with fast ones, so that all hands keep one speed. The
+//! slow hand is driven on until a slab's worth of frames is free; what else is in the slab is moved
+//! there.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::class::{Class, LAP};
+use super::sizes::Sizes;
+use super::slots::Slots;
+use super::space::{FrameNumber, FrameSpace};
+use super::state::{Claim, Header};
+use crate::memory::Pinned;
+
+/// How far a hand may be behind another before its size gives up a slab. A slab that goes leaves
+/// frames free for a while on both sides: with a quarter of a lap, sizes between two and three slabs
+/// pass one to and fro, which cost 0.4 points of the hit rate.
+const SLACK: u64 = 2 * LAP;
+
+/// How many slabs are looked at for one that can be emptied; others have pinned frames, or may.
+const SLABS_TRIED: usize = 4;
+
+/// A slab, as the pool sees it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Slab {
+    class: usize,
+    /// Frames that hold blocks.
+    filled: usize,
+}
+
+/// What takes memory, in bytes, and how often blocks had to go.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct CacheUse {
+    /// Blocks.
+    pub blocks: u64,
+    /// Slabs that are divided into frames.
+    pub slabs: u64,
+    /// Headers of these frames.
+    pub headers: u64,
+    /// Slots of tables.
+    pub slots: u64,
+    /// How many blocks had to go for others.
+    pub evictions: u64,
+}
+
+impl CacheUse {
+    /// All of it.
+    pub fn total(&self) -> u64 {
+        self.slabs + self.headers + self.slots
+    }
+}
+
+/// The tables, slabs and clocks of a cache.
+pub(super) struct Pool {
+    space: Arc<FrameSpace>,
+    sizes: Sizes,
+    classes: Vec<Class>,
+    slabs: Vec<Slab>,
+    /// Slabs that were given back.
+    unused: Vec<usize>,
+    tables: HashMap<u32, Arc<Slots>>,
+    last_table: u32,
+    /// The most that may be used in all, and for slots.
+    limit: u64,
+    slots_limit: u64,
+    used: CacheUse,
+}
+
+impl Pool {
+    /// A pool of the frames in `space`, which may use `capacity` bytes, about.
+    pub fn new(space: Arc<FrameSpace>, sizes: Sizes, capacity: u64) -> Pool {
+        let classes = (0..sizes.count()).map(|size| {
+            let frame_bytes = sizes.frame_bytes(size) as usize;
+            Class::new(sizes.slab_bytes() / frame_bytes.max(1))
+        });
+        Pool {
+            space,
+            classes: classes.collect(),
+            sizes,
+            slabs: Vec::new(),
+            unused: Vec::new(),
+            tables: HashMap::new(),
+            last_table: 0,
+            // Slabs are coarse: a little over the capacity is better than a slab below it.
+            limit: capacity.saturating_add(capacity / 32),
+            slots_limit: capacity / 2,
+            used: CacheUse::default(),
+        }
+    }
+
+    /// What is used now.
+    pub fn used(&self) -> CacheUse {
+        self.used
+    }
+
+    /// Makes slots for a table of so many blocks; `None` if there is no room for them.
+    pub fn register(&mut self, blocks: u64) -> Option<Arc<Slots>> {
+        let bytes = blocks.checked_mul(Slots::BYTES_A_BLOCK)?;
+        let table = self.last_table.checked_add(1)?;
+        let in_all = self.used.slots.checked_add(bytes)?;
+        if in_all > self.slots_limit || !self.make_room_for(bytes) {
+            return None;
+        }
+        let slots = Arc::new(Slots::new(table, usize::try_from(blocks).ok()?));
+        self.used.slots = in_all;
+        self.last_table = table;
+        self.tables.insert(table, Arc::clone(&slots));
+        Some(slots)
+    }
+
+    /// Lets go of a table and frees its frames; those that are pinned, when the clock comes to them.
+    pub fn forget(&mut self, table: &Slots) {
+        if self.tables.remove(&table.table()).is_none() {
+            return;
+        }
+        self.used.slots -= table.blocks() as u64 * Slots::BYTES_A_BLOCK;
+        for frame in table.frames() {
+            if self.header(frame).claim().is_some() {
+                self.vacate(frame);
+            }
+        }
+    }
+
+    /// Keeps a block of a table, perhaps in place of others, and pins it. `None` if it is too large,
+    /// or everything that might make room is pinned.
+    pub fn insert(&mut self, table: &Slots, block: usize, bytes: &[u8]) -> Option<Pinned> {
+        let tag = table.tag(block)?;
+        let class = self.sizes.of_block(bytes.len())?;
+        let frame = self.frame_for(class)?;
+        let pinned = self.space.fill(frame, tag, bytes);
+        self.count_in(frame);
+        table.set(block, frame);
+        Some(pinned)
+    }
+
+    fn header(&self, frame: FrameNumber) -> &Header {
+        self.space.header(frame)
+    }
+
+    fn count_in(&mut self, frame: FrameNumber) {
+        self.used.blocks += u64::from(self.header(frame).len());
+        self.slabs[self.space.slab_of(frame)].filled += 1;
+    }
+
+    fn count_out(&mut self, frame: FrameNumber) {
+        self.used.blocks -= u64::from(self.header(frame).len());
+        self.slabs[self.space.slab_of(frame)].filled -= 1;
+    }
+
+    /// Takes the block out of a claimed frame.
+    fn evict(&mut self, frame: FrameNumber) {
+        if let Some((slots, block)) = self.owner(frame) {
+            slots.clear(block);
+        }
+        self.count_out(frame);
+        self.used.evictions += 1;
+    }
+
+    /// Frees a claimed frame whose table is gone.
+    fn vacate(&mut self, frame: FrameNumber) {
+        self.count_out(frame);
+        let class = self.slabs[self.space.slab_of(frame)].class;
+        self.classes[class].push_free(&self.space, frame);
+    }
+
+    /// The table whose block is in a frame, unless it is gone, and the block.
+    fn owner(&self, frame: FrameNumber) -> Option<(&Slots, usize)> {
+        let (table, block) = Slots::of_tag(self.header(frame).tag());
+        self.tables.get(&table).map(|slots| (&**slots, block))
+    }
+
+    /// A frame of a class, claimed.
+    fn frame_for(&mut self, class: usize) -> Option<FrameNumber> {
+        if let Some(frame) = self.classes[class].pop_free(&self.space) {
+            return Some(frame);
+        }
+        match self.another_slab(class) {
+            Some(slab) => {
+                self.give(slab, class);
+                self.classes[class].pop_free(&self.space)
+            }
+            None => {
+                let steps = 2 * self.classes[class].frames() + 1;
+                (0..steps).find_map(|_| self.tick(class))
+            }
+        }
+    }
+
+    /// Moves a hand on; gives the frame there if its block could go, claimed.
+    fn tick(&mut self, class: usize) -> Option<FrameNumber> {
+        let frame = self.classes[class].tick(&self.space)?;
+        let claimed = self.header(frame).claim_if_idle() == Claim::Claimed;
+        claimed.then(|| {
+            self.evict(frame);
+            frame
+        })
+    }
+
+    /// A slab for a class that has no free frames, if it may have one.
+    fn another_slab(&mut self, class: usize) -> Option<usize> {
+        let header_bytes = (self.classes[class].per_slab * size_of::<Header>()) as u64;
+        let more = self.sizes.slab_bytes() as u64 + header_bytes;
+        let untouched = self.slabs.len() < self.space.slabs();
+        if self.used.total() + more <= self.limit && (untouched || !self.unused.is_empty()) {
+            return self.unused.pop().or_else(|| {
+                self.slabs.push(Slab::default());
+                Some(self.slabs.len() - 1)
+            });
+        }
+        let surplus = (0..self.classes.len()).find(|c| self.classes[*c].has_surplus());
+        if let Some(slab) = surplus.and_then(|donor| self.take_slab(donor)) {
+            return Some(slab);
+        }
+        if self.classes[class].slabs().is_empty() {
+            return self.squeeze_out();
+        }
+        let donors = (0..self.classes.len()).filter(|c| !self.classes[*c].slabs().is_empty());
+        let donor = donors.min_by_key(|c| self.classes[*c].laps)?;
+        if self.classes[donor].laps + SLACK >= self.classes[class].laps {
+            return None;
+        }
+        self.drive(donor, self.classes[donor].per_slab);
+        self.take_slab(donor)
+    }
+
+    /// A slab of any class, that with the slowest hand first, whatever it takes.
+    fn squeeze_out(&mut self) -> Option<usize> {
+        let mut donors: Vec<usize> = (0..self.classes.len()).collect();
+        donors.sort_by_key(|class| self.classes[*class].laps);
+        donors.into_iter().find_map(|donor| {
+            self.drive(donor, 2 * self.classes[donor].frames());
+            self.take_slab(donor)
+        })
+    }
+
+    /// Moves a hand on by up to so many frames, until a slab's worth of them is free.
+    fn drive(&mut self, class: usize, frames: usize) {
+        for _ in 0..frames {
+            if self.classes[class].has_surplus() {
+                return;
+            }
+            if let Some(frame) = self.tick(class) {
+                self.classes[class].push_free(&self.space, frame);
+            }
+        }
+    }
+
+    /// Takes a slab from a class that has a slab's worth of free frames. Its frames are claimed.
+    fn take_slab(&mut self, class: usize) -> Option<usize> {
+        if !self.classes[class].has_surplus() {
+            return None;
+        }
+        let mut slabs = self.classes[class].slabs().to_vec();
+        slabs.sort_by_key(|slab| self.slabs[*slab].filled);
+        slabs.truncate(SLABS_TRIED);
+        let slab = slabs.into_iter().find(|slab| self.empty(*slab, class))?;
+        self.classes[class].remove(slab);
+        self.used.slabs -= self.sizes.slab_bytes() as u64;
+        self.used.headers -= (self.classes[class].per_slab * size_of::<Header>()) as u64;
+        Some(slab)
+    }
+
+    /// Moves what is in a slab to free frames elsewhere; says whether nothing is left. If something
+    /// is, it is pinned, and the frames emptied are free.
+    fn empty(&mut self, slab: usize, class: usize) -> bool {
+        let frames: Vec<FrameNumber> = self.space.frames_of(slab).collect();
+        if frames.iter().any(|frame| self.header(*frame).is_pinned()) {
+            return false;
+        }
+        self.classes[class].withdraw_free(&self.space, slab);
+        let mut empty = true;
+        for frame in &frames {
+            if self.header(*frame).is_claimed() {
+                continue;
+            }
+            match self.header(*frame).claim() {
+                Some(referenced) => self.move_out(*frame, class, referenced),
+                None => empty = false,
+            }
+        }
+        if !empty {
+            for frame in frames {
+                if self.header(frame).is_claimed() {
+                    self.classes[class].push_free(&self.space, frame);
+                }
+            }
+        }
+        empty
+    }
+
+    /// Moves the block of a claimed frame to a free one, if there is one and somebody wants it.
+    fn move_out(&mut self, from: FrameNumber, class: usize, referenced: bool) {
+        let owned = self.owner(from).is_some();
+        let to = owned.then(|| self.classes[class].pop_free(&self.space));
+        let Some(to) = to.flatten() else {
+            return self.evict(from);
+        };
+        let tag = self.header(from).tag();
+        self.space.relocate(from, to, tag, referenced);
+        self.count_in(to);
+        self.count_out(from);
+        if let Some((slots, block)) = self.owner(from) {
+            slots.set(block, to);
+        }
+    }
+
+    /// Divides an empty slab into frames of a class.
+    fn give(&mut self, slab: usize, class: usize) {
+        let fastest = self.classes.iter().filter(|c| !c.slabs().is_empty());
+        let fastest = fastest.map(|c| c.laps).max().unwrap_or(0);
+        self.space.divide(slab, self.sizes.frame_bytes(class));
+        self.slabs[slab] = Slab { class, filled: 0 };
+        let mut frames: Vec<FrameNumber> = self.space.frames_of(slab).collect();
+        frames.reverse();
+        let class = &mut self.classes[class];
+        if class.slabs().is_empty() {
+            // What was counted when it last had frames says nothing of how old blocks are now.
+            class.laps = fastest;
+        }
+        for frame in frames {
+            self.space.header(frame).seize();
+            class.push_free(&self.space, frame);
+        }
+        class.add(slab);
+        self.used.slabs += self.sizes.slab_bytes() as u64;
+        self.used.headers += (class.per_slab * size_of::<Header>()) as u64;
+    }
+
+    /// Gives slabs back until `bytes` more may be used; `false` if that is not possible.
+    fn make_room_for(&mut self, bytes: u64) -> bool {
+        while self.used.total().saturating_add(bytes) > self.limit {
+            let Some(slab) = self.squeeze_out() else {
+                return false;
+            };
+            self.space.discard(slab);
+            self.unused.push(slab);
+        }
+        true
+    }
+
+    /// Frames of a slab that are pinned, and bytes of their blocks. Slab by slab, so that nobody
+    /// waits for all.
+    pub fn pinned_in(&self, slab: usize) -> Option<(u64, u64)> {
+        (slab < self.slabs.len()).then(|| {
+            let frames = self.space.frames_of(slab).map(|frame| self.header(frame));
+            frames
+                .filter(|header| !header.is_claimed() && header.is_pinned())
+                .fold((0, 0), |(count, bytes), header| {
+                    (count + 1, bytes + u64::from(header.len()))
+                })
+        })
+    }
+}

@@ -1,0 +1,416 @@
+//! What is kept, what goes, and what pins hold.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+use super::region::Region;
+use super::{BlockCache, TableSlots};
+use crate::memory::Pinned;
+use crate::test_seed::test_seed;
+
+const BLOCKS: u64 = 20_000;
+
+fn cache(capacity: u64) -> Arc<BlockCache> {
+    Arc::new(BlockCache::new(capacity).unwrap())
+}
+
+/// Bytes that tell which block they are.
+fn block(table: u64, number: u64, len: usize) -> Vec<u8> {
+    let start = (table << 32 | number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let words = (0..len.div_ceil(8) as u64).map(|i| start.wrapping_add(i).to_le_bytes());
+    let mut bytes: Vec<u8> = words.flatten().collect();
+    bytes.truncate(len);
+    bytes
+}
+
+fn assert_within_capacity(cache: &BlockCache) {
+    let (state, capacity) = (cache.state(), cache.capacity());
+    let total = state.used.total();
+    assert!(total <= capacity + capacity / 20, "{state:?} of {capacity}");
+    assert!(state.used.blocks <= state.used.slabs);
+}
+
+#[test]
+fn blocks_come_back_until_others_take_their_place() {
+    let cache = cache(1 << 20);
+    let table = TableSlots::new(Arc::clone(&cache), 2_000);
+    assert!(table.get(0).is_none());
+    for number in 0..2_000 {
+        assert_eq!(
+            *table.insert(number, &block(1, number, 4000)).unwrap(),
+            block(1, number, 4000)
+        );
+        assert_eq!(*table.get(number).unwrap(), block(1, number, 4000));
+        assert_within_capacity(&cache);
+    }
+    let kept: Vec<u64> = (0..2_000).filter(|n| table.get(*n).is_some()).collect();
+    assert!(
+        (230..=262).contains(&kept.len()),
+        "{} blocks are kept",
+        kept.len()
+    );
+    assert!(
+        kept.iter()
+            .all(|n| *table.get(*n).unwrap() == block(1, *n, 4000))
+    );
+    assert_eq!(cache.state().used.evictions, 2_000 - kept.len() as u64);
+    assert_eq!(cache.state().used.blocks, 4000 * kept.len() as u64);
+    let other = TableSlots::new(Arc::clone(&cache), 2_000);
+    assert!(other.get(1_999).is_none() && table.get(2_000).is_none());
+    assert!(table.insert(2_000, b"behind the last").is_none());
+}
+
+#[test]
+fn the_first_of_two_who_read_a_block_keeps_it() {
+    let cache = cache(1 << 20);
+    let table = TableSlots::new(Arc::clone(&cache), 1);
+    let first = table.insert(0, b"block").unwrap();
+    let second = table.insert(0, b"block").unwrap();
+    assert_eq!(first.as_ptr(), second.as_ptr());
+    assert_eq!(cache.state().pinned_blocks, 1);
+}
+
+#[test]
+fn no_capacity_keeps_nothing() {
+    for capacity in [0, 1, 1000] {
+        let cache = cache(capacity);
+        let table = TableSlots::new(Arc::clone(&cache), 10);
+        assert!(table.insert(1, b"block").is_none() && table.get(1).is_none());
+        assert_eq!(cache.state().used.total(), 0);
+        let bypass = table.bypass(b"block".to_vec());
+        assert_eq!(
+            (cache.state().bypassed, cache.state().bypassed_bytes),
+            (1, 5)
+        );
+        drop(bypass);
+        assert_eq!(
+            (cache.state().bypassed, cache.state().bypassed_bytes),
+            (1, 0)
+        );
+    }
+}
+
+#[test]
+fn small_caches_keep_what_they_can() {
+    for capacity in (1024..200_000).step_by(1013) {
+        let cache = cache(capacity);
+        let table = TableSlots::new(Arc::clone(&cache), 100);
+        for number in 0..100 {
+            let bytes = block(1, number, 100 + number as usize * 41);
+            if let Some(kept) = table.insert(number, &bytes) {
+                assert_eq!(*kept, bytes);
+                assert_eq!(*table.get(number).unwrap(), bytes);
+            }
+            assert_within_capacity(&cache);
+        }
+        let last = (90..100).filter(|n| table.get(*n).is_some()).count();
+        assert!(capacity < 32 << 10 || last > 1, "{last} of {capacity}");
+    }
+}
+
+#[test]
+fn address_space_that_is_refused_is_an_error() {
+    assert!(Region::reserve(1 << 60).is_err());
+    assert!(Region::reserve(usize::MAX).is_err());
+    // Reserving takes no memory.
+    assert_eq!(cache(u64::MAX).state().used.total(), 0);
+}
+
+#[test]
+fn pinned_blocks_stay_whatever_happens() {
+    let cache = cache(256 << 10);
+    let table = TableSlots::new(Arc::clone(&cache), 1_000);
+    let mut pinned: Vec<Pinned> = Vec::new();
+    for number in 0..1_000 {
+        let Some(pin) = table.insert(number, &block(1, number, 3_000)) else {
+            break;
+        };
+        pinned.push(pin);
+    }
+    assert!((70..88).contains(&pinned.len()), "{} fit", pinned.len());
+    let state = cache.state();
+    assert_eq!(state.pinned_blocks, pinned.len() as u64);
+    assert_eq!(state.pinned_bytes, 3_000 * state.pinned_blocks);
+    // No size finds room, and a table more than its slots would take a slab.
+    assert!(table.insert(999, &block(1, 999, 500)).is_none());
+    let large = TableSlots::new(Arc::clone(&cache), 20_000);
+    assert!(large.insert(0, b"block").is_none());
+    let clones = pinned.clone();
+    pinned.truncate(40);
+    drop(table);
+    for (number, pin) in clones.iter().enumerate() {
+        assert_eq!(**pin, block(1, number as u64, 3_000));
+    }
+    drop(clones);
+    // What nobody has pinned is free again, and what somebody has is as it was.
+    let other = TableSlots::new(Arc::clone(&cache), 1_000);
+    for number in 0..1_000 {
+        assert!(other.insert(number, &block(2, number, 2_900)).is_some());
+    }
+    assert_within_capacity(&cache);
+    drop((other, large, cache));
+    for (number, pin) in pinned.iter().enumerate() {
+        assert_eq!(**pin, block(1, number as u64, 3_000));
+    }
+}
+
+#[test]
+fn a_dropped_table_leaves_its_frames_to_others() {
+    let cache = cache(4 << 20);
+    for table in 0..50 {
+        let slots = TableSlots::new(Arc::clone(&cache), 10_000);
+        for number in 0..500 {
+            assert!(slots.insert(number, &block(table, number, 3_000)).is_some());
+        }
+        assert_eq!(cache.state().used.blocks, 500 * 3_000);
+        assert_eq!(cache.state().used.slots, 40_000);
+    }
+    assert_eq!(cache.state().used.evictions, 0);
+    assert_eq!(
+        (cache.state().used.blocks, cache.state().used.slots),
+        (0, 0)
+    );
+}
+
+#[test]
+fn slots_take_their_memory_from_blocks() {
+    let cache = cache(4 << 20);
+    let first = TableSlots::new(Arc::clone(&cache), BLOCKS);
+    for number in 0..2_000 {
+        first.insert(number, &block(1, number, 3_000)).unwrap();
+    }
+    let before = cache.state().used;
+    let tables: Vec<TableSlots> = (0..20)
+        .map(|_| TableSlots::new(Arc::clone(&cache), 100_000))
+        .collect();
+    let kept = tables
+        .iter()
+        .filter(|table| table.insert(7, b"block").is_some())
+        .count();
+    // Half of the capacity may be slots, no more.
+    assert_eq!(kept, 5);
+    let after = cache.state().used;
+    assert!(before.slabs - after.slabs > 1 << 20, "{before:?} {after:?}");
+    assert_within_capacity(&cache);
+    drop(tables);
+    for number in 0..2_000 {
+        first.insert(number, &block(1, number, 3_000)).unwrap();
+    }
+    assert_eq!(cache.state().used.slabs, before.slabs);
+}
+
+#[test]
+fn a_pin_that_is_one_too_many_is_a_copy() {
+    let cache = cache(1 << 20);
+    let table = TableSlots::new(Arc::clone(&cache), 1);
+    let pin = table.insert(0, b"block").unwrap();
+    let header = pin.frame_pin().unwrap().header();
+    header.crowd();
+    assert!(table.get(0).is_none() && table.insert(0, b"block").is_none());
+    let copy = pin.clone();
+    assert!(copy.frame_pin().is_none());
+    assert_eq!((&*copy, &*pin), (&b"block"[..], &b"block"[..]));
+    header.disperse();
+    assert!(table.get(0).is_some() && pin.clone().frame_pin().is_some());
+}
+
+/// Threads get, keep, hold and drop blocks of tables that come and go, in a cache that is far too
+/// small, so that frames change their blocks and slabs their sizes all the time.
+#[test]
+fn threads_always_see_the_block_that_they_asked_for() {
+    let seed = test_seed();
+    for capacity in [40 << 10, 300 << 10, 6 << 20] {
+        let cache = cache(capacity);
+        let tables: Vec<_> = (0..4).map(|_| std::sync::RwLock::new(None)).collect();
+        let (tables, cache, names) = (&tables, &cache, &AtomicU64::new(1));
+        let (hits, ended) = (&AtomicU64::new(0), &AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                scope.spawn(move || {
+                    let mut rng = StdRng::seed_from_u64(seed + thread);
+                    let mut held: VecDeque<(u64, u64, Pinned)> = VecDeque::new();
+                    for _ in 0..60_000 {
+                        let at = rng.random_range(0..tables.len());
+                        let guard = tables[at].read().unwrap();
+                        let Some((name, slots)) = &*guard else {
+                            drop(guard);
+                            let name = names.fetch_add(1, Ordering::Relaxed);
+                            let slots = TableSlots::new(Arc::clone(cache), 300);
+                            *tables[at].write().unwrap() = Some((name, slots));
+                            continue;
+                        };
+                        let number = rng.random_range(0..300u64).pow(2) / 300;
+                        // Sizes come in waves.
+                        let shift = names.load(Ordering::Relaxed) / 8 % 6;
+                        let len = (100 + number as usize * 17) >> shift;
+                        let found = slots.get(number).inspect(|_| {
+                            hits.fetch_add(1, Ordering::Relaxed);
+                        });
+                        let bytes = block(*name, number, len.max(8));
+                        let pin = found.or_else(|| slots.insert(number, &bytes));
+                        held.extend(pin.map(|pin| (*name, number, pin)));
+                        if rng.random_range(0..500) == 0 {
+                            drop(guard);
+                            *tables[at].write().unwrap() = None;
+                        }
+                        while held.len() > rng.random_range(0..12) {
+                            let (name, number, pin) = held.pop_front().unwrap();
+                            assert_eq!(*pin.clone(), block(name, number, pin.len()), "seed {seed}");
+                        }
+                    }
+                    ended.store(true, Ordering::Relaxed);
+                });
+            }
+            while !ended.load(Ordering::Relaxed) {
+                assert_within_capacity(cache);
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+        });
+        assert!(hits.load(Ordering::Relaxed) > 1_000);
+        assert_eq!(cache.state().pinned_blocks, 0);
+        assert_within_capacity(cache);
+    }
+}
+
+/// One clock over all blocks, whatever their sizes, without any overhead.
+struct GlobalClock {
+    capacity: usize,
+    used: usize,
+    /// From the hand on.
+    ring: VecDeque<u64>,
+    /// Sizes, and whether the block was read again.
+    blocks: HashMap<u64, (usize, bool)>,
+}
+
+impl GlobalClock {
+    /// Whether a block that is read is there.
+    fn read(&mut self, number: u64, len: usize) -> bool {
+        if let Some((_, referenced)) = self.blocks.get_mut(&number) {
+            *referenced = true;
+            return true;
+        }
+        while self.used + len > self.capacity {
+            let hand = self.ring.pop_front().unwrap();
+            let (len, referenced) = self.blocks.get_mut(&hand).unwrap();
+            if std::mem::take(referenced) {
+                self.ring.push_back(hand);
+            } else {
+                self.used -= *len;
+                self.blocks.remove(&hand);
+            }
+        }
+        self.used += len;
+        self.ring.push_back(number);
+        self.blocks.insert(number, (len, false));
+        false
+    }
+}
+
+/// Draws of Zipf's law with exponent 0.99 over `BLOCKS` blocks.
+struct Zipf {
+    sums: Vec<f64>,
+    rng: StdRng,
+}
+
+impl Zipf {
+    fn new() -> Zipf {
+        let mut sum = 0.0;
+        let weights = (1..=BLOCKS).map(|rank| 1.0 / (rank as f64).powf(0.99));
+        let sums = weights.map(|weight| {
+            sum += weight;
+            sum
+        });
+        Zipf {
+            sums: sums.collect(),
+            rng: StdRng::seed_from_u64(99),
+        }
+    }
+
+    fn draw(&mut self) -> u64 {
+        let at = self.rng.random_range(0.0..*self.sums.last().unwrap());
+        let rank = self.sums.partition_point(|sum| *sum <= at) as u64;
+        // Neighbours are not alike.
+        rank * 7_919 % BLOCKS
+    }
+}
+
+/// How many percent of the reads hit under Zipf's law: here, and with one clock. For the number of
+/// the read and what was drawn, `pick` says which block is read and its length.
+fn hit_rates(capacity: u64, reads: u64, pick: impl Fn(u64, u64) -> (u64, usize)) -> (f64, f64) {
+    let cache = cache(capacity);
+    let tables = [(); 2].map(|()| TableSlots::new(Arc::clone(&cache), BLOCKS));
+    let mut clock = GlobalClock {
+        capacity: capacity as usize,
+        used: 0,
+        ring: VecDeque::new(),
+        blocks: HashMap::new(),
+    };
+    let (mut zipf, bytes) = (Zipf::new(), vec![0; 64 << 10]);
+    let (mut hits, mut clock_hits) = (0, 0);
+    for read in 0..reads {
+        let (number, len) = pick(read, zipf.draw());
+        let (table, at) = (&tables[(number / BLOCKS) as usize], number % BLOCKS);
+        let found = table.get(at).is_some();
+        if !found {
+            assert!(table.insert(at, &bytes[..len]).is_some());
+        }
+        let clock_found = clock.read(number, len);
+        if read >= reads / 4 {
+            hits += u64::from(found);
+            clock_hits += u64::from(clock_found);
+        }
+    }
+    assert_within_capacity(&cache);
+    let percent = |hits: u64| hits as f64 * 100.0 / (reads - reads / 4) as f64;
+    (percent(hits), percent(clock_hits))
+}
+
+#[test]
+fn equal_blocks_hit_as_with_one_clock() {
+    for (capacity, len) in [
+        (4 << 20, 4096),
+        (16 << 20, 4096),
+        (8 << 20, 1000),
+        (64 << 20, 16_384),
+    ] {
+        let (ours, clock) = hit_rates(capacity, 300_000, |_, number| (number, len));
+        println!("{capacity} bytes for blocks of {len}: {ours:.2} %, one clock {clock:.2} %");
+        assert!((30.0..95.0).contains(&clock) && ours > clock - 0.5);
+    }
+}
+
+#[test]
+fn unequal_blocks_hit_nearly_as_with_one_clock() {
+    let spread =
+        |number: u64, most: u64| (most / 8 + number.wrapping_mul(0x9e37_79b9) % most) as usize;
+    for (capacity, most) in [
+        (8 << 20, 2_000),
+        (16 << 20, 4_000),
+        (64 << 20, 8_000),
+        (64 << 20, 30_000),
+    ] {
+        let (ours, clock) = hit_rates(capacity, 300_000, |_, number| {
+            (number, spread(number, most))
+        });
+        println!("{capacity} bytes for blocks up to {most}: {ours:.2} %, one clock {clock:.2} %");
+        assert!((30.0..95.0).contains(&clock) && ours > clock - 1.25);
+    }
+}
+
+/// Blocks are small at first and large then: the slabs have to follow.
+#[test]
+fn slabs_follow_the_sizes_that_are_read() {
+    let (ours, clock) = hit_rates(16 << 20, 600_000, |read, number| {
+        let small = 500 + (number % 5) as usize * 100;
+        match read < 150_000 {
+            true => (number, small),
+            false => (BLOCKS + number, 6 * small),
+        }
+    });
+    println!("{ours:.2} %, one clock {clock:.2} %");
+    assert!((30.0..95.0).contains(&clock) && ours > clock - 1.25);
+}

@@ -1,0 +1,322 @@
+//! Writes the blocks of a table, and tells of each to what will find it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use rhumb_index::{IndexError, KeyMap};
+
+use super::block::{BlockBuilder, HEADER_BYTES, NewEntry, encode_empty};
+use super::directory::{DirectoryBuilder, Stride};
+use super::filter::hash_key;
+use super::index_choice::IndexChoice;
+use super::stored::{STORED_HEADER_BYTES, store};
+use crate::error::{Error, Result};
+use crate::fs::{WriteFile, ops};
+use crate::options::Compression;
+
+/// Writes go out in pieces of at least this many bytes.
+const PIECE_BYTES: usize = 256 << 10;
+/// The largest raw block of several entries, whatever the partition says.
+pub(super) const LARGEST_BLOCK_BYTES: usize = 16 << 20;
+/// After so many bytes of blocks it is asked whether a fixed stride is worth what it costs.
+const EVEN_TRIAL_BYTES: usize = 64 << 10;
+
+/// Blocks that are to take the same bytes an entry.
+#[derive(Debug)]
+struct Even {
+    /// What every key starts with.
+    prefix: Vec<u8>,
+    /// Known after the first block with entries.
+    stride: Option<Stride>,
+    /// Bytes of the blocks so far, and what they could have been.
+    taken: usize,
+    least: usize,
+}
+
+/// The blocks of a table in the making.
+#[derive(Debug)]
+pub(super) struct BlockWriter {
+    path: PathBuf,
+    file: Box<dyn WriteFile>,
+    table_id: u64,
+    compression: Compression,
+    map: Arc<KeyMap>,
+    block: BlockBuilder,
+    raw: Vec<u8>,
+    /// Bytes not written yet, which lie at `offset - pending.len()`.
+    pending: Vec<u8>,
+    offset: u64,
+    pub directory: DirectoryBuilder,
+    pub index: IndexChoice,
+    /// Hashes of the user keys, unless there is to be no filter.
+    pub hashes: Option<Vec<u64>>,
+    ranks: u64,
+    /// How many user keys the index has got: at least those of closed blocks.
+    trained: u64,
+    /// The last key of the last closed block with entries.
+    last_key: Vec<u8>,
+    /// Blocks without entries since then.
+    empty: u64,
+    even: Option<Even>,
+    raw_bytes: u64,
+    raw_largest: u64,
+}
+
+impl BlockWriter {
+    pub fn new(
+        (path, file): (PathBuf, Box<dyn WriteFile>),
+        table_id: u64,
+        compression: Compression,
+        map: Arc<KeyMap>,
+        index: IndexChoice,
+        with_filter: bool,
+    ) -> BlockWriter {
+        BlockWriter {
+            path,
+            file,
+            table_id,
+            compression,
+            map,
+            block: BlockBuilder::default(),
+            raw: Vec::new(),
+            pending: Vec::with_capacity(PIECE_BYTES + (PIECE_BYTES >> 3)),
+            offset: 0,
+            directory: DirectoryBuilder::default(),
+            index,
+            hashes: with_filter.then(Vec::new),
+            ranks: 0,
+            trained: 0,
+            last_key: Vec::new(),
+            empty: 0,
+            even: None,
+            raw_bytes: 0,
+            raw_largest: 0,
+        }
+    }
+
+    /// The open block.
+    pub fn open(&mut self) -> &mut BlockBuilder {
+        &mut self.block
+    }
+
+    /// User keys of closed blocks.
+    pub fn ranks(&self) -> u64 {
+        self.ranks
+    }
+
+    /// Where the file ends so far, the open block left out.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// About how long the file would be with the open block, in bytes.
+    pub fn estimated_bytes(&self) -> u64 {
+        self.offset + self.block.raw_bytes() as u64
+    }
+
+    /// Raw bytes of the closed blocks: of all, and of the largest.
+    pub fn raw_bytes(&self) -> (u64, u64) {
+        (self.raw_bytes, self.raw_largest)
+    }
+
+    /// The number of a user key, if the index needs it.
+    pub fn number(&self, key: &[u8]) -> u64 {
+        match self.index.needs_number() {
+            true => self.map.number(key),
+            false => 0,
+        }
+    }
+
+    /// Gives the index the next user key, before the block that holds it is closed.
+    ///
+    /// # Errors
+    /// If keys do not ascend.
+    pub fn train(&mut self, key: &[u8], number: u64) -> Result<(), IndexError> {
+        self.trained += 1;
+        self.index.push(key, number)
+    }
+
+    /// Adds an entry to the open block; to a new one if it does not fit into `limit` bytes.
+    ///
+    /// # Errors
+    /// If a write fails, or the index refuses the keys.
+    pub fn push(&mut self, entry: &NewEntry<'_>, limit: usize) -> Result<()> {
+        if !self.block.push_within(entry, limit) {
+            self.close()?;
+            self.block.push_within(entry, limit);
+        }
+        Ok(())
+    }
+
+    /// Lets all blocks take the same bytes an entry, as long as entries allow it. Before the first
+    /// block; `key` is one of the table.
+    pub fn begin_even(&mut self, key: &[u8]) {
+        let shared = self.map.shared_prefix_bytes().min(usize::from(u16::MAX));
+        let prefix = key.get(..shared).unwrap_or(key).to_vec();
+        self.block.set_even(Some(prefix.len()));
+        self.even = Some(Even {
+            prefix,
+            stride: None,
+            taken: 0,
+            least: 0,
+        });
+    }
+
+    /// Lets blocks take as little as they can from the next one on.
+    pub fn end_even(&mut self) {
+        self.even = None;
+    }
+
+    /// What each entry takes, if it was the same in all blocks.
+    pub fn stride(&self) -> Option<Stride> {
+        self.even.as_ref()?.stride
+    }
+
+    /// Ends the open block, if it has entries.
+    ///
+    /// # Errors
+    /// As [`BlockWriter::push`].
+    pub fn close(&mut self) -> Result<()> {
+        if self.block.count() == 0 {
+            return Ok(());
+        }
+        let first = self.ranks == 0;
+        let first_key = self.block.first_key();
+        let continues = !first && first_key == &self.last_key[..];
+        self.directory.offsets.push(self.offset);
+        let known = self.ranks;
+        self.directory
+            .first_ranks
+            .push(known - u64::from(continues));
+        // To a block without entries lead the same separators as to the next one with some.
+        for _ in 0..self.empty + u64::from(!first) {
+            self.index.cut(&self.last_key, first_key);
+        }
+        self.empty = 0;
+        self.take_keys(continues).map_err(refused)?;
+        self.raw.clear();
+        self.block.encode(continues, &mut self.raw);
+        let stored = self.store();
+        self.judge_even(stored, (self.ranks - known) as usize);
+        self.last_key.clear();
+        self.last_key.extend_from_slice(self.block.last_key());
+        self.block.clear();
+        self.block
+            .set_even(self.even.as_ref().map(|even| even.prefix.len()));
+        self.raw.shrink_to(LARGEST_BLOCK_BYTES);
+        self.flush_pieces()
+    }
+
+    /// Counts and hashes the user keys of the open block, and gives those to the index that it does
+    /// not have yet.
+    fn take_keys(&mut self, continues: bool) -> Result<(), IndexError> {
+        let started = Instant::now();
+        for key in self.block.distinct_keys().skip(usize::from(continues)) {
+            if self.ranks == self.trained {
+                let number = match self.index.needs_number() {
+                    true => self.map.number(key),
+                    false => 0,
+                };
+                self.index.push(key, number)?;
+                self.trained += 1;
+            }
+            self.ranks += 1;
+            if let Some(hashes) = &mut self.hashes {
+                hashes.push(hash_key(key));
+            }
+        }
+        self.index.trained_since(started);
+        Ok(())
+    }
+
+    /// Writes a block without entries. The open block is closed.
+    ///
+    /// # Errors
+    /// If the write fails.
+    pub fn write_empty(&mut self) -> Result<()> {
+        self.directory.offsets.push(self.offset);
+        self.directory.first_ranks.push(self.ranks);
+        self.empty += 1;
+        self.raw.clear();
+        let prefix = self.even.as_ref().map_or(&[][..], |even| &even.prefix);
+        encode_empty(prefix, &mut self.raw);
+        let expected = STORED_HEADER_BYTES + self.raw.len();
+        if self.store() != expected {
+            self.end_even();
+        }
+        self.flush_pieces()
+    }
+
+    /// Appends the stored form of the raw block. Gives its length.
+    fn store(&mut self) -> usize {
+        self.raw_bytes += self.raw.len() as u64;
+        self.raw_largest = self.raw_largest.max(self.raw.len() as u64);
+        let before = self.pending.len();
+        store(
+            &self.raw,
+            self.compression,
+            self.table_id,
+            self.offset,
+            &mut self.pending,
+        );
+        let stored = self.pending.len() - before;
+        self.offset += stored as u64;
+        stored
+    }
+
+    /// Looks whether the block that was stored, which begins `keys` user keys, keeps to the stride, and whether
+    /// that costs little: keys that stand whole may take more than keys that share.
+    fn judge_even(&mut self, stored: usize, keys: usize) {
+        let Some(even) = &mut self.even else { return };
+        even.taken += self.raw.len();
+        even.least += self.block.least_bytes();
+        let overhead = STORED_HEADER_BYTES + HEADER_BYTES + even.prefix.len();
+        let stride = self
+            .block
+            .stride()
+            .filter(|stride| keys == self.block.count() && stored == overhead + keys * stride);
+        let stride = stride.and_then(|stride| {
+            Some(Stride {
+                overhead: overhead.try_into().ok()?,
+                stride: stride.try_into().ok()?,
+            })
+        });
+        let alike = stride.is_some() && even.stride.is_none_or(|known| Some(known) == stride);
+        let dear = even.taken > EVEN_TRIAL_BYTES && even.taken > even.least + even.least / 8;
+        if alike && !dear {
+            even.stride = stride;
+        } else {
+            self.even = None;
+        }
+    }
+
+    fn flush_pieces(&mut self) -> Result<()> {
+        if self.pending.len() < PIECE_BYTES {
+            return Ok(());
+        }
+        self.flush()
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        ops::write_all(&mut *self.file, &self.path, &self.pending)?;
+        self.pending.clear();
+        Ok(())
+    }
+
+    /// Writes what `append` adds behind the blocks, all of which are closed, and syncs the file.
+    ///
+    /// # Errors
+    /// If a write or the sync fails.
+    pub fn finish(&mut self, append: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
+        let before = self.pending.len();
+        append(&mut self.pending);
+        self.offset += (self.pending.len() - before) as u64;
+        self.flush()?;
+        ops::sync(&mut *self.file, &self.path)
+    }
+}
+
+pub(super) fn refused(error: IndexError) -> Error {
+    Error::InvalidArgument(format!("the index of a table cannot be built: {error}"))
+}

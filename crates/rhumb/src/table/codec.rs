@@ -1,0 +1,123 @@
+//! How blocks are compressed: the number of each codec, and both directions.
+
+use super::damage::Damage;
+use crate::options::Compression;
+
+pub(super) const CODEC_NONE: u8 = 0;
+pub(super) const CODEC_LZ4: u8 = 1;
+pub(super) const CODEC_ZSTD: u8 = 2;
+
+/// The codec of a compression, and `raw` through it; `None` for no compression, or if there is none
+/// that can be had.
+pub(super) fn compress(raw: &[u8], compression: Compression) -> Option<(u8, Vec<u8>)> {
+    match compression {
+        Compression::None => None,
+        Compression::Lz4 => Some((CODEC_LZ4, lz4_flex::block::compress(raw))),
+        #[cfg(feature = "zstd")]
+        Compression::Zstd => Some((CODEC_ZSTD, zstd_frames::compress(raw)?)),
+        // Refused when the store was opened.
+        #[cfg(not(feature = "zstd"))]
+        Compression::Zstd => None,
+    }
+}
+
+/// The `raw_bytes` bytes that were compressed to `payload`, which follows after `header` bytes of the
+/// stored block.
+///
+/// # Errors
+/// If the payload cannot give as many bytes (before they are allocated) or does not, or if this build
+/// has no such codec.
+pub(super) fn decompress(
+    codec: u8,
+    payload: &[u8],
+    raw_bytes: u32,
+    header: usize,
+) -> Result<Vec<u8>, Damage> {
+    let (name, largest) = match codec {
+        CODEC_LZ4 => ("an LZ4 block", lz4_largest(payload)),
+        CODEC_ZSTD if cfg!(feature = "zstd") => ("a Zstd frame", zstd_largest(payload)),
+        CODEC_ZSTD => {
+            let what = "a build with the cargo feature `zstd`, for blocks compressed with Zstd";
+            return Err(Damage::unsupported(what));
+        }
+        _ => return Err(Damage::unsupported(format!("blocks of codec {codec}"))),
+    };
+    if u64::from(raw_bytes) > largest {
+        return Err(Damage::new(
+            5,
+            format!("at most {largest} raw bytes"),
+            raw_bytes,
+        ));
+    }
+    let mut raw = vec![0; raw_bytes as usize];
+    let written = match codec {
+        #[cfg(feature = "zstd")]
+        CODEC_ZSTD => zstd_frames::decompress(payload, &mut raw),
+        _ => lz4_flex::block::decompress_into(payload, &mut raw).map_err(|e| e.to_string()),
+    };
+    match written {
+        Ok(n) if n == raw.len() => Ok(raw),
+        Ok(n) => Err(Damage::new(5, format!("{raw_bytes} raw bytes"), n)),
+        Err(e) => Err(Damage::new(header, name, e)),
+    }
+}
+
+/// No LZ4 block of these many bytes gives more raw bytes: one byte of it stands for 255 at most. What
+/// is claimed beyond that is not worth the memory to find out.
+pub(super) fn lz4_largest(payload: &[u8]) -> u64 {
+    (payload.len() as u64)
+        .saturating_mul(255)
+        .saturating_add(64)
+}
+
+/// The same of a Zstd frame: a block of it takes 4 bytes at least and gives 128 KiB at most (RFC
+/// 8878, section 3.1.1.2).
+fn zstd_largest(payload: &[u8]) -> u64 {
+    (payload.len() as u64).saturating_mul((128 << 10) / 4)
+}
+
+/// Zstd frames without a checksum (blocks have one), with contexts that are kept: making one takes
+/// longer than a block.
+#[cfg(feature = "zstd")]
+mod zstd_frames {
+    use std::cell::RefCell;
+    use std::io;
+
+    use zstd::bulk::{Compressor, Decompressor};
+
+    /// The default of the library: about the ratio of the slower ones on blocks of some KiB.
+    const LEVEL: i32 = 3;
+
+    thread_local! {
+        static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+        static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+    }
+
+    /// `None` if there is no memory for it: the block is stored as it is then.
+    pub(super) fn compress(raw: &[u8]) -> Option<Vec<u8>> {
+        COMPRESSOR.with_borrow_mut(|kept| {
+            let compressor = kept_or_new(kept, || Compressor::new(LEVEL)).ok()?;
+            compressor.compress(raw).ok()
+        })
+    }
+
+    /// How many bytes were written into `raw`.
+    pub(super) fn decompress(payload: &[u8], raw: &mut [u8]) -> Result<usize, String> {
+        DECOMPRESSOR.with_borrow_mut(|kept| {
+            let written = kept_or_new(kept, Decompressor::new)
+                .and_then(|decompressor| decompressor.decompress_to_buffer(payload, raw));
+            written.map_err(|e| e.to_string())
+        })
+    }
+
+    fn kept_or_new<T>(
+        kept: &mut Option<T>,
+        make: impl FnOnce() -> io::Result<T>,
+    ) -> io::Result<&mut T> {
+        let context = match kept.take() {
+            Some(context) => context,
+            None => make()?,
+        };
+        Ok(kept.insert(context))
+    }
+}

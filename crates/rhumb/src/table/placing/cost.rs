@@ -1,0 +1,50 @@
+//! How many entries share a cell, and how exact the model is to be.
+
+/// What a block is to take, in bytes.
+pub(in crate::table) const TARGET_BYTES: u64 = 4096;
+/// Bits of a segment of a linear model.
+const SEGMENT_BITS: u64 = 160;
+/// The boundaries to choose from: windows of these use a whole number of bits.
+const BOUNDARIES: [u64; 6] = [8, 16, 32, 64, 128, 256];
+
+/// Entries a cell where a user key takes `key_bytes` with its values: cells come near the target.
+pub(super) fn entries_per_cell(key_bytes: u64) -> u32 {
+    let n = (TARGET_BYTES + key_bytes / 2) / key_bytes.max(1);
+    n.clamp(1, u16::MAX.into()) as u32
+}
+
+/// The boundary with which a model over uniform keys and its directory take the fewest bits.
+///
+/// A loose boundary lets segments be longer: about three times the square of the error, and not more
+/// than the `most_keys` that may wait for one to close. But it lets first ranks stray further from their
+/// line, and the directory spends as many bits on each block as the furthest one needs.
+pub(super) fn boundary(entries_per_cell: u32, most_keys: u64) -> u64 {
+    let milli_bits_per_key = |boundary: u64| {
+        let error = (boundary - 2) / 2;
+        let directory = u64::from((2 * error).ilog2() + 1) * 1000 / u64::from(entries_per_cell);
+        directory + SEGMENT_BITS * 1000 / (3 * error * error).min(most_keys.max(1))
+    };
+    let best = BOUNDARIES
+        .into_iter()
+        .min_by_key(|b| milli_bits_per_key(*b));
+    best.unwrap_or(16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_entries_want_loose_models_and_large_ones_exact_ones() {
+        let chosen = |key_bytes: u64| {
+            let n = entries_per_cell(key_bytes);
+            (n, boundary(n, (1 << 20) / key_bytes))
+        };
+        assert_eq!(chosen(8), (512, 256));
+        assert_eq!(chosen(72), (57, 128));
+        assert_eq!(chosen(256), (16, 64));
+        assert_eq!(chosen(1024), (4, 32));
+        assert_eq!(chosen(4000), (1, 16));
+        assert_eq!(chosen(1 << 30).0, 1);
+    }
+}

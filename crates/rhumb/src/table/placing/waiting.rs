@@ -1,0 +1,131 @@
+//! Entries that wait to be placed.
+
+use std::collections::VecDeque;
+
+use super::super::block::NewEntry;
+use crate::entry::{EntryKind, Sequence};
+
+/// What is kept for the next entries after a very large one.
+const SPARE_BYTES: usize = 2 << 20;
+
+#[derive(Debug, Clone, Copy)]
+struct Record {
+    key: usize,
+    value: usize,
+    number: u64,
+    sequence: Sequence,
+    kind: EntryKind,
+    new_key: bool,
+}
+
+/// A queue of entries: their bytes end to end, and a small record each.
+#[derive(Debug, Default)]
+pub(super) struct Waiting {
+    bytes: Vec<u8>,
+    /// How many of the bytes belong to entries that are gone.
+    gone: usize,
+    records: VecDeque<Record>,
+    keys: u64,
+    /// How many records the model has seen, and the bytes of these.
+    trained: usize,
+    trained_bytes: usize,
+}
+
+/// The entry whose turn it is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Front<'a> {
+    pub key: &'a [u8],
+    value: &'a [u8],
+    /// The number of the key, once the model has seen it.
+    pub number: u64,
+    sequence: Sequence,
+    kind: EntryKind,
+    /// Whether it is the first entry of its user key.
+    pub new_key: bool,
+}
+
+impl<'a> Front<'a> {
+    pub fn entry(&self) -> NewEntry<'a> {
+        NewEntry {
+            key: self.key,
+            sequence: self.sequence,
+            kind: self.kind,
+            value: self.value,
+        }
+    }
+}
+
+impl Waiting {
+    /// Bytes of keys and values.
+    pub fn bytes(&self) -> usize {
+        self.bytes.len() - self.gone
+    }
+
+    /// How many user keys begin among the entries.
+    pub fn keys(&self) -> u64 {
+        self.keys
+    }
+
+    pub fn push(&mut self, entry: &NewEntry<'_>, new_key: bool) {
+        self.bytes.extend_from_slice(entry.key);
+        self.bytes.extend_from_slice(entry.value);
+        self.keys += u64::from(new_key);
+        self.records.push_back(Record {
+            key: entry.key.len(),
+            value: entry.value.len(),
+            number: 0,
+            sequence: entry.sequence,
+            kind: entry.kind,
+            new_key,
+        });
+    }
+
+    /// The next user key that the model has not seen, and where its number goes. Each is given once.
+    pub fn untrained(&mut self) -> Option<(&[u8], &mut u64)> {
+        let older = |r: &&Record| !r.new_key;
+        while let Some(record) = self.records.get(self.trained).filter(older) {
+            self.trained += 1;
+            self.trained_bytes += record.key + record.value;
+        }
+        let record = self.records.get_mut(self.trained)?;
+        let at = self.gone + self.trained_bytes;
+        self.trained += 1;
+        self.trained_bytes += record.key + record.value;
+        let key = self.bytes.get(at..at + record.key)?;
+        Some((key, &mut record.number))
+    }
+
+    /// The first entry.
+    pub fn front(&self) -> Option<Front<'_>> {
+        let record = self.records.front()?;
+        let (key, rest) = self.bytes.get(self.gone..)?.split_at_checked(record.key)?;
+        Some(Front {
+            key,
+            value: rest.get(..record.value)?,
+            number: record.number,
+            sequence: record.sequence,
+            kind: record.kind,
+            new_key: record.new_key,
+        })
+    }
+
+    /// Removes the first entry.
+    pub fn pop(&mut self) {
+        if let Some(record) = self.records.pop_front() {
+            let bytes = record.key + record.value;
+            self.gone += bytes;
+            self.keys -= u64::from(record.new_key);
+            self.trained = self.trained.saturating_sub(1);
+            self.trained_bytes = self.trained_bytes.saturating_sub(bytes);
+        }
+    }
+
+    /// Gives the room of entries that are gone to those that come, now and then.
+    pub fn compact(&mut self) {
+        if self.gone >= self.bytes.len() / 2 {
+            self.bytes.drain(..self.gone);
+            self.gone = 0;
+            self.bytes.shrink_to(SPARE_BYTES);
+        }
+    }
+}

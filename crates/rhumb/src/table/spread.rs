@@ -1,0 +1,98 @@
+//! How much the blocks of a table hold, for people.
+
+use std::fmt;
+
+/// How numbers are spread.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Spread {
+    min: u64,
+    mean: f64,
+    p50: u64,
+    p99: u64,
+    max: u64,
+}
+
+impl Spread {
+    /// Of these numbers; zeros if there are none.
+    pub fn of(mut numbers: Vec<u64>) -> Spread {
+        numbers.sort_unstable();
+        let sum: u64 = numbers.iter().sum();
+        let last = numbers.len().saturating_sub(1);
+        let at = |percent: usize| numbers.get(last * percent / 100).copied().unwrap_or(0);
+        Spread {
+            min: at(0),
+            mean: sum as f64 / numbers.len().max(1) as f64,
+            p50: at(50),
+            p99: at(99),
+            max: at(100),
+        }
+    }
+}
+
+impl fmt::Display for Spread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Spread {
+            min,
+            mean,
+            p50,
+            p99,
+            max,
+        } = self;
+        write!(
+            f,
+            "min {min}, mean {mean:.1}, p50 {p50}, p99 {p99}, max {max}"
+        )
+    }
+}
+
+/// The blocks of a table.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BlockSummary {
+    /// Whether the model says in which block a key is.
+    pub placed: bool,
+    /// Whether every entry takes the same bytes.
+    pub strided: bool,
+    /// How many neighbouring predictions share a cell; 0 without cells.
+    pub entries_per_cell: u32,
+    /// Blocks that continue a cell.
+    pub extra: u64,
+    /// Blocks without entries.
+    pub empty: u64,
+    /// Entries a block, of the blocks that can be read.
+    pub entries: Spread,
+    /// Stored bytes a block.
+    pub bytes: Spread,
+}
+
+impl fmt::Display for BlockSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (n, extra, empty) = (self.entries_per_cell, self.extra, self.empty);
+        match (self.placed, self.strided) {
+            (false, _) => write!(f, "blocks: not placed by a model")?,
+            (true, false) => write!(f, "blocks: placed by the model")?,
+            (true, true) => write!(f, "blocks: placed by the model, equal entries")?,
+        }
+        if n > 0 {
+            write!(
+                f,
+                ", {n} predicted ranks a cell, {extra} extra blocks, {empty} empty cells"
+            )?;
+        }
+        writeln!(f)?;
+        writeln!(f, "  entries a block: {}", self.entries)?;
+        writeln!(f, "  bytes a block: {}", self.bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spreads_are_sorted_out() {
+        let spread = Spread::of((1..=200).rev().collect());
+        let text = "min 1, mean 100.5, p50 100, p99 198, max 200";
+        assert_eq!(spread.to_string(), text);
+        assert_eq!(Spread::of(Vec::new()), Spread::default());
+    }
+}

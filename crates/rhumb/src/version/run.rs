@@ -1,0 +1,135 @@
+//! A sorted run: tables that ascend by key and share none, found by binary search.
+
+use std::cmp::Ordering;
+use std::ops::Bound;
+
+use crate::entry::{abbreviate, common_prefix};
+use crate::sync::Arc;
+use crate::version::{Table, TableMeta};
+
+/// Tables of one level that ascend by key without overlap. The versions of a user key are in one of
+/// them. A run never changes; a change makes another one.
+#[derive(Debug, Clone)]
+pub(crate) struct Run {
+    number: u64,
+    tables: Vec<Arc<Table>>,
+    /// What all keys of the run start with.
+    prefix: Box<[u8]>,
+    /// The smallest and largest key of each table, abbreviated: these lie in a few cache lines, the
+    /// keys do not.
+    starts: Vec<u64>,
+    ends: Vec<u64>,
+    range_deletes: bool,
+}
+
+impl Run {
+    /// A run without tables.
+    pub(super) fn new(number: u64) -> Self {
+        Run {
+            number,
+            tables: Vec::new(),
+            prefix: Box::default(),
+            starts: Vec::new(),
+            ends: Vec::new(),
+            range_deletes: false,
+        }
+    }
+
+    /// Its number: of the runs of a level that hold a key, the one with the largest number has its
+    /// newest versions.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The tables, in key order.
+    pub fn tables(&self) -> &[Arc<Table>] {
+        &self.tables
+    }
+
+    /// Whether one of the tables has range deletes.
+    pub fn has_range_deletes(&self) -> bool {
+        self.range_deletes
+    }
+
+    /// The table that may hold `key`, or delete it.
+    pub fn table_for(&self, key: &[u8]) -> Option<&Arc<Table>> {
+        let number = abbreviate(&self.prefix, key);
+        let at = self.ending_before(key, number);
+        let table = self.tables.get(at)?;
+        let starts = match self.starts.get(at)?.cmp(&number) {
+            Ordering::Less => true,
+            Ordering::Equal => &*table.meta.smallest <= key,
+            Ordering::Greater => false,
+        };
+        starts.then_some(table)
+    }
+
+    /// The tables that may hold keys from `from` on up to `to`, in key order.
+    pub fn overlapping(&self, from: &[u8], to: Bound<&[u8]>) -> &[Arc<Table>] {
+        let first = self.ending_before(from, abbreviate(&self.prefix, from));
+        let rest = self.tables.get(first..).unwrap_or_default();
+        let count = rest.partition_point(|t| !t.meta.starts_behind(to));
+        rest.get(..count).unwrap_or_default()
+    }
+
+    /// How many tables end before `key`, of which `number` is the abbreviation.
+    #[inline]
+    fn ending_before(&self, key: &[u8], number: u64) -> usize {
+        let at = self.ends.partition_point(|end| *end < number);
+        // The numbers of some may be alike.
+        let alike = self.ends.get(at..).unwrap_or_default();
+        let alike = alike.partition_point(|end| *end == number);
+        let tables = self.tables.get(at..at + alike).unwrap_or_default();
+        at + tables.partition_point(|t| t.meta.ends_before(key))
+    }
+
+    pub(super) fn position(&self, number: u64) -> Option<usize> {
+        self.tables.iter().position(|t| t.meta.number == number)
+    }
+
+    pub(super) fn remove(&mut self, at: usize) -> Arc<Table> {
+        self.tables.remove(at)
+    }
+
+    /// Adds a table; [`Run::settle`] is due then.
+    pub(super) fn push(&mut self, table: Arc<Table>) {
+        self.tables.push(table);
+    }
+
+    /// Puts the tables in order after some came or went.
+    ///
+    /// # Errors
+    /// The numbers of two tables that may hold the same key.
+    pub(super) fn settle(&mut self) -> Result<(), (u64, u64)> {
+        self.range_deletes = self.tables.iter().any(|t| t.meta.range_deletes > 0);
+        self.tables
+            .sort_by(|a, b| a.meta.smallest.cmp(&b.meta.smallest));
+        if let (Some(first), Some(last)) = (self.tables.first(), self.tables.last()) {
+            self.prefix = common_prefix(&first.meta.smallest, &last.meta.largest).into();
+        }
+        let number = |key: &[u8]| abbreviate(&self.prefix, key);
+        let tables = || self.tables.iter().map(|t| &t.meta);
+        self.starts = tables().map(|t| number(&t.smallest)).collect();
+        self.ends = tables().map(|t| number(&t.largest)).collect();
+        match first_overlap(self.tables.iter().map(|t| &t.meta)) {
+            Some((a, b)) => Err((a.number, b.number)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The first two neighbours of `tables`, which ascend by their smallest keys, that may hold the same
+/// key.
+pub(crate) fn first_overlap<'a>(
+    tables: impl Iterator<Item = &'a TableMeta>,
+) -> Option<(&'a TableMeta, &'a TableMeta)> {
+    let mut before: Option<&TableMeta> = None;
+    for table in tables {
+        if let Some(before) = before.replace(table)
+            && before.overlaps(table)
+        {
+            return Some((before, table));
+        }
+    }
+    None
+}

@@ -1,0 +1,74 @@
+//! A get that finds its blocks in memory allocates nothing, whether the key is there or not.
+
+#![allow(clippy::unwrap_used)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use rhumb::{Db, Options};
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Counts the allocations of each thread.
+struct Counting;
+
+// SAFETY: everything is left to the system's allocator; counting allocates nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller keeps to the contract, which is the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const KEYS: u64 = 100_000;
+
+fn key(number: u64) -> [u8; 24] {
+    let mut key = *b"user00000000000000000000";
+    for (digit, place) in key[4..].iter_mut().rev().zip(0..) {
+        *digit += (number / 10u64.pow(place) % 10) as u8;
+    }
+    key
+}
+
+#[test]
+fn a_warm_get_allocates_nothing() {
+    let db = Db::open("store", Options::in_memory()).unwrap();
+    let store = |numbers: &mut dyn Iterator<Item = u64>| {
+        for number in numbers {
+            db.put(key(2 * number), [number as u8; 100]).unwrap();
+        }
+    };
+    // Tables of several levels and a memtable.
+    store(&mut (0..KEYS));
+    db.compact_range(None, None).unwrap();
+    store(&mut (0..KEYS).step_by(7));
+    db.flush().unwrap();
+    store(&mut (0..KEYS).step_by(91));
+
+    let read = |from: u64| {
+        let before = ALLOCATIONS.get();
+        for i in 0..10_000 {
+            let number = (from + i * 7_919) % (2 * KEYS);
+            let value = db.get(key(number)).unwrap();
+            assert_eq!(value.is_some(), number.is_multiple_of(2));
+            assert!(value.is_none_or(|value| value[..] == [(number / 2) as u8; 100]));
+        }
+        ALLOCATIONS.get() - before
+    };
+    assert!(
+        read(0) > 0,
+        "the allocations that bring blocks in are counted"
+    );
+    assert_eq!((read(0), read(0)), (0, 0));
+}
