@@ -52,7 +52,7 @@ pub(super) fn explain(view: &View, key: &[u8], visible: Sequence) -> Result<Expl
             verdict(&lookup)
         ));
         if lookup.decided() {
-            return Ok(end(steps, &lookup));
+            return Ok(end(steps, &mut lookup));
         }
     }
     for level in 0..LEVELS {
@@ -77,13 +77,13 @@ pub(super) fn explain(view: &View, key: &[u8], visible: Sequence) -> Result<Expl
             break;
         }
     }
-    Ok(end(steps, &lookup))
+    Ok(end(steps, &mut lookup))
 }
 
-fn end(steps: Vec<String>, lookup: &Lookup<'_>) -> Explanation {
+fn end(steps: Vec<String>, lookup: &mut Lookup<'_>) -> Explanation {
     Explanation {
         steps,
-        value: lookup.answer().map(|v| v.to_vec()),
+        value: lookup.take_answer().map(|v| v.to_vec()),
     }
 }
 

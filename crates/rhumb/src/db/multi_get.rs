@@ -29,10 +29,10 @@ pub(super) fn look_up_all(
         ask_run(level, run, &mut lookups, &mut trace)?;
     }
     let mut values = vec![None; keys.len()];
-    for (&place, lookup) in order.iter().zip(&lookups) {
+    for (&place, lookup) in order.iter().zip(&mut lookups) {
         reads.count(lookup.memtable_hit, &std::mem::take(&mut trace));
         if let Some(value) = values.get_mut(place) {
-            *value = lookup.answer();
+            *value = lookup.take_answer();
         }
     }
     Ok(values)
@@ -45,7 +45,7 @@ fn ask_run(
     lookups: &mut [Lookup<'_>],
     trace: &mut GetTrace,
 ) -> Result<()> {
-    let mut source = BlockSource::new(true);
+    let mut source = BlockSource::shared();
     let mut before = None;
     for lookup in lookups {
         let Some(table) = run.table_for(lookup.key()) else {
@@ -55,7 +55,7 @@ fn ask_run(
             continue;
         }
         if before.replace(table.meta.number) != Some(table.meta.number) {
-            trace.add(&std::mem::replace(&mut source, BlockSource::new(true)).trace);
+            trace.add(&std::mem::replace(&mut source, BlockSource::shared()).trace);
         }
         lookup.probe_from(table, &mut source)?;
     }

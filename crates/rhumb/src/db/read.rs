@@ -49,7 +49,7 @@ impl<'a> Lookup<'a> {
     pub(super) fn run(&mut self, view: &View) -> Result<Option<Pinned>> {
         self.ask_memtables(view);
         if self.decided() {
-            return Ok(self.answer());
+            return Ok(self.take_answer());
         }
         let key = self.key;
         let runs = view.levels.all_runs();
@@ -67,7 +67,7 @@ impl<'a> Lookup<'a> {
                 self.probe(table)?;
             }
         }
-        Ok(self.answer())
+        Ok(self.take_answer())
     }
 
     /// Asks the memtables, until one decides.
@@ -134,11 +134,11 @@ impl<'a> Lookup<'a> {
         self.found.is_some() || self.covered > 0
     }
 
-    /// The key's value by what was found so far.
-    pub(super) fn answer(&self) -> Option<Pinned> {
-        let version = self.found.as_ref()?;
+    /// The key's value by what was found, which this lets go of.
+    pub(super) fn take_answer(&mut self) -> Option<Pinned> {
+        let version = self.found.take()?;
         let alive = version.kind == EntryKind::Put && version.sequence >= self.covered;
-        alive.then(|| version.value.clone())
+        alive.then_some(version.value)
     }
 
     /// The newest version and range delete found so far, for explanations.

@@ -78,6 +78,7 @@ impl TableReader {
         let Some((block, slot)) = self.lower_bound(key, visible, numbers, source)? else {
             return Ok(None);
         };
+        source.keep(&block);
         let view = block.view();
         if !view.has_key(slot, key) {
             return Ok(None);

@@ -84,6 +84,9 @@ pub(crate) struct BlockSource {
     pub fill_cache: bool,
     /// Blocks that were read along with others.
     ahead: Vec<(u64, Pinned)>,
+    /// The block that the last of several gets was answered from, if more gets follow.
+    recent: Option<LoadedBlock>,
+    keep_recent: bool,
     /// How often a walk forward has come to a block that was not in memory.
     misses_forward: u32,
     /// What was done.
@@ -95,8 +98,27 @@ impl BlockSource {
         BlockSource {
             fill_cache,
             ahead: Vec::new(),
+            recent: None,
+            keep_recent: false,
             misses_forward: 0,
             trace: GetTrace::default(),
+        }
+    }
+
+    /// A source for several gets of ascending keys from one table.
+    pub fn shared() -> BlockSource {
+        BlockSource {
+            keep_recent: true,
+            ..BlockSource::new(true)
+        }
+    }
+
+    /// Keeps the block that a get was answered from, if more gets follow.
+    #[inline]
+    pub(super) fn keep(&mut self, block: &LoadedBlock) {
+        let kept = self.recent.as_ref().map(|recent| recent.number);
+        if self.keep_recent && kept != Some(block.number) {
+            self.recent = Some(block.clone());
         }
     }
 
@@ -131,6 +153,13 @@ impl TableReader {
     /// # Errors
     /// If it cannot be read or is damaged.
     pub(super) fn block(&self, number: u64, source: &mut BlockSource) -> Result<LoadedBlock> {
+        if let Some(recent) = source
+            .recent
+            .as_ref()
+            .filter(|recent| recent.number == number)
+        {
+            return Ok(recent.clone());
+        }
         match self.block_in_memory(number, source) {
             Some(bytes) => self.lay_out(number, bytes),
             None => self.read_block(number, source),
