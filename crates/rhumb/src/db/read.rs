@@ -47,27 +47,30 @@ impl<'a> Lookup<'a> {
     /// Every source is newer than the next, so the first that says anything about the key ends the
     /// search; tables of level 0 are compared by sequence.
     pub(super) fn run(&mut self, view: &View) -> Result<Option<Pinned>> {
-        self.ask_memtables(view);
-        if self.decided() {
-            return Ok(self.take_answer());
-        }
         let key = self.key;
         let runs = view.levels.all_runs();
         let mut tables = runs.filter_map(|(level, run)| Some((level, run.table_for(key)?)));
         let mut next = tables.next();
+        self.prefetch_filter(next);
+        self.ask_memtables(view);
         while let Some((level, table)) = next
             && (level == 0 || !self.decided())
         {
-            // The filter of the run below is fetched while this one's answers.
             next = tables.next();
-            if let Some(reader) = next.and_then(|(_, table)| table.open_reader()) {
-                reader.prefetch_filter(self.hash);
-            }
+            self.prefetch_filter(next);
             if self.may_be_changed_by(level, table) {
                 self.probe(table)?;
             }
         }
         Ok(self.take_answer())
+    }
+
+    /// Fetches what the filter of a table has on the key, while the source before it is asked.
+    #[inline]
+    fn prefetch_filter(&self, table: Option<(usize, &Arc<Table>)>) {
+        if let Some(reader) = table.and_then(|(_, table)| table.open_reader()) {
+            reader.prefetch_filter(self.hash);
+        }
     }
 
     /// Asks the memtables, until one decides.

@@ -26,17 +26,21 @@ fn bits(hash: u64, probes: u8) -> impl Iterator<Item = usize> {
     (0..u32::from(probes)).map(move |i| (g.wrapping_add(i.wrapping_mul(step)) >> 23) as usize)
 }
 
-/// Where the block of a key starts.
+/// The number of the block of a key.
 #[inline]
-fn block_start(hash: u64, blocks: u32) -> usize {
-    HEADER_BYTES + (((hash >> 32) * u64::from(blocks)) >> 32) as usize * BLOCK_BYTES
+fn block_of(hash: u64, blocks: u32) -> usize {
+    (((hash >> 32) * u64::from(blocks)) >> 32) as usize
 }
+
+/// One block in one cache line, wherever the filter lies.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+struct Line([u8; BLOCK_BYTES]);
 
 /// A filter in its byte form.
 #[derive(Debug)]
 pub(super) struct Filter {
-    bytes: Box<[u8]>,
-    blocks: u32,
+    lines: Box<[Line]>,
     probes: u8,
 }
 
@@ -58,7 +62,7 @@ impl Filter {
             *to = *from;
         }
         for &hash in hashes {
-            let start = block_start(hash, blocks);
+            let start = HEADER_BYTES + block_of(hash, blocks) * BLOCK_BYTES;
             for bit in bits(hash, probes) {
                 if let Some(byte) = bytes.get_mut(start + bit / 8) {
                     *byte |= 1 << (bit % 8);
@@ -96,9 +100,9 @@ impl Filter {
         if blocks == 0 {
             return Err(Damage::new(4, "at least one filter block", blocks));
         }
+        let (lines, _) = bytes.get(HEADER_BYTES..).unwrap_or_default().as_chunks();
         Ok(Some(Filter {
-            bytes: bytes.into(),
-            blocks,
+            lines: lines.iter().map(|line| Line(*line)).collect(),
             probes,
         }))
     }
@@ -106,21 +110,28 @@ impl Filter {
     /// Whether a key with this hash may be there; `false` means that it is not.
     #[inline]
     pub fn may_contain(&self, hash: u64) -> bool {
-        let start = block_start(hash, self.blocks);
-        let block: [u8; BLOCK_BYTES] = word(&self.bytes, start);
+        let Some(Line(block)) = self.line(hash) else {
+            return true;
+        };
         bits(hash, self.probes).all(|bit| (block[bit / 8 % BLOCK_BYTES] >> (bit % 8)) & 1 == 1)
+    }
+
+    #[inline]
+    fn line(&self, hash: u64) -> Option<&Line> {
+        self.lines.get(block_of(hash, self.lines.len() as u32))
     }
 
     /// Asks for the cache line that answers for the key with this hash.
     #[inline]
     pub fn prefetch(&self, hash: u64) {
-        let start = block_start(hash, self.blocks);
-        prefetch(&self.bytes, start..start + BLOCK_BYTES);
+        if let Some(Line(block)) = self.line(hash) {
+            prefetch(block, 0..1);
+        }
     }
 
     /// Memory taken, in bytes.
     pub fn bytes(&self) -> usize {
-        self.bytes.len()
+        self.lines.len() * BLOCK_BYTES
     }
 }
 
