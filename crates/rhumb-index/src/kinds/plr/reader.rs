@@ -91,9 +91,8 @@ impl Plr {
         let (mut segment, mut left) = (0, self.segments);
         while left > 1 {
             let half = left / 2;
-            if u64_of(numbers, segment + half) <= number {
-                segment += half;
-            }
+            // Arithmetic, not a branch: which way it goes cannot be foreseen.
+            segment += half * usize::from(u64_of(numbers, segment + half) <= number);
             left -= half;
         }
         segment

@@ -1,6 +1,6 @@
 //! Where the columns of a block lie, and the proof that they do.
 
-use super::super::bits::{packed_bytes, unpack, word};
+use super::super::bits::{unpack, word};
 use super::super::damage::Damage;
 use super::{HEADER_BYTES, flag};
 use crate::entry::EntryKind;
@@ -69,25 +69,22 @@ pub(in crate::table) struct BlockLayout {
     pub(super) fixed_values: bool,
 }
 
-/// Reads the header fields in order and hands out the columns behind it.
+/// Hands out columns one behind the other. Whether they end where the block does is asked once, at
+/// the end: this runs for every get. No sum overflows, since counts have 16 bits and lengths 32.
 struct Columns {
     at: u64,
-    end: u64,
 }
 
 impl Columns {
-    fn take(&mut self, bytes: u64) -> Result<usize, Damage> {
+    #[inline]
+    fn take(&mut self, bytes: u64) -> usize {
         let start = self.at;
-        self.at = start.saturating_add(bytes);
-        if self.at > self.end {
-            let expected = format!("a column of {bytes} bytes");
-            let found = format!("{} bytes", self.end - start);
-            return Err(Damage::new(start as usize, expected, found));
-        }
-        Ok(start as usize)
+        self.at += bytes;
+        start as usize
     }
 
     /// A column of lengths. `field` is where the header keeps the one of all entries.
+    #[inline]
     fn lengths(
         &mut self,
         raw: &[u8],
@@ -118,7 +115,7 @@ impl Columns {
             _ => return Err(Damage::new(6, "lengths of 1, 2 or 4 bytes", code)),
         };
         let count = u64::from(u16::from_le_bytes(word(raw, 2)));
-        let start = self.take(count * width)?;
+        let start = self.take(count * width);
         Ok(Lengths {
             start,
             width: width as usize,
@@ -183,52 +180,47 @@ impl BlockLayout {
         }
         let mut columns = Columns {
             at: HEADER_BYTES as u64,
-            end: raw.len() as u64,
         };
-        columns.take(u16::from_le_bytes(word(raw, 4)).into())?;
+        columns.take(u16::from_le_bytes(word(raw, 4)).into());
         layout.prefix_end = columns.at as usize;
         if !is(flag::NO_SHARING) {
             layout.shared = columns.stored_lengths(raw, codes)?;
         }
         layout.suffix = columns.lengths(raw, is(flag::SUFFIXES_ALIKE), codes >> 2, 16)?;
         layout.value = columns.lengths(raw, layout.fixed_values, codes >> 4, 20)?;
-        layout.take_rest(raw, &mut columns)?;
+        layout.take_rest(raw, &mut columns);
+        if columns.at != raw.len() as u64 {
+            let expected = format!("a block of {} bytes, as its header says", columns.at);
+            return Err(Damage::new(0, expected, format!("{} bytes", raw.len())));
+        }
         Ok(layout)
     }
 
-    fn take_rest(&mut self, raw: &[u8], columns: &mut Columns) -> Result<(), Damage> {
+    #[inline]
+    fn take_rest(&mut self, raw: &[u8], columns: &mut Columns) {
         let count = self.count as u64;
         if self.kind_alike.is_none() {
-            self.kinds = columns.take(count)?;
+            self.kinds = columns.take(count);
         }
-        let sequences = packed_bytes(count, self.sequence_width).unwrap_or(usize::MAX);
-        self.sequences = columns.take(sequences as u64)?;
+        let sequence_bits = count * u64::from(self.sequence_width);
+        self.sequences = columns.take(sequence_bits.div_ceil(8));
         let offsets = (self.groups() * self.offset_width) as u64;
         if !self.fixed_keys {
-            self.key_offsets = columns.take(offsets)?;
+            self.key_offsets = columns.take(offsets);
         }
         if !self.fixed_values {
-            self.value_offsets = columns.take(offsets)?;
+            self.value_offsets = columns.take(offsets);
         }
         let key_bytes = match self.fixed_keys {
             true => count * self.suffix.alike as u64,
             false => self.end_of_groups(raw, self.key_offsets, &self.suffix),
         };
-        self.keys = columns.take(key_bytes)?;
+        self.keys = columns.take(key_bytes);
         let value_bytes = match self.fixed_values {
             true => count * self.value.alike as u64,
             false => self.end_of_groups(raw, self.value_offsets, &self.value),
         };
-        self.values = columns.take(value_bytes)?;
-        if columns.at != columns.end {
-            let found = format!("{} more bytes", columns.end - columns.at);
-            return Err(Damage::new(
-                columns.at as usize,
-                "the end of the block",
-                found,
-            ));
-        }
-        Ok(())
+        self.values = columns.take(value_bytes);
     }
 
     /// Where the last group ends: its offset and its lengths.

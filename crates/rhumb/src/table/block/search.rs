@@ -201,14 +201,10 @@ impl Row<'_> {
 #[inline]
 fn first_not(slots: Range<usize>, is_before: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut left) = (slots.start, slots.len());
-    while left > 0 {
+    while left > 1 {
         let half = left / 2;
-        let middle = low + half;
-        let (next, rest) = (middle + 1, left - half - 1);
-        (low, left) = match is_before(middle) {
-            true => (next, rest),
-            false => (low, half),
-        };
+        low += half * usize::from(is_before(low + half - 1));
+        left -= half;
     }
-    low
+    low + usize::from(left == 1 && is_before(low))
 }
