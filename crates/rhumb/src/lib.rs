@@ -38,7 +38,7 @@ mod wal;
 #[doc(hidden)]
 pub use db::internals;
 pub use db::{
-    CacheStats, DEFAULT_KEYSPACE, Db, Explanation, Iter, Keyspace, KeyspaceStats, LevelStats,
+    CacheStats, DEFAULT_KEYSPACE, Db, Explanation, Iter, Key, Keyspace, KeyspaceStats, LevelStats,
     ReadStats, RecoveryStats, Snapshot, Stats, Value, WriteBatch, WriteStats,
 };
 pub use error::{Error, Result};

@@ -175,7 +175,7 @@ impl Sample {
         let mut whole = true;
         for entry in entries {
             match entry {
-                Ok((key, value)) => drop(found.insert(key, value.to_vec())),
+                Ok((key, value)) => drop(found.insert(key.to_vec(), value.to_vec())),
                 Err(_) => whole = false,
             }
         }

@@ -108,7 +108,7 @@ fn writes_of_four_threads_are_all_there_and_share_syncs() {
         for thread in 0..4u32 {
             let mine = db.prefix(thread.to_be_bytes()).unwrap();
             let right =
-                |e: rhumb::Result<(Vec<u8>, rhumb::Value)>| e.unwrap().1 == [thread as u8; 50];
+                |e: rhumb::Result<(rhumb::Key, rhumb::Value)>| e.unwrap().1 == [thread as u8; 50];
             assert_eq!(mine.map(right).filter(|right| *right).count(), 1500);
         }
     };
@@ -132,9 +132,12 @@ fn iterators_stay_still_while_everything_moves() {
     for step in 0..1000u32 {
         let key = |n: u32| n.to_be_bytes().to_vec();
         let (found, value) = forward.next().unwrap().unwrap();
-        assert_eq!((found, value.to_vec()), (key(step), vec![1; 30]));
+        assert_eq!((found.to_vec(), value.to_vec()), (key(step), vec![1; 30]));
         let (found, value) = backward.next().unwrap().unwrap();
-        assert_eq!((found, value.to_vec()), (key(1999 - step), vec![1; 30]));
+        assert_eq!(
+            (found.to_vec(), value.to_vec()),
+            (key(1999 - step), vec![1; 30])
+        );
         assert_eq!(ends.next().unwrap().unwrap().0, key(step));
         assert_eq!(ends.next_back().unwrap().unwrap().0, key(1999 - step));
         // Ahead of, at and behind the iterators.

@@ -20,7 +20,7 @@ fn put_buffered(db: &Db, key: &str, value: u32) {
 }
 
 fn entries(iter: Iter<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
-    iter.map(|e| e.map(|(k, v)| (k, v.to_vec())).unwrap())
+    iter.map(|e| e.map(|(k, v)| (k.to_vec(), v.to_vec())).unwrap())
         .collect()
 }
 
@@ -35,17 +35,17 @@ fn sees(db: &Db, snapshot: &Snapshot, version: u32) {
     assert_eq!(last_two, expected[1..]);
     let mut ends = snapshot.iter(db).unwrap();
     let back = ends.next_back().unwrap().unwrap();
-    assert_eq!((back.0, back.1.to_vec()), expected[2]);
+    assert_eq!((back.0.to_vec(), back.1.to_vec()), expected[2]);
     let front = ends.next().unwrap().unwrap();
-    assert_eq!((front.0, front.1.to_vec()), expected[0]);
+    assert_eq!((front.0.to_vec(), front.1.to_vec()), expected[0]);
     let middle = ends.next_back().unwrap().unwrap();
-    assert_eq!((middle.0, middle.1.to_vec()), expected[1]);
+    assert_eq!((middle.0.to_vec(), middle.1.to_vec()), expected[1]);
     assert!(ends.next().is_none() && ends.next_back().is_none());
     let mut from_back = snapshot.iter(db).unwrap().rev();
     expected.reverse();
     for expected in expected {
         let (key, value) = from_back.next().unwrap().unwrap();
-        assert_eq!((key, value.to_vec()), expected);
+        assert_eq!((key.to_vec(), value.to_vec()), expected);
     }
     assert!(from_back.next().is_none());
 }

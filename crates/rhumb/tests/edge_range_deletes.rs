@@ -31,7 +31,7 @@ fn key(n: u32) -> [u8; 4] {
 }
 
 fn keys(db: &Db) -> Vec<u32> {
-    let number = |key: Vec<u8>| u32::from_be_bytes(key.try_into().unwrap());
+    let number = |key: rhumb::Key| u32::from_be_bytes((*key).try_into().unwrap());
     let forward: Vec<u32> = db.iter().unwrap().map(|e| number(e.unwrap().0)).collect();
     let mut backward: Vec<u32> = db
         .iter()

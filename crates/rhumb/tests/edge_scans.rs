@@ -109,7 +109,7 @@ fn both_ends_of_a_scan_meet_within_any_bounds() {
                         iter.next_back()
                     };
                     let Some(entry) = next else { break };
-                    let n = u32::from_be_bytes(entry.unwrap().0.try_into().unwrap());
+                    let n = u32::from_be_bytes((*entry.unwrap().0).try_into().unwrap());
                     if at_front { &mut front } else { &mut back }.push(n);
                 }
                 assert!(iter.next().is_none() && iter.next_back().is_none());

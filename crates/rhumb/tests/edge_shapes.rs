@@ -78,9 +78,9 @@ fn write(db: &Db, model: &mut Model, random: &mut StdRng, count: usize) {
 
 /// Gets, scans from both ends and a range give what the model has, also as of a snapshot.
 fn check(db: &Db, model: &Model, old: Option<&(Snapshot, Model)>, random: &mut StdRng) {
-    let owned = |e: rhumb::Result<(Vec<u8>, rhumb::Value<'_>)>| {
+    let owned = |e: rhumb::Result<(rhumb::Key, rhumb::Value<'_>)>| {
         let (key, value) = e.unwrap();
-        (key, value.to_vec())
+        (key.to_vec(), value.to_vec())
     };
     assert!(db.iter().unwrap().map(owned).eq(model.clone()));
     let backward = db.iter().unwrap().rev().map(owned);

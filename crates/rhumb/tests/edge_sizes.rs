@@ -80,7 +80,7 @@ fn an_entry_of_64_mib_is_kept_among_small_ones() {
             assert!(db.get("large").unwrap().unwrap() == value);
             assert_eq!(db.get("a").unwrap().unwrap(), "1");
             assert_eq!(db.get("z").unwrap().unwrap(), "");
-            let lengths = |e: rhumb::Result<(Vec<u8>, rhumb::Value)>| e.unwrap().1.len();
+            let lengths = |e: rhumb::Result<(rhumb::Key, rhumb::Value)>| e.unwrap().1.len();
             let found: Vec<usize> = db.iter().unwrap().map(lengths).collect();
             assert_eq!(found, [1, 64 << 20, 0]);
             let found: Vec<usize> = db.iter().unwrap().rev().map(lengths).collect();
@@ -186,7 +186,7 @@ fn a_range_delete_up_to_0xff_leaves_what_is_behind() {
             db.delete_range("", b"\xff\xff").unwrap();
         };
         everywhere(&options, write, |db| {
-            let found: Vec<Vec<u8>> = db.iter().unwrap().map(|e| e.unwrap().0).collect();
+            let found: Vec<Vec<u8>> = db.iter().unwrap().map(|e| e.unwrap().0.to_vec()).collect();
             assert_eq!(found, [b"\xff\xff".to_vec(), b"\xff\xff\xff".to_vec()]);
         });
     }

@@ -64,7 +64,7 @@ fn read_all(db: &Db) -> Result<Content> {
         let mut map = BTreeMap::new();
         for entry in keyspace.iter()? {
             let (key, value) = entry?;
-            map.insert(key, value.to_vec());
+            map.insert(key.to_vec(), value.to_vec());
         }
         let mut back = Vec::new();
         for entry in keyspace.iter()?.rev() {

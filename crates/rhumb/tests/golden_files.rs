@@ -230,7 +230,7 @@ fn read_all(db: &Db) -> Result<Content> {
         for entry in keyspace.iter()? {
             let (key, value) = entry?;
             assert_eq!(keyspace.get(&key)?.unwrap(), value);
-            map.insert(key, value.to_vec());
+            map.insert(key.to_vec(), value.to_vec());
         }
         assert_eq!(keyspace.iter()?.rev().count(), map.len());
         content.insert(name, map);

@@ -267,7 +267,7 @@ fn without_any_manifest_tables_go_back_to_their_keyspaces() {
     for (name, value) in [("default", "default"), ("recovered-keyspace-1", "users")] {
         let entries = db.keyspace(name).unwrap();
         let found = entries.iter().unwrap().map(|e| e.unwrap());
-        let late = |(key, _): &(Vec<u8>, _)| key == b"late";
+        let late = |(key, _): &(rhumb::Key, _)| key == b"late";
         let (late, found): (Vec<_>, Vec<_>) = found.partition(late);
         assert_eq!(
             (late.len(), found.len()),

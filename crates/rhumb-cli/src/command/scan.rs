@@ -59,7 +59,7 @@ impl Scan {
     }
 }
 
-type Entry<'db> = rhumb::Result<(Vec<u8>, Value<'db>)>;
+type Entry<'db> = rhumb::Result<(rhumb::Key, Value<'db>)>;
 
 /// Prints up to `limit` entries; what was read before an error is printed too.
 fn print<'db>(

@@ -3,6 +3,7 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
+use super::key::Key;
 use super::value::Value;
 use super::view::View;
 use super::visible::VisibleCursor;
@@ -84,9 +85,9 @@ fn item<'db>(
     step: Result<Option<Pinned>>,
     cursor: Option<&VisibleCursor>,
     done: &mut bool,
-) -> Option<Result<(Vec<u8>, Value<'db>)>> {
+) -> Option<Result<(Key, Value<'db>)>> {
     match step {
-        Ok(Some(value)) => Some(Ok((cursor?.key().to_vec(), Value::new(value)))),
+        Ok(Some(value)) => Some(Ok((Key::from(cursor?.key()), Value::new(value)))),
         Ok(None) => {
             *done = true;
             None
@@ -99,7 +100,7 @@ fn item<'db>(
 }
 
 impl<'db> Iterator for Iter<'db> {
-    type Item = Result<(Vec<u8>, Value<'db>)>;
+    type Item = Result<(Key, Value<'db>)>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.done {

@@ -14,6 +14,7 @@ mod install;
 #[doc(hidden)]
 pub mod internals;
 mod iter;
+mod key;
 mod keyspace;
 mod leftovers;
 mod lifecycle;
@@ -42,6 +43,7 @@ use std::sync::Arc;
 pub use batch::WriteBatch;
 pub use explain::Explanation;
 pub use iter::Iter;
+pub use key::Key;
 pub use keyspace::Keyspace;
 pub use snapshot::Snapshot;
 pub use stats::{

@@ -127,6 +127,7 @@ impl Deref for Pinned {
 }
 
 impl Clone for Pinned {
+    #[inline]
     fn clone(&self) -> Self {
         let memory = match &self.memory {
             Memory::None => Memory::None,

@@ -154,7 +154,7 @@ impl Store {
         let found: Contents = db
             .iter()
             .unwrap()
-            .map(|entry| entry.map(|(k, v)| (k, v.to_vec())).unwrap())
+            .map(|entry| entry.map(|(k, v)| (k.to_vec(), v.to_vec())).unwrap())
             .collect();
         for (k, v) in &found {
             assert_eq!(db.get(k).unwrap().map(|v| v.to_vec()).as_ref(), Some(v));

@@ -30,7 +30,7 @@ pub fn read_all(db: &Db) -> Result<Content, Trouble> {
         let mut forwards = Vec::new();
         for entry in keyspace.iter()? {
             let (key, value) = entry?;
-            forwards.push((key, value.to_vec()));
+            forwards.push((key.to_vec(), value.to_vec()));
         }
         if !forwards.windows(2).all(|pair| pair[0].0 < pair[1].0) {
             return Err(Trouble::Wrong(format!("{name} is not sorted")));
@@ -38,7 +38,7 @@ pub fn read_all(db: &Db) -> Result<Content, Trouble> {
         let mut backwards = Vec::new();
         for entry in keyspace.iter()?.rev() {
             let (key, value) = entry?;
-            backwards.push((key, value.to_vec()));
+            backwards.push((key.to_vec(), value.to_vec()));
         }
         backwards.reverse();
         if forwards != backwards {
@@ -82,7 +82,7 @@ pub fn read_held(db: &Db, snapshot: &Snapshot, expected: &Content) -> Result<(),
         let mut keys = BTreeMap::new();
         for entry in snapshot.iter(&keyspace)? {
             let (key, value) = entry?;
-            keys.insert(key, value.to_vec());
+            keys.insert(key.to_vec(), value.to_vec());
         }
         for (key, value) in &keys {
             if snapshot.get(&keyspace, key)?.as_deref() != Some(&value[..]) {

@@ -211,7 +211,7 @@ impl Session {
             }
             let entry = if front { iter.next() } else { iter.next_back() };
             match entry.transpose()? {
-                Some((key, value)) => entries.push((key, value.to_vec())),
+                Some((key, value)) => entries.push((key.to_vec(), value.to_vec())),
                 None if step >= *after => break,
                 None => {}
             }

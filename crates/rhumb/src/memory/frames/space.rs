@@ -269,6 +269,7 @@ impl FramePin {
     }
 
     /// Another pin of the frame; `None` if it has too many.
+    #[inline]
     pub fn again(&self) -> Option<FramePin> {
         let header = self.header;
         // Not `then_some`: a pin that was not added must not be dropped.

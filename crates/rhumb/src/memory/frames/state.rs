@@ -76,6 +76,7 @@ impl Header {
     }
 
     /// Adds a pin to one that the caller holds; `false` if there are too many.
+    #[inline]
     pub fn pin_again(&self) -> bool {
         let before = self.state.fetch_add(1, Ordering::Relaxed);
         let added = before & CROWDED == 0;
