@@ -3,6 +3,7 @@
 use crate::IndexError;
 
 /// The `N` bytes at `at`, or `None` if they are not all there.
+#[inline]
 fn array_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..)?.first_chunk::<N>().copied()
 }

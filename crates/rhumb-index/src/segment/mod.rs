@@ -47,6 +47,7 @@ impl Line {
     /// by a slope that is not negative, adding, clamping and rounding. Builders measure with this
     /// very function, so rounding cannot break a bound. A slope that is no number predicts the
     /// first rank (`NaN.max(0.0)` is 0), infinity the last.
+    #[inline]
     pub(crate) fn predict(&self, number: u64) -> u64 {
         let x = number.saturating_sub(self.first_number) as f64;
         let y = f64::from(self.slope) * x + f64::from(self.offset) / OFFSET_UNIT;

@@ -89,9 +89,9 @@ fn end(steps: Vec<String>, lookup: &mut Lookup<'_>) -> Explanation {
 
 /// Asks one table and tells what its filter, index and blocks did.
 fn ask(table: &Table, lookup: &mut Lookup<'_>) -> Result<String> {
-    let before = lookup.trace;
+    let before = *lookup.trace();
     lookup.probe(table)?;
-    let after = lookup.trace;
+    let after = *lookup.trace();
     let meta = &table.meta;
     let mut line = format!(
         "  table {} ({}, {} entries): ",

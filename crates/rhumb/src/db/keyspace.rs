@@ -64,7 +64,7 @@ impl Keyspace {
         self.check()?;
         let mut lookup = Lookup::new(key, visible.unwrap_or_else(|| store.visible()));
         let value = lookup.run(&view)?;
-        store.reads.count(lookup.memtable_hit, &lookup.trace);
+        store.reads.count(lookup.memtable_hit, lookup.trace());
         Ok(value.map(Value::new))
     }
 

@@ -6,7 +6,7 @@ use crate::entry::{EntryKind, Sequence, Version};
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::memtable::Memtable;
-use crate::table::{BlockSource, GetTrace, NumberCache, hash_key};
+use crate::table::{BlockSource, GetTrace, NumberCache, TableReader, hash_key};
 use crate::version::Table;
 
 use super::view::View;
@@ -21,8 +21,8 @@ pub(super) struct Lookup<'a> {
     found: Option<Version>,
     /// The newest range delete over the key found so far, or 0.
     covered: Sequence,
-    /// What it took.
-    pub(super) trace: GetTrace,
+    /// The blocks it reads, and what it took.
+    source: BlockSource,
     /// Whether a memtable ended it.
     pub(super) memtable_hit: bool,
 }
@@ -37,7 +37,7 @@ impl<'a> Lookup<'a> {
             numbers: NumberCache::default(),
             found: None,
             covered: 0,
-            trace: GetTrace::default(),
+            source: BlockSource::new(true),
             memtable_hit: false,
         }
     }
@@ -75,7 +75,9 @@ impl<'a> Lookup<'a> {
 
     /// Asks the memtables, until one decides.
     pub(super) fn ask_memtables(&mut self, view: &View) {
-        for memtable in std::iter::once(&view.active).chain(&view.waiting) {
+        let memtables = std::iter::once(&view.active).chain(&view.waiting);
+        // What comes into one that is empty now is not visible.
+        for memtable in memtables.filter(|memtable| !memtable.is_empty()) {
             self.ask_memtable(memtable);
             if self.decided() {
                 self.memtable_hit = true;
@@ -106,30 +108,45 @@ impl<'a> Lookup<'a> {
 
     /// Asks one table, keeping the newer of its answer and the one found before.
     pub(super) fn probe(&mut self, table: &Table) -> Result<()> {
-        let mut source = BlockSource::new(true);
-        let probed = self.probe_from(table, &mut source);
-        self.trace.add(&source.trace);
-        probed
+        let reader = table.reader()?;
+        self.cover(reader);
+        let (hash, visible) = (self.hash, self.visible);
+        let found =
+            reader.get_from(&mut self.source, self.key, hash, visible, &mut self.numbers)?;
+        self.keep_newer(found);
+        Ok(())
     }
 
     /// The same, with the blocks that the look-ups of smaller keys in this table left; the trace is
     /// kept there too.
     pub(super) fn probe_from(&mut self, table: &Table, source: &mut BlockSource) -> Result<()> {
         let reader = table.reader()?;
-        self.covered = self
-            .covered
-            .max(reader.covering(self.key, self.visible).unwrap_or(0));
-        let found =
-            reader.get_from(source, self.key, self.hash, self.visible, &mut self.numbers)?;
-        if let Some(version) = found
-            && self
-                .found
-                .as_ref()
-                .is_none_or(|f| f.sequence < version.sequence)
-        {
-            self.found = Some(version);
-        }
+        self.cover(reader);
+        let (hash, visible) = (self.hash, self.visible);
+        let found = reader.get_from(source, self.key, hash, visible, &mut self.numbers)?;
+        self.keep_newer(found);
         Ok(())
+    }
+
+    #[inline]
+    fn cover(&mut self, reader: &TableReader) {
+        let covering = reader.covering(self.key, self.visible);
+        self.covered = self.covered.max(covering.unwrap_or(0));
+    }
+
+    #[inline]
+    fn keep_newer(&mut self, found: Option<Version>) {
+        if let Some(version) = found {
+            let newer = |f: &Version| f.sequence < version.sequence;
+            if self.found.as_ref().is_none_or(newer) {
+                self.found = Some(version);
+            }
+        }
+    }
+
+    /// What it took so far.
+    pub(super) fn trace(&self) -> &GetTrace {
+        &self.source.trace
     }
 
     /// Whether older sources cannot change the answer any more.

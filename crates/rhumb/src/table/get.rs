@@ -91,7 +91,11 @@ impl TableReader {
     }
 
     /// The greatest sequence, not above `visible`, of a range delete of this table that covers `key`.
+    #[inline]
     pub fn covering(&self, key: &[u8], visible: Sequence) -> Option<Sequence> {
+        if self.range_deletes.is_empty() {
+            return None;
+        }
         self.range_deletes.covering(key, visible)
     }
 

@@ -85,7 +85,7 @@ pub(crate) struct BlockSource {
     /// Blocks that were read along with others.
     ahead: Vec<(u64, Pinned)>,
     /// The block that the last of several gets was answered from, if more gets follow.
-    recent: Option<LoadedBlock>,
+    recent: Option<Box<LoadedBlock>>,
     keep_recent: bool,
     /// How often a walk forward has come to a block that was not in memory.
     misses_forward: u32,
@@ -118,7 +118,7 @@ impl BlockSource {
     pub(super) fn keep(&mut self, block: &LoadedBlock) {
         let kept = self.recent.as_ref().map(|recent| recent.number);
         if self.keep_recent && kept != Some(block.number) {
-            self.recent = Some(block.clone());
+            self.recent = Some(Box::new(block.clone()));
         }
     }
 
@@ -152,13 +152,14 @@ impl TableReader {
     ///
     /// # Errors
     /// If it cannot be read or is damaged.
+    #[inline]
     pub(super) fn block(&self, number: u64, source: &mut BlockSource) -> Result<LoadedBlock> {
         if let Some(recent) = source
             .recent
             .as_ref()
             .filter(|recent| recent.number == number)
         {
-            return Ok(recent.clone());
+            return Ok(LoadedBlock::clone(recent));
         }
         match self.block_in_memory(number, source) {
             Some(bytes) => self.lay_out(number, bytes),
@@ -192,6 +193,7 @@ impl TableReader {
     ///
     /// # Errors
     /// If it cannot be read or is damaged.
+    #[cold]
     pub(super) fn read_block(&self, number: u64, source: &mut BlockSource) -> Result<LoadedBlock> {
         source.ahead.clear();
         self.read_run(number, number, source)?;

@@ -1,5 +1,7 @@
 //! Answers from the byte form, in place.
 
+use std::hint::select_unpredictable;
+
 use super::{BOUNDARY, KIND, RUNS, Segment};
 use crate::bytes::{Reader, f32_of, i16_of, u16_of, u32_of, u64_of};
 use crate::registry::HEADER;
@@ -91,8 +93,8 @@ impl Plr {
         let (mut segment, mut left) = (0, self.segments);
         while left > 1 {
             let half = left / 2;
-            // Arithmetic, not a branch: which way it goes cannot be foreseen.
-            segment += half * usize::from(u64_of(numbers, segment + half) <= number);
+            let behind = u64_of(numbers, segment + half) > number;
+            segment = select_unpredictable(behind, segment, segment + half);
             left -= half;
         }
         segment
@@ -100,26 +102,31 @@ impl Plr {
 
     /// A segment's fields; a segment beyond the last starts at the end of the keys.
     fn segment(&self, i: usize) -> Segment {
-        let first_rank = self.first_rank(i);
-        let line = Line {
-            first_number: u64_of(self.column(0), i),
-            first_rank,
-            ranks: self.first_rank(i + 1).saturating_sub(first_rank),
-            slope: f32_of(self.column(12), i),
-            offset: i16_of(self.column(16), i),
-        };
         let run = if self.has_runs {
             u16_of(self.column(20), i)
         } else {
             1
         };
         Segment {
-            line,
+            line: self.line(i),
             error: u16_of(self.column(18), i),
             run,
         }
     }
 
+    #[inline]
+    fn line(&self, i: usize) -> Line {
+        let first_rank = self.first_rank(i);
+        Line {
+            first_number: u64_of(self.column(0), i),
+            first_rank,
+            ranks: self.first_rank(i + 1).saturating_sub(first_rank),
+            slope: f32_of(self.column(12), i),
+            offset: i16_of(self.column(16), i),
+        }
+    }
+
+    #[inline]
     fn first_rank(&self, i: usize) -> u64 {
         if i < self.segments {
             u32_of(self.column(8), i).into()
@@ -155,7 +162,7 @@ impl Index for Plr {
         if self.segments == 0 {
             return None;
         }
-        Some(self.segment(self.find(number)).line.predict(number))
+        Some(self.line(self.find(number)).predict(number))
     }
 
     fn extent(&self) -> u64 {

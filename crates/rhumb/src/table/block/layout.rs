@@ -87,12 +87,12 @@ impl Columns {
     #[inline]
     fn lengths(
         &mut self,
-        raw: &[u8],
+        header: &[u8; HEADER_BYTES],
         alike: bool,
         code: u8,
         field: usize,
     ) -> Result<Lengths, Damage> {
-        let all = u32::from_le_bytes(word(raw, field));
+        let all = u32::from_le_bytes(word(header, field));
         if alike {
             let all = all as usize;
             return Ok(Lengths {
@@ -104,21 +104,21 @@ impl Columns {
         if all != 0 {
             return Err(Damage::new(field, "zero in a reserved field", all));
         }
-        self.stored_lengths(raw, code)
+        let count = u16::from_le_bytes(word(header, 2));
+        self.stored_lengths(count.into(), code)
     }
 
-    fn stored_lengths(&mut self, raw: &[u8], code: u8) -> Result<Lengths, Damage> {
+    fn stored_lengths(&mut self, count: usize, code: u8) -> Result<Lengths, Damage> {
         let width = match code & 3 {
             0 => 1,
             1 => 2,
             2 => 4,
             _ => return Err(Damage::new(6, "lengths of 1, 2 or 4 bytes", code)),
         };
-        let count = u64::from(u16::from_le_bytes(word(raw, 2)));
-        let start = self.take(count * width);
+        let start = self.take((count * width) as u64);
         Ok(Lengths {
             start,
-            width: width as usize,
+            width,
             alike: 0,
         })
     }
@@ -130,23 +130,22 @@ impl BlockLayout {
     /// # Errors
     /// Where the header cannot be that of this many bytes. What the columns hold is another matter:
     /// [`BlockLayout::check`].
+    #[inline]
     pub fn parse(raw: &[u8]) -> Result<BlockLayout, Damage> {
-        if raw.len() < HEADER_BYTES {
-            return Err(Damage::new(
-                0,
-                "a block header",
-                format!("{} bytes", raw.len()),
-            ));
-        }
-        let [flags, sequence_width, ..] = word::<8>(raw, 0);
-        let [codes, kind] = word::<2>(raw, 6);
+        // As an array of known length, so that no field of it needs a check of its own.
+        let Some(header) = raw.first_chunk::<HEADER_BYTES>() else {
+            let found = format!("{} bytes", raw.len());
+            return Err(Damage::new(0, "a block header", found));
+        };
+        let [flags, sequence_width, ..] = word::<8>(header, 0);
+        let [codes, kind] = word::<2>(header, 6);
         let is = |bit: u8| flags & bit != 0;
         if is(flag::PREVIOUS_RELATIVE) {
             return Err(Damage::unsupported(
                 "blocks with keys relative to the previous",
             ));
         }
-        let count = usize::from(u16::from_le_bytes(word(raw, 2)));
+        let count = usize::from(u16::from_le_bytes(word(header, 2)));
         let equal =
             flag::NO_SHARING | flag::SUFFIXES_ALIKE | flag::VALUES_ALIKE | flag::KINDS_ALIKE;
         if count == 0 && flags != equal {
@@ -162,13 +161,13 @@ impl BlockLayout {
         let mut layout = BlockLayout {
             count,
             hint: (
-                i16::from_le_bytes(word(raw, 24)),
-                i16::from_le_bytes(word(raw, 26)),
+                i16::from_le_bytes(word(header, 24)),
+                i16::from_le_bytes(word(header, 26)),
             ),
             continues: is(flag::CONTINUES),
             group_shift: if is(flag::GROUPS_OF_8) { 3 } else { 4 },
             kind_alike: parse_kind(kind, is(flag::KINDS_ALIKE))?,
-            sequence_base: u64::from_le_bytes(word(raw, 8)),
+            sequence_base: u64::from_le_bytes(word(header, 8)),
             sequence_width: u32::from(sequence_width),
             offset_width: if is(flag::WIDE_OFFSETS) { 4 } else { 2 },
             fixed_keys: is(flag::NO_SHARING) && is(flag::SUFFIXES_ALIKE),
@@ -181,13 +180,13 @@ impl BlockLayout {
         let mut columns = Columns {
             at: HEADER_BYTES as u64,
         };
-        columns.take(u16::from_le_bytes(word(raw, 4)).into());
+        columns.take(u16::from_le_bytes(word(header, 4)).into());
         layout.prefix_end = columns.at as usize;
         if !is(flag::NO_SHARING) {
-            layout.shared = columns.stored_lengths(raw, codes)?;
+            layout.shared = columns.stored_lengths(count, codes)?;
         }
-        layout.suffix = columns.lengths(raw, is(flag::SUFFIXES_ALIKE), codes >> 2, 16)?;
-        layout.value = columns.lengths(raw, layout.fixed_values, codes >> 4, 20)?;
+        layout.suffix = columns.lengths(header, is(flag::SUFFIXES_ALIKE), codes >> 2, 16)?;
+        layout.value = columns.lengths(header, layout.fixed_values, codes >> 4, 20)?;
         layout.take_rest(raw, &mut columns);
         if columns.at != raw.len() as u64 {
             let expected = format!("a block of {} bytes, as its header says", columns.at);

@@ -7,6 +7,7 @@
 //! the place is not there.
 
 use std::cmp::Ordering;
+use std::hint::select_unpredictable;
 use std::ops::Range;
 
 use super::{BlockView, common_prefix};
@@ -106,7 +107,8 @@ impl BlockView<'_> {
         let count = self.count();
         let (len, keys) = (self.layout.suffix.get(self.raw, 0), self.layout.keys);
         let near = self.bounds(expected);
-        if near.len() * len <= PREFETCHED_BYTES {
+        // What a model expects was prefetched before the block was pinned.
+        if expected.is_none() && near.len() * len <= PREFETCHED_BYTES {
             prefetch(self.raw, keys + near.start * len..keys + near.end * len);
         }
         let row = Row { view: *self, len };
@@ -203,7 +205,7 @@ fn first_not(slots: Range<usize>, is_before: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut left) = (slots.start, slots.len());
     while left > 1 {
         let half = left / 2;
-        low += half * usize::from(is_before(low + half - 1));
+        low = select_unpredictable(is_before(low + half - 1), low + half, low);
         left -= half;
     }
     low + usize::from(left == 1 && is_before(low))
