@@ -5,16 +5,17 @@
 mod kit;
 
 use std::ops::RangeInclusive;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use kit::access::read_all;
 use kit::check::Checker;
 use kit::oracle::{fingerprint, position};
+use kit::recorder::held;
 use kit::scripts::{Script, mixed, shapes};
-use kit::world::{Trouble, World};
-use kit::{DIR, Random, SHAPES, case_seed, deep, in_parallel, tiny_shaped};
+use kit::world::{Trouble, Work, World, check_merges};
+use kit::{DIR, PARTITIONS, Random, SHAPES, case_seed, deep, in_parallel, tiny_shaped};
 use rhumb::Db;
 use rhumb::fs::{DataLoss, DirectoryLoss, FaultyFileSystem, Loss, MemoryFileSystem, Plan};
 
@@ -43,6 +44,8 @@ struct Crashed {
     disk: MemoryFileSystem,
     legal: RangeInclusive<usize>,
     prints: Vec<u64>,
+    /// What the store did before.
+    work: Work,
 }
 
 /// Runs a random script up to a random call that changes the disk.
@@ -53,6 +56,7 @@ fn cut(random: &mut Random) -> Result<Crashed, String> {
         steps: mixed(random, length),
         settled: random.percent(30),
         shapes: shapes(random.next()),
+        first_partition: random.below(2) as usize,
     };
     let cut_at = Some(1 + random.below(length * 8));
     let mut world = World::new(
@@ -73,6 +77,7 @@ fn cut(random: &mut Random) -> Result<Crashed, String> {
     Ok(Crashed {
         disk: world.memory.clone(),
         legal: world.legal(),
+        work: world.work,
         prints: world.oracle.prints.clone(),
     })
 }
@@ -83,9 +88,11 @@ fn random_crashes_leave_legal_prefixes() {
     let started = Instant::now();
     let runs = 4_000 * deep();
     let checker = Checker::default();
+    let work = Mutex::new(Vec::new());
     in_parallel(runs, |run| {
         let mut random = Random(case_seed(run as u64));
         let crashed = cut(&mut random).map_err(|wrong| format!("run {run}: {wrong}"))?;
+        held(&work).push(crashed.work);
         for _ in 0..LOSSES_A_RUN {
             let (loss, seed) = (any_loss(&mut random), random.next());
             let disk = crashed.disk.crash(loss, seed);
@@ -100,6 +107,7 @@ fn random_crashes_leave_legal_prefixes() {
     let time = started.elapsed().as_secs_f64();
     let seed = kit::seed();
     println!("{crashes} crashes in {runs} runs, {disks} disks, seed {seed}, {time:.1} s");
+    check_merges(&*held(&work), 1);
     assert!(crashes >= 20_000);
     assert_eq!(kit::panics(), panics);
 }
@@ -147,7 +155,10 @@ fn recover(crashed: &mut Crashed, cut_at: u64) -> Result<bool, String> {
     };
     let faulty = FaultyFileSystem::new(Arc::new(crashed.disk.clone()), plan);
     let shape = SHAPES[cut_at as usize % 3];
-    let db = match Db::open(DIR, tiny_shaped(Arc::new(faulty.clone()), shape)) {
+    let mut options = tiny_shaped(Arc::new(faulty.clone()), shape);
+    options.table.partition = PARTITIONS[cut_at as usize / 3 % 2];
+    options.compaction_threads = 2;
+    let db = match Db::open(DIR, options) {
         Ok(db) => db,
         Err(_) if faulty.power_is_cut() => return Ok(false),
         Err(e) => return Err(format!("does not open with the power on: {e}")),

@@ -15,7 +15,7 @@ use kit::check::Checker;
 use kit::oracle::{fingerprint, position};
 use kit::recorder::held;
 use kit::scripts::{self, Script};
-use kit::world::{Trouble, World};
+use kit::world::{Trouble, Work, World, check_merges};
 use kit::{LOSSES, Random, case_seed, deep, in_parallel};
 use rhumb::fs::{Fault, FaultAt, FileCall, Plan, Site};
 
@@ -48,6 +48,7 @@ fn sites(scripts: &[Script]) -> BTreeMap<Site, Vec<usize>> {
 
 /// What became of a script with a fault.
 struct Outcome {
+    work: Work,
     fired: bool,
     stopped: bool,
     errors: usize,
@@ -72,6 +73,7 @@ fn run(script: &Script, at: FaultAt, fault: Fault, patience: usize) -> Result<Ou
     reads_go_on(&world)?;
     world.end();
     let outcome = Outcome {
+        work: world.work,
         fired: world.faults > 0,
         stopped,
         errors: world.errors.len(),
@@ -168,6 +170,7 @@ fn any_call_may_fail() {
     let started = Instant::now();
     let runs = 2_000 * deep();
     let fired = AtomicUsize::new(0);
+    let work = Mutex::new(Vec::new());
     in_parallel(runs, |number| {
         let mut random = Random(case_seed((2 << 40) + number as u64));
         let script = Script {
@@ -175,12 +178,14 @@ fn any_call_may_fail() {
             steps: scripts::mixed(&mut random, 25),
             settled: random.percent(50),
             shapes: scripts::shapes(number as u64),
+            first_partition: random.below(2) as usize,
         };
         let fault = FAULTS[random.below(5) as usize];
         let at = FaultAt::Call(1 + random.below(400));
         let outcome = run(&script, at, fault, random.below(4) as usize)
             .map_err(|wrong| format!("run {number}, {fault:?}, {at:?}: {wrong}"))?;
         fired.fetch_add(usize::from(outcome.fired), Ordering::Relaxed);
+        held(&work).push(outcome.work);
         Ok::<(), String>(())
     })
     .unwrap();
@@ -190,6 +195,7 @@ fn any_call_may_fail() {
         started.elapsed().as_secs_f64(),
     );
     println!("{fired} faults in {runs} runs, seed {seed}, {time:.1} s");
+    check_merges(&*held(&work), 1);
     assert!(fired > runs / 4);
     assert_eq!(kit::panics(), panics);
 }
@@ -242,6 +248,7 @@ fn writes_resume_when_a_full_disk_has_room_again() {
             steps: scripts::full_disk(&mut random, 60),
             settled: random.percent(50),
             shapes: scripts::shapes(number as u64),
+            first_partition: random.below(2) as usize,
         };
         let mut world = World::new(Plan::default(), false);
         let run = world.run(&script);

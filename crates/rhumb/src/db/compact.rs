@@ -42,12 +42,13 @@ impl Store {
         let compaction = self.options.levels.compaction;
         let from = from.unwrap_or_default();
         let to = to.map_or(Bound::Unbounded, Bound::Excluded);
-        let whole = self.await_merge(keyspace, |levels| {
-            compaction::pick_whole(levels, compaction, from, to, before)
-        })?;
-        if let Some(merge) = whole {
-            self.run_merge(&merge)?;
-        } else if compaction == Compaction::Leveled {
+        let pick_whole = || {
+            self.await_merge(keyspace, |levels| {
+                compaction::pick_whole(levels, compaction, from, to, before)
+            })
+        };
+        let mut whole = pick_whole()?;
+        if whole.is_none() && compaction == Compaction::Leveled {
             for level in 0..LEVELS {
                 while let Some(merge) = self.await_merge(keyspace, |levels| {
                     compaction::pick_step(levels, from, to, level, before)
@@ -55,19 +56,29 @@ impl Store {
                     self.run_merge(&merge)?;
                 }
             }
+            // A merge that ended meanwhile may have left a level with two runs, and no step to do.
+            whole = pick_whole()?;
+        }
+        if let Some(merge) = whole {
+            self.run_merge(&merge)?;
         }
         self.collect_garbage();
         Ok(())
     }
 
-    /// Frees what readers have let go of, and deletes the tables that nobody reads any more. What cannot be deleted now is deleted when
-    /// the store is opened again.
+    /// Frees what readers have let go of, and deletes the tables that nobody reads any more. What
+    /// cannot be deleted now is deleted when the store is opened again.
     pub(super) fn collect_garbage(&self) {
+        self.free_views();
+        let _ = self.files.delete_garbage();
+    }
+
+    /// Frees the views that readers have let go of, with the memtables that only they hold.
+    pub(super) fn free_views(&self) {
         for keyspace in self.keyspaces.load().values() {
             keyspace.view.free_replaced();
         }
         lock(&self.dropped).retain(|keyspace| !keyspace.view.free_replaced());
-        let _ = self.files.delete_garbage();
     }
 
     fn run_merge(&self, merge: &Merge<'_>) -> Result<()> {
@@ -130,5 +141,83 @@ impl Store {
             cancelled: &self.cancelled,
             counters: &self.work,
         })
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+    use crate::compaction::{Input, Job};
+    use crate::version::Levels;
+    use crate::{Db, Options};
+
+    /// Every flush replaces views that hold the memtable; where only the threads that merge freed
+    /// them, memory grew by a write buffer a flush for as long as a merge ran.
+    #[test]
+    fn flushed_memtables_are_freed_while_merges_run() {
+        let options = Options {
+            compaction_threads: 1,
+            ..Options::in_memory()
+        };
+        let db = Db::open("store", options).unwrap();
+        let store = &db.handle.store;
+        // Stands for a merge that takes long: no thread that merges goes on.
+        let merging = lock(&store.merges);
+        let mut flushed = Vec::new();
+        for n in 0..16u32 {
+            db.put(n.to_be_bytes(), "value").unwrap();
+            flushed.push(Arc::downgrade(&db.state().view.load().active));
+            db.flush().unwrap();
+        }
+        let held = flushed.iter().filter(|m| m.upgrade().is_some()).count();
+        drop(merging);
+        assert!(held < 4, "{held} of 16 flushed memtables are still held");
+    }
+
+    /// The run that a level is emptied of can still be the target of a merge when another merge
+    /// begins a run there: the level has two then, which steps from level to level cannot take.
+    #[test]
+    fn a_range_is_compacted_although_its_level_gets_a_second_run() {
+        let mut options = Options::in_memory();
+        options.levels.level0_tables = 100;
+        let db = Db::open("store", options).unwrap();
+        let (store, keyspace) = (&db.handle.store, db.state());
+        for key in ["a", "b"] {
+            db.delete(key).unwrap();
+            db.flush().unwrap();
+        }
+        let begin = |table: usize, run| {
+            let job = |levels: &Levels| Job {
+                inputs: vec![Input::new(
+                    0,
+                    &levels.runs(0)[table],
+                    levels.runs(0)[table].tables(),
+                )],
+                target_level: 1,
+                target_run: Some(run),
+                trivial: true,
+            };
+            store.begin_merge(keyspace, |levels, _| Some(job(levels)))
+        };
+        let merges = [begin(0, 12).unwrap(), begin(1, 0).unwrap()];
+        std::thread::scope(|scope| {
+            let compacted = scope.spawn(|| db.compact_range(None, None));
+            // Nothing is picked for others from when on it waits for the two.
+            let mut waits = false;
+            while !waits {
+                waits = true;
+                store.begin_merge(keyspace, |_, _| {
+                    waits = false;
+                    None
+                });
+            }
+            for merge in merges {
+                store.run_merge(&merge).unwrap();
+            }
+            compacted.join().unwrap().unwrap();
+        });
+        let levels = &keyspace.view.load().levels;
+        assert_eq!(levels.tables().count(), 0, "deletes of nothing are left");
     }
 }

@@ -13,6 +13,8 @@ impl Store {
     /// Flushes the oldest waiting memtable of some keyspace; whether there was one.
     pub(super) fn flush_one(&self) -> Result<bool> {
         self.check_writable()?;
+        // The other threads may be merging for long, and each flush replaces views.
+        self.free_views();
         // The oldest write of all first: it holds back the logs.
         let keyspaces = self.keyspaces.load();
         let waiting = keyspaces.values().filter_map(|keyspace| {
@@ -84,5 +86,33 @@ impl Store {
                 .iter()
                 .any(|m| Arc::ptr_eq(m, &newest)))
         })
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+    use crate::db::Db;
+    use crate::options::Options;
+
+    #[test]
+    fn flushed_memtables_go_while_all_else_is_busy() {
+        let mut options = Options::in_memory();
+        options.compaction_threads = 1;
+        let db = Db::open("flush", options).unwrap();
+        // As one long merge would, this keeps the only other thread.
+        let busy = lock(&db.handle.store.merges);
+        let mut flushed = Vec::new();
+        for n in 0..8u64 {
+            db.put(n.to_be_bytes(), "value").unwrap();
+            flushed.push(Arc::downgrade(&db.state().view.load().active));
+            db.flush().unwrap();
+        }
+        // The thread that flushed the last one may not have come to free it yet.
+        flushed.pop();
+        let kept = flushed.iter().filter(|m| m.upgrade().is_some()).count();
+        drop(busy);
+        assert_eq!(kept, 0, "memtables are kept that are tables already");
     }
 }

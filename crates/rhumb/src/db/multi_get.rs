@@ -55,7 +55,7 @@ fn ask_run(
             continue;
         }
         if before.replace(table.meta.number) != Some(table.meta.number) {
-            trace.add(&std::mem::replace(&mut source, BlockSource::shared()).trace);
+            source.leave_table();
         }
         lookup.probe_from(table, &mut source)?;
     }

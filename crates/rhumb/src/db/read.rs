@@ -21,7 +21,7 @@ pub(super) struct Lookup<'a> {
     found: Option<Version>,
     /// The newest range delete over the key found so far, or 0.
     covered: Sequence,
-    /// The blocks it reads, and what it took.
+    /// Reads blocks of one table after the other, and counts what it took.
     source: BlockSource,
     /// Whether a memtable ended it.
     pub(super) memtable_hit: bool,
@@ -111,6 +111,7 @@ impl<'a> Lookup<'a> {
         let reader = table.reader()?;
         self.cover(reader);
         let (hash, visible) = (self.hash, self.visible);
+        self.source.leave_table();
         let found =
             reader.get_from(&mut self.source, self.key, hash, visible, &mut self.numbers)?;
         self.keep_newer(found);

@@ -214,20 +214,21 @@ impl OsReadFile {
             return self.file.read_at(into, offset);
         }
         let wanted = into.len().saturating_add(skip).min(LARGEST_BOUNCE);
-        BOUNCE.with_borrow_mut(|memory| {
-            let bounce = aligned_part(memory, wanted.next_multiple_of(ALIGNMENT));
-            let start = offset - skip as u64;
-            let end = self.file.read_at(bounce, start)?;
-            if end <= skip && start + (end as u64) < self.len()? {
-                return Err(io::ErrorKind::Interrupted.into());
-            }
-            let bytes = bounce.get(skip..end).unwrap_or_default();
-            let n = bytes.len().min(into.len());
-            if let (Some(into), Some(bytes)) = (into.get_mut(..n), bytes.get(..n)) {
-                into.copy_from_slice(bytes);
-            }
-            Ok(n)
-        })
+        // A thread that is ending keeps nothing any more.
+        let mut memory = BOUNCE.try_with(RefCell::take).unwrap_or_default();
+        let bounce = aligned_part(&mut memory, wanted.next_multiple_of(ALIGNMENT));
+        let start = offset - skip as u64;
+        let end = self.file.read_at(bounce, start)?;
+        if end <= skip && start + (end as u64) < self.len()? {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        let bytes = bounce.get(skip..end).unwrap_or_default();
+        let n = bytes.len().min(into.len());
+        if let (Some(into), Some(bytes)) = (into.get_mut(..n), bytes.get(..n)) {
+            into.copy_from_slice(bytes);
+        }
+        let _ = BOUNCE.try_with(|kept| kept.replace(memory));
+        Ok(n)
     }
 
     #[cfg(target_os = "linux")]

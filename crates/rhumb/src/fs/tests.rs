@@ -184,6 +184,32 @@ fn direct_reads_give_what_buffered_ones_give() {
 }
 
 #[test]
+fn a_thread_that_ends_reads_to_its_end() {
+    struct AtEnd(Option<std::path::PathBuf>);
+    impl Drop for AtEnd {
+        fn drop(&mut self) {
+            let Some(path) = &self.0 else { return };
+            let file = ops::open(&OsFileSystem::new(), path, Access::Direct).unwrap();
+            let mut into = [0; 100];
+            ops::read_exact_at(&*file, path, &mut into, 50).unwrap();
+            assert_eq!(into[..], noise(20_000, 7)[50..150]);
+        }
+    }
+    thread_local!(static AT_END: std::cell::RefCell<AtEnd> = const { std::cell::RefCell::new(AtEnd(None)) });
+    // Beside the test, since the usual place may lie in memory and refuse direct reads.
+    let here = std::env::current_exe().unwrap();
+    let here = tempfile::tempdir_in(here.parent().unwrap()).unwrap();
+    let path = here.path().join("000001.table");
+    std::fs::write(&path, noise(20_000, 7)).unwrap();
+    // Made before what the file system keeps for the thread, it goes behind it.
+    let thread = std::thread::spawn(|| {
+        AT_END.with_borrow_mut(|at_end| at_end.0 = Some(path.clone()));
+        drop(AtEnd(Some(path)));
+    });
+    thread.join().unwrap();
+}
+
+#[test]
 fn synced_data_under_a_synced_name_survive_every_loss() {
     for (seed, (data, directory)) in DATA
         .into_iter()

@@ -105,7 +105,9 @@ impl<T> Swap<T> {
             slot.announce(value.cast());
             let now = self.current.load(SeqCst);
             if now == value {
-                return Guard::Noted { slot, value };
+                // This one, though they are equal: what was loaded first may have been freed before
+                // it was noted, and the current value have come to lie in its place.
+                return Guard::Noted { slot, value: now };
             }
             value = now;
         }

@@ -82,6 +82,7 @@ fn zstd_largest(payload: &[u8]) -> u64 {
 mod zstd_frames {
     use std::cell::RefCell;
     use std::io;
+    use std::thread::LocalKey;
 
     use zstd::bulk::{Compressor, Decompressor};
 
@@ -95,29 +96,30 @@ mod zstd_frames {
 
     /// `None` if there is no memory for it: the block is stored as it is then.
     pub(super) fn compress(raw: &[u8]) -> Option<Vec<u8>> {
-        COMPRESSOR.with_borrow_mut(|kept| {
-            let compressor = kept_or_new(kept, || Compressor::new(LEVEL)).ok()?;
-            compressor.compress(raw).ok()
-        })
+        let new = || Compressor::new(LEVEL);
+        with_kept(&COMPRESSOR, new, |compressor| compressor.compress(raw)).ok()
     }
 
     /// How many bytes were written into `raw`.
     pub(super) fn decompress(payload: &[u8], raw: &mut [u8]) -> Result<usize, String> {
-        DECOMPRESSOR.with_borrow_mut(|kept| {
-            let written = kept_or_new(kept, Decompressor::new)
-                .and_then(|decompressor| decompressor.decompress_to_buffer(payload, raw));
-            written.map_err(|e| e.to_string())
-        })
+        let written = with_kept(&DECOMPRESSOR, Decompressor::new, |decompressor| {
+            decompressor.decompress_to_buffer(payload, raw)
+        });
+        written.map_err(|e| e.to_string())
     }
 
-    fn kept_or_new<T>(
-        kept: &mut Option<T>,
-        make: impl FnOnce() -> io::Result<T>,
-    ) -> io::Result<&mut T> {
-        let context = match kept.take() {
+    fn with_kept<C, T>(
+        kept: &'static LocalKey<RefCell<Option<C>>>,
+        new: impl FnOnce() -> io::Result<C>,
+        work: impl FnOnce(&mut C) -> io::Result<T>,
+    ) -> io::Result<T> {
+        // A thread that is ending keeps nothing any more.
+        let mut context = match kept.try_with(RefCell::take).ok().flatten() {
             Some(context) => context,
-            None => make()?,
+            None => new()?,
         };
-        Ok(kept.insert(context))
+        let done = work(&mut context);
+        let _ = kept.try_with(|kept| kept.replace(Some(context)));
+        done
     }
 }

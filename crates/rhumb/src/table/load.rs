@@ -15,6 +15,10 @@ use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// The most that a walk reads in one call.
 const READ_AHEAD_BYTES: u64 = 256 << 10;
 
+/// As many raw bytes are enough to be read in one call: blocks that are compressed well could bring
+/// in a hundred times what is read.
+const ENOUGH_RAW_BYTES: u64 = 4 * READ_AHEAD_BYTES;
+
 /// What is read of a block first, about: its header and the start of its columns.
 const HEAD_BYTES: usize = 128;
 
@@ -83,12 +87,15 @@ pub(crate) struct BlockSource {
     /// Whether blocks that are read stay in the cache.
     pub fill_cache: bool,
     /// Blocks that were read along with others.
-    ahead: Vec<(u64, Pinned)>,
+    pub(super) ahead: Vec<(u64, Pinned)>,
     /// The block that the last of several gets was answered from, if more gets follow.
     recent: Option<Box<LoadedBlock>>,
     keep_recent: bool,
     /// How often a walk forward has come to a block that was not in memory.
     misses_forward: u32,
+    /// The most bytes of the file that a walk forward reads in one call: fewer where they make enough
+    /// raw bytes.
+    most_forward: u64,
     /// What was done.
     pub trace: GetTrace,
 }
@@ -101,6 +108,7 @@ impl BlockSource {
             recent: None,
             keep_recent: false,
             misses_forward: 0,
+            most_forward: READ_AHEAD_BYTES,
             trace: GetTrace::default(),
         }
     }
@@ -111,6 +119,13 @@ impl BlockSource {
             keep_recent: true,
             ..BlockSource::new(true)
         }
+    }
+
+    /// The next table is another one: blocks go by their numbers in one table.
+    #[inline]
+    pub fn leave_table(&mut self) {
+        self.ahead.clear();
+        self.recent = None;
     }
 
     /// Keeps the block that a get was answered from, if more gets follow.
@@ -183,8 +198,11 @@ impl TableReader {
         let blocks = source.blocks_forward();
         let last = number.saturating_add(blocks - 1);
         let last = last.min(self.directory.blocks().saturating_sub(1));
-        let end = self.run_end(number, last, READ_AHEAD_BYTES, source.fill_cache)?;
+        let end = self.run_end(number, last, source.most_forward, source.fill_cache)?;
         source.ahead.clear();
+        // It grows again slowly, since what is too much is read in vain.
+        let more = source.most_forward + source.most_forward / 8;
+        source.most_forward = more.min(READ_AHEAD_BYTES);
         self.read_run(number, end, source)?;
         self.block(number, source)
     }
@@ -251,7 +269,8 @@ impl TableReader {
         Ok(end)
     }
 
-    /// Reads the blocks `first..=last` in one call into `source.ahead`.
+    /// Reads the blocks `first..=last` in one call into `source.ahead`: those behind the first as far
+    /// as they are sound, and until it is enough.
     fn read_run(&self, first: u64, last: u64, source: &mut BlockSource) -> Result<()> {
         let extents = self
             .directory
@@ -267,14 +286,22 @@ impl TableReader {
         source.trace.reads += 1;
         source.trace.bytes_read += len;
         let read = Arc::new(OwnedBytes::new(bytes));
+        let mut raw_bytes = 0;
         for number in first..=last {
             let (offset, len) = self
                 .directory
                 .extent(number)
                 .ok_or_else(|| self.no_such_block(number))?;
+            if raw_bytes >= ENOUGH_RAW_BYTES {
+                source.most_forward = offset.saturating_sub(start);
+                break;
+            }
             let at = offset.saturating_sub(start) as usize;
             match self.admit(number, &read, at, len, offset, source.fill_cache) {
-                Ok(bytes) => source.ahead.push((number, bytes)),
+                Ok(bytes) => {
+                    raw_bytes += bytes.len() as u64;
+                    source.ahead.push((number, bytes));
+                }
                 // Told when somebody asks for it, which may never be.
                 Err(_) if number > first => break,
                 Err(error) => return Err(error),

@@ -117,17 +117,34 @@ mod tests {
         let good = stored(raw, Compression::Zstd);
         assert_eq!(good[4], CODEC_ZSTD);
         assert!(good.len() < raw.len());
-        assert_eq!(*load(good.clone(), 7, 4096, 5000).unwrap(), *raw);
+        assert_eq!(*load(&good, 7, 4096, 5000).unwrap(), *raw);
         for at in 5..good.len() {
             let mut bytes = good.clone();
             bytes[at] ^= 0x55;
             let crc = stamped(&bytes[4..], 7, 4096);
             bytes[..4].copy_from_slice(&crc.to_le_bytes());
             // Right only by chance, where the block's own checks have to say.
-            if let Ok(found) = load(bytes, 7, 4096, u32::MAX.into()) {
+            if let Ok(found) = load(&bytes, 7, 4096, u32::MAX.into()) {
                 assert_eq!(found.len(), raw.len(), "byte {at}");
             }
         }
+    }
+
+    #[cfg(feature = "zstd")]
+    #[test]
+    fn a_thread_that_ends_compresses_and_reads_to_its_end() {
+        struct AtEnd;
+        impl Drop for AtEnd {
+            fn drop(&mut self) {
+                let bytes = stored(&[7; 1000], Compression::Zstd);
+                assert_eq!(bytes[4], CODEC_ZSTD);
+                assert_eq!(*load(&bytes, 7, 4096, 1000).unwrap(), [7; 1000]);
+            }
+        }
+        thread_local!(static AT_END: AtEnd = const { AtEnd });
+        // Made before what the codec keeps for the thread, it goes behind it.
+        let thread = std::thread::spawn(|| AT_END.with(|_| drop(AtEnd)));
+        thread.join().unwrap();
     }
 
     #[cfg(not(feature = "zstd"))]

@@ -13,7 +13,7 @@ use super::access::read_all;
 use super::oracle::{Content, fingerprint, position};
 use super::recorder::{Point, held};
 
-use super::{DIR, SHAPES, dir, tiny_shaped};
+use super::{DIR, PARTITIONS, SHAPES, dir, tiny_shaped};
 
 /// Checks disks, and remembers those it has seen: many losses leave the same disk.
 #[derive(Debug, Default)]
@@ -84,7 +84,13 @@ pub fn check_disk(disk: &MemoryFileSystem) -> Result<u64, String> {
     let opened = |e: rhumb::Error| format!("the store does not open: {e}");
     // The store brings its levels into any shape, whichever they have.
     let number = disk_print(disk) as usize;
-    let options = |n: usize| tiny_shaped(Arc::new(disk.clone()), SHAPES[(number % 3 + n) % 3]);
+    let options = |n: usize| {
+        let shape = SHAPES[(number % 3 + n) % 3];
+        let mut options = tiny_shaped(Arc::new(disk.clone()), shape);
+        options.table.partition = PARTITIONS[(number / 3 % 2 + n) % 2];
+        options.compaction_threads = 2;
+        options
+    };
     let on_disk = log_bytes(disk);
     let db = Db::open(DIR, options(0)).map_err(opened)?;
     let mut content = read_all(&db).map_err(|wrong| wrong.to_string())?;

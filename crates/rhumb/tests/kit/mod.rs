@@ -9,6 +9,7 @@ pub mod oracle;
 pub mod recorder;
 pub mod script;
 pub mod scripts;
+pub mod watch;
 pub mod world;
 
 use std::path::Path;
@@ -101,6 +102,9 @@ pub fn tiny(file_system: Arc<dyn FileSystem>) -> Options {
         ..Options::default()
     }
 }
+
+/// How tables are cut into blocks: as bytes say, or as the model of the index predicts.
+pub const PARTITIONS: [Partition; 2] = [Partition::Bytes(512), Partition::Predicted(3)];
 
 /// The settings of [`tiny`] with levels of a shape.
 pub fn tiny_shaped(file_system: Arc<dyn FileSystem>, compaction: Compaction) -> Options {

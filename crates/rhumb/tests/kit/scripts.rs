@@ -15,6 +15,8 @@ pub struct Script {
     pub settled: bool,
     /// The shapes of levels with which the store is opened, one after the other and from the start.
     pub shapes: Vec<Compaction>,
+    /// Which of the [`PARTITIONS`](super::PARTITIONS) the first opening has; later ones take turns.
+    pub first_partition: usize,
 }
 
 /// All shapes, from another one for each number.
@@ -32,7 +34,7 @@ pub const FULL_DISK: &str = "full-disk";
 
 /// All of them, of about `length` steps each.
 pub fn all(length: u64) -> Vec<Script> {
-    let made: [(&'static str, Make); 13] = [
+    let made: [(&'static str, Make); 16] = [
         ("writes", writes),
         ("batches", batches),
         ("flush", flush),
@@ -46,17 +48,21 @@ pub fn all(length: u64) -> Vec<Script> {
         ("reads", reads),
         ("unsettled", mixed),
         (FULL_DISK, full_disk),
+        ("leveled", merges),
+        ("full-level", merges),
+        ("tiered", merges),
     ];
     let scripts = made.into_iter().enumerate().map(|(i, (name, make))| {
         let mut random = Random(case_seed(i as u64));
         let steps = make(&mut random, length);
-        let settled = name != "unsettled";
+        let settled = name != "unsettled" && name.parse::<Compaction>().is_err();
         Script {
             name,
             steps,
             settled,
             // Leveled first where tables are to move.
             shapes: shapes(i as u64 + 2),
+            first_partition: i / 3 % 2,
         }
     });
     scripts.collect()
@@ -266,6 +272,32 @@ pub fn full_disk(random: &mut Random, length: u64) -> Vec<Step> {
         Some(match n % 4 {
             3 => Step::Kill,
             _ => Step::Full(r.below(4000)),
+        })
+    }));
+    steps
+}
+
+/// Writes that several merges at once are behind with.
+fn merges(random: &mut Random, length: u64) -> Vec<Step> {
+    let recipe = Recipe {
+        keys: 200,
+        value_bytes: 500,
+        keyspaces: 2,
+        batch: 30,
+        buffered_percent: 95,
+        range_delete_percent: 1,
+        ..Recipe::PLAIN
+    };
+    let mut steps = vec![Step::Create(1)];
+    steps.extend(repeat(random, length / 2, recipe, 3, |r, n| {
+        let which = r.below(2) as usize;
+        Some(match n % 10 {
+            1 | 5 => Step::Compact(which, r.percent(50)),
+            0 => Step::Hold,
+            3 => Step::Drop(1),
+            4 => Step::Create(1),
+            2 | 6 | 8 => Step::Kill,
+            _ => Step::Flush(which),
         })
     }));
     steps

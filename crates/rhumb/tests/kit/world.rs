@@ -13,7 +13,8 @@ use super::oracle::{Change, Content, Event, Oracle, difference, fingerprint, pos
 use super::recorder::{Point, Recorder, SharedProgress, held};
 use super::script::{KEYSPACES, Step};
 use super::scripts::Script;
-use super::{DIR, SHAPES, tiny_shaped};
+use super::watch::{Merging, Watch};
+use super::{DIR, PARTITIONS, SHAPES, tiny_shaped};
 
 /// Why a script ended before its end.
 #[derive(Debug)]
@@ -43,11 +44,34 @@ impl fmt::Display for Trouble {
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Work {
     pub flushes: u64,
-    pub compactions: u64,
+    /// Merges by shape and by partition, in the order of [`SHAPES`] and [`PARTITIONS`].
+    pub merges: [[u64; 2]; 3],
+    /// Tables that merges began beside other merges, likewise.
+    pub beside: [[u64; 2]; 3],
     pub moves: u64,
     pub openings: u64,
     pub manifests: u64,
     pub logs: u64,
+}
+
+/// Shows that of each shape and partition at `least` so many merges were reached, and gives their
+/// sum. How many ran at once, chance decides.
+pub fn check_merges<'a>(work: impl IntoIterator<Item = &'a Work>, least: u64) -> u64 {
+    let (mut merges, mut beside) = ([[0; 2]; 3], [[0; 2]; 3]);
+    for work in work {
+        for (shape, partition) in (0..3).flat_map(|s| [(s, 0), (s, 1)]) {
+            merges[shape][partition] += work.merges[shape][partition];
+            beside[shape][partition] += work.beside[shape][partition];
+        }
+    }
+    for (shape, name) in SHAPES.iter().enumerate() {
+        for (partition, cut) in PARTITIONS.iter().enumerate() {
+            let (merges, beside) = (merges[shape][partition], beside[shape][partition]);
+            println!("{name}, {cut}: {merges} merges, {beside} tables begun beside others");
+            assert!(merges >= least, "{name}, {cut}: too few merges");
+        }
+    }
+    merges.iter().flatten().sum()
 }
 
 /// A store, its disk, and what is known of both.
@@ -65,8 +89,13 @@ pub struct World {
     pub plan: Plan,
     /// The shapes of levels with which the store is opened, in turn.
     pub shapes: Vec<Compaction>,
-    /// How many threads merge.
-    threads: usize,
+    /// Which partition the first opening has.
+    first_partition: usize,
+    /// Whether background work is waited for after each step.
+    settled: bool,
+    /// The settings of the open store, as places in [`SHAPES`] and [`PARTITIONS`].
+    opened: (usize, usize),
+    merging: Merging,
     /// How often a step that fails is tried again.
     pub patience: usize,
     /// How often the disk was found full, and room was made.
@@ -112,7 +141,10 @@ impl World {
             sites: BTreeMap::new(),
             plan,
             shapes: SHAPES[..1].to_vec(),
-            threads: 1,
+            first_partition: 0,
+            settled: true,
+            opened: (0, 0),
+            merging: Merging::default(),
             patience: 0,
             full: 0,
             budgeted: false,
@@ -131,7 +163,8 @@ impl World {
     /// Opens the store, does all steps, and closes it.
     pub fn run(&mut self, script: &Script) -> Result<(), Trouble> {
         self.shapes = script.shapes.clone();
-        self.threads = if script.settled { 1 } else { 3 };
+        self.first_partition = script.first_partition;
+        self.settled = script.settled;
         self.open()?;
         for step in &script.steps {
             let (events, poisoned, faults) = (self.oracle.len(), self.poisoned, self.faults_now());
@@ -157,7 +190,20 @@ impl World {
     pub fn end(&mut self) {
         self.absorb();
         self.held = None;
+        self.count_work();
         self.db = None;
+    }
+
+    /// Takes over what the open store did, which is let go of next.
+    fn count_work(&mut self) {
+        let (shape, partition) = self.opened;
+        let (merging, work) = (std::mem::take(&mut self.merging), &mut self.work);
+        work.beside[shape][partition] += merging.beside();
+        if let Some(Ok(stats)) = self.db.as_ref().map(Db::stats) {
+            work.flushes += stats.writes.flushes;
+            work.merges[shape][partition] += stats.writes.compactions;
+            work.moves += stats.writes.trivial_moves;
+        }
     }
 
     /// The fingerprints of the prefixes that points of a generation may hold.
@@ -368,9 +414,25 @@ impl World {
     /// Opens the store and finds out which prefix of the commit order it holds: later events are
     /// lost, those before are durable, since opening makes durable what it finds.
     pub fn open(&mut self) -> Result<(), Trouble> {
-        let shape = self.shapes[self.work.openings as usize % self.shapes.len()];
-        let mut options = tiny_shaped(Arc::new(self.faulty.clone()), shape);
-        options.compaction_threads = self.threads;
+        let number = self.work.openings as usize;
+        let shape = self.shapes[number % self.shapes.len()];
+        if !self.settled {
+            self.merging.patience = Duration::from_millis(2);
+        }
+        let watch = Watch {
+            inner: self.faulty.clone(),
+            merging: self.merging.clone(),
+        };
+        let mut options = tiny_shaped(Arc::new(watch), shape);
+        options.compaction_threads = match self.settled {
+            // More would make the calls in another order each time.
+            true => 1,
+            false => 2 + number % 2,
+        };
+        // In turn, and another one first for another shape.
+        let place = SHAPES.iter().position(|s| *s == shape).unwrap_or_default();
+        self.opened = (place, (number + self.first_partition) % 2);
+        options.table.partition = PARTITIONS[self.opened.1];
         for tried in 0.. {
             match Db::open(DIR, options.clone()) {
                 Ok(db) => {
@@ -422,14 +484,10 @@ impl World {
     pub fn close(&mut self) -> Result<(), Trouble> {
         self.held = None;
         self.faulty.set_budget(None);
+        self.count_work();
         let Some(db) = self.db.take() else {
             return Ok(());
         };
-        if let Ok(stats) = db.stats() {
-            self.work.flushes += stats.writes.flushes;
-            self.work.compactions += stats.writes.compactions;
-            self.work.moves += stats.writes.trivial_moves;
-        }
         match db.close() {
             Ok(()) => self.all_durable(),
             Err(e) if self.patience > 0 => self.errors.push(e),
@@ -452,6 +510,7 @@ impl World {
         self.absorb();
         self.faulty.set_plan(Plan::default());
         self.held = None;
+        self.count_work();
         self.db = None;
         self.memory = disk;
         if self.recorder.is_some() {

@@ -205,13 +205,31 @@ impl Pool {
     fn another_slab(&mut self, class: usize) -> Option<usize> {
         let header_bytes = (self.classes[class].per_slab * size_of::<Header>()) as u64;
         let more = self.sizes.slab_bytes() as u64 + header_bytes;
-        let untouched = self.slabs.len() < self.space.slabs();
-        if self.used.total() + more <= self.limit && (untouched || !self.unused.is_empty()) {
-            return self.unused.pop().or_else(|| {
-                self.slabs.push(Slab::default());
-                Some(self.slabs.len() - 1)
-            });
+        if self.used.slots + more > self.limit {
+            // Nor would it fit if all others went.
+            return None;
         }
+        loop {
+            let untouched = self.slabs.len() < self.space.slabs();
+            let fits = self.used.total() + more <= self.limit;
+            if fits && (untouched || !self.unused.is_empty()) {
+                return self.unused.pop().or_else(|| {
+                    self.slabs.push(Slab::default());
+                    Some(self.slabs.len() - 1)
+                });
+            }
+            let slab = self.slab_of_another(class)?;
+            if self.used.total() + more <= self.limit {
+                return Some(slab);
+            }
+            // Divided into small frames a slab takes more, with its headers, than it did: one that
+            // goes makes room for the headers of many.
+            self.give_back(slab);
+        }
+    }
+
+    /// A slab that another class gives up for one that has no free frames, if one is to.
+    fn slab_of_another(&mut self, class: usize) -> Option<usize> {
         let surplus = (0..self.classes.len()).find(|c| self.classes[*c].has_surplus());
         if let Some(slab) = surplus.and_then(|donor| self.take_slab(donor)) {
             return Some(slab);
@@ -337,10 +355,15 @@ impl Pool {
             let Some(slab) = self.squeeze_out() else {
                 return false;
             };
-            self.space.discard(slab);
-            self.unused.push(slab);
+            self.give_back(slab);
         }
         true
+    }
+
+    /// Gives the memory of an empty slab back.
+    fn give_back(&mut self, slab: usize) {
+        self.space.discard(slab);
+        self.unused.push(slab);
     }
 
     /// Frames of a slab that are pinned, and bytes of their blocks. Slab by slab, so that nobody

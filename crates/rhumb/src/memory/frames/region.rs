@@ -63,7 +63,8 @@ impl Region {
         let _ = (offset, bytes, huge);
     }
 
-    /// Gives the memory of the `bytes` at `offset` back; reading it gives anything then.
+    /// Gives the memory of the `bytes` at `offset` back, as far as they are whole pages; reading them
+    /// gives anything then.
     ///
     /// # Safety
     /// Nobody reads or writes the range meanwhile.
@@ -71,9 +72,15 @@ impl Region {
         #[cfg(target_os = "linux")]
         {
             use rustix::mm::{Advice, madvise};
-            // Pages may be larger than the range; then it is refused, and the memory stays.
-            // SAFETY: the range is inside the mapping, and the caller keeps everybody off it.
-            let _ = unsafe { madvise(self.address(offset), bytes, Advice::LinuxDontNeed) };
+            // Of a range that ends inside a page the system takes all of the page, with what lies
+            // behind the range. The region starts with a page.
+            let page = rustix::param::page_size();
+            let start = offset.next_multiple_of(page);
+            let end = offset + bytes;
+            let pages = (end - end % page).saturating_sub(start);
+            // SAFETY: the pages are inside the range, this is inside the mapping, and the caller
+            // keeps everybody off it.
+            let _ = unsafe { madvise(self.address(start), pages, Advice::LinuxDontNeed) };
         }
         #[cfg(not(target_os = "linux"))]
         let _ = (offset, bytes);

@@ -121,6 +121,31 @@ fn address_space_that_is_refused_is_an_error() {
 }
 
 #[test]
+fn memory_that_is_given_back_is_not_a_neighbours() {
+    let bytes = 4 << 20;
+    for step in [1 << 10, 4 << 10, 16 << 10, 64 << 10, 1 << 20] {
+        let region = Region::reserve(bytes).unwrap();
+        let start = region.start().as_ptr();
+        // SAFETY: the region is this test's alone, and `bytes` long.
+        unsafe { std::ptr::write_bytes(start, 7, bytes) };
+        for offset in (0..bytes).step_by(2 * step) {
+            // SAFETY: as above.
+            unsafe { region.discard(offset, step) };
+        }
+        // SAFETY: as above, and zeroed or written.
+        let now = unsafe { std::slice::from_raw_parts(start, bytes) };
+        for (at, byte) in now.iter().enumerate() {
+            assert!(
+                at / step % 2 == 0 || *byte == 7,
+                "byte {at} of steps of {step}"
+            );
+        }
+        // SAFETY: nobody uses the region any more.
+        unsafe { region.unmap() };
+    }
+}
+
+#[test]
 fn pinned_blocks_stay_whatever_happens() {
     let cache = cache(256 << 10);
     let table = TableSlots::new(Arc::clone(&cache), 1_000);
@@ -201,6 +226,32 @@ fn slots_take_their_memory_from_blocks() {
         first.insert(number, &block(1, number, 3_000)).unwrap();
     }
     assert_eq!(cache.state().used.slabs, before.slabs);
+}
+
+#[test]
+fn headers_of_small_frames_take_their_memory_from_blocks() {
+    for capacity in [1 << 20, 16 << 20] {
+        let cache = cache(capacity);
+        let large = TableSlots::new(Arc::clone(&cache), 2_000);
+        for number in 0..2_000 {
+            large.insert(number, &block(1, number, 16_000)).unwrap();
+        }
+        let small = TableSlots::new(Arc::clone(&cache), 100_000);
+        for number in 0..200_000 {
+            let number = number % 100_000;
+            let pin = small.insert(number, &block(2, number, 100)).unwrap();
+            assert_eq!(*pin, block(2, number, 100));
+            if number % 100 == 0 {
+                assert_within_capacity(&cache);
+            }
+        }
+        let kept = (0..100_000).filter(|n| small.get(*n).is_some()).count() as u64;
+        assert!(kept * 128 > capacity / 4, "{kept} of {capacity}");
+        for number in 0..2_000 {
+            large.insert(number, &block(1, number, 16_000)).unwrap();
+            assert_within_capacity(&cache);
+        }
+    }
 }
 
 #[test]

@@ -13,6 +13,11 @@ const LARGEST_TIMES: usize = 8;
 const DEAR_TIMES: u64 = 2;
 /// Not before so many bytes were placed.
 const TRIAL_BYTES: u64 = 256 << 10;
+/// It is given up too if cells hold so many times less than is meant: each block costs memory and its
+/// headers, however little is in it.
+const POOR_TIMES: u64 = 4;
+/// Not before there were so many blocks.
+const TRIAL_BLOCKS: u64 = 1_024;
 
 /// What reading the block of each key would take.
 #[derive(Debug, Default)]
@@ -31,6 +36,11 @@ pub(super) struct Cells {
     limit: usize,
     /// Bytes that reading the block of a key is to take on average.
     meant: u64,
+    /// Bytes of keys and values that a block is to hold, if that is what cells were chosen for.
+    filling: Option<u64>,
+    /// Bytes of keys and values so far, and blocks with those of cells without entries.
+    filled: u64,
+    blocks: u64,
     /// The cell of the open block.
     open: Option<u64>,
     /// User keys that begin in the open block.
@@ -45,15 +55,19 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    /// `key_bytes` is what a user key takes with its values, on average.
-    pub fn new(entries_per_cell: u32, key_bytes: u64) -> Cells {
-        let target = key_bytes.saturating_mul(entries_per_cell.into());
-        let target = target.max(TARGET_BYTES);
+    /// `key_bytes` is what a user key takes with its values, on average; `chosen` says that the size of
+    /// cells follows from it, and was not asked for.
+    pub fn new(entries_per_cell: u32, key_bytes: u64, chosen: bool) -> Cells {
+        let cell_bytes = key_bytes.saturating_mul(entries_per_cell.into());
+        let target = cell_bytes.max(TARGET_BYTES);
         let limit = usize::try_from(target).unwrap_or(usize::MAX);
         Cells {
             entries_per_cell,
             limit: limit.saturating_mul(LARGEST_TIMES).min(LARGEST_BLOCK_BYTES),
             meant: target.saturating_add(key_bytes),
+            filling: chosen.then_some(cell_bytes.min(TARGET_BYTES)),
+            filled: 0,
+            blocks: 0,
             open: None,
             keys: 0,
             last_number: 0,
@@ -108,6 +122,7 @@ impl Cells {
             self.keys += 1;
             self.last_number = front.number;
         }
+        self.filled += (entry.key.len() + entry.value.len()) as u64;
         self.after_large = large;
         Ok(())
     }
@@ -119,6 +134,7 @@ impl Cells {
         for _ in next..cell {
             blocks.write_empty()?;
             self.has_empty = true;
+            self.blocks += 1;
         }
         self.open = Some(cell);
         self.after_large = false;
@@ -138,6 +154,7 @@ impl Cells {
         self.reads.keys += self.keys;
         self.reads.key_bytes += u128::from(self.keys) * u128::from(bytes);
         self.keys = 0;
+        self.blocks += 1;
         self.judge();
         blocks.close()
     }
@@ -150,10 +167,19 @@ impl Cells {
                 format!("a get would read {mean} bytes on average, and is meant to read {meant}");
             self.too_dear = Some(why);
         }
+        let held = self.filled / self.blocks.max(1);
+        if self.blocks >= TRIAL_BLOCKS
+            && let Some(filling) = self.filling
+            && held < filling / POOR_TIMES
+        {
+            let why =
+                format!("its blocks hold {held} bytes on average, and are meant to hold {filling}");
+            self.too_dear = Some(why);
+        }
     }
 
     /// Why the model does not serve these keys, if it does not: where many keys share a number, or sizes
-    /// differ much, cells are large where the keys are.
+    /// differ much, cells are large where the keys are, or too small to be worth a block each.
     pub fn too_dear(&mut self) -> Option<String> {
         self.too_dear.take()
     }

@@ -16,7 +16,7 @@ use rhumb_index::{ClosedSegment, IndexError};
 use cells::Cells;
 use waiting::Waiting;
 
-use super::block::NewEntry;
+use super::block::{BlockBuilder, NewEntry};
 use super::blocks::{BlockWriter, refused};
 use super::directory::Arrangement;
 use crate::error::Result;
@@ -26,6 +26,9 @@ pub(super) use cost::TARGET_BYTES;
 /// As many bytes of entries are looked at before anything is chosen, and wait for a segment to close by
 /// itself.
 const LEARN_BYTES: usize = 1 << 20;
+/// The most that is kept for entries whose segment cannot be closed, beside the last of them: then one
+/// number has them all.
+const MOST_WAITING_BYTES: usize = 16 * LEARN_BYTES;
 /// Entries are handed to the model when so many bytes of them came in.
 const BATCH_BYTES: usize = 16 << 10;
 /// What the index kinds call the largest window.
@@ -132,14 +135,20 @@ impl Placer {
             return Ok(Placing::Ended);
         }
         let placing = self.place(blocks)?;
+        let waiting = self.waiting.memory_before_last();
+        if placing == Placing::GoesOn && waiting > MOST_WAITING_BYTES {
+            let why = format!("{waiting} bytes wait for the end of the keys with one number");
+            blocks.index.fall_back(why);
+            return Ok(Placing::Ended);
+        }
         self.close_due = self.waiting.bytes() >= LEARN_BYTES;
         Ok(placing)
     }
 
     /// Chooses the size of cells and the boundary for keys like those that wait.
     fn choose(&self, blocks: &mut BlockWriter) -> Result<Cells, IndexError> {
-        let (bytes, keys) = (self.waiting.bytes() as u64, self.waiting.keys().max(1));
-        let key_bytes = (bytes / keys).max(1);
+        let key_bytes = self.stored_bytes() / self.waiting.keys().max(1);
+        let key_bytes = key_bytes.max(1);
         let n = match self.entries_per_cell {
             0 => cost::entries_per_cell(key_bytes),
             n => n,
@@ -149,7 +158,22 @@ impl Placer {
         if let Some(first) = self.waiting.front() {
             blocks.begin_even(first.key);
         }
-        Ok(Cells::new(n, key_bytes))
+        Ok(Cells::new(n, key_bytes, self.entries_per_cell == 0))
+    }
+
+    /// About what the entries that wait will take in blocks: keys may share much with their neighbours.
+    fn stored_bytes(&self) -> u64 {
+        let (mut block, mut stored) = (BlockBuilder::default(), 0);
+        for waiting in self.waiting.iter() {
+            let entry = waiting.entry();
+            if !block.push_within(&entry, TARGET_BYTES as usize) {
+                stored += block.raw_bytes();
+                block.clear();
+                block.push_within(&entry, TARGET_BYTES as usize);
+            }
+        }
+        // Headers are not what is asked for.
+        (stored + block.raw_bytes()).min(self.waiting.bytes()) as u64
     }
 
     /// Gives the model what it does not have yet. Returns whether a segment was closed on the way.

@@ -61,6 +61,13 @@ impl Waiting {
         self.bytes.len() - self.gone
     }
 
+    /// The memory of all entries but the last, in bytes.
+    pub fn memory_before_last(&self) -> usize {
+        let last = self.records.back().map_or(0, |r| r.key + r.value);
+        let before = self.records.len().saturating_sub(1);
+        self.bytes().saturating_sub(last) + before * size_of::<Record>()
+    }
+
     /// How many user keys begin among the entries.
     pub fn keys(&self) -> u64 {
         self.keys
@@ -97,15 +104,24 @@ impl Waiting {
 
     /// The first entry.
     pub fn front(&self) -> Option<Front<'_>> {
-        let record = self.records.front()?;
-        let (key, rest) = self.bytes.get(self.gone..)?.split_at_checked(record.key)?;
-        Some(Front {
-            key,
-            value: rest.get(..record.value)?,
-            number: record.number,
-            sequence: record.sequence,
-            kind: record.kind,
-            new_key: record.new_key,
+        self.iter().next()
+    }
+
+    /// All entries, in order.
+    pub fn iter(&self) -> impl Iterator<Item = Front<'_>> {
+        let mut rest = self.bytes.get(self.gone..).unwrap_or_default();
+        self.records.iter().map_while(move |record| {
+            let (key, behind) = rest.split_at_checked(record.key)?;
+            let (value, behind) = behind.split_at_checked(record.value)?;
+            rest = behind;
+            Some(Front {
+                key,
+                value,
+                number: record.number,
+                sequence: record.sequence,
+                kind: record.kind,
+                new_key: record.new_key,
+            })
         })
     }
 

@@ -352,3 +352,80 @@ fn prefixes_that_keys_share_do_not_spoil_the_stride() {
     let table = built(&settings("plr", "filter=0", &model), &model);
     assert!(!table.directory.is_strided(), "{:?}", table.properties());
 }
+
+#[test]
+fn cells_chosen_for_large_entries_are_given_up_where_small_ones_follow() {
+    let mut rng = StdRng::seed_from_u64(10);
+    let keys = random_numbers(&mut rng, 50_000);
+    let keys: Vec<Vec<u8>> = keys.iter().map(|n| n.to_be_bytes().to_vec()).collect();
+    // Large values, or one key with many versions.
+    let large = |i: usize| if i < 1_000 { 5_000 } else { 8 };
+    let values = model_of(keys.clone(), large);
+    let mut versions = model_of(keys, |_| 8);
+    let hot = versions.keys().next().unwrap().0.clone();
+    for sequence in 1..20_000 {
+        let put = (EntryKind::Put, vec![1; 60]);
+        versions.insert((hot.clone(), Reverse(sequence)), put);
+    }
+    for model in [values, versions] {
+        let table = built(&settings("plr", "filter=0", &model), &model);
+        let cut = built(
+            &settings("fp", "partition=bytes(4096),filter=0", &model),
+            &model,
+        );
+        let (own, least) = (table.sections_offset, cut.sections_offset);
+        assert!(own < least + least / 4, "{own} bytes, else {least}");
+        assert!(table.blocks() < 8_000, "{} blocks", table.blocks());
+        let why = table.properties().text("index.fallback").unwrap();
+        assert!(why.contains("blocks hold"), "{why}");
+        get_all(&table, &model, "small behind large");
+        check_cursor(&mut rng, &table, &model);
+    }
+    // Who asks for small cells gets them.
+    let model = model_of((0..50_000u64).map(|n| n.to_be_bytes().to_vec()), large);
+    let table = built(
+        &settings("plr", "partition=predicted(2),filter=0", &model),
+        &model,
+    );
+    assert!(table.directory.is_placed(), "{:?}", table.properties());
+}
+
+#[test]
+fn versions_of_one_key_are_written_while_they_come() {
+    let fs = Arc::new(MemoryFileSystem::new());
+    let dynamic: Arc<dyn FileSystem> = fs.clone();
+    let settings = settings(
+        "plr",
+        "",
+        &model_of([b"one".to_vec(), b"two".to_vec()], |_| 0),
+    );
+    let mut writer = TableWriter::create(&dynamic, Path::new("/"), 7, &settings).unwrap();
+    let value = [3; 10_000];
+    for sequence in (0..4_000).rev() {
+        writer
+            .add(b"one", sequence, EntryKind::Put, &value)
+            .unwrap();
+    }
+    let written = fs.bytes(Path::new("/000007.table")).unwrap().len();
+    assert!(written > 20 << 20, "{written} bytes of 40 MB");
+    writer.add(b"two", 1, EntryKind::Put, &value).unwrap();
+    let summary = writer.finish(&RangeDeletes::default()).unwrap();
+    assert_eq!((summary.entries, &summary.index_kind[..]), (4_001, "fp"));
+    assert!(
+        summary.index_fallback.contains("one number"),
+        "{}",
+        summary.index_fallback
+    );
+}
+
+#[test]
+fn what_keys_share_does_not_make_blocks_small() {
+    let key = |n: u64| format!("{:0>200}", n * 7).into_bytes();
+    let model = model_of((0..40_000).map(key), |_| 8);
+    let table = built(&settings("plr", "filter=0", &model), &model);
+    assert!(table.directory.is_placed(), "{:?}", table.properties());
+    let cut = built(&settings("fp", "filter=0", &model), &model);
+    let (own, least) = (table.sections_offset, cut.sections_offset);
+    assert!(own < least + least / 8, "{own} bytes, else {least}");
+    assert!(table.blocks() < 2 * cut.blocks(), "{}", table.blocks());
+}

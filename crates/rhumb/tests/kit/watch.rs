@@ -1,0 +1,139 @@
+//! A file system that lets merges meet, and counts those that run beside another one.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{self, ThreadId};
+use std::time::Duration;
+
+use rhumb::fs::{Access, FileLock, FileSystem, LockMode, ReadFile, WriteFile};
+
+use super::recorder::held;
+
+/// The tables that merges write now, by thread. Clones share it.
+#[derive(Debug, Default, Clone)]
+pub struct Merging {
+    writing: Arc<Mutex<BTreeMap<String, usize>>>,
+    begun: Arc<Condvar>,
+    beside: Arc<AtomicU64>,
+    /// How long a merge waits at its tables for another one: on a disk in memory they would hardly
+    /// ever meet.
+    pub patience: Duration,
+}
+
+impl Merging {
+    /// How many tables were begun by merges while another thread wrote one of another merge.
+    pub fn beside(&self) -> u64 {
+        self.beside.load(Ordering::Relaxed)
+    }
+
+    /// Notes that this thread writes a table; flushes do not count.
+    fn begin(&self, path: &Path) -> Option<Writing> {
+        let table = path.extension() == Some("table".as_ref());
+        if !table || thread::current().name() == Some("rhumb-flush") {
+            return None;
+        }
+        let own = name(thread::current().id());
+        let mut writing = held(&self.writing);
+        *writing.entry(own.clone()).or_default() += 1;
+        self.begun.notify_all();
+        if !self.patience.is_zero() {
+            let alone = |w: &mut BTreeMap<String, usize>| w.len() < 2;
+            let waited = self.begun.wait_timeout_while(writing, self.patience, alone);
+            writing = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        if writing.len() > 1 {
+            self.beside.fetch_add(1, Ordering::Relaxed);
+        }
+        drop(writing);
+        Some(Writing(self.clone(), own))
+    }
+}
+
+fn name(thread: ThreadId) -> String {
+    format!("{thread:?}")
+}
+
+/// A table that a thread writes.
+#[derive(Debug)]
+struct Writing(Merging, String);
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        let mut writing = held(&self.0.writing);
+        if let Some(count) = writing.get_mut(&self.1) {
+            *count -= 1;
+            if *count == 0 {
+                writing.remove(&self.1);
+            }
+        }
+    }
+}
+
+/// Passes calls on.
+#[derive(Debug, Clone)]
+pub struct Watch<F> {
+    pub inner: F,
+    pub merging: Merging,
+}
+
+impl<F: FileSystem> FileSystem for Watch<F> {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn WriteFile>> {
+        let file = self.inner.create(path)?;
+        let writing = self.merging.begin(path);
+        Ok(Box::new(Watched {
+            file,
+            _writing: writing,
+        }))
+    }
+
+    fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn ReadFile>> {
+        self.inner.open(path, access)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.inner.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.inner.remove(path)
+    }
+
+    fn create_dir(&self, path: &Path) -> io::Result<()> {
+        self.inner.create_dir(path)
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<String>> {
+        self.inner.list(path)
+    }
+
+    fn sync_file(&self, path: &Path) -> io::Result<()> {
+        self.inner.sync_file(path)
+    }
+
+    fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        self.inner.sync_dir(path)
+    }
+
+    fn lock(&self, path: &Path, mode: LockMode) -> io::Result<Option<Box<dyn FileLock>>> {
+        self.inner.lock(path, mode)
+    }
+}
+
+#[derive(Debug)]
+struct Watched {
+    file: Box<dyn WriteFile>,
+    _writing: Option<Writing>,
+}
+
+impl WriteFile for Watched {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.sync()
+    }
+}
