@@ -25,6 +25,14 @@ pub enum IndexError {
         /// The newest version this build reads.
         known: u32,
     },
+    /// An index of a kind that a later version wrote.
+    #[error("index kind {found} is not among {known} that this build reads: use a newer rhumb")]
+    Kind {
+        /// The kind found.
+        found: u8,
+        /// The kinds that this build reads, with their names.
+        known: String,
+    },
     /// Keys that do not ascend.
     #[error(
         "key {rank} is not above the key before it: indexes are built from sorted distinct keys"

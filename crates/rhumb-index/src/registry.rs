@@ -68,7 +68,7 @@ pub fn builder(spec: &IndexSpec) -> Result<Box<dyn IndexBuilder>, IndexError> {
 /// Opens the byte form of any registered kind and uses it in place.
 ///
 /// # Errors
-/// [`IndexError::Damaged`] or [`IndexError::Version`] if the bytes are no index that this build
+/// [`IndexError::Damaged`], [`IndexError::Version`] or [`IndexError::Kind`] if the bytes are no index that this build
 /// reads. Damage that goes unnoticed here can make answers wrong (so callers checksum), but never
 /// leads to a panic or to a position beyond [`Index::extent`].
 pub fn open(bytes: Vec<u8>) -> Result<Box<dyn Index>, IndexError> {
@@ -79,7 +79,10 @@ pub fn open(bytes: Vec<u8>) -> Result<Box<dyn Index>, IndexError> {
             .iter()
             .map(|kind| format!("{} ({})", kind.id, kind.name))
             .collect();
-        return Err(reader.damaged(format!("a kind among {}", known.join(", ")), id));
+        return Err(IndexError::Kind {
+            found: id,
+            known: known.join(", "),
+        });
     };
     let version = reader.u8()?;
     if version == 0 || version > kind.version {

@@ -57,6 +57,18 @@ impl TableCursor {
         }
     }
 
+    /// Goes to another slot of the same block.
+    #[inline]
+    fn step_to(&mut self, slot: usize) {
+        if let Some(block) = &self.here {
+            let view = block.view();
+            view.next_key_into(slot, &mut self.key);
+            self.sequence = view.sequence(slot);
+            self.kind = view.kind(slot);
+        }
+        self.slot = slot;
+    }
+
     /// Stands nowhere.
     fn leave(&mut self) {
         self.here = None;
@@ -156,8 +168,7 @@ impl Cursor for TableCursor {
             return Ok(());
         };
         if self.slot + 1 < block.view().count() {
-            self.slot += 1;
-            self.settle();
+            self.step_to(self.slot + 1);
             return Ok(());
         }
         self.enter_first(block.number + 1)
@@ -168,8 +179,7 @@ impl Cursor for TableCursor {
             return Ok(());
         };
         if self.slot > 0 {
-            self.slot -= 1;
-            self.settle();
+            self.step_to(self.slot - 1);
             return Ok(());
         }
         self.enter_last_before(block.number)

@@ -162,6 +162,9 @@ impl Directory {
         let (blocks, ranks, entries) = (field(0), field(1), field(2));
         let entries_per_cell = u32::from_le_bytes(word(bytes, 24));
         let [form, reserved @ ..] = word::<4>(bytes, 28);
+        if form > STRIDED {
+            return Err(Damage::unsupported(format!("directories of form {form}")));
+        }
         check_counts([blocks, ranks, entries], entries_per_cell, end)?;
         if reserved != [0; 3] {
             return Err(Damage::new(29, "zero in a reserved field", "others"));
@@ -188,11 +191,10 @@ impl Directory {
             PLACED => Form::Placed {
                 offsets: column(&mut rest, &mut at, "offsets", end)?,
             },
-            STRIDED => Form::Strided {
+            _ => Form::Strided {
                 stride: take_stride(&mut rest, &mut at, [blocks, ranks, entries, end])?,
                 first_ranks: column(&mut rest, &mut at, "first ranks", ranks)?,
             },
-            _ => return Err(Damage::new(28, "a form of 0, 1 or 2", form)),
         };
         if !rest.is_empty() {
             let found = format!("{} more bytes", rest.len());

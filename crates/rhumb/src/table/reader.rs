@@ -287,6 +287,7 @@ fn from_index(error: IndexError, at: usize) -> Damage {
         IndexError::Version { what, found, .. } => {
             Damage::unsupported(format!("version {found} of {what}"))
         }
+        IndexError::Kind { found, .. } => Damage::unsupported(format!("index kind {found}")),
         other => Damage::new(at, "a sound index", other),
     }
 }

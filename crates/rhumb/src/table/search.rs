@@ -163,7 +163,7 @@ impl TableReader {
                 slot: Some(place.slot),
             };
         }
-        let last_block = self.directory.blocks() - 1;
+        let last_block = self.directory.blocks().saturating_sub(1);
         let (first, last) = match self.index.locate(Probe { key, number }) {
             Position::Block(block) => (block.min(last_block), block.min(last_block)),
             Position::Window(window) => {

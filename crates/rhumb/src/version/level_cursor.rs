@@ -31,6 +31,14 @@ impl Tables {
             Tables::Run(run) => run.tables(),
         }
     }
+
+    /// How many of them end before `key`.
+    fn ending_before(&self, key: &[u8]) -> usize {
+        match self {
+            Tables::Some(tables) => tables.partition_point(|t| t.meta.ends_before(key)),
+            Tables::Run(run) => run.ending_before(key),
+        }
+    }
 }
 
 impl LevelCursor {
@@ -139,12 +147,15 @@ impl Cursor for LevelCursor {
     }
 
     fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {
-        let at = self
-            .tables
-            .all()
-            .partition_point(|t| t.meta.ends_before(key));
+        let at = self.tables.ending_before(key);
+        let tables = self.tables.all();
+        let starts_behind = tables.get(at).is_some_and(|t| &*t.meta.smallest > key);
         if let Some(cursor) = self.enter(at)? {
-            cursor.seek(key, sequence)?;
+            // Between two tables no search is needed.
+            match starts_behind {
+                true => cursor.seek_first()?,
+                false => cursor.seek(key, sequence)?,
+            }
         }
         self.settle_forward()
     }

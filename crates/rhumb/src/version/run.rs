@@ -54,7 +54,7 @@ impl Run {
     /// The table that may hold `key`, or delete it.
     pub fn table_for(&self, key: &[u8]) -> Option<&Arc<Table>> {
         let number = abbreviate(&self.prefix, key);
-        let at = self.ending_before(key, number);
+        let at = self.ending_before_number(key, number);
         let table = self.tables.get(at)?;
         let starts = match self.starts.get(at)?.cmp(&number) {
             Ordering::Less => true,
@@ -66,15 +66,20 @@ impl Run {
 
     /// The tables that may hold keys from `from` on up to `to`, in key order.
     pub fn overlapping(&self, from: &[u8], to: Bound<&[u8]>) -> &[Arc<Table>] {
-        let first = self.ending_before(from, abbreviate(&self.prefix, from));
+        let first = self.ending_before(from);
         let rest = self.tables.get(first..).unwrap_or_default();
         let count = rest.partition_point(|t| !t.meta.starts_behind(to));
         rest.get(..count).unwrap_or_default()
     }
 
-    /// How many tables end before `key`, of which `number` is the abbreviation.
+    /// How many tables end before `key`.
+    pub fn ending_before(&self, key: &[u8]) -> usize {
+        self.ending_before_number(key, abbreviate(&self.prefix, key))
+    }
+
+    /// The same; `number` is the abbreviation of `key`.
     #[inline]
-    fn ending_before(&self, key: &[u8], number: u64) -> usize {
+    fn ending_before_number(&self, key: &[u8], number: u64) -> usize {
         let at = self.ends.partition_point(|end| *end < number);
         // The numbers of some may be alike.
         let alike = self.ends.get(at..).unwrap_or_default();

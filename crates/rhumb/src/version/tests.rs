@@ -23,7 +23,7 @@ fn table(number: u64, smallest: &str, largest: &str) -> TableMeta {
         largest: largest.as_bytes().into(),
         largest_excluded: false,
         smallest_sequence: number,
-        largest_sequence: number + 5,
+        largest_sequence: number.saturating_add(5),
         map_number: 0,
         index_kind: "plr".to_string(),
     }

@@ -155,6 +155,10 @@ impl BlockLayout {
                 flags,
             ));
         }
+        let plain = [sequence_width, codes, kind] == [0, 0, EntryKind::Put as u8];
+        if count == 0 && !(plain && word::<16>(raw, 8) == [0; 16]) {
+            return Err(Damage::new(1, "the header of no entry", "others"));
+        }
         if sequence_width > 64 {
             return Err(Damage::new(1, "sequences of 0 to 64 bits", sequence_width));
         }

@@ -231,3 +231,21 @@ fn unknown_kinds_and_reserved_bits_are_refused() {
     refused(7, 1);
     refused(1, 65);
 }
+
+#[test]
+fn a_block_without_entries_has_one_form_for_each_prefix() {
+    for prefix in [&b""[..], b"user"] {
+        let mut raw = Vec::new();
+        encode_empty(prefix, &mut raw);
+        let layout = BlockLayout::parse(&raw).unwrap();
+        let view = BlockView::new(&raw, &layout);
+        assert_eq!((view.count(), view.slot_hint()), (0, None));
+        assert_eq!(view.lower_bound(b"user1", 7), 0);
+        // All but the number of entries and the hint.
+        for at in (0..2).chain(4..24) {
+            let mut other = raw.clone();
+            other[at] ^= 1;
+            assert!(BlockLayout::parse(&other).is_err(), "byte {at}");
+        }
+    }
+}

@@ -159,6 +159,17 @@ impl<'a> BlockView<'a> {
         key.extend_from_slice(suffix);
     }
 
+    /// Puts the key at `slot` into `key`, which holds another key of this block.
+    #[inline]
+    pub fn next_key_into(&self, slot: usize, key: &mut Vec<u8>) {
+        let (shared, suffix) = self.key_parts(slot);
+        key.truncate(self.prefix().len());
+        if !shared.is_empty() {
+            key.extend_from_slice(shared);
+        }
+        key.extend_from_slice(suffix);
+    }
+
     /// How the key at `slot` compares with `key`.
     pub fn compare(&self, slot: usize, key: &[u8]) -> Ordering {
         let (shared, suffix) = self.key_parts(slot);

@@ -55,7 +55,7 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    /// `key_bytes` is what a user key takes with its values, on average; `chosen` says that the size of
+    /// `key_bytes` is what is to be read of a user key and its values, on average; `chosen` says that the size of
     /// cells follows from it, and was not asked for.
     pub fn new(entries_per_cell: u32, key_bytes: u64, chosen: bool) -> Cells {
         let cell_bytes = key_bytes.saturating_mul(entries_per_cell.into());

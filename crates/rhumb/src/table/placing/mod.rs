@@ -16,6 +16,7 @@ use rhumb_index::{ClosedSegment, IndexError};
 use cells::Cells;
 use waiting::Waiting;
 
+use super::LARGE_ENTRY_BYTES;
 use super::block::{BlockBuilder, NewEntry};
 use super::blocks::{BlockWriter, refused};
 use super::directory::Arrangement;
@@ -147,8 +148,9 @@ impl Placer {
 
     /// Chooses the size of cells and the boundary for keys like those that wait.
     fn choose(&self, blocks: &mut BlockWriter) -> Result<Cells, IndexError> {
-        let key_bytes = self.stored_bytes() / self.waiting.keys().max(1);
-        let key_bytes = key_bytes.max(1);
+        let stored = self.stored_bytes();
+        let key_bytes = (stored / self.waiting.keys().max(1)).max(1);
+        let entry_bytes = stored / self.waiting.entries().max(1);
         let n = match self.entries_per_cell {
             0 => cost::entries_per_cell(key_bytes),
             n => n,
@@ -158,7 +160,9 @@ impl Placer {
         if let Some(first) = self.waiting.front() {
             blocks.begin_even(first.key);
         }
-        Ok(Cells::new(n, key_bytes, self.entries_per_cell == 0))
+        // Many versions of a key go on over blocks, so that a get reads the newest only.
+        let read_bytes = key_bytes.min(entry_bytes.max(TARGET_BYTES));
+        Ok(Cells::new(n, read_bytes, self.entries_per_cell == 0))
     }
 
     /// About what the entries that wait will take in blocks: keys may share much with their neighbours.
@@ -166,6 +170,11 @@ impl Placer {
         let (mut block, mut stored) = (BlockBuilder::default(), 0);
         for waiting in self.waiting.iter() {
             let entry = waiting.entry();
+            let bytes = entry.key.len() + entry.value.len();
+            if bytes > LARGE_ENTRY_BYTES {
+                stored += bytes;
+                continue;
+            }
             if !block.push_within(&entry, TARGET_BYTES as usize) {
                 stored += block.raw_bytes();
                 block.clear();

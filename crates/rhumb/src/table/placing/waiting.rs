@@ -61,6 +61,11 @@ impl Waiting {
         self.bytes.len() - self.gone
     }
 
+    /// How many entries there are.
+    pub fn entries(&self) -> u64 {
+        self.records.len() as u64
+    }
+
     /// The memory of all entries but the last, in bytes.
     pub fn memory_before_last(&self) -> usize {
         let last = self.records.back().map_or(0, |r| r.key + r.value);

@@ -2,6 +2,7 @@
 
 use super::test_seed;
 use crate::table::column::COLUMN_HEADER_BYTES;
+use crate::table::damage::Damage;
 use crate::table::directory::{Arrangement, Directory, DirectoryBuilder, Stride};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -122,6 +123,14 @@ fn equal_entries_need_no_offsets_and_predictions_no_ranks() {
         }
         assert!(Directory::decode(&bytes, offset(7, 52) + 1).is_err());
     }
+}
+
+#[test]
+fn a_form_of_a_later_version_is_not_taken_for_damage() {
+    let mut bytes = built(&[0], &[0], 100, 5);
+    bytes[28] = 3;
+    let unknown = Damage::unsupported("directories of form 3");
+    assert_eq!(Directory::decode(&bytes, 100).unwrap_err(), unknown);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use rand::SeedableRng;
 use super::*;
 use crate::entry::MAX_SEQUENCE;
 use crate::entry::checksum::{crc, stamped};
+use crate::error::Error;
 use crate::table::footer::FOOTER_BYTES;
 
 const ROW_BYTES: usize = 32;
@@ -260,6 +261,16 @@ fn properties_that_differ_from_the_entries_are_found() {
 }
 
 #[test]
+fn an_index_of_an_unknown_kind_is_not_taken_for_damage() {
+    let model = random_model(&mut StdRng::seed_from_u64(1));
+    let settings = settings("fp", "", &model);
+    let test = TestTable::new(&settings, &model, &RangeDeletes::default());
+    test.set_bytes(&with_section(&test.bytes(), INDEX, |index| index[0] = 99));
+    let refused = test.open(0).unwrap_err();
+    assert!(matches!(refused, Error::Unsupported { .. }), "{refused}");
+}
+
+#[test]
 fn an_index_of_another_table_only_costs_reads() {
     let seed = test_seed();
     let mut rng = StdRng::seed_from_u64(seed);
@@ -342,4 +353,39 @@ fn walk(table: &Arc<TableReader>) {
         }
     }
     assert!(steps < 10_000_000);
+}
+
+#[test]
+fn hostile_tables_that_were_given_up_half_way_never_give_a_wrong_answer() {
+    let seed = test_seed();
+    let mut rng = StdRng::seed_from_u64(seed);
+    // Cells with and without entries, then blocks cut by bytes.
+    let spread = (0..22_000).map(|_| (rng.random::<u64>() >> 1).to_be_bytes().to_vec());
+    let tied = (0..2_000u32).map(|i| [&[0xf0; 8][..], &i.to_be_bytes()].concat());
+    let keys: Vec<_> = spread.chain(tied).collect();
+    let put = |key: Vec<u8>| {
+        let at = (key, std::cmp::Reverse(7));
+        (at, (EntryKind::Put, vec![5; 60]))
+    };
+    let model: Model = keys.into_iter().map(put).collect();
+    let settings = settings("plr", "partition=predicted(1),filter=0", &model);
+    let test = TestTable::new(&settings, &model, &RangeDeletes::default());
+    let good = test.bytes();
+    let table = test.open(0).unwrap();
+    assert!(!table.directory.is_placed() && table.directory.entries_per_cell() == 1);
+    let (mut opened, mut right) = (0, 0);
+    for case in 0..cases() / 500 {
+        let id = [DIRECTORY, INDEX][rng.random_range(0..2)];
+        test.set_bytes(&with_section(&good, id, |section| {
+            mutate(&mut rng, section);
+        }));
+        let Ok(table) = test.open(1 << 20) else {
+            continue;
+        };
+        opened += 1;
+        let context = format!("seed {seed}, case {case}, section {id}");
+        right += check_gets(&mut rng, &table, &model, &context).0;
+    }
+    println!("opened {opened}, right answers {right}");
+    assert!(opened > 20 && right > 200, "{opened} {right}");
 }

@@ -6,6 +6,7 @@ mod hostile;
 mod placed;
 mod read_ahead;
 mod round_trip;
+mod shifting;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -377,7 +377,7 @@ fn cells_chosen_for_large_entries_are_given_up_where_small_ones_follow() {
         assert!(own < least + least / 4, "{own} bytes, else {least}");
         assert!(table.blocks() < 8_000, "{} blocks", table.blocks());
         let why = table.properties().text("index.fallback").unwrap();
-        assert!(why.contains("blocks hold"), "{why}");
+        assert!(why.contains("meant to"), "{why}");
         get_all(&table, &model, "small behind large");
         check_cursor(&mut rng, &table, &model);
     }
@@ -428,4 +428,23 @@ fn what_keys_share_does_not_make_blocks_small() {
     let (own, least) = (table.sections_offset, cut.sections_offset);
     assert!(own < least + least / 8, "{own} bytes, else {least}");
     assert!(table.blocks() < 2 * cut.blocks(), "{}", table.blocks());
+}
+
+#[test]
+fn a_get_does_not_read_all_versions_of_its_key() {
+    let mut rng = StdRng::seed_from_u64(11);
+    let mut model = Model::new();
+    for number in random_numbers(&mut rng, 100) {
+        for sequence in 0..1_000 {
+            let put = (EntryKind::Put, vec![1; 100]);
+            model.insert((number.to_be_bytes().to_vec(), Reverse(sequence)), put);
+        }
+    }
+    let table = built(&settings("plr", "filter=0", &model), &model);
+    let mut read = 0;
+    for ((key, sequence), _) in model.iter().step_by(1_000) {
+        assert_eq!(sequence.0, 999);
+        read += trace_of(&table, key, MAX_SEQUENCE).1.bytes_read;
+    }
+    assert!(read / 100 < 8_000, "{} bytes a get", read / 100);
 }

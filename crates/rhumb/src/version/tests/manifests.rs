@@ -219,7 +219,7 @@ fn a_later_format_is_not_called_damage() {
     let fs = file_system();
     publish(&fs, dir(), 77).unwrap();
     let mut bytes = bytes_of(&fs, names::CURRENT);
-    bytes[8] = 1;
+    bytes[8] += 1;
     let checksum = crate::entry::checksum::crc(&bytes[..20]).to_le_bytes();
     bytes[20..].copy_from_slice(&checksum);
     put_file(&fs, names::CURRENT, &bytes);
