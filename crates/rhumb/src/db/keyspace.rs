@@ -136,7 +136,7 @@ impl Keyspace {
     /// # let db = rhumb::Db::open("example", rhumb::Options::in_memory())?;
     /// db.put("apple", "1")?;
     /// db.put("pear", "2")?;
-    /// let keys: Vec<Vec<u8>> = db.range("a".."b")?.map(|e| Ok(e?.0)).collect::<rhumb::Result<_>>()?;
+    /// let keys: Vec<rhumb::Key> = db.range("a".."b")?.map(|e| Ok(e?.0)).collect::<rhumb::Result<_>>()?;
     /// assert_eq!(keys, [b"apple"]);
     /// # Ok(())
     /// # }
