@@ -47,20 +47,25 @@ impl Store {
                 compaction::pick_whole(levels, compaction, from, to, before)
             })
         };
-        let mut whole = pick_whole()?;
-        if whole.is_none() && compaction == Compaction::Leveled {
+        // Twice without work: a merge that ends between the two looks may leave a level with two runs,
+        // or bring tables down that are still to be rewritten.
+        let mut idle = 0;
+        while idle < 2 {
+            if let Some(merge) = pick_whole()? {
+                self.run_merge(&merge)?;
+            }
+            if compaction != Compaction::Leveled {
+                break;
+            }
+            idle += 1;
             for level in 0..LEVELS {
                 while let Some(merge) = self.await_merge(keyspace, |levels| {
                     compaction::pick_step(levels, from, to, level, before)
                 })? {
                     self.run_merge(&merge)?;
+                    idle = 0;
                 }
             }
-            // A merge that ended meanwhile may have left a level with two runs, and no step to do.
-            whole = pick_whole()?;
-        }
-        if let Some(merge) = whole {
-            self.run_merge(&merge)?;
         }
         self.collect_garbage();
         Ok(())
