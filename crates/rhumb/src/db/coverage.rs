@@ -23,11 +23,10 @@ pub(super) struct Coverage {
 impl Coverage {
     /// The range deletes that are visible at `visible` in the memtables of `view` and in `runs`.
     pub(super) fn new(view: &View, runs: &[Arc<Run>], visible: Sequence) -> Self {
-        let memtables = std::iter::once(&view.active).chain(&view.waiting);
         let runs = runs.iter().filter(|run| run.has_range_deletes());
         Coverage {
             visible,
-            memtables: memtables.filter_map(|m| m.range_deletes()).collect(),
+            memtables: view.memtables().filter_map(|m| m.range_deletes()).collect(),
             runs: runs.cloned().collect(),
             sequence: 0,
             from: Vec::new(),

@@ -36,10 +36,7 @@ pub(super) fn explain(view: &View, key: &[u8], visible: Sequence) -> Result<Expl
         key.len()
     )];
     let mut lookup = Lookup::new(key, visible);
-    for (n, memtable) in std::iter::once(&view.active)
-        .chain(&view.waiting)
-        .enumerate()
-    {
+    for (n, memtable) in view.memtables().enumerate() {
         lookup.ask_memtable(memtable);
         let name = if n == 0 {
             "active write buffer"

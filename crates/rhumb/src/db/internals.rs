@@ -117,7 +117,7 @@ pub struct Merge(MergeCursor<Source>);
 /// If a table cannot be opened.
 pub fn merge(db: &Db) -> Result<Merge> {
     let view = db.state().view.load_full();
-    let memtables = std::iter::once(&view.active).chain(&view.waiting);
+    let memtables = view.memtables();
     let mut sources: Vec<Source> = memtables.map(|m| Source::Memtable(m.cursor())).collect();
     for (_, table) in view.levels.tables() {
         sources.push(Source::Table(Box::new(table.reader()?.cursor(true))));

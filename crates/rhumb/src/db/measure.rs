@@ -40,12 +40,7 @@ fn measure_keyspace(keyspace: &OpenKeyspace) -> Result<KeyspaceStats> {
     let mut stats = KeyspaceStats {
         name: keyspace.name.clone(),
         levels: vec![LevelStats::default(); LEVELS],
-        memtable_bytes: view
-            .waiting
-            .iter()
-            .chain([&view.active])
-            .map(|m| m.bytes() as u64)
-            .sum(),
+        memtable_bytes: view.memtables().map(|m| m.bytes() as u64).sum(),
         ..KeyspaceStats::default()
     };
     for (number, level) in stats.levels.iter_mut().enumerate() {

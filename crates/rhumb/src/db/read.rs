@@ -6,7 +6,7 @@ use crate::entry::{EntryKind, Sequence, Version};
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::memtable::Memtable;
-use crate::table::{BlockSource, GetTrace, NumberCache, TableReader, hash_key};
+use crate::table::{BlockSource, GetTrace, NumberCache, hash_key};
 use crate::version::Table;
 
 use super::view::View;
@@ -75,9 +75,7 @@ impl<'a> Lookup<'a> {
 
     /// Asks the memtables, until one decides.
     pub(super) fn ask_memtables(&mut self, view: &View) {
-        let memtables = std::iter::once(&view.active).chain(&view.waiting);
-        // What comes into one that is empty now is not visible.
-        for memtable in memtables.filter(|memtable| !memtable.is_empty()) {
+        for memtable in view.filled_memtables() {
             self.ask_memtable(memtable);
             if self.decided() {
                 self.memtable_hit = true;
@@ -108,41 +106,32 @@ impl<'a> Lookup<'a> {
 
     /// Asks one table, keeping the newer of its answer and the one found before.
     pub(super) fn probe(&mut self, table: &Table) -> Result<()> {
-        let reader = table.reader()?;
-        self.cover(reader);
-        let (hash, visible) = (self.hash, self.visible);
         self.source.leave_table();
-        let found =
-            reader.get_from(&mut self.source, self.key, hash, visible, &mut self.numbers)?;
-        self.keep_newer(found);
-        Ok(())
+        self.ask_table(table)
     }
 
     /// The same, with the blocks that the look-ups of smaller keys in this table left; the trace is
     /// kept there too.
     pub(super) fn probe_from(&mut self, table: &Table, source: &mut BlockSource) -> Result<()> {
-        let reader = table.reader()?;
-        self.cover(reader);
-        let (hash, visible) = (self.hash, self.visible);
-        let found = reader.get_from(source, self.key, hash, visible, &mut self.numbers)?;
-        self.keep_newer(found);
-        Ok(())
+        std::mem::swap(&mut self.source, source);
+        let asked = self.ask_table(table);
+        std::mem::swap(&mut self.source, source);
+        asked
     }
 
-    #[inline]
-    fn cover(&mut self, reader: &TableReader) {
+    fn ask_table(&mut self, table: &Table) -> Result<()> {
+        let reader = table.reader()?;
         let covering = reader.covering(self.key, self.visible);
         self.covered = self.covered.max(covering.unwrap_or(0));
-    }
-
-    #[inline]
-    fn keep_newer(&mut self, found: Option<Version>) {
+        let (numbers, source) = (&mut self.numbers, &mut self.source);
+        let found = reader.get(self.key, self.hash, self.visible, numbers, source)?;
         if let Some(version) = found {
             let newer = |f: &Version| f.sequence < version.sequence;
             if self.found.as_ref().is_none_or(newer) {
                 self.found = Some(version);
             }
         }
+        Ok(())
     }
 
     /// What it took so far.

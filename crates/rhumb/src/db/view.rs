@@ -14,6 +14,19 @@ pub(super) struct View {
     pub(super) levels: Arc<Levels>,
 }
 
+impl View {
+    /// The memtables, newest first.
+    pub(super) fn memtables(&self) -> impl Iterator<Item = &Arc<Memtable>> {
+        std::iter::once(&self.active).chain(&self.waiting)
+    }
+
+    /// Those that a reader has to ask, which took the view before it chose its moment: what comes into
+    /// one that is empty now is not visible to it.
+    pub(super) fn filled_memtables(&self) -> impl Iterator<Item = &Arc<Memtable>> {
+        self.memtables().filter(|memtable| !memtable.is_empty())
+    }
+}
+
 /// The current [`View`]; readers take it without a lock.
 #[derive(Debug)]
 pub(super) struct CurrentView {
@@ -92,7 +105,6 @@ impl CurrentView {
     /// The smallest sequence that is in a memtable only; `None` if there is none.
     pub(super) fn lowest_unflushed(&self) -> Option<u64> {
         let view = self.load();
-        let memtables = view.waiting.iter().chain([&view.active]);
-        memtables.filter_map(|m| m.smallest_sequence()).min()
+        view.memtables().filter_map(|m| m.smallest_sequence()).min()
     }
 }

@@ -46,9 +46,7 @@ impl VisibleCursor {
         let meets = |run: &&Arc<Run>| !run.overlapping(from, to).is_empty();
         let runs: Vec<Arc<Run>> = runs.filter(meets).cloned().collect();
         let mut sources = Vec::with_capacity(1 + view.waiting.len() + runs.len());
-        let memtables = std::iter::once(&view.active).chain(&view.waiting);
-        // What comes into one that is empty now is not visible.
-        for memtable in memtables.filter(|memtable| !memtable.is_empty()) {
+        for memtable in view.filled_memtables() {
             sources.push(Source::Memtable(memtable.cursor()));
         }
         for run in &runs {

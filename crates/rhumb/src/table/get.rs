@@ -4,8 +4,6 @@ use std::sync::Arc;
 
 use super::load::BlockSource;
 use super::reader::TableReader;
-#[cfg(test)]
-use super::trace::GetTrace;
 use super::trace::NumberCache;
 use crate::entry::{RangeDeletes, Sequence, Version};
 use crate::error::Result;
@@ -13,37 +11,17 @@ use crate::error::Result;
 impl TableReader {
     /// The newest version of `key` that is not newer than `visible`; `None` if there is none.
     /// `hash` is [`super::hash_key`] of the key; `numbers` belongs to this key too. Range deletes are
-    /// not looked at: ask [`TableReader::covering`].
+    /// not looked at: ask [`TableReader::covering`]. Gets of ascending keys may share a `source`.
     ///
     /// # Errors
     /// If a block cannot be read or is damaged.
-    #[cfg(test)]
     pub fn get(
         &self,
         key: &[u8],
         hash: u64,
         visible: Sequence,
         numbers: &mut NumberCache,
-        trace: &mut GetTrace,
-    ) -> Result<Option<Version>> {
-        let mut source = BlockSource::new(true);
-        let found = self.get_from(&mut source, key, hash, visible, numbers);
-        trace.add(&source.trace);
-        found
-    }
-
-    /// The same, for one of several keys in ascending order that share a `source`: each block is
-    /// then read once.
-    ///
-    /// # Errors
-    /// As [`TableReader::get`].
-    pub fn get_from(
-        &self,
         source: &mut BlockSource,
-        key: &[u8],
-        hash: u64,
-        visible: Sequence,
-        numbers: &mut NumberCache,
     ) -> Result<Option<Version>> {
         source.trace.tables_probed += 1;
         if let Some(filter) = &self.filter {

@@ -99,7 +99,7 @@ impl TableReader {
         let mut numbers = NumberCache::default();
         if stage == Stage::Pin {
             let mut source = BlockSource::new(true);
-            let found = self.get_from(&mut source, key, hash, MAX_SEQUENCE, &mut numbers)?;
+            let found = self.get(key, hash, MAX_SEQUENCE, &mut numbers, &mut source)?;
             return Ok(found.map_or(0, |version| version.sequence));
         }
         let may_hold = self.filter.as_ref().is_none_or(|f| f.may_contain(hash));

@@ -17,7 +17,9 @@ use rand::{Rng, RngExt};
 use rhumb_index::KeyMapBuilder;
 
 use super::summary::TableSummary;
-use super::{GetTrace, NumberCache, TableReader, TableSettings, TableWriter, hash_key};
+use super::{
+    BlockSource, GetTrace, NumberCache, TableReader, TableSettings, TableWriter, hash_key,
+};
 use crate::entry::{EntryKind, RangeDeletes, Sequence};
 use crate::error::Result;
 use crate::fs::{Access, FileSystem, MemoryFileSystem};
@@ -167,8 +169,8 @@ impl TestTable {
 type Answer = Option<(Sequence, EntryKind, Vec<u8>)>;
 
 fn get(table: &TableReader, key: &[u8], visible: Sequence) -> Result<Answer> {
-    let (mut numbers, mut trace) = (NumberCache::default(), GetTrace::default());
-    let version = table.get(key, hash_key(key), visible, &mut numbers, &mut trace)?;
+    let (mut numbers, mut source) = (NumberCache::default(), BlockSource::new(true));
+    let version = table.get(key, hash_key(key), visible, &mut numbers, &mut source)?;
     Ok(version.map(|v| (v.sequence, v.kind, v.value.to_vec())))
 }
 

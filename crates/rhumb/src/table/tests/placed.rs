@@ -39,12 +39,12 @@ fn built(settings: &TableSettings, model: &Model) -> Arc<TableReader> {
 }
 
 fn trace_of(table: &TableReader, key: &[u8], visible: Sequence) -> (Answer, GetTrace) {
-    let (mut numbers, mut trace) = (NumberCache::default(), GetTrace::default());
-    let version = table.get(key, hash_key(key), visible, &mut numbers, &mut trace);
+    let (mut numbers, mut source) = (NumberCache::default(), BlockSource::new(true));
+    let version = table.get(key, hash_key(key), visible, &mut numbers, &mut source);
     let answer = version
         .unwrap()
         .map(|v| (v.sequence, v.kind, v.value.to_vec()));
-    (answer, trace)
+    (answer, source.trace)
 }
 
 /// Gets every key of the model. In a placed table each is read with one block, unless the keys before

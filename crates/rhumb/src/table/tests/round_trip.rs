@@ -127,15 +127,19 @@ fn every_kind_is_built_and_finds_with_one_block_a_get() {
         assert_eq!(table.summary.index_fallback, "");
         assert_eq!(table.summary.index_kind, kind.split(':').next().unwrap());
         let table = table.open(0).unwrap();
-        let mut trace = GetTrace::default();
+        let mut source = BlockSource::new(true);
         for ((key, _), (_, value)) in &model {
             let mut numbers = NumberCache::default();
-            let found = table.get(key, hash_key(key), MAX_SEQUENCE, &mut numbers, &mut trace);
+            source.leave_table();
+            let found = table.get(key, hash_key(key), MAX_SEQUENCE, &mut numbers, &mut source);
             assert_eq!(*found.unwrap().unwrap().value, value[..]);
         }
         let gets = model.len() as u32;
         assert_eq!(
-            (trace.tables_probed, trace.filter_false_positive),
+            (
+                source.trace.tables_probed,
+                source.trace.filter_false_positive
+            ),
             (gets, 0)
         );
         let most = if kind.starts_with("plr") {
@@ -144,9 +148,9 @@ fn every_kind_is_built_and_finds_with_one_block_a_get() {
             gets
         };
         assert!(
-            (gets..=most).contains(&trace.blocks_read),
+            (gets..=most).contains(&source.trace.blocks_read),
             "{kind}: {}",
-            trace.blocks_read
+            source.trace.blocks_read
         );
     }
 }
@@ -169,14 +173,15 @@ fn a_window_of_small_blocks_is_read_in_one_call() {
     let table = TestTable::new(&settings, &model, &RangeDeletes::default());
     let table = table.open(0).unwrap();
     assert_eq!(table.blocks(), 5_000);
-    let mut trace = GetTrace::default();
+    let mut source = BlockSource::new(true);
     for (key, _) in model.keys() {
         let mut numbers = NumberCache::default();
-        let found = table.get(key, hash_key(key), 1, &mut numbers, &mut trace);
+        source.leave_table();
+        let found = table.get(key, hash_key(key), 1, &mut numbers, &mut source);
         assert!(found.unwrap().is_some());
     }
-    assert_eq!(trace.reads, 5_000);
-    assert_eq!(trace.blocks_read, trace.window_ranks);
+    assert_eq!(source.trace.reads, 5_000);
+    assert_eq!(source.trace.blocks_read, source.trace.window_ranks);
 }
 
 #[test]
@@ -203,18 +208,18 @@ fn many_versions_of_a_key_go_on_over_many_blocks() {
         table.verify(&mut |_, _| {}).unwrap();
         let mut reads = 0;
         for visible in 0..=40_002 {
-            let mut trace = GetTrace::default();
+            let mut source = BlockSource::new(true);
             let mut numbers = NumberCache::default();
             let hash = hash_key(b"middle");
             let found = table
-                .get(b"middle", hash, visible, &mut numbers, &mut trace)
+                .get(b"middle", hash, visible, &mut numbers, &mut source)
                 .unwrap();
             let expected = (visible / 2).min(20_000);
             assert_eq!(
                 found.map(|v| v.sequence),
                 (expected > 0).then_some(2 * expected)
             );
-            reads = reads.max(trace.blocks_read);
+            reads = reads.max(source.trace.blocks_read);
         }
         assert!(reads <= 20, "{kind}: {reads} blocks for one get");
         for key in [

@@ -155,16 +155,16 @@ fn check_keys(rng: &mut StdRng, table: &TableReader, model: &Model, context: &st
         if !newest && rng.random_bool(0.95) {
             continue;
         }
-        let (mut numbers, mut trace) = (NumberCache::default(), GetTrace::default());
+        let (mut numbers, mut source) = (NumberCache::default(), BlockSource::new(true));
         let visible = if newest { MAX_SEQUENCE } else { sequence.0 };
-        let found = table.get(key, hash_key(key), visible, &mut numbers, &mut trace);
+        let found = table.get(key, hash_key(key), visible, &mut numbers, &mut source);
         let found = found.unwrap();
         let found = found.map(|v| (v.sequence, v.kind, v.value.to_vec()));
         let expected = Some((sequence.0, *kind, value.clone()));
         assert_eq!(found, expected, "{context}: {key:02x?}");
         let number = table.key_map().number(key);
         if table.directory.is_placed() && newest && last_number != Some(number) {
-            let blocks = trace.blocks_read + trace.blocks_cached;
+            let blocks = source.trace.blocks_read + source.trace.blocks_cached;
             assert_eq!(blocks, 1, "{context}: {key:02x?}");
         }
         (last, last_number) = (Some(key), Some(number));
