@@ -59,7 +59,9 @@ impl<'a> Lookup<'a> {
             next = tables.next();
             self.prefetch_filter(next);
             if self.may_be_changed_by(level, table) {
-                self.probe(table)?;
+                self.source.leave_table();
+                // What no run before it holds is in the last one, if it is anywhere.
+                self.ask_table(table, next.is_none())?;
             }
         }
         Ok(self.take_answer())
@@ -107,24 +109,24 @@ impl<'a> Lookup<'a> {
     /// Asks one table, keeping the newer of its answer and the one found before.
     pub(super) fn probe(&mut self, table: &Table) -> Result<()> {
         self.source.leave_table();
-        self.ask_table(table)
+        self.ask_table(table, false)
     }
 
     /// The same, with the blocks that the look-ups of smaller keys in this table left; the trace is
     /// kept there too.
     pub(super) fn probe_from(&mut self, table: &Table, source: &mut BlockSource) -> Result<()> {
         std::mem::swap(&mut self.source, source);
-        let asked = self.ask_table(table);
+        let asked = self.ask_table(table, false);
         std::mem::swap(&mut self.source, source);
         asked
     }
 
-    fn ask_table(&mut self, table: &Table) -> Result<()> {
+    fn ask_table(&mut self, table: &Table, likely: bool) -> Result<()> {
         let reader = table.reader()?;
         let covering = reader.covering(self.key, self.visible);
         self.covered = self.covered.max(covering.unwrap_or(0));
         let (numbers, source) = (&mut self.numbers, &mut self.source);
-        let found = reader.get(self.key, self.hash, self.visible, numbers, source)?;
+        let found = reader.get(self.key, self.hash, self.visible, numbers, source, likely)?;
         if let Some(version) = found {
             let newer = |f: &Version| f.sequence < version.sequence;
             if self.found.as_ref().is_none_or(newer) {

@@ -95,6 +95,7 @@ pub(crate) fn common_prefix<'a>(one: &'a [u8], other: &[u8]) -> &'a [u8] {
 /// The eight bytes behind the prefix as a number; the least or greatest number for keys before or
 /// behind all that have the prefix. Smaller keys never have larger numbers, so only keys whose
 /// numbers are alike need be compared in full.
+#[inline]
 pub(crate) fn abbreviate(prefix: &[u8], key: &[u8]) -> u64 {
     // Told apart since an empty slice may point to no memory, and comparing none of that takes as
     // long as a cache miss (the C library's comparison loads from there under an empty mask).
@@ -110,6 +111,7 @@ pub(crate) fn abbreviate(prefix: &[u8], key: &[u8]) -> u64 {
 
 /// The first eight bytes of a key as a big-endian number, as if zeros followed: keys with smaller
 /// numbers are smaller, and only those with the same number need be compared in full.
+#[inline]
 pub(crate) fn first_eight(key: &[u8]) -> u64 {
     match key.first_chunk() {
         Some(eight) => u64::from_be_bytes(*eight),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::load::BlockSource;
 use super::reader::TableReader;
+use super::search::Expected;
 use super::trace::NumberCache;
 use crate::entry::{RangeDeletes, Sequence, Version};
 use crate::error::Result;
@@ -12,6 +13,9 @@ impl TableReader {
     /// The newest version of `key` that is not newer than `visible`; `None` if there is none.
     /// `hash` is [`super::hash_key`] of the key; `numbers` belongs to this key too. Range deletes are
     /// not looked at: ask [`TableReader::covering`]. Gets of ascending keys may share a `source`.
+    ///
+    /// If the key is `likely` to be here, the index is asked in the time that the filter takes to come
+    /// from memory; else that is in vain too often.
     ///
     /// # Errors
     /// If a block cannot be read or is damaged.
@@ -22,8 +26,10 @@ impl TableReader {
         visible: Sequence,
         numbers: &mut NumberCache,
         source: &mut BlockSource,
+        likely: bool,
     ) -> Result<Option<Version>> {
         source.trace.tables_probed += 1;
+        let ahead = likely.then(|| self.expected_blocks(key, numbers));
         if let Some(filter) = &self.filter {
             if !filter.may_contain(hash) {
                 source.trace.filter_negative += 1;
@@ -31,7 +37,8 @@ impl TableReader {
             }
             source.trace.filter_positive += 1;
         }
-        let found = self.find(key, visible, numbers, source);
+        let expected = ahead.unwrap_or_else(|| self.expected_blocks(key, numbers));
+        let found = self.find(&expected, key, visible, source);
         if self.filter.is_some() && matches!(found, Ok(None)) {
             source.trace.filter_false_positive += 1;
         }
@@ -46,14 +53,15 @@ impl TableReader {
         }
     }
 
+    #[inline]
     fn find(
         &self,
+        expected: &Expected,
         key: &[u8],
         visible: Sequence,
-        numbers: &mut NumberCache,
         source: &mut BlockSource,
     ) -> Result<Option<Version>> {
-        let Some((block, slot)) = self.lower_bound(key, visible, numbers, source)? else {
+        let Some((block, slot)) = self.lower_bound_at(expected, key, visible, source)? else {
             return Ok(None);
         };
         source.keep(&block);

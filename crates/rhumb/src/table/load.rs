@@ -1,6 +1,7 @@
 //! Brings blocks into memory: from the cache, or verified from the file.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::block::{BlockLayout, BlockView};
@@ -33,10 +34,29 @@ pub(super) struct LoadedBlock {
 }
 
 impl LoadedBlock {
+    /// A block that was verified when it was brought into memory.
+    #[inline]
+    fn new(number: u64, bytes: Pinned) -> LoadedBlock {
+        LoadedBlock {
+            number,
+            layout: BlockLayout::of_sound(&bytes),
+            bytes,
+        }
+    }
+
     /// The block's entries.
     #[inline]
     pub fn view(&self) -> BlockView<'_> {
         BlockView::new(&self.bytes, &self.layout)
+    }
+
+    /// Whether the place of a key, by this block alone at `slot`, is there among all blocks too: the
+    /// entry there is in this block, and the one before it is as well, or is of a smaller key.
+    #[inline]
+    pub fn has_place(&self, slot: usize, key: &[u8]) -> bool {
+        let view = self.view();
+        let starts_here = || !view.continues() && view.compare(0, key) == Ordering::Equal;
+        slot < view.count() && (slot > 0 || self.number == 0 || starts_here())
     }
 
     /// The value at `slot`, with a pin of its own.
@@ -54,30 +74,58 @@ impl LoadedBlock {
     }
 }
 
-/// Slots to either side of the expected one whose keys are prefetched.
-const PREFETCHED_SLOTS: u64 = 8;
-/// The most bytes of keys that are prefetched.
-const PREFETCHED_BYTES: u64 = 512;
+/// Keys to either side of the expected one that are prefetched, and values. With more values gets of
+/// 8-byte keys with 64-byte values became no faster: these hold the right one two times in three.
+const KEYS_PREFETCHED: usize = 8;
+const VALUES_PREFETCHED: usize = 3;
+/// The most bytes of either that are prefetched.
+const PREFETCHED_BYTES: usize = 512;
 
-/// Where rows of keys of one length lie in the blocks of a table: the start and the length of a key,
-/// in 32 bits each; 0 if nothing is known. It is a guess, used to prefetch only.
+/// A row of keys or values of one length in the blocks of a table: the start of the first (32 bits), the
+/// length of one (24) and how many to fetch to either side of the expected one (8); 0 if nothing is
+/// known. It is a guess, used to prefetch only.
 #[derive(Debug, Default)]
-pub(super) struct LikelyRow(AtomicU64);
+struct LikelyRow(AtomicU64);
 
 impl LikelyRow {
-    fn note(&self, layout: &BlockLayout) {
-        let (start, len) = layout.row();
-        self.0.store((start as u64) << 32 | len as u64, Relaxed);
+    /// Notes a row, of which `slots` to either side of the expected one are fetched, or fewer.
+    fn note(&self, start: usize, len: usize, slots: usize) {
+        let slots = match PREFETCHED_BYTES.checked_div(len) {
+            Some(fit @ 1..) => slots.min((fit - 1) / 2) as u64,
+            _ => return self.0.store(0, Relaxed),
+        };
+        let row = (start as u64) << 32 | (len as u64) << 8 | slots;
+        self.0.store(row, Relaxed);
     }
 
-    /// The bytes about the key at `slot`: where they start, and how many.
+    /// The bytes about `slot`: where they start, and how many.
     #[inline]
     fn about(&self, slot: u64) -> (usize, usize) {
         let row = self.0.load(Relaxed);
-        let (start, len) = (row >> 32, row & u64::from(u32::MAX));
-        let first = start + slot.saturating_sub(PREFETCHED_SLOTS) * len;
-        let bytes = (len * (2 * PREFETCHED_SLOTS + 1)).min(PREFETCHED_BYTES);
-        (first as usize, bytes as usize)
+        let (start, len, slots) = (row >> 32, (row >> 8) & 0xff_ffff, row & 0xff);
+        let first = start + slot.saturating_sub(slots) * len;
+        (first as usize, (len * (2 * slots + 1)) as usize)
+    }
+}
+
+/// Where keys and values lie in the blocks of a table, as far as the last block that was read tells.
+#[derive(Debug, Default)]
+pub(super) struct LikelyRows {
+    keys: LikelyRow,
+    values: LikelyRow,
+}
+
+impl LikelyRows {
+    /// Notes how a block is laid out. Others may have fewer or more entries: `usual` ones, mostly.
+    fn note(&self, layout: &BlockLayout, usual: u32) {
+        let (start, len) = layout.row();
+        self.keys.note(start, len, KEYS_PREFETCHED);
+        let values = match len {
+            0 => 0,
+            _ => layout.value_len().unwrap_or(0),
+        };
+        let start = start + usual as usize * len;
+        self.values.note(start, values, VALUES_PREFETCHED);
     }
 }
 
@@ -88,8 +136,9 @@ pub(crate) struct BlockSource {
     pub fill_cache: bool,
     /// Blocks that were read along with others.
     pub(super) ahead: Vec<(u64, Pinned)>,
-    /// The block that the last of several gets was answered from, if more gets follow.
-    recent: Option<Box<LoadedBlock>>,
+    /// A block that may be asked for again: the last of several gets was answered from it, or a search
+    /// came to it first.
+    pub(super) recent: Option<LoadedBlock>,
     keep_recent: bool,
     /// How often a walk forward has come to a block that was not in memory.
     misses_forward: u32,
@@ -133,7 +182,7 @@ impl BlockSource {
     pub(super) fn keep(&mut self, block: &LoadedBlock) {
         let kept = self.recent.as_ref().map(|recent| recent.number);
         if self.keep_recent && kept != Some(block.number) {
-            self.recent = Some(Box::new(block.clone()));
+            self.recent = Some(block.clone());
         }
     }
 
@@ -159,8 +208,9 @@ impl TableReader {
     /// Asks for what a search of a block near `slot` will read, if the block is in memory.
     #[inline]
     pub(super) fn prefetch_block(&self, number: u64, slot: u64) {
-        let (start, len) = self.likely_row.about(slot);
-        self.slots.prefetch(number, start, len);
+        let rows = &self.likely_rows;
+        let ranges = [rows.keys.about(slot), rows.values.about(slot)];
+        self.slots.prefetch(number, ranges);
     }
 
     /// The block with this number.
@@ -174,10 +224,10 @@ impl TableReader {
             .as_ref()
             .filter(|recent| recent.number == number)
         {
-            return Ok(LoadedBlock::clone(recent));
+            return Ok(recent.clone());
         }
         match self.block_in_memory(number, source) {
-            Some(bytes) => self.lay_out(number, bytes),
+            Some(bytes) => Ok(LoadedBlock::new(number, bytes)),
             None => self.read_block(number, source),
         }
     }
@@ -191,9 +241,9 @@ impl TableReader {
         number: u64,
         source: &mut BlockSource,
     ) -> Result<LoadedBlock> {
-        self.slots.prefetch(number + 1, 0, HEAD_BYTES);
+        self.slots.prefetch(number + 1, [(0, HEAD_BYTES)]);
         if let Some(bytes) = self.block_in_memory(number, source) {
-            return self.lay_out(number, bytes);
+            return Ok(LoadedBlock::new(number, bytes));
         }
         let blocks = source.blocks_forward();
         let last = number.saturating_add(blocks - 1);
@@ -216,7 +266,7 @@ impl TableReader {
         source.ahead.clear();
         self.read_run(number, number, source)?;
         match source.ahead.pop() {
-            Some((_, bytes)) => self.lay_out(number, bytes),
+            Some((_, bytes)) => Ok(LoadedBlock::new(number, bytes)),
             None => Err(self.no_such_block(number)),
         }
     }
@@ -328,7 +378,8 @@ impl TableReader {
         let raw = raw.map_err(|d| d.in_file(&self.path, offset))?;
         let checked = BlockLayout::parse(&raw).and_then(|layout| {
             layout.check(&raw)?;
-            self.likely_row.note(&layout);
+            let usual = self.directory.entries_per_cell();
+            self.likely_rows.note(&layout, usual);
             BlockView::new(&raw, &layout).check_order()
         });
         checked.map_err(|d| d.in_block(&self.path, offset))?;
@@ -342,21 +393,6 @@ impl TableReader {
             }
             Cow::Owned(raw) => Pinned::from(raw),
         })
-    }
-
-    #[inline]
-    fn lay_out(&self, number: u64, bytes: Pinned) -> Result<LoadedBlock> {
-        match BlockLayout::parse(&bytes) {
-            Ok(layout) => Ok(LoadedBlock {
-                number,
-                bytes,
-                layout,
-            }),
-            Err(damage) => {
-                let (offset, _) = self.directory.extent(number).unwrap_or_default();
-                Err(damage.in_block(&self.path, offset))
-            }
-        }
     }
 
     fn no_such_block(&self, number: u64) -> Error {

@@ -9,7 +9,7 @@ use super::damage::Damage;
 use super::directory::Directory;
 use super::filter::Filter;
 use super::footer::{SectionKind, Sections, read_footer};
-use super::load::LikelyRow;
+use super::load::LikelyRows;
 use super::properties::Properties;
 use super::summary::{Bounds, TableSummary};
 use crate::entry::RangeDeletes;
@@ -38,8 +38,8 @@ pub(crate) struct TableReader {
     bounds: Bounds,
     /// Its blocks in memory.
     pub(super) slots: TableSlots,
-    /// Where the keys of a block are, as far as the last one that was read tells of the others.
-    pub(super) likely_row: LikelyRow,
+    /// Where keys and values lie in its blocks.
+    pub(super) likely_rows: LikelyRows,
 }
 
 /// The memory that an open table takes beside its blocks, in bytes.
@@ -92,7 +92,7 @@ impl TableReader {
             .zip(parts.properties.bytes("key.largest"));
         Ok(TableReader {
             bounds: Bounds::of(keys, &parts.range_deletes),
-            likely_row: LikelyRow::default(),
+            likely_rows: LikelyRows::default(),
             slots: TableSlots::new(cache, parts.directory.blocks()),
             path: path.to_path_buf(),
             file,

@@ -6,8 +6,6 @@
 //! index it is nearly always the last one too. With an unsound one the search gallops and bisects
 //! its way, and comes to the same place.
 
-use std::cmp::Ordering;
-
 use rhumb_index::{Position, Probe, Window};
 
 use super::load::{BlockSource, LoadedBlock};
@@ -64,6 +62,8 @@ pub(super) struct Expected {
     /// How far into the cell of block `first`, if a model says so: the block's slot hint counts from
     /// there.
     slot: Option<u64>,
+    /// How many ranks the window has, if it is one.
+    ranks: u32,
 }
 
 impl Expected {
@@ -77,6 +77,7 @@ impl TableReader {
     ///
     /// # Errors
     /// If a block cannot be read or is damaged.
+    #[inline]
     pub(super) fn lower_bound(
         &self,
         key: &[u8],
@@ -84,16 +85,52 @@ impl TableReader {
         numbers: &mut NumberCache,
         source: &mut BlockSource,
     ) -> Result<Option<(LoadedBlock, usize)>> {
-        let blocks = self.directory.blocks();
-        if blocks == 0 {
+        let expected = self.expected_blocks(key, numbers);
+        self.lower_bound_at(&expected, key, sequence, source)
+    }
+
+    /// The same for one who knows already where the index expects the key.
+    ///
+    /// # Errors
+    /// As [`TableReader::lower_bound`].
+    #[inline]
+    pub(super) fn lower_bound_at(
+        &self,
+        expected: &Expected,
+        key: &[u8],
+        sequence: Sequence,
+        source: &mut BlockSource,
+    ) -> Result<Option<(LoadedBlock, usize)>> {
+        if self.directory.blocks() == 0 {
             return Ok(None);
         }
-        let expected = self.expected_blocks(key, numbers, source);
+        self.prefetch_block(expected.first, expected.slot.unwrap_or(0));
+        let ranks = &mut source.trace.window_ranks;
+        *ranks = ranks.saturating_add(expected.ranks);
+        if expected.first == expected.last {
+            let block = self.block(expected.first, source)?;
+            let slot = block.view().lower_bound_near(key, sequence, expected.slot);
+            if block.has_place(slot, key) {
+                return Ok(Some((block, slot)));
+            }
+            source.recent = Some(block);
+        }
+        self.search(expected, key, sequence, source)
+    }
+
+    /// Searches block by block, first where the index points to.
+    #[cold]
+    fn search(
+        &self,
+        expected: &Expected,
+        key: &[u8],
+        sequence: Sequence,
+        source: &mut BlockSource,
+    ) -> Result<Option<(LoadedBlock, usize)>> {
         let (first, last) = (expected.first, expected.last);
-        self.prefetch_block(first, expected.slot.unwrap_or(0));
         let mut probes = Probes {
             low: 0,
-            high: blocks,
+            high: self.directory.blocks(),
             first,
             last,
             step: 1,
@@ -110,13 +147,12 @@ impl TableReader {
             };
             let view = block.view();
             let slot = view.lower_bound_near(key, sequence, expected.slot_in(block.number));
+            if block.has_place(slot, key) {
+                return Ok(Some((block, slot)));
+            }
             if slot == view.count() {
                 probes.low = block.number + 1;
                 continue;
-            }
-            let starts_here = || !view.continues() && view.compare(0, key) == Ordering::Equal;
-            if slot > 0 || block.number == 0 || starts_here() {
-                return Ok(Some((block, slot)));
             }
             // Blocks without entries before this one hold nothing either.
             probes.high = probe;
@@ -143,12 +179,8 @@ impl TableReader {
     }
 
     /// Where the index expects the key.
-    pub(super) fn expected_blocks(
-        &self,
-        key: &[u8],
-        numbers: &mut NumberCache,
-        source: &mut BlockSource,
-    ) -> Expected {
+    #[inline]
+    pub(super) fn expected_blocks(&self, key: &[u8], numbers: &mut NumberCache) -> Expected {
         let number = match self.index.needs_number() {
             true => numbers.number(self.map_number, || self.key_map.number(key)),
             false => 0,
@@ -161,21 +193,22 @@ impl TableReader {
                 first: place.block,
                 last: place.block,
                 slot: Some(place.slot),
+                ranks: 0,
             };
         }
         let last_block = self.directory.blocks().saturating_sub(1);
-        let (first, last) = match self.index.locate(Probe { key, number }) {
-            Position::Block(block) => (block.min(last_block), block.min(last_block)),
+        let ((first, last), ranks) = match self.index.locate(Probe { key, number }) {
+            Position::Block(block) => ((block.min(last_block), block.min(last_block)), 0),
             Position::Window(window) => {
                 let ranks = u32::try_from(window.len()).unwrap_or(u32::MAX);
-                source.trace.window_ranks = source.trace.window_ranks.saturating_add(ranks);
-                self.blocks_of_window(window)
+                (self.blocks_of_window(window), ranks)
             }
         };
         Expected {
             first,
             last,
             slot: None,
+            ranks,
         }
     }
 

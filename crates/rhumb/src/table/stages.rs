@@ -99,7 +99,7 @@ impl TableReader {
         let mut numbers = NumberCache::default();
         if stage == Stage::Pin {
             let mut source = BlockSource::new(true);
-            let found = self.get(key, hash, MAX_SEQUENCE, &mut numbers, &mut source)?;
+            let found = self.get(key, hash, MAX_SEQUENCE, &mut numbers, &mut source, true)?;
             return Ok(found.map_or(0, |version| version.sequence));
         }
         let may_hold = self.filter.as_ref().is_none_or(|f| f.may_contain(hash));
@@ -112,9 +112,9 @@ impl TableReader {
         let mut source = BlockSource::new(true);
         Ok(match stage {
             Stage::KeyMap => self.key_map.number(key),
-            Stage::Index => self.expected_block(key, &mut numbers, &mut source),
+            Stage::Index => self.expected_block(key, &mut numbers),
             Stage::Block => {
-                let block = self.expected_block(key, &mut numbers, &mut source);
+                let block = self.expected_block(key, &mut numbers);
                 self.block(block, &mut source)?.view().count() as u64
             }
             _ => {
@@ -125,13 +125,8 @@ impl TableReader {
     }
 
     /// The block that a search for `key` looks into first.
-    fn expected_block(
-        &self,
-        key: &[u8],
-        numbers: &mut NumberCache,
-        source: &mut BlockSource,
-    ) -> u64 {
-        let expected = self.expected_blocks(key, numbers, source);
+    fn expected_block(&self, key: &[u8], numbers: &mut NumberCache) -> u64 {
+        let expected = self.expected_blocks(key, numbers);
         expected.first + (expected.last - expected.first) / 2
     }
 

@@ -44,25 +44,26 @@ const REMEMBERED: usize = 4;
 /// The numbers of one key under the key maps that a get has met, so that each maps it once.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NumberCache {
-    /// Map number and the key's number under it.
-    known: [Option<(u64, u64)>; REMEMBERED],
-    next: usize,
+    /// Map number and the key's number under it, of the maps met last.
+    known: [(u64, u64); REMEMBERED],
+    /// How many maps were met.
+    met: usize,
 }
 
 impl NumberCache {
     /// The key's number under the map with this number; `make` is called if it is not remembered.
     #[inline]
     pub fn number(&mut self, map: u64, make: impl FnOnce() -> u64) -> u64 {
-        for (known_map, number) in self.known.iter().flatten() {
+        for (known_map, number) in self.known.iter().take(self.met) {
             if *known_map == map {
                 return *number;
             }
         }
         let number = make();
-        if let Some(slot) = self.known.get_mut(self.next % REMEMBERED) {
-            *slot = Some((map, number));
+        if let Some(slot) = self.known.get_mut(self.met % REMEMBERED) {
+            *slot = (map, number);
         }
-        self.next = self.next.wrapping_add(1);
+        self.met = self.met.wrapping_add(1);
         number
     }
 }

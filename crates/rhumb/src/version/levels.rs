@@ -38,6 +38,8 @@ pub(crate) struct LevelChange {
 pub(crate) struct Levels {
     /// Newest runs first; none is empty.
     levels: [Vec<Arc<Run>>; LEVELS],
+    /// The same, one behind the other, with their levels: what every read goes through.
+    all: Box<[(usize, Arc<Run>)]>,
 }
 
 impl Levels {
@@ -109,6 +111,9 @@ impl Levels {
                 settled.map_err(|(a, b)| format!("tables {a} and {b} overlap at level {level}"))?;
             }
         }
+        let levels = self.levels.iter().enumerate();
+        let runs = levels.flat_map(|(level, runs)| runs.iter().map(move |r| (level, r.clone())));
+        self.all = runs.collect();
         Ok(())
     }
 
@@ -119,8 +124,7 @@ impl Levels {
 
     /// All runs with their levels, newest first.
     pub fn all_runs(&self) -> impl Iterator<Item = (usize, &Arc<Run>)> {
-        let levels = self.levels.iter().enumerate();
-        levels.flat_map(|(level, runs)| runs.iter().map(move |run| (level, run)))
+        self.all.iter().map(|(level, run)| (*level, run))
     }
 
     /// The tables of a level: newer runs first, each in key order.

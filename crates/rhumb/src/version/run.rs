@@ -52,6 +52,7 @@ impl Run {
     }
 
     /// The table that may hold `key`, or delete it.
+    #[inline]
     pub fn table_for(&self, key: &[u8]) -> Option<&Arc<Table>> {
         let number = abbreviate(&self.prefix, key);
         let at = self.ending_before_number(key, number);
@@ -81,7 +82,10 @@ impl Run {
     #[inline]
     fn ending_before_number(&self, key: &[u8], number: u64) -> usize {
         let at = self.ends.partition_point(|end| *end < number);
-        // The numbers of some may be alike.
+        if self.ends.get(at).is_none_or(|end| *end != number) {
+            return at;
+        }
+        // The numbers of some are alike.
         let alike = self.ends.get(at..).unwrap_or_default();
         let alike = alike.partition_point(|end| *end == number);
         let tables = self.tables.get(at..at + alike).unwrap_or_default();

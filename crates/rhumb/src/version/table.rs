@@ -40,10 +40,16 @@ impl Table {
     ///
     /// # Errors
     /// If the file cannot be opened or is damaged; a later call tries again.
+    #[inline]
     pub fn reader(&self) -> Result<&Arc<TableReader>> {
-        if let Some(reader) = self.reader.get() {
-            return Ok(reader);
+        match self.reader.get() {
+            Some(reader) => Ok(reader),
+            None => self.open(),
         }
+    }
+
+    #[cold]
+    fn open(&self) -> Result<&Arc<TableReader>> {
         let _one_opener = lock(&self.opening);
         if let Some(reader) = self.reader.get() {
             return Ok(reader);

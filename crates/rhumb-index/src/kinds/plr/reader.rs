@@ -88,12 +88,14 @@ impl Plr {
     }
 
     /// The last segment that starts at or below the number, or the first.
+    #[inline]
     fn find(&self, number: u64) -> usize {
-        let numbers = self.column(0);
+        let (numbers, _) = self.column(0).as_chunks::<8>();
         let (mut segment, mut left) = (0, self.segments);
         while left > 1 {
             let half = left / 2;
-            let behind = u64_of(numbers, segment + half) > number;
+            let middle = numbers.get(segment + half);
+            let behind = middle.is_some_and(|first| u64::from_le_bytes(*first) > number);
             segment = select_unpredictable(behind, segment, segment + half);
             left -= half;
         }

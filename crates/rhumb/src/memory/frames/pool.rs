@@ -203,7 +203,7 @@ impl Pool {
 
     /// A slab for a class that has no free frames, if it may have one.
     fn another_slab(&mut self, class: usize) -> Option<usize> {
-        let header_bytes = (self.classes[class].per_slab * size_of::<Header>()) as u64;
+        let header_bytes = self.space.header_bytes(self.classes[class].per_slab);
         let more = self.sizes.slab_bytes() as u64 + header_bytes;
         if self.used.slots + more > self.limit {
             // Nor would it fit if all others went.
@@ -279,7 +279,7 @@ impl Pool {
         let slab = slabs.into_iter().find(|slab| self.empty(*slab, class))?;
         self.classes[class].remove(slab);
         self.used.slabs -= self.sizes.slab_bytes() as u64;
-        self.used.headers -= (self.classes[class].per_slab * size_of::<Header>()) as u64;
+        self.used.headers -= self.space.header_bytes(self.classes[class].per_slab);
         Some(slab)
     }
 
@@ -346,7 +346,7 @@ impl Pool {
         }
         class.add(slab);
         self.used.slabs += self.sizes.slab_bytes() as u64;
-        self.used.headers += (class.per_slab * size_of::<Header>()) as u64;
+        self.used.headers += self.space.header_bytes(class.per_slab);
     }
 
     /// Gives slabs back until `bytes` more may be used; `false` if that is not possible.

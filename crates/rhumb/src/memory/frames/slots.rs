@@ -122,14 +122,15 @@ impl TableSlots {
         kept.is_some_and(|(kept, block)| kept.slots.frame(block).is_some())
     }
 
-    /// If the block is in memory, fetches what [`TableSlots::get`] will ask for, and `len` bytes at
-    /// `start` of the block, into the processor's caches, without waiting for them.
+    /// If the block is in memory, fetches what [`TableSlots::get`] will ask for, and of the block its
+    /// first bytes and those of some ranges (start and length), into the processor's caches, without
+    /// waiting for them.
     #[inline]
-    pub fn prefetch(&self, block: u64, start: usize, len: usize) {
+    pub fn prefetch<const N: usize>(&self, block: u64, ranges: [(usize, usize); N]) {
         if let Some((kept, block)) = self.kept.get().zip(usize::try_from(block).ok())
             && let Some(frame) = kept.slots.frame(block)
         {
-            kept.space.prefetch(frame, start, len);
+            kept.space.prefetch(frame, ranges);
         }
     }
 

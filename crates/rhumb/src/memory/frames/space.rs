@@ -1,13 +1,15 @@
 //! Where frames and their headers lie.
 //!
 //! ```text
-//!   region:  slab 0 | slab 1 | ... | headers of slab 0 | headers of slab 1 | ...
-//!   slab:    frame 0 | frame 1 | ...      of one size, which may change when the slab is empty
+//!   region:   slab 0 | slab 1 | ... | headers
+//!   slab:     frame 0 | frame 1 | ...     of one size, which may change when the slab is empty
+//!   headers:  the first 256 of slab 0, of slab 1, ... | the next 256 of slab 0, of slab 1, ... | ...
 //! ```
 //!
 //! Headers lie apart from the bytes, in a place that does not depend on the size of the frames: the
-//! number of a frame that is long gone still leads to a header. And they are dense: those of 64
-//! blocks of 4 KiB take one page.
+//! number of a frame that is long gone still leads to a header. And those that are in use lie close
+//! together, a page of each slab beside the other, so that huge pages can hold those of most frames:
+//! each translation of an address that is missing costs a get as much as a line of memory does.
 
 use std::num::NonZeroU32;
 use std::ptr::NonNull;
@@ -25,6 +27,12 @@ pub(super) const LINE_BYTES: usize = 64;
 
 /// The most lines of a block that are fetched ahead of use.
 const MOST_LINES_AHEAD: usize = 16;
+
+/// Headers of a slab that lie together: a page of them.
+const HEADERS_TOGETHER: usize = 256;
+
+/// Blocks are larger than this, mostly: so many headers to a slab are taken for used.
+const USUAL_FRAME_BYTES: usize = 4 << 10;
 
 /// The number of a frame: slab and place in the slab, plus one. There is a header for each number
 /// that [`FrameSpace::frame`] made, and only those are put into slots.
@@ -56,6 +64,8 @@ pub(super) struct FrameSpace {
     /// Numbers are a slab's times two to this, plus the place in the slab.
     places_shift: u32,
     headers_offset: usize,
+    /// How many headers at the start of each slab's are in huge pages, and so take memory.
+    headers_ahead: usize,
     /// Bytes of each slab's frames; 0 if it has none.
     frame_bytes: Box<[AtomicU32]>,
 }
@@ -84,15 +94,23 @@ impl FrameSpace {
                  choose smaller cache_bytes, or let the process have more address space"
             ))
         })?;
-        let huge = headers_offset - headers_offset % HUGE_PAGE_BYTES;
-        region.use_huge_pages(0, huge, true);
+        let whole = |bytes: usize| bytes - bytes % HUGE_PAGE_BYTES;
+        region.use_huge_pages(0, whole(headers_offset), true);
         region.use_huge_pages(headers_offset, header_bytes, false);
+        let groups = slab_bytes / USUAL_FRAME_BYTES / HEADERS_TOGETHER;
+        let headers_ahead = match headers_offset == whole(headers_offset) {
+            true => groups * HEADERS_TOGETHER,
+            false => 0,
+        };
+        let ahead = slabs * headers_ahead * size_of::<Header>();
+        region.use_huge_pages(headers_offset, whole(ahead), true);
         Ok(FrameSpace {
             region,
             slab_bytes,
             slabs,
             places_shift: places.trailing_zeros(),
             headers_offset,
+            headers_ahead,
             frame_bytes: (0..slabs).map(|_| AtomicU32::new(0)).collect(),
         })
     }
@@ -117,10 +135,27 @@ impl FrameSpace {
         frame.index() >> self.places_shift
     }
 
+    /// The place of a frame in its slab.
+    #[inline]
+    fn place_of(&self, frame: FrameNumber) -> usize {
+        frame.index() & ((1 << self.places_shift) - 1)
+    }
+
+    /// What the headers of a slab of so many frames take.
+    pub fn header_bytes(&self, frames: usize) -> u64 {
+        (frames.max(self.headers_ahead) * size_of::<Header>()) as u64
+    }
+
+    #[inline]
     fn header_address(&self, frame: FrameNumber) -> NonNull<Header> {
-        let offset = self.headers_offset + frame.index() * size_of::<Header>();
-        // SAFETY: `frame` made the number, so its slab and place are such that the header lies in
-        // the region.
+        let together = HEADERS_TOGETHER.min(1 << self.places_shift);
+        let place = self.place_of(frame);
+        let group = place / together * self.slabs + self.slab_of(frame);
+        let offset = (group * together + place % together) * size_of::<Header>();
+        let offset = self.headers_offset + offset;
+        // SAFETY: `frame` made the number, so its slab is below `slabs` and its place below what the
+        // shift allows, which is a multiple of `together` (powers of two): the groups of all places
+        // of all slabs, one behind the other, are what was reserved for headers.
         unsafe { self.region.start().add(offset).cast() }
     }
 
@@ -137,7 +172,7 @@ impl FrameSpace {
     #[inline]
     pub fn bytes_of(&self, frame: FrameNumber) -> *mut u8 {
         let slab = self.slab_of(frame);
-        let place = frame.index() & ((1 << self.places_shift) - 1);
+        let place = self.place_of(frame);
         let size = self.frame_bytes.get(slab);
         let size = size.map_or(0, |bytes| bytes.load(Ordering::Relaxed)) as usize;
         let offset = slab * self.slab_bytes + place * size;
@@ -189,14 +224,18 @@ impl FrameSpace {
         header.publish(tag, block.len() as u32, pin, referenced);
     }
 
-    /// Fetches the header and some bytes of a frame, if it is what the caller thinks, into the
-    /// processor's caches.
+    /// Fetches the header of a frame, and of its bytes the first and those of some ranges, if it is
+    /// what the caller thinks, into the processor's caches.
     #[inline]
-    pub fn prefetch(&self, frame: FrameNumber, start: usize, len: usize) {
+    pub fn prefetch<const N: usize>(&self, frame: FrameNumber, ranges: [(usize, usize); N]) {
         prefetch_line(self.header_address(frame).as_ptr().cast());
-        let first = self.bytes_of(frame).wrapping_add(start);
-        for line in 0..len.div_ceil(LINE_BYTES).min(MOST_LINES_AHEAD) {
-            prefetch_line(first.wrapping_add(line * LINE_BYTES));
+        let bytes = self.bytes_of(frame);
+        prefetch_line(bytes);
+        for (start, len) in ranges {
+            let first = bytes.wrapping_add(start);
+            for line in 0..len.div_ceil(LINE_BYTES).min(MOST_LINES_AHEAD) {
+                prefetch_line(first.wrapping_add(line * LINE_BYTES));
+            }
         }
     }
 

@@ -8,20 +8,31 @@ use crate::entry::EntryKind;
 /// A column of lengths: stored, or one for all entries.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Lengths {
-    start: usize,
-    /// Bytes of a stored length; 0 if they are all `alike`.
-    width: usize,
-    alike: usize,
+    /// Where they are stored; if `width` is 0, what they all are.
+    start_or_alike: u32,
+    /// Bytes of a stored length; 0 if they are all alike.
+    width: u8,
 }
 
 impl Lengths {
+    /// Where they are stored.
+    fn start(&self) -> usize {
+        self.start_or_alike as usize
+    }
+
+    /// What they all are, if they are alike.
+    #[inline]
+    pub fn alike(&self) -> usize {
+        self.start_or_alike as usize
+    }
+
     #[inline]
     pub fn get(&self, raw: &[u8], i: usize) -> usize {
         match self.width {
-            0 => self.alike,
-            1 => raw.get(self.start + i).copied().unwrap_or(0).into(),
-            2 => u16::from_le_bytes(word(raw, self.start + 2 * i)).into(),
-            _ => u32::from_le_bytes(word(raw, self.start + 4 * i)) as usize,
+            0 => self.alike(),
+            1 => raw.get(self.start() + i).copied().unwrap_or(0).into(),
+            2 => u16::from_le_bytes(word(raw, self.start() + 2 * i)).into(),
+            _ => u32::from_le_bytes(word(raw, self.start() + 4 * i)) as usize,
         }
     }
 
@@ -29,9 +40,9 @@ impl Lengths {
     #[inline]
     pub fn sum(&self, raw: &[u8], from: usize, to: usize) -> usize {
         match self.width {
-            0 => (to - from) * self.alike,
+            0 => (to - from) * self.alike(),
             1 => raw
-                .get(self.start + from..self.start + to)
+                .get(self.start() + from..self.start() + to)
                 .unwrap_or_default()
                 .iter()
                 .map(|b| usize::from(*b))
@@ -41,86 +52,63 @@ impl Lengths {
     }
 }
 
-/// Where the columns of a raw block lie: in bytes from its start.
+/// Where the columns of a raw block lie: in bytes from its start. Small, since every get makes one;
+/// only values reach past the first 4 GiB of a block.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::table) struct BlockLayout {
-    pub(super) count: usize,
-    /// Low and high of the slot hint.
-    pub(super) hint: (i16, i16),
-    pub(super) continues: bool,
-    pub(super) group_shift: u32,
-    pub(super) prefix_end: usize,
+    pub(super) sequence_base: u64,
+    prefix_end: u32,
+    pub(super) kinds: u32,
+    sequences: u32,
+    key_offsets: u32,
+    value_offsets: u32,
+    keys: u32,
+    values: u32,
     pub(super) shared: Lengths,
     pub(super) suffix: Lengths,
     pub(super) value: Lengths,
-    /// The kind of all entries, or where the kinds are.
+    count: u16,
+    /// Low and high of the slot hint.
+    pub(super) hint: (i16, i16),
+    /// The kind of all entries, if they are alike.
     pub(super) kind_alike: Option<EntryKind>,
-    pub(super) kinds: usize,
-    pub(super) sequence_base: u64,
-    pub(super) sequence_width: u32,
-    pub(super) sequences: usize,
-    pub(super) offset_width: usize,
-    pub(super) key_offsets: usize,
-    pub(super) value_offsets: usize,
-    pub(super) keys: usize,
-    pub(super) values: usize,
+    sequence_width: u8,
+    pub(super) group_shift: u8,
+    offset_width: u8,
+    pub(super) continues: bool,
     /// Whether suffixes stand in a row of equal lengths and share nothing.
     pub(super) fixed_keys: bool,
     pub(super) fixed_values: bool,
 }
 
-/// Hands out columns one behind the other. Whether they end where the block does is asked once, at
-/// the end: this runs for every get. No sum overflows, since counts have 16 bits and lengths 32.
+/// Hands out columns one behind the other. No sum overflows, since counts have 16 bits and lengths 32.
 struct Columns {
     at: u64,
 }
 
 impl Columns {
     #[inline]
-    fn take(&mut self, bytes: u64) -> usize {
-        let start = self.at;
+    fn take(&mut self, bytes: u64) -> u32 {
+        // Columns that start further are found out at the end.
+        let start = self.at as u32;
         self.at += bytes;
-        start as usize
+        start
     }
 
-    /// A column of lengths. `field` is where the header keeps the one of all entries.
+    /// A column of lengths, unless they are `all` alike.
     #[inline]
-    fn lengths(
-        &mut self,
-        header: &[u8; HEADER_BYTES],
-        alike: bool,
-        code: u8,
-        field: usize,
-    ) -> Result<Lengths, Damage> {
-        let all = u32::from_le_bytes(word(header, field));
+    fn lengths(&mut self, count: u16, alike: bool, all: u32, code: u8) -> Lengths {
         if alike {
-            let all = all as usize;
-            return Ok(Lengths {
-                start: 0,
+            return Lengths {
+                start_or_alike: all,
                 width: 0,
-                alike: all,
-            });
+            };
         }
-        if all != 0 {
-            return Err(Damage::new(field, "zero in a reserved field", all));
-        }
-        let count = u16::from_le_bytes(word(header, 2));
-        self.stored_lengths(count.into(), code)
-    }
-
-    fn stored_lengths(&mut self, count: usize, code: u8) -> Result<Lengths, Damage> {
-        let width = match code & 3 {
-            0 => 1,
-            1 => 2,
-            2 => 4,
-            _ => return Err(Damage::new(6, "lengths of 1, 2 or 4 bytes", code)),
-        };
-        let start = self.take((count * width) as u64);
-        Ok(Lengths {
-            start,
+        let width = 1 << (code & 3);
+        Lengths {
+            start_or_alike: self.take(u64::from(count) * u64::from(width)),
             width,
-            alike: 0,
-        })
+        }
     }
 }
 
@@ -130,38 +118,42 @@ impl BlockLayout {
     /// # Errors
     /// Where the header cannot be that of this many bytes. What the columns hold is another matter:
     /// [`BlockLayout::check`].
-    #[inline]
     pub fn parse(raw: &[u8]) -> Result<BlockLayout, Damage> {
-        // As an array of known length, so that no field of it needs a check of its own.
         let Some(header) = raw.first_chunk::<HEADER_BYTES>() else {
             let found = format!("{} bytes", raw.len());
             return Err(Damage::new(0, "a block header", found));
         };
-        let [flags, sequence_width, ..] = word::<8>(header, 0);
+        check_header(header)?;
+        let (layout, values, end) = Self::lay_out(raw);
+        if end != raw.len() as u64 || values > u64::from(u32::MAX) {
+            let expected = format!("a block of {end} bytes, as its header says");
+            return Err(Damage::new(0, expected, format!("{} bytes", raw.len())));
+        }
+        Ok(layout)
+    }
+
+    /// The columns of a raw block that [`BlockLayout::parse`] once found to be sound; of other bytes
+    /// some columns. This is what each get takes, so it asks nothing again.
+    #[inline]
+    pub fn of_sound(raw: &[u8]) -> BlockLayout {
+        Self::lay_out(raw).0
+    }
+
+    /// The columns, where the values start, and where the block ends, all as the header says.
+    #[inline]
+    fn lay_out(raw: &[u8]) -> (BlockLayout, u64, u64) {
+        // As an array of known length, so that no field of it needs a check of its own.
+        let header = raw.first_chunk::<HEADER_BYTES>();
+        let header = header.unwrap_or(&[0; HEADER_BYTES]);
+        let [flags, sequence_width] = word::<2>(header, 0);
         let [codes, kind] = word::<2>(header, 6);
+        let [count, prefix_len] = [2, 4].map(|at| u16::from_le_bytes(word(header, at)));
+        let [suffix, value] = [16, 20].map(|at| u32::from_le_bytes(word(header, at)));
         let is = |bit: u8| flags & bit != 0;
-        if is(flag::PREVIOUS_RELATIVE) {
-            return Err(Damage::unsupported(
-                "blocks with keys relative to the previous",
-            ));
-        }
-        let count = usize::from(u16::from_le_bytes(word(header, 2)));
-        let equal =
-            flag::NO_SHARING | flag::SUFFIXES_ALIKE | flag::VALUES_ALIKE | flag::KINDS_ALIKE;
-        if count == 0 && flags != equal {
-            return Err(Damage::new(
-                0,
-                format!("flags {equal:#04x} of no entry"),
-                flags,
-            ));
-        }
-        let plain = [sequence_width, codes, kind] == [0, 0, EntryKind::Put as u8];
-        if count == 0 && !(plain && word::<16>(raw, 8) == [0; 16]) {
-            return Err(Damage::new(1, "the header of no entry", "others"));
-        }
-        if sequence_width > 64 {
-            return Err(Damage::new(1, "sequences of 0 to 64 bits", sequence_width));
-        }
+        let mut columns = Columns {
+            at: HEADER_BYTES as u64,
+        };
+        columns.take(prefix_len.into());
         let mut layout = BlockLayout {
             count,
             hint: (
@@ -170,44 +162,36 @@ impl BlockLayout {
             ),
             continues: is(flag::CONTINUES),
             group_shift: if is(flag::GROUPS_OF_8) { 3 } else { 4 },
-            kind_alike: parse_kind(kind, is(flag::KINDS_ALIKE))?,
+            kind_alike: match is(flag::KINDS_ALIKE) {
+                true => EntryKind::from_byte(kind),
+                false => None,
+            },
             sequence_base: u64::from_le_bytes(word(header, 8)),
-            sequence_width: u32::from(sequence_width),
+            sequence_width,
             offset_width: if is(flag::WIDE_OFFSETS) { 4 } else { 2 },
             fixed_keys: is(flag::NO_SHARING) && is(flag::SUFFIXES_ALIKE),
             fixed_values: is(flag::VALUES_ALIKE),
+            prefix_end: columns.at as u32,
+            // Keys that share nothing share a length of 0, all of them.
+            shared: columns.lengths(count, is(flag::NO_SHARING), 0, codes),
+            suffix: columns.lengths(count, is(flag::SUFFIXES_ALIKE), suffix, codes >> 2),
+            value: columns.lengths(count, is(flag::VALUES_ALIKE), value, codes >> 4),
             ..BlockLayout::default()
         };
-        if codes >> 6 != 0 {
-            return Err(Damage::new(6, "zero in reserved bits", codes));
-        }
-        let mut columns = Columns {
-            at: HEADER_BYTES as u64,
-        };
-        columns.take(u16::from_le_bytes(word(header, 4)).into());
-        layout.prefix_end = columns.at as usize;
-        if !is(flag::NO_SHARING) {
-            layout.shared = columns.stored_lengths(count, codes)?;
-        }
-        layout.suffix = columns.lengths(header, is(flag::SUFFIXES_ALIKE), codes >> 2, 16)?;
-        layout.value = columns.lengths(header, layout.fixed_values, codes >> 4, 20)?;
-        layout.take_rest(raw, &mut columns);
-        if columns.at != raw.len() as u64 {
-            let expected = format!("a block of {} bytes, as its header says", columns.at);
-            return Err(Damage::new(0, expected, format!("{} bytes", raw.len())));
-        }
-        Ok(layout)
+        let values = layout.take_rest(raw, &mut columns);
+        (layout, values, columns.at)
     }
 
+    /// The columns behind the lengths. Gives the place of the last one.
     #[inline]
-    fn take_rest(&mut self, raw: &[u8], columns: &mut Columns) {
-        let count = self.count as u64;
+    fn take_rest(&mut self, raw: &[u8], columns: &mut Columns) -> u64 {
+        let count = u64::from(self.count);
         if self.kind_alike.is_none() {
             self.kinds = columns.take(count);
         }
         let sequence_bits = count * u64::from(self.sequence_width);
         self.sequences = columns.take(sequence_bits.div_ceil(8));
-        let offsets = (self.groups() * self.offset_width) as u64;
+        let offsets = self.groups() as u64 * u64::from(self.offset_width);
         if !self.fixed_keys {
             self.key_offsets = columns.take(offsets);
         }
@@ -215,22 +199,48 @@ impl BlockLayout {
             self.value_offsets = columns.take(offsets);
         }
         let key_bytes = match self.fixed_keys {
-            true => count * self.suffix.alike as u64,
+            true => count * self.suffix.alike() as u64,
             false => self.end_of_groups(raw, self.key_offsets, &self.suffix),
         };
         self.keys = columns.take(key_bytes);
         let value_bytes = match self.fixed_values {
-            true => count * self.value.alike as u64,
+            true => count * self.value.alike() as u64,
             false => self.end_of_groups(raw, self.value_offsets, &self.value),
         };
+        let values = columns.at;
         self.values = columns.take(value_bytes);
+        values
     }
 
     /// Where the last group ends: its offset and its lengths.
-    fn end_of_groups(&self, raw: &[u8], offsets: usize, lengths: &Lengths) -> u64 {
-        let last = self.groups() - 1;
+    fn end_of_groups(&self, raw: &[u8], offsets: u32, lengths: &Lengths) -> u64 {
+        let last = self.groups().saturating_sub(1);
         let start = self.offset(raw, offsets, last) as u64;
-        start + lengths.sum(raw, last << self.group_shift, self.count) as u64
+        start + lengths.sum(raw, last << self.group_shift, self.count()) as u64
+    }
+
+    /// How many entries the block has.
+    #[inline]
+    pub fn count(&self) -> usize {
+        self.count.into()
+    }
+
+    /// Where the block prefix ends.
+    #[inline]
+    pub(super) fn prefix_end(&self) -> usize {
+        self.prefix_end as usize
+    }
+
+    /// Where the keys start, without the block prefix.
+    #[inline]
+    pub(super) fn keys(&self) -> usize {
+        self.keys as usize
+    }
+
+    /// Where the values start.
+    #[inline]
+    pub(super) fn values(&self) -> usize {
+        self.values as usize
     }
 
     /// Within which distance of where the model expects it the slot of each key is; `None` if the
@@ -244,22 +254,57 @@ impl BlockLayout {
     /// Where the keys start, if they are of one length and stand in a row, and that length; else 0.
     pub fn row(&self) -> (usize, usize) {
         match self.fixed_keys {
-            true => (self.keys, self.suffix.alike),
+            true => (self.keys(), self.suffix.alike()),
             false => (0, 0),
         }
     }
 
+    /// The length of all values, if they are of one length.
+    pub fn value_len(&self) -> Option<usize> {
+        self.fixed_values.then(|| self.value.alike())
+    }
+
     pub(super) fn groups(&self) -> usize {
-        self.count.div_ceil(1 << self.group_shift)
+        self.count().div_ceil(1 << self.group_shift)
     }
 
     /// The group offset at `group` of the column that starts at `column`.
     #[inline]
-    pub(super) fn offset(&self, raw: &[u8], column: usize, group: usize) -> usize {
+    fn offset(&self, raw: &[u8], column: u32, group: usize) -> usize {
+        let column = column as usize;
         match self.offset_width {
             2 => u16::from_le_bytes(word(raw, column + 2 * group)).into(),
             _ => u32::from_le_bytes(word(raw, column + 4 * group)) as usize,
         }
+    }
+
+    /// Where a group of keys starts, behind the start of all of them.
+    #[inline]
+    pub(super) fn key_offset(&self, raw: &[u8], group: usize) -> usize {
+        self.offset(raw, self.key_offsets, group)
+    }
+
+    /// Where a group of values starts, behind the start of all of them.
+    #[inline]
+    pub(super) fn value_offset(&self, raw: &[u8], group: usize) -> usize {
+        self.offset(raw, self.value_offsets, group)
+    }
+
+    /// The sequence at `slot`.
+    #[inline]
+    pub(super) fn sequence(&self, raw: &[u8], slot: usize) -> u64 {
+        let column = raw.get(self.sequences as usize..).unwrap_or_default();
+        let stored = unpack(column, slot as u64, self.sequence_width.into());
+        self.sequence_base.wrapping_add(stored)
+    }
+
+    /// The kind at `slot`.
+    #[inline]
+    pub(super) fn kind(&self, raw: &[u8], slot: usize) -> EntryKind {
+        let stored = || raw.get(self.kinds as usize + slot).copied();
+        let kind = self.kind_alike;
+        kind.or_else(|| stored().and_then(EntryKind::from_byte))
+            .unwrap_or(EntryKind::Delete)
     }
 
     /// Checks that every entry lies inside its columns, so that views can read it without asking
@@ -283,17 +328,18 @@ impl BlockLayout {
     fn check_sequences(&self, raw: &[u8]) -> Result<(), Damage> {
         let largest = match self.sequence_width {
             0 => 0,
-            width => u64::MAX >> (64 - width.min(64)),
+            width => u64::MAX >> (64 - u32::from(width).min(64)),
         };
         if self.sequence_base.checked_add(largest).is_some() {
             return Ok(());
         }
-        let column = raw.get(self.sequences..).unwrap_or_default();
-        for i in 0..self.count {
-            let stored = unpack(column, i as u64, self.sequence_width);
+        let start = self.sequences as usize;
+        let column = raw.get(start..).unwrap_or_default();
+        for i in 0..self.count() {
+            let stored = unpack(column, i as u64, self.sequence_width.into());
             if self.sequence_base.checked_add(stored).is_none() {
                 let found = format!("{} + {stored}", self.sequence_base);
-                return Err(Damage::new(self.sequences, "a sequence of 64 bits", found));
+                return Err(Damage::new(start, "a sequence of 64 bits", found));
             }
         }
         Ok(())
@@ -303,37 +349,41 @@ impl BlockLayout {
         if self.kind_alike.is_some() {
             return Ok(());
         }
-        let kinds = raw.get(self.kinds..).unwrap_or_default().iter();
-        for kind in kinds.take(self.count) {
+        let kinds = raw.get(self.kinds as usize..).unwrap_or_default().iter();
+        for kind in kinds.take(self.count()) {
             parse_kind(*kind, true)?;
         }
         Ok(())
     }
 
-    fn check_groups(&self, raw: &[u8], offsets: usize, lengths: &Lengths) -> Result<(), Damage> {
+    fn check_groups(&self, raw: &[u8], offsets: u32, lengths: &Lengths) -> Result<(), Damage> {
         let mut at = 0;
         for group in 0..self.groups() {
             let found = self.offset(raw, offsets, group);
             if found != at {
-                let here = offsets + group * self.offset_width;
+                let here = offsets as usize + group * usize::from(self.offset_width);
                 return Err(Damage::new(here, format!("group offset {at}"), found));
             }
             let first = group << self.group_shift;
-            at += lengths.sum(raw, first, self.count.min(first + (1 << self.group_shift)));
+            at += lengths.sum(
+                raw,
+                first,
+                self.count().min(first + (1 << self.group_shift)),
+            );
         }
         Ok(())
     }
 
     fn check_shared(&self, raw: &[u8]) -> Result<(), Damage> {
         let mut head = 0;
-        for i in 0..self.count {
+        for i in 0..self.count() {
             if i & ((1 << self.group_shift) - 1) == 0 {
                 head = 0;
             }
             let shared = self.shared.get(raw, i);
             if shared > head {
                 let expected = format!("a shared length of at most {head}");
-                return Err(Damage::new(self.shared.start, expected, shared));
+                return Err(Damage::new(self.shared.start(), expected, shared));
             }
             if i & ((1 << self.group_shift) - 1) == 0 {
                 head = self.suffix.get(raw, i);
@@ -341,6 +391,56 @@ impl BlockLayout {
         }
         Ok(())
     }
+}
+
+/// Checks what the header of a block says by itself.
+fn check_header(header: &[u8; HEADER_BYTES]) -> Result<(), Damage> {
+    let [flags, sequence_width] = word::<2>(header, 0);
+    let [codes, kind] = word::<2>(header, 6);
+    let is = |bit: u8| flags & bit != 0;
+    if is(flag::PREVIOUS_RELATIVE) {
+        return Err(Damage::unsupported(
+            "blocks with keys relative to the previous",
+        ));
+    }
+    if word::<2>(header, 2) == [0; 2] {
+        let equal =
+            flag::NO_SHARING | flag::SUFFIXES_ALIKE | flag::VALUES_ALIKE | flag::KINDS_ALIKE;
+        if flags != equal {
+            let expected = format!("flags {equal:#04x} of no entry");
+            return Err(Damage::new(0, expected, flags));
+        }
+        let plain = [sequence_width, codes, kind] == [0, 0, EntryKind::Put as u8];
+        if !(plain && word::<16>(header, 8) == [0; 16]) {
+            return Err(Damage::new(1, "the header of no entry", "others"));
+        }
+    }
+    if sequence_width > 64 {
+        return Err(Damage::new(1, "sequences of 0 to 64 bits", sequence_width));
+    }
+    parse_kind(kind, is(flag::KINDS_ALIKE))?;
+    if codes >> 6 != 0 {
+        return Err(Damage::new(6, "zero in reserved bits", codes));
+    }
+    let columns = [
+        (is(flag::NO_SHARING), codes, None),
+        (is(flag::SUFFIXES_ALIKE), codes >> 2, Some(16)),
+        (is(flag::VALUES_ALIKE), codes >> 4, Some(20)),
+    ];
+    for (alike, code, field) in columns {
+        if alike {
+            continue;
+        }
+        let all = field.map_or(0, |at| u32::from_le_bytes(word(header, at)));
+        if all != 0 {
+            let at = field.unwrap_or(0);
+            return Err(Damage::new(at, "zero in a reserved field", all));
+        }
+        if code & 3 == 3 {
+            return Err(Damage::new(6, "lengths of 1, 2 or 4 bytes", code));
+        }
+    }
+    Ok(())
 }
 
 /// The kind of all entries, if they are alike.

@@ -40,13 +40,10 @@ impl BlockView<'_> {
     /// says how far the model is wrong in it; neither need be true.
     pub fn lower_bound_near(&self, key: &[u8], sequence: Sequence, expected: Option<u64>) -> usize {
         let prefix = self.prefix();
-        let start = key.get(..prefix.len()).unwrap_or(key);
-        match start.cmp(prefix) {
-            Ordering::Less => return 0,
-            Ordering::Greater => return self.count(),
-            Ordering::Equal => {}
-        }
-        let rest = key.get(prefix.len()..).unwrap_or_default();
+        let Some(rest) = strip(prefix, key) else {
+            let is_before = key < prefix;
+            return if is_before { 0 } else { self.count() };
+        };
         let target = Target {
             rest,
             head: first_eight(rest),
@@ -67,17 +64,17 @@ impl BlockView<'_> {
     }
 
     /// Whether `key` is the key at `slot`.
+    #[inline]
     pub fn has_key(&self, slot: usize, key: &[u8]) -> bool {
         if !self.layout.fixed_keys {
             return self.compare(slot, key) == Ordering::Equal;
         }
-        let prefix = self.prefix();
-        let len = self.layout.suffix.get(self.raw, 0);
-        match key.split_at_checked(prefix.len()) {
-            Some((start, rest)) if rest.len() == len && slot < self.count() => {
-                let row = Row { view: *self, len };
-                let alike = row.head(slot) == first_eight(rest);
-                alike && row.compare_whole(slot, rest) == Ordering::Equal && start == prefix
+        let len = self.layout.suffix.alike();
+        match strip(self.prefix(), key) {
+            Some(rest) if rest.len() == len && slot < self.count() => {
+                let row = Row::of(*self);
+                row.head(slot) == first_eight(rest)
+                    && row.compare_whole(slot, rest) == Ordering::Equal
             }
             _ => false,
         }
@@ -90,6 +87,7 @@ impl BlockView<'_> {
     }
 
     /// Where the place of a key is that the model expects at a slot.
+    #[inline]
     fn bounds(&self, expected: Option<u64>) -> Range<usize> {
         let count = self.count();
         let Some((expected, (low, high))) = expected.zip(self.slot_hint()) else {
@@ -103,15 +101,16 @@ impl BlockView<'_> {
     }
 
     /// Searches keys of one length, first where the model expects the key.
+    #[inline]
     fn lower_bound_in_row(&self, target: &Target<'_>, expected: Option<u64>) -> usize {
         let count = self.count();
-        let (len, keys) = (self.layout.suffix.get(self.raw, 0), self.layout.keys);
+        let (len, keys) = (self.layout.suffix.alike(), self.layout.keys());
         let near = self.bounds(expected);
         // What a model expects was prefetched before the block was pinned.
         if expected.is_none() && near.len() * len <= PREFETCHED_BYTES {
             prefetch(self.raw, keys + near.start * len..keys + near.end * len);
         }
-        let row = Row { view: *self, len };
+        let row = Row::of(*self);
         let found = row.lower_bound(near.clone(), target);
         let low_holds =
             found > near.start || near.start == 0 || row.is_before(near.start - 1, target);
@@ -129,7 +128,7 @@ impl BlockView<'_> {
         let common = common_prefix(head, rest);
         let first = group << layout.group_shift;
         let end = self.count().min(first + (1 << layout.group_shift));
-        let mut at = layout.keys + layout.offset(self.raw, layout.key_offsets, group) + head.len();
+        let mut at = layout.keys() + layout.key_offset(self.raw, group) + head.len();
         for slot in first + 1..end {
             let len = layout.suffix.get(self.raw, slot);
             let shared = layout.shared.get(self.raw, slot);
@@ -146,33 +145,60 @@ impl BlockView<'_> {
     }
 }
 
+/// What is behind a prefix in a key, if it has that; prefixes are short, mostly.
+#[inline]
+fn strip<'k>(prefix: &[u8], key: &'k [u8]) -> Option<&'k [u8]> {
+    let (start, rest) = key.split_at_checked(prefix.len())?;
+    match prefix.len() {
+        0..8 => start.iter().eq(prefix).then_some(rest),
+        _ => (start == prefix).then_some(rest),
+    }
+}
+
 /// Keys of one length in a row.
 #[derive(Clone, Copy)]
 struct Row<'a> {
     view: BlockView<'a>,
+    start: usize,
     len: usize,
+    /// The bits of eight bytes that belong to a key which starts with them.
+    mask: u64,
 }
 
-impl Row<'_> {
+impl<'a> Row<'a> {
+    /// The keys of a block whose keys stand in a row.
+    #[inline]
+    fn of(view: BlockView<'a>) -> Self {
+        let len = view.layout.suffix.alike();
+        Row {
+            view,
+            start: view.layout.keys(),
+            len,
+            mask: match len {
+                0 => 0,
+                1..8 => u64::MAX << (64 - 8 * len),
+                _ => u64::MAX,
+            },
+        }
+    }
+
     /// The first eight bytes of the key at `slot` as a number, zeros behind its end.
     #[inline]
     fn head(&self, slot: usize) -> u64 {
-        let at = self.view.layout.keys + slot * self.len;
+        let at = self.start + slot * self.len;
         let bytes = self.view.raw.get(at..).unwrap_or_default();
+        // Bytes behind the key are of the next one, or of values, mostly.
         match bytes.first_chunk::<8>() {
-            Some(word) if self.len >= 8 => u64::from_be_bytes(*word),
-            _ => first_eight(bytes.get(..self.len).unwrap_or_default()),
+            Some(word) => u64::from_be_bytes(*word) & self.mask,
+            None => first_eight(bytes.get(..self.len).unwrap_or_default()),
         }
     }
 
     /// Whether the entry at `slot` is before the place.
+    #[inline]
     fn is_before(&self, slot: usize, target: &Target<'_>) -> bool {
-        let key = || {
-            self.view
-                .slice(self.view.layout.keys + slot * self.len, self.len)
-        };
         let order = self.head(slot).cmp(&target.head);
-        let order = order.then_with(|| key().cmp(target.rest));
+        let order = order.then_with(|| self.compare_whole(slot, target.rest));
         self.view.is_before(order, slot, target.sequence)
     }
 
@@ -183,11 +209,12 @@ impl Row<'_> {
             // Zeros are taken for bytes that are not there, so the longer one is larger.
             return self.len.cmp(&rest.len());
         }
-        let at = self.view.layout.keys + slot * self.len;
+        let at = self.start + slot * self.len;
         self.view.slice(at, self.len).cmp(rest)
     }
 
     /// The first slot of `near` that is not before the place, or its end.
+    #[inline]
     fn lower_bound(&self, near: Range<usize>, target: &Target<'_>) -> usize {
         let first = first_not(near.clone(), |slot| self.head(slot) < target.head);
         if first >= near.end || self.head(first) > target.head || !self.is_before(first, target) {

@@ -88,10 +88,8 @@ fn check(entries: &Entries, raw: &[u8]) {
                     .iter()
                     .flat_map(|h| [(h, expected), (h, slot), (h, usize::MAX)])
                 {
-                    let layout = BlockLayout {
-                        hint: *hint,
-                        ..layout
-                    };
+                    let mut layout = layout;
+                    layout.hint = *hint;
                     let view = BlockView::new(raw, &layout);
                     let found = view.lower_bound_near(&probe, at, Some(near as u64));
                     assert_eq!(found, expected, "{hint:?} about {near}");
@@ -120,7 +118,7 @@ proptest! {
         entries in entries(), at in any::<prop::sample::Index>(), byte in any::<u8>()
     ) {
         let mut raw = encoded(&entries, false);
-        let keys = BlockLayout::parse(&raw).unwrap().keys;
+        let keys = BlockLayout::parse(&raw).unwrap().keys();
         // Half the time among the keys.
         let at = if byte & 1 == 0 { at.index(raw.len()) } else { keys + at.index(raw.len() - keys + 1) };
         if let Some(stored) = raw.get_mut(at) {
@@ -223,7 +221,7 @@ fn unknown_kinds_and_reserved_bits_are_refused() {
             .and_then(|layout| layout.check(&raw))
             .unwrap_err()
     };
-    let error = format!("{:?}", refused(layout.kinds + 5, 2));
+    let error = format!("{:?}", refused(layout.kinds as usize + 5, 2));
     assert!(error.contains("entries of kind 2"), "{error}");
     refused(0, good[0] | flag::PREVIOUS_RELATIVE);
     refused(2, 0);

@@ -2,7 +2,6 @@
 
 use std::cmp::Ordering;
 
-use super::super::bits::unpack;
 use super::super::damage::Damage;
 use super::{BlockLayout, HEADER_BYTES};
 use crate::entry::{EntryKind, Sequence};
@@ -17,44 +16,43 @@ pub(in crate::table) struct BlockView<'a> {
 
 impl<'a> BlockView<'a> {
     /// Puts a block and its layout together.
+    #[inline]
     pub fn new(raw: &'a [u8], layout: &'a BlockLayout) -> Self {
         BlockView { raw, layout }
     }
 
     /// How many entries the block has.
+    #[inline]
     pub fn count(&self) -> usize {
-        self.layout.count
+        self.layout.count()
     }
 
     /// Whether the block before ends with this one's first key.
+    #[inline]
     pub fn continues(&self) -> bool {
         self.layout.continues
     }
 
+    #[inline]
     pub(super) fn slice(&self, start: usize, len: usize) -> &'a [u8] {
         self.raw.get(start..start + len).unwrap_or_default()
     }
 
+    #[inline]
     pub(super) fn prefix(&self) -> &'a [u8] {
-        self.slice(HEADER_BYTES, self.layout.prefix_end - HEADER_BYTES)
+        self.slice(HEADER_BYTES, self.layout.prefix_end() - HEADER_BYTES)
     }
 
     /// The sequence at `slot`.
     #[inline]
     pub fn sequence(&self, slot: usize) -> Sequence {
-        let layout = self.layout;
-        let column = self.raw.get(layout.sequences..).unwrap_or_default();
-        let stored = unpack(column, slot as u64, layout.sequence_width);
-        layout.sequence_base.wrapping_add(stored)
+        self.layout.sequence(self.raw, slot)
     }
 
     /// The kind at `slot`.
     #[inline]
     pub fn kind(&self, slot: usize) -> EntryKind {
-        let stored = || self.raw.get(self.layout.kinds + slot).copied();
-        let kind = self.layout.kind_alike;
-        kind.or_else(|| stored().and_then(EntryKind::from_byte))
-            .unwrap_or(EntryKind::Delete)
+        self.layout.kind(self.raw, slot)
     }
 
     /// Where the value at `slot` starts in the raw form, and its length; a delete has none.
@@ -70,17 +68,16 @@ impl<'a> BlockView<'a> {
             false => {
                 let group = slot >> layout.group_shift;
                 let first = group << layout.group_shift;
-                layout.offset(self.raw, layout.value_offsets, group)
-                    + layout.value.sum(self.raw, first, slot)
+                layout.value_offset(self.raw, group) + layout.value.sum(self.raw, first, slot)
             }
         };
-        (layout.values + before, len)
+        (layout.values() + before, len)
     }
 
     /// The first suffix of a group, which the others may share bytes with.
     pub(super) fn head(&self, group: usize) -> &'a [u8] {
         let layout = self.layout;
-        let start = layout.keys + layout.offset(self.raw, layout.key_offsets, group);
+        let start = layout.keys() + layout.key_offset(self.raw, group);
         self.slice(
             start,
             layout.suffix.get(self.raw, group << layout.group_shift),
@@ -94,12 +91,12 @@ impl<'a> BlockView<'a> {
         let layout = self.layout;
         let len = layout.suffix.get(self.raw, slot);
         if layout.fixed_keys {
-            return (&[], self.slice(layout.keys + slot * len, len));
+            return (&[], self.slice(layout.keys() + slot * len, len));
         }
         let group = slot >> layout.group_shift;
         let first = group << layout.group_shift;
-        let start = layout.keys
-            + layout.offset(self.raw, layout.key_offsets, group)
+        let start = layout.keys()
+            + layout.key_offset(self.raw, group)
             + layout.suffix.sum(self.raw, first, slot);
         let shared = layout.shared.get(self.raw, slot);
         let shared = match shared {
@@ -118,7 +115,7 @@ impl<'a> BlockView<'a> {
         let layout = self.layout;
         let in_group = (1 << layout.group_shift) - 1;
         let (mut head, mut before): (&[u8], _) = (&[], (0, &[][..]));
-        let mut at = layout.keys;
+        let mut at = layout.keys();
         for slot in 0..self.count() {
             let suffix = self.slice(at, layout.suffix.get(self.raw, slot));
             let here = (layout.shared.get(self.raw, slot), suffix);

@@ -40,7 +40,7 @@ fn built(settings: &TableSettings, model: &Model) -> Arc<TableReader> {
 
 fn trace_of(table: &TableReader, key: &[u8], visible: Sequence) -> (Answer, GetTrace) {
     let (mut numbers, mut source) = (NumberCache::default(), BlockSource::new(true));
-    let version = table.get(key, hash_key(key), visible, &mut numbers, &mut source);
+    let version = table.get(key, hash_key(key), visible, &mut numbers, &mut source, true);
     let answer = version
         .unwrap()
         .map(|v| (v.sequence, v.kind, v.value.to_vec()));

@@ -157,7 +157,7 @@ fn check_keys(rng: &mut StdRng, table: &TableReader, model: &Model, context: &st
         }
         let (mut numbers, mut source) = (NumberCache::default(), BlockSource::new(true));
         let visible = if newest { MAX_SEQUENCE } else { sequence.0 };
-        let found = table.get(key, hash_key(key), visible, &mut numbers, &mut source);
+        let found = table.get(key, hash_key(key), visible, &mut numbers, &mut source, true);
         let found = found.unwrap();
         let found = found.map(|v| (v.sequence, v.kind, v.value.to_vec()));
         let expected = Some((sequence.0, *kind, value.clone()));
