@@ -93,9 +93,12 @@ impl Store for Rhumb {
 
     fn scan(&self, start: &[u8], count: usize, into: &mut Pairs) -> Result<()> {
         into.clear();
-        for pair in self.0.range(start..)?.take(count) {
-            let (key, value) = pair?;
-            into.push(&key, &value);
+        let mut pairs = self.0.range(start..)?;
+        for _ in 0..count {
+            if !pairs.advance()? {
+                break;
+            }
+            into.push(pairs.key(), pairs.value());
         }
         Ok(())
     }

@@ -58,7 +58,8 @@ pub(super) fn survivors(
         }
         let (sequence, kind) = (cursor.sequence(), cursor.kind());
         if let Fate::Keep(sequence) = retain.version(sequence, kind) {
-            let (key, value) = (cursor.key(), cursor.value());
+            let value = cursor.value();
+            let key = cursor.key();
             emit(Survivor {
                 key,
                 sequence,

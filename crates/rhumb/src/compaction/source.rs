@@ -1,6 +1,6 @@
 //! The sorted runs that a keyspace is merged from.
 
-use crate::entry::{Cursor, EntryKind, Sequence};
+use crate::entry::{Cursor, Here, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::memtable::MemtableCursor;
@@ -30,24 +30,19 @@ macro_rules! each {
 }
 
 impl Cursor for Source {
-    fn key(&self) -> &[u8] {
-        each!(self, cursor => cursor.key())
+    #[inline]
+    fn here(&self) -> Option<Here<'_>> {
+        each!(self, cursor => cursor.here())
     }
 
-    fn valid(&self) -> bool {
-        each!(self, cursor => cursor.valid())
-    }
-
-    fn sequence(&self) -> Sequence {
-        each!(self, cursor => cursor.sequence())
-    }
-
-    fn kind(&self) -> EntryKind {
-        each!(self, cursor => cursor.kind())
-    }
-
-    fn value(&self) -> Pinned {
+    #[inline]
+    fn value(&mut self) -> Pinned {
         each!(self, cursor => cursor.value())
+    }
+
+    #[inline]
+    fn value_bytes(&self) -> &[u8] {
+        each!(self, cursor => cursor.value_bytes())
     }
 
     fn seek_first(&mut self) -> Result<()> {
@@ -66,6 +61,7 @@ impl Cursor for Source {
         each!(self, cursor => cursor.seek_before(key))
     }
 
+    #[inline]
     fn next(&mut self) -> Result<()> {
         each!(self, cursor => cursor.next())
     }

@@ -22,8 +22,12 @@ pub(super) struct Coverage {
 
 impl Coverage {
     /// The range deletes that are visible at `visible` in the memtables of `view` and in `runs`.
-    pub(super) fn new(view: &View, runs: &[Arc<Run>], visible: Sequence) -> Self {
-        let runs = runs.iter().filter(|run| run.has_range_deletes());
+    pub(super) fn new<'a>(
+        view: &View,
+        runs: impl Iterator<Item = &'a Arc<Run>>,
+        visible: Sequence,
+    ) -> Self {
+        let runs = runs.filter(|run| run.has_range_deletes());
         Coverage {
             visible,
             memtables: view.memtables().filter_map(|m| m.range_deletes()).collect(),

@@ -6,6 +6,8 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 
+use crate::entry::copy_words;
+
 /// Keys up to this length take no allocation, which would cost as much as finding them.
 const INLINE_BYTES: usize = 30;
 
@@ -26,7 +28,9 @@ impl From<&[u8]> for Key {
         let mut bytes = [0; INLINE_BYTES];
         Key(match bytes.get_mut(..key.len()) {
             Some(start) => {
-                start.copy_from_slice(key);
+                if !copy_words(start, key) {
+                    start.copy_from_slice(key);
+                }
                 let len = key.len() as u8;
                 Form::Inline { len, bytes }
             }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::coverage::Coverage;
 use super::view::View;
 use crate::compaction::Source;
-use crate::entry::{Cursor, EntryKind, MergeCursor, Sequence};
+use crate::entry::{Cursor, EntryKind, MergeCursor, Sequence, is_same, set_key};
 use crate::error::{Error, Result};
 use crate::memory::Pinned;
 use crate::version::{LevelCursor, Levels, Run};
@@ -43,21 +43,20 @@ impl VisibleCursor {
             Bound::Unbounded => &[],
         };
         let runs = levels.all_runs().map(|(_, run)| run);
-        let meets = |run: &&Arc<Run>| !run.overlapping(from, to).is_empty();
-        let runs: Vec<Arc<Run>> = runs.filter(meets).cloned().collect();
-        let mut sources = Vec::with_capacity(1 + view.waiting.len() + runs.len());
+        let mut versions = MergeCursor::with_capacity(1 + view.waiting.len() + levels.runs_count());
         for memtable in view.filled_memtables() {
-            sources.push(Source::Memtable(memtable.cursor()));
+            versions.push(Source::Memtable(memtable.cursor()));
         }
-        for run in &runs {
-            sources.push(match run.tables() {
+        let meets = |run: &&Arc<Run>| !run.overlapping(from, to).is_empty();
+        for run in runs.clone().filter(meets) {
+            versions.push(match run.tables() {
                 [table] => Source::Table(Box::new(table.reader()?.cursor(true))),
                 _ => Source::Level(Box::new(LevelCursor::over_run(run.clone()))),
             });
         }
         Ok(VisibleCursor {
-            versions: MergeCursor::new(sources),
-            coverage: Coverage::new(view, &runs, visible),
+            versions,
+            coverage: Coverage::new(view, runs, visible),
             levels: levels.clone(),
             visible,
             key: Vec::new(),
@@ -70,8 +69,18 @@ impl VisibleCursor {
         &self.key
     }
 
-    /// Shows the first key between the bounds: its value, or `None` if there is no such key.
-    pub(super) fn first(&mut self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<Option<Pinned>> {
+    /// The value of the key shown last, where it lies, of a cursor that goes forwards.
+    pub(super) fn value(&self) -> &[u8] {
+        self.versions.value_bytes()
+    }
+
+    /// The same, pinned.
+    pub(super) fn pin_value(&mut self) -> Pinned {
+        self.versions.value()
+    }
+
+    /// Shows the first key between the bounds; `false` if there is no such key.
+    pub(super) fn first(&mut self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<bool> {
         match from {
             Bound::Unbounded => self.versions.seek_first()?,
             Bound::Included(key) => self.versions.seek(key, self.visible)?,
@@ -80,7 +89,7 @@ impl VisibleCursor {
         self.show_forward(to)
     }
 
-    /// Shows the last key between the bounds.
+    /// Shows the last key between the bounds: its value, or `None` if there is no such key.
     pub(super) fn last(&mut self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<Option<Pinned>> {
         match to {
             Bound::Unbounded => self.versions.seek_last()?,
@@ -91,7 +100,8 @@ impl VisibleCursor {
     }
 
     /// Shows the next key up to a bound, after another one going forwards.
-    pub(super) fn next(&mut self, to: Bound<&[u8]>) -> Result<Option<Pinned>> {
+    #[inline]
+    pub(super) fn next(&mut self, to: Bound<&[u8]>) -> Result<bool> {
         self.skip_key_forward()?;
         self.show_forward(to)
     }
@@ -102,30 +112,28 @@ impl VisibleCursor {
     }
 
     /// Whether `versions` stands on a version of `self.key`.
+    #[inline]
     fn is_on_key(&self) -> bool {
-        self.versions.valid() && self.versions.key() == self.key
-    }
-
-    fn enter_key(&mut self) {
-        self.key.clear();
-        self.key.extend_from_slice(self.versions.key());
+        let here = self.versions.here();
+        here.is_some_and(|here| is_same(here.key, &self.key))
     }
 
     /// From the first version of some key on: shows the first key that is alive.
-    fn show_forward(&mut self, to: Bound<&[u8]>) -> Result<Option<Pinned>> {
-        while self.versions.valid() {
-            self.enter_key();
+    #[inline]
+    fn show_forward(&mut self, to: Bound<&[u8]>) -> Result<bool> {
+        while let Some(here) = self.versions.here() {
+            set_key(&mut self.key, here.key);
             if is_behind(&self.key, to) {
-                return Ok(None);
+                return Ok(false);
             }
-            if self.skip_invisible()? {
+            if here.sequence <= self.visible || self.skip_invisible()? {
                 if self.is_alive()? {
-                    return Ok(Some(self.versions.value()));
+                    return Ok(true);
                 }
                 self.skip_key_forward()?;
             }
         }
-        Ok(None)
+        Ok(false)
     }
 
     /// Within the versions of `self.key`, passes those written after the moment we show; whether
@@ -148,6 +156,7 @@ impl VisibleCursor {
     }
 
     /// From a version of `self.key` to the first one of a later key.
+    #[inline]
     fn skip_key_forward(&mut self) -> Result<()> {
         let mut steps = 0;
         loop {
@@ -166,8 +175,8 @@ impl VisibleCursor {
 
     /// From the last version of some key backwards: shows the first key that is alive.
     fn show_backward(&mut self, from: Bound<&[u8]>) -> Result<Option<Pinned>> {
-        while self.versions.valid() {
-            self.enter_key();
+        while let Some(here) = self.versions.here() {
+            set_key(&mut self.key, here.key);
             if is_before(&self.key, from) {
                 return Ok(None);
             }
@@ -212,9 +221,11 @@ impl VisibleCursor {
     }
 
     /// Whether the version under the cursor, the newest visible one, is a value.
+    #[inline]
     fn is_alive(&mut self) -> Result<bool> {
-        Ok(self.versions.kind() == EntryKind::Put
-            && self.versions.sequence() >= self.coverage.over(&self.key)?)
+        let covered = self.coverage.over(&self.key)?;
+        let here = self.versions.here();
+        Ok(here.is_some_and(|here| here.kind == EntryKind::Put && here.sequence >= covered))
     }
 
     /// Notes that the versions of `self.key` are to be passed by a seek to `sequence`. Such seeks go

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{Cursor, EntryKind, Sequence, first_eight};
+use super::{Cursor, Here, Sequence, first_eight};
 use crate::error::Result;
 use crate::memory::Pinned;
 
@@ -40,11 +40,11 @@ enum Direction {
 impl<C: Cursor> Child<C> {
     /// Takes note of where the cursor stands now; false if nowhere.
     fn note(&mut self) -> bool {
-        if !self.cursor.valid() {
+        let Some(here) = self.cursor.here() else {
             return false;
-        }
-        self.abbreviation = first_eight(self.cursor.key());
-        self.sequence = self.cursor.sequence();
+        };
+        self.abbreviation = first_eight(here.key);
+        self.sequence = here.sequence;
         true
     }
 
@@ -61,6 +61,7 @@ impl<C: Cursor> Child<C> {
             && self.cursor.key() == other.cursor.key()
     }
 
+    #[inline]
     fn step(&mut self, direction: Direction) -> Result<()> {
         match direction {
             Direction::Forward => self.cursor.next(),
@@ -88,18 +89,30 @@ impl<C: Cursor> Child<C> {
 impl<C: Cursor> MergeCursor<C> {
     /// Merges `children`, newest first.
     pub fn new(children: Vec<C>) -> Self {
-        let child = |cursor| Child {
-            cursor,
-            abbreviation: 0,
-            sequence: 0,
-        };
+        let mut merge = MergeCursor::with_capacity(children.len());
+        children.into_iter().for_each(|child| merge.push(child));
+        merge
+    }
+
+    /// A merge of nothing yet, with room for some children.
+    pub fn with_capacity(children: usize) -> Self {
         MergeCursor {
-            order: Vec::with_capacity(children.len()),
-            children: children.into_iter().map(child).collect(),
+            order: Vec::with_capacity(children),
+            children: Vec::with_capacity(children),
             direction: Direction::Forward,
         }
     }
 
+    /// Adds a child, older than those before it; the merge is to be placed anew then.
+    pub fn push(&mut self, cursor: C) {
+        self.children.push(Child {
+            cursor,
+            abbreviation: 0,
+            sequence: 0,
+        });
+    }
+
+    #[inline]
     fn current(&self) -> Option<&C> {
         let &first = self.order.first()?;
         self.children.get(first).map(|child| &child.cursor)
@@ -146,18 +159,36 @@ impl<C: Cursor> MergeCursor<C> {
         if direction != self.direction {
             return self.turn(first, direction);
         }
+        if self.order.len() == 1 {
+            return self.step_alone(first, direction);
+        }
         while self.is_repeated() {
             self.advance(1)?;
         }
         self.advance(0)
     }
 
-    /// Turns round at the current entry, that of child `first`, and goes one entry.
-    fn turn(&mut self, first: usize, direction: Direction) -> Result<()> {
-        let Some(current) = self.children.get(first) else {
+    /// Goes one entry with the only child that is left. With no other to compare with, nothing is
+    /// noted of it: if there will be others, all are placed anew.
+    #[inline]
+    fn step_alone(&mut self, number: usize, direction: Direction) -> Result<()> {
+        let Some(child) = self.children.get_mut(number) else {
             return Ok(());
         };
-        let (key, sequence) = (current.cursor.key().to_vec(), current.sequence);
+        let stepped = child.step(direction);
+        if stepped.is_err() || child.cursor.here().is_none() {
+            self.order.clear();
+        }
+        stepped
+    }
+
+    /// Turns round at the current entry, that of child `first`, and goes one entry.
+    fn turn(&mut self, first: usize, direction: Direction) -> Result<()> {
+        let current = self.children.get(first);
+        let Some(here) = current.and_then(|child| child.cursor.here()) else {
+            return Ok(());
+        };
+        let (key, sequence) = (here.key.to_vec(), here.sequence);
         self.place(direction, |number, child| match number == first {
             true => child.step(direction),
             false => child.go_beyond(&key, sequence, direction),
@@ -208,26 +239,21 @@ impl<C: Cursor> MergeCursor<C> {
 }
 
 impl<C: Cursor> Cursor for MergeCursor<C> {
-    fn valid(&self) -> bool {
-        !self.order.is_empty()
+    #[inline]
+    fn here(&self) -> Option<Here<'_>> {
+        self.current()?.here()
     }
 
-    fn key(&self) -> &[u8] {
-        self.current().map_or(&[], |child| child.key())
+    #[inline]
+    fn value(&mut self) -> Pinned {
+        let first = self.order.first();
+        let child = first.and_then(|&first| self.children.get_mut(first));
+        child.map_or_else(Pinned::empty, |child| child.cursor.value())
     }
 
-    fn sequence(&self) -> Sequence {
-        self.current().map_or(0, |child| child.sequence())
-    }
-
-    fn kind(&self) -> EntryKind {
-        self.current()
-            .map_or(EntryKind::Delete, |child| child.kind())
-    }
-
-    fn value(&self) -> Pinned {
-        self.current()
-            .map_or_else(Pinned::empty, |child| child.value())
+    #[inline]
+    fn value_bytes(&self) -> &[u8] {
+        self.current().map_or(&[], Cursor::value_bytes)
     }
 
     fn seek_first(&mut self) -> Result<()> {
@@ -250,6 +276,7 @@ impl<C: Cursor> Cursor for MergeCursor<C> {
         })
     }
 
+    #[inline]
     fn next(&mut self) -> Result<()> {
         self.step(Direction::Forward)
     }
@@ -260,24 +287,18 @@ impl<C: Cursor> Cursor for MergeCursor<C> {
 }
 
 impl<C: Cursor + ?Sized> Cursor for Box<C> {
-    fn valid(&self) -> bool {
-        (**self).valid()
+    #[inline]
+    fn here(&self) -> Option<Here<'_>> {
+        (**self).here()
     }
 
-    fn key(&self) -> &[u8] {
-        (**self).key()
-    }
-
-    fn sequence(&self) -> Sequence {
-        (**self).sequence()
-    }
-
-    fn kind(&self) -> EntryKind {
-        (**self).kind()
-    }
-
-    fn value(&self) -> Pinned {
+    #[inline]
+    fn value(&mut self) -> Pinned {
         (**self).value()
+    }
+
+    fn value_bytes(&self) -> &[u8] {
+        (**self).value_bytes()
     }
 
     fn seek_first(&mut self) -> Result<()> {

@@ -58,19 +58,15 @@ pub struct Version {
 
 /// A position in a sorted run of entries, in the order (user key ascending, sequence descending).
 ///
-/// A new cursor stands nowhere ([`Cursor::valid`] is false). `key`, `sequence`, `kind` and `value`
-/// may be called only while it is valid; otherwise they give empty answers.
+/// A new cursor stands nowhere ([`Cursor::here`] is `None`). `value` may be called only while it stands
+/// somewhere; otherwise it gives an empty answer, as `key`, `sequence` and `kind` do.
 pub trait Cursor: Send {
-    /// Whether the cursor stands on an entry.
-    fn valid(&self) -> bool;
-    /// The user key here.
-    fn key(&self) -> &[u8];
-    /// The sequence here.
-    fn sequence(&self) -> Sequence;
-    /// The kind of the entry here.
-    fn kind(&self) -> EntryKind;
-    /// The value here, pinned where it lies.
-    fn value(&self) -> Pinned;
+    /// The entry that the cursor stands on, if it does.
+    fn here(&self) -> Option<Here<'_>>;
+    /// The value here, pinned where it lies. (By `&mut`, since cursors keep pins in stock.)
+    fn value(&mut self) -> Pinned;
+    /// The value here, where it lies, for as long as the cursor stays.
+    fn value_bytes(&self) -> &[u8];
     /// Goes to the first entry.
     fn seek_first(&mut self) -> Result<()>;
     /// Goes to the last entry.
@@ -84,12 +80,86 @@ pub trait Cursor: Send {
     fn next(&mut self) -> Result<()>;
     /// Goes one entry back; becomes invalid before the first.
     fn prev(&mut self) -> Result<()>;
+
+    /// Whether the cursor stands on an entry.
+    #[inline]
+    fn valid(&self) -> bool {
+        self.here().is_some()
+    }
+    /// The user key here.
+    #[inline]
+    fn key(&self) -> &[u8] {
+        self.here().map_or(&[], |here| here.key)
+    }
+    /// The sequence here.
+    #[inline]
+    fn sequence(&self) -> Sequence {
+        self.here().map_or(0, |here| here.sequence)
+    }
+    /// The kind of the entry here.
+    #[inline]
+    fn kind(&self) -> EntryKind {
+        self.here().map_or(EntryKind::Delete, |here| here.kind)
+    }
+}
+
+/// An entry under a cursor, but for its value.
+#[derive(Debug, Clone, Copy)]
+pub struct Here<'a> {
+    /// The user key.
+    pub key: &'a [u8],
+    /// When it was committed.
+    pub sequence: Sequence,
+    /// What it says of the key.
+    pub kind: EntryKind,
+}
+
+/// Makes `key` the same as another, by whole words where they are short and of one length, as keys that
+/// follow each other often are.
+#[inline]
+pub(crate) fn set_key(key: &mut Vec<u8>, from: &[u8]) {
+    if key.len() != from.len() || !copy_words(key, from) {
+        key.clear();
+        key.extend_from_slice(from);
+    }
+}
+
+/// Copies 8 to 32 bytes by whole words; false, with nothing copied, if they are not as many in both.
+#[inline]
+pub(crate) fn copy_words(to: &mut [u8], from: &[u8]) -> bool {
+    fn ends<const N: usize>(to: &mut [u8], from: &[u8]) -> Option<()> {
+        let (first, last) = (*from.first_chunk::<N>()?, *from.last_chunk::<N>()?);
+        *to.first_chunk_mut()? = first;
+        *to.last_chunk_mut()? = last;
+        Some(())
+    }
+    let copied = match from.len() {
+        len if len != to.len() => None,
+        8..=16 => ends::<8>(to, from),
+        17..=32 => ends::<16>(to, from),
+        _ => None,
+    };
+    copied.is_some()
 }
 
 /// What two keys start with alike.
 pub(crate) fn common_prefix<'a>(one: &'a [u8], other: &[u8]) -> &'a [u8] {
     let alike = one.iter().zip(other).take_while(|(a, b)| a == b).count();
     one.get(..alike).unwrap_or_default()
+}
+
+/// Whether two keys are one. Told by whole words where the keys are short, as most are: the C library
+/// reads them in wider pieces, which waits if the key was written piece by piece just before.
+#[inline]
+pub(crate) fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let ends = |key: &[u8]| {
+        let (first, last) = (key.first_chunk::<8>()?, key.last_chunk::<8>()?);
+        Some((u64::from_ne_bytes(*first), u64::from_ne_bytes(*last)))
+    };
+    match (ends(one), ends(other)) {
+        (Some(some), Some(others)) if one.len() <= 16 => some == others && one.len() == other.len(),
+        _ => one == other,
+    }
 }
 
 /// The eight bytes behind the prefix as a number; the least or greatest number for keys before or

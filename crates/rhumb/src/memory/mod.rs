@@ -11,4 +11,5 @@ pub(crate) use frames::{BlockCache, TableSlots};
 pub(crate) use links::Links;
 pub(crate) use pinned::OwnedBytes;
 pub use pinned::Pinned;
+pub(crate) use pinned::Pins;
 pub(crate) use prefetch::prefetch;

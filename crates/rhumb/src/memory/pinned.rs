@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use super::Arena;
-use super::frames::{Bypass, FramePin};
+use super::frames::{Bypass, FramePin, PinStock};
 
 /// A range of bytes that keeps the memory it lies in as it is: the frame of a block, or the arena of
 /// a memtable. Cloning it copies no bytes, unless there are half a billion clones already.
@@ -77,6 +77,27 @@ impl Pinned {
         }
     }
 
+    /// The `len` bytes at `start` of these, with a pin of their own; none, pinning nothing, if these are
+    /// not inside.
+    #[inline]
+    pub(crate) fn part(&self, start: usize, len: usize, pins: &mut Pins) -> Self {
+        let bytes = part(self, start, len);
+        if bytes.is_empty() {
+            return Pinned::empty();
+        }
+        let Memory::Frame(pin) = &self.memory else {
+            return self.clone().into_part(start, len);
+        };
+        match pin.again_from(&mut pins.0) {
+            Some(pin) => Pinned {
+                start: bytes.as_ptr(),
+                len,
+                memory: Memory::Frame(pin),
+            },
+            None => Pinned::from(bytes.to_vec()),
+        }
+    }
+
     /// The `len` bytes at `start` of these, with the pin; none, pinning nothing, if these are not
     /// inside.
     #[inline]
@@ -87,6 +108,17 @@ impl Pinned {
         }
         (self.start, self.len) = (bytes.as_ptr(), len);
         self
+    }
+}
+
+/// Pins in stock for many parts of one block, one after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Pins(PinStock);
+
+impl Pins {
+    /// Lets go of them: another block follows, or none.
+    pub fn let_go(&mut self) {
+        self.0.give_back();
     }
 }
 

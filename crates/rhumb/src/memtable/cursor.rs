@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Memtable;
 use super::list::NONE;
-use crate::entry::{Cursor, EntryKind, MAX_SEQUENCE, Sequence};
+use crate::entry::{Cursor, EntryKind, Here, MAX_SEQUENCE, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
 
@@ -16,6 +16,7 @@ pub(crate) struct MemtableCursor {
     key_position: u64,
     key_len: usize,
     sequence: Sequence,
+    kind: EntryKind,
 }
 
 impl MemtableCursor {
@@ -26,47 +27,47 @@ impl MemtableCursor {
             key_position: 0,
             key_len: 0,
             sequence: 0,
+            kind: EntryKind::Delete,
         }
     }
 
     fn go_to(&mut self, node: u32) {
         self.node = node;
-        if node == NONE {
-            (self.key_position, self.key_len, self.sequence) = (0, 0, 0);
-        } else {
+        if node != NONE {
             let record = self.memtable.list.record(node);
-            let (position, len) = (record.key_position(), record.key.len());
-            (self.key_position, self.key_len, self.sequence) = (position, len, record.sequence);
+            (self.key_position, self.key_len) = (record.key_position(), record.key.len());
+            (self.sequence, self.kind) = (record.sequence, record.kind);
         }
     }
 }
 
 impl Cursor for MemtableCursor {
-    fn valid(&self) -> bool {
-        self.node != NONE
-    }
-
-    fn key(&self) -> &[u8] {
+    #[inline]
+    fn here(&self) -> Option<Here<'_>> {
         let arena = self.memtable.list.arena();
-        arena.bytes(self.key_position, self.key_len)
+        (self.node != NONE).then(|| Here {
+            key: arena.bytes(self.key_position, self.key_len),
+            sequence: self.sequence,
+            kind: self.kind,
+        })
     }
 
-    fn sequence(&self) -> Sequence {
-        self.sequence
-    }
-
-    fn kind(&self) -> EntryKind {
-        match self.node {
-            NONE => EntryKind::Delete,
-            node => self.memtable.list.record(node).kind,
-        }
-    }
-
-    fn value(&self) -> Pinned {
+    fn value(&mut self) -> Pinned {
         let list = &self.memtable.list;
         match self.node {
             NONE => Pinned::empty(),
             node => list.record(node).value(list.arena()),
+        }
+    }
+
+    fn value_bytes(&self) -> &[u8] {
+        let list = &self.memtable.list;
+        match self.node {
+            NONE => &[],
+            node => {
+                let (start, len) = list.record(node).value_extent();
+                list.arena().bytes(start, len)
+            }
         }
     }
 
@@ -93,16 +94,16 @@ impl Cursor for MemtableCursor {
     }
 
     fn next(&mut self) -> Result<()> {
-        if self.valid() {
+        if self.node != NONE {
             self.go_to(self.memtable.list.next(self.node));
         }
         Ok(())
     }
 
     fn prev(&mut self) -> Result<()> {
-        if self.valid() {
-            // Links lead forward only, so this is a search.
-            let (before, _) = self.memtable.list.find(self.key(), self.sequence);
+        // Links lead forward only, so this is a search.
+        if let Some(here) = self.here() {
+            let (before, _) = self.memtable.list.find(here.key, here.sequence);
             self.go_to(before);
         }
         Ok(())

@@ -76,12 +76,15 @@ impl<'a> Record<'a> {
 
     /// The value, pinned in the arena that the record lies in.
     pub fn value(&self, arena: &Arc<Arena>) -> Pinned {
-        match self.value_len {
-            0 => Pinned::empty(),
-            len => {
-                let start = self.address.position(HEADER_BYTES + self.key.len());
-                Pinned::in_arena(arena.clone(), start, len as usize)
-            }
+        match self.value_extent() {
+            (_, 0) => Pinned::empty(),
+            (start, len) => Pinned::in_arena(arena.clone(), start, len),
         }
+    }
+
+    /// Where the value starts in the arena that the record lies in, and its length.
+    pub fn value_extent(&self) -> (u64, usize) {
+        let start = self.address.position(HEADER_BYTES + self.key.len());
+        (start, self.value_len as usize)
     }
 }

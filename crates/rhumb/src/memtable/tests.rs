@@ -45,7 +45,7 @@ fn fill(rng: &mut StdRng, memtable: &Memtable, entries: u64) -> Model {
     model
 }
 
-fn assert_at(cursor: &impl Cursor, entry: Option<(&Key, &Said)>) {
+fn assert_at(cursor: &mut impl Cursor, entry: Option<(&Key, &Said)>) {
     assert_eq!(cursor.valid(), entry.is_some());
     let nothing = ((vec![], Reverse(0)), (EntryKind::Delete, vec![]));
     let ((key, sequence), (kind, value)) = entry.unwrap_or((&nothing.0, &nothing.1));
@@ -89,7 +89,7 @@ fn cursors_go_where_the_models_do() {
         let memtable = Arc::new(Memtable::with_prefix(prefix.into()));
         let model = fill(&mut rng, &memtable, 1000);
         let mut cursor = memtable.cursor();
-        assert_at(&cursor, None);
+        assert_at(&mut cursor, None);
         for _ in 0..2000 {
             let (key, sequence) = (random_key(&mut rng), rng.random_range(0..1100));
             let mut at = match rng.random_range(0..8) {
@@ -110,7 +110,7 @@ fn cursors_go_where_the_models_do() {
                     model.range(..(key, Reverse(MAX_SEQUENCE))).next_back()
                 }
             };
-            assert_at(&cursor, at);
+            assert_at(&mut cursor, at);
             for _ in 0..rng.random_range(0..6) {
                 let forward = rng.random_bool(0.5);
                 if forward {
@@ -123,7 +123,7 @@ fn cursors_go_where_the_models_do() {
                     true => model.range(here..).nth(1),
                     false => model.range(..here).next_back(),
                 });
-                assert_at(&cursor, at);
+                assert_at(&mut cursor, at);
             }
         }
     }
@@ -208,9 +208,9 @@ fn an_empty_memtable_says_so_and_takes_little() {
     assert!(memtable.common_prefix().is_empty());
     let mut cursor = memtable.cursor();
     cursor.seek_first().unwrap();
-    assert_at(&cursor, None);
+    assert_at(&mut cursor, None);
     cursor.seek_last().unwrap();
-    assert_at(&cursor, None);
+    assert_at(&mut cursor, None);
     memtable
         .insert(b"shared-a", 1, EntryKind::Put, b"")
         .unwrap();

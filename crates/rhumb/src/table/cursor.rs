@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::load::{BlockSource, LoadedBlock};
 use super::reader::TableReader;
 use super::trace::NumberCache;
-use crate::entry::{Cursor, EntryKind, MAX_SEQUENCE, Sequence};
+use crate::entry::{Cursor, EntryKind, Here, MAX_SEQUENCE, Sequence};
 use crate::error::Result;
-use crate::memory::Pinned;
+use crate::memory::{Pinned, Pins};
 
 /// A position in a table.
 #[derive(Debug)]
@@ -16,6 +16,8 @@ pub(crate) struct TableCursor {
     pub(super) source: BlockSource,
     /// The block that the cursor stands in.
     here: Option<LoadedBlock>,
+    /// For the values of its entries.
+    pins: Pins,
     slot: usize,
     key: Vec<u8>,
     sequence: Sequence,
@@ -31,6 +33,7 @@ impl TableReader {
             table: Arc::clone(self),
             source: BlockSource::new(fill_cache),
             here: None,
+            pins: Pins::default(),
             slot: 0,
             key: Vec::new(),
             sequence: 0,
@@ -72,9 +75,7 @@ impl TableCursor {
     /// Stands nowhere.
     fn leave(&mut self) {
         self.here = None;
-        self.key.clear();
-        self.sequence = 0;
-        self.kind = EntryKind::Delete;
+        self.pins.let_go();
     }
 
     /// Goes to the first entry at or behind the start of a block, if there is one.
@@ -115,25 +116,27 @@ impl TableCursor {
 }
 
 impl Cursor for TableCursor {
-    fn valid(&self) -> bool {
-        self.here.is_some()
+    #[inline]
+    fn here(&self) -> Option<Here<'_>> {
+        self.here.is_some().then_some(Here {
+            key: &self.key,
+            sequence: self.sequence,
+            kind: self.kind,
+        })
     }
 
-    fn key(&self) -> &[u8] {
-        &self.key
+    #[inline]
+    fn value(&mut self) -> Pinned {
+        match &self.here {
+            Some(block) => block.value(self.slot, &mut self.pins),
+            None => Pinned::empty(),
+        }
     }
 
-    fn sequence(&self) -> Sequence {
-        self.sequence
-    }
-
-    fn kind(&self) -> EntryKind {
-        self.kind
-    }
-
-    fn value(&self) -> Pinned {
-        let block = self.here.as_ref();
-        block.map_or_else(Pinned::empty, |block| block.value(self.slot))
+    #[inline]
+    fn value_bytes(&self) -> &[u8] {
+        let here = self.here.as_ref();
+        here.map_or(&[], |block| block.value_bytes(self.slot))
     }
 
     fn seek_first(&mut self) -> Result<()> {
@@ -163,6 +166,7 @@ impl Cursor for TableCursor {
         }
     }
 
+    #[inline]
     fn next(&mut self) -> Result<()> {
         let Some(block) = &self.here else {
             return Ok(());

@@ -10,7 +10,7 @@ use super::stored::{STORED_HEADER_BYTES, load};
 use super::trace::GetTrace;
 use crate::error::{Error, Result};
 use crate::fs::ops;
-use crate::memory::{OwnedBytes, Pinned};
+use crate::memory::{OwnedBytes, Pinned, Pins};
 use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The most that a walk reads in one call.
@@ -59,12 +59,18 @@ impl LoadedBlock {
         slot < view.count() && (slot > 0 || self.number == 0 || starts_here())
     }
 
-    /// The value at `slot`, with a pin of its own.
-    pub fn value(&self, slot: usize) -> Pinned {
-        match self.view().value(slot) {
-            (_, 0) => Pinned::empty(),
-            (start, len) => self.bytes.clone().into_part(start, len),
-        }
+    /// The value at `slot`.
+    #[inline]
+    pub fn value_bytes(&self, slot: usize) -> &[u8] {
+        let (start, len) = self.view().value(slot);
+        self.bytes.get(start..start + len).unwrap_or_default()
+    }
+
+    /// The value at `slot`, with a pin of its own out of `pins`.
+    #[inline]
+    pub fn value(&self, slot: usize, pins: &mut Pins) -> Pinned {
+        let (start, len) = self.view().value(slot);
+        self.bytes.part(start, len, pins)
     }
 
     /// The value at `slot`, which takes over the block's pin.

@@ -1,6 +1,6 @@
 //! A cursor over the disjoint tables of one run, opened as they are reached.
 
-use crate::entry::{Cursor, EntryKind, Sequence};
+use crate::entry::{Cursor, Here, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::sync::Arc;
@@ -105,28 +105,21 @@ impl LevelCursor {
 }
 
 impl Cursor for LevelCursor {
-    fn valid(&self) -> bool {
-        self.cursor.as_ref().is_some_and(TableCursor::valid)
+    #[inline]
+    fn here(&self) -> Option<Here<'_>> {
+        self.cursor.as_ref()?.here()
     }
 
-    fn key(&self) -> &[u8] {
-        self.cursor.as_ref().map_or(&[], TableCursor::key)
-    }
-
-    fn sequence(&self) -> Sequence {
-        self.cursor.as_ref().map_or(0, TableCursor::sequence)
-    }
-
-    fn kind(&self) -> EntryKind {
+    #[inline]
+    fn value(&mut self) -> Pinned {
         self.cursor
-            .as_ref()
-            .map_or(EntryKind::Delete, TableCursor::kind)
-    }
-
-    fn value(&self) -> Pinned {
-        self.cursor
-            .as_ref()
+            .as_mut()
             .map_or_else(Pinned::empty, TableCursor::value)
+    }
+
+    #[inline]
+    fn value_bytes(&self) -> &[u8] {
+        self.cursor.as_ref().map_or(&[], TableCursor::value_bytes)
     }
 
     fn seek_first(&mut self) -> Result<()> {
@@ -175,9 +168,13 @@ impl Cursor for LevelCursor {
         self.settle_backward()
     }
 
+    #[inline]
     fn next(&mut self) -> Result<()> {
         if let Some(cursor) = &mut self.cursor {
             cursor.next()?;
+            if cursor.here().is_some() {
+                return Ok(());
+            }
         }
         self.settle_forward()
     }

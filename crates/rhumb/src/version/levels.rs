@@ -123,8 +123,13 @@ impl Levels {
     }
 
     /// All runs with their levels, newest first.
-    pub fn all_runs(&self) -> impl Iterator<Item = (usize, &Arc<Run>)> {
+    pub fn all_runs(&self) -> impl Iterator<Item = (usize, &Arc<Run>)> + Clone {
         self.all.iter().map(|(level, run)| (*level, run))
+    }
+
+    /// How many runs there are.
+    pub fn runs_count(&self) -> usize {
+        self.all.len()
     }
 
     /// The tables of a level: newer runs first, each in key order.

@@ -8,7 +8,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use super::*;
-use crate::entry::MAX_SEQUENCE;
+use crate::entry::{EntryKind, MAX_SEQUENCE};
 use crate::error::Error;
 use crate::test_seed::test_seed;
 
@@ -39,30 +39,26 @@ impl ListCursor {
         Ok(())
     }
 
-    fn here(&self) -> Option<&(Key, Pinned)> {
+    fn entry(&self) -> Option<&(Key, Pinned)> {
         self.entries.get(self.at?)
     }
 }
 
 impl Cursor for ListCursor {
-    fn valid(&self) -> bool {
-        self.at.is_some()
+    fn here(&self) -> Option<Here<'_>> {
+        self.entry().map(|((key, sequence), _)| Here {
+            key,
+            sequence: sequence.0,
+            kind: EntryKind::Put,
+        })
     }
 
-    fn key(&self) -> &[u8] {
-        self.here().map_or(&[], |e| &e.0.0)
+    fn value(&mut self) -> Pinned {
+        self.entry().map_or_else(Pinned::empty, |e| e.1.clone())
     }
 
-    fn sequence(&self) -> Sequence {
-        self.here().map_or(0, |e| e.0.1.0)
-    }
-
-    fn kind(&self) -> EntryKind {
-        EntryKind::Put
-    }
-
-    fn value(&self) -> Pinned {
-        self.here().map_or_else(Pinned::empty, |e| e.1.clone())
+    fn value_bytes(&self) -> &[u8] {
+        self.entry().map_or(&[], |e| &e.1)
     }
 
     fn seek_first(&mut self) -> Result<()> {
@@ -120,7 +116,7 @@ fn children(rng: &mut StdRng, number: usize, most: usize) -> (Vec<ListCursor>, B
     (lists.into_iter().map(cursor).collect(), all)
 }
 
-fn assert_at(cursor: &impl Cursor, entry: Option<(&Key, &u8)>) {
+fn assert_at(cursor: &mut impl Cursor, entry: Option<(&Key, &u8)>) {
     assert_eq!(cursor.valid(), entry.is_some());
     match entry {
         Some((key, child)) => {
@@ -141,7 +137,7 @@ fn the_merge_goes_where_one_sorted_list_does() {
         let number = rng.random_range(1..12);
         let (lists, all) = children(&mut rng, number, [1, 5, 40][case % 3]);
         let mut cursor = MergeCursor::new(lists);
-        assert_at(&cursor, None);
+        assert_at(&mut cursor, None);
         for _ in 0..30 {
             let key = random_key(&mut rng);
             let sequence = rng.random_range(0..100);
@@ -163,7 +159,7 @@ fn the_merge_goes_where_one_sorted_list_does() {
                     all.range(..(key, Reverse(MAX_SEQUENCE))).next_back()
                 }
             };
-            assert_at(&cursor, at);
+            assert_at(&mut cursor, at);
             for _ in 0..rng.random_range(0..20) {
                 let forward = rng.random_bool(0.6);
                 if forward {
@@ -176,7 +172,7 @@ fn the_merge_goes_where_one_sorted_list_does() {
                     true => all.range(here..).nth(1),
                     false => all.range(..here).next_back(),
                 });
-                assert_at(&cursor, at);
+                assert_at(&mut cursor, at);
             }
         }
     }
@@ -192,16 +188,16 @@ fn whole_passes_give_each_entry_once() {
     let mut cursor = MergeCursor::new(boxed.collect());
     cursor.seek_first().unwrap();
     for entry in &all {
-        assert_at(&cursor, Some(entry));
+        assert_at(&mut cursor, Some(entry));
         cursor.next().unwrap();
     }
-    assert_at(&cursor, None);
+    assert_at(&mut cursor, None);
     cursor.seek_last().unwrap();
     for entry in all.iter().rev() {
-        assert_at(&cursor, Some(entry));
+        assert_at(&mut cursor, Some(entry));
         cursor.prev().unwrap();
     }
-    assert_at(&cursor, None);
+    assert_at(&mut cursor, None);
 }
 
 #[test]
@@ -211,7 +207,7 @@ fn no_children_are_no_entries() {
     cursor.next().unwrap();
     cursor.seek_before(b"a").unwrap();
     cursor.prev().unwrap();
-    assert_at(&cursor, None);
+    assert_at(&mut cursor, None);
 }
 
 /// Each call of a child fails once: the error comes out, and the cursor can be placed anew.
@@ -238,6 +234,6 @@ fn errors_of_children_come_out() {
         assert!(!cursor.valid());
         cursor.children[1].cursor.calls_left = usize::MAX;
         cursor.seek_first().unwrap();
-        assert_at(&cursor, all.first_key_value());
+        assert_at(&mut cursor, all.first_key_value());
     }
 }

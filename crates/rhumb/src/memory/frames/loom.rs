@@ -56,7 +56,7 @@ impl World {
         if self.pin(block) {
             assert_eq!(self.bytes(), TAGS[block]);
             assert_eq!(self.header.len(), block as u32 + 8);
-            self.header.unpin();
+            self.header.unpin(1);
         }
     }
 
@@ -96,7 +96,7 @@ impl World {
         }
         drop(guard);
         assert_eq!(self.bytes(), TAGS[block]);
-        self.header.unpin();
+        self.header.unpin(1);
     }
 }
 
@@ -157,14 +157,14 @@ fn loom_those_who_keep_blocks_read_their_own() {
 fn loom_a_pin_that_is_handed_on_holds_the_block() {
     model(|world| {
         assert!(world.pin(0));
-        assert!(world.header.pin_again());
+        assert!(world.header.pin_again(1));
         let holder = spawn(world, |world| {
             assert_eq!(world.bytes(), TAGS[0]);
-            world.header.unpin();
+            world.header.unpin(1);
         });
         let writer = spawn(world, |world| world.replace(1));
         assert_eq!(world.bytes(), TAGS[0]);
-        world.header.unpin();
+        world.header.unpin(1);
         holder.join().unwrap();
         writer.join().unwrap();
     });
@@ -186,7 +186,7 @@ fn loom_a_pinned_block_outlives_its_table() {
         });
         let late = spawn(world, |world| world.read(0));
         assert!(pinned && world.bytes() == TAGS[0]);
-        world.header.unpin();
+        world.header.unpin(1);
         dropper.join().unwrap();
         late.join().unwrap();
     });

@@ -13,6 +13,7 @@ mod class;
 #[cfg(test)]
 #[cfg(loom)]
 mod loom;
+mod pins;
 mod pool;
 mod region;
 mod sizes;
@@ -23,9 +24,9 @@ mod state;
 #[cfg(not(loom))]
 mod tests;
 
+pub(super) use pins::{FramePin, PinStock};
 pub(crate) use pool::CacheUse;
 pub(crate) use slots::TableSlots;
-pub(super) use space::FramePin;
 
 use super::OwnedBytes;
 use crate::error::Result;

@@ -14,6 +14,7 @@
 use std::num::NonZeroU32;
 use std::ptr::NonNull;
 
+use super::pins::FramePin;
 use super::region::{HUGE_PAGE_BYTES, Region};
 use super::sizes::{MIN_FRAME_BYTES, Sizes};
 use super::state::Header;
@@ -188,9 +189,9 @@ impl FrameSpace {
     /// The block of a frame that has a pin for it in its count.
     #[inline]
     fn pinned(&self, frame: FrameNumber) -> Pinned {
-        let pin = FramePin {
-            header: self.header_address(frame),
-        };
+        // SAFETY: the caller's pin is counted, and headers are there as long as there are pins (see
+        // `drop`).
+        let pin = unsafe { FramePin::counted(self.header_address(frame)) };
         let len = self.header(frame).len() as usize;
         // SAFETY: the frame is pinned and holds `len` bytes, which nobody writes before the pin is
         // taken back, and the region is there as long as there are pins.
@@ -286,39 +287,5 @@ impl Drop for FrameSpace {
                 self.discard(slab);
             }
         }
-    }
-}
-
-/// One pin in the count of a frame. The frame's bytes do not change while it is held.
-pub(in crate::memory) struct FramePin {
-    header: NonNull<Header>,
-}
-
-// SAFETY: a pin is a count in an atomic, which any thread may take back.
-unsafe impl Send for FramePin {}
-// SAFETY: as above.
-unsafe impl Sync for FramePin {}
-
-impl FramePin {
-    /// The frame's header.
-    #[inline]
-    pub(super) fn header(&self) -> &Header {
-        // SAFETY: headers are there as long as there are pins (`FrameSpace::drop`).
-        unsafe { self.header.as_ref() }
-    }
-
-    /// Another pin of the frame; `None` if it has too many.
-    #[inline]
-    pub fn again(&self) -> Option<FramePin> {
-        let header = self.header;
-        // Not `then_some`: a pin that was not added must not be dropped.
-        self.header().pin_again().then(|| FramePin { header })
-    }
-}
-
-impl Drop for FramePin {
-    #[inline]
-    fn drop(&mut self) {
-        self.header().unpin();
     }
 }

@@ -66,7 +66,7 @@ impl Header {
         // nobody claims it, so that tag and bytes are those of that writer.
         let before = self.state.fetch_add(1, Ordering::Acquire);
         if before & (CLAIMED | CROWDED) != 0 || self.tag.load(Ordering::Relaxed) != tag {
-            self.unpin();
+            self.unpin(1);
             return false;
         }
         if before & REFERENCED == 0 {
@@ -75,22 +75,23 @@ impl Header {
         true
     }
 
-    /// Adds a pin to one that the caller holds; `false` if there are too many.
+    /// Adds some pins, far fewer than make a crowd, to one that the caller holds; `false` if there
+    /// are too many.
     #[inline]
-    pub fn pin_again(&self) -> bool {
-        let before = self.state.fetch_add(1, Ordering::Relaxed);
+    pub fn pin_again(&self, pins: u32) -> bool {
+        let before = self.state.fetch_add(pins, Ordering::Relaxed);
         let added = before & CROWDED == 0;
         if !added {
-            self.unpin();
+            self.unpin(pins);
         }
         added
     }
 
-    /// Takes back a pin.
+    /// Takes back some pins.
     #[inline]
-    pub fn unpin(&self) {
+    pub fn unpin(&self, pins: u32) {
         // Releases what was read to the writer that claims the frame next.
-        self.state.fetch_sub(1, Ordering::Release);
+        self.state.fetch_sub(pins, Ordering::Release);
     }
 
     /// Claims the frame for the clock, unless it was read since the last time.

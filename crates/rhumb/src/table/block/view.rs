@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::super::damage::Damage;
 use super::{BlockLayout, HEADER_BYTES};
-use crate::entry::{EntryKind, Sequence};
+use crate::entry::{EntryKind, Sequence, copy_words};
 
 /// A raw block with its layout. The layout was checked when the block was read; a slot out of
 /// bounds, or a layout of another block, gives empty answers.
@@ -160,6 +160,12 @@ impl<'a> BlockView<'a> {
     #[inline]
     pub fn next_key_into(&self, slot: usize, key: &mut Vec<u8>) {
         let (shared, suffix) = self.key_parts(slot);
+        if self.layout.fixed_keys
+            && let Some(rest) = key.get_mut(self.prefix().len()..)
+            && copy_words(rest, suffix)
+        {
+            return;
+        }
         key.truncate(self.prefix().len());
         if !shared.is_empty() {
             key.extend_from_slice(shared);

@@ -31,8 +31,8 @@ fn table() -> TestTable {
 fn walk(cursor: &mut TableCursor, entries: u64) {
     for n in 0..entries {
         assert_eq!(
-            (cursor.key(), &*cursor.value()),
-            (&n.to_be_bytes()[..], &*value(n))
+            (cursor.key().to_vec(), cursor.value().to_vec()),
+            (n.to_be_bytes().to_vec(), value(n).to_vec())
         );
         cursor.next().unwrap();
     }

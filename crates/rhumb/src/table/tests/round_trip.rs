@@ -11,7 +11,7 @@ use crate::table::TableCursor;
 /// An entry of a model.
 type Entry<'a> = ((&'a Vec<u8>, Sequence), &'a (EntryKind, Vec<u8>));
 
-fn assert_at(cursor: &TableCursor, expected: Option<Entry<'_>>) {
+fn assert_at(cursor: &mut TableCursor, expected: Option<Entry<'_>>) {
     let found = cursor.valid().then(|| {
         (
             cursor.key().to_vec(),
@@ -31,16 +31,16 @@ pub(super) fn check_cursor(rng: &mut StdRng, table: &Arc<TableReader>, model: &M
         assert!(!cursor.valid() && cursor.key().is_empty() && cursor.value().is_empty());
         cursor.seek_first().unwrap();
         for entry in &flat {
-            assert_at(&cursor, Some(*entry));
+            assert_at(&mut cursor, Some(*entry));
             cursor.next().unwrap();
         }
-        assert_at(&cursor, None);
+        assert_at(&mut cursor, None);
         cursor.seek_last().unwrap();
         for entry in flat.iter().rev() {
-            assert_at(&cursor, Some(*entry));
+            assert_at(&mut cursor, Some(*entry));
             cursor.prev().unwrap();
         }
-        assert_at(&cursor, None);
+        assert_at(&mut cursor, None);
     }
     let mut cursor = table.cursor(true);
     for key in probes(rng, model, 60) {
@@ -49,7 +49,7 @@ pub(super) fn check_cursor(rng: &mut StdRng, table: &Arc<TableReader>, model: &M
         let mut at =
             flat.partition_point(|((k, s), _)| (*k, Reverse(*s)) < (&key, Reverse(sequence)));
         cursor.seek(&key, sequence).unwrap();
-        assert_at(&cursor, flat.get(at).copied());
+        assert_at(&mut cursor, flat.get(at).copied());
         for _ in 0..rng.random_range(0..40) {
             if rng.random() {
                 cursor.next().unwrap();
@@ -58,11 +58,11 @@ pub(super) fn check_cursor(rng: &mut StdRng, table: &Arc<TableReader>, model: &M
                 cursor.prev().unwrap();
                 at = at.checked_sub(1).unwrap_or(flat.len());
             }
-            assert_at(&cursor, flat.get(at).copied());
+            assert_at(&mut cursor, flat.get(at).copied());
         }
         let before = flat.partition_point(|((k, _), _)| **k < key);
         cursor.seek_before(&key).unwrap();
-        assert_at(&cursor, before.checked_sub(1).map(|i| flat[i]));
+        assert_at(&mut cursor, before.checked_sub(1).map(|i| flat[i]));
     }
 }
 
