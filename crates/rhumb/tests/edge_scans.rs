@@ -10,7 +10,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rhumb::{Db, Durability, Error, Options, Partition, TableSpec};
+use rhumb::{Db, Durability, Error, Iter, Key, Options, Partition, TableSpec, Value};
 
 fn key(n: u32) -> [u8; 4] {
     n.to_be_bytes()
@@ -55,12 +55,28 @@ fn a_scan_ends_at_its_bounds_though_all_behind_them_is_deleted() {
     assert!(read > 100_000, "these are counted: {read} bytes");
 }
 
+/// The number of an entry that was handed out, whose value is to be its own.
+fn taken((found, value): &(Key, Value<'_>)) -> u32 {
+    let n = u32::from_be_bytes(found[..].try_into().unwrap());
+    assert_eq!(*value, format!("v{n}"));
+    n
+}
+
+/// The same of the next entry that is lent.
+fn lent(iter: &mut Iter<'_>) -> Option<u32> {
+    iter.advance().unwrap().then(|| {
+        let n = u32::from_be_bytes(iter.key().try_into().unwrap());
+        assert_eq!(iter.value(), format!("v{n}").as_bytes());
+        n
+    })
+}
+
 #[test]
 fn both_ends_of_a_scan_meet_within_any_bounds() {
     use std::ops::Bound::{Excluded, Included, Unbounded};
     let db = Db::open("store", Options::in_memory()).unwrap();
     for n in 0..40u32 {
-        db.put(key(n), "v").unwrap();
+        db.put(key(n), format!("v{n}")).unwrap();
         if n % 3 == 0 {
             db.delete(key(n)).unwrap();
         }
@@ -98,21 +114,24 @@ fn both_ends_of_a_scan_meet_within_any_bounds() {
                 after && before
             };
             let expected: Vec<u32> = (0..40).filter(alive).filter(inside).collect();
-            for pattern in 0..8u32 {
+            for pattern in 0..32u32 {
                 let mut iter = db.range((from, to)).unwrap();
                 let (mut front, mut back) = (Vec::new(), Vec::new());
                 for turn in 0.. {
                     let at_front = pattern >> (turn % 3) & 1 == 0;
-                    let next = if at_front {
-                        iter.next()
-                    } else {
-                        iter.next_back()
+                    let next = match pattern >> (3 + turn % 2) & 1 == 0 {
+                        true if at_front => iter.next().map(|entry| taken(&entry.unwrap())),
+                        false if at_front => lent(&mut iter),
+                        _ => iter.next_back().map(|entry| taken(&entry.unwrap())),
                     };
-                    let Some(entry) = next else { break };
-                    let n = u32::from_be_bytes((*entry.unwrap().0).try_into().unwrap());
+                    let Some(n) = next else { break };
                     if at_front { &mut front } else { &mut back }.push(n);
+                    let last = front.last().map_or(vec![], |n| key(*n).to_vec());
+                    assert_eq!(iter.key(), last, "it stays while the other end moves");
                 }
                 assert!(iter.next().is_none() && iter.next_back().is_none());
+                assert!(!iter.advance().unwrap());
+                assert_eq!((iter.key(), iter.value()), (&[][..], &[][..]));
                 front.extend(back.into_iter().rev());
                 assert_eq!(front, expected, "{from:?} {to:?} {pattern}");
             }

@@ -175,6 +175,12 @@ impl Header {
 
     #[cfg(test)]
     #[cfg(not(loom))]
+    pub fn pins(&self) -> u32 {
+        self.state.load(Ordering::Acquire) & PINS
+    }
+
+    #[cfg(test)]
+    #[cfg(not(loom))]
     pub fn crowd(&self) {
         self.state.fetch_add(CROWDED, Ordering::Relaxed);
     }

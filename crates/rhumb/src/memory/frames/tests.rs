@@ -9,7 +9,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::region::Region;
 use super::{BlockCache, TableSlots};
-use crate::memory::Pinned;
+use crate::memory::{Pinned, Pins};
 use crate::test_seed::test_seed;
 
 const BLOCKS: u64 = 20_000;
@@ -267,6 +267,38 @@ fn a_pin_that_is_one_too_many_is_a_copy() {
     assert_eq!((&*copy, &*pin), (&b"block"[..], &b"block"[..]));
     header.disperse();
     assert!(table.get(0).is_some() && pin.clone().frame_pin().is_some());
+}
+
+#[test]
+fn parts_take_their_pins_from_a_stock_that_is_given_back() {
+    let cache = cache(1 << 20);
+    let table = TableSlots::new(Arc::clone(&cache), 2);
+    let blocks = [0, 1].map(|number| table.insert(number, &block(1, number, 3_000)).unwrap());
+    let pins_of = |number: usize| blocks[number].frame_pin().unwrap().header().pins();
+    let mut stock = Pins::default();
+    let mut parts = Vec::new();
+    for turn in 0..100 {
+        parts.push((0, turn, blocks[0].part(turn, 8, &mut stock)));
+    }
+    assert!((101..101 + 16).contains(&pins_of(0)), "{}", pins_of(0));
+    // Another block: what is left of the first one's goes back.
+    parts.push((1, 7, blocks[1].part(7, 8, &mut stock)));
+    assert_eq!(pins_of(0), 101);
+    stock.let_go();
+    assert_eq!((pins_of(0), pins_of(1)), (101, 2));
+    for (number, start, part) in &parts {
+        assert_eq!(**part, blocks[*number][*start..start + 8]);
+    }
+    assert!(blocks[0].part(2_999, 2, &mut stock).frame_pin().is_none());
+    drop((parts, stock));
+    assert_eq!((pins_of(0), pins_of(1)), (1, 1));
+    let header = blocks[0].frame_pin().unwrap().header();
+    header.crowd();
+    let copy = blocks[0].part(5, 9, &mut Pins::default());
+    header.disperse();
+    assert!(copy.frame_pin().is_none());
+    assert_eq!(*copy, blocks[0][5..14]);
+    assert_eq!(pins_of(0), 1);
 }
 
 /// Threads get, keep, hold and drop blocks of tables that come and go, in a cache that is far too
