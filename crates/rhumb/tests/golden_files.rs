@@ -1,7 +1,14 @@
-//! Files of each version of the format open for ever.
+//! Files of each version of the format are read for ever.
 //!
-//! `tests/golden/format-0` is the directory of a store that was cut off while it was open. With
-//! `RHUMB_WRITE_GOLDEN=1` it is made anew, which is right only as long as the format is not frozen.
+//! `golden/format-1/store` is the directory of a store that was cut off while it was open,
+//! `expected.tsv` is what it holds and `files.tsv` is what the files are. They are never changed, and
+//! opened only as copies. A new version of the format gets a directory of its own beside, written by
+//!
+//! ```sh
+//! RHUMB_WRITE_GOLDEN=1 cargo test --release -p rhumb --test golden_files made
+//! ```
+//!
+//! which refuses to write into one that is there.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,321 +17,239 @@
     reason = "all of it is test code"
 )]
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+mod golden;
 
-use rhumb::fs::{FileSystem, MemoryFileSystem};
-use rhumb::{Compression, Db, Durability, Options, Partition, Result, TableSpec, WriteBatch};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
-type Content = BTreeMap<String, BTreeMap<Vec<u8>, Vec<u8>>>;
+use golden::make::{KEYSPACES, make};
+use golden::{Content, FORMAT, copy_in_memory, decode, directory, file_list, files, listing};
+use golden::{options, read_all};
+use rhumb::fs::MemoryFileSystem;
+use rhumb::{Db, Error, Options, Result, inspect};
 
-/// The keyspaces, each with keys of which another kind of key map is made: ranges of bytes behind
-/// literals; ranges with an end at any position; sets of bytes; truncated; of no key at all (range
-/// deletes only).
-const KEYSPACES: [&str; 5] = [
-    "integers",
-    "decimals",
-    "words",
-    "long",
-    "range deletes only",
+/// The parts of the manifest that counts, as `dump` names them: each tag of an edit.
+const EDITS: &[&str] = &[
+    "next file number",
+    "last sequence",
+    "create keyspace",
+    "drop keyspace",
+    "add table",
+    "remove table",
+    "lowest unflushed sequence",
+    "ends at",
+    "remove log",
+    "key map",
+    "next keyspace id",
+    "begins",
 ];
 
-fn key(keyspace: &str, n: u64) -> Vec<u8> {
-    match keyspace {
-        "integers" => (n * n * 1_000_003).to_be_bytes().to_vec(),
-        "decimals" => format!("user{}", n * 37).into_bytes(),
-        "words" => [b'a', b'e', b'\0', 0xff, b'z', b'q', b'0', b'Z'].map(|letter| {
-            // Each position has letters of its own, far from each other.
-            letter.wrapping_add(((n >> (letter % 7)) as u8 & 3).wrapping_mul(11))
-        })[..3 + (n % 6) as usize]
-            .to_vec(),
-        "long" => format!("{}{n:03}{}", "common/".repeat(9), noise(n)).into_bytes(),
-        _ => n.to_be_bytes().to_vec(),
-    }
+fn opened_read_only(disk: &MemoryFileSystem) -> Result<Db> {
+    Db::open_read_only("store", options(disk))
 }
 
-fn noise(n: u64) -> String {
-    let mixed = |i: u64| (n + i).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 7;
-    (0..8).map(|i| format!("{:x}", mixed(i))).collect()
+fn dumped(disk: &MemoryFileSystem, name: &str) -> String {
+    let mut text = Vec::new();
+    inspect::dump(&Path::new("store").join(name), &options(disk), &mut text).unwrap();
+    String::from_utf8(text).unwrap()
 }
 
-/// Writes to a store and says what it holds then.
-struct Writer {
-    db: Db,
-    content: Content,
+/// All files of a kind as text, by name.
+fn dumps(disk: &MemoryFileSystem, kind: &str) -> Vec<String> {
+    let names = files(disk).into_keys().filter(|name| name.ends_with(kind));
+    names.map(|name| dumped(disk, &name)).collect()
 }
 
-impl Writer {
-    fn put(&mut self, batch: &mut WriteBatch, keyspace: &str, key: Vec<u8>, value: Vec<u8>) {
-        let handle = self.db.keyspace(keyspace).unwrap();
-        batch.put(&handle, &key, &value).unwrap();
-        self.map(keyspace).insert(key, value);
-    }
-
-    fn delete(&mut self, batch: &mut WriteBatch, keyspace: &str, key: &[u8]) {
-        let handle = self.db.keyspace(keyspace).unwrap();
-        batch.delete(&handle, key).unwrap();
-        self.map(keyspace).remove(key);
-    }
-
-    fn delete_range(&mut self, batch: &mut WriteBatch, keyspace: &str, from: &[u8], to: &[u8]) {
-        let handle = self.db.keyspace(keyspace).unwrap();
-        batch.delete_range(&handle, from, to).unwrap();
-        self.map(keyspace)
-            .retain(|key, _| key.as_slice() < from || key.as_slice() >= to);
-    }
-
-    fn map(&mut self, keyspace: &str) -> &mut BTreeMap<Vec<u8>, Vec<u8>> {
-        self.content.get_mut(keyspace).unwrap()
-    }
-
-    fn flush_all(&self) {
-        for name in self.content.keys() {
-            self.db.keyspace(name).unwrap().flush().unwrap();
+/// Whether the files have all forms that a golden set is to have, so that none is lost in silence.
+fn check_forms(disk: &MemoryFileSystem) {
+    let mut found: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (name, bytes) in files(disk) {
+        if name.ends_with(".table") {
+            for form in decode::table(&bytes).forms() {
+                found.entry(form).or_default().push(name.clone());
+            }
         }
     }
-}
+    for (form, tables) in &found {
+        println!("{form}: {}", tables.join(" "));
+    }
+    let missing: Vec<_> = decode::FORMS
+        .iter()
+        .filter(|form| !found.contains_key(**form))
+        .collect();
+    assert!(missing.is_empty(), "no table has {missing:?}");
 
-fn options(disk: &MemoryFileSystem, index: &str, table: &str) -> Options {
-    Options {
-        file_system: Arc::new(disk.clone()),
-        index: index.parse().unwrap(),
-        table: table.parse().unwrap(),
-        ..Options::in_memory()
+    let manifest = dumps(disk, ".manifest").concat();
+    for edit in EDITS {
+        assert!(manifest.contains(edit), "{edit} is not in {manifest}");
+    }
+    let logs = dumps(disk, ".log");
+    assert!(logs.iter().any(|log| log.contains("clean end")));
+    let torn = logs.last().unwrap();
+    assert!(torn.trim_end().ends_with("bytes that are no frame"));
+    for operation in ["put \"", "delete \"", "delete range \""] {
+        assert!(torn.contains(operation), "{operation}");
     }
 }
 
-/// First opening: tables with fence pointers, not compressed, on the last level.
-fn first_life(disk: &MemoryFileSystem) -> Content {
-    let options = options(
-        disk,
-        "fp",
-        "partition=bytes(512),filter=10,compression=none",
-    );
-    let db = Db::open("store", options).unwrap();
-    let names = KEYSPACES.iter().map(|name| name.to_string());
-    let mut content: Content = names.map(|name| (name, BTreeMap::new())).collect();
-    for name in content.keys() {
-        db.create_keyspace(name).unwrap();
-    }
-    db.create_keyspace("dropped")
-        .unwrap()
-        .put("a", "1")
-        .unwrap();
-    content.insert(rhumb::DEFAULT_KEYSPACE.to_string(), BTreeMap::new());
-    let mut writer = Writer { db, content };
-    for name in &KEYSPACES[..4] {
-        let mut batch = WriteBatch::new();
-        for n in 0..200 {
-            let value = format!("first {name} {n}").into_bytes();
-            writer.put(&mut batch, name, key(name, n), value);
-        }
-        writer.db.write(batch).unwrap();
-        writer.flush_all();
-    }
-    writer.db.compact_range(None, None).unwrap();
-    let integers = writer.db.keyspace("integers").unwrap();
-    integers.compact_range(None, None).unwrap();
-    writer.db.drop_keyspace("dropped").unwrap();
-    drop(integers);
-    writer.db.close().unwrap();
-    writer.content
-}
-
-/// Second opening: tables with models that place their blocks, compressed, of level 0, with deletes of all kinds and two
-/// versions of some keys, of which a snapshot held one.
-fn second_life(disk: &MemoryFileSystem, content: Content) -> Content {
-    let table = "partition=predicted(4),filter=0,compression=lz4";
-    let db = Db::open("store", options(disk, "plr:boundary=16", table)).unwrap();
-    let mut writer = Writer { db, content };
-    for name in &KEYSPACES[..4] {
-        let mut batch = WriteBatch::new();
-        for n in (0..260).step_by(3) {
-            let value = format!("second {name} {n} {}", "again ".repeat(n as usize % 9));
-            writer.put(&mut batch, name, key(name, n), value.into_bytes());
-        }
-        writer.db.write(batch).unwrap();
-        let snapshot = writer.db.snapshot();
-        let mut batch = WriteBatch::new();
-        for n in (0..200).step_by(11) {
-            writer.delete(&mut batch, name, &key(name, n));
-        }
-        writer.delete_range(&mut batch, name, &key(name, 20), &key(name, 24));
-        writer.db.write(batch).unwrap();
-        writer.flush_all();
-        drop(snapshot);
-    }
-    let mut batch = WriteBatch::new();
-    let only = KEYSPACES[4];
-    writer.delete_range(&mut batch, only, &key(only, 1), &key(only, 9));
-    writer.put(&mut batch, rhumb::DEFAULT_KEYSPACE, Vec::new(), Vec::new());
-    writer.put(
-        &mut batch,
-        rhumb::DEFAULT_KEYSPACE,
-        vec![0xff; 300],
-        vec![7; 3000],
-    );
-    writer.db.write(batch).unwrap();
-    writer.flush_all();
-    writer.db.close().unwrap();
-    writer.content
-}
-
-/// Third opening: writes in a log that is never ended.
-fn third_life(disk: &MemoryFileSystem, content: Content) -> (MemoryFileSystem, Content) {
-    let table = TableSpec {
-        partition: Partition::Bytes(4096),
-        compression: Compression::Lz4,
-        ..TableSpec::default()
-    };
-    let db = Db::open("store", options(disk, "fp-raw", &table.to_string())).unwrap();
-    let mut writer = Writer { db, content };
-    for n in 0..40u64 {
-        let mut batch = WriteBatch::new();
-        for name in &KEYSPACES[..4] {
-            let value = format!("third {name} {n}").into_bytes();
-            writer.put(&mut batch, name, key(name, n * 5), value);
-            writer.delete(&mut batch, name, &key(name, n * 5 + 1));
-        }
-        writer.delete_range(&mut batch, "words", b"e", b"f");
-        let durability = [Durability::Immediate, Durability::Buffered][(n % 2) as usize];
-        writer.db.write_with(batch, durability).unwrap();
-        if n == 10 {
-            writer.db.keyspace("decimals").unwrap().flush().unwrap();
-        }
-    }
-    (disk.fork(), writer.content)
-}
-
-/// The store, as it lies on the disk when it is cut off, and what it holds.
-fn make() -> (MemoryFileSystem, Content) {
-    let disk = MemoryFileSystem::new();
-    let content = first_life(&disk);
-    let content = second_life(&disk, content);
-    third_life(&disk, content)
-}
-
-fn golden() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/format-0")
-}
-
-/// Copies the golden files into memory.
-fn load() -> MemoryFileSystem {
-    let disk = MemoryFileSystem::new();
-    disk.create_dir(Path::new("store")).unwrap();
-    for entry in std::fs::read_dir(golden()).unwrap() {
-        let entry = entry.unwrap();
-        let bytes = std::fs::read(entry.path()).unwrap();
-        let path = Path::new("store").join(entry.file_name());
-        disk.set_bytes(&path, bytes).unwrap();
-    }
-    disk
-}
-
-fn read_all(db: &Db) -> Result<Content> {
-    let mut content = Content::new();
-    for name in db.keyspaces() {
-        let keyspace = db.keyspace(&name)?;
-        let mut map = BTreeMap::new();
-        for entry in keyspace.iter()? {
-            let (key, value) = entry?;
-            assert_eq!(keyspace.get(&key)?.unwrap(), value);
-            map.insert(key.to_vec(), value.to_vec());
-        }
-        assert_eq!(keyspace.iter()?.rev().count(), map.len());
-        content.insert(name, map);
-    }
-    Ok(content)
-}
-
-fn opened_read_only(disk: &MemoryFileSystem) -> Db {
-    let file_system = Arc::new(disk.clone());
-    let options = Options {
-        file_system,
-        ..Options::in_memory()
-    };
-    Db::open_read_only("store", options).unwrap()
-}
-
-/// Makes the files anew if asked to; in any case what makes them is run.
+/// Makes the files of a new version if asked to; in any case what makes them is run.
 #[test]
-fn the_golden_store_holds_what_it_should_when_made() {
+fn the_golden_store_has_all_forms_when_made() {
     let (disk, content) = make();
-    assert_eq!(read_all(&opened_read_only(&disk)).unwrap(), content);
-    if std::env::var("RHUMB_WRITE_GOLDEN").as_deref() != Ok("1") {
-        return;
+    assert_eq!(
+        read_all(&opened_read_only(&disk).unwrap()).unwrap(),
+        content
+    );
+    check_forms(&disk);
+    if std::env::var("RHUMB_WRITE_GOLDEN").as_deref() == Ok("1") {
+        write(&disk, &content);
     }
-    let _ = std::fs::remove_dir_all(golden());
-    std::fs::create_dir_all(golden()).unwrap();
-    let mut total = 0;
-    for name in disk.list(Path::new("store")).unwrap() {
-        let bytes = disk.bytes(&Path::new("store").join(&name)).unwrap();
-        total += bytes.len();
-        // An empty file says nothing, and is made where it is missing.
-        if !bytes.is_empty() {
-            std::fs::write(golden().join(name), bytes).unwrap();
-        }
+}
+
+fn write(disk: &MemoryFileSystem, content: &Content) {
+    let (dir, files) = (directory(FORMAT), files(disk));
+    // Fails where there is one: golden files are never written twice.
+    std::fs::create_dir(&dir).expect("a new version of the format");
+    std::fs::create_dir(dir.join("store")).unwrap();
+    std::fs::write(dir.join("expected.tsv"), listing(content)).unwrap();
+    std::fs::write(dir.join("files.tsv"), file_list(&files)).unwrap();
+    for (name, bytes) in &files {
+        std::fs::write(dir.join("store").join(name), bytes).unwrap();
     }
-    println!("wrote {total} bytes to {}", golden().display());
-    assert!(total < 200 << 10);
+    let total: usize = files.values().map(Vec::len).sum();
+    println!("wrote {total} bytes to {}", dir.display());
+}
+
+fn expected(name: &str) -> String {
+    std::fs::read_to_string(directory(1).join(name)).unwrap()
 }
 
 #[test]
-fn format_0_is_read() {
-    let db = opened_read_only(&load());
-    assert_eq!(read_all(&db).unwrap(), make().1);
-    let stats = db.stats().unwrap();
-    assert!(stats.recovery.log_operations > 300, "{:?}", stats.recovery);
-    let kinds = |keyspace: &str| {
-        let found = stats.keyspaces.iter().find(|k| k.name == keyspace).unwrap();
-        found.index_kinds.clone()
-    };
-    for keyspace in &KEYSPACES[..4] {
-        let kinds = kinds(keyspace);
-        assert!(kinds.contains_key("fp"), "{keyspace}: {kinds:?}");
-        assert!(kinds.contains_key("plr"), "{keyspace}: {kinds:?}");
-    }
-    assert!(kinds("decimals").contains_key("fp-raw"));
-    let last_levels = stats.keyspaces.iter().filter(|k| k.levels.len() > 1);
-    assert!(last_levels.count() > 0);
+fn the_golden_files_of_format_1_are_as_they_were_written() {
+    let disk = copy_in_memory(1);
+    assert_eq!(file_list(&files(&disk)), expected("files.tsv"));
+    check_forms(&disk);
 }
 
-/// The kinds of key map by which the golden tables number their keys, as `dump` names them.
+/// On a copy on the disk, as a user would.
 #[test]
-fn format_0_has_tables_of_each_kind_of_key_map() {
-    let disk = load();
-    let mut kinds = BTreeMap::new();
-    for name in disk.list(Path::new("store")).unwrap() {
+fn format_1_is_read_and_sound() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, bytes) in files(&copy_in_memory(1)) {
+        std::fs::write(dir.path().join(name), bytes).unwrap();
+    }
+    let db = Db::open_read_only(dir.path(), Options::default()).unwrap();
+    let content = read_all(&db).unwrap();
+    assert_eq!(listing(&content), expected("expected.tsv"));
+    let recovery = db.stats().unwrap().recovery;
+    assert!(recovery.log_operations > 300, "{recovery:?}");
+    assert_eq!(recovery.torn_bytes, 100);
+    db.close().unwrap();
+
+    let report = inspect::verify(dir.path(), &Options::default(), &mut |_| {}).unwrap();
+    assert!(report.damage.is_empty(), "{:?}", report.damage);
+    assert_eq!(report.warnings.len(), 1, "{:?}", report.warnings);
+    assert!(report.warnings[0].contains("torn tail of 100 bytes"));
+    assert!(report.tables > 15 && report.logs == 2 && report.entries > 2_000);
+}
+
+/// By a reader that shares nothing with the store but the words of docs/format.md.
+#[test]
+fn the_tables_of_format_1_are_as_the_document_says() {
+    let disk = copy_in_memory(1);
+    for (name, bytes) in files(&disk) {
         if !name.ends_with(".table") {
             continue;
         }
-        let mut text = Vec::new();
-        let options = options(&disk, "fp", "compression=none");
-        rhumb::inspect::dump(&Path::new("store").join(name), &options, &mut text).unwrap();
-        let text = String::from_utf8_lossy(&text);
-        for kind in ["identity", "mixed-radix"] {
-            *kinds.entry(kind).or_insert(0) += usize::from(text.contains(&format!("({kind})")));
+        let text = dumped(&disk, &name);
+        let (_, listed) = text.split_once("entries:\n").unwrap();
+        let mut listed = listed.lines();
+        let entries = decode::table(&bytes).blocks.into_iter();
+        for entry in entries.flat_map(|block| block.entries) {
+            let line = listed.next().unwrap();
+            let (key, sequence) = (entry.key.escape_ascii(), entry.sequence);
+            let start = format!("  \"{key}\" @{sequence} ");
+            let rest = line.strip_prefix(&start).expect(line);
+            match (entry.kind, entry.value.get(..64)) {
+                (0, _) => assert_eq!(rest, "deleted"),
+                (1, Some(shown)) if entry.value.len() > 64 => {
+                    let (shown, len) = (shown.escape_ascii(), entry.value.len());
+                    assert_eq!(rest, format!("= \"{shown}\"... ({len} bytes)"));
+                }
+                (1, _) => assert_eq!(rest, format!("= \"{}\"", entry.value.escape_ascii())),
+                (other, _) => panic!("{name}: kind {other}"),
+            }
         }
+        assert_eq!(listed.next(), None, "{name}");
     }
-    assert!(kinds.values().all(|tables| *tables > 0), "{kinds:?}");
 }
 
 #[test]
-fn format_0_is_written_on() {
-    let disk = load();
-    let mut expected = make().1;
-    let options = options(&disk, "plr:boundary=16", "compression=lz4");
-    let db = Db::open("store", options).unwrap();
-    assert_eq!(read_all(&db).unwrap(), expected);
-    for name in KEYSPACES {
-        let keyspace = db.keyspace(name).unwrap();
+fn format_1_is_written_on() {
+    let disk = copy_in_memory(1);
+    let with = Options {
+        index: "plr:boundary=16".parse().unwrap(),
+        table: "compression=lz4".parse().unwrap(),
+        ..options(&disk)
+    };
+    let db = Db::open("store", with).unwrap();
+    let mut content = read_all(&db).unwrap();
+    assert_eq!(listing(&content), expected("expected.tsv"));
+    let names: BTreeSet<String> = content.keys().cloned().collect();
+    assert!(KEYSPACES.iter().all(|name| names.contains(*name)));
+    for name in names {
+        let keyspace = db.keyspace(&name).unwrap();
         keyspace.put("new", "1").unwrap();
         keyspace.compact_range(None, None).unwrap();
-        let map = expected.get_mut(name).unwrap();
+        let map = content.get_mut(&name).unwrap();
         map.insert(b"new".to_vec(), b"1".to_vec());
     }
-    assert_eq!(read_all(&db).unwrap(), expected);
+    assert_eq!(read_all(&db).unwrap(), content);
     db.close().unwrap();
-    assert_eq!(read_all(&opened_read_only(&disk)).unwrap(), expected);
+    let db = opened_read_only(&disk).unwrap();
+    assert_eq!(read_all(&db).unwrap(), content);
+}
+
+/// Where a kind of file says its version, and where the checksum of all before stands.
+fn claim(bytes: &mut [u8], version_at: usize, crc: (usize, usize), version: u32) {
+    bytes[version_at..][..4].copy_from_slice(&version.to_le_bytes());
+    let right = crc32c::crc32c(&bytes[crc.0..crc.1]);
+    bytes[crc.1..][..4].copy_from_slice(&right.to_le_bytes());
+}
+
+#[test]
+fn other_versions_are_refused_by_name() {
+    let names: Vec<String> = files(&copy_in_memory(1)).into_keys().collect();
+    let mut kinds = BTreeSet::new();
+    for (name, version) in names.iter().flat_map(|name| [0, 2].map(|v| (name, v))) {
+        let disk = copy_in_memory(1);
+        let path = Path::new("store").join(name);
+        let mut bytes = files(&disk).remove(name).unwrap();
+        let footer = bytes.len().saturating_sub(48);
+        match name.rsplit('.').next().unwrap() {
+            "CURRENT" => claim(&mut bytes, 8, (0, 20), version),
+            "manifest" => claim(&mut bytes, 8, (0, 12), version),
+            "table" => claim(&mut bytes, footer + 32, (footer, footer + 36), version),
+            _ => continue,
+        }
+        kinds.insert(name.rsplit('.').next().unwrap());
+        disk.set_bytes(&path, bytes).unwrap();
+        let read = opened_read_only(&disk).and_then(|db| read_all(&db));
+        let verified = inspect::verify(Path::new("store"), &options(&disk), &mut |_| {});
+        let before = files(&disk);
+        let repaired = inspect::repair(Path::new("store"), &options(&disk), &mut |_| {});
+        assert_eq!(files(&disk), before, "repair changed {name}");
+        for refused in [read.map(|_| ()), verified.map(|_| ()), repaired.map(|_| ())] {
+            let error = refused.unwrap_err();
+            assert!(matches!(error, Error::Unsupported { .. }), "{error}");
+            let text = error.to_string();
+            assert!(text.starts_with(&path.display().to_string()), "{text}");
+            assert!(
+                text.contains(&format!("format version {version}")),
+                "{text}"
+            );
+            assert!(text.contains("reads version 1"), "{text}");
+        }
+    }
+    assert_eq!(kinds.len(), 3, "{kinds:?}");
 }

@@ -14,7 +14,8 @@ use crate::fs::{Access, FileSystem, ReadFile, ops};
 pub(super) const FOOTER_BYTES: usize = 48;
 const ROW_BYTES: usize = 32;
 const MAGIC: &[u8; 8] = b"rhumbTAB";
-const VERSION: u32 = 0;
+/// The version of tables.
+const VERSION: u32 = 1;
 const REQUIRED: u16 = 1;
 
 /// What a section holds.
@@ -128,7 +129,9 @@ impl Footer {
         }
         let version = u32::from_le_bytes(word(bytes, 32));
         if version != VERSION {
-            return Err(Damage::unsupported(format!("table format {version}")));
+            let what =
+                format!("table format version {version} (this build reads version {VERSION})");
+            return Err(Damage::unsupported(what));
         }
         Ok(Footer {
             id: u64::from_le_bytes(word(bytes, 0)),

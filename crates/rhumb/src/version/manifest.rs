@@ -19,7 +19,8 @@ use crate::version::Edit;
 
 const MAGIC: &[u8; 8] = b"rhumbMAN";
 const CURRENT_MAGIC: &[u8; 8] = b"rhumbCUR";
-const FORMAT_VERSION: u32 = 0;
+/// The version of manifests, of `CURRENT`, and of the logs that a manifest names.
+const FORMAT_VERSION: u32 = 1;
 /// Where the first record starts.
 pub(crate) const HEADER_BYTES: usize = 16;
 pub(super) const RECORD_HEADER_BYTES: usize = 16;
@@ -329,7 +330,7 @@ fn check_version(path: &Path, version: Option<u32>) -> Result<()> {
         Some(FORMAT_VERSION) | None => Ok(()),
         Some(other) => Err(Error::Unsupported {
             path: path.to_path_buf(),
-            what: format!("format version {other}"),
+            what: format!("format version {other} (this build reads version {FORMAT_VERSION})"),
         }),
     }
 }

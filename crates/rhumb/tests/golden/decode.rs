@@ -1,0 +1,479 @@
+//! Tables and manifests read once more, by the words of docs/format.md alone: it shares no code with the
+//! store, so that the document, the store and the golden files are held against each other.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// An entry of a block.
+pub struct Entry {
+    pub key: Vec<u8>,
+    pub sequence: u64,
+    pub kind: u8,
+    pub value: Vec<u8>,
+}
+
+pub struct Block {
+    pub codec: u8,
+    pub flags: u8,
+    pub length_codes: u8,
+    pub prefix_bytes: usize,
+    pub sequence_width: u8,
+    pub value_length: u64,
+    pub hint: Option<(i64, i64)>,
+    pub entries: Vec<Entry>,
+}
+
+impl Block {
+    pub fn has(&self, bit: u8) -> bool {
+        self.flags >> bit & 1 == 1
+    }
+}
+
+pub struct Table {
+    pub form: u8,
+    /// Entries a cell.
+    pub cell: u64,
+    pub thresholds: Vec<u64>,
+    /// Widths of the residuals of the directory's columns.
+    pub widths: Vec<u64>,
+    pub blocks: Vec<Block>,
+    pub sections: BTreeMap<u64, Vec<u8>>,
+    pub properties: BTreeMap<String, Vec<u8>>,
+}
+
+fn number(bytes: &[u8], at: usize, len: usize) -> u64 {
+    let bytes = bytes[at..at + len].iter().rev();
+    bytes.fold(0, |sum, byte| sum << 8 | u64::from(*byte))
+}
+
+fn bits(bytes: &[u8], from: u64, width: u64) -> u64 {
+    let bit = |i: u64| u64::from(bytes[(i / 8) as usize] >> (i % 8) & 1);
+    (0..width).fold(0, |sum, i| sum | bit(from + i) << i)
+}
+
+fn varint(bytes: &mut &[u8]) -> u64 {
+    let mut value = 0;
+    for shift in (0..70).step_by(7) {
+        let byte = bytes[0];
+        *bytes = &bytes[1..];
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            break;
+        }
+    }
+    value
+}
+
+fn string<'a>(bytes: &mut &'a [u8]) -> &'a [u8] {
+    let len = varint(bytes) as usize;
+    let (string, rest) = bytes.split_at(len);
+    *bytes = rest;
+    string
+}
+
+/// What is stored as the checksum of a piece.
+pub fn stamped(bytes: &[u8], id: u64, offset: u64) -> u32 {
+    let mixed = (id ^ offset.rotate_left(32) ^ offset).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    crc32c::crc32c(bytes).wrapping_add((mixed >> 32) as u32)
+}
+
+/// Reads a table.
+pub fn table(file: &[u8]) -> Table {
+    let footer = &file[file.len() - 48..];
+    assert_eq!(&footer[40..], b"rhumbTAB");
+    assert_eq!(number(footer, 36, 4) as u32, crc32c::crc32c(&footer[..36]));
+    assert_eq!(number(footer, 32, 4), 1, "the version");
+    let [id, end, rows_at] = [0, 8, 16].map(|at| number(footer, at, 8));
+    let rows = &file[rows_at as usize..file.len() - 48];
+    assert_eq!(rows.len() as u64, 32 * number(footer, 24, 4));
+    assert_eq!(number(footer, 28, 4) as u32, stamped(rows, id, rows_at));
+    let mut sections = BTreeMap::new();
+    let mut next = end;
+    for row in rows.chunks(32) {
+        let [at, len] = [8, 16].map(|at| number(row, at, 8));
+        let section = &file[at as usize..][..len as usize];
+        assert_eq!(at, next);
+        assert_eq!(number(row, 4, 4) as u32, stamped(section, id, at));
+        sections.insert(number(row, 0, 2), section.to_vec());
+        next = at + len;
+    }
+    assert_eq!(next, rows_at);
+    let directory = Directory::read(&sections[&1]);
+    let block = |pair: &[u64]| {
+        let stored = &file[pair[0] as usize..pair[1] as usize];
+        assert_eq!(
+            number(stored, 0, 4) as u32,
+            stamped(&stored[4..], id, pair[0])
+        );
+        read_block(stored)
+    };
+    assert_eq!(*directory.offsets.last().unwrap(), end);
+    Table {
+        form: directory.form,
+        cell: directory.cell,
+        blocks: directory.offsets.windows(2).map(block).collect(),
+        thresholds: directory.thresholds,
+        widths: directory.widths,
+        properties: read_properties(&sections[&6]),
+        sections,
+    }
+}
+
+struct Directory {
+    form: u8,
+    cell: u64,
+    thresholds: Vec<u64>,
+    offsets: Vec<u64>,
+    widths: Vec<u64>,
+}
+
+impl Directory {
+    fn read(bytes: &[u8]) -> Directory {
+        let (blocks, cell, form) = (number(bytes, 0, 8), number(bytes, 24, 4), bytes[28]);
+        let (mut at, mut thresholds, mut widths) = (32, Vec::new(), Vec::new());
+        if form > 0 {
+            let count = number(bytes, at, 8) as usize;
+            thresholds = (0..count)
+                .map(|i| number(bytes, at + 8 + 8 * i, 8))
+                .collect();
+            at += 8 + 8 * count;
+        }
+        let line = (form == 2).then(|| [0, 4].map(|i| number(bytes, at + i, 4)));
+        at += if form == 2 { 8 } else { 0 };
+        let mut column = || {
+            let (base, slope) = (number(bytes, at, 8) as i64, number(bytes, at + 8, 8));
+            let (width, residuals) = (number(bytes, at + 16, 8), &bytes[at + 24..]);
+            widths.push(width);
+            let value = |i: u64| {
+                let line = i128::from(base) + ((u128::from(i) * u128::from(slope)) >> 32) as i128;
+                (line + i128::from(bits(residuals, i * width, width))) as u64
+            };
+            at += 24;
+            at += match width {
+                0 => 0,
+                _ => ((blocks + 1) * width).div_ceil(8) as usize + 8,
+            };
+            (0..=blocks).map(value).collect::<Vec<u64>>()
+        };
+        let first = column();
+        let ranks = if form == 0 { column() } else { first.clone() };
+        let offsets = match line {
+            Some([overhead, stride]) => (0..)
+                .zip(first)
+                .map(|(block, rank): (u64, u64)| block * overhead + rank * stride)
+                .collect(),
+            None => first,
+        };
+        if form != 1 {
+            assert_eq!(ranks.last(), Some(&number(bytes, 8, 8)));
+            assert!(ranks.is_sorted() && ranks[0] == 0);
+        }
+        assert!(offsets.is_sorted() && offsets[0] == 0);
+        assert_eq!(at, bytes.len());
+        Directory {
+            form,
+            cell,
+            thresholds,
+            offsets,
+            widths,
+        }
+    }
+}
+
+fn read_block(stored: &[u8]) -> Block {
+    let raw_bytes = number(stored, 5, 4) as usize;
+    let raw = match stored[4] {
+        0 => stored[9..].to_vec(),
+        1 => lz4_flex::block::decompress(&stored[9..], raw_bytes).unwrap(),
+        other => panic!("codec {other}"),
+    };
+    assert_eq!(raw.len(), raw_bytes);
+    let (flags, width, codes) = (raw[0], raw[1], raw[6]);
+    let has = |bit: u8| flags >> bit & 1 == 1;
+    let count = number(&raw, 2, 2) as usize;
+    let mut rest = &raw[28..];
+    let mut take = |bytes: usize| {
+        let (taken, behind) = rest.split_at(bytes);
+        rest = behind;
+        taken
+    };
+    let prefix = take(number(&raw, 4, 2) as usize);
+    let mut lengths = |alike: bool, all: u64, code: u8| -> Vec<usize> {
+        let bytes = 1 << (code & 3);
+        if alike {
+            return vec![all as usize; count];
+        }
+        let column = take(count * bytes).chunks(bytes);
+        column.map(|c| number(c, 0, bytes) as usize).collect()
+    };
+    let shared = lengths(has(2), 0, codes);
+    let suffix = lengths(has(3), number(&raw, 16, 4), codes >> 2);
+    let value = lengths(has(4), number(&raw, 20, 4), codes >> 4);
+    let kinds = match has(5) {
+        true => vec![raw[7]; count],
+        false => take(count).to_vec(),
+    };
+    let sequences = take((count * usize::from(width)).div_ceil(8));
+    let group = if has(1) { 8 } else { 16 };
+    let offset_bytes = if has(0) { 4 } else { 2 };
+    let mut offsets = |absent: bool| match absent {
+        true => &[],
+        false => take(count.div_ceil(group) * offset_bytes),
+    };
+    let (key_offsets, value_offsets) = (offsets(has(2) && has(3)), offsets(has(4)));
+    let keys = take(suffix.iter().sum());
+    let values = take(value.iter().sum());
+    assert!(rest.is_empty());
+    let (mut entries, mut head): (Vec<Entry>, &[u8]) = (Vec::new(), &[]);
+    let (mut key_at, mut value_at) = (0, 0);
+    for i in 0..count {
+        let own = &keys[key_at..][..suffix[i]];
+        if i % group == 0 {
+            for (column, at) in [(key_offsets, key_at), (value_offsets, value_at)] {
+                let place = i / group * offset_bytes;
+                assert!(column.is_empty() || number(column, place, offset_bytes) == at as u64);
+            }
+            assert_eq!(shared[i], 0);
+            head = own;
+        }
+        let stored = bits(sequences, i as u64 * u64::from(width), width.into());
+        let is_put = kinds[i] == 1;
+        entries.push(Entry {
+            key: [prefix, &head[..shared[i]], own].concat(),
+            sequence: number(&raw, 8, 8) + stored,
+            kind: kinds[i],
+            value: if is_put {
+                values[value_at..][..value[i]].to_vec()
+            } else {
+                Vec::new()
+            },
+        });
+        (key_at, value_at) = (key_at + suffix[i], value_at + value[i]);
+    }
+    let [low, high] = [24, 26].map(|at| i64::from(number(&raw, at, 2) as u16 as i16));
+    Block {
+        codec: stored[4],
+        flags,
+        length_codes: codes,
+        prefix_bytes: prefix.len(),
+        sequence_width: width,
+        value_length: number(&raw, 20, 4),
+        hint: (low <= high).then_some((low, high)),
+        entries,
+    }
+}
+
+fn read_properties(mut bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
+    let mut properties = BTreeMap::new();
+    for _ in 0..varint(&mut bytes) {
+        let name = String::from_utf8(string(&mut bytes).to_vec()).unwrap();
+        properties.insert(name, string(&mut bytes).to_vec());
+    }
+    assert!(bytes.is_empty());
+    properties
+}
+
+/// What each golden set is to hold of tables, beside what all tables have.
+pub const FORMS: &[&str] = &[
+    "a ranked directory, every block with entries",
+    "a ranked directory behind empty cells, the model given up half-way",
+    "a ranked directory behind empty cells, the model given up at the end",
+    "a placed directory",
+    "a placed directory with thresholds",
+    "a placed directory with a threshold that repeats",
+    "a placed directory with an empty cell",
+    "a strided directory",
+    "a strided directory with an empty cell",
+    "a strided directory with thresholds",
+    "a column with residuals",
+    "a column without residuals",
+    "an uncompressed block",
+    "an uncompressed block with a slot hint",
+    "an LZ4 block",
+    "an LZ4 block with a slot hint",
+    "a block with a prefix",
+    "a block of keys that share with the first of their group",
+    "a block of keys of their own lengths",
+    "a block of keys of one length",
+    "a block with lengths of 2 bytes",
+    "a block with offsets of 32 bits",
+    "a block with values of one length",
+    "a block with values of their own lengths",
+    "a block of puts and deletes",
+    "a block of puts and padded deletes",
+    "a block of sequences",
+    "a block of one sequence",
+    "a block that goes on with the versions of a key",
+    "a value over 64 KiB, alone in its block",
+    "a table without blocks",
+    "a filter",
+    "no filter",
+    "range deletes",
+    "an fp index",
+    "an fp-raw index",
+    "a plr index",
+    "a plr index with several segments",
+    "a plr index with runs",
+    "an identity key map",
+    "a truncated key map",
+    "a key map from no key",
+    "a key map with a range of bytes",
+    "a key map with a set of bytes",
+    "a key map of keys of several lengths",
+    "a key map with literals",
+];
+
+impl Table {
+    /// Which of [`FORMS`] the table has.
+    pub fn forms(&self) -> BTreeSet<&'static str> {
+        let mut forms = BTreeSet::new();
+        let mut note = |has: bool, form: &'static str| {
+            assert!(FORMS.contains(&form), "{form}");
+            if has {
+                forms.insert(form);
+            }
+        };
+        self.forms_of_directory(&mut note);
+        self.forms_of_index_and_map(&mut note);
+        self.blocks.iter().for_each(|block| block.forms(&mut note));
+        note(self.blocks.is_empty(), "a table without blocks");
+        note(self.sections.contains_key(&3), "a filter");
+        note(!self.sections.contains_key(&3), "no filter");
+        note(self.sections.contains_key(&4), "range deletes");
+        forms
+    }
+
+    fn forms_of_directory(&self, note: &mut dyn FnMut(bool, &'static str)) {
+        let some = !self.blocks.is_empty();
+        let empty = self.blocks.iter().any(|block| block.entries.is_empty());
+        let cut = self.properties["partition"].starts_with(b"bytes(");
+        match self.form {
+            0 => {
+                let fences = number(&self.sections[&2], 0, 1) == 1;
+                let behind = self.cell > 0 && empty && fences;
+                note(
+                    some && self.cell == 0 && !empty,
+                    "a ranked directory, every block with entries",
+                );
+                note(
+                    behind && cut,
+                    "a ranked directory behind empty cells, the model given up half-way",
+                );
+                note(
+                    behind && !cut,
+                    "a ranked directory behind empty cells, the model given up at the end",
+                );
+            }
+            1 => {
+                note(true, "a placed directory");
+                note(
+                    !self.thresholds.is_empty(),
+                    "a placed directory with thresholds",
+                );
+                let repeats = self.thresholds.windows(2).any(|pair| pair[0] == pair[1]);
+                note(repeats, "a placed directory with a threshold that repeats");
+                note(empty, "a placed directory with an empty cell");
+            }
+            2 => {
+                let long = !self.thresholds.is_empty();
+                note(true, "a strided directory");
+                note(long, "a strided directory with thresholds");
+                note(empty, "a strided directory with an empty cell");
+            }
+            other => panic!("form {other}"),
+        }
+        note(
+            self.widths.iter().any(|width| *width > 0),
+            "a column with residuals",
+        );
+        note(
+            some && self.widths.contains(&0),
+            "a column without residuals",
+        );
+    }
+
+    fn forms_of_index_and_map(&self, note: &mut dyn FnMut(bool, &'static str)) {
+        let (index, map) = (&self.sections[&2], &self.sections[&5]);
+        let some = !self.blocks.is_empty();
+        note(some && index[0] == 1, "an fp index");
+        note(some && index[0] == 2, "an fp-raw index");
+        note(some && index[0] == 3, "a plr index");
+        if index[0] == 3 {
+            note(number(index, 4, 4) > 1, "a plr index with several segments");
+            note(index[18] & 1 == 1, "a plr index with runs");
+        }
+        let [digits, alphabets] = [2, 12].map(|at| number(map, at, 2));
+        let [shortest, literals] = [4, 8].map(|at| number(map, at, 4));
+        let depth = digits + literals;
+        note(
+            map[1] == 0 && (shortest, depth) == (8, 8),
+            "an identity key map",
+        );
+        note(map[1] & 1 == 1, "a truncated key map");
+        note(map[1] & 2 == 2, "a key map from no key");
+        note(shortest < depth, "a key map of keys of several lengths");
+        note(literals > 0, "a key map with literals");
+        let mut at = 16;
+        for _ in 0..alphabets {
+            note(map[at] == 0, "a key map with a range of bytes");
+            note(map[at] == 1, "a key map with a set of bytes");
+            at += [3, 33][usize::from(map[at])];
+        }
+    }
+}
+
+impl Block {
+    fn forms(&self, note: &mut dyn FnMut(bool, &'static str)) {
+        let some = !self.entries.is_empty();
+        note(self.codec == 0, "an uncompressed block");
+        note(
+            self.codec == 0 && self.hint.is_some(),
+            "an uncompressed block with a slot hint",
+        );
+        note(self.codec == 1, "an LZ4 block");
+        note(
+            self.codec == 1 && self.hint.is_some(),
+            "an LZ4 block with a slot hint",
+        );
+        note(self.prefix_bytes > 0, "a block with a prefix");
+        note(
+            !self.has(2),
+            "a block of keys that share with the first of their group",
+        );
+        note(
+            self.has(2) && !self.has(3),
+            "a block of keys of their own lengths",
+        );
+        note(
+            some && self.has(2) && self.has(3),
+            "a block of keys of one length",
+        );
+        note(
+            !self.has(4) && self.length_codes >> 4 & 3 == 1,
+            "a block with lengths of 2 bytes",
+        );
+        note(self.has(0), "a block with offsets of 32 bits");
+        note(
+            some && self.has(4) && self.value_length > 0,
+            "a block with values of one length",
+        );
+        note(!self.has(4), "a block with values of their own lengths");
+        note(!self.has(5), "a block of puts and deletes");
+        note(
+            !self.has(5) && self.has(4),
+            "a block of puts and padded deletes",
+        );
+        note(self.sequence_width > 0, "a block of sequences");
+        note(some && self.sequence_width == 0, "a block of one sequence");
+        note(
+            self.has(7),
+            "a block that goes on with the versions of a key",
+        );
+        let large = |entry: &Entry| entry.value.len() > 64 << 10;
+        let alone = self.entries.len() == 1;
+        assert!(alone || !self.entries.iter().any(large));
+        note(
+            alone && self.entries.iter().any(large),
+            "a value over 64 KiB, alone in its block",
+        );
+    }
+}

@@ -1,0 +1,117 @@
+//! The golden files, and what is compared with them.
+
+pub mod decode;
+pub mod make;
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rhumb::fs::{FileSystem, MemoryFileSystem};
+use rhumb::{Db, Options};
+
+/// What a store holds: keyspaces by name, values by key.
+pub type Content = BTreeMap<String, BTreeMap<Vec<u8>, Vec<u8>>>;
+
+/// The version of the format that this build writes, for whose files there is a directory.
+pub const FORMAT: u32 = 1;
+
+/// Values up to this length stand in the listing; of longer ones length and hash do.
+const LISTED_BYTES: usize = 80;
+
+/// The directory of the golden files of a version: `store`, and what is expected of it.
+pub fn directory(format: u32) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/format-{format}"))
+}
+
+/// Copies the golden store into memory, as `store`. Nothing ever opens the files themselves.
+pub fn copy_in_memory(format: u32) -> MemoryFileSystem {
+    let disk = MemoryFileSystem::new();
+    disk.create_dir(Path::new("store")).unwrap();
+    for entry in std::fs::read_dir(directory(format).join("store")).unwrap() {
+        let entry = entry.unwrap();
+        let bytes = std::fs::read(entry.path()).unwrap();
+        let path = Path::new("store").join(entry.file_name());
+        disk.set_bytes(&path, bytes).unwrap();
+    }
+    disk
+}
+
+/// The files of the store in a file system in memory, by name.
+pub fn files(disk: &MemoryFileSystem) -> BTreeMap<String, Vec<u8>> {
+    let dir = Path::new("store");
+    let names = disk.list(dir).unwrap().into_iter();
+    // An empty file says nothing, and is made where it is missing.
+    names
+        .map(|name| (name.clone(), disk.bytes(&dir.join(name)).unwrap()))
+        .filter(|(_, bytes)| !bytes.is_empty())
+        .collect()
+}
+
+pub fn options(disk: &MemoryFileSystem) -> Options {
+    Options {
+        file_system: Arc::new(disk.clone()),
+        ..Options::in_memory()
+    }
+}
+
+/// All that a store holds, read in each way that there is: by scans to either side, key by key, and
+/// by many keys at once.
+pub fn read_all(db: &Db) -> rhumb::Result<Content> {
+    let mut content = Content::new();
+    for name in db.keyspaces() {
+        let keyspace = db.keyspace(&name)?;
+        let mut forward = Vec::new();
+        for entry in keyspace.iter()? {
+            let (key, value) = entry?;
+            forward.push((key.to_vec(), value.to_vec()));
+        }
+        let mut backward = Vec::new();
+        for entry in keyspace.iter()?.rev() {
+            let (key, value) = entry?;
+            backward.push((key.to_vec(), value.to_vec()));
+        }
+        backward.reverse();
+        assert_eq!(forward, backward, "{name}");
+        let keys: Vec<&[u8]> = forward.iter().map(|(key, _)| key.as_slice()).collect();
+        let many = keyspace.multi_get(&keys)?;
+        for ((key, value), found) in forward.iter().zip(many) {
+            let alone = keyspace.get(key)?;
+            assert_eq!(alone.as_deref(), Some(&value[..]), "{name} {key:02x?}");
+            assert_eq!(found.as_deref(), Some(&value[..]), "{name} {key:02x?}");
+        }
+        content.insert(name, forward.into_iter().collect());
+    }
+    Ok(content)
+}
+
+/// The content as text: a line for each keyspace, followed by one for each of its keys, with its value
+/// behind a tab. Bytes that are not printable are escaped as in Rust; of a long value its length and
+/// its XXH3-64 are given.
+pub fn listing(content: &Content) -> String {
+    let mut text = String::new();
+    for (name, map) in content {
+        writeln!(text, "keyspace {name}, {} keys", map.len()).unwrap();
+        for (key, value) in map {
+            let key = key.escape_ascii();
+            match value.len() <= LISTED_BYTES {
+                true => writeln!(text, "\"{key}\"\t\"{}\"", value.escape_ascii()),
+                false => writeln!(text, "\"{key}\"\t{}", summary(value)),
+            }
+            .unwrap();
+        }
+    }
+    text
+}
+
+/// The names of files, their lengths and hashes, as text.
+pub fn file_list(files: &BTreeMap<String, Vec<u8>>) -> String {
+    let line = |(name, bytes): (&String, &Vec<u8>)| format!("{name}\t{}\n", summary(bytes));
+    files.iter().map(line).collect()
+}
+
+fn summary(bytes: &[u8]) -> String {
+    let hash = xxhash_rust::xxh3::xxh3_64(bytes);
+    format!("{} bytes, xxh3 {hash:016x}", bytes.len())
+}
