@@ -4,29 +4,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod common;
+
+use common::{from_env, specs};
 use rhumb_index::check::{Case, SplitMix64, build, distributions, map_of};
-use rhumb_index::{Index, IndexSpec, KeyMap, Position, Probe, registry};
+use rhumb_index::{Index, KeyMap, Position, Probe, registry};
 
 const MODELS: u64 = 800_000;
-
-fn from_env(name: &str, default: u64) -> u64 {
-    std::env::var(name).map_or(default, |text| text.parse().expect("a whole number"))
-}
-
-/// Every registered kind, at several position boundaries where it has one.
-fn specs(boundaries: &[u64]) -> Vec<IndexSpec> {
-    let plain = registry::kinds()
-        .iter()
-        .map(|kind| kind.name.parse::<IndexSpec>().unwrap());
-    let vary = |spec: IndexSpec| match spec.get("boundary") {
-        Some(_) => boundaries
-            .iter()
-            .map(|b| spec.clone().with("boundary", *b).unwrap())
-            .collect(),
-        None => vec![spec],
-    };
-    plain.flat_map(vary).collect()
-}
 
 /// Damages bytes in one of the ways that media, bugs and enemies do.
 fn damage(bytes: &mut Vec<u8>, random: &mut SplitMix64) {

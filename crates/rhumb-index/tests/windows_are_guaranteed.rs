@@ -4,32 +4,16 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod common;
+
 use std::time::Instant;
 
+use common::{from_env, specs};
 use rhumb_index::check::{self, Case, CheckError, SplitMix64, check, distributions, map_of};
-use rhumb_index::{IndexError, IndexSpec, KeyMap, KeyMapBuilder, registry};
+use rhumb_index::{IndexError, IndexSpec, KeyMap, KeyMapBuilder};
 
 const LOOKUPS: u64 = 10_000_000;
 const BOUNDARIES: [u64; 6] = [4, 5, 16, 17, 64, 1024];
-
-fn from_env(name: &str, default: u64) -> u64 {
-    std::env::var(name).map_or(default, |text| text.parse().expect("a whole number"))
-}
-
-/// Every registered kind, at several position boundaries where it has one.
-fn specs(boundaries: &[u64]) -> Vec<IndexSpec> {
-    let plain = registry::kinds()
-        .iter()
-        .map(|kind| kind.name.parse::<IndexSpec>().unwrap());
-    let vary = |spec: IndexSpec| match spec.get("boundary") {
-        Some(_) => boundaries
-            .iter()
-            .map(|b| spec.clone().with("boundary", *b).unwrap())
-            .collect(),
-        None => vec![spec],
-    };
-    plain.flat_map(vary).collect()
-}
 
 /// The longest run of keys that share a number.
 fn longest_tie(keys: &[Vec<u8>], map: &KeyMap) -> usize {

@@ -1,13 +1,9 @@
 //! The first things that anybody tries.
 
-use rhumb::{Db, Durability, Options, WriteBatch};
+mod kit;
 
-fn small() -> Options {
-    Options {
-        write_buffer_bytes: 32 << 10,
-        ..Options::in_memory()
-    }
-}
+use kit::small;
+use rhumb::{Db, Durability, WriteBatch};
 
 #[test]
 fn what_was_written_is_read_before_and_after_reopening() {

@@ -106,6 +106,13 @@ impl Sample {
         self.disk.bytes(&self.file).unwrap()
     }
 
+    /// Prints what is damaged, which must not be too short.
+    fn announce(&self, what: &str) {
+        let bytes = self.bytes().len();
+        println!("{what} of {bytes} bytes, seed {}", kit::seed());
+        assert!(bytes >= LEAST_BYTES, "{what} of {bytes} bytes");
+    }
+
     /// Puts other bytes into the file, opens the store, and reads it.
     fn with(
         &self,
@@ -387,16 +394,7 @@ fn manifest() -> Sample {
 fn damaged_tables_give_errors() {
     let panics = kit::count_panics();
     let sample = tables().damaging(".table");
-    println!(
-        "a table of {} bytes, seed {}",
-        sample.bytes().len(),
-        kit::seed()
-    );
-    assert!(
-        sample.bytes().len() >= LEAST_BYTES,
-        "{}",
-        sample.bytes().len()
-    );
+    sample.announce("a table");
     let [_, _, whole, shorter] = flip_every_byte("table", &sample, exact(&sample));
     assert_eq!((whole, shorter), (0, 0), "bytes that nothing checks");
     let [_, _, whole, shorter] = cut_everywhere("table", &sample, exact(&sample));
@@ -409,16 +407,7 @@ fn damaged_tables_give_errors() {
 fn damaged_logs_give_errors() {
     let panics = kit::count_panics();
     let sample = log(true).damaging(".log");
-    println!(
-        "a log of {} bytes, seed {}",
-        sample.bytes().len(),
-        kit::seed()
-    );
-    assert!(
-        sample.bytes().len() >= LEAST_BYTES,
-        "{}",
-        sample.bytes().len()
-    );
+    sample.announce("a log");
     let legal = exact(&sample);
     let [_, _, whole, shorter] = flip_every_byte("log", &sample, legal.clone());
     assert_eq!((whole, shorter), (0, 0), "bytes that nothing checks");
@@ -450,16 +439,7 @@ fn damaged_open_logs_give_errors_or_prefixes() {
 fn damaged_manifests_give_errors() {
     let panics = kit::count_panics();
     let sample = manifest().damaging(".manifest");
-    println!(
-        "a manifest of {} bytes, seed {}",
-        sample.bytes().len(),
-        kit::seed()
-    );
-    assert!(
-        sample.bytes().len() >= LEAST_BYTES,
-        "{}",
-        sample.bytes().len()
-    );
+    sample.announce("a manifest");
     let [_, _, _, shorter] = flip_every_byte("manifest", &sample, exact(&sample));
     assert_eq!(shorter, 0);
     cut_everywhere("manifest", &sample, 0..=sample.oracle.len());

@@ -7,26 +7,12 @@
     reason = "all of it is test code"
 )]
 
+mod kit;
+
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use rhumb::{Db, Durability, Levels, Options, TableSpec, WriteBatch};
-
-fn small() -> Options {
-    Options {
-        write_buffer_bytes: 8 << 10,
-        table: TableSpec {
-            table_bytes: 4 << 10,
-            ..TableSpec::default()
-        },
-        levels: Levels {
-            size_ratio: 2,
-            base_bytes: 8 << 10,
-            level0_tables: 2,
-            ..Levels::default()
-        },
-        ..Options::in_memory()
-    }
-}
+use kit::small;
+use rhumb::{Db, Durability, WriteBatch};
 
 /// Ends the readers even when the writer panics, so that a failure shows instead of hanging.
 struct Done<'a>(&'a AtomicBool);

@@ -7,32 +7,25 @@
     reason = "all of it is test code"
 )]
 
+mod kit;
+
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rhumb::{Db, Durability, Error, Options, TableSpec, WriteBatch};
+use kit::{files, small};
+use rhumb::{Db, Durability, Error, Options, WriteBatch};
 
 /// Every write becomes a table at once, so that flushes and compactions are always under way.
 fn busy() -> Options {
-    Options {
-        write_buffer_bytes: 1,
-        table: TableSpec {
-            table_bytes: 1 << 10,
-            ..TableSpec::default()
-        },
-        levels: rhumb::Levels {
-            size_ratio: 2,
-            base_bytes: 1,
-            level0_tables: 2,
-            ..rhumb::Levels::default()
-        },
-        ..Options::in_memory()
-    }
+    let mut options = small();
+    options.write_buffer_bytes = 1;
+    options.table.table_bytes = 1 << 10;
+    options.levels.base_bytes = 1;
+    options
 }
 
 fn tables(options: &Options) -> usize {
-    let names = options.file_system.list(Path::new("store")).unwrap();
-    names.iter().filter(|n| n.ends_with(".table")).count()
+    files(&*options.file_system, Path::new("store"), ".table").len()
 }
 
 #[test]

@@ -7,24 +7,10 @@
     reason = "all of it is test code"
 )]
 
-use rhumb::{Db, Levels, Options, TableSpec, WriteBatch};
+mod kit;
 
-fn small() -> Options {
-    Options {
-        write_buffer_bytes: 8 << 10,
-        table: TableSpec {
-            table_bytes: 2 << 10,
-            ..TableSpec::default()
-        },
-        levels: Levels {
-            size_ratio: 2,
-            base_bytes: 8 << 10,
-            level0_tables: 2,
-            ..Levels::default()
-        },
-        ..Options::in_memory()
-    }
-}
+use kit::small;
+use rhumb::{Db, Options, WriteBatch};
 
 fn key(n: u32) -> [u8; 4] {
     n.to_be_bytes()

@@ -7,30 +7,23 @@
     reason = "all of it is test code"
 )]
 
+mod kit;
+
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use kit::{SHAPES, small};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use rhumb::{Compaction, Db, Durability, Levels, Options, Snapshot, TableSpec, inspect};
-
-const SHAPES: [Compaction; 3] = [
-    Compaction::Leveled,
-    Compaction::FullLevel,
-    Compaction::Tiered,
-];
+use rhumb::{Compaction, Db, Durability, Levels, Options, Snapshot, inspect};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
 fn shaped(base: &Options, compaction: Compaction) -> Options {
     Options {
         durability: Durability::Buffered,
-        write_buffer_bytes: 8 << 10,
-        table: TableSpec {
-            table_bytes: 4 << 10,
-            ..TableSpec::default()
-        },
         levels: Levels {
             compaction,
             size_ratio: 3,
@@ -38,7 +31,8 @@ fn shaped(base: &Options, compaction: Compaction) -> Options {
             level0_tables: 2,
         },
         compaction_threads: 3,
-        ..base.clone()
+        file_system: Arc::clone(&base.file_system),
+        ..small()
     }
 }
 

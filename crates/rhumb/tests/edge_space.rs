@@ -7,32 +7,16 @@
     reason = "all of it is test code"
 )]
 
+mod kit;
+
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rhumb::{Db, Levels, Options, TableSpec, WriteBatch};
-
-fn small() -> Options {
-    Options {
-        write_buffer_bytes: 16 << 10,
-        table: TableSpec {
-            table_bytes: 8 << 10,
-            ..TableSpec::default()
-        },
-        levels: Levels {
-            size_ratio: 3,
-            base_bytes: 32 << 10,
-            level0_tables: 2,
-            ..Levels::default()
-        },
-        ..Options::in_memory()
-    }
-}
+use kit::small;
+use rhumb::{Db, Options, WriteBatch};
 
 fn files(options: &Options, ending: &str) -> Vec<String> {
-    let mut names = options.file_system.list(Path::new("store")).unwrap();
-    names.retain(|n| n.ends_with(ending));
-    names
+    kit::files(&*options.file_system, Path::new("store"), ending)
 }
 
 fn tables(db: &Db) -> usize {

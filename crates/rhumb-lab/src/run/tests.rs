@@ -3,13 +3,11 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
-use rhumb::internals::BlockSize;
-
 use super::phases::Loaded;
 use super::*;
 use crate::data::{Input, Pairs, Sizes, uniform};
 use crate::results::Subject;
-use crate::store::{Footprint, Reads, Store, Writes};
+use crate::store::Store;
 
 /// A store that lies in a chosen way.
 #[derive(Default)]
@@ -56,18 +54,6 @@ impl Store for Model {
             into.push(key, value);
         }
         Ok(())
-    }
-    fn footprint(&self) -> Result<Option<Footprint>> {
-        Ok(None)
-    }
-    fn blocks(&self) -> Result<Option<Vec<BlockSize>>> {
-        Ok(None)
-    }
-    fn reads(&self) -> Result<Option<Reads>> {
-        Ok(None)
-    }
-    fn writes(&self) -> Result<Option<Writes>> {
-        Ok(None)
     }
     fn close(self: Box<Self>) -> Result<()> {
         Ok(())

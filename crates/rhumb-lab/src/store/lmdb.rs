@@ -6,9 +6,8 @@ use std::path::Path;
 
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions};
-use rhumb::internals::BlockSize;
 
-use super::{Footprint, Reads, Store, Writes};
+use super::Store;
 use crate::data::Pairs;
 use crate::error::{Error, Result};
 
@@ -77,22 +76,6 @@ impl Store for Lmdb {
             into.push(key, value);
         }
         Ok(())
-    }
-
-    fn footprint(&self) -> Result<Option<Footprint>> {
-        Ok(None)
-    }
-
-    fn blocks(&self) -> Result<Option<Vec<BlockSize>>> {
-        Ok(None)
-    }
-
-    fn reads(&self) -> Result<Option<Reads>> {
-        Ok(None)
-    }
-
-    fn writes(&self) -> Result<Option<Writes>> {
-        Ok(None)
     }
 
     fn close(self: Box<Self>) -> Result<()> {

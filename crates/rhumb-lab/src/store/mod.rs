@@ -28,17 +28,25 @@ pub trait Store {
     fn scan(&self, start: &[u8], count: usize, into: &mut Pairs) -> Result<()>;
 
     /// What the store holds in memory beside blocks; `None` where it cannot say.
-    fn footprint(&self) -> Result<Option<Footprint>>;
+    fn footprint(&self) -> Result<Option<Footprint>> {
+        Ok(None)
+    }
 
     /// How entries and bytes are spread over blocks, each of which is brought into memory; `None`
     /// where it cannot say.
-    fn blocks(&self) -> Result<Option<Vec<BlockSize>>>;
+    fn blocks(&self) -> Result<Option<Vec<BlockSize>>> {
+        Ok(None)
+    }
 
     /// What gets have done since the store was opened; `None` where it is not counted.
-    fn reads(&self) -> Result<Option<Reads>>;
+    fn reads(&self) -> Result<Option<Reads>> {
+        Ok(None)
+    }
 
     /// What writes have done since the store was opened; `None` where it is not counted.
-    fn writes(&self) -> Result<Option<Writes>>;
+    fn writes(&self) -> Result<Option<Writes>> {
+        Ok(None)
+    }
 
     /// Ends the store.
     fn close(self: Box<Self>) -> Result<()>;

@@ -300,7 +300,8 @@ impl SkipList {
             let head = self.links.allocate(node_slots(MAX_HEIGHT))?;
             debug_assert_eq!(head, HEAD, "the head is the first node");
             let alike = common_prefix(&self.likely_prefix, key);
-            self.prefix.get_or_init(|| alike.into());
+            self.prefix
+                .get_or_init(|| key.get(..alike).unwrap_or_default().into());
         }
         Some(())
     }

@@ -210,7 +210,8 @@ impl Memtable {
             return Box::default();
         }
         let (first, last) = (self.list.record(first).key, self.list.record(last).key);
-        common_prefix(first, last).into()
+        let alike = common_prefix(first, last);
+        first.get(..alike).unwrap_or_default().into()
     }
 }
 

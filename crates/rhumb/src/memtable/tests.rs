@@ -1,7 +1,6 @@
 //! The memtable against an ordered map, and under concurrent readers.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rand::rngs::StdRng;
@@ -9,11 +8,8 @@ use rand::{RngExt, SeedableRng};
 
 use super::*;
 use crate::entry::Cursor;
+use crate::entry::cursor_checks::{Model, assert_at, walk};
 use crate::test_seed::test_seed;
-
-type Key = (Vec<u8>, Reverse<Sequence>);
-type Said = (EntryKind, Vec<u8>);
-type Model = BTreeMap<Key, Said>;
 
 /// Keys of 0 to 12 bytes that share beginnings, so that abbreviations tie, or none.
 fn random_key(rng: &mut StdRng) -> Vec<u8> {
@@ -43,16 +39,6 @@ fn fill(rng: &mut StdRng, memtable: &Memtable, entries: u64) -> Model {
         model.insert((key, Reverse(sequence)), (kind, value));
     }
     model
-}
-
-fn assert_at(cursor: &mut impl Cursor, entry: Option<(&Key, &Said)>) {
-    assert_eq!(cursor.valid(), entry.is_some());
-    let nothing = ((vec![], Reverse(0)), (EntryKind::Delete, vec![]));
-    let ((key, sequence), (kind, value)) = entry.unwrap_or((&nothing.0, &nothing.1));
-    assert_eq!(cursor.key(), key);
-    assert_eq!(cursor.sequence(), sequence.0);
-    assert_eq!(cursor.kind(), *kind);
-    assert_eq!(&*cursor.value(), value);
 }
 
 fn prefixes() -> [&'static [u8]; 4] {
@@ -92,39 +78,7 @@ fn cursors_go_where_the_models_do() {
         assert_at(&mut cursor, None);
         for _ in 0..2000 {
             let (key, sequence) = (random_key(&mut rng), rng.random_range(0..1100));
-            let mut at = match rng.random_range(0..8) {
-                0 => {
-                    cursor.seek_first().unwrap();
-                    model.first_key_value()
-                }
-                1 => {
-                    cursor.seek_last().unwrap();
-                    model.last_key_value()
-                }
-                2..5 => {
-                    cursor.seek(&key, sequence).unwrap();
-                    model.range((key, Reverse(sequence))..).next()
-                }
-                _ => {
-                    cursor.seek_before(&key).unwrap();
-                    model.range(..(key, Reverse(MAX_SEQUENCE))).next_back()
-                }
-            };
-            assert_at(&mut cursor, at);
-            for _ in 0..rng.random_range(0..6) {
-                let forward = rng.random_bool(0.5);
-                if forward {
-                    cursor.next()
-                } else {
-                    cursor.prev()
-                }
-                .unwrap();
-                at = at.and_then(|(here, _)| match forward {
-                    true => model.range(here..).nth(1),
-                    false => model.range(..here).next_back(),
-                });
-                assert_at(&mut cursor, at);
-            }
+            walk(&mut rng, &mut cursor, &model, key, sequence);
         }
     }
 }

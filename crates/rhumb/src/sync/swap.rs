@@ -7,9 +7,8 @@
 
 use std::ops::Deref;
 
-use super::atomic::AtomicPtr;
 use super::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use super::atomic::fence;
+use super::atomic::{AtomicPtr, fence};
 use super::{Arc, Mutex, NUMBERED_THREADS, lock, thread_number};
 
 /// A slot for each numbered thread, shared by any number of [`Swap`]s: a thread uses one value at a
@@ -34,7 +33,7 @@ impl Slot {
         #[cfg(loom)]
         {
             self.0.store(value, Release);
-            super::atomic::fence(SeqCst);
+            fence(SeqCst);
         }
     }
 }
@@ -141,6 +140,8 @@ impl<T> Swap<T> {
     /// background threads: what they hold may take long to be let go of.
     pub fn free(&self) -> bool {
         let mut held = lock(&self.held);
+        // Pairs with the fence in `Slot::announce`. That the loads below are `SeqCst` would do, but
+        // loom takes that for less; and nobody waits for what this costs.
         fence(SeqCst);
         // The slots first: a reader leaves its slot only after it has counted its reference.
         let unused = |value: &mut Arc<T>| {

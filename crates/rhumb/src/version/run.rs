@@ -114,7 +114,9 @@ impl Run {
         self.tables
             .sort_by(|a, b| a.meta.smallest.cmp(&b.meta.smallest));
         if let (Some(first), Some(last)) = (self.tables.first(), self.tables.last()) {
-            self.prefix = common_prefix(&first.meta.smallest, &last.meta.largest).into();
+            let (smallest, largest) = (&first.meta.smallest, &last.meta.largest);
+            let alike = common_prefix(smallest, largest);
+            self.prefix = smallest.get(..alike).unwrap_or_default().into();
         }
         let number = |key: &[u8]| abbreviate(&self.prefix, key);
         let tables = || self.tables.iter().map(|t| &t.meta);

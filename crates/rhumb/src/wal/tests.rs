@@ -170,6 +170,14 @@ fn a_log_cut_at_any_length_gives_its_whole_frames() {
     }
 }
 
+/// A sample of some 64 KiB at least.
+fn long_sample(closed: bool) -> Sample {
+    let sample = sample(50, 1400, closed);
+    let bytes = sample.bytes.len();
+    assert!(bytes >= 64 << 10, "{bytes} bytes");
+    sample
+}
+
 /// Flips each byte and checks that nothing wrong is ever read; says how many flips were refused.
 fn flip_every_byte(sample: &Sample, durable: usize) -> usize {
     let mut random = StdRng::seed_from_u64(2);
@@ -204,24 +212,14 @@ fn flip_every_byte(sample: &Sample, durable: usize) -> usize {
 
 #[test]
 fn every_flip_below_the_sync_is_damage_and_behind_it_a_torn_tail() {
-    let sample = sample(50, 1400, false);
-    assert!(
-        sample.bytes.len() >= 64 << 10,
-        "{} bytes",
-        sample.bytes.len()
-    );
+    let sample = long_sample(false);
     let refused = flip_every_byte(&sample, sample.synced);
     assert_eq!(refused, sample.synced);
 }
 
 #[test]
 fn every_flip_before_a_clean_end_is_damage() {
-    let sample = sample(50, 1400, true);
-    assert!(
-        sample.bytes.len() >= 64 << 10,
-        "{} bytes",
-        sample.bytes.len()
-    );
+    let sample = long_sample(true);
     let refused = flip_every_byte(&sample, sample.bytes.len() - HEADER_BYTES);
     assert_eq!(refused, sample.bytes.len() - HEADER_BYTES);
 }

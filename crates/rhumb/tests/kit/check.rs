@@ -13,7 +13,7 @@ use super::access::read_all;
 use super::oracle::{Content, fingerprint, position};
 use super::recorder::{Point, held};
 
-use super::{DIR, PARTITIONS, SHAPES, dir, tiny_shaped};
+use super::{DIR, PARTITIONS, SHAPES, dir, files, tiny_shaped};
 
 /// Checks disks, and remembers those it has seen: many losses leave the same disk.
 #[derive(Debug, Default)]
@@ -127,11 +127,7 @@ fn write_more(db: &Db, content: &mut Content) -> rhumb::Result<()> {
 }
 
 fn names(disk: &MemoryFileSystem, extension: &str) -> Vec<String> {
-    let names = disk.list(dir()).unwrap_or_default();
-    names
-        .into_iter()
-        .filter(|name| name.ends_with(extension))
-        .collect()
+    files(disk, dir(), extension)
 }
 
 fn log_bytes(disk: &MemoryFileSystem) -> u64 {

@@ -1,4 +1,4 @@
-//! What the crash, fault and damage tests share: scripts that drive a store, an oracle that knows
+//! What tests of whole stores share: settings, scripts that drive a store, an oracle that knows
 //! every state a store may be found in, and file systems that remember every moment.
 #![allow(dead_code, reason = "each test uses its part")]
 
@@ -77,6 +77,32 @@ pub const SHAPES: [Compaction; 3] = [
     Compaction::FullLevel,
     Compaction::Tiered,
 ];
+
+/// Settings on a file system in memory under which a few thousand writes make tables in several
+/// levels. All else is as users have it, merges by several threads among it.
+pub fn small() -> Options {
+    Options {
+        write_buffer_bytes: 8 << 10,
+        table: TableSpec {
+            table_bytes: 4 << 10,
+            ..TableSpec::default()
+        },
+        levels: Levels {
+            size_ratio: 2,
+            base_bytes: 8 << 10,
+            level0_tables: 2,
+            ..Levels::default()
+        },
+        ..Options::in_memory()
+    }
+}
+
+/// The files of a store in `dir` whose names end like this.
+pub fn files(file_system: &dyn FileSystem, dir: &Path, ending: &str) -> Vec<String> {
+    let mut names = file_system.list(dir).unwrap_or_default();
+    names.retain(|name| name.ends_with(ending));
+    names
+}
 
 /// Settings so small that a few hundred writes flush, merge, rotate logs and replace manifests; one
 /// thread merges, or the calls would come in another order each time.

@@ -8,11 +8,10 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use super::*;
-use crate::entry::{EntryKind, MAX_SEQUENCE};
+use crate::entry::EntryKind;
+use crate::entry::cursor_checks::{Key, Model, assert_at, pass, walk};
 use crate::error::Error;
 use crate::test_seed::test_seed;
-
-type Key = (Vec<u8>, Reverse<Sequence>);
 
 /// A cursor over a sorted list. It fails when `calls_left` comes down to 0.
 struct ListCursor {
@@ -100,34 +99,22 @@ fn random_key(rng: &mut StdRng) -> Vec<u8> {
 }
 
 /// Children with up to `most` entries each, some of them in several, and what they are together.
-fn children(rng: &mut StdRng, number: usize, most: usize) -> (Vec<ListCursor>, BTreeMap<Key, u8>) {
+fn children(rng: &mut StdRng, number: usize, most: usize) -> (Vec<ListCursor>, Model) {
     let mut lists = vec![BTreeMap::new(); number];
-    let mut all = BTreeMap::new();
+    let mut all = Model::new();
     for sequence in 0..(number * most) as u64 {
         let key = (random_key(rng), Reverse(sequence / 2));
         for _ in 0..rng.random_range(1..4) {
             let child = rng.random_range(0..number);
             lists[child].insert(key.clone(), mark(child));
-            let newest = all.entry(key.clone()).or_insert(child as u8);
-            *newest = (*newest).min(child as u8);
+            let (_, newest) = all
+                .entry(key.clone())
+                .or_insert((EntryKind::Put, vec![child as u8]));
+            newest[0] = newest[0].min(child as u8);
         }
     }
     let cursor = |list: BTreeMap<_, _>| ListCursor::new(list.into_iter().collect());
     (lists.into_iter().map(cursor).collect(), all)
-}
-
-fn assert_at(cursor: &mut impl Cursor, entry: Option<(&Key, &u8)>) {
-    assert_eq!(cursor.valid(), entry.is_some());
-    match entry {
-        Some((key, child)) => {
-            assert_eq!((cursor.key(), cursor.sequence()), (&key.0[..], key.1.0));
-            assert_eq!(
-                (&*cursor.value(), cursor.kind()),
-                (&[*child][..], EntryKind::Put)
-            );
-        }
-        None => assert!(cursor.key().is_empty() && cursor.value().is_empty()),
-    }
 }
 
 #[test]
@@ -139,41 +126,8 @@ fn the_merge_goes_where_one_sorted_list_does() {
         let mut cursor = MergeCursor::new(lists);
         assert_at(&mut cursor, None);
         for _ in 0..30 {
-            let key = random_key(&mut rng);
-            let sequence = rng.random_range(0..100);
-            let mut at = match rng.random_range(0..6) {
-                0 => {
-                    cursor.seek_first().unwrap();
-                    all.first_key_value()
-                }
-                1 => {
-                    cursor.seek_last().unwrap();
-                    all.last_key_value()
-                }
-                2 | 3 => {
-                    cursor.seek(&key, sequence).unwrap();
-                    all.range((key, Reverse(sequence))..).next()
-                }
-                _ => {
-                    cursor.seek_before(&key).unwrap();
-                    all.range(..(key, Reverse(MAX_SEQUENCE))).next_back()
-                }
-            };
-            assert_at(&mut cursor, at);
-            for _ in 0..rng.random_range(0..20) {
-                let forward = rng.random_bool(0.6);
-                if forward {
-                    cursor.next()
-                } else {
-                    cursor.prev()
-                }
-                .unwrap();
-                at = at.and_then(|(here, _)| match forward {
-                    true => all.range(here..).nth(1),
-                    false => all.range(..here).next_back(),
-                });
-                assert_at(&mut cursor, at);
-            }
+            let (key, sequence) = (random_key(&mut rng), rng.random_range(0..100));
+            walk(&mut rng, &mut cursor, &all, key, sequence);
         }
     }
 }
@@ -186,18 +140,7 @@ fn whole_passes_give_each_entry_once() {
         .into_iter()
         .map(|list| Box::new(list) as Box<dyn Cursor>);
     let mut cursor = MergeCursor::new(boxed.collect());
-    cursor.seek_first().unwrap();
-    for entry in &all {
-        assert_at(&mut cursor, Some(entry));
-        cursor.next().unwrap();
-    }
-    assert_at(&mut cursor, None);
-    cursor.seek_last().unwrap();
-    for entry in all.iter().rev() {
-        assert_at(&mut cursor, Some(entry));
-        cursor.prev().unwrap();
-    }
-    assert_at(&mut cursor, None);
+    pass(&mut cursor, &all);
 }
 
 #[test]

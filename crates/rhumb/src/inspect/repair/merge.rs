@@ -8,7 +8,7 @@ use rhumb_index::KeyMap;
 
 use super::super::table::open_table;
 use super::Repair;
-use super::pieces::{Pieces, PlacedTable};
+use super::pieces::Pieces;
 use crate::compaction::{self, Context, Counters, Input, Job};
 use crate::entry::Sequence;
 use crate::error::{Error, Result};
@@ -80,14 +80,7 @@ impl Repair<'_> {
         self.report.tables_rewritten += tables.len() as u64;
         self.report.tables_kept = self.report.tables_kept.saturating_sub(tables.len() as u64);
         for (place, meta) in outcome.levels.adds {
-            pieces.tables.insert(
-                meta.number,
-                PlacedTable {
-                    keyspace,
-                    place,
-                    meta,
-                },
-            );
+            pieces.add_table(keyspace, place, meta);
         }
         Ok(())
     }

@@ -72,16 +72,8 @@ impl Pieces {
                 place,
                 table,
             } => {
-                let (keyspace, place, meta) = (*keyspace, *place, table.clone());
-                self.removed.remove(&meta.number);
-                self.tables.insert(
-                    meta.number,
-                    PlacedTable {
-                        keyspace,
-                        place,
-                        meta,
-                    },
-                );
+                self.removed.remove(&table.number);
+                self.add_table(*keyspace, *place, table.clone());
             }
             Change::RemoveTable { number, .. } => {
                 self.tables.remove(number);
@@ -105,6 +97,16 @@ impl Pieces {
                 self.maps.insert((*keyspace, *number), map.clone());
             }
         }
+    }
+
+    /// Puts a table at a place of a keyspace.
+    pub fn add_table(&mut self, keyspace: u32, place: Place, meta: TableMeta) {
+        let table = PlacedTable {
+            keyspace,
+            place,
+            meta,
+        };
+        self.tables.insert(table.meta.number, table);
     }
 
     fn drop_keyspace(&mut self, id: u32) {

@@ -6,7 +6,7 @@ use super::super::report::Loss;
 use super::super::table::open_table;
 use super::Repair;
 use super::keyspaces_in_log;
-use super::pieces::{Pieces, PlacedTable};
+use super::pieces::Pieces;
 use crate::db::DEFAULT_KEYSPACE;
 use crate::error::{Error, Result};
 use crate::version::{Place, TableMeta};
@@ -110,16 +110,10 @@ impl Repair<'_> {
             path.display()
         ));
         pieces.misplaced.insert(keyspace);
-        pieces.tables.insert(
-            number,
-            PlacedTable {
-                keyspace,
-                place: Place {
-                    level: 0,
-                    run: number,
-                },
-                meta: stray.meta,
-            },
-        );
+        let place = Place {
+            level: 0,
+            run: number,
+        };
+        pieces.add_table(keyspace, place, stray.meta);
     }
 }

@@ -103,15 +103,7 @@ impl Repair<'_> {
             meta.entries
         ));
         self.report.tables_rewritten += 1;
-        let (keyspace, place) = (table.keyspace, table.place);
-        pieces.tables.insert(
-            meta.number,
-            PlacedTable {
-                keyspace,
-                place,
-                meta,
-            },
-        );
+        pieces.add_table(table.keyspace, table.place, meta);
         Ok(())
     }
 

@@ -2,8 +2,8 @@
 
 use super::super::bits::pack;
 use super::shape::{KeyForm, Measure, Shape, length_width};
-use super::{GROUP_ENTRIES, NO_HINT, common_prefix, flag};
-use crate::entry::{EntryKind, Sequence};
+use super::{GROUP_ENTRIES, NO_HINT, flag};
+use crate::entry::{EntryKind, Sequence, common_prefix};
 
 /// What is kept for the next block after a very large one.
 const SPARE_BYTES: usize = 1 << 20;

@@ -38,19 +38,3 @@ mod flag {
     pub const PREVIOUS_RELATIVE: u8 = 1 << 6;
     pub const CONTINUES: u8 = 1 << 7;
 }
-
-/// How many bytes `a` and `b` have in common at the start.
-#[inline]
-fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    let (words_a, words_b) = (a.chunks_exact(8), b.chunks_exact(8));
-    let same = 8 * words_a.zip(words_b).take_while(|(x, y)| x == y).count();
-    let (rest_a, rest_b) = (
-        a.get(same..).unwrap_or_default(),
-        b.get(same..).unwrap_or_default(),
-    );
-    same + rest_a
-        .iter()
-        .zip(rest_b)
-        .take_while(|(x, y)| x == y)
-        .count()
-}

@@ -10,8 +10,8 @@ use std::cmp::Ordering;
 use std::hint::select_unpredictable;
 use std::ops::Range;
 
-use super::{BlockView, common_prefix};
-use crate::entry::{Sequence, first_eight};
+use super::BlockView;
+use crate::entry::{Sequence, common_prefix, first_eight};
 use crate::memory::prefetch;
 
 /// The longest row of keys that is prefetched whole, in bytes: as many cache lines as a core has in

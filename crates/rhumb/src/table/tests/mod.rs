@@ -20,14 +20,12 @@ use super::summary::TableSummary;
 use super::{
     BlockSource, GetTrace, NumberCache, TableReader, TableSettings, TableWriter, hash_key,
 };
+use crate::entry::cursor_checks::Model;
 use crate::entry::{EntryKind, RangeDeletes, Sequence};
 use crate::error::Result;
 use crate::fs::{Access, FileSystem, MemoryFileSystem};
 use crate::memory::BlockCache;
 use crate::test_seed::test_seed;
-
-/// All versions of all keys: the order of the map is that of a table.
-type Model = BTreeMap<(Vec<u8>, std::cmp::Reverse<Sequence>), (EntryKind, Vec<u8>)>;
 
 const KINDS: [&str; 5] = ["fp", "fp-raw", "plr", "plr:boundary=8", "plr:boundary=64"];
 const PARTITIONS: [&str; 10] = [

@@ -5,64 +5,20 @@ use std::cmp::Reverse;
 use rand::SeedableRng;
 
 use super::*;
+use crate::entry::cursor_checks::{assert_at, pass, walk};
 use crate::entry::{Cursor, MAX_SEQUENCE};
-use crate::table::TableCursor;
-
-/// An entry of a model.
-type Entry<'a> = ((&'a Vec<u8>, Sequence), &'a (EntryKind, Vec<u8>));
-
-fn assert_at(cursor: &mut TableCursor, expected: Option<Entry<'_>>) {
-    let found = cursor.valid().then(|| {
-        (
-            cursor.key().to_vec(),
-            cursor.sequence(),
-            cursor.kind(),
-            cursor.value().to_vec(),
-        )
-    });
-    let expected = expected.map(|((k, s), (kind, v))| (k.clone(), s, *kind, v.clone()));
-    assert_eq!(found, expected);
-}
 
 pub(super) fn check_cursor(rng: &mut StdRng, table: &Arc<TableReader>, model: &Model) {
-    let flat: Vec<_> = model.iter().map(|((k, s), e)| ((k, s.0), e)).collect();
     for fill_cache in [false, true] {
         let mut cursor = table.cursor(fill_cache);
-        assert!(!cursor.valid() && cursor.key().is_empty() && cursor.value().is_empty());
-        cursor.seek_first().unwrap();
-        for entry in &flat {
-            assert_at(&mut cursor, Some(*entry));
-            cursor.next().unwrap();
-        }
         assert_at(&mut cursor, None);
-        cursor.seek_last().unwrap();
-        for entry in flat.iter().rev() {
-            assert_at(&mut cursor, Some(*entry));
-            cursor.prev().unwrap();
-        }
-        assert_at(&mut cursor, None);
+        pass(&mut cursor, model);
     }
     let mut cursor = table.cursor(true);
-    for key in probes(rng, model, 60) {
+    for key in probes(rng, model, 100) {
         let sequence = [0, 1, 50_000, MAX_SEQUENCE, rng.random_range(0..100_000)];
         let sequence = sequence[rng.random_range(0..5)];
-        let mut at =
-            flat.partition_point(|((k, s), _)| (*k, Reverse(*s)) < (&key, Reverse(sequence)));
-        cursor.seek(&key, sequence).unwrap();
-        assert_at(&mut cursor, flat.get(at).copied());
-        for _ in 0..rng.random_range(0..40) {
-            if rng.random() {
-                cursor.next().unwrap();
-                at = (at + 1).min(flat.len());
-            } else if at < flat.len() {
-                cursor.prev().unwrap();
-                at = at.checked_sub(1).unwrap_or(flat.len());
-            }
-            assert_at(&mut cursor, flat.get(at).copied());
-        }
-        let before = flat.partition_point(|((k, _), _)| **k < key);
-        cursor.seek_before(&key).unwrap();
-        assert_at(&mut cursor, before.checked_sub(1).map(|i| flat[i]));
+        walk(rng, &mut cursor, model, key, sequence);
     }
 }
 

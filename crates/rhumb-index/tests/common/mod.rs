@@ -1,0 +1,23 @@
+//! What tests of all index kinds share.
+
+use rhumb_index::{IndexSpec, registry};
+
+/// A number from the environment.
+pub fn from_env(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().expect("a whole number"))
+}
+
+/// Every registered kind, at several position boundaries where it has one.
+pub fn specs(boundaries: &[u64]) -> Vec<IndexSpec> {
+    let plain = registry::kinds()
+        .iter()
+        .map(|kind| kind.name.parse::<IndexSpec>().unwrap());
+    let vary = |spec: IndexSpec| match spec.get("boundary") {
+        Some(_) => boundaries
+            .iter()
+            .map(|b| spec.clone().with("boundary", *b).unwrap())
+            .collect(),
+        None => vec![spec],
+    };
+    plain.flat_map(vary).collect()
+}

@@ -1,0 +1,88 @@
+//! What every cursor must do: tests hold it to an ordered map of the entries that it goes over.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use rand::RngExt;
+use rand::rngs::StdRng;
+
+use super::{Cursor, EntryKind, MAX_SEQUENCE, Sequence};
+
+/// A user key and a sequence: ordered as a cursor goes.
+pub(crate) type Key = (Vec<u8>, Reverse<Sequence>);
+/// What an entry says of its key, and the value.
+pub(crate) type Said = (EntryKind, Vec<u8>);
+/// All entries that a cursor goes over.
+pub(crate) type Model = BTreeMap<Key, Said>;
+
+/// The cursor stands on this entry, or nowhere, and then its answers are empty.
+pub(crate) fn assert_at(cursor: &mut impl Cursor, entry: Option<(&Key, &Said)>) {
+    assert_eq!(cursor.valid(), entry.is_some());
+    let nothing = ((vec![], Reverse(0)), (EntryKind::Delete, vec![]));
+    let ((key, sequence), (kind, value)) = entry.unwrap_or((&nothing.0, &nothing.1));
+    assert_eq!(cursor.key(), key);
+    assert_eq!(cursor.sequence(), sequence.0);
+    assert_eq!(cursor.kind(), *kind);
+    assert_eq!(&*cursor.value(), value);
+    assert_eq!(cursor.value_bytes(), value);
+}
+
+/// Goes over everything, forwards and backwards.
+pub(crate) fn pass(cursor: &mut impl Cursor, model: &Model) {
+    cursor.seek_first().unwrap();
+    for entry in model {
+        assert_at(cursor, Some(entry));
+        cursor.next().unwrap();
+    }
+    assert_at(cursor, None);
+    cursor.seek_last().unwrap();
+    for entry in model.iter().rev() {
+        assert_at(cursor, Some(entry));
+        cursor.prev().unwrap();
+    }
+    assert_at(cursor, None);
+}
+
+/// Seeks in one of the four ways, to `key` and `sequence` where it takes them, and goes some entries
+/// on and back from there, over the ends as well.
+pub(crate) fn walk(
+    rng: &mut StdRng,
+    cursor: &mut impl Cursor,
+    model: &Model,
+    key: Vec<u8>,
+    sequence: Sequence,
+) {
+    let mut at = match rng.random_range(0..8) {
+        0 => {
+            cursor.seek_first().unwrap();
+            model.first_key_value()
+        }
+        1 => {
+            cursor.seek_last().unwrap();
+            model.last_key_value()
+        }
+        2..5 => {
+            cursor.seek(&key, sequence).unwrap();
+            model.range((key, Reverse(sequence))..).next()
+        }
+        _ => {
+            cursor.seek_before(&key).unwrap();
+            model.range(..(key, Reverse(MAX_SEQUENCE))).next_back()
+        }
+    };
+    assert_at(cursor, at);
+    for _ in 0..rng.random_range(0..20) {
+        let forward = rng.random_bool(0.6);
+        if forward {
+            cursor.next()
+        } else {
+            cursor.prev()
+        }
+        .unwrap();
+        at = at.and_then(|(here, _)| match forward {
+            true => model.range(here..).nth(1),
+            false => model.range(..here).next_back(),
+        });
+        assert_at(cursor, at);
+    }
+}
