@@ -140,6 +140,39 @@ fn both_ends_of_a_scan_meet_within_any_bounds() {
 }
 
 #[test]
+fn a_walk_pins_the_block_that_it_stands_in_and_no_other() {
+    let table = TableSpec {
+        partition: Partition::Entries(10),
+        ..TableSpec::default()
+    };
+    let options = Options {
+        table,
+        index: "fp".parse().unwrap(),
+        ..Options::in_memory()
+    };
+    let db = Db::open("store", options).unwrap();
+    (0..1_000).for_each(|n| db.put(key(n), [7; 50]).unwrap());
+    db.flush().unwrap();
+    db.settle();
+    let pinned = || db.stats().unwrap().cache.pinned_blocks;
+    for n in 0..990 {
+        // Behind the last key of a block its search comes to the wrong block first.
+        let from = [key(n).as_slice(), &[0]].concat();
+        let mut iter = db.range(from..).unwrap();
+        let mut values = Vec::new();
+        for _ in 0..3 {
+            assert!(iter.advance().unwrap());
+            assert_eq!(pinned(), 1, "from behind {n}");
+        }
+        values.extend(iter.next().map(|entry| entry.unwrap().1));
+        drop(iter);
+        assert_eq!(pinned(), 1, "by a value");
+        drop(values);
+        assert_eq!(pinned(), 0);
+    }
+}
+
+#[test]
 fn a_scan_opens_no_table_outside_its_bounds() {
     let dir = tempfile::tempdir().unwrap();
     let options = on_disk();

@@ -251,6 +251,9 @@ fn a_store_with_damaged_files_is_refused_or_read_right() {
     });
     let [refused, same, prefix] = counts.map(AtomicU64::into_inner);
     println!("{refused} refused, {same} not touched by the damage, {prefix} with a shorter log");
+    // With few cases, as when one is replayed, there need not be all of them.
+    let all_kinds = refused > 0 && same > 0 && prefix > 0;
+    assert!(all_kinds || refused + same + prefix < 1_000);
 }
 
 /// A fuzz body: bytes as a list of operations, compared with the model.

@@ -43,12 +43,13 @@ impl VisibleCursor {
             Bound::Unbounded => &[],
         };
         let runs = levels.all_runs().map(|(_, run)| run);
+        let meets = |run: &&Arc<Run>| !run.overlapping(from, to).is_empty();
+        let runs = runs.filter(meets);
         let mut versions = MergeCursor::with_capacity(1 + view.waiting.len() + levels.runs_count());
         for memtable in view.filled_memtables() {
             versions.push(Source::Memtable(memtable.cursor()));
         }
-        let meets = |run: &&Arc<Run>| !run.overlapping(from, to).is_empty();
-        for run in runs.clone().filter(meets) {
+        for run in runs.clone() {
             versions.push(match run.tables() {
                 [table] => Source::Table(Box::new(table.reader()?.cursor(true))),
                 _ => Source::Level(Box::new(LevelCursor::over_run(run.clone()))),

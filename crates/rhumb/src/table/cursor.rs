@@ -110,8 +110,11 @@ impl TableCursor {
         self.leave();
         self.source.stop_forward();
         let mut numbers = NumberCache::default();
-        self.table
-            .lower_bound(key, sequence, &mut numbers, &mut self.source)
+        let found = self
+            .table
+            .lower_bound(key, sequence, &mut numbers, &mut self.source);
+        self.source.recent = None;
+        found
     }
 }
 

@@ -20,8 +20,9 @@ const READ_AHEAD_BYTES: u64 = 256 << 10;
 /// in a hundred times what is read.
 const ENOUGH_RAW_BYTES: u64 = 4 * READ_AHEAD_BYTES;
 
-/// What is read of a block first, about: its header and the start of its columns.
-const HEAD_BYTES: usize = 128;
+/// What is read of a block first, about, is its header and the start of its columns: its first line,
+/// and the one behind.
+const SECOND_LINE: (usize, usize) = (64, 64);
 
 /// A verified block in memory.
 #[derive(Debug, Clone)]
@@ -126,9 +127,10 @@ impl LikelyRows {
     fn note(&self, layout: &BlockLayout, usual: u32) {
         let (start, len) = layout.row();
         self.keys.note(start, len, KEYS_PREFETCHED);
-        let values = match len {
-            0 => 0,
-            _ => layout.value_len().unwrap_or(0),
+        // Where nobody knows how many keys there are, nobody knows where the values start.
+        let values = match usual == 0 || len == 0 {
+            true => 0,
+            false => layout.value_len().unwrap_or(0),
         };
         let start = start + usual as usize * len;
         self.values.note(start, values, VALUES_PREFETCHED);
@@ -247,7 +249,7 @@ impl TableReader {
         number: u64,
         source: &mut BlockSource,
     ) -> Result<LoadedBlock> {
-        self.slots.prefetch(number + 1, [(0, HEAD_BYTES)]);
+        self.slots.prefetch(number + 1, [SECOND_LINE]);
         if let Some(bytes) = self.block_in_memory(number, source) {
             return Ok(LoadedBlock::new(number, bytes));
         }

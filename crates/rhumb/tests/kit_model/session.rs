@@ -1,6 +1,6 @@
 //! A store that operation lists are run on.
 
-use rhumb::{Db, Durability, Error, Iter, Keyspace, Options, Result, Snapshot, WriteBatch};
+use rhumb::{Db, Durability, Error, Iter, Keyspace, Options, Result, Snapshot, Value, WriteBatch};
 
 use super::generate::SNAPSHOTS;
 use super::operation::{Cover, Key, Op, Outcome, Scan, Write};
@@ -209,9 +209,13 @@ impl Session {
             if step == *after {
                 outcomes.extend(between.iter().map(|op| self.run(op)));
             }
-            let entry = if front { iter.next() } else { iter.next_back() };
-            match entry.transpose()? {
-                Some((key, value)) => entries.push((key.to_vec(), value.to_vec())),
+            let entry = match front {
+                true if step % 2 == 1 => lent(&mut iter)?,
+                true => iter.next().transpose()?.map(taken),
+                false => iter.next_back().transpose()?.map(taken),
+            };
+            match entry {
+                Some(entry) => entries.push(entry),
                 None if step >= *after => break,
                 None => {}
             }
@@ -219,4 +223,15 @@ impl Session {
         outcomes.push(Outcome::Entries(entries));
         Ok(Outcome::Many(outcomes))
     }
+}
+
+/// An entry that an iterator handed out.
+fn taken((key, value): (rhumb::Key, Value<'_>)) -> (Vec<u8>, Vec<u8>) {
+    (key.to_vec(), value.to_vec())
+}
+
+/// The next entry from the front, which the iterator lends.
+fn lent(iter: &mut Iter<'_>) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+    let there = iter.advance()?;
+    Ok(there.then(|| (iter.key().to_vec(), iter.value().to_vec())))
 }

@@ -18,10 +18,11 @@ unsafe impl Send for FramePin {}
 unsafe impl Sync for FramePin {}
 
 impl FramePin {
-    /// A pin that is in the frame's count already, and is the caller's to give.
+    /// A pin that is in the frame's count already.
     ///
     /// # Safety
-    /// The header stays where it is as long as there are pins in its count.
+    /// It is the caller's to give: nobody else takes it back. The header stays where it is as long as
+    /// there are pins in its count.
     #[inline]
     pub(super) unsafe fn counted(header: NonNull<Header>) -> FramePin {
         FramePin { header }

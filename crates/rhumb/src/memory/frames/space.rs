@@ -8,8 +8,9 @@
 //!
 //! Headers lie apart from the bytes, in a place that does not depend on the size of the frames: the
 //! number of a frame that is long gone still leads to a header. And those that are in use lie close
-//! together, a page of each slab beside the other, so that huge pages can hold those of most frames:
-//! each translation of an address that is missing costs a get as much as a line of memory does.
+//! together, a page of each slab beside the other, so that huge pages can hold those of most frames in
+//! caches of 512 MiB and more: each translation of an address that is missing costs a get as much as a
+//! line of memory does.
 
 use std::num::NonZeroU32;
 use std::ptr::NonNull;
@@ -65,7 +66,7 @@ pub(super) struct FrameSpace {
     /// Numbers are a slab's times two to this, plus the place in the slab.
     places_shift: u32,
     headers_offset: usize,
-    /// How many headers at the start of each slab's are in huge pages, and so take memory.
+    /// How many headers at the start of each slab's take memory, used or not: those in huge pages.
     headers_ahead: usize,
     /// Bytes of each slab's frames; 0 if it has none.
     frame_bytes: Box<[AtomicU32]>,
@@ -183,14 +184,19 @@ impl FrameSpace {
     /// Pins a frame if it holds the block with this tag, which is then given out.
     #[inline]
     pub fn pin(&self, frame: FrameNumber, tag: u64) -> Option<Pinned> {
-        self.header(frame).pin(tag).then(|| self.pinned(frame))
+        // SAFETY: this pin was just counted, for what is given out.
+        let pinned = || unsafe { self.pinned(frame) };
+        self.header(frame).pin(tag).then(pinned)
     }
 
-    /// The block of a frame that has a pin for it in its count.
+    /// The block of a frame.
+    ///
+    /// # Safety
+    /// The frame has a pin in its count that nobody else will take back.
     #[inline]
-    fn pinned(&self, frame: FrameNumber) -> Pinned {
-        // SAFETY: the caller's pin is counted, and headers are there as long as there are pins (see
-        // `drop`).
+    unsafe fn pinned(&self, frame: FrameNumber) -> Pinned {
+        // SAFETY: the pin is the caller's to give, and headers are there as long as there are pins
+        // (see `drop`).
         let pin = unsafe { FramePin::counted(self.header_address(frame)) };
         let len = self.header(frame).len() as usize;
         // SAFETY: the frame is pinned and holds `len` bytes, which nobody writes before the pin is
@@ -201,7 +207,8 @@ impl FrameSpace {
     /// Puts a block into a claimed frame, shows it to readers, and pins it.
     pub fn fill(&self, frame: FrameNumber, tag: u64, block: &[u8]) -> Pinned {
         self.write(frame, tag, block, true, false);
-        self.pinned(frame)
+        // SAFETY: it was published with a pin, which is given out here.
+        unsafe { self.pinned(frame) }
     }
 
     /// Puts the block of one claimed frame into another; readers may see it there.
@@ -233,9 +240,10 @@ impl FrameSpace {
         let bytes = self.bytes_of(frame);
         prefetch_line(bytes);
         for (start, len) in ranges {
-            let first = bytes.wrapping_add(start);
-            for line in 0..len.div_ceil(LINE_BYTES).min(MOST_LINES_AHEAD) {
-                prefetch_line(first.wrapping_add(line * LINE_BYTES));
+            // Frames start with a line.
+            let lines = start / LINE_BYTES..(start + len).div_ceil(LINE_BYTES);
+            for line in lines.take(MOST_LINES_AHEAD) {
+                prefetch_line(bytes.wrapping_add(line * LINE_BYTES));
             }
         }
     }

@@ -125,9 +125,13 @@ impl BlockLayout {
         };
         check_header(header)?;
         let (layout, values, end) = Self::lay_out(raw);
-        if end != raw.len() as u64 || values > u64::from(u32::MAX) {
+        if end != raw.len() as u64 {
             let expected = format!("a block of {end} bytes, as its header says");
             return Err(Damage::new(0, expected, format!("{} bytes", raw.len())));
+        }
+        if values > u64::from(u32::MAX) {
+            let expected = "values that start in the first 4 GiB of the block";
+            return Err(Damage::new(0, expected, format!("at {values}")));
         }
         Ok(layout)
     }
