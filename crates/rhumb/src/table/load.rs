@@ -11,7 +11,6 @@ use super::trace::GetTrace;
 use crate::error::{Error, Result};
 use crate::fs::ops;
 use crate::memory::{OwnedBytes, Pinned, Pins};
-use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The most that a walk reads in one call.
 const READ_AHEAD_BYTES: u64 = 256 << 10;
@@ -78,62 +77,6 @@ impl LoadedBlock {
     pub fn into_value(self, slot: usize) -> Pinned {
         let (start, len) = self.view().value(slot);
         self.bytes.into_part(start, len)
-    }
-}
-
-/// Keys to either side of the expected one that are prefetched, and values. With more values gets of
-/// 8-byte keys with 64-byte values became no faster: these hold the right one two times in three.
-const KEYS_PREFETCHED: usize = 8;
-const VALUES_PREFETCHED: usize = 3;
-/// The most bytes of either that are prefetched.
-const PREFETCHED_BYTES: usize = 512;
-
-/// A row of keys or values of one length in the blocks of a table: the start of the first (32 bits), the
-/// length of one (24) and how many to fetch to either side of the expected one (8); 0 if nothing is
-/// known. It is a guess, used to prefetch only.
-#[derive(Debug, Default)]
-struct LikelyRow(AtomicU64);
-
-impl LikelyRow {
-    /// Notes a row, of which `slots` to either side of the expected one are fetched, or fewer.
-    fn note(&self, start: usize, len: usize, slots: usize) {
-        let slots = match PREFETCHED_BYTES.checked_div(len) {
-            Some(fit @ 1..) => slots.min((fit - 1) / 2) as u64,
-            _ => return self.0.store(0, Relaxed),
-        };
-        let row = (start as u64) << 32 | (len as u64) << 8 | slots;
-        self.0.store(row, Relaxed);
-    }
-
-    /// The bytes about `slot`: where they start, and how many.
-    #[inline]
-    fn about(&self, slot: u64) -> (usize, usize) {
-        let row = self.0.load(Relaxed);
-        let (start, len, slots) = (row >> 32, (row >> 8) & 0xff_ffff, row & 0xff);
-        let first = start + slot.saturating_sub(slots) * len;
-        (first as usize, (len * (2 * slots + 1)) as usize)
-    }
-}
-
-/// Where keys and values lie in the blocks of a table, as far as the last block that was read tells.
-#[derive(Debug, Default)]
-pub(super) struct LikelyRows {
-    keys: LikelyRow,
-    values: LikelyRow,
-}
-
-impl LikelyRows {
-    /// Notes how a block is laid out. Others may have fewer or more entries: `usual` ones, mostly.
-    fn note(&self, layout: &BlockLayout, usual: u32) {
-        let (start, len) = layout.row();
-        self.keys.note(start, len, KEYS_PREFETCHED);
-        // Where nobody knows how many keys there are, nobody knows where the values start.
-        let values = match usual == 0 || len == 0 {
-            true => 0,
-            false => layout.value_len().unwrap_or(0),
-        };
-        let start = start + usual as usize * len;
-        self.values.note(start, values, VALUES_PREFETCHED);
     }
 }
 
@@ -216,9 +159,7 @@ impl TableReader {
     /// Asks for what a search of a block near `slot` will read, if the block is in memory.
     #[inline]
     pub(super) fn prefetch_block(&self, number: u64, slot: u64) {
-        let rows = &self.likely_rows;
-        let ranges = [rows.keys.about(slot), rows.values.about(slot)];
-        self.slots.prefetch(number, ranges);
+        self.slots.prefetch(number, self.likely_rows.about(slot));
     }
 
     /// The block with this number.

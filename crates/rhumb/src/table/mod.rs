@@ -18,6 +18,7 @@ mod filter;
 mod footer;
 mod get;
 mod index_choice;
+mod likely;
 mod load;
 mod placing;
 mod properties;

@@ -9,7 +9,7 @@ use super::damage::Damage;
 use super::directory::Directory;
 use super::filter::Filter;
 use super::footer::{SectionKind, Sections, read_footer};
-use super::load::LikelyRows;
+use super::likely::LikelyRows;
 use super::properties::Properties;
 use super::summary::{Bounds, TableSummary};
 use crate::entry::RangeDeletes;

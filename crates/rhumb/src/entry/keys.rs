@@ -1,0 +1,142 @@
+//! Comparing, shortening and copying keys, by whole words where they are short, as most are.
+
+/// Makes `key` the same as another, by whole words where they are short and of one length, as keys that
+/// follow each other often are.
+#[inline]
+pub(crate) fn set_key(key: &mut Vec<u8>, from: &[u8]) {
+    if key.len() != from.len() || !copy_words(key, from) {
+        key.clear();
+        key.extend_from_slice(from);
+    }
+}
+
+/// Copies 8 to 32 bytes by whole words; false, with nothing copied, if they are not as many in both.
+#[inline]
+pub(crate) fn copy_words(to: &mut [u8], from: &[u8]) -> bool {
+    fn ends<const N: usize>(to: &mut [u8], from: &[u8]) -> Option<()> {
+        let (first, last) = (*from.first_chunk::<N>()?, *from.last_chunk::<N>()?);
+        *to.first_chunk_mut()? = first;
+        *to.last_chunk_mut()? = last;
+        Some(())
+    }
+    let copied = match from.len() {
+        len if len != to.len() => None,
+        8..=16 => ends::<8>(to, from),
+        17..=32 => ends::<16>(to, from),
+        _ => None,
+    };
+    copied.is_some()
+}
+
+/// How many bytes two keys have in common at the start.
+#[inline]
+pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+    // Eight bytes at a time, and what is left byte by byte.
+    let (words_a, words_b) = (a.chunks_exact(8), b.chunks_exact(8));
+    let same = 8 * words_a.zip(words_b).take_while(|(x, y)| x == y).count();
+    let (rest_a, rest_b) = (
+        a.get(same..).unwrap_or_default(),
+        b.get(same..).unwrap_or_default(),
+    );
+    same + rest_a
+        .iter()
+        .zip(rest_b)
+        .take_while(|(x, y)| x == y)
+        .count()
+}
+
+/// Whether two keys are one. Told by whole words where the keys are short, as most are: the C library
+/// reads them in wider pieces, which waits if the key was written piece by piece just before.
+#[inline]
+pub(crate) fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let ends = |key: &[u8]| {
+        let (first, last) = (key.first_chunk::<8>()?, key.last_chunk::<8>()?);
+        Some((u64::from_ne_bytes(*first), u64::from_ne_bytes(*last)))
+    };
+    match (ends(one), ends(other)) {
+        (Some(some), Some(others)) if one.len() <= 16 => some == others && one.len() == other.len(),
+        _ => one == other,
+    }
+}
+
+/// The eight bytes behind the prefix as a number; the least or greatest number for keys before or
+/// behind all that have the prefix. Smaller keys never have larger numbers, so only keys whose
+/// numbers are alike need be compared in full.
+#[inline]
+pub(crate) fn abbreviate(prefix: &[u8], key: &[u8]) -> u64 {
+    // Told apart since an empty slice may point to no memory, and comparing none of that takes as
+    // long as a cache miss (the C library's comparison loads from there under an empty mask).
+    if prefix.is_empty() {
+        return first_eight(key);
+    }
+    match key.strip_prefix(prefix) {
+        Some(rest) => first_eight(rest),
+        None if key < prefix => 0,
+        None => u64::MAX,
+    }
+}
+
+/// The first eight bytes of a key as a big-endian number, as if zeros followed: keys with smaller
+/// numbers are smaller, and only those with the same number need be compared in full.
+#[inline]
+pub(crate) fn first_eight(key: &[u8]) -> u64 {
+    match key.first_chunk() {
+        Some(eight) => u64::from_be_bytes(*eight),
+        None => key
+            .iter()
+            .rfold(0, |number, &byte| number >> 8 | u64::from(byte) << 56),
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn common_prefixes_are_those_of_a_loop_over_bytes() {
+        let bytes: Vec<u8> = (0..40).collect();
+        for start in 0..8 {
+            for (long, short) in (0..=26).flat_map(|a| (0..=a).map(move |b| (a, b))) {
+                let a = &bytes[start..start + long];
+                // The last round changes nothing.
+                for changed in 0..=short {
+                    let mut b = bytes[start..start + short].to_vec();
+                    b.iter_mut()
+                        .skip(changed)
+                        .take(1)
+                        .for_each(|byte| *byte ^= 128);
+                    let alike = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
+                    assert_eq!(alike, changed);
+                    assert_eq!(common_prefix(a, &b), alike, "{a:?} and {b:?}");
+                    assert_eq!(common_prefix(&b, a), alike, "{b:?} and {a:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn short_keys_are_copied_and_compared_whole() {
+        let bytes: Vec<u8> = (1..=40).collect();
+        for len in 0..=40 {
+            let from = &bytes[..len];
+            for other in [0, 7, 8, 16, 17, 32, 33, len] {
+                let mut key = vec![0xaa; other];
+                set_key(&mut key, from);
+                assert_eq!(key, from, "{len} bytes over {other}");
+                assert_eq!(is_same(from, &bytes[..other]), len == other);
+            }
+            let mut to = vec![0; len];
+            let copied = copy_words(&mut to, from);
+            assert_eq!(copied, (8..=32).contains(&len));
+            assert_eq!(to == from, copied || len == 0);
+            let mut longer = vec![0; len + 1];
+            assert!(!copy_words(&mut longer, from) && longer.iter().all(|byte| *byte == 0));
+            for changed in 0..len {
+                let mut other = from.to_vec();
+                other[changed] ^= 1;
+                assert!(!is_same(from, &other), "{changed} of {len}");
+            }
+        }
+    }
+}
