@@ -78,6 +78,13 @@ pub struct Subject {
     pub index: String,
 }
 
+impl Subject {
+    /// As every table has it.
+    fn columns(&self) -> [&str; 3] {
+        [self.experiment, &self.input, &self.index]
+    }
+}
+
 #[derive(Debug)]
 struct Cell {
     subject: Subject,
@@ -213,21 +220,13 @@ impl Report {
         let run = to.last_insert_rowid();
         let mut insert = to.prepare("INSERT INTO cell VALUES (?, ?, ?, ?, ?, ?, ?)")?;
         for cell in &self.cells {
-            let Subject {
-                experiment,
-                input,
-                index,
-            } = &cell.subject;
+            let [experiment, input, index] = cell.subject.columns();
             let (metric, value, unit) = (&cell.metric, cell.value, cell.unit);
             insert.execute(params![run, experiment, input, index, metric, value, unit])?;
         }
         let mut insert = to.prepare("INSERT INTO sample VALUES (?, ?, ?, ?, ?, ?, ?, ?)")?;
         for (repeat, cell) in &self.samples {
-            let Subject {
-                experiment,
-                input,
-                index,
-            } = &cell.subject;
+            let [experiment, input, index] = cell.subject.columns();
             let (metric, value, unit) = (&cell.metric, cell.value, cell.unit);
             insert.execute(params![
                 run, experiment, input, index, metric, repeat, value, unit
@@ -235,11 +234,7 @@ impl Report {
         }
         let mut insert = to.prepare("INSERT INTO histogram VALUES (?, ?, ?, ?, ?, ?)")?;
         for (subject, operation, counts) in &self.histograms {
-            let Subject {
-                experiment,
-                input,
-                index,
-            } = subject;
+            let [experiment, input, index] = subject.columns();
             insert.execute(params![run, experiment, input, index, operation, counts])?;
         }
         Ok(())

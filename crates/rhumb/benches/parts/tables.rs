@@ -15,15 +15,8 @@ pub fn stages(criterion: &mut Criterion) {
     let tables = internals::tables(&db).unwrap();
     let table = &tables[0];
     let probes = shuffled(&Shape::Uniform.keys());
-    let stages = [
-        Stage::Filter,
-        Stage::KeyMap,
-        Stage::Index,
-        Stage::Block,
-        Stage::Search,
-        Stage::Pin,
-    ];
-    for stage in stages {
+    let of_a_table = |stage: &Stage| (Stage::Filter..=Stage::Pin).contains(stage);
+    for stage in Stage::ALL.into_iter().filter(of_a_table) {
         let mut probes = Round::new(&probes);
         group.bench_function(format!("{stage:?}"), |bench| {
             bench.iter(|| table.get_until(stage, black_box(probes.next())).unwrap());

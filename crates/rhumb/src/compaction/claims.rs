@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::ops::Bound;
 
 use super::job::Job;
+use crate::entry::is_behind;
 
 /// The claims of the merges of one keyspace that run now.
 #[derive(Debug, Default)]
@@ -45,7 +46,8 @@ impl Claims {
         };
         let new_run = job.target_run.is_none();
         self.claims.iter().all(|claim| {
-            let apart = claim.ends_before(hull.from) || starts_behind(&claim.from, hull.to);
+            let to = claim.to.as_ref().map(|to| &**to);
+            let apart = is_behind(hull.from, to) || is_behind(&claim.from, hull.to);
             let same_level = claim.target_level == job.target_level;
             let meets = same_level && (!apart || new_run || claim.new_run);
             let shares = job.tables().any(|t| claim.tables.contains(&t.meta.number));
@@ -74,23 +76,5 @@ impl Claims {
     /// Notes that a merge ended.
     pub fn release(&mut self, id: u64) {
         self.claims.retain(|claim| claim.id != id);
-    }
-}
-
-impl Claim {
-    fn ends_before(&self, key: &[u8]) -> bool {
-        match &self.to {
-            Bound::Included(to) => &**to < key,
-            Bound::Excluded(to) => &**to <= key,
-            Bound::Unbounded => false,
-        }
-    }
-}
-
-fn starts_behind(from: &[u8], to: Bound<&[u8]>) -> bool {
-    match to {
-        Bound::Included(to) => from > to,
-        Bound::Excluded(to) => from >= to,
-        Bound::Unbounded => false,
     }
 }

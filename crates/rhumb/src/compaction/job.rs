@@ -16,6 +16,11 @@ pub(crate) struct Input {
 }
 
 impl Input {
+    /// One table of a run.
+    pub fn one(level: usize, run: &Run, table: &Arc<Table>) -> Self {
+        Input::new(level, run, std::slice::from_ref(table))
+    }
+
     /// Tables of a run of `level`.
     pub fn new(level: usize, run: &Run, tables: &[Arc<Table>]) -> Self {
         let run = run.number();

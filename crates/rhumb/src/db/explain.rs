@@ -6,6 +6,7 @@ use super::read::Lookup;
 use super::view::View;
 use crate::entry::{EntryKind, Sequence};
 use crate::error::Result;
+use crate::table::BlockSource;
 use crate::version::{LEVELS, Table};
 
 /// The steps of one look-up, and what it found.
@@ -86,29 +87,29 @@ fn end(steps: Vec<String>, lookup: &mut Lookup<'_>) -> Explanation {
 
 /// Asks one table and tells what its filter, index and blocks did.
 fn ask(table: &Table, lookup: &mut Lookup<'_>) -> Result<String> {
-    let before = *lookup.trace();
-    lookup.probe(table)?;
-    let after = *lookup.trace();
+    let mut source = BlockSource::new(true);
+    lookup.ask_table(table, &mut source, false)?;
+    let trace = &source.trace;
     let meta = &table.meta;
     let mut line = format!(
         "  table {} ({}, {} entries): ",
         meta.number, meta.index_kind, meta.entries
     );
-    if after.filter_negative > before.filter_negative {
+    if trace.filter_negative > 0 {
         line += "filter says no";
         return Ok(line);
     }
-    if after.filter_positive > before.filter_positive {
+    if trace.filter_positive > 0 {
         line += "filter says perhaps, ";
     }
-    let ranks = after.window_ranks - before.window_ranks;
+    let ranks = trace.window_ranks;
     if ranks > 0 {
         line += &format!("window of {ranks} ranks, ");
     }
     line += &format!(
         "blocks: {} read, {} in memory; {}",
-        after.blocks_read - before.blocks_read,
-        after.blocks_cached - before.blocks_cached,
+        trace.blocks_read,
+        trace.blocks_cached,
         verdict(lookup)
     );
     Ok(line)

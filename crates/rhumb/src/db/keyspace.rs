@@ -13,6 +13,7 @@ use super::{Iter, Value};
 use crate::entry::Sequence;
 use crate::error::{Error, Result};
 use crate::sync::atomic::Ordering;
+use crate::table::BlockSource;
 
 /// A handle to one keyspace. Cloning it is cheap; the store stays open as long as a handle lives.
 ///
@@ -63,8 +64,9 @@ impl Keyspace {
         let view = self.state.view.load();
         self.check()?;
         let mut lookup = Lookup::new(key, visible.unwrap_or_else(|| store.visible()));
-        let value = lookup.run(&view)?;
-        store.reads.count(lookup.memtable_hit, lookup.trace());
+        let mut source = BlockSource::new(true);
+        let value = lookup.run(&view, &mut source)?;
+        store.reads.count(lookup.memtable_hit, &source.trace);
         Ok(value.map(Value::new))
     }
 

@@ -33,14 +33,30 @@ pub(super) struct Merge<'a> {
     claim: u64,
 }
 
+impl<'a> Merge<'a> {
+    /// Claims what a job takes.
+    fn begin(
+        store: &'a Store,
+        keyspace: &'a OpenKeyspace,
+        running: &mut InKeyspace,
+        job: Job,
+        levels: Arc<Levels>,
+    ) -> Self {
+        Merge {
+            store,
+            keyspace,
+            claim: running.claims.take(&job),
+            job,
+            levels,
+        }
+    }
+}
+
 impl Drop for Merge<'_> {
     fn drop(&mut self) {
-        let mut merges = lock(&self.store.merges);
-        merges.of(self.keyspace).claims.release(self.claim);
-        merges.forget_idle();
-        drop(merges);
         // Others may wait for its tables, or have found nothing to do beside it.
-        self.store.signals.wake_all();
+        let release = |k: &mut InKeyspace| k.claims.release(self.claim);
+        self.store.change_merges(self.keyspace, release);
     }
 }
 
@@ -71,15 +87,20 @@ impl<'a> Waiting<'a> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        let mut merges = lock(&self.store.merges);
-        merges.of(self.keyspace).waiting -= 1;
-        merges.forget_idle();
-        drop(merges);
-        self.store.signals.wake_all();
+        self.store.change_merges(self.keyspace, |k| k.waiting -= 1);
     }
 }
 
 impl Store {
+    /// Changes who merges in a keyspace, and wakes those who wait for such changes.
+    fn change_merges(&self, keyspace: &OpenKeyspace, change: impl FnOnce(&mut InKeyspace)) {
+        let mut merges = lock(&self.merges);
+        change(merges.of(keyspace));
+        merges.forget_idle();
+        drop(merges);
+        self.signals.wake_all();
+    }
+
     /// Begins the merge of a keyspace that `pick` chooses beside those that run, if any. What readers
     /// who come later see is not older than its inputs.
     pub(super) fn begin_merge<'a>(
@@ -94,13 +115,7 @@ impl Store {
             0 => pick(&levels, &running.claims),
             _ => None,
         };
-        let merge = job.map(|job| Merge {
-            store: self,
-            keyspace,
-            claim: running.claims.take(&job),
-            job,
-            levels,
-        });
+        let merge = job.map(|job| Merge::begin(self, keyspace, running, job, levels));
         merges.forget_idle();
         merge
     }
@@ -126,13 +141,7 @@ impl Store {
                 return Ok(None);
             };
             if running.claims.admits(&job) {
-                return Ok(Some(Merge {
-                    store: self,
-                    keyspace,
-                    claim: running.claims.take(&job),
-                    job,
-                    levels,
-                }));
+                return Ok(Some(Merge::begin(self, keyspace, running, job, levels)));
             }
             drop(merges);
             self.signals.wait_past(seen)?;

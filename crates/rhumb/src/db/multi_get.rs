@@ -57,7 +57,7 @@ fn ask_run(
         if before.replace(table.meta.number) != Some(table.meta.number) {
             source.leave_table();
         }
-        lookup.probe_from(table, &mut source)?;
+        lookup.ask_table(table, &mut source, false)?;
     }
     trace.add(&source.trace);
     Ok(())

@@ -6,7 +6,7 @@ use crate::entry::{EntryKind, Sequence, Version};
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::memtable::Memtable;
-use crate::table::{BlockSource, GetTrace, NumberCache, hash_key};
+use crate::table::{BlockSource, NumberCache, hash_key};
 use crate::version::Table;
 
 use super::view::View;
@@ -21,8 +21,6 @@ pub(super) struct Lookup<'a> {
     found: Option<Version>,
     /// The newest range delete over the key found so far, or 0.
     covered: Sequence,
-    /// Reads blocks of one table after the other, and counts what it took.
-    source: BlockSource,
     /// Whether a memtable ended it.
     pub(super) memtable_hit: bool,
 }
@@ -37,7 +35,6 @@ impl<'a> Lookup<'a> {
             numbers: NumberCache::default(),
             found: None,
             covered: 0,
-            source: BlockSource::new(true),
             memtable_hit: false,
         }
     }
@@ -46,7 +43,7 @@ impl<'a> Lookup<'a> {
     ///
     /// Every source is newer than the next, so the first that says anything about the key ends the
     /// search; tables of level 0 are compared by sequence.
-    pub(super) fn run(&mut self, view: &View) -> Result<Option<Pinned>> {
+    pub(super) fn run(&mut self, view: &View, source: &mut BlockSource) -> Result<Option<Pinned>> {
         let key = self.key;
         let runs = view.levels.all_runs();
         let mut tables = runs.filter_map(|(level, run)| Some((level, run.table_for(key)?)));
@@ -59,9 +56,9 @@ impl<'a> Lookup<'a> {
             next = tables.next();
             self.prefetch_filter(next);
             if self.may_be_changed_by(level, table) {
-                self.source.leave_table();
+                source.leave_table();
                 // What no run before it holds is in the last one, if it is anywhere.
-                self.ask_table(table, next.is_none())?;
+                self.ask_table(table, source, next.is_none())?;
             }
         }
         Ok(self.take_answer())
@@ -106,26 +103,19 @@ impl<'a> Lookup<'a> {
         self.key
     }
 
-    /// Asks one table, keeping the newer of its answer and the one found before.
-    pub(super) fn probe(&mut self, table: &Table) -> Result<()> {
-        self.source.leave_table();
-        self.ask_table(table, false)
-    }
-
-    /// The same, with the blocks that the look-ups of smaller keys in this table left; the trace is
-    /// kept there too.
-    pub(super) fn probe_from(&mut self, table: &Table, source: &mut BlockSource) -> Result<()> {
-        std::mem::swap(&mut self.source, source);
-        let asked = self.ask_table(table, false);
-        std::mem::swap(&mut self.source, source);
-        asked
-    }
-
-    fn ask_table(&mut self, table: &Table, likely: bool) -> Result<()> {
+    /// Asks one table, keeping the newer of its answer and the one found before. `source` reads its
+    /// blocks and counts what it took; look-ups of ascending keys in one table may share it. `likely`:
+    /// see [`crate::table::TableReader::get`].
+    pub(super) fn ask_table(
+        &mut self,
+        table: &Table,
+        source: &mut BlockSource,
+        likely: bool,
+    ) -> Result<()> {
         let reader = table.reader()?;
         let covering = reader.covering(self.key, self.visible);
         self.covered = self.covered.max(covering.unwrap_or(0));
-        let (numbers, source) = (&mut self.numbers, &mut self.source);
+        let numbers = &mut self.numbers;
         let found = reader.get(self.key, self.hash, self.visible, numbers, source, likely)?;
         if let Some(version) = found {
             let newer = |f: &Version| f.sequence < version.sequence;
@@ -134,11 +124,6 @@ impl<'a> Lookup<'a> {
             }
         }
         Ok(())
-    }
-
-    /// What it took so far.
-    pub(super) fn trace(&self) -> &GetTrace {
-        &self.source.trace
     }
 
     /// Whether older sources cannot change the answer any more.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::coverage::Coverage;
 use super::view::View;
 use crate::compaction::Source;
-use crate::entry::{Cursor, EntryKind, MergeCursor, Sequence, is_same, set_key};
+use crate::entry::{Cursor, EntryKind, MergeCursor, Sequence, is_behind, is_same, set_key};
 use crate::error::{Error, Result};
 use crate::memory::Pinned;
 use crate::version::{LevelCursor, Levels, Run};
@@ -257,15 +257,6 @@ impl VisibleCursor {
 enum Direction {
     Forward,
     Backward,
-}
-
-/// Whether `key` is behind the last key that a bound admits.
-fn is_behind(key: &[u8], to: Bound<&[u8]>) -> bool {
-    match to {
-        Bound::Unbounded => false,
-        Bound::Included(to) => key > to,
-        Bound::Excluded(to) => key >= to,
-    }
 }
 
 /// Whether `key` is before the first key that a bound admits.

@@ -1,5 +1,7 @@
 //! Comparing, shortening and copying keys, by whole words where they are short, as most are.
 
+use std::ops::Bound;
+
 /// Makes `key` the same as another, by whole words where they are short and of one length, as keys that
 /// follow each other often are.
 #[inline]
@@ -43,6 +45,16 @@ pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
         .zip(rest_b)
         .take_while(|(x, y)| x == y)
         .count()
+}
+
+/// Whether `key` is behind the last key that a bound admits.
+#[inline]
+pub(crate) fn is_behind(key: &[u8], to: Bound<&[u8]>) -> bool {
+    match to {
+        Bound::Unbounded => false,
+        Bound::Included(to) => key > to,
+        Bound::Excluded(to) => key >= to,
+    }
 }
 
 /// Whether two keys are one. Told by whole words where the keys are short, as most are: the C library

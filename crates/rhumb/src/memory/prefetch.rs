@@ -3,19 +3,27 @@
 use std::ops::Range;
 
 /// The size of a cache line, in bytes.
-const LINE_BYTES: usize = 64;
+pub(super) const LINE_BYTES: usize = 64;
 
 /// Asks for the cache lines of a range of `bytes`, as far as it is inside. It changes nothing but the
 /// time that the next reads take.
 #[inline]
 pub(crate) fn prefetch(bytes: &[u8], range: Range<usize>) {
     let end = range.end.min(bytes.len());
-    for at in (range.start..end).step_by(LINE_BYTES) {
-        prefetch_line(bytes.as_ptr().wrapping_add(at));
+    let start = bytes.as_ptr().wrapping_add(range.start);
+    prefetch_bytes(start, end.saturating_sub(range.start));
+}
+
+/// Asks for the cache lines of `len` bytes at any address.
+#[inline]
+pub(super) fn prefetch_bytes(start: *const u8, len: usize) {
+    if len == 0 {
+        return;
     }
-    // The range may end in a line of its own.
-    if range.start < end {
-        prefetch_line(bytes.as_ptr().wrapping_add(end - 1));
+    let before = start.addr() % LINE_BYTES;
+    let first = start.wrapping_sub(before);
+    for at in (0..before + len).step_by(LINE_BYTES) {
+        prefetch_line(first.wrapping_add(at));
     }
 }
 

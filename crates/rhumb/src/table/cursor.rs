@@ -45,19 +45,12 @@ impl TableReader {
 impl TableCursor {
     /// Stands on `slot` of `block`.
     fn stand(&mut self, block: LoadedBlock, slot: usize) {
-        self.here = Some(block);
+        let view = block.view();
+        view.key_into(slot, &mut self.key);
+        self.sequence = view.sequence(slot);
+        self.kind = view.kind(slot);
         self.slot = slot;
-        self.settle();
-    }
-
-    /// Fetches what stands at the slot.
-    fn settle(&mut self) {
-        if let Some(block) = &self.here {
-            let view = block.view();
-            view.key_into(self.slot, &mut self.key);
-            self.sequence = view.sequence(self.slot);
-            self.kind = view.kind(self.slot);
-        }
+        self.here = Some(block);
     }
 
     /// Goes to another slot of the same block.
@@ -110,11 +103,8 @@ impl TableCursor {
         self.leave();
         self.source.stop_forward();
         let mut numbers = NumberCache::default();
-        let found = self
-            .table
-            .lower_bound(key, sequence, &mut numbers, &mut self.source);
-        self.source.recent = None;
-        found
+        self.table
+            .lower_bound(key, sequence, &mut numbers, &mut self.source)
     }
 }
 

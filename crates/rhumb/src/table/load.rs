@@ -128,6 +128,14 @@ impl BlockSource {
         self.recent = None;
     }
 
+    /// Lets go of the block that a search came to first, unless more gets follow.
+    #[inline]
+    pub(super) fn forget_unless_shared(&mut self) {
+        if !self.keep_recent {
+            self.recent = None;
+        }
+    }
+
     /// Keeps the block that a get was answered from, if more gets follow.
     #[inline]
     pub(super) fn keep(&mut self, block: &LoadedBlock) {

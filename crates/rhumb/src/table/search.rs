@@ -115,7 +115,9 @@ impl TableReader {
             }
             source.recent = Some(block);
         }
-        self.search(expected, key, sequence, source)
+        let found = self.search(expected, key, sequence, source);
+        source.forget_unless_shared();
+        found
     }
 
     /// Searches block by block, first where the index points to.

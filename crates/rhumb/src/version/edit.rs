@@ -3,6 +3,7 @@
 use std::ops::Bound;
 
 use crate::entry::Sequence;
+use crate::entry::is_behind;
 use crate::entry::varint::{Reader, encode, encode_bytes};
 use crate::table::TableSummary;
 use crate::version::Place;
@@ -43,16 +44,12 @@ pub(crate) struct TableMeta {
 impl TableMeta {
     /// Whether every key of the table is below `key`.
     pub fn ends_before(&self, key: &[u8]) -> bool {
-        &*self.largest < key || (self.largest_excluded && &*self.largest == key)
+        is_behind(key, self.end())
     }
 
     /// Whether every key of the table is behind `to`.
     pub fn starts_behind(&self, to: Bound<&[u8]>) -> bool {
-        match to {
-            Bound::Included(to) => &*self.smallest > to,
-            Bound::Excluded(to) => &*self.smallest >= to,
-            Bound::Unbounded => false,
-        }
+        is_behind(&self.smallest, to)
     }
 
     /// Where the table's keys end.

@@ -18,18 +18,13 @@ pub(super) fn pick(levels: &Levels, level: usize, claims: &Claims) -> Option<Job
         return pick_level0(levels, claims);
     }
     let run = levels.runs(level).first()?;
-    let jobs = idle(run, claims).map(|table| downward(levels, vec![one(level, run, table)]));
+    let jobs = idle(run, claims).map(|table| downward(levels, vec![Input::one(level, run, table)]));
     cheapest(jobs, claims)
 }
 
 fn idle<'a>(run: &'a Run, claims: &Claims) -> impl Iterator<Item = &'a Arc<Table>> {
     let tables = run.tables().iter();
     tables.filter(move |t| !claims.has(t.meta.number))
-}
-
-/// One table of a run.
-fn one(level: usize, run: &Run, table: &Arc<Table>) -> Input {
-    Input::new(level, run, std::slice::from_ref(table))
 }
 
 /// The job that brings the fewest bytes of the run below with its table, for that one's size.
@@ -93,7 +88,7 @@ pub(super) fn group(levels: &Levels, seed: &Arc<Table>) -> Job {
         let runs = levels.runs(0).iter();
         let tables = runs.flat_map(|run| {
             let tables = run.tables().iter().filter(meets);
-            tables.map(|table| one(0, run, table))
+            tables.map(|table| Input::one(0, run, table))
         });
         let wider: Vec<Input> = tables.collect();
         if wider.len() <= taken.len() {
@@ -115,7 +110,7 @@ fn unite(levels: &Levels, level: usize, claims: &Claims) -> Option<Job> {
         let lower = oldest.overlapping(&table.meta.smallest, table.meta.end());
         let lower = (!lower.is_empty()).then(|| Input::new(level, oldest, lower));
         let trivial = lower.is_none();
-        let upper = one(level, newer, table);
+        let upper = Input::one(level, newer, table);
         Job {
             inputs: [upper].into_iter().chain(lower).collect(),
             target_level: level,

@@ -32,7 +32,7 @@ pub(crate) fn pick_step(
         levels.runs(level).iter().rev().find_map(|run| {
             let mut tables = run.overlapping(from, to).iter();
             let table = tables.find(|t| wanted(t))?;
-            Some((Input::new(level, run, std::slice::from_ref(table)), table))
+            Some((Input::one(level, run, table), table))
         })
     };
     if level == 0 || level < deepest {

@@ -1,6 +1,6 @@
 //! The sizes of slabs and frames.
 
-use super::space::LINE_BYTES;
+use crate::memory::prefetch::LINE_BYTES;
 
 /// The smallest frame.
 pub(super) const MIN_FRAME_BYTES: usize = 2 * LINE_BYTES;

@@ -21,14 +21,11 @@ use super::sizes::{MIN_FRAME_BYTES, Sizes};
 use super::state::Header;
 use crate::error::{Error, Result};
 use crate::memory::Pinned;
-use crate::memory::prefetch::prefetch_line;
+use crate::memory::prefetch::{LINE_BYTES, prefetch_bytes, prefetch_line};
 use crate::sync::atomic::{AtomicU32, Ordering};
 
-/// Bytes of a line of the processor's caches; frames start at multiples.
-pub(super) const LINE_BYTES: usize = 64;
-
-/// The most lines of a block that are fetched ahead of use.
-const MOST_LINES_AHEAD: usize = 16;
+/// The most bytes of a range that are fetched ahead of use.
+const MOST_BYTES_AHEAD: usize = 16 * LINE_BYTES;
 
 /// Headers of a slab that lie together: a page of them.
 const HEADERS_TOGETHER: usize = 256;
@@ -240,11 +237,7 @@ impl FrameSpace {
         let bytes = self.bytes_of(frame);
         prefetch_line(bytes);
         for (start, len) in ranges {
-            // Frames start with a line.
-            let lines = start / LINE_BYTES..(start + len).div_ceil(LINE_BYTES);
-            for line in lines.take(MOST_LINES_AHEAD) {
-                prefetch_line(bytes.wrapping_add(line * LINE_BYTES));
-            }
+            prefetch_bytes(bytes.wrapping_add(start), len.min(MOST_BYTES_AHEAD));
         }
     }
 
