@@ -21,6 +21,7 @@ pub use self::set::Set;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::results::Report;
+use crate::store::Settings;
 
 /// What the user may set.
 #[derive(Debug, Clone)]
@@ -112,6 +113,16 @@ fn indexes(arguments: &Arguments) -> Result<Vec<IndexSpec>> {
             .map_err(|e| Error::Usage(format!("index {text}: {e}")))
     };
     ["fp", "plr"].into_iter().map(parse).collect()
+}
+
+/// How our own store is opened for millions of keys.
+fn large(arguments: &Arguments, index: IndexSpec, cache_bytes: u64) -> Settings {
+    Settings {
+        index,
+        table: arguments.table.clone().unwrap_or_default(),
+        cache_bytes,
+        write_buffer_bytes: 64 << 20,
+    }
 }
 
 /// The name of an input that comes from a SOSD file.

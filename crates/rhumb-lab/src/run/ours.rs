@@ -5,13 +5,11 @@ use std::path::PathBuf;
 use rhumb::Db;
 
 use super::phases::Loaded;
-use super::{Arguments, Bench};
+use super::{Arguments, Bench, large};
 use crate::data::Input;
 use crate::error::{Error, Result};
 use crate::results::Subject;
-use crate::store::{Candidate, Settings, Temperature};
-
-const WRITE_BUFFER_BYTES: u64 = 64 << 20;
+use crate::store::{Candidate, Rhumb, Store, Temperature};
 
 /// A loaded store, open and warm as far as its cache goes.
 pub struct Ours {
@@ -35,46 +33,28 @@ impl Ours {
         arguments: &Arguments,
         bench: &Bench,
     ) -> Result<Ours> {
-        let settings = Settings {
-            index: arguments.indexes.first().cloned().unwrap_or_default(),
-            table: arguments.table.clone().unwrap_or_default(),
-            cache_bytes,
-            write_buffer_bytes: WRITE_BUFFER_BYTES,
-        };
-        let candidate = Candidate::Rhumb(settings.clone());
-        let name = candidate.label();
+        let index = arguments.indexes.first().cloned().unwrap_or_default();
+        let settings = large(arguments, index, cache_bytes);
+        let name = Candidate::Rhumb(settings.clone()).label();
+        let (progress, seed) = (&bench.progress, arguments.seed);
         let directory = bench.directory.join("store");
         std::fs::create_dir(&directory).map_err(Error::io("create", &directory))?;
-        for first in [true, false] {
-            let store = candidate.open(&directory, Temperature::Warm)?;
-            let steps = Loaded::new(&*store, &name, input, &bench.progress, arguments.seed);
-            if first {
-                steps.load()?;
-                store.settle()?;
-            } else {
-                steps.verify()?;
-            }
-            store.close()?;
-        }
-        let ours = Ours {
-            db: settings.db(&directory, Temperature::Warm)?,
+        let open = || Ok::<_, Error>(Rhumb(settings.db(&directory, Temperature::Warm)?));
+        let store = open()?;
+        Loaded::new(&store, &name, input, progress, seed).load()?;
+        store.settle()?;
+        store.0.close()?;
+        let store = open()?;
+        Loaded::new(&store, &name, input, progress, seed).verify()?;
+        Ok(Ours {
+            db: store.0,
             subject: Subject {
                 experiment,
                 input: input.name.clone(),
                 index: name,
             },
             directory,
-        };
-        bench
-            .progress
-            .stage(format!("{}: warm", input.name), input.keys.len());
-        for (rank, key) in input.keys.iter().enumerate() {
-            ours.db.get(key)?;
-            if rank % 1_000 == 999 {
-                bench.progress.advance(1_000)?;
-            }
-        }
-        Ok(ours)
+        })
     }
 
     /// Closes and removes the store.

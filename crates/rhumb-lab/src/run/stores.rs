@@ -4,16 +4,15 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use super::plan::Plan;
-use super::{Arguments, Bench, indexes};
+use super::{Arguments, Bench, indexes, large};
 use crate::data::{Input, Random};
 use crate::error::{Error, Result};
 use crate::measure::{Latencies, clock_cost};
 use crate::results::{Report, Subject};
-use crate::store::{Candidate, LMDB, Settings};
+use crate::store::{Candidate, LMDB};
 use crate::table;
 
 const NAME: &str = "stores";
-const WRITE_BUFFER_BYTES: u64 = 64 << 20;
 const LOWER_BOUND: &str = "std lower_bound";
 
 /// Measures, and gives two tables a set: what was measured, and how blocks came out.
@@ -47,12 +46,7 @@ fn candidates(arguments: &Arguments, cache_bytes: u64) -> Result<Vec<Candidate>>
     #[cfg(feature = "peer-lmdb")]
     candidates.push(Candidate::Lmdb);
     for index in indexes(arguments)? {
-        candidates.push(Candidate::Rhumb(Settings {
-            index,
-            table: arguments.table.clone().unwrap_or_default(),
-            cache_bytes,
-            write_buffer_bytes: WRITE_BUFFER_BYTES,
-        }));
+        candidates.push(Candidate::Rhumb(large(arguments, index, cache_bytes)));
     }
     Ok(candidates)
 }

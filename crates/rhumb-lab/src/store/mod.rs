@@ -7,7 +7,7 @@ mod rhumb;
 use std::path::Path;
 use std::time::Duration;
 
-pub use self::rhumb::{Settings, block_sizes};
+pub use self::rhumb::{Rhumb, Settings, block_sizes};
 use crate::data::Pairs;
 use crate::error::Result;
 use ::rhumb::internals::BlockSize;

@@ -67,7 +67,8 @@ pub fn block_sizes(db: &Db) -> Result<Vec<BlockSize>> {
     Ok(sizes)
 }
 
-struct Rhumb(Db);
+/// An open store.
+pub struct Rhumb(pub Db);
 
 impl Store for Rhumb {
     fn write(&self, batch: &Pairs) -> Result<()> {
