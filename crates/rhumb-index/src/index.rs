@@ -97,6 +97,16 @@ pub trait IndexBuilder: Debug + Send {
     /// If the keys or their numbers do not ascend.
     fn push(&mut self, key: &[u8], number: u64) -> Result<(), IndexError>;
 
+    /// Adds keys that are integers of 8 big-endian bytes, which stand for themselves as numbers: as
+    /// if each were pushed with its bytes, in less time.
+    ///
+    /// # Errors
+    /// If they do not ascend.
+    fn push_numbers(&mut self, numbers: &[u64]) -> Result<(), IndexError> {
+        let mut numbers = numbers.iter();
+        numbers.try_for_each(|&number| self.push(&number.to_be_bytes(), number))
+    }
+
     /// Tells that a new block starts with `first_key`, the block before it having ended with
     /// `last_key`. Called for every block but the first, in order. Both keys are equal where the
     /// versions of one user key continue in the next block. Cuts may lag behind the pushes.
