@@ -79,6 +79,11 @@ impl<'a> Reader<'a> {
         Reader { what, bytes, at: 0 }
     }
 
+    /// All bytes, read or not.
+    pub(crate) fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
     /// The offset of the next byte.
     pub(crate) fn at(&self) -> usize {
         self.at

@@ -14,4 +14,5 @@ mod spec;
 pub use error::IndexError;
 pub use index::{ClosedSegment, Index, IndexBuilder, Position, Probe, Window};
 pub use key_map::{KeyMap, KeyMapBuilder};
+pub use segment::Segmentation;
 pub use spec::{IndexSpec, Knob};

@@ -12,12 +12,18 @@
 //! ```
 
 use crate::bytes::Reader;
-use crate::kinds::{fp, fp_raw, plr};
+use crate::kinds::{fiting_tree, fp, fp_raw, pgm, plr};
 use crate::spec::Knob;
 use crate::{Index, IndexBuilder, IndexError, IndexSpec};
 
 /// Every kind, in the order in which they are listed to users.
-static KINDS: [Kind; 3] = [fp::KIND, fp_raw::KIND, plr::KIND];
+static KINDS: [Kind; 5] = [
+    fp::KIND,
+    fp_raw::KIND,
+    plr::KIND,
+    fiting_tree::KIND,
+    pgm::KIND,
+];
 
 /// How many bytes the common header takes.
 pub(crate) const HEADER: usize = 4;

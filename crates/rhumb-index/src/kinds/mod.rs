@@ -1,7 +1,12 @@
 //! The index kinds, one file each, and what several of them share.
 
+pub(crate) mod fiting_tree;
 pub(crate) mod fp;
 pub(crate) mod fp_raw;
+mod knobs;
+mod lines;
 mod order;
+pub(crate) mod pgm;
 pub(crate) mod plr;
+mod runs;
 mod separators;

@@ -5,8 +5,17 @@ use crate::IndexError;
 /// Remembers the last key that was pushed.
 #[derive(Debug, Default)]
 pub(crate) struct Order {
-    last: Vec<u8>,
+    last: Last,
     keys: u64,
+}
+
+/// The last key; integers are compared as such.
+#[derive(Debug, Default)]
+enum Last {
+    #[default]
+    None,
+    Number(u64),
+    Key(Vec<u8>),
 }
 
 impl Order {
@@ -15,12 +24,48 @@ impl Order {
     /// # Errors
     /// [`IndexError::Unsorted`] if it is not above the key before it.
     pub(crate) fn push(&mut self, key: &[u8]) -> Result<u64, IndexError> {
+        let ascends = match &self.last {
+            Last::None => true,
+            Last::Number(last) => key > last.to_be_bytes().as_slice(),
+            Last::Key(last) => key > last.as_slice(),
+        };
+        let rank = self.count(ascends)?;
+        match &mut self.last {
+            Last::Key(last) => {
+                last.clear();
+                last.extend_from_slice(key);
+            }
+            other => *other = Last::Key(key.to_vec()),
+        }
+        Ok(rank)
+    }
+
+    /// The same for a key of 8 big-endian bytes.
+    #[inline]
+    pub(crate) fn push_number(&mut self, number: u64) -> Result<u64, IndexError> {
+        let ascends = match &self.last {
+            Last::None => true,
+            Last::Number(last) => number > *last,
+            Last::Key(last) => number.to_be_bytes().as_slice() > last.as_slice(),
+        };
+        let rank = self.count(ascends)?;
+        self.last = Last::Number(number);
+        Ok(rank)
+    }
+
+    /// The same for one that is known to be above the last.
+    #[inline]
+    pub(crate) fn push_above(&mut self, number: u64) {
+        self.last = Last::Number(number);
+        self.keys += 1;
+    }
+
+    #[inline]
+    fn count(&mut self, ascends: bool) -> Result<u64, IndexError> {
         let rank = self.keys;
-        if rank > 0 && key <= self.last.as_slice() {
+        if !ascends {
             return Err(IndexError::Unsorted { rank });
         }
-        self.last.clear();
-        self.last.extend_from_slice(key);
         self.keys += 1;
         Ok(rank)
     }

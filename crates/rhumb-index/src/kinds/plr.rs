@@ -1,59 +1,17 @@
 //! Greedy piecewise linear regression over key numbers, as in Bourbon (OSDI 2020, section 4.1)
 //! and DobLIX, with the algorithm of [`crate::segment::greedy`].
 //!
-//! Trained on one point for each distinct number: its first rank. Keys that share a number are a
-//! *run*. With `f` a segment's line, `error` the largest distance between `f` and a trained rank,
-//! and `run` the longest run, the window of a number is `f - error .. f + error + run`.
-//!
-//! Why that is right. Let the distinct numbers be x0 < x1 < ..., ri the first rank of xi and ni
-//! the length of its run, so that r(i+1) = ri + ni. `f` is monotone, and within a segment
-//! ri - error <= f(xi) <= ri + error.
-//!
-//! - A key with number xi, present or not, stands in or at the end of the run: its rank or lower
-//!   bound is at least ri >= f(xi) - error and at most ri + ni <= f(xi) + error + run, and a
-//!   present key's rank is below ri + ni, so it is in the window with `hi` excluded.
-//! - A number q between xi and x(i+1), both in one segment, has the lower bound r(i+1). By
-//!   monotony r(i+1) >= f(x(i+1)) - error >= f(q) - error, and r(i+1) = ri + ni <= f(xi) + error
-//!   + run <= f(q) + error + run.
-//! - If xi is the last number of its segment, the second half stands, and the first does since
-//!   `f` is clamped to the segment's ranks, all below r(i+1). This covers the gap between two
-//!   segments and the numbers above the last key.
-//! - Below x0 the lower bound is 0 and f is f(x0) <= error, so the window starts at 0.
-//!
-//! `error` and `run` are measured per segment after rounding, by the lookup's own arithmetic.
-//!
-//! Byte form, version 1, little-endian, after the common header of 4 bytes:
-//!
-//! ```text
-//! offset  size  field
-//!      4     4  M, number of segments
-//!      8     8  N, number of keys, below 2^32
-//!     16     2  position boundary: 2 error + run of every segment is at most this
-//!     18     2  flags: bit 0, there is a column of runs; without it every run is 1
-//!     20     4  reserved, zero
-//!     24    8M  number of each segment's first key, ascending
-//!           4M  rank of each segment's first key, ascending from 0
-//!           4M  slope, ranks a number (f32), at least 0
-//!           2M  offset: prediction for the first key less its rank, in 1/64 of a rank (i16)
-//!           2M  error, in ranks
-//!           2M  longest run, in keys; only with the column of runs
-//! ```
-//!
-//! A segment takes 20 bytes, or 22 where numbers repeat.
+//! Guarantee and bytes are those of [`super::lines`]; behind the common header there are the lines and
+//! nothing else. A look-up bisects the segments' first numbers.
 
-mod builder;
-mod reader;
+use std::hint::select_unpredictable;
 
+use super::knobs::BOUNDARY;
+use super::lines::{LineBuilder, LineIndex, LineKind, Lines, Numbers, Route, Segment};
+use crate::bytes::Reader;
 use crate::registry::Kind;
-use crate::spec::Knob;
-
-const BOUNDARY: Knob = Knob {
-    name: "boundary",
-    about: "position boundary: the most keys that a window may hold",
-    default: 16,
-    min: 4,
-    max: 1024,
-};
+use crate::segment::greedy::Greedy;
+use crate::{IndexError, IndexSpec};
 
 pub(crate) const KIND: Kind = Kind {
     name: "plr",
@@ -62,29 +20,51 @@ pub(crate) const KIND: Kind = Kind {
     knobs: &[BOUNDARY],
     needs_number: true,
     version: 1,
-    builder: |spec| {
-        let boundary = spec.get(BOUNDARY.name).unwrap_or(BOUNDARY.default);
-        Box::new(builder::PlrBuilder::new(boundary))
-    },
-    open: |bytes| Ok(Box::new(reader::Plr::open(bytes)?)),
+    builder: |spec| Box::new(LineBuilder::<Plr>::new(spec)),
+    open: |bytes| Ok(Box::new(LineIndex::<Plr>::open(bytes)?)),
 };
 
-/// Flag of the column of runs.
-const RUNS: u16 = 1;
+#[derive(Debug)]
+struct Plr;
 
-/// One piece of the model.
-#[derive(Debug, Clone, Copy)]
-struct Segment {
-    line: crate::segment::Line,
-    /// The largest distance between prediction and first rank, in ranks.
-    error: u16,
-    /// The longest run of keys with one number.
-    run: u16,
+impl LineKind for Plr {
+    type Fit = Greedy;
+    type Route = Bisect;
+
+    fn kind() -> &'static Kind {
+        &KIND
+    }
 }
 
-impl Segment {
-    /// How many ranks its windows hold, before clamping.
-    fn width(&self) -> u64 {
-        2 * u64::from(self.error) + u64::from(self.run)
+/// Needs nothing beside the lines.
+#[derive(Debug)]
+struct Bisect;
+
+impl Route for Bisect {
+    fn encode(_: &IndexSpec, _: &[Segment], _: &mut Vec<u8>) -> Result<(), IndexError> {
+        Ok(())
     }
+
+    fn open(_: &mut Reader<'_>, _: &Lines) -> Result<Self, IndexError> {
+        Ok(Bisect)
+    }
+
+    #[inline]
+    fn find(&self, bytes: &[u8], lines: &Lines, number: u64) -> usize {
+        last_not_above(lines.numbers(bytes), 0, lines.segments(), number)
+    }
+}
+
+/// The last of `len` numbers from `start` on that is not above `number`, or the first.
+#[inline]
+pub(super) fn last_not_above(numbers: Numbers<'_>, start: usize, len: usize, number: u64) -> usize {
+    let (mut found, mut left) = (start, len);
+    while left > 1 {
+        let half = left / 2;
+        let middle = numbers.get(found + half);
+        let above = middle.is_some_and(|first| u64::from_le_bytes(*first) > number);
+        found = select_unpredictable(above, found, found + half);
+        left -= half;
+    }
+    found
 }

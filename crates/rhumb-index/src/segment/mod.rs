@@ -1,20 +1,101 @@
 //! Straight pieces of a model, and the algorithms that find them.
+//!
+//! All work from left to right: a piece takes in points until no line reaches all of them. What
+//! differs is which lines they keep in mind: all of them ([`hull`], the fewest pieces), those
+//! through one point in the middle of the first two ([`greedy`]), or those through the first point
+//! ([`cone`]).
 
+pub(crate) mod cone;
 pub(crate) mod greedy;
+pub(crate) mod hull;
+
+use std::fmt::Debug;
 
 /// Fractions of a rank that a line's offset is stored in.
 const OFFSET_UNIT: f64 = 64.0;
 
+/// Error bounds are whole multiples of this fraction of a rank, so that they are exact in integers.
+pub(crate) const BOUND_UNIT: f64 = 32.0;
+
 /// The most ranks that one segment covers.
 ///
-/// It bounds the points that a builder holds to measure the error, and the effect of a slope
-/// rounded to 24 bits: 2^16 ranks times 2^-24 is 1/256 of a rank. A segment each 65,536 keys costs
+/// It bounds the points that a builder holds to measure the error, and the effect of a slope rounded
+/// to 24 bits: half of 2^-24 of 2^18 ranks is 1/128 of a rank. A segment each 262,144 keys costs
 /// nothing that anybody could notice.
-pub(crate) const MAX_RANKS: u64 = 1 << 16;
+pub(crate) const MAX_RANKS: u64 = 1 << 18;
 
-/// How much a builder must keep back from its error bound for [`Line::through`]'s rounding: 1/256
-/// of a rank for the slope, 1/128 for the offset, the rest for double arithmetic.
-pub(crate) const ROUNDING: f64 = 1.0 / 32.0;
+/// How much a builder must keep back from its error bound for [`Line::through`]'s rounding: 1/128 of
+/// a rank for the slope, 1/128 for the offset, the rest for double arithmetic.
+const ROUNDING: f64 = 1.0 / 32.0;
+
+/// The bound for lines if predictions, rounded to whole ranks, may be wrong by `error`: half a rank
+/// more, less what rounding takes.
+pub(crate) fn line_bound(error: u64) -> f64 {
+    error as f64 + 0.5 - ROUNDING
+}
+
+/// The lines that pass within a bound of all points so far.
+pub(crate) trait Fit: Debug + Default + Send + 'static {
+    /// Begins with the point (0, 0). `bound` is above 0, in ranks, a multiple of 1/32.
+    fn start(&mut self, bound: f64);
+
+    /// Takes in a point right of all others and not below them, or says that no line reaches it;
+    /// then nothing has changed.
+    fn add(&mut self, x: u64, y: u64) -> bool;
+
+    /// A point of a line in the middle of all that fit, and its slope, which is not negative.
+    fn line(&self) -> (f64, f64, f64);
+}
+
+/// A way to cut points into straight pieces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Segmentation {
+    /// The fewest pieces there can be: convex hulls (O'Rourke 1981), as in the PGM-index.
+    Optimal,
+    /// Lines through one point between the first two: greedy PLR, as in Bourbon.
+    Greedy,
+    /// Lines through the first point: the shrinking cone of the FITing-Tree.
+    Cone,
+}
+
+impl Segmentation {
+    /// How many pieces it needs for ascending distinct numbers, if each number's place among them is
+    /// to be within `error` of its piece's line, before any rounding: the figure that papers print.
+    ///
+    /// Takes linear time, and memory for the points of one piece at most.
+    ///
+    /// ```
+    /// use rhumb_index::Segmentation;
+    ///
+    /// let numbers: Vec<u64> = (0..1000).map(|i| i * i).collect();
+    /// let optimal = Segmentation::Optimal.pieces(&numbers, 8);
+    /// assert!(optimal <= Segmentation::Cone.pieces(&numbers, 8));
+    /// ```
+    pub fn pieces(self, numbers: &[u64], error: u32) -> usize {
+        match self {
+            Segmentation::Optimal => pieces::<hull::Hull>(numbers, error),
+            Segmentation::Greedy => pieces::<greedy::Greedy>(numbers, error),
+            Segmentation::Cone => pieces::<cone::Cone>(numbers, error),
+        }
+    }
+}
+
+fn pieces<F: Fit>(numbers: &[u64], error: u32) -> usize {
+    let mut fit = F::default();
+    let mut start: Option<(u64, u64)> = None;
+    let mut count = 0;
+    for (rank, &number) in (0u64..).zip(numbers) {
+        let fits = start.is_some_and(|(first, first_rank)| {
+            fit.add(number.saturating_sub(first), rank - first_rank)
+        });
+        if !fits {
+            fit.start(f64::from(error));
+            start = Some((number, rank));
+            count += 1;
+        }
+    }
+    count
+}
 
 /// A line from numbers to ranks, over the ranks that one segment covers.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -53,5 +134,40 @@ impl Line {
         let y = f64::from(self.slope) * x + f64::from(self.offset) / OFFSET_UNIT;
         let last = self.ranks.saturating_sub(1) as f64;
         self.first_rank + (y.max(0.0).min(last) + 0.5) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::{SplitMix64, distributions, map_of};
+
+    #[test]
+    fn optimal_is_never_above_the_others() {
+        for distribution in distributions::all() {
+            let keys = distribution.keys(&mut SplitMix64::new(5), 5_000);
+            let map = map_of(&keys);
+            let mut numbers: Vec<u64> = keys.iter().map(|key| map.number(key)).collect();
+            numbers.dedup();
+            for error in [1, 4, 16, 100] {
+                let [optimal, greedy, cone] = [
+                    Segmentation::Optimal,
+                    Segmentation::Greedy,
+                    Segmentation::Cone,
+                ]
+                .map(|segmentation| segmentation.pieces(&numbers, error));
+                let name = distribution.name;
+                assert!(optimal <= greedy, "{name} {error}: {optimal}, {greedy}");
+                assert!(optimal <= cone, "{name} {error}: {optimal}, {cone}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_straight_row_is_one_piece_and_no_row_none() {
+        let row: Vec<u64> = (0..100_000).map(|i| 3 + i * 7).collect();
+        assert_eq!(Segmentation::Optimal.pieces(&row, 1), 1);
+        assert_eq!(Segmentation::Cone.pieces(&row, 1), 1);
+        assert_eq!(Segmentation::Optimal.pieces(&[], 1), 0);
     }
 }

@@ -1,0 +1,301 @@
+//! Trains a row of lines while the keys stream by.
+
+use std::marker::PhantomData;
+
+use super::{LineKind, RUNS, Route, Segment};
+use crate::kinds::knobs::BOUNDARY;
+use crate::kinds::runs::{Run, Runs};
+use crate::segment::{Fit, Line, MAX_RANKS, line_bound};
+use crate::{ClosedSegment, IndexBuilder, IndexError, IndexSpec};
+
+#[derive(Debug)]
+pub(crate) struct LineBuilder<K: LineKind> {
+    spec: IndexSpec,
+    boundary: u64,
+    runs: Runs,
+    open: Open<K::Fit>,
+    closed: Vec<Segment>,
+    /// How many closed segments have been taken.
+    taken: usize,
+    kind: PhantomData<K>,
+}
+
+/// A segment that still grows. Its points are kept until it closes, to measure the true error.
+#[derive(Debug, Default)]
+struct Open<F> {
+    fit: F,
+    /// The numbers of its runs; none: there is no segment.
+    numbers: Vec<u64>,
+    /// The first rank of each run less that of the first, while not all runs are 1.
+    ranks: Vec<u32>,
+    first_rank: u64,
+    /// How many ranks it covers.
+    keys: u64,
+    longest_run: u64,
+}
+
+impl<K: LineKind> LineBuilder<K> {
+    pub(crate) fn new(spec: &IndexSpec) -> Self {
+        let boundary = BOUNDARY.of(spec);
+        LineBuilder {
+            spec: spec.clone(),
+            boundary,
+            runs: Runs::new(boundary),
+            open: Open::default(),
+            closed: Vec::new(),
+            taken: 0,
+            kind: PhantomData,
+        }
+    }
+
+    /// Moves a run into a segment, now that its length is known.
+    #[inline]
+    fn settle(&mut self, runs: &mut Runs, run: Run) {
+        if !self.open.add(runs, run) {
+            self.close(runs);
+            self.open.begin(runs, run);
+        }
+    }
+
+    fn close(&mut self, runs: &mut Runs) {
+        let Some(segment) = self.open.close() else {
+            return;
+        };
+        // Enough was kept back for rounding, so this does not happen; were that wrong, the table
+        // would fall back rather than break its promise.
+        if segment.width() > self.boundary {
+            return runs.give_up("rounding exceeds the position boundary: use fp");
+        }
+        self.closed.push(segment);
+    }
+
+    /// Runs `step` on the builder and its runs.
+    #[inline]
+    fn with_runs<T>(&mut self, step: impl FnOnce(&mut Self, &mut Runs) -> T) -> T {
+        let mut runs = std::mem::replace(&mut self.runs, Runs::new(self.boundary));
+        let result = step(self, &mut runs);
+        self.runs = runs;
+        if self.runs.is_unfit() {
+            self.open.clear();
+        }
+        result
+    }
+}
+
+impl<F: Fit> Open<F> {
+    fn clear(&mut self) {
+        self.numbers.clear();
+        self.ranks.clear();
+    }
+
+    fn begin(&mut self, runs: &Runs, run: Run) {
+        self.clear();
+        self.fit.start(line_bound(runs.bound_for(run.keys)));
+        self.numbers.push(run.number);
+        (self.first_rank, self.keys, self.longest_run) = (run.first_rank, run.keys, run.keys);
+    }
+
+    /// Takes in the next run, or says that it needs a new segment.
+    #[inline]
+    fn add(&mut self, runs: &Runs, run: Run) -> bool {
+        let Some(&first) = self.numbers.first() else {
+            return false;
+        };
+        if self.keys + run.keys > MAX_RANKS {
+            return false;
+        }
+        let fits = match run.keys <= self.longest_run {
+            true => self.fit.add(run.number - first, self.keys),
+            false => self.add_longest(runs, run, first),
+        };
+        if fits {
+            if self.keys != self.numbers.len() as u64 || run.keys != 1 {
+                self.note_rank();
+            }
+            self.numbers.push(run.number);
+            self.keys += run.keys;
+        }
+        fits
+    }
+
+    /// Takes in a run longer than all before: the lines must pass closer to all points.
+    #[cold]
+    fn add_longest(&mut self, runs: &Runs, run: Run, first: u64) -> bool {
+        let fits = self.refit(runs, run.keys) && self.fit.add(run.number - first, self.keys);
+        match fits {
+            true => self.longest_run = run.keys,
+            false => {
+                self.refit(runs, self.longest_run);
+            }
+        }
+        fits
+    }
+
+    /// Fits the points again, with the bound that the longest run leaves.
+    fn refit(&mut self, runs: &Runs, longest_run: u64) -> bool {
+        self.fit.start(line_bound(runs.bound_for(longest_run)));
+        // The first point is where the coordinates start.
+        let first = self.numbers.first().copied().unwrap_or(0);
+        (1..self.numbers.len()).all(|i| {
+            let number = self.numbers.get(i).copied().unwrap_or(first);
+            self.fit.add(number - first, self.rank(i))
+        })
+    }
+
+    /// Notes the rank of the run to come, from the first one that its place does not tell.
+    fn note_rank(&mut self) {
+        if self.ranks.is_empty() {
+            self.ranks.extend(0..self.numbers.len() as u32);
+        }
+        self.ranks.push(self.keys as u32);
+    }
+
+    /// The first rank of run `i`, less that of the first.
+    fn rank(&self, i: usize) -> u64 {
+        self.ranks.get(i).map_or(i as u64, |&rank| rank.into())
+    }
+
+    /// The finished segment, its error measured by the lookup's arithmetic.
+    fn close(&mut self) -> Option<Segment> {
+        let (x, y, slope) = self.fit.line();
+        let line = Line {
+            first_number: *self.numbers.first()?,
+            first_rank: self.first_rank,
+            ranks: self.keys,
+            slope: 0.0,
+            offset: 0,
+        };
+        let line = line.through(x, y, slope);
+        let relative = Line {
+            first_rank: 0,
+            ..line
+        };
+        let error = match self.ranks.is_empty() {
+            true => relative.error_of(self.numbers.iter().copied().zip(0..)),
+            false => {
+                let ranks = self.ranks.iter().map(|&rank| rank.into());
+                relative.error_of(self.numbers.iter().copied().zip(ranks))
+            }
+        };
+        let clip = |value: u64| u16::try_from(value).unwrap_or(u16::MAX);
+        let segment = Segment {
+            line,
+            error: clip(error),
+            run: clip(self.longest_run),
+        };
+        self.clear();
+        Some(segment)
+    }
+}
+
+impl Line {
+    /// The largest distance between a prediction and the rank of its number.
+    #[inline]
+    fn error_of(&self, points: impl Iterator<Item = (u64, u64)>) -> u64 {
+        let errors = points.map(|(number, rank)| self.predict(number).abs_diff(rank));
+        errors.fold(0, u64::max)
+    }
+}
+
+impl<K: LineKind> IndexBuilder for LineBuilder<K> {
+    fn push(&mut self, key: &[u8], number: u64) -> Result<(), IndexError> {
+        if let Some(run) = self.runs.push(key, number)? {
+            self.with_runs(|own, runs| own.settle(runs, run));
+        } else if self.runs.is_unfit() {
+            self.open.clear();
+        }
+        Ok(())
+    }
+
+    fn push_numbers(&mut self, numbers: &[u64]) -> Result<(), IndexError> {
+        self.with_runs(|own, runs| runs.extend(numbers, |runs, run| own.settle(runs, run)))
+    }
+
+    /// A model knows no blocks.
+    fn cut(&mut self, _last_key: &[u8], _first_key: &[u8]) {}
+
+    fn take_closed(&mut self, closed: &mut Vec<ClosedSegment>) {
+        let new = self.closed.get(self.taken..).unwrap_or_default();
+        closed.extend(new.iter().map(|segment| ClosedSegment {
+            first_rank: segment.line.first_rank,
+            ranks: segment.line.ranks,
+        }));
+        self.taken = self.closed.len();
+    }
+
+    fn predict_closed(&self, number: u64) -> Option<u64> {
+        let open = self.open.numbers.first().copied();
+        if open
+            .or(self.runs.pending_number())
+            .is_some_and(|first| number >= first)
+        {
+            return None;
+        }
+        let after = self
+            .closed
+            .partition_point(|segment| segment.line.first_number <= number);
+        let segment = self.closed.get(after.saturating_sub(1))?;
+        Some(segment.line.predict(number))
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Vec<u8>, IndexError> {
+        self.close_segment();
+        let keys = self.runs.finish(K::kind().name)?;
+        let mut out = K::kind().header().to_vec();
+        encode_lines(&self.closed, keys, self.boundary, &mut out);
+        K::Route::encode(&self.spec, &self.closed, &mut out)?;
+        Ok(out)
+    }
+
+    fn close_segment(&mut self) {
+        self.with_runs(|own, runs| {
+            if let Some(run) = runs.end() {
+                own.settle(runs, run);
+            }
+            own.close(runs);
+        });
+    }
+
+    fn is_unfit(&self) -> bool {
+        self.runs.is_unfit()
+    }
+}
+
+/// Cuts ascending distinct numbers into segments for windows of at most `boundary`.
+pub(crate) fn cut_numbers<F: Fit>(numbers: &[u64], boundary: u64) -> Vec<Segment> {
+    let runs = Runs::new(boundary);
+    let mut open = Open::<F>::default();
+    let mut closed = Vec::new();
+    for (&number, first_rank) in numbers.iter().zip(0..) {
+        let run = Run {
+            number,
+            first_rank,
+            keys: 1,
+        };
+        if !open.add(&runs, run) {
+            closed.extend(open.close());
+            open.begin(&runs, run);
+        }
+    }
+    closed.extend(open.close());
+    closed
+}
+
+/// Appends the lines' bytes: a header, then column after column.
+pub(crate) fn encode_lines(segments: &[Segment], keys: u64, boundary: u64, out: &mut Vec<u8>) {
+    let runs = segments.iter().any(|segment| segment.run != 1);
+    out.extend((segments.len() as u32).to_le_bytes());
+    out.extend(keys.to_le_bytes());
+    out.extend((boundary as u16).to_le_bytes());
+    out.extend((u16::from(runs) * RUNS).to_le_bytes());
+    out.extend([0; 4]);
+    let lines = || segments.iter().map(|segment| segment.line);
+    out.extend(lines().flat_map(|line| line.first_number.to_le_bytes()));
+    out.extend(lines().flat_map(|line| (line.first_rank as u32).to_le_bytes()));
+    out.extend(lines().flat_map(|line| line.slope.to_le_bytes()));
+    out.extend(lines().flat_map(|line| line.offset.to_le_bytes()));
+    out.extend(segments.iter().flat_map(|s| s.error.to_le_bytes()));
+    if runs {
+        out.extend(segments.iter().flat_map(|s| s.run.to_le_bytes()));
+    }
+}

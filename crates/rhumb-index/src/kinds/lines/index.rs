@@ -1,0 +1,67 @@
+//! Answers of a row of lines and its route.
+
+use super::{LineKind, Lines, Route};
+use crate::bytes::Reader;
+use crate::registry::HEADER;
+use crate::{Index, IndexError, Position, Probe, Window};
+
+/// A model used from its bytes.
+#[derive(Debug)]
+pub(crate) struct LineIndex<K: LineKind> {
+    bytes: Vec<u8>,
+    lines: Lines,
+    route: K::Route,
+}
+
+impl<K: LineKind> LineIndex<K> {
+    pub(crate) fn open(bytes: Vec<u8>) -> Result<Self, IndexError> {
+        let mut reader = Reader::new(K::kind().name, &bytes);
+        reader.take(HEADER)?;
+        let lines = Lines::open(&mut reader)?;
+        let route = K::Route::open(&mut reader, &lines)?;
+        reader.end()?;
+        Ok(LineIndex {
+            lines,
+            route,
+            bytes,
+        })
+    }
+}
+
+impl<K: LineKind> Index for LineIndex<K> {
+    fn kind(&self) -> &'static str {
+        K::kind().name
+    }
+
+    fn needs_number(&self) -> bool {
+        K::kind().needs_number
+    }
+
+    fn locate(&self, probe: Probe<'_>) -> Position {
+        if self.lines.segments() == 0 {
+            return Position::Window(Window { lo: 0, hi: 0 });
+        }
+        let segment = self.route.find(&self.bytes, &self.lines, probe.number);
+        Position::Window(self.lines.window(&self.bytes, segment, probe.number))
+    }
+
+    fn predict(&self, number: u64) -> Option<u64> {
+        if self.lines.segments() == 0 {
+            return None;
+        }
+        let segment = self.route.find(&self.bytes, &self.lines, number);
+        Some(self.lines.line(&self.bytes, segment).predict(number))
+    }
+
+    fn extent(&self) -> u64 {
+        self.lines.keys()
+    }
+
+    fn widest_window(&self) -> u64 {
+        self.lines.widest()
+    }
+
+    fn size_in_bytes(&self) -> usize {
+        size_of::<Self>() + self.bytes.len()
+    }
+}

@@ -1,0 +1,106 @@
+//! What the kinds share whose model is a row of straight lines: `plr`, `fiting-tree` and `pgm`. They
+//! differ in how they cut the row ([`crate::segment`]) and in how they find a number's line
+//! ([`Route`]).
+//!
+//! Trained on one point for each distinct number: its first rank. Keys that share a number are a
+//! *run*. With `f` a segment's line, `error` the largest distance between `f` and a trained rank,
+//! and `run` the longest run, the window of a number is `f - error .. f + error + run`.
+//!
+//! Why that is right. Let the distinct numbers be x0 < x1 < ..., ri the first rank of xi and ni
+//! the length of its run, so that r(i+1) = ri + ni. `f` is monotone, and within a segment
+//! ri - error <= f(xi) <= ri + error.
+//!
+//! - A key with number xi, present or not, stands in or at the end of the run: its rank or lower
+//!   bound is at least ri >= f(xi) - error and at most ri + ni <= f(xi) + error + run, and a
+//!   present key's rank is below ri + ni, so it is in the window with `hi` excluded.
+//! - A number q between xi and x(i+1), both in one segment, has the lower bound r(i+1). By
+//!   monotony r(i+1) >= f(x(i+1)) - error >= f(q) - error, and r(i+1) = ri + ni <= f(xi) + error
+//!   + run <= f(q) + error + run.
+//! - If xi is the last number of its segment, the second half stands, and the first does since
+//!   `f` is clamped to the segment's ranks, all below r(i+1). This covers the gap between two
+//!   segments and the numbers above the last key.
+//! - Below x0 the lower bound is 0 and f is f(x0) <= error, so the window starts at 0.
+//!
+//! `error` and `run` are measured per segment after rounding, by the lookup's own arithmetic.
+//!
+//! The lines' bytes, little-endian, columns end to end:
+//!
+//! ```text
+//! offset  size  field
+//!      0     4  M, number of segments
+//!      4     8  N, number of keys, below 2^32
+//!     12     2  position boundary: 2 error + run of every segment is at most this
+//!     14     2  flags: bit 0, there is a column of runs; without it every run is 1
+//!     16     4  reserved, zero
+//!     20    8M  number of each segment's first key, ascending
+//!           4M  rank of each segment's first key, ascending from 0
+//!           4M  slope, ranks a number (f32), at least 0
+//!           2M  offset: prediction for the first key less its rank, in 1/64 of a rank (i16)
+//!           2M  error, in ranks
+//!           2M  longest run, in keys; only with the column of runs
+//! ```
+//!
+//! A segment takes 20 bytes, or 22 where numbers repeat.
+
+mod builder;
+mod index;
+mod reader;
+
+use std::fmt::Debug;
+
+pub(crate) use builder::{LineBuilder, cut_numbers, encode_lines};
+pub(crate) use index::LineIndex;
+pub(crate) use reader::{Lines, Numbers};
+
+use crate::bytes::Reader;
+use crate::registry::Kind;
+use crate::segment::{Fit, Line};
+use crate::{IndexError, IndexSpec};
+
+/// Flag of the column of runs.
+const RUNS: u16 = 1;
+
+/// A kind whose model is a row of lines.
+pub(crate) trait LineKind: Debug + Send + Sync + 'static {
+    /// How it cuts the row.
+    type Fit: Fit;
+    /// How it finds a number's line.
+    type Route: Route;
+    /// What the registry knows of it.
+    fn kind() -> &'static Kind;
+}
+
+/// Finds the segment of a number.
+pub(crate) trait Route: Debug + Send + Sync + Sized {
+    /// Appends what it needs beside the lines.
+    ///
+    /// # Errors
+    /// If its own model cannot be built.
+    fn encode(spec: &IndexSpec, segments: &[Segment], out: &mut Vec<u8>) -> Result<(), IndexError>;
+
+    /// Reads what [`Route::encode`] appended.
+    ///
+    /// # Errors
+    /// [`IndexError::Damaged`] if it does not belong to these lines.
+    fn open(reader: &mut Reader<'_>, lines: &Lines) -> Result<Self, IndexError>;
+
+    /// The last segment that starts at or below the number, or the first. There is at least one.
+    fn find(&self, bytes: &[u8], lines: &Lines, number: u64) -> usize;
+}
+
+/// One piece of the model.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Segment {
+    pub line: Line,
+    /// The largest distance between prediction and first rank, in ranks.
+    pub error: u16,
+    /// The longest run of keys with one number.
+    pub run: u16,
+}
+
+impl Segment {
+    /// How many ranks its windows hold, before clamping.
+    fn width(&self) -> u64 {
+        2 * u64::from(self.error) + u64::from(self.run)
+    }
+}
