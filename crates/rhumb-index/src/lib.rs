@@ -10,6 +10,7 @@ mod kinds;
 pub mod registry;
 mod segment;
 mod spec;
+mod wide;
 
 pub use error::IndexError;
 pub use index::{ClosedSegment, Index, IndexBuilder, Position, Probe, Window};

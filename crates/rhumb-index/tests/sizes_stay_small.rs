@@ -5,16 +5,14 @@
 use rhumb_index::check::{Case, SplitMix64, build, map_of};
 use rhumb_index::{IndexSpec, registry};
 
-/// Segments that `plr` needs for sorted numbers, at 20 bytes each after 24 of header.
+/// Segments that `plr` needs for sorted numbers, at 20 bytes each beside 36 of header and end.
 fn segments(numbers: &[u64], boundary: u64) -> usize {
     let spec: IndexSpec = format!("plr:boundary={boundary}").parse().unwrap();
     let mut builder = registry::builder(&spec).unwrap();
-    for number in numbers {
-        builder.push(&number.to_be_bytes(), *number).unwrap();
-    }
+    builder.push_numbers(numbers).unwrap();
     let len = builder.finish().unwrap().len();
-    assert_eq!((len - 24) % 20, 0);
-    (len - 24) / 20
+    assert_eq!((len - 36) % 20, 0);
+    (len - 36) / 20
 }
 
 #[test]

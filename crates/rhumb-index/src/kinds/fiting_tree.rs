@@ -11,9 +11,9 @@
 //! the first of at most 16 numbers; where there are at most 16 segments there is none. So it takes 8/15
 //! of a byte a segment.
 
+use super::column::{Numbers, last_not_above};
 use super::knobs::BOUNDARY;
-use super::lines::{LineBuilder, LineIndex, LineKind, Lines, Numbers, Route, Segment};
-use super::plr::last_not_above;
+use super::lines::{LineBuilder, LineIndex, LineKind, Lines, Route, Segment};
 use crate::bytes::Reader;
 use crate::registry::Kind;
 use crate::segment::cone::Cone;
@@ -92,15 +92,15 @@ impl Route for Tree {
         let mut node = 0;
         for &(at, size) in &self.levels {
             let (numbers, _) = bytes.get(at..).unwrap_or_default().as_chunks::<8>();
-            node = last_in_node(numbers, size, node, number);
+            node = last_in_node(numbers.get(..size).unwrap_or(numbers), node, number);
         }
-        last_in_node(lines.numbers(bytes), lines.segments(), node, number)
+        last_in_node(lines.numbers(bytes), node, number)
     }
 }
 
 /// The last number of a node that is not above `number`, or its first.
 #[inline]
-fn last_in_node(level: Numbers<'_>, size: usize, node: usize, number: u64) -> usize {
+fn last_in_node(level: Numbers<'_>, node: usize, number: u64) -> usize {
     let start = node * NODE;
-    last_not_above(level, start, size.saturating_sub(start).min(NODE), number)
+    last_not_above(level, start, (start + NODE).min(level.len()), number)
 }

@@ -1,5 +1,6 @@
 //! The index kinds, one file each, and what several of them share.
 
+mod column;
 pub(crate) mod fiting_tree;
 pub(crate) mod fp;
 pub(crate) mod fp_raw;

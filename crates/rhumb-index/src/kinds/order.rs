@@ -53,11 +53,10 @@ impl Order {
         Ok(rank)
     }
 
-    /// The same for one that is known to be above the last.
-    #[inline]
-    pub(crate) fn push_above(&mut self, number: u64) {
-        self.last = Last::Number(number);
-        self.keys += 1;
+    /// Notes `keys` more that are known to ascend, `last` being the last of them.
+    pub(crate) fn skip_to(&mut self, last: u64, keys: u64) {
+        self.last = Last::Number(last);
+        self.keys += keys;
     }
 
     #[inline]

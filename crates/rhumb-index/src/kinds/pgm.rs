@@ -11,11 +11,11 @@
 //! the form of lines. The keys of a level are the segments of the one below; its position boundary is
 //! `2 eps_recursive + 2`.
 
+use super::column::last_not_above;
 use super::knobs::BOUNDARY;
 use super::lines::{
     LineBuilder, LineIndex, LineKind, Lines, Route, Segment, cut_numbers, encode_lines,
 };
-use super::plr::last_not_above;
 use crate::bytes::Reader;
 use crate::registry::Kind;
 use crate::segment::hull::Hull;
@@ -113,7 +113,7 @@ impl Route for Levels {
             let start = window.lo.saturating_sub(1) as usize;
             let Some(below) = below.next() else { break };
             let end = (window.hi as usize + 1).min(below.segments());
-            segment = last_not_above(below.numbers(bytes), start, end - start.min(end), number);
+            segment = last_not_above(below.numbers(bytes), start, end, number);
         }
         segment
     }

@@ -4,10 +4,11 @@
 //! Guarantee and bytes are those of [`super::lines`]; behind the common header there are the lines and
 //! nothing else. A look-up bisects the segments' first numbers.
 
-use std::hint::select_unpredictable;
+mod first_form;
 
+use super::column::last_not_above;
 use super::knobs::BOUNDARY;
-use super::lines::{LineBuilder, LineIndex, LineKind, Lines, Numbers, Route, Segment};
+use super::lines::{LineBuilder, LineIndex, LineKind, Lines, Route, Segment};
 use crate::bytes::Reader;
 use crate::registry::Kind;
 use crate::segment::greedy::Greedy;
@@ -19,9 +20,15 @@ pub(crate) const KIND: Kind = Kind {
     about: "greedy piecewise linear regression (Xie et al., VLDBJ 2014), as in Bourbon and DobLIX",
     knobs: &[BOUNDARY],
     needs_number: true,
-    version: 1,
+    version: 2,
     builder: |spec| Box::new(LineBuilder::<Plr>::new(spec)),
-    open: |bytes| Ok(Box::new(LineIndex::<Plr>::open(bytes)?)),
+    open: |bytes| {
+        let bytes = match bytes.get(1) {
+            Some(1) => first_form::to_second(&bytes)?,
+            _ => bytes,
+        };
+        Ok(Box::new(LineIndex::<Plr>::open(bytes)?))
+    },
 };
 
 #[derive(Debug)]
@@ -53,18 +60,4 @@ impl Route for Bisect {
     fn find(&self, bytes: &[u8], lines: &Lines, number: u64) -> usize {
         last_not_above(lines.numbers(bytes), 0, lines.segments(), number)
     }
-}
-
-/// The last of `len` numbers from `start` on that is not above `number`, or the first.
-#[inline]
-pub(super) fn last_not_above(numbers: Numbers<'_>, start: usize, len: usize, number: u64) -> usize {
-    let (mut found, mut left) = (start, len);
-    while left > 1 {
-        let half = left / 2;
-        let middle = numbers.get(found + half);
-        let above = middle.is_some_and(|first| u64::from_le_bytes(*first) > number);
-        found = select_unpredictable(above, found, found + half);
-        left -= half;
-    }
-    found
 }

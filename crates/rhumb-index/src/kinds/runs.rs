@@ -4,6 +4,8 @@
 use super::order::Order;
 use crate::IndexError;
 
+const TOO_MANY: &str = "more than 2^32 - 1 keys: write smaller tables";
+
 /// Keys that share a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Run {
@@ -68,47 +70,41 @@ impl Runs {
         Ok(self.count(rank, number))
     }
 
-    /// The same for many keys at once; `each` gets every run that ended.
+    /// The same for many keys at once. Gives the run before them, if it ended now, and the rank of the
+    /// first of them: all but the last, which may still grow, are runs of one key.
     ///
     /// # Errors
-    /// [`IndexError::Unsorted`] if they do not ascend; `each` may have got some by then.
-    #[inline]
-    pub(crate) fn extend(
+    /// [`IndexError::Unsorted`] if they do not ascend.
+    pub(crate) fn push_numbers(
         &mut self,
         numbers: &[u64],
-        mut each: impl FnMut(&mut Self, Run),
-    ) -> Result<(), IndexError> {
-        let Some((&first, rest)) = numbers.split_first() else {
-            return Ok(());
+    ) -> Result<(Option<Run>, u64), IndexError> {
+        let first_rank = self.order.keys();
+        let [first, .., last] = numbers else {
+            let mut ended = None;
+            for &number in numbers {
+                ended = self.push_number(number)?;
+            }
+            return Ok((ended, first_rank));
         };
-        if let Some(run) = self.push_number(first)? {
-            each(self, run);
+        if !numbers.is_sorted_by(|a, b| a < b) {
+            let sorted = numbers.windows(2).take_while(|pair| pair[0] < pair[1]);
+            let rank = first_rank + sorted.count() as u64 + 1;
+            return Err(IndexError::Unsorted { rank });
         }
-        let mut rest = rest.iter();
-        // While the last number is a run of its own, nothing can go wrong but the order.
-        while let (Some(run), Some(&number)) = (self.pending, rest.as_slice().first()) {
-            let first_rank = self.order.keys();
-            if number <= run.number || run.keys != 1 || first_rank >= u64::from(u32::MAX) {
-                break;
-            }
-            rest.next();
-            self.order.push_above(number);
-            (self.last_number, self.pending) = (
-                Some(number),
-                Some(Run {
-                    number,
-                    first_rank,
-                    keys: 1,
-                }),
-            );
-            each(self, run);
+        let ended = self.push_number(*first)?;
+        self.order.skip_to(*last, numbers.len() as u64 - 1);
+        self.last_number = Some(*last);
+        if self.order.keys() > u64::from(u32::MAX) {
+            self.give_up(TOO_MANY);
+        } else if !self.is_unfit() {
+            self.pending = Some(Run {
+                number: *last,
+                first_rank: self.order.keys() - 1,
+                keys: 1,
+            });
         }
-        for &number in rest {
-            if let Some(run) = self.push_number(number)? {
-                each(self, run);
-            }
-        }
-        Ok(())
+        Ok((ended, first_rank))
     }
 
     #[inline]
@@ -129,7 +125,7 @@ impl Runs {
     #[cold]
     fn repeat(&mut self, rank: u64, number: u64) {
         if rank >= u64::from(u32::MAX) {
-            self.give_up("more than 2^32 - 1 keys: write smaller tables");
+            self.give_up(TOO_MANY);
         }
         if self.unfit.is_some() {
             return;

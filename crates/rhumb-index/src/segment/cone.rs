@@ -5,35 +5,40 @@
 //! and time a point are constant, and the pieces are about 3 times the fewest possible.
 
 use super::Fit;
+use crate::wide::{Work, wide};
 
 /// The lines through the first point that pass within the bound of every point so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Cone {
     bound: f64,
-    /// Once there are two points.
-    slopes: Option<Slopes>,
+    slopes: Slopes,
+}
+
+impl Default for Cone {
+    fn default() -> Self {
+        let slopes = Slopes::ALL;
+        Cone { bound: 0.0, slopes }
+    }
 }
 
 impl Fit for Cone {
     fn start(&mut self, bound: f64) {
-        *self = Cone {
-            bound,
-            slopes: None,
-        };
+        let slopes = Slopes::ALL;
+        *self = Cone { bound, slopes };
     }
 
     #[inline]
     fn add(&mut self, x: u64, y: u64) -> bool {
-        let every = Slopes {
-            flattest: f64::NEG_INFINITY,
-            steepest: f64::INFINITY,
-        };
-        let slopes = self.slopes.get_or_insert(every);
-        slopes.narrow(x as f64, y as f64, self.bound)
+        self.slopes.narrow(x as f64, y as f64, self.bound)
+    }
+
+    fn add_all(&mut self, first: u64, y: u64, numbers: &[u64]) -> usize {
+        self.slopes
+            .narrow_all(first, y, numbers, (0.0, 0.0), self.bound)
     }
 
     fn line(&self) -> (f64, f64, f64) {
-        (0.0, 0.0, self.slopes.as_ref().map_or(0.0, Slopes::middle))
+        (0.0, 0.0, self.slopes.middle())
     }
 }
 
@@ -44,29 +49,123 @@ pub(super) struct Slopes {
     pub steepest: f64,
 }
 
+/// Points that are looked at together.
+const BLOCK: usize = 8;
+
 impl Slopes {
+    /// What one point leaves.
+    const ALL: Slopes = Slopes {
+        flattest: f64::NEG_INFINITY,
+        steepest: f64::INFINITY,
+    };
+
     /// Leaves the slopes whose lines pass within the bound of a point, `(x, y)` away from where they
     /// meet, x being above 0; changes nothing and says so if there are none.
-    ///
-    /// It divides only where the range really gets narrower, which few points do.
     #[inline]
     pub fn narrow(&mut self, x: f64, y: f64, bound: f64) -> bool {
-        let (least, most) = (y - bound, y + bound);
-        let (low, high) = (self.flattest * x, self.steepest * x);
-        if high < least || low > most {
-            return false;
+        let narrower = self.narrowed(x, y, bound);
+        let fits = narrower.flattest <= narrower.steepest;
+        if fits {
+            *self = narrower;
         }
-        if low < least {
-            self.flattest = least / x;
-        }
-        if high > most {
-            self.steepest = most / x;
-        }
-        true
+        fits
     }
 
-    /// The slope in the middle, or 0 if that is below 0.
+    /// The same for points whose numbers are so far above `first` and whose ranks go on from `y`;
+    /// says how many of them fit. The lines meet in `pivot`.
+    ///
+    /// As the range only ever gets narrower, all points of a block fit if it is not empty behind
+    /// them: so a block is computed without a branch and mostly side by side.
+    pub fn narrow_all(
+        &mut self,
+        first: u64,
+        y: u64,
+        numbers: &[u64],
+        pivot: (f64, f64),
+        bound: f64,
+    ) -> usize {
+        let mut y = y as f64 - pivot.1;
+        let (blocks, _) = numbers.as_chunks::<BLOCK>();
+        let mut taken = wide(Narrowing {
+            slopes: self,
+            first,
+            y,
+            blocks,
+            pivot: pivot.0,
+            bound,
+        });
+        y += taken as f64;
+        for number in numbers.get(taken..).unwrap_or_default() {
+            if !self.narrow((number - first) as f64 - pivot.0, y, bound) {
+                break;
+            }
+            (y, taken) = (y + 1.0, taken + 1);
+        }
+        taken
+    }
+
+    #[inline]
+    fn narrowed(&self, x: f64, y: f64, bound: f64) -> Slopes {
+        let one = 1.0 / x;
+        Slopes {
+            flattest: self.flattest.max((y - bound) * one),
+            steepest: self.steepest.min((y + bound) * one),
+        }
+    }
+
+    /// The slope in the middle, or 0 if that is below 0 or there was but one point.
     pub fn middle(&self) -> f64 {
-        ((self.flattest + self.steepest) / 2.0).max(0.0)
+        let middle = (self.flattest + self.steepest) / 2.0;
+        if middle.is_finite() {
+            middle.max(0.0)
+        } else {
+            0.0
+        }
+    }
+}
+
+/// Narrows slopes by blocks of points; gives how many points fitted.
+struct Narrowing<'a> {
+    slopes: &'a mut Slopes,
+    first: u64,
+    y: f64,
+    blocks: &'a [[u64; BLOCK]],
+    pivot: f64,
+    bound: f64,
+}
+
+impl Work for Narrowing<'_> {
+    type Result = usize;
+
+    #[inline(always)]
+    fn run(self) -> usize {
+        let mut taken = 0;
+        for block in self.blocks {
+            let narrower = self.narrowed(block, self.y + taken as f64);
+            if narrower.flattest > narrower.steepest {
+                break;
+            }
+            *self.slopes = narrower;
+            taken += BLOCK;
+        }
+        taken
+    }
+}
+
+impl Narrowing<'_> {
+    #[inline(always)]
+    fn narrowed(&self, numbers: &[u64; BLOCK], y: f64) -> Slopes {
+        let (mut least, mut most) = ([0.0; BLOCK], [0.0; BLOCK]);
+        for i in 0..BLOCK {
+            let one = 1.0 / ((numbers[i] - self.first) as f64 - self.pivot);
+            let y = y + i as f64;
+            (least[i], most[i]) = ((y - self.bound) * one, (y + self.bound) * one);
+        }
+        let max = |a: f64, b: f64| if a > b { a } else { b };
+        let min = |a: f64, b: f64| if a < b { a } else { b };
+        Slopes {
+            flattest: least.into_iter().fold(self.slopes.flattest, max),
+            steepest: most.into_iter().fold(self.slopes.steepest, min),
+        }
     }
 }

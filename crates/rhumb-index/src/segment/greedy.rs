@@ -46,6 +46,19 @@ impl Fit for Greedy {
         slopes.narrow(x - self.pivot.0, y - self.pivot.1, self.bound)
     }
 
+    fn add_all(&mut self, first: u64, y: u64, numbers: &[u64]) -> usize {
+        let skip = usize::from(self.slopes.is_none());
+        if let (0, Some(&number)) = (1 - skip, numbers.first()) {
+            self.add(number - first, y);
+        }
+        let rest = numbers.get(skip..).unwrap_or_default();
+        let Some(slopes) = &mut self.slopes else {
+            return 0;
+        };
+        let y = y + skip as u64;
+        skip + slopes.narrow_all(first, y, rest, self.pivot, self.bound)
+    }
+
     /// Ranks ascend, so the steepest slope is above 0; where the middle is below 0, slope 0 lies in
     /// the range too.
     fn line(&self) -> (f64, f64, f64) {

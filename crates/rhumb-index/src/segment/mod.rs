@@ -11,6 +11,8 @@ pub(crate) mod hull;
 
 use std::fmt::Debug;
 
+use crate::wide::{Work, wide};
+
 /// Fractions of a rank that a line's offset is stored in.
 const OFFSET_UNIT: f64 = 64.0;
 
@@ -42,6 +44,14 @@ pub(crate) trait Fit: Debug + Default + Send + 'static {
     /// Takes in a point right of all others and not below them, or says that no line reaches it;
     /// then nothing has changed.
     fn add(&mut self, x: u64, y: u64) -> bool;
+
+    /// Takes in points whose numbers are so far above `first` and whose ranks go on from `y`; says how
+    /// many of them, up to the first that no line reaches.
+    fn add_all(&mut self, first: u64, y: u64, numbers: &[u64]) -> usize {
+        let mut points = numbers.iter().zip(y..);
+        let outside = points.position(|(number, y)| !self.add(number - first, y));
+        outside.unwrap_or(numbers.len())
+    }
 
     /// A point of a line in the middle of all that fit, and its slope, which is not negative.
     fn line(&self) -> (f64, f64, f64);
@@ -130,10 +140,67 @@ impl Line {
     /// first rank (`NaN.max(0.0)` is 0), infinity the last.
     #[inline]
     pub(crate) fn predict(&self, number: u64) -> u64 {
+        let last = self.ranks.saturating_sub(1) as f64;
+        self.first_rank + (self.height(number, last) + 0.5) as u64
+    }
+
+    /// What is predicted before rounding, less the first rank.
+    #[inline(always)]
+    fn height(&self, number: u64, last: f64) -> f64 {
         let x = number.saturating_sub(self.first_number) as f64;
         let y = f64::from(self.slope) * x + f64::from(self.offset) / OFFSET_UNIT;
-        let last = self.ranks.saturating_sub(1) as f64;
-        self.first_rank + (y.max(0.0).min(last) + 0.5) as u64
+        y.max(0.0).min(last)
+    }
+
+    /// No prediction is further from its number's rank, which is counted from the first rank.
+    ///
+    /// It is measured by the very arithmetic of [`Line::predict`] up to rounding: a rank being whole,
+    /// the rounded prediction is off by the rounded distance at most. What the sum inside that rounding
+    /// may lose in turn is added. Ranks are 0, 1, 2 and so on if none are given.
+    pub(crate) fn error(&self, numbers: &[u64], ranks: &[u32]) -> u64 {
+        let distance = match ranks.is_empty() {
+            true => wide(DistanceInRow(self, numbers)),
+            false => {
+                let last = self.ranks.saturating_sub(1) as f64;
+                let points = numbers.iter().zip(ranks);
+                let distances = points.map(|(&n, &rank)| self.distance(n, rank.into(), last));
+                distances.fold(0.0, f64::max)
+            }
+        };
+        (distance + 0.5 + f64::from(f32::EPSILON)) as u64
+    }
+
+    #[inline(always)]
+    fn distance(&self, number: u64, rank: f64, last: f64) -> f64 {
+        (self.height(number, last) - rank).abs()
+    }
+}
+
+/// The largest distance between a line and numbers whose ranks are 0, 1, 2 and so on.
+struct DistanceInRow<'a>(&'a Line, &'a [u64]);
+
+impl Work for DistanceInRow<'_> {
+    type Result = f64;
+
+    #[inline(always)]
+    fn run(self) -> f64 {
+        let DistanceInRow(line, numbers) = self;
+        let last = line.ranks.saturating_sub(1) as f64;
+        let max = |a: f64, b: f64| if a > b { a } else { b };
+        let mut largest = [0.0; 8];
+        let (blocks, rest) = numbers.as_chunks::<8>();
+        let mut rank = 0.0;
+        for block in blocks {
+            for i in 0..8 {
+                let distance = line.distance(block[i], rank + i as f64, last);
+                largest[i] = max(distance, largest[i]);
+            }
+            rank += 8.0;
+        }
+        for (i, &number) in rest.iter().enumerate() {
+            largest[i] = max(line.distance(number, rank + i as f64, last), largest[i]);
+        }
+        largest.into_iter().fold(0.0, max)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::{LineKind, RUNS, Route, Segment};
+use super::{LineKind, RECORD, RUNS, Route, Segment};
 use crate::kinds::knobs::BOUNDARY;
 use crate::kinds::runs::{Run, Runs};
 use crate::segment::{Fit, Line, MAX_RANKS, line_bound};
@@ -54,6 +54,26 @@ impl<K: LineKind> LineBuilder<K> {
         if !self.open.add(runs, run) {
             self.close(runs);
             self.open.begin(runs, run);
+        }
+    }
+
+    /// The same for runs of one key each, the first of which has this rank.
+    fn settle_all(&mut self, runs: &mut Runs, mut numbers: &[u64], mut first_rank: u64) {
+        while let [number, rest @ ..] = numbers {
+            let taken = self.open.add_all(numbers);
+            if taken > 0 {
+                numbers = numbers.get(taken..).unwrap_or_default();
+                first_rank += taken as u64;
+                continue;
+            }
+            self.close(runs);
+            let run = Run {
+                number: *number,
+                first_rank,
+                keys: 1,
+            };
+            self.open.begin(runs, run);
+            (numbers, first_rank) = (rest, first_rank + 1);
         }
     }
 
@@ -118,6 +138,24 @@ impl<F: Fit> Open<F> {
         fits
     }
 
+    /// Takes in runs of one key, as many as belong to this segment; says how many.
+    fn add_all(&mut self, numbers: &[u64]) -> usize {
+        let Some(&first) = self.numbers.first() else {
+            return 0;
+        };
+        let room = MAX_RANKS.saturating_sub(self.keys) as usize;
+        let numbers = numbers.get(..room).unwrap_or(numbers);
+        let taken = self.fit.add_all(first, self.keys, numbers);
+        let taken = numbers.get(..taken).unwrap_or(numbers);
+        if self.keys != self.numbers.len() as u64 {
+            let ranks = (self.keys as u32..).take(taken.len());
+            self.ranks.extend(ranks);
+        }
+        self.numbers.extend_from_slice(taken);
+        self.keys += taken.len() as u64;
+        taken.len()
+    }
+
     /// Takes in a run longer than all before: the lines must pass closer to all points.
     #[cold]
     fn add_longest(&mut self, runs: &Runs, run: Run, first: u64) -> bool {
@@ -166,17 +204,7 @@ impl<F: Fit> Open<F> {
             offset: 0,
         };
         let line = line.through(x, y, slope);
-        let relative = Line {
-            first_rank: 0,
-            ..line
-        };
-        let error = match self.ranks.is_empty() {
-            true => relative.error_of(self.numbers.iter().copied().zip(0..)),
-            false => {
-                let ranks = self.ranks.iter().map(|&rank| rank.into());
-                relative.error_of(self.numbers.iter().copied().zip(ranks))
-            }
-        };
+        let error = line.error(&self.numbers, &self.ranks);
         let clip = |value: u64| u16::try_from(value).unwrap_or(u16::MAX);
         let segment = Segment {
             line,
@@ -185,15 +213,6 @@ impl<F: Fit> Open<F> {
         };
         self.clear();
         Some(segment)
-    }
-}
-
-impl Line {
-    /// The largest distance between a prediction and the rank of its number.
-    #[inline]
-    fn error_of(&self, points: impl Iterator<Item = (u64, u64)>) -> u64 {
-        let errors = points.map(|(number, rank)| self.predict(number).abs_diff(rank));
-        errors.fold(0, u64::max)
     }
 }
 
@@ -208,7 +227,20 @@ impl<K: LineKind> IndexBuilder for LineBuilder<K> {
     }
 
     fn push_numbers(&mut self, numbers: &[u64]) -> Result<(), IndexError> {
-        self.with_runs(|own, runs| runs.extend(numbers, |runs, run| own.settle(runs, run)))
+        let (ended, first_rank) = self.runs.push_numbers(numbers)?;
+        if self.runs.is_unfit() {
+            self.open.clear();
+            return Ok(());
+        }
+        self.with_runs(|own, runs| {
+            if let Some(run) = ended {
+                own.settle(runs, run);
+            }
+            if let Some((_, numbers)) = numbers.split_last() {
+                own.settle_all(runs, numbers, first_rank);
+            }
+        });
+        Ok(())
     }
 
     /// A model knows no blocks.
@@ -281,7 +313,7 @@ pub(crate) fn cut_numbers<F: Fit>(numbers: &[u64], boundary: u64) -> Vec<Segment
     closed
 }
 
-/// Appends the lines' bytes: a header, then column after column.
+/// Appends the lines' bytes: a header, the numbers, the records.
 pub(crate) fn encode_lines(segments: &[Segment], keys: u64, boundary: u64, out: &mut Vec<u8>) {
     let runs = segments.iter().any(|segment| segment.run != 1);
     out.extend((segments.len() as u32).to_le_bytes());
@@ -291,10 +323,15 @@ pub(crate) fn encode_lines(segments: &[Segment], keys: u64, boundary: u64, out: 
     out.extend([0; 4]);
     let lines = || segments.iter().map(|segment| segment.line);
     out.extend(lines().flat_map(|line| line.first_number.to_le_bytes()));
-    out.extend(lines().flat_map(|line| (line.first_rank as u32).to_le_bytes()));
-    out.extend(lines().flat_map(|line| line.slope.to_le_bytes()));
-    out.extend(lines().flat_map(|line| line.offset.to_le_bytes()));
-    out.extend(segments.iter().flat_map(|s| s.error.to_le_bytes()));
+    for segment in segments {
+        let line = segment.line;
+        out.extend((line.first_rank as u32).to_le_bytes());
+        out.extend(line.slope.to_le_bytes());
+        out.extend(line.offset.to_le_bytes());
+        out.extend(segment.error.to_le_bytes());
+    }
+    out.extend((keys as u32).to_le_bytes());
+    out.extend([0; RECORD - 4]);
     if runs {
         out.extend(segments.iter().flat_map(|s| s.run.to_le_bytes()));
     }

@@ -33,14 +33,18 @@
 //!     14     2  flags: bit 0, there is a column of runs; without it every run is 1
 //!     16     4  reserved, zero
 //!     20    8M  number of each segment's first key, ascending
-//!           4M  rank of each segment's first key, ascending from 0
-//!           4M  slope, ranks a number (f32), at least 0
-//!           2M  offset: prediction for the first key less its rank, in 1/64 of a rank (i16)
-//!           2M  error, in ranks
-//!           2M  longest run, in keys; only with the column of runs
+//!       12M+12  M records, and one of which only the rank counts: N
+//!           2M  longest run of each segment, in keys; only with the column of runs
+//!
+//! record
+//!      0     4  rank of the first key, ascending from 0
+//!      4     4  slope, ranks a number (f32), at least 0
+//!      8     2  offset: prediction for the first key less its rank, in 1/64 of a rank (i16)
+//!     10     2  error, in ranks
 //! ```
 //!
-//! A segment takes 20 bytes, or 22 where numbers repeat.
+//! A segment takes 20 bytes, or 22 where numbers repeat. The numbers, which are searched, stand by
+//! themselves; of the rest a look-up reads one record and the rank of the next.
 
 mod builder;
 mod index;
@@ -50,7 +54,7 @@ use std::fmt::Debug;
 
 pub(crate) use builder::{LineBuilder, cut_numbers, encode_lines};
 pub(crate) use index::LineIndex;
-pub(crate) use reader::{Lines, Numbers};
+pub(crate) use reader::Lines;
 
 use crate::bytes::Reader;
 use crate::registry::Kind;
@@ -59,6 +63,9 @@ use crate::{IndexError, IndexSpec};
 
 /// Flag of the column of runs.
 const RUNS: u16 = 1;
+
+/// Bytes of a record.
+const RECORD: usize = 12;
 
 /// A kind whose model is a row of lines.
 pub(crate) trait LineKind: Debug + Send + Sync + 'static {

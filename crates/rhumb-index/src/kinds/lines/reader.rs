@@ -1,7 +1,8 @@
 //! A row of lines, used from its bytes.
 
-use super::{RUNS, Segment};
-use crate::bytes::{Reader, f32_of, i16_of, u16_of, u32_of, u64_of};
+use super::{RECORD, RUNS, Segment};
+use crate::bytes::{Reader, f32_of, i16_of, u16_of, u32_of};
+use crate::kinds::column::Numbers;
 use crate::kinds::knobs::BOUNDARY;
 use crate::segment::Line;
 use crate::{IndexError, Window};
@@ -9,16 +10,14 @@ use crate::{IndexError, Window};
 /// Where a row of lines stands in the bytes of an index, and how many there are.
 #[derive(Debug, Clone)]
 pub(crate) struct Lines {
-    /// Where the column of numbers starts.
-    columns_at: usize,
+    /// Where the numbers, the records and the runs start; `runs_at` is 0 without runs.
+    numbers_at: usize,
+    records_at: usize,
+    runs_at: usize,
     segments: usize,
     keys: u64,
-    has_runs: bool,
     widest: u64,
 }
-
-/// A column of numbers.
-pub(crate) type Numbers<'a> = &'a [[u8; 8]];
 
 impl Lines {
     /// Reads and checks what [`super::encode_lines`] wrote.
@@ -34,15 +33,22 @@ impl Lines {
         if flags > RUNS || !(BOUNDARY.min..=BOUNDARY.max).contains(&boundary) {
             return Err(reader.damaged("flags 0 or 1 and a boundary of 4 to 1024", flags));
         }
-        let has_runs = flags & RUNS != 0;
+        let numbers_at = reader.at();
+        reader.take(segments.saturating_mul(8))?;
+        let records_at = reader.at();
+        reader.take(segments.saturating_add(1).saturating_mul(RECORD))?;
+        let runs_at = if flags & RUNS != 0 { reader.at() } else { 0 };
+        if runs_at > 0 {
+            reader.take(segments.saturating_mul(2))?;
+        }
         let mut lines = Lines {
-            columns_at: reader.at(),
+            numbers_at,
+            records_at,
+            runs_at,
             segments,
             keys,
-            has_runs,
             widest: 0,
         };
-        reader.take(segments.saturating_mul(20 + 2 * usize::from(has_runs)))?;
         lines.check(boundary, reader)?;
         Ok(lines)
     }
@@ -53,10 +59,12 @@ impl Lines {
         let bytes = reader.bytes();
         for i in 0..self.segments {
             let segment = self.segment(bytes, i);
-            let (line, next) = (segment.line, self.line(bytes, i + 1));
+            let (line, next) = (segment.line, self.segment(bytes, i + 1).line);
+            let last = i + 1 == self.segments;
             let sound = (i > 0 || line.first_rank == 0)
                 && line.ranks > 0
-                && (i + 1 == self.segments || line.first_number < next.first_number)
+                && (last || line.first_number < next.first_number)
+                && (!last || next.first_rank == self.keys)
                 && line.slope.is_finite()
                 && line.slope >= 0.0
                 && segment.run > 0
@@ -92,8 +100,8 @@ impl Lines {
     /// The numbers of the segments' first keys.
     #[inline]
     pub(crate) fn numbers<'a>(&self, bytes: &'a [u8]) -> Numbers<'a> {
-        let (numbers, _) = self.column(bytes, 0).as_chunks::<8>();
-        numbers.get(..self.segments).unwrap_or(numbers)
+        let column = bytes.get(self.numbers_at..self.records_at);
+        column.unwrap_or_default().as_chunks().0
     }
 
     /// Where a number is, if it belongs to segment `i`.
@@ -108,47 +116,46 @@ impl Lines {
         }
     }
 
-    /// The column that starts `before` bytes a segment after the first column.
-    #[inline]
-    fn column<'a>(&self, bytes: &'a [u8], before: usize) -> &'a [u8] {
-        bytes
-            .get(self.columns_at + before * self.segments..)
-            .unwrap_or_default()
-    }
-
-    /// A segment's fields; a segment beyond the last starts at the end of the keys.
-    #[inline]
-    fn segment(&self, bytes: &[u8], i: usize) -> Segment {
-        let run = match self.has_runs {
-            true => u16_of(self.column(bytes, 20), i),
-            false => 1,
-        };
-        Segment {
-            line: self.line(bytes, i),
-            error: u16_of(self.column(bytes, 18), i),
-            run,
-        }
-    }
-
     /// The line of segment `i`.
     #[inline]
     pub(crate) fn line(&self, bytes: &[u8], i: usize) -> Line {
-        let first_rank = self.first_rank(bytes, i);
-        Line {
-            first_number: u64_of(self.column(bytes, 0), i),
-            first_rank,
-            ranks: self.first_rank(bytes, i + 1).saturating_sub(first_rank),
-            slope: f32_of(self.column(bytes, 12), i),
-            offset: i16_of(self.column(bytes, 16), i),
-        }
+        self.segment(bytes, i).line
     }
 
+    /// The fields of segment `i`, as far as there are any.
     #[inline]
-    fn first_rank(&self, bytes: &[u8], i: usize) -> u64 {
-        if i < self.segments {
-            u32_of(self.column(bytes, 8), i).into()
-        } else {
-            self.keys
+    fn segment(&self, bytes: &[u8], i: usize) -> Segment {
+        let number = self.numbers(bytes).get(i);
+        let records = bytes.get(self.records_at + i * RECORD..);
+        let both = records.and_then(|records| records.first_chunk::<{ 2 * RECORD }>());
+        // Behind the last record there is none: only the end of the keys is asked for there.
+        let both = both.copied().unwrap_or_else(|| last_alone(records));
+        let run = match self.runs_at {
+            0 => 1,
+            at => u16_of(bytes.get(at..).unwrap_or_default(), i),
+        };
+        let first_rank = u64::from(u32_of(&both, 0));
+        Segment {
+            line: Line {
+                first_number: number.map_or(0, |number| u64::from_le_bytes(*number)),
+                first_rank,
+                ranks: u64::from(u32_of(&both, 3)).saturating_sub(first_rank),
+                slope: f32_of(&both, 1),
+                offset: i16_of(&both, 4),
+            },
+            error: u16_of(&both, 5),
+            run,
         }
     }
+}
+
+/// The last record, and nothing behind it.
+#[cold]
+fn last_alone(records: Option<&[u8]>) -> [u8; 2 * RECORD] {
+    let mut both = [0; 2 * RECORD];
+    let record = records.unwrap_or_default().iter();
+    both.iter_mut()
+        .zip(record.take(RECORD))
+        .for_each(|(to, from)| *to = *from);
+    both
 }
