@@ -140,6 +140,20 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
+    /// Reads the rest of an index's common header, whose kind is known.
+    pub(crate) fn header(&mut self, what: &'static str, known: u8) -> Result<(), IndexError> {
+        self.take(1)?;
+        let version = self.u8()?;
+        if version == 0 || version > known {
+            return Err(IndexError::Version {
+                what,
+                found: version.into(),
+                known: known.into(),
+            });
+        }
+        self.reserved(2)
+    }
+
     /// Fails unless every byte has been read.
     pub(crate) fn end(&self) -> Result<(), IndexError> {
         match self.bytes.len().checked_sub(self.at) {

@@ -12,7 +12,7 @@
 //! ```
 
 use crate::bytes::Reader;
-use crate::kinds::{fiting_tree, fp, fp_raw, pgm, plr};
+use crate::kinds::{fiting_tree, fp, fp_raw, pgm, plr, retained};
 use crate::spec::Knob;
 use crate::{Index, IndexBuilder, IndexError, IndexSpec};
 
@@ -68,7 +68,7 @@ pub fn kinds() -> &'static [Kind] {
 /// None today: a specification that exists can be built. Kinds that need more than a
 /// specification will say so here.
 pub fn builder(spec: &IndexSpec) -> Result<Box<dyn IndexBuilder>, IndexError> {
-    Ok((spec.kind().builder)(spec))
+    Ok(retained::wrap(spec, (spec.kind().builder)(spec)))
 }
 
 /// Opens the byte form of any registered kind and uses it in place.
@@ -80,6 +80,9 @@ pub fn builder(spec: &IndexSpec) -> Result<Box<dyn IndexBuilder>, IndexError> {
 pub fn open(bytes: Vec<u8>) -> Result<Box<dyn Index>, IndexError> {
     let mut reader = Reader::new("index", &bytes);
     let id = reader.u8()?;
+    if id == retained::ID {
+        return retained::open(bytes);
+    }
     let Some(kind) = KINDS.iter().find(|kind| kind.id == id) else {
         let known: Vec<_> = KINDS
             .iter()
@@ -90,15 +93,7 @@ pub fn open(bytes: Vec<u8>) -> Result<Box<dyn Index>, IndexError> {
             known: known.join(", "),
         });
     };
-    let version = reader.u8()?;
-    if version == 0 || version > kind.version {
-        return Err(IndexError::Version {
-            what: kind.name,
-            found: version.into(),
-            known: kind.version.into(),
-        });
-    }
-    reader.reserved(2)?;
+    Reader::new("index", &bytes).header(kind.name, kind.version)?;
     (kind.open)(bytes)
 }
 

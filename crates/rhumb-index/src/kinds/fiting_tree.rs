@@ -14,6 +14,7 @@
 use super::column::{Numbers, last_not_above};
 use super::knobs::BOUNDARY;
 use super::lines::{LineBuilder, LineIndex, LineKind, Lines, Route, Segment};
+use super::retained::RETAINED;
 use crate::bytes::Reader;
 use crate::registry::Kind;
 use crate::segment::cone::Cone;
@@ -26,7 +27,7 @@ pub(crate) const KIND: Kind = Kind {
     name: "fiting-tree",
     id: 4,
     about: "FITing-Tree (Galakatos et al., SIGMOD 2019): shrinking cones under a B+-tree",
-    knobs: &[BOUNDARY],
+    knobs: &[BOUNDARY, RETAINED],
     needs_number: true,
     version: 1,
     builder: |spec| Box::new(LineBuilder::<FitingTree>::new(spec)),

@@ -9,5 +9,6 @@ mod lines;
 mod order;
 pub(crate) mod pgm;
 pub(crate) mod plr;
+pub(crate) mod retained;
 mod runs;
 mod separators;

@@ -16,6 +16,7 @@ use super::knobs::BOUNDARY;
 use super::lines::{
     LineBuilder, LineIndex, LineKind, Lines, Route, Segment, cut_numbers, encode_lines,
 };
+use super::retained::RETAINED;
 use crate::bytes::Reader;
 use crate::registry::Kind;
 use crate::segment::hull::Hull;
@@ -34,7 +35,7 @@ pub(crate) const KIND: Kind = Kind {
     name: "pgm",
     id: 5,
     about: "PGM-index (Ferragina and Vinciguerra, VLDB 2020): the fewest segments, recursively",
-    knobs: &[BOUNDARY, EPS_RECURSIVE],
+    knobs: &[BOUNDARY, RETAINED, EPS_RECURSIVE],
     needs_number: true,
     version: 1,
     builder: |spec| Box::new(LineBuilder::<Pgm>::new(spec)),

@@ -9,6 +9,7 @@ mod first_form;
 use super::column::last_not_above;
 use super::knobs::BOUNDARY;
 use super::lines::{LineBuilder, LineIndex, LineKind, Lines, Route, Segment};
+use super::retained::RETAINED;
 use crate::bytes::Reader;
 use crate::registry::Kind;
 use crate::segment::greedy::Greedy;
@@ -18,7 +19,7 @@ pub(crate) const KIND: Kind = Kind {
     name: "plr",
     id: 3,
     about: "greedy piecewise linear regression (Xie et al., VLDBJ 2014), as in Bourbon and DobLIX",
-    knobs: &[BOUNDARY],
+    knobs: &[BOUNDARY, RETAINED],
     needs_number: true,
     version: 2,
     builder: |spec| Box::new(LineBuilder::<Plr>::new(spec)),

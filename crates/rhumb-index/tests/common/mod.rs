@@ -7,7 +7,8 @@ pub fn from_env(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().expect("a whole number"))
 }
 
-/// Every registered kind, at several position boundaries where it has one.
+/// Every registered kind, at several position boundaries where it has one, and once with its mapped
+/// keys retained where it can.
 pub fn specs(boundaries: &[u64]) -> Vec<IndexSpec> {
     let plain = registry::kinds()
         .iter()
@@ -16,6 +17,7 @@ pub fn specs(boundaries: &[u64]) -> Vec<IndexSpec> {
         Some(_) => boundaries
             .iter()
             .map(|b| spec.clone().with("boundary", *b).unwrap())
+            .chain(spec.clone().with("retained", 1))
             .collect(),
         None => vec![spec],
     };

@@ -1,0 +1,244 @@
+//! Keeps the mapped keys in memory beside a model, so that it answers with exact ranks: the mode in
+//! which "Evaluating Learned Indexes in LSM-tree Systems" (section 4, Figure 7) lets clustered kinds
+//! read one entry, as unclustered ones do.
+//!
+//! Any kind with the knob `retained` can be built so. The model's window is searched in the numbers of
+//! all keys, 8 bytes each; what comes out is the run of keys with the number looked up, which is one
+//! key where no two share a number, or the place where it would be.
+//!
+//! Byte form, version 1, little-endian, after the common header of 4 bytes:
+//!
+//! ```text
+//! offset  size  field
+//!      4     4  N, number of keys
+//!      8    8N  their numbers, ascending; equal ones are next to each other
+//!               the model's own byte form, to the end
+//! ```
+
+use crate::bytes::Reader;
+use crate::registry::{self, HEADER};
+use crate::spec::Knob;
+use crate::{ClosedSegment, Index, IndexBuilder, IndexError, IndexSpec, Position, Probe, Window};
+
+/// Kind id of this form; the kind that it is told as is the model's.
+pub(crate) const ID: u8 = 9;
+const VERSION: u8 = 1;
+const NAME: &str = "mapped keys";
+const NUMBERS_AT: usize = HEADER + 4;
+
+/// The knob of the kinds that can be built so.
+pub(crate) const RETAINED: Knob = Knob {
+    name: "retained",
+    about: "1 to keep the mapped keys in memory and answer with exact ranks",
+    default: 0,
+    min: 0,
+    max: 1,
+};
+
+/// A builder that keeps the numbers, around a model's builder, if the specification wants it.
+pub(crate) fn wrap(spec: &IndexSpec, model: Box<dyn IndexBuilder>) -> Box<dyn IndexBuilder> {
+    match spec.get(RETAINED.name) {
+        Some(1) => Box::new(RetainedBuilder {
+            model,
+            numbers: Vec::new(),
+        }),
+        _ => model,
+    }
+}
+
+#[derive(Debug)]
+struct RetainedBuilder {
+    model: Box<dyn IndexBuilder>,
+    numbers: Vec<u64>,
+}
+
+impl IndexBuilder for RetainedBuilder {
+    fn push(&mut self, key: &[u8], number: u64) -> Result<(), IndexError> {
+        self.model.push(key, number)?;
+        self.numbers.push(number);
+        Ok(())
+    }
+
+    fn push_numbers(&mut self, numbers: &[u64]) -> Result<(), IndexError> {
+        self.model.push_numbers(numbers)?;
+        self.numbers.extend_from_slice(numbers);
+        Ok(())
+    }
+
+    fn cut(&mut self, last_key: &[u8], first_key: &[u8]) {
+        self.model.cut(last_key, first_key);
+    }
+
+    fn take_closed(&mut self, closed: &mut Vec<ClosedSegment>) {
+        self.model.take_closed(closed);
+    }
+
+    fn predict_closed(&self, number: u64) -> Option<u64> {
+        self.model.predict_closed(number)
+    }
+
+    fn close_segment(&mut self) {
+        self.model.close_segment();
+    }
+
+    fn is_unfit(&self) -> bool {
+        self.model.is_unfit()
+    }
+
+    fn finish(self: Box<Self>) -> Result<Vec<u8>, IndexError> {
+        let model = self.model.finish()?;
+        let mut out = vec![ID, VERSION, 0, 0];
+        // A model has said that there are fewer than 2^32.
+        out.extend((self.numbers.len() as u32).to_le_bytes());
+        out.extend(self.numbers.iter().flat_map(|number| number.to_le_bytes()));
+        out.extend(model);
+        Ok(out)
+    }
+}
+
+/// A model and the numbers of all keys.
+#[derive(Debug)]
+struct Retained {
+    model: Box<dyn Index>,
+    /// Header and numbers, as they are stored.
+    bytes: Vec<u8>,
+    longest_run: u64,
+}
+
+/// Opens the byte form.
+///
+/// # Errors
+/// As [`registry::open`].
+pub(crate) fn open(mut bytes: Vec<u8>) -> Result<Box<dyn Index>, IndexError> {
+    let mut reader = Reader::new(NAME, &bytes);
+    reader.header(NAME, VERSION)?;
+    let keys = reader.length()?;
+    let numbers = reader.take(keys.saturating_mul(8))?.as_chunks::<8>().0;
+    let numbers = || numbers.iter().map(|bytes| u64::from_le_bytes(*bytes));
+    if !numbers().is_sorted() {
+        return Err(reader.damaged("numbers that ascend", "others"));
+    }
+    let longest_run = longest_run(numbers());
+    let model_at = reader.at();
+    if bytes.get(model_at) == Some(&ID) {
+        return Err(reader.damaged("a model", NAME));
+    }
+    let model = registry::open(bytes.split_off(model_at))?;
+    if model.extent() != keys as u64 || !model.needs_number() {
+        return Err(IndexError::Damaged {
+            what: NAME,
+            offset: model_at,
+            expected: format!("a model of {keys} keys"),
+            found: format!("{} of {}", model.kind(), model.extent()),
+        });
+    }
+    bytes.shrink_to_fit();
+    Ok(Box::new(Retained {
+        model,
+        bytes,
+        longest_run,
+    }))
+}
+
+/// How often the most frequent of sorted numbers occurs.
+fn longest_run(numbers: impl Iterator<Item = u64>) -> u64 {
+    let (mut longest, mut run, mut last) = (0, 0, None);
+    for number in numbers {
+        run = if last == Some(number) { run + 1 } else { 1 };
+        (longest, last) = (longest.max(run), Some(number));
+    }
+    longest
+}
+
+impl Index for Retained {
+    fn kind(&self) -> &'static str {
+        self.model.kind()
+    }
+
+    fn needs_number(&self) -> bool {
+        true
+    }
+
+    fn locate(&self, probe: Probe<'_>) -> Position {
+        let Position::Window(window) = self.model.locate(probe) else {
+            return Position::Window(Window { lo: 0, hi: 0 });
+        };
+        let numbers = self.bytes.get(NUMBERS_AT..).unwrap_or_default();
+        let numbers = numbers.as_chunks::<8>().0;
+        let inside = numbers.get(window.lo as usize..window.hi as usize);
+        let inside = inside.unwrap_or_default();
+        let below = inside.partition_point(|n| u64::from_le_bytes(*n) < probe.number);
+        let run = inside.iter().skip(below);
+        let run = run.take_while(|n| u64::from_le_bytes(**n) == probe.number);
+        let lo = window.lo + below as u64;
+        Position::Window(Window {
+            lo,
+            hi: lo + run.count() as u64,
+        })
+    }
+
+    fn predict(&self, number: u64) -> Option<u64> {
+        self.model.predict(number)
+    }
+
+    fn extent(&self) -> u64 {
+        self.model.extent()
+    }
+
+    fn widest_window(&self) -> u64 {
+        self.longest_run
+    }
+
+    fn size_in_bytes(&self) -> usize {
+        size_of::<Self>() + self.bytes.len() + self.model.size_in_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::{Case, SplitMix64, build, distributions, map_of};
+
+    #[test]
+    fn windows_are_the_runs_themselves() {
+        let kinds = registry::kinds().iter();
+        let kinds = kinds.filter(|kind| kind.knobs.iter().any(|knob| knob.name == RETAINED.name));
+        let mut served = 0;
+        for kind in kinds {
+            let spec: IndexSpec = format!("{}:retained=1", kind.name).parse().unwrap();
+            for distribution in distributions::all() {
+                let keys = distribution.keys(&mut SplitMix64::new(3), 1_500);
+                let map = map_of(&keys);
+                let case = Case {
+                    keys: &keys,
+                    spec: &spec,
+                    cut_every: 16,
+                    map: None,
+                    random: 0,
+                };
+                let Ok(bytes) = build(&case, &map) else {
+                    continue;
+                };
+                served += 1;
+                let index = registry::open(bytes).unwrap();
+                assert_eq!(index.kind(), kind.name);
+                let numbers: Vec<u64> = keys.iter().map(|key| map.number(key)).collect();
+                for &number in &numbers {
+                    let Position::Window(window) = index.locate(Probe { key: &[], number }) else {
+                        panic!("a block");
+                    };
+                    let lo = numbers.partition_point(|&n| n < number) as u64;
+                    let hi = numbers.partition_point(|&n| n <= number) as u64;
+                    assert_eq!(
+                        window,
+                        Window { lo, hi },
+                        "{} {}",
+                        kind.name,
+                        distribution.name
+                    );
+                }
+            }
+        }
+        assert!(served > 100);
+    }
+}
