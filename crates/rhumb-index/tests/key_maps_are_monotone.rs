@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod common;
+
+use common::{all_strings, from_env};
 use proptest::prelude::*;
 use rhumb_index::check::{SplitMix64, distributions, map_of};
 use rhumb_index::{KeyMap, KeyMapBuilder};
@@ -18,21 +21,6 @@ fn assert_monotone<K: AsRef<[u8]>>(map: &KeyMap, probes: &[K]) {
 
 fn round_trips(map: &KeyMap) {
     assert_eq!(&KeyMap::from_bytes(&map.to_bytes()).unwrap(), map);
-}
-
-/// All strings of up to `len` of these symbols, sorted.
-fn all_strings(symbols: &[u8], len: usize) -> Vec<Vec<u8>> {
-    let mut all = vec![Vec::new()];
-    let mut longest = vec![Vec::new()];
-    for _ in 0..len {
-        longest = longest
-            .iter()
-            .flat_map(|s: &Vec<u8>| symbols.iter().map(|b| [s.as_slice(), &[*b]].concat()))
-            .collect();
-        all.extend(longest.iter().cloned());
-    }
-    all.sort();
-    all
 }
 
 #[test]
@@ -77,6 +65,68 @@ fn all_distributions_stay_in_order_and_unite() {
             round_trips(&map);
         }
         last = keys;
+    }
+}
+
+/// A store's life: tables are flushed with the map of their keys, and merged under the union of
+/// their maps, in any grouping.
+#[test]
+fn unions_depend_on_the_keys_alone() {
+    let seed = from_env("RHUMB_SEED", 0x756e_696f);
+    println!("replay with RHUMB_SEED={seed}");
+    let mut random = SplitMix64::new(seed);
+    let union = |maps: &[&KeyMap]| {
+        let mut builder = KeyMapBuilder::new();
+        maps.iter().for_each(|map| builder.absorb(map));
+        builder.build()
+    };
+    for distribution in distributions::all() {
+        let mut keys = distribution.keys(&mut random, 400);
+        let other = distributions::by_name("uuid").unwrap();
+        let odd_ones = random.below(6) as usize;
+        keys.extend(other.keys(&mut random, odd_ones));
+        let whole = map_of(&keys);
+        let mut maps = vec![map_of::<&[u8]>(&[])];
+        for _ in 0..12 {
+            let len = random.below(40);
+            let flushed: Vec<_> = (0..len).filter_map(|_| random.choose(&keys)).collect();
+            maps.push(map_of(&flushed));
+        }
+        // What the flushes left out.
+        maps.extend(keys.chunks(90).map(map_of));
+        let all: Vec<&KeyMap> = maps.iter().collect();
+        assert_eq!(union(&all), whole, "{}", distribution.name);
+        while maps.len() > 1 {
+            let a = maps.swap_remove(random.below(maps.len() as u64) as usize);
+            let b = maps.swap_remove(random.below(maps.len() as u64) as usize);
+            let both = union(&[&a, &b]);
+            assert_eq!(both, union(&[&b, &a]), "in either order");
+            assert_eq!(both, union(&[&both, &a]), "what it holds adds nothing");
+            let read = KeyMap::from_bytes(&a.to_bytes()).unwrap();
+            assert_eq!(both, union(&[&read, &b]), "read from bytes");
+            maps.push(both);
+        }
+        assert_eq!(maps[0], whole, "{}", distribution.name);
+        assert_eq!(maps[0].to_bytes(), whole.to_bytes());
+    }
+}
+
+#[test]
+fn the_plain_mapping_reads_eight_bytes_of_any_key() {
+    let plain = KeyMap::eight_bytes();
+    assert_eq!(plain.kind(), "identity");
+    assert_eq!(plain.number(b"abc"), 0x6162_6300_0000_0000);
+    assert_eq!(plain.number(b"abcdefghij"), plain.number(b"abcdefgh"));
+    let integers: Vec<_> = (0..200u64).map(|i| (i * i).to_be_bytes()).collect();
+    assert!(plain.numbers_like(&map_of(&integers)));
+    let mut union = KeyMapBuilder::new();
+    union.absorb(&map_of(&integers));
+    union.absorb(&plain);
+    assert_eq!(union.build(), plain);
+    round_trips(&plain);
+    let mut random = SplitMix64::new(9);
+    for distribution in distributions::all() {
+        assert_monotone(&plain, &distribution.keys(&mut random, 300));
     }
 }
 

@@ -50,12 +50,18 @@ impl ByteSet {
 pub(super) enum Alphabet {
     /// Every byte of `lo..=hi`; the rank is a subtraction.
     Range { lo: u8, hi: u8 },
-    /// Any other set. `ranks` holds, for each byte, twice its rank, plus 1 if it belongs: one load
-    /// a digit, where counting bits takes twice the time.
-    Set {
-        set: ByteSet,
-        ranks: Box<[u16; 256]>,
-    },
+    /// Any other set.
+    Set(Box<Ranks>),
+}
+
+/// A byte set that is no range, with the rank of each byte: one load a digit, where counting bits
+/// takes twice the time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Ranks {
+    pub(super) set: ByteSet,
+    /// How many bytes of the set are below each byte: at most 255, since the set of all 256 bytes
+    /// is a range.
+    below: [u8; 256],
 }
 
 impl Alphabet {
@@ -68,25 +74,25 @@ impl Alphabet {
         if u32::from(hi - lo) + 1 == set.len() {
             return Some(Alphabet::Range { lo, hi });
         }
-        let mut ranks = Box::new([0u16; 256]);
-        let mut below = 0;
-        for (byte, rank) in (0..=u8::MAX).zip(ranks.iter_mut()) {
-            let known = u16::from(set.contains(byte));
-            *rank = below * 2 + known;
-            below += known;
+        let mut below = [0; 256];
+        let mut count = 0;
+        for (byte, rank) in (0..=u8::MAX).zip(below.iter_mut()) {
+            *rank = count;
+            count += u8::from(set.contains(byte));
         }
-        Some(Alphabet::Set { set, ranks })
+        Some(Alphabet::Set(Box::new(Ranks { set, below })))
     }
 
     /// How many bytes it holds: 1 to 256.
     pub(super) fn len(&self) -> u32 {
         match self {
             Alphabet::Range { lo, hi } => u32::from(hi - lo) + 1,
-            Alphabet::Set { set, .. } => set.len(),
+            Alphabet::Set(ranks) => ranks.set.len(),
         }
     }
 
     /// How many of its bytes are below `byte`, and whether `byte` is one of them.
+    #[inline]
     pub(super) fn rank(&self, byte: u8) -> (u32, bool) {
         match self {
             Alphabet::Range { lo, hi } => {
@@ -96,10 +102,10 @@ impl Alphabet {
                     (*lo..=*hi).contains(&byte),
                 )
             }
-            Alphabet::Set { ranks, .. } => {
-                let rank = ranks[usize::from(byte)];
-                (u32::from(rank >> 1), rank & 1 == 1)
-            }
+            Alphabet::Set(ranks) => (
+                u32::from(ranks.below[usize::from(byte)]),
+                ranks.set.contains(byte),
+            ),
         }
     }
 
@@ -107,7 +113,7 @@ impl Alphabet {
     pub(super) fn size_in_bytes(&self) -> usize {
         let table = match self {
             Alphabet::Range { .. } => 0,
-            Alphabet::Set { ranks, .. } => size_of_val(ranks.as_slice()),
+            Alphabet::Set(_) => size_of::<Ranks>(),
         };
         size_of::<Self>() + table
     }
@@ -122,7 +128,7 @@ impl Alphabet {
                 });
                 set
             }
-            Alphabet::Set { set, .. } => *set,
+            Alphabet::Set(ranks) => ranks.set,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Collects the alphabets of keys, or of existing maps, into a [`KeyMap`].
 
 use super::alphabet::{Alphabet, ByteSet};
-use super::{Digit, KeyMap, MAX_DEPTH, MAX_PRODUCT};
+use super::{Digit, KeyMap, MAX_DEPTH, MAX_PRODUCT, Method};
 
 /// Collects keys, in any order, and makes the [`KeyMap`] of exactly these.
 ///
@@ -89,6 +89,7 @@ impl KeyMapBuilder {
             shortest: shortest as u32,
             truncated: self.truncated,
             empty: self.shortest.is_none(),
+            method: Method::Digits,
         };
         for (position, set) in self.sets.iter().enumerate() {
             let ends = position >= shortest;
@@ -96,14 +97,13 @@ impl KeyMapBuilder {
                 Some(Alphabet::Range { lo, hi }) if lo == hi && !ends => map.literals.push(lo),
                 Some(alphabet) => {
                     let alphabet = intern(&mut map.alphabets, alphabet);
-                    let position = position as u32;
-                    map.digits.push(Digit::new(position, alphabet, ends));
+                    map.digits.push(Digit::new(position as u32, alphabet));
                 }
                 // Unreachable: every tracked position was reached by some key's byte.
                 None => break,
             }
         }
-        map.weigh();
+        map.prepare();
         map
     }
 
@@ -131,48 +131,12 @@ impl KeyMapBuilder {
     }
 }
 
-impl Digit {
-    /// A digit whose weight is not known yet: see [`KeyMap::weigh`].
-    pub(super) fn new(position: u32, alphabet: u16, ends: bool) -> Self {
-        Digit {
-            position,
-            alphabet,
-            ends,
-            weight: 0,
-            lo: 0,
-            span: 0,
-        }
-    }
-}
-
-impl KeyMap {
-    /// Computes the weights and the product from the digits' radices, from the right. Gives
-    /// `None` where the product exceeds its limit.
-    pub(super) fn weigh(&mut self) -> Option<()> {
-        let mut product = 1u128;
-        for digit in self.digits.iter_mut().rev() {
-            let alphabet = self.alphabets.get(usize::from(digit.alphabet))?;
-            digit.weight = u64::try_from(product).ok()?;
-            if let Alphabet::Range { lo, hi } = alphabet {
-                // Of a range of all 256 bytes the last one takes the slower way.
-                (digit.lo, digit.span) = (*lo, (hi - lo).saturating_add(1));
-            }
-            product *= u128::from(alphabet.len() + u32::from(digit.ends));
-            if product > MAX_PRODUCT {
-                return None;
-            }
-        }
-        self.product = product;
-        Some(())
-    }
-}
-
 /// The place of an alphabet in the list, where identical ones are kept once. At most 64
 /// positions are digits, so a linear search is quick.
-fn intern(alphabets: &mut Vec<Alphabet>, alphabet: Alphabet) -> u16 {
+fn intern(alphabets: &mut Vec<Alphabet>, alphabet: Alphabet) -> u8 {
     let place = alphabets.iter().position(|known| *known == alphabet);
     place.unwrap_or_else(|| {
         alphabets.push(alphabet);
         alphabets.len() - 1
-    }) as u16
+    }) as u8
 }

@@ -18,7 +18,7 @@
 //! END is a symbol of every position from the shortest key's length on.
 
 use super::alphabet::{Alphabet, ByteSet};
-use super::{Digit, KeyMap, MAX_DEPTH};
+use super::{Digit, KeyMap, MAX_DEPTH, Method};
 use crate::IndexError;
 use crate::bytes::{Reader, u64_of};
 
@@ -39,15 +39,19 @@ impl KeyMap {
         for alphabet in &self.alphabets {
             match alphabet {
                 Alphabet::Range { lo, hi } => out.extend([0, *lo, *hi]),
-                Alphabet::Set { set, .. } => {
+                Alphabet::Set(ranks) => {
                     out.push(1);
-                    set.0.iter().for_each(|word| out.extend(word.to_le_bytes()));
+                    ranks
+                        .set
+                        .0
+                        .iter()
+                        .for_each(|word| out.extend(word.to_le_bytes()));
                 }
             }
         }
         for digit in &self.digits {
             out.extend(digit.position.to_le_bytes());
-            out.extend(digit.alphabet.to_le_bytes());
+            out.extend(u16::from(digit.alphabet).to_le_bytes());
         }
         out.extend(&self.literals);
         out
@@ -95,9 +99,10 @@ impl KeyMap {
             shortest,
             truncated: flags & TRUNCATED != 0,
             empty: flags & EMPTY != 0,
+            method: Method::Digits,
         };
         reader.end()?;
-        map.weigh()
+        map.prepare()
             .ok_or_else(|| reader.damaged("at most 2^64 numbers", "more"))?;
         Ok(map)
     }
@@ -115,7 +120,7 @@ fn read_alphabets(reader: &mut Reader<'_>, count: usize) -> Result<Vec<Alphabet>
                 let words = reader.take(32)?;
                 // A set that is a range has another form: each map has one byte form only.
                 Alphabet::new(ByteSet([0, 1, 2, 3].map(|i| u64_of(words, i))))
-                    .filter(|alphabet| matches!(alphabet, Alphabet::Set { .. }))
+                    .filter(|alphabet| matches!(alphabet, Alphabet::Set(_)))
             }
             other => return Err(reader.damaged("an alphabet of form 0 or 1", other)),
         };
@@ -143,9 +148,11 @@ fn read_digits(
                 format!("position {position}, alphabet {alphabet}"),
             ));
         }
-        digits.push(Digit::new(position, alphabet, position >= shortest));
+        // At most 64 alphabets.
+        digits.push(Digit::new(position, alphabet as u8));
     }
-    let ending = digits.iter().filter(|digit| digit.ends).count();
+    let ending = digits.iter().filter(|digit| digit.position >= shortest);
+    let ending = ending.count();
     if ending != depth - shortest as usize {
         return Err(reader.damaged("a digit at every position where keys may end", ending));
     }

@@ -18,34 +18,23 @@
 
 mod alphabet;
 mod builder;
+mod digits;
 mod form;
+#[cfg(target_arch = "x86_64")]
+mod simd;
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests;
 
 pub use builder::KeyMapBuilder;
 
-use std::cmp::Ordering;
-
 use alphabet::{Alphabet, ByteSet};
+use digits::Digit;
 
 /// Positions beyond this one never count: no key is longer.
 pub(crate) const MAX_DEPTH: usize = 65_536;
 
 /// The largest product of radices; 16 hex digits make exactly this many numbers.
 const MAX_PRODUCT: u128 = 1 << 64;
-
-/// A position where stored keys differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Digit {
-    position: u32,
-    /// Which of the map's alphabets.
-    alphabet: u16,
-    /// Whether END is a symbol here, below all bytes.
-    ends: bool,
-    /// Product of the radices to the right: at most 2^63 where this radix is at least 2.
-    weight: u64,
-    /// Bytes from `lo` to below `lo + span` rank by subtraction; a span of 0 says nothing.
-    lo: u8,
-    span: u8,
-}
 
 /// A monotone map from byte strings to numbers; see the module text for the rule.
 ///
@@ -66,69 +55,66 @@ pub struct KeyMap {
     truncated: bool,
     /// Whether it was made from no key at all.
     empty: bool,
+    /// Follows from all the above, and from the machine.
+    method: Method,
+}
+
+/// How keys are numbered. All that fit a map give the same numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Method {
+    /// As a big-endian integer.
+    Identity,
+    /// Digit by digit.
+    Digits,
+    /// All digits at once where their symbols are known, else digit by digit.
+    #[cfg(target_arch = "x86_64")]
+    Lanes(Box<simd::Lanes>),
 }
 
 impl KeyMap {
+    /// The map that reads the first 8 bytes of any key as a big-endian integer, with zeros behind
+    /// its end, whatever the keys are.
+    ///
+    /// This is the plain mapping of published systems. It costs nothing to compute, and shows what
+    /// the alphabets of the stored keys are worth in comparison. It equals the map of all 8-byte
+    /// keys.
+    pub fn eight_bytes() -> KeyMap {
+        let mut builder = KeyMapBuilder::new();
+        (0..=u8::MAX).for_each(|byte| builder.push(&[byte; 8]));
+        builder.build()
+    }
+
     /// The number of any byte string, stored or not: `a <= b` implies `number(a) <= number(b)`.
     ///
     /// Takes time in the number of positions where stored keys differ (at most 64), plus one
-    /// comparison of the bytes where they agree.
+    /// comparison of the bytes where they agree. On x86-64 with AVX2, which is looked for when the
+    /// map is made, digits are taken all at once where that is possible.
+    #[inline]
     pub fn number(&self, key: &[u8]) -> u64 {
-        if self.is_identity() {
-            return big_endian(key);
+        match &self.method {
+            Method::Identity => big_endian(key),
+            Method::Digits => self.number_by_digits(key),
+            #[cfg(target_arch = "x86_64")]
+            Method::Lanes(lanes) => match lanes.number(&self.literals, key) {
+                Some(number) => number,
+                None => self.number_by_digits(key),
+            },
         }
-        // While all symbols are known the sum stays below the product of radices, so 64 bits do.
-        let mut sum = 0u64;
-        let mut weight = self.product;
-        let mut literals = self.literals.as_slice();
-        let mut at = 0;
-        for digit in &self.digits {
-            let position = digit.position as usize;
-            if position > at {
-                let (run, after) = literals.split_at((position - at).min(literals.len()));
-                match compare_at(key, at, run) {
-                    Ordering::Less => return sum,
-                    Ordering::Greater => return carry(sum, 1, weight),
-                    Ordering::Equal => literals = after,
-                }
-            }
-            let symbol = key.get(position).copied();
-            let offset = symbol.map_or(u8::MAX, |byte| byte.wrapping_sub(digit.lo));
-            if offset < digit.span {
-                sum = sum.wrapping_add((u64::from(offset) + u64::from(digit.ends)) * digit.weight);
-            } else {
-                let (below, known) = self.rank(digit, symbol);
-                if !known {
-                    return carry(sum, below, digit.weight.into());
-                }
-                sum = sum.wrapping_add(u64::from(below) * digit.weight);
-            }
-            weight = digit.weight.into();
-            at = position + 1;
-        }
-        carry(
-            sum,
-            (compare_at(key, at, literals) == Ordering::Greater).into(),
-            1,
-        )
     }
 
-    /// How many symbols at this digit are below the given one, and whether it is one of them.
-    #[inline]
-    fn rank(&self, digit: &Digit, symbol: Option<u8>) -> (u32, bool) {
-        match (symbol, self.alphabets.get(usize::from(digit.alphabet))) {
-            (Some(byte), Some(alphabet)) => {
-                let (below, known) = alphabet.rank(byte);
-                (below + u32::from(digit.ends), known)
-            }
-            _ => (0, digit.ends),
+    /// The same number as [`KeyMap::number`] gives, without instructions that not every machine
+    /// has: for tests and measurements that compare the two.
+    pub fn number_portable(&self, key: &[u8]) -> u64 {
+        match &self.method {
+            Method::Identity => big_endian(key),
+            _ => self.number_by_digits(key),
         }
     }
 
     /// `identity` where all stored keys have 8 bytes, `constant` where nothing varies, else
     /// `mixed-radix`.
     pub fn kind(&self) -> &'static str {
-        if self.is_identity() {
+        if self.method == Method::Identity {
             "identity"
         } else if self.digits.is_empty() {
             "constant"
@@ -150,7 +136,7 @@ impl KeyMap {
     /// Equal maps do, and so do all identity maps, though their alphabets may differ (these
     /// matter only in a union with a map that is not the identity).
     pub fn numbers_like(&self, other: &KeyMap) -> bool {
-        self == other || (self.is_identity() && other.is_identity())
+        self == other || (self.method == Method::Identity && other.method == Method::Identity)
     }
 
     /// The memory footprint in bytes.
@@ -163,16 +149,16 @@ impl KeyMap {
                 .sum::<usize>()
             + self.digits.len() * size_of::<Digit>()
             + self.literals.len()
+            + match &self.method {
+                #[cfg(target_arch = "x86_64")]
+                Method::Lanes(lanes) => size_of_val(lanes.as_ref()),
+                _ => 0,
+            }
     }
 
     /// How many positions count.
     fn depth(&self) -> usize {
         self.digits.len() + self.literals.len()
-    }
-
-    /// No key was shorter than 8 bytes, and all had ended there.
-    fn is_identity(&self) -> bool {
-        !self.truncated && !self.empty && self.shortest == 8 && self.depth() == 8
     }
 
     /// The set of bytes at each position that counts, from the left.
@@ -191,26 +177,12 @@ impl KeyMap {
     }
 }
 
-/// Adds the last digit that counts. It may equal its radix, and the sum then reach 2^64.
-fn carry(sum: u64, below: u32, weight: u128) -> u64 {
-    let total = u128::from(sum) + u128::from(below) * weight;
-    u64::try_from(total).unwrap_or(u64::MAX)
-}
-
-/// Compares a run of bytes with the key's symbols from position `at` on. A key that ends inside
-/// the run is less, since END is the least symbol.
-fn compare_at(key: &[u8], at: usize, run: &[u8]) -> Ordering {
-    // Not only a short cut: on an empty vector's dangling pointer a masked `memcmp` takes an assist
-    // of a hundred cycles.
-    if run.is_empty() {
-        return Ordering::Equal;
-    }
-    let rest = key.get(at..).unwrap_or_default();
-    rest.get(..run.len()).unwrap_or(rest).cmp(run)
-}
-
 /// The first 8 bytes as a big-endian integer, padded with zeros: monotone for keys of any length.
+#[inline]
 fn big_endian(key: &[u8]) -> u64 {
+    if let Some(first) = key.first_chunk() {
+        return u64::from_be_bytes(*first);
+    }
     let mut bytes = [0u8; 8];
     bytes.iter_mut().zip(key).for_each(|(to, &from)| *to = from);
     u64::from_be_bytes(bytes)

@@ -1,4 +1,6 @@
-//! What tests of all index kinds share.
+//! What tests of all index kinds and key maps share.
+
+#![allow(dead_code, reason = "no test needs all of it")]
 
 use rhumb_index::{IndexSpec, registry};
 
@@ -22,4 +24,19 @@ pub fn specs(boundaries: &[u64]) -> Vec<IndexSpec> {
         None => vec![spec],
     };
     plain.flat_map(vary).collect()
+}
+
+/// All strings of up to `len` of these symbols, sorted.
+pub fn all_strings(symbols: &[u8], len: usize) -> Vec<Vec<u8>> {
+    let mut all = vec![Vec::new()];
+    let mut longest = vec![Vec::new()];
+    for _ in 0..len {
+        longest = longest
+            .iter()
+            .flat_map(|s: &Vec<u8>| symbols.iter().map(|b| [s.as_slice(), &[*b]].concat()))
+            .collect();
+        all.extend(longest.iter().cloned());
+    }
+    all.sort();
+    all
 }
