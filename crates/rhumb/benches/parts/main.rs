@@ -10,7 +10,6 @@
 )]
 
 mod keys;
-mod numbers;
 mod tables;
 mod writes;
 
@@ -29,8 +28,6 @@ criterion_group! {
     name = parts;
     config = config();
     targets =
-        numbers::key_maps,
-        numbers::indexes,
         tables::stages,
         tables::searches,
         tables::merges,
