@@ -58,6 +58,10 @@ impl IndexBuilder for FpBuilder {
         self.order.push(key).map(|_| ())
     }
 
+    fn push_numbers(&mut self, numbers: &[u64]) -> Result<(), IndexError> {
+        self.order.push_numbers(numbers).map(|_| ())
+    }
+
     fn cut(&mut self, last_key: &[u8], first_key: &[u8]) {
         self.separators.push(last_key, first_key);
     }

@@ -2,15 +2,18 @@
 //!
 //! Kept for comparisons; [`super::fp`] answers alike and is smaller.
 //!
-//! Byte form, version 1, little-endian, after the common header of 4 bytes:
+//! Byte form, version 2, little-endian, after the common header of 4 bytes:
 //!
 //! ```text
 //! offset  size  field
 //!      4     4  S, number of separators: the table has S + 1 blocks
 //!      8     4  B, bytes of all separators
-//!     12    4S  where each separator ends, in the separators' bytes
+//!     12     4  L, the length of each if it is the same, or 0
+//!     16    4S  where each separator ends, in the separators' bytes; only where L is 0
 //!            B  separators, end to end
 //! ```
+//!
+//! Version 1 had no L, and always the ends.
 //!
 //! A separator is a block's first key, or that key and a 0x00 where its versions began in the
 //! block before.
@@ -18,7 +21,7 @@
 use super::order::Order;
 use super::separators::{Cut, Separators};
 use crate::bytes::{Reader, u32_of};
-use crate::registry::{HEADER, Kind};
+use crate::registry::Kind;
 use crate::{Index, IndexBuilder, IndexError, Position, Probe};
 
 pub(crate) const KIND: Kind = Kind {
@@ -27,7 +30,7 @@ pub(crate) const KIND: Kind = Kind {
     about: "fence pointers: whole first keys, as in LevelDB's index block without restarts",
     knobs: &[],
     needs_number: false,
-    version: 1,
+    version: 2,
     builder: |_| {
         Box::new(FpRawBuilder {
             order: Order::default(),
@@ -48,6 +51,10 @@ impl IndexBuilder for FpRawBuilder {
         self.order.push(key).map(|_| ())
     }
 
+    fn push_numbers(&mut self, numbers: &[u64]) -> Result<(), IndexError> {
+        self.order.push_numbers(numbers).map(|_| ())
+    }
+
     fn cut(&mut self, last_key: &[u8], first_key: &[u8]) {
         self.separators.push(last_key, first_key);
     }
@@ -55,16 +62,18 @@ impl IndexBuilder for FpRawBuilder {
     fn finish(self: Box<Self>) -> Result<Vec<u8>, IndexError> {
         let separators = &self.separators;
         separators.check(KIND.name)?;
-        let (mut ends, mut keys) = (Vec::new(), Vec::new());
-        for i in 0..separators.len() {
-            keys.extend_from_slice(separators.get(i));
-            ends.extend((keys.len() as u32).to_le_bytes());
-        }
+        let each = separators.get(0).len();
+        let alike = (0..separators.len()).all(|i| separators.get(i).len() == each);
+        let length = if alike { each } else { 0 };
         let mut out = KIND.header().to_vec();
-        out.extend((separators.len() as u32).to_le_bytes());
-        out.extend((keys.len() as u32).to_le_bytes());
-        out.extend(ends);
-        out.extend(keys);
+        for field in [separators.len(), separators.bytes().len(), length] {
+            out.extend((field as u32).to_le_bytes());
+        }
+        if length == 0 {
+            let ends = separators.ends().iter();
+            out.extend(ends.flat_map(|&end| (end as u32).to_le_bytes()));
+        }
+        out.extend(separators.bytes());
         Ok(out)
     }
 }
@@ -74,36 +83,76 @@ impl IndexBuilder for FpRawBuilder {
 struct FpRaw {
     bytes: Vec<u8>,
     separators: usize,
+    /// The length of each separator; 0 if there are ends.
+    length: usize,
+    /// Where the ends start, and the separators.
+    ends_at: usize,
+    keys_at: usize,
 }
-
-/// Where the column of ends starts.
-const ENDS_AT: usize = HEADER + 8;
 
 impl FpRaw {
     fn open(bytes: Vec<u8>) -> Result<Self, IndexError> {
         let mut reader = Reader::new(KIND.name, &bytes);
-        reader.take(HEADER)?;
-        let (separators, length) = (reader.length()?, reader.length()?);
-        let ends = reader.take(separators.saturating_mul(4))?;
-        reader.take(length)?;
+        reader.take(1)?;
+        let has_length = reader.u8()? > 1;
+        reader.take(2)?;
+        let (separators, total) = (reader.length()?, reader.length()?);
+        let length = if has_length { reader.length()? } else { 0 };
+        let ends_at = reader.at();
+        let ends = match length {
+            0 => reader.take(separators.saturating_mul(4))?,
+            _ => &[],
+        };
+        let keys_at = reader.at();
+        reader.take(total)?;
         reader.end()?;
-        let mut all = (0..separators).map(|i| u32_of(ends, i) as usize);
-        if !all.clone().is_sorted() || all.next_back().unwrap_or(0) != length {
-            return Err(reader.damaged(format!("ends that ascend to {length}"), "others"));
+        let fits = match length {
+            0 => {
+                let mut all = (0..separators).map(|i| u32_of(ends, i) as usize);
+                all.clone().is_sorted() && all.next_back().unwrap_or(0) == total
+            }
+            _ => separators.checked_mul(length) == Some(total),
+        };
+        if !fits {
+            return Err(reader.damaged(format!("separators that end at {total}"), "others"));
         }
-        Ok(FpRaw { separators, bytes })
+        Ok(FpRaw {
+            separators,
+            length,
+            ends_at,
+            keys_at,
+            bytes,
+        })
     }
 
     /// The separator before block `i + 1`, empty beyond the end.
+    #[inline]
     fn separator(&self, i: usize) -> &[u8] {
-        let keys_at = ENDS_AT + self.separators * 4;
-        let ends = self.bytes.get(ENDS_AT..keys_at).unwrap_or_default();
-        let keys = self.bytes.get(keys_at..).unwrap_or_default();
-        let start = i
-            .checked_sub(1)
-            .map_or(0, |before| u32_of(ends, before) as usize);
-        keys.get(start..u32_of(ends, i) as usize)
-            .unwrap_or_default()
+        let keys = self.bytes.get(self.keys_at..).unwrap_or_default();
+        let (start, end) = match self.length {
+            0 => {
+                let ends = self.bytes.get(self.ends_at..).unwrap_or_default();
+                let end = |i| u32_of(ends, i) as usize;
+                (i.checked_sub(1).map_or(0, end), end(i))
+            }
+            length => (i * length, (i + 1) * length),
+        };
+        keys.get(start..end).unwrap_or_default()
+    }
+
+    /// How many separators are not above a key; `is_above` says whether the separator there is.
+    #[inline]
+    fn count(&self, is_above: impl Fn(usize) -> bool) -> usize {
+        let (mut lo, mut hi) = (0, self.separators);
+        while lo < hi {
+            let middle = lo + (hi - lo) / 2;
+            if is_above(middle) {
+                hi = middle;
+            } else {
+                lo = middle + 1;
+            }
+        }
+        lo
     }
 }
 
@@ -117,16 +166,16 @@ impl Index for FpRaw {
     }
 
     fn locate(&self, probe: Probe<'_>) -> Position {
-        let (mut lo, mut hi) = (0, self.separators);
-        while lo < hi {
-            let middle = lo + (hi - lo) / 2;
-            if self.separator(middle) <= probe.key {
-                lo = middle + 1;
-            } else {
-                hi = middle;
+        let block = match (self.length, probe.key.try_into().map(u64::from_be_bytes)) {
+            (8, Ok(key)) => {
+                let keys = self.bytes.get(self.keys_at..).unwrap_or_default();
+                let keys = keys.as_chunks::<8>().0;
+                let number = |i| keys.get(i).map_or(u64::MAX, |key| u64::from_be_bytes(*key));
+                self.count(|i| number(i) > key)
             }
-        }
-        Position::Block(lo as u64)
+            _ => self.count(|i| self.separator(i) > probe.key),
+        };
+        Position::Block(block as u64)
     }
 
     fn predict(&self, _number: u64) -> Option<u64> {
@@ -143,5 +192,46 @@ impl Index for FpRaw {
 
     fn size_in_bytes(&self) -> usize {
         size_of::<Self>() + self.bytes.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn built(keys: &[&[u8]]) -> Vec<u8> {
+        let mut builder = (KIND.builder)(&"fp-raw".parse().unwrap());
+        for pair in keys.windows(2) {
+            builder.push(pair[0], 0).unwrap();
+            builder.cut(pair[0], pair[1]);
+        }
+        builder.finish().unwrap()
+    }
+
+    fn blocks(bytes: Vec<u8>, keys: &[&[u8]]) -> Vec<Position> {
+        let index = FpRaw::open(bytes).unwrap();
+        let probes = keys.iter().map(|key| Probe { key, number: 0 });
+        probes.map(|probe| index.locate(probe)).collect()
+    }
+
+    #[test]
+    fn the_first_form_answers_as_the_second() {
+        let alike: [&[u8]; 3] = [b"aaaaaaaa", b"bbbbbbbb", b"bbbbbbbc"];
+        let others: [&[u8]; 3] = [b"a", b"bb", b"ccc"];
+        for (keys, columns) in [(alike, 0), (others, 8)] {
+            let second = built(&keys);
+            assert_eq!(second.len(), 16 + columns + second[8] as usize);
+            let mut first = [&second[..12], &second[16..]].concat();
+            first[1] = 1;
+            if columns == 0 {
+                let ends = [8u32, 16].map(u32::to_le_bytes).concat();
+                first.splice(12..12, ends);
+            }
+            let probes = [keys[0], keys[1], b"bbbbbbbbx", keys[2], b"", b"zzzzzzzz"];
+            let answers = blocks(second, &probes);
+            assert_eq!(answers, blocks(first, &probes));
+            let expected = [0, 1, 1, 2, 0, 2].map(Position::Block);
+            assert_eq!(answers, expected);
+        }
     }
 }

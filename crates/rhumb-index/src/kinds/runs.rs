@@ -56,21 +56,7 @@ impl Runs {
         Ok(self.count(rank, number))
     }
 
-    /// The same for a key of 8 big-endian bytes that stands for itself.
-    ///
-    /// # Errors
-    /// [`IndexError::Unsorted`] if it is not above the key before.
-    #[inline]
-    pub(crate) fn push_number(&mut self, number: u64) -> Result<Option<Run>, IndexError> {
-        if self.last_number.is_some_and(|last| number < last) {
-            let rank = self.order.keys();
-            return Err(IndexError::Unsorted { rank });
-        }
-        let rank = self.order.push_number(number)?;
-        Ok(self.count(rank, number))
-    }
-
-    /// The same for many keys at once. Gives the run before them, if it ended now, and the rank of the
+    /// The same for keys of 8 big-endian bytes that stand for themselves. Gives the run before them, if it ended now, and the rank of the
     /// first of them: all but the last, which may still grow, are runs of one key.
     ///
     /// # Errors
@@ -79,28 +65,23 @@ impl Runs {
         &mut self,
         numbers: &[u64],
     ) -> Result<(Option<Run>, u64), IndexError> {
-        let first_rank = self.order.keys();
-        let [first, .., last] = numbers else {
-            let mut ended = None;
-            for &number in numbers {
-                ended = self.push_number(number)?;
-            }
-            return Ok((ended, first_rank));
+        let (Some(&first), Some(&last)) = (numbers.first(), numbers.last()) else {
+            return Ok((None, self.order.keys()));
         };
-        if !numbers.is_sorted_by(|a, b| a < b) {
-            let sorted = numbers.windows(2).take_while(|pair| pair[0] < pair[1]);
-            let rank = first_rank + sorted.count() as u64 + 1;
+        if self.last_number.is_some_and(|last| first < last) {
+            let rank = self.order.keys();
             return Err(IndexError::Unsorted { rank });
         }
-        let ended = self.push_number(*first)?;
-        self.order.skip_to(*last, numbers.len() as u64 - 1);
-        self.last_number = Some(*last);
-        if self.order.keys() > u64::from(u32::MAX) {
+        let first_rank = self.order.push_numbers(numbers)?;
+        let ended = self.count(first_rank, first);
+        let last_rank = self.order.keys() - 1;
+        self.last_number = Some(last);
+        if last_rank >= u64::from(u32::MAX) {
             self.give_up(TOO_MANY);
-        } else if !self.is_unfit() {
+        } else if last_rank > first_rank && !self.is_unfit() {
             self.pending = Some(Run {
-                number: *last,
-                first_rank: self.order.keys() - 1,
+                number: last,
+                first_rank: last_rank,
                 keys: 1,
             });
         }
@@ -173,6 +154,61 @@ impl Runs {
         match self.unfit {
             Some(why) => Err(IndexError::Unfit { kind, why }),
             None => Ok(self.order.keys()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Everything that comes out of pushing one by one, or as many at once as `at_once` says.
+    fn runs_of(numbers: &[u64], at_once: usize) -> (Vec<Run>, Result<u64, IndexError>) {
+        let mut runs = Runs::new(16);
+        let mut out = Vec::new();
+        for some in numbers.chunks(at_once) {
+            let pushed = match some {
+                [one] => runs.push(&one.to_be_bytes(), *one).map(|ended| (ended, 0)),
+                _ => runs.push_numbers(some),
+            };
+            let (ended, first_rank) = match pushed {
+                Ok(pushed) => pushed,
+                Err(error) => return (out, Err(error)),
+            };
+            out.extend(ended);
+            if let ([_, ..], [inner @ .., _]) = (&some[1..], some) {
+                out.extend(
+                    inner
+                        .iter()
+                        .zip(first_rank..)
+                        .map(|(&number, first_rank)| Run {
+                            number,
+                            first_rank,
+                            keys: 1,
+                        }),
+                );
+            }
+        }
+        out.extend(runs.end());
+        (out, runs.finish("test"))
+    }
+
+    #[test]
+    fn many_at_once_are_as_one_by_one() {
+        let numbers: Vec<u64> = (0..100).map(|i| i * i).collect();
+        let one_by_one = runs_of(&numbers, 1);
+        assert_eq!((one_by_one.0.len(), one_by_one.1.clone()), (100, Ok(100)));
+        for at_once in [2, 3, 7, 99, 100, 1000] {
+            assert_eq!(runs_of(&numbers, at_once), one_by_one);
+        }
+        for spoilt in 1..20 {
+            let mut numbers = numbers.clone();
+            numbers[spoilt] = numbers[spoilt - 1];
+            let rank = spoilt as u64;
+            for at_once in [1, 2, 5, 100] {
+                let error = runs_of(&numbers, at_once).1;
+                assert_eq!(error, Err(IndexError::Unsorted { rank }), "{at_once}");
+            }
         }
     }
 }

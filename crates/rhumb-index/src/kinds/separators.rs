@@ -60,6 +60,16 @@ impl Separators {
         self.ends.len()
     }
 
+    /// All separators, end to end.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Where each separator ends.
+    pub(crate) fn ends(&self) -> &[usize] {
+        &self.ends
+    }
+
     /// The separator before block `i + 1`, empty beyond the end.
     pub(crate) fn get(&self, i: usize) -> &[u8] {
         let start = i
