@@ -3,37 +3,37 @@
 use crate::IndexError;
 
 /// The `N` bytes at `at`, or `None` if they are not all there.
-#[inline]
+#[inline(always)]
 fn array_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..)?.first_chunk::<N>().copied()
 }
 
 /// Element `i` of a column of `u64`, or 0 beyond its end.
-#[inline]
+#[inline(always)]
 pub(crate) fn u64_of(column: &[u8], i: usize) -> u64 {
     array_at(column, i * 8).map_or(0, u64::from_le_bytes)
 }
 
 /// Element `i` of a column of `u32`, or 0 beyond its end.
-#[inline]
+#[inline(always)]
 pub(crate) fn u32_of(column: &[u8], i: usize) -> u32 {
     array_at(column, i * 4).map_or(0, u32::from_le_bytes)
 }
 
 /// Element `i` of a column of `u16`, or 0 beyond its end.
-#[inline]
+#[inline(always)]
 pub(crate) fn u16_of(column: &[u8], i: usize) -> u16 {
     array_at(column, i * 2).map_or(0, u16::from_le_bytes)
 }
 
 /// Element `i` of a column of `i16`, or 0 beyond its end.
-#[inline]
+#[inline(always)]
 pub(crate) fn i16_of(column: &[u8], i: usize) -> i16 {
     array_at(column, i * 2).map_or(0, i16::from_le_bytes)
 }
 
 /// Element `i` of a column of `f32`, or 0 beyond its end.
-#[inline]
+#[inline(always)]
 pub(crate) fn f32_of(column: &[u8], i: usize) -> f32 {
     array_at(column, i * 4).map_or(0.0, f32::from_le_bytes)
 }

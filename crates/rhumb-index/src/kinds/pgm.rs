@@ -54,10 +54,82 @@ impl LineKind for Pgm {
     }
 }
 
-/// The levels above the lines, the top first.
+/// The levels above the lines, made ready for look-ups.
 #[derive(Debug)]
 struct Levels {
-    levels: Vec<Lines>,
+    /// The numbers at which the pieces of the highest level start; without levels, none.
+    top: Vec<u64>,
+    /// The highest first.
+    levels: Vec<Level>,
+}
+
+/// One level above the lines.
+#[derive(Debug)]
+struct Level {
+    pieces: Vec<Piece>,
+    /// By how much the place of a number below may be lower than what a piece says, and by how much
+    /// higher.
+    reach: usize,
+    /// The numbers that the level is over; none above the lines, which have them.
+    below: Vec<u64>,
+}
+
+/// A line over places in the level below.
+#[derive(Debug)]
+struct Piece {
+    first_number: u64,
+    slope: f64,
+    offset: f64,
+    /// The largest distance from `first_place`.
+    last: f64,
+    first_place: usize,
+}
+
+impl Level {
+    fn new(lines: &Lines, below: &Lines, bytes: &[u8]) -> Self {
+        let pieces = (0..lines.segments()).map(|i| {
+            let line = lines.line(bytes, i);
+            Piece {
+                first_number: line.first_number,
+                slope: line.slope.into(),
+                offset: line.offset(),
+                last: line.ranks.saturating_sub(1) as f64,
+                first_place: line.first_rank as usize,
+            }
+        });
+        Level {
+            pieces: pieces.collect(),
+            // One more as pieces round down, and one as the last number that is not above the one
+            // sought stands before the first that is not below it.
+            reach: (lines.widest() / 2 + 2) as usize,
+            below: numbers(below, bytes),
+        }
+    }
+
+    /// Where in the level below a number is expected, if it belongs to piece `i`.
+    #[inline(always)]
+    fn expected(&self, i: usize, number: u64) -> usize {
+        let Some(piece) = self.pieces.get(i) else {
+            return 0;
+        };
+        let x = number.saturating_sub(piece.first_number) as f64;
+        let y = (piece.slope * x + piece.offset).max(0.0).min(piece.last);
+        piece.first_place + y as u32 as usize
+    }
+
+    /// The places in the level below, of which there are `len`, where a number can be.
+    #[inline(always)]
+    fn around(&self, piece: usize, number: u64, len: usize) -> (usize, usize) {
+        let start = self.expected(piece, number).saturating_sub(self.reach);
+        let end = (start + 2 * self.reach + 1).min(len);
+        (start.min(end), end)
+    }
+}
+
+/// The numbers at which lines start.
+fn numbers(lines: &Lines, bytes: &[u8]) -> Vec<u64> {
+    let numbers = lines.numbers(bytes).iter();
+    numbers.map(|bytes| u64::from_le_bytes(*bytes)).collect()
 }
 
 impl Route for Levels {
@@ -86,36 +158,51 @@ impl Route for Levels {
 
     fn open(reader: &mut Reader<'_>, lines: &Lines) -> Result<Self, IndexError> {
         let count = reader.length()?;
-        let mut levels: Vec<Lines> = Vec::new();
+        let mut all = vec![lines.clone()];
         for _ in 0..count {
             let level = Lines::open(reader)?;
-            let below = levels.last().unwrap_or(lines).segments();
+            let below = all.last().unwrap_or(lines).segments();
             if level.keys() != below as u64 || level.segments() >= below {
                 return Err(reader.damaged(
                     format!("a level of fewer segments over {below}"),
                     format!("{} over {}", level.segments(), level.keys()),
                 ));
             }
-            levels.push(level);
+            all.push(level);
         }
-        levels.reverse();
-        Ok(Levels { levels })
+        all.reverse();
+        let bytes = reader.bytes();
+        let levels = all.iter().zip(all.iter().skip(1));
+        let mut levels: Vec<Level> = levels.map(|(l, b)| Level::new(l, b, bytes)).collect();
+        if let Some(lowest) = levels.last_mut() {
+            lowest.below = Vec::new();
+        }
+        let top = all.first().filter(|_| count > 0);
+        Ok(Levels {
+            top: top.map_or(Vec::new(), |top| numbers(top, bytes)),
+            levels,
+        })
     }
 
-    #[inline]
+    #[inline(always)]
     fn find(&self, bytes: &[u8], lines: &Lines, number: u64) -> usize {
-        let mut below = self.levels.iter().skip(1).chain([lines]);
-        let top = self.levels.first().unwrap_or(lines);
-        let mut segment = last_not_above(top.numbers(bytes), 0, top.segments(), number);
-        for level in &self.levels {
-            // The first number that is not below the one sought is in the window or right behind it,
-            // so the last that is not above it may be right before.
-            let window = level.window(bytes, segment, number);
-            let start = window.lo.saturating_sub(1) as usize;
-            let Some(below) = below.next() else { break };
-            let end = (window.hi as usize + 1).min(below.segments());
-            segment = last_not_above(below.numbers(bytes), start, end, number);
+        let column = lines.numbers(bytes);
+        let Some((lowest, above)) = self.levels.split_last() else {
+            return last_not_above(column, 0, column.len(), number);
+        };
+        let mut piece = last_not_above(&self.top, 0, self.top.len(), number);
+        for level in above {
+            let (start, end) = level.around(piece, number, level.below.len());
+            piece = last_not_above(&level.below, start, end, number);
         }
-        segment
+        let (start, end) = lowest.around(piece, number, column.len());
+        last_not_above(column, start, end, number)
+    }
+
+    fn size_in_bytes(&self) -> usize {
+        let sizes = self.levels.iter().map(|level| {
+            size_of::<Level>() + size_of_val(&*level.pieces) + size_of_val(&*level.below)
+        });
+        size_of_val(&*self.top) + sizes.sum::<usize>()
     }
 }

@@ -2,18 +2,15 @@
 //! and DobLIX, with the algorithm of [`crate::segment::greedy`].
 //!
 //! Guarantee and bytes are those of [`super::lines`]; behind the common header there are the lines and
-//! nothing else. A look-up bisects the segments' first numbers.
+//! nothing else. A look-up descends a tree over the segments' first numbers ([`super::lines::Tree`]).
 
 mod first_form;
 
-use super::column::last_not_above;
 use super::knobs::BOUNDARY;
-use super::lines::{LineBuilder, LineIndex, LineKind, Lines, Route, Segment};
+use super::lines::{LineBuilder, LineIndex, LineKind, Tree};
 use super::retained::RETAINED;
-use crate::bytes::Reader;
 use crate::registry::Kind;
 use crate::segment::greedy::Greedy;
-use crate::{IndexError, IndexSpec};
 
 pub(crate) const KIND: Kind = Kind {
     name: "plr",
@@ -37,28 +34,9 @@ struct Plr;
 
 impl LineKind for Plr {
     type Fit = Greedy;
-    type Route = Bisect;
+    type Route = Tree;
 
     fn kind() -> &'static Kind {
         &KIND
-    }
-}
-
-/// Needs nothing beside the lines.
-#[derive(Debug)]
-struct Bisect;
-
-impl Route for Bisect {
-    fn encode(_: &IndexSpec, _: &[Segment], _: &mut Vec<u8>) -> Result<(), IndexError> {
-        Ok(())
-    }
-
-    fn open(_: &mut Reader<'_>, _: &Lines) -> Result<Self, IndexError> {
-        Ok(Bisect)
-    }
-
-    #[inline]
-    fn find(&self, bytes: &[u8], lines: &Lines, number: u64) -> usize {
-        last_not_above(lines.numbers(bytes), 0, lines.segments(), number)
     }
 }

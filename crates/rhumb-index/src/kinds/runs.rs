@@ -14,6 +14,17 @@ pub(crate) struct Run {
     pub keys: u64,
 }
 
+/// Runs that ended.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Ended<'n> {
+    /// The first of them, of any length.
+    pub run: Option<Run>,
+    /// The numbers of the others, each a run of one key.
+    pub plain: &'n [u64],
+    /// The rank of the first of these.
+    pub first_rank: u64,
+}
+
 /// Counts keys into runs, up to the first that no model with this boundary can serve.
 #[derive(Debug)]
 pub(crate) struct Runs {
@@ -56,36 +67,53 @@ impl Runs {
         Ok(self.count(rank, number))
     }
 
-    /// The same for keys of 8 big-endian bytes that stand for themselves. Gives the run before them, if it ended now, and the rank of the
-    /// first of them: all but the last, which may still grow, are runs of one key.
+    /// The same for keys of 8 big-endian bytes that stand for themselves.
     ///
     /// # Errors
     /// [`IndexError::Unsorted`] if they do not ascend.
-    pub(crate) fn push_numbers(
-        &mut self,
-        numbers: &[u64],
-    ) -> Result<(Option<Run>, u64), IndexError> {
+    pub(crate) fn push_numbers<'n>(&mut self, numbers: &'n [u64]) -> Result<Ended<'n>, IndexError> {
         let (Some(&first), Some(&last)) = (numbers.first(), numbers.last()) else {
-            return Ok((None, self.order.keys()));
+            return Ok(Ended::default());
         };
         if self.last_number.is_some_and(|last| first < last) {
             let rank = self.order.keys();
             return Err(IndexError::Unsorted { rank });
         }
-        let first_rank = self.order.push_numbers(numbers)?;
-        let ended = self.count(first_rank, first);
+        let repeats = self.last_number == Some(first);
+        let mut first_rank = self.order.push_numbers(numbers)?;
+        let mut run = self.count(first_rank, first);
         let last_rank = self.order.keys() - 1;
         self.last_number = Some(last);
         if last_rank >= u64::from(u32::MAX) {
             self.give_up(TOO_MANY);
-        } else if last_rank > first_rank && !self.is_unfit() {
-            self.pending = Some(Run {
-                number: last,
-                first_rank: last_rank,
-                keys: 1,
+        }
+        if last_rank == first_rank || self.is_unfit() {
+            let plain = &[];
+            return Ok(Ended {
+                run,
+                plain,
+                first_rank,
             });
         }
-        Ok((ended, first_rank))
+        let [_, inner @ .., _] = numbers else {
+            return Ok(Ended::default());
+        };
+        let mut plain = numbers.get(..numbers.len() - 1).unwrap_or_default();
+        if repeats {
+            // The first one ends the run before it.
+            run = self.pending;
+            (plain, first_rank) = (inner, first_rank + 1);
+        }
+        self.pending = Some(Run {
+            number: last,
+            first_rank: last_rank,
+            keys: 1,
+        });
+        Ok(Ended {
+            run,
+            plain,
+            first_rank,
+        })
     }
 
     #[inline]
@@ -162,32 +190,32 @@ impl Runs {
 mod tests {
     use super::*;
 
-    /// Everything that comes out of pushing one by one, or as many at once as `at_once` says.
+    /// Everything that comes out of pushing one by one, or as many at once as `at_once` says; before
+    /// them a shorter key that has the first number too.
     fn runs_of(numbers: &[u64], at_once: usize) -> (Vec<Run>, Result<u64, IndexError>) {
         let mut runs = Runs::new(16);
         let mut out = Vec::new();
+        runs.push(&numbers[0].to_be_bytes()[..7], numbers[0])
+            .unwrap();
         for some in numbers.chunks(at_once) {
-            let pushed = match some {
-                [one] => runs.push(&one.to_be_bytes(), *one).map(|ended| (ended, 0)),
+            let ended = match some {
+                [one] => runs.push(&one.to_be_bytes(), *one).map(|run| Ended {
+                    run,
+                    ..Ended::default()
+                }),
                 _ => runs.push_numbers(some),
             };
-            let (ended, first_rank) = match pushed {
-                Ok(pushed) => pushed,
+            let ended = match ended {
+                Ok(ended) => ended,
                 Err(error) => return (out, Err(error)),
             };
-            out.extend(ended);
-            if let ([_, ..], [inner @ .., _]) = (&some[1..], some) {
-                out.extend(
-                    inner
-                        .iter()
-                        .zip(first_rank..)
-                        .map(|(&number, first_rank)| Run {
-                            number,
-                            first_rank,
-                            keys: 1,
-                        }),
-                );
-            }
+            out.extend(ended.run);
+            let plain = ended.plain.iter().zip(ended.first_rank..);
+            out.extend(plain.map(|(&number, first_rank)| Run {
+                number,
+                first_rank,
+                keys: 1,
+            }));
         }
         out.extend(runs.end());
         (out, runs.finish("test"))
@@ -195,16 +223,17 @@ mod tests {
 
     #[test]
     fn many_at_once_are_as_one_by_one() {
-        let numbers: Vec<u64> = (0..100).map(|i| i * i).collect();
+        let numbers: Vec<u64> = (0..100).map(|i| (i * i) << 8).collect();
         let one_by_one = runs_of(&numbers, 1);
-        assert_eq!((one_by_one.0.len(), one_by_one.1.clone()), (100, Ok(100)));
+        assert_eq!((one_by_one.0.len(), one_by_one.1.clone()), (100, Ok(101)));
+        assert_eq!(one_by_one.0[0].keys, 2);
         for at_once in [2, 3, 7, 99, 100, 1000] {
             assert_eq!(runs_of(&numbers, at_once), one_by_one);
         }
         for spoilt in 1..20 {
             let mut numbers = numbers.clone();
             numbers[spoilt] = numbers[spoilt - 1];
-            let rank = spoilt as u64;
+            let rank = spoilt as u64 + 1;
             for at_once in [1, 2, 5, 100] {
                 let error = runs_of(&numbers, at_once).1;
                 assert_eq!(error, Err(IndexError::Unsorted { rank }), "{at_once}");

@@ -138,17 +138,24 @@ impl Line {
     /// by a slope that is not negative, adding, clamping and rounding. Builders measure with this
     /// very function, so rounding cannot break a bound. A slope that is no number predicts the
     /// first rank (`NaN.max(0.0)` is 0), infinity the last.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn predict(&self, number: u64) -> u64 {
         let last = self.ranks.saturating_sub(1) as f64;
-        self.first_rank + (self.height(number, last) + 0.5) as u64
+        // The height is below 2^32, which takes fewer instructions than 64 bits.
+        self.first_rank + u64::from((self.height(number, last) + 0.5) as u32)
     }
 
-    /// What is predicted before rounding, less the first rank.
+    /// What the line predicts for the first number, less the first rank.
+    #[inline(always)]
+    pub(crate) fn offset(&self) -> f64 {
+        f64::from(self.offset) / OFFSET_UNIT
+    }
+
+    /// What is predicted before rounding, less the first rank; `last` is below 2^32.
     #[inline(always)]
     fn height(&self, number: u64, last: f64) -> f64 {
         let x = number.saturating_sub(self.first_number) as f64;
-        let y = f64::from(self.slope) * x + f64::from(self.offset) / OFFSET_UNIT;
+        let y = f64::from(self.slope) * x + self.offset();
         y.max(0.0).min(last)
     }
 

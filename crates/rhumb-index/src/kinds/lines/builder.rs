@@ -227,18 +227,16 @@ impl<K: LineKind> IndexBuilder for LineBuilder<K> {
     }
 
     fn push_numbers(&mut self, numbers: &[u64]) -> Result<(), IndexError> {
-        let (ended, first_rank) = self.runs.push_numbers(numbers)?;
+        let ended = self.runs.push_numbers(numbers)?;
         if self.runs.is_unfit() {
             self.open.clear();
             return Ok(());
         }
         self.with_runs(|own, runs| {
-            if let Some(run) = ended {
+            if let Some(run) = ended.run {
                 own.settle(runs, run);
             }
-            if let Some((_, numbers)) = numbers.split_last() {
-                own.settle_all(runs, numbers, first_rank);
-            }
+            own.settle_all(runs, ended.plain, ended.first_rank);
         });
         Ok(())
     }

@@ -62,6 +62,6 @@ impl<K: LineKind> Index for LineIndex<K> {
     }
 
     fn size_in_bytes(&self) -> usize {
-        size_of::<Self>() + self.bytes.len()
+        size_of::<Self>() + self.bytes.len() + self.route.size_in_bytes()
     }
 }

@@ -49,12 +49,14 @@
 mod builder;
 mod index;
 mod reader;
+mod tree;
 
 use std::fmt::Debug;
 
 pub(crate) use builder::{LineBuilder, cut_numbers, encode_lines};
 pub(crate) use index::LineIndex;
 pub(crate) use reader::Lines;
+pub(crate) use tree::Tree;
 
 use crate::bytes::Reader;
 use crate::registry::Kind;
@@ -93,6 +95,11 @@ pub(crate) trait Route: Debug + Send + Sync + Sized {
 
     /// The last segment that starts at or below the number, or the first. There is at least one.
     fn find(&self, bytes: &[u8], lines: &Lines, number: u64) -> usize;
+
+    /// The memory that it takes beside the bytes of the index.
+    fn size_in_bytes(&self) -> usize {
+        0
+    }
 }
 
 /// One piece of the model.

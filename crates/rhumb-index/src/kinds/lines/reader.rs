@@ -1,7 +1,7 @@
 //! A row of lines, used from its bytes.
 
 use super::{RECORD, RUNS, Segment};
-use crate::bytes::{Reader, f32_of, i16_of, u16_of, u32_of};
+use crate::bytes::{Reader, f32_of, i16_of, u16_of, u32_of, u64_of};
 use crate::kinds::column::Numbers;
 use crate::kinds::knobs::BOUNDARY;
 use crate::segment::Line;
@@ -98,14 +98,14 @@ impl Lines {
     }
 
     /// The numbers of the segments' first keys.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn numbers<'a>(&self, bytes: &'a [u8]) -> Numbers<'a> {
         let column = bytes.get(self.numbers_at..self.records_at);
         column.unwrap_or_default().as_chunks().0
     }
 
     /// Where a number is, if it belongs to segment `i`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn window(&self, bytes: &[u8], i: usize, number: u64) -> Window {
         let segment = self.segment(bytes, i);
         let predicted = segment.line.predict(number);
@@ -117,15 +117,15 @@ impl Lines {
     }
 
     /// The line of segment `i`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn line(&self, bytes: &[u8], i: usize) -> Line {
         self.segment(bytes, i).line
     }
 
     /// The fields of segment `i`, as far as there are any.
-    #[inline]
+    #[inline(always)]
     fn segment(&self, bytes: &[u8], i: usize) -> Segment {
-        let number = self.numbers(bytes).get(i);
+        let number = bytes.get(self.numbers_at + i * 8..);
         let records = bytes.get(self.records_at + i * RECORD..);
         let both = records.and_then(|records| records.first_chunk::<{ 2 * RECORD }>());
         // Behind the last record there is none: only the end of the keys is asked for there.
@@ -134,12 +134,12 @@ impl Lines {
             0 => 1,
             at => u16_of(bytes.get(at..).unwrap_or_default(), i),
         };
-        let first_rank = u64::from(u32_of(&both, 0));
+        let first_rank = u32_of(&both, 0);
         Segment {
             line: Line {
-                first_number: number.map_or(0, |number| u64::from_le_bytes(*number)),
-                first_rank,
-                ranks: u64::from(u32_of(&both, 3)).saturating_sub(first_rank),
+                first_number: u64_of(number.unwrap_or_default(), 0),
+                first_rank: first_rank.into(),
+                ranks: u32_of(&both, 3).saturating_sub(first_rank).into(),
                 slope: f32_of(&both, 1),
                 offset: i16_of(&both, 4),
             },
