@@ -12,17 +12,18 @@
 //! ```
 
 use crate::bytes::Reader;
-use crate::kinds::{fiting_tree, fp, fp_raw, pgm, plr, retained};
+use crate::kinds::{fiting_tree, fp, fp_raw, pgm, plr, retained, rmi};
 use crate::spec::Knob;
 use crate::{Index, IndexBuilder, IndexError, IndexSpec};
 
 /// Every kind, in the order in which they are listed to users.
-static KINDS: [Kind; 5] = [
+static KINDS: [Kind; 6] = [
     fp::KIND,
     fp_raw::KIND,
     plr::KIND,
     fiting_tree::KIND,
     pgm::KIND,
+    rmi::KIND,
 ];
 
 /// How many bytes the common header takes.

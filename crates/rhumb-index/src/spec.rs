@@ -21,6 +21,36 @@ pub struct Knob {
     pub max: u64,
 }
 
+/// Knobs whose values are written as names, in the order of the values from 0 on.
+const NAMED: [(&str, &[&str]); 1] = [("root", &["best", "linear", "cubic"])];
+
+impl Knob {
+    /// The names by which texts call the values from 0 on; empty where they are numbers.
+    pub fn choices(&self) -> &'static [&'static str] {
+        let named = NAMED.iter().find(|(name, _)| *name == self.name);
+        named.map_or(&[], |(_, choices)| choices)
+    }
+
+    /// The value that a text means.
+    fn parse(&self, text: &str) -> Option<u64> {
+        match self.choices() {
+            [] => text.parse().ok(),
+            choices => (0..)
+                .zip(choices)
+                .find(|(_, name)| **name == text)
+                .map(|(value, _)| value),
+        }
+    }
+
+    /// How a text writes a value.
+    fn text_of(&self, value: u64) -> String {
+        let name = usize::try_from(value)
+            .ok()
+            .and_then(|i| self.choices().get(i));
+        name.map_or_else(|| value.to_string(), |name| name.to_string())
+    }
+}
+
 /// Which index to build: a registered kind and a value for each of its knobs.
 ///
 /// The text form is the kind's name, then knobs after a colon, separated by commas. A knob that is
@@ -72,6 +102,13 @@ impl IndexSpec {
         knobs.find(|(known, _)| known.name == knob)?.1.to_owned()
     }
 
+    /// The most keys that a window may hold, by promise: the position boundary, if the kind has one
+    /// and nothing is named that leaves windows as wide as they come out.
+    pub fn promised_window(&self) -> Option<u64> {
+        let leaves = self.get("leaves").unwrap_or(0);
+        self.get("boundary").filter(|_| leaves == 0)
+    }
+
     /// The same specification with one knob set.
     ///
     /// # Errors
@@ -121,13 +158,19 @@ impl FromStr for IndexSpec {
         })?;
         let mut spec = IndexSpec::of(kind);
         for setting in knobs.split(',').filter(|setting| !setting.is_empty()) {
-            let parsed = setting
-                .split_once('=')
-                .map(|(knob, value)| (knob, value.parse::<u64>()));
-            let Some((knob, Ok(value))) = parsed else {
-                return Err(IndexError::Spec(format!(
-                    "cannot read {setting:?} in {text:?}: write knob=number, such as boundary=16"
-                )));
+            let unreadable =
+                |how: &str| IndexError::Spec(format!("cannot read {setting:?} in {text:?}: {how}"));
+            let Some((knob, value)) = setting.split_once('=') else {
+                return Err(unreadable("write knob=number, such as boundary=16"));
+            };
+            let known = kind.knobs.iter().find(|known| known.name == knob);
+            // That a kind has no such knob is said below.
+            let Some(value) = known.map_or(Some(0), |known| known.parse(value)) else {
+                let choices = known.map_or(&[][..], Knob::choices);
+                return Err(unreadable(&match choices {
+                    [] => "write knob=number, such as boundary=16".to_string(),
+                    choices => format!("use one of {}", choices.join(", ")),
+                }));
             };
             spec = spec.with(knob, value)?;
         }
@@ -141,7 +184,7 @@ impl fmt::Display for IndexSpec {
         let mut before = ':';
         for (knob, value) in self.kind.knobs.iter().zip(&self.values) {
             if let Some(value) = value {
-                write!(f, "{before}{}={value}", knob.name)?;
+                write!(f, "{before}{}={}", knob.name, knob.text_of(*value))?;
                 before = ',';
             }
         }
@@ -169,11 +212,22 @@ mod tests {
             "plr",
             "plr:boundary=16",
             "plr:boundary=1024",
+            "rmi:root=cubic",
+            "rmi:boundary=64,leaves=0,root=best",
         ] {
             let spec: IndexSpec = text.parse().unwrap();
             assert_eq!(spec.to_string(), text);
             assert_eq!(spec.to_string().parse::<IndexSpec>().unwrap(), spec);
         }
+    }
+
+    #[test]
+    fn a_number_of_leaves_takes_the_promise_back() {
+        let promised = |text: &str| text.parse::<IndexSpec>().unwrap().promised_window();
+        assert_eq!(promised("fp"), None);
+        assert_eq!(promised("plr"), Some(16));
+        assert_eq!(promised("rmi:boundary=64,leaves=0"), Some(64));
+        assert_eq!(promised("rmi:boundary=64,leaves=9"), None);
     }
 
     #[test]
@@ -183,6 +237,8 @@ mod tests {
         assert!(message("plr:epsilon=8").contains("boundary"));
         assert!(message("plr:boundary=3").contains("4 to 1024"));
         assert!(message("plr:boundary").contains("knob=number"));
+        assert!(message("plr:boundary=many").contains("knob=number"));
+        assert!(message("rmi:root=1").contains("best, linear, cubic"));
         assert!(message("fp:boundary=3").contains("none"));
         assert!(message("").contains("fp, fp-raw, plr"));
     }

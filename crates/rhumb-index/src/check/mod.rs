@@ -161,7 +161,7 @@ impl Run<'_> {
         if extent != keys as u64 && extent != blocks as u64 {
             return Err(self.violation(&[], 0, "the extent is that of the keys", extent));
         }
-        match self.case.spec.get("boundary") {
+        match self.case.spec.promised_window() {
             Some(boundary) if self.index.widest_window() > boundary => {
                 let widest = self.index.widest_window();
                 Err(self.violation(&[], 0, "no window exceeds the position boundary", widest))
@@ -175,8 +175,12 @@ impl Run<'_> {
         let mut predicted = 0;
         let mut probe = Vec::new();
         // Where mapped keys are retained, windows are narrower than the model's.
-        let boundary = self.case.spec.get("boundary").unwrap_or(0);
-        let bound = self.index.widest_window().max(boundary);
+        let spec = self.case.spec;
+        let model = match (spec.get("retained"), spec.promised_window()) {
+            (Some(1), promised) => promised.unwrap_or(self.index.extent()),
+            _ => 0,
+        };
+        let bound = self.index.widest_window().max(model);
         for (rank, key) in keys.iter().enumerate() {
             self.lookup(key, rank, true)?;
             let number = self.map.number(key);

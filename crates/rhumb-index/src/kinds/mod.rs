@@ -10,5 +10,6 @@ mod order;
 pub(crate) mod pgm;
 pub(crate) mod plr;
 pub(crate) mod retained;
+pub(crate) mod rmi;
 mod runs;
 mod separators;

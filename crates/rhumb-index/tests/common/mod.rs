@@ -9,8 +9,19 @@ pub fn from_env(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().expect("a whole number"))
 }
 
+/// What other knobs than the position boundary make of kinds.
+const VARIANTS: [&str; 7] = [
+    "rmi:boundary=8,root=linear",
+    "rmi:boundary=32,root=cubic",
+    "rmi:leaves=1",
+    "rmi:leaves=37,root=linear",
+    "rmi:leaves=500,root=cubic",
+    "rmi:leaves=4096",
+    "rmi:leaves=20,retained=1",
+];
+
 /// Every registered kind, at several position boundaries where it has one, and once with its mapped
-/// keys retained where it can.
+/// keys retained where it can; and what other knobs make of kinds.
 pub fn specs(boundaries: &[u64]) -> Vec<IndexSpec> {
     let plain = registry::kinds()
         .iter()
@@ -23,7 +34,8 @@ pub fn specs(boundaries: &[u64]) -> Vec<IndexSpec> {
             .collect(),
         None => vec![spec],
     };
-    plain.flat_map(vary).collect()
+    let variants = VARIANTS.iter().map(|text| text.parse().unwrap());
+    plain.flat_map(vary).chain(variants).collect()
 }
 
 /// All strings of up to `len` of these symbols, sorted.

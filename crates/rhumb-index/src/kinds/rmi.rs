@@ -1,0 +1,100 @@
+//! Recursive model index of two layers: Kraska, Beutel, Chi, Dean and Polyzotis, "The case for
+//! learned index structures", SIGMOD 2018, in the form of Marcus et al., "Benchmarking learned
+//! indexes", VLDB 2020.
+//!
+//! A *root*, a line or a monotone cubic, spreads the numbers over many *leaves*; each leaf is a
+//! line fitted to the numbers that fell to it. The root only guesses: a look-up goes from the
+//! guess to the leaf that holds the number, as the leaves' first numbers say (`base(i) <= q <
+//! base(i + 1)`), so nothing hangs on the root's rounding. Numbers below all keys go to the first
+//! leaf.
+//!
+//! A leaf predicts p = f(q), clamped to its ranks; its windows all have one width w and are
+//! p - w/2 .. p + (w + 1)/2, halves rounded down. Offset and width are measured by the look-up's
+//! own arithmetic such that the window of each number holds all ranks of its *run*, the keys that
+//! share it.
+//!
+//! Why that is right. Let the distinct numbers be x0 < x1 < ..., ri the first rank of xi and ni
+//! the length of its run, so that r(i+1) = ri + ni, and let lo(q) and hi(q) be the ends of the
+//! window. Both are monotone within a leaf since f is, and lo(xi) <= ri, ri + ni <= hi(xi).
+//!
+//! - A key with number xi, present or not, has its rank in ri .. ri + ni or its lower bound in
+//!   ri ..= ri + ni: inside.
+//! - A number q between xi and x(i+1), both in one leaf, has the lower bound r(i+1), and
+//!   lo(q) <= lo(x(i+1)) <= r(i+1) = ri + ni <= hi(xi) <= hi(q).
+//! - If xi is the last number of its leaf, r(i+1) <= hi(q) stands, and lo(q) <= r(i+1) since f is
+//!   clamped to the leaf's ranks, all below r(i+1). This covers the gap between two leaves and the
+//!   numbers above the last key.
+//! - Below x0 the lower bound is 0, f is f(x0), and lo(x0) <= r0 = 0. If the first leaf is empty, its
+//!   window is 0 .. 0.
+//!
+//! Clamping f moves no window off a run that it held: the runs lie within the leaf's ranks too.
+//!
+//! How many leaves it takes to keep windows within the position boundary is searched for, unless
+//! the specification says how many there shall be: then windows are as wide as they come out, and
+//! the widest is what [`crate::Index::widest_window`] says.
+//!
+//! Byte form, version 1, little-endian, after the common header of 4 bytes:
+//!
+//! ```text
+//! offset  size  field
+//!      4     4  M, number of leaves
+//!      8     8  N, number of keys, below 2^32
+//!     16     8  start of the root's range, a number
+//!     24     8  scale (f64): what a number counts in the root
+//!     32    24  c1, c2, c3 (f64): the guess is c3 t^3 + c2 t^2 + c1 t
+//!     56     4  position boundary that every leaf keeps, or 0 where none is promised
+//!     60     1  1 if the first leaf is for the numbers below the root's range, else 0
+//!     61     3  reserved, zero
+//!     64   24M  leaves
+//!
+//! leaf
+//!      0     8  base: its first number
+//!      8     4  its first rank
+//!     12     4  slope, ranks a number (f32), at least 0
+//!     16     4  offset, in ranks (i32)
+//!     20     4  width of its windows, in ranks
+//! ```
+//!
+//! An empty leaf has the base and the first rank of the next one. The last leaf is not empty.
+
+mod builder;
+mod choose;
+mod lay;
+mod leaf;
+mod points;
+mod reader;
+mod root;
+
+use super::knobs::BOUNDARY;
+use super::retained::RETAINED;
+use crate::registry::Kind;
+use crate::spec::Knob;
+
+/// How many leaves; where the specification says so, the position boundary is no promise.
+const LEAVES: Knob = Knob {
+    name: "leaves",
+    about: "number of leaves; 0 finds as many as the position boundary takes, else it is not kept",
+    default: 0,
+    min: 0,
+    max: 1 << 24,
+};
+
+/// The model that picks the leaf: one of [`Knob::choices`].
+const ROOT: Knob = Knob {
+    name: "root",
+    about: "model that picks the leaf: linear, cubic, or whichever spreads the keys better",
+    default: 0,
+    min: 0,
+    max: 2,
+};
+
+pub(crate) const KIND: Kind = Kind {
+    name: "rmi",
+    id: 6,
+    about: "recursive model index of two layers (Kraska et al., SIGMOD 2018)",
+    knobs: &[BOUNDARY, LEAVES, ROOT, RETAINED],
+    needs_number: true,
+    version: 1,
+    builder: |spec| Box::new(builder::RmiBuilder::new(spec)),
+    open: |bytes| Ok(Box::new(reader::Rmi::open(bytes)?)),
+};

@@ -1,0 +1,277 @@
+//! Answers from the byte form, in place.
+
+use super::leaf::{LEAF, Leaf};
+use super::root::Root;
+use super::{BOUNDARY, KIND};
+use crate::bytes::{Reader, u32_of, u64_of};
+use crate::registry::HEADER;
+use crate::{Index, IndexError, Position, Probe, Window};
+
+/// Where the leaves start.
+pub(super) const LEAVES_AT: usize = HEADER + 60;
+
+/// A root and its leaves, used from their bytes.
+#[derive(Debug)]
+pub(super) struct Rmi {
+    bytes: Vec<u8>,
+    root: Root,
+    keys: u64,
+    widest: u64,
+}
+
+impl Rmi {
+    pub(super) fn open(bytes: Vec<u8>) -> Result<Self, IndexError> {
+        let mut reader = Reader::new(KIND.name, &bytes);
+        reader.take(HEADER)?;
+        let (leaves, keys) = (reader.length()?, reader.u64()?);
+        if keys > u64::from(u32::MAX) || (keys == 0) != (leaves == 0) {
+            return Err(reader.damaged("leaves where there are keys, below 2^32", keys));
+        }
+        let start = reader.u64()?;
+        let factors = [(); 4].map(|()| reader.u64().map(f64::from_bits));
+        let [scale, c1, c2, c3] = factors;
+        let (scale, curve) = (scale?, [c1?, c2?, c3?]);
+        let boundary = u64::from(reader.u32()?);
+        let first_leaf = reader.u8()?;
+        let promise = boundary == 0 || (BOUNDARY.min..=BOUNDARY.max).contains(&boundary);
+        let finite = scale.is_finite() && curve.iter().all(|factor| factor.is_finite());
+        if !promise || first_leaf > 1 || !finite {
+            let expected = "finite factors, a boundary of 0 or 4 to 1024, a first leaf of 0 or 1";
+            let found = format!("{scale}, {curve:?}, {boundary} and {first_leaf}");
+            return Err(reader.damaged(expected, found));
+        }
+        reader.reserved(3)?;
+        reader.take(leaves.saturating_mul(LEAF))?;
+        reader.end()?;
+        let root = Root {
+            start,
+            scale,
+            curve,
+            first_leaf,
+            leaves,
+        };
+        let mut rmi = Rmi {
+            bytes,
+            root,
+            keys,
+            widest: 0,
+        };
+        rmi.check(boundary)?;
+        Ok(rmi)
+    }
+
+    /// Checks every leaf once and notes the widest window, which is never stored: what the table
+    /// promises is what its leaves say.
+    fn check(&mut self, boundary: u64) -> Result<(), IndexError> {
+        let most = if boundary == 0 { self.keys } else { boundary };
+        // A window is at most twice as wide as its leaf has keys, and clamped to the table.
+        let most_stored = if boundary == 0 {
+            2 * self.keys
+        } else {
+            boundary
+        };
+        let leaves = self.leaves();
+        let mut widest = 0;
+        for (i, leaf) in leaves.iter().map(Leaf::from_bytes).enumerate() {
+            let next = leaves.get(i + 1).map(Leaf::from_bytes);
+            let keys = self.end_of(leaves, i).checked_sub(leaf.first_rank.into());
+            let empty = next.is_some_and(|next| next.base == leaf.base);
+            let sound = (i > 0 || leaf.first_rank == 0)
+                && next.is_none_or(|next| leaf.base <= next.base)
+                && keys.is_some_and(|keys| (keys == 0) == empty)
+                && leaf.slope.is_finite()
+                && leaf.slope >= 0.0
+                && (leaf.width == 0) == empty
+                && u64::from(leaf.width) <= most_stored;
+            if !sound {
+                return Err(IndexError::Damaged {
+                    what: KIND.name,
+                    offset: LEAVES_AT + i * LEAF,
+                    expected: format!(
+                        "leaf {i} of {}: ranks and numbers that ascend, a finite slope that is not \
+                         negative, a window of at most {most_stored}",
+                        leaves.len()
+                    ),
+                    found: format!("{leaf:?}"),
+                });
+            }
+            widest = widest.max(u64::from(leaf.width).min(most));
+        }
+        self.widest = widest;
+        Ok(())
+    }
+
+    #[inline]
+    fn leaves(&self) -> &[[u8; LEAF]] {
+        self.bytes
+            .get(LEAVES_AT..)
+            .unwrap_or_default()
+            .as_chunks()
+            .0
+    }
+
+    /// Where the ranks of a leaf end: at the next one's first, or the end of the keys.
+    #[inline]
+    fn end_of(&self, leaves: &[[u8; LEAF]], i: usize) -> u64 {
+        leaves
+            .get(i + 1)
+            .map_or(self.keys, |next| u32_of(next, 2).into())
+    }
+
+    /// The leaf that holds a number and the predicted rank, or `None` if there is no key.
+    #[inline]
+    fn find(&self, number: u64) -> Option<(Leaf, u64)> {
+        let leaves = self.leaves();
+        let mut i = self.root.guess(number);
+        let mut leaf = leaves.get(i)?;
+        if base_of(leaf) > number
+            || leaves
+                .get(i + 1)
+                .is_some_and(|next| base_of(next) <= number)
+        {
+            i = walk(leaves, i, number);
+            leaf = leaves.get(i)?;
+        }
+        let leaf = Leaf::from_bytes(leaf);
+        Some((leaf, leaf.predict(number, self.end_of(leaves, i))))
+    }
+}
+
+#[inline]
+fn base_of(leaf: &[u8; LEAF]) -> u64 {
+    u64_of(leaf, 0)
+}
+
+/// The last leaf whose base is not above the number, or the first, in about twice the logarithm of
+/// its distance from where the walk starts.
+///
+/// Stored keys are found without it. Other numbers may fall to an empty leaf, or between the last
+/// number of a leaf and the first of the next.
+#[cold]
+fn walk(leaves: &[[u8; LEAF]], from: usize, number: u64) -> usize {
+    let holds = |i: usize| leaves.get(i).is_some_and(|leaf| base_of(leaf) <= number);
+    // `low` is not above the leaf, `high` is.
+    let (mut low, mut high, mut step) = (from, from, 1);
+    if holds(from) {
+        high = from + 1;
+        while holds(high) {
+            (low, high) = (high, high + step);
+            step *= 2;
+        }
+        high = high.min(leaves.len());
+    } else {
+        while low > 0 && !holds(low) {
+            (high, low) = (low, low.saturating_sub(step));
+            step *= 2;
+        }
+    }
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if holds(middle) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+impl Index for Rmi {
+    fn kind(&self) -> &'static str {
+        KIND.name
+    }
+
+    fn needs_number(&self) -> bool {
+        KIND.needs_number
+    }
+
+    fn locate(&self, probe: Probe<'_>) -> Position {
+        let Some((leaf, predicted)) = self.find(probe.number) else {
+            return Position::Window(Window { lo: 0, hi: 0 });
+        };
+        let width = u64::from(leaf.width);
+        Position::Window(Window {
+            lo: predicted.saturating_sub(width / 2),
+            hi: (predicted + width.div_ceil(2)).min(self.keys),
+        })
+    }
+
+    fn predict(&self, number: u64) -> Option<u64> {
+        Some(self.find(number)?.1)
+    }
+
+    fn extent(&self) -> u64 {
+        self.keys
+    }
+
+    fn widest_window(&self) -> u64 {
+        self.widest
+    }
+
+    fn size_in_bytes(&self) -> usize {
+        size_of::<Self>() + self.bytes.len()
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+
+    /// What is looked up through a root that guesses nonsense is found all the same.
+    #[test]
+    fn nothing_hangs_on_the_root() {
+        let keys: Vec<u64> = (0..3000u64).map(|i| i * i * i + i % 7 * i).collect();
+        let spec = "rmi:leaves=500".parse().unwrap();
+        let mut builder = (KIND.builder)(&spec);
+        keys.iter()
+            .for_each(|key| builder.push(&key.to_be_bytes(), *key).unwrap());
+        let sound = builder.finish().unwrap();
+        for (scale, c1, c3) in [
+            (0.0, 0.0, 0.0),
+            (1.0, 1.0, 0.0),
+            (1e-10, 9.0, 7.0),
+            (1e-9, -5.0, 1.0),
+        ] {
+            let mut bytes = sound.clone();
+            for (at, factor) in [(24, scale), (32, c1), (48, c3)] {
+                bytes[at..at + 8].copy_from_slice(&f64::to_le_bytes(factor));
+            }
+            let rmi = Rmi::open(bytes).unwrap();
+            for number in keys
+                .iter()
+                .flat_map(|key| [key.saturating_sub(1), *key, key + 1])
+            {
+                let rank = keys.partition_point(|key| *key < number) as u64;
+                let present = keys.get(rank as usize) == Some(&number);
+                let position = rmi.locate(Probe { key: &[], number });
+                let Position::Window(window) = position else {
+                    panic!("{position:?}")
+                };
+                let end = window.hi + u64::from(!present);
+                assert!(
+                    window.lo <= rank && rank < end,
+                    "{number}: {window:?}, not {rank}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn walks_end_at_the_leaf_from_every_start() {
+        // Bases 10, 20, 20, 20, 30, ...: two empty leaves before the fourth.
+        let bases = [10u64, 20, 20, 20, 30, 40, 40, 50, u64::MAX];
+        let leaves = bases.map(|base| {
+            let mut leaf = [0; LEAF];
+            leaf[..8].copy_from_slice(&base.to_le_bytes());
+            leaf
+        });
+        for number in [10, 11, 19, 20, 29, 30, 39, 40, 41, 50, 51, u64::MAX] {
+            let wanted = bases.iter().rposition(|base| *base <= number).unwrap();
+            for from in 0..bases.len() {
+                assert_eq!(walk(&leaves, from, number), wanted, "{number} from {from}");
+            }
+        }
+        assert_eq!(walk(&leaves, 5, 3), 0);
+    }
+}
