@@ -12,6 +12,14 @@ pub enum Error {
     /// A store failed.
     #[error("{0}")]
     Store(#[from] rhumb::Error),
+    /// An index could not be built or opened.
+    #[error("index {name}: {error}")]
+    Index {
+        /// Its specification.
+        name: String,
+        /// What the index library said.
+        error: rhumb_index::IndexError,
+    },
     /// LMDB failed.
     #[cfg(feature = "peer-lmdb")]
     #[error("LMDB: {0}")]
@@ -69,6 +77,14 @@ pub enum Error {
 }
 
 impl Error {
+    /// An index that could not be built or opened.
+    pub fn index(name: &impl ToString, error: rhumb_index::IndexError) -> Error {
+        Error::Index {
+            name: name.to_string(),
+            error,
+        }
+    }
+
     /// For `map_err`: an I/O error with its context.
     pub fn io(op: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
         let path = path.to_path_buf();

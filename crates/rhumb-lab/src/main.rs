@@ -17,6 +17,8 @@ use std::time::Instant;
 use clap::{Args, Parser, Subcommand};
 use rhumb::{IndexSpec, TableSpec};
 
+use crate::data::numbers::Numbers;
+use crate::data::sosd;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::results::Report;
@@ -36,6 +38,24 @@ enum Command {
     List,
     /// Run experiments: every answer is checked, and the figures are printed and kept
     Run(Box<Run>),
+    /// Write a set of sorted distinct integers to a SOSD file: count and keys, 64 bits little-endian
+    #[command(name = "gen")]
+    Generate(Generate),
+}
+
+#[derive(Debug, Args)]
+struct Generate {
+    /// Which integers
+    #[arg(long, value_name = "NAME")]
+    input: Numbers,
+    /// How many
+    #[arg(long, value_name = "N", default_value_t = 10_000_000)]
+    keys: u32,
+    /// Seed of the integers
+    #[arg(long, default_value_t = 42)]
+    seed: u64,
+    /// File to write; one that is there is replaced
+    file: PathBuf,
 }
 
 #[derive(Debug, Args)]
@@ -64,13 +84,17 @@ struct Run {
     /// Take paths from this file index, plain or gzipped, instead of the built-in slice
     #[arg(long, value_name = "FILE")]
     paths: Option<PathBuf>,
-    /// Measure quick on the keys of this SOSD file too; may be repeated
+    /// Integers for indexes [default: all of them]; may be repeated
+    #[arg(long = "input", value_name = "NAME")]
+    numbers: Vec<Numbers>,
+    /// Measure quick and indexes on the keys of this SOSD file too; may be repeated
     #[arg(long, value_name = "FILE")]
     sosd: Vec<PathBuf>,
-    /// Pairs to load, for every experiment but quick; may be repeated
+    /// Pairs to load, for every experiment over stores but quick; may be repeated
     #[arg(long = "set", value_name = "SET", default_value = "c1")]
     sets: Vec<Set>,
-    /// How often to repeat what is timed, the stores by turns: 1 in stores, 7 in threads and stages
+    /// How often to repeat what is timed, the stores by turns: 1 in stores, 7 in threads and stages,
+    /// 5 in indexes
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     runs: Option<u32>,
     /// How many gets of each kind to do a time; every experiment has its own number
@@ -87,6 +111,9 @@ fn main() -> ExitCode {
         Command::List => {
             list();
             Ok(())
+        }
+        Command::Generate(set) => {
+            sosd::write(&set.file, &set.input.make(set.keys as usize, set.seed))
         }
         Command::Run(run) => progress::catch_interrupts().and_then(|()| run.run()),
     };
@@ -163,8 +190,9 @@ impl Run {
         let indexes = self.indexes.iter().map(IndexSpec::to_string);
         let files = self.sosd.iter().map(|path| run::file_name(path));
         let sets = self.sets.iter().map(|set| format!("{set:?}"));
+        let numbers = self.numbers.iter().map(|set| set.name().to_string());
         let mut seen = HashSet::new();
-        for name in names.chain(indexes).chain(files).chain(sets) {
+        for name in names.chain(indexes).chain(files).chain(sets).chain(numbers) {
             if !seen.insert(name.clone()) {
                 return Err(Error::Usage(format!("{name} is named twice: name it once")));
             }
@@ -176,6 +204,11 @@ impl Run {
             table: self.table.clone(),
             paths: self.paths.clone(),
             sosd: self.sosd.clone(),
+            numbers: if self.numbers.is_empty() && self.sosd.is_empty() {
+                Numbers::ALL.to_vec()
+            } else {
+                self.numbers.clone()
+            },
             sets: self.sets.clone(),
             runs: self.runs.map(|runs| runs as usize),
             gets: self.gets.map(|gets| gets as usize),

@@ -2,10 +2,12 @@
 
 pub mod clustered;
 pub mod decimal;
+pub mod numbers;
 pub mod paths;
 mod random;
 pub mod sosd;
 mod strings;
+pub mod texts;
 pub mod uniform;
 pub mod zipf;
 

@@ -2,17 +2,29 @@
 //! little-endian `u64` keys, ascending, repeats allowed. Keys become 8 big-endian bytes.
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
 use super::Strings;
 use crate::error::{Error, Result};
 
+/// All distinct keys of a file, ascending, as strings of 8 bytes.
+///
+/// # Errors
+/// See [`numbers`].
+pub fn file(path: &Path) -> Result<Strings> {
+    let mut keys = Strings::default();
+    for number in numbers(path)? {
+        keys.push(&number.to_be_bytes());
+    }
+    Ok(keys)
+}
+
 /// All distinct keys of a file, ascending.
 ///
 /// # Errors
 /// If the file cannot be read, or its length does not fit its count.
-pub fn file(path: &Path) -> Result<Strings> {
+pub fn numbers(path: &Path) -> Result<Vec<u64>> {
     let file = File::open(path).map_err(Error::io("open", path))?;
     let length = file.metadata().map_err(Error::io("measure", path))?.len();
     let mut reader = BufReader::with_capacity(1 << 20, file);
@@ -38,18 +50,30 @@ pub fn file(path: &Path) -> Result<Strings> {
     }
     numbers.sort_unstable();
     numbers.dedup();
-    let mut keys = Strings::default();
-    for number in numbers {
-        keys.push(&number.to_be_bytes());
-    }
-    Ok(keys)
+    Ok(numbers)
+}
+
+/// Writes keys as such a file, replacing what is there.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write(path: &Path, numbers: &[u64]) -> Result<()> {
+    let file = File::create(path).map_err(Error::io("create", path))?;
+    let mut writer = BufWriter::with_capacity(1 << 20, file);
+    let mut write = || {
+        writer.write_all(&(numbers.len() as u64).to_le_bytes())?;
+        let mut words = numbers.iter().map(|number| number.to_le_bytes());
+        words.try_for_each(|word| writer.write_all(&word))?;
+        writer.flush()
+    };
+    write().map_err(Error::io("write", path))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn write(numbers: &[u64]) -> tempfile::NamedTempFile {
+    fn words(numbers: &[u64]) -> tempfile::NamedTempFile {
         let bytes: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), bytes).unwrap();
@@ -58,15 +82,22 @@ mod tests {
 
     #[test]
     fn keys_are_read_without_repeats() {
-        let keys = file(write(&[4, 1, 300, 300, u64::MAX]).path()).unwrap();
+        let keys = file(words(&[4, 1, 300, 300, u64::MAX]).path()).unwrap();
         let expected = [1, 300, u64::MAX].map(u64::to_be_bytes);
         assert!(keys.iter().eq(expected.iter()));
     }
 
     #[test]
+    fn what_is_written_is_read() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        write(file.path(), &[2, 700, u64::MAX]).unwrap();
+        assert_eq!(numbers(file.path()).unwrap(), [2, 700, u64::MAX]);
+    }
+
+    #[test]
     fn a_count_that_does_not_fit_is_refused() {
         for numbers in [&[3, 1, 2][..], &[1, 1, 2], &[u64::MAX, 1]] {
-            let error = file(write(numbers).path()).unwrap_err();
+            let error = file(words(numbers).path()).unwrap_err();
             assert!(error.to_string().contains("SOSD"), "{error}");
         }
     }

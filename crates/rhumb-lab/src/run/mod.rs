@@ -2,6 +2,8 @@
 
 mod cache;
 mod gets;
+mod indexes;
+mod keymaps;
 mod ours;
 mod phases;
 mod plan;
@@ -18,6 +20,7 @@ use std::path::{Path, PathBuf};
 use rhumb::{IndexSpec, TableSpec};
 
 pub use self::set::Set;
+use crate::data::numbers::Numbers;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::results::Report;
@@ -38,7 +41,9 @@ pub struct Arguments {
     pub paths: Option<PathBuf>,
     /// SOSD key files.
     pub sosd: Vec<PathBuf>,
-    /// Which sets the experiments take, all but `quick`.
+    /// Sets of integers for the experiments over indexes alone.
+    pub numbers: Vec<Numbers>,
+    /// Which sets the experiments over stores take, all but `quick`.
     pub sets: Vec<Set>,
     /// How often to repeat what is timed; every experiment has its own number.
     pub runs: Option<usize>,
@@ -90,6 +95,16 @@ pub const EXPERIMENTS: &[Experiment] = &[
         about: "warm gets and nothing else, to be counted from outside (docs/performance.md)",
         run: gets::run,
     },
+    Experiment {
+        name: "indexes",
+        about: "every index kind alone over 10M integers, against the published implementations (--input)",
+        run: indexes::run,
+    },
+    Experiment {
+        name: "keymaps",
+        about: "sizes of models over text by the key map, by the first eight bytes, and of fence pointers",
+        run: keymaps::run,
+    },
 ];
 
 /// Where experiments run and what they have found so far.
@@ -108,11 +123,12 @@ fn indexes(arguments: &Arguments) -> Result<Vec<IndexSpec>> {
     if !arguments.indexes.is_empty() {
         return Ok(arguments.indexes.clone());
     }
-    let parse = |text: &str| {
-        text.parse()
-            .map_err(|e| Error::Usage(format!("index {text}: {e}")))
-    };
-    ["fp", "plr"].into_iter().map(parse).collect()
+    ["fp", "plr"].into_iter().map(spec).collect()
+}
+
+/// A specification that an experiment names.
+fn spec(text: &str) -> Result<IndexSpec> {
+    text.parse().map_err(|error| Error::index(&text, error))
 }
 
 /// How our own store is opened for millions of keys.

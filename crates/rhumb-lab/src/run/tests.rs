@@ -121,6 +121,7 @@ fn arguments(experiment_keys: usize) -> Arguments {
         table: None,
         paths: None,
         sosd: Vec::new(),
+        numbers: Vec::new(),
         sets: vec![Set::C1, Set::C2],
         runs: None,
         gets: None,
@@ -269,4 +270,89 @@ fn stages_add_up_to_a_get() {
 fn gets_are_as_many_as_asked_for() {
     let (_, text) = run("gets", &tiny(1_234));
     assert_eq!(text, "c1: 1234 gets of 78976 bytes in all\n");
+}
+
+#[test]
+fn indexes_are_compared_with_the_reference() {
+    let arguments = Arguments {
+        numbers: Numbers::ALL.to_vec(),
+        runs: Some(2),
+        gets: Some(300),
+        ..arguments(3_000)
+    };
+    let (report, text) = run("indexes", &arguments);
+    for set in Numbers::ALL {
+        let subjects = report.subjects();
+        let of_set = subjects.iter().filter(|s| s.input == set.name());
+        let (segments, of_set): (Vec<&Subject>, Vec<&Subject>) =
+            of_set.partition(|s| report.get(s, "segments, eps 8").is_some());
+        let counts = segments.iter().map(|s| report.get(s, "segments, eps 8"));
+        let counts: Vec<f64> = counts.map(Option::unwrap).collect();
+        assert!(counts.len() == 3 && counts[1..].iter().all(|count| *count >= counts[0]));
+        assert!(of_set.len() >= 8, "fence pointers and plr at least");
+        for subject in of_set {
+            let get = |metric: &str| report.get(subject, metric).expect(metric);
+            assert_eq!(get("keys"), 3_000.0);
+            for metric in [
+                "bytes",
+                "build",
+                "look-up",
+                "absent",
+                "yardstick",
+                "look-up ratio",
+            ] {
+                assert!(get(metric) > 0.0, "{metric}");
+            }
+            let compared = report.get(subject, "look-up, ours/ref").is_some();
+            assert!(compared || !subject.index.starts_with("fp"));
+            assert!(!compared || !subject.index.starts_with("plr"));
+        }
+        assert!(text.contains(&format!("{}: 3,000 keys", set.name())));
+    }
+    assert!(text.contains("| fence pointers | absent"), "{text}");
+}
+
+#[test]
+fn indexes_are_measured_on_files_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("squares");
+    let squares: Vec<u64> = (0..2_000u64).map(|n| n * n).collect();
+    crate::data::sosd::write(&path, &squares).unwrap();
+    let arguments = Arguments {
+        sosd: vec![path],
+        indexes: vec!["plr:boundary=18".parse().unwrap()],
+        runs: Some(1),
+        gets: Some(300),
+        ..arguments(1_000)
+    };
+    let (report, text) = run("indexes", &arguments);
+    let subject = report.subjects()[0];
+    assert_eq!(subject.input, "sosd:squares");
+    assert_eq!(report.get(subject, "keys"), Some(1_000.0));
+    assert!(text.contains("plr:boundary=18"), "{text}");
+}
+
+#[test]
+fn key_maps_are_weighed() {
+    let (report, text) = run("keymaps", &arguments(20_000));
+    for subject in report.subjects() {
+        let get = |metric: &str| report.get(subject, metric).expect(metric);
+        assert!(get("key map_a_key") > 0.0 && get("fp_a_key") > 0.0);
+        let input = subject.input.as_str();
+        // Words depend on the machine. Eight bytes of decimal keys are four zeros and four digits.
+        if input != "words" {
+            assert_eq!(get("key map_fallback") == 1.0, input == "paths", "{input}");
+            let ties = ["decimal", "paths"].contains(&input);
+            assert_eq!(get("eight bytes_fallback") == 1.0, ties, "{input}");
+        }
+        if input == "decimal" {
+            let map = get("map_bytes") / get("keys");
+            let ratio = (get("key map_a_key") - map) / get("integers_a_key");
+            assert!((0.9..1.1).contains(&ratio), "{ratio}");
+        }
+    }
+    assert!(
+        text.contains("fp (fallback)") && text.contains("| uuid "),
+        "{text}"
+    );
 }

@@ -1,0 +1,203 @@
+//! Sorted distinct integers: look-alikes of the sets on which index kinds are usually compared.
+//!
+//! The same seed gives the same numbers, wherever the platform's `exp`, `ln` and `cos` agree.
+
+use clap::ValueEnum;
+use rhumb_index::check::SplitMix64;
+
+/// Which numbers to make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Numbers {
+    /// Uniform below 2^63.
+    Uniform,
+    /// Uniform below 2^38, and 21 outliers above 2^59: user ids.
+    Fb,
+    /// 100,000 Gaussian clusters below 2^60 of very different density: cell ids of a map.
+    Osm,
+    /// Gaps of 1 to 4.
+    Dense,
+    /// Lognormal (0, 2), times 10^9.
+    Lognormal,
+    /// Timestamps that come in bursts.
+    Wiki,
+}
+
+/// Widest spread of a cluster of `osm`, narrowest, and how many there are.
+const SIGMA_BITS: (f64, f64) = (24.0, 40.0);
+const CLUSTERS: u64 = 100_000;
+
+/// Outliers of `fb`.
+const OUTLIERS: usize = 21;
+
+/// Of `wiki`: mean gap, how much less it is in a burst, and the mean number of keys in a burst and
+/// between two.
+const GAP: f64 = 200.0;
+const HASTE: f64 = 8.0;
+const BURST: f64 = 1_000.0;
+const QUIET: f64 = 3_200.0;
+
+impl Numbers {
+    /// All sets, in the order in which they are listed.
+    pub const ALL: [Numbers; 6] = [
+        Numbers::Uniform,
+        Numbers::Fb,
+        Numbers::Osm,
+        Numbers::Dense,
+        Numbers::Lognormal,
+        Numbers::Wiki,
+    ];
+
+    /// As on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Numbers::Uniform => "uniform",
+            Numbers::Fb => "fb",
+            Numbers::Osm => "osm",
+            Numbers::Dense => "dense",
+            Numbers::Lognormal => "lognormal",
+            Numbers::Wiki => "wiki",
+        }
+    }
+
+    /// `count` ascending distinct numbers; at most 2^32, so that every set has as many.
+    pub fn make(self, count: usize, seed: u64) -> Vec<u64> {
+        let mut random = SplitMix64::new(seed);
+        let random = &mut random;
+        match self {
+            Numbers::Uniform => distinct(count, || random.next_u64() >> 1),
+            Numbers::Fb => {
+                let outliers = OUTLIERS.min(count / 2);
+                let mut numbers = distinct(count - outliers, || random.below(1 << 38));
+                numbers.extend(distinct(outliers, || {
+                    (1 << 59) + random.below(u64::MAX - (1 << 59))
+                }));
+                numbers
+            }
+            Numbers::Osm => clusters(count, random),
+            Numbers::Dense => {
+                let mut last = 0;
+                let gaps = (0..count).map(|_| 1 + random.below(4));
+                gaps.map(|gap| {
+                    last += gap;
+                    last
+                })
+                .collect()
+            }
+            Numbers::Lognormal => distinct(count, || ((random.normal() * 2.0).exp() * 1e9) as u64),
+            Numbers::Wiki => bursts(count, random),
+        }
+    }
+}
+
+/// As many different numbers, ascending.
+fn distinct(count: usize, mut draw: impl FnMut() -> u64) -> Vec<u64> {
+    let mut numbers = Vec::with_capacity(count);
+    while numbers.len() < count {
+        let missing = count - numbers.len();
+        numbers.extend((0..missing).map(|_| draw()));
+        numbers.sort_unstable();
+        numbers.dedup();
+    }
+    numbers
+}
+
+fn clusters(count: usize, random: &mut SplitMix64) -> Vec<u64> {
+    let (least, most) = SIGMA_BITS;
+    let clusters: Vec<(f64, f64)> = (0..CLUSTERS)
+        .map(|_| {
+            let bits = least + (most - least) * random.fraction();
+            (random.below(1 << 60) as f64, bits.exp2())
+        })
+        .collect();
+    distinct(count, || {
+        loop {
+            let (centre, sigma) = clusters[random.below(CLUSTERS) as usize];
+            let number = centre + sigma * random.normal();
+            if (0.0..(1u64 << 60) as f64).contains(&number) {
+                return number as u64;
+            }
+        }
+    })
+}
+
+/// Arrivals with exponential gaps, whose mean is shorter during bursts; what arrives at one instant
+/// counts once.
+fn bursts(count: usize, random: &mut SplitMix64) -> Vec<u64> {
+    let exponential = |random: &mut SplitMix64, mean: f64| -(1.0 - random.fraction()).ln() * mean;
+    let mut numbers: Vec<u64> = Vec::with_capacity(count);
+    let (mut now, mut left, mut burst) = (0.0, 0.0, true);
+    while numbers.len() < count {
+        if left <= 0.0 {
+            burst = !burst;
+            left = exponential(random, if burst { BURST } else { QUIET });
+        }
+        left -= 1.0;
+        now += exponential(random, if burst { GAP / HASTE } else { GAP });
+        if numbers.last() != Some(&(now as u64)) {
+            numbers.push(now as u64);
+        }
+    }
+    numbers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_ascend_and_repeat_with_the_seed() {
+        for set in Numbers::ALL {
+            let numbers = set.make(20_000, 42);
+            assert_eq!(numbers.len(), 20_000, "{}", set.name());
+            assert!(numbers.is_sorted_by(|a, b| a < b), "{}", set.name());
+            assert_eq!(numbers, set.make(20_000, 42));
+            assert_ne!(numbers, set.make(20_000, 43));
+            let name = set.to_possible_value().unwrap();
+            assert_eq!(name.get_name(), set.name());
+            assert_eq!(set.make(3, 1).len(), 3);
+        }
+    }
+
+    /// The share of gaps that are shorter than a share of the mean gap.
+    fn crowded(numbers: &[u64], share: f64) -> f64 {
+        let span = (numbers[numbers.len() - 1] - numbers[0]) as f64;
+        let short = share * span / numbers.len() as f64;
+        let gaps = numbers.windows(2).map(|pair| (pair[1] - pair[0]) as f64);
+        gaps.filter(|gap| *gap < short).count() as f64 / numbers.len() as f64
+    }
+
+    #[test]
+    fn every_set_has_its_shape() {
+        let make = |set: Numbers| set.make(100_000, 7);
+        let uniform = make(Numbers::Uniform);
+        assert!(uniform.iter().all(|number| *number < 1 << 63));
+        let expected = 1.0 - (-0.5f64).exp();
+        assert!((crowded(&uniform, 0.5) - expected).abs() < 0.01);
+
+        let fb = make(Numbers::Fb);
+        let far = fb.iter().filter(|number| **number >= 1 << 59).count();
+        let near = fb.iter().filter(|number| **number < 1 << 38).count();
+        assert_eq!((far, near), (21, 100_000 - 21));
+
+        let osm = make(Numbers::Osm);
+        assert!(osm.iter().all(|number| *number < 1 << 60));
+        assert!(crowded(&osm, 0.01) > 0.3, "clusters are crowded");
+
+        let dense = make(Numbers::Dense);
+        let gaps: Vec<u64> = dense.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        for gap in 1..=4 {
+            let share = gaps.iter().filter(|known| **known == gap).count();
+            assert!((24_000..26_000).contains(&share), "{share} gaps of {gap}");
+        }
+        assert!(gaps.iter().all(|gap| (1..=4).contains(gap)));
+
+        let lognormal = make(Numbers::Lognormal);
+        let median = lognormal[50_000] as f64;
+        assert!((0.95e9..1.05e9).contains(&median), "{median}");
+
+        // A sixth of the keys stands in bursts of an eighth of the gap.
+        let wiki = make(Numbers::Wiki);
+        let more = crowded(&wiki, 0.1) / (1.0 - (-0.1f64).exp());
+        assert!((1.4..3.0).contains(&more), "{more}");
+    }
+}

@@ -1,0 +1,99 @@
+//! Which indexes are measured.
+
+use std::fmt;
+
+use rhumb_index::{IndexSpec, registry};
+
+/// What an index is compared by with other implementations of the same kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parameter {
+    /// Keys in a block of fence pointers.
+    Block(usize),
+    /// Error bound; the position boundary is twice this and 2 more.
+    Eps(u64),
+    /// Models of the last stage.
+    Leaves(u64),
+    /// Nothing.
+    Nothing,
+}
+
+const BLOCKS: [usize; 2] = [16, 64];
+const BOUNDS: [u64; 4] = [8, 16, 64, 128];
+const LEAVES: [u64; 2] = [8_192, 65_536];
+
+/// An index to measure.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    pub spec: IndexSpec,
+    pub parameter: Parameter,
+}
+
+impl fmt::Display for Candidate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.parameter {
+            Parameter::Block(keys) => write!(f, "{}, {keys} a block", self.spec),
+            _ => write!(f, "{}", self.spec),
+        }
+    }
+}
+
+impl Candidate {
+    /// Every registered kind with every parameter that it can take.
+    pub fn all() -> Vec<Candidate> {
+        let mut all = Vec::new();
+        for kind in registry::kinds() {
+            let Ok(spec) = kind.name.parse::<IndexSpec>() else {
+                continue;
+            };
+            let bounds = BOUNDS.map(|eps| ("boundary", 2 * eps + 2));
+            let leaves = LEAVES.map(|leaves| ("leaves", leaves));
+            let knobs = bounds.into_iter().chain(leaves);
+            let specs: Vec<_> = knobs
+                .filter_map(|(knob, value)| spec.clone().with(knob, value).ok())
+                .collect();
+            if specs.is_empty() {
+                all.extend(Candidate::of(&spec));
+            }
+            all.extend(specs.iter().flat_map(Candidate::of));
+        }
+        all
+    }
+
+    /// What to measure for a specification: fence pointers with blocks of several sizes, anything
+    /// else once.
+    pub fn of(spec: &IndexSpec) -> Vec<Candidate> {
+        let parameters = if !spec.kind().needs_number {
+            BLOCKS.map(Parameter::Block).to_vec()
+        } else if let Some(leaves) = spec.named("leaves").filter(|leaves| *leaves > 0) {
+            vec![Parameter::Leaves(leaves)]
+        } else if let Some(boundary) = spec.get("boundary") {
+            vec![Parameter::Eps(boundary.saturating_sub(2) / 2)]
+        } else {
+            vec![Parameter::Nothing]
+        };
+        let with = |parameter| Candidate {
+            spec: spec.clone(),
+            parameter,
+        };
+        parameters.into_iter().map(with).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_there_with_its_parameters() {
+        let all: Vec<String> = Candidate::all().iter().map(Candidate::to_string).collect();
+        for kind in registry::kinds() {
+            assert!(all.iter().any(|name| name.starts_with(kind.name)));
+        }
+        for expected in ["fp, 16 a block", "fp-raw, 64 a block", "plr:boundary=18"] {
+            assert!(all.iter().any(|name| name == expected), "{all:?}");
+        }
+        let of = |text: &str| Candidate::of(&text.parse().unwrap())[0].parameter;
+        assert_eq!(of("plr:boundary=130"), Parameter::Eps(64));
+        assert_eq!(of("fp"), Parameter::Block(16));
+    }
+}
