@@ -12,18 +12,20 @@
 //! ```
 
 use crate::bytes::Reader;
-use crate::kinds::{fiting_tree, fp, fp_raw, pgm, plr, retained, rmi};
+use crate::kinds::{self, retained};
 use crate::spec::Knob;
 use crate::{Index, IndexBuilder, IndexError, IndexSpec};
 
 /// Every kind, in the order in which they are listed to users.
-static KINDS: [Kind; 6] = [
-    fp::KIND,
-    fp_raw::KIND,
-    plr::KIND,
-    fiting_tree::KIND,
-    pgm::KIND,
-    rmi::KIND,
+static KINDS: &[Kind] = &[
+    kinds::fp::KIND,
+    kinds::fp_raw::KIND,
+    kinds::plr::KIND,
+    kinds::fiting_tree::KIND,
+    kinds::pgm::KIND,
+    kinds::rmi::KIND,
+    kinds::radix_spline::KIND,
+    kinds::plex::KIND,
 ];
 
 /// How many bytes the common header takes.
@@ -60,7 +62,7 @@ impl Kind {
 
 /// All registered kinds.
 pub fn kinds() -> &'static [Kind] {
-    &KINDS
+    KINDS
 }
 
 /// A builder of the specified index.

@@ -6,6 +6,7 @@
 //! ([`cone`]).
 
 pub(crate) mod cone;
+pub(crate) mod corridor;
 pub(crate) mod greedy;
 pub(crate) mod hull;
 

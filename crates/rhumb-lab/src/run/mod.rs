@@ -118,18 +118,24 @@ pub struct Bench {
     pub report: Report,
 }
 
-/// The indexes to compare: the user's, or fence pointers and the learned index by default.
-fn indexes(arguments: &Arguments) -> Result<Vec<IndexSpec>> {
+/// The indexes to compare: the user's, or these.
+fn indexes<'a>(
+    arguments: &Arguments,
+    default: impl IntoIterator<Item = &'a str>,
+) -> Result<Vec<IndexSpec>> {
     if !arguments.indexes.is_empty() {
         return Ok(arguments.indexes.clone());
     }
-    ["fp", "plr"].into_iter().map(spec).collect()
+    default.into_iter().map(spec).collect()
 }
 
 /// A specification that an experiment names.
 fn spec(text: &str) -> Result<IndexSpec> {
     text.parse().map_err(|error| Error::index(&text, error))
 }
+
+/// Fence pointers and the model that is the default.
+const TWO: [&str; 2] = ["fp", "plr"];
 
 /// How our own store is opened for millions of keys.
 fn large(arguments: &Arguments, index: IndexSpec, cache_bytes: u64) -> Settings {

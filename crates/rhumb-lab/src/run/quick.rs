@@ -1,6 +1,7 @@
-//! `quick`: fence pointers against a learned index, on generated and on real keys.
+//! `quick`: fence pointers against every kind of model, on generated and on real keys.
 
 use rhumb::IndexSpec;
+use rhumb_index::registry;
 
 use super::plan::Plan;
 use super::{Arguments, Bench, file_name, indexes};
@@ -37,7 +38,9 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
         Some(table) => table.clone(),
         None => TABLE.parse()?,
     };
-    let indexes = indexes(arguments)?;
+    let models = registry::kinds().iter().filter(|kind| kind.needs_number);
+    let models = models.map(|kind| kind.name);
+    let indexes = indexes(arguments, ["fp"].into_iter().chain(models))?;
     let candidate = |index: &IndexSpec| {
         Candidate::Rhumb(Settings {
             index: index.clone(),

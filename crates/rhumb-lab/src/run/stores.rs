@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use super::plan::Plan;
-use super::{Arguments, Bench, indexes, large};
+use super::{Arguments, Bench, TWO, indexes, large};
 use crate::data::{Input, Random};
 use crate::error::{Error, Result};
 use crate::measure::{Latencies, clock_cost};
@@ -45,7 +45,7 @@ fn candidates(arguments: &Arguments, cache_bytes: u64) -> Result<Vec<Candidate>>
     let mut candidates = Vec::new();
     #[cfg(feature = "peer-lmdb")]
     candidates.push(Candidate::Lmdb);
-    for index in indexes(arguments)? {
+    for index in indexes(arguments, TWO)? {
         candidates.push(Candidate::Rhumb(large(arguments, index, cache_bytes)));
     }
     Ok(candidates)

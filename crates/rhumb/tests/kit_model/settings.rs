@@ -6,13 +6,19 @@ use rhumb::{Compaction, Compression, Levels, Options, Partition, TableSpec};
 use super::choices::Choices;
 
 /// The index kinds that exist, in several settings.
-pub const INDEXES: [&str; 6] = [
+pub const INDEXES: [&str; 12] = [
     "fp",
     "fp-raw",
     "plr",
-    "plr:boundary=16",
     "plr:boundary=4",
     "plr:boundary=128",
+    "fiting-tree",
+    "pgm:boundary=16,eps_recursive=1",
+    "rmi:boundary=64",
+    "rmi:leaves=7,root=cubic",
+    "radix-spline:radix_bits=5",
+    "plex",
+    "pgm:boundary=8,retained=1",
 ];
 
 /// The ways of cutting blocks that the model check covers.

@@ -1,0 +1,125 @@
+//! PLEX (Stoian, Kipf, Marcus and Kraska, "PLEX: towards practical learned indexing", 2021): the
+//! spline of RadixSpline under a radix table or a compact Hist-Tree, whichever a cost model expects
+//! to answer sooner, with no knob but the position boundary. [`super::spline`] says why its
+//! windows are right.
+//!
+//! The cost model counts the cache lines that a look-up waits for one after the other, averaged
+//! over the keys, from exact counts of the knots in each bin. Fewer lines must be worth their
+//! memory, which is at most that of the spline.
+
+use super::knobs::BOUNDARY;
+use super::retained::RETAINED;
+use super::spline::{CELL, HistTree, KNOT, Knot, RadixTable, Spline, SplineBuilder, Survey, Top};
+use crate::IndexSpec;
+use crate::registry::Kind;
+
+pub(crate) const KIND: Kind = Kind {
+    name: "plex",
+    id: 8,
+    about: "greedy linear spline under a self-tuned radix table or Hist-Tree (Stoian et al., 2021)",
+    knobs: &[BOUNDARY, RETAINED],
+    needs_number: true,
+    version: 1,
+    builder: |spec| Box::new(SplineBuilder::new(spec, BOUNDARY.of(spec), cheapest)),
+    open: |bytes| Ok(Box::new(Spline::open(&KIND, bytes, |_| true)?)),
+};
+
+/// Bits a level of the Hist-Trees that are considered.
+const TREE_BITS: [u8; 4] = [4, 6, 8, 10];
+
+/// The most knots in a leaf of the Hist-Trees that are considered, ascending.
+const TREE_LIMITS: [u8; 4] = [2, 4, 8, 16];
+
+/// The most bits of a radix table.
+const RADIX_BITS: u32 = 24;
+
+/// Bytes that stay in the first-level cache between look-ups.
+const NEAR_BYTES: u64 = 16 << 10;
+
+/// What reading such bytes costs, in cache lines from further away.
+const NEAR: f64 = 0.25;
+
+/// How many lines less a look-up must read for a top as large as the spline to be worth it.
+const LINES_FOR_ALL_BYTES: f64 = 1.0;
+
+/// The top with the least expected cost.
+fn cheapest(_: &IndexSpec, knots: &[Knot], keys: u64) -> Top {
+    let (first, last) = (knots.first(), knots.last());
+    let range = last.zip(first).map_or(0, |(l, f)| l.number - f.number);
+    let most_cells = (knots.len() * KNOT / CELL).max(1) as u64;
+    // With no bits, all knots are searched.
+    let mut best = Top::Radix(RadixTable::new(range, 0));
+    let mut least = f64::INFINITY;
+    let mut consider = |top: Top, lines: f64, cells: u64| {
+        let cost = lines + LINES_FOR_ALL_BYTES * cells as f64 / most_cells as f64;
+        if cells <= most_cells && cost < least {
+            (best, least) = (top, cost);
+        }
+    };
+    for bits in 0..=RADIX_BITS {
+        let table = RadixTable::new(range, bits);
+        let cells = table.cells(range);
+        if cells > most_cells {
+            break;
+        }
+        let lines = access(cells) + table_search(table, knots, keys);
+        consider(Top::Radix(table), lines, cells);
+    }
+    if knots.len() > HistTree::MOST_KNOTS {
+        return best;
+    }
+    for bits in TREE_BITS
+        .into_iter()
+        .filter(|&bits| 1 << bits <= most_cells)
+    {
+        let surveys = HistTree::new(range, bits, 1).survey(knots, keys, TREE_LIMITS);
+        for (limit, survey) in TREE_LIMITS.into_iter().zip(surveys) {
+            let nodes: u64 = survey.levels.iter().map(|level| level.0).sum();
+            let lines = tree_lines(&survey, bits, keys);
+            let tree = HistTree::new(range, bits, limit);
+            consider(Top::Tree(tree), lines, nodes << bits);
+        }
+    }
+    best
+}
+
+/// What reading one of so many cells costs.
+fn access(cells: u64) -> f64 {
+    if cells * CELL as u64 <= NEAR_BYTES {
+        NEAR
+    } else {
+        1.0
+    }
+}
+
+/// The lines that a search among the knots of a bin waits for: about four candidates are on the
+/// line that is read first; each doubling of them is a step more.
+fn search(knots: usize) -> u64 {
+    1 + u64::from((knots / 4 + 1).ilog2())
+}
+
+/// What searching the knots costs below a radix table, on average over the keys.
+fn table_search(table: RadixTable, knots: &[Knot], keys: u64) -> f64 {
+    let first = knots.first().map_or(0, |knot| knot.number);
+    let (mut start, mut lines) = (0, 0);
+    for bin in
+        knots.chunk_by(|a, b| table.prefix(a.number - first) == table.prefix(b.number - first))
+    {
+        let rank = |i: usize| knots.get(i).map_or(keys, |knot| knot.rank.into());
+        let end = start + bin.len();
+        lines += search(bin.len()) * (rank(end) - rank(start));
+        start = end;
+    }
+    lines as f64 / keys.max(1) as f64
+}
+
+/// What a walk down a Hist-Tree and the search in its leaf cost, on average over the keys.
+fn tree_lines(survey: &Survey, bits: u8, keys: u64) -> f64 {
+    let walk = survey
+        .levels
+        .iter()
+        .map(|&(nodes, passing)| access(nodes << bits) * passing as f64);
+    let leaves = survey.leaves.iter().enumerate();
+    let searches = leaves.map(|(knots, passing)| (search(knots) * passing) as f64);
+    (walk.sum::<f64>() + searches.sum::<f64>()) / keys.max(1) as f64
+}

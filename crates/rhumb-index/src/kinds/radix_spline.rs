@@ -1,0 +1,42 @@
+//! RadixSpline (Kipf et al., "RadixSpline: a single-pass learned index", aiDM 2020): a greedy
+//! linear spline under a radix table over the most significant bits of a number's distance to the
+//! first. [`super::spline`] says why its windows are right.
+
+use super::knobs::BOUNDARY;
+use super::retained::RETAINED;
+use super::spline::{Knot, RadixTable, Spline, SplineBuilder, Top};
+use crate::IndexSpec;
+use crate::registry::Kind;
+use crate::spec::Knob;
+
+const RADIX_BITS: Knob = Knob {
+    name: "radix_bits",
+    about: "most bits that index the radix table; fewer are taken where there are few knots",
+    default: 18,
+    min: 1,
+    max: 24,
+};
+
+pub(crate) const KIND: Kind = Kind {
+    name: "radix-spline",
+    id: 7,
+    about: "greedy linear spline under a radix table (Kipf et al., aiDM 2020)",
+    knobs: &[BOUNDARY, RETAINED, RADIX_BITS],
+    needs_number: true,
+    version: 1,
+    builder: |spec| Box::new(SplineBuilder::new(spec, BOUNDARY.of(spec), table_for)),
+    open: |bytes| Ok(Box::new(Spline::open(&KIND, bytes, is_table)?)),
+};
+
+fn is_table(top: Top) -> bool {
+    matches!(top, Top::Radix(_))
+}
+
+/// A table with about a cell a knot at most: more would cost memory and save next to nothing.
+fn table_for(spec: &IndexSpec, knots: &[Knot], _keys: u64) -> Top {
+    let (first, last) = (knots.first(), knots.last());
+    let range = last.zip(first).map_or(0, |(l, f)| l.number - f.number);
+    let enough = knots.len().next_power_of_two().ilog2();
+    let bits = enough.min(RADIX_BITS.of(spec) as u32);
+    Top::Radix(RadixTable::new(range, bits))
+}

@@ -1,0 +1,351 @@
+//! Picks the knots while the keys stream by.
+
+use super::knots::Line;
+use super::{BOUNDS, Bound, Knot, Top};
+use crate::kinds::runs::{Run, Runs};
+use crate::registry::Kind;
+use crate::segment::MAX_RANKS;
+use crate::segment::corridor::Corridor;
+use crate::{ClosedSegment, IndexBuilder, IndexError, IndexSpec};
+
+/// Chooses the top, once all knots over so many keys are known.
+type ChooseTop = fn(&IndexSpec, &[Knot], u64) -> Top;
+
+/// Builds a spline of any kind.
+#[derive(Debug)]
+pub(in crate::kinds) struct SplineBuilder {
+    spec: IndexSpec,
+    boundary: u64,
+    choose_top: ChooseTop,
+    runs: Runs,
+    /// Knots that are fixed. The last one is the base of the open segment, if there is one.
+    knots: Vec<Knot>,
+    /// The bounds of the closed segments, from the first knot on.
+    bounds: Vec<Bound>,
+    /// The segment that starts at the last knot and still grows.
+    open: Option<Open>,
+    /// How many closed segments have been taken.
+    taken: usize,
+}
+
+/// A segment whose right knot is not fixed yet.
+#[derive(Debug)]
+struct Open {
+    base: Knot,
+    corridor: Corridor,
+    /// The error bound that its longest run leaves, in ranks.
+    bound: u64,
+    longest: u64,
+    /// How many keys the last run has, which ends the segment if the next one does not fit in.
+    last_keys: u64,
+    /// The number of every key, to measure the true error.
+    numbers: Vec<u64>,
+}
+
+impl SplineBuilder {
+    pub(in crate::kinds) fn new(spec: &IndexSpec, boundary: u64, choose_top: ChooseTop) -> Self {
+        SplineBuilder {
+            spec: spec.clone(),
+            boundary,
+            choose_top,
+            runs: Runs::new(boundary),
+            knots: Vec::new(),
+            bounds: Vec::new(),
+            open: None,
+            taken: 0,
+        }
+    }
+
+    /// Takes in a run whose length is known.
+    fn settle(&mut self, run: Run) {
+        let bound = self.runs.bound_for(run.keys);
+        let Some(open) = &mut self.open else {
+            return self.begin(run, bound, Vec::new());
+        };
+        if open.reaches(run) && bound >= open.bound {
+            open.add(run);
+        } else {
+            self.turn(run, bound);
+        }
+    }
+
+    /// The same for runs of one key each, the first of which has this rank.
+    fn settle_all(&mut self, mut numbers: &[u64], mut first_rank: u64) {
+        while !self.runs.is_unfit() {
+            let taken = self.open.as_mut().map_or(0, |open| open.add_all(numbers));
+            first_rank += taken as u64;
+            let Some((&number, rest)) = numbers.get(taken..).and_then(<[_]>::split_first) else {
+                return;
+            };
+            self.settle(Run {
+                number,
+                first_rank,
+                keys: 1,
+            });
+            (numbers, first_rank) = (rest, first_rank + 1);
+        }
+    }
+
+    /// Takes in a run that the open segment cannot hold as it is.
+    #[cold]
+    fn turn(&mut self, run: Run, bound: u64) {
+        if self.open.as_ref().is_some_and(|open| !open.reaches(run)) {
+            let last = self.end_before_last();
+            let (Some((last, numbers)), false) = (last, self.runs.is_unfit()) else {
+                return;
+            };
+            self.begin(last, self.runs.bound_for(last.keys), numbers);
+        }
+        // Any run is within reach of the one before it.
+        if let Some(open) = self.open.as_mut().filter(|open| bound >= open.bound) {
+            return open.add(run);
+        }
+        // A run too long for the segment's bound ends it and starts one with a bound of its own.
+        let Some(open) = self.open.take() else { return };
+        self.note(open.measure(open.numbers.len(), knot_of(run)));
+        self.begin(run, bound, open.numbers);
+    }
+
+    /// Starts a segment at a run; `numbers` is memory to be used again.
+    fn begin(&mut self, run: Run, bound: u64, mut numbers: Vec<u64>) {
+        if self.runs.is_unfit() {
+            return;
+        }
+        numbers.clear();
+        numbers.extend((0..run.keys).map(|_| run.number));
+        self.knots.push(knot_of(run));
+        self.open = Some(Open {
+            base: knot_of(run),
+            corridor: Corridor::new(bound),
+            bound,
+            longest: run.keys,
+            last_keys: run.keys,
+            numbers,
+        });
+    }
+
+    /// Closes the open segment with its last run as the right knot.
+    fn end_before_last(&mut self) -> Option<(Run, Vec<u64>)> {
+        let open = self.open.take()?;
+        let last = open.last();
+        let before = open.numbers.len() - last.keys as usize;
+        self.note(open.measure(before, knot_of(last)));
+        Some((last, open.numbers))
+    }
+
+    /// Notes the bound of a closed segment.
+    fn note(&mut self, bound: Bound) {
+        // The corridor kept back more than rounding takes, so this does not happen; were that
+        // wrong, the table would fall back rather than break its promise.
+        if bound.width() > self.boundary {
+            return self
+                .runs
+                .give_up("rounding exceeds the position boundary: use fp");
+        }
+        self.bounds.push(bound);
+    }
+
+    /// The rank behind a closed segment.
+    fn end_of(&self, segment: usize) -> u64 {
+        let next = self.knots.get(segment + 1);
+        next.map_or_else(|| self.closed_keys(), |knot| knot.rank.into())
+    }
+
+    /// How many keys there were when the last segment was closed: the last knot and its run.
+    fn closed_keys(&self) -> u64 {
+        let run = self.bounds.last().map_or(0, |bound| bound.run.into());
+        self.knots
+            .last()
+            .map_or(0, |knot| u64::from(knot.rank) + run)
+    }
+}
+
+fn knot_of(run: Run) -> Knot {
+    Knot {
+        number: run.number,
+        // Runs end below 2^32 keys.
+        rank: run.first_rank as u32,
+    }
+}
+
+impl Open {
+    /// Whether a segment up to this run holds all runs so far.
+    #[inline]
+    fn reaches(&self, run: Run) -> bool {
+        let rank = run.first_rank - u64::from(self.base.rank);
+        rank + run.keys <= MAX_RANKS && self.corridor.holds(run.number - self.base.number, rank)
+    }
+
+    /// Takes in a run that it reaches.
+    #[inline]
+    fn add(&mut self, run: Run) {
+        let rank = run.first_rank - u64::from(self.base.rank);
+        self.corridor.narrow(run.number - self.base.number, rank);
+        self.last_keys = run.keys;
+        self.numbers.push(run.number);
+        if run.keys > 1 {
+            self.longest = self.longest.max(run.keys);
+            self.numbers.extend((1..run.keys).map(|_| run.number));
+        }
+    }
+
+    /// Takes in runs of one key each, as many as it reaches; says how many.
+    fn add_all(&mut self, numbers: &[u64]) -> usize {
+        let room = MAX_RANKS.saturating_sub(self.numbers.len() as u64) as usize;
+        let near = numbers.get(..room).unwrap_or(numbers);
+        let rank = self.numbers.len() as u64;
+        let taken = self.corridor.add_all(self.base.number, rank, near);
+        if taken > 0 {
+            self.numbers.extend(near.iter().take(taken));
+            self.last_keys = 1;
+        }
+        taken
+    }
+
+    /// The last run.
+    fn last(&self) -> Run {
+        Run {
+            number: self.numbers.last().copied().unwrap_or(self.base.number),
+            first_rank: u64::from(self.base.rank) + self.numbers.len() as u64 - self.last_keys,
+            keys: self.last_keys,
+        }
+    }
+
+    /// The bound of the segment that holds the first `keys` of its keys and ends at a knot, by the
+    /// look-up's arithmetic.
+    fn measure(&self, keys: usize, right: Knot) -> Bound {
+        let line = Line::new(self.base, Some(right), right.rank.into());
+        let numbers = self.numbers.get(..keys).unwrap_or_default();
+        let (mut error, mut longest) = (0, 1);
+        if self.longest == 1 {
+            error = line.largest_error(numbers);
+        } else {
+            let mut rank = u64::from(self.base.rank);
+            for run in numbers.chunk_by(|a, b| a == b) {
+                let predicted = run.first().map(|number| line.predict(*number));
+                error = error.max(predicted.unwrap_or(rank).abs_diff(rank));
+                longest = longest.max(run.len() as u64);
+                rank += run.len() as u64;
+            }
+        }
+        let clip = |value: u64| u16::try_from(value).unwrap_or(u16::MAX);
+        Bound {
+            error: clip(error),
+            run: clip(longest),
+        }
+    }
+}
+
+impl IndexBuilder for SplineBuilder {
+    fn push(&mut self, key: &[u8], number: u64) -> Result<(), IndexError> {
+        if let Some(run) = self.runs.push(key, number)? {
+            self.settle(run);
+        }
+        Ok(())
+    }
+
+    fn push_numbers(&mut self, numbers: &[u64]) -> Result<(), IndexError> {
+        let ended = self.runs.push_numbers(numbers)?;
+        if let Some(run) = ended.run {
+            self.settle(run);
+        }
+        self.settle_all(ended.plain, ended.first_rank);
+        Ok(())
+    }
+
+    /// A model knows no blocks.
+    fn cut(&mut self, _last_key: &[u8], _first_key: &[u8]) {}
+
+    fn take_closed(&mut self, closed: &mut Vec<ClosedSegment>) {
+        let new = self.knots.iter().enumerate().take(self.bounds.len());
+        closed.extend(new.skip(self.taken).map(|(i, knot)| ClosedSegment {
+            first_rank: knot.rank.into(),
+            ranks: self.end_of(i) - u64::from(knot.rank),
+        }));
+        self.taken = self.bounds.len();
+    }
+
+    fn predict_closed(&self, number: u64) -> Option<u64> {
+        let after = self.knots.partition_point(|knot| knot.number <= number);
+        let segment = after.saturating_sub(1);
+        let (&left, right) = (self.knots.get(segment)?, self.knots.get(segment + 1));
+        // Numbers above the last key of all may yet come to be in a segment.
+        let is_closed = segment < self.bounds.len() && (right.is_some() || number <= left.number);
+        let line = Line::new(left, right.copied(), self.end_of(segment));
+        is_closed.then(|| line.predict(number))
+    }
+
+    fn close_segment(&mut self) {
+        if let Some(run) = self.runs.end() {
+            self.settle(run);
+        }
+        let Some(last) = self.open.as_ref().map(Open::last) else {
+            return;
+        };
+        if self.knots.last() != Some(&knot_of(last)) {
+            self.end_before_last();
+            self.knots.push(knot_of(last));
+        }
+        // No line leads on from the last knot, whose run is a segment.
+        self.open = None;
+        self.note(Bound {
+            error: 0,
+            run: last.keys as u16,
+        });
+    }
+
+    fn is_unfit(&self) -> bool {
+        self.runs.is_unfit()
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Vec<u8>, IndexError> {
+        self.close_segment();
+        let keys = self.runs.finish(self.spec.kind().name)?;
+        let top = (self.choose_top)(&self.spec, &self.knots, keys);
+        Ok(Parts {
+            kind: self.spec.kind(),
+            boundary: self.boundary,
+            keys,
+            knots: &self.knots,
+            bounds: &self.bounds,
+            top,
+        }
+        .encode())
+    }
+}
+
+/// What the byte form is made of.
+struct Parts<'a> {
+    kind: &'static Kind,
+    boundary: u64,
+    keys: u64,
+    knots: &'a [Knot],
+    bounds: &'a [Bound],
+    top: Top,
+}
+
+impl Parts<'_> {
+    fn encode(&self) -> Vec<u8> {
+        let has_bounds = self.bounds.iter().any(|bound| bound.run != 1);
+        let error = self.bounds.iter().map(|bound| bound.error).max();
+        let error = error.filter(|_| !has_bounds).unwrap_or(0);
+        let cells = self.top.build(self.knots);
+        let mut out = self.kind.header().to_vec();
+        out.extend((self.knots.len() as u32).to_le_bytes());
+        out.extend(self.keys.to_le_bytes());
+        out.extend((self.boundary as u16).to_le_bytes());
+        out.extend(error.to_le_bytes());
+        out.push(u8::from(has_bounds) * BOUNDS);
+        out.extend(self.top.to_bytes());
+        out.extend([0; 3]);
+        out.extend((cells.len() as u32).to_le_bytes());
+        out.extend(self.knots.iter().flat_map(|knot| knot.to_bytes()));
+        if has_bounds {
+            let fields = |bound: &Bound| [bound.error, bound.run];
+            let fields = self.bounds.iter().flat_map(fields);
+            out.extend(fields.flat_map(u16::to_le_bytes));
+        }
+        out.extend(cells.iter().flat_map(|cell| cell.to_le_bytes()));
+        out
+    }
+}

@@ -1,0 +1,196 @@
+//! A compact Hist-Tree over knots: Crotty, "Hist-Tree: those who ignore it are doomed to learn",
+//! CIDR 2021, in the read-only form that PLEX (Stoian et al., 2021, section 3) puts above its
+//! spline.
+//!
+//! A trie over the distances to the first knot, `bits` of them a level. A node is as many cells as
+//! it has bins. A bin with more knots than the limit is a node of the next level; any other is a
+//! leaf, which says how many knots are left of it, so that leaves of empty bins answer too. Nodes
+//! stand level by level, every child behind its parent.
+
+use super::{CELL, Knot};
+use crate::bytes::u32_of;
+
+/// Marks the cell of a leaf.
+const LEAF: u32 = 1 << 31;
+
+/// The shape of a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::kinds) struct HistTree {
+    /// Bits a level, 1 to [`HistTree::MOST_BITS`].
+    pub(in crate::kinds) bits: u8,
+    /// The most knots in a leaf, at least 1.
+    pub(in crate::kinds) limit: u8,
+    /// Bits below those of the root.
+    pub(super) shift: u8,
+}
+
+/// Knots of one bin: from, up to, and the shift by which they are told apart.
+#[derive(Debug, Clone, Copy)]
+struct Bin {
+    start: usize,
+    end: usize,
+    shift: u8,
+    /// How many levels are above it.
+    depth: usize,
+}
+
+/// What a tree that is not built yet would take.
+#[derive(Debug, Clone, Default)]
+pub(in crate::kinds) struct Survey {
+    /// Nodes of each level, and the keys whose look-ups pass them.
+    pub levels: Vec<(u64, u64)>,
+    /// How often leaves of so many knots are searched, in keys.
+    pub leaves: Vec<u64>,
+}
+
+impl HistTree {
+    /// The most bits of a level.
+    pub(super) const MOST_BITS: u8 = 16;
+
+    /// The most knots that cells can count.
+    pub(in crate::kinds) const MOST_KNOTS: usize = LEAF as usize - 1;
+
+    /// A tree over numbers up to `range` above the first.
+    pub(in crate::kinds) fn new(range: u64, bits: u8, limit: u8) -> Self {
+        let width = (u64::BITS - range.leading_zeros()) as u8;
+        HistTree {
+            bits,
+            limit,
+            shift: width.saturating_sub(bits),
+        }
+    }
+
+    /// The bin, within its node, of a number so far above the first.
+    #[inline]
+    fn bin_of(self, above: u64, shift: u8) -> usize {
+        ((above >> shift) as usize) & ((1 << self.bits) - 1)
+    }
+
+    /// The whole tree as a bin.
+    fn root(self, knots: &[Knot]) -> Bin {
+        Bin {
+            start: 0,
+            end: knots.len(),
+            shift: self.shift,
+            depth: 0,
+        }
+    }
+
+    /// Calls `each` with the number and the knots of the node's bins that hold knots, in order.
+    fn split(self, knots: &[Knot], node: Bin, mut each: impl FnMut(usize, Bin)) {
+        let first = knots.first().map_or(0, |knot| knot.number);
+        let bin = |knot: &Knot| self.bin_of(knot.number - first, node.shift);
+        let mut start = node.start;
+        let held = knots.get(node.start..node.end).unwrap_or_default();
+        for together in held.chunk_by(|a, b| bin(a) == bin(b)) {
+            let end = start + together.len();
+            let shift = node.shift.saturating_sub(self.bits);
+            let depth = node.depth + 1;
+            let held = Bin {
+                start,
+                end,
+                shift,
+                depth,
+            };
+            each(together.first().map_or(0, bin), held);
+            start = end;
+        }
+    }
+
+    /// The cells over sorted knots, at most [`HistTree::MOST_KNOTS`].
+    pub(super) fn build(self, knots: &[Knot]) -> Vec<u32> {
+        let fan = 1usize << self.bits;
+        let (mut nodes, mut next) = (vec![self.root(knots)], 0);
+        let mut cells = Vec::new();
+        while let Some(&node) = nodes.get(next) {
+            next += 1;
+            let end = next * fan;
+            self.split(knots, node, |bin, held| {
+                // Empty bins before this one have the same knots to their left.
+                cells.resize(end - fan + bin, LEAF | held.start as u32);
+                if held.end - held.start > usize::from(self.limit) {
+                    cells.push(nodes.len() as u32);
+                    nodes.push(held);
+                } else {
+                    cells.push(LEAF | held.start as u32);
+                }
+            });
+            cells.resize(end, LEAF | node.end as u32);
+        }
+        cells
+    }
+
+    /// What trees with this shape's bits take, for each of several limits, in ascending order.
+    pub(in crate::kinds) fn survey<const N: usize>(
+        self,
+        knots: &[Knot],
+        keys: u64,
+        limits: [u8; N],
+    ) -> [Survey; N] {
+        let mut surveys = limits.map(|_| Survey::default());
+        let least = limits.first().copied().unwrap_or(1);
+        let rank = |i: usize| knots.get(i).map_or(keys, |knot| knot.rank.into());
+        let mut open = vec![(self.root(knots), usize::MAX)];
+        while let Some((node, above)) = open.pop() {
+            let (held, weight) = (node.end - node.start, rank(node.end) - rank(node.start));
+            for (survey, limit) in surveys.iter_mut().zip(limits.map(usize::from)) {
+                // The root is a node, however few knots it holds.
+                if held > limit || node.depth == 0 {
+                    let levels = survey.levels.len().max(node.depth + 1);
+                    survey.levels.resize(levels, (0, 0));
+                    if let Some(level) = survey.levels.get_mut(node.depth) {
+                        *level = (level.0 + 1, level.1 + weight);
+                    }
+                } else if above > limit {
+                    survey.leaves.resize(survey.leaves.len().max(limit + 1), 0);
+                    if let Some(leaves) = survey.leaves.get_mut(held) {
+                        *leaves += weight;
+                    }
+                }
+            }
+            if held > usize::from(least) || node.depth == 0 {
+                let above = if node.depth == 0 { usize::MAX } else { held };
+                self.split(knots, node, |_, bin| open.push((bin, above)));
+            }
+        }
+        surveys
+    }
+
+    /// Whether the cells of a byte form are those of a tree over this range and so many knots: a
+    /// walk down ends, and a leaf names a knot.
+    pub(super) fn is_sound(self, cells: &[u8], range: u64, knots: usize) -> bool {
+        if !(1..=Self::MOST_BITS).contains(&self.bits)
+            || self.limit == 0
+            || self != HistTree::new(range, self.bits, self.limit)
+        {
+            return false;
+        }
+        let (cells, _) = cells.as_chunks::<CELL>();
+        let nodes = cells.len() >> self.bits;
+        let sound = |(i, cell): (usize, &[u8; CELL])| {
+            let cell = u32::from_le_bytes(*cell);
+            match cell & LEAF {
+                0 => cell as usize > i >> self.bits && (cell as usize) < nodes,
+                _ => (cell & !LEAF) as usize <= knots,
+            }
+        };
+        nodes > 0 && nodes << self.bits == cells.len() && cells.iter().enumerate().all(sound)
+    }
+
+    /// The first and the last knot that the search for a number goes through, `above` being its
+    /// distance to the first knot's.
+    #[inline]
+    pub(super) fn find(self, cells: &[u8], above: u64) -> (usize, usize) {
+        let mut shift = self.shift;
+        let mut node = 0;
+        loop {
+            let cell = u32_of(cells, (node << self.bits) + self.bin_of(above, shift));
+            if cell & LEAF != 0 || shift == 0 {
+                let left = (cell & !LEAF) as usize;
+                return (left.saturating_sub(1), left + usize::from(self.limit) - 1);
+            }
+            node = cell as usize;
+            shift = shift.saturating_sub(self.bits);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Knots, in memory and in bytes, and the lines between them.
+
+use std::hint::select_unpredictable;
+
+use crate::wide::{Work, wide};
+
+/// Bytes of a knot.
+pub(in crate::kinds) const KNOT: usize = 12;
+
+/// A point that the spline passes through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::kinds) struct Knot {
+    pub number: u64,
+    /// The rank of the number's first key.
+    pub rank: u32,
+}
+
+impl Knot {
+    pub(super) fn to_bytes(self) -> [u8; KNOT] {
+        let mut bytes = [0; KNOT];
+        let (number, rank) = bytes.split_at_mut(8);
+        number.copy_from_slice(&self.number.to_le_bytes());
+        rank.copy_from_slice(&self.rank.to_le_bytes());
+        bytes
+    }
+
+    #[inline]
+    fn from_bytes(bytes: &[u8; KNOT]) -> Knot {
+        let [a, b, c, d, e, f, g, h, rank @ ..] = *bytes;
+        Knot {
+            number: u64::from_le_bytes([a, b, c, d, e, f, g, h]),
+            rank: u32::from_le_bytes(rank),
+        }
+    }
+}
+
+/// Knots in their byte form, ascending.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Knots<'a>(pub(super) &'a [[u8; KNOT]]);
+
+impl<'a> Knots<'a> {
+    #[inline]
+    pub(super) fn get(self, i: usize) -> Option<Knot> {
+        self.0.get(i).map(Knot::from_bytes)
+    }
+
+    pub(super) fn iter(self) -> impl Iterator<Item = Knot> + 'a {
+        self.0.iter().map(Knot::from_bytes)
+    }
+
+    /// The last knot among `lo..=hi` that is not above the number, or `lo`; those beyond the last
+    /// knot are left out. Knots behind `hi` are known to be above the number.
+    #[inline]
+    pub(super) fn last_not_above(self, lo: usize, hi: usize, number: u64) -> usize {
+        let hi = hi.min(self.0.len().saturating_sub(1));
+        let (mut lo, mut left) = (lo, hi.saturating_sub(lo) + 1);
+        while left > 8 {
+            let half = left / 2;
+            let middle = self.get(lo + half);
+            let above = middle.is_some_and(|knot| knot.number > number);
+            lo = select_unpredictable(above, lo, lo + half);
+            left -= half;
+        }
+        // The rest lies on two or three cache lines, which are asked for at once.
+        let rest = self.0.get(lo + 1..).unwrap_or_default();
+        let rest = rest.get(..left - 1).unwrap_or(rest);
+        let not_above = |knot: &&[u8; KNOT]| Knot::from_bytes(knot).number <= number;
+        lo + rest.iter().filter(not_above).count()
+    }
+}
+
+/// The line from a knot up to, not including, the next one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Line {
+    number: u64,
+    rank: u64,
+    /// Numbers from knot to knot; 0 behind the last.
+    span: u64,
+    /// Ranks a number, at least 0.
+    slope: f64,
+    /// How far above `rank` predictions may be.
+    most: f64,
+}
+
+impl Line {
+    /// The line between two knots, or the level one behind the last knot, in a table of so many
+    /// keys.
+    #[inline]
+    pub(super) fn new(left: Knot, right: Option<Knot>, keys: u64) -> Line {
+        let right_rank = right.map_or(keys, |knot| knot.rank.into());
+        let span = right.map_or(0, |knot| knot.number.saturating_sub(left.number));
+        let ranks = right_rank.saturating_sub(left.rank.into());
+        Line {
+            number: left.number,
+            rank: left.rank.into(),
+            span,
+            slope: ranks as f64 / span.max(1) as f64,
+            most: ranks.saturating_sub(1) as f64,
+        }
+    }
+
+    /// The predicted rank of a number.
+    #[inline]
+    pub(super) fn predict(&self, number: u64) -> u64 {
+        self.rank + u64::from(self.rise(number))
+    }
+
+    /// How far the predicted rank of a number is above the knot's.
+    ///
+    /// Monotone in the number, since every step is: the subtraction, the conversion, multiplying
+    /// by a slope that is not negative, clamping and rounding. Builders measure with this very
+    /// function, so rounding cannot break a bound.
+    #[inline(always)]
+    fn rise(&self, number: u64) -> u32 {
+        let x = number.saturating_sub(self.number).min(self.span);
+        let y = self.slope * x as f64;
+        // Ranks are below 2^32, and to 32 bits the conversion is shortest.
+        (y.min(self.most) + 0.5) as u32
+    }
+
+    /// The largest distance between the predicted ranks of numbers and their ranks, which go up by
+    /// one from the knot's.
+    pub(super) fn largest_error(&self, numbers: &[u64]) -> u64 {
+        wide(LargestError {
+            line: *self,
+            numbers,
+        })
+        .into()
+    }
+}
+
+/// The work of [`Line::largest_error`].
+struct LargestError<'a> {
+    line: Line,
+    numbers: &'a [u64],
+}
+
+impl Work for LargestError<'_> {
+    type Result = u32;
+
+    #[inline(always)]
+    fn run(self) -> u32 {
+        let LargestError { line, numbers } = self;
+        let errors = numbers.iter().zip(0..);
+        errors.fold(0, |largest, (number, rise)| {
+            largest.max(line.rise(*number).abs_diff(rise))
+        })
+    }
+}

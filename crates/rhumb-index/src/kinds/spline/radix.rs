@@ -1,0 +1,72 @@
+//! A radix table over knots: RadixSpline's top, and one of PLEX's.
+//!
+//! Cell p holds how many knots have a prefix below p: the knots with prefix p are those from
+//! cell p to cell p + 1.
+
+use super::{CELL, Knot};
+use crate::bytes::u32_of;
+
+/// Cells for every value of (number - first number) >> shift.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::kinds) struct RadixTable {
+    /// At most 63.
+    pub(super) shift: u8,
+}
+
+impl RadixTable {
+    /// The table by the most significant `bits` of numbers up to `range` above the first; one bit
+    /// at least where the range takes all 64.
+    pub(in crate::kinds) fn new(range: u64, bits: u32) -> Self {
+        let width = u64::BITS - range.leading_zeros();
+        let shift = width.saturating_sub(bits).min(u64::BITS - 1) as u8;
+        RadixTable { shift }
+    }
+
+    /// How many cells it has over this range.
+    pub(in crate::kinds) fn cells(self, range: u64) -> u64 {
+        // A range of all numbers and a shift of 0 are too much for any memory.
+        self.prefix(range).saturating_add(2)
+    }
+
+    /// The prefix of a number so far above the first.
+    #[inline]
+    pub(in crate::kinds) fn prefix(self, above: u64) -> u64 {
+        above >> self.shift
+    }
+
+    /// The cells over sorted knots.
+    pub(super) fn build(self, knots: &[Knot]) -> Vec<u32> {
+        let (Some(first), Some(last)) = (knots.first(), knots.last()) else {
+            return Vec::new();
+        };
+        let cells = self.cells(last.number - first.number) as usize;
+        let mut table = Vec::with_capacity(cells);
+        for (i, knot) in knots.iter().enumerate() {
+            let prefix = self.prefix(knot.number - first.number);
+            let missing = (prefix as usize + 1).saturating_sub(table.len());
+            table.extend(std::iter::repeat_n(i as u32, missing));
+        }
+        table.resize(cells, knots.len() as u32);
+        table
+    }
+
+    /// Whether the cells of a byte form are those of a table over this range and so many knots.
+    pub(super) fn is_sound(self, cells: &[u8], range: u64, knots: usize) -> bool {
+        let (cells, _) = cells.as_chunks::<CELL>();
+        let values = cells.iter().map(|cell| u32::from_le_bytes(*cell) as usize);
+        cells.len() as u64 == self.cells(range)
+            && values.clone().next() == Some(0)
+            && values.clone().next_back() == Some(knots)
+            && values.is_sorted()
+    }
+
+    /// The first and the last knot that the search for a number goes through, `above` being its
+    /// distance to the first knot's.
+    #[inline]
+    pub(super) fn find(self, cells: &[u8], above: u64) -> (usize, usize) {
+        let prefix = self.prefix(above) as usize;
+        let from = u32_of(cells, prefix) as usize;
+        let to = u32_of(cells, prefix + 1) as usize;
+        (from.saturating_sub(1), to.saturating_sub(1))
+    }
+}

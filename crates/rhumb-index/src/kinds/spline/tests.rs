@@ -1,0 +1,232 @@
+//! What the tests over all kinds do not reach: every top, chosen or not, and what is promised of
+//! segments that closed while keys still came.
+
+use super::knots::Knots;
+use super::{HistTree, KNOT, KNOTS_AT, Knot, RadixTable, Top};
+use crate::check::{Case, SplitMix64, check, distributions};
+use crate::{ClosedSegment, IndexBuilder, IndexSpec, registry};
+
+fn seed() -> u64 {
+    let seed = std::env::var("RHUMB_SEED").map_or(77, |text| text.parse().unwrap());
+    println!("replay with RHUMB_SEED={seed}");
+    seed
+}
+
+/// The numbers of the distributions whose keys are integers.
+fn number_sets(seed: u64, count: usize) -> Vec<(&'static str, Vec<u64>)> {
+    let mut random = SplitMix64::new(seed);
+    let sets = distributions::all().map(|set| (set.name, set.keys(&mut random, count)));
+    let number = |key: &Vec<u8>| Some(u64::from_be_bytes(key.as_slice().try_into().ok()?));
+    sets.filter_map(|(name, keys)| Some((name, keys.iter().map(number).collect::<Option<_>>()?)))
+        .collect()
+}
+
+fn builder(spec: &str) -> Box<dyn IndexBuilder> {
+    registry::builder(&spec.parse().unwrap()).unwrap()
+}
+
+#[test]
+fn every_top_leads_to_the_right_knot() {
+    for (name, numbers) in number_sets(seed(), 700) {
+        let knots: Vec<Knot> = numbers
+            .iter()
+            .zip(0..)
+            .map(|(&number, rank)| Knot { number, rank })
+            .collect();
+        let (Some(&first), Some(&last)) = (numbers.first(), numbers.last()) else {
+            continue;
+        };
+        let range = last - first;
+        let tables = (0..=14).map(|bits| RadixTable::new(range, bits));
+        let tables = tables.filter(|table| table.cells(range) < 1 << 20);
+        let shapes = [1, 3, 4, 8].map(|bits| [1, 2, 9, 40].map(|limit| (bits, limit)));
+        let trees = shapes.as_flattened().iter();
+        let trees = trees.map(|&(bits, limit)| HistTree::new(range, bits, limit));
+        for top in tables.map(Top::Radix).chain(trees.map(Top::Tree)) {
+            leads_right(name, top, &knots, range);
+        }
+    }
+}
+
+/// Looks up every knot's number and its neighbours.
+fn leads_right(name: &str, top: Top, knots: &[Knot], range: u64) {
+    let bytes: Vec<[u8; KNOT]> = knots.iter().map(|knot| knot.to_bytes()).collect();
+    let cells: Vec<u8> = top
+        .build(knots)
+        .iter()
+        .flat_map(|c| c.to_le_bytes())
+        .collect();
+    assert!(top.is_sound(&cells, range, knots.len()), "{name} {top:?}");
+    assert_eq!(Top::from_bytes(top.to_bytes()), Some(top));
+    let first = knots[0].number;
+    for (rank, knot) in knots.iter().enumerate() {
+        for number in [
+            knot.number.wrapping_sub(1),
+            knot.number,
+            knot.number.wrapping_add(1),
+        ] {
+            let above = number.min(first + range).saturating_sub(first);
+            let (lo, hi) = top.find(&cells, above);
+            let found = Knots(&bytes).last_not_above(lo, hi, number);
+            let right = knots.partition_point(|knot| knot.number <= number);
+            assert_eq!(
+                found,
+                right.saturating_sub(1),
+                "{name} {top:?} {rank} {number}"
+            );
+        }
+    }
+    if let Top::Tree(tree) = top {
+        let [survey] = tree.survey(knots, knots.len() as u64, [tree.limit]);
+        let nodes: u64 = survey.levels.iter().map(|level| level.0).sum();
+        assert_eq!(
+            nodes << (tree.bits + 2),
+            cells.len() as u64,
+            "{name} {top:?}"
+        );
+        assert_eq!(
+            survey.leaves.iter().sum::<u64>(),
+            knots.len() as u64,
+            "{name} {top:?}"
+        );
+    }
+}
+
+#[test]
+fn many_numbers_at_once_give_the_bytes_that_single_keys_give() {
+    let seed = seed();
+    let mut random = SplitMix64::new(seed);
+    for (name, numbers) in number_sets(seed, 3000) {
+        for spec in [
+            "plex:boundary=5",
+            "radix-spline:boundary=18",
+            "plex:boundary=100",
+        ] {
+            let (mut single, mut many) = (builder(spec), builder(spec));
+            for number in &numbers {
+                single.push(&number.to_be_bytes(), *number).unwrap();
+            }
+            let mut rest = numbers.as_slice();
+            while !rest.is_empty() {
+                let len = (random.below(400) as usize).min(rest.len());
+                let (now, later) = rest.split_at(len);
+                many.push_numbers(now).unwrap();
+                if let [number, even_later @ ..] = later {
+                    many.push(&number.to_be_bytes(), *number).unwrap();
+                    rest = even_later;
+                } else {
+                    rest = later;
+                }
+            }
+            assert_eq!(single.finish(), many.finish(), "{name} {spec}");
+        }
+    }
+}
+
+#[test]
+fn what_a_closed_segment_predicts_stays() {
+    let mut random = SplitMix64::new(seed());
+    let mut asked = 0;
+    for round in 0..400 {
+        let mut model = builder(["plex:boundary=12", "radix-spline:boundary=33"][round % 2]);
+        let most = 1 << random.below(50);
+        let spread = 1 + random.below(most);
+        let close_one_in = 1 + random.below(200);
+        let (mut number, mut predicted, mut ranks, mut keys) =
+            (random.below(1 << 60), vec![], 0, 0);
+        for _ in 0..random.below(1500) {
+            number += 1 + random.below(spread);
+            if random.below(close_one_in) == 0 {
+                model.close_segment();
+            }
+            let run = 1 + random.below(2) * random.below(2) * random.below(8);
+            for i in 0..run {
+                let key = [number.to_be_bytes(), i.to_be_bytes()].concat();
+                model.push(&key, number).unwrap();
+                keys += 1;
+            }
+            let mut closed: Vec<ClosedSegment> = Vec::new();
+            model.take_closed(&mut closed);
+            for segment in closed {
+                assert_eq!(segment.first_rank, ranks, "segments follow each other");
+                ranks += segment.ranks;
+            }
+            // Present or not: what is answered once is answered always.
+            let probe = number.saturating_sub(random.below(40 * spread)) + 1;
+            predicted.extend(model.predict_closed(probe).map(|rank| (probe, rank)));
+            assert!(predicted.last().is_none_or(|(_, rank)| *rank < ranks));
+        }
+        model.close_segment();
+        let mut closed = Vec::new();
+        model.take_closed(&mut closed);
+        ranks += closed.iter().map(|segment| segment.ranks).sum::<u64>();
+        assert_eq!(ranks, keys, "every key is in a segment");
+        asked += predicted.len();
+        let index = registry::open(model.finish().unwrap()).unwrap();
+        for (probe, rank) in predicted {
+            assert_eq!(index.predict(probe), Some(rank), "{probe}");
+        }
+    }
+    assert!(asked > 10_000, "{asked}");
+}
+
+#[test]
+fn a_number_does_not_go_on_behind_its_segment() {
+    let mut model = builder("plex");
+    model.push(b"a", 1).unwrap();
+    model.push(b"b", 2).unwrap();
+    model.close_segment();
+    model.push(b"c", 2).unwrap();
+    assert!(model.is_unfit() && model.finish().is_err());
+}
+
+#[test]
+fn all_radix_bits_keep_the_promise() {
+    for name in [
+        "uniform",
+        "late-outliers",
+        "clusters",
+        "two",
+        "paths",
+        "consecutive",
+    ] {
+        let keys = distributions::by_name(name)
+            .unwrap()
+            .keys(&mut SplitMix64::new(3), 2000);
+        for bits in [1, 2, 7, 18, 24] {
+            let text = format!("radix-spline:boundary=24,radix_bits={bits}");
+            let spec: IndexSpec = text.parse().unwrap();
+            let case = Case {
+                keys: &keys,
+                spec: &spec,
+                cut_every: 16,
+                map: None,
+                random: 500,
+            };
+            match check(&case, bits) {
+                Ok(_) | Err(crate::check::CheckError::Index(crate::IndexError::Unfit { .. })) => {}
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn plex_takes_either_top_and_no_more_memory_than_twice_the_spline() {
+    let mut forms = [0, 0];
+    for (name, numbers) in number_sets(seed(), 20_000) {
+        let mut model = builder("plex:boundary=4");
+        model.push_numbers(&numbers).unwrap();
+        let bytes = model.finish().unwrap();
+        let knots = u32::from_le_bytes(bytes[4..8].try_into().unwrap()) as usize;
+        forms[usize::from(bytes[21])] += 1;
+        // A handful of knots takes a table of two cells.
+        let most = KNOTS_AT + 2 * KNOT * knots.max(2);
+        assert!(
+            bytes.len() <= most,
+            "{name}: {} with {knots} knots",
+            bytes.len()
+        );
+    }
+    assert!(forms[0] > 3 && forms[1] > 3, "{forms:?}");
+}
