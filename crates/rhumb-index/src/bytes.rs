@@ -38,11 +38,6 @@ pub(crate) fn f32_of(column: &[u8], i: usize) -> f32 {
     array_at(column, i * 4).map_or(0.0, f32::from_le_bytes)
 }
 
-/// How many leading bytes two strings share.
-pub(crate) fn shared_prefix(a: &[u8], b: &[u8]) -> usize {
-    a.iter().zip(b).take_while(|(x, y)| x == y).count()
-}
-
 /// Appends a length as LEB128: seven bits a byte, low ones first.
 pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: usize) {
     while value >= 0x80 {

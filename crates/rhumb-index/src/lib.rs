@@ -8,6 +8,7 @@ mod index;
 mod key_map;
 mod kinds;
 pub mod registry;
+pub mod search;
 mod segment;
 mod spec;
 mod wide;

@@ -2,28 +2,10 @@
 
 use std::hint::select_unpredictable;
 
+pub(crate) use crate::search::Number;
+
 /// A column of numbers.
 pub(crate) type Numbers<'a> = &'a [[u8; 8]];
-
-/// How a number is stored.
-pub(crate) trait Number: Copy {
-    /// The number.
-    fn value(self) -> u64;
-}
-
-impl Number for u64 {
-    #[inline(always)]
-    fn value(self) -> u64 {
-        self
-    }
-}
-
-impl Number for [u8; 8] {
-    #[inline(always)]
-    fn value(self) -> u64 {
-        u64::from_le_bytes(self)
-    }
-}
 
 /// So many numbers are searched in as many steps each: two cache lines.
 pub(crate) const FEW: usize = 16;

@@ -24,8 +24,9 @@ use std::cmp::Ordering;
 
 use super::order::Order;
 use super::separators::{Cut, Separators};
-use crate::bytes::{Reader, put_varint, shared_prefix, take_varint, u32_of};
+use crate::bytes::{Reader, put_varint, take_varint, u32_of};
 use crate::registry::{HEADER, Kind};
+use crate::search::common_prefix;
 use crate::{Index, IndexBuilder, IndexError, Position, Probe};
 
 /// Separators in a group: longer groups save heads and cost scanning.
@@ -72,7 +73,7 @@ impl IndexBuilder for FpBuilder {
         // They ascend, so what the first and the last share, all do.
         let last = separators.get(separators.len().saturating_sub(1));
         let prefix = last
-            .get(..shared_prefix(separators.get(0), last))
+            .get(..common_prefix(separators.get(0), last))
             .unwrap_or_default();
         let (offsets, groups) = front_code(separators, prefix.len());
         let mut out = KIND.header().to_vec();
@@ -96,7 +97,7 @@ fn front_code(separators: &Separators, skip: usize) -> (Vec<u8>, Vec<u8>) {
             offsets.extend((groups.len() as u32).to_le_bytes());
             0
         } else {
-            let shared = shared_prefix(before, own);
+            let shared = common_prefix(before, own);
             put_varint(&mut groups, shared);
             shared
         };
@@ -205,7 +206,7 @@ impl Fp {
                     if own > key_rest {
                         return member;
                     }
-                    matched += shared_prefix(own, key_rest);
+                    matched += common_prefix(own, key_rest);
                 }
             }
         }

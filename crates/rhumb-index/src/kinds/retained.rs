@@ -17,6 +17,7 @@
 
 use crate::bytes::Reader;
 use crate::registry::{self, HEADER};
+use crate::search::lower_bound_in_column;
 use crate::spec::Knob;
 use crate::{ClosedSegment, Index, IndexBuilder, IndexError, IndexSpec, Position, Probe, Window};
 
@@ -165,12 +166,11 @@ impl Index for Retained {
         };
         let numbers = self.bytes.get(NUMBERS_AT..).unwrap_or_default();
         let numbers = numbers.as_chunks::<8>().0;
-        let inside = numbers.get(window.lo as usize..window.hi as usize);
-        let inside = inside.unwrap_or_default();
-        let below = inside.partition_point(|n| u64::from_le_bytes(*n) < probe.number);
-        let run = inside.iter().skip(below);
+        let first = lower_bound_in_column(numbers, window, probe.number);
+        let inside = numbers.get(first..window.hi as usize).unwrap_or_default();
+        let run = inside.iter();
         let run = run.take_while(|n| u64::from_le_bytes(**n) == probe.number);
-        let lo = window.lo + below as u64;
+        let lo = first as u64;
         Position::Window(Window {
             lo,
             hi: lo + run.count() as u64,

@@ -1,7 +1,7 @@
 //! The separators of a table's blocks, collected while it is written.
 
 use crate::IndexError;
-use crate::bytes::shared_prefix;
+use crate::search::common_prefix;
 
 /// How much of a block's first key separates it from the block before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Separators {
     pub(crate) fn push(&mut self, last: &[u8], first: &[u8]) {
         let start = self.bytes.len();
         let len = match self.cut {
-            Cut::Shortest => (shared_prefix(last, first) + 1).min(first.len()),
+            Cut::Shortest => (common_prefix(last, first) + 1).min(first.len()),
             Cut::Whole => first.len(),
         };
         self.bytes

@@ -2,6 +2,8 @@
 
 use std::ops::Bound;
 
+use rhumb_index::search::first_eight;
+
 /// Makes `key` the same as another, by whole words where they are short and of one length, as keys that
 /// follow each other often are.
 #[inline]
@@ -28,23 +30,6 @@ pub(crate) fn copy_words(to: &mut [u8], from: &[u8]) -> bool {
         _ => None,
     };
     copied.is_some()
-}
-
-/// How many bytes two keys have in common at the start.
-#[inline]
-pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    // Eight bytes at a time, and what is left byte by byte.
-    let (words_a, words_b) = (a.chunks_exact(8), b.chunks_exact(8));
-    let same = 8 * words_a.zip(words_b).take_while(|(x, y)| x == y).count();
-    let (rest_a, rest_b) = (
-        a.get(same..).unwrap_or_default(),
-        b.get(same..).unwrap_or_default(),
-    );
-    same + rest_a
-        .iter()
-        .zip(rest_b)
-        .take_while(|(x, y)| x == y)
-        .count()
 }
 
 /// Whether `key` is behind the last key that a bound admits.
@@ -88,44 +73,10 @@ pub(crate) fn abbreviate(prefix: &[u8], key: &[u8]) -> u64 {
     }
 }
 
-/// The first eight bytes of a key as a big-endian number, as if zeros followed: keys with smaller
-/// numbers are smaller, and only those with the same number need be compared in full.
-#[inline]
-pub(crate) fn first_eight(key: &[u8]) -> u64 {
-    match key.first_chunk() {
-        Some(eight) => u64::from_be_bytes(*eight),
-        None => key
-            .iter()
-            .rfold(0, |number, &byte| number >> 8 | u64::from(byte) << 56),
-    }
-}
-
 #[cfg(test)]
 #[cfg(not(loom))]
 mod tests {
     use super::*;
-
-    #[test]
-    fn common_prefixes_are_those_of_a_loop_over_bytes() {
-        let bytes: Vec<u8> = (0..40).collect();
-        for start in 0..8 {
-            for (long, short) in (0..=26).flat_map(|a| (0..=a).map(move |b| (a, b))) {
-                let a = &bytes[start..start + long];
-                // The last round changes nothing.
-                for changed in 0..=short {
-                    let mut b = bytes[start..start + short].to_vec();
-                    b.iter_mut()
-                        .skip(changed)
-                        .take(1)
-                        .for_each(|byte| *byte ^= 128);
-                    let alike = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
-                    assert_eq!(alike, changed);
-                    assert_eq!(common_prefix(a, &b), alike, "{a:?} and {b:?}");
-                    assert_eq!(common_prefix(&b, a), alike, "{b:?} and {a:?}");
-                }
-            }
-        }
-    }
 
     #[test]
     fn short_keys_are_copied_and_compared_whole() {

@@ -2,7 +2,9 @@
 
 use std::cmp::Ordering;
 
-use super::{Cursor, Here, Sequence, first_eight};
+use rhumb_index::search::first_eight;
+
+use super::{Cursor, Here, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
 

@@ -12,9 +12,7 @@ pub(crate) mod varint;
 use crate::error::Result;
 use crate::memory::Pinned;
 
-pub(crate) use keys::{
-    abbreviate, common_prefix, copy_words, first_eight, is_behind, is_same, set_key,
-};
+pub(crate) use keys::{abbreviate, copy_words, is_behind, is_same, set_key};
 pub(crate) use merge::MergeCursor;
 pub(crate) use range_deletes::{Fragment, Piece, RangeDeleteTree, RangeDeletes, Span};
 

@@ -4,7 +4,6 @@ mod arena;
 mod frames;
 mod links;
 mod pinned;
-mod prefetch;
 
 pub(crate) use arena::{Address, Arena};
 pub(crate) use frames::{BlockCache, TableSlots};
@@ -12,4 +11,3 @@ pub(crate) use links::Links;
 pub(crate) use pinned::OwnedBytes;
 pub use pinned::Pinned;
 pub(crate) use pinned::Pins;
-pub(crate) use prefetch::prefetch;

@@ -21,8 +21,10 @@
 use std::cmp::Ordering::{Equal, Greater, Less};
 use std::sync::{Arc, OnceLock};
 
+use rhumb_index::search::common_prefix;
+
 use super::record::Record;
-use crate::entry::{EntryKind, Sequence, abbreviate, common_prefix};
+use crate::entry::{EntryKind, Sequence, abbreviate};
 use crate::memory::{Address, Arena, Links};
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::{Mutex, lock};

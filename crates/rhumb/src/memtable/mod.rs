@@ -13,10 +13,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use rhumb_index::search::common_prefix;
 
 use crate::entry::{
     EntryKind, MAX_KEY_BYTES, MAX_SEQUENCE, MAX_VALUE_BYTES, RangeDeleteTree, Sequence, Version,
-    common_prefix,
 };
 use crate::error::{Error, Result};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

@@ -2,9 +2,10 @@
 //!
 //! F. Putze, P. Sanders, J. Singler, "Cache-, Hash- and Space-Efficient Bloom Filters", section 3.
 
+use rhumb_index::search::prefetch;
+
 use super::bits::word;
 use super::damage::Damage;
-use crate::memory::prefetch;
 
 const TYPE_BLOCKED_BLOOM: u8 = 1;
 const HASH_XXH3_64: u8 = 1;

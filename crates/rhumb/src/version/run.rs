@@ -3,7 +3,9 @@
 use std::cmp::Ordering;
 use std::ops::Bound;
 
-use crate::entry::{abbreviate, common_prefix};
+use rhumb_index::search::common_prefix;
+
+use crate::entry::abbreviate;
 use crate::sync::Arc;
 use crate::version::{Table, TableMeta};
 

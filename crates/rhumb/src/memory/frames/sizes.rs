@@ -1,6 +1,6 @@
 //! The sizes of slabs and frames.
 
-use crate::memory::prefetch::LINE_BYTES;
+use rhumb_index::search::LINE_BYTES;
 
 /// The smallest frame.
 pub(super) const MIN_FRAME_BYTES: usize = 2 * LINE_BYTES;

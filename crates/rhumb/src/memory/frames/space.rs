@@ -15,13 +15,14 @@
 use std::num::NonZeroU32;
 use std::ptr::NonNull;
 
+use rhumb_index::search::{LINE_BYTES, prefetch_bytes, prefetch_line};
+
 use super::pins::FramePin;
 use super::region::{HUGE_PAGE_BYTES, Region};
 use super::sizes::{MIN_FRAME_BYTES, Sizes};
 use super::state::Header;
 use crate::error::{Error, Result};
 use crate::memory::Pinned;
-use crate::memory::prefetch::{LINE_BYTES, prefetch_bytes, prefetch_line};
 use crate::sync::atomic::{AtomicU32, Ordering};
 
 /// The most bytes of a range that are fetched ahead of use.

@@ -1,9 +1,11 @@
 //! Collects sorted entries and lays them out as columns.
 
+use rhumb_index::search::common_prefix;
+
 use super::super::bits::pack;
 use super::shape::{KeyForm, Measure, Shape, length_width};
 use super::{GROUP_ENTRIES, NO_HINT, flag};
-use crate::entry::{EntryKind, Sequence, common_prefix};
+use crate::entry::{EntryKind, Sequence};
 
 /// What is kept for the next block after a very large one.
 const SPARE_BYTES: usize = 1 << 20;

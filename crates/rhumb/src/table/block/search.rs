@@ -7,12 +7,12 @@
 //! the place is not there.
 
 use std::cmp::Ordering;
-use std::hint::select_unpredictable;
 use std::ops::Range;
 
+use rhumb_index::search::{common_prefix, first_eight, first_not, first_not_by_number, prefetch};
+
 use super::BlockView;
-use crate::entry::{Sequence, common_prefix, first_eight};
-use crate::memory::prefetch;
+use crate::entry::Sequence;
 
 /// The longest row of keys that is prefetched whole, in bytes: as many cache lines as a core has in
 /// flight at once, about.
@@ -216,24 +216,7 @@ impl<'a> Row<'a> {
     /// The first slot of `near` that is not before the place, or its end.
     #[inline]
     fn lower_bound(&self, near: Range<usize>, target: &Target<'_>) -> usize {
-        let first = first_not(near.clone(), |slot| self.head(slot) < target.head);
-        if first >= near.end || self.head(first) > target.head || !self.is_before(first, target) {
-            return first;
-        }
-        let alike = first_not(first..near.end, |slot| self.head(slot) == target.head);
-        first_not(first + 1..alike, |slot| self.is_before(slot, target))
+        let head = |slot| self.head(slot);
+        first_not_by_number(near, target.head, head, |slot| self.is_before(slot, target))
     }
-}
-
-/// The first of `slots` for which `is_before` is false, which it stays from there on; their end if
-/// there is none. The comparisons become conditional moves: which way they go cannot be foreseen.
-#[inline]
-fn first_not(slots: Range<usize>, is_before: impl Fn(usize) -> bool) -> usize {
-    let (mut low, mut left) = (slots.start, slots.len());
-    while left > 1 {
-        let half = left / 2;
-        low = select_unpredictable(is_before(low + half - 1), low + half, low);
-        left -= half;
-    }
-    low + usize::from(left == 1 && is_before(low))
 }

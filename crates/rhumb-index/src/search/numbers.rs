@@ -1,0 +1,91 @@
+//! Search among sorted numbers.
+
+use std::ops::Range;
+
+use super::outward::{Sorted, from_middle};
+use super::{clamped, prefetch};
+use crate::Window;
+
+/// Where a number belongs in a sorted slice, given the window that an index answered with: the first
+/// rank in `lo..=hi` whose number is not below `key`, `hi` if there is none. A window that reaches
+/// beyond the slice is cut off there, so that the answer is at most the slice's length.
+///
+/// Numbers may repeat. For a number whose place is outside the window the answer is the end of the
+/// window that is closer to it.
+///
+/// ```
+/// use rhumb_index::{Window, search};
+///
+/// let numbers = [10, 20, 20, 30, 40];
+/// let window = Window { lo: 1, hi: 4 };
+/// assert_eq!(search::lower_bound_u64(&numbers, window, 20), 1);
+/// assert_eq!(search::lower_bound_u64(&numbers, window, 25), 3);
+/// assert_eq!(search::lower_bound_u64(&numbers, window, 99), 4);
+/// ```
+#[inline]
+pub fn lower_bound_u64(numbers: &[u64], window: Window, key: u64) -> usize {
+    lower_bound(numbers, window, key)
+}
+
+/// The same for a column of a byte form, whose numbers are little-endian and lie anywhere.
+#[inline]
+pub(crate) fn lower_bound_in_column(column: &[[u8; 8]], window: Window, key: u64) -> usize {
+    lower_bound(column, window, key)
+}
+
+#[inline]
+fn lower_bound<N: Number>(numbers: &[N], window: Window, key: u64) -> usize {
+    from_middle(Numbers { numbers, key }, clamped(window, numbers.len()))
+}
+
+/// How a number is stored.
+pub(crate) trait Number: Copy {
+    /// The number.
+    fn value(self) -> u64;
+}
+
+impl Number for u64 {
+    #[inline(always)]
+    fn value(self) -> u64 {
+        self
+    }
+}
+
+impl Number for [u8; 8] {
+    #[inline(always)]
+    fn value(self) -> u64 {
+        u64::from_le_bytes(self)
+    }
+}
+
+/// Sorted numbers, and the one looked for.
+#[derive(Clone, Copy)]
+struct Numbers<'a, N> {
+    numbers: &'a [N],
+    key: u64,
+}
+
+impl<N: Number> Sorted for Numbers<'_, N> {
+    /// Seventeen cache lines, about as many as a core waits for side by side.
+    const NEAR: usize = 136;
+
+    #[inline]
+    fn is_before(self, at: usize) -> bool {
+        let number = self.numbers.get(at);
+        number.is_some_and(|number| number.value() < self.key)
+    }
+
+    #[inline]
+    fn prefetch(self, at: usize) {
+        prefetch(self.numbers, at..at + 1);
+    }
+
+    #[inline]
+    fn search_near(self, range: Range<usize>) -> usize {
+        let start = range.start;
+        let near = self.numbers.get(range).unwrap_or_default();
+        prefetch(near, 0..near.len());
+        // The loop of `first_not`, without checks of bounds.
+        start + near.partition_point(|number| number.value() < self.key)
+    }
+}

@@ -1,0 +1,157 @@
+//! Search among sorted byte strings.
+
+use std::ops::Range;
+
+use super::outward::{Sorted, from_middle};
+use super::{LINE_BYTES, clamped, first_not_by_number, prefetch};
+use crate::Window;
+
+/// The same as [`crate::search::lower_bound_u64`] for byte strings: the first rank in `lo..=hi` whose
+/// key is not below `key`, `hi` if there is none.
+///
+/// What all keys of the window share is compared once, then eight bytes behind it as a number, and
+/// whole keys only where these are alike.
+///
+/// ```
+/// use rhumb_index::{Window, search};
+///
+/// let keys = ["user-10", "user-20", "user-25", "user-30"];
+/// let window = Window { lo: 0, hi: 3 };
+/// assert_eq!(search::lower_bound_bytes(&keys, window, b"user-20"), 1);
+/// assert_eq!(search::lower_bound_bytes(&keys, window, b"user-21"), 2);
+/// assert_eq!(search::lower_bound_bytes(&keys, window, b"w"), 3);
+/// ```
+#[inline]
+pub fn lower_bound_bytes<K: AsRef<[u8]>>(keys: &[K], window: Window, key: &[u8]) -> usize {
+    from_middle(Texts { keys, key }, clamped(window, keys.len()))
+}
+
+/// Sorted byte strings, and the one looked for.
+struct Texts<'a, K> {
+    keys: &'a [K],
+    key: &'a [u8],
+}
+
+impl<K> Clone for Texts<'_, K> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<K> Copy for Texts<'_, K> {}
+
+impl<'a, K: AsRef<[u8]>> Texts<'a, K> {
+    #[inline]
+    fn at(self, at: usize) -> &'a [u8] {
+        self.keys.get(at).map_or(&[], AsRef::as_ref)
+    }
+}
+
+impl<K: AsRef<[u8]>> Sorted for Texts<'_, K> {
+    /// Each key is a cache line of its own, mostly.
+    const NEAR: usize = 34;
+
+    #[inline]
+    fn is_before(self, at: usize) -> bool {
+        self.at(at) < self.key
+    }
+
+    #[inline]
+    fn prefetch(self, at: usize) {
+        prefetch(self.at(at), 0..LINE_BYTES);
+    }
+
+    fn search_near(self, range: Range<usize>) -> usize {
+        prefetch(self.keys, range.clone());
+        range.clone().for_each(|at| prefetch(self.at(at), 0..1));
+        let Some(last) = range.end.checked_sub(1).filter(|_| !range.is_empty()) else {
+            return range.start;
+        };
+        let first = self.at(range.start);
+        let shared = common_prefix(first, self.at(last));
+        let (prefix, _) = first.split_at(shared);
+        let Some(rest) = self.key.strip_prefix(prefix) else {
+            return if self.key < prefix {
+                range.start
+            } else {
+                range.end
+            };
+        };
+        let behind = |at: usize| first_eight(self.at(at).get(shared..).unwrap_or_default());
+        first_not_by_number(range, first_eight(rest), behind, |at| self.is_before(at))
+    }
+}
+
+/// How many bytes two byte strings have in common at the start.
+#[inline]
+pub fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+    // Eight bytes at a time, and what is left byte by byte.
+    let (words_a, words_b) = (a.chunks_exact(8), b.chunks_exact(8));
+    let same = 8 * words_a.zip(words_b).take_while(|(x, y)| x == y).count();
+    let (rest_a, rest_b) = (
+        a.get(same..).unwrap_or_default(),
+        b.get(same..).unwrap_or_default(),
+    );
+    same + rest_a
+        .iter()
+        .zip(rest_b)
+        .take_while(|(x, y)| x == y)
+        .count()
+}
+
+/// The first eight bytes of a key as a big-endian number, as if zeros followed: keys with smaller
+/// numbers are smaller, and only those with the same number need be compared in full.
+///
+/// ```
+/// use rhumb_index::search::first_eight;
+///
+/// assert_eq!(first_eight(b"\x01\x02"), 0x0102_0000_0000_0000);
+/// assert_eq!(first_eight(b"\x01\x02"), first_eight(b"\x01\x02\0"));
+/// ```
+#[inline]
+pub fn first_eight(key: &[u8]) -> u64 {
+    match key.first_chunk() {
+        Some(eight) => u64::from_be_bytes(*eight),
+        None => key
+            .iter()
+            .rfold(0, |number, &byte| number >> 8 | u64::from(byte) << 56),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn common_prefixes_are_those_of_a_loop_over_bytes() {
+        let bytes: Vec<u8> = (0..40).collect();
+        for start in 0..8 {
+            for (long, short) in (0..=26).flat_map(|a| (0..=a).map(move |b| (a, b))) {
+                let a = &bytes[start..start + long];
+                // The last round changes nothing.
+                for changed in 0..=short {
+                    let mut b = bytes[start..start + short].to_vec();
+                    b.iter_mut()
+                        .skip(changed)
+                        .take(1)
+                        .for_each(|byte| *byte ^= 128);
+                    let alike = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
+                    assert_eq!(alike, changed);
+                    assert_eq!(common_prefix(a, &b), alike, "{a:?} and {b:?}");
+                    assert_eq!(common_prefix(&b, a), alike, "{b:?} and {a:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn first_eight_is_as_if_zeros_followed() {
+        let bytes: Vec<u8> = (200..220).collect();
+        for len in 0..bytes.len() {
+            let mut padded = bytes[..len].to_vec();
+            padded.resize(len.max(8), 0);
+            let expected = padded[..8].iter().fold(0, |n, &b| n << 8 | u64::from(b));
+            assert_eq!(first_eight(&bytes[..len]), expected);
+        }
+    }
+}
