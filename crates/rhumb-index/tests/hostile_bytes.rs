@@ -7,8 +7,8 @@
 mod common;
 
 use common::{from_env, specs};
-use rhumb_index::check::{Case, SplitMix64, build, distributions, map_of};
-use rhumb_index::{Index, KeyMap, Position, Probe, registry};
+use rhumb_index::check::{Case, SplitMix64, build, distributions, fuzz, map_of};
+use rhumb_index::{KeyMap, registry};
 
 const MODELS: u64 = 800_000;
 
@@ -51,31 +51,6 @@ fn damage(bytes: &mut Vec<u8>, random: &mut SplitMix64) {
     }
 }
 
-fn answers_within(index: &dyn Index, keys: &[Vec<u8>], random: &mut SplitMix64) {
-    for _ in 0..6 {
-        let key = random.choose(keys).cloned().unwrap_or_default();
-        let number = random.next_u64() >> random.below(64);
-        match index.locate(Probe { key: &key, number }) {
-            Position::Window(window) => {
-                assert!(
-                    window.lo <= window.hi && window.hi <= index.extent(),
-                    "{window:?}"
-                );
-                assert!(
-                    window.len() <= index.widest_window(),
-                    "{window:?} of {index:?}"
-                );
-            }
-            Position::Block(block) => assert!(block < index.extent(), "{block} of {index:?}"),
-        }
-        assert!(
-            index
-                .predict(number)
-                .is_none_or(|rank| rank < index.extent())
-        );
-    }
-}
-
 #[test]
 fn hostile_models_stay_within_their_table() {
     let seed = from_env("RHUMB_SEED", 0x686f_7374);
@@ -111,7 +86,11 @@ fn hostile_models_stay_within_their_table() {
         }
         if let Ok(index) = registry::open(bytes) {
             opened += 1;
-            answers_within(index.as_ref(), keys, &mut random);
+            for _ in 0..6 {
+                let key = random.choose(keys).cloned().unwrap_or_default();
+                let number = random.next_u64() >> random.below(64);
+                fuzz::answers_within(&*index, &key, number);
+            }
         }
     }
     println!("{models} hostile models, {opened} of them opened, seed {seed}");
@@ -147,9 +126,47 @@ fn hostile_key_maps_stay_monotone() {
             opened += 1;
             let numbers = keys.iter().step_by(4).map(|key| map.number(key));
             assert!(numbers.is_sorted(), "{map:?}");
-            assert_eq!(map.to_bytes(), bytes, "each map has one byte form");
+            assert!(fuzz::key_map_bytes(&bytes));
         }
     }
     println!("{maps} hostile key maps, {opened} of them opened, seed {seed}");
     assert!(opened > maps / 20);
+}
+
+#[test]
+fn fuzz_bodies_hold_over_seeded_bytes() {
+    let seed = from_env("RHUMB_SEED", 0x6675_7a7a);
+    let rounds = 2_000 * from_env("RHUMB_DEEP", 1);
+    println!("replay with RHUMB_SEED={seed}");
+    let mut random = SplitMix64::new(seed);
+    let (mut indexes, mut maps, mut served) = (0, 0, 0);
+    for round in 0..rounds {
+        let names: Vec<_> = distributions::all().collect();
+        let keys = random.choose(&names).unwrap().keys(&mut random.clone(), 60);
+        random.next_u64();
+        let spec = random.choose(&specs(&[4, 64])).unwrap().clone();
+        let case = Case {
+            keys: &keys,
+            spec: &spec,
+            cut_every: 3,
+            map: None,
+            random: 0,
+        };
+        let map = map_of(&keys);
+        let (mut index, mut map) = (build(&case, &map).unwrap_or_default(), map.to_bytes());
+        let mut text = [random.bytes(4, 256), keys.concat()].concat();
+        for bytes in [&mut index, &mut map, &mut text] {
+            if round % 4 > 0 && !bytes.is_empty() {
+                damage(bytes, &mut random);
+            }
+        }
+        indexes += u64::from(fuzz::index_bytes(&index));
+        maps += u64::from(fuzz::key_map_bytes(&map));
+        served += u64::from(fuzz::keys(&text));
+        assert!(fuzz::key_map_keys(&text));
+    }
+    println!(
+        "{rounds} rounds: {indexes} indexes, {maps} maps opened, {served} served, seed {seed}"
+    );
+    assert!(indexes > rounds / 4 && maps > rounds / 4 && served > rounds / 4);
 }

@@ -16,6 +16,7 @@
 //! ```
 
 pub mod distributions;
+pub mod fuzz;
 mod random;
 
 pub use random::SplitMix64;

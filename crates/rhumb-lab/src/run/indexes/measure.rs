@@ -6,6 +6,7 @@
 use std::sync::atomic::{Ordering, compiler_fence};
 
 use rhumb_index::check::SplitMix64;
+use rhumb_index::search::lower_bound_u64;
 use rhumb_index::{Index, IndexError, Position, Probe, Window, registry};
 
 use super::candidate::{Candidate, Parameter};
@@ -117,13 +118,6 @@ pub fn lower_bound(keys: &[u64], key: u64) -> usize {
     first
 }
 
-/// The rank of the first key of the window that is not below `key`.
-fn last_mile(keys: &[u64], window: Window, key: u64) -> usize {
-    let (lo, hi) = (window.lo as usize, window.hi as usize);
-    let inside = keys.get(lo..hi).unwrap_or_default();
-    lo + lower_bound(inside, key)
-}
-
 /// An index over its keys.
 #[derive(Debug)]
 pub struct Built<'a> {
@@ -173,7 +167,7 @@ impl<'a> Built<'a> {
                 hi: ((block + 1) * self.block).min(self.keys.len() as u64),
             },
         };
-        last_mile(self.keys, window, key)
+        lower_bound_u64(self.keys, window, key)
     }
 }
 

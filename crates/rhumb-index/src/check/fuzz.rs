@@ -1,0 +1,149 @@
+//! Bodies of fuzz targets: whatever the bytes are, nothing panics and no promise is broken.
+//!
+//! The crate's tests run them over seeded bytes; `fuzz/` at the root of the repository wraps them for
+//! `cargo fuzz`.
+
+use super::{Case, CheckError, SplitMix64, check, map_of};
+use crate::{Index, IndexError, IndexSpec, KeyMap, Position, Probe, registry};
+
+/// Takes the bytes for an index of any kind. If they open, answers stay within the table and within
+/// the widest window.
+///
+/// # Panics
+/// If an answer does not.
+pub fn index_bytes(bytes: &[u8]) -> bool {
+    let seed = seed_of(bytes);
+    let Ok(index) = registry::open(bytes.to_vec()) else {
+        return false;
+    };
+    let mut random = SplitMix64::new(seed);
+    for _ in 0..8 {
+        let len = random.below(12) as usize;
+        let key = random.bytes(len, 256);
+        answers_within(&*index, &key, random.next_u64() >> random.below(64));
+    }
+    answers_within(&*index, &[], 0);
+    answers_within(&*index, &[0xff; 9], u64::MAX);
+    true
+}
+
+/// Asks an index that may be damaged for a key.
+///
+/// # Panics
+/// If the answer is outside of the table, or wider than [`Index::widest_window`].
+pub fn answers_within(index: &dyn Index, key: &[u8], number: u64) {
+    let position = index.locate(Probe { key, number });
+    let (extent, widest) = (index.extent(), index.widest_window());
+    let is_within = match position {
+        Position::Window(window) => {
+            window.lo <= window.hi && window.hi <= extent && window.len() <= widest
+        }
+        Position::Block(block) => block < extent,
+    };
+    assert!(is_within, "{position:?} of {index:?}");
+    let predicted = index.predict(number);
+    assert!(
+        predicted.is_none_or(|rank| rank < extent),
+        "{predicted:?} of {index:?}"
+    );
+}
+
+/// Takes the first bytes for an index specification and the rest for keys; builds and checks it.
+///
+/// # Panics
+/// If the index breaks its promise.
+pub fn keys(bytes: &[u8]) -> bool {
+    let (&[kind, knob, cut, length], rest) = bytes.split_first_chunk().unwrap_or((&[0; 4], &[]));
+    let kinds = registry::kinds();
+    let Some(kind) = kinds.get(usize::from(kind) % kinds.len().max(1)) else {
+        return false;
+    };
+    let Ok(mut spec) = kind.name.parse::<IndexSpec>() else {
+        return false;
+    };
+    for known in kind.knobs {
+        // Some of the range, its ends among it.
+        let span = (known.max - known.min).min(40);
+        let value = known.min + u64::from(knob) % (span + 1);
+        if let Ok(with) = spec.clone().with(known.name, value) {
+            spec = with;
+        }
+    }
+    let mut keys: Vec<Vec<u8>> = match length % 4 {
+        0 => rest.chunks(8).map(<[u8]>::to_vec).collect(),
+        1 => rest.split(|&byte| byte == 0).map(<[u8]>::to_vec).collect(),
+        _ => rest
+            .chunks(usize::from(length))
+            .map(<[u8]>::to_vec)
+            .collect(),
+    };
+    keys.sort_unstable();
+    keys.dedup();
+    let case = Case {
+        keys: &keys,
+        spec: &spec,
+        cut_every: 1 + usize::from(cut),
+        map: None,
+        random: 30,
+    };
+    let checked = check(&case, seed_of(bytes));
+    let broken = match &checked {
+        Ok(_) | Err(CheckError::Index(IndexError::Unfit { .. })) => None,
+        Err(error) => Some(error.to_string()),
+    };
+    assert_eq!(broken, None);
+    checked.is_ok()
+}
+
+/// Takes the bytes for a key map. If they are one, it is monotone and has no other bytes.
+///
+/// # Panics
+/// If it is not.
+pub fn key_map_bytes(bytes: &[u8]) -> bool {
+    let Ok(map) = KeyMap::from_bytes(bytes) else {
+        return false;
+    };
+    assert_eq!(map.to_bytes(), bytes, "each map has one byte form");
+    let mut random = SplitMix64::new(seed_of(bytes));
+    let mut probes: Vec<Vec<u8>> = (0..30)
+        .map(|_| {
+            let len = random.below(40) as usize;
+            let mut probe = random.bytes(len, 256);
+            // Symbols that the map knows are likelier among its own bytes.
+            probe.iter_mut().for_each(|byte| {
+                *byte = random.choose(bytes).copied().unwrap_or(*byte);
+            });
+            probe
+        })
+        .collect();
+    probes.sort_unstable();
+    let numbers = probes.iter().map(|probe| map.number(probe));
+    assert!(numbers.is_sorted(), "{map:?}");
+    true
+}
+
+/// Takes the bytes for lines of text, one key each, and makes a map of them and of each half.
+///
+/// # Panics
+/// If a map is not monotone over the keys, does not survive its bytes, or the union of the halves is
+/// not the map of all.
+pub fn key_map_keys(bytes: &[u8]) -> bool {
+    let mut keys: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').collect();
+    keys.sort_unstable();
+    let map = map_of(&keys);
+    assert!(keys.is_sorted_by_key(|key| map.number(key)), "{map:?}");
+    let again = KeyMap::from_bytes(&map.to_bytes());
+    assert_eq!(again.as_ref(), Ok(&map));
+    let (left, right) = keys.split_at(keys.len() / 2);
+    let mut union = crate::KeyMapBuilder::new();
+    union.absorb(&map_of(right));
+    union.absorb(&map_of(left));
+    assert_eq!(union.build(), map);
+    true
+}
+
+/// Any number that depends on all bytes.
+fn seed_of(bytes: &[u8]) -> u64 {
+    let mix = |seed: u64, byte: &u8| (seed ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix)
+}
