@@ -84,19 +84,20 @@ impl<K: AsRef<[u8]>> Sorted for Texts<'_, K> {
 
 /// How many bytes two byte strings have in common at the start.
 #[inline]
-pub fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    // Eight bytes at a time, and what is left byte by byte.
-    let (words_a, words_b) = (a.chunks_exact(8), b.chunks_exact(8));
-    let same = 8 * words_a.zip(words_b).take_while(|(x, y)| x == y).count();
-    let (rest_a, rest_b) = (
-        a.get(same..).unwrap_or_default(),
-        b.get(same..).unwrap_or_default(),
-    );
-    same + rest_a
-        .iter()
-        .zip(rest_b)
-        .take_while(|(x, y)| x == y)
-        .count()
+pub fn common_prefix<'k>(a: &'k [u8], b: &'k [u8]) -> usize {
+    let (words_a, words_b) = (a.as_chunks::<8>().0, b.as_chunks::<8>().0);
+    let mut same = 0;
+    for (x, y) in words_a.iter().zip(words_b) {
+        let other_bits = u64::from_le_bytes(*x) ^ u64::from_le_bytes(*y);
+        if other_bits != 0 {
+            return same + other_bits.trailing_zeros() as usize / 8;
+        }
+        same += 8;
+    }
+    // One of them has less than eight bytes left.
+    let rest = |key: &'k [u8]| key.get(same..).unwrap_or_default().iter();
+    let rest = rest(a).zip(rest(b));
+    same + rest.take_while(|(x, y)| x == y).count()
 }
 
 /// The first eight bytes of a key as a big-endian number, as if zeros followed: keys with smaller
