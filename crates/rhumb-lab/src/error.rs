@@ -52,6 +52,9 @@ pub enum Error {
         /// What is wrong with it.
         found: String,
     },
+    /// An index broke its promise.
+    #[error("an index broke its promise: {0}")]
+    Broken(String),
     /// A store gave an answer that is not what was written.
     #[error(
         "WRONG ANSWER by {store} to {operation} of key {key}: expected {expected}, found {found}"

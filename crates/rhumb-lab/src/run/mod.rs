@@ -1,6 +1,7 @@
 //! The experiments, and what they share.
 
 mod cache;
+mod check;
 mod gets;
 mod indexes;
 mod keymaps;
@@ -99,6 +100,11 @@ pub const EXPERIMENTS: &[Experiment] = &[
         name: "indexes",
         about: "every index kind alone over 10M integers, against the published implementations (--input)",
         run: indexes::run,
+    },
+    Experiment {
+        name: "check",
+        about: "every index kind against the truth, over all distributions of keys there are",
+        run: check::run,
     },
     Experiment {
         name: "keymaps",
