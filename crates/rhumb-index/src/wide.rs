@@ -54,8 +54,8 @@ mod tests {
 
         #[inline(always)]
         fn run(self) -> u64 {
-            let halves = self.0.iter().map(|&n| (n as f64 / 2.0).to_bits() >> 1);
-            halves.sum()
+            let halves = self.0.iter().map(|&n| (n as f64 / 2.0).to_bits());
+            halves.fold(0, u64::wrapping_add)
         }
     }
 

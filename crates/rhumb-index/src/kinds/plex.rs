@@ -5,11 +5,15 @@
 //!
 //! The cost model counts the cache lines that a look-up waits for one after the other, averaged
 //! over the keys, from exact counts of the knots in each bin. Fewer lines must be worth their
-//! memory, which is at most that of the spline.
+//! memory, which is at most that of the spline. A few outliers at either end, which would spoil any
+//! division by powers of two, are left to a search of their own.
 
 use super::knobs::BOUNDARY;
 use super::retained::RETAINED;
-use super::spline::{CELL, HistTree, KNOT, Knot, RadixTable, Spline, SplineBuilder, Survey, Top};
+use super::spline::{
+    CELL, HistTree, KNOT, Knot, LeftOut, RadixTable, Spline, SplineBuilder, Survey, Top,
+    halvings_of,
+};
 use crate::IndexSpec;
 use crate::registry::Kind;
 
@@ -20,8 +24,8 @@ pub(crate) const KIND: Kind = Kind {
     knobs: &[BOUNDARY, RETAINED],
     needs_number: true,
     version: 1,
-    builder: |spec| Box::new(SplineBuilder::new(spec, BOUNDARY.of(spec), cheapest)),
-    open: |bytes| Ok(Box::new(Spline::open(&KIND, bytes, |_| true)?)),
+    builder: |spec| Box::new(SplineBuilder::new(spec, BOUNDARY.of(spec), choose)),
+    open: |bytes| Ok(Box::new(Spline::open(&KIND, bytes, |_, _| true)?)),
 };
 
 /// Bits a level of the Hist-Trees that are considered.
@@ -42,8 +46,31 @@ const NEAR: f64 = 0.25;
 /// How many lines less a look-up must read for a top as large as the spline to be worth it.
 const LINES_FOR_ALL_BYTES: f64 = 1.0;
 
+/// The most knots that are left out at either end, and one in how many at most.
+const MOST_LEFT_OUT: (usize, usize) = (32, 256);
+
+/// The top with the least expected cost, over what is left without outliers.
+fn choose(_: &IndexSpec, knots: &[Knot], keys: u64) -> (Top, LeftOut) {
+    let left_out = outliers(knots);
+    (cheapest(left_out.rest(knots), keys), left_out)
+}
+
+/// The fewest knots at either end without which the range of the others takes the fewest bits.
+fn outliers(knots: &[Knot]) -> LeftOut {
+    let (most, one_in) = MOST_LEFT_OUT;
+    let most = (knots.len() / one_in).min(most) as u8;
+    let pairs = (0..=most).flat_map(|low| (0..=most).map(move |high| LeftOut { low, high }));
+    let bits = |left_out: LeftOut| {
+        let rest = left_out.rest(knots);
+        let ends = rest.last().zip(rest.first());
+        u64::BITS - ends.map_or(0, |(l, f)| l.number - f.number).leading_zeros()
+    };
+    let fewest = pairs.min_by_key(|&pair| (bits(pair), u32::from(pair.low) + u32::from(pair.high)));
+    fewest.unwrap_or_default()
+}
+
 /// The top with the least expected cost.
-fn cheapest(_: &IndexSpec, knots: &[Knot], keys: u64) -> Top {
+fn cheapest(knots: &[Knot], keys: u64) -> Top {
     let (first, last) = (knots.first(), knots.last());
     let range = last.zip(first).map_or(0, |(l, f)| l.number - f.number);
     let most_cells = (knots.len() * KNOT / CELL).max(1) as u64;
@@ -75,7 +102,7 @@ fn cheapest(_: &IndexSpec, knots: &[Knot], keys: u64) -> Top {
         let surveys = HistTree::new(range, bits, 1).survey(knots, keys, TREE_LIMITS);
         for (limit, survey) in TREE_LIMITS.into_iter().zip(surveys) {
             let nodes: u64 = survey.levels.iter().map(|level| level.0).sum();
-            let lines = tree_lines(&survey, bits, keys);
+            let lines = tree_lines(&survey, bits, limit, keys);
             let tree = HistTree::new(range, bits, limit);
             consider(Top::Tree(tree), lines, nodes << bits);
         }
@@ -98,28 +125,35 @@ fn search(knots: usize) -> u64 {
     1 + u64::from((knots / 4 + 1).ilog2())
 }
 
+/// What steps cost that every look-up takes, whether it needs them or not.
+fn steps(levels: usize, most_knots: usize) -> f64 {
+    let halvings = halvings_of(most_knots + 1);
+    NEAR * (levels as f64 + f64::from(halvings))
+}
+
 /// What searching the knots costs below a radix table, on average over the keys.
 fn table_search(table: RadixTable, knots: &[Knot], keys: u64) -> f64 {
     let first = knots.first().map_or(0, |knot| knot.number);
-    let (mut start, mut lines) = (0, 0);
-    for bin in
-        knots.chunk_by(|a, b| table.prefix(a.number - first) == table.prefix(b.number - first))
-    {
-        let rank = |i: usize| knots.get(i).map_or(keys, |knot| knot.rank.into());
+    let prefix = |knot: &Knot| table.prefix(knot.number - first);
+    let rank = |i: usize| knots.get(i).map_or(keys, |knot| knot.rank.into());
+    let (mut start, mut lines, mut most) = (0, 0, 0);
+    for bin in knots.chunk_by(|a, b| prefix(a) == prefix(b)) {
         let end = start + bin.len();
         lines += search(bin.len()) * (rank(end) - rank(start));
+        most = most.max(bin.len());
         start = end;
     }
-    lines as f64 / keys.max(1) as f64
+    lines as f64 / keys.max(1) as f64 + steps(0, most)
 }
 
 /// What a walk down a Hist-Tree and the search in its leaf cost, on average over the keys.
-fn tree_lines(survey: &Survey, bits: u8, keys: u64) -> f64 {
-    let walk = survey
-        .levels
-        .iter()
-        .map(|&(nodes, passing)| access(nodes << bits) * passing as f64);
+fn tree_lines(survey: &Survey, bits: u8, limit: u8, keys: u64) -> f64 {
+    let far = survey.levels.iter().map(|&(nodes, passing)| {
+        // What is near is among the steps.
+        (access(nodes << bits) - NEAR) * passing as f64
+    });
     let leaves = survey.leaves.iter().enumerate();
     let searches = leaves.map(|(knots, passing)| (search(knots) * passing) as f64);
-    (walk.sum::<f64>() + searches.sum::<f64>()) / keys.max(1) as f64
+    let lines = far.sum::<f64>() + searches.sum::<f64>();
+    lines / keys.max(1) as f64 + steps(survey.levels.len(), limit.into())
 }

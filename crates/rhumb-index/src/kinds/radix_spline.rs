@@ -4,7 +4,7 @@
 
 use super::knobs::BOUNDARY;
 use super::retained::RETAINED;
-use super::spline::{Knot, RadixTable, Spline, SplineBuilder, Top};
+use super::spline::{Knot, LeftOut, RadixTable, Spline, SplineBuilder, Top};
 use crate::IndexSpec;
 use crate::registry::Kind;
 use crate::spec::Knob;
@@ -28,15 +28,16 @@ pub(crate) const KIND: Kind = Kind {
     open: |bytes| Ok(Box::new(Spline::open(&KIND, bytes, is_table)?)),
 };
 
-fn is_table(top: Top) -> bool {
-    matches!(top, Top::Radix(_))
+fn is_table(top: Top, left_out: LeftOut) -> bool {
+    matches!(top, Top::Radix(_)) && left_out == LeftOut::default()
 }
 
 /// A table with about a cell a knot at most: more would cost memory and save next to nothing.
-fn table_for(spec: &IndexSpec, knots: &[Knot], _keys: u64) -> Top {
+fn table_for(spec: &IndexSpec, knots: &[Knot], _keys: u64) -> (Top, LeftOut) {
     let (first, last) = (knots.first(), knots.last());
     let range = last.zip(first).map_or(0, |(l, f)| l.number - f.number);
     let enough = knots.len().next_power_of_two().ilog2();
     let bits = enough.min(RADIX_BITS.of(spec) as u32);
-    Top::Radix(RadixTable::new(range, bits))
+    let table = RadixTable::new(range, bits);
+    (Top::Radix(table), LeftOut::default())
 }

@@ -1,15 +1,15 @@
 //! Picks the knots while the keys stream by.
 
 use super::knots::Line;
-use super::{BOUNDS, Bound, Knot, Top};
+use super::{BOUNDS, Bound, Knot, LeftOut, Top};
 use crate::kinds::runs::{Run, Runs};
 use crate::registry::Kind;
 use crate::segment::MAX_RANKS;
 use crate::segment::corridor::Corridor;
 use crate::{ClosedSegment, IndexBuilder, IndexError, IndexSpec};
 
-/// Chooses the top, once all knots over so many keys are known.
-type ChooseTop = fn(&IndexSpec, &[Knot], u64) -> Top;
+/// Chooses the top, and the knots that it leaves out, once all knots over so many keys are known.
+type ChooseTop = fn(&IndexSpec, &[Knot], u64) -> (Top, LeftOut);
 
 /// Builds a spline of any kind.
 #[derive(Debug)]
@@ -301,7 +301,7 @@ impl IndexBuilder for SplineBuilder {
     fn finish(mut self: Box<Self>) -> Result<Vec<u8>, IndexError> {
         self.close_segment();
         let keys = self.runs.finish(self.spec.kind().name)?;
-        let top = (self.choose_top)(&self.spec, &self.knots, keys);
+        let (top, left_out) = (self.choose_top)(&self.spec, &self.knots, keys);
         Ok(Parts {
             kind: self.spec.kind(),
             boundary: self.boundary,
@@ -309,6 +309,7 @@ impl IndexBuilder for SplineBuilder {
             knots: &self.knots,
             bounds: &self.bounds,
             top,
+            left_out,
         }
         .encode())
     }
@@ -322,6 +323,7 @@ struct Parts<'a> {
     knots: &'a [Knot],
     bounds: &'a [Bound],
     top: Top,
+    left_out: LeftOut,
 }
 
 impl Parts<'_> {
@@ -329,7 +331,7 @@ impl Parts<'_> {
         let has_bounds = self.bounds.iter().any(|bound| bound.run != 1);
         let error = self.bounds.iter().map(|bound| bound.error).max();
         let error = error.filter(|_| !has_bounds).unwrap_or(0);
-        let cells = self.top.build(self.knots);
+        let cells = self.top.build(self.left_out.rest(self.knots));
         let mut out = self.kind.header().to_vec();
         out.extend((self.knots.len() as u32).to_le_bytes());
         out.extend(self.keys.to_le_bytes());
@@ -337,7 +339,7 @@ impl Parts<'_> {
         out.extend(error.to_le_bytes());
         out.push(u8::from(has_bounds) * BOUNDS);
         out.extend(self.top.to_bytes());
-        out.extend([0; 3]);
+        out.extend([self.left_out.low, self.left_out.high, 0]);
         out.extend((cells.len() as u32).to_le_bytes());
         out.extend(self.knots.iter().flat_map(|knot| knot.to_bytes()));
         if has_bounds {

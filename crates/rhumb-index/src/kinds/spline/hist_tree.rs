@@ -7,8 +7,10 @@
 //! leaf, which says how many knots are left of it, so that leaves of empty bins answer too. Nodes
 //! stand level by level, every child behind its parent.
 
-use super::{CELL, Knot};
-use crate::bytes::u32_of;
+use std::hint::select_unpredictable;
+
+use super::Knot;
+use super::top::{Cells, Effort, cell_of};
 
 /// Marks the cell of a leaf.
 const LEAF: u32 = 1 << 31;
@@ -156,41 +158,54 @@ impl HistTree {
         surveys
     }
 
-    /// Whether the cells of a byte form are those of a tree over this range and so many knots: a
-    /// walk down ends, and a leaf names a knot.
-    pub(super) fn is_sound(self, cells: &[u8], range: u64, knots: usize) -> bool {
-        if !(1..=Self::MOST_BITS).contains(&self.bits)
-            || self.limit == 0
-            || self != HistTree::new(range, self.bits, self.limit)
-        {
-            return false;
+    /// How far searches go in the cells of a byte form, if they are those of a tree over this range
+    /// and so many knots: a walk down ends, and a leaf names a knot.
+    pub(super) fn check(self, cells: &Cells, range: u64, knots: usize) -> Option<Effort> {
+        let has_shape = (1..=Self::MOST_BITS).contains(&self.bits)
+            && self.limit > 0
+            && self == HistTree::new(range, self.bits, self.limit);
+        let nodes = cells.len() >> self.bits.min(Self::MOST_BITS);
+        if !has_shape || nodes == 0 || nodes << self.bits != cells.len() {
+            return None;
         }
-        let (cells, _) = cells.as_chunks::<CELL>();
-        let nodes = cells.len() >> self.bits;
-        let sound = |(i, cell): (usize, &[u8; CELL])| {
-            let cell = u32::from_le_bytes(*cell);
-            match cell & LEAF {
-                0 => cell as usize > i >> self.bits && (cell as usize) < nodes,
-                _ => (cell & !LEAF) as usize <= knots,
+        // How many levels there are from the root to each node, itself included.
+        let mut depths = vec![1u32; nodes];
+        for (node, cells) in cells.chunks_exact(1 << self.bits).enumerate() {
+            let depth = depths.get(node).copied()?;
+            for cell in cells {
+                let cell = u32::from_le_bytes(*cell);
+                match cell & LEAF {
+                    0 if cell as usize <= node => return None,
+                    0 => {
+                        let child = depths.get_mut(cell as usize)?;
+                        *child = (*child).max(depth + 1);
+                    }
+                    _ if (cell & !LEAF) as usize > knots => return None,
+                    _ => {}
+                }
             }
-        };
-        nodes > 0 && nodes << self.bits == cells.len() && cells.iter().enumerate().all(sound)
+        }
+        // A level of a tree takes bits of the numbers.
+        let levels = depths.into_iter().max()?;
+        let most = u64::BITS.div_ceil(self.bits.into());
+        (levels <= most).then(|| Effort::new(levels, self.limit.into()))
     }
 
     /// The first and the last knot that the search for a number goes through, `above` being its
-    /// distance to the first knot's.
+    /// distance to the first knot's. There are so many `levels`: where a leaf is above the lowest,
+    /// the walk stays there, since that costs less than a branch that is guessed wrongly.
     #[inline]
-    pub(super) fn find(self, cells: &[u8], above: u64) -> (usize, usize) {
+    pub(super) fn find(self, cells: &Cells, levels: u32, above: u64) -> (usize, usize) {
         let mut shift = self.shift;
-        let mut node = 0;
-        loop {
-            let cell = u32_of(cells, (node << self.bits) + self.bin_of(above, shift));
-            if cell & LEAF != 0 || shift == 0 {
-                let left = (cell & !LEAF) as usize;
-                return (left.saturating_sub(1), left + usize::from(self.limit) - 1);
-            }
-            node = cell as usize;
+        let mut at = self.bin_of(above, shift);
+        let mut cell = cell_of(cells, at);
+        for _ in 1..levels {
             shift = shift.saturating_sub(self.bits);
+            let below = ((cell as usize) << self.bits) + self.bin_of(above, shift);
+            at = select_unpredictable(cell & LEAF != 0, at, below);
+            cell = cell_of(cells, at);
         }
+        let left = (cell & !LEAF) as usize;
+        (left.saturating_sub(1), left + usize::from(self.limit) - 1)
     }
 }

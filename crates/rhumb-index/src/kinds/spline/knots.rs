@@ -49,24 +49,44 @@ impl<'a> Knots<'a> {
     }
 
     /// The last knot among `lo..=hi` that is not above the number, or `lo`; those beyond the last
-    /// knot are left out. Knots behind `hi` are known to be above the number.
+    /// knot are left out. Knots behind `hi` are known to be above the number, and there are so
+    /// few between that `halvings` ([`halvings_of`]) leave what is compared at once.
+    ///
+    /// It branches nowhere that a processor could guess wrongly, so that this look-up does not hold
+    /// up the next one, which the processor has begun meanwhile.
     #[inline]
-    pub(super) fn last_not_above(self, lo: usize, hi: usize, number: u64) -> usize {
+    pub(super) fn last_not_above(self, lo: usize, hi: usize, halvings: u32, number: u64) -> usize {
         let hi = hi.min(self.0.len().saturating_sub(1));
         let (mut lo, mut left) = (lo, hi.saturating_sub(lo) + 1);
-        while left > 8 {
+        for _ in 0..halvings {
             let half = left / 2;
             let middle = self.get(lo + half);
             let above = middle.is_some_and(|knot| knot.number > number);
             lo = select_unpredictable(above, lo, lo + half);
             left -= half;
         }
-        // The rest lies on two or three cache lines, which are asked for at once.
         let rest = self.0.get(lo + 1..).unwrap_or_default();
-        let rest = rest.get(..left - 1).unwrap_or(rest);
         let not_above = |knot: &&[u8; KNOT]| Knot::from_bytes(knot).number <= number;
-        lo + rest.iter().filter(not_above).count()
+        lo + match rest.first_chunk::<AT_ONCE>() {
+            Some(next) => next.iter().filter(not_above).count(),
+            None => rest.iter().filter(not_above).count(),
+        }
     }
+}
+
+/// How many knots behind the first candidate are compared with a number at once: they lie on one
+/// cache line or two.
+const AT_ONCE: usize = 4;
+
+/// How often so many candidates must be halved before the rest is compared at once.
+pub(in crate::kinds) fn halvings_of(candidates: usize) -> u32 {
+    let mut left = candidates;
+    let mut halvings = 0;
+    while left > AT_ONCE + 1 {
+        left -= left / 2;
+        halvings += 1;
+    }
+    halvings
 }
 
 /// The line from a knot up to, not including, the next one.
@@ -87,15 +107,16 @@ impl Line {
     /// keys.
     #[inline]
     pub(super) fn new(left: Knot, right: Option<Knot>, keys: u64) -> Line {
-        let right_rank = right.map_or(keys, |knot| knot.rank.into());
+        // Both are below 2^32.
+        let right_rank = right.map_or(keys as u32, |knot| knot.rank);
         let span = right.map_or(0, |knot| knot.number.saturating_sub(left.number));
-        let ranks = right_rank.saturating_sub(left.rank.into());
+        let ranks = right_rank.saturating_sub(left.rank);
         Line {
             number: left.number,
             rank: left.rank.into(),
             span,
-            slope: ranks as f64 / span.max(1) as f64,
-            most: ranks.saturating_sub(1) as f64,
+            slope: f64::from(ranks) / span.max(1) as f64,
+            most: f64::from(ranks.saturating_sub(1)),
         }
     }
 

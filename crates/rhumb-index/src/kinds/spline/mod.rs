@@ -29,8 +29,9 @@
 //! 2 error + run stays within the position boundary wherever runs are long.
 //!
 //! The byte form is described in `FORMAT.md`: a header of 32 bytes, 12 bytes a knot, 4 bytes a
-//! segment where numbers repeat, and the top. A knot's number and rank stand together, so that a
-//! look-up reads the two it interpolates between from one or two cache lines.
+//! segment where numbers repeat, and the top, which may leave out some knots at either end. A knot's
+//! number and rank stand together, so that a look-up reads the two it interpolates between from one
+//! or two cache lines.
 
 mod builder;
 mod hist_tree;
@@ -43,10 +44,10 @@ mod top;
 
 pub(super) use builder::SplineBuilder;
 pub(super) use hist_tree::{HistTree, Survey};
-pub(super) use knots::{KNOT, Knot};
+pub(super) use knots::{KNOT, Knot, halvings_of};
 pub(super) use radix::RadixTable;
 pub(super) use reader::Spline;
-pub(super) use top::{CELL, Top};
+pub(super) use top::{CELL, LeftOut, Top};
 
 use crate::registry::HEADER;
 

@@ -3,8 +3,8 @@
 //! Cell p holds how many knots have a prefix below p: the knots with prefix p are those from
 //! cell p to cell p + 1.
 
-use super::{CELL, Knot};
-use crate::bytes::u32_of;
+use super::Knot;
+use super::top::{Cells, Effort, cell_of};
 
 /// Cells for every value of (number - first number) >> shift.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,23 +50,26 @@ impl RadixTable {
         table
     }
 
-    /// Whether the cells of a byte form are those of a table over this range and so many knots.
-    pub(super) fn is_sound(self, cells: &[u8], range: u64, knots: usize) -> bool {
-        let (cells, _) = cells.as_chunks::<CELL>();
+    /// How far searches go in the cells of a byte form, if they are those of a table over this
+    /// range and so many knots.
+    pub(super) fn check(self, cells: &Cells, range: u64, knots: usize) -> Option<Effort> {
         let values = cells.iter().map(|cell| u32::from_le_bytes(*cell) as usize);
-        cells.len() as u64 == self.cells(range)
+        let is_sound = cells.len() as u64 == self.cells(range)
             && values.clone().next() == Some(0)
             && values.clone().next_back() == Some(knots)
-            && values.is_sorted()
+            && values.clone().is_sorted();
+        let pairs = values.clone().zip(values.skip(1));
+        let most = pairs.map(|(from, to)| to.saturating_sub(from)).max()?;
+        is_sound.then(|| Effort::new(0, most))
     }
 
     /// The first and the last knot that the search for a number goes through, `above` being its
     /// distance to the first knot's.
     #[inline]
-    pub(super) fn find(self, cells: &[u8], above: u64) -> (usize, usize) {
+    pub(super) fn find(self, cells: &Cells, above: u64) -> (usize, usize) {
         let prefix = self.prefix(above) as usize;
-        let from = u32_of(cells, prefix) as usize;
-        let to = u32_of(cells, prefix + 1) as usize;
+        let from = cell_of(cells, prefix) as usize;
+        let to = cell_of(cells, prefix + 1) as usize;
         (from.saturating_sub(1), to.saturating_sub(1))
     }
 }

@@ -1,8 +1,10 @@
-//! Answers from the byte form, in place.
+//! Answers from the byte form. Its columns are used as they are; each stands by itself, so that a
+//! look-up finds it without arithmetic.
 
 use super::knots::{Knots, Line};
-use super::{BOUND, BOUNDS, Bound, CELL, KNOT, KNOTS_AT, Top};
-use crate::bytes::{Reader, u16_of};
+use super::top::Effort;
+use super::{BOUND, BOUNDS, Bound, CELL, KNOT, KNOTS_AT, LeftOut, Top, halvings_of};
+use crate::bytes::Reader;
 use crate::kinds::knobs::BOUNDARY;
 use crate::registry::{HEADER, Kind};
 use crate::{Index, IndexError, Position, Probe, Window};
@@ -11,16 +13,19 @@ use crate::{Index, IndexError, Position, Probe, Window};
 #[derive(Debug)]
 pub(in crate::kinds) struct Spline {
     kind: &'static Kind,
-    bytes: Vec<u8>,
-    /// Where the knots, and where the bounds end.
-    ends: (usize, usize),
     keys: u64,
-    /// The numbers of the first and the last knot.
-    numbers: (u64, u64),
     /// The bound of all segments, if they have none of their own.
     bound: Option<Bound>,
-    top: Top,
     widest: u64,
+    knots: Box<[[u8; KNOT]]>,
+    bounds: Box<[[u8; BOUND]]>,
+    top: Top,
+    cells: Box<[[u8; CELL]]>,
+    left_out: LeftOut,
+    /// The number of the first knot that the top is over, and how far above it that of the last is.
+    lowest: u64,
+    range: u64,
+    effort: Effort,
 }
 
 impl Spline {
@@ -31,7 +36,7 @@ impl Spline {
     pub(in crate::kinds) fn open(
         kind: &'static Kind,
         bytes: Vec<u8>,
-        allows: fn(Top) -> bool,
+        allows: fn(Top, LeftOut) -> bool,
     ) -> Result<Self, IndexError> {
         let mut reader = Reader::new(kind.name, &bytes);
         reader.take(HEADER)?;
@@ -41,7 +46,8 @@ impl Spline {
         let error = reader.u16()?;
         let flags = reader.u8()?;
         let form = reader.u32()?.to_le_bytes();
-        reader.reserved(3)?;
+        let (low, high) = (reader.u8()?, reader.u8()?);
+        reader.reserved(1)?;
         let cells = reader.length()?;
         if keys > u64::from(u32::MAX) || (keys == 0) != (knots == 0) {
             return Err(reader.damaged("knots where there are keys, below 2^32", keys));
@@ -49,70 +55,84 @@ impl Spline {
         if flags > BOUNDS || !(BOUNDARY.min..=BOUNDARY.max).contains(&boundary) {
             return Err(reader.damaged("flags 0 or 1 and a boundary of 4 to 1024", flags));
         }
-        let Some(top) = Top::from_bytes(form).filter(|top| allows(*top)) else {
-            return Err(reader.damaged("a top of this kind", format!("{form:?}")));
+        let left_out = LeftOut { low, high };
+        let Some(top) = Top::from_bytes(form).filter(|top| allows(*top, left_out)) else {
+            return Err(reader.damaged("a top of this kind", format!("{form:?}, {left_out:?}")));
         };
-        reader.take(knots.saturating_mul(KNOT))?;
-        let knots_end = reader.at();
+        let knots = reader.take(knots.saturating_mul(KNOT))?;
         let has_bounds = flags & BOUNDS != 0;
-        reader.take(knots.saturating_mul(BOUND * usize::from(has_bounds)))?;
-        let bounds_end = reader.at();
-        reader.take(cells.saturating_mul(CELL))?;
+        let bounds = reader.take(knots.len() / KNOT * BOUND * usize::from(has_bounds))?;
+        let cells = reader.take(cells.saturating_mul(CELL))?;
         reader.end()?;
-        let bound = Bound { error, run: 1 };
         let mut spline = Spline {
             kind,
-            bytes,
-            ends: (knots_end, bounds_end),
             keys,
-            numbers: (0, 0),
-            bound: (!has_bounds).then_some(bound),
-            top,
+            bound: (!has_bounds).then_some(Bound { error, run: 1 }),
             widest: 0,
+            knots: knots.as_chunks().0.into(),
+            bounds: bounds.as_chunks().0.into(),
+            top,
+            cells: cells.as_chunks().0.into(),
+            left_out,
+            lowest: 0,
+            range: 0,
+            effort: Effort::default(),
         };
-        spline.check(boundary)?;
+        spline.check_knots(boundary)?;
+        spline.check_top()?;
         Ok(spline)
     }
 
-    /// Checks every knot, bound and cell once and notes the widest window, which is never stored.
-    fn check(&mut self, boundary: u64) -> Result<(), IndexError> {
-        let knots = self.knots();
-        let mut widest = 0;
+    /// Checks every knot and bound once and notes the widest window, which is never stored.
+    fn check_knots(&mut self, boundary: u64) -> Result<(), IndexError> {
         let mut before = None;
-        for (i, knot) in knots.iter().enumerate() {
+        for (i, knot) in Knots(&self.knots).iter().enumerate() {
             let ascends = match before {
                 None => knot.rank == 0,
                 Some((number, rank)) => knot.number > number && knot.rank > rank,
             };
             let bound = self.bound_of(i);
-            if !ascends || bound.run == 0 || bound.width() > boundary {
+            let is_sound = ascends
+                && u64::from(knot.rank) < self.keys
+                && bound.run > 0
+                && bound.width() <= boundary;
+            if !is_sound {
                 let expected = format!(
-                    "knot {i} of {}: numbers that ascend, ranks that ascend from 0, windows of at \
-                     most {boundary}",
-                    knots.0.len()
+                    "knot {i} of {}: numbers that ascend, ranks that ascend from 0 and stay below \
+                     {}, windows of at most {boundary}",
+                    self.knots.len(),
+                    self.keys
                 );
                 let found = format!("{knot:?}, {bound:?}");
                 return Err(self.damaged(KNOTS_AT + i * KNOT, expected, found));
             }
             before = Some((knot.number, knot.rank));
-            widest = widest.max(bound.width());
+            self.widest = self.widest.max(bound.width());
         }
-        let last = before.unwrap_or((0, 0));
-        if u64::from(last.1) >= self.keys && self.keys > 0 {
-            let expected = format!("a last knot below the {} keys", self.keys);
-            return Err(self.damaged(self.ends.0 - 4, expected, last.1.to_string()));
-        }
-        let first = knots.get(0).map_or(0, |knot| knot.number);
-        let range = last.0.saturating_sub(first);
-        let is_sound = match knots.0.len() {
-            0 => self.cells().is_empty(),
-            knots => self.top.is_sound(self.cells(), range, knots),
+        Ok(())
+    }
+
+    /// Checks the cells, and notes what the top is over and how far searches go.
+    fn check_top(&mut self) -> Result<(), IndexError> {
+        let covered = Knots(self.left_out.rest(&self.knots));
+        let last = covered.get(covered.0.len().saturating_sub(1));
+        let effort = match covered.get(0).zip(last) {
+            Some((first, last)) => {
+                (self.lowest, self.range) = (first.number, last.number - first.number);
+                self.top.check(&self.cells, self.range, covered.0.len())
+            }
+            None => {
+                let is_empty = self.knots.is_empty() && self.cells.is_empty();
+                (is_empty && self.left_out == LeftOut::default()).then(Effort::default)
+            }
         };
-        if !is_sound {
-            let expected = format!("cells of {:?} over {} knots", self.top, knots.0.len());
-            return Err(self.damaged(self.ends.1, expected, "others".into()));
-        }
-        (self.widest, self.numbers) = (widest, (first, last.0));
+        let Some(effort) = effort else {
+            let at = KNOTS_AT + self.knots.len() * KNOT + self.bounds.len() * BOUND;
+            let found = format!("{} cells, {:?}", self.cells.len(), self.left_out);
+            let expected = format!("cells of {:?} over {} knots", self.top, self.knots.len());
+            return Err(self.damaged(at, expected, found));
+        };
+        self.effort = effort;
         Ok(())
     }
 
@@ -126,23 +146,12 @@ impl Spline {
     }
 
     #[inline]
-    fn knots(&self) -> Knots<'_> {
-        let bytes = self.bytes.get(KNOTS_AT..self.ends.0);
-        Knots(bytes.unwrap_or_default().as_chunks().0)
-    }
-
-    #[inline]
-    fn cells(&self) -> &[u8] {
-        self.bytes.get(self.ends.1..).unwrap_or_default()
-    }
-
-    #[inline]
     fn bound_of(&self, segment: usize) -> Bound {
         self.bound.unwrap_or_else(|| {
-            let bounds = self.bytes.get(self.ends.0..).unwrap_or_default();
+            let [a, b, c, d] = self.bounds.get(segment).copied().unwrap_or_default();
             Bound {
-                error: u16_of(bounds, 2 * segment),
-                run: u16_of(bounds, 2 * segment + 1),
+                error: u16::from_le_bytes([a, b]),
+                run: u16::from_le_bytes([c, d]),
             }
         })
     }
@@ -150,13 +159,29 @@ impl Spline {
     /// The segment of a number and the rank predicted there, if there are keys.
     #[inline]
     fn find(&self, number: u64) -> Option<(usize, u64)> {
-        let knots = self.knots();
-        let (first, last) = self.numbers;
-        let above = number.min(last).saturating_sub(first);
-        let (from, to) = self.top.find(self.cells(), above);
-        let segment = knots.last_not_above(from, to, number);
+        let knots = Knots(&self.knots);
+        let above = number.wrapping_sub(self.lowest);
+        let segment = if above <= self.range {
+            let (from, to) = self.top.find(&self.cells, self.effort, above);
+            let low = usize::from(self.left_out.low);
+            knots.last_not_above(from + low, to + low, self.effort.halvings, number)
+        } else {
+            self.find_outside(number)
+        };
         let line = Line::new(knots.get(segment)?, knots.get(segment + 1), self.keys);
         Some((segment, line.predict(number)))
+    }
+
+    /// The segment of a number that is below or above all that the top is over.
+    #[cold]
+    fn find_outside(&self, number: u64) -> usize {
+        let (low, high) = (self.left_out.low, self.left_out.high);
+        let last = self.knots.len().saturating_sub(1);
+        let (from, to) = match number < self.lowest {
+            true => (0, low.saturating_sub(1).into()),
+            false => (last.saturating_sub(high.into()), last),
+        };
+        Knots(&self.knots).last_not_above(from, to, halvings_of(to - from + 1), number)
     }
 }
 
@@ -194,6 +219,7 @@ impl Index for Spline {
     }
 
     fn size_in_bytes(&self) -> usize {
-        size_of::<Self>() + self.bytes.len()
+        let (knots, bounds) = (self.knots.len() * KNOT, self.bounds.len() * BOUND);
+        size_of::<Self>() + knots + bounds + self.cells.len() * CELL
     }
 }

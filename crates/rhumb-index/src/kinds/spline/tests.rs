@@ -4,7 +4,7 @@
 use super::knots::Knots;
 use super::{HistTree, KNOT, KNOTS_AT, Knot, RadixTable, Top};
 use crate::check::{Case, SplitMix64, check, distributions};
-use crate::{ClosedSegment, IndexBuilder, IndexSpec, registry};
+use crate::{ClosedSegment, IndexBuilder, IndexSpec, Position, Probe, registry};
 
 fn seed() -> u64 {
     let seed = std::env::var("RHUMB_SEED").map_or(77, |text| text.parse().unwrap());
@@ -51,12 +51,13 @@ fn every_top_leads_to_the_right_knot() {
 /// Looks up every knot's number and its neighbours.
 fn leads_right(name: &str, top: Top, knots: &[Knot], range: u64) {
     let bytes: Vec<[u8; KNOT]> = knots.iter().map(|knot| knot.to_bytes()).collect();
-    let cells: Vec<u8> = top
+    let cells: Vec<[u8; 4]> = top
         .build(knots)
         .iter()
-        .flat_map(|c| c.to_le_bytes())
+        .map(|cell| cell.to_le_bytes())
         .collect();
-    assert!(top.is_sound(&cells, range, knots.len()), "{name} {top:?}");
+    let effort = top.check(&cells, range, knots.len());
+    let effort = effort.unwrap_or_else(|| panic!("{name} {top:?}"));
     assert_eq!(Top::from_bytes(top.to_bytes()), Some(top));
     let first = knots[0].number;
     for (rank, knot) in knots.iter().enumerate() {
@@ -66,8 +67,8 @@ fn leads_right(name: &str, top: Top, knots: &[Knot], range: u64) {
             knot.number.wrapping_add(1),
         ] {
             let above = number.min(first + range).saturating_sub(first);
-            let (lo, hi) = top.find(&cells, above);
-            let found = Knots(&bytes).last_not_above(lo, hi, number);
+            let (lo, hi) = top.find(&cells, effort, above);
+            let found = Knots(&bytes).last_not_above(lo, hi, effort.halvings, number);
             let right = knots.partition_point(|knot| knot.number <= number);
             assert_eq!(
                 found,
@@ -78,12 +79,13 @@ fn leads_right(name: &str, top: Top, knots: &[Knot], range: u64) {
     }
     if let Top::Tree(tree) = top {
         let [survey] = tree.survey(knots, knots.len() as u64, [tree.limit]);
-        let nodes: u64 = survey.levels.iter().map(|level| level.0).sum();
         assert_eq!(
-            nodes << (tree.bits + 2),
-            cells.len() as u64,
+            survey.levels.len(),
+            effort.levels as usize,
             "{name} {top:?}"
         );
+        let nodes: u64 = survey.levels.iter().map(|level| level.0).sum();
+        assert_eq!(nodes << tree.bits, cells.len() as u64, "{name} {top:?}");
         assert_eq!(
             survey.leaves.iter().sum::<u64>(),
             knots.len() as u64,
@@ -229,4 +231,50 @@ fn plex_takes_either_top_and_no_more_memory_than_twice_the_spline() {
         );
     }
     assert!(forms[0] > 3 && forms[1] > 3, "{forms:?}");
+}
+
+#[test]
+fn outliers_are_left_out_and_found() {
+    let mut random = SplitMix64::new(seed());
+    for (low, high) in [(40, 0), (0, 5), (4, 40), (1, 1)] {
+        let mut numbers: Vec<u64> = (0..20_000)
+            .map(|_| (1 << 50) + random.below(1 << 30))
+            .collect();
+        numbers.extend((0..low).map(|_| random.below(1 << 45)));
+        numbers.extend((0..high).map(|_| (1 << 63) + random.below(1 << 60)));
+        numbers.sort_unstable();
+        numbers.dedup();
+        let mut model = builder("plex:boundary=4");
+        model.push_numbers(&numbers).unwrap();
+        let bytes = model.finish().unwrap();
+        let left_out = [bytes[25] > 0, bytes[26] > 0];
+        assert_eq!(left_out, [low > 0, high > 0], "{low} {high}");
+        let keys: Vec<_> = numbers
+            .iter()
+            .map(|number| number.to_be_bytes().to_vec())
+            .collect();
+        let spec = "plex:boundary=4".parse().unwrap();
+        let case = Case {
+            keys: &keys,
+            spec: &spec,
+            cut_every: 16,
+            map: None,
+            random: 5000,
+        };
+        check(&case, random.next_u64()).unwrap();
+        // Uniform numbers that hardly any look-up of the check hits.
+        let index = registry::open(bytes).unwrap();
+        for _ in 0..5000 {
+            let number = random.next_u64() >> random.below(30);
+            let rank = numbers.partition_point(|known| *known < number) as u64;
+            let position = index.locate(Probe { key: &[], number });
+            let Position::Window(window) = position else {
+                panic!("{position:?}")
+            };
+            assert!(
+                window.lo <= rank && rank <= window.hi,
+                "{number} {rank} {window:?}"
+            );
+        }
+    }
 }

@@ -1,9 +1,34 @@
 //! What stands above the knots.
 
-use super::{HistTree, Knot, RadixTable};
+use super::{HistTree, Knot, RadixTable, halvings_of};
 
 /// Bytes of a cell.
 pub(in crate::kinds) const CELL: usize = 4;
+
+/// Cells in their byte form.
+pub(super) type Cells = [[u8; CELL]];
+
+/// A cell's value, or 0 beyond the last.
+#[inline]
+pub(super) fn cell_of(cells: &Cells, i: usize) -> u32 {
+    cells.get(i).map_or(0, |cell| u32::from_le_bytes(*cell))
+}
+
+/// How many knots at either end a top leaves out. A few outliers would stretch the range that it
+/// divides by powers of two.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::kinds) struct LeftOut {
+    pub low: u8,
+    pub high: u8,
+}
+
+impl LeftOut {
+    /// The knots that the top is over; none if more are left out than there are.
+    pub(in crate::kinds) fn rest<K>(self, knots: &[K]) -> &[K] {
+        let end = knots.len().saturating_sub(self.high.into());
+        knots.get(self.low.into()..end).unwrap_or_default()
+    }
+}
 
 /// The structure that leads from a number to a few knots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,22 +63,41 @@ impl Top {
         }
     }
 
-    /// Whether cells could be those of this top over so many knots, the last of which is `range`
-    /// above the first. Any search in sound cells ends.
-    pub(super) fn is_sound(self, cells: &[u8], range: u64, knots: usize) -> bool {
+    /// How far searches go in cells, if they could be those of this top over so many knots, the last
+    /// of which is `range` above the first. Any search in sound cells ends.
+    pub(super) fn check(self, cells: &Cells, range: u64, knots: usize) -> Option<Effort> {
         match self {
-            Top::Radix(table) => table.is_sound(cells, range, knots),
-            Top::Tree(tree) => tree.is_sound(cells, range, knots),
+            Top::Radix(table) => table.check(cells, range, knots),
+            Top::Tree(tree) => tree.check(cells, range, knots),
         }
     }
 
     /// The first and the last knot that the search for a number goes through, `above` being its
     /// distance to the first knot's. The last may be behind the last there is.
     #[inline]
-    pub(super) fn find(self, cells: &[u8], above: u64) -> (usize, usize) {
+    pub(super) fn find(self, cells: &Cells, effort: Effort, above: u64) -> (usize, usize) {
         match self {
             Top::Radix(table) => table.find(cells, above),
-            Top::Tree(tree) => tree.find(cells, above),
+            Top::Tree(tree) => tree.find(cells, effort.levels, above),
+        }
+    }
+}
+
+/// How many steps a search takes. All take as many, so that none is guessed wrongly.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Effort {
+    /// Levels of a tree.
+    pub levels: u32,
+    /// Halvings of the candidates among the knots.
+    pub halvings: u32,
+}
+
+impl Effort {
+    /// With so many levels and knots in a bin at most; the knot left of the bin is a candidate too.
+    pub(super) fn new(levels: u32, knots: usize) -> Self {
+        Effort {
+            levels,
+            halvings: halvings_of(knots + 1),
         }
     }
 }
