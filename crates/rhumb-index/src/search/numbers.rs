@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::count::{AT_ONCE, below};
 use super::outward::{Sorted, from_middle};
 use super::{clamped, prefetch};
 use crate::Window;
@@ -42,6 +43,9 @@ fn lower_bound<N: Number>(numbers: &[N], window: Window, key: u64) -> usize {
 pub(crate) trait Number: Copy {
     /// The number.
     fn value(self) -> u64;
+
+    /// Numbers that are words of the processor, or `None`.
+    fn as_words<const N: usize>(numbers: &[Self; N]) -> Option<&[u64; N]>;
 }
 
 impl Number for u64 {
@@ -49,12 +53,22 @@ impl Number for u64 {
     fn value(self) -> u64 {
         self
     }
+
+    #[inline(always)]
+    fn as_words<const N: usize>(numbers: &[u64; N]) -> Option<&[u64; N]> {
+        Some(numbers)
+    }
 }
 
 impl Number for [u8; 8] {
     #[inline(always)]
     fn value(self) -> u64 {
         u64::from_le_bytes(self)
+    }
+
+    #[inline(always)]
+    fn as_words<const N: usize>(_: &[[u8; 8]; N]) -> Option<&[u64; N]> {
+        None
     }
 }
 
@@ -82,10 +96,27 @@ impl<N: Number> Sorted for Numbers<'_, N> {
 
     #[inline]
     fn search_near(self, range: Range<usize>) -> usize {
+        if range.len() <= AT_ONCE
+            && let Some(place) = self.count(range.clone())
+        {
+            return place;
+        }
         let start = range.start;
         let near = self.numbers.get(range).unwrap_or_default();
         prefetch(near, 0..near.len());
         // The loop of `first_not`, without checks of bounds.
         start + near.partition_point(|number| number.value() < self.key)
+    }
+}
+
+impl<N: Number> Numbers<'_, N> {
+    /// The first place of at most [`AT_ONCE`] that is not before the key, or their end, by counting.
+    #[inline]
+    fn count(self, range: Range<usize>) -> Option<usize> {
+        // Neighbours are counted too, which changes nothing: the slice is sorted.
+        let start = range.start.min(self.numbers.len().checked_sub(AT_ONCE)?);
+        let numbers = self.numbers.get(start..)?.first_chunk::<AT_ONCE>()?;
+        let counted = below(N::as_words(numbers)?, self.key)?;
+        Some((start + counted).clamp(range.start, range.end))
     }
 }
