@@ -72,6 +72,19 @@ pub trait Index: Debug + Send + Sync {
     /// Where the key stands; see the module text for the promise.
     fn locate(&self, probe: Probe<'_>) -> Position;
 
+    /// Where a number is: what [`Index::locate`] says for the kinds that need a number and no key. It
+    /// comes and goes in registers, which look-ups that follow each other gain from. Kinds that
+    /// answer with blocks know nothing of numbers, and name every rank.
+    fn window(&self, number: u64) -> Window {
+        match self.locate(Probe { key: &[], number }) {
+            Position::Window(window) => window,
+            Position::Block(_) => Window {
+                lo: 0,
+                hi: u64::MAX,
+            },
+        }
+    }
+
     /// The model's own estimate of a number's first rank: monotone in `number`, clamped to the
     /// ranks of the segment that holds it. `None` for kinds without a model and for no keys.
     fn predict(&self, number: u64) -> Option<u64>;

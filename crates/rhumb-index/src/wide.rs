@@ -19,7 +19,7 @@ pub(crate) trait Work {
 pub(crate) fn wide<W: Work>(work: W) -> W::Result {
     #[cfg(target_arch = "x86_64")]
     {
-        if is_x86_feature_detected!("avx512dq") && is_x86_feature_detected!("avx512vl") {
+        if has_avx512() {
             // SAFETY: the processor has what the function was compiled for.
             return unsafe { with_avx512(work) };
         }
@@ -29,6 +29,14 @@ pub(crate) fn wide<W: Work>(work: W) -> W::Result {
         }
     }
     work.run()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn has_avx512() -> bool {
+    is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl")
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -62,6 +70,12 @@ mod tests {
     #[test]
     fn gives_what_the_work_gives() {
         let numbers: Vec<u64> = (0..1001).map(|i| i << (i % 60)).collect();
-        assert_eq!(wide(Halves(&numbers)), Halves(&numbers).run());
+        let plain = Halves(&numbers).run();
+        assert_eq!(wide(Halves(&numbers)), plain);
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has what the function was compiled for.
+            assert_eq!(unsafe { with_avx2(Halves(&numbers)) }, plain);
+        }
     }
 }

@@ -56,19 +56,19 @@ impl Order {
     /// The same for many at once; gives the rank of the first.
     ///
     /// # Errors
-    /// [`IndexError::Unsorted`] if they do not ascend; none is noted then, or only the first.
+    /// [`IndexError::Unsorted`] if they do not ascend; none is noted then.
     pub(crate) fn push_numbers(&mut self, numbers: &[u64]) -> Result<u64, IndexError> {
         let first_rank = self.keys;
         let [first, rest @ ..] = numbers else {
             return Ok(first_rank);
         };
-        self.push_number(*first)?;
         if !numbers.is_sorted_by(|a, b| a < b) {
             let mut pairs = numbers.iter().zip(rest);
             let at = pairs.position(|(a, b)| a >= b).unwrap_or_default();
             let rank = first_rank + at as u64 + 1;
             return Err(IndexError::Unsorted { rank });
         }
+        self.push_number(*first)?;
         if let Some(last) = rest.last() {
             self.last = Last::Number(*last);
             self.keys += rest.len() as u64;

@@ -163,6 +163,11 @@ impl Runs {
         self.pending.map(|run| run.number)
     }
 
+    /// The last number that was pushed.
+    pub(crate) fn last_number(&self) -> Option<u64> {
+        self.last_number
+    }
+
     /// No model will do, for this reason; the first one counts.
     pub(crate) fn give_up(&mut self, why: impl Into<String>) {
         self.unfit.get_or_insert_with(|| why.into());

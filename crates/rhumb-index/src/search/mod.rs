@@ -27,7 +27,7 @@
 //! Keys that are in no cache cost a wait each; what counts is how few waits follow each other, and how
 //! few instructions are between one look-up and the next, which the processor begins meanwhile.
 //!
-//! - Windows of up to 24 integers: counted side by side, where the processor has AVX-512.
+//! - Windows of up to 40 integers: counted side by side, where the processor has AVX-512.
 //! - Other windows of up to 136 integers or 34 byte strings: all of them are asked for at once, then
 //!   bisected without branches.
 //! - Wider ones, where a model mostly is nearly right: so many about the middle; where the key is not

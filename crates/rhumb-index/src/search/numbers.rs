@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::count::{AT_ONCE, below};
+use super::count::{FEW, MORE, below};
 use super::outward::{Sorted, from_middle};
 use super::{clamped, prefetch};
 use crate::Window;
@@ -96,9 +96,14 @@ impl<N: Number> Sorted for Numbers<'_, N> {
 
     #[inline]
     fn search_near(self, range: Range<usize>) -> usize {
-        if range.len() <= AT_ONCE
-            && let Some(place) = self.count(range.clone())
-        {
+        let counted = if range.len() <= FEW {
+            self.count::<FEW>(range.clone())
+        } else if range.len() <= MORE {
+            self.count::<MORE>(range.clone())
+        } else {
+            None
+        };
+        if let Some(place) = counted {
             return place;
         }
         let start = range.start;
@@ -110,9 +115,9 @@ impl<N: Number> Sorted for Numbers<'_, N> {
 }
 
 impl<N: Number> Numbers<'_, N> {
-    /// The first place of at most [`AT_ONCE`] that is not before the key, or their end, by counting.
+    /// The first place of at most `AT_ONCE` that is not before the key, or their end, by counting.
     #[inline]
-    fn count(self, range: Range<usize>) -> Option<usize> {
+    fn count<const AT_ONCE: usize>(self, range: Range<usize>) -> Option<usize> {
         // Neighbours are counted too, which changes nothing: the slice is sorted.
         let start = range.start.min(self.numbers.len().checked_sub(AT_ONCE)?);
         let numbers = self.numbers.get(start..)?.first_chunk::<AT_ONCE>()?;

@@ -23,12 +23,12 @@ pub(crate) const BOUND_UNIT: f64 = 32.0;
 /// The most ranks that one segment covers.
 ///
 /// It bounds the points that a builder holds to measure the error, and the effect of a slope rounded
-/// to 24 bits: half of 2^-24 of 2^18 ranks is 1/128 of a rank. A segment each 262,144 keys costs
-/// nothing that anybody could notice.
+/// to 24 bits: 2^-24 of 2^18 ranks is 1/64 of a rank. A segment each 262,144 keys costs nothing that
+/// anybody could notice.
 pub(crate) const MAX_RANKS: u64 = 1 << 18;
 
-/// How much a builder must keep back from its error bound for [`Line::through`]'s rounding: 1/128 of
-/// a rank for the slope, 1/128 for the offset, the rest for double arithmetic.
+/// How much a builder must keep back from its error bound for [`Line::through`]'s rounding: 1/64 of a
+/// rank for the slope, 1/128 for the offset, the rest for double arithmetic.
 const ROUNDING: f64 = 1.0 / 32.0;
 
 /// The bound for lines if predictions, rounded to whole ranks, may be wrong by `error`: half a rank

@@ -130,7 +130,7 @@ impl<F: Fit> Open<F> {
         };
         if fits {
             if self.keys != self.numbers.len() as u64 || run.keys != 1 {
-                self.note_rank();
+                self.note_ranks(1);
             }
             self.numbers.push(run.number);
             self.keys += run.keys;
@@ -148,8 +148,7 @@ impl<F: Fit> Open<F> {
         let taken = self.fit.add_all(first, self.keys, numbers);
         let taken = numbers.get(..taken).unwrap_or(numbers);
         if self.keys != self.numbers.len() as u64 {
-            let ranks = (self.keys as u32..).take(taken.len());
-            self.ranks.extend(ranks);
+            self.note_ranks(taken.len());
         }
         self.numbers.extend_from_slice(taken);
         self.keys += taken.len() as u64;
@@ -180,12 +179,13 @@ impl<F: Fit> Open<F> {
         })
     }
 
-    /// Notes the rank of the run to come, from the first one that its place does not tell.
-    fn note_rank(&mut self) {
+    /// Notes the ranks of so many runs to come, of which all but the last have one key, from the first
+    /// one that its place does not tell.
+    fn note_ranks(&mut self, runs: usize) {
         if self.ranks.is_empty() {
             self.ranks.extend(0..self.numbers.len() as u32);
         }
-        self.ranks.push(self.keys as u32);
+        self.ranks.extend((self.keys as u32..).take(runs));
     }
 
     /// The first rank of run `i`, less that of the first.
@@ -255,10 +255,12 @@ impl<K: LineKind> IndexBuilder for LineBuilder<K> {
 
     fn predict_closed(&self, number: u64) -> Option<u64> {
         let open = self.open.numbers.first().copied();
-        if open
-            .or(self.runs.pending_number())
-            .is_some_and(|first| number >= first)
-        {
+        let ends = match open.or(self.runs.pending_number()) {
+            Some(first) => number >= first,
+            // Numbers above the last may yet come to be in a segment.
+            None => self.runs.last_number().is_none_or(|last| number > last),
+        };
+        if ends {
             return None;
         }
         let after = self

@@ -37,12 +37,17 @@ impl<K: LineKind> Index for LineIndex<K> {
         K::kind().needs_number
     }
 
+    #[inline]
     fn locate(&self, probe: Probe<'_>) -> Position {
+        Position::Window(self.window(probe.number))
+    }
+
+    fn window(&self, number: u64) -> Window {
         if self.lines.segments() == 0 {
-            return Position::Window(Window { lo: 0, hi: 0 });
+            return Window { lo: 0, hi: 0 };
         }
-        let segment = self.route.find(&self.bytes, &self.lines, probe.number);
-        Position::Window(self.lines.window(&self.bytes, segment, probe.number))
+        let segment = self.route.find(&self.bytes, &self.lines, number);
+        self.lines.window(&self.bytes, segment, number)
     }
 
     fn predict(&self, number: u64) -> Option<u64> {

@@ -186,14 +186,18 @@ impl Index for Rmi {
     }
 
     fn locate(&self, probe: Probe<'_>) -> Position {
-        let Some((leaf, predicted)) = self.find(probe.number) else {
-            return Position::Window(Window { lo: 0, hi: 0 });
+        Position::Window(self.window(probe.number))
+    }
+
+    fn window(&self, number: u64) -> Window {
+        let Some((leaf, predicted)) = self.find(number) else {
+            return Window { lo: 0, hi: 0 };
         };
         let width = u64::from(leaf.width);
-        Position::Window(Window {
+        Window {
             lo: predicted.saturating_sub(width / 2),
             hi: (predicted + width.div_ceil(2)).min(self.keys),
-        })
+        }
     }
 
     fn predict(&self, number: u64) -> Option<u64> {

@@ -159,6 +159,10 @@ impl Spline {
     /// The segment of a number and the rank predicted there, if there are keys.
     #[inline]
     fn find(&self, number: u64) -> Option<(usize, u64)> {
+        if self.keys == 0 {
+            // Nothing was asked of a top without knots.
+            return None;
+        }
         let knots = Knots(&self.knots);
         let above = number.wrapping_sub(self.lowest);
         let segment = if above <= self.range {
@@ -195,15 +199,19 @@ impl Index for Spline {
     }
 
     fn locate(&self, probe: Probe<'_>) -> Position {
-        let Some((segment, predicted)) = self.find(probe.number) else {
-            return Position::Window(Window { lo: 0, hi: 0 });
+        Position::Window(self.window(probe.number))
+    }
+
+    fn window(&self, number: u64) -> Window {
+        let Some((segment, predicted)) = self.find(number) else {
+            return Window { lo: 0, hi: 0 };
         };
         let bound = self.bound_of(segment);
         let error = u64::from(bound.error);
-        Position::Window(Window {
+        Window {
             lo: predicted.saturating_sub(error).min(self.keys),
             hi: (predicted + error + u64::from(bound.run)).min(self.keys),
-        })
+        }
     }
 
     fn predict(&self, number: u64) -> Option<u64> {

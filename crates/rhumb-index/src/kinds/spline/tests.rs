@@ -278,3 +278,26 @@ fn outliers_are_left_out_and_found() {
         }
     }
 }
+
+#[test]
+fn an_empty_index_asks_nothing_of_its_top() {
+    for form in [
+        [1, 5, 0, 1],
+        [1, 0, 0, 0],
+        [1, 0, 4, 0],
+        [1, 0, 64, 1],
+        [1, 0, 200, 3],
+        [0; 4],
+    ] {
+        let mut bytes = vec![8, 1, 0, 0];
+        bytes.extend([0; 12]);
+        bytes.extend([16, 0, 0, 0, 0]);
+        bytes.extend(form);
+        bytes.extend([0; 7]);
+        let Ok(index) = crate::registry::open(bytes) else {
+            continue;
+        };
+        assert_eq!(index.window(7), crate::Window { lo: 0, hi: 0 });
+        assert_eq!(index.predict(7), None);
+    }
+}

@@ -1,0 +1,119 @@
+//! Integers pushed many at once, one by one, after other keys and around closed segments give one index.
+//!
+//! Replays from `RHUMB_SEED`; `RHUMB_DEEP` multiplies the builds.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use common::{from_env, specs};
+use rhumb_index::check::SplitMix64;
+use rhumb_index::{IndexBuilder, IndexSpec, Probe, registry};
+
+/// What is done to a builder, the same for both ways.
+#[derive(Debug, Clone)]
+enum Step {
+    /// A key of 7 bytes; the integer that ends in 0x00 has the same number.
+    Short(u64),
+    /// Integers of 8 bytes.
+    Integers(Vec<u64>),
+    Close,
+}
+
+fn steps(random: &mut SplitMix64) -> Vec<Step> {
+    let mut next = random.below(1000) << 8;
+    let gaps = [1, 3, 500, 1 << 30];
+    (0..1 + random.below(12))
+        .flat_map(|_| {
+            let gap = *random.choose(&gaps).unwrap();
+            let mut steps = Vec::new();
+            if random.below(5) == 0 {
+                steps.push(Step::Close);
+            }
+            if random.below(2) == 0 {
+                next = ((next >> 8) + 1) << 8;
+                steps.push(Step::Short(next));
+            } else {
+                next += 1;
+            }
+            let integers = (0..random.below(40)).map(|_| {
+                let integer = next;
+                next += 1 + random.below(gap);
+                integer
+            });
+            steps.push(Step::Integers(integers.collect()));
+            steps
+        })
+        .collect()
+}
+
+fn run(spec: &IndexSpec, steps: &[Step], at_once: bool) -> Option<Vec<u8>> {
+    let mut builder: Box<dyn IndexBuilder> = registry::builder(spec).unwrap();
+    for step in steps {
+        match step {
+            Step::Short(number) => builder.push(&number.to_be_bytes()[..7], *number).unwrap(),
+            Step::Integers(integers) if at_once => builder.push_numbers(integers).unwrap(),
+            Step::Integers(integers) => integers
+                .iter()
+                .for_each(|n| builder.push(&n.to_be_bytes(), *n).unwrap()),
+            Step::Close => builder.close_segment(),
+        }
+    }
+    builder.finish().ok()
+}
+
+/// The numbers of all keys, by rank.
+fn numbers(steps: &[Step]) -> Vec<u64> {
+    let numbers = steps.iter().flat_map(|step| match step {
+        Step::Short(number) => vec![*number],
+        Step::Integers(integers) => integers.clone(),
+        Step::Close => Vec::new(),
+    });
+    numbers.collect()
+}
+
+#[test]
+fn both_ways_give_the_same_bytes_and_true_windows() {
+    let seed = from_env("RHUMB_SEED", 0x6275_6c6b);
+    let builds = 2_000 * from_env("RHUMB_DEEP", 1);
+    println!("replay with RHUMB_SEED={seed}");
+    let mut random = SplitMix64::new(seed);
+    let specs = specs(&[4, 16, 200]);
+    let mut served = 0;
+    for build in 0..builds {
+        let steps = steps(&mut random);
+        let spec = random.choose(&specs).unwrap();
+        let bytes = run(spec, &steps, true);
+        assert_eq!(bytes, run(spec, &steps, false), "{build}: {spec} {steps:?}");
+        let Some(bytes) = bytes.filter(|_| spec.kind().needs_number) else {
+            continue;
+        };
+        served += 1;
+        let index = registry::open(bytes).unwrap();
+        for (rank, &number) in (0..).zip(&numbers(&steps)) {
+            let window = index.window(number);
+            let inside = window.lo <= rank && rank < window.hi;
+            assert!(
+                inside,
+                "{build}: {spec} {number} {rank} {window:?} {steps:?}"
+            );
+            let located = index.locate(Probe { key: &[], number });
+            assert_eq!(located, rhumb_index::Position::Window(window));
+        }
+    }
+    println!("{builds} builds, {served} of them served, seed {seed}");
+    assert!(served > builds / 3);
+}
+
+#[test]
+fn numbers_that_do_not_ascend_change_nothing() {
+    for spec in specs(&[16]) {
+        let mut builder = registry::builder(&spec).unwrap();
+        builder.push_numbers(&[1, 2, 3]).unwrap();
+        assert!(builder.push_numbers(&[5, 4]).is_err());
+        assert!(builder.push_numbers(&[3, 9]).is_err());
+        builder.push_numbers(&[6, 7]).unwrap();
+        let index = registry::open(builder.finish().unwrap()).unwrap();
+        assert!(index.extent() == 5 || !index.needs_number(), "{spec}");
+    }
+}
