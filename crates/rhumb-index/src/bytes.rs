@@ -86,9 +86,19 @@ impl<'a> Reader<'a> {
 
     /// An error at the current offset.
     pub(crate) fn damaged(&self, expected: impl Into<String>, found: impl ToString) -> IndexError {
+        self.damaged_at(self.at, expected, found)
+    }
+
+    /// An error at any offset.
+    pub(crate) fn damaged_at(
+        &self,
+        offset: usize,
+        expected: impl Into<String>,
+        found: impl ToString,
+    ) -> IndexError {
         IndexError::Damaged {
             what: self.what,
-            offset: self.at,
+            offset,
             expected: expected.into(),
             found: found.to_string(),
         }
@@ -128,24 +138,32 @@ impl<'a> Reader<'a> {
     /// Fails unless the next `len` bytes, which are reserved, are zero.
     pub(crate) fn reserved(&mut self, len: usize) -> Result<(), IndexError> {
         let start = self.at;
-        if self.take(len)?.iter().any(|&byte| byte != 0) {
-            self.at = start;
-            return Err(self.damaged("zero in the reserved bytes", "something else"));
+        for (offset, &byte) in (start..).zip(self.take(len)?) {
+            if byte != 0 {
+                return Err(self.damaged_at(offset, "zero in a reserved byte", byte));
+            }
         }
         Ok(())
     }
 
-    /// Reads the rest of an index's common header, whose kind is known.
-    pub(crate) fn header(&mut self, what: &'static str, known: u8) -> Result<(), IndexError> {
-        self.take(1)?;
-        let version = self.u8()?;
-        if version == 0 || version > known {
-            return Err(IndexError::Version {
-                what,
-                found: version.into(),
+    /// The next byte as a version from 1 to the newest `known`.
+    pub(crate) fn version(&mut self, known: u8) -> Result<u8, IndexError> {
+        let offset = self.at;
+        match self.u8()? {
+            0 => Err(self.damaged_at(offset, format!("a version from 1 to {known}"), 0)),
+            later if later > known => Err(IndexError::Version {
+                what: self.what,
+                found: later.into(),
                 known: known.into(),
-            });
+            }),
+            version => Ok(version),
         }
+    }
+
+    /// Reads an index's common header, whose kind is known.
+    pub(crate) fn header(&mut self, known: u8) -> Result<(), IndexError> {
+        self.take(1)?;
+        self.version(known)?;
         self.reserved(2)
     }
 

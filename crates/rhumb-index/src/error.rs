@@ -41,6 +41,28 @@ pub enum IndexError {
         /// Rank of the offending key.
         rank: u64,
     },
+    /// Numbers that descend while their keys ascend.
+    #[error(
+        "key {rank} has the number {number}, below {before}, which the key before it has: number \
+         all keys of a table by one key map"
+    )]
+    UnsortedNumbers {
+        /// Rank of the offending key.
+        rank: u64,
+        /// Its number.
+        number: u64,
+        /// The number of the key before it.
+        before: u64,
+    },
+    /// Blocks whose keys overlap.
+    #[error(
+        "block {block} starts below the end of the block before it: tell the cuts of a table once \
+         each, in order"
+    )]
+    UnsortedBlocks {
+        /// The offending block, counted from 0.
+        block: u64,
+    },
     /// A specification text that names nothing we know.
     #[error("{0}")]
     Spec(String),

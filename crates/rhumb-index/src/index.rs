@@ -1,8 +1,4 @@
 //! The contract between an index and whoever keeps the sorted keys.
-//!
-//! Ranks count *distinct* user keys of one sorted table, from 0. For a key that is in the table, its
-//! rank is in `lo..hi`. For any other key, the rank of the first key above it (its lower bound) is
-//! in `lo..=hi`. [`crate::check`] tries to break exactly these two sentences.
 
 use std::fmt::Debug;
 
@@ -62,6 +58,10 @@ pub struct ClosedSegment {
 }
 
 /// An index over one sorted table, used from its byte form.
+///
+/// Ranks count *distinct* user keys of one sorted table, from 0. For a key that is in the table, its
+/// rank is in `lo..hi` of its [`Window`]. For any other key, the rank of the first key above it (its
+/// lower bound) is in `lo..=hi`. [`crate::check`] tries to break exactly these two sentences.
 pub trait Index: Debug + Send + Sync {
     /// The name under which the registry knows this kind.
     fn kind(&self) -> &'static str;
@@ -69,7 +69,7 @@ pub trait Index: Debug + Send + Sync {
     /// Whether [`Probe::number`] matters. Callers may skip the key map where it does not.
     fn needs_number(&self) -> bool;
 
-    /// Where the key stands; see the module text for the promise.
+    /// Where the key stands, as promised above and at [`Position`].
     fn locate(&self, probe: Probe<'_>) -> Position;
 
     /// Where a number is: what [`Index::locate`] says for the kinds that need a number and no key. It
@@ -143,8 +143,9 @@ pub trait IndexBuilder: Debug + Send {
     /// has nothing more to give: the last segment is closed by [`IndexBuilder::close_segment`].
     ///
     /// # Errors
-    /// If the builder cannot keep its promise for these keys (for instance because of ties longer
-    /// than the position boundary): the caller then falls back to fence pointers.
+    /// If the builder cannot keep its promise for these keys (for instance because more of them
+    /// than the position boundary less 3 share a number): the caller then falls back to fence
+    /// pointers.
     fn finish(self: Box<Self>) -> Result<Vec<u8>, IndexError>;
 
     /// Closes the open segment, if any, so that its entries can be placed: at the end of a table,

@@ -74,11 +74,17 @@ pub fn builder(spec: &IndexSpec) -> Result<Box<dyn IndexBuilder>, IndexError> {
     Ok(retained::wrap(spec, (spec.kind().builder)(spec)))
 }
 
+/// Every id that byte forms start with, and what it stands for.
+fn names_of_ids() -> impl Iterator<Item = (u8, &'static str)> {
+    let kinds = KINDS.iter().map(|kind| (kind.id, kind.name));
+    kinds.chain([(retained::ID, retained::NAME)])
+}
+
 /// Opens the byte form of any registered kind and uses it in place.
 ///
 /// # Errors
-/// [`IndexError::Damaged`], [`IndexError::Version`] or [`IndexError::Kind`] if the bytes are no index that this build
-/// reads. Damage that goes unnoticed here can make answers wrong (so callers checksum), but never
+/// [`IndexError::Damaged`], [`IndexError::Version`] or [`IndexError::Kind`] if the bytes are no
+/// index that this build reads. Damage that goes unnoticed here can make answers wrong (so callers checksum), but never
 /// leads to a panic or to a position beyond [`Index::extent`].
 pub fn open(bytes: Vec<u8>) -> Result<Box<dyn Index>, IndexError> {
     let mut reader = Reader::new("index", &bytes);
@@ -87,16 +93,15 @@ pub fn open(bytes: Vec<u8>) -> Result<Box<dyn Index>, IndexError> {
         return retained::open(bytes);
     }
     let Some(kind) = KINDS.iter().find(|kind| kind.id == id) else {
-        let known: Vec<_> = KINDS
-            .iter()
-            .map(|kind| format!("{} ({})", kind.id, kind.name))
+        let known: Vec<_> = names_of_ids()
+            .map(|(id, name)| format!("{id} ({name})"))
             .collect();
         return Err(IndexError::Kind {
             found: id,
             known: known.join(", "),
         });
     };
-    Reader::new("index", &bytes).header(kind.name, kind.version)?;
+    Reader::new(kind.name, &bytes).header(kind.version)?;
     (kind.open)(bytes)
 }
 
@@ -107,28 +112,26 @@ mod tests {
 
     #[test]
     fn names_and_ids_are_distinct() {
-        assert_eq!(
-            kinds()
-                .iter()
-                .map(|k| k.name)
-                .collect::<BTreeSet<_>>()
-                .len(),
-            KINDS.len()
-        );
-        assert_eq!(
-            kinds().iter().map(|k| k.id).collect::<BTreeSet<_>>().len(),
-            KINDS.len()
-        );
+        let (ids, names): (BTreeSet<_>, BTreeSet<_>) = names_of_ids().unzip();
+        let all = kinds().len() + 1;
+        assert_eq!((ids.len(), names.len()), (all, all));
     }
 
     #[test]
     fn a_kind_that_nobody_knows_is_named_in_the_error() {
         let error = open(vec![200, 1, 0, 0]).unwrap_err().to_string();
         assert!(error.contains("200") && error.contains("plr"), "{error}");
+        assert!(error.contains("9 (mapped keys)"), "{error}");
         assert!(matches!(
             open(vec![3, 9, 0, 0]),
             Err(IndexError::Version { found: 9, .. })
         ));
+        for kind in [3, retained::ID] {
+            assert!(matches!(
+                open(vec![kind, 0, 0, 0]),
+                Err(IndexError::Damaged { offset: 1, .. })
+            ));
+        }
         assert!(open(Vec::new()).is_err());
     }
 }

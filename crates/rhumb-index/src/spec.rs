@@ -42,6 +42,14 @@ impl Knob {
         }
     }
 
+    /// The values that it may have, for people: names, or a range of numbers.
+    fn values(&self) -> String {
+        match self.choices() {
+            [] => format!("{} to {}", self.min, self.max),
+            choices => choices.join(", "),
+        }
+    }
+
     /// How a text writes a value.
     fn text_of(&self, value: u64) -> String {
         let name = usize::try_from(value)
@@ -109,10 +117,11 @@ impl IndexSpec {
         self.get("boundary").filter(|_| leaves == 0)
     }
 
-    /// The same specification with one knob set.
+    /// Sets one knob of the specification, in place of the value that it had.
     ///
     /// # Errors
-    /// [`IndexError::Spec`] if the kind has no such knob or the value is out of its range.
+    /// [`IndexError::Spec`] if the kind has no such knob, the value is out of its range, or both a
+    /// position boundary and a number of leaves would be named: only one of them can be kept.
     pub fn with(mut self, knob: &str, value: u64) -> Result<Self, IndexError> {
         let kind = self.kind;
         let place = kind
@@ -121,26 +130,34 @@ impl IndexSpec {
             .zip(&mut self.values)
             .find(|(known, _)| known.name == knob);
         let Some((known, slot)) = place else {
-            let names: Vec<_> = kind.knobs.iter().map(|known| known.name).collect();
-            let choices = if names.is_empty() {
-                "none".into()
-            } else {
-                names.join(", ")
-            };
-            return Err(IndexError::Spec(format!(
-                "index kind {} has no knob {knob:?}: it has {choices}",
-                kind.name
-            )));
+            return Err(refused(kind, &format!("there is no knob {knob:?}")));
         };
         if !(known.min..=known.max).contains(&value) {
-            return Err(IndexError::Spec(format!(
-                "{knob}={value} of index kind {} is out of range: use {} to {}",
-                kind.name, known.min, known.max
-            )));
+            return Err(refused(kind, &format!("{knob}={value} is out of range")));
         }
         *slot = Some(value);
+        let leaves = self.named("leaves").unwrap_or(0);
+        if let Some(boundary) = self.named("boundary").filter(|_| leaves > 0) {
+            return Err(refused(
+                kind,
+                &format!("boundary={boundary} is not kept by leaves={leaves}: name one of them"),
+            ));
+        }
         Ok(self)
     }
+}
+
+/// The error for a knob that a kind does not take so, with all that it does take.
+fn refused(kind: &Kind, why: &str) -> IndexError {
+    let knobs = kind.knobs.iter();
+    let knobs: Vec<_> = knobs
+        .map(|knob| format!("{} ({})", knob.name, knob.values()))
+        .collect();
+    let knobs = match knobs.is_empty() {
+        true => "none".to_string(),
+        false => knobs.join(", "),
+    };
+    IndexError::Spec(format!("{why}: the knobs of {} are {knobs}", kind.name))
 }
 
 impl FromStr for IndexSpec {
@@ -158,19 +175,17 @@ impl FromStr for IndexSpec {
         })?;
         let mut spec = IndexSpec::of(kind);
         for setting in knobs.split(',').filter(|setting| !setting.is_empty()) {
-            let unreadable =
-                |how: &str| IndexError::Spec(format!("cannot read {setting:?} in {text:?}: {how}"));
+            let unreadable = |why: &str| refused(kind, &format!("{setting:?} in {text:?} {why}"));
             let Some((knob, value)) = setting.split_once('=') else {
-                return Err(unreadable("write knob=number, such as boundary=16"));
+                return Err(unreadable("is not of the form knob=value"));
             };
+            if spec.named(knob).is_some() {
+                return Err(unreadable("names a knob again"));
+            }
             let known = kind.knobs.iter().find(|known| known.name == knob);
             // That a kind has no such knob is said below.
             let Some(value) = known.map_or(Some(0), |known| known.parse(value)) else {
-                let choices = known.map_or(&[][..], Knob::choices);
-                return Err(unreadable(&match choices {
-                    [] => "write knob=number, such as boundary=16".to_string(),
-                    choices => format!("use one of {}", choices.join(", ")),
-                }));
+                return Err(unreadable("has no value that the knob can have"));
             };
             spec = spec.with(knob, value)?;
         }
@@ -227,19 +242,31 @@ mod tests {
         assert_eq!(promised("fp"), None);
         assert_eq!(promised("plr"), Some(16));
         assert_eq!(promised("rmi:boundary=64,leaves=0"), Some(64));
-        assert_eq!(promised("rmi:boundary=64,leaves=9"), None);
+        assert_eq!(promised("rmi:leaves=9"), None);
     }
 
     #[test]
     fn errors_name_the_choices() {
         let message = |text: &str| text.parse::<IndexSpec>().unwrap_err().to_string();
         assert!(message("pgn").contains("fp, fp-raw, plr"));
-        assert!(message("plr:epsilon=8").contains("boundary"));
-        assert!(message("plr:boundary=3").contains("4 to 1024"));
-        assert!(message("plr:boundary").contains("knob=number"));
-        assert!(message("plr:boundary=many").contains("knob=number"));
-        assert!(message("rmi:root=1").contains("best, linear, cubic"));
-        assert!(message("fp:boundary=3").contains("none"));
+        for setting in [
+            "epsilon=8",
+            "boundary=3",
+            "boundary",
+            "boundary=",
+            "boundary=many",
+            "boundary=99999999999999999999",
+            "boundary=16,boundary=16",
+        ] {
+            let message = message(&format!("plr:{setting}"));
+            let knobs = "the knobs of plr are boundary (4 to 1024), retained (0 to 1)";
+            assert!(message.ends_with(knobs), "{message}");
+        }
+        assert!(message("rmi:root=1").contains("root (best, linear, cubic)"));
+        assert!(message("rmi:boundary=64,leaves=9").contains("name one of them"));
+        assert!(message("rmi:leaves=9,boundary=64").contains("name one of them"));
+        assert!(message("fp:boundary=3").contains("are none"));
+        assert!(message("fp:x").contains("are none"));
         assert!(message("").contains("fp, fp-raw, plr"));
     }
 }

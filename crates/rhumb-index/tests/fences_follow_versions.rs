@@ -71,13 +71,22 @@ fn keys_and_cuts_that_do_not_ascend_are_refused() {
         assert_eq!(builder.push(b"b", 3), Err(IndexError::Unsorted { rank: 1 }));
         assert_eq!(builder.push(b"a", 3), Err(IndexError::Unsorted { rank: 1 }));
         if kind.needs_number {
-            assert_eq!(builder.push(b"c", 1), Err(IndexError::Unsorted { rank: 1 }));
+            let error = IndexError::UnsortedNumbers {
+                rank: 1,
+                number: 1,
+                before: 2,
+            };
+            assert_eq!(builder.push(b"c", 1), Err(error));
+            assert_eq!(builder.push(b"a", 1), Err(IndexError::Unsorted { rank: 1 }));
         }
     }
     for spec in fence_pointers() {
         let mut builder = registry::builder(&spec).unwrap();
         builder.cut(b"b", b"c");
         builder.cut(b"c", b"a");
-        assert_eq!(builder.finish(), Err(IndexError::Unsorted { rank: 1 }));
+        assert_eq!(
+            builder.finish(),
+            Err(IndexError::UnsortedBlocks { block: 2 })
+        );
     }
 }

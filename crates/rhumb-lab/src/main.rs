@@ -48,8 +48,9 @@ struct Generate {
     /// Which integers
     #[arg(long, value_name = "NAME")]
     input: Numbers,
-    /// How many
-    #[arg(long, value_name = "N", default_value_t = 10_000_000)]
+    /// How many, two at least
+    #[arg(long, value_name = "N", default_value_t = 10_000_000,
+          value_parser = clap::value_parser!(u32).range(2..))]
     keys: u32,
     /// Seed of the integers
     #[arg(long, default_value_t = 42)]

@@ -295,7 +295,8 @@ pub struct Options {
     /// above about 1/256 of it is not kept. Address space for all of it is reserved when the store is
     /// opened, memory is taken as it fills. Default: 256 MiB.
     pub cache_bytes: u64,
-    /// The index of new tables: `fp`, `fp-raw`, `plr:boundary=16`. Default: `plr`.
+    /// The index of new tables, such as `plr:boundary=16`: any of [`rhumb_index::registry::kinds`].
+    /// Default: `plr`.
     pub index: rhumb_index::IndexSpec,
     /// The layout of new tables. Default: blocks of about 4 KiB, placed by the model, 10 filter bits, tables of 64 MiB.
     pub table: TableSpec,

@@ -64,14 +64,7 @@ impl KeyMap {
     /// version 1 map has. Any map that is accepted is monotone.
     pub fn from_bytes(bytes: &[u8]) -> Result<KeyMap, IndexError> {
         let mut reader = Reader::new("key map", bytes);
-        let version = reader.u8()?;
-        if version != VERSION {
-            return Err(IndexError::Version {
-                what: "key map",
-                found: version.into(),
-                known: VERSION.into(),
-            });
-        }
+        reader.version(VERSION)?;
         let flags = reader.u8()?;
         if flags > TRUNCATED + EMPTY {
             return Err(reader.damaged("flags 0 to 3", flags));
@@ -111,7 +104,9 @@ impl KeyMap {
 fn read_alphabets(reader: &mut Reader<'_>, count: usize) -> Result<Vec<Alphabet>, IndexError> {
     let mut alphabets = Vec::with_capacity(count);
     for _ in 0..count {
-        let alphabet = match reader.u8()? {
+        let offset = reader.at();
+        let form = reader.u8()?;
+        let alphabet = match form {
             0 => {
                 let (lo, hi) = (reader.u8()?, reader.u8()?);
                 (lo <= hi).then_some(Alphabet::Range { lo, hi })
@@ -122,10 +117,15 @@ fn read_alphabets(reader: &mut Reader<'_>, count: usize) -> Result<Vec<Alphabet>
                 Alphabet::new(ByteSet([0, 1, 2, 3].map(|i| u64_of(words, i))))
                     .filter(|alphabet| matches!(alphabet, Alphabet::Set(_)))
             }
-            other => return Err(reader.damaged("an alphabet of form 0 or 1", other)),
+            _ => return Err(reader.damaged_at(offset, "an alphabet of form 0 or 1", form)),
         };
         alphabets.push(alphabet.ok_or_else(|| {
-            reader.damaged("a range in order, or a set that is no range", "another")
+            let found = if form == 0 {
+                "a range that descends"
+            } else {
+                "a set that is empty or a range"
+            };
+            reader.damaged_at(offset, "a range in order, or a set that is no range", found)
         })?);
     }
     Ok(alphabets)

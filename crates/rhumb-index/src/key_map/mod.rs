@@ -1,20 +1,4 @@
 //! Byte strings become numbers, in order.
-//!
-//! A [`KeyMap`] is a monotone, not strictly monotone, map from byte strings to `u64`: mixed radix
-//! over the alphabets that the stored keys have at each position. Symbols are
-//! END < 0x00 < ... < 0xFF; a key that has ended has END at every later position. Positions are
-//! taken from the left up to the first whose radix would push the product above 2^64.
-//!
-//! To map a key, each position adds (symbols of the alphabet below the key's symbol) times the
-//! product of the radices to its right. At the first symbol that is not in the alphabet the sum
-//! is final. Such a symbol may lie above the whole alphabet: then the digit equals its radix and
-//! carries into the position before, past every stored key that shares the prefix and no further.
-//!
-//! A position where all keys agree has radix 1: common prefixes, the dashes of a UUID and zero
-//! padding vanish; decimal digits become decimal numbers and hex digits hexadecimal ones. Keys
-//! that all have 8 bytes are read as big-endian integers instead.
-//!
-//! Numbers of different maps must never be compared, unless [`KeyMap::numbers_like`] holds.
 
 mod alphabet;
 mod builder;
@@ -30,13 +14,30 @@ pub use builder::KeyMapBuilder;
 use alphabet::{Alphabet, ByteSet};
 use digits::Digit;
 
+use crate::search::first_eight;
+
 /// Positions beyond this one never count: no key is longer.
 pub(crate) const MAX_DEPTH: usize = 65_536;
 
 /// The largest product of radices; 16 hex digits make exactly this many numbers.
 const MAX_PRODUCT: u128 = 1 << 64;
 
-/// A monotone map from byte strings to numbers; see the module text for the rule.
+/// A monotone, not strictly monotone, map from byte strings to `u64`: mixed radix over the alphabets
+/// that the stored keys have at each position.
+///
+/// Symbols are END < 0x00 < ... < 0xFF; a key that has ended has END at every later position.
+/// Positions are taken from the left up to the first whose radix would push the product above 2^64.
+///
+/// To map a key, each position adds (symbols of the alphabet below the key's symbol) times the
+/// product of the radices to its right. At the first symbol that is not in the alphabet the sum
+/// is final. Such a symbol may lie above the whole alphabet: then the digit equals its radix and
+/// carries into the position before, past every stored key that shares the prefix and no further.
+///
+/// A position where all keys agree has radix 1: common prefixes, the dashes of a UUID and zero
+/// padding vanish; decimal digits become decimal numbers and hex digits hexadecimal ones. Keys
+/// that all have 8 bytes are read as big-endian integers instead.
+///
+/// Numbers of different maps must never be compared, unless [`KeyMap::numbers_like`] holds.
 ///
 /// It holds the positions that count, split into *digits*, where stored keys differ, and
 /// *literals*, where they agree.
@@ -92,7 +93,7 @@ impl KeyMap {
     #[inline]
     pub fn number(&self, key: &[u8]) -> u64 {
         match &self.method {
-            Method::Identity => big_endian(key),
+            Method::Identity => first_eight(key),
             Method::Digits => self.number_by_digits(key),
             #[cfg(target_arch = "x86_64")]
             Method::Lanes(lanes) => match lanes.number(&self.literals, key) {
@@ -106,7 +107,7 @@ impl KeyMap {
     /// has: for tests and measurements that compare the two.
     pub fn number_portable(&self, key: &[u8]) -> u64 {
         match &self.method {
-            Method::Identity => big_endian(key),
+            Method::Identity => first_eight(key),
             _ => self.number_by_digits(key),
         }
     }
@@ -175,15 +176,4 @@ impl KeyMap {
             },
         )
     }
-}
-
-/// The first 8 bytes as a big-endian integer, padded with zeros: monotone for keys of any length.
-#[inline]
-fn big_endian(key: &[u8]) -> u64 {
-    if let Some(first) = key.first_chunk() {
-        return u64::from_be_bytes(*first);
-    }
-    let mut bytes = [0u8; 8];
-    bytes.iter_mut().zip(key).for_each(|(to, &from)| *to = from);
-    u64::from_be_bytes(bytes)
 }

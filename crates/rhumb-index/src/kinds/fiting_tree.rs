@@ -4,8 +4,9 @@
 //!
 //! Guarantee and bytes are those of [`super::lines`], cut by [`crate::segment::cone`]: about three times
 //! the fewest segments possible, but the cheapest to train; behind the common header there are the lines
-//! and nothing else. A look-up descends a B+-tree over the segments' first numbers
-//! ([`super::lines::Tree`]).
+//! and nothing else. A key takes constant time to build. A look-up descends a B+-tree over the M
+//! segments' first numbers ([`super::lines::Tree`]) in O(log_16 M) nodes of 16 numbers, then reads one
+//! segment.
 
 use super::knobs::BOUNDARY;
 use super::lines::{LineBuilder, LineIndex, LineKind, Tree};

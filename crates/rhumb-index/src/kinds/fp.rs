@@ -3,8 +3,9 @@
 //! A separator is the shortest string above every key before the block and not above the block's
 //! first key. What all separators share is stored once. The rest is front-coded in groups of 16:
 //! the first of a group, its *head*, is whole; each other one is the length it shares with the one
-//! before it, then its own bytes. A lookup is a binary search over the heads and a scan of one
-//! group, which compares each byte of the key once and rebuilds nothing.
+//! before it, then its own bytes. A look-up is a binary search over the heads, O(log S) steps for S
+//! separators, and a scan of one group, which compares each byte of the key once and rebuilds
+//! nothing. Building takes time in the bytes of the separators. Any keys will do.
 //!
 //! Byte form, version 1, little-endian, after the common header of 4 bytes:
 //!
@@ -22,12 +23,11 @@
 
 use std::cmp::Ordering;
 
-use super::order::Order;
-use super::separators::{Cut, Separators};
+use super::separators::{Cut, FenceBuilder, Separators};
 use crate::bytes::{Reader, put_varint, take_varint, u32_of};
 use crate::registry::{HEADER, Kind};
 use crate::search::common_prefix;
-use crate::{Index, IndexBuilder, IndexError, Position, Probe};
+use crate::{Index, IndexError, Position, Probe};
 
 /// Separators in a group: longer groups save heads and cost scanning.
 const GROUP: usize = 16;
@@ -39,52 +39,23 @@ pub(crate) const KIND: Kind = Kind {
     knobs: &[],
     needs_number: false,
     version: 1,
-    builder: |_| {
-        Box::new(FpBuilder {
-            order: Order::default(),
-            separators: Separators::new(Cut::Shortest),
-        })
-    },
+    builder: |_| Box::new(FenceBuilder::new(&KIND, Cut::Shortest, encode)),
     open: |bytes| Ok(Box::new(Fp::open(bytes)?)),
 };
 
-#[derive(Debug)]
-struct FpBuilder {
-    order: Order,
-    separators: Separators,
-}
-
-impl IndexBuilder for FpBuilder {
-    fn push(&mut self, key: &[u8], _number: u64) -> Result<(), IndexError> {
-        self.order.push(key).map(|_| ())
+fn encode(separators: &Separators, out: &mut Vec<u8>) {
+    // They ascend, so what the first and the last share, all do.
+    let last = separators.get(separators.len().saturating_sub(1));
+    let prefix = last
+        .get(..common_prefix(separators.get(0), last))
+        .unwrap_or_default();
+    let (offsets, groups) = front_code(separators, prefix.len());
+    for length in [separators.len(), prefix.len(), groups.len()] {
+        out.extend((length as u32).to_le_bytes());
     }
-
-    fn push_numbers(&mut self, numbers: &[u64]) -> Result<(), IndexError> {
-        self.order.push_numbers(numbers).map(|_| ())
-    }
-
-    fn cut(&mut self, last_key: &[u8], first_key: &[u8]) {
-        self.separators.push(last_key, first_key);
-    }
-
-    fn finish(self: Box<Self>) -> Result<Vec<u8>, IndexError> {
-        let separators = &self.separators;
-        separators.check(KIND.name)?;
-        // They ascend, so what the first and the last share, all do.
-        let last = separators.get(separators.len().saturating_sub(1));
-        let prefix = last
-            .get(..common_prefix(separators.get(0), last))
-            .unwrap_or_default();
-        let (offsets, groups) = front_code(separators, prefix.len());
-        let mut out = KIND.header().to_vec();
-        for length in [separators.len(), prefix.len(), groups.len()] {
-            out.extend((length as u32).to_le_bytes());
-        }
-        out.extend(prefix);
-        out.extend(offsets);
-        out.extend(groups);
-        Ok(out)
-    }
+    out.extend(prefix);
+    out.extend(offsets);
+    out.extend(groups);
 }
 
 /// The offset column and the groups, without the first `skip` bytes of each separator.
@@ -133,9 +104,13 @@ impl Fp {
         let groups_at = reader.at();
         reader.take(length)?;
         reader.end()?;
-        let starts = (0..count).map(|group| u32_of(offsets, group) as usize);
-        if !starts.is_sorted_by(|a, b| a < b) || count > 0 && u32_of(offsets, 0) != 0 {
-            return Err(reader.damaged("group offsets that ascend from 0", "others"));
+        for group in 0..count {
+            let (before, start) = (group.checked_sub(1), u32_of(offsets, group));
+            let ascends = before.map_or(start == 0, |before| u32_of(offsets, before) < start);
+            if !ascends {
+                let offset = offsets_at + group * 4;
+                return Err(reader.damaged_at(offset, "group offsets that ascend from 0", start));
+            }
         }
         let last = count
             .checked_sub(1)

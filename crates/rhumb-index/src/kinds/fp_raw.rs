@@ -1,6 +1,7 @@
 //! Fence pointers as published systems keep them: each block's whole first key.
 //!
-//! Kept for comparisons; [`super::fp`] answers alike and is smaller.
+//! Kept for comparisons; [`super::fp`] answers alike and is smaller. A look-up is a binary search over
+//! S separators, O(log S) comparisons of keys; building copies them.
 //!
 //! Byte form, version 2, little-endian, after the common header of 4 bytes:
 //!
@@ -18,11 +19,10 @@
 //! A separator is a block's first key, or that key and a 0x00 where its versions began in the
 //! block before.
 
-use super::order::Order;
-use super::separators::{Cut, Separators};
+use super::separators::{Cut, FenceBuilder, Separators};
 use crate::bytes::{Reader, u32_of};
 use crate::registry::Kind;
-use crate::{Index, IndexBuilder, IndexError, Position, Probe};
+use crate::{Index, IndexError, Position, Probe};
 
 pub(crate) const KIND: Kind = Kind {
     name: "fp-raw",
@@ -31,51 +31,22 @@ pub(crate) const KIND: Kind = Kind {
     knobs: &[],
     needs_number: false,
     version: 2,
-    builder: |_| {
-        Box::new(FpRawBuilder {
-            order: Order::default(),
-            separators: Separators::new(Cut::Whole),
-        })
-    },
+    builder: |_| Box::new(FenceBuilder::new(&KIND, Cut::Whole, encode)),
     open: |bytes| Ok(Box::new(FpRaw::open(bytes)?)),
 };
 
-#[derive(Debug)]
-struct FpRawBuilder {
-    order: Order,
-    separators: Separators,
-}
-
-impl IndexBuilder for FpRawBuilder {
-    fn push(&mut self, key: &[u8], _number: u64) -> Result<(), IndexError> {
-        self.order.push(key).map(|_| ())
+fn encode(separators: &Separators, out: &mut Vec<u8>) {
+    let each = separators.get(0).len();
+    let alike = (0..separators.len()).all(|i| separators.get(i).len() == each);
+    let length = if alike { each } else { 0 };
+    for field in [separators.len(), separators.bytes().len(), length] {
+        out.extend((field as u32).to_le_bytes());
     }
-
-    fn push_numbers(&mut self, numbers: &[u64]) -> Result<(), IndexError> {
-        self.order.push_numbers(numbers).map(|_| ())
+    if length == 0 {
+        let ends = separators.ends().iter();
+        out.extend(ends.flat_map(|&end| (end as u32).to_le_bytes()));
     }
-
-    fn cut(&mut self, last_key: &[u8], first_key: &[u8]) {
-        self.separators.push(last_key, first_key);
-    }
-
-    fn finish(self: Box<Self>) -> Result<Vec<u8>, IndexError> {
-        let separators = &self.separators;
-        separators.check(KIND.name)?;
-        let each = separators.get(0).len();
-        let alike = (0..separators.len()).all(|i| separators.get(i).len() == each);
-        let length = if alike { each } else { 0 };
-        let mut out = KIND.header().to_vec();
-        for field in [separators.len(), separators.bytes().len(), length] {
-            out.extend((field as u32).to_le_bytes());
-        }
-        if length == 0 {
-            let ends = separators.ends().iter();
-            out.extend(ends.flat_map(|&end| (end as u32).to_le_bytes()));
-        }
-        out.extend(separators.bytes());
-        Ok(out)
-    }
+    out.extend(separators.bytes());
 }
 
 /// Whole first keys, used from their bytes.
@@ -106,15 +77,19 @@ impl FpRaw {
         let keys_at = reader.at();
         reader.take(total)?;
         reader.end()?;
-        let fits = match length {
+        let end = match length {
             0 => {
                 let mut all = (0..separators).map(|i| u32_of(ends, i) as usize);
-                all.clone().is_sorted() && all.next_back().unwrap_or(0) == total
+                all.clone()
+                    .is_sorted()
+                    .then(|| all.next_back().unwrap_or(0))
             }
-            _ => separators.checked_mul(length) == Some(total),
+            _ => separators.checked_mul(length),
         };
-        if !fits {
-            return Err(reader.damaged(format!("separators that end at {total}"), "others"));
+        if end != Some(total) {
+            let expected = format!("separators that ascend to {total}");
+            let found = end.map_or("ends that do not ascend".into(), |end| end.to_string());
+            return Err(reader.damaged_at(ends_at, expected, found));
         }
         Ok(FpRaw {
             separators,

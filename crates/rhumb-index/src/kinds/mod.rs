@@ -1,4 +1,4 @@
-//! The index kinds, one file each, and what several of them share.
+//! The index kinds, one file each, bigger ones with a folder beside it, and what several of them share.
 
 mod column;
 pub(crate) mod fiting_tree;

@@ -24,12 +24,8 @@ impl Order {
     /// # Errors
     /// [`IndexError::Unsorted`] if it is not above the key before it.
     pub(crate) fn push(&mut self, key: &[u8]) -> Result<u64, IndexError> {
-        let ascends = match &self.last {
-            Last::None => true,
-            Last::Number(last) => key > last.to_be_bytes().as_slice(),
-            Last::Key(last) => key > last.as_slice(),
-        };
-        let rank = self.count(ascends)?;
+        let rank = self.check(key)?;
+        self.keys += 1;
         match &mut self.last {
             Last::Key(last) => {
                 last.clear();
@@ -40,7 +36,28 @@ impl Order {
         Ok(rank)
     }
 
-    /// The same for a key of 8 big-endian bytes.
+    /// The rank that a key would have, which is not noted.
+    ///
+    /// # Errors
+    /// [`IndexError::Unsorted`] if it is not above the last one.
+    #[inline]
+    pub(crate) fn check(&self, key: &[u8]) -> Result<u64, IndexError> {
+        let ascends = match &self.last {
+            Last::None => true,
+            Last::Number(last) => key > last.to_be_bytes().as_slice(),
+            Last::Key(last) => key > last.as_slice(),
+        };
+        let rank = self.keys;
+        match ascends {
+            true => Ok(rank),
+            false => Err(IndexError::Unsorted { rank }),
+        }
+    }
+
+    /// Notes the next key, one of 8 big-endian bytes, and gives its rank.
+    ///
+    /// # Errors
+    /// [`IndexError::Unsorted`] if it is not above the key before it.
     #[inline]
     pub(crate) fn push_number(&mut self, number: u64) -> Result<u64, IndexError> {
         let ascends = match &self.last {
@@ -48,12 +65,16 @@ impl Order {
             Last::Number(last) => number > *last,
             Last::Key(last) => number.to_be_bytes().as_slice() > last.as_slice(),
         };
-        let rank = self.count(ascends)?;
+        let rank = self.keys;
+        if !ascends {
+            return Err(IndexError::Unsorted { rank });
+        }
+        self.keys += 1;
         self.last = Last::Number(number);
         Ok(rank)
     }
 
-    /// The same for many at once; gives the rank of the first.
+    /// Notes many keys of 8 big-endian bytes at once and gives the rank of the first.
     ///
     /// # Errors
     /// [`IndexError::Unsorted`] if they do not ascend; none is noted then.
@@ -74,16 +95,6 @@ impl Order {
             self.keys += rest.len() as u64;
         }
         Ok(first_rank)
-    }
-
-    #[inline]
-    fn count(&mut self, ascends: bool) -> Result<u64, IndexError> {
-        let rank = self.keys;
-        if !ascends {
-            return Err(IndexError::Unsorted { rank });
-        }
-        self.keys += 1;
-        Ok(rank)
     }
 
     /// How many keys there were.

@@ -2,10 +2,11 @@
 //! with provable worst-case bounds", VLDB 2020, sections 2 and 3 (the static index).
 //!
 //! Guarantee and lines are those of [`super::lines`], cut by [`crate::segment::hull`]: no other cut into
-//! lines of this bound has fewer segments. To find a number's segment the same is done again: the
+//! lines of this bound, over at most 2^18 ranks each, has fewer segments. To find a number's segment the same is done again: the
 //! segments' first numbers are cut into segments of a smaller bound, `eps_recursive`, and so on until
-//! few are left. A look-up predicts from level to level and searches `2 eps_recursive + 2` numbers or so
-//! at each.
+//! few are left. A look-up predicts from level to level and searches about `2 eps_recursive + 5` numbers
+//! at each; the levels are O(log M) for M segments. A key takes constant time on average to build, and
+//! memory for the segments and the points of the open one.
 //!
 //! Behind the lines come the number of levels above them (4 bytes) and then these, the lowest first, in
 //! the form of lines. The keys of a level are the segments of the one below; its position boundary is

@@ -1,7 +1,10 @@
-//! PLEX (Stoian, Kipf, Marcus and Kraska, "PLEX: towards practical learned indexing", 2021): the
+//! PLEX (Stoian, Kipf, Marcus and Kraska, "PLEX: towards practical learned indexing", AIDB 2021): the
 //! spline of RadixSpline under a radix table or a compact Hist-Tree, whichever a cost model expects
-//! to answer sooner, with no knob but the position boundary. [`super::spline`] says why its
-//! windows are right.
+//! to answer sooner, with no knob but the position boundary.
+//!
+//! Guarantee and bytes are those of [`super::spline`]. A key takes constant time to build, and each top
+//! that is considered time in the number of knots. A look-up reads two cells, or one a level of the
+//! tree, and searches among the knots of a bin.
 //!
 //! The cost model counts the cache lines that a look-up waits for one after the other, averaged
 //! over the keys, from exact counts of the knots in each bin. Fewer lines must be worth their

@@ -1,6 +1,10 @@
 //! RadixSpline (Kipf et al., "RadixSpline: a single-pass learned index", aiDM 2020): a greedy
 //! linear spline under a radix table over the most significant bits of a number's distance to the
-//! first. [`super::spline`] says why its windows are right.
+//! first.
+//!
+//! Guarantee and bytes are those of [`super::spline`]. A key takes constant time to build. A look-up
+//! reads two cells of the table and searches the knots between them: one or two where numbers are
+//! spread evenly, all M of them, in O(log M) steps, where nearly all numbers share their highest bits.
 
 use super::knobs::BOUNDARY;
 use super::retained::RETAINED;

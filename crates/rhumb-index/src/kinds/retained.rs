@@ -21,10 +21,10 @@ use crate::search::lower_bound_in_column;
 use crate::spec::Knob;
 use crate::{ClosedSegment, Index, IndexBuilder, IndexError, IndexSpec, Position, Probe, Window};
 
-/// Kind id of this form; the kind that it is told as is the model's.
+/// Kind id and name of this form; the kind that it is told as is the model's.
 pub(crate) const ID: u8 = 9;
 const VERSION: u8 = 1;
-const NAME: &str = "mapped keys";
+pub(crate) const NAME: &str = "mapped keys";
 const NUMBERS_AT: usize = HEADER + 4;
 
 /// The knob of the kinds that can be built so.
@@ -112,12 +112,15 @@ struct Retained {
 /// As [`registry::open`].
 pub(crate) fn open(mut bytes: Vec<u8>) -> Result<Box<dyn Index>, IndexError> {
     let mut reader = Reader::new(NAME, &bytes);
-    reader.header(NAME, VERSION)?;
+    reader.header(VERSION)?;
     let keys = reader.length()?;
     let numbers = reader.take(keys.saturating_mul(8))?.as_chunks::<8>().0;
     let numbers = || numbers.iter().map(|bytes| u64::from_le_bytes(*bytes));
-    if !numbers().is_sorted() {
-        return Err(reader.damaged("numbers that ascend", "others"));
+    let mut pairs = numbers().zip(numbers().skip(1)).enumerate();
+    if let Some((i, (before, number))) = pairs.find(|(_, (before, number))| number < before) {
+        let offset = NUMBERS_AT + (i + 1) * 8;
+        let expected = format!("numbers that ascend, {before} or more");
+        return Err(reader.damaged_at(offset, expected, number));
     }
     let longest_run = longest_run(numbers());
     let model_at = reader.at();

@@ -33,6 +33,10 @@
 //! the specification says how many there shall be: then windows are as wide as they come out, and
 //! the widest is what [`crate::Index::widest_window`] says.
 //!
+//! Building takes time in the number of keys for each number of leaves that is tried, and memory for
+//! their numbers. A look-up computes the guess and reads the leaves from there to the right one, mostly
+//! one or two.
+//!
 //! Byte form, version 1, little-endian, after the common header of 4 bytes:
 //!
 //! ```text

@@ -57,27 +57,26 @@ impl Runs {
     /// Adds a key. Gives the run before it, if that ended now.
     ///
     /// # Errors
-    /// [`IndexError::Unsorted`] if keys or numbers do not ascend.
+    /// [`IndexError::Unsorted`] or [`IndexError::UnsortedNumbers`] if keys or numbers do not ascend.
     pub(crate) fn push(&mut self, key: &[u8], number: u64) -> Result<Option<Run>, IndexError> {
-        if self.last_number.is_some_and(|last| number < last) {
-            let rank = self.order.keys();
-            return Err(IndexError::Unsorted { rank });
+        if let Some(before) = self.last_number.filter(|last| number < *last) {
+            return self.descends(key, number, before);
         }
         let rank = self.order.push(key)?;
         Ok(self.count(rank, number))
     }
 
-    /// The same for keys of 8 big-endian bytes that stand for themselves.
+    /// Adds keys of 8 big-endian bytes that stand for themselves as numbers. Gives the runs that
+    /// ended by them.
     ///
     /// # Errors
-    /// [`IndexError::Unsorted`] if they do not ascend.
+    /// [`IndexError::Unsorted`] or [`IndexError::UnsortedNumbers`] if they do not ascend.
     pub(crate) fn push_numbers<'n>(&mut self, numbers: &'n [u64]) -> Result<Ended<'n>, IndexError> {
         let (Some(&first), Some(&last)) = (numbers.first(), numbers.last()) else {
             return Ok(Ended::default());
         };
-        if self.last_number.is_some_and(|last| first < last) {
-            let rank = self.order.keys();
-            return Err(IndexError::Unsorted { rank });
+        if let Some(before) = self.last_number.filter(|last| first < *last) {
+            return self.descends(&first.to_be_bytes(), first, before);
         }
         let repeats = self.last_number == Some(first);
         let mut first_rank = self.order.push_numbers(numbers)?;
@@ -113,6 +112,17 @@ impl Runs {
             run,
             plain,
             first_rank,
+        })
+    }
+
+    /// Says what is wrong with a key whose number is below the one before.
+    #[cold]
+    fn descends<T>(&self, key: &[u8], number: u64, before: u64) -> Result<T, IndexError> {
+        let rank = self.order.check(key)?;
+        Err(IndexError::UnsortedNumbers {
+            rank,
+            number,
+            before,
         })
     }
 

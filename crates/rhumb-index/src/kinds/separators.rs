@@ -1,7 +1,53 @@
 //! The separators of a table's blocks, collected while it is written.
 
-use crate::IndexError;
+use super::order::Order;
+use crate::registry::Kind;
 use crate::search::common_prefix;
+use crate::{IndexBuilder, IndexError};
+
+/// Builds fence pointers of either kind.
+#[derive(Debug)]
+pub(crate) struct FenceBuilder {
+    kind: &'static Kind,
+    order: Order,
+    separators: Separators,
+    encode: Encode,
+}
+
+/// Appends the separators, which have been checked, to the common header.
+type Encode = fn(&Separators, &mut Vec<u8>);
+
+impl FenceBuilder {
+    pub(crate) fn new(kind: &'static Kind, cut: Cut, encode: Encode) -> Self {
+        FenceBuilder {
+            kind,
+            order: Order::default(),
+            separators: Separators::new(cut),
+            encode,
+        }
+    }
+}
+
+impl IndexBuilder for FenceBuilder {
+    fn push(&mut self, key: &[u8], _number: u64) -> Result<(), IndexError> {
+        self.order.push(key).map(|_| ())
+    }
+
+    fn push_numbers(&mut self, numbers: &[u64]) -> Result<(), IndexError> {
+        self.order.push_numbers(numbers).map(|_| ())
+    }
+
+    fn cut(&mut self, last_key: &[u8], first_key: &[u8]) {
+        self.separators.push(last_key, first_key);
+    }
+
+    fn finish(self: Box<Self>) -> Result<Vec<u8>, IndexError> {
+        self.separators.check(self.kind.name)?;
+        let mut out = self.kind.header().to_vec();
+        (self.encode)(&self.separators, &mut out);
+        Ok(out)
+    }
+}
 
 /// How much of a block's first key separates it from the block before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,9 +95,9 @@ impl Separators {
         }
         let ascends = last <= first && self.last() <= self.bytes.get(start..).unwrap_or_default();
         if !ascends && self.unsorted.is_none() {
-            self.unsorted = Some(IndexError::Unsorted {
-                rank: self.ends.len() as u64,
-            });
+            // The first cut starts block 1.
+            let block = self.ends.len() as u64 + 1;
+            self.unsorted = Some(IndexError::UnsortedBlocks { block });
         }
         self.ends.push(self.bytes.len());
     }

@@ -32,9 +32,12 @@ pub fn first_not(range: Range<usize>, is_before: impl Fn(usize) -> bool) -> usiz
     first + usize::from(is_before(first))
 }
 
-/// The same where each key has a number, and mostly another one: smaller keys never have larger
-/// numbers, so that only keys with the number `target` of the key that is looked for need be compared
-/// in full, by `is_before`. [`crate::search::first_eight`] makes such numbers.
+/// The first place of `range` whose key is not before the one looked for, found by numbers of the
+/// keys, most of which differ; the end of `range` if there is none.
+///
+/// Smaller keys never have larger numbers, so that only keys with the number `target` of the key that
+/// is looked for need be compared in full, by `is_before`. [`crate::search::first_eight`] makes such
+/// numbers.
 #[inline]
 pub fn first_not_by_number(
     range: Range<usize>,

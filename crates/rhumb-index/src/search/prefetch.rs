@@ -29,7 +29,7 @@ pub fn prefetch<T>(slice: &[T], range: Range<usize>) {
     );
 }
 
-/// The same for `len` bytes at any address, such as memory that others may write to.
+/// Asks for the cache lines of `len` bytes at any address, such as memory that others may write to.
 #[inline]
 pub fn prefetch_bytes(start: *const u8, len: usize) {
     let Some(last) = len.checked_sub(1) else {
@@ -43,7 +43,7 @@ pub fn prefetch_bytes(start: *const u8, len: usize) {
     prefetch_line(start.wrapping_add(last));
 }
 
-/// The same for the cache line that an address is in. Any address will do.
+/// Asks for the cache line that an address is in. Any address will do.
 #[inline]
 pub fn prefetch_line(address: *const u8) {
     #[cfg(target_arch = "x86_64")]

@@ -6,8 +6,8 @@ use super::outward::{Sorted, from_middle};
 use super::{LINE_BYTES, clamped, first_not_by_number, prefetch};
 use crate::Window;
 
-/// The same as [`crate::search::lower_bound_u64`] for byte strings: the first rank in `lo..=hi` whose
-/// key is not below `key`, `hi` if there is none.
+/// The first rank in `lo..=hi` of a window over sorted byte strings whose key is not below `key`; `hi`
+/// if there is none. [`crate::search::lower_bound_u64`] does so for integers.
 ///
 /// What all keys of the window share is compared once, then eight bytes behind it as a number, and
 /// whole keys only where these are alike.

@@ -71,8 +71,8 @@ impl Slopes {
         fits
     }
 
-    /// The same for points whose numbers are so far above `first` and whose ranks go on from `y`;
-    /// says how many of them fit. The lines meet in `pivot`.
+    /// Takes in points whose numbers are so far above `first` and whose ranks go on from `y`, up to
+    /// the first that does not fit; says how many of them fit. The lines meet in `pivot`.
     ///
     /// As the range only ever gets narrower, all points of a block fit if it is not empty behind
     /// them: so a block is computed without a branch and mostly side by side.

@@ -12,8 +12,7 @@ const UNIT: u64 = 64;
 
 /// Predictions are rounded to whole ranks, so that half a rank more than the bound is within it.
 /// Of this half, 1/32 of a rank is kept back for the rounding of doubles when predicting, which is
-/// below 2^-30 of a rank in segments of [`super::MAX_RANKS`]
-/// ranks.
+/// below 2^-30 of a rank in segments of [`super::MAX_RANKS`] ranks.
 const SLACK: u64 = UNIT / 2 - UNIT / 32;
 
 /// A direction right and up: `rise` parts of a rank over `run` numbers.

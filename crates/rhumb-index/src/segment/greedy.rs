@@ -2,8 +2,8 @@
 //! piecewise linear representation for online stream approximation", VLDB Journal 2014, in the
 //! greedy form that Bourbon (OSDI 2020) took for its tables.
 //!
-//! The two steepest and flattest lines that pass within the bound of the first two points meet in
-//! one point. All later lines go through it; each further point narrows the range of their
+//! Of the lines that pass within the bound of the first two points, the steepest and the flattest cross
+//! in one point. All later lines go through it; each further point narrows the range of their
 //! slopes. State and time a point are constant, and the pieces are about 1.4 times the fewest
 //! possible.
 

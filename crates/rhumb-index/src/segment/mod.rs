@@ -3,7 +3,7 @@
 //! All work from left to right: a piece takes in points until no line reaches all of them. What
 //! differs is which lines they keep in mind: all of them ([`hull`], the fewest pieces), those
 //! through one point in the middle of the first two ([`greedy`]), or those through the first point
-//! ([`cone`]).
+//! ([`cone`]). [`corridor`] finds the pieces of a spline, whose ends are points themselves.
 
 pub(crate) mod cone;
 pub(crate) mod corridor;
@@ -73,6 +73,9 @@ impl Segmentation {
     /// How many pieces it needs for ascending distinct numbers, if each number's place among them is
     /// to be within `error` of its piece's line, before any rounding: the figure that papers print.
     ///
+    /// Numbers that are not above all before them are left out, and take no place. An `error` of 0
+    /// counts as 1/32 of a place.
+    ///
     /// Takes linear time, and memory for the points of one piece at most.
     ///
     /// ```
@@ -95,12 +98,18 @@ fn pieces<F: Fit>(numbers: &[u64], error: u32) -> usize {
     let mut fit = F::default();
     let mut start: Option<(u64, u64)> = None;
     let mut count = 0;
-    for (rank, &number) in (0u64..).zip(numbers) {
+    let mut above = 0u128;
+    let ascending = numbers.iter().filter(|number| {
+        let ascends = u128::from(**number) >= above;
+        above = above.max(u128::from(**number) + 1);
+        ascends
+    });
+    for (rank, &number) in (0u64..).zip(ascending) {
         let fits = start.is_some_and(|(first, first_rank)| {
             fit.add(number.saturating_sub(first), rank - first_rank)
         });
         if !fits {
-            fit.start(f64::from(error));
+            fit.start(f64::from(error).max(1.0 / BOUND_UNIT));
             start = Some((number, rank));
             count += 1;
         }
@@ -244,5 +253,22 @@ mod tests {
         assert_eq!(Segmentation::Optimal.pieces(&row, 1), 1);
         assert_eq!(Segmentation::Cone.pieces(&row, 1), 1);
         assert_eq!(Segmentation::Optimal.pieces(&[], 1), 0);
+    }
+
+    #[test]
+    fn numbers_that_do_not_ascend_take_no_place() {
+        let ascending = [0, 5, 9, 10, 400, u64::MAX];
+        let spoilt = [0, 0, 5, 3, 9, 10, 9, 400, u64::MAX, u64::MAX, 7];
+        for segmentation in [
+            Segmentation::Optimal,
+            Segmentation::Greedy,
+            Segmentation::Cone,
+        ] {
+            for error in [0, 1, 2, u32::MAX] {
+                let pieces = segmentation.pieces(&ascending, error);
+                assert!((1..=6).contains(&pieces), "{segmentation:?} {error}");
+                assert_eq!(segmentation.pieces(&spoilt, error), pieces);
+            }
+        }
     }
 }

@@ -164,13 +164,6 @@ fn map_of(keys: &Strings) -> KeyMap {
     builder.build()
 }
 
-/// The first eight bytes as a big-endian integer; a shorter key ends in zeros.
-fn eight_bytes(key: &[u8]) -> u64 {
-    let mut bytes = [0; 8];
-    bytes.iter_mut().zip(key).for_each(|(to, from)| *to = *from);
-    u64::from_be_bytes(bytes)
-}
-
 /// The footprint of an index over keys in blocks of so many.
 fn size(
     keys: &Strings,
@@ -210,6 +203,8 @@ struct Sizes {
 impl Sizes {
     fn of(source: &Source, map: &KeyMap, spec: &IndexSpec, fp: Size) -> Result<Sizes> {
         let (keys, block) = (&source.keys, source.block);
+        let plain = KeyMap::eight_bytes();
+        let eight_bytes = |key: &[u8]| plain.number(key);
         let integers = source.integers.map(|number| {
             let mut integers = Strings::default();
             keys.iter()
@@ -294,18 +289,5 @@ impl Sizes {
             each(integers),
             ratio(map, integers),
         ]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn eight_bytes_keep_the_order() {
-        assert_eq!(eight_bytes(b""), 0);
-        assert_eq!(eight_bytes(&7u64.to_be_bytes()), 7);
-        assert_eq!(eight_bytes(b"abcdefgh-more"), eight_bytes(b"abcdefgh"));
-        assert!(eight_bytes(b"ab") < eight_bytes(b"ab\x01"));
     }
 }

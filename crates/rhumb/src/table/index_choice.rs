@@ -74,13 +74,15 @@ impl IndexChoice {
         self.spec.kind().needs_number
     }
 
-    /// Sets a knob that the specification does not name, if the kind has it. Only before any key.
+    /// Sets the position boundary, if the kind has one and the specification names neither it nor
+    /// what keeps none. Only before any key.
     ///
     /// # Errors
     /// If the registry cannot build it.
-    pub fn choose(&mut self, knob: &str, value: u64) -> Result<(), IndexError> {
-        if self.spec.get(knob).is_some() && self.spec.named(knob).is_none() {
-            self.spec = self.spec.clone().with(knob, value)?;
+    pub fn choose_boundary(&mut self, boundary: u64) -> Result<(), IndexError> {
+        let knob = "boundary";
+        if self.spec.promised_window().is_some() && self.spec.named(knob).is_none() {
+            self.spec = self.spec.clone().with(knob, boundary)?;
             self.wanted = Some(registry::builder(&self.spec)?);
         }
         Ok(())

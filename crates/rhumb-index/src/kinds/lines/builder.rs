@@ -57,7 +57,7 @@ impl<K: LineKind> LineBuilder<K> {
         }
     }
 
-    /// The same for runs of one key each, the first of which has this rank.
+    /// Moves runs of one key each into segments; the first of them has this rank.
     fn settle_all(&mut self, runs: &mut Runs, mut numbers: &[u64], mut first_rank: u64) {
         while let [number, rest @ ..] = numbers {
             let taken = self.open.add_all(numbers);

@@ -31,7 +31,8 @@ impl Lines {
             return Err(reader.damaged("segments where there are keys, below 2^32", keys));
         }
         if flags > RUNS || !(BOUNDARY.min..=BOUNDARY.max).contains(&boundary) {
-            return Err(reader.damaged("flags 0 or 1 and a boundary of 4 to 1024", flags));
+            let found = format!("flags {flags}, boundary {boundary}");
+            return Err(reader.damaged("flags 0 or 1 and a boundary of 4 to 1024", found));
         }
         let numbers_at = reader.at();
         reader.take(segments.saturating_mul(8))?;
@@ -75,7 +76,8 @@ impl Lines {
                      negative, a window of at most {boundary}",
                     self.segments
                 );
-                return Err(reader.damaged(expected, format!("{segment:?}")));
+                let offset = self.records_at + i * RECORD;
+                return Err(reader.damaged_at(offset, expected, format!("{segment:?}")));
             }
             self.widest = self.widest.max(segment.width());
         }

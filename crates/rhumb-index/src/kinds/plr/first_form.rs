@@ -5,7 +5,7 @@ use crate::IndexError;
 use crate::bytes::Reader;
 use crate::registry::HEADER;
 
-/// The same index in the second form. What it says is checked when that is opened.
+/// An index of the first form in the second. What it says is checked when that is opened.
 ///
 /// # Errors
 /// [`IndexError::Damaged`] if there are more or fewer bytes than the segments take.

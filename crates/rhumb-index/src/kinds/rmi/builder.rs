@@ -129,7 +129,6 @@ fn encode(root: &Root, leaves: &[Leaf], keys: u64, boundary: Option<u64>) -> Vec
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
 

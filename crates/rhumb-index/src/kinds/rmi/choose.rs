@@ -27,8 +27,9 @@ impl Aim {
         }
     }
 
-    /// How many of the lowest or the highest of so many numbers a root may leave out. Those above
-    /// 2^-10 or less of them by a gap may be left out in any case; for good averages, more.
+    /// How many of the lowest, or of the highest, of `count` numbers a root may leave out, beside those
+    /// beyond the widest gap near the end: 1 of 2^14, 2^10 or 2^7 for good averages; none for a
+    /// boundary, which every leaf must keep.
     fn left_out(self, count: usize) -> impl Iterator<Item = usize> {
         let shifts: &[u32] = match self {
             Aim::Average => &[14, 10, 7],
@@ -95,7 +96,7 @@ impl Chooser<'_> {
         }
     }
 
-    /// The same with a cubic that is fitted to the sample.
+    /// A cubic over the numbers from one place to another, fitted to the sample.
     fn cubic(&self, ends: (usize, usize)) -> Shape {
         let line = self.linear(ends);
         let (start, end) = line.range;
@@ -111,7 +112,7 @@ impl Chooser<'_> {
         }
     }
 
-    /// The places from which a line to which spreads the numbers best. The upper end is looked for
+    /// The places between which a line spreads the numbers best. The upper end is looked for
     /// first, which is where skewed numbers are sparse.
     fn ends(&self, whole: (usize, usize)) -> (usize, usize) {
         let mut best = (self.cost(&self.linear(whole)), whole);

@@ -15,8 +15,8 @@ const NARROW: u64 = 64;
 /// How many ranks of a leaf are compared with its chord before it is fitted.
 const CHORD_POINTS: u64 = 16;
 
-/// A leaf that exceeds the limit is fitted more closely if it has up to this many times as many
-/// keys: in larger ones a better line never made up for it.
+/// A leaf whose windows exceed the limit is fitted again, more closely, unless it has more than this
+/// many times the limit's keys: so large a leaf was never brought within the limit by a better line.
 const CLOSER: u64 = 64;
 
 /// A line is fitted to at least so many numbers of a leaf and at most twice as many: neighbours

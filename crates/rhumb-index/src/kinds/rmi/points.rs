@@ -77,7 +77,7 @@ impl Points {
         }
     }
 
-    /// The same for one number out of `step`.
+    /// Calls `each` as [`Points::walk`] does, for one number out of `step`.
     #[inline]
     pub(super) fn stride(
         &self,

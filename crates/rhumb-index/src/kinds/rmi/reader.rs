@@ -218,7 +218,6 @@ impl Index for Rmi {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
 

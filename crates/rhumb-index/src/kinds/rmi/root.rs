@@ -112,7 +112,6 @@ pub(super) fn tangents(points: impl Iterator<Item = (f64, f64)>) -> (f64, f64) {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
 

@@ -69,7 +69,7 @@ impl SplineBuilder {
         }
     }
 
-    /// The same for runs of one key each, the first of which has this rank.
+    /// Moves runs of one key each into segments; the first of them has this rank.
     fn settle_all(&mut self, mut numbers: &[u64], mut first_rank: u64) {
         while !self.runs.is_unfit() {
             let taken = self.open.as_mut().map_or(0, |open| open.add_all(numbers));

@@ -53,7 +53,8 @@ impl Spline {
             return Err(reader.damaged("knots where there are keys, below 2^32", keys));
         }
         if flags > BOUNDS || !(BOUNDARY.min..=BOUNDARY.max).contains(&boundary) {
-            return Err(reader.damaged("flags 0 or 1 and a boundary of 4 to 1024", flags));
+            let found = format!("flags {flags}, boundary {boundary}");
+            return Err(reader.damaged("flags 0 or 1 and a boundary of 4 to 1024", found));
         }
         let left_out = LeftOut { low, high };
         let Some(top) = Top::from_bytes(form).filter(|top| allows(*top, left_out)) else {

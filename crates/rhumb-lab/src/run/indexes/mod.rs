@@ -17,7 +17,7 @@ use self::measure::{Probes, Times};
 use super::{Arguments, Bench, file_name};
 use crate::data::numbers::Numbers;
 use crate::data::sosd;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 const NAME: &str = "indexes";
 const RUNS: usize = 5;
@@ -57,6 +57,13 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
     let (mut all, mut text) = (Vec::new(), String::new());
     for number in 0..arguments.numbers.len() + arguments.sosd.len() {
         let source = source(number, arguments)?;
+        if source.keys.len() < 2 {
+            return Err(Error::Usage(format!(
+                "{} gives {} keys, and {NAME} needs two distinct ones: raise --keys or take another input",
+                source.name,
+                source.keys.len()
+            )));
+        }
         let measured = measure(&source, &candidates, arguments, bench)?;
         text += &report::source(&source, &measured, bench);
         text += &segments::count(&source, bench)?;

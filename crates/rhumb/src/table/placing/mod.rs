@@ -32,8 +32,6 @@ const LEARN_BYTES: usize = 1 << 20;
 const MOST_WAITING_BYTES: usize = 16 * LEARN_BYTES;
 /// Entries are handed to the model when so many bytes of them came in.
 const BATCH_BYTES: usize = 16 << 10;
-/// What the index kinds call the largest window.
-const BOUNDARY: &str = "boundary";
 
 /// Whether a model goes on placing entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -156,7 +154,7 @@ impl Placer {
             n => n,
         };
         let boundary = cost::boundary(n, LEARN_BYTES as u64 / key_bytes);
-        blocks.index.choose(BOUNDARY, boundary)?;
+        blocks.index.choose_boundary(boundary)?;
         if let Some(first) = self.waiting.front() {
             blocks.begin_even(first.key);
         }
