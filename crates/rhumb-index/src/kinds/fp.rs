@@ -1,13 +1,13 @@
 //! Fence pointers, compressed: one shortest separator a block.
 //!
 //! A separator is the shortest string above every key before the block and not above the block's
-//! first key. What all separators share is stored once. The rest is front-coded in groups of 16:
+//! first key. What all separators share is stored once. The rest is front-coded in groups of 64:
 //! the first of a group, its *head*, is whole; each other one is the length it shares with the one
 //! before it, then its own bytes. A look-up is a binary search over the heads, O(log S) steps for S
 //! separators, and a scan of one group, which compares each byte of the key once and rebuilds
 //! nothing. Building takes time in the bytes of the separators. Any keys will do.
 //!
-//! Byte form, version 1, little-endian, after the common header of 4 bytes:
+//! Byte form, version 2, little-endian, after the common header of 4 bytes:
 //!
 //! ```text
 //! offset  size  field
@@ -15,11 +15,11 @@
 //!      8     4  P, length of what all separators share
 //!     12     4  B, bytes of all groups
 //!     16     P  what all separators share
-//!           4G  offset of each group in the groups' bytes; G = S / 16, rounded up
+//!           4G  offset of each group in the groups' bytes; G = S / 64, rounded up
 //!            B  groups: a head is length, bytes; another is shared length, length, bytes
 //! ```
 //!
-//! Lengths inside groups are LEB128.
+//! Lengths inside groups are LEB128. Version 1 had groups of 16.
 
 use std::cmp::Ordering;
 
@@ -29,27 +29,35 @@ use crate::registry::{HEADER, Kind};
 use crate::search::common_prefix;
 use crate::{Index, IndexError, Position, Probe};
 
-/// Separators in a group: longer groups save heads and cost scanning.
-const GROUP: usize = 16;
+/// Separators in a group: longer groups save heads, and steps of the search among them, and cost
+/// scanning.
+const GROUP: usize = 64;
+
+/// Separators in a group of version 1.
+const FIRST_GROUP: usize = 16;
 
 pub(crate) const KIND: Kind = Kind {
     name: "fp",
     id: 1,
-    about: "fence pointers: shortest separators, front-coded in groups of 16",
+    about: "fence pointers: shortest separators, front-coded in groups of 64",
     knobs: &[],
     needs_number: false,
-    version: 1,
-    builder: |_| Box::new(FenceBuilder::new(&KIND, Cut::Shortest, encode)),
+    version: 2,
+    builder: |_| {
+        let encode = |separators: &Separators, out: &mut Vec<u8>| encode(separators, GROUP, out);
+        Box::new(FenceBuilder::new(&KIND, Cut::Shortest, encode))
+    },
     open: |bytes| Ok(Box::new(Fp::open(bytes)?)),
 };
 
-fn encode(separators: &Separators, out: &mut Vec<u8>) {
+/// What comes behind the common header.
+fn encode(separators: &Separators, group: usize, out: &mut Vec<u8>) {
     // They ascend, so what the first and the last share, all do.
     let last = separators.get(separators.len().saturating_sub(1));
     let prefix = last
         .get(..common_prefix(separators.get(0), last))
         .unwrap_or_default();
-    let (offsets, groups) = front_code(separators, prefix.len());
+    let (offsets, groups) = front_code(separators, group, prefix.len());
     for length in [separators.len(), prefix.len(), groups.len()] {
         out.extend((length as u32).to_le_bytes());
     }
@@ -59,12 +67,12 @@ fn encode(separators: &Separators, out: &mut Vec<u8>) {
 }
 
 /// The offset column and the groups, without the first `skip` bytes of each separator.
-fn front_code(separators: &Separators, skip: usize) -> (Vec<u8>, Vec<u8>) {
+fn front_code(separators: &Separators, group: usize, skip: usize) -> (Vec<u8>, Vec<u8>) {
     let (mut offsets, mut groups) = (Vec::new(), Vec::new());
     let mut before: &[u8] = &[];
     for i in 0..separators.len() {
         let own = separators.get(i).get(skip..).unwrap_or_default();
-        let shared = if i % GROUP == 0 {
+        let shared = if i % group == 0 {
             offsets.extend((groups.len() as u32).to_le_bytes());
             0
         } else {
@@ -84,6 +92,8 @@ fn front_code(separators: &Separators, skip: usize) -> (Vec<u8>, Vec<u8>) {
 struct Fp {
     bytes: Vec<u8>,
     separators: usize,
+    /// Separators in a group.
+    group: usize,
     /// Where the group offsets and the groups start; the shared prefix ends at the first.
     offsets_at: usize,
     groups_at: usize,
@@ -95,20 +105,26 @@ const PREFIX_AT: usize = HEADER + 12;
 impl Fp {
     fn open(bytes: Vec<u8>) -> Result<Self, IndexError> {
         let mut reader = Reader::new(KIND.name, &bytes);
-        reader.take(HEADER)?;
+        reader.take(1)?;
+        let group = if reader.u8()? == 1 {
+            FIRST_GROUP
+        } else {
+            GROUP
+        };
+        reader.take(2)?;
         let (separators, prefix, length) = (reader.length()?, reader.length()?, reader.length()?);
         reader.take(prefix)?;
         let offsets_at = reader.at();
-        let count = separators.div_ceil(GROUP);
+        let count = separators.div_ceil(group);
         let offsets = reader.take(count.saturating_mul(4))?;
         let groups_at = reader.at();
         reader.take(length)?;
         reader.end()?;
-        for group in 0..count {
-            let (before, start) = (group.checked_sub(1), u32_of(offsets, group));
+        for at in 0..count {
+            let (before, start) = (at.checked_sub(1), u32_of(offsets, at));
             let ascends = before.map_or(start == 0, |before| u32_of(offsets, before) < start);
             if !ascends {
-                let offset = offsets_at + group * 4;
+                let offset = offsets_at + at * 4;
                 return Err(reader.damaged_at(offset, "group offsets that ascend from 0", start));
             }
         }
@@ -120,6 +136,7 @@ impl Fp {
         }
         Ok(Fp {
             separators,
+            group,
             offsets_at,
             groups_at,
             bytes,
@@ -140,7 +157,7 @@ impl Fp {
 
     /// The last group whose head is not above the key, or 0.
     fn find_group(&self, key: &[u8]) -> usize {
-        let (mut group, mut left) = (0, self.separators.div_ceil(GROUP));
+        let (mut group, mut left) = (0, self.separators.div_ceil(self.group));
         while left > 1 {
             let half = left / 2;
             let mut rest = self.group(group + half);
@@ -161,7 +178,7 @@ impl Fp {
     /// the last one, and so above the key, at a byte where these two agree.
     fn scan(&self, group: usize, key: &[u8]) -> usize {
         let mut rest = self.group(group);
-        let members = (self.separators - group * GROUP).min(GROUP);
+        let members = (self.separators - group * self.group).min(self.group);
         let mut matched = 0;
         for member in 0..members {
             let shared = if member == 0 {
@@ -218,7 +235,7 @@ impl Index for Fp {
             Ordering::Equal => {
                 let key = probe.key.get(prefix.len()..).unwrap_or_default();
                 let group = self.find_group(key);
-                group * GROUP + self.scan(group, key)
+                group * self.group + self.scan(group, key)
             }
         };
         Position::Block(block as u64)
@@ -238,5 +255,45 @@ impl Index for Fp {
 
     fn size_in_bytes(&self) -> usize {
         size_of::<Self>() + self.bytes.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::{Case, SplitMix64, build, distributions, map_of};
+    use crate::registry;
+
+    /// What the first version wrote: groups of 16.
+    fn first_form(keys: &[Vec<u8>], every: usize) -> Vec<u8> {
+        let mut separators = Separators::new(Cut::Shortest);
+        let starts = (1..keys.len()).filter(|rank| rank % every == 0);
+        starts.for_each(|rank| separators.push(&keys[rank - 1], &keys[rank]));
+        let mut bytes = vec![KIND.id, 1, 0, 0];
+        encode(&separators, FIRST_GROUP, &mut bytes);
+        bytes
+    }
+
+    #[test]
+    fn the_first_form_answers_as_the_second() {
+        let spec = "fp".parse().unwrap();
+        for name in ["paths", "uniform", "prefixes-of-each-other", "one", "none"] {
+            let keys = distributions::by_name(name).unwrap();
+            let keys = keys.keys(&mut SplitMix64::new(3), 1_000);
+            let case = Case {
+                keys: &keys,
+                spec: &spec,
+                cut_every: 3,
+                map: None,
+                random: 0,
+            };
+            let second = registry::open(build(&case, &map_of(&keys)).unwrap()).unwrap();
+            let first = registry::open(first_form(&keys, 3)).unwrap();
+            assert_eq!(first.extent(), second.extent());
+            for key in &keys {
+                let probe = Probe { key, number: 0 };
+                assert_eq!(first.locate(probe), second.locate(probe), "{name}");
+            }
+        }
     }
 }
