@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use rhumb_index::check::{Case, SplitMix64, build, map_of};
+use rhumb_index::check::{Case, SplitMix64, build, distributions, map_of};
 use rhumb_index::{IndexSpec, registry};
 
 /// Segments that `plr` needs for sorted numbers, at 20 bytes each beside 36 of header and end.
@@ -65,4 +65,40 @@ fn fences_of_paths_take_a_fraction_of_a_byte_a_key() {
         // Real keys are for looking, not for judging.
         assert!(per_key < most || std::env::var("RHUMB_PATHS").is_ok());
     }
+}
+
+/// Segments of an index whose form begins with lines: their number follows the common header.
+fn segments_of(spec: &str, keys: &[Vec<u8>]) -> Option<u32> {
+    let spec: IndexSpec = spec.parse().unwrap();
+    let case = Case {
+        keys,
+        spec: &spec,
+        cut_every: 16,
+        map: None,
+        random: 0,
+    };
+    let bytes = build(&case, &map_of(keys)).ok()?;
+    Some(u32::from_le_bytes(bytes[4..8].try_into().unwrap()))
+}
+
+#[test]
+fn pgm_never_needs_more_segments_than_another_kind() {
+    let mut compared = 0;
+    for distribution in distributions::all() {
+        let keys = distribution.keys(&mut SplitMix64::new(6), 8_000);
+        for boundary in [4, 7, 18, 64, 500] {
+            let of = |kind: &str| segments_of(&format!("{kind}:boundary={boundary}"), &keys);
+            let Some(optimal) = of("pgm") else { continue };
+            for kind in ["plr", "fiting-tree"] {
+                let others = of(kind).expect("what pgm serves, others do");
+                let name = distribution.name;
+                assert!(
+                    optimal <= others,
+                    "{name} {boundary}: {optimal}, {kind} {others}"
+                );
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 400, "{compared}");
 }
