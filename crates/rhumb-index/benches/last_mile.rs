@@ -19,7 +19,7 @@ use std::time::Duration;
 use criterion::{Criterion, criterion_group, criterion_main};
 use rhumb_index::check::SplitMix64;
 use rhumb_index::search::{lower_bound_bytes, lower_bound_u64};
-use rhumb_index::{IndexSpec, KeyMap, KeyMapBuilder, Position, Probe, Window, registry};
+use rhumb_index::{IndexSpec, KeyMap, Position, Probe, Window, registry};
 
 const PROBES: usize = 1_000_000;
 /// Look-ups that are timed together.
@@ -128,9 +128,7 @@ fn texts(criterion: &mut Criterion) {
     keys.sort_unstable();
     // In sorted order in memory too, as keys that were read from a table.
     let keys: Vec<Vec<u8>> = keys.iter().map(|key| key.to_vec()).collect();
-    let mut map = KeyMapBuilder::new();
-    keys.iter().for_each(|key| map.push(key));
-    let map: KeyMap = map.build();
+    let map: KeyMap = keys.iter().collect();
     for boundary in [18, 34, 130, 258] {
         let model = model(boundary, |builder| {
             for key in &keys {

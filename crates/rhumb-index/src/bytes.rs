@@ -135,6 +135,19 @@ impl<'a> Reader<'a> {
         Ok(self.u32()? as usize)
     }
 
+    /// The next eight bytes as the number of keys, below 2^32, of a model with so many `parts`: no keys
+    /// have none, and some have some.
+    pub(crate) fn keys(&mut self, parts: usize) -> Result<u64, IndexError> {
+        let offset = self.at;
+        let keys = self.u64()?;
+        if keys > u64::from(u32::MAX) || (keys == 0) != (parts == 0) {
+            let expected =
+                format!("a number of keys below 2^32, 0 only where there are 0 parts, not {parts}");
+            return Err(self.damaged_at(offset, expected, keys));
+        }
+        Ok(keys)
+    }
+
     /// Fails unless the next `len` bytes, which are reserved, are zero.
     pub(crate) fn reserved(&mut self, len: usize) -> Result<(), IndexError> {
         let start = self.at;

@@ -123,7 +123,9 @@ pub trait IndexBuilder: Debug + Send {
     /// Tells that a new block starts with `first_key`, the block before it having ended with
     /// `last_key`. Called for every block but the first, in order. Both keys are equal where the
     /// versions of one user key continue in the next block. Cuts may lag behind the pushes.
-    fn cut(&mut self, last_key: &[u8], first_key: &[u8]);
+    fn cut(&mut self, last_key: &[u8], first_key: &[u8]) {
+        let _ = (last_key, first_key);
+    }
 
     /// Moves the segments closed since the last call into `closed`, in order. Placement by the
     /// model uses [`IndexBuilder::predict_closed`] on them.

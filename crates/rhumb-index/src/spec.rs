@@ -19,21 +19,14 @@ pub struct Knob {
     pub min: u64,
     /// The greatest value accepted.
     pub max: u64,
+    /// The names by which texts call the values from 0 on; empty where they are numbers.
+    pub choices: &'static [&'static str],
 }
 
-/// Knobs whose values are written as names, in the order of the values from 0 on.
-const NAMED: [(&str, &[&str]); 1] = [("root", &["best", "linear", "cubic"])];
-
 impl Knob {
-    /// The names by which texts call the values from 0 on; empty where they are numbers.
-    pub fn choices(&self) -> &'static [&'static str] {
-        let named = NAMED.iter().find(|(name, _)| *name == self.name);
-        named.map_or(&[], |(_, choices)| choices)
-    }
-
     /// The value that a text means.
     fn parse(&self, text: &str) -> Option<u64> {
-        match self.choices() {
+        match self.choices {
             [] => text.parse().ok(),
             choices => (0..)
                 .zip(choices)
@@ -44,7 +37,7 @@ impl Knob {
 
     /// The values that it may have, for people: names, or a range of numbers.
     fn values(&self) -> String {
-        match self.choices() {
+        match self.choices {
             [] => format!("{} to {}", self.min, self.max),
             choices => choices.join(", "),
         }
@@ -54,7 +47,7 @@ impl Knob {
     fn text_of(&self, value: u64) -> String {
         let name = usize::try_from(value)
             .ok()
-            .and_then(|i| self.choices().get(i));
+            .and_then(|i| self.choices.get(i));
         name.map_or_else(|| value.to_string(), |name| name.to_string())
     }
 }

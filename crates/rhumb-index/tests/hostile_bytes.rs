@@ -62,13 +62,7 @@ fn hostile_models_stay_within_their_table() {
         let keys = distribution.keys(&mut random, 200);
         let map = map_of(&keys);
         for spec in specs(&[4, 64]) {
-            let case = Case {
-                keys: &keys,
-                spec: &spec,
-                cut_every: 3,
-                map: None,
-                random: 0,
-            };
+            let case = Case::new(&keys, &spec, 3);
             if let Ok(bytes) = build(&case, &map) {
                 sound.push((bytes, keys.clone()));
             }
@@ -145,13 +139,7 @@ fn fuzz_bodies_hold_over_seeded_bytes() {
         let keys = random.choose(&names).unwrap().keys(&mut random.clone(), 60);
         random.next_u64();
         let spec = random.choose(&specs(&[4, 64])).unwrap().clone();
-        let case = Case {
-            keys: &keys,
-            spec: &spec,
-            cut_every: 3,
-            map: None,
-            random: 0,
-        };
+        let case = Case::new(&keys, &spec, 3);
         let map = map_of(&keys);
         let (mut index, mut map) = (build(&case, &map).unwrap_or_default(), map.to_bytes());
         let mut text = [random.bytes(4, 256), keys.concat()].concat();

@@ -52,13 +52,7 @@ fn fences_of_paths_take_a_fraction_of_a_byte_a_key() {
     for (kind, most) in [("fp", 0.2), ("fp-raw", 0.7)] {
         let spec = kind.parse().unwrap();
         // About 4 KiB of entries of 43 bytes, as measured on paths with small values.
-        let case = Case {
-            keys: &keys,
-            spec: &spec,
-            cut_every: 95,
-            map: None,
-            random: 0,
-        };
+        let case = Case::new(&keys, &spec, 95);
         let bytes = build(&case, &map_of(&keys)).unwrap().len();
         let per_key = bytes as f64 / keys.len() as f64;
         println!("{kind} over {} paths: {per_key:.3} bytes a key", keys.len());

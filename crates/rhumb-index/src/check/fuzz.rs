@@ -91,11 +91,8 @@ pub fn keys(bytes: &[u8]) -> bool {
     keys.sort_unstable();
     keys.dedup();
     let case = Case {
-        keys: &keys,
-        spec: &spec,
-        cut_every: 1 + usize::from(cut),
-        map: None,
         random: 30,
+        ..Case::new(&keys, &spec, 1 + usize::from(cut))
     };
     let checked = check(&case, seed_of(bytes));
     let broken = match &checked {

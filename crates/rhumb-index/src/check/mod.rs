@@ -21,7 +21,7 @@ mod random;
 
 pub use random::SplitMix64;
 
-use crate::{Index, IndexError, IndexSpec, KeyMap, KeyMapBuilder, Position, Probe, registry};
+use crate::{Index, IndexError, IndexSpec, KeyMap, Position, Probe, registry};
 
 /// What to check.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +36,19 @@ pub struct Case<'a> {
     pub map: Option<&'a KeyMap>,
     /// How many random absent keys to look up.
     pub random: usize,
+}
+
+impl<'a> Case<'a> {
+    /// A case whose keys are numbered by the map of exactly these keys, without random look-ups.
+    pub fn new(keys: &'a [Vec<u8>], spec: &'a IndexSpec, cut_every: usize) -> Self {
+        Case {
+            keys,
+            spec,
+            cut_every,
+            map: None,
+            random: 0,
+        }
+    }
 }
 
 /// What was looked up, and what it took.
@@ -119,9 +132,7 @@ pub fn check(case: &Case<'_>, seed: u64) -> Result<Counts, CheckError> {
 
 /// The map of exactly these keys.
 pub fn map_of<K: AsRef<[u8]>>(keys: &[K]) -> KeyMap {
-    let mut builder = KeyMapBuilder::new();
-    keys.iter().for_each(|key| builder.push(key.as_ref()));
-    builder.build()
+    keys.iter().collect()
 }
 
 /// Builds the byte form of the case's index.

@@ -131,6 +131,20 @@ impl KeyMapBuilder {
     }
 }
 
+/// The map of all keys that come.
+///
+/// ```
+/// let map: rhumb_index::KeyMap = ["user-0000", "user-9999"].into_iter().collect();
+/// assert!(map.number(b"user-0000") < map.number(b"user-9999"));
+/// ```
+impl<K: AsRef<[u8]>> FromIterator<K> for KeyMap {
+    fn from_iter<I: IntoIterator<Item = K>>(keys: I) -> Self {
+        let mut builder = KeyMapBuilder::new();
+        keys.into_iter().for_each(|key| builder.push(key.as_ref()));
+        builder.build()
+    }
+}
+
 /// The place of an alphabet in the list, where identical ones are kept once. At most 64
 /// positions are digits, so a linear search is quick.
 fn intern(alphabets: &mut Vec<Alphabet>, alphabet: Alphabet) -> u8 {

@@ -80,9 +80,7 @@ impl KeyMap {
     /// the alphabets of the stored keys are worth in comparison. It equals the map of all 8-byte
     /// keys.
     pub fn eight_bytes() -> KeyMap {
-        let mut builder = KeyMapBuilder::new();
-        (0..=u8::MAX).for_each(|byte| builder.push(&[byte; 8]));
-        builder.build()
+        (0..=u8::MAX).map(|byte| [byte; 8]).collect()
     }
 
     /// The number of any byte string, stored or not: `a <= b` implies `number(a) <= number(b)`.

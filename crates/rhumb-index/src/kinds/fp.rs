@@ -280,13 +280,7 @@ mod tests {
         for name in ["paths", "uniform", "prefixes-of-each-other", "one", "none"] {
             let keys = distributions::by_name(name).unwrap();
             let keys = keys.keys(&mut SplitMix64::new(3), 1_000);
-            let case = Case {
-                keys: &keys,
-                spec: &spec,
-                cut_every: 3,
-                map: None,
-                random: 0,
-            };
+            let case = Case::new(&keys, &spec, 3);
             let second = registry::open(build(&case, &map_of(&keys)).unwrap()).unwrap();
             let first = registry::open(first_form(&keys, 3)).unwrap();
             assert_eq!(first.extent(), second.extent());

@@ -116,6 +116,9 @@ impl FpRaw {
     }
 
     /// How many separators are not above a key; `is_above` says whether the separator there is.
+    ///
+    /// It branches, unlike [`crate::search::first_not`], so that the processor runs ahead of slow memory
+    /// on the way that it guesses: nothing is known of where to look first.
     #[inline]
     fn count(&self, is_above: impl Fn(usize) -> bool) -> usize {
         let (mut lo, mut hi) = (0, self.separators);

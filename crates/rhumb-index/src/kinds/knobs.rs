@@ -10,6 +10,7 @@ pub(crate) const BOUNDARY: Knob = Knob {
     default: 16,
     min: 4,
     max: 1024,
+    choices: &[],
 };
 
 impl Knob {

@@ -1,6 +1,5 @@
 //! The index kinds, one file each, bigger ones with a folder beside it, and what several of them share.
 
-mod column;
 pub(crate) mod fiting_tree;
 pub(crate) mod fp;
 pub(crate) mod fp_raw;
@@ -11,6 +10,7 @@ pub(crate) mod pgm;
 pub(crate) mod plex;
 pub(crate) mod plr;
 pub(crate) mod radix_spline;
+mod reach;
 pub(crate) mod retained;
 pub(crate) mod rmi;
 mod runs;

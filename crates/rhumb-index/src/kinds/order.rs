@@ -59,7 +59,7 @@ impl Order {
     /// # Errors
     /// [`IndexError::Unsorted`] if it is not above the key before it.
     #[inline]
-    pub(crate) fn push_number(&mut self, number: u64) -> Result<u64, IndexError> {
+    fn push_number(&mut self, number: u64) -> Result<u64, IndexError> {
         let ascends = match &self.last {
             Last::None => true,
             Last::Number(last) => number > *last,

@@ -2,9 +2,9 @@
 //! with provable worst-case bounds", VLDB 2020, sections 2 and 3 (the static index).
 //!
 //! Guarantee and lines are those of [`super::lines`], cut by [`crate::segment::hull`]: no other cut into
-//! lines of this bound, over at most 2^18 ranks each, has fewer segments. To find a number's segment the same is done again: the
-//! segments' first numbers are cut into segments of a smaller bound, `eps_recursive`, and so on until
-//! few are left. A look-up predicts from level to level and searches about `2 eps_recursive + 5` numbers
+//! lines of this bound, over at most 2^18 ranks each, has fewer segments. To find a number's segment the
+//! same is done again: the segments' first numbers are cut into segments of a smaller bound,
+//! `eps_recursive`, and so on until few are left. A look-up predicts from level to level and searches about `2 eps_recursive + 5` numbers
 //! at each; the levels are O(log M) for M segments. A key takes constant time on average to build, and
 //! memory for the segments and the points of the open one.
 //!
@@ -12,7 +12,6 @@
 //! the form of lines. The keys of a level are the segments of the one below; its position boundary is
 //! `2 eps_recursive + 2`.
 
-use super::column::last_not_above;
 use super::knobs::BOUNDARY;
 use super::lines::{
     LineBuilder, LineIndex, LineKind, Lines, Route, Segment, cut_numbers, encode_lines,
@@ -20,6 +19,7 @@ use super::lines::{
 use super::retained::RETAINED;
 use crate::bytes::Reader;
 use crate::registry::Kind;
+use crate::search::last_not_above;
 use crate::segment::hull::Hull;
 use crate::spec::Knob;
 use crate::{IndexError, IndexSpec};
@@ -30,6 +30,7 @@ const EPS_RECURSIVE: Knob = Knob {
     default: 4,
     min: 1,
     max: 256,
+    choices: &[],
 };
 
 pub(crate) const KIND: Kind = Kind {
@@ -87,7 +88,7 @@ struct Piece {
 }
 
 impl Level {
-    fn new(lines: &Lines, below: &Lines, bytes: &[u8]) -> Self {
+    fn new(lines: &Lines, below: Vec<u64>, bytes: &[u8]) -> Self {
         let pieces = (0..lines.segments()).map(|i| {
             let line = lines.line(bytes, i);
             Piece {
@@ -103,7 +104,7 @@ impl Level {
             // One more as pieces round down, and one as the last number that is not above the one
             // sought stands before the first that is not below it.
             reach: (lines.widest() / 2 + 2) as usize,
-            below: numbers(below, bytes),
+            below,
         }
     }
 
@@ -134,7 +135,7 @@ fn numbers(lines: &Lines, bytes: &[u8]) -> Vec<u64> {
 }
 
 impl Route for Levels {
-    fn encode(spec: &IndexSpec, segments: &[Segment], out: &mut Vec<u8>) -> Result<(), IndexError> {
+    fn encode(spec: &IndexSpec, segments: &[Segment], out: &mut Vec<u8>) {
         let few = 2 * EPS_RECURSIVE.of(spec) + 2;
         let starts = |segments: &[Segment]| -> Vec<u64> {
             segments
@@ -154,7 +155,6 @@ impl Route for Levels {
         for (keys, level) in &levels {
             encode_lines(level, *keys, few, out);
         }
-        Ok(())
     }
 
     fn open(reader: &mut Reader<'_>, lines: &Lines) -> Result<Self, IndexError> {
@@ -173,16 +173,19 @@ impl Route for Levels {
         }
         all.reverse();
         let bytes = reader.bytes();
-        let levels = all.iter().zip(all.iter().skip(1));
-        let mut levels: Vec<Level> = levels.map(|(l, b)| Level::new(l, b, bytes)).collect();
-        if let Some(lowest) = levels.last_mut() {
-            lowest.below = Vec::new();
-        }
         let top = all.first().filter(|_| count > 0);
-        Ok(Levels {
-            top: top.map_or(Vec::new(), |top| numbers(top, bytes)),
-            levels,
-        })
+        let top = top.map_or(Vec::new(), |top| numbers(top, bytes));
+        let mut levels = Vec::new();
+        for (place, pair) in all.windows(2).enumerate() {
+            let [level, below] = pair else { continue };
+            // The lines have their numbers themselves.
+            let below = match place + 1 == count {
+                true => Vec::new(),
+                false => numbers(below, bytes),
+            };
+            levels.push(Level::new(level, below, bytes));
+        }
+        Ok(Levels { top, levels })
     }
 
     #[inline(always)]

@@ -19,6 +19,7 @@ const RADIX_BITS: Knob = Knob {
     default: 18,
     min: 1,
     max: 24,
+    choices: &[],
 };
 
 pub(crate) const KIND: Kind = Kind {

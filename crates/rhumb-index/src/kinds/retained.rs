@@ -34,6 +34,7 @@ pub(crate) const RETAINED: Knob = Knob {
     default: 0,
     min: 0,
     max: 1,
+    choices: &[],
 };
 
 /// A builder that keeps the numbers, around a model's builder, if the specification wants it.
@@ -212,13 +213,7 @@ mod tests {
             for distribution in distributions::all() {
                 let keys = distribution.keys(&mut SplitMix64::new(3), 1_500);
                 let map = map_of(&keys);
-                let case = Case {
-                    keys: &keys,
-                    spec: &spec,
-                    cut_every: 16,
-                    map: None,
-                    random: 0,
-                };
+                let case = Case::new(&keys, &spec, 16);
                 let Ok(bytes) = build(&case, &map) else {
                     continue;
                 };

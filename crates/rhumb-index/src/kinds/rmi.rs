@@ -81,15 +81,17 @@ const LEAVES: Knob = Knob {
     default: 0,
     min: 0,
     max: 1 << 24,
+    choices: &[],
 };
 
-/// The model that picks the leaf: one of [`Knob::choices`].
+/// The model that picks the leaf: one of its choices.
 const ROOT: Knob = Knob {
     name: "root",
     about: "model that picks the leaf: linear, cubic, or whichever spreads the keys better",
     default: 0,
     min: 0,
     max: 2,
+    choices: &["best", "linear", "cubic"],
 };
 
 pub(crate) const KIND: Kind = Kind {

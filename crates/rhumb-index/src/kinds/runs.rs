@@ -48,6 +48,11 @@ impl Runs {
         }
     }
 
+    /// The most ranks that a window may hold.
+    pub(crate) fn boundary(&self) -> u64 {
+        self.boundary
+    }
+
     /// The error bound, in ranks, that a run of this length leaves within the position boundary; a
     /// rank at either end is for absent keys.
     pub(crate) fn bound_for(&self, keys: u64) -> u64 {
@@ -72,7 +77,8 @@ impl Runs {
     /// # Errors
     /// [`IndexError::Unsorted`] or [`IndexError::UnsortedNumbers`] if they do not ascend.
     pub(crate) fn push_numbers<'n>(&mut self, numbers: &'n [u64]) -> Result<Ended<'n>, IndexError> {
-        let (Some(&first), Some(&last)) = (numbers.first(), numbers.last()) else {
+        let (Some(&first), Some((&last, mut plain))) = (numbers.first(), numbers.split_last())
+        else {
             return Ok(Ended::default());
         };
         if let Some(before) = self.last_number.filter(|last| first < *last) {
@@ -86,22 +92,16 @@ impl Runs {
         if last_rank >= u64::from(u32::MAX) {
             self.give_up(TOO_MANY);
         }
-        if last_rank == first_rank || self.is_unfit() {
-            let plain = &[];
+        if plain.is_empty() || self.is_unfit() {
             return Ok(Ended {
                 run,
-                plain,
-                first_rank,
+                ..Ended::default()
             });
         }
-        let [_, inner @ .., _] = numbers else {
-            return Ok(Ended::default());
-        };
-        let mut plain = numbers.get(..numbers.len() - 1).unwrap_or_default();
         if repeats {
             // The first one ends the run before it.
             run = self.pending;
-            (plain, first_rank) = (inner, first_rank + 1);
+            (plain, first_rank) = (plain.get(1..).unwrap_or_default(), first_rank + 1);
         }
         self.pending = Some(Run {
             number: last,

@@ -5,8 +5,8 @@
 pub(super) const FEW: usize = 24;
 pub(super) const MORE: usize = 40;
 
-/// How many of these, at most 64, are below `key`; `None` where the processor has no instructions that make it
-/// worth while.
+/// How many of these, at most 64, are below `key`; `None` where the processor has no instructions that
+/// make it worth while.
 ///
 /// A look-up that waits for memory holds back every instruction that needs what it waits for, and the
 /// queues for these are short: when they are full, the processor cannot begin the next look-up

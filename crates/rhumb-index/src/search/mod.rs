@@ -36,7 +36,7 @@
 //! Nanoseconds of processor time a look-up, of random keys that are there among 10 million integers
 //! (80 MB in pages of 4 KiB; AMD EPYC of family 26), in windows of `plr` with the boundary named. The
 //! first number is of look-ups that follow each other freely, the second where each waits for the
-//! answer of the one before it:
+//! answer of the one before it; the last column bisected all windows, those of 18 and 34 too:
 //!
 //! | window | `partition_point` | bisected, no prefetch, checked | AVX2 count | AVX-512 count | exponential | [`lower_bound_u64`] |
 //! |---|---|---|---|---|---|---|
@@ -59,6 +59,7 @@
 //!
 //! `cargo bench -p rhumb-index --bench last_mile` measures it anew.
 
+mod column;
 mod count;
 mod first_not;
 mod numbers;
@@ -70,9 +71,10 @@ use std::ops::Range;
 
 use crate::Window;
 
+pub(crate) use column::{FEW, last_not_above, last_of_few};
 pub use first_not::{first_not, first_not_by_number};
+pub(crate) use numbers::lower_bound_in_column;
 pub use numbers::lower_bound_u64;
-pub(crate) use numbers::{Number, lower_bound_in_column};
 pub use prefetch::{LINE_BYTES, prefetch, prefetch_bytes, prefetch_line};
 pub use texts::{common_prefix, first_eight, lower_bound_bytes};
 

@@ -87,11 +87,8 @@ fn over_all(spec: &IndexSpec, arguments: &Arguments, bench: &Bench) -> Result<Ch
         let mut random = SplitMix64::new(arguments.seed);
         let keys = distribution.keys(&mut random, arguments.keys.unwrap_or(KEYS));
         let case = Case {
-            keys: &keys,
-            spec,
-            cut_every: BLOCK,
-            map: None,
             random: keys.len(),
+            ..Case::new(&keys, spec, BLOCK)
         };
         match check(&case, random.next_u64()) {
             Ok(counts) => checked.add(&counts, keys.len()),

@@ -5,7 +5,7 @@
 //! pointers: then their size counts.
 
 use rhumb::IndexSpec;
-use rhumb_index::{IndexError, KeyMap, KeyMapBuilder, registry};
+use rhumb_index::{IndexError, KeyMap, registry};
 
 use super::{Arguments, Bench, spec};
 use crate::data::{Strings, decimal, paths, runs, texts};
@@ -62,7 +62,7 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
     for source in sources(arguments)? {
         let stage = format!("{}: {} indexes", source.name, specs.len());
         bench.progress.stage(stage, specs.len());
-        let map = map_of(&source.keys);
+        let map: KeyMap = source.keys.iter().collect();
         let fp = size(&source.keys, source.block, &spec("fp")?, |_| 0)?;
         for spec in &specs {
             let sizes = Sizes::of(&source, &map, spec, fp)?;
@@ -156,12 +156,6 @@ fn sources(arguments: &Arguments) -> Result<Vec<Source>> {
         },
         of("words", origin, words),
     ])
-}
-
-fn map_of(keys: &Strings) -> KeyMap {
-    let mut builder = KeyMapBuilder::new();
-    keys.iter().for_each(|key| builder.push(key));
-    builder.build()
 }
 
 /// The footprint of an index over keys in blocks of so many.

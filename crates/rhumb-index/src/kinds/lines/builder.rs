@@ -4,20 +4,26 @@ use std::marker::PhantomData;
 
 use super::{LineKind, RECORD, RUNS, Route, Segment};
 use crate::kinds::knobs::BOUNDARY;
-use crate::kinds::runs::{Run, Runs};
+use crate::kinds::reach::Reach;
+use crate::kinds::runs::{Ended, Run, Runs};
 use crate::segment::{Fit, Line, MAX_RANKS, line_bound};
 use crate::{ClosedSegment, IndexBuilder, IndexError, IndexSpec};
 
 #[derive(Debug)]
 pub(crate) struct LineBuilder<K: LineKind> {
     spec: IndexSpec,
-    boundary: u64,
     runs: Runs,
-    open: Open<K::Fit>,
-    closed: Vec<Segment>,
+    row: Row<K::Fit>,
     /// How many closed segments have been taken.
     taken: usize,
     kind: PhantomData<K>,
+}
+
+/// A row of segments that is being cut.
+#[derive(Debug, Default)]
+struct Row<F> {
+    open: Open<F>,
+    closed: Vec<Segment>,
 }
 
 /// A segment that still grows. Its points are kept until it closes, to measure the true error.
@@ -36,18 +42,17 @@ struct Open<F> {
 
 impl<K: LineKind> LineBuilder<K> {
     pub(crate) fn new(spec: &IndexSpec) -> Self {
-        let boundary = BOUNDARY.of(spec);
         LineBuilder {
             spec: spec.clone(),
-            boundary,
-            runs: Runs::new(boundary),
-            open: Open::default(),
-            closed: Vec::new(),
+            runs: Runs::new(BOUNDARY.of(spec)),
+            row: Row::default(),
             taken: 0,
             kind: PhantomData,
         }
     }
+}
 
+impl<F: Fit> Row<F> {
     /// Moves a run into a segment, now that its length is known.
     #[inline]
     fn settle(&mut self, runs: &mut Runs, run: Run) {
@@ -83,22 +88,10 @@ impl<K: LineKind> LineBuilder<K> {
         };
         // Enough was kept back for rounding, so this does not happen; were that wrong, the table
         // would fall back rather than break its promise.
-        if segment.width() > self.boundary {
+        if segment.reach.width() > runs.boundary() {
             return runs.give_up("rounding exceeds the position boundary: use fp");
         }
         self.closed.push(segment);
-    }
-
-    /// Runs `step` on the builder and its runs.
-    #[inline]
-    fn with_runs<T>(&mut self, step: impl FnOnce(&mut Self, &mut Runs) -> T) -> T {
-        let mut runs = std::mem::replace(&mut self.runs, Runs::new(self.boundary));
-        let result = step(self, &mut runs);
-        self.runs = runs;
-        if self.runs.is_unfit() {
-            self.open.clear();
-        }
-        result
     }
 }
 
@@ -204,57 +197,44 @@ impl<F: Fit> Open<F> {
             offset: 0,
         };
         let line = line.through(x, y, slope);
-        let error = line.error(&self.numbers, &self.ranks);
-        let clip = |value: u64| u16::try_from(value).unwrap_or(u16::MAX);
-        let segment = Segment {
-            line,
-            error: clip(error),
-            run: clip(self.longest_run),
-        };
+        let reach = Reach::new(line.error(&self.numbers, &self.ranks), self.longest_run);
         self.clear();
-        Some(segment)
+        Some(Segment { line, reach })
     }
 }
 
 impl<K: LineKind> IndexBuilder for LineBuilder<K> {
     fn push(&mut self, key: &[u8], number: u64) -> Result<(), IndexError> {
         if let Some(run) = self.runs.push(key, number)? {
-            self.with_runs(|own, runs| own.settle(runs, run));
-        } else if self.runs.is_unfit() {
-            self.open.clear();
+            self.row.settle(&mut self.runs, run);
         }
         Ok(())
     }
 
     fn push_numbers(&mut self, numbers: &[u64]) -> Result<(), IndexError> {
         let ended = self.runs.push_numbers(numbers)?;
-        if self.runs.is_unfit() {
-            self.open.clear();
-            return Ok(());
+        if let Some(run) = ended.run {
+            self.row.settle(&mut self.runs, run);
         }
-        self.with_runs(|own, runs| {
-            if let Some(run) = ended.run {
-                own.settle(runs, run);
-            }
-            own.settle_all(runs, ended.plain, ended.first_rank);
-        });
+        let Ended {
+            plain, first_rank, ..
+        } = ended;
+        self.row.settle_all(&mut self.runs, plain, first_rank);
         Ok(())
     }
 
-    /// A model knows no blocks.
-    fn cut(&mut self, _last_key: &[u8], _first_key: &[u8]) {}
-
     fn take_closed(&mut self, closed: &mut Vec<ClosedSegment>) {
-        let new = self.closed.get(self.taken..).unwrap_or_default();
+        let closed_here = &self.row.closed;
+        let new = closed_here.get(self.taken..).unwrap_or_default();
         closed.extend(new.iter().map(|segment| ClosedSegment {
             first_rank: segment.line.first_rank,
             ranks: segment.line.ranks,
         }));
-        self.taken = self.closed.len();
+        self.taken = closed_here.len();
     }
 
     fn predict_closed(&self, number: u64) -> Option<u64> {
-        let open = self.open.numbers.first().copied();
+        let open = self.row.open.numbers.first().copied();
         let ends = match open.or(self.runs.pending_number()) {
             Some(first) => number >= first,
             // Numbers above the last may yet come to be in a segment.
@@ -263,29 +243,30 @@ impl<K: LineKind> IndexBuilder for LineBuilder<K> {
         if ends {
             return None;
         }
-        let after = self
-            .closed
-            .partition_point(|segment| segment.line.first_number <= number);
-        let segment = self.closed.get(after.saturating_sub(1))?;
+        let closed = &self.row.closed;
+        let after = closed.partition_point(|segment| segment.line.first_number <= number);
+        let segment = closed.get(after.saturating_sub(1))?;
         Some(segment.line.predict(number))
     }
 
     fn finish(mut self: Box<Self>) -> Result<Vec<u8>, IndexError> {
         self.close_segment();
+        let (boundary, closed) = (self.runs.boundary(), self.row.closed);
         let keys = self.runs.finish(K::kind().name)?;
         let mut out = K::kind().header().to_vec();
-        encode_lines(&self.closed, keys, self.boundary, &mut out);
-        K::Route::encode(&self.spec, &self.closed, &mut out)?;
+        encode_lines(&closed, keys, boundary, &mut out);
+        K::Route::encode(&self.spec, &closed, &mut out);
         Ok(out)
     }
 
     fn close_segment(&mut self) {
-        self.with_runs(|own, runs| {
-            if let Some(run) = runs.end() {
-                own.settle(runs, run);
-            }
-            own.close(runs);
-        });
+        if self.runs.is_unfit() {
+            return;
+        }
+        if let Some(run) = self.runs.end() {
+            self.row.settle(&mut self.runs, run);
+        }
+        self.row.close(&mut self.runs);
     }
 
     fn is_unfit(&self) -> bool {
@@ -295,27 +276,15 @@ impl<K: LineKind> IndexBuilder for LineBuilder<K> {
 
 /// Cuts ascending distinct numbers into segments for windows of at most `boundary`.
 pub(crate) fn cut_numbers<F: Fit>(numbers: &[u64], boundary: u64) -> Vec<Segment> {
-    let runs = Runs::new(boundary);
-    let mut open = Open::<F>::default();
-    let mut closed = Vec::new();
-    for (&number, first_rank) in numbers.iter().zip(0..) {
-        let run = Run {
-            number,
-            first_rank,
-            keys: 1,
-        };
-        if !open.add(&runs, run) {
-            closed.extend(open.close());
-            open.begin(&runs, run);
-        }
-    }
-    closed.extend(open.close());
-    closed
+    let (mut runs, mut row) = (Runs::new(boundary), Row::<F>::default());
+    row.settle_all(&mut runs, numbers, 0);
+    row.close(&mut runs);
+    row.closed
 }
 
 /// Appends the lines' bytes: a header, the numbers, the records.
 pub(crate) fn encode_lines(segments: &[Segment], keys: u64, boundary: u64, out: &mut Vec<u8>) {
-    let runs = segments.iter().any(|segment| segment.run != 1);
+    let runs = segments.iter().any(|segment| segment.reach.run != 1);
     out.extend((segments.len() as u32).to_le_bytes());
     out.extend(keys.to_le_bytes());
     out.extend((boundary as u16).to_le_bytes());
@@ -328,11 +297,11 @@ pub(crate) fn encode_lines(segments: &[Segment], keys: u64, boundary: u64, out: 
         out.extend((line.first_rank as u32).to_le_bytes());
         out.extend(line.slope.to_le_bytes());
         out.extend(line.offset.to_le_bytes());
-        out.extend(segment.error.to_le_bytes());
+        out.extend(segment.reach.error.to_le_bytes());
     }
     out.extend((keys as u32).to_le_bytes());
     out.extend([0; RECORD - 4]);
     if runs {
-        out.extend(segments.iter().flat_map(|s| s.run.to_le_bytes()));
+        out.extend(segments.iter().flat_map(|s| s.reach.run.to_le_bytes()));
     }
 }

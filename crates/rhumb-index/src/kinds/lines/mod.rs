@@ -2,26 +2,7 @@
 //! differ in how they cut the row ([`crate::segment`]) and in how they find a number's line
 //! ([`Route`]).
 //!
-//! Trained on one point for each distinct number: its first rank. Keys that share a number are a
-//! *run*. With `f` a segment's line, `error` the largest distance between `f` and a trained rank,
-//! and `run` the longest run, the window of a number is `f - error .. f + error + run`.
-//!
-//! Why that is right. Let the distinct numbers be x0 < x1 < ..., ri the first rank of xi and ni
-//! the length of its run, so that r(i+1) = ri + ni. `f` is monotone, and within a segment
-//! ri - error <= f(xi) <= ri + error.
-//!
-//! - A key with number xi, present or not, stands in or at the end of the run: its rank or lower
-//!   bound is at least ri >= f(xi) - error and at most ri + ni <= f(xi) + error + run, and a
-//!   present key's rank is below ri + ni, so it is in the window with `hi` excluded.
-//! - A number q between xi and x(i+1), both in one segment, has the lower bound r(i+1). By
-//!   monotony r(i+1) >= f(x(i+1)) - error >= f(q) - error, and r(i+1) = ri + ni <= f(xi) + error
-//!   + run <= f(q) + error + run.
-//! - If xi is the last number of its segment, the second half stands, and the first does since
-//!   `f` is clamped to the segment's ranks, all below r(i+1). This covers the gap between two
-//!   segments and the numbers above the last key.
-//! - Below x0 the lower bound is 0 and f is f(x0) <= error, so the window starts at 0.
-//!
-//! `error` and `run` are measured per segment after rounding, by the lookup's own arithmetic.
+//! Why windows are right says [`super::reach`]; error and longest run are measured per segment.
 //!
 //! The lines' bytes, little-endian, columns end to end:
 //!
@@ -59,6 +40,7 @@ pub(crate) use reader::Lines;
 pub(crate) use tree::Tree;
 
 use crate::bytes::Reader;
+use crate::kinds::reach::Reach;
 use crate::registry::Kind;
 use crate::segment::{Fit, Line};
 use crate::{IndexError, IndexSpec};
@@ -81,11 +63,8 @@ pub(crate) trait LineKind: Debug + Send + Sync + 'static {
 
 /// Finds the segment of a number.
 pub(crate) trait Route: Debug + Send + Sync + Sized {
-    /// Appends what it needs beside the lines.
-    ///
-    /// # Errors
-    /// If its own model cannot be built.
-    fn encode(spec: &IndexSpec, segments: &[Segment], out: &mut Vec<u8>) -> Result<(), IndexError>;
+    /// Appends what it needs beside the lines, if anything.
+    fn encode(_spec: &IndexSpec, _segments: &[Segment], _out: &mut Vec<u8>) {}
 
     /// Reads what [`Route::encode`] appended.
     ///
@@ -97,24 +76,12 @@ pub(crate) trait Route: Debug + Send + Sync + Sized {
     fn find(&self, bytes: &[u8], lines: &Lines, number: u64) -> usize;
 
     /// The memory that it takes beside the bytes of the index.
-    fn size_in_bytes(&self) -> usize {
-        0
-    }
+    fn size_in_bytes(&self) -> usize;
 }
 
 /// One piece of the model.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Segment {
     pub line: Line,
-    /// The largest distance between prediction and first rank, in ranks.
-    pub error: u16,
-    /// The longest run of keys with one number.
-    pub run: u16,
-}
-
-impl Segment {
-    /// How many ranks its windows hold, before clamping.
-    fn width(&self) -> u64 {
-        2 * u64::from(self.error) + u64::from(self.run)
-    }
+    pub reach: Reach,
 }

@@ -2,8 +2,8 @@
 
 use super::{RECORD, RUNS, Segment};
 use crate::bytes::{Reader, f32_of, i16_of, u16_of, u32_of, u64_of};
-use crate::kinds::column::Numbers;
 use crate::kinds::knobs::BOUNDARY;
+use crate::kinds::reach::Reach;
 use crate::segment::Line;
 use crate::{IndexError, Window};
 
@@ -23,13 +23,10 @@ impl Lines {
     /// Reads and checks what [`super::encode_lines`] wrote.
     pub(crate) fn open(reader: &mut Reader<'_>) -> Result<Self, IndexError> {
         let segments = reader.length()?;
-        let keys = reader.u64()?;
+        let keys = reader.keys(segments)?;
         let boundary = u64::from(reader.u16()?);
         let flags = reader.u16()?;
         reader.reserved(4)?;
-        if keys > u64::from(u32::MAX) || (keys == 0) != (segments == 0) {
-            return Err(reader.damaged("segments where there are keys, below 2^32", keys));
-        }
         if flags > RUNS || !(BOUNDARY.min..=BOUNDARY.max).contains(&boundary) {
             let found = format!("flags {flags}, boundary {boundary}");
             return Err(reader.damaged("flags 0 or 1 and a boundary of 4 to 1024", found));
@@ -68,8 +65,8 @@ impl Lines {
                 && (!last || next.first_rank == self.keys)
                 && line.slope.is_finite()
                 && line.slope >= 0.0
-                && segment.run > 0
-                && segment.width() <= boundary;
+                && segment.reach.run > 0
+                && segment.reach.width() <= boundary;
             if !sound {
                 let expected = format!(
                     "segment {i} of {}: ranks and numbers that ascend, a finite slope that is not \
@@ -79,7 +76,7 @@ impl Lines {
                 let offset = self.records_at + i * RECORD;
                 return Err(reader.damaged_at(offset, expected, format!("{segment:?}")));
             }
-            self.widest = self.widest.max(segment.width());
+            self.widest = self.widest.max(segment.reach.width());
         }
         Ok(())
     }
@@ -101,7 +98,7 @@ impl Lines {
 
     /// The numbers of the segments' first keys.
     #[inline(always)]
-    pub(crate) fn numbers<'a>(&self, bytes: &'a [u8]) -> Numbers<'a> {
+    pub(crate) fn numbers<'a>(&self, bytes: &'a [u8]) -> &'a [[u8; 8]] {
         let column = bytes.get(self.numbers_at..self.records_at);
         column.unwrap_or_default().as_chunks().0
     }
@@ -110,12 +107,9 @@ impl Lines {
     #[inline(always)]
     pub(crate) fn window(&self, bytes: &[u8], i: usize, number: u64) -> Window {
         let segment = self.segment(bytes, i);
-        let predicted = segment.line.predict(number);
-        let error = u64::from(segment.error);
-        Window {
-            lo: predicted.saturating_sub(error).min(self.keys),
-            hi: (predicted + error + u64::from(segment.run)).min(self.keys),
-        }
+        segment
+            .reach
+            .around(segment.line.predict(number), self.keys)
     }
 
     /// The line of segment `i`.
@@ -145,8 +139,10 @@ impl Lines {
                 slope: f32_of(&both, 1),
                 offset: i16_of(&both, 4),
             },
-            error: u16_of(&both, 5),
-            run,
+            reach: Reach {
+                error: u16_of(&both, 5),
+                run,
+            },
         }
     }
 }

@@ -4,10 +4,10 @@
 //! the column of the lines itself. It is made when an index is opened, and takes 8/15 of a byte a
 //! segment.
 
-use super::{Lines, Route, Segment};
+use super::{Lines, Route};
+use crate::IndexError;
 use crate::bytes::Reader;
-use crate::kinds::column::{FEW, last_not_above, last_of_few};
-use crate::{IndexError, IndexSpec};
+use crate::search::{FEW, last_not_above, last_of_few};
 
 /// The levels above the lines, the top first; the last node of each is filled up with the largest
 /// number, which nothing is above.
@@ -17,17 +17,13 @@ pub(crate) struct Tree {
 }
 
 impl Route for Tree {
-    fn encode(_: &IndexSpec, _: &[Segment], _: &mut Vec<u8>) -> Result<(), IndexError> {
-        Ok(())
-    }
-
     fn open(reader: &mut Reader<'_>, lines: &Lines) -> Result<Self, IndexError> {
-        let numbers = lines.numbers(reader.bytes()).iter();
-        let numbers: Vec<u64> = numbers.map(|bytes| u64::from_le_bytes(*bytes)).collect();
+        let numbers = lines.numbers(reader.bytes());
         let mut levels = Vec::new();
         let mut step = FEW;
         while numbers.len().div_ceil(step) > 1 {
-            let level: Vec<u64> = numbers.iter().copied().step_by(step).collect();
+            let level = numbers.iter().step_by(step);
+            let level: Vec<u64> = level.map(|bytes| u64::from_le_bytes(*bytes)).collect();
             let nodes = level.chunks(FEW).map(|some| {
                 let mut node = [u64::MAX; FEW];
                 node.iter_mut().zip(some).for_each(|(to, from)| *to = *from);

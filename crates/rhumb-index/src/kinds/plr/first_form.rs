@@ -62,13 +62,7 @@ mod tests {
         for distribution in distributions::all() {
             let keys = distribution.keys(&mut SplitMix64::new(9), 2_000);
             let spec = "plr".parse().unwrap();
-            let case = Case {
-                keys: &keys,
-                spec: &spec,
-                cut_every: 10,
-                map: None,
-                random: 0,
-            };
+            let case = Case::new(&keys, &spec, 10);
             let Ok(second) = build(&case, &map_of(&keys)) else {
                 continue;
             };

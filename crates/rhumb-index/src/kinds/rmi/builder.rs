@@ -88,9 +88,6 @@ impl IndexBuilder for RmiBuilder {
         Ok(())
     }
 
-    /// A model knows no blocks.
-    fn cut(&mut self, _last_key: &[u8], _first_key: &[u8]) {}
-
     fn finish(mut self: Box<Self>) -> Result<Vec<u8>, IndexError> {
         if let Some(run) = self.runs.end() {
             self.points.add(run);

@@ -23,10 +23,8 @@ impl Rmi {
     pub(super) fn open(bytes: Vec<u8>) -> Result<Self, IndexError> {
         let mut reader = Reader::new(KIND.name, &bytes);
         reader.take(HEADER)?;
-        let (leaves, keys) = (reader.length()?, reader.u64()?);
-        if keys > u64::from(u32::MAX) || (keys == 0) != (leaves == 0) {
-            return Err(reader.damaged("leaves where there are keys, below 2^32", keys));
-        }
+        let leaves = reader.length()?;
+        let keys = reader.keys(leaves)?;
         let start = reader.u64()?;
         let factors = [(); 4].map(|()| reader.u64().map(f64::from_bits));
         let [scale, c1, c2, c3] = factors;
@@ -63,12 +61,10 @@ impl Rmi {
     /// Checks every leaf once and notes the widest window, which is never stored: what the table
     /// promises is what its leaves say.
     fn check(&mut self, boundary: u64) -> Result<(), IndexError> {
-        let most = if boundary == 0 { self.keys } else { boundary };
         // A window is at most twice as wide as its leaf has keys, and clamped to the table.
-        let most_stored = if boundary == 0 {
-            2 * self.keys
-        } else {
-            boundary
+        let (most, most_stored) = match boundary {
+            0 => (self.keys, 2 * self.keys),
+            boundary => (boundary, boundary),
         };
         let leaves = self.leaves();
         let mut widest = 0;

@@ -1,7 +1,8 @@
 //! Picks the knots while the keys stream by.
 
 use super::knots::Line;
-use super::{BOUNDS, Bound, Knot, LeftOut, Top};
+use super::{Knot, LeftOut, REACHES, Top};
+use crate::kinds::reach::Reach;
 use crate::kinds::runs::{Run, Runs};
 use crate::registry::Kind;
 use crate::segment::MAX_RANKS;
@@ -15,13 +16,12 @@ type ChooseTop = fn(&IndexSpec, &[Knot], u64) -> (Top, LeftOut);
 #[derive(Debug)]
 pub(in crate::kinds) struct SplineBuilder {
     spec: IndexSpec,
-    boundary: u64,
     choose_top: ChooseTop,
     runs: Runs,
     /// Knots that are fixed. The last one is the base of the open segment, if there is one.
     knots: Vec<Knot>,
-    /// The bounds of the closed segments, from the first knot on.
-    bounds: Vec<Bound>,
+    /// How far windows of the closed segments reach, from the first knot on.
+    reaches: Vec<Reach>,
     /// The segment that starts at the last knot and still grows.
     open: Option<Open>,
     /// How many closed segments have been taken.
@@ -46,11 +46,10 @@ impl SplineBuilder {
     pub(in crate::kinds) fn new(spec: &IndexSpec, boundary: u64, choose_top: ChooseTop) -> Self {
         SplineBuilder {
             spec: spec.clone(),
-            boundary,
             choose_top,
             runs: Runs::new(boundary),
             knots: Vec::new(),
-            bounds: Vec::new(),
+            reaches: Vec::new(),
             open: None,
             taken: 0,
         }
@@ -62,7 +61,7 @@ impl SplineBuilder {
         let Some(open) = &mut self.open else {
             return self.begin(run, bound, Vec::new());
         };
-        if open.reaches(run) && bound >= open.bound {
+        if open.can_reach(run) && bound >= open.bound {
             open.add(run);
         } else {
             self.turn(run, bound);
@@ -89,7 +88,7 @@ impl SplineBuilder {
     /// Takes in a run that the open segment cannot hold as it is.
     #[cold]
     fn turn(&mut self, run: Run, bound: u64) {
-        if self.open.as_ref().is_some_and(|open| !open.reaches(run)) {
+        if self.open.as_ref().is_some_and(|open| !open.can_reach(run)) {
             let last = self.end_before_last();
             let (Some((last, numbers)), false) = (last, self.runs.is_unfit()) else {
                 return;
@@ -133,16 +132,16 @@ impl SplineBuilder {
         Some((last, open.numbers))
     }
 
-    /// Notes the bound of a closed segment.
-    fn note(&mut self, bound: Bound) {
+    /// Notes how far the windows of a closed segment reach.
+    fn note(&mut self, reach: Reach) {
         // The corridor kept back more than rounding takes, so this does not happen; were that
         // wrong, the table would fall back rather than break its promise.
-        if bound.width() > self.boundary {
+        if reach.width() > self.runs.boundary() {
             return self
                 .runs
                 .give_up("rounding exceeds the position boundary: use fp");
         }
-        self.bounds.push(bound);
+        self.reaches.push(reach);
     }
 
     /// The rank behind a closed segment.
@@ -153,7 +152,7 @@ impl SplineBuilder {
 
     /// How many keys there were when the last segment was closed: the last knot and its run.
     fn closed_keys(&self) -> u64 {
-        let run = self.bounds.last().map_or(0, |bound| bound.run.into());
+        let run = self.reaches.last().map_or(0, |reach| reach.run.into());
         self.knots
             .last()
             .map_or(0, |knot| u64::from(knot.rank) + run)
@@ -171,7 +170,7 @@ fn knot_of(run: Run) -> Knot {
 impl Open {
     /// Whether a segment up to this run holds all runs so far.
     #[inline]
-    fn reaches(&self, run: Run) -> bool {
+    fn can_reach(&self, run: Run) -> bool {
         let rank = run.first_rank - u64::from(self.base.rank);
         rank + run.keys <= MAX_RANKS && self.corridor.holds(run.number - self.base.number, rank)
     }
@@ -211,9 +210,9 @@ impl Open {
         }
     }
 
-    /// The bound of the segment that holds the first `keys` of its keys and ends at a knot, by the
-    /// look-up's arithmetic.
-    fn measure(&self, keys: usize, right: Knot) -> Bound {
+    /// How far the windows of the segment reach that holds the first `keys` of its keys and ends at a
+    /// knot, by the look-up's arithmetic.
+    fn measure(&self, keys: usize, right: Knot) -> Reach {
         let line = Line::new(self.base, Some(right), right.rank.into());
         let numbers = self.numbers.get(..keys).unwrap_or_default();
         let (mut error, mut longest) = (0, 1);
@@ -228,11 +227,7 @@ impl Open {
                 rank += run.len() as u64;
             }
         }
-        let clip = |value: u64| u16::try_from(value).unwrap_or(u16::MAX);
-        Bound {
-            error: clip(error),
-            run: clip(longest),
-        }
+        Reach::new(error, longest)
     }
 }
 
@@ -253,16 +248,13 @@ impl IndexBuilder for SplineBuilder {
         Ok(())
     }
 
-    /// A model knows no blocks.
-    fn cut(&mut self, _last_key: &[u8], _first_key: &[u8]) {}
-
     fn take_closed(&mut self, closed: &mut Vec<ClosedSegment>) {
-        let new = self.knots.iter().enumerate().take(self.bounds.len());
+        let new = self.knots.iter().enumerate().take(self.reaches.len());
         closed.extend(new.skip(self.taken).map(|(i, knot)| ClosedSegment {
             first_rank: knot.rank.into(),
             ranks: self.end_of(i) - u64::from(knot.rank),
         }));
-        self.taken = self.bounds.len();
+        self.taken = self.reaches.len();
     }
 
     fn predict_closed(&self, number: u64) -> Option<u64> {
@@ -270,7 +262,7 @@ impl IndexBuilder for SplineBuilder {
         let segment = after.saturating_sub(1);
         let (&left, right) = (self.knots.get(segment)?, self.knots.get(segment + 1));
         // Numbers above the last key of all may yet come to be in a segment.
-        let is_closed = segment < self.bounds.len() && (right.is_some() || number <= left.number);
+        let is_closed = segment < self.reaches.len() && (right.is_some() || number <= left.number);
         let line = Line::new(left, right.copied(), self.end_of(segment));
         is_closed.then(|| line.predict(number))
     }
@@ -288,10 +280,7 @@ impl IndexBuilder for SplineBuilder {
         }
         // No line leads on from the last knot, whose run is a segment.
         self.open = None;
-        self.note(Bound {
-            error: 0,
-            run: last.keys as u16,
-        });
+        self.note(Reach::new(0, last.keys));
     }
 
     fn is_unfit(&self) -> bool {
@@ -300,14 +289,15 @@ impl IndexBuilder for SplineBuilder {
 
     fn finish(mut self: Box<Self>) -> Result<Vec<u8>, IndexError> {
         self.close_segment();
+        let boundary = self.runs.boundary();
         let keys = self.runs.finish(self.spec.kind().name)?;
         let (top, left_out) = (self.choose_top)(&self.spec, &self.knots, keys);
         Ok(Parts {
             kind: self.spec.kind(),
-            boundary: self.boundary,
+            boundary,
             keys,
             knots: &self.knots,
-            bounds: &self.bounds,
+            reaches: &self.reaches,
             top,
             left_out,
         }
@@ -321,30 +311,30 @@ struct Parts<'a> {
     boundary: u64,
     keys: u64,
     knots: &'a [Knot],
-    bounds: &'a [Bound],
+    reaches: &'a [Reach],
     top: Top,
     left_out: LeftOut,
 }
 
 impl Parts<'_> {
     fn encode(&self) -> Vec<u8> {
-        let has_bounds = self.bounds.iter().any(|bound| bound.run != 1);
-        let error = self.bounds.iter().map(|bound| bound.error).max();
-        let error = error.filter(|_| !has_bounds).unwrap_or(0);
+        let has_reaches = self.reaches.iter().any(|reach| reach.run != 1);
+        let error = self.reaches.iter().map(|reach| reach.error).max();
+        let error = error.filter(|_| !has_reaches).unwrap_or(0);
         let cells = self.top.build(self.left_out.rest(self.knots));
         let mut out = self.kind.header().to_vec();
         out.extend((self.knots.len() as u32).to_le_bytes());
         out.extend(self.keys.to_le_bytes());
         out.extend((self.boundary as u16).to_le_bytes());
         out.extend(error.to_le_bytes());
-        out.push(u8::from(has_bounds) * BOUNDS);
+        out.push(u8::from(has_reaches) * REACHES);
         out.extend(self.top.to_bytes());
         out.extend([self.left_out.low, self.left_out.high, 0]);
         out.extend((cells.len() as u32).to_le_bytes());
         out.extend(self.knots.iter().flat_map(|knot| knot.to_bytes()));
-        if has_bounds {
-            let fields = |bound: &Bound| [bound.error, bound.run];
-            let fields = self.bounds.iter().flat_map(fields);
+        if has_reaches {
+            let fields = |reach: &Reach| [reach.error, reach.run];
+            let fields = self.reaches.iter().flat_map(fields);
             out.extend(fields.flat_map(u16::to_le_bytes));
         }
         out.extend(cells.iter().flat_map(|cell| cell.to_le_bytes()));

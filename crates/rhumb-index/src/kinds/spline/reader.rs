@@ -3,9 +3,10 @@
 
 use super::knots::{Knots, Line};
 use super::top::Effort;
-use super::{BOUND, BOUNDS, Bound, CELL, KNOT, KNOTS_AT, LeftOut, Top, halvings_of};
+use super::{CELL, KNOT, KNOTS_AT, LeftOut, REACH, REACHES, Top, halvings_of};
 use crate::bytes::Reader;
 use crate::kinds::knobs::BOUNDARY;
+use crate::kinds::reach::Reach;
 use crate::registry::{HEADER, Kind};
 use crate::{Index, IndexError, Position, Probe, Window};
 
@@ -14,11 +15,11 @@ use crate::{Index, IndexError, Position, Probe, Window};
 pub(in crate::kinds) struct Spline {
     kind: &'static Kind,
     keys: u64,
-    /// The bound of all segments, if they have none of their own.
-    bound: Option<Bound>,
+    /// The reach of all segments, if they have none of their own.
+    reach: Option<Reach>,
     widest: u64,
     knots: Box<[[u8; KNOT]]>,
-    bounds: Box<[[u8; BOUND]]>,
+    reaches: Box<[[u8; REACH]]>,
     top: Top,
     cells: Box<[[u8; CELL]]>,
     left_out: LeftOut,
@@ -41,7 +42,7 @@ impl Spline {
         let mut reader = Reader::new(kind.name, &bytes);
         reader.take(HEADER)?;
         let knots = reader.length()?;
-        let keys = reader.u64()?;
+        let keys = reader.keys(knots)?;
         let boundary = u64::from(reader.u16()?);
         let error = reader.u16()?;
         let flags = reader.u8()?;
@@ -49,10 +50,7 @@ impl Spline {
         let (low, high) = (reader.u8()?, reader.u8()?);
         reader.reserved(1)?;
         let cells = reader.length()?;
-        if keys > u64::from(u32::MAX) || (keys == 0) != (knots == 0) {
-            return Err(reader.damaged("knots where there are keys, below 2^32", keys));
-        }
-        if flags > BOUNDS || !(BOUNDARY.min..=BOUNDARY.max).contains(&boundary) {
+        if flags > REACHES || !(BOUNDARY.min..=BOUNDARY.max).contains(&boundary) {
             let found = format!("flags {flags}, boundary {boundary}");
             return Err(reader.damaged("flags 0 or 1 and a boundary of 4 to 1024", found));
         }
@@ -61,17 +59,17 @@ impl Spline {
             return Err(reader.damaged("a top of this kind", format!("{form:?}, {left_out:?}")));
         };
         let knots = reader.take(knots.saturating_mul(KNOT))?;
-        let has_bounds = flags & BOUNDS != 0;
-        let bounds = reader.take(knots.len() / KNOT * BOUND * usize::from(has_bounds))?;
+        let has_reaches = flags & REACHES != 0;
+        let reaches = reader.take(knots.len() / KNOT * REACH * usize::from(has_reaches))?;
         let cells = reader.take(cells.saturating_mul(CELL))?;
         reader.end()?;
         let mut spline = Spline {
             kind,
             keys,
-            bound: (!has_bounds).then_some(Bound { error, run: 1 }),
+            reach: (!has_reaches).then_some(Reach { error, run: 1 }),
             widest: 0,
             knots: knots.as_chunks().0.into(),
-            bounds: bounds.as_chunks().0.into(),
+            reaches: reaches.as_chunks().0.into(),
             top,
             cells: cells.as_chunks().0.into(),
             left_out,
@@ -84,7 +82,7 @@ impl Spline {
         Ok(spline)
     }
 
-    /// Checks every knot and bound once and notes the widest window, which is never stored.
+    /// Checks every knot and reach once and notes the widest window, which is never stored.
     fn check_knots(&mut self, boundary: u64) -> Result<(), IndexError> {
         let mut before = None;
         for (i, knot) in Knots(&self.knots).iter().enumerate() {
@@ -92,11 +90,11 @@ impl Spline {
                 None => knot.rank == 0,
                 Some((number, rank)) => knot.number > number && knot.rank > rank,
             };
-            let bound = self.bound_of(i);
+            let reach = self.reach_of(i);
             let is_sound = ascends
                 && u64::from(knot.rank) < self.keys
-                && bound.run > 0
-                && bound.width() <= boundary;
+                && reach.run > 0
+                && reach.width() <= boundary;
             if !is_sound {
                 let expected = format!(
                     "knot {i} of {}: numbers that ascend, ranks that ascend from 0 and stay below \
@@ -104,11 +102,11 @@ impl Spline {
                     self.knots.len(),
                     self.keys
                 );
-                let found = format!("{knot:?}, {bound:?}");
+                let found = format!("{knot:?}, {reach:?}");
                 return Err(self.damaged(KNOTS_AT + i * KNOT, expected, found));
             }
             before = Some((knot.number, knot.rank));
-            self.widest = self.widest.max(bound.width());
+            self.widest = self.widest.max(reach.width());
         }
         Ok(())
     }
@@ -128,7 +126,7 @@ impl Spline {
             }
         };
         let Some(effort) = effort else {
-            let at = KNOTS_AT + self.knots.len() * KNOT + self.bounds.len() * BOUND;
+            let at = KNOTS_AT + self.knots.len() * KNOT + self.reaches.len() * REACH;
             let found = format!("{} cells, {:?}", self.cells.len(), self.left_out);
             let expected = format!("cells of {:?} over {} knots", self.top, self.knots.len());
             return Err(self.damaged(at, expected, found));
@@ -147,10 +145,10 @@ impl Spline {
     }
 
     #[inline]
-    fn bound_of(&self, segment: usize) -> Bound {
-        self.bound.unwrap_or_else(|| {
-            let [a, b, c, d] = self.bounds.get(segment).copied().unwrap_or_default();
-            Bound {
+    fn reach_of(&self, segment: usize) -> Reach {
+        self.reach.unwrap_or_else(|| {
+            let [a, b, c, d] = self.reaches.get(segment).copied().unwrap_or_default();
+            Reach {
                 error: u16::from_le_bytes([a, b]),
                 run: u16::from_le_bytes([c, d]),
             }
@@ -207,12 +205,7 @@ impl Index for Spline {
         let Some((segment, predicted)) = self.find(number) else {
             return Window { lo: 0, hi: 0 };
         };
-        let bound = self.bound_of(segment);
-        let error = u64::from(bound.error);
-        Window {
-            lo: predicted.saturating_sub(error).min(self.keys),
-            hi: (predicted + error + u64::from(bound.run)).min(self.keys),
-        }
+        self.reach_of(segment).around(predicted, self.keys)
     }
 
     fn predict(&self, number: u64) -> Option<u64> {
@@ -228,7 +221,7 @@ impl Index for Spline {
     }
 
     fn size_in_bytes(&self) -> usize {
-        let (knots, bounds) = (self.knots.len() * KNOT, self.bounds.len() * BOUND);
-        size_of::<Self>() + knots + bounds + self.cells.len() * CELL
+        let (knots, reaches) = (self.knots.len() * KNOT, self.reaches.len() * REACH);
+        size_of::<Self>() + knots + reaches + self.cells.len() * CELL
     }
 }

@@ -199,11 +199,8 @@ fn all_radix_bits_keep_the_promise() {
             let text = format!("radix-spline:boundary=24,radix_bits={bits}");
             let spec: IndexSpec = text.parse().unwrap();
             let case = Case {
-                keys: &keys,
-                spec: &spec,
-                cut_every: 16,
-                map: None,
                 random: 500,
+                ..Case::new(&keys, &spec, 16)
             };
             match check(&case, bits) {
                 Ok(_) | Err(crate::check::CheckError::Index(crate::IndexError::Unfit { .. })) => {}
@@ -255,11 +252,8 @@ fn outliers_are_left_out_and_found() {
             .collect();
         let spec = "plex:boundary=4".parse().unwrap();
         let case = Case {
-            keys: &keys,
-            spec: &spec,
-            cut_every: 16,
-            map: None,
             random: 5000,
+            ..Case::new(&keys, &spec, 16)
         };
         check(&case, random.next_u64()).unwrap();
         // Uniform numbers that hardly any look-up of the check hits.

@@ -4,6 +4,8 @@ use std::fmt;
 
 use rhumb_index::{IndexSpec, registry};
 
+use super::BOUNDS;
+
 /// What an index is compared by with other implementations of the same kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Parameter {
@@ -18,7 +20,6 @@ pub enum Parameter {
 }
 
 const BLOCKS: [usize; 2] = [16, 64];
-const BOUNDS: [u64; 4] = [8, 16, 64, 128];
 const LEAVES: [u64; 2] = [8_192, 65_536];
 
 /// An index to measure.
@@ -45,7 +46,7 @@ impl Candidate {
             let Ok(spec) = kind.name.parse::<IndexSpec>() else {
                 continue;
             };
-            let bounds = BOUNDS.map(|eps| ("boundary", 2 * eps + 2));
+            let bounds = BOUNDS.map(|eps| ("boundary", 2 * u64::from(eps) + 2));
             let leaves = LEAVES.map(|leaves| ("leaves", leaves));
             let knobs = bounds.into_iter().chain(leaves);
             let specs: Vec<_> = knobs

@@ -22,6 +22,8 @@ use crate::error::{Error, Result};
 const NAME: &str = "indexes";
 const RUNS: usize = 5;
 const GETS: usize = 300_000;
+/// Error bounds to compare at.
+const BOUNDS: [u32; 4] = [8, 16, 64, 128];
 
 /// Keys to index.
 struct Source {

@@ -2,13 +2,12 @@
 
 use rhumb_index::Segmentation;
 
-use super::{Bench, NAME, Source};
+use super::{BOUNDS, Bench, NAME, Source};
 use crate::data::numbers::Numbers;
 use crate::error::Result;
 use crate::results::Subject;
 use crate::table;
 
-const BOUNDS: [u32; 4] = [8, 16, 64, 128];
 const WAYS: [(Segmentation, &str); 3] = [
     (Segmentation::Optimal, "optimal"),
     (Segmentation::Greedy, "greedy"),

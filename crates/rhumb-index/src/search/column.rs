@@ -1,11 +1,8 @@
-//! Finds numbers in a sorted column of a byte form.
+//! The search that models make inside: for the last number that is not above another.
 
-pub(crate) use crate::search::Number;
+use super::numbers::Number;
 
-/// A column of numbers.
-pub(crate) type Numbers<'a> = &'a [[u8; 8]];
-
-/// So many numbers are searched in as many steps each: two cache lines.
+/// How many numbers are looked at without a branch: two cache lines.
 pub(crate) const FEW: usize = 16;
 
 /// The last of the numbers from `start` to below `end` that is not above `number`; or `start`, if all
