@@ -1,6 +1,7 @@
 //! Writes sorted entries and range deletes as one table after another.
 
 use std::mem;
+use std::time::Duration;
 
 use super::context::{Context, Counters, NumberedMap};
 use super::merge::{Below, Ranges, Survivor, survivors};
@@ -27,7 +28,9 @@ pub(super) fn write_tables(
     let entries = survivors(context, cursor, &ranges, below, |e| builder.push(&e));
     let written = entries.and_then(|()| {
         let tables = builder.finish()?;
-        ops::sync_dir(&*context.files.fs, &context.files.dir)?;
+        let (files, mut sync_time) = (context.files, Duration::ZERO);
+        ops::timed(&mut sync_time, || ops::sync_dir(&*files.fs, &files.dir))?;
+        Counters::add_time(&context.counters.write_nanos, sync_time);
         Ok(tables)
     });
     if written.is_err() {
@@ -127,9 +130,12 @@ impl<'a> Builder<'a> {
             return Ok(());
         };
         let range_deletes = self.range_deletes.truncate(self.from.as_deref(), to);
-        let summary = writer.finish(&range_deletes)?;
-        Counters::add(&self.context.counters.bytes_written, summary.file_bytes);
-        self.made.push(TableMeta::from(summary));
+        let written = writer.finish(&range_deletes)?;
+        let counters = self.context.counters;
+        Counters::add(&counters.bytes_written, written.summary.file_bytes);
+        Counters::add_time(&counters.training_nanos, written.training);
+        Counters::add_time(&counters.write_nanos, written.write_time);
+        self.made.push(TableMeta::from(written.summary));
         Ok(())
     }
 }

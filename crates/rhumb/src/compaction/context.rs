@@ -1,6 +1,7 @@
 //! What a flush or a compaction needs to know, and what it gives back.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use rhumb_index::{IndexSpec, KeyMap};
 
@@ -36,7 +37,7 @@ pub(crate) struct Context<'a> {
     pub counters: &'a Counters,
 }
 
-/// What flushes and compactions have done so far.
+/// What one flush or compaction has done so far.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     /// Bytes of the tables that were merged.
@@ -45,11 +46,26 @@ pub(crate) struct Counters {
     pub bytes_written: AtomicU64,
     /// Entries that were looked at; grows while the work is under way.
     pub entries: AtomicU64,
+    /// What building the indexes of the tables that were written took.
+    pub training_nanos: AtomicU64,
+    /// What the calls took that read blocks of the tables that were merged.
+    pub read_nanos: AtomicU64,
+    /// What the calls took that created, wrote and synced the tables.
+    pub write_nanos: AtomicU64,
 }
 
 impl Counters {
     pub(super) fn add(counter: &AtomicU64, more: u64) {
         counter.fetch_add(more, Ordering::Relaxed);
+    }
+
+    pub(super) fn add_time(counter: &AtomicU64, more: Duration) {
+        Self::add(counter, u64::try_from(more.as_nanos()).unwrap_or(u64::MAX));
+    }
+
+    /// The time that a counter of nanoseconds has come to.
+    pub fn time(counter: &AtomicU64) -> Duration {
+        Duration::from_nanos(counter.load(Ordering::Relaxed))
     }
 }
 

@@ -4,7 +4,7 @@ use crate::entry::{Cursor, Here, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::memtable::MemtableCursor;
-use crate::table::TableCursor;
+use crate::table::{GetTrace, TableCursor};
 use crate::version::LevelCursor;
 
 /// A cursor over one sorted run, whichever it is. A merge calls it for every entry, so the kind is
@@ -27,6 +27,17 @@ macro_rules! each {
             Source::Level($cursor) => $call,
         }
     };
+}
+
+impl Source {
+    /// What was done so far in tables.
+    pub fn trace(&self) -> GetTrace {
+        match self {
+            Source::Memtable(_) => GetTrace::default(),
+            Source::Table(cursor) => *cursor.trace(),
+            Source::Level(cursor) => cursor.trace(),
+        }
+    }
 }
 
 impl Cursor for Source {

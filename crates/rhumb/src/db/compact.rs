@@ -2,10 +2,11 @@
 
 use std::ops::Bound;
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::merges::Merge;
 use super::store::{OpenKeyspace, Store};
-use crate::compaction::{self, Context};
+use crate::compaction::{self, Context, Counters};
 use crate::error::{Error, Result};
 use crate::options::Compaction;
 use crate::sync::atomic::Ordering;
@@ -97,8 +98,10 @@ impl Store {
     /// # Errors
     /// [`Error::NoSuchKeyspace`] if the keyspace was dropped meanwhile, which is no harm.
     fn merge_tables(&self, merge: &Merge<'_>) -> Result<()> {
+        let started = Instant::now();
         let (keyspace, job) = (merge.keyspace, &merge.job);
-        let outcome = self.with_context(keyspace, |context| {
+        let counters = Counters::default();
+        let outcome = self.with_context(keyspace, &counters, |context| {
             compaction::run(context, job, &merge.levels)
         })?;
         self.install(keyspace, &outcome, &[])
@@ -112,16 +115,21 @@ impl Store {
                 w.compactions += 1;
                 w.compaction_bytes_read += job.bytes();
                 w.compaction_bytes_written += made;
+                w.compaction_time += started.elapsed();
+                w.compaction_training_time += Counters::time(&counters.training_nanos);
+                w.compaction_read_time += Counters::time(&counters.read_nanos);
+                w.compaction_write_time += Counters::time(&counters.write_nanos);
             }
         });
         Ok(())
     }
 
-    /// Calls `work` with what flushes and compactions of a keyspace need. Their inputs were chosen
+    /// Calls `work` with what a flush or a compaction of a keyspace needs. Its inputs were chosen
     /// before, so that no reader can come later who reads below them.
     pub(super) fn with_context<T>(
         &self,
         keyspace: &OpenKeyspace,
+        counters: &Counters,
         work: impl FnOnce(&Context<'_>) -> Result<T>,
     ) -> Result<T> {
         let snapshots = self.pinned_sequences();
@@ -144,7 +152,7 @@ impl Store {
             maps: &maps,
             snapshots: &snapshots,
             cancelled: &self.cancelled,
-            counters: &self.work,
+            counters,
         })
     }
 }

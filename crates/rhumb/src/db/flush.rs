@@ -1,9 +1,10 @@
 //! Memtables become tables of level 0.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::store::{OpenKeyspace, Store};
-use crate::compaction::{Outcome, flush};
+use crate::compaction::{Counters, Outcome, flush};
 use crate::error::{Error, Result};
 use crate::fs::ops;
 use crate::memtable::Memtable;
@@ -38,16 +39,22 @@ impl Store {
         if memtable.is_empty() {
             return self.install(keyspace, &Outcome::default(), &[memtable]);
         }
+        let started = Instant::now();
         // Otherwise these writes could outlive earlier ones of another keyspace.
         self.sync_log_through(memtable.largest_sequence().unwrap_or(0))?;
         let memtables = [memtable];
-        let outcome = self.with_context(keyspace, |context| flush(context, &memtables))?;
+        let counters = Counters::default();
+        let outcome =
+            self.with_context(keyspace, &counters, |context| flush(context, &memtables))?;
         let bytes: u64 = outcome.levels.adds.iter().map(|(_, t)| t.file_bytes).sum();
         self.install(keyspace, &outcome, &memtables)
             .inspect_err(|e| self.discard_if_dropped(&outcome, e))?;
         self.writes.update(|w| {
             w.flushes += 1;
             w.flushed_bytes += bytes;
+            w.flush_time += started.elapsed();
+            w.flush_training_time += Counters::time(&counters.training_nanos);
+            w.flush_write_time += Counters::time(&counters.write_nanos);
         });
         self.collect_logs()
     }

@@ -17,7 +17,6 @@ use super::replay::{Replayed, replay};
 use super::signals::Signals;
 use super::store::{Catalog, OpenKeyspace, Store};
 use super::view::CurrentView;
-use crate::compaction::Counters;
 use crate::error::{Error, Result};
 use crate::fs::names;
 use crate::fs::{FileLock, LockMode, ops};
@@ -188,7 +187,6 @@ fn assemble(dir: &Path, options: Options, lock: Box<dyn FileLock>, state: State)
         slots,
         dropped: Mutex::new(Vec::new()),
         cancelled: AtomicBool::new(false),
-        work: Counters::default(),
         reads: ReadCounters::default(),
         writes: WriteCounters::default(),
         recovery,

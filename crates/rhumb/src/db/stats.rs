@@ -121,6 +121,15 @@ pub struct WriteStats {
     pub flushes: u64,
     /// Bytes of these tables.
     pub flushed_bytes: u64,
+    /// What flushes took by the clock, from the sync of the log before them until readers had the
+    /// table.
+    pub flush_time: Duration,
+    /// Of this, building the indexes of these tables: taking in cuts and keys with their numbers,
+    /// both of the wanted kind and of the fence pointers that stand by for it, and encoding them. Not
+    /// the key map, the directory or the filter.
+    pub flush_training_time: Duration,
+    /// Of this, the calls that created, wrote and synced these tables.
+    pub flush_write_time: Duration,
     /// Merges of tables.
     pub compactions: u64,
     /// Tables moved down a level without being read.
@@ -129,6 +138,16 @@ pub struct WriteStats {
     pub compaction_bytes_read: u64,
     /// Bytes written by merges.
     pub compaction_bytes_written: u64,
+    /// What merges took by the clock, until readers had their tables: the sum over merges, of which
+    /// several may have run at one time.
+    pub compaction_time: Duration,
+    /// Of this, building the indexes of the tables they wrote, as in
+    /// [`WriteStats::flush_training_time`].
+    pub compaction_training_time: Duration,
+    /// Of this, the calls that read blocks.
+    pub compaction_read_time: Duration,
+    /// Of this, the calls that created, wrote and synced tables.
+    pub compaction_write_time: Duration,
     /// How often a write was slowed down.
     pub slowdowns: u64,
     /// How often a write had to wait for a flush or a merge.

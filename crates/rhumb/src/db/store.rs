@@ -14,7 +14,6 @@ use super::signals::Signals;
 use super::stats::RecoveryStats;
 use super::view::CurrentView;
 use super::write::Request;
-use crate::compaction::Counters;
 use crate::entry::Sequence;
 use crate::error::{Error, Result};
 use crate::fs::{FileLock, FileSystem};
@@ -77,7 +76,6 @@ pub(super) struct Store {
     pub(super) dropped: Mutex<Vec<Arc<OpenKeyspace>>>,
     /// Set to end running merges early.
     pub(super) cancelled: AtomicBool,
-    pub(super) work: Counters,
     pub(super) reads: ReadCounters,
     pub(super) writes: WriteCounters,
     pub(super) recovery: RecoveryStats,

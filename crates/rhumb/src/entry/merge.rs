@@ -114,6 +114,11 @@ impl<C: Cursor> MergeCursor<C> {
         });
     }
 
+    /// The children in the order in which they were given.
+    pub fn children(&self) -> impl Iterator<Item = &C> {
+        self.children.iter().map(|child| &child.cursor)
+    }
+
     #[inline]
     fn current(&self) -> Option<&C> {
         let &first = self.order.first()?;

@@ -8,6 +8,7 @@ use std::io;
 use std::panic::Location;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::{Access, FileLock, FileSystem, LockMode, ReadFile, WriteFile};
 use crate::error::{Error, Result};
@@ -29,6 +30,14 @@ fn call<T>(make: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     let result = make();
     SITE.set(None);
     result
+}
+
+/// Adds the time that `work` takes to `total`.
+pub(crate) fn timed<T>(total: &mut Duration, work: impl FnOnce() -> T) -> T {
+    let started = Instant::now();
+    let done = work();
+    *total += started.elapsed();
+    done
 }
 
 /// Makes a call again as long as it is interrupted.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rhumb_index::{IndexError, KeyMap};
 
@@ -54,6 +54,8 @@ pub(super) struct BlockWriter {
     ranks: u64,
     /// How many user keys the index has got: at least those of closed blocks.
     trained: u64,
+    /// Numbers of the keys of one block, on their way to the index.
+    numbers: Vec<u64>,
     /// The last key of the last closed block with entries.
     last_key: Vec<u8>,
     /// Blocks without entries since then.
@@ -61,6 +63,8 @@ pub(super) struct BlockWriter {
     even: Option<Even>,
     raw_bytes: u64,
     raw_largest: u64,
+    /// The time that writing and syncing the file took.
+    pub write_time: Duration,
 }
 
 impl BlockWriter {
@@ -87,11 +91,13 @@ impl BlockWriter {
             hashes: with_filter.then(Vec::new),
             ranks: 0,
             trained: 0,
+            numbers: Vec::new(),
             last_key: Vec::new(),
             empty: 0,
             even: None,
             raw_bytes: 0,
             raw_largest: 0,
+            write_time: Duration::ZERO,
         }
     }
 
@@ -182,19 +188,17 @@ impl BlockWriter {
             return Ok(());
         }
         let first = self.ranks == 0;
-        let first_key = self.block.first_key();
-        let continues = !first && first_key == &self.last_key[..];
+        let continues = !first && self.block.first_key() == &self.last_key[..];
         self.directory.offsets.push(self.offset);
         let known = self.ranks;
         self.directory
             .first_ranks
             .push(known - u64::from(continues));
         // To a block without entries lead the same separators as to the next one with some.
-        for _ in 0..self.empty + u64::from(!first) {
-            self.index.cut(&self.last_key, first_key);
-        }
+        let cuts = self.empty + u64::from(!first);
         self.empty = 0;
-        self.take_keys(continues).map_err(refused)?;
+        let trained = self.count_keys(continues);
+        self.train_block(cuts, trained).map_err(refused)?;
         self.raw.clear();
         self.block.encode(continues, &mut self.raw);
         let stored = self.store();
@@ -208,23 +212,45 @@ impl BlockWriter {
         self.flush_pieces()
     }
 
-    /// Counts and hashes the user keys of the open block, and gives those to the index that it does
-    /// not have yet.
-    fn take_keys(&mut self, continues: bool) -> Result<(), IndexError> {
-        let started = Instant::now();
-        for key in self.block.distinct_keys().skip(usize::from(continues)) {
-            if self.ranks == self.trained {
-                let number = match self.index.needs_number() {
-                    true => self.map.number(key),
-                    false => 0,
+    /// Counts and hashes the user keys that begin in the open block, and numbers those that the index
+    /// does not have yet. Gives how many keys of the block come before these.
+    fn count_keys(&mut self, continues: bool) -> usize {
+        let needs_number = self.index.needs_number();
+        let mut before = usize::from(continues);
+        self.numbers.clear();
+        for key in self.block.distinct_keys().skip(before) {
+            if self.ranks < self.trained {
+                before += 1;
+            } else {
+                let number = if needs_number {
+                    self.map.number(key)
+                } else {
+                    0
                 };
-                self.index.push(key, number)?;
+                self.numbers.push(number);
                 self.trained += 1;
             }
             self.ranks += 1;
             if let Some(hashes) = &mut self.hashes {
                 hashes.push(hash_key(key));
             }
+        }
+        before
+    }
+
+    /// Tells the index of the `cuts` before the open block, and gives it the keys that were numbered:
+    /// all but the first `trained`. Only this counts as training, and the clock is asked once a block.
+    fn train_block(&mut self, cuts: u64, trained: usize) -> Result<(), IndexError> {
+        if cuts == 0 && self.numbers.is_empty() {
+            return Ok(());
+        }
+        let started = Instant::now();
+        for _ in 0..cuts {
+            self.index.cut(&self.last_key, self.block.first_key());
+        }
+        let keys = self.block.distinct_keys().skip(trained);
+        for (key, number) in keys.zip(&self.numbers) {
+            self.index.push(key, *number)?;
         }
         self.index.trained_since(started);
         Ok(())
@@ -299,7 +325,10 @@ impl BlockWriter {
     }
 
     fn flush(&mut self) -> Result<()> {
-        ops::write_all(&mut *self.file, &self.path, &self.pending)?;
+        let (file, path) = (&mut *self.file, &self.path);
+        ops::timed(&mut self.write_time, || {
+            ops::write_all(file, path, &self.pending)
+        })?;
         self.pending.clear();
         Ok(())
     }
@@ -313,7 +342,8 @@ impl BlockWriter {
         append(&mut self.pending);
         self.offset += (self.pending.len() - before) as u64;
         self.flush()?;
-        ops::sync(&mut *self.file, &self.path)
+        let (file, path) = (&mut *self.file, &self.path);
+        ops::timed(&mut self.write_time, || ops::sync(file, path))
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::load::{BlockSource, LoadedBlock};
 use super::reader::TableReader;
-use super::trace::NumberCache;
+use super::trace::{GetTrace, NumberCache};
 use crate::entry::{Cursor, EntryKind, Here, MAX_SEQUENCE, Sequence};
 use crate::error::Result;
 use crate::memory::{Pinned, Pins};
@@ -43,6 +43,11 @@ impl TableReader {
 }
 
 impl TableCursor {
+    /// What was done so far.
+    pub fn trace(&self) -> &GetTrace {
+        &self.source.trace
+    }
+
     /// Stands on `slot` of `block`.
     fn stand(&mut self, block: LoadedBlock, slot: usize) {
         let view = block.view();

@@ -289,7 +289,11 @@ impl TableReader {
         // Extents are inside the blocks of the file, of which the footer is the witness.
         let len = last_start.saturating_sub(start) + last_len as u64;
         let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];
-        ops::read_exact_at(&*self.file, &self.path, &mut bytes, start)?;
+        let mut read = || ops::read_exact_at(&*self.file, &self.path, &mut bytes, start);
+        match source.fill_cache {
+            true => read()?,
+            false => ops::timed(&mut source.trace.read_time, read)?,
+        }
         source.trace.reads += 1;
         source.trace.bytes_read += len;
         let read = Arc::new(OwnedBytes::new(bytes));

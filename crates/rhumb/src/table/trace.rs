@@ -1,6 +1,8 @@
-//! What one get did, for statistics.
+//! What one get or one cursor did, for statistics.
 
-/// Counts of one get, over all the tables that it asked. Adding to them takes no atomics.
+use std::time::Duration;
+
+/// Counts of one get, over all the tables that it asked, or of one cursor. Adding to them takes no atomics.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct GetTrace {
     /// Tables that were asked for the key.
@@ -21,6 +23,8 @@ pub(crate) struct GetTrace {
     pub bytes_read: u64,
     /// Blocks found in the cache.
     pub blocks_cached: u32,
+    /// What the calls took, of a pass whose blocks are not kept; other calls are not timed.
+    pub read_time: Duration,
 }
 
 impl GetTrace {
@@ -35,6 +39,7 @@ impl GetTrace {
         self.reads += other.reads;
         self.bytes_read += other.bytes_read;
         self.blocks_cached += other.blocks_cached;
+        self.read_time += other.read_time;
     }
 }
 

@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use rhumb_index::{IndexSpec, KeyMap};
 
@@ -41,6 +41,16 @@ pub(crate) struct TableSettings {
     pub map: Arc<KeyMap>,
     /// The number of this map within the keyspace.
     pub map_number: u64,
+}
+
+/// A table that was written.
+#[derive(Debug)]
+pub(crate) struct WrittenTable {
+    pub summary: TableSummary,
+    /// What building its index took.
+    pub training: Duration,
+    /// What creating, writing and syncing its file took.
+    pub write_time: Duration,
 }
 
 /// What is counted while entries come in.
@@ -125,9 +135,10 @@ impl TableWriter {
             (partition, _) => partition,
         };
         let path = dir.join(names::table_name(number));
-        let file = ops::create(&**fs, &path)?;
+        let mut create_time = Duration::ZERO;
+        let file = ops::timed(&mut create_time, || ops::create(&**fs, &path))?;
         let table_id = RandomState::new().hash_one((SystemTime::now(), number));
-        let blocks = BlockWriter::new(
+        let mut blocks = BlockWriter::new(
             (path.clone(), file),
             table_id,
             spec.compression,
@@ -135,6 +146,7 @@ impl TableWriter {
             index,
             spec.filter_bits_per_key > 0,
         );
+        blocks.write_time = create_time;
         Ok(TableWriter {
             fs: Arc::clone(fs),
             path,
@@ -254,7 +266,7 @@ impl TableWriter {
     ///
     /// # Errors
     /// If a write or the sync fails; what was written is then removed, if that is possible.
-    pub fn finish(mut self, range_deletes: &RangeDeletes) -> Result<TableSummary> {
+    pub fn finish(mut self, range_deletes: &RangeDeletes) -> Result<WrittenTable> {
         let finished = self.write_sections(range_deletes);
         if finished.is_err() {
             // The first error says more than one of the removal, and a leftover file is harmless.
@@ -263,7 +275,7 @@ impl TableWriter {
         finished
     }
 
-    fn write_sections(&mut self, range_deletes: &RangeDeletes) -> Result<TableSummary> {
+    fn write_sections(&mut self, range_deletes: &RangeDeletes) -> Result<WrittenTable> {
         if let Cutter::Model(placer) = &mut self.cutter
             && placer.finish(&mut self.blocks)? == Placing::Ended
         {
@@ -296,7 +308,11 @@ impl TableWriter {
         let id = self.table_id;
         self.blocks
             .finish(|pending| footer::encode(&sections, id, sections_offset, pending))?;
-        Ok(self.summary(range_deletes, sections_offset, index))
+        Ok(WrittenTable {
+            training: index.training,
+            write_time: self.blocks.write_time,
+            summary: self.summary(range_deletes, sections_offset, index),
+        })
     }
 
     /// The directory and the index: by the model where it places the blocks and pays.

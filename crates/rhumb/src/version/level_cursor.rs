@@ -4,7 +4,7 @@ use crate::entry::{Cursor, Here, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::sync::Arc;
-use crate::table::TableCursor;
+use crate::table::{GetTrace, TableCursor};
 use crate::version::{Run, Table};
 
 /// Walks tables that ascend without overlap, as if they were one.
@@ -13,6 +13,8 @@ pub(crate) struct LevelCursor {
     /// The table under the cursor; their number before the first seek.
     at: usize,
     cursor: Option<TableCursor>,
+    /// What was done in tables that the cursor has left.
+    left: GetTrace,
     fill_cache: bool,
 }
 
@@ -58,13 +60,24 @@ impl LevelCursor {
             at: tables.all().len(),
             tables,
             cursor: None,
+            left: GetTrace::default(),
             fill_cache,
         }
+    }
+
+    /// What was done so far, in all tables.
+    pub fn trace(&self) -> GetTrace {
+        let mut trace = self.left;
+        if let Some(cursor) = &self.cursor {
+            trace.add(cursor.trace());
+        }
+        trace
     }
 
     /// Opens table `at`; the cursor is invalid where there is none.
     fn enter(&mut self, at: usize) -> Result<Option<&mut TableCursor>> {
         if self.at != at || self.cursor.is_none() {
+            self.leave();
             self.cursor = match self.tables.all().get(at) {
                 Some(table) => Some(table.reader()?.cursor(self.fill_cache)),
                 None => None,
@@ -75,7 +88,9 @@ impl LevelCursor {
     }
 
     fn leave(&mut self) {
-        self.cursor = None;
+        if let Some(cursor) = self.cursor.take() {
+            self.left.add(cursor.trace());
+        }
         self.at = self.tables.all().len();
     }
 

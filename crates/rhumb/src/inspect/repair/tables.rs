@@ -153,7 +153,9 @@ impl Repair<'_> {
             let _ = writer.abandon();
             return Err(e);
         }
-        Ok(TableMeta::from(writer.finish(salvage.range_deletes())?))
+        Ok(TableMeta::from(
+            writer.finish(salvage.range_deletes())?.summary,
+        ))
     }
 }
 

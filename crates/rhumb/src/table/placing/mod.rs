@@ -97,7 +97,11 @@ impl Placer {
         new_key: bool,
         blocks: &mut BlockWriter,
     ) -> Result<Placing> {
-        self.waiting.push(entry, new_key);
+        let number = match new_key {
+            true => blocks.number(entry.key),
+            false => 0,
+        };
+        self.waiting.push(entry, number, new_key);
         self.batch += entry.key.len() + entry.value.len();
         let learning = self.cells.is_none() && self.waiting.bytes() < LEARN_BYTES;
         if learning || self.batch < BATCH_BYTES {
@@ -187,13 +191,12 @@ impl Placer {
     fn train(&mut self, blocks: &mut BlockWriter, finishing: bool) -> Result<bool, IndexError> {
         let mut closed = false;
         while let Some((key, number)) = self.waiting.untrained() {
-            *number = blocks.number(key);
-            if self.close_due && self.last_number != Some(*number) {
+            if self.close_due && self.last_number != Some(number) {
                 blocks.index.close_segment();
                 (self.close_due, closed) = (false, true);
             }
-            self.last_number = Some(*number);
-            blocks.train(key, *number)?;
+            self.last_number = Some(number);
+            blocks.train(key, number)?;
         }
         if finishing {
             blocks.index.close_segment();

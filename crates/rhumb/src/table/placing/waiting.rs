@@ -36,7 +36,7 @@ pub(super) struct Waiting {
 pub(super) struct Front<'a> {
     pub key: &'a [u8],
     value: &'a [u8],
-    /// The number of the key, once the model has seen it.
+    /// The number of the key, in its first entry.
     pub number: u64,
     sequence: Sequence,
     kind: EntryKind,
@@ -78,33 +78,34 @@ impl Waiting {
         self.keys
     }
 
-    pub fn push(&mut self, entry: &NewEntry<'_>, new_key: bool) {
+    /// Adds an entry, whose key has this number if it is the first of its user key.
+    pub fn push(&mut self, entry: &NewEntry<'_>, number: u64, new_key: bool) {
         self.bytes.extend_from_slice(entry.key);
         self.bytes.extend_from_slice(entry.value);
         self.keys += u64::from(new_key);
         self.records.push_back(Record {
             key: entry.key.len(),
             value: entry.value.len(),
-            number: 0,
+            number,
             sequence: entry.sequence,
             kind: entry.kind,
             new_key,
         });
     }
 
-    /// The next user key that the model has not seen, and where its number goes. Each is given once.
-    pub fn untrained(&mut self) -> Option<(&[u8], &mut u64)> {
+    /// The next user key that the model has not seen, and its number. Each is given once.
+    pub fn untrained(&mut self) -> Option<(&[u8], u64)> {
         let older = |r: &&Record| !r.new_key;
         while let Some(record) = self.records.get(self.trained).filter(older) {
             self.trained += 1;
             self.trained_bytes += record.key + record.value;
         }
-        let record = self.records.get_mut(self.trained)?;
+        let record = self.records.get(self.trained)?;
         let at = self.gone + self.trained_bytes;
         self.trained += 1;
         self.trained_bytes += record.key + record.value;
         let key = self.bytes.get(at..at + record.key)?;
-        Some((key, &mut record.number))
+        Some((key, record.number))
     }
 
     /// The first entry.

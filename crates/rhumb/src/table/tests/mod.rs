@@ -137,7 +137,7 @@ impl TestTable {
         for ((key, sequence), (kind, value)) in model {
             writer.add(key, sequence.0, *kind, value).unwrap();
         }
-        let summary = writer.finish(ranges).unwrap();
+        let summary = writer.finish(ranges).unwrap().summary;
         let path = PathBuf::from("/000007.table");
         TestTable { fs, path, summary }
     }

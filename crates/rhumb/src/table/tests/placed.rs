@@ -410,7 +410,7 @@ fn versions_of_one_key_are_written_while_they_come() {
     let written = fs.bytes(Path::new("/000007.table")).unwrap().len();
     assert!(written > 20 << 20, "{written} bytes of 40 MB");
     writer.add(b"two", 1, EntryKind::Put, &value).unwrap();
-    let summary = writer.finish(&RangeDeletes::default()).unwrap();
+    let summary = writer.finish(&RangeDeletes::default()).unwrap().summary;
     assert_eq!((summary.entries, &summary.index_kind[..]), (4_001, "fp"));
     assert!(
         summary.index_fallback.contains("one number"),

@@ -1,0 +1,56 @@
+//! The times in `stats` add up: training and calls are parts of the flushes and merges they belong to.
+
+#![allow(clippy::unwrap_used, reason = "all of it is test code")]
+
+use std::time::Duration;
+
+use rhumb::{Compaction, Db, Durability, Levels, Options, WriteStats};
+
+fn load(index: &str, table: &str) -> WriteStats {
+    let options = Options {
+        durability: Durability::Buffered,
+        write_buffer_bytes: 64 << 10,
+        index: index.parse().unwrap(),
+        table: table.parse().unwrap(),
+        levels: Levels {
+            compaction: Compaction::Leveled,
+            size_ratio: 3,
+            base_bytes: 128 << 10,
+            level0_tables: 2,
+        },
+        // Merges that run side by side would take more time together than passes by the clock.
+        compaction_threads: 1,
+        ..Options::in_memory()
+    };
+    let db = Db::open("times", options).unwrap();
+    for n in 0..20_000u64 {
+        let key = n.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        db.put(key.to_be_bytes(), [n as u8; 40]).unwrap();
+    }
+    db.flush().unwrap();
+    db.settle();
+    db.stats().unwrap().writes
+}
+
+#[test]
+fn parts_are_smaller_than_the_whole() {
+    let zero = Duration::ZERO;
+    for index in ["fp", "plr", "pgm"] {
+        for partition in ["predicted", "bytes(4096)", "entries(1)"] {
+            let w = load(index, &format!("partition={partition},size={}", 128 << 10));
+            assert!(w.flushes > 3 && w.compactions > 3, "{w:?}");
+            assert!(zero < w.flush_training_time, "{w:?}");
+            assert!(zero < w.flush_write_time, "{w:?}");
+            assert!(
+                w.flush_training_time + w.flush_write_time < w.flush_time,
+                "{w:?}"
+            );
+            assert!(zero < w.compaction_training_time, "{w:?}");
+            assert!(zero < w.compaction_read_time, "{w:?}");
+            assert!(zero < w.compaction_write_time, "{w:?}");
+            let parts =
+                w.compaction_training_time + w.compaction_read_time + w.compaction_write_time;
+            assert!(parts < w.compaction_time, "{w:?}");
+        }
+    }
+}
