@@ -39,7 +39,7 @@ mod wal;
 pub use db::internals;
 pub use db::{
     CacheStats, DEFAULT_KEYSPACE, Db, Explanation, Iter, Key, Keyspace, KeyspaceStats, LevelStats,
-    ReadStats, RecoveryStats, Snapshot, Stats, Value, WriteBatch, WriteStats,
+    ReadStats, RecoveryStats, ScanStats, Snapshot, Stats, Value, WriteBatch, WriteStats,
 };
 pub use error::{Error, Result};
 pub use options::{Compaction, Compression, Durability, Levels, Options, Partition, TableSpec};

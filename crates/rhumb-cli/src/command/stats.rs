@@ -5,7 +5,7 @@ use std::fmt::Write;
 use clap::Args;
 use comfy_table::{CellAlignment, Table, presets};
 use indicatif::{HumanBytes, HumanCount};
-use rhumb::{KeyspaceStats, ReadStats, Stats, WriteStats};
+use rhumb::{KeyspaceStats, ReadStats, ScanStats, Stats, WriteStats};
 use serde_json::{Value, json};
 
 use crate::arguments::Store;
@@ -113,6 +113,7 @@ fn stats_json(stats: &Stats) -> Value {
     json!({
         "keyspaces": keyspaces,
         "reads": reads_json(&stats.reads),
+        "scans": scans_json(&stats.scans),
         "writes": writes_json(&stats.writes),
         "cache_bytes": stats.cache_bytes,
         "cache_capacity": stats.cache_capacity,
@@ -152,8 +153,21 @@ fn reads_json(reads: &ReadStats) -> Value {
         "filter_positive": reads.filter_positive,
         "filter_false_positive": reads.filter_false_positive,
         "window_ranks": reads.window_ranks,
+        "read_calls": reads.read_calls,
         "blocks_read": reads.blocks_read,
+        "bytes_read": reads.bytes_read,
         "blocks_cached": reads.blocks_cached,
+    })
+}
+
+fn scans_json(scans: &ScanStats) -> Value {
+    json!({
+        "seeks": scans.seeks,
+        "window_ranks": scans.window_ranks,
+        "read_calls": scans.read_calls,
+        "blocks_read": scans.blocks_read,
+        "bytes_read": scans.bytes_read,
+        "blocks_cached": scans.blocks_cached,
     })
 }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::stats::{ReadStats, WriteStats};
+use super::stats::{ReadStats, ScanStats, WriteStats};
 use crate::sync::atomic::AtomicU64;
 use crate::sync::atomic::Ordering::Relaxed;
 use crate::sync::{Mutex, lock, thread_number};
@@ -13,7 +13,7 @@ use crate::table::GetTrace;
 /// Stripes that belong to one numbered thread each. Further threads share the one behind them.
 const OWNED: usize = 64;
 
-/// Counts of gets. A thread that owns its stripe adds to it by a load and a store, which costs next
+/// Counts of gets and scans. A thread that owns its stripe adds to it by a load and a store, which costs next
 /// to nothing; a locked instruction would cost as much as a hash of the key.
 #[derive(Debug)]
 pub(super) struct ReadCounters {
@@ -38,10 +38,30 @@ struct Stripe {
     filter_negative: AtomicU64,
     filter_positive: AtomicU64,
     filter_false_positive: AtomicU64,
+    of_gets: Blocks,
+    seeks: AtomicU64,
+    of_scans: Blocks,
+}
+
+/// What finding and reading blocks took.
+#[derive(Debug, Default)]
+struct Blocks {
     window_ranks: AtomicU64,
-    blocks_read: AtomicU64,
+    read_calls: AtomicU64,
+    read: AtomicU64,
     bytes_read: AtomicU64,
-    blocks_cached: AtomicU64,
+    cached: AtomicU64,
+}
+
+impl Blocks {
+    #[inline]
+    fn add(&self, trace: &GetTrace, owned: bool) {
+        Stripe::add(&self.window_ranks, trace.window_ranks, owned);
+        Stripe::add(&self.read_calls, trace.reads, owned);
+        Stripe::add(&self.read, trace.blocks_read, owned);
+        Stripe::add(&self.bytes_read, trace.bytes_read, owned);
+        Stripe::add(&self.cached, trace.blocks_cached, owned);
+    }
 }
 
 impl Stripe {
@@ -59,11 +79,9 @@ impl Stripe {
 impl ReadCounters {
     /// Counts one get that ended in a memtable or, as `trace` tells, in the tables.
     pub(super) fn count(&self, memtable_hit: bool, trace: &GetTrace) {
-        let number = thread_number().unwrap_or(OWNED).min(OWNED);
-        let Some(stripe) = self.stripes.get(number) else {
+        let Some((stripe, owned)) = self.stripe() else {
             return;
         };
-        let owned = number < OWNED;
         Stripe::add(&stripe.gets, 1u64, owned);
         Stripe::add(&stripe.memtable_hits, memtable_hit, owned);
         Stripe::add(&stripe.tables_probed, trace.tables_probed, owned);
@@ -74,16 +92,42 @@ impl ReadCounters {
             trace.filter_false_positive,
             owned,
         );
-        Stripe::add(&stripe.window_ranks, trace.window_ranks, owned);
-        Stripe::add(&stripe.blocks_read, trace.blocks_read, owned);
-        Stripe::add(&stripe.bytes_read, trace.bytes_read, owned);
-        Stripe::add(&stripe.blocks_cached, trace.blocks_cached, owned);
+        stripe.of_gets.add(trace, owned);
+    }
+
+    /// Counts what one iterator did, which was placed `seeks` times.
+    pub(super) fn count_scan(&self, seeks: u32, trace: &GetTrace) {
+        if let Some((stripe, owned)) = self.stripe() {
+            Stripe::add(&stripe.seeks, seeks, owned);
+            stripe.of_scans.add(trace, owned);
+        }
+    }
+
+    /// The stripe of this thread, and whether no other thread adds to it.
+    #[inline]
+    fn stripe(&self) -> Option<(&Stripe, bool)> {
+        let number = thread_number().unwrap_or(OWNED).min(OWNED);
+        Some((self.stripes.get(number)?, number < OWNED))
+    }
+
+    fn sum(&self, counter: fn(&Stripe) -> &AtomicU64) -> u64 {
+        let stripes = self.stripes.iter();
+        stripes.map(|stripe| counter(stripe).load(Relaxed)).sum()
+    }
+
+    pub(super) fn scans(&self) -> ScanStats {
+        ScanStats {
+            seeks: self.sum(|s| &s.seeks),
+            window_ranks: self.sum(|s| &s.of_scans.window_ranks),
+            read_calls: self.sum(|s| &s.of_scans.read_calls),
+            blocks_read: self.sum(|s| &s.of_scans.read),
+            bytes_read: self.sum(|s| &s.of_scans.bytes_read),
+            blocks_cached: self.sum(|s| &s.of_scans.cached),
+        }
     }
 
     pub(super) fn stats(&self) -> ReadStats {
-        let sum = |f: fn(&Stripe) -> &AtomicU64| {
-            self.stripes.iter().map(|s| f(s).load(Relaxed)).sum::<u64>()
-        };
+        let sum = |counter: fn(&Stripe) -> &AtomicU64| self.sum(counter);
         ReadStats {
             gets: sum(|s| &s.gets),
             memtable_hits: sum(|s| &s.memtable_hits),
@@ -91,10 +135,11 @@ impl ReadCounters {
             filter_negative: sum(|s| &s.filter_negative),
             filter_positive: sum(|s| &s.filter_positive),
             filter_false_positive: sum(|s| &s.filter_false_positive),
-            window_ranks: sum(|s| &s.window_ranks),
-            blocks_read: sum(|s| &s.blocks_read),
-            bytes_read: sum(|s| &s.bytes_read),
-            blocks_cached: sum(|s| &s.blocks_cached),
+            window_ranks: sum(|s| &s.of_gets.window_ranks),
+            read_calls: sum(|s| &s.of_gets.read_calls),
+            blocks_read: sum(|s| &s.of_gets.read),
+            bytes_read: sum(|s| &s.of_gets.bytes_read),
+            blocks_cached: sum(|s| &s.of_gets.cached),
         }
     }
 }

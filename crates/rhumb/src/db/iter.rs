@@ -3,6 +3,7 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
+use super::counters::ReadCounters;
 use super::key::Key;
 use super::value::Value;
 use super::view::View;
@@ -10,6 +11,7 @@ use super::visible::VisibleCursor;
 use crate::entry::Sequence;
 use crate::error::Result;
 use crate::memory::Pinned;
+use crate::table::GetTrace;
 
 /// The keys of a range with their values, in order; [`Iterator::rev`] and
 /// [`DoubleEndedIterator::next_back`] go from the other end. It shows the store as it was when the
@@ -27,15 +29,16 @@ pub struct Iter<'db> {
     done: bool,
     /// Whether the front stands on a key.
     lends: bool,
-    store: std::marker::PhantomData<&'db ()>,
+    counters: &'db ReadCounters,
 }
 
-impl Iter<'_> {
+impl<'db> Iter<'db> {
     pub(super) fn new(
         view: Arc<View>,
         visible: Sequence,
         from: Bound<Vec<u8>>,
         to: Bound<Vec<u8>>,
+        counters: &'db ReadCounters,
     ) -> Self {
         Iter {
             view,
@@ -46,7 +49,7 @@ impl Iter<'_> {
             back: None,
             done: false,
             lends: false,
-            store: std::marker::PhantomData,
+            counters,
         }
     }
 
@@ -156,6 +159,17 @@ impl DoubleEndedIterator for Iter<'_> {
             }
             Err(e) => Some(Err(e)),
         }
+    }
+}
+
+impl Drop for Iter<'_> {
+    fn drop(&mut self) {
+        let (mut seeks, mut trace) = (0, GetTrace::default());
+        for end in self.front.iter().chain(&self.back) {
+            seeks += 1;
+            end.add_trace(&mut trace);
+        }
+        self.counters.count_scan(seeks, &trace);
     }
 }
 

@@ -192,7 +192,8 @@ impl Keyspace {
         let view = self.state.view.load_full();
         self.check()?;
         let visible = visible.unwrap_or_else(|| self.handle.store.visible());
-        Ok(Iter::new(view, visible, from, to))
+        let counters = &self.handle.store.reads;
+        Ok(Iter::new(view, visible, from, to, counters))
     }
 
     /// Turns what was written so far into tables, and waits for it.

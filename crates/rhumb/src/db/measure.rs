@@ -17,6 +17,7 @@ impl Store {
         Ok(Stats {
             keyspaces,
             reads: self.reads.stats(),
+            scans: self.reads.scans(),
             writes: self.writes.stats(),
             cache_bytes: cache.used.blocks,
             cache_capacity: self.files.cache.capacity(),

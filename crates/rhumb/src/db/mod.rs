@@ -47,7 +47,7 @@ pub use key::Key;
 pub use keyspace::Keyspace;
 pub use snapshot::Snapshot;
 pub use stats::{
-    CacheStats, KeyspaceStats, LevelStats, ReadStats, RecoveryStats, Stats, WriteStats,
+    CacheStats, KeyspaceStats, LevelStats, ReadStats, RecoveryStats, ScanStats, Stats, WriteStats,
 };
 pub use value::Value;
 

@@ -10,6 +10,8 @@ pub struct Stats {
     pub keyspaces: Vec<KeyspaceStats>,
     /// What gets did.
     pub reads: ReadStats,
+    /// What iterators did.
+    pub scans: ScanStats,
     /// What writes, flushes and compactions did.
     pub writes: WriteStats,
     /// Blocks in memory now.
@@ -102,7 +104,28 @@ pub struct ReadStats {
     pub filter_false_positive: u64,
     /// Ranks in the windows that models returned.
     pub window_ranks: u64,
-    /// Blocks read from files.
+    /// Calls that read blocks from files. One may read several that lie side by side.
+    pub read_calls: u64,
+    /// Blocks read from files. Of those that a call brings, only those that are looked into are
+    /// verified, and may stay in memory.
+    pub blocks_read: u64,
+    /// Bytes of these blocks as they are stored.
+    pub bytes_read: u64,
+    /// Blocks found in memory.
+    pub blocks_cached: u64,
+}
+
+/// Counts of iterators since the store was opened. An iterator adds its own when it is dropped.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ScanStats {
+    /// How often an end of an iterator was placed at its first key. The first step from an end does
+    /// that and nothing else.
+    pub seeks: u64,
+    /// Ranks in the windows that models returned.
+    pub window_ranks: u64,
+    /// Calls that read blocks from files.
+    pub read_calls: u64,
+    /// Blocks read from files, those among them that were read ahead in vain.
     pub blocks_read: u64,
     /// Bytes of these blocks as they are stored.
     pub bytes_read: u64,

@@ -10,6 +10,7 @@ use crate::compaction::Source;
 use crate::entry::{Cursor, EntryKind, MergeCursor, Sequence, is_behind, is_same, set_key};
 use crate::error::{Error, Result};
 use crate::memory::Pinned;
+use crate::table::GetTrace;
 use crate::version::{LevelCursor, Levels, Run};
 
 /// After so many versions of one key a seek is cheaper than stepping on.
@@ -63,6 +64,12 @@ impl VisibleCursor {
             key: Vec::new(),
             sought: None,
         })
+    }
+
+    /// Adds what was done so far in tables.
+    pub(super) fn add_trace(&self, trace: &mut GetTrace) {
+        let sources = self.versions.children();
+        sources.for_each(|source| trace.add(&source.trace()));
     }
 
     /// The key shown last.

@@ -206,6 +206,14 @@ impl OwnedBytes {
     }
 }
 
+impl fmt::Debug for OwnedBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OwnedBytes")
+            .field("len", &self.bytes.len())
+            .finish_non_exhaustive()
+    }
+}
+
 impl Drop for OwnedBytes {
     fn drop(&mut self) {
         if let Some(bypass) = &self.counted {

@@ -15,10 +15,6 @@ use crate::memory::{OwnedBytes, Pinned, Pins};
 /// The most that a walk reads in one call.
 const READ_AHEAD_BYTES: u64 = 256 << 10;
 
-/// As many raw bytes are enough to be read in one call: blocks that are compressed well could bring
-/// in a hundred times what is read.
-const ENOUGH_RAW_BYTES: u64 = 4 * READ_AHEAD_BYTES;
-
 /// What is read of a block first, about, is its header and the start of its columns: its first line,
 /// and the one behind.
 const SECOND_LINE: (usize, usize) = (64, 64);
@@ -80,22 +76,31 @@ impl LoadedBlock {
     }
 }
 
+/// Neighbouring blocks as they came from the file in one call. Each is verified when somebody comes to
+/// it: those that nobody comes to cost their bytes only.
+#[derive(Debug, Clone)]
+struct Fetched {
+    first: u64,
+    /// The last one, included.
+    last: u64,
+    /// Where the first one starts in the file.
+    start: u64,
+    bytes: Arc<OwnedBytes>,
+}
+
 /// Where blocks come from on behalf of one get or cursor.
 #[derive(Debug)]
 pub(crate) struct BlockSource {
     /// Whether blocks that are read stay in the cache.
     pub fill_cache: bool,
-    /// Blocks that were read along with others.
-    pub(super) ahead: Vec<(u64, Pinned)>,
+    /// What was read last.
+    fetched: Option<Fetched>,
     /// A block that may be asked for again: the last of several gets was answered from it, or a search
     /// came to it first.
     pub(super) recent: Option<LoadedBlock>,
     keep_recent: bool,
     /// How often a walk forward has come to a block that was not in memory.
     misses_forward: u32,
-    /// The most bytes of the file that a walk forward reads in one call: fewer where they make enough
-    /// raw bytes.
-    most_forward: u64,
     /// What was done.
     pub trace: GetTrace,
 }
@@ -104,11 +109,10 @@ impl BlockSource {
     pub fn new(fill_cache: bool) -> BlockSource {
         BlockSource {
             fill_cache,
-            ahead: Vec::new(),
+            fetched: None,
             recent: None,
             keep_recent: false,
             misses_forward: 0,
-            most_forward: READ_AHEAD_BYTES,
             trace: GetTrace::default(),
         }
     }
@@ -124,7 +128,7 @@ impl BlockSource {
     /// The next table is another one: blocks go by their numbers in one table.
     #[inline]
     pub fn leave_table(&mut self) {
-        self.ahead.clear();
+        self.fetched = None;
         self.recent = None;
     }
 
@@ -143,6 +147,11 @@ impl BlockSource {
         if self.keep_recent && kept != Some(block.number) {
             self.recent = Some(block.clone());
         }
+    }
+
+    fn has_fetched(&self, number: u64) -> bool {
+        let fetched = self.fetched.as_ref();
+        fetched.is_some_and(|f| (f.first..=f.last).contains(&number))
     }
 
     /// The walk goes elsewhere, so that nothing is known of what it will read next.
@@ -189,6 +198,13 @@ impl TableReader {
         }
     }
 
+    #[inline]
+    fn block_in_memory(&self, number: u64, source: &mut BlockSource) -> Option<Pinned> {
+        let bytes = self.slots.get(number)?;
+        source.trace.blocks_cached += 1;
+        Some(bytes)
+    }
+
     /// The block with this number for one who comes from the block before it, and will perhaps go on.
     ///
     /// # Errors
@@ -199,75 +215,34 @@ impl TableReader {
         source: &mut BlockSource,
     ) -> Result<LoadedBlock> {
         self.slots.prefetch(number + 1, [SECOND_LINE]);
-        if let Some(bytes) = self.block_in_memory(number, source) {
+        let fetched = source.has_fetched(number);
+        // A pass does not ask the cache for what it has, lest blocks look used that nobody wants.
+        if (source.fill_cache || !fetched)
+            && let Some(bytes) = self.block_in_memory(number, source)
+        {
             return Ok(LoadedBlock::new(number, bytes));
         }
-        let blocks = source.blocks_forward();
-        let last = number.saturating_add(blocks - 1);
-        let last = last.min(self.directory.blocks().saturating_sub(1));
-        let end = self.run_end(number, last, source.most_forward, source.fill_cache)?;
-        source.ahead.clear();
-        // It grows again slowly, since what is too much is read in vain.
-        let more = source.most_forward + source.most_forward / 8;
-        source.most_forward = more.min(READ_AHEAD_BYTES);
-        self.read_run(number, end, source)?;
-        self.block(number, source)
-    }
-
-    /// Reads the block with this number from the file.
-    ///
-    /// # Errors
-    /// If it cannot be read or is damaged.
-    #[cold]
-    pub(super) fn read_block(&self, number: u64, source: &mut BlockSource) -> Result<LoadedBlock> {
-        source.ahead.clear();
-        self.read_run(number, number, source)?;
-        match source.ahead.pop() {
-            Some((_, bytes)) => Ok(LoadedBlock::new(number, bytes)),
-            None => Err(self.no_such_block(number)),
+        if !fetched {
+            let blocks = source.blocks_forward();
+            let last = number.saturating_add(blocks - 1);
+            let last = last.min(self.directory.blocks().saturating_sub(1));
+            let end = self.end_forward(number, last, source.fill_cache)?;
+            self.fetch(number, end, source)?;
         }
+        self.read_block(number, source)
     }
 
-    #[inline]
-    fn block_in_memory(&self, number: u64, source: &mut BlockSource) -> Option<Pinned> {
-        if let Some(at) = source.ahead.iter().position(|(n, _)| *n == number) {
-            return Some(source.ahead.swap_remove(at).1);
-        }
-        let bytes = self.slots.get(number)?;
-        source.trace.blocks_cached += 1;
-        Some(bytes)
-    }
-
-    /// Reads the blocks from `first` on, up to `last` and up to `most` bytes, in one call, unless
-    /// `first` is in memory; they are then ready for [`TableReader::block`].
-    ///
-    /// # Errors
-    /// If they cannot be read or the first is damaged.
-    pub(super) fn read_ahead(
-        &self,
-        first: u64,
-        last: u64,
-        most: u64,
-        source: &mut BlockSource,
-    ) -> Result<()> {
-        let is_ahead = source.ahead.iter().any(|(number, _)| *number == first);
-        if first >= last || is_ahead || self.slots.holds(first) {
-            return Ok(());
-        }
-        let end = self.run_end(first, last, most, source.fill_cache)?;
-        source.ahead.clear();
-        self.read_run(first, end, source)
-    }
-
-    /// The last of the blocks from `first` on, up to `last`, that take at most `most` bytes in all,
-    /// and of which, if `missing`, only `first` may be in memory.
-    fn run_end(&self, first: u64, last: u64, most: u64, missing: bool) -> Result<u64> {
+    /// The last of the blocks from `first` on, up to `last`, that are read in one call, and of which,
+    /// if `missing`, only `first` may be in memory.
+    fn end_forward(&self, first: u64, last: u64, missing: bool) -> Result<u64> {
         let Some((start, _)) = self.directory.extent(first) else {
             return Err(self.no_such_block(first));
         };
         let fits = |block: u64| {
             let extent = self.directory.extent(block);
-            extent.is_some_and(|(offset, len)| offset.saturating_sub(start) + len as u64 <= most)
+            extent.is_some_and(|(offset, len)| {
+                offset.saturating_sub(start) + len as u64 <= READ_AHEAD_BYTES
+            })
         };
         let mut end = first;
         while end < last && fits(end + 1) && !(missing && self.slots.holds(end + 1)) {
@@ -276,64 +251,95 @@ impl TableReader {
         Ok(end)
     }
 
-    /// Reads the blocks `first..=last` in one call into `source.ahead`: those behind the first as far
-    /// as they are sound, and until it is enough.
-    fn read_run(&self, first: u64, last: u64, source: &mut BlockSource) -> Result<()> {
-        let extents = self
-            .directory
-            .extent(first)
-            .zip(self.directory.extent(last));
-        let Some(((start, _), (last_start, last_len))) = extents else {
-            return Err(self.no_such_block(first));
+    /// The block with this number, which is not in the cache: out of what was read last, or from the
+    /// file.
+    ///
+    /// # Errors
+    /// If it cannot be read or is damaged.
+    #[cold]
+    pub(super) fn read_block(&self, number: u64, source: &mut BlockSource) -> Result<LoadedBlock> {
+        if !source.has_fetched(number) {
+            self.fetch(number, number, source)?;
+        }
+        let Some(fetched) = source.fetched.clone() else {
+            return Err(self.no_such_block(number));
         };
-        // Extents are inside the blocks of the file, of which the footer is the witness.
-        let len = last_start.saturating_sub(start) + last_len as u64;
+        if fetched.first == fetched.last {
+            // It may be large, and is not needed twice.
+            source.fetched = None;
+        }
+        let bytes = self.admit(number, &fetched, source.fill_cache)?;
+        Ok(LoadedBlock::new(number, bytes))
+    }
+
+    /// Gets ready to look for a key in the blocks `first..=last`, beginning with `probe`: if that is
+    /// not in memory, reads them in one call, unless they take more than the table reads so. Those in
+    /// memory at either end are left out.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    pub(super) fn read_window(
+        &self,
+        (mut first, mut last): (u64, u64),
+        probe: u64,
+        source: &mut BlockSource,
+    ) -> Result<()> {
+        if source.has_fetched(probe) || self.slots.holds(probe) {
+            return Ok(());
+        }
+        while first < probe && self.slots.holds(first) {
+            first += 1;
+        }
+        while last > probe && self.slots.holds(last) {
+            last -= 1;
+        }
+        match self.stretch(first, last) {
+            Some((_, len)) if len <= self.window_bytes => self.fetch(first, last, source),
+            _ => Ok(()),
+        }
+    }
+
+    /// Where the blocks `first..=last` lie in the file: offset and length. Both are inside the blocks
+    /// of the file, of which the footer is the witness.
+    fn stretch(&self, first: u64, last: u64) -> Option<(u64, u64)> {
+        let (start, _) = self.directory.extent(first)?;
+        let (last_start, last_len) = self.directory.extent(last)?;
+        Some((start, last_start.checked_sub(start)? + last_len as u64))
+    }
+
+    /// Reads the blocks `first..=last` in one call; they are then ready for
+    /// [`TableReader::read_block`].
+    fn fetch(&self, first: u64, last: u64, source: &mut BlockSource) -> Result<()> {
+        source.fetched = None;
+        let stretch = self.stretch(first, last);
+        let (start, len) = stretch.ok_or_else(|| self.no_such_block(first))?;
         let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];
         let mut read = || ops::read_exact_at(&*self.file, &self.path, &mut bytes, start);
         match source.fill_cache {
             true => read()?,
             false => ops::timed(&mut source.trace.read_time, read)?,
         }
-        source.trace.reads += 1;
-        source.trace.bytes_read += len;
-        let read = Arc::new(OwnedBytes::new(bytes));
-        let mut raw_bytes = 0;
-        for number in first..=last {
-            let (offset, len) = self
-                .directory
-                .extent(number)
-                .ok_or_else(|| self.no_such_block(number))?;
-            if raw_bytes >= ENOUGH_RAW_BYTES {
-                source.most_forward = offset.saturating_sub(start);
-                break;
-            }
-            let at = offset.saturating_sub(start) as usize;
-            match self.admit(number, &read, at, len, offset, source.fill_cache) {
-                Ok(bytes) => {
-                    raw_bytes += bytes.len() as u64;
-                    source.ahead.push((number, bytes));
-                }
-                // Told when somebody asks for it, which may never be.
-                Err(_) if number > first => break,
-                Err(error) => return Err(error),
-            }
-            source.trace.blocks_read += 1;
-        }
+        let trace = &mut source.trace;
+        let blocks = u32::try_from(last - first + 1).unwrap_or(u32::MAX);
+        trace.blocks_read = trace.blocks_read.saturating_add(blocks);
+        trace.reads += 1;
+        trace.bytes_read += len;
+        source.fetched = Some(Fetched {
+            first,
+            last,
+            start,
+            bytes: Arc::new(OwnedBytes::new(bytes)),
+        });
         Ok(())
     }
 
-    /// Verifies a block that was read from `offset` and lies in `read`, `len` bytes from `at` on. If
-    /// it is to be kept, it is in the cache then; else it stays where it is.
-    fn admit(
-        &self,
-        number: u64,
-        read: &Arc<OwnedBytes>,
-        at: usize,
-        len: usize,
-        offset: u64,
-        keep: bool,
-    ) -> Result<Pinned> {
-        let stored = read.bytes().get(at..at.saturating_add(len));
+    /// Verifies a block that was read. If it is to be kept, it is in the cache then; else it stays
+    /// where it is.
+    fn admit(&self, number: u64, fetched: &Fetched, keep: bool) -> Result<Pinned> {
+        let extent = self.directory.extent(number);
+        let (offset, len) = extent.ok_or_else(|| self.no_such_block(number))?;
+        let at = offset.saturating_sub(fetched.start) as usize;
+        let stored = fetched.bytes.bytes().get(at..at.saturating_add(len));
         let stored = stored.unwrap_or_default();
         let raw = load(stored, self.table_id, offset, self.raw_largest);
         let raw = raw.map_err(|d| d.in_file(&self.path, offset))?;
@@ -350,7 +356,8 @@ impl TableReader {
         }
         Ok(match raw {
             Cow::Borrowed(raw) => {
-                Pinned::owned(Arc::clone(read), at + STORED_HEADER_BYTES, raw.len())
+                let at = at + STORED_HEADER_BYTES;
+                Pinned::owned(Arc::clone(&fetched.bytes), at, raw.len())
             }
             Cow::Owned(raw) => Pinned::from(raw),
         })

@@ -34,6 +34,8 @@ pub(crate) struct TableReader {
     pub(super) map_number: u64,
     /// The largest raw block, in bytes.
     pub(super) raw_largest: u64,
+    /// The most bytes of a window over several blocks that are read in one call.
+    pub(super) window_bytes: u64,
     properties: Properties,
     bounds: Bounds,
     /// Its blocks in memory.
@@ -107,6 +109,7 @@ impl TableReader {
             key_map: parts.key_map,
             map_number: parts.map_number,
             raw_largest: parts.raw_largest,
+            window_bytes: window_bytes(&parts.properties),
             properties: parts.properties,
         })
     }
@@ -199,6 +202,18 @@ impl TableReader {
                 .unwrap_or("")
                 .to_string(),
         }
+    }
+}
+
+/// The most bytes of a window over several blocks that a table reads in one call. Where blocks are cut
+/// for exact windows, all of the window: looking for the key block by block would wait for the device
+/// again and again. Elsewhere a page of the device, which one block alone would cost as well; a window
+/// over larger blocks is better bisected, since one block of it mostly has the key.
+fn window_bytes(properties: &Properties) -> u64 {
+    let partition = properties.text("partition").unwrap_or("");
+    match partition.starts_with("entries(") {
+        true => 1 << 20,
+        false => 4096,
     }
 }
 

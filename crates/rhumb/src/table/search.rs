@@ -14,10 +14,6 @@ use super::trace::NumberCache;
 use crate::entry::Sequence;
 use crate::error::Result;
 
-/// A window over several blocks is read in one call if these take no more bytes: a page of the
-/// device, which one block alone would cost as well.
-const WINDOW_READ_BYTES: u64 = 4096;
-
 /// Which block to read next.
 #[derive(Debug)]
 struct Probes {
@@ -137,12 +133,13 @@ impl TableReader {
             last,
             step: 1,
         };
-        if first < last {
-            self.read_window(first, last, source)?;
-        }
         let mut at_high = None;
         while probes.low < probes.high {
             let probe = probes.next();
+            let window = (first.max(probes.low), last.min(probes.high - 1));
+            if window.0 < window.1 && (window.0..=window.1).contains(&probe) {
+                self.read_window(window, probe, source)?;
+            }
             let Some(block) = self.first_with_entries(probe, probes.high, source)? else {
                 probes.high = probe;
                 continue;
@@ -222,20 +219,5 @@ impl TableReader {
             return (first, first);
         }
         (first, self.directory.block_of_rank(last_rank).max(first))
-    }
-
-    /// Reads a window over several small blocks at once.
-    fn read_window(&self, first: u64, last: u64, source: &mut BlockSource) -> Result<()> {
-        let ends = self
-            .directory
-            .extent(first)
-            .zip(self.directory.extent(last));
-        let bytes = ends.map(|((start, _), (end, len))| end.saturating_sub(start) + len as u64);
-        match bytes {
-            Some(bytes) if bytes <= WINDOW_READ_BYTES => {
-                self.read_ahead(first, last, WINDOW_READ_BYTES, source)
-            }
-            _ => Ok(()),
-        }
     }
 }
