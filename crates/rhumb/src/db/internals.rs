@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::Db;
+use super::read::Lookup;
 use super::view::View;
 use crate::compaction::Source;
 use crate::entry::operations::Operations;
@@ -12,13 +13,16 @@ use crate::entry::{Cursor, EntryKind, MAX_SEQUENCE, MergeCursor};
 use crate::error::Result;
 use crate::fs::FileSystem;
 use crate::memtable::Memtable;
-pub use crate::table::{BlockSize, HeldBlock, Stage};
-use crate::table::{TableReader, hash_key};
+pub use crate::table::{BlockSize, GetTimes, HeldBlock, Stage};
+use crate::table::{TableReader, TimedGet, hash_key};
 use crate::version::Table;
 use crate::wal::LogWriter;
 
-/// Looks `key` up in the default keyspace, and ends behind `stage`: for a store whose tables all lie
-/// below level 0. Gives a number that depends on all that was done.
+/// Looks `key` up in the default keyspace, and ends behind `stage`: for a store whose tables are one
+/// sorted run, as [`crate::Keyspace::compact_range`] leaves them. What a stage costs is the difference to
+/// the one before, also over different random keys; while blocks are read from files, keys of two stages
+/// must not be the same, since the first finds them for the second. For other stores, or many reads, see
+/// [`get_timed`]. Gives a number that depends on all that was done.
 ///
 /// # Errors
 /// If a file cannot be read or is damaged.
@@ -43,6 +47,33 @@ pub fn get_until(db: &Db, stage: Stage, key: &[u8]) -> Result<u64> {
         Some(table) => table.reader()?.get_until(stage, key),
         None => Ok(0),
     }
+}
+
+/// Looks `key` up in the default keyspace and tells what its parts took: in any store, cold or warm. The
+/// statistics of the store do not count it.
+///
+/// # Errors
+/// If a file cannot be read or is damaged.
+pub fn get_timed(db: &Db, key: &[u8]) -> Result<GetTimes> {
+    let mut get = TimedGet::start();
+    let view = db.state().view.load();
+    let mut lookup = Lookup::new(key, db.handle.store.visible());
+    lookup.ask_memtables(&view);
+    get.lap(|times| &mut times.write_buffers);
+    for (level, run) in view.levels.all_runs() {
+        if level > 0 && lookup.decided() {
+            break;
+        }
+        let table = run.table_for(key);
+        get.lap(|times| &mut times.tables);
+        get.times.runs += 1;
+        if let Some(table) = table.filter(|table| lookup.may_be_changed_by(level, table)) {
+            get.source.leave_table();
+            lookup.ask_table_timed(table, &mut get)?;
+        }
+    }
+    get.times.found = lookup.take_answer().is_some();
+    Ok(get.times)
 }
 
 fn table_of<'v>(view: &'v View, key: &[u8]) -> Option<&'v Arc<Table>> {
@@ -197,5 +228,72 @@ impl Log {
         self.writer.append(self.sequence, bytes, count)?;
         self.sequence += u64::from(count);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+    use crate::options::{Levels, Options};
+    use std::time::{Duration, Instant};
+
+    const KEYS: u64 = 6_000;
+
+    fn key(number: u64) -> [u8; 8] {
+        (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 1).to_be_bytes()
+    }
+
+    /// A store of several levels and a filled write buffer, in which nothing stays in memory.
+    fn store(table: &str) -> Db {
+        let options = Options {
+            table: table.parse().unwrap(),
+            index: "pgm:boundary=16".parse().unwrap(),
+            cache_bytes: 0,
+            write_buffer_bytes: 32 << 10,
+            compaction_threads: 1,
+            levels: Levels {
+                base_bytes: 64 << 10,
+                size_ratio: 2,
+                ..Levels::default()
+            },
+            ..Options::in_memory()
+        };
+        let db = Db::open("store", options).unwrap();
+        for number in 0..KEYS {
+            db.put(key(number), [1; 20]).unwrap();
+        }
+        db.flush().unwrap();
+        db.settle();
+        db.put(key(0), "newer").unwrap();
+        db.delete(key(1)).unwrap();
+        db
+    }
+
+    #[test]
+    fn parts_of_a_get_fill_it_and_find_what_a_get_finds() {
+        for table in ["partition=entries(1),filter=0,size=16KiB", "size=16KiB"] {
+            let db = store(table);
+            let levels = &db.stats().unwrap().keyspaces[0].levels;
+            assert!(levels.iter().filter(|level| level.tables > 0).count() > 1);
+            let mut sum = GetTimes::default();
+            for number in (0..KEYS + 500).step_by(7) {
+                let key = key(number);
+                let start = Instant::now();
+                let times = get_timed(&db, &key).unwrap();
+                let whole = start.elapsed();
+                assert_eq!(times.found, db.get(key).unwrap().is_some(), "key {number}");
+                let in_tables = times.filters + times.key_map + times.index;
+                let blocks = times.reads + times.search;
+                let parts = times.write_buffers + times.tables + in_tables + blocks;
+                assert!(parts <= whole, "{times:?} in {whole:?}");
+                assert!(times.tables_searched <= times.filters_asked);
+                assert!(times.tables_searched > 0 || times.reads == Duration::ZERO);
+                sum.runs += times.runs;
+                sum.filters_asked += times.filters_asked;
+            }
+            // Those of the write buffer are the first two keys only.
+            assert!(sum.filters_asked > (KEYS / 7) as u32 && sum.runs >= sum.filters_asked);
+        }
     }
 }

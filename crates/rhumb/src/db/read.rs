@@ -6,7 +6,9 @@ use crate::entry::{EntryKind, Sequence, Version};
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::memtable::Memtable;
-use crate::table::{BlockSource, NumberCache, hash_key};
+#[cfg(feature = "internals")]
+use crate::table::TimedGet;
+use crate::table::{BlockSource, NumberCache, TableReader, hash_key};
 use crate::version::Table;
 
 use super::view::View;
@@ -106,24 +108,45 @@ impl<'a> Lookup<'a> {
     /// Asks one table, keeping the newer of its answer and the one found before. `source` reads its
     /// blocks and counts what it took; look-ups of ascending keys in one table may share it. `likely`:
     /// see [`crate::table::TableReader::get`].
+    #[inline]
     pub(super) fn ask_table(
         &mut self,
         table: &Table,
         source: &mut BlockSource,
         likely: bool,
     ) -> Result<()> {
+        self.ask_table_by(table, |reader, lookup| {
+            let (key, hash, visible) = (lookup.key, lookup.hash, lookup.visible);
+            reader.get(key, hash, visible, &mut lookup.numbers, source, likely)
+        })
+    }
+
+    /// The same where `get` asks the table for versions of the key.
+    #[inline]
+    pub(super) fn ask_table_by(
+        &mut self,
+        table: &Table,
+        get: impl FnOnce(&TableReader, &mut Self) -> Result<Option<Version>>,
+    ) -> Result<()> {
         let reader = table.reader()?;
         let covering = reader.covering(self.key, self.visible);
         self.covered = self.covered.max(covering.unwrap_or(0));
-        let numbers = &mut self.numbers;
-        let found = reader.get(self.key, self.hash, self.visible, numbers, source, likely)?;
-        if let Some(version) = found {
+        if let Some(version) = get(reader, self)? {
             let newer = |f: &Version| f.sequence < version.sequence;
             if self.found.as_ref().is_none_or(newer) {
                 self.found = Some(version);
             }
         }
         Ok(())
+    }
+
+    /// Asks one table by a get that is timed.
+    #[cfg(feature = "internals")]
+    pub(super) fn ask_table_timed(&mut self, table: &Table, get: &mut TimedGet) -> Result<()> {
+        self.ask_table_by(table, |reader, lookup| {
+            let (key, hash, visible) = (lookup.key, lookup.hash, lookup.visible);
+            reader.get_timed(key, hash, visible, &mut lookup.numbers, get)
+        })
     }
 
     /// Whether older sources cannot change the answer any more.

@@ -53,8 +53,9 @@ impl TableReader {
         }
     }
 
+    /// The same for one who knows where the index expects the key, and that the filter has it.
     #[inline]
-    fn find(
+    pub(super) fn find(
         &self,
         expected: &Expected,
         key: &[u8],

@@ -93,6 +93,8 @@ struct Fetched {
 pub(crate) struct BlockSource {
     /// Whether blocks that are read stay in the cache.
     pub fill_cache: bool,
+    /// Whether calls that read are timed: those of passes over whole tables, whose calls are few.
+    pub(super) timed: bool,
     /// What was read last.
     fetched: Option<Fetched>,
     /// A block that may be asked for again: the last of several gets was answered from it, or a search
@@ -109,6 +111,7 @@ impl BlockSource {
     pub fn new(fill_cache: bool) -> BlockSource {
         BlockSource {
             fill_cache,
+            timed: !fill_cache,
             fetched: None,
             recent: None,
             keep_recent: false,
@@ -315,9 +318,9 @@ impl TableReader {
         let (start, len) = stretch.ok_or_else(|| self.no_such_block(first))?;
         let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];
         let mut read = || ops::read_exact_at(&*self.file, &self.path, &mut bytes, start);
-        match source.fill_cache {
-            true => read()?,
-            false => ops::timed(&mut source.trace.read_time, read)?,
+        match source.timed {
+            true => ops::timed(&mut source.trace.read_time, read)?,
+            false => read()?,
         }
         let trace = &mut source.trace;
         let blocks = u32::try_from(last - first + 1).unwrap_or(u32::MAX);

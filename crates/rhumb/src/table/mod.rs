@@ -45,7 +45,9 @@ pub(crate) use load::BlockSource;
 pub(crate) use reader::TableReader;
 pub(crate) use salvage::{LostBlock, Salvage};
 #[cfg(feature = "internals")]
-pub use stages::{BlockSize, HeldBlock, Stage};
+pub(crate) use stages::TimedGet;
+#[cfg(feature = "internals")]
+pub use stages::{BlockSize, GetTimes, HeldBlock, Stage};
 pub(crate) use summary::TableSummary;
 pub(crate) use trace::{GetTrace, NumberCache};
 pub(crate) use writer::{TableSettings, TableWriter};

@@ -1,12 +1,16 @@
-//! A get from a table that ends early, so that what each stage costs can be told by differences.
+//! A get from a table that ends early, so that what each stage costs can be told by differences, and one
+//! that looks at the clock between its parts.
 //!
-//! Every stage is the production code of that stage; nothing here is a copy of it.
+//! Every stage and part is the production code of it; nothing here is a copy.
+
+use std::time::{Duration, Instant};
 
 use super::filter::hash_key;
 use super::load::{BlockSource, LoadedBlock};
 use super::reader::TableReader;
+use super::search::Expected;
 use super::trace::NumberCache;
-use crate::entry::MAX_SEQUENCE;
+use crate::entry::{MAX_SEQUENCE, Sequence, Version};
 use crate::error::Result;
 
 /// How far a get goes; each stage contains the ones before it.
@@ -26,7 +30,7 @@ pub enum Stage {
     KeyMap,
     /// The index and the directory name the block.
     Index,
-    /// The block is found in memory, or read.
+    /// The block is found in memory, or read: where the index names several, with the others.
     Block,
     /// The entry is found in it, in another block where the index named the wrong one.
     Search,
@@ -51,6 +55,64 @@ impl Stage {
         Stage::Pin,
         Stage::Get,
     ];
+}
+
+/// What the parts of one get took, over all the tables that it asked. Each part contains one reading of
+/// the clock for each of what it was done for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct GetTimes {
+    /// Whether the key has a value.
+    pub found: bool,
+    /// The view of the keyspace, the last published sequence, the key's hash and the write buffers.
+    pub write_buffers: Duration,
+    /// Finding in each sorted run the table that may hold the key.
+    pub tables: Duration,
+    /// How many runs that were.
+    pub runs: u32,
+    /// Asking range deletes and filters of tables.
+    pub filters: Duration,
+    /// How many tables that were, those without a filter among them.
+    pub filters_asked: u32,
+    /// In each table that is searched: the key becomes a number.
+    pub key_map: Duration,
+    /// There too: the index and the directory name the blocks.
+    pub index: Duration,
+    /// There too: calls read blocks that are not in memory. It reads the clock once more a call.
+    pub reads: Duration,
+    /// There too, the rest: blocks are found in memory, or verified and kept there, the entry is found,
+    /// its key compared and its value pinned.
+    pub search: Duration,
+    /// How many tables were searched, because their filters said perhaps or they have none.
+    pub tables_searched: u32,
+}
+
+/// A get under way that is timed.
+#[derive(Debug)]
+pub(crate) struct TimedGet {
+    /// What its parts took so far.
+    pub times: GetTimes,
+    /// Where its blocks come from.
+    pub source: BlockSource,
+    last: Instant,
+}
+
+impl TimedGet {
+    /// Starts the clock.
+    pub fn start() -> TimedGet {
+        let mut source = BlockSource::new(true);
+        source.timed = true;
+        TimedGet {
+            times: GetTimes::default(),
+            source,
+            last: Instant::now(),
+        }
+    }
+
+    /// Ends a part of the get: adds what it took.
+    pub fn lap(&mut self, part: fn(&mut GetTimes) -> &mut Duration) {
+        let now = Instant::now();
+        *part(&mut self.times) += now - std::mem::replace(&mut self.last, now);
+    }
 }
 
 /// What one block holds.
@@ -95,11 +157,23 @@ impl TableReader {
     /// # Errors
     /// If a block cannot be read or is damaged.
     pub(crate) fn get_until(&self, stage: Stage, key: &[u8]) -> Result<u64> {
+        self.get_until_by(stage, key, &mut BlockSource::new(true))
+    }
+
+    /// The same with blocks from `source`.
+    ///
+    /// # Errors
+    /// As [`TableReader::get_until`].
+    pub(super) fn get_until_by(
+        &self,
+        stage: Stage,
+        key: &[u8],
+        source: &mut BlockSource,
+    ) -> Result<u64> {
         let hash = hash_key(key);
         let mut numbers = NumberCache::default();
         if stage == Stage::Pin {
-            let mut source = BlockSource::new(true);
-            let found = self.get(key, hash, MAX_SEQUENCE, &mut numbers, &mut source, true)?;
+            let found = self.get(key, hash, MAX_SEQUENCE, &mut numbers, source, true)?;
             return Ok(found.map_or(0, |version| version.sequence));
         }
         let may_hold = self.filter.as_ref().is_none_or(|f| f.may_contain(hash));
@@ -109,25 +183,65 @@ impl TableReader {
         if stage <= Stage::Filter {
             return Ok(hash);
         }
-        let mut source = BlockSource::new(true);
         Ok(match stage {
             Stage::KeyMap => self.key_map.number(key),
-            Stage::Index => self.expected_block(key, &mut numbers),
+            Stage::Index => self.expected_blocks(key, &mut numbers).first,
             Stage::Block => {
-                let block = self.expected_block(key, &mut numbers);
-                self.block(block, &mut source)?.view().count() as u64
+                let expected = self.expected_blocks(key, &mut numbers);
+                let block = self.first_probe(&expected, source)?;
+                block.view().count() as u64
             }
             _ => {
-                let found = self.lower_bound(key, MAX_SEQUENCE, &mut numbers, &mut source)?;
+                let found = self.lower_bound(key, MAX_SEQUENCE, &mut numbers, source)?;
                 found.map_or(0, |(_, slot)| slot as u64)
             }
         })
     }
 
-    /// The block that a search for `key` looks into first.
-    fn expected_block(&self, key: &[u8], numbers: &mut NumberCache) -> u64 {
+    /// Brings the block that a search looks into first into memory, with the others of the window where
+    /// the search would read them too.
+    fn first_probe(&self, expected: &Expected, source: &mut BlockSource) -> Result<LoadedBlock> {
+        let (first, last) = (expected.first, expected.last);
+        let probe = first + (last - first) / 2;
+        if first < last {
+            self.read_window((first, last), probe, source)?;
+        }
+        self.block(probe, source)
+    }
+
+    /// [`TableReader::get`] with a look at the clock behind each part. What a get does while it waits
+    /// for memory, such as to ask the index before the filter has come, this one does in turn.
+    ///
+    /// # Errors
+    /// If a block cannot be read or is damaged.
+    pub(crate) fn get_timed(
+        &self,
+        key: &[u8],
+        hash: u64,
+        visible: Sequence,
+        numbers: &mut NumberCache,
+        get: &mut TimedGet,
+    ) -> Result<Option<Version>> {
+        let may_hold = self.filter.as_ref().is_none_or(|f| f.may_contain(hash));
+        get.lap(|times| &mut times.filters);
+        get.times.filters_asked += 1;
+        if !may_hold {
+            return Ok(None);
+        }
+        if self.index.needs_number() {
+            numbers.number(self.map_number, || self.key_map.number(key));
+        }
+        get.lap(|times| &mut times.key_map);
         let expected = self.expected_blocks(key, numbers);
-        expected.first + (expected.last - expected.first) / 2
+        get.lap(|times| &mut times.index);
+        let before = get.source.trace.read_time;
+        let found = self.find(&expected, key, visible, &mut get.source)?;
+        let read = get.source.trace.read_time - before;
+        get.lap(|times| &mut times.search);
+        get.times.search = get.times.search.saturating_sub(read);
+        get.times.reads += read;
+        get.times.tables_searched += 1;
+        Ok(found)
     }
 
     /// The block that holds the first entry at or after `key`, and its number.

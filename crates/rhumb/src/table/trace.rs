@@ -23,7 +23,7 @@ pub(crate) struct GetTrace {
     pub bytes_read: u64,
     /// Blocks found in the cache.
     pub blocks_cached: u32,
-    /// What the calls took, of a pass whose blocks are not kept; other calls are not timed.
+    /// What the calls took, if they were timed.
     pub read_time: Duration,
 }
 

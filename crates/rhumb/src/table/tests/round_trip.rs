@@ -318,3 +318,40 @@ fn entries_out_of_order_are_refused() {
     writer.abandon().unwrap();
     assert!(fs.list(Path::new("/")).unwrap().is_empty());
 }
+
+/// A stage contains the ones before it: the block of a get is read with the others of its window.
+#[cfg(feature = "internals")]
+#[test]
+fn the_block_stage_reads_what_a_get_reads() {
+    use crate::table::Stage;
+    let keys = (0..3_000u64).map(|n| n.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes());
+    let entry = |key: [u8; 8]| {
+        let place = (key.to_vec(), std::cmp::Reverse(1));
+        (place, (EntryKind::Put, vec![7; 8]))
+    };
+    let model: Model = keys.map(entry).collect();
+    for (index, partition) in [
+        ("pgm:boundary=64", "entries(1)"),
+        ("pgm:boundary=64", "entries(5)"),
+        ("plr", "predicted"),
+        ("fp", "bytes(4096)"),
+    ] {
+        let settings = settings(index, &format!("partition={partition}"), &model);
+        let made = TestTable::new(&settings, &model, &RangeDeletes::default());
+        let table = made.open(0).unwrap();
+        for (key, _) in model.keys().step_by(50) {
+            let read_until = |stage| {
+                let mut source = BlockSource::new(true);
+                table.get_until_by(stage, key, &mut source).unwrap();
+                (source.trace.reads, source.trace.bytes_read)
+            };
+            assert_eq!(read_until(Stage::Index), (0, 0));
+            let pin = read_until(Stage::Pin);
+            assert_eq!(
+                (read_until(Stage::Block), pin.0),
+                (pin, 1),
+                "{index} {partition}"
+            );
+        }
+    }
+}
