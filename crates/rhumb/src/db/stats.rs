@@ -147,9 +147,9 @@ pub struct WriteStats {
     /// What flushes took by the clock, from the sync of the log before them until readers had the
     /// table.
     pub flush_time: Duration,
-    /// Of this, building the indexes of these tables: taking in cuts and keys with their numbers,
-    /// both of the wanted kind and of the fence pointers that stand by for it, and encoding them. Not
-    /// the key map, the directory or the filter.
+    /// Of this, building the indexes of the wanted kind for these tables: taking in keys with their
+    /// numbers, or the keys between blocks, and encoding. Not the fence pointers that stand by for a
+    /// model, the key map, the directory or the filter.
     pub flush_training_time: Duration,
     /// Of this, the calls that created, wrote and synced these tables.
     pub flush_write_time: Duration,

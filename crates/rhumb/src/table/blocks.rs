@@ -199,6 +199,7 @@ impl BlockWriter {
         self.empty = 0;
         let trained = self.count_keys(continues);
         self.train_block(cuts, trained).map_err(refused)?;
+        self.stand_by(cuts, continues).map_err(refused)?;
         self.raw.clear();
         self.block.encode(continues, &mut self.raw);
         let stored = self.store();
@@ -238,8 +239,8 @@ impl BlockWriter {
         before
     }
 
-    /// Tells the index of the `cuts` before the open block, and gives it the keys that were numbered:
-    /// all but the first `trained`. Only this counts as training, and the clock is asked once a block.
+    /// Tells the wanted index of the `cuts` before the open block, and gives it the keys that were
+    /// numbered: all but the first `trained`. Only this is training; the clock is asked twice a block.
     fn train_block(&mut self, cuts: u64, trained: usize) -> Result<(), IndexError> {
         if cuts == 0 && self.numbers.is_empty() {
             return Ok(());
@@ -254,6 +255,18 @@ impl BlockWriter {
         }
         self.index.trained_since(started);
         Ok(())
+    }
+
+    /// Tells the fence pointers to fall back on of the `cuts` before the open block and of its keys.
+    fn stand_by(&mut self, cuts: u64, continues: bool) -> Result<(), IndexError> {
+        let Some(fences) = self.index.stand_by() else {
+            return Ok(());
+        };
+        for _ in 0..cuts {
+            fences.cut(&self.last_key, self.block.first_key());
+        }
+        let mut keys = self.block.distinct_keys().skip(usize::from(continues));
+        keys.try_for_each(|key| fences.push(key, 0))
     }
 
     /// Writes a block without entries. The open block is closed.

@@ -1,4 +1,7 @@
 //! Builds the wanted index and, beside it, fence pointers to fall back on.
+//!
+//! Each is given the keys by itself, so that what the wanted one takes to train can be told: the model gets
+//! keys as soon as it can use them, the fence pointers when a block is closed.
 
 use std::time::{Duration, Instant};
 
@@ -29,7 +32,8 @@ pub(super) struct BuiltIndex {
     pub kind: String,
     /// Why the wanted kind was not built; empty if it was.
     pub fallback: String,
-    /// What training took, of the wanted kind and of the fence pointers together.
+    /// What the wanted kind took to train, also where it was given up then. The fence pointers beside
+    /// it do not count.
     pub training: Duration,
 }
 
@@ -88,21 +92,27 @@ impl IndexChoice {
         Ok(())
     }
 
-    /// Tells how a block that has entries ended, and how the next one starts.
+    /// Tells the wanted kind how a block that has entries ended, and how the next one starts.
     pub fn cut(&mut self, last: &[u8], first: &[u8]) {
-        for builder in self.wanted.iter_mut().chain(&mut self.fences) {
-            builder.cut(last, first);
+        if let Some(wanted) = &mut self.wanted {
+            wanted.cut(last, first);
         }
     }
 
-    /// Adds the next distinct user key.
+    /// What builds the fence pointers to fall back on; `None` if none stand by. They want all cuts and
+    /// user keys too, but no numbers.
+    pub fn stand_by(&mut self) -> Option<&mut dyn IndexBuilder> {
+        match &mut self.fences {
+            Some(fences) => Some(&mut **fences),
+            None => None,
+        }
+    }
+
+    /// Gives the wanted kind the next distinct user key.
     ///
     /// # Errors
     /// If keys do not ascend.
     pub fn push(&mut self, key: &[u8], number: u64) -> Result<(), IndexError> {
-        if let Some(fences) = &mut self.fences {
-            fences.push(key, number)?;
-        }
         match self.wanted.as_mut().map(|wanted| wanted.push(key, number)) {
             Some(Err(error)) if self.fences.is_some() => self.fall_back(error),
             Some(Err(error)) => return Err(error),
@@ -163,9 +173,10 @@ impl IndexChoice {
     /// # Errors
     /// If not even fence pointers can be built.
     pub fn finish(&mut self, stakes: Stakes) -> Result<BuiltIndex, IndexError> {
-        let started = Instant::now();
         let fences = self.fences.take().map(|f| f.finish()).transpose()?;
+        let started = Instant::now();
         let wanted = self.wanted.take().map(|w| w.finish()).transpose();
+        self.trained_since(started);
         let (wanted, why) = match (wanted, &fences) {
             (Err(error), Some(_)) => (None, Some(error.to_string())),
             (Ok(Some(wanted)), Some(fences)) => {
@@ -184,7 +195,7 @@ impl IndexChoice {
             bytes: wanted.or(fences).unwrap_or_default(),
             kind: kind.to_string(),
             fallback: why.unwrap_or_else(|| std::mem::take(&mut self.fallback)),
-            training: self.training + started.elapsed(),
+            training: self.training,
         })
     }
 
