@@ -148,7 +148,8 @@ fn direct_reads_give_what_buffered_ones_give() {
         let aligned = &mut memory[start..];
         let mut random = Random(2);
         for round in 0..3000 {
-            let edge = |random: &mut Random| match random.below(4) {
+            let edge = |random: &mut Random| match random.below(5) {
+                4 => random.below(bytes.len() as u64 / 512) as usize * 512,
                 0 => random.below(bytes.len() as u64 / 4096) as usize * 4096,
                 1 => bytes.len(),
                 _ => random.below(bytes.len() as u64 + 1) as usize,
