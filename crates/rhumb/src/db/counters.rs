@@ -29,8 +29,9 @@ impl Default for ReadCounters {
     }
 }
 
+/// In this order, so that what a get adds to lies in two cache lines.
 #[derive(Debug, Default)]
-#[repr(align(128))]
+#[repr(C, align(128))]
 struct Stripe {
     gets: AtomicU64,
     memtable_hits: AtomicU64,
