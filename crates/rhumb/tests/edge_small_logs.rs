@@ -16,3 +16,32 @@ fn logs_of_many_short_lives_do_not_pile_up() {
     let db = Db::open("db", options).unwrap();
     assert_eq!(db.iter().unwrap().count(), 40);
 }
+
+/// What is in tables needs no log: a flush that was asked for leaves none behind, and what other
+/// keyspaces have not flushed keeps theirs.
+#[test]
+fn a_flush_leaves_no_log_that_is_of_no_use() {
+    let options = Options::in_memory();
+    let db = Db::open("db", options.clone()).unwrap();
+    let other = db.create_keyspace("other").unwrap();
+    let logs = || {
+        let names = options.file_system.list("db".as_ref()).unwrap();
+        names.iter().filter(|name| name.ends_with(".log")).count()
+    };
+    for round in 0..3u32 {
+        db.put(round.to_be_bytes(), "value").unwrap();
+        db.flush().unwrap();
+        db.settle();
+        assert_eq!((logs(), db.stats().unwrap().log_bytes), (0, 0));
+    }
+    other.put("kept", "value").unwrap();
+    db.put("flushed", "value").unwrap();
+    db.flush().unwrap();
+    db.settle();
+    assert_eq!(logs(), 1, "of the other keyspace");
+    drop((other, db));
+    let db = Db::open("db", options).unwrap();
+    assert_eq!(db.iter().unwrap().count(), 4);
+    let other = db.keyspace("other").unwrap();
+    assert_eq!(other.get("kept").unwrap().unwrap(), "value");
+}

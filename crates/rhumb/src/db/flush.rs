@@ -74,9 +74,11 @@ impl Store {
     pub(super) fn flush_keyspace(&self, keyspace: &Arc<OpenKeyspace>) -> Result<()> {
         self.check_writable()?;
         let newest = {
-            let _write = lock(&self.write);
+            let mut write = lock(&self.write);
             if !keyspace.view.load().active.is_empty() {
                 keyspace.view.rotate();
+                // Its log can go when it is a table, and need not wait for the next write.
+                self.rotate_log(&mut write)?;
             }
             keyspace.view.load().waiting.first().cloned()
         };

@@ -147,7 +147,7 @@ impl Store {
         let gone: Vec<u64> = write
             .sealed
             .iter()
-            .take_while(|l| l.largest_sequence < pin && write.to_seal.is_none_or(|s| s.0 != l.id))
+            .take_while(|l| l.largest_sequence < pin)
             .map(|l| l.id)
             .collect();
         if gone.is_empty() {
@@ -158,6 +158,8 @@ impl Store {
         }
         self.commit_edit(&mut lock(&self.catalog), edit)?;
         write.sealed.drain(..gone.len());
+        // Where a log ends that no manifest names is of no use.
+        write.to_seal.take_if(|(id, _)| gone.contains(id));
         drop(write);
         for id in gone {
             // A log that cannot be removed now is removed when the store is opened again.

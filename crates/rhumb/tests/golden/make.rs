@@ -365,6 +365,20 @@ fn wide(writer: &mut Writer) {
     writer.flush("wide");
 }
 
+/// An opening whose log holds only what the last one flushes.
+fn life_with_a_log_to_remove(disk: &MemoryFileSystem, content: Content) -> Content {
+    let mut writer = Writer::open(disk, "plr", "compression=lz4", content);
+    let mut batch = WriteBatch::new();
+    writer.put(
+        &mut batch,
+        KEYSPACES[4],
+        b"flushed at last".to_vec(),
+        vec![1],
+    );
+    writer.db.write(batch).unwrap();
+    writer.close()
+}
+
 /// An opening that leaves writes in a log that is ended cleanly.
 fn life_with_a_clean_end(disk: &MemoryFileSystem, content: Content) -> Content {
     let mut writer = Writer::open(disk, "plr", "compression=lz4", content);
@@ -385,6 +399,7 @@ fn last_life(disk: &MemoryFileSystem, content: Content) -> (MemoryFileSystem, Co
     let mut writer = Writer::open(disk, "fp-raw", table, content);
     writer.db.create_keyspace("dropped").unwrap();
     writer.db.drop_keyspace("dropped").unwrap();
+    writer.flush(KEYSPACES[4]);
     writer.create("merged");
     for n in 0..20u64 {
         let mut batch = WriteBatch::new();
@@ -432,6 +447,7 @@ pub fn make() -> (MemoryFileSystem, Content) {
     let content = first_life(&disk);
     let content = second_life(&disk, content);
     let content = lives_of_forms(&disk, content);
+    let content = life_with_a_log_to_remove(&disk, content);
     let content = life_with_a_clean_end(&disk, content);
     let (disk, content) = last_life(&disk, content);
     tear(&disk);
