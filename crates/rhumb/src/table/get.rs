@@ -14,8 +14,9 @@ impl TableReader {
     /// `hash` is [`super::hash_key`] of the key; `numbers` belongs to this key too. Range deletes are
     /// not looked at: ask [`TableReader::covering`]. Gets of ascending keys may share a `source`.
     ///
-    /// If the key is `likely` to be here, the index is asked in the time that the filter takes to come
-    /// from memory; else that is in vain too often.
+    /// If the key is `likely` to be here, a model is asked in the time that the filter takes to come
+    /// from memory; else that is in vain too often. Fence pointers wait for memory themselves, and would
+    /// make gets of absent keys two to three times as long.
     ///
     /// # Errors
     /// If a block cannot be read or is damaged.
@@ -29,7 +30,8 @@ impl TableReader {
         likely: bool,
     ) -> Result<Option<Version>> {
         source.trace.tables_probed += 1;
-        let ahead = likely.then(|| self.expected_blocks(key, numbers));
+        let ahead =
+            (likely && self.index.needs_number()).then(|| self.expected_blocks(key, numbers));
         if let Some(filter) = &self.filter {
             if !filter.may_contain(hash) {
                 source.trace.filter_negative += 1;
