@@ -18,6 +18,7 @@ use clap::{Args, Parser, Subcommand};
 use rhumb::{IndexSpec, TableSpec};
 
 use crate::data::numbers::Numbers;
+use crate::data::sets::{SETS, SetSpec};
 use crate::data::sosd;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
@@ -34,7 +35,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Say which experiments there are
+    /// Say which experiments and which sets of keys there are
     List,
     /// Run experiments: every answer is checked, and the figures are printed and kept
     Run(Box<Run>),
@@ -45,10 +46,10 @@ enum Command {
 
 #[derive(Debug, Args)]
 struct Generate {
-    /// Which integers
-    #[arg(long, value_name = "NAME")]
-    input: Numbers,
-    /// How many, two at least
+    /// Which integers, as `list` names them
+    #[arg(long, value_name = "SET")]
+    input: SetSpec,
+    /// How many, two at least; fewer if a set that is read has no more
     #[arg(long, value_name = "N", default_value_t = 10_000_000,
           value_parser = clap::value_parser!(u32).range(2..))]
     keys: u32,
@@ -113,9 +114,7 @@ fn main() -> ExitCode {
             list();
             Ok(())
         }
-        Command::Generate(set) => {
-            sosd::write(&set.file, &set.input.make(set.keys as usize, set.seed))
-        }
+        Command::Generate(set) => set.write(),
         Command::Run(run) => progress::catch_interrupts().and_then(|()| run.run()),
     };
     match outcome {
@@ -131,6 +130,10 @@ fn list() {
     for experiment in EXPERIMENTS {
         println!("{:8}{}", experiment.name, experiment.about);
     }
+    println!("\nSets of keys:");
+    for set in SETS {
+        println!("{:20}{}", set.usage(), set.about);
+    }
 }
 
 fn find(name: &str) -> Result<&'static Experiment> {
@@ -142,6 +145,13 @@ fn find(name: &str) -> Result<&'static Experiment> {
             "there is no experiment {name:?}: see `rhumb-lab list`"
         ))
     })
+}
+
+impl Generate {
+    fn write(&self) -> Result<()> {
+        let numbers = self.input.numbers(self.keys as usize, self.seed)?;
+        sosd::write(&self.file, &numbers)
+    }
 }
 
 impl Run {

@@ -23,11 +23,7 @@ pub fn keys(count: usize, seed: u64) -> Strings {
         numbers.sort_unstable();
         numbers.dedup();
     }
-    let mut keys = Strings::default();
-    for number in numbers {
-        keys.push(&number.to_be_bytes());
-    }
-    keys
+    Strings::of_numbers(numbers)
 }
 
 #[cfg(test)]

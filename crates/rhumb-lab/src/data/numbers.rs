@@ -26,8 +26,8 @@ pub enum Numbers {
 const SIGMA_BITS: (f64, f64) = (24.0, 40.0);
 const CLUSTERS: u64 = 100_000;
 
-/// Outliers of `fb`.
-const OUTLIERS: usize = 21;
+/// Outliers of user ids.
+pub const OUTLIERS: usize = 21;
 
 /// Of `wiki`: mean gap, how much less it is in a burst, and the mean number of keys in a burst and
 /// between two.
@@ -66,11 +66,9 @@ impl Numbers {
         match self {
             Numbers::Uniform => distinct(count, || random.next_u64() >> 1),
             Numbers::Fb => {
-                let outliers = OUTLIERS.min(count / 2);
-                let mut numbers = distinct(count - outliers, || random.below(1 << 38));
-                numbers.extend(distinct(outliers, || {
-                    (1 << 59) + random.below(u64::MAX - (1 << 59))
-                }));
+                let few = OUTLIERS.min(count / 2);
+                let mut numbers = distinct(count - few, || random.below(1 << 38));
+                numbers.extend(outliers(few, random));
                 numbers
             }
             Numbers::Osm => clusters(count, random),
@@ -89,8 +87,8 @@ impl Numbers {
     }
 }
 
-/// As many different numbers, ascending.
-fn distinct(count: usize, mut draw: impl FnMut() -> u64) -> Vec<u64> {
+/// As many different ones of the numbers that `draw` gives, ascending.
+pub fn distinct(count: usize, mut draw: impl FnMut() -> u64) -> Vec<u64> {
     let mut numbers = Vec::with_capacity(count);
     while numbers.len() < count {
         let missing = count - numbers.len();
@@ -99,6 +97,12 @@ fn distinct(count: usize, mut draw: impl FnMut() -> u64) -> Vec<u64> {
         numbers.dedup();
     }
     numbers
+}
+
+/// As many different numbers above 2^59, ascending.
+pub fn outliers(count: usize, random: &mut SplitMix64) -> Vec<u64> {
+    let least = 1 << 59;
+    distinct(count, || least + random.below(u64::MAX - least))
 }
 
 fn clusters(count: usize, random: &mut SplitMix64) -> Vec<u64> {
@@ -120,10 +124,14 @@ fn clusters(count: usize, random: &mut SplitMix64) -> Vec<u64> {
     })
 }
 
+/// An exponentially distributed number of that mean.
+pub fn exponential(random: &mut SplitMix64, mean: f64) -> f64 {
+    -(1.0 - random.fraction()).ln() * mean
+}
+
 /// Arrivals with exponential gaps, whose mean is shorter during bursts; what arrives at one instant
 /// counts once.
 fn bursts(count: usize, random: &mut SplitMix64) -> Vec<u64> {
-    let exponential = |random: &mut SplitMix64, mean: f64| -(1.0 - random.fraction()).ln() * mean;
     let mut numbers: Vec<u64> = Vec::with_capacity(count);
     let (mut now, mut left, mut burst) = (0.0, 0.0, true);
     while numbers.len() < count {

@@ -26,6 +26,18 @@ impl Random {
         ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
     }
 
+    /// A number in `0.0..1.0`, of 53 bits.
+    pub fn fraction(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// A number of the standard normal distribution (Box and Muller), wherever the platform's `ln` and
+    /// `cos` agree.
+    pub fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * (1.0 - self.fraction()).ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.fraction()).cos()
+    }
+
     /// Appends `bytes` random bytes.
     pub fn fill(&mut self, into: &mut Vec<u8>, bytes: usize) {
         let end = into.len() + bytes;

@@ -13,20 +13,26 @@ use crate::error::{Error, Result};
 /// # Errors
 /// See [`numbers`].
 pub fn file(path: &Path) -> Result<Strings> {
-    let mut keys = Strings::default();
-    for number in numbers(path)? {
-        keys.push(&number.to_be_bytes());
-    }
-    Ok(keys)
+    Ok(Strings::of_numbers(numbers(path)?))
 }
 
 /// All distinct keys of a file, ascending.
 ///
 /// # Errors
-/// If the file cannot be read, or its length does not fit its count.
+/// If the file cannot be read, is empty, or its length does not fit its count.
 pub fn numbers(path: &Path) -> Result<Vec<u64>> {
     let file = File::open(path).map_err(Error::io("open", path))?;
     let length = file.metadata().map_err(Error::io("measure", path))?.len();
+    let bad = |found| Error::Input {
+        path: path.to_path_buf(),
+        expected: "a SOSD file of 64-bit keys",
+        found,
+    };
+    if length < 8 {
+        return Err(bad(format!(
+            "it has {length} bytes, and the count of keys at its start takes 8"
+        )));
+    }
     let mut reader = BufReader::with_capacity(1 << 20, file);
     let mut next = || -> Result<u64> {
         let mut word = [0; 8];
@@ -38,11 +44,12 @@ pub fn numbers(path: &Path) -> Result<Vec<u64>> {
     let count = next()?;
     let needed = count.checked_mul(8).and_then(|bytes| bytes.checked_add(8));
     if needed != Some(length) {
-        return Err(Error::Input {
-            path: path.to_path_buf(),
-            expected: "a SOSD file of 64-bit keys",
-            found: format!("it counts {count} keys in {length} bytes"),
-        });
+        return Err(bad(format!(
+            "it counts {count} keys in {length} bytes, so a part is missing, or its keys have 32 bits"
+        )));
+    }
+    if count == 0 {
+        return Err(bad("it holds no key".to_string()));
     }
     let mut numbers = Vec::with_capacity(count as usize);
     for _ in 0..count {
@@ -97,8 +104,24 @@ mod tests {
     #[test]
     fn a_count_that_does_not_fit_is_refused() {
         for numbers in [&[3, 1, 2][..], &[1, 1, 2], &[u64::MAX, 1]] {
-            let error = file(words(numbers).path()).unwrap_err();
-            assert!(error.to_string().contains("SOSD"), "{error}");
+            let error = file(words(numbers).path()).unwrap_err().to_string();
+            assert!(
+                error.contains("SOSD") && error.contains("missing"),
+                "{error}"
+            );
         }
+    }
+
+    #[test]
+    fn a_truncated_file_is_refused_wherever_it_ends() {
+        let whole = words(&[2, 7, 8]);
+        let bytes = std::fs::read(whole.path()).unwrap();
+        for end in 0..bytes.len() {
+            std::fs::write(whole.path(), &bytes[..end]).unwrap();
+            let error = numbers(whole.path()).unwrap_err().to_string();
+            assert!(error.contains("SOSD") && error.contains("bytes"), "{error}");
+        }
+        let error = numbers(words(&[0]).path()).unwrap_err().to_string();
+        assert!(error.contains("no key"), "{error}");
     }
 }

@@ -10,6 +10,15 @@ pub struct Strings {
 }
 
 impl Strings {
+    /// Numbers as 8 big-endian bytes each.
+    pub fn of_numbers(numbers: impl IntoIterator<Item = u64>) -> Strings {
+        let mut strings = Strings::default();
+        for number in numbers {
+            strings.push(&number.to_be_bytes());
+        }
+        strings
+    }
+
     /// Adds a string at the end.
     pub fn push(&mut self, string: &[u8]) {
         self.bytes.extend_from_slice(string);

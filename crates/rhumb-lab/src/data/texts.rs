@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
+use std::path::Path;
 
 use super::{Random, Strings};
+use crate::error::{Error, Result};
 
 /// Where a system keeps its words, one a line.
 const DICTIONARIES: [&str; 3] = [
@@ -56,17 +58,31 @@ fn texts(
     strings(all.iter().map(String::as_bytes))
 }
 
+/// The words of this system, ascending, and the file that they come from, if it has any.
+pub fn dictionary() -> Option<(Strings, &'static str)> {
+    DICTIONARIES
+        .into_iter()
+        .find_map(|path| Some((lines(&fs::read(path).ok()?), path)))
+}
+
+/// The words of a file, one a line, ascending.
+///
+/// # Errors
+/// If the file cannot be read.
+pub fn word_list(path: &Path) -> Result<Strings> {
+    Ok(lines(&fs::read(path).map_err(Error::io("read", path))?))
+}
+
+fn lines(text: &[u8]) -> Strings {
+    let words: BTreeSet<&[u8]> = text.split(|byte| *byte == b'\n').collect();
+    strings(words.into_iter().filter(|word| !word.is_empty()))
+}
+
 /// The words of this system, and where they come from; where it has none, the words in `paths`:
 /// runs of three letters or more.
 pub fn words(paths: &Strings) -> (Strings, &'static str) {
-    for path in DICTIONARIES {
-        if let Ok(text) = fs::read(path) {
-            let words: BTreeSet<&[u8]> = text.split(|byte| *byte == b'\n').collect();
-            return (
-                strings(words.into_iter().filter(|word| !word.is_empty())),
-                path,
-            );
-        }
+    if let Some(found) = dictionary() {
+        return found;
     }
     let runs = paths
         .iter()
@@ -100,6 +116,19 @@ mod tests {
         }
         let hex = |hash: &[u8]| hash.len() == 40 && hash.iter().all(u8::is_ascii_hexdigit);
         assert!(hashes(500, 1).iter().all(hex));
+    }
+
+    #[test]
+    fn words_are_lines_of_a_file() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), "b\na b\n\nb").unwrap();
+        assert!(
+            word_list(file.path())
+                .unwrap()
+                .iter()
+                .eq([&b"a b"[..], b"b"])
+        );
+        assert!(word_list(Path::new("/no/words")).is_err());
     }
 
     #[test]

@@ -4,11 +4,7 @@ use super::{Random, Strings};
 
 /// `count` ascending keys, the same for the same seed.
 pub fn keys(count: usize, seed: u64) -> Strings {
-    let mut keys = Strings::default();
-    for number in Random::new(seed, 0).distinct(count) {
-        keys.push(&number.to_be_bytes());
-    }
-    keys
+    Strings::of_numbers(Random::new(seed, 0).distinct(count))
 }
 
 #[cfg(test)]

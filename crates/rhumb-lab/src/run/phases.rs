@@ -50,11 +50,11 @@ impl<'a> Loaded<'a> {
         }
     }
 
-    /// Writes every pair in random order, in batches of 1,000.
+    /// Writes every pair in the input's order, which is random unless it is known, in batches of 1,000.
     pub fn load(&self) -> Result<()> {
         let input = self.input;
-        self.stage("load", input.keys.len());
-        let order = self.random(Stream::Load).order(input.keys.len() as u32);
+        let order = input.load_order(&mut self.random(Stream::Load));
+        self.stage("load", order.len());
         let (mut batch, mut value) = (Pairs::default(), Vec::new());
         for ranks in order.chunks(BATCH) {
             batch.clear();

@@ -1,0 +1,128 @@
+//! Zipf's law itself, over as many ranks as one likes.
+//!
+//! W. Hörmann, G. Derflinger, "Rejection-Inversion to Generate Variates from Monotone Discrete
+//! Distributions", ACM TOMACS 6(3), 1996: exact, in constant time and space, without the sum over all
+//! ranks.
+
+use super::Random;
+
+/// Draws a rank n from 1 on in proportion to n^-theta.
+#[derive(Debug, Clone)]
+pub struct ZipfLaw {
+    ranks: u64,
+    theta: f64,
+    /// The integral of x^-theta up to the half after the last rank.
+    end: f64,
+    /// The same up to where the area of the first rank begins.
+    start: f64,
+    /// A rank at most so far above its point is always accepted.
+    near: f64,
+}
+
+impl ZipfLaw {
+    /// A law over ranks 1 to `ranks`; `theta` is above 0 and below 1.
+    ///
+    /// Random numbers have 53 bits, so that past rank 10^14 only one rank in some ten can come.
+    pub fn new(ranks: u64, theta: f64) -> ZipfLaw {
+        let mut law = ZipfLaw {
+            ranks,
+            theta,
+            end: 0.0,
+            start: 0.0,
+            near: 0.0,
+        };
+        law.end = law.integral(ranks as f64 + 0.5);
+        law.start = law.integral(1.5) - 1.0;
+        law.near = 2.0 - law.inverse(law.integral(2.5) - 2f64.powf(-theta));
+        law
+    }
+
+    /// The next rank.
+    pub fn draw(&self, random: &mut Random) -> u64 {
+        loop {
+            let area = self.end + random.fraction() * (self.start - self.end);
+            let point = self.inverse(area);
+            let rank = (point + 0.5).floor().clamp(1.0, self.ranks as f64);
+            let near = rank - point <= self.near;
+            if near || area >= self.integral(rank + 0.5) - rank.powf(-self.theta) {
+                return rank as u64;
+            }
+        }
+    }
+
+    /// Of x^-theta from 1 to x.
+    fn integral(&self, x: f64) -> f64 {
+        let power = 1.0 - self.theta;
+        (power * x.ln()).exp_m1() / power
+    }
+
+    fn inverse(&self, area: f64) -> f64 {
+        let power = 1.0 - self.theta;
+        ((area * power).ln_1p() / power).exp()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The sum of n^-theta over ranks 1 to `last`: the first thousand one by one, the rest after
+    /// Euler and Maclaurin.
+    fn zeta(last: u64, theta: f64) -> f64 {
+        const PLAIN: u64 = 1_000;
+        let f = |x: f64| x.powf(-theta);
+        let plain: f64 = (1..=last.min(PLAIN)).map(|n| f(n as f64)).sum();
+        if last <= PLAIN {
+            return plain;
+        }
+        let (a, b) = (PLAIN as f64, last as f64);
+        let integral = (b.powf(1.0 - theta) - a.powf(1.0 - theta)) / (1.0 - theta);
+        let slope = |x: f64| -theta * x.powf(-theta - 1.0);
+        plain + integral + (f(b) - f(a)) / 2.0 + (slope(b) - slope(a)) / 12.0
+    }
+
+    #[test]
+    fn the_sum_is_right() {
+        let plain: f64 = (1..=100_000).map(|n| f64::from(n).powf(-0.99)).sum();
+        assert!((zeta(100_000, 0.99) / plain - 1.0).abs() < 1e-12);
+    }
+
+    /// Chi-squared over the first 50 ranks one by one, and groups that double from there on.
+    fn chi_squared(ranks: u64, theta: f64, draws: u64) -> (f64, f64) {
+        let mut ends: Vec<u64> = (1..=ranks.min(50)).collect();
+        while let Some(last) = ends.last().copied().filter(|last| *last < ranks) {
+            ends.push((last * 2).min(ranks));
+        }
+        let law = ZipfLaw::new(ranks, theta);
+        let mut random = Random::new(3, 0);
+        let mut counts = vec![0u64; ends.len()];
+        for _ in 0..draws {
+            let rank = law.draw(&mut random);
+            assert!((1..=ranks).contains(&rank));
+            counts[ends.partition_point(|end| *end < rank)] += 1;
+        }
+        let (mut sum, mut before) = (0.0, 0.0);
+        for (end, count) in ends.iter().zip(&counts) {
+            let until = zeta(*end, theta);
+            let expected = draws as f64 * (until - before) / zeta(ranks, theta);
+            sum += (*count as f64 - expected).powi(2) / expected;
+            before = until;
+        }
+        (sum, ends.len() as f64 - 1.0)
+    }
+
+    #[test]
+    fn frequencies_follow_the_law() {
+        for (ranks, theta) in [
+            (10, 0.9),
+            (1_000_000, 0.5),
+            (1_000_000_000_000_000, 0.9),
+            (1_000_000_000_000_000, 0.99),
+        ] {
+            let (found, freedom) = chi_squared(ranks, theta, 400_000);
+            // Four deviations above the mean.
+            let most = freedom + 4.0 * (2.0 * freedom).sqrt();
+            assert!(found < most, "{ranks} {theta}: {found} of {freedom}");
+        }
+    }
+}
