@@ -14,14 +14,18 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// Of numbers in the order of their writes, and the same ascending and once each, as keys.
-    pub fn new(
-        writes: &[u64],
-        distinct: Vec<u64>,
-        keys: impl FnOnce(Vec<u64>) -> Strings,
-    ) -> Arrivals {
-        let rank = |number: &u64| distinct.partition_point(|known| known < number) as u32;
-        let order = writes.iter().map(rank).collect();
+    /// Of numbers in the order of their writes, which `keys` makes keys of.
+    pub fn new(writes: &[u64], keys: impl FnOnce(Vec<u64>) -> Strings) -> Arrivals {
+        let mut sorted: Vec<(u64, usize)> = writes.iter().copied().zip(0..).collect();
+        sorted.sort_unstable();
+        let mut distinct = Vec::new();
+        let mut order = vec![0; writes.len()];
+        for (number, place) in sorted {
+            if distinct.last() != Some(&number) {
+                distinct.push(number);
+            }
+            order[place] = distinct.len() as u32 - 1;
+        }
         Arrivals {
             keys: keys(distinct),
             order: Some(order),
@@ -101,7 +105,7 @@ mod tests {
             numbers.iter().for_each(|n| keys.push(&[b'a' + *n as u8]));
             keys
         };
-        let all = Arrivals::new(&[4, 2, 9, 4, 0], vec![0, 2, 4, 9], letters);
+        let all = Arrivals::new(&[4, 2, 9, 4, 0], letters);
         assert_eq!(all.order, Some(vec![2, 1, 3, 2, 0]));
         assert_eq!(all.clone().at_most(4), all);
         let some = all.clone().at_most(2);

@@ -63,10 +63,10 @@ impl LookAlike {
 fn ids(count: usize, random: &mut SplitMix64) -> Vec<u64> {
     const MEAN: f64 = 1_374.0;
     const SIGMA: f64 = 1.73;
-    let median = MEAN.ln() - SIGMA * SIGMA / 2.0;
+    let log_median = MEAN.ln() - SIGMA * SIGMA / 2.0;
     let far = outliers(OUTLIERS.min(count / 2), random);
     let mut last = 0;
-    let gaps = (far.len()..count).map(|_| 1 + (median + SIGMA * random.normal()).exp() as u64);
+    let gaps = (far.len()..count).map(|_| 1 + (log_median + SIGMA * random.normal()).exp() as u64);
     let near = gaps.map(|gap| {
         last += gap;
         last
@@ -112,7 +112,7 @@ fn cells(count: usize, cell: Cell, random: &mut SplitMix64, into: &mut Vec<u64>)
 }
 
 /// Unix times from 2001-01-15 on. A second with an edit is a key, however many edits it has: of 200M
-/// edited seconds the last lies 14 years later. The rate (edits a second) is calibrated.
+/// edited seconds the last lies 15 years later. The rate (edits a second) is calibrated.
 fn edits(count: usize, random: &mut SplitMix64) -> Vec<u64> {
     const FIRST: u64 = 979_516_800;
     const RATE: f64 = 0.51;

@@ -37,7 +37,7 @@ impl Zipf {
 
     /// How frequent the next number is: 0 for the most frequent one.
     fn rank(&self, random: &mut Random) -> u64 {
-        let share = random.fraction();
+        let share = (random.next() >> 11) as f64 / (1u64 << 53) as f64;
         let scaled = share * self.zeta;
         if scaled < 1.0 {
             return 0;

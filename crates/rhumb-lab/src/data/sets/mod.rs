@@ -93,12 +93,14 @@ impl SetSpec {
                 )));
             }
         };
-        self.enough(all.len())?;
-        if count >= all.len() {
-            return Ok(all);
-        }
-        let kept = runs(all.len(), count).into_iter();
-        Ok(kept.flat_map(|run| &all[run]).copied().collect())
+        let kept = if count < all.len() {
+            let runs = runs(all.len(), count).into_iter();
+            runs.flat_map(|run| &all[run]).copied().collect()
+        } else {
+            all
+        };
+        self.enough(kept.len())?;
+        Ok(kept)
     }
 
     /// A set with values of the given sizes; of its own where none are given. `hold_out` more keys are
@@ -120,8 +122,8 @@ impl SetSpec {
         let (name, all) = (self.to_string(), count + hold_out);
         if let (Kind::Paths, None) = (self.entry.kind, sizes) {
             let pairs = self.paths()?;
-            self.enough(pairs.len())?;
             let pairs = pairs.pick(&runs(pairs.len(), all));
+            self.enough(pairs.len())?;
             return Ok(Input::with_own_values(&name, &pairs, hold_out, seed));
         }
         let sizes = sizes.unwrap_or_else(|| self.value_sizes());
@@ -141,15 +143,12 @@ impl SetSpec {
             Kind::Digits(entry) => decimal::of_lengths(entry.keys, count, seed).into(),
             Kind::Paths => self.paths()?.keys.into(),
             Kind::Words => self.words()?.into(),
-            Kind::GitTimes => {
-                let times = git::times(self.path()?)?;
-                let distinct = ascending(times.clone());
-                Arrivals::new(&times, distinct, Strings::of_numbers)
-            }
+            Kind::GitTimes => Arrivals::new(&git::times(self.path()?)?, Strings::of_numbers),
             _ => Strings::of_numbers(self.numbers(count, seed)?).into(),
         };
-        self.enough(all.keys.len())?;
-        Ok(all.at_most(count))
+        let some = all.at_most(count);
+        self.enough(some.keys.len())?;
+        Ok(some)
     }
 
     fn paths(&self) -> Result<Pairs> {

@@ -3,6 +3,7 @@
 use std::fs;
 
 use super::*;
+use crate::data::numbers::Numbers;
 
 fn set(text: &str) -> SetSpec {
     text.parse().unwrap()
@@ -148,6 +149,11 @@ fn integers_are_those_of_the_keys() {
             "{set}"
         );
     }
+    // The sets of published comparisons keep their numbers.
+    for numbers in Numbers::ALL {
+        let named = set(numbers.name()).numbers(3_000, 42).unwrap();
+        assert_eq!(named, numbers.make(3_000, 42), "{}", numbers.name());
+    }
     // Runs of a thousand: the first, those in the middle, the last.
     let numbers = file.numbers(3_000, 42).unwrap();
     assert_eq!((numbers[999], numbers[1_000]), (999 * 999, 4_000 * 4_000));
@@ -164,6 +170,11 @@ fn sets_that_are_read_give_what_they_hold() {
     fs::write(file.path(), "pear\nfig\napple\n").unwrap();
     let words = input(&set(&format!("words:{path}")), 10, 1);
     assert!(words.keys.iter().eq([&b"apple"[..], b"fig", b"pear"]));
+    let system = set("words").input(1_000, None, 0, 1);
+    match texts::dictionary() {
+        Some(_) => assert_eq!(system.unwrap().keys.len(), 1_000),
+        None => assert!(system.unwrap_err().to_string().contains("words:FILE")),
+    }
     fs::write(file.path(), "fig\n").unwrap();
     let few = set(&format!("words:{path}"))
         .input(10, None, 0, 1)
