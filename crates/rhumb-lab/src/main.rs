@@ -8,6 +8,11 @@ mod results;
 mod run;
 mod store;
 mod table;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "experiments that drive workloads come next")
+)]
+mod workload;
 
 use std::collections::HashSet;
 use std::path::PathBuf;

@@ -17,7 +17,6 @@ mod strings;
 pub mod texts;
 pub mod uniform;
 mod ycsb;
-pub mod zipf;
 mod zipf_law;
 
 pub use arrivals::{Arrivals, runs};

@@ -8,11 +8,12 @@ use rhumb::Db;
 
 use super::ours::Ours;
 use super::{Arguments, Bench};
-use crate::data::{Input, Random, zipf::Zipf};
+use crate::data::{Input, Random};
 use crate::error::{Error, Result};
 use crate::results::Subject;
 use crate::store::block_sizes;
 use crate::table;
+use crate::workload::zipfian::{Zipfian, fnv1a};
 
 const NAME: &str = "cache";
 const GETS: usize = 2_000_000;
@@ -33,7 +34,7 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
         let blocks = Blocks::of(&ours.db, input.keys.len())?;
         let gets = arguments.gets.unwrap_or(GETS);
         let mut rows = Vec::new();
-        let zipf = Zipf::new(input.keys.len() as u64);
+        let zipf = Zipfian::new(input.keys.len() as u64, 0.99);
         for (name, zipf) in [("uniform", None), ("zipf 0.99", Some(&zipf))] {
             let draws = Draws {
                 keys: input.keys.len() as u64,
@@ -58,8 +59,8 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
 /// Which keys are got: as many to fill the cache as are then counted.
 struct Draws<'a> {
     keys: u64,
-    /// Uniform where there is none.
-    zipf: Option<&'a Zipf>,
+    /// Uniform where there is none. Ranks are hashed, so that the frequent keys lie anywhere.
+    zipf: Option<&'a Zipfian>,
     gets: usize,
     seed: u64,
 }
@@ -69,7 +70,7 @@ impl Draws<'_> {
     fn ranks(&self) -> impl Iterator<Item = usize> {
         let mut random = Random::new(self.seed, 0xcac4e);
         (0..2 * self.gets).map(move |_| match self.zipf {
-            Some(zipf) => zipf.draw(&mut random) as usize,
+            Some(zipf) => (fnv1a(zipf.draw(&mut random)) % self.keys) as usize,
             None => random.below(self.keys) as usize,
         })
     }

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::measure::Latencies;
 use crate::progress::Progress;
 use crate::store::Store;
+use crate::workload::population::write_ranks;
 
 const BATCH: usize = 1_000;
 
@@ -55,17 +56,7 @@ impl<'a> Loaded<'a> {
         let input = self.input;
         let order = input.load_order(&mut self.random(Stream::Load));
         self.stage("load", order.len());
-        let (mut batch, mut value) = (Pairs::default(), Vec::new());
-        for ranks in order.chunks(BATCH) {
-            batch.clear();
-            for rank in ranks {
-                input.value(*rank as usize, &mut value);
-                batch.push(input.keys.get(*rank as usize), &value);
-            }
-            self.store.write(&batch)?;
-            self.progress.advance(ranks.len())?;
-        }
-        Ok(())
+        write_ranks(self.store, input, &order, self.progress)
     }
 
     /// Gets every key once in order, which also brings every block into memory.

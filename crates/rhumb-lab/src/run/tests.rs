@@ -1,8 +1,5 @@
 //! Tests of the checks that every run makes, and of a small run from end to end.
 
-use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
-
 use rhumb_index::registry;
 
 use super::phases::Loaded;
@@ -10,57 +7,7 @@ use super::*;
 use crate::data::{Input, Pairs, Sizes, uniform};
 use crate::results::Subject;
 use crate::store::Store;
-
-/// A store that lies in a chosen way.
-#[derive(Default)]
-struct Model {
-    pairs: RefCell<BTreeMap<Vec<u8>, Vec<u8>>>,
-    lie: Cell<Option<Lie>>,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Lie {
-    FlipValue,
-    InventKeys,
-    ForgetKeys,
-    EndScansEarly,
-    SkipInScans,
-}
-
-impl Store for Model {
-    fn write(&self, batch: &Pairs) -> Result<()> {
-        let pairs = batch
-            .iter()
-            .map(|(key, value)| (key.to_vec(), value.to_vec()));
-        self.pairs.borrow_mut().extend(pairs);
-        Ok(())
-    }
-    fn settle(&self) -> Result<()> {
-        Ok(())
-    }
-    fn get(&self, key: &[u8], into: &mut Vec<u8>) -> Result<bool> {
-        into.clear();
-        into.extend(self.pairs.borrow().get(key).cloned().unwrap_or_default());
-        if self.lie.get() == Some(Lie::FlipValue) {
-            into[3] ^= 1;
-        }
-        let invent = self.lie.get() == Some(Lie::InventKeys);
-        Ok((invent || !into.is_empty()) && self.lie.get() != Some(Lie::ForgetKeys))
-    }
-    fn scan(&self, start: &[u8], count: usize, into: &mut Pairs) -> Result<()> {
-        into.clear();
-        let count = count - usize::from(self.lie.get() == Some(Lie::EndScansEarly));
-        let skip = usize::from(self.lie.get() == Some(Lie::SkipInScans));
-        let pairs = self.pairs.borrow();
-        for (key, value) in pairs.range(start.to_vec()..).skip(skip).take(count) {
-            into.push(key, value);
-        }
-        Ok(())
-    }
-    fn close(self: Box<Self>) -> Result<()> {
-        Ok(())
-    }
-}
+use crate::store::model::{Lie, Model};
 
 /// Which of the five reading steps complain about a store that lies so.
 fn complaints(lie: Option<Lie>) -> Vec<&'static str> {
@@ -69,8 +16,10 @@ fn complaints(lie: Option<Lie>) -> Vec<&'static str> {
     let progress = Progress::new();
     let steps = Loaded::new(&store, "model", &input, &progress, 5);
     steps.load().unwrap();
-    assert_eq!(store.pairs.borrow().len(), input.keys.len());
-    store.lie.set(lie);
+    assert_eq!(store.pairs().len(), input.keys.len());
+    if let Some(lie) = lie {
+        store.lie(lie);
+    }
     let outcomes = [
         ("verify", steps.verify()),
         (
@@ -109,7 +58,7 @@ fn a_flipped_bit_is_found() {
     let mut pairs = Pairs::default();
     pairs.push(input.keys.get(0), &[7; 20]);
     store.write(&pairs).unwrap();
-    store.lie.set(Some(Lie::FlipValue));
+    store.lie(Lie::FlipValue);
     let steps = Loaded::new(&store, "model", &input, &progress, 5);
     let error = steps.verify().unwrap_err().to_string();
     assert!(error.contains("WRONG ANSWER by model to get"), "{error}");

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "peer-lmdb")]
 mod lmdb;
+#[cfg(test)]
+pub mod model;
 mod rhumb;
 
 use std::path::Path;
@@ -14,7 +16,8 @@ use ::rhumb::internals::BlockSize;
 
 /// An open store. What it finds is copied into the caller's memory in every store alike: a caller
 /// who looks at the value pays for fetching it anyway.
-pub trait Store {
+/// Many threads use it at once.
+pub trait Store: Send + Sync {
     /// Writes a batch at once, handed to the operating system and not synced.
     fn write(&self, batch: &Pairs) -> Result<()>;
 

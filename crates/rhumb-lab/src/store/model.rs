@@ -1,0 +1,99 @@
+//! A store in plain memory for tests, which lies in a chosen way.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use super::Store;
+use crate::data::Pairs;
+use crate::error::Result;
+
+/// All pairs of the store.
+pub type Held = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// Honest until it is told to lie.
+#[derive(Default)]
+pub struct Model {
+    pairs: RwLock<Held>,
+    lie: Mutex<Option<Lie>>,
+    stall: Mutex<Duration>,
+}
+
+/// What the store does wrong.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Lie {
+    FlipValue,
+    InventKeys,
+    ForgetKeys,
+    EndScansEarly,
+    SkipInScans,
+    /// Keeps the first value of each key.
+    LoseUpdates,
+}
+
+impl Model {
+    /// Lies from now on.
+    pub fn lie(&self, lie: Lie) {
+        *self.lie.lock().unwrap_or_else(PoisonError::into_inner) = Some(lie);
+    }
+
+    /// Makes the next get take a while longer.
+    pub fn stall_once(&self, stall: Duration) {
+        *self.stall.lock().unwrap_or_else(PoisonError::into_inner) = stall;
+    }
+
+    /// What it holds now.
+    pub fn pairs(&self) -> Held {
+        self.held().clone()
+    }
+
+    fn held(&self) -> std::sync::RwLockReadGuard<'_, Held> {
+        self.pairs.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lies(&self, lie: Lie) -> bool {
+        *self.lie.lock().unwrap_or_else(PoisonError::into_inner) == Some(lie)
+    }
+}
+
+impl Store for Model {
+    fn write(&self, batch: &Pairs) -> Result<()> {
+        let lose = self.lies(Lie::LoseUpdates);
+        let mut held = self.pairs.write().unwrap_or_else(PoisonError::into_inner);
+        for (key, value) in batch.iter() {
+            if !(lose && held.contains_key(key)) {
+                held.insert(key.to_vec(), value.to_vec());
+            }
+        }
+        Ok(())
+    }
+
+    fn settle(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn get(&self, key: &[u8], into: &mut Vec<u8>) -> Result<bool> {
+        let stall = std::mem::take(&mut *self.stall.lock().unwrap_or_else(PoisonError::into_inner));
+        std::thread::sleep(stall);
+        into.clear();
+        into.extend(self.held().get(key).cloned().unwrap_or_default());
+        if self.lies(Lie::FlipValue) {
+            into[3] ^= 1;
+        }
+        Ok((self.lies(Lie::InventKeys) || !into.is_empty()) && !self.lies(Lie::ForgetKeys))
+    }
+
+    fn scan(&self, start: &[u8], count: usize, into: &mut Pairs) -> Result<()> {
+        into.clear();
+        let count = count - usize::from(self.lies(Lie::EndScansEarly));
+        let skip = usize::from(self.lies(Lie::SkipInScans));
+        for (key, value) in self.held().range(start.to_vec()..).skip(skip).take(count) {
+            into.push(key, value);
+        }
+        Ok(())
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+}

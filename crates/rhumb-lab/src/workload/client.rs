@@ -1,0 +1,224 @@
+//! One thread that drives a store: it chooses an operation, times it, and checks the answer.
+
+use std::time::{Duration, Instant};
+
+use super::check::{Allowed, Checker};
+use super::chooser::Chooser;
+use super::mix::{Mix, Operation};
+use super::population::Population;
+use super::record::Update;
+use crate::data::{Pairs, Random};
+use crate::error::Result;
+use crate::store::Store;
+
+/// How long before its time a client stops sleeping, since sleep may last longer than it should.
+const EARLY: Duration = Duration::from_micros(100);
+
+/// A client with what it needs again and again.
+#[derive(Debug)]
+pub struct Client<'a> {
+    mix: &'a Mix,
+    population: &'a Population<'a>,
+    chooser: Chooser,
+    checker: Checker<'a>,
+    random: Random,
+    key: Vec<u8>,
+    batch: Pairs,
+    value: Vec<u8>,
+    found: Vec<u8>,
+    pairs: Pairs,
+}
+
+/// An operation that is about to begin.
+#[derive(Debug, Clone, Copy)]
+struct Task {
+    operation: Operation,
+    /// Nothing of it counts for absent keys.
+    record: u64,
+    rank: usize,
+    /// How many pairs a scan reads.
+    length: usize,
+    /// The record's floor before.
+    floor: u32,
+    update: Option<Update>,
+}
+
+/// How one operation went.
+#[derive(Debug, Clone, Copy)]
+pub struct Took {
+    pub operation: Operation,
+    /// When it should have begun and did: the same in a closed loop.
+    pub intended: Instant,
+    pub began: Instant,
+    pub ended: Instant,
+    /// How long the client slept before.
+    pub slept: Duration,
+}
+
+impl<'a> Client<'a> {
+    /// A client that draws from one stream of random numbers. The name is the store's.
+    pub fn new(
+        name: &'a str,
+        mix: &'a Mix,
+        population: &'a Population<'a>,
+        chooser: Chooser,
+        random: Random,
+    ) -> Client<'a> {
+        Client {
+            mix,
+            population,
+            chooser,
+            checker: Checker::new(name, population),
+            random,
+            key: Vec::new(),
+            batch: Pairs::default(),
+            value: Vec::new(),
+            found: Vec::new(),
+            pairs: Pairs::default(),
+        }
+    }
+
+    /// Does one operation at the intended time, or at once if that is past or `None`. The next operation
+    /// is chosen, and its key and value made, before; its answer is checked afterwards.
+    ///
+    /// # Errors
+    /// Whatever the store says, a wrong answer, or no key left to insert.
+    pub fn operate(&mut self, store: &dyn Store, intended: Option<Instant>) -> Result<Took> {
+        let task = self.prepare()?;
+        let slept = intended.map_or(Duration::ZERO, wait_until);
+        let began = Instant::now();
+        let present = self.perform(store, &task)?;
+        let ended = Instant::now();
+        self.finish(&task, present)?;
+        Ok(Took {
+            operation: task.operation,
+            intended: intended.unwrap_or(began),
+            began,
+            ended,
+            slept,
+        })
+    }
+
+    fn prepare(&mut self) -> Result<Task> {
+        let operation = self.mix.pick(&mut self.random);
+        let absent = &self.population.input.absent;
+        let (record, rank) = match operation {
+            Operation::Absent => (0, self.random.below(absent.len() as u64) as usize),
+            Operation::Insert => {
+                let record = self.population.begin_insert()?;
+                (record, self.population.rank(record))
+            }
+            _ => {
+                let present = self.population.present();
+                let record = self.chooser.next(&mut self.random, present);
+                (record, self.population.rank(record))
+            }
+        };
+        let mut task = Task {
+            operation,
+            record,
+            rank,
+            length: 0,
+            floor: 0,
+            update: None,
+        };
+        match operation {
+            // A caller has the key at hand, so fetching it is not timed.
+            Operation::Absent => absent.get(rank).clone_into(&mut self.key),
+            _ => self
+                .population
+                .input
+                .keys
+                .get(rank)
+                .clone_into(&mut self.key),
+        }
+        match operation {
+            Operation::Read => task.floor = self.floor(rank),
+            Operation::Absent => {}
+            Operation::Insert => self.make_batch(rank, 0),
+            Operation::Scan => {
+                task.length = self.mix.length(&mut self.random);
+                self.checker.before_scan(rank, task.length);
+            }
+            Operation::Update | Operation::ReadModifyWrite => {
+                task.floor = self.floor(rank);
+                let update = self.population.of_rank(rank).1.begin()?;
+                self.make_batch(rank, update.version);
+                task.update = Some(update);
+            }
+        }
+        Ok(task)
+    }
+
+    fn floor(&self, rank: usize) -> u32 {
+        self.population.of_rank(rank).1.floor()
+    }
+
+    fn make_batch(&mut self, rank: usize, version: u32) {
+        self.population.value(rank, version, &mut self.value);
+        self.batch.clear();
+        self.batch.push(&self.key, &self.value);
+    }
+
+    /// What is timed; whether a get found something.
+    fn perform(&mut self, store: &dyn Store, task: &Task) -> Result<bool> {
+        match task.operation {
+            Operation::Read | Operation::Absent => store.get(&self.key, &mut self.found),
+            Operation::Update | Operation::Insert => {
+                store.write(&self.batch)?;
+                Ok(true)
+            }
+            Operation::Scan => {
+                store.scan(&self.key, task.length, &mut self.pairs)?;
+                Ok(true)
+            }
+            Operation::ReadModifyWrite => {
+                let present = store.get(&self.key, &mut self.found)?;
+                store.write(&self.batch)?;
+                Ok(present)
+            }
+        }
+    }
+
+    /// Says what was written, and checks what was found.
+    fn finish(&mut self, task: &Task, present: bool) -> Result<()> {
+        if let Some(update) = task.update {
+            self.population.of_rank(task.rank).1.end(update);
+        }
+        let found = present.then_some(&self.found[..]);
+        match task.operation {
+            Operation::Update => Ok(()),
+            Operation::Insert => {
+                self.population.end_insert(task.record);
+                Ok(())
+            }
+            Operation::Absent => self.checker.absent(&self.key, found),
+            Operation::Scan => self.checker.scan(task.rank, task.length, &self.pairs),
+            Operation::Read | Operation::ReadModifyWrite => {
+                let allowed = Allowed {
+                    rank: task.rank,
+                    floor: task.floor,
+                    own: task.update.map_or(0, |update| update.version),
+                };
+                self.checker.get(allowed, found)
+            }
+        }
+    }
+}
+
+/// Waits, and says how long of it this thread slept.
+fn wait_until(time: Instant) -> Duration {
+    let now = Instant::now();
+    let left = time.saturating_duration_since(now);
+    let slept = match left > EARLY {
+        true => {
+            std::thread::sleep(left - EARLY);
+            now.elapsed()
+        }
+        false => Duration::ZERO,
+    };
+    while Instant::now() < time {
+        std::hint::spin_loop();
+    }
+    slept
+}

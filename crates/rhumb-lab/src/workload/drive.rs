@@ -1,0 +1,378 @@
+//! Runs a workload against a store.
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::chooser::{Chooser, Extent};
+use super::client::{Client, Took};
+use super::mix::{Mix, Operation};
+use super::population::Population;
+use super::record::MOST_THREADS;
+use crate::data::Random;
+use crate::error::{Error, Result};
+use crate::measure::{Latencies, Meter};
+use crate::progress::Progress;
+use crate::store::Store;
+
+/// How many operations a thread does between two signs of progress.
+const STEP: u64 = 1_000;
+
+/// How much work to do.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Amount {
+    /// So many operations of all threads together.
+    Operations(u64),
+    /// Until this time is over, so that a run cannot be repeated exactly.
+    Time(Duration),
+}
+
+/// When the next operation begins.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Pace {
+    /// As soon as the last one is done and checked.
+    Closed,
+    /// At equal intervals, so many a second of all threads together, whether or not the store is ready:
+    /// latencies count from the time that was intended, so that none is left out because the one before
+    /// it was slow. What a thread takes to check the last answer delays it too: have more threads where
+    /// [`Outcome::harness_seconds`] comes near the time of the run.
+    Open { per_second: f64 },
+}
+
+/// How a workload is run.
+#[derive(Debug, Clone, Copy)]
+pub struct Load {
+    /// What is counted.
+    pub amount: Amount,
+    /// Operations of all threads together that come first and are not counted, in a closed loop.
+    pub warm_up: u64,
+    /// How many clients there are.
+    pub threads: usize,
+    /// When they act.
+    pub pace: Pace,
+}
+
+/// What came of a workload.
+#[derive(Debug)]
+pub struct Outcome {
+    /// How long each kind of operation took; those that the workload does not have are left out.
+    pub by_operation: Vec<(Operation, Latencies)>,
+    /// How many there were.
+    pub operations: u64,
+    /// From the first client's start to the last one's end, in seconds; choosing and checking included.
+    pub seconds: f64,
+    /// Operations a second: in a closed loop of clients that do nothing but wait for the store (for each
+    /// its operations by its time in the store, added up), in an open loop by `seconds`.
+    pub per_second: f64,
+    /// CPU time of the whole process in seconds: store, background work, and what the clients do
+    /// themselves.
+    pub cpu_seconds: f64,
+    /// What the clients took to choose, to check, and to spin for the last 100 us before an intended
+    /// time, in seconds by the clock, all threads added up.
+    pub harness_seconds: f64,
+}
+
+/// A store that workloads are run against.
+#[derive(Clone, Copy)]
+pub struct Driver<'a> {
+    /// The store.
+    pub store: &'a dyn Store,
+    /// Its name in error messages.
+    pub name: &'a str,
+    /// What it holds.
+    pub population: &'a Population<'a>,
+    /// How workloads are run.
+    pub load: Load,
+    /// Seed of every choice.
+    pub seed: u64,
+    /// Where progress goes.
+    pub progress: &'a Progress,
+}
+
+/// What the clients of a run share.
+struct Shared {
+    /// The end of the warm-up.
+    warm: Barrier,
+    /// A client has failed, so that the others may stop.
+    failed: AtomicBool,
+}
+
+/// What one client did.
+struct Part {
+    by_operation: Vec<(Operation, Latencies)>,
+    started: Instant,
+    ended: Instant,
+    /// Time in the store.
+    busy: Duration,
+    /// Time neither in the store nor asleep.
+    harness: Duration,
+    /// The last client to be warm starts the meter for all.
+    meter: Option<Meter>,
+}
+
+impl Part {
+    fn new(mix: &Mix, started: Instant) -> Result<Part> {
+        let wanted = Operation::ALL
+            .into_iter()
+            .filter(|operation| mix.share(*operation) > 0.0);
+        let by_operation = wanted.map(|operation| Ok((operation, Latencies::new()?)));
+        Ok(Part {
+            by_operation: by_operation.collect::<Result<_>>()?,
+            started,
+            ended: started,
+            busy: Duration::ZERO,
+            harness: Duration::ZERO,
+            meter: None,
+        })
+    }
+
+    fn add(&mut self, took: &Took) {
+        let of_kind = self
+            .by_operation
+            .iter_mut()
+            .find(|(o, _)| *o == took.operation);
+        if let Some((_, latencies)) = of_kind {
+            latencies.record(took.ended - took.intended);
+        }
+        self.busy += took.ended - took.began;
+        self.harness += (took.began - self.ended).saturating_sub(took.slept);
+        self.ended = took.ended;
+    }
+}
+
+impl Driver<'_> {
+    /// Runs workloads one after the other, each with a seed of its own: what one of them wrote is there
+    /// for the next.
+    ///
+    /// # Errors
+    /// As [`Driver::run`].
+    pub fn run_all(&self, mixes: &[Mix]) -> Result<Vec<Outcome>> {
+        let runs = mixes.iter().enumerate().map(|(place, mix)| {
+            let seed = self.seed.wrapping_add(place as u64);
+            Driver { seed, ..*self }.run(mix)
+        });
+        runs.collect()
+    }
+
+    /// Runs one workload.
+    ///
+    /// # Errors
+    /// A workload that the population or the load does not fit, whatever the store says, Ctrl-C, and
+    /// [`Error::WrongAnswer`] for the first answer that cannot be right: with one thread every answer has
+    /// to be the newest version, with several one that may be.
+    pub fn run(&self, mix: &Mix) -> Result<Outcome> {
+        let extent = self.extent(mix)?;
+        let threads = self.load.threads as u64;
+        let clients: Vec<Client<'_>> = (0..threads)
+            .map(|thread| {
+                let chooser = Chooser::new(mix.requests, extent, (thread, threads))?;
+                let random = Random::new(self.seed, 0x776c + thread);
+                Ok(Client::new(
+                    self.name,
+                    mix,
+                    self.population,
+                    chooser,
+                    random,
+                ))
+            })
+            .collect::<Result<_>>()?;
+        self.stage(mix);
+        let shared = Shared {
+            warm: Barrier::new(clients.len()),
+            failed: AtomicBool::new(false),
+        };
+        let parts: Vec<Result<Part>> = std::thread::scope(|scope| {
+            let threads = clients.into_iter().enumerate().map(|(thread, client)| {
+                let shared = &shared;
+                scope.spawn(move || self.run_client(thread as u64, client, mix, shared))
+            });
+            let threads: Vec<_> = threads.collect();
+            let joined = threads.into_iter().map(|thread| match thread.join() {
+                Ok(part) => part,
+                Err(panic) => std::panic::resume_unwind(panic),
+            });
+            joined.collect()
+        });
+        self.sum_up(parts.into_iter().collect::<Result<_>>()?)
+    }
+
+    /// Checks that the workload can be run, and says which records it begins with and adds.
+    fn extent(&self, mix: &Mix) -> Result<Extent> {
+        let Load {
+            amount,
+            warm_up,
+            threads,
+            pace,
+        } = self.load;
+        let population = self.population;
+        if threads == 0 || threads > MOST_THREADS {
+            return Err(Error::Usage(format!(
+                "{threads} threads cannot run {mix}: take 1 to {MOST_THREADS}"
+            )));
+        }
+        if let Pace::Open { per_second } = pace
+            && !(per_second.is_finite() && per_second > 0.0)
+        {
+            return Err(Error::Usage(format!(
+                "{per_second} operations a second is no pace for {mix}: take a number above 0"
+            )));
+        }
+        if mix.share(Operation::Absent) > 0.0 && population.input.absent.len() == 0 {
+            return Err(Error::Usage(format!(
+                "{mix} needs absent keys and {} has none: hold some out when it is made",
+                population.input.name
+            )));
+        }
+        let left = population.most() - population.present();
+        let share = mix.share(Operation::Insert);
+        let inserts = match amount {
+            Amount::Operations(count) => ((warm_up + count) as f64 * share) as u64,
+            Amount::Time(_) if share > 0.0 => left,
+            Amount::Time(_) => 0,
+        };
+        // Six standard deviations above the mean.
+        let wanted = inserts as f64 + 6.0 * (inserts as f64).sqrt() * (1.0 - share).sqrt();
+        if matches!(amount, Amount::Operations(_)) && wanted > left as f64 {
+            return Err(Error::Usage(format!(
+                "{mix} will insert about {inserts} records and only {left} of {} are left: load fewer, or \
+                 run fewer operations",
+                population.input.name
+            )));
+        }
+        // Inserts alone choose no record, so they may begin with none.
+        let chooses = share < 1.0;
+        Ok(Extent {
+            records: population.present().max(u64::from(!chooses)),
+            inserts,
+        })
+    }
+
+    fn stage(&self, mix: &Mix) {
+        let counted = match self.load.amount {
+            Amount::Operations(count) => count,
+            Amount::Time(time) => time.as_millis() as u64,
+        };
+        let message = format!("{}, {}: {mix}", self.population.input.name, self.name);
+        let steps = self.load.warm_up + counted;
+        self.progress.stage(message, steps as usize);
+    }
+
+    /// This thread's part of a number of operations.
+    fn part(&self, operations: u64, thread: u64) -> u64 {
+        let threads = self.load.threads as u64;
+        operations / threads + u64::from(thread < operations % threads)
+    }
+
+    fn run_client(
+        &self,
+        thread: u64,
+        mut client: Client<'_>,
+        mix: &Mix,
+        shared: &Shared,
+    ) -> Result<Part> {
+        let warmed = self.warm(thread, &mut client, shared);
+        shared.failed.fetch_or(warmed.is_err(), Ordering::Relaxed);
+        // Also after an error: the others wait.
+        let last = shared.warm.wait().is_leader();
+        warmed?;
+        let meter = last.then(Meter::start);
+        let counted = self.count(thread, &mut client, mix, shared);
+        shared.failed.fetch_or(counted.is_err(), Ordering::Relaxed);
+        Ok(Part { meter, ..counted? })
+    }
+
+    fn warm(&self, thread: u64, client: &mut Client<'_>, shared: &Shared) -> Result<()> {
+        let operations = self.part(self.load.warm_up, thread);
+        for done in 0..operations {
+            if shared.failed.load(Ordering::Relaxed) {
+                break;
+            }
+            client.operate(self.store, None)?;
+            if done % STEP == STEP - 1 {
+                self.progress.advance(STEP as usize)?;
+            }
+        }
+        self.progress.advance((operations % STEP) as usize)
+    }
+
+    /// The operations that count.
+    fn count(
+        &self,
+        thread: u64,
+        client: &mut Client<'_>,
+        mix: &Mix,
+        shared: &Shared,
+    ) -> Result<Part> {
+        let started = Instant::now();
+        let mut part = Part::new(mix, started)?;
+        let mut shown = Duration::ZERO;
+        let mut done = 0;
+        while !shared.failed.load(Ordering::Relaxed) {
+            let intended = self.intended(thread, done);
+            let at = intended.unwrap_or(part.ended - started);
+            match self.load.amount {
+                Amount::Operations(count) if done == self.part(count, thread) => break,
+                Amount::Time(time) if at >= time => break,
+                _ => {}
+            }
+            let took = client.operate(self.store, intended.map(|after| started + after))?;
+            part.add(&took);
+            done += 1;
+            if done % STEP == 0 {
+                let elapsed = part.ended - started;
+                let steps = match self.load.amount {
+                    Amount::Operations(_) => STEP,
+                    // All clients work at the same time, so that one speaks for all.
+                    Amount::Time(_) if thread == 0 => (elapsed - shown).as_millis() as u64,
+                    Amount::Time(_) => 0,
+                };
+                shown = elapsed;
+                self.progress.advance(steps as usize)?;
+            }
+        }
+        Ok(part)
+    }
+
+    /// When an operation of a thread should begin, since the start.
+    fn intended(&self, thread: u64, number: u64) -> Option<Duration> {
+        let Pace::Open { per_second } = self.load.pace else {
+            return None;
+        };
+        let place = number * self.load.threads as u64 + thread;
+        Some(Duration::from_secs_f64(place as f64 / per_second))
+    }
+
+    fn sum_up(&self, parts: Vec<Part>) -> Result<Outcome> {
+        let mut by_operation: Vec<(Operation, Latencies)> = Vec::new();
+        let (mut operations, mut closed, mut harness, mut cpu) = (0, 0.0, Duration::ZERO, 0.0);
+        let started = parts.iter().map(|part| part.started).min();
+        let ended = parts.iter().map(|part| part.ended).max();
+        for part in parts {
+            let count: u64 = part.by_operation.iter().map(|(_, l)| l.count()).sum();
+            operations += count;
+            closed += count as f64 / part.busy.as_secs_f64().max(1e-9);
+            harness += part.harness;
+            cpu += part.meter.map_or(0.0, |meter| meter.read().cpu);
+            for (place, (operation, latencies)) in part.by_operation.into_iter().enumerate() {
+                match by_operation.get_mut(place) {
+                    Some((_, sum)) => sum.add(&latencies),
+                    None => by_operation.push((operation, latencies)),
+                }
+            }
+        }
+        let seconds = started
+            .zip(ended)
+            .map_or(0.0, |(from, to)| to.duration_since(from).as_secs_f64());
+        Ok(Outcome {
+            by_operation,
+            operations,
+            seconds,
+            per_second: match self.load.pace {
+                Pace::Closed => closed,
+                Pace::Open { .. } => operations as f64 / seconds.max(1e-9),
+            },
+            cpu_seconds: cpu,
+            harness_seconds: harness.as_secs_f64(),
+        })
+    }
+}
