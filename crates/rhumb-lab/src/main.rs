@@ -4,6 +4,7 @@ mod data;
 mod error;
 mod measure;
 mod progress;
+mod report;
 mod results;
 mod run;
 mod store;
