@@ -1,4 +1,31 @@
-//! One self-contained HTML page with the papers' figures, measured again.
-#![expect(dead_code, reason = "the report command that calls it is not there yet")]
+//! One self-contained HTML page with the papers' figures, measured again: [`html`] draws what
+//! [`model`] holds as plain data.
+//!
+//! `page` is the page and `tables` its tables; `chart` lays out a chart, whose `scale`s make numbers
+//! places, whose `marks` are bars, lines and points, and whose `legend` and `style` say which is
+//! which; `heatmap` is the other drawing. All is written through `markup`, which escapes it.
+#![cfg_attr(
+    not(test),
+    expect(dead_code, reason = "the report command that calls it is to come")
+)]
 
-mod model;
+mod chart;
+mod heatmap;
+mod legend;
+mod marks;
+mod markup;
+pub mod model;
+mod number;
+mod page;
+mod scale;
+mod shapes;
+mod style;
+mod tables;
+
+#[cfg(test)]
+mod sample;
+#[cfg(test)]
+mod tests;
+
+#[cfg_attr(not(test), expect(unused_imports, reason = "see above"))]
+pub use page::html;

@@ -1,0 +1,116 @@
+//! Which colour and marker is which series.
+
+use super::chart::Drawn;
+use super::markup::{Markup, Px};
+use super::shapes::{LINE, area, text, text_width};
+use super::style::{Shape, Style, marker};
+
+/// The names of a chart, each once, ours and published together.
+pub struct Legend {
+    entries: Vec<Entry>,
+}
+
+struct Entry {
+    name: String,
+    style: Style,
+    /// Hollow and dashed.
+    published: bool,
+    bar: bool,
+    line: bool,
+}
+
+impl Legend {
+    pub fn of(all: &[Drawn<'_>]) -> Legend {
+        let mut entries: Vec<Entry> = Vec::new();
+        for drawn in all {
+            let (bar, line) = (drawn.is_bar(), !drawn.is_bar());
+            let name = &drawn.series.name;
+            match entries.iter_mut().find(|entry| entry.name == *name) {
+                Some(entry) => {
+                    entry.bar |= bar;
+                    entry.line |= line;
+                }
+                None => entries.push(Entry {
+                    name: name.clone(),
+                    style: drawn.style,
+                    published: false,
+                    bar,
+                    line,
+                }),
+            }
+        }
+        if all.iter().any(|drawn| drawn.series.published) {
+            entries.extend([false, true].map(|published| Entry::key(all, published)));
+        }
+        Legend { entries }
+    }
+
+    /// The height that it needs at a width.
+    pub fn height(&self, width: f64) -> f64 {
+        let last = self.places(width).last().map_or(0.0, |(_, y)| y + LINE);
+        last + 6.0
+    }
+
+    /// Left ends of the entries, in lines that are as full as they can be.
+    fn places(&self, width: f64) -> Vec<(f64, f64)> {
+        let (mut x, mut y) = (2.0, 0.0);
+        let mut places = Vec::new();
+        for entry in &self.entries {
+            if x > 2.0 && x + entry.width() > width {
+                (x, y) = (2.0, y + LINE);
+            }
+            places.push((x, y));
+            x += entry.width() + 14.0;
+        }
+        places
+    }
+
+    pub fn draw(&self, width: f64, out: &mut Markup) {
+        for (entry, (x, y)) in self.entries.iter().zip(self.places(width)) {
+            entry.draw((x, y + LINE / 2.0), out);
+        }
+    }
+}
+
+impl Entry {
+    /// Explains what filled and hollow mean.
+    fn key(all: &[Drawn<'_>], published: bool) -> Entry {
+        let name = if published { "published" } else { "ours" };
+        Entry {
+            name: name.to_string(),
+            style: Style {
+                class: "key",
+                shape: Shape::Circle,
+            },
+            published,
+            bar: all.iter().any(Drawn::is_bar),
+            line: !all.iter().all(Drawn::is_bar),
+        }
+    }
+
+    fn sign(&self) -> f64 {
+        16.0 * f64::from(self.bar) + 26.0 * f64::from(self.line)
+    }
+
+    fn width(&self) -> f64 {
+        self.sign() + text_width(&self.name)
+    }
+
+    fn draw(&self, (x, y): (f64, f64), out: &mut Markup) {
+        let whose = if self.published { "published" } else { "ours" };
+        let class = format!("{} {whose}", self.style.class);
+        out.nest("g", &[("class", &class)], |out| {
+            let mut x = x;
+            if self.bar {
+                area(out, "bar", [x, y - 5.0, x + 11.0, y + 5.0], "");
+                x += 16.0;
+            }
+            if self.line {
+                let ends = format!("{},{} {},{}", Px(x), Px(y), Px(x + 20.0), Px(y));
+                out.empty("polyline", &[("points", &ends)]);
+                marker(out, self.style.shape, (x + 10.0, y), 4.0, "");
+            }
+        });
+        text(out, "start", (x + self.sign(), y + 4.0), &self.name);
+    }
+}

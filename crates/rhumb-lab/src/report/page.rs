@@ -1,0 +1,330 @@
+//! The page: what a reader should know in a minute, the ledger of claims, then figure after figure.
+
+use super::markup::Markup;
+use super::model::{Cell, Chart, Claim, Figure, Page, Panel, Paper, Table, Verdict};
+use super::{chart, heatmap, tables};
+
+/// Longer tables of published numbers are folded.
+const LONGEST_OPEN: usize = 24;
+
+const VERDICTS: [Verdict; 4] = [
+    Verdict::Confirmed,
+    Verdict::Partly,
+    Verdict::Refuted,
+    Verdict::NotMeasured,
+];
+
+impl Verdict {
+    /// Its sign and words.
+    fn text(self) -> &'static str {
+        match self {
+            Verdict::Confirmed => "✓ confirmed",
+            Verdict::Partly => "≈ partly",
+            Verdict::Refuted => "✗ refuted",
+            Verdict::NotMeasured => "– not measured",
+        }
+    }
+
+    /// Its class in `page.css`.
+    fn class(self) -> &'static str {
+        match self {
+            Verdict::Confirmed => "confirmed",
+            Verdict::Partly => "partly",
+            Verdict::Refuted => "refuted",
+            Verdict::NotMeasured => "open",
+        }
+    }
+}
+
+/// The report as one HTML file that needs nothing else. The same page gives the same bytes.
+pub fn html(page: &Page) -> String {
+    let mut out = Markup::default();
+    out.verbatim("<!DOCTYPE html>\n");
+    out.nest("html", &[("lang", &"en")], |out| {
+        out.nest("head", &[], |out| head(page, out));
+        out.nest("body", &[], |out| {
+            front(page, out);
+            claims(&page.claims, out);
+            contents(&page.papers, out);
+            for paper in &page.papers {
+                out.element("h2", &[], &paper.title);
+                for figure in &paper.figures {
+                    self::figure(figure, out);
+                }
+            }
+        });
+    });
+    out.finish()
+}
+
+fn head(page: &Page, out: &mut Markup) {
+    out.empty("meta", &[("charset", &"utf-8")]);
+    let width = "width=device-width, initial-scale=1";
+    out.empty("meta", &[("name", &"viewport"), ("content", &width)]);
+    out.element("title", &[], &page.title);
+    out.nest("style", &[], |out| out.verbatim(include_str!("page.css")));
+}
+
+fn front(page: &Page, out: &mut Markup) {
+    out.element("h1", &[], &page.title);
+    out.element("p", &[("class", &"lead")], &page.summary);
+    out.nest("dl", &[("class", &"facts")], |out| {
+        for (name, value) in &page.environment {
+            out.nest("div", &[], |out| {
+                out.element("dt", &[], name);
+                out.element("dd", &[], value);
+            });
+        }
+    });
+    out.nest("div", &[("class", &"headlines")], |out| {
+        for headline in &page.headlines {
+            out.nest("div", &[], |out| {
+                out.nest("b", &[], |out| {
+                    out.text(&headline.value);
+                    if !headline.unit.is_empty() {
+                        out.element("span", &[], &headline.unit);
+                    }
+                });
+                out.element("p", &[], &headline.text);
+            });
+        }
+    });
+}
+
+fn claims(claims: &[Claim], out: &mut Markup) {
+    if claims.is_empty() {
+        return;
+    }
+    out.nest("section", &[("id", &"claims")], |out| {
+        out.element("h2", &[], "Published claims, measured again");
+        out.nest("fieldset", &[("class", &"verdicts")], |out| {
+            filter(out, "all", &format!("all: {}", claims.len()));
+            for verdict in VERDICTS {
+                let count = claims.iter().filter(|claim| claim.verdict == verdict);
+                let text = format!("{}: {}", verdict.text(), count.count());
+                filter(out, verdict.class(), &text);
+            }
+        });
+        out.nest("div", &[("class", &"scroll")], |out| {
+            out.nest("table", &[("class", &"claims")], |out| {
+                let headings = [
+                    "Id",
+                    "Claim",
+                    "Published",
+                    "Ours",
+                    "Verdict",
+                    "Rule",
+                    "Figures",
+                ];
+                out.nest("tr", &[], |out| {
+                    headings
+                        .iter()
+                        .for_each(|name| out.element("th", &[], name));
+                });
+                claims.iter().for_each(|claim| self::claim(claim, out));
+            });
+        });
+    });
+}
+
+/// A button that shows the claims of one verdict only; `page.css` does it without a script.
+fn filter(out: &mut Markup, class: &str, text: &str) {
+    out.nest("label", &[], |out| {
+        let id = format!("show-{class}");
+        match class {
+            "all" => out.empty(
+                "input",
+                &[
+                    ("type", &"radio"),
+                    ("name", &"show"),
+                    ("id", &id),
+                    ("checked", &"checked"),
+                ],
+            ),
+            _ => out.empty(
+                "input",
+                &[("type", &"radio"), ("name", &"show"), ("id", &id)],
+            ),
+        }
+        out.text(text);
+    });
+}
+
+fn claim(claim: &Claim, out: &mut Markup) {
+    out.nest(
+        "tr",
+        &[("class", &claim.verdict.class()), ("id", &claim.id)],
+        |out| {
+            out.element("td", &[("class", &"id")], &claim.id);
+            for text in [&claim.claim, &claim.published, &claim.ours] {
+                out.element("td", &[], text);
+            }
+            out.element("td", &[("class", &"verdict")], claim.verdict.text());
+            out.element("td", &[], &claim.rule);
+            out.nest("td", &[], |out| {
+                for (place, id) in claim.figures.iter().enumerate() {
+                    if place > 0 {
+                        out.text(", ");
+                    }
+                    out.element("a", &[("href", &format!("#{id}"))], id);
+                }
+            });
+        },
+    );
+}
+
+fn contents(papers: &[Paper], out: &mut Markup) {
+    out.nest("section", &[("id", &"contents")], |out| {
+        out.element("h2", &[], "Contents");
+        for paper in papers {
+            out.element("h4", &[], &paper.title);
+            out.nest("ul", &[("class", &"contents")], |out| {
+                for figure in &paper.figures {
+                    out.nest("li", &[], |out| {
+                        let href = format!("#{}", figure.id);
+                        out.element("a", &[("class", &"id"), ("href", &href)], &figure.id);
+                        out.element("span", &[], &figure.title);
+                        if figure.panels.is_empty() {
+                            out.element("span", &[("class", &"state")], "not measured yet");
+                        }
+                    });
+                }
+            });
+        }
+    });
+}
+
+fn figure(figure: &Figure, out: &mut Markup) {
+    out.nest(
+        "section",
+        &[("class", &"figure"), ("id", &figure.id)],
+        |out| {
+            out.nest("h3", &[], |out| {
+                let href = format!("#{}", figure.id);
+                out.element("a", &[("href", &href)], &figure.id);
+                out.text(&format!(" {}", figure.title));
+            });
+            out.element("p", &[("class", &"source")], &figure.paper);
+            labelled(out, "Published", &figure.shows);
+            labelled(out, "Here", &figure.note);
+            if figure.panels.is_empty() {
+                return out.nest("p", &[("class", &"missing")], |out| {
+                    out.text("not measured yet: run ");
+                    out.element("code", &[], &format!("rhumb-lab run {}", figure.id));
+                });
+            }
+            out.nest("div", &[("class", &"panels")], |out| {
+                figure
+                    .panels
+                    .iter()
+                    .for_each(|panel| self::panel(panel, out));
+            });
+            labelled(out, "How it was measured", &figure.method);
+            numbers(figure, out);
+        },
+    );
+}
+
+fn labelled(out: &mut Markup, label: &str, text: &str) {
+    if !text.is_empty() {
+        out.nest("p", &[], |out| {
+            out.element("b", &[], &format!("{label}: "));
+            out.text(text);
+        });
+    }
+}
+
+fn panel(panel: &Panel, out: &mut Markup) {
+    match panel {
+        Panel::Chart(chart) => {
+            let class = if chart::is_wide(chart) {
+                "whole"
+            } else {
+                "part"
+            };
+            out.nest("div", &[("class", &class)], |out| {
+                out.element("h4", &[], &chart.title);
+                chart::draw(chart, out);
+            });
+        }
+        Panel::Heatmap(map) => out.nest("div", &[], |out| {
+            out.element("h4", &[], &map.title);
+            heatmap::draw(map, out);
+        }),
+        Panel::Table(table) => out.nest("div", &[("class", &"whole")], |out| {
+            out.element("h4", &[], &table.title);
+            self::table(table, out);
+        }),
+    }
+}
+
+/// The published numbers beside ours, and all numbers.
+fn numbers(figure: &Figure, out: &mut Markup) {
+    let charts = figure.panels.iter().filter_map(|panel| match panel {
+        Panel::Chart(chart) => Some(chart),
+        Panel::Heatmap(_) | Panel::Table(_) => None,
+    });
+    let charts: Vec<&Chart> = charts.collect();
+    let beside: Vec<Table> = charts
+        .iter()
+        .filter_map(|chart| tables::beside(chart))
+        .collect();
+    let open = beside.iter().map(|table| table.rows.len()).sum::<usize>() <= LONGEST_OPEN;
+    folded(out, "The published numbers beside ours", open, &beside);
+    let all: Vec<Table> = charts.iter().map(|chart| tables::numbers(chart)).collect();
+    folded(out, "All numbers of these drawings", false, &all);
+}
+
+fn folded(out: &mut Markup, summary: &str, open: bool, tables: &[Table]) {
+    if tables.is_empty() {
+        return;
+    }
+    let inside = |out: &mut Markup| {
+        out.element("summary", &[], summary);
+        for table in tables {
+            out.element("h4", &[], &table.title);
+            self::table(table, out);
+        }
+    };
+    match open {
+        true => out.nest("details", &[("open", &"open")], inside),
+        false => out.nest("details", &[], inside),
+    }
+}
+
+fn table(table: &Table, out: &mut Markup) {
+    let class = |column: usize| {
+        if column < table.text_columns {
+            "words"
+        } else {
+            "number"
+        }
+    };
+    out.nest("div", &[("class", &"scroll")], |out| {
+        out.nest("table", &[], |out| {
+            out.nest("tr", &[], |out| {
+                for (column, name) in table.headings.iter().enumerate() {
+                    out.element("th", &[("class", &class(column))], name);
+                }
+            });
+            for row in &table.rows {
+                out.nest("tr", &[], |out| {
+                    for (column, cell) in row.iter().enumerate() {
+                        out.nest("td", &[("class", &class(column))], |out| {
+                            self::cell(cell, out)
+                        });
+                    }
+                });
+            }
+        });
+    });
+}
+
+fn cell(cell: &Cell, out: &mut Markup) {
+    if let Some(mark) = cell.mark {
+        let (sign, class, words) = tables::sign(mark);
+        out.element("b", &[("class", &class), ("title", &words)], sign);
+        out.text(" ");
+    }
+    out.text(&cell.text);
+}

@@ -1,0 +1,170 @@
+//! One colour and one marker for each index kind over the whole page. The colours are classes of
+//! `page.css`: Okabe and Ito's eight for the colour-blind, and more of that sort.
+
+use std::f64::consts::TAU;
+
+use super::markup::{Attributes, Markup, Px};
+
+/// How a series is told from others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Style {
+    /// The class that sets its colour.
+    pub class: &'static str,
+    pub shape: Shape,
+}
+
+/// The form of a marker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    Circle,
+    /// As many corners, the first at this part of a turn from the top, in twelfths.
+    Polygon(u32, u32),
+    /// As many points.
+    Star(u32),
+    Plus,
+    Cross,
+}
+
+/// Names as the papers and the command line have them, each with its style.
+const KNOWN: [(&[&str], &str, Shape); 14] = [
+    (&["fp", "fence"], "k0", Shape::Polygon(4, 0)),
+    (&["plr", "greedy"], "k1", Shape::Circle),
+    (&["ft", "fiting-tree"], "k2", Shape::Polygon(3, 0)),
+    (&["pgm"], "k3", Shape::Polygon(4, 1)),
+    (&["rmi"], "k4", Shape::Polygon(3, 6)),
+    (&["rs", "radixspline"], "k5", Shape::Star(5)),
+    (&["plex"], "k6", Shape::Polygon(6, 0)),
+    (&["alex"], "k7", Shape::Plus),
+    (&["lipp"], "k8", Shape::Cross),
+    (&["dili"], "k9", Shape::Polygon(3, 3)),
+    (&["lits"], "k10", Shape::Polygon(3, 9)),
+    (&["nfl"], "k11", Shape::Polygon(5, 0)),
+    (&["auto"], "k12", Shape::Star(4)),
+    (&["rss"], "k13", Shape::Star(6)),
+];
+
+/// What else is drawn, such as stages of a look-up, takes these in turn.
+const OTHERS: [Style; 8] = [
+    other("k4", Shape::Circle),
+    other("k1", Shape::Polygon(4, 1)),
+    other("k3", Shape::Polygon(3, 0)),
+    other("k6", Shape::Polygon(4, 0)),
+    other("k2", Shape::Polygon(6, 0)),
+    other("k5", Shape::Star(5)),
+    other("k7", Shape::Cross),
+    other("k0", Shape::Plus),
+];
+
+const fn other(class: &'static str, shape: Shape) -> Style {
+    Style { class, shape }
+}
+
+/// The style of each name, in their order; the same name has the same style.
+pub fn styles(names: &[&str]) -> Vec<Style> {
+    let mut unknown: Vec<&str> = Vec::new();
+    let mut styles = Vec::new();
+    for name in names {
+        let known = kind(name);
+        if known.is_none() && !unknown.contains(name) {
+            unknown.push(name);
+        }
+        let place = unknown.iter().position(|other| other == name);
+        styles.push(known.unwrap_or(OTHERS[place.unwrap_or(0) % OTHERS.len()]));
+    }
+    styles
+}
+
+/// The style of an index kind: `PGM`, `pgm:boundary=16` and `PGM (mapped)` are one kind.
+fn kind(name: &str) -> Option<Style> {
+    let word = name.split([' ', ':', '(', ',']).next()?.to_lowercase();
+    let known = KNOWN.iter().find(|(names, ..)| names.contains(&&*word));
+    known.map(|(_, class, shape)| Style {
+        class,
+        shape: *shape,
+    })
+}
+
+/// Draws a marker of about this radius.
+pub fn marker(out: &mut Markup, shape: Shape, (x, y): (f64, f64), radius: f64, title: &str) {
+    let about = |out: &mut Markup| {
+        if !title.is_empty() {
+            out.element("title", &[], title);
+        }
+    };
+    if shape == Shape::Circle {
+        let attributes: Attributes<'_> = &[("cx", &Px(x)), ("cy", &Px(y)), ("r", &Px(radius))];
+        return out.nest("circle", attributes, about);
+    }
+    let corners = corners(shape).into_iter().map(|(turn, reach)| {
+        let (sine, cosine) = (turn * TAU).sin_cos();
+        let (x, y) = (x + sine * reach * radius, y - cosine * reach * radius);
+        format!("{:.1},{:.1}", x, y)
+    });
+    let corners: Vec<String> = corners.collect();
+    out.nest("polygon", &[("points", &corners.join(" "))], about);
+}
+
+/// The corners of a shape: turns from the top, and distances from the middle in radii.
+fn corners(shape: Shape) -> Vec<(f64, f64)> {
+    let around = |count: u32, first: f64, reach: &dyn Fn(u32) -> f64| {
+        let corner = |at: u32| (first + f64::from(at) / f64::from(count), reach(at));
+        (0..count).map(corner).collect()
+    };
+    // The arms of a plus are two thirds of a radius wide.
+    let arms = |at: u32| if at % 3 == 1 { 0.6 } else { 1.2 };
+    match shape {
+        Shape::Circle => Vec::new(),
+        Shape::Polygon(4, first) => {
+            // A square stands on a side: an eighth of a turn on.
+            let lean = if first == 0 { 0.125 } else { 0.0 };
+            around(4, lean, &|_| 1.3)
+        }
+        Shape::Polygon(count, first) => around(count, f64::from(first) / 12.0, &|_| 1.25),
+        Shape::Star(points) => around(2 * points, 0.0, &|at| if at % 2 == 0 { 1.5 } else { 0.7 }),
+        Shape::Plus => cross(0.0, arms),
+        Shape::Cross => cross(0.125, arms),
+    }
+}
+
+fn cross(lean: f64, reach: impl Fn(u32) -> f64) -> Vec<(f64, f64)> {
+    let corner = |at: u32| {
+        let arm = f64::from(at / 3) / 4.0;
+        let side = [-0.045, 0.125, 0.045][at as usize % 3];
+        // The second of each three is the corner between this arm and the next.
+        (lean + arm + side, reach(at))
+    };
+    let mut corners: Vec<(f64, f64)> = (0..12).map(corner).collect();
+    corners.sort_by(|a, b| a.0.total_cmp(&b.0));
+    corners
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_looks_the_same_under_all_its_names() {
+        let names = [
+            "PGM",
+            "pgm:boundary=16",
+            "other",
+            "PGM (mapped)",
+            "more",
+            "other",
+        ];
+        let styles = styles(&names);
+        assert_eq!(styles[0], styles[1]);
+        assert_eq!(styles[0], styles[3]);
+        assert_eq!(styles[2], styles[5]);
+        assert_ne!(styles[2], styles[4]);
+    }
+
+    #[test]
+    fn no_two_kinds_share_a_colour_or_a_marker() {
+        for (place, (_, class, shape)) in KNOWN.iter().enumerate() {
+            for (_, other_class, other_shape) in &KNOWN[..place] {
+                assert!(class != other_class && shape != other_shape);
+            }
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! The numbers behind the drawings, as tables: all of them, and the published ones beside ours.
+
+use super::chart::axis_of;
+use super::marks::{place, value};
+use super::model::{Axis, Cell, Chart, Mark, Marks, Point, Series, Table};
+use super::number::{exact, with_unit};
+
+/// A series with more points is listed in even steps, and its table says so.
+const MOST_ROWS: usize = 64;
+
+/// All numbers of a chart: a row for each place and a column for each series, or, where the series
+/// have places of their own, a row for each point.
+pub fn numbers(chart: &Chart) -> Table {
+    let mut places: Vec<f64> = Vec::new();
+    for point in chart.series.iter().flat_map(|series| &series.points) {
+        if !places.contains(&point.x) && !point.x.is_nan() {
+            places.push(point.x);
+        }
+    }
+    places.sort_by(f64::total_cmp);
+    let longest = chart.series.iter().map(|series| series.points.len()).max();
+    let shared = places.len() <= 2 * longest.unwrap_or(0) && places.len() <= MOST_ROWS;
+    let scattered = chart
+        .series
+        .iter()
+        .any(|series| series.marks == Marks::Scatter);
+    if shared && !scattered {
+        by_place(chart, &places)
+    } else {
+        by_point(chart)
+    }
+}
+
+fn by_place(chart: &Chart, places: &[f64]) -> Table {
+    let mut headings = vec![with_unit(&chart.x.label, &chart.x.unit)];
+    headings.extend(chart.series.iter().map(|series| match chart.y2 {
+        Some(_) => format!("{}: {}", name(series), quantity(axis_of(chart, series))),
+        None => name(series),
+    }));
+    let rows = places.iter().map(|x| {
+        let first = Cell::text(&place(&chart.x.scale, *x));
+        let rest = chart.series.iter().map(|series| {
+            let point = series.points.iter().find(|point| point.x == *x);
+            Cell::text(&point.map_or("–".to_string(), value))
+        });
+        [first].into_iter().chain(rest).collect()
+    });
+    let title = match chart.y2 {
+        Some(_) => chart.title.clone(),
+        None => format!("{}: {}", chart.title, quantity(&chart.y)),
+    };
+    Table {
+        title,
+        headings,
+        text_columns: 1,
+        rows: rows.collect(),
+    }
+}
+
+fn by_point(chart: &Chart) -> Table {
+    let every = chart.series.iter().map(|series| series.points.len());
+    let every = every.max().unwrap_or(0).div_ceil(MOST_ROWS).max(1);
+    let points = chart.series.iter().flat_map(|series| {
+        let points = series.points.iter().step_by(every);
+        points.map(move |point| (series, point))
+    });
+    let rows = points.map(|(series, point)| {
+        let label = Cell::text(&point.label);
+        let x = Cell::text(&place(&chart.x.scale, point.x));
+        vec![
+            Cell::text(&name(series)),
+            label,
+            x,
+            Cell::text(&value(point)),
+        ]
+    });
+    let note = match every {
+        1 => String::new(),
+        _ => format!(" (one point in {every})"),
+    };
+    let y = match &chart.y2 {
+        Some(y2) => format!("{} or {}", quantity(&chart.y), quantity(y2)),
+        None => quantity(&chart.y),
+    };
+    Table {
+        title: format!("{}{note}", chart.title),
+        headings: vec![
+            "Series".to_string(),
+            "At".to_string(),
+            quantity(&chart.x),
+            y,
+        ],
+        text_columns: 2,
+        rows: rows.collect(),
+    }
+}
+
+/// Each published number of a chart beside ours: series, place, quantity, both and their quotient.
+/// None if nothing was published.
+pub fn beside(chart: &Chart) -> Option<Table> {
+    let published = chart.series.iter().filter(|series| series.published);
+    let rows: Vec<Vec<Cell>> = published
+        .flat_map(|theirs| theirs.points.iter().map(move |point| (theirs, point)))
+        .flat_map(|(theirs, point)| compared(chart, theirs, point))
+        .collect();
+    let headings = [
+        "Series",
+        "At",
+        "Quantity",
+        "Published",
+        "Ours",
+        "Ours / published",
+    ];
+    (!rows.is_empty()).then(|| Table {
+        title: chart.title.clone(),
+        headings: headings.map(str::to_string).to_vec(),
+        text_columns: 3,
+        rows,
+    })
+}
+
+/// The rows of one published point: one for each axis with numbers that ours may differ in.
+fn compared(chart: &Chart, theirs: &Series, point: &Point) -> Vec<Vec<Cell>> {
+    let scattered = theirs.marks == Marks::Scatter;
+    let ours = chart.series.iter().find(|ours| {
+        let same = ours.name == theirs.name && ours.on_second_axis == theirs.on_second_axis;
+        same && !ours.published
+    });
+    let ours = ours.and_then(|ours| {
+        let same = |other: &&Point| match scattered {
+            true => other.label == point.label,
+            false => other.x == point.x,
+        };
+        ours.points.iter().find(same)
+    });
+    let at = match scattered {
+        true => point.label.clone(),
+        false => place(&chart.x.scale, point.x),
+    };
+    let row = |axis: &Axis, published: f64, ours: Option<f64>| {
+        let ratio = ours.map(|ours| ours / published);
+        let ratio = ratio.filter(|ratio| ratio.is_finite());
+        let texts = [
+            theirs.name.clone(),
+            at.clone(),
+            quantity(axis),
+            exact(published),
+            ours.map_or("–".to_string(), exact),
+            ratio.map_or("–".to_string(), exact),
+        ];
+        texts.iter().map(|text| Cell::text(text)).collect()
+    };
+    let y = row(axis_of(chart, theirs), point.y, ours.map(|ours| ours.y));
+    if scattered {
+        vec![row(&chart.x, point.x, ours.map(|ours| ours.x)), y]
+    } else {
+        vec![y]
+    }
+}
+
+fn name(series: &Series) -> String {
+    match series.published {
+        true => format!("{}, published", series.name),
+        false => series.name.clone(),
+    }
+}
+
+fn quantity(axis: &Axis) -> String {
+    with_unit(&axis.label, &axis.unit)
+}
+
+/// The sign of a mark, its class, and what it says to who cannot see it.
+pub fn sign(mark: Mark) -> (&'static str, &'static str, &'static str) {
+    match mark {
+        Mark::Good => ("✓", "good", "efficient"),
+        Mark::Caution => ("⚠", "caution", "possible issues"),
+        Mark::Bad => ("✗", "bad", "severe limits"),
+    }
+}
