@@ -181,12 +181,13 @@ fn heights<'a>(series: &'a [Drawn<'a>], second: bool) -> impl Iterator<Item = f6
         let (low, high) = point.spread.unwrap_or((point.y, point.y));
         [point.y, low, high]
     });
-    let tops = series.iter().filter(here).flat_map(move |drawn| {
-        let tops = drawn.points.iter().map(|point| {
+    let stacked = series.iter().filter(here);
+    let stacked = stacked.filter(|drawn| drawn.series.marks == Marks::Stacked);
+    let tops = stacked.flat_map(move |drawn| {
+        drawn.points.iter().map(move |point| {
             let (below, own) = stacked_below(series, drawn, point.x);
             below + own
-        });
-        tops.collect::<Vec<f64>>()
+        })
     });
     ends.chain(tops)
 }

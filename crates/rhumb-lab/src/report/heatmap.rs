@@ -2,7 +2,7 @@
 
 use super::markup::{Attributes, Markup, Px};
 use super::model::Heatmap;
-use super::number::{exact, with_unit};
+use super::number::{exact, short, with_unit};
 use super::shapes::{LINE, area, text, text_width};
 
 const CELL: (f64, f64) = (64.0, 26.0);
@@ -72,9 +72,10 @@ fn cells(
             false => 0.5,
         });
         let x = left + width * column as f64;
-        let shown = value.map_or("–".to_string(), exact);
+        let shown = value.map_or("–".to_string(), short);
         let row = map.rows.get(row).map_or("", |name| name);
-        let told = format!("{row}, {name}: {shown} {}", map.unit);
+        let told = value.map_or("not measured".to_string(), exact);
+        let told = format!("{row}, {name}: {told} {}", map.unit);
         let place = [x + 1.0, y + 1.0, x + width - 1.0, y + CELL.1 - 1.0];
         let opacity = format!("{:.2}", 0.08 + 0.92 * share.unwrap_or(0.0));
         match value {

@@ -64,10 +64,12 @@ fn through(plot: &Plot<'_>, drawn: &Drawn<'_>, class: &str, out: &mut Markup) {
     let places = drawn.points.iter().map(|point| place(point));
     let corners: Vec<String> = places.map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
     if corners.len() > 1 {
-        out.empty(
-            "polyline",
-            &[("class", &class), ("points", &corners.join(" "))],
-        );
+        let corners = corners.join(" ");
+        // A line over bars of its own colour needs an edge.
+        if plot.series.iter().any(Drawn::is_bar) {
+            out.empty("polyline", &[("class", &"halo"), ("points", &corners)]);
+        }
+        out.empty("polyline", &[("class", &class), ("points", &corners)]);
     }
     if corners.len() > MOST_MARKERS {
         return;

@@ -1,7 +1,7 @@
 //! One self-contained HTML page with the papers' figures, measured again: [`html`] draws what
 //! [`model`] holds as plain data.
 //!
-//! `page` is the page and `tables` its tables; `chart` lays out a chart, whose `scale`s make numbers
+//! `page` is the page, with `claims` and `tables`; `chart` lays out a chart, whose `scale`s make numbers
 //! places, whose `marks` are bars, lines and points, and whose `legend` and `style` say which is
 //! which; `heatmap` is the other drawing. All is written through `markup`, which escapes it.
 #![cfg_attr(
@@ -10,6 +10,7 @@
 )]
 
 mod chart;
+mod claims;
 mod heatmap;
 mod legend;
 mod marks;

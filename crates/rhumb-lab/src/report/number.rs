@@ -2,15 +2,19 @@
 
 use crate::table;
 
-/// The labels of ticks, with as few digits as keep them apart. With base 2, whole multiples of 1,024
-/// are written as `4Ki`, else thousands as `4k`.
+/// The labels of ticks: exact if thirteen digits do, else with as few as keep them apart. With base
+/// 2, whole multiples of 1,024 are written as `4Ki`, else thousands as `4k`.
 pub fn labels(values: &[f64], base: u32) -> Vec<String> {
-    let enough = (3..17).find_map(|digits| {
-        let labels: Vec<String> = values.iter().map(|v| label(*v, base, digits)).collect();
-        let apart = labels.windows(2).all(|pair| pair[0] != pair[1]);
-        apart.then_some(labels)
-    });
-    enough.unwrap_or_else(|| values.iter().map(f64::to_string).collect())
+    let with = |digits| -> Vec<String> {
+        let labels = values.iter().map(|value| label(*value, base, digits));
+        labels.collect()
+    };
+    let exact = with(13);
+    let apart = |labels: &Vec<String>| labels.windows(2).all(|pair| pair[0] != pair[1]);
+    let all = || (3..17).map(with);
+    let best = all().find(|labels| *labels == exact && apart(labels));
+    let best = best.or_else(|| all().find(apart));
+    best.unwrap_or_else(|| values.iter().map(f64::to_string).collect())
 }
 
 fn label(value: f64, base: u32, digits: usize) -> String {
@@ -66,12 +70,20 @@ fn superscript(digit: char) -> char {
         .unwrap_or('⁻')
 }
 
-/// A number for a table: three or four digits, all digits before the point.
+/// A number where there is little room: three digits.
+pub fn short(value: f64) -> String {
+    match value.abs() {
+        1e-3..1e4 => rounded(value, 3),
+        _ => label(value, 10, 3),
+    }
+}
+
+/// A number for a table: three or four digits, all digits before the point; whole numbers whole.
 pub fn exact(value: f64) -> String {
     match value.abs() {
-        _ if !value.is_finite() => "-".to_string(),
-        0.0 => "0".to_string(),
+        _ if !value.is_finite() => "–".to_string(),
         1e15.. => power_of_ten(value, 4),
+        _ if value.fract() == 0.0 => table::number(Some(value), 0),
         1e3.. => table::number(Some(value), 0),
         1e2.. => table::number(Some(value), 1),
         1e0.. => table::number(Some(value), 2),
@@ -100,22 +112,29 @@ mod tests {
         );
         assert_eq!(labels(&[1e6, 1.00005e6], 10), ["1M", "1.00005M"]);
         assert_eq!(labels(&[0.0, 5e18, 1e-7], 10), ["0", "5×10¹⁸", "1×10⁻⁷"]);
-        assert_eq!(labels(&[512.0, 4096.0, 3e9], 2), ["512", "4Ki", "2.794Gi"]);
+        assert_eq!(
+            labels(&[512.0, 4096.0, 3221225472.0], 2),
+            ["512", "4Ki", "3Gi"]
+        );
     }
 
     #[test]
     fn tables_keep_three_digits() {
-        let texts = [0.0, 0.01234, 2.125, 372.0, 23_000.4, 2e18, -1e-9, f64::NAN].map(exact);
+        let values = [0.0, 0.01234, 2.125, 372.0, 23_000.4, 2e18, -1e-9, f64::NAN];
         let expected = [
             "0",
             "0.0123",
             "2.12",
-            "372.0",
+            "372",
             "23,000",
             "2×10¹⁸",
             "-1×10⁻⁹",
-            "-",
+            "–",
         ];
-        assert_eq!(texts, expected);
+        assert_eq!(values.map(exact), expected);
+        assert_eq!(
+            [0.58823, 87.33, 524.0, 5_240.6, 2e7].map(short),
+            ["0.588", "87.3", "524", "5241", "20M"]
+        );
     }
 }

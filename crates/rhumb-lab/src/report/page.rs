@@ -1,40 +1,11 @@
 //! The page: what a reader should know in a minute, the ledger of claims, then figure after figure.
 
 use super::markup::Markup;
-use super::model::{Cell, Chart, Claim, Figure, Page, Panel, Paper, Table, Verdict};
-use super::{chart, heatmap, tables};
+use super::model::{Cell, Chart, Figure, Page, Panel, Paper, Table};
+use super::{chart, claims, heatmap, tables};
 
 /// Longer tables of published numbers are folded.
 const LONGEST_OPEN: usize = 24;
-
-const VERDICTS: [Verdict; 4] = [
-    Verdict::Confirmed,
-    Verdict::Partly,
-    Verdict::Refuted,
-    Verdict::NotMeasured,
-];
-
-impl Verdict {
-    /// Its sign and words.
-    fn text(self) -> &'static str {
-        match self {
-            Verdict::Confirmed => "✓ confirmed",
-            Verdict::Partly => "≈ partly",
-            Verdict::Refuted => "✗ refuted",
-            Verdict::NotMeasured => "– not measured",
-        }
-    }
-
-    /// Its class in `page.css`.
-    fn class(self) -> &'static str {
-        match self {
-            Verdict::Confirmed => "confirmed",
-            Verdict::Partly => "partly",
-            Verdict::Refuted => "refuted",
-            Verdict::NotMeasured => "open",
-        }
-    }
-}
 
 /// The report as one HTML file that needs nothing else. The same page gives the same bytes.
 pub fn html(page: &Page) -> String {
@@ -44,7 +15,7 @@ pub fn html(page: &Page) -> String {
         out.nest("head", &[], |out| head(page, out));
         out.nest("body", &[], |out| {
             front(page, out);
-            claims(&page.claims, out);
+            claims::draw(&page.claims, out);
             contents(&page.papers, out);
             for paper in &page.papers {
                 out.element("h2", &[], &paper.title);
@@ -91,88 +62,6 @@ fn front(page: &Page, out: &mut Markup) {
     });
 }
 
-fn claims(claims: &[Claim], out: &mut Markup) {
-    if claims.is_empty() {
-        return;
-    }
-    out.nest("section", &[("id", &"claims")], |out| {
-        out.element("h2", &[], "Published claims, measured again");
-        out.nest("fieldset", &[("class", &"verdicts")], |out| {
-            filter(out, "all", &format!("all: {}", claims.len()));
-            for verdict in VERDICTS {
-                let count = claims.iter().filter(|claim| claim.verdict == verdict);
-                let text = format!("{}: {}", verdict.text(), count.count());
-                filter(out, verdict.class(), &text);
-            }
-        });
-        out.nest("div", &[("class", &"scroll")], |out| {
-            out.nest("table", &[("class", &"claims")], |out| {
-                let headings = [
-                    "Id",
-                    "Claim",
-                    "Published",
-                    "Ours",
-                    "Verdict",
-                    "Rule",
-                    "Figures",
-                ];
-                out.nest("tr", &[], |out| {
-                    headings
-                        .iter()
-                        .for_each(|name| out.element("th", &[], name));
-                });
-                claims.iter().for_each(|claim| self::claim(claim, out));
-            });
-        });
-    });
-}
-
-/// A button that shows the claims of one verdict only; `page.css` does it without a script.
-fn filter(out: &mut Markup, class: &str, text: &str) {
-    out.nest("label", &[], |out| {
-        let id = format!("show-{class}");
-        match class {
-            "all" => out.empty(
-                "input",
-                &[
-                    ("type", &"radio"),
-                    ("name", &"show"),
-                    ("id", &id),
-                    ("checked", &"checked"),
-                ],
-            ),
-            _ => out.empty(
-                "input",
-                &[("type", &"radio"), ("name", &"show"), ("id", &id)],
-            ),
-        }
-        out.text(text);
-    });
-}
-
-fn claim(claim: &Claim, out: &mut Markup) {
-    out.nest(
-        "tr",
-        &[("class", &claim.verdict.class()), ("id", &claim.id)],
-        |out| {
-            out.element("td", &[("class", &"id")], &claim.id);
-            for text in [&claim.claim, &claim.published, &claim.ours] {
-                out.element("td", &[], text);
-            }
-            out.element("td", &[("class", &"verdict")], claim.verdict.text());
-            out.element("td", &[], &claim.rule);
-            out.nest("td", &[], |out| {
-                for (place, id) in claim.figures.iter().enumerate() {
-                    if place > 0 {
-                        out.text(", ");
-                    }
-                    out.element("a", &[("href", &format!("#{id}"))], id);
-                }
-            });
-        },
-    );
-}
-
 fn contents(papers: &[Paper], out: &mut Markup) {
     out.nest("section", &[("id", &"contents")], |out| {
         out.element("h2", &[], "Contents");
@@ -213,6 +102,7 @@ fn figure(figure: &Figure, out: &mut Markup) {
                     out.element("code", &[], &format!("rhumb-lab run {}", figure.id));
                 });
             }
+            labelled(out, "Here", &figure.note);
             out.nest("div", &[("class", &"panels")], |out| {
                 figure
                     .panels

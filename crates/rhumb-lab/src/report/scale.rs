@@ -93,15 +93,15 @@ impl Mapping {
         Mapping { pixels, ..self }
     }
 
-    /// The place of a number; one that does not fit lies at the axis's foot.
+    /// The place of a number; one that does not fit lies at an end of the axis.
     pub fn at(&self, value: f64) -> f64 {
-        let own = match (&self.scale, fits(&self.scale, value)) {
-            (_, Err(_)) => return self.pixels.0,
-            (Scale::Log10, _) => value.log10(),
-            (Scale::Log2, _) => value.log2(),
-            (Scale::Linear | Scale::Category(_), _) => value,
+        let own = match &self.scale {
+            Scale::Log10 => value.log10(),
+            Scale::Log2 => value.log2(),
+            Scale::Linear | Scale::Category(_) => value,
         };
         let share = ((own - self.from) / (self.to - self.from)).clamp(0.0, 1.0);
+        let share = if share.is_nan() { 0.0 } else { share };
         self.pixels.0 + share * (self.pixels.1 - self.pixels.0)
     }
 

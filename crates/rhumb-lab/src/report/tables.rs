@@ -3,7 +3,7 @@
 use super::chart::axis_of;
 use super::marks::{place, value};
 use super::model::{Axis, Cell, Chart, Mark, Marks, Point, Series, Table};
-use super::number::{exact, with_unit};
+use super::number::{exact, short, with_unit};
 
 /// A series with more points is listed in even steps, and its table says so.
 const MOST_ROWS: usize = 64;
@@ -95,32 +95,42 @@ fn by_point(chart: &Chart) -> Table {
     }
 }
 
-/// Each published number of a chart beside ours: series, place, quantity, both and their quotient.
+/// Each published number of a chart beside ours, and their quotient; of points of two costs, both.
 /// None if nothing was published.
 pub fn beside(chart: &Chart) -> Option<Table> {
-    let published = chart.series.iter().filter(|series| series.published);
-    let rows: Vec<Vec<Cell>> = published
-        .flat_map(|theirs| theirs.points.iter().map(move |point| (theirs, point)))
-        .flat_map(|(theirs, point)| compared(chart, theirs, point))
-        .collect();
-    let headings = [
-        "Series",
-        "At",
-        "Quantity",
-        "Published",
-        "Ours",
-        "Ours / published",
-    ];
+    let published = || chart.series.iter().filter(|series| series.published);
+    let rows = published().flat_map(|theirs| {
+        let points = theirs.points.iter();
+        points.map(move |point| compared(chart, theirs, point))
+    });
+    let rows: Vec<Vec<Cell>> = rows.collect();
+    let mut headings = vec!["Series".to_string(), "At".to_string()];
+    let axes = published()
+        .next()
+        .map(|theirs| compared_axes(chart, theirs));
+    for axis in axes.into_iter().flatten() {
+        headings.push(format!("{}: published", quantity(axis)));
+        headings.extend(["ours", "ours / published"].map(str::to_string));
+    }
     (!rows.is_empty()).then(|| Table {
         title: chart.title.clone(),
-        headings: headings.map(str::to_string).to_vec(),
-        text_columns: 3,
+        headings,
+        text_columns: 2,
         rows,
     })
 }
 
-/// The rows of one published point: one for each axis with numbers that ours may differ in.
-fn compared(chart: &Chart, theirs: &Series, point: &Point) -> Vec<Vec<Cell>> {
+/// The axes whose numbers may differ from the published ones.
+fn compared_axes<'a>(chart: &'a Chart, theirs: &Series) -> Vec<&'a Axis> {
+    let y = axis_of(chart, theirs);
+    match theirs.marks {
+        Marks::Scatter => vec![&chart.x, y],
+        Marks::Line | Marks::Bar | Marks::Stacked => vec![y],
+    }
+}
+
+/// The row of one published point.
+fn compared(chart: &Chart, theirs: &Series, point: &Point) -> Vec<Cell> {
     let scattered = theirs.marks == Marks::Scatter;
     let ours = chart.series.iter().find(|ours| {
         let same = ours.name == theirs.name && ours.on_second_axis == theirs.on_second_axis;
@@ -137,25 +147,19 @@ fn compared(chart: &Chart, theirs: &Series, point: &Point) -> Vec<Vec<Cell>> {
         true => point.label.clone(),
         false => place(&chart.x.scale, point.x),
     };
-    let row = |axis: &Axis, published: f64, ours: Option<f64>| {
+    let mut texts = vec![theirs.name.clone(), at];
+    let mut add = |published: f64, ours: Option<f64>| {
+        texts.push(exact(published));
+        texts.push(ours.map_or("–".to_string(), exact));
         let ratio = ours.map(|ours| ours / published);
         let ratio = ratio.filter(|ratio| ratio.is_finite());
-        let texts = [
-            theirs.name.clone(),
-            at.clone(),
-            quantity(axis),
-            exact(published),
-            ours.map_or("–".to_string(), exact),
-            ratio.map_or("–".to_string(), exact),
-        ];
-        texts.iter().map(|text| Cell::text(text)).collect()
+        texts.push(ratio.map_or("–".to_string(), short));
     };
-    let y = row(axis_of(chart, theirs), point.y, ours.map(|ours| ours.y));
     if scattered {
-        vec![row(&chart.x, point.x, ours.map(|ours| ours.x)), y]
-    } else {
-        vec![y]
+        add(point.x, ours.map(|ours| ours.x));
     }
+    add(point.y, ours.map(|ours| ours.y));
+    texts.iter().map(|text| Cell::text(text)).collect()
 }
 
 fn name(series: &Series) -> String {
