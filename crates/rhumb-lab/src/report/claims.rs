@@ -97,11 +97,16 @@ fn filter(out: &mut Markup, class: &str, text: &str) {
 fn claim(claim: &Claim, out: &mut Markup) {
     let class = claim.verdict.class();
     out.nest("tr", &[("class", &class), ("id", &claim.id)], |out| {
-        let texts = [&claim.id, &claim.claim, &claim.published, &claim.ours];
-        let verdict = claim.verdict.text();
-        let texts = texts.map(|text| &**text).into_iter();
-        let all = texts.chain([verdict, &claim.rule]);
-        for ((name, class), text) in COLUMNS.iter().zip(all) {
+        let texts: [&str; 6] = [
+            &claim.id,
+            &claim.claim,
+            &claim.published,
+            &claim.ours,
+            claim.verdict.text(),
+            &claim.rule,
+        ];
+        for ((name, class), text) in COLUMNS.iter().zip(texts) {
+            let text = if text.is_empty() { "–" } else { text };
             out.element("td", &[("class", class), ("data-name", name)], text);
         }
         out.nest(

@@ -92,6 +92,14 @@ pub fn exact(value: f64) -> String {
     }
 }
 
+/// A quotient: two decimals, if they say enough.
+pub fn factor(value: f64) -> String {
+    match value.abs() {
+        0.1..1e3 => table::number(Some(value), 2),
+        _ => exact(value),
+    }
+}
+
 /// A quantity: `Latency (µs)`.
 pub fn with_unit(label: &str, unit: &str) -> String {
     match unit {
@@ -132,9 +140,11 @@ mod tests {
             "–",
         ];
         assert_eq!(values.map(exact), expected);
+        let values = [0.58823, 87.33, 524.0, 5_240.6, 2e7];
+        assert_eq!(values.map(short), ["0.588", "87.3", "524", "5241", "20M"]);
         assert_eq!(
-            [0.58823, 87.33, 524.0, 5_240.6, 2e7].map(short),
-            ["0.588", "87.3", "524", "5241", "20M"]
+            [0.58823, 12.0, 0.00123].map(factor),
+            ["0.59", "12.00", "0.0012"]
         );
     }
 }

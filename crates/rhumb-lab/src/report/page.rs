@@ -95,7 +95,6 @@ fn figure(figure: &Figure, out: &mut Markup) {
             });
             out.element("p", &[("class", &"source")], &figure.paper);
             labelled(out, "Published", &figure.shows);
-            labelled(out, "Here", &figure.note);
             if figure.panels.is_empty() {
                 return out.nest("p", &[("class", &"missing")], |out| {
                     out.text("not measured yet: run ");

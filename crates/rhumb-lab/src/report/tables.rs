@@ -3,7 +3,7 @@
 use super::chart::axis_of;
 use super::marks::{place, value};
 use super::model::{Axis, Cell, Chart, Mark, Marks, Point, Series, Table};
-use super::number::{exact, short, with_unit};
+use super::number::{exact, factor, with_unit};
 
 /// A series with more points is listed in even steps, and its table says so.
 const MOST_ROWS: usize = 64;
@@ -153,7 +153,7 @@ fn compared(chart: &Chart, theirs: &Series, point: &Point) -> Vec<Cell> {
         texts.push(ours.map_or("–".to_string(), exact));
         let ratio = ours.map(|ours| ours / published);
         let ratio = ratio.filter(|ratio| ratio.is_finite());
-        texts.push(ratio.map_or("–".to_string(), short));
+        texts.push(ratio.map_or("–".to_string(), factor));
     };
     if scattered {
         add(point.x, ours.map(|ours| ours.x));
