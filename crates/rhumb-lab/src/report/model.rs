@@ -84,7 +84,8 @@ pub struct Figure {
     pub method: String,
     /// What a reader should see in it; empty for nothing.
     pub note: String,
-    /// The drawings, in the order of the paper's panels; none: not measured yet.
+    /// The drawings, in the order of the paper's panels. Without them, or with published numbers
+    /// only, the page says how to measure it.
     pub panels: Vec<Panel>,
 }
 

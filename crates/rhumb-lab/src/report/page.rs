@@ -1,6 +1,6 @@
 //! The page: what a reader should know in a minute, the ledger of claims, then figure after figure.
 
-use super::markup::Markup;
+use super::markup::{Attributes, Markup};
 use super::model::{Cell, Chart, Figure, Page, Panel, Paper, Table};
 use super::{chart, claims, heatmap, tables};
 
@@ -73,7 +73,7 @@ fn contents(papers: &[Paper], out: &mut Markup) {
                         let href = format!("#{}", figure.id);
                         out.element("a", &[("class", &"id"), ("href", &href)], &figure.id);
                         out.element("span", &[], &figure.title);
-                        if figure.panels.is_empty() {
+                        if !is_measured(figure) {
                             out.element("span", &[("class", &"state")], "not measured yet");
                         }
                     });
@@ -84,34 +84,40 @@ fn contents(papers: &[Paper], out: &mut Markup) {
 }
 
 fn figure(figure: &Figure, out: &mut Markup) {
-    out.nest(
-        "section",
-        &[("class", &"figure"), ("id", &figure.id)],
-        |out| {
-            out.nest("h3", &[], |out| {
-                let href = format!("#{}", figure.id);
-                out.element("a", &[("href", &href)], &figure.id);
-                out.text(&format!(" {}", figure.title));
-            });
-            out.element("p", &[("class", &"source")], &figure.paper);
-            labelled(out, "Published", &figure.shows);
-            if figure.panels.is_empty() {
-                return out.nest("p", &[("class", &"missing")], |out| {
-                    out.text("not measured yet: run ");
-                    out.element("code", &[], &format!("rhumb-lab run {}", figure.id));
-                });
-            }
+    let attributes: Attributes<'_> = &[("class", &"figure"), ("id", &figure.id)];
+    out.nest("section", attributes, |out| {
+        out.nest("h3", &[], |out| {
+            let href = format!("#{}", figure.id);
+            out.element("a", &[("href", &href)], &figure.id);
+            out.text(&format!(" {}", figure.title));
+        });
+        out.element("p", &[("class", &"source")], &figure.paper);
+        labelled(out, "Published", &figure.shows);
+        if is_measured(figure) {
             labelled(out, "Here", &figure.note);
-            out.nest("div", &[("class", &"panels")], |out| {
-                figure
-                    .panels
-                    .iter()
-                    .for_each(|panel| self::panel(panel, out));
+        } else {
+            out.nest("p", &[("class", &"missing")], |out| {
+                out.text("not measured yet: run ");
+                out.element("code", &[], &format!("rhumb-lab run {}", figure.id));
             });
+        }
+        out.nest("div", &[("class", &"panels")], |out| {
+            let panels = figure.panels.iter();
+            panels.for_each(|panel| self::panel(panel, out));
+        });
+        if is_measured(figure) {
             labelled(out, "How it was measured", &figure.method);
-            numbers(figure, out);
-        },
-    );
+        }
+        numbers(figure, out);
+    });
+}
+
+/// Whether anything but published numbers is drawn.
+fn is_measured(figure: &Figure) -> bool {
+    figure.panels.iter().any(|panel| match panel {
+        Panel::Chart(chart) => chart.series.iter().any(|series| !series.published),
+        Panel::Heatmap(_) | Panel::Table(_) => true,
+    })
 }
 
 fn labelled(out: &mut Markup, label: &str, text: &str) {

@@ -1,5 +1,6 @@
 //! One colour and one marker for each index kind over the whole page. The colours are classes of
-//! `page.css`: Okabe and Ito's eight for the colour-blind, and more of that sort.
+//! `page.css`: Okabe and Ito's eight for the colour-blind and more of that
+//! sort for kinds, Tol's muted ones for all else.
 
 use std::f64::consts::TAU;
 
@@ -45,14 +46,14 @@ const KNOWN: [(&[&str], &str, Shape); 14] = [
 
 /// What else is drawn, such as stages of a look-up, takes these in turn.
 const OTHERS: [Style; 8] = [
-    other("k4", Shape::Circle),
-    other("k1", Shape::Polygon(4, 1)),
-    other("k3", Shape::Polygon(3, 0)),
-    other("k6", Shape::Polygon(4, 0)),
-    other("k2", Shape::Polygon(6, 0)),
-    other("k5", Shape::Star(5)),
-    other("k7", Shape::Cross),
-    other("k0", Shape::Plus),
+    other("s0", Shape::Circle),
+    other("s1", Shape::Polygon(4, 1)),
+    other("s2", Shape::Polygon(3, 0)),
+    other("s3", Shape::Polygon(4, 0)),
+    other("s4", Shape::Polygon(6, 0)),
+    other("s5", Shape::Star(5)),
+    other("s6", Shape::Cross),
+    other("s7", Shape::Plus),
 ];
 
 const fn other(class: &'static str, shape: Shape) -> Style {

@@ -218,3 +218,90 @@ fn published_numbers_stand_beside_ours() {
         "{cells}"
     );
 }
+
+/// The numbers of an attribute in all elements whose markup has `mark`.
+fn numbers(text: &str, mark: &str, attribute: &str) -> Vec<f64> {
+    let elements = text.split('<').filter(|element| element.contains(mark));
+    let values = elements.filter_map(|element| {
+        let (_, rest) = element.split_once(&format!(" {attribute}=\""))?;
+        rest.split_once('"')?.0.parse().ok()
+    });
+    values.collect()
+}
+
+#[test]
+fn stacks_and_bars_are_as_high_as_their_numbers() {
+    let category = || Scale::Category(vec!["PGM".to_string(), "RMI".to_string()]);
+    let bars = |marks: Marks| {
+        let stage = |name, y| sample::series(name, marks, vec![Point::new(1.0, y)]);
+        let all = vec![stage("index", 1.0), stage("read", 4.0)];
+        html(&chart(category(), Scale::Linear, all))
+    };
+    // The first two bars stand in the legend. The axis goes to 5, or to 4, over 250 pixels.
+    for (marks, heights) in [(Marks::Stacked, [50.0, 200.0]), (Marks::Bar, [62.5, 250.0])] {
+        let text = bars(marks);
+        assert_eq!(numbers(&text, "class=\"bar\"", "height")[2..], heights);
+        let (top, left) = (
+            numbers(&text, "class=\"bar\"", "y"),
+            numbers(&text, "class=\"bar\"", "x"),
+        );
+        let stacked = marks == Marks::Stacked;
+        assert_eq!(top[2] - top[3] == 200.0, stacked);
+        assert_eq!(left[2] == left[3], stacked);
+    }
+}
+
+#[test]
+fn the_second_axis_has_a_scale_of_its_own() {
+    let line = |name, y| sample::series(name, Marks::Line, vec![Point::new(8.0, y)]);
+    let mut page = chart(
+        Scale::Log2,
+        Scale::Linear,
+        vec![
+            line("PGM", 2.0),
+            Series {
+                on_second_axis: true,
+                ..line("RMI", 2e9)
+            },
+        ],
+    );
+    let panel = &mut page.papers[0].figures[0].panels[0];
+    let Panel::Chart(chart) = panel else { panic!() };
+    chart.y2 = Some(Axis::new("memory", "B", Scale::Log10));
+    let text = html(&page);
+    elements(&text);
+    assert!(
+        text.contains(">memory (B): lines<") && text.contains(">2G<"),
+        "{text}"
+    );
+    assert!(text.contains(">2<"), "the first axis ends at 2: {text}");
+}
+
+#[test]
+fn labels_of_points_do_not_cover_each_other() {
+    let text = html(&sample::page());
+    let mark = "small start\"";
+    let (x, y) = (numbers(&text, mark, "x"), numbers(&text, mark, "y"));
+    let labels = text.split('<').filter(|element| element.contains(mark));
+    let widths: Vec<f64> = labels
+        .map(|label| super::shapes::text_width(label.split_once('>').unwrap().1) * 0.88)
+        .collect();
+    assert!(widths.len() > 20);
+    for a in 0..widths.len() {
+        for b in 0..a {
+            let beside = x[a] + widths[a] <= x[b] + 0.2 || x[b] + widths[b] <= x[a] + 0.2;
+            assert!(beside || (y[a] - y[b]).abs() >= 11.8, "{a} and {b}");
+        }
+    }
+}
+
+#[test]
+fn published_numbers_alone_are_not_a_measurement() {
+    let series = Series {
+        published: true,
+        ..sample::series("PGM", Marks::Line, vec![Point::new(16.0, 2.0)])
+    };
+    let text = html(&chart(Scale::Log2, Scale::Linear, vec![series]));
+    assert_eq!(text.matches("not measured yet").count(), 2);
+    assert!(text.contains("class=\"k3 published\""));
+}
