@@ -53,10 +53,9 @@ fn both() -> Chart {
         });
         points.collect()
     };
-    let clustered = || kinds().take(CLUSTERED.len());
-    let bars = clustered()
+    let bars = kinds()
         .map(|(kind, name)| series(name, Marks::Bar, at(&|boundary| latency(kind, boundary))));
-    let lines = clustered().map(|(kind, name)| Series {
+    let lines = kinds().map(|(kind, name)| Series {
         on_second_axis: true,
         ..series(
             name,
