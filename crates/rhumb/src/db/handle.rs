@@ -54,6 +54,8 @@ impl Handle {
             // opened again.
             let _ = thread.join();
         }
+        // The threads may have ended before they came to what the last merge left.
+        self.store.collect_garbage();
         self.store.end_log()
     }
 }
