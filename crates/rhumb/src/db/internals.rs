@@ -64,11 +64,14 @@ pub fn get_timed(db: &Db, key: &[u8]) -> Result<GetTimes> {
         if level > 0 && lookup.decided() {
             break;
         }
+        get.source.leave_table();
         let table = run.table_for(key);
+        if let Some(table) = table {
+            table.reader()?;
+        }
         get.lap(|times| &mut times.tables);
         get.times.runs += 1;
         if let Some(table) = table.filter(|table| lookup.may_be_changed_by(level, table)) {
-            get.source.leave_table();
             lookup.ask_table_timed(table, &mut get)?;
         }
     }

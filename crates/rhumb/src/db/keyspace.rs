@@ -71,7 +71,8 @@ impl Keyspace {
     }
 
     /// The values of several keys, as of one moment, in the order of `keys`. Keys that lie close to
-    /// one another cost less than as many gets: each table is visited once, and each block read once.
+    /// one another cost less than as many gets: each table is visited once, and each block that answers several of
+    /// them is read once.
     ///
     /// # Errors
     /// As [`Keyspace::get`].

@@ -242,7 +242,7 @@ impl BlockWriter {
     /// Tells the wanted index of the `cuts` before the open block, and gives it the keys that were
     /// numbered: all but the first `trained`. Only this is training; the clock is asked twice a block.
     fn train_block(&mut self, cuts: u64, trained: usize) -> Result<(), IndexError> {
-        if cuts == 0 && self.numbers.is_empty() {
+        if !self.index.is_wanted() || (cuts == 0 && self.numbers.is_empty()) {
             return Ok(());
         }
         let started = Instant::now();

@@ -3,6 +3,7 @@
 //! Each is given the keys by itself, so that what the wanted one takes to train can be told: the model gets
 //! keys as soon as it can use them, the fence pointers when a block is closed.
 
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use rhumb_index::{ClosedSegment, IndexBuilder, IndexError, IndexSpec, registry};
@@ -23,6 +24,8 @@ pub(super) struct IndexChoice {
     fences: Option<Box<dyn IndexBuilder>>,
     fallback: String,
     training: Duration,
+    /// How often time was added to it.
+    laps: u32,
 }
 
 /// The index that was built.
@@ -49,6 +52,17 @@ pub(super) enum Stakes {
     },
 }
 
+/// The time that passes between two readings of the clock with nothing between them: the middle of some.
+fn clock_cost() -> Duration {
+    static COST: OnceLock<Duration> = OnceLock::new();
+    *COST.get_or_init(|| {
+        let mut costs = [Duration::ZERO; 101];
+        costs.fill_with(|| Instant::now().elapsed());
+        costs.sort_unstable();
+        costs[costs.len() / 2]
+    })
+}
+
 impl IndexChoice {
     /// Begins an index as specified.
     ///
@@ -65,6 +79,7 @@ impl IndexChoice {
             fences,
             fallback: String::new(),
             training: Duration::ZERO,
+            laps: 0,
         })
     }
 
@@ -121,9 +136,21 @@ impl IndexChoice {
         Ok(())
     }
 
+    /// Whether the wanted kind is still being built.
+    pub fn is_wanted(&self) -> bool {
+        self.wanted.is_some()
+    }
+
     /// Counts the time since then as training.
     pub fn trained_since(&mut self, started: Instant) {
         self.training += started.elapsed();
+        self.laps = self.laps.saturating_add(1);
+    }
+
+    /// What training took, without the reading of the clock: where each key has a block of its own that
+    /// would be most of it.
+    fn trained(&self) -> Duration {
+        self.training.saturating_sub(clock_cost() * self.laps)
     }
 
     /// Closes the model's open segment: the next key must have another number than the last.
@@ -195,7 +222,7 @@ impl IndexChoice {
             bytes: wanted.or(fences).unwrap_or_default(),
             kind: kind.to_string(),
             fallback: why.unwrap_or_else(|| std::mem::take(&mut self.fallback)),
-            training: self.training,
+            training: self.trained(),
         })
     }
 

@@ -19,6 +19,9 @@ const READ_AHEAD_BYTES: u64 = 256 << 10;
 /// and the one behind.
 const SECOND_LINE: (usize, usize) = (64, 64);
 
+/// A window that takes so many times what is read in one call is not looked through for blocks in memory.
+const WIDEST_TRIMMED: u64 = 4;
+
 /// A verified block in memory.
 #[derive(Debug, Clone)]
 pub(super) struct LoadedBlock {
@@ -204,7 +207,8 @@ impl TableReader {
     #[inline]
     fn block_in_memory(&self, number: u64, source: &mut BlockSource) -> Option<Pinned> {
         let bytes = self.slots.get(number)?;
-        source.trace.blocks_cached += 1;
+        let cached = &mut source.trace.blocks_cached;
+        *cached = cached.saturating_add(1);
         Some(bytes)
     }
 
@@ -230,9 +234,17 @@ impl TableReader {
             let last = number.saturating_add(blocks - 1);
             let last = last.min(self.directory.blocks().saturating_sub(1));
             let end = self.end_forward(number, last, source.fill_cache)?;
-            self.fetch(number, end, source)?;
+            match self.fetch(number, end, source) {
+                // What lies behind may be unreadable and never be wanted, unless it is a pass over all.
+                Err(_) if source.fill_cache && number < end => {
+                    self.fetch(number, number, source)?;
+                }
+                fetched => fetched?,
+            }
         }
-        self.read_block(number, source)
+        let block = self.read_block(number, source)?;
+        source.fetched.take_if(|fetched| fetched.last == number);
+        Ok(block)
     }
 
     /// The last of the blocks from `first` on, up to `last`, that are read in one call, and of which,
@@ -278,17 +290,19 @@ impl TableReader {
     /// Gets ready to look for a key in the blocks `first..=last`, beginning with `probe`: if that is
     /// not in memory, reads them in one call, unless they take more than the table reads so. Those in
     /// memory at either end are left out.
-    ///
-    /// # Errors
-    /// If they cannot be read.
     pub(super) fn read_window(
         &self,
         (mut first, mut last): (u64, u64),
         probe: u64,
         source: &mut BlockSource,
-    ) -> Result<()> {
+    ) {
         if source.has_fetched(probe) || self.slots.holds(probe) {
-            return Ok(());
+            return;
+        }
+        // A window so wide would not shrink enough, and looking at all of its blocks would take long.
+        let too_wide = |(_, len): (u64, u64)| len > WIDEST_TRIMMED * self.window_bytes;
+        if self.stretch(first, last).is_none_or(too_wide) {
+            return;
         }
         while first < probe && self.slots.holds(first) {
             first += 1;
@@ -296,9 +310,13 @@ impl TableReader {
         while last > probe && self.slots.holds(last) {
             last -= 1;
         }
-        match self.stretch(first, last) {
-            Some((_, len)) if len <= self.window_bytes => self.fetch(first, last, source),
-            _ => Ok(()),
+        if self
+            .stretch(first, last)
+            .is_some_and(|(_, len)| len <= self.window_bytes)
+        {
+            // If they cannot be read together, they are read one by one as they are looked into: the one
+            // that has the key may be readable, and an error is to name the one that is not.
+            let _ = self.fetch(first, last, source);
         }
     }
 
@@ -325,7 +343,7 @@ impl TableReader {
         let trace = &mut source.trace;
         let blocks = u32::try_from(last - first + 1).unwrap_or(u32::MAX);
         trace.blocks_read = trace.blocks_read.saturating_add(blocks);
-        trace.reads += 1;
+        trace.reads = trace.reads.saturating_add(1);
         trace.bytes_read += len;
         source.fetched = Some(Fetched {
             first,

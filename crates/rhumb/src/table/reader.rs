@@ -92,6 +92,7 @@ impl TableReader {
             .properties
             .bytes("key.smallest")
             .zip(parts.properties.bytes("key.largest"));
+        let mean_block_bytes = sections_offset / parts.directory.blocks().max(1);
         Ok(TableReader {
             bounds: Bounds::of(keys, &parts.range_deletes),
             likely_rows: LikelyRows::default(),
@@ -109,7 +110,7 @@ impl TableReader {
             key_map: parts.key_map,
             map_number: parts.map_number,
             raw_largest: parts.raw_largest,
-            window_bytes: window_bytes(&parts.properties),
+            window_bytes: window_bytes(&parts.properties, mean_block_bytes),
             properties: parts.properties,
         })
     }
@@ -209,13 +210,17 @@ impl TableReader {
 /// for exact windows, all of the window: looking for the key block by block would wait for the device
 /// again and again. Elsewhere a page of the device, which one block alone would cost as well; a window
 /// over larger blocks is better bisected, since one block of it mostly has the key.
-fn window_bytes(properties: &Properties) -> u64 {
+fn window_bytes(properties: &Properties, mean_block_bytes: u64) -> u64 {
     let partition = properties.text("partition").unwrap_or("");
-    match partition.starts_with("entries(") {
-        true => 1 << 20,
-        false => 4096,
+    match partition.starts_with("entries(") && mean_block_bytes <= SMALL_BLOCK_BYTES {
+        // With the sectors around it no more than a direct read brings at once.
+        true => (1 << 20) - SMALL_BLOCK_BYTES,
+        false => SMALL_BLOCK_BYTES,
     }
 }
+
+/// A page of the device.
+const SMALL_BLOCK_BYTES: u64 = 4096;
 
 /// The decoded sections of a table.
 struct Parts {

@@ -138,7 +138,7 @@ impl TableReader {
             let probe = probes.next();
             let window = (first.max(probes.low), last.min(probes.high - 1));
             if window.0 < window.1 && (window.0..=window.1).contains(&probe) {
-                self.read_window(window, probe, source)?;
+                self.read_window(window, probe, source);
             }
             let Some(block) = self.first_with_entries(probe, probes.high, source)? else {
                 probes.high = probe;

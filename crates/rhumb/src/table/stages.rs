@@ -204,7 +204,7 @@ impl TableReader {
         let (first, last) = (expected.first, expected.last);
         let probe = first + (last - first) / 2;
         if first < last {
-            self.read_window((first, last), probe, source)?;
+            self.read_window((first, last), probe, source);
         }
         self.block(probe, source)
     }

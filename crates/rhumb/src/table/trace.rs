@@ -30,15 +30,17 @@ pub(crate) struct GetTrace {
 impl GetTrace {
     /// Adds another trace's counts.
     pub fn add(&mut self, other: &GetTrace) {
-        self.tables_probed += other.tables_probed;
-        self.filter_negative += other.filter_negative;
-        self.filter_positive += other.filter_positive;
-        self.filter_false_positive += other.filter_false_positive;
+        self.tables_probed = self.tables_probed.saturating_add(other.tables_probed);
+        self.filter_negative = self.filter_negative.saturating_add(other.filter_negative);
+        self.filter_positive = self.filter_positive.saturating_add(other.filter_positive);
+        self.filter_false_positive = self
+            .filter_false_positive
+            .saturating_add(other.filter_false_positive);
         self.window_ranks = self.window_ranks.saturating_add(other.window_ranks);
-        self.blocks_read += other.blocks_read;
-        self.reads += other.reads;
+        self.blocks_read = self.blocks_read.saturating_add(other.blocks_read);
+        self.reads = self.reads.saturating_add(other.reads);
         self.bytes_read += other.bytes_read;
-        self.blocks_cached += other.blocks_cached;
+        self.blocks_cached = self.blocks_cached.saturating_add(other.blocks_cached);
         self.read_time += other.read_time;
     }
 }
