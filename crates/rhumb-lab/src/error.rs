@@ -24,6 +24,15 @@ pub enum Error {
     #[cfg(feature = "peer-lmdb")]
     #[error("LMDB: {0}")]
     Lmdb(#[from] heed::Error),
+    /// One of the other stores failed.
+    #[cfg(feature = "peers")]
+    #[error("{store}: {error}")]
+    Peer {
+        /// Which.
+        store: &'static str,
+        /// What it said.
+        error: String,
+    },
     /// The results could not be kept.
     #[error("cannot keep the results in {}: {source}", path.display())]
     Results {
@@ -31,6 +40,16 @@ pub enum Error {
         path: PathBuf,
         /// What SQLite said.
         source: rusqlite::Error,
+    },
+    /// A file of results that this program does not read.
+    #[error("{} holds {found}, this program keeps version {expected}: name another file by --results, or use the program that wrote it", path.display())]
+    ResultsVersion {
+        /// The SQLite file.
+        path: PathBuf,
+        /// What it holds.
+        found: String,
+        /// The version that this program keeps.
+        expected: i64,
     },
     /// The operating system refused or failed a file operation.
     #[error("cannot {op} {}: {source}", path.display())]
@@ -75,7 +94,7 @@ pub enum Error {
     #[error("{0}")]
     Usage(String),
     /// Ctrl-C.
-    #[error("interrupted: temporary files were removed, nothing was recorded")]
+    #[error("interrupted: temporary files were removed, finished cells are kept")]
     Interrupted,
 }
 

@@ -1,8 +1,10 @@
 //! Shows how far a run is, on a terminal only, and ends it on Ctrl-C.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
 use crate::error::{Error, Result};
 
@@ -20,7 +22,34 @@ pub fn catch_interrupts() -> Result<()> {
 /// One line on standard error, drawn only where that is a terminal. Nothing is drawn from a thread
 /// of its own: that would disturb what is measured.
 #[derive(Debug)]
-pub struct Progress(ProgressBar);
+pub struct Progress {
+    bar: ProgressBar,
+    whole: Mutex<Option<Whole>>,
+}
+
+/// How far a run of many cells is.
+#[derive(Debug, Clone, Copy)]
+struct Whole {
+    started: Instant,
+    done: usize,
+    all: usize,
+}
+
+impl Whole {
+    /// Cells, and the time left if the others take as long as those that are done.
+    fn text(self) -> String {
+        let Whole { started, done, all } = self;
+        let left = started.elapsed().as_secs_f64() * (all - done) as f64 / done.max(1) as f64;
+        let left = match done {
+            0 => "time left unknown".to_string(),
+            _ => format!(
+                "{} left",
+                HumanDuration(std::time::Duration::from_secs_f64(left))
+            ),
+        };
+        format!("cell {} of {all}, {left}: ", (done + 1).min(all))
+    }
+}
 
 impl Progress {
     /// A line that shows nothing yet.
@@ -29,15 +58,39 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{wide_msg} {percent:>3} % {elapsed}") {
             bar.set_style(style);
         }
-        Progress(bar)
+        Progress {
+            bar,
+            whole: Mutex::new(None),
+        }
+    }
+
+    /// Begins a run of so many cells.
+    pub fn begin(&self, all: usize) {
+        *self.whole() = Some(Whole {
+            started: Instant::now(),
+            done: 0,
+            all,
+        });
+    }
+
+    /// Ends a cell of the run.
+    pub fn finished(&self) {
+        if let Some(whole) = &mut *self.whole() {
+            whole.done = (whole.done + 1).min(whole.all);
+        }
+    }
+
+    fn whole(&self) -> MutexGuard<'_, Option<Whole>> {
+        self.whole.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Starts a stage of `steps` steps.
     pub fn stage(&self, name: String, steps: usize) {
-        self.0.reset();
-        self.0.set_message(name);
-        self.0.set_length(steps as u64);
-        self.0.tick();
+        let whole = self.whole().map_or(String::new(), Whole::text);
+        self.bar.reset();
+        self.bar.set_message(whole + &name);
+        self.bar.set_length(steps as u64);
+        self.bar.tick();
     }
 
     /// Ends some steps.
@@ -48,12 +101,37 @@ impl Progress {
         if INTERRUPTED.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
-        self.0.inc(steps as u64);
+        self.bar.inc(steps as u64);
         Ok(())
     }
 
     /// Removes the line, so that something else can be printed.
     pub fn clear(&self) {
-        self.0.finish_and_clear();
+        *self.whole() = None;
+        self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn the_time_left_follows_from_the_cells_that_are_done() {
+        let now = Instant::now();
+        let started = now.checked_sub(Duration::from_secs(120)).unwrap_or(now);
+        let (done, all) = (2, 5);
+        let text = Whole { started, done, all }.text();
+        assert!(text.starts_with("cell 3 of 5, 3 minutes left"), "{text}");
+        let done = 0;
+        assert!(Whole { started, done, all }.text().contains("unknown"));
+        let done = 5;
+        assert!(
+            Whole { started, done, all }
+                .text()
+                .starts_with("cell 5 of 5")
+        );
     }
 }

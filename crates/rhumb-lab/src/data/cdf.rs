@@ -9,7 +9,6 @@ use super::Strings;
 ///
 /// A key lies where its number does: decimal keys of one length have the obvious one, all others that of
 /// a [`KeyMap`], which is a big-endian integer for keys of 8 bytes. `keys` ascend.
-#[cfg_attr(not(test), expect(dead_code, reason = "the report draws it next"))]
 pub fn cdf(keys: &Strings, points: usize) -> Vec<(f64, f64)> {
     let points = points.min(keys.len());
     let Some(last) = keys.len().checked_sub(1).filter(|_| points > 0) else {

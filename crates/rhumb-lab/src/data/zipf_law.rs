@@ -65,27 +65,7 @@ impl ZipfLaw {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The sum of n^-theta over ranks 1 to `last`: the first thousand one by one, the rest after
-    /// Euler and Maclaurin.
-    fn zeta(last: u64, theta: f64) -> f64 {
-        const PLAIN: u64 = 1_000;
-        let f = |x: f64| x.powf(-theta);
-        let plain: f64 = (1..=last.min(PLAIN)).map(|n| f(n as f64)).sum();
-        if last <= PLAIN {
-            return plain;
-        }
-        let (a, b) = (PLAIN as f64, last as f64);
-        let integral = (b.powf(1.0 - theta) - a.powf(1.0 - theta)) / (1.0 - theta);
-        let slope = |x: f64| -theta * x.powf(-theta - 1.0);
-        plain + integral + (f(b) - f(a)) / 2.0 + (slope(b) - slope(a)) / 12.0
-    }
-
-    #[test]
-    fn the_sum_is_right() {
-        let plain: f64 = (1..=100_000).map(|n| f64::from(n).powf(-0.99)).sum();
-        assert!((zeta(100_000, 0.99) / plain - 1.0).abs() < 1e-12);
-    }
+    use crate::workload::zipfian::zeta;
 
     /// Chi-squared over the first 50 ranks one by one, and groups that double from there on.
     fn chi_squared(ranks: u64, theta: f64, draws: u64) -> (f64, f64) {

@@ -3,16 +3,6 @@
 use super::markup::Markup;
 use super::model::{Claim, Verdict};
 
-/// Names of the columns with text, and their classes in `page.css`.
-const COLUMNS: [(&str, &str); 6] = [
-    ("Id", "id"),
-    ("Claim", "claim"),
-    ("Published", "numbers"),
-    ("Ours", "numbers"),
-    ("Verdict", "verdict"),
-    ("Rule", "rule"),
-];
-
 const VERDICTS: [Verdict; 4] = [
     Verdict::Confirmed,
     Verdict::Partly,
@@ -24,10 +14,10 @@ impl Verdict {
     /// Its sign and words.
     fn text(self) -> &'static str {
         match self {
-            Verdict::Confirmed => "✓ confirmed",
-            Verdict::Partly => "≈ partly",
-            Verdict::Refuted => "✗ refuted",
-            Verdict::NotMeasured => "– not measured",
+            Verdict::Confirmed => "✓ holds",
+            Verdict::Partly => "≈ holds in part",
+            Verdict::Refuted => "✗ does not hold",
+            Verdict::NotMeasured => "– not yet measured",
         }
     }
 
@@ -42,7 +32,7 @@ impl Verdict {
     }
 }
 
-/// Draws the ledger: counts of the verdicts, and a row for each claim.
+/// Draws the ledger: counts of the verdicts, and a line for each claim that unfolds.
 pub fn draw(claims: &[Claim], out: &mut Markup) {
     if claims.is_empty() {
         return;
@@ -57,17 +47,7 @@ pub fn draw(claims: &[Claim], out: &mut Markup) {
                 filter(out, verdict.class(), &text);
             }
         });
-        out.nest("div", &[("class", &"scroll")], |out| {
-            out.nest("table", &[("class", &"claims")], |out| {
-                out.nest("tr", &[], |out| {
-                    let names = COLUMNS.iter().map(|(name, _)| *name);
-                    names
-                        .chain(["Figures"])
-                        .for_each(|name| out.element("th", &[], name));
-                });
-                claims.iter().for_each(|claim| self::claim(claim, out));
-            });
-        });
+        claims.iter().for_each(|claim| self::claim(claim, out));
     });
 }
 
@@ -94,30 +74,43 @@ fn filter(out: &mut Markup, class: &str, text: &str) {
     });
 }
 
+/// One line: id, what is claimed, the verdict; behind it, when it is opened, all that belongs to it.
 fn claim(claim: &Claim, out: &mut Markup) {
-    let class = claim.verdict.class();
-    out.nest("tr", &[("class", &class), ("id", &claim.id)], |out| {
-        let texts: [&str; 6] = [
-            &claim.id,
-            &claim.claim,
-            &claim.published,
-            &claim.ours,
-            claim.verdict.text(),
-            &claim.rule,
-        ];
-        for ((name, class), text) in COLUMNS.iter().zip(texts) {
-            let text = if text.is_empty() { "–" } else { text };
-            out.element("td", &[("class", class), ("data-name", name)], text);
-        }
-        out.nest(
-            "td",
-            &[("class", &"figures"), ("data-name", &"Figures")],
-            |out| {
-                for id in &claim.figures {
-                    out.element("a", &[("href", &format!("#{id}"))], id);
-                    out.text(" ");
-                }
-            },
-        );
+    let class = format!("claim {}", claim.verdict.class());
+    out.nest("details", &[("class", &class), ("id", &claim.id)], |out| {
+        out.nest("summary", &[], |out| {
+            out.element("span", &[("class", &"id")], &claim.id);
+            out.element("span", &[("class", &"title")], &claim.claim);
+            out.element("span", &[("class", &"verdict")], claim.verdict.text());
+        });
+        out.nest("dl", &[], |out| {
+            for (name, texts) in [
+                ("Published", vec![claim.published.as_str()]),
+                ("Ours", claim.ours.split("; ").collect()),
+                ("Rule", vec![claim.rule.as_str()]),
+            ] {
+                told(name, &texts, out);
+            }
+            if !claim.figures.is_empty() {
+                out.element("dt", &[], "From");
+                out.nest("dd", &[], |out| {
+                    for id in &claim.figures {
+                        out.element("a", &[("href", &format!("#{id}"))], id);
+                        out.text(" ");
+                    }
+                });
+            }
+        });
+    });
+}
+
+/// A name with some lines of text; nothing if there is none.
+fn told(name: &str, texts: &[&str], out: &mut Markup) {
+    if texts.iter().all(|text| text.is_empty()) {
+        return;
+    }
+    out.element("dt", &[], name);
+    out.nest("dd", &[], |out| {
+        texts.iter().for_each(|text| out.element("div", &[], text));
     });
 }

@@ -4,10 +4,6 @@
 //! `page` is the page, with `claims` and `tables`; `chart` lays out a chart, whose `scale`s make numbers
 //! places, whose `marks` are bars, lines and points, and whose `legend` and `style` say which is
 //! which; `heatmap` is the other drawing. All is written through `markup`, which escapes it.
-#![cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the report command that calls it is to come")
-)]
 
 mod chart;
 mod claims;
@@ -28,5 +24,4 @@ mod sample;
 #[cfg(test)]
 mod tests;
 
-#[cfg_attr(not(test), expect(unused_imports, reason = "see above"))]
 pub use page::html;

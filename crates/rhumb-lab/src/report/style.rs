@@ -27,13 +27,14 @@ pub enum Shape {
 }
 
 /// Names as the papers and the command line have them, each with its style.
-const KNOWN: [(&[&str], &str, Shape); 14] = [
+const KNOWN: [(&[&str], &str, Shape); 15] = [
     (&["fp", "fence"], "k0", Shape::Polygon(4, 0)),
+    (&["fp-raw"], "k14", Shape::Polygon(8, 0)),
     (&["plr", "greedy"], "k1", Shape::Circle),
     (&["ft", "fiting-tree"], "k2", Shape::Polygon(3, 0)),
     (&["pgm"], "k3", Shape::Polygon(4, 1)),
     (&["rmi"], "k4", Shape::Polygon(3, 6)),
-    (&["rs", "radixspline"], "k5", Shape::Star(5)),
+    (&["rs", "radixspline", "radix-spline"], "k5", Shape::Star(5)),
     (&["plex"], "k6", Shape::Polygon(6, 0)),
     (&["alex"], "k7", Shape::Plus),
     (&["lipp"], "k8", Shape::Cross),

@@ -1,22 +1,29 @@
-//! The experiments, and what they share.
+//! Experiments of our own, and what they share.
 
+mod at_once;
 mod cache;
 mod check;
+mod columns;
 mod gets;
 mod indexes;
 mod keymaps;
+mod kinds;
 mod ours;
-mod phases;
+mod peers;
+pub mod phases;
 mod plan;
-mod quick;
+mod served;
 mod set;
 mod stages;
 mod stores;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod workloads;
+mod ycsb;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rhumb::{IndexSpec, TableSpec};
 
@@ -25,7 +32,8 @@ use crate::data::numbers::Numbers;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::results::Report;
-use crate::store::Settings;
+use crate::store::{Peer, Settings};
+use crate::workload::mix::Mix;
 
 /// What the user may set.
 #[derive(Debug, Clone)]
@@ -44,12 +52,23 @@ pub struct Arguments {
     pub sosd: Vec<PathBuf>,
     /// Sets of integers for the experiments over indexes alone.
     pub numbers: Vec<Numbers>,
-    /// Which sets the experiments over stores take, all but `quick`.
+    /// Which sets the experiments over stores take, all but `kinds`.
     pub sets: Vec<Set>,
+    /// Peers to compare with; none for all that are built in, and in `workloads` for none.
+    pub peers: Vec<Peer>,
     /// How often to repeat what is timed; every experiment has its own number.
     pub runs: Option<usize>,
-    /// How many gets of each kind to do a time; every experiment has its own number.
+    /// How many gets of each kind, or operations of each workload, to do a time; every experiment has
+    /// its own number.
     pub gets: Option<usize>,
+    /// What `workloads` runs; none for the six of YCSB.
+    pub workloads: Vec<Mix>,
+    /// How many clients it has.
+    pub threads: usize,
+    /// Operations a second that they begin together; `None` for a closed loop.
+    pub rate: Option<f64>,
+    /// How long each workload is run, instead of a number of operations.
+    pub time: Option<Duration>,
     /// Bytes of blocks that a warm store keeps; none for the experiment's own.
     pub cache_bytes: Option<u64>,
 }
@@ -64,17 +83,32 @@ pub struct Experiment {
     pub run: fn(&Arguments, &mut Bench) -> Result<String>,
 }
 
-/// All experiments.
-pub const EXPERIMENTS: &[Experiment] = &[
+/// All of them.
+pub const BENCHES: &[Experiment] = &[
     Experiment {
-        name: "quick",
-        about: "fence pointers against a learned index on decimal keys and real paths, in a minute",
-        run: quick::run,
+        name: "kinds",
+        about: "fence pointers against every kind of model on decimal keys and real paths, in half a minute",
+        run: kinds::run,
     },
     Experiment {
         name: "stores",
         about: "rhumb head to head with LMDB and a binary search, millions of keys (--set, --runs)",
         run: stores::run,
+    },
+    Experiment {
+        name: "peers",
+        about: "rhumb head to head with RocksDB, fjall, redb and LMDB (--set, --runs, --peer)",
+        run: peers::run,
+    },
+    Experiment {
+        name: "workloads",
+        about: "rhumb and any peers under YCSB's or other mixes (--workload, --peer, --threads, --rate)",
+        run: workloads::run,
+    },
+    Experiment {
+        name: "ycsb",
+        about: "the core workloads of YCSB over the same stores (--set, --runs, --peer)",
+        run: ycsb::run,
     },
     Experiment {
         name: "threads",

@@ -3,6 +3,7 @@
 
 use std::time::Instant;
 
+use super::at_once::at_once;
 use crate::data::{Input, Pairs, Random, Strings};
 use crate::error::{Error, Result};
 use crate::measure::Latencies;
@@ -75,13 +76,45 @@ impl<'a> Loaded<'a> {
 
     /// Gets `count` random keys that are there.
     pub fn get(&self, count: usize) -> Result<Latencies> {
+        self.get_after(count, |_| Ok(()))
+    }
+
+    /// Gets `count` random keys that are there from a store that was opened cold. Whatever stays in the
+    /// page cache is dropped every 1,000 gets: it cannot grow far beyond the cache that a cold store
+    /// has.
+    pub fn get_cold(&self, count: usize) -> Result<Latencies> {
+        self.get_after(count, |done| match done % BATCH {
+            0 => self.store.cool(),
+            _ => Ok(()),
+        })
+    }
+
+    /// Gets `count` random keys that are there with several threads, each of them its share.
+    pub fn get_by(&self, threads: usize, count: usize) -> Result<Latencies> {
+        let work = |thread: usize| {
+            // Far from the seeds of other repeats.
+            let seed = self.seed ^ ((thread as u64) << 32);
+            move || Loaded { seed, ..*self }.get(count / threads)
+        };
+        let mut all = Latencies::new()?;
+        for took in at_once((0..threads).map(work).collect())? {
+            all.add(&took);
+        }
+        Ok(all)
+    }
+
+    /// Gets random keys that are there; `before` each, it is told how many were.
+    fn get_after(&self, count: usize, before: impl Fn(usize) -> Result<()>) -> Result<Latencies> {
         let (mut key, mut found, mut expected) = (Vec::new(), Vec::new(), Vec::new());
+        let mut done = 0;
         self.time(
             "get",
             Stream::Get,
             count,
             &self.input.keys,
             |rank, target| {
+                before(done)?;
+                done += 1;
                 // A caller has the key at hand, so fetching it is not timed.
                 target.clone_into(&mut key);
                 let start = Instant::now();
@@ -156,7 +189,8 @@ impl<'a> Loaded<'a> {
         Ok(latencies)
     }
 
-    fn check_scan(&self, rank: usize, length: usize, found: &Pairs) -> Result<()> {
+    /// Compares what a scan of `length` pairs from a rank on found.
+    pub fn check_scan(&self, rank: usize, length: usize, found: &Pairs) -> Result<()> {
         let (input, mut expected) = (self.input, Vec::new());
         let start = input.keys.get(rank);
         let pairs = length.min(input.keys.len() - rank);

@@ -6,7 +6,7 @@ use super::phases::Loaded;
 use super::{Arguments, Bench};
 use crate::data::Input;
 use crate::error::{Error, Result};
-use crate::measure::{Cost, Latencies, Meter, Spread, directory_bytes};
+use crate::measure::{Cost, Latencies, Meter, Spread, device_bytes, directory_bytes};
 use crate::results::{Report, Subject};
 use crate::store::{Candidate, Reads, Store, Temperature};
 
@@ -17,6 +17,8 @@ pub struct Plan {
     pub experiment: &'static str,
     /// Gets of present keys, and as many of absent keys.
     pub gets: usize,
+    /// Gets of present keys by two threads, in all; 0 for none.
+    pub two_thread_gets: usize,
     /// Scans of 10 pairs.
     pub scans_of_10: usize,
     /// Scans of 100 pairs.
@@ -29,6 +31,8 @@ pub struct Plan {
 #[derive(Debug, Clone, Copy)]
 struct Phase {
     name: &'static str,
+    /// How many threads it takes.
+    threads: usize,
     /// Whether what gets did is reported too.
     counted: bool,
     run: fn(&Plan, &Loaded<'_>) -> Result<Latencies>,
@@ -37,40 +41,53 @@ struct Phase {
 const WARM: [Phase; 4] = [
     Phase {
         name: "get",
+        threads: 1,
         counted: true,
         run: |plan, steps| steps.get(plan.gets),
     },
     Phase {
         name: "absent",
+        threads: 1,
         counted: true,
         run: |plan, steps| steps.get_absent(plan.gets),
     },
     Phase {
         name: "scan10",
+        threads: 1,
         counted: false,
         run: |plan, steps| steps.scan(plan.scans_of_10, 10),
     },
     Phase {
         name: "scan100",
+        threads: 1,
         counted: false,
         run: |plan, steps| steps.scan(plan.scans_of_100, 100),
     },
 ];
 
+const BY_TWO: Phase = Phase {
+    name: "get_by_2",
+    threads: 2,
+    counted: false,
+    run: |plan, steps| steps.get_by(2, plan.two_thread_gets),
+};
+
 const COLD: [Phase; 1] = [Phase {
     name: "cold",
+    threads: 1,
     counted: true,
-    run: |plan, steps| steps.get(plan.cold_gets),
+    run: |plan, steps| steps.get_cold(plan.cold_gets),
 }];
 
 impl Plan {
-    /// The plan for an input: as many gets as the user wants, and at most ten operations of each kind a
-    /// key, as more of them show nothing new.
+    /// The plan for an input: as many gets as the user wants and no more of anything else, and at most
+    /// ten operations of each kind a key, as more of them show nothing new.
     pub fn for_input(self, input: &Input, arguments: &Arguments) -> Plan {
-        let most = 10 * input.keys.len();
+        let most = (10 * input.keys.len()).min(arguments.gets.unwrap_or(usize::MAX));
         Plan {
             experiment: self.experiment,
             gets: arguments.gets.unwrap_or(self.gets).min(most),
+            two_thread_gets: self.two_thread_gets.min(most),
             scans_of_10: self.scans_of_10.min(most),
             scans_of_100: self.scans_of_100.min(most),
             cold_gets: self.cold_gets.min(most),
@@ -95,13 +112,11 @@ impl Plan {
             study.load(bench)?;
             studies.push(study);
         }
-        self.read(&mut studies, Temperature::Warm, &WARM, bench)?;
+        let by_two = (self.two_thread_gets > 0).then_some(BY_TWO);
+        let warm: Vec<Phase> = WARM.into_iter().chain(by_two).collect();
+        self.read(&mut studies, Temperature::Warm, &warm, bench)?;
         if self.cold_gets > 0 {
-            let cold = |study: &Study<'_>| study.candidate.can_be_cold();
-            let (mut cold, rest): (Vec<_>, Vec<_>) = studies.into_iter().partition(cold);
-            self.read(&mut cold, Temperature::Cold, &COLD, bench)?;
-            cold.extend(rest);
-            studies = cold;
+            self.read(&mut studies, Temperature::Cold, &COLD, bench)?;
         }
         for study in studies {
             study.remove()?;
@@ -157,14 +172,20 @@ struct Done {
     times: Vec<Latencies>,
     /// In all repeats together.
     reads: Option<Reads>,
+    /// Bytes of devices, in all repeats together; `None` where they are not counted.
+    device_bytes: Option<u64>,
 }
 
 impl Done {
     fn run(&mut self, plan: &Plan, phase: &Phase, steps: &Loaded<'_>) -> Result<()> {
         let before = steps.store.reads()?;
+        let bytes_before = device_bytes();
         self.times.push((phase.run)(plan, steps)?);
         if let Some((before, after)) = before.zip(steps.store.reads()?) {
             self.reads.get_or_insert_default().add(&before, &after);
+        }
+        if let Some((before, after)) = bytes_before.zip(device_bytes()) {
+            *self.device_bytes.get_or_insert_default() += after - before;
         }
         Ok(())
     }
@@ -231,12 +252,14 @@ impl<'a> Study<'a> {
         steps.progress.stage(format!("{}: compact", steps.name), 1);
         steps.store.settle()?;
         let cost = meter.read();
-        let writes = store.writes()?;
+        let (writes, counted) = (store.writes()?, store.counts_writes());
         store.close()?;
         let disk_bytes = directory_bytes(&self.directory)?;
 
         let user = self.input.user_bytes() as f64;
-        let Cost { wall, cpu, written } = cost;
+        let Cost {
+            wall, cpu, written, ..
+        } = cost;
         let mut put = |metric: &str, value: f64, unit| {
             bench.report.put(&self.subject, metric, value, unit);
         };
@@ -246,15 +269,14 @@ impl<'a> Study<'a> {
         put("compacted_cpu", cpu, "s");
         put("user_bytes", user, "B");
         put("disk_bytes", disk_bytes as f64, "B");
-        // A store that writes through a memory map can count its writes no better than the system.
         if let Some(writes) = writes {
             put("write_amplification", writes.bytes as f64 / user, "B/B");
             put("slowdowns", writes.slowdowns as f64, "slowdowns");
             put("stalls", writes.stalls as f64, "stalls");
             put("longest_stall", writes.longest_stall.as_secs_f64(), "s");
-            if let Some(written) = written {
-                put("system_write_amplification", written as f64 / user, "B/B");
-            }
+        }
+        if let Some(written) = written.filter(|_| counted) {
+            put("system_write_amplification", written as f64 / user, "B/B");
         }
         Ok(())
     }
@@ -279,7 +301,7 @@ impl<'a> Study<'a> {
                     seed: !self.arguments.seed,
                     ..self.steps(store, bench, 0)
                 };
-                steps.get(plan.cold_gets.min(1_000)).map(drop)
+                steps.get_cold(plan.cold_gets.min(1_000)).map(drop)
             }
         }
     }
@@ -303,6 +325,9 @@ impl<'a> Study<'a> {
         }
         let sum: u64 = parts.iter().map(|(_, bytes)| bytes).sum();
         report.put(&self.subject, "finding_bytes", sum as f64, "B");
+        if let Some(bytes) = footprint.cache {
+            report.put(&self.subject, "cache_bytes", bytes as f64, "B");
+        }
         report.put(&self.subject, "tables", footprint.tables as f64, "tables");
         let share = footprint.fallbacks as f64 / footprint.tables.max(1) as f64;
         report.put(&self.subject, "fallback_share", share, "tables/table");
@@ -347,6 +372,17 @@ impl<'a> Study<'a> {
     /// Reports one phase.
     fn report(&self, phase: &Phase, done: &Done, report: &mut Report) -> Result<()> {
         report.put_latencies(&self.subject, phase.name, &done.times)?;
+        if phase.threads > 1 {
+            let each = |took: &Latencies| took.mean() / phase.threads as f64;
+            let each: Vec<f64> = done.times.iter().map(each).collect();
+            report.put_repeated(&self.subject, &format!("{}_each", phase.name), &each, "ns");
+        }
+        if let Some(bytes) = done.device_bytes.filter(|_| phase.counted) {
+            let gets: u64 = done.times.iter().map(Latencies::count).sum();
+            let metric = format!("{}_device_bytes", phase.name);
+            let a_get = bytes as f64 / gets.max(1) as f64;
+            report.put(&self.subject, &metric, a_get, "B/get");
+        }
         let Some(reads) = done.reads.filter(|_| phase.counted) else {
             return Ok(());
         };

@@ -3,13 +3,16 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use rhumb::IndexSpec;
+
+use super::columns::{self, MIB, Row};
 use super::plan::Plan;
 use super::{Arguments, Bench, TWO, indexes, large};
 use crate::data::{Input, Random};
 use crate::error::{Error, Result};
 use crate::measure::{Latencies, clock_cost};
 use crate::results::{Report, Subject};
-use crate::store::{Candidate, LMDB};
+use crate::store::{Candidate, Peer};
 use crate::table;
 
 const NAME: &str = "stores";
@@ -23,6 +26,7 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
     let plan = Plan {
         experiment: NAME,
         gets: 1_000_000,
+        two_thread_gets: 0,
         scans_of_10: 200_000,
         scans_of_100: 50_000,
         cold_gets: 20_000,
@@ -42,12 +46,13 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
 
 /// LMDB first, where it is built in, then our own with each index.
 fn candidates(arguments: &Arguments, cache_bytes: u64) -> Result<Vec<Candidate>> {
-    let mut candidates = Vec::new();
-    #[cfg(feature = "peer-lmdb")]
-    candidates.push(Candidate::Lmdb);
-    for index in indexes(arguments, TWO)? {
-        candidates.push(Candidate::Rhumb(large(arguments, index, cache_bytes)));
-    }
+    let lmdb = Peer::built_in().filter(|peer| *peer == Peer::Lmdb);
+    let settings = |index| large(arguments, index, cache_bytes);
+    let mut candidates: Vec<Candidate> = lmdb
+        .map(|peer| Candidate::Peer(peer, settings(IndexSpec::default())))
+        .collect();
+    let ours = indexes(arguments, TWO)?.into_iter().map(settings);
+    candidates.extend(ours.map(Candidate::Rhumb));
     Ok(candidates)
 }
 
@@ -116,10 +121,7 @@ fn search(
     Ok(latencies)
 }
 
-const MIB: f64 = 1_048_576.0;
-
-/// Metric, what to call it, by what to divide it, and its decimals.
-const ROWS: &[(&str, &str, f64, usize)] = &[
+const ROWS: &[Row] = &[
     ("load_wall", "load, wall s", 1.0, 1),
     ("compacted_wall", "load to compacted, wall s", 1.0, 1),
     ("compacted_cpu", "load to compacted, CPU s", 1.0, 1),
@@ -162,31 +164,9 @@ const ROWS: &[(&str, &str, f64, usize)] = &[
 ];
 
 fn print(report: &Report, input: &Input, runs: usize) -> String {
-    let subjects = subjects(report, input);
-    let yardstick = subjects.iter().find(|subject| subject.index == LMDB);
-    let mut headings = vec![input.name.clone()];
-    headings.extend(subjects.iter().map(|subject| subject.index.clone()));
-    let mut table = table::new(&headings, 1);
-    for (metric, name, divisor, digits) in ROWS {
-        let get = |subject: &Subject, end: &str| {
-            let metric = format!("{metric}{end}");
-            Some(report.get(subject, &metric)? / divisor)
-        };
-        let to = yardstick.and_then(|subject| get(subject, ""));
-        let mut row = vec![name.to_string()];
-        row.extend(subjects.iter().map(|subject| {
-            let to = to.filter(|_| subject.index != LMDB);
-            let median = table::with_ratio(get(subject, ""), *digits, to);
-            match get(subject, "_min").zip(get(subject, "_max")) {
-                Some((min, max)) => {
-                    let [min, max] = [min, max].map(|end| table::number(Some(end), *digits));
-                    format!("{median} [{min} to {max}]")
-                }
-                None => median,
-            }
-        }));
-        table.add_row(row);
-    }
+    let yardstick = Peer::Lmdb.to_string();
+    let subjects = columns::subjects(report, NAME, input);
+    let table = columns::table(report, &input.name, &subjects, &yardstick, ROWS);
     let keys = table::number(Some(input.keys.len() as f64), 0);
     let user = table::number(Some(input.user_bytes() as f64 / MIB), 0);
     let how_often = match runs {
@@ -196,16 +176,11 @@ fn print(report: &Report, input: &Input, runs: usize) -> String {
         ),
     };
     format!(
-        "{table}\n\n{keys} keys, {user} MiB of keys and values. In brackets: ratio to {LMDB}. One \
+        "{table}\n\n{keys} keys, {user} MiB of keys and values. In brackets: ratio to {yardstick}. One \
          thread; reading the clock takes {} ns of every latency.\n{how_often}\
          {LOWER_BOUND} finds a rank among keys in memory, and no value.\n\n",
         clock_cost()
     )
-}
-
-fn subjects<'r>(report: &'r Report, input: &Input) -> Vec<&'r Subject> {
-    let of_this = |s: &&Subject| s.experiment == NAME && s.input == input.name;
-    report.subjects().into_iter().filter(of_this).collect()
 }
 
 /// How entries and bytes are spread over the blocks of those stores that say so.
@@ -216,7 +191,7 @@ fn print_blocks(report: &Report, input: &Input) -> String {
         headings.extend(shown.map(|(statistic, _)| format!("{what}, {statistic}")));
     }
     let mut table = table::new(&headings, 1);
-    for subject in subjects(report, input) {
+    for subject in columns::subjects(report, NAME, input) {
         let Some(count) = report.get(subject, "blocks") else {
             continue;
         };

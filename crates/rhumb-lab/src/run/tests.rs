@@ -8,6 +8,7 @@ use crate::data::{Input, Pairs, Sizes, uniform};
 use crate::results::Subject;
 use crate::store::Store;
 use crate::store::model::{Lie, Model};
+use crate::workload::mix::YCSB;
 
 /// Which of the five reading steps complain about a store that lies so.
 fn complaints(lie: Option<Lie>) -> Vec<&'static str> {
@@ -74,8 +75,13 @@ fn arguments(experiment_keys: usize) -> Arguments {
         sosd: Vec::new(),
         numbers: Vec::new(),
         sets: vec![Set::C1, Set::C2],
+        peers: Vec::new(),
         runs: None,
         gets: None,
+        workloads: Vec::new(),
+        threads: 1,
+        rate: None,
+        time: None,
         cache_bytes: None,
     }
 }
@@ -88,7 +94,7 @@ fn run(experiment: &str, arguments: &Arguments) -> (Report, String) {
         progress: Progress::new(),
         report: Report::default(),
     };
-    let experiment = EXPERIMENTS.iter().find(|e| e.name == experiment).unwrap();
+    let experiment = BENCHES.iter().find(|e| e.name == experiment).unwrap();
     let text = (experiment.run)(arguments, &mut bench).unwrap();
     let left = std::fs::read_dir(directory.path()).unwrap().count();
     assert_eq!(left, 0, "stores are removed");
@@ -97,7 +103,7 @@ fn run(experiment: &str, arguments: &Arguments) -> (Report, String) {
 
 #[test]
 fn quick_runs_from_end_to_end() {
-    let (report, text) = run("quick", &arguments(2_000));
+    let (report, text) = run("kinds", &arguments(2_000));
     let subjects = report.subjects();
     let models = registry::kinds().iter().filter(|kind| kind.needs_number);
     let models: Vec<&str> = models.map(|kind| kind.name).collect();
@@ -120,7 +126,8 @@ fn quick_runs_from_end_to_end() {
             "warm gets look into one block at least"
         );
         assert_eq!(get("get_file_blocks"), 0.0, "warm gets read no file");
-        assert!(get("disk_bytes") > get("user_bytes"));
+        // Keys that share what they begin with take less than they are long.
+        assert!(get("disk_bytes") > get("user_bytes") / 10.0);
     }
     for kind in models {
         assert!(text.contains(&format!("| {kind} ")), "{kind}: {text}");
@@ -157,8 +164,8 @@ fn repeats_go_by_turns_and_give_a_spread() {
         let of = |index| subjects.iter().find(|s| s.input == set && s.index == index);
         let subject = of("fp").unwrap();
         let get = |metric: &str| report.get(subject, metric).expect(metric);
-        let (min, median, max) = (get("get_mean_min"), get("get_mean"), get("get_mean_max"));
-        assert!(0.0 < min && min <= median && median <= max);
+        let spread = report.spread(subject, "get_mean").unwrap();
+        assert!(0.0 < spread.min && spread.min <= spread.median && spread.median <= spread.max);
         assert!(get("get_blocks_a_probe") >= 1.0);
         assert_eq!(get("get_file_bytes"), 0.0, "warm gets read no file");
         assert!(get("cold_file_bytes") >= 0.0 && get("blocks") > 1.0);
@@ -170,6 +177,62 @@ fn repeats_go_by_turns_and_give_a_spread() {
         assert_eq!(get("finding_bytes"), sum);
     }
     assert!(text.contains("medians of 3 runs"), "{text}");
+}
+
+#[test]
+fn peers_run_from_end_to_end() {
+    let arguments = Arguments {
+        runs: Some(2),
+        gets: Some(500),
+        sets: vec![Set::C1, Set::C2],
+        ..arguments(2_000)
+    };
+    let (report, text) = run("peers", &arguments);
+    for set in ["c1", "c2"] {
+        let subjects = report.subjects();
+        let of_set: Vec<&Subject> = subjects.into_iter().filter(|s| s.input == set).collect();
+        assert_eq!(of_set.len(), 2 + Peer::built_in().count());
+        for subject in of_set {
+            let get = |metric: &str| report.get(subject, metric).expect(metric);
+            for metric in [
+                "get_mean",
+                "absent_p99",
+                "get_by_2_each",
+                "cold_p50",
+                "disk_bytes",
+            ] {
+                assert!(get(metric) > 0.0, "{}: {metric}", subject.index);
+            }
+            let ratio = get("get_by_2_mean") / get("get_by_2_each");
+            assert!((1.99..2.01).contains(&ratio), "{ratio}");
+        }
+    }
+    assert!(text.contains("medians of 2 runs"), "{text}");
+    assert!(text.contains("ratio to rocksdb"));
+}
+
+#[test]
+fn ycsb_runs_over_all_stores() {
+    let arguments = Arguments {
+        runs: Some(2),
+        ..tiny(500)
+    };
+    let (report, text) = run("ycsb", &arguments);
+    assert_eq!(report.subjects().len(), 2 + Peer::built_in().count());
+    for subject in report.subjects() {
+        for workload in ["ycsb-a", "ycsb-b", "ycsb-c", "ycsb-d", "ycsb-e", "ycsb-f"] {
+            for end in ["_p50", "_p99", "_each"] {
+                let metric = format!("{workload}{end}");
+                assert!(report.get(subject, &metric).unwrap() > 0.0, "{metric}");
+            }
+            assert!(
+                report
+                    .spread(subject, &format!("{workload}_each"))
+                    .is_some()
+            );
+        }
+    }
+    assert!(text.contains("500 operations a workload"), "{text}");
 }
 
 fn tiny(gets: usize) -> Arguments {
@@ -318,4 +381,85 @@ fn key_maps_are_weighed() {
         text.contains("fp (fallback)") && text.contains("| uuid "),
         "{text}"
     );
+}
+
+#[test]
+fn workloads_run_closed_and_open_by_one_and_by_two() {
+    for (threads, rate, runs) in [
+        (1, None, 2),
+        (2, None, 2),
+        (1, Some(20_000.0), 1),
+        (2, Some(20_000.0), 1),
+    ] {
+        let arguments = Arguments {
+            threads,
+            rate,
+            runs: Some(runs),
+            gets: Some(300),
+            indexes: vec!["plr".parse().unwrap()],
+            ..arguments(3_000)
+        };
+        let (report, text) = run("workloads", &arguments);
+        let subjects = report.subjects();
+        assert_eq!(subjects.len(), 2, "two sets, one index, no peer");
+        for subject in subjects {
+            let get = |metric: &str| report.get(subject, metric).expect(metric);
+            for mix in YCSB {
+                let get = |metric: &str| get(&format!("{mix}_{metric}"));
+                assert!(get("rate") > 0.0 && get("cpu") > 0.0);
+                assert!(0.0 < get("p50") && get("p50") <= get("p99"));
+                assert!((0.0..=100.0).contains(&get("harness")));
+                // 299 intervals of 50 us pass at least.
+                assert!(rate.is_none() || get("rate") < 20_068.0, "{}", get("rate"));
+                assert!(text.contains(&format!("| {mix} ")), "{text}");
+            }
+            assert!(get("ycsb-f_read_mean") > 0.0 && get("ycsb-f_rmw_p99") > 0.0);
+            assert!(report.get(subject, "ycsb-f_update_mean").is_none());
+        }
+        assert_eq!(text.contains("open loop: 20000 operations"), rate.is_some());
+    }
+}
+
+#[test]
+fn a_workload_of_ones_own_runs_for_a_time() {
+    let arguments = Arguments {
+        workloads: vec!["read=9,absent=1,hotspot".parse().unwrap()],
+        time: Some(Duration::from_millis(20)),
+        sets: vec![Set::V2],
+        indexes: vec!["plr".parse().unwrap()],
+        peers: Peer::built_in().take(1).collect(),
+        ..arguments(2_000)
+    };
+    let (report, text) = run("workloads", &arguments);
+    assert_eq!(report.subjects().len(), 1 + arguments.peers.len());
+    for subject in report.subjects() {
+        for kind in ["read", "absent"] {
+            let metric = format!("read=9,absent=1,hotspot_{kind}_mean");
+            assert!(report.get(subject, &metric).unwrap() > 0.0);
+        }
+    }
+    assert!(text.contains("0.02 s by 1 clients"), "{text}");
+}
+
+#[test]
+fn workloads_that_do_not_fit_are_refused_before_anything_is_loaded() {
+    let refuse = |change: &dyn Fn(&mut Arguments)| {
+        let mut arguments = arguments(1_000);
+        change(&mut arguments);
+        let mut bench = Bench {
+            directory: "/nonexistent".into(),
+            progress: Progress::new(),
+            report: Report::default(),
+        };
+        let error = workloads::run(&arguments, &mut bench).unwrap_err();
+        error.to_string()
+    };
+    for (error, part) in [
+        (refuse(&|a| a.gets = Some(1_000)), "only 100 of c1 are left"),
+        (refuse(&|a| a.gets = Some(0)), "run one at least"),
+        (refuse(&|a| a.threads = 0), "take 1 to 127"),
+        (refuse(&|a| a.rate = Some(f64::NAN)), "take 0.001 at least"),
+    ] {
+        assert!(error.contains(part), "{error}");
+    }
 }

@@ -5,11 +5,11 @@
 //! waits for the one before, is measured beside the store, over as much memory as the data takes.
 
 use std::hint::black_box;
-use std::sync::Barrier;
 use std::time::Instant;
 
 use rhumb::{Db, internals};
 
+use super::at_once::at_once;
 use super::ours::Ours;
 use super::{Arguments, Bench};
 use crate::data::{Input, Random, Strings};
@@ -204,25 +204,15 @@ fn measure(db: &Db, place: &Place, runs: usize, seed: u64, bench: &Bench) -> Res
 /// Runs each piece of work in a thread of its own, from the start of the first one to the end of the
 /// last: nanoseconds a get.
 fn time(works: &[Work<'_>], seed: u64) -> Result<f64> {
-    let barrier = Barrier::new(works.len());
     // Each thread looks at the clock itself: one that only waited for them might wake up late.
-    let times = std::thread::scope(|scope| -> Result<Vec<(Instant, Instant)>> {
-        let mut threads = Vec::new();
-        for (number, work) in works.iter().enumerate() {
-            let barrier = &barrier;
-            threads.push(scope.spawn(move || {
-                barrier.wait();
-                let start = Instant::now();
-                work.run(seed.wrapping_add(number as u64))?;
-                Ok((start, Instant::now()))
-            }));
+    let timed = works.iter().enumerate().map(|(number, work)| {
+        move || {
+            let start = Instant::now();
+            work.run(seed.wrapping_add(number as u64))?;
+            Ok((start, Instant::now()))
         }
-        let outcomes = threads.into_iter().map(|thread| match thread.join() {
-            Ok(outcome) => outcome,
-            Err(panic) => std::panic::resume_unwind(panic),
-        });
-        outcomes.collect()
-    })?;
+    });
+    let times: Vec<(Instant, Instant)> = at_once(timed.collect())?;
     let first = times.iter().map(|(start, _)| *start).min();
     let last = times.iter().map(|(_, end)| *end).max();
     let took = last

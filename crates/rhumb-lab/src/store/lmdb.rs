@@ -1,28 +1,35 @@
 //! LMDB, through heed, as a [`Store`]: one unnamed database, without durability.
 
 use std::convert::Infallible;
-use std::ops::Bound;
+use std::ops::{Bound, Range};
 use std::path::Path;
 
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions};
+use rustix::mm::{Advice, madvise};
 
-use super::Store;
+use super::pages::Pages;
+use super::{Footprint, Settings, Store, Temperature};
 use crate::data::Pairs;
 use crate::error::{Error, Result};
 
 /// Address space to map, which bounds the size of the database. It takes neither memory nor disk.
 const MAP_BYTES: usize = 64 << 30;
 
-/// Opens or creates a database in a directory that exists.
+/// Opens or creates a database in a directory that exists. LMDB has no settings for caches, filters
+/// and compression, because it has none of them: its cache is the page cache.
 ///
 /// # Errors
 /// Whatever LMDB says.
-pub fn open(directory: &Path) -> Result<Box<dyn Store>> {
+pub fn open(directory: &Path, _: &Settings, temperature: Temperature) -> Result<Box<dyn Store>> {
     let mut options = EnvOpenOptions::new();
     options.map_size(MAP_BYTES);
     // LMDB's fastest way of writing, so that the yardstick is no straw man.
-    let flags = EnvFlags::NO_SYNC | EnvFlags::WRITE_MAP | EnvFlags::MAP_ASYNC;
+    let mut flags = EnvFlags::NO_SYNC | EnvFlags::WRITE_MAP | EnvFlags::MAP_ASYNC;
+    if temperature == Temperature::Cold {
+        // What lies beside a page is of no use to a random get.
+        flags |= EnvFlags::NO_READ_AHEAD;
+    }
     // SAFETY: without syncs a crash of the machine can damage the file, and with a writable map a
     // stray write of this process can; the lab throws the file away when it ends, and compares every
     // value that it reads from it.
@@ -36,12 +43,59 @@ pub fn open(directory: &Path) -> Result<Box<dyn Store>> {
         Ok::<_, Error>(CommitOrAbort::<_, Infallible>::Commit(database))
     })?;
     let CommitOrAbort::Commit(database) = created;
-    Ok(Box::new(Lmdb { env, database }))
+    let pages = Pages::if_cold(temperature, directory)?;
+    let cold = pages.map(|pages| Cold::new(pages, directory)).transpose()?;
+    Ok(Box::new(Lmdb {
+        env,
+        database,
+        cold,
+    }))
 }
 
 struct Lmdb {
     env: Env,
     database: Database<'static, Bytes, Bytes>,
+    cold: Option<Cold>,
+}
+
+/// What it takes to drop the pages of a file that is mapped.
+struct Cold {
+    pages: Pages,
+    /// First and past-the-end address of the map.
+    map: Range<usize>,
+}
+
+impl Cold {
+    /// LMDB says where its map is only if it was told to put it there, so the operating system is asked.
+    fn new(pages: Pages, directory: &Path) -> Result<Cold> {
+        let path = directory.join("data.mdb");
+        let path = path.canonicalize().map_err(Error::io("find", &path))?;
+        let list = Path::new("/proc/self/maps");
+        let maps = std::fs::read_to_string(list).map_err(Error::io("read", list))?;
+        let of_file = |line: &&str| path.to_str().is_some_and(|path| line.ends_with(path));
+        let map = maps.lines().find(of_file).and_then(|line| {
+            let (start, end) = line.split_once(' ')?.0.split_once('-')?;
+            let address = |text| usize::from_str_radix(text, 16).ok();
+            Some(address(start)?..address(end)?)
+        });
+        let map = map.ok_or_else(|| Error::Input {
+            path: list.to_path_buf(),
+            expected: "a list of maps with that of LMDB's file",
+            found: format!("no map of {}", path.display()),
+        })?;
+        Ok(Cold { pages, map })
+    }
+
+    fn leave(&self) -> Result<()> {
+        let start = std::ptr::without_provenance_mut(self.map.start);
+        // Pages in use by the map would stay.
+        // SAFETY: it is a shared map of a file, and stays while the environment is open, as it is until
+        // the store that owns this is closed. Giving back its pages changes no byte of it: the next
+        // access brings a page in again from the page cache or the file.
+        unsafe { madvise(start, self.map.len(), Advice::LinuxDontNeed) }
+            .map_err(|error| Error::Usage(format!("LMDB: cannot give back its map: {error}")))?;
+        self.pages.leave()
+    }
 }
 
 impl Store for Lmdb {
@@ -76,6 +130,24 @@ impl Store for Lmdb {
             into.push(key, value);
         }
         Ok(())
+    }
+
+    fn cool(&self) -> Result<()> {
+        self.cold.as_ref().map_or(Ok(()), Cold::leave)
+    }
+
+    fn footprint(&self) -> Result<Option<Footprint>> {
+        let transaction = self.env.read_txn()?;
+        let about = self.database.stat(&transaction)?;
+        Ok(Some(Footprint {
+            index: about.branch_pages as u64 * u64::from(about.page_size),
+            tables: 1,
+            ..Footprint::default()
+        }))
+    }
+
+    fn counts_writes(&self) -> bool {
+        false
     }
 
     fn close(self: Box<Self>) -> Result<()> {

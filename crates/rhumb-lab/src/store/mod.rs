@@ -1,24 +1,38 @@
 //! The stores that are compared, behind one trait.
 
+#[cfg(feature = "peers")]
+mod fjall;
 #[cfg(feature = "peer-lmdb")]
 mod lmdb;
 #[cfg(test)]
 pub mod model;
+mod pages;
+mod peer;
+#[cfg(feature = "peers")]
+mod redb;
 mod rhumb;
+#[cfg(feature = "peers")]
+mod rocksdb;
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 use std::time::Duration;
 
+pub use self::pages::Pages;
+pub use self::peer::Peer;
 pub use self::rhumb::{Rhumb, Settings, block_sizes};
 use crate::data::Pairs;
+#[cfg(feature = "peers")]
+use crate::error::Error;
 use crate::error::Result;
 use ::rhumb::internals::BlockSize;
 
 /// An open store. What it finds is copied into the caller's memory in every store alike: a caller
-/// who looks at the value pays for fetching it anyway.
-/// Many threads use it at once.
+/// who looks at the value pays for fetching it anyway. Many threads use it at once.
 pub trait Store: Send + Sync {
-    /// Writes a batch at once, handed to the operating system and not synced.
+    /// Writes a batch at once, handed to the operating system and not synced; B-trees, which have no
+    /// log to hand over, without durability.
     fn write(&self, batch: &Pairs) -> Result<()>;
 
     /// Brings everything written into its final place, and waits for it.
@@ -30,7 +44,13 @@ pub trait Store: Send + Sync {
     /// Makes `into` the first `count` pairs from `start` on, ascending.
     fn scan(&self, start: &[u8], count: usize, into: &mut Pairs) -> Result<()>;
 
-    /// What the store holds in memory beside blocks; `None` where it cannot say.
+    /// Makes what a store that was opened cold has read come from the device again. Nothing to do for
+    /// stores that read past the page cache; the others keep what they have in a cache of their own.
+    fn cool(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// What the store holds in memory; `None` where it cannot say.
     fn footprint(&self) -> Result<Option<Footprint>> {
         Ok(None)
     }
@@ -51,14 +71,19 @@ pub trait Store: Send + Sync {
         Ok(None)
     }
 
+    /// Whether the operating system can count what the store writes: not through a memory map.
+    fn counts_writes(&self) -> bool {
+        true
+    }
+
     /// Ends the store.
     fn close(self: Box<Self>) -> Result<()>;
 }
 
 /// Bytes that serve finding keys, and the tables they belong to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Footprint {
-    /// Bytes of indexes.
+    /// Bytes of indexes; of a B-tree's branch pages.
     pub index: u64,
     /// Bytes of directories.
     pub directory: u64,
@@ -70,6 +95,8 @@ pub struct Footprint {
     pub tables: u64,
     /// How many of them fell back to fence pointers.
     pub fallbacks: u64,
+    /// Bytes of blocks in a cache of the store's own; `None` where it has none or cannot say.
+    pub cache: Option<u64>,
 }
 
 /// Counters of gets.
@@ -131,21 +158,16 @@ pub const COLD_CACHE_BYTES: u64 = 8 << 20;
 pub enum Candidate {
     /// Our own.
     Rhumb(Settings),
-    /// LMDB, the yardstick.
-    #[cfg(feature = "peer-lmdb")]
-    Lmdb,
+    /// Another, with what our own settings become in it.
+    Peer(Peer, Settings),
 }
-
-/// The name of LMDB in tables and results.
-pub const LMDB: &str = "lmdb";
 
 impl Candidate {
     /// Its name in tables and results: the index for our own store.
     pub fn label(&self) -> String {
         match self {
             Candidate::Rhumb(settings) => settings.index.to_string(),
-            #[cfg(feature = "peer-lmdb")]
-            Candidate::Lmdb => LMDB.to_string(),
+            Candidate::Peer(peer, _) => peer.to_string(),
         }
     }
 
@@ -156,13 +178,23 @@ impl Candidate {
     pub fn open(&self, directory: &Path, temperature: Temperature) -> Result<Box<dyn Store>> {
         match self {
             Candidate::Rhumb(settings) => settings.open(directory, temperature),
-            #[cfg(feature = "peer-lmdb")]
-            Candidate::Lmdb => lmdb::open(directory),
+            Candidate::Peer(peer, settings) => peer.open(directory, settings, temperature),
         }
     }
+}
 
-    /// Whether it can read past the page cache.
-    pub fn can_be_cold(&self) -> bool {
-        matches!(self, Candidate::Rhumb(_))
+/// What a peer said when it failed.
+#[cfg(feature = "peers")]
+fn failed(store: &'static str, error: impl std::fmt::Display) -> Error {
+    Error::Peer {
+        store,
+        error: error.to_string(),
     }
+}
+
+#[cfg(feature = "peers")]
+fn no_zstd(store: &str) -> Error {
+    Error::Usage(format!(
+        "{store} is built without zstd here: compare under compression=lz4 or compression=none"
+    ))
 }

@@ -114,6 +114,7 @@ impl Store for Rhumb {
             key_map: sum(|k| k.key_map_bytes),
             tables: sum(|k| k.levels.iter().map(|level| level.tables).sum()),
             fallbacks: sum(|k| k.fallbacks),
+            cache: Some(stats.cache_bytes),
         }))
     }
 

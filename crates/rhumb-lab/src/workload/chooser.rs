@@ -6,149 +6,10 @@
 //! when the phase began; zipfian ones to every record, those inserted meanwhile included; latest and
 //! exponential ones are drawn backwards from the newest record.
 
-use std::fmt::{self, Display, Formatter};
-use std::str::FromStr;
-
-use super::zipfian::{Zipfian, fnv1a, unit};
+use super::distribution::Distribution;
+use super::zipfian::{Zipfian, fnv1a};
 use crate::data::Random;
 use crate::error::{Error, Result};
-
-/// How requests are spread over records.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Distribution {
-    /// All records alike.
-    Uniform,
-    /// YCSB's scrambled Zipfian: ranks of 10,000,000,001 items, hashed, modulo the number of records
-    /// that there may ever be. So many items make it flatter than the law over the records themselves.
-    Zipfian { theta: f64 },
-    /// The law over the records themselves, the first inserted the most frequent.
-    PlainZipfian { theta: f64 },
-    /// YCSB's skewed latest: Zipfian, the newest record the most frequent. The very first record is
-    /// never asked for, there as here.
-    Latest { theta: f64 },
-    /// Of the operations a share goes to the records below a share of all, the rest to the others.
-    Hotspot { records: f64, operations: f64 },
-    /// Exponential from the newest record backwards: `percentile` percent of the requests fall into the
-    /// newest `share` of the records. Those that would fall before the first are drawn again.
-    Exponential { percentile: f64, share: f64 },
-    /// One after the other, from the start again past the end.
-    Sequential,
-}
-
-/// The skew that YCSB takes.
-const THETA: f64 = 0.99;
-/// Share of hot records and of operations on them that YCSB takes.
-const HOTSPOT: (f64, f64) = (0.2, 0.8);
-/// Percentile and share that YCSB takes.
-const EXPONENTIAL: (f64, f64) = (95.0, 0.857_142_857_1);
-
-impl FromStr for Distribution {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Distribution> {
-        let (name, argument) = match text.split_once('=') {
-            Some((name, argument)) => (name, Some(argument)),
-            None => (text, None),
-        };
-        let theta = || match argument {
-            None => Ok(THETA),
-            Some(number) => theta(text, number),
-        };
-        match name {
-            "uniform" if argument.is_none() => Ok(Distribution::Uniform),
-            "sequential" if argument.is_none() => Ok(Distribution::Sequential),
-            "zipfian" => Ok(Distribution::Zipfian { theta: theta()? }),
-            "plain-zipfian" => Ok(Distribution::PlainZipfian { theta: theta()? }),
-            "latest" => Ok(Distribution::Latest { theta: theta()? }),
-            "hotspot" => {
-                let (records, operations) = two(text, argument, HOTSPOT, (1.0, 1.0))?;
-                Ok(Distribution::Hotspot {
-                    records,
-                    operations,
-                })
-            }
-            "exponential" => {
-                let (percentile, share) = two(text, argument, EXPONENTIAL, (100.0, 1.0))?;
-                Ok(Distribution::Exponential { percentile, share })
-            }
-            _ => Err(Error::Usage(format!(
-                "there is no request distribution {text:?}: name uniform, zipfian[=THETA], \
-                 plain-zipfian[=THETA], latest[=THETA], hotspot[=RECORDS:OPERATIONS], \
-                 exponential[=PERCENTILE:SHARE] or sequential"
-            ))),
-        }
-    }
-}
-
-fn theta(text: &str, number: &str) -> Result<f64> {
-    let parsed = number.parse().ok();
-    parsed
-        .filter(|theta| *theta > 0.0 && *theta < 1.0)
-        .ok_or_else(|| {
-            Error::Usage(format!(
-                "{number:?} in {text:?} is no skew: give one between 0 and 1, such as 0.99"
-            ))
-        })
-}
-
-/// Two numbers above 0 and below `ends`, parted by a colon.
-fn two(
-    text: &str,
-    argument: Option<&str>,
-    default: (f64, f64),
-    ends: (f64, f64),
-) -> Result<(f64, f64)> {
-    let Some(argument) = argument else {
-        return Ok(default);
-    };
-    let number = |text: &str, end: f64| -> Option<f64> {
-        let number = text.parse().ok()?;
-        (number > 0.0 && number < end).then_some(number)
-    };
-    let numbers = argument
-        .split_once(':')
-        .and_then(|(first, second)| Some((number(first, ends.0)?, number(second, ends.1)?)));
-    numbers.ok_or_else(|| {
-        Error::Usage(format!(
-            "{argument:?} in {text:?} is not two numbers above 0, the first below {}, the second below \
-             {}: write them like {}:{}",
-            ends.0, ends.1, default.0, default.1
-        ))
-    })
-}
-
-impl Display for Distribution {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let skewed = |f: &mut Formatter<'_>, name: &str, theta: f64| {
-            if theta == THETA {
-                write!(f, "{name}")
-            } else {
-                write!(f, "{name}={theta}")
-            }
-        };
-        let paired = |f: &mut Formatter<'_>, name: &str, pair: (f64, f64), default| {
-            if pair == default {
-                write!(f, "{name}")
-            } else {
-                write!(f, "{name}={}:{}", pair.0, pair.1)
-            }
-        };
-        match *self {
-            Distribution::Uniform => write!(f, "uniform"),
-            Distribution::Sequential => write!(f, "sequential"),
-            Distribution::Zipfian { theta } => skewed(f, "zipfian", theta),
-            Distribution::PlainZipfian { theta } => skewed(f, "plain-zipfian", theta),
-            Distribution::Latest { theta } => skewed(f, "latest", theta),
-            Distribution::Hotspot {
-                records,
-                operations,
-            } => paired(f, "hotspot", (records, operations), HOTSPOT),
-            Distribution::Exponential { percentile, share } => {
-                paired(f, "exponential", (percentile, share), EXPONENTIAL)
-            }
-        }
-    }
-}
 
 /// The records that a phase begins with, and those it will add.
 #[derive(Debug, Clone, Copy)]
@@ -242,14 +103,14 @@ impl Chooser {
                 records,
                 share,
             } => {
-                if unit(random) < *share {
+                if random.fraction() < *share {
                     random.below(*hot)
                 } else {
                     *hot + random.below(*records - *hot)
                 }
             }
             Kind::Exponential { gamma } => loop {
-                let back = (-unit(random).ln() / *gamma) as u64;
+                let back = (-random.fraction().ln() / *gamma) as u64;
                 if back < present {
                     return present - 1 - back;
                 }
@@ -282,6 +143,7 @@ fn hot(records: u64, share: f64) -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::super::tests::assert_fits;
+    use super::super::zipfian::zeta;
     use super::*;
 
     const DRAWS: usize = 200_000;
@@ -302,36 +164,6 @@ mod tests {
     }
 
     #[test]
-    fn names_are_read_as_they_are_written() {
-        for text in [
-            "uniform",
-            "zipfian",
-            "zipfian=0.9",
-            "plain-zipfian=0.5",
-            "latest",
-            "hotspot",
-            "hotspot=0.1:0.95",
-            "exponential",
-            "exponential=90:0.5",
-            "sequential",
-        ] {
-            assert_eq!(text.parse::<Distribution>().unwrap().to_string(), text);
-        }
-        for (text, part) in [
-            ("zipf", "plain-zipfian[=THETA]"),
-            ("uniform=1", "no request distribution"),
-            ("zipfian=1", "between 0 and 1"),
-            ("latest=x", "\"x\" in \"latest=x\" is no skew"),
-            ("hotspot=0.2", "write them like 0.2:0.8"),
-            ("hotspot=0.2:1", "the second below 1"),
-            ("exponential=100:0.5", "the first below 100"),
-        ] {
-            let error = text.parse::<Distribution>().unwrap_err().to_string();
-            assert!(error.contains(part), "{error}");
-        }
-    }
-
-    #[test]
     fn uniform_draws_are_uniform() {
         assert_fits(&counts("uniform", 1_000, 100), &[0.01; 100]);
     }
@@ -339,7 +171,7 @@ mod tests {
     #[test]
     fn plain_zipfian_draws_have_their_head_in_front() {
         let counts = counts("plain-zipfian=0.9", 1_000, 1_000);
-        let first = 1.0 / super::super::zipfian::zeta(1_000, 0.9);
+        let first = 1.0 / zeta(1_000, 0.9);
         let rest = 1.0 - first * (1.0 + 0.5f64.powf(0.9));
         let found = [counts[0], counts[1], counts[2..].iter().sum()];
         assert_fits(&found, &[first, first * 0.5f64.powf(0.9), rest]);
@@ -349,7 +181,7 @@ mod tests {
     fn zipfian_draws_are_hashed_ranks_of_ten_billion() {
         for (text, theta) in [("zipfian", 0.99), ("zipfian=0.9", 0.9)] {
             let counts = counts(text, 1_000_000, 1_000_000);
-            let zeta = super::super::zipfian::zeta(10_000_000_001, theta);
+            let sum = zeta(10_000_000_001, theta);
             let mut found = vec![DRAWS as u64];
             let mut shares = vec![1.0];
             // One more than there are records; the one past the end is drawn again.
@@ -359,7 +191,7 @@ mod tests {
             {
                 found.push(counts[(hash % 1_000_001) as usize]);
                 // What else falls on the record is below a millionth of the rest.
-                shares.push(((rank + 1) as f64).powf(-theta) / zeta + 1e-6);
+                shares.push(((rank + 1) as f64).powf(-theta) / sum + 1e-6);
                 found[0] -= found[rank + 1];
                 shares[0] -= shares[rank + 1];
             }
@@ -402,7 +234,7 @@ mod tests {
                 assert!((1..present).contains(&record));
                 counts[(present - 1 - record).min(2) as usize] += 1;
             }
-            let first = 1.0 / super::super::zipfian::zeta(present - 1, 0.99);
+            let first = 1.0 / zeta(present - 1, 0.99);
             let second = first * 0.5f64.powf(0.99);
             assert_fits(&counts, &[first, second, 1.0 - first - second]);
         }
@@ -416,12 +248,9 @@ mod tests {
 
     #[test]
     fn hotspot_draws_have_both_shares() {
-        let found = counts("hotspot", 1_000, 10);
-        assert_fits(
-            &found,
-            &[0.4, 0.4, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1]
-                .map(|s| if s > 0.3 { s } else { 0.2 / 8.0 }),
-        );
+        let mut shares = [0.2 / 8.0; 10];
+        shares[..2].fill(0.8 / 2.0);
+        assert_fits(&counts("hotspot", 1_000, 10), &shares);
         let extent = Extent {
             records: 4,
             inserts: 0,

@@ -210,13 +210,11 @@ impl<'a> Client<'a> {
 fn wait_until(time: Instant) -> Duration {
     let now = Instant::now();
     let left = time.saturating_duration_since(now);
-    let slept = match left > EARLY {
-        true => {
-            std::thread::sleep(left - EARLY);
-            now.elapsed()
-        }
-        false => Duration::ZERO,
-    };
+    let mut slept = Duration::ZERO;
+    if left > EARLY {
+        std::thread::sleep(left - EARLY);
+        slept = now.elapsed();
+    }
     while Instant::now() < time {
         std::hint::spin_loop();
     }

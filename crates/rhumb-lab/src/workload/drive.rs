@@ -6,71 +6,18 @@ use std::time::{Duration, Instant};
 
 use super::chooser::{Chooser, Extent};
 use super::client::{Client, Took};
+use super::load::{Amount, Load, Pace};
 use super::mix::{Mix, Operation};
+use super::outcome::Outcome;
 use super::population::Population;
-use super::record::MOST_THREADS;
 use crate::data::Random;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::measure::{Latencies, Meter};
 use crate::progress::Progress;
 use crate::store::Store;
 
 /// How many operations a thread does between two signs of progress.
 const STEP: u64 = 1_000;
-
-/// How much work to do.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Amount {
-    /// So many operations of all threads together.
-    Operations(u64),
-    /// Until this time is over, so that a run cannot be repeated exactly.
-    Time(Duration),
-}
-
-/// When the next operation begins.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Pace {
-    /// As soon as the last one is done and checked.
-    Closed,
-    /// At equal intervals, so many a second of all threads together, whether or not the store is ready:
-    /// latencies count from the time that was intended, so that none is left out because the one before
-    /// it was slow. What a thread takes to check the last answer delays it too: have more threads where
-    /// [`Outcome::harness_seconds`] comes near the time of the run.
-    Open { per_second: f64 },
-}
-
-/// How a workload is run.
-#[derive(Debug, Clone, Copy)]
-pub struct Load {
-    /// What is counted.
-    pub amount: Amount,
-    /// Operations of all threads together that come first and are not counted, in a closed loop.
-    pub warm_up: u64,
-    /// How many clients there are.
-    pub threads: usize,
-    /// When they act.
-    pub pace: Pace,
-}
-
-/// What came of a workload.
-#[derive(Debug)]
-pub struct Outcome {
-    /// How long each kind of operation took; those that the workload does not have are left out.
-    pub by_operation: Vec<(Operation, Latencies)>,
-    /// How many there were.
-    pub operations: u64,
-    /// From the first client's start to the last one's end, in seconds; choosing and checking included.
-    pub seconds: f64,
-    /// Operations a second: in a closed loop of clients that do nothing but wait for the store (for each
-    /// its operations by its time in the store, added up), in an open loop by `seconds`.
-    pub per_second: f64,
-    /// CPU time of the whole process in seconds: store, background work, and what the clients do
-    /// themselves.
-    pub cpu_seconds: f64,
-    /// What the clients took to choose, to check, and to spin for the last 100 us before an intended
-    /// time, in seconds by the clock, all threads added up.
-    pub harness_seconds: f64,
-}
 
 /// A store that workloads are run against.
 #[derive(Clone, Copy)]
@@ -111,13 +58,15 @@ struct Part {
 }
 
 impl Part {
-    fn new(mix: &Mix, started: Instant) -> Result<Part> {
+    fn new(mix: &Mix) -> Result<Part> {
         let wanted = Operation::ALL
             .into_iter()
             .filter(|operation| mix.share(*operation) > 0.0);
         let by_operation = wanted.map(|operation| Ok((operation, Latencies::new()?)));
+        let by_operation = by_operation.collect::<Result<_>>()?;
+        let started = Instant::now();
         Ok(Part {
-            by_operation: by_operation.collect::<Result<_>>()?,
+            by_operation,
             started,
             ended: started,
             busy: Duration::ZERO,
@@ -145,8 +94,9 @@ impl Driver<'_> {
     /// for the next.
     ///
     /// # Errors
-    /// As [`Driver::run`].
+    /// As [`Driver::run`]; none is run if there are too few records to insert for all of them.
     pub fn run_all(&self, mixes: &[Mix]) -> Result<Vec<Outcome>> {
+        self.check(mixes)?;
         let runs = mixes.iter().enumerate().map(|(place, mix)| {
             let seed = self.seed.wrapping_add(place as u64);
             Driver { seed, ..*self }.run(mix)
@@ -161,7 +111,13 @@ impl Driver<'_> {
     /// [`Error::WrongAnswer`] for the first answer that cannot be right: with one thread every answer has
     /// to be the newest version, with several one that may be.
     pub fn run(&self, mix: &Mix) -> Result<Outcome> {
-        let extent = self.extent(mix)?;
+        self.check(std::slice::from_ref(mix))?;
+        // Inserts alone choose no record, so they may begin with none.
+        let chooses = mix.share(Operation::Insert) < 1.0;
+        let extent = Extent {
+            records: self.population.present().max(u64::from(!chooses)),
+            inserts: self.load.inserts(mix, self.left()),
+        };
         let threads = self.load.threads as u64;
         let clients: Vec<Client<'_>> = (0..threads)
             .map(|thread| {
@@ -196,55 +152,13 @@ impl Driver<'_> {
         self.sum_up(parts.into_iter().collect::<Result<_>>()?)
     }
 
-    /// Checks that the workload can be run, and says which records it begins with and adds.
-    fn extent(&self, mix: &Mix) -> Result<Extent> {
-        let Load {
-            amount,
-            warm_up,
-            threads,
-            pace,
-        } = self.load;
-        let population = self.population;
-        if threads == 0 || threads > MOST_THREADS {
-            return Err(Error::Usage(format!(
-                "{threads} threads cannot run {mix}: take 1 to {MOST_THREADS}"
-            )));
-        }
-        if let Pace::Open { per_second } = pace
-            && !(per_second.is_finite() && per_second > 0.0)
-        {
-            return Err(Error::Usage(format!(
-                "{per_second} operations a second is no pace for {mix}: take a number above 0"
-            )));
-        }
-        if mix.share(Operation::Absent) > 0.0 && population.input.absent.len() == 0 {
-            return Err(Error::Usage(format!(
-                "{mix} needs absent keys and {} has none: hold some out when it is made",
-                population.input.name
-            )));
-        }
-        let left = population.most() - population.present();
-        let share = mix.share(Operation::Insert);
-        let inserts = match amount {
-            Amount::Operations(count) => ((warm_up + count) as f64 * share) as u64,
-            Amount::Time(_) if share > 0.0 => left,
-            Amount::Time(_) => 0,
-        };
-        // Six standard deviations above the mean.
-        let wanted = inserts as f64 + 6.0 * (inserts as f64).sqrt() * (1.0 - share).sqrt();
-        if matches!(amount, Amount::Operations(_)) && wanted > left as f64 {
-            return Err(Error::Usage(format!(
-                "{mix} will insert about {inserts} records and only {left} of {} are left: load fewer, or \
-                 run fewer operations",
-                population.input.name
-            )));
-        }
-        // Inserts alone choose no record, so they may begin with none.
-        let chooses = share < 1.0;
-        Ok(Extent {
-            records: population.present().max(u64::from(!chooses)),
-            inserts,
-        })
+    fn check(&self, mixes: &[Mix]) -> Result<()> {
+        self.load.check(mixes, self.population.input, self.left())
+    }
+
+    /// How many records there are to insert.
+    fn left(&self) -> u64 {
+        self.population.most() - self.population.present()
     }
 
     fn stage(&self, mix: &Mix) {
@@ -253,14 +167,8 @@ impl Driver<'_> {
             Amount::Time(time) => time.as_millis() as u64,
         };
         let message = format!("{}, {}: {mix}", self.population.input.name, self.name);
-        let steps = self.load.warm_up + counted;
+        let steps = self.load.warm_up.saturating_add(counted);
         self.progress.stage(message, steps as usize);
-    }
-
-    /// This thread's part of a number of operations.
-    fn part(&self, operations: u64, thread: u64) -> u64 {
-        let threads = self.load.threads as u64;
-        operations / threads + u64::from(thread < operations % threads)
     }
 
     fn run_client(
@@ -282,7 +190,7 @@ impl Driver<'_> {
     }
 
     fn warm(&self, thread: u64, client: &mut Client<'_>, shared: &Shared) -> Result<()> {
-        let operations = self.part(self.load.warm_up, thread);
+        let operations = self.load.part(self.load.warm_up, thread);
         for done in 0..operations {
             if shared.failed.load(Ordering::Relaxed) {
                 break;
@@ -303,15 +211,15 @@ impl Driver<'_> {
         mix: &Mix,
         shared: &Shared,
     ) -> Result<Part> {
-        let started = Instant::now();
-        let mut part = Part::new(mix, started)?;
+        let mut part = Part::new(mix)?;
+        let started = part.started;
         let mut shown = Duration::ZERO;
         let mut done = 0;
         while !shared.failed.load(Ordering::Relaxed) {
-            let intended = self.intended(thread, done);
+            let intended = self.load.intended(thread, done);
             let at = intended.unwrap_or(part.ended - started);
             match self.load.amount {
-                Amount::Operations(count) if done == self.part(count, thread) => break,
+                Amount::Operations(count) if done == self.load.part(count, thread) => break,
                 Amount::Time(time) if at >= time => break,
                 _ => {}
             }
@@ -331,15 +239,6 @@ impl Driver<'_> {
             }
         }
         Ok(part)
-    }
-
-    /// When an operation of a thread should begin, since the start.
-    fn intended(&self, thread: u64, number: u64) -> Option<Duration> {
-        let Pace::Open { per_second } = self.load.pace else {
-            return None;
-        };
-        let place = number * self.load.threads as u64 + thread;
-        Some(Duration::from_secs_f64(place as f64 / per_second))
     }
 
     fn sum_up(&self, parts: Vec<Part>) -> Result<Outcome> {
@@ -366,6 +265,7 @@ impl Driver<'_> {
         Ok(Outcome {
             by_operation,
             operations,
+            threads: self.load.threads,
             seconds,
             per_second: match self.load.pace {
                 Pace::Closed => closed,

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
-use super::chooser::Distribution;
+use super::distribution::Distribution;
 use crate::data::Random;
 use crate::error::{Error, Result};
 

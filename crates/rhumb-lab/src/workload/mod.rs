@@ -7,9 +7,12 @@
 mod check;
 pub mod chooser;
 mod client;
+pub mod distribution;
 pub mod drive;
+pub mod load;
 pub mod mix;
 pub mod order;
+pub mod outcome;
 pub mod population;
 mod record;
 #[cfg(test)]

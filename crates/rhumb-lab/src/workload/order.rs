@@ -23,14 +23,6 @@ impl Order {
         Order::first_seen(keys as usize, ranks)
     }
 
-    /// Ascending, as YCSB's `insertorder=ordered`.
-    ///
-    /// # Errors
-    /// If there are more keys than 32 bits can count.
-    pub fn ordered(keys: usize) -> Result<Order> {
-        Order::first_seen(keys, 0..count(keys)?)
-    }
-
     /// By the first place of each rank in a sequence that has every rank at least once.
     ///
     /// # Errors
@@ -97,7 +89,7 @@ mod tests {
     #[test]
     fn ranks_and_records_are_each_others_inverse() {
         let hashed = Order::hashed(1_000, 4).unwrap();
-        let ordered = Order::ordered(1_000).unwrap();
+        let ordered = Order::first_seen(1_000, 0..1_000).unwrap();
         for order in [&hashed, &ordered] {
             assert_eq!(order.len(), 1_000);
             assert!((0..1_000).all(|record| order.record(order.rank(record)) == record));

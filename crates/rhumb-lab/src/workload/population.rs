@@ -51,9 +51,12 @@ impl<'a> Population<'a> {
                 input.name
             )));
         }
-        let record = |number| match number < loaded {
-            true => Record::present(),
-            false => Record::default(),
+        let record = |number| {
+            if number < loaded {
+                Record::present()
+            } else {
+                Record::default()
+            }
         };
         Ok(Population {
             input,
@@ -242,7 +245,7 @@ mod tests {
 
     #[test]
     fn inserts_out_of_turn_wait_for_the_gap() {
-        let (input, order) = (input(8), Order::ordered(100).unwrap());
+        let (input, order) = (input(8), Order::first_seen(100, 0..100).unwrap());
         let population = Population::new(&input, &order, 96, 9).unwrap();
         let records: Vec<u64> = (0..4).map(|_| population.begin_insert().unwrap()).collect();
         assert_eq!(records, [96, 97, 98, 99]);
@@ -257,7 +260,7 @@ mod tests {
 
     #[test]
     fn an_order_of_other_keys_is_an_error() {
-        let (input, order) = (input(8), Order::ordered(99).unwrap());
+        let (input, order) = (input(8), Order::first_seen(99, 0..99).unwrap());
         let error = Population::new(&input, &order, 50, 9)
             .unwrap_err()
             .to_string();

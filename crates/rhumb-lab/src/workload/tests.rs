@@ -2,13 +2,16 @@
 
 use std::time::Duration;
 
-use super::drive::{Amount, Driver, Load, Outcome, Pace};
+use super::drive::Driver;
+use super::load::{Amount, Load, Pace};
 use super::mix::{Mix, Operation, YCSB};
 use super::order::Order;
+use super::outcome::{self, Outcome};
 use super::population::Population;
 use crate::data::{Input, Sizes, uniform};
 use crate::error::{Error, Result};
 use crate::progress::Progress;
+use crate::results::Measured;
 use crate::store::model::{Lie, Model};
 use crate::store::{Candidate, Settings, Store, Temperature};
 
@@ -147,6 +150,26 @@ fn every_operation_runs_over_a_model() {
 }
 
 #[test]
+fn threads_that_crowd_on_few_records_are_told_the_truth() {
+    let input = Input::with_random_values("u", &uniform::keys(2_000, 1), Sizes::Mixed, 10, 1);
+    let (progress, store) = (Progress::new(), Model::default());
+    let order = Order::hashed(input.keys.len(), 2).unwrap();
+    let population = Population::new(&input, &order, 4, 3).unwrap();
+    population.load(&store, &progress).unwrap();
+    let driver = Driver {
+        store: &store,
+        name: "model",
+        population: &population,
+        load: load(60_000, 4),
+        seed: 5,
+        progress: &progress,
+    };
+    let mix = "read=300,update=300,scan=100,rmw=300,insert=1,length=1-9,latest";
+    driver.run(&mix.parse().unwrap()).unwrap();
+    assert_eq!(store.pairs().len() as u64, population.present());
+}
+
+#[test]
 fn the_same_seed_does_the_same() {
     let run = || {
         let store = Model::default();
@@ -159,7 +182,7 @@ fn the_same_seed_does_the_same() {
 #[test]
 fn inserts_alone_need_nothing_to_begin_with() {
     let (input, progress, store) = (input(), Progress::new(), Model::default());
-    let order = Order::ordered(input.keys.len()).unwrap();
+    let order = Order::first_seen(4_000, 0..4_000).unwrap();
     let population = Population::new(&input, &order, 0, 3).unwrap();
     let driver = Driver {
         store: &store,
@@ -179,6 +202,27 @@ fn inserts_alone_need_nothing_to_begin_with() {
         .unwrap_err()
         .to_string();
     assert!(error.contains("only 0 of u are left"), "{error}");
+}
+
+#[test]
+fn inserts_of_all_workloads_are_counted_before_the_first() {
+    let store = Model::default();
+    let mixes = ["update=1", "insert=1", "insert=1"];
+    let error = drive(&store, &mixes, load(500, 1), || ())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("insert about 1200 records and only 1000 of u"),
+        "{error}"
+    );
+    let (input, pairs) = (input(), store.pairs());
+    assert_eq!(pairs.len(), 3_000);
+    let mut expected = Vec::new();
+    for (key, value) in &pairs {
+        let rank = input.keys.iter().position(|k| k == &key[..]).unwrap();
+        input.value(rank, &mut expected);
+        assert!(expected == *value, "nothing was run");
+    }
 }
 
 /// What a workload says of a store that lies.
@@ -281,7 +325,7 @@ fn what_cannot_be_run_is_said_before() {
         ),
         (
             refuse("ycsb-a", &|load| load.pace = Pace::Open { per_second: 0.0 }),
-            "take a number above 0",
+            "take 0.001 at least",
         ),
         (
             refuse("ycsb-d", &|load| load.amount = Amount::Operations(20_000)),
@@ -290,4 +334,37 @@ fn what_cannot_be_run_is_said_before() {
     ] {
         assert!(error.contains(part), "{error}");
     }
+}
+
+#[test]
+fn figures_are_of_all_operations_and_of_those_that_occurred() {
+    let mixes = ["read=3,update=1,insert=1"; 2];
+    let outcomes = drive(&Model::default(), &mixes, load(500, 2), || ()).unwrap();
+    let rates: Vec<f64> = outcomes.iter().map(|o| o.per_second).collect();
+    let sums = outcomes.iter().map(|o| {
+        let times = o.by_operation.iter().map(|(_, took)| took);
+        times.map(|took| took.mean() * took.count() as f64).sum()
+    });
+    let sums: Vec<f64> = sums.collect();
+    let mut measured = Measured::default();
+    outcome::put("mix", outcomes, &mut measured).unwrap();
+    let values = |metric: &str| measured.figure(metric).unwrap().values.clone();
+    assert_eq!(values("mix_rate"), rates);
+    for (mean, sum) in values("mix_mean").iter().zip(sums) {
+        assert!((mean * 500.0 / sum - 1.0).abs() < 1e-9, "{mean} {sum}");
+    }
+    assert_eq!(values("mix_update_p99").len(), 2);
+    assert!(values("mix_cpu").iter().all(|cpu| *cpu > 0.0));
+    assert!(
+        values("mix_harness")
+            .iter()
+            .all(|share| (0.0..100.0).contains(share))
+    );
+
+    let rare = ["read=1000000,insert=1"];
+    let outcomes = drive(&Model::default(), &rare, load(10, 1), || ()).unwrap();
+    let mut measured = Measured::default();
+    outcome::put("rare", outcomes, &mut measured).unwrap();
+    assert!(measured.figure("rare_read_mean").is_some());
+    assert!(measured.figure("rare_insert_mean").is_none());
 }

@@ -51,7 +51,7 @@ impl Zipfian {
 
     /// The next rank, below the number of items; 0 if there are none.
     pub fn draw(&self, random: &mut Random) -> u64 {
-        let share = unit(random);
+        let share = random.fraction();
         let scaled = share * self.zeta;
         if scaled < 1.0 {
             return 0;
@@ -62,11 +62,6 @@ impl Zipfian {
         let place = (self.eta * share - self.eta + 1.0).powf(1.0 / (1.0 - self.theta));
         ((self.items as f64 * place) as u64).min(self.items.saturating_sub(1))
     }
-}
-
-/// A number from 0 to below 1, of 53 random bits.
-pub fn unit(random: &mut Random) -> f64 {
-    (random.next() >> 11) as f64 / (1u64 << 53) as f64
 }
 
 /// The sum of i^-theta for i from 1 to `items`: term by term as far as 1,000, from there by the formula of

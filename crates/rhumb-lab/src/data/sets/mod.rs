@@ -108,10 +108,6 @@ impl SetSpec {
     ///
     /// # Errors
     /// If it cannot be read, or holds fewer than two keys.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "experiments over sets by name come next")
-    )]
     pub fn input(
         &self,
         count: usize,

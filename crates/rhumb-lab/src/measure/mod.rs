@@ -1,5 +1,7 @@
 //! Clocks, histograms and what the operating system counted.
 
+mod control_group;
+
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -8,6 +10,7 @@ use std::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 use rustix::time::{ClockId, clock_gettime};
 
+pub use self::control_group::ControlGroup;
 use crate::error::{Error, Result};
 
 /// How long the operations of one kind took, in nanoseconds, each timed alone. The cost of reading
@@ -72,6 +75,18 @@ impl Latencies {
     }
 }
 
+impl Latencies {
+    /// What [`Latencies::to_bytes`] wrote: the largest latency of each bucket in nanoseconds, and its
+    /// count.
+    pub fn buckets(bytes: &[u8]) -> impl Iterator<Item = (u64, u64)> {
+        let (words, _) = bytes.as_chunks::<8>();
+        let (pairs, _) = words.as_chunks::<2>();
+        pairs
+            .iter()
+            .map(|[latency, count]| (u64::from_le_bytes(*latency), u64::from_le_bytes(*count)))
+    }
+}
+
 /// The middle of some figures and how far they spread.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
@@ -111,12 +126,12 @@ pub fn clock_cost() -> u64 {
     costs[costs.len() / 2] as u64
 }
 
-/// Time and written bytes of the whole process since a moment.
+/// Time, reads and written bytes of the whole process since a moment.
 #[derive(Debug)]
 pub struct Meter {
     started: Instant,
     cpu: Duration,
-    written: Option<u64>,
+    io: Option<Io>,
 }
 
 /// What a [`Meter`] has counted.
@@ -128,6 +143,10 @@ pub struct Cost {
     pub cpu: f64,
     /// Bytes handed over by write calls; `None` where the operating system does not count them.
     pub written: Option<u64>,
+    /// Read calls.
+    pub read_calls: Option<u64>,
+    /// Bytes that came from the device.
+    pub device_bytes: Option<u64>,
 }
 
 impl Meter {
@@ -136,22 +155,26 @@ impl Meter {
         Meter {
             started: Instant::now(),
             cpu: process_cpu_time(),
-            written: written_bytes(),
+            io: Io::now(),
         }
     }
 
     /// What was counted so far.
     pub fn read(&self) -> Cost {
-        let written = written_bytes().zip(self.written);
+        let io = Io::now().zip(self.io.as_ref());
+        let since = |of: fn(&Io) -> u64| io.as_ref().map(|(now, then)| of(now) - of(then));
         Cost {
             wall: self.started.elapsed().as_secs_f64(),
             cpu: process_cpu_time().saturating_sub(self.cpu).as_secs_f64(),
-            written: written.map(|(now, before)| now.saturating_sub(before)),
+            written: since(|io| io.written),
+            read_calls: since(|io| io.read_calls),
+            device_bytes: since(|io| io.device_bytes),
         }
     }
 }
 
-fn process_cpu_time() -> Duration {
+/// CPU time of all threads, in the kernel too.
+pub fn process_cpu_time() -> Duration {
     cpu_time(ClockId::ProcessCPUTime)
 }
 
@@ -165,13 +188,38 @@ fn cpu_time(clock: ClockId) -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// `wchar` of Linux's `/proc/self/io`: direct and buffered write calls alike, of every thread, and
-/// no writes through memory maps. (Its `write_bytes` counts a whole large page of the page cache for
-/// each byte changed through a map, so it says nothing of use.)
-fn written_bytes() -> Option<u64> {
-    let text = fs::read_to_string("/proc/self/io").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("wchar: "))?;
-    line.parse().ok()
+/// What Linux's `/proc/self/io` counts for all threads of the process.
+#[derive(Debug)]
+struct Io {
+    /// `wchar`: direct and buffered write calls alike, and no writes through memory maps. (Its
+    /// `write_bytes` counts a whole large page of the page cache for each byte changed through a map,
+    /// so it says nothing of use.)
+    written: u64,
+    /// `syscr`.
+    read_calls: u64,
+    /// `read_bytes`.
+    device_bytes: u64,
+}
+
+impl Io {
+    fn now() -> Option<Io> {
+        let text = fs::read_to_string("/proc/self/io").ok()?;
+        let count = |name: &str| -> Option<u64> {
+            let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+            line.trim().parse().ok()
+        };
+        Some(Io {
+            written: count("wchar:")?,
+            read_calls: count("syscr:")?,
+            device_bytes: count("read_bytes:")?,
+        })
+    }
+}
+
+/// Bytes that this process has had read from devices, past the page cache, through it or into a memory
+/// map; `None` where the operating system does not count them.
+pub fn device_bytes() -> Option<u64> {
+    Some(Io::now()?.device_bytes)
 }
 
 /// Bytes that the files in a directory and below it take on the disk; holes take none.

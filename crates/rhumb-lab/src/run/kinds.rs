@@ -1,4 +1,4 @@
-//! `quick`: fence pointers against every kind of model, on generated and on real keys.
+//! `kinds`: fence pointers against every kind of model, on generated and on real keys.
 
 use rhumb::IndexSpec;
 use rhumb_index::registry;
@@ -12,7 +12,7 @@ use crate::results::Report;
 use crate::store::{Candidate, Settings};
 use crate::table;
 
-const NAME: &str = "quick";
+const NAME: &str = "kinds";
 const KEYS: usize = 500_000;
 const VALUE_BYTES: Sizes = Sizes::Fixed(100);
 const HELD_OUT: usize = 10_000;
@@ -30,6 +30,7 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
     let plan = Plan {
         experiment: NAME,
         gets: 200_000,
+        two_thread_gets: 0,
         scans_of_10: 50_000,
         scans_of_100: 20_000,
         cold_gets: 0,

@@ -1,0 +1,171 @@
+//! How much data one index covers.
+
+use super::{Claim, Evidence, Judge, Part, Selection, UNCLUSTERED};
+use crate::claims::compare::{NEARLY_ALL, Told, less, near, range, short, vote};
+use crate::claims::evidence::Missing;
+use crate::claims::published::clustered;
+use crate::measure::Spread;
+
+pub const MEMORY: Claim = Claim {
+    id: "C-E6",
+    paper: "EDBT, Observation 6, Figure 15",
+    published: "Coarser granularity saves memory, more than 10 times from tables of 8 MB to one index a level, \
+                and changes latency by a few us.",
+    judge: Judge::By {
+        rule: "Tables of five sizes, sixteen-fold from the least to the greatest, scaled down with the data. Memory: \
+               the bytes held (index, key map, directory) of a clustered kind are less with the largest \
+               tables than with the smallest, in nine of ten cells (kind, boundary). Latency: with each size it \
+               is within 20 % of that with the smallest, in nine of ten cells.",
+        experiments: &["E-F15"],
+        parts: |evidence| {
+            vec![
+                less_memory(evidence),
+                like_latency(evidence),
+                Part::open(
+                    "over 10 times to the level",
+                    "needs one index a level, which is not built yet",
+                ),
+            ]
+        },
+    },
+};
+
+/// A kind at a boundary, by the size of tables, the least first: bytes held and latency.
+type Row = Vec<(f64, Spread)>;
+
+/// Rows of all clustered kinds and boundaries, kind by kind.
+fn rows(evidence: &Evidence<'_>) -> Result<Vec<(&'static str, Row)>, Missing> {
+    let cells = evidence.cells("E-F15").whole()?;
+    let figures = |cell: Selection<'_>| Ok((cell.value("memory_bytes")?, cell.spread("get_mean")?));
+    let mut rows = Vec::new();
+    for kind in clustered() {
+        for boundary in cells.numbers("boundary") {
+            let here = cells.only("kind", kind).only("boundary", boundary);
+            let sizes = here.numbers("table");
+            let row = sizes.iter().map(|bytes| figures(here.only("table", bytes)));
+            rows.push((kind, row.collect::<Result<Row, Missing>>()?));
+        }
+    }
+    Ok(rows)
+}
+
+/// Larger tables need less memory.
+pub fn less_memory(evidence: &Evidence<'_>) -> Part {
+    let judged = rows(evidence).map(|rows| {
+        let share = |(_, row): &(&str, Row)| match row.as_slice() {
+            [(smallest, _), .., (largest, _)] => largest / smallest,
+            _ => f64::NAN,
+        };
+        let shares: Vec<f64> = rows.iter().map(share).collect();
+        let less: Vec<Told> = shares
+            .iter()
+            .map(|share| Told::from(*share < 1.0))
+            .collect();
+        let (holds, count) = vote(&less, NEARLY_ALL);
+        let ours = format!(
+            "{count} cells; largest over smallest tables: {}",
+            range(&shares)
+        );
+        (holds, ours)
+    });
+    Part::judged("larger tables save memory", judged)
+}
+
+fn like_latency(evidence: &Evidence<'_>) -> Part {
+    let judged = rows(evidence).map(|rows| {
+        let (mut like, mut ratios) = (Vec::new(), Vec::new());
+        for (_, row) in &rows {
+            let Some(((_, smallest), larger)) = row.split_first() else {
+                continue;
+            };
+            for (_, get) in larger {
+                like.push(near(*get, *smallest, 0.2));
+                ratios.push(get.median / smallest.median);
+            }
+        }
+        let (holds, count) = vote(&like, NEARLY_ALL);
+        (
+            holds,
+            format!(
+                "{count} cells; latency over that of the smallest tables: {}",
+                range(&ratios)
+            ),
+        )
+    });
+    Part::judged("latency hardly changes with the size of tables", judged)
+}
+
+pub const TRADE_OFF: Claim = Claim {
+    id: "C-E13",
+    paper: "EDBT, sections 5.5 and 6.2, Figure 15",
+    published: "With larger tables the memory of ALEX, LIPP and DILI grows modestly, that of LITS faster. Coarser \
+                tables improve the trade-off of memory and latency by up to 10 %.",
+    judge: Judge::By {
+        rule: "From each clustered kind and boundary with the smallest tables: the best latency of the same kind with \
+               larger tables and any boundary that needs no more bytes, if it is clearly less (each repeat). \
+               Improves: in half of the cells at least. Up to 10 %: the greatest improvement is at most that, \
+               if there is one. The unclustered kinds are needed for the rest.",
+        experiments: &["E-F15"],
+        parts: |evidence| {
+            vec![
+                improves(evidence),
+                up_to_a_tenth(evidence),
+                Part::open("memory of unclustered kinds", UNCLUSTERED),
+            ]
+        },
+    },
+};
+
+/// For each kind and boundary, whether larger tables make look-ups faster at no more memory, and the
+/// greatest share by which they clearly do.
+fn improvements(evidence: &Evidence<'_>) -> Result<(Vec<Told>, f64), Missing> {
+    let rows = rows(evidence)?;
+    let (mut told, mut greatest) = (Vec::new(), 0.0);
+    for (kind, row) in &rows {
+        let Some(((memory, get), _)) = row.split_first() else {
+            continue;
+        };
+        let same = rows.iter().filter(|(other, _)| other == kind);
+        let larger = same.flat_map(|(_, row)| row.iter().skip(1));
+        let mut best = Told::No;
+        for (_, time) in larger.filter(|(bytes, _)| bytes <= memory) {
+            match less(*time, *get) {
+                Told::Yes => {
+                    best = Told::Yes;
+                    greatest = f64::max(greatest, 1.0 - time.median / get.median);
+                }
+                Told::Unclear if best == Told::No => best = Told::Unclear,
+                _ => {}
+            }
+        }
+        told.push(best);
+    }
+    Ok((told, greatest))
+}
+
+fn improves(evidence: &Evidence<'_>) -> Part {
+    let judged = improvements(evidence).map(|(told, greatest)| {
+        let (holds, count) = vote(&told, 0.5);
+        let greatest = short(100.0 * greatest);
+        (holds, format!("{count} cells, by up to {greatest} %"))
+    });
+    Part::judged("coarser tables improve the trade-off", judged)
+}
+
+fn up_to_a_tenth(evidence: &Evidence<'_>) -> Part {
+    const WHAT: &str = "by at most 10 %";
+    match improvements(evidence) {
+        Ok((told, _)) if vote(&told, 0.5).0 != Told::Yes => {
+            Part::open(WHAT, "no improvement is established")
+        }
+        judged => {
+            let judged = judged.map(|(_, greatest)| {
+                (
+                    greatest <= 0.1,
+                    format!("up to {} %", short(100.0 * greatest)),
+                )
+            });
+            Part::judged(WHAT, judged)
+        }
+    }
+}

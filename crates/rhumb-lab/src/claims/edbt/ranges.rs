@@ -1,0 +1,158 @@
+//! What the position boundary does to ranges.
+
+use super::{Claim, Evidence, Judge, Part, Selection, UNCLUSTERED};
+use crate::claims::compare::{ALL, Told, less, median, range, ratio, short, vote};
+use crate::claims::evidence::Missing;
+use crate::claims::published::clustered;
+use crate::measure::Spread;
+
+pub const SEEKING: Claim = Claim {
+    id: "C-E4",
+    paper: "EDBT, Observation 4, Figures 9 to 11",
+    published: "The position boundary matters for the seek of a range; its effect becomes less as the range \
+                grows. Shown as curves, no ratio is stated.",
+    judge: Judge::By {
+        rule: "Exact windows from the page cache, on each of the three sets. Seeks: the seek of the shortest ranges \
+               takes clearly longer (each repeat) at the greatest boundary than at the least, for every \
+               clustered kind. Growing: the whole range at the greatest boundary over that at the least: this \
+               ratio is clearly less (by least and greatest repeats) for the longest ranges than for the \
+               shortest, for five of the six kinds at least.",
+        experiments: &["E-F9", "E-F10", "E-F11"],
+        parts: |evidence| {
+            vec![
+                seeks(evidence, "E-F9").named("seeks (uniform)"),
+                fades(evidence, "E-F9").named("fades with length (uniform)"),
+                seeks(evidence, "E-F10").named("seeks (Zipf 0.9)"),
+                fades(evidence, "E-F10").named("fades with length (Zipf 0.9)"),
+                seeks(evidence, "E-F11").named("seeks (Zipf 0.99)"),
+                fades(evidence, "E-F11").named("fades with length (Zipf 0.99)"),
+            ]
+        },
+    },
+};
+
+/// The cells of an experiment on ranges, with the ends of its axes.
+struct Ends<'e> {
+    cells: Selection<'e>,
+    boundaries: [u64; 2],
+    lengths: [u64; 2],
+}
+
+impl<'e> Ends<'e> {
+    fn of(evidence: &'e Evidence<'_>, experiment: &'static str) -> Result<Ends<'e>, Missing> {
+        let cells = evidence.cells(experiment).whole()?;
+        let ends = |axis| {
+            let numbers = cells.numbers(axis);
+            [numbers.first(), numbers.last()].map(|end| end.copied().unwrap_or(0))
+        };
+        Ok(Ends {
+            boundaries: ends("boundary"),
+            lengths: ends("length"),
+            cells,
+        })
+    }
+
+    /// A figure at the least and the greatest boundary.
+    fn figure(
+        &self,
+        kind: &str,
+        length: u64,
+        metric: &'static str,
+    ) -> Result<[Spread; 2], Missing> {
+        let cells = self.cells.only("kind", kind).only("length", length);
+        let [least, greatest] = self
+            .boundaries
+            .map(|boundary| cells.only("boundary", boundary));
+        Ok([least.spread(metric)?, greatest.spread(metric)?])
+    }
+}
+
+fn seeks(evidence: &Evidence<'_>, experiment: &'static str) -> Part {
+    let judge = || {
+        let ends = Ends::of(evidence, experiment)?;
+        let (mut clear, mut ratios) = (Vec::new(), Vec::new());
+        for kind in clustered() {
+            let [least, greatest] = ends.figure(kind, ends.lengths[0], "seek_mean")?;
+            clear.push(less(least, greatest));
+            ratios.push(ratio(greatest, least).median);
+        }
+        let (holds, count) = vote(&clear, ALL);
+        let [least, greatest] = ends.boundaries;
+        let ratios = range(&ratios);
+        Ok((
+            holds,
+            format!("{count} kinds; seek at {greatest} over {least}: {ratios}"),
+        ))
+    };
+    Part::judged("the boundary matters for seeks", judge())
+}
+
+const FIVE_OF_SIX: f64 = 5.0 / 6.0;
+
+fn fades(evidence: &Evidence<'_>, experiment: &'static str) -> Part {
+    let judge = || {
+        let ends = Ends::of(evidence, experiment)?;
+        let mut clear = Vec::new();
+        let mut ratios = [Vec::new(), Vec::new()];
+        for kind in clustered() {
+            let mut effects = Vec::new();
+            for (length, ratios) in ends.lengths.iter().zip(&mut ratios) {
+                let [least, greatest] = ends.figure(kind, *length, "range_mean")?;
+                let effect = ratio(greatest, least);
+                ratios.push(effect.median);
+                effects.push(effect);
+            }
+            clear.push(match effects.as_slice() {
+                [brief, long] => less(*long, *brief),
+                _ => Told::Unclear,
+            });
+        }
+        let (holds, count) = vote(&clear, FIVE_OF_SIX);
+        let [brief, long] = ratios.map(|ratios| short(median(&ratios)));
+        let [few, many] = ends.lengths;
+        let ours = format!(
+            "{count} kinds; range at the greatest over the least boundary, in the middle: {brief} for {few} \
+             entries, {long} for {many}"
+        );
+        Ok((holds, ours))
+    };
+    Part::judged("its effect fades as ranges grow", judge())
+}
+
+pub const UNCLUSTERED_KINDS: Claim = Claim {
+    id: "C-E10",
+    paper: "EDBT, section 5.2, Figures 9, 12 and 13",
+    published: "Unclustered kinds seek at about the cost of clustered ones. A larger boundary can slightly \
+                reduce the time of short scans.",
+    judge: Judge::By {
+        rule: "Short scans: behind the seek, the shortest ranges of the uniform set take clearly less time (each \
+               repeat) at the greatest boundary than at the least, for half of the clustered kinds at least. \
+               The cost of seeks needs the unclustered kinds.",
+        experiments: &["E-F9"],
+        parts: |evidence| {
+            vec![
+                short_scans(evidence),
+                Part::open("unclustered kinds seek as fast", UNCLUSTERED),
+            ]
+        },
+    },
+};
+
+fn short_scans(evidence: &Evidence<'_>) -> Part {
+    let judge = || {
+        let ends = Ends::of(evidence, "E-F9")?;
+        let (mut faster, mut ratios) = (Vec::new(), Vec::new());
+        for kind in clustered() {
+            let [least, greatest] = ends.figure(kind, ends.lengths[0], "scan_mean")?;
+            faster.push(less(greatest, least));
+            ratios.push(ratio(greatest, least).median);
+        }
+        let (holds, count) = vote(&faster, 0.5);
+        let ([least, greatest], ratios) = (ends.boundaries, range(&ratios));
+        Ok((
+            holds,
+            format!("{count} kinds; scan at {greatest} over {least}: {ratios}"),
+        ))
+    };
+    Part::judged("a larger boundary helps short scans", judge())
+}

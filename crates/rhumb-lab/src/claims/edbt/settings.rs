@@ -1,0 +1,126 @@
+//! Keys of variable length, and the parameters of PGM and RadixSpline.
+
+use super::{Claim, Evidence, Judge, Part, Selection, UNCLUSTERED};
+use crate::claims::compare::{ALL, Told, less, near, range, short, vote};
+use crate::claims::published::clustered;
+
+pub const VARIABLE: Claim = Claim {
+    id: "C-E11",
+    paper: "EDBT, section 5.3, Figure 12 (C)",
+    published: "Look-ups among keys of 8 to 24 B, boundary 8, mapped keys retained, take nearly what they take among \
+                keys of 24 B; LITS, made for strings, does not stand out.",
+    judge: Judge::By {
+        rule: "Gets with mapped keys retained, boundary 8, page cache: keys of 8 to 24 digits against the uniform \
+               keys of 24 digits, as many records: within 10 % for every clustered kind. \
+               LITS is needed for the rest.",
+        experiments: &["E-F12", "E-F7"],
+        parts: |evidence| {
+            vec![
+                as_fast(evidence),
+                Part::open("LITS does not stand out", UNCLUSTERED),
+            ]
+        },
+    },
+};
+
+fn as_fast(evidence: &Evidence<'_>) -> Part {
+    let judge = || {
+        let retained = |experiment, set| {
+            let cells = evidence.cells(experiment).only("arm", "retained");
+            cells.only("set", set).only("boundary", 8).whole()
+        };
+        let variable = retained("E-F12", "ycsb-var")?;
+        let fixed = retained("E-F7", "ycsb-uniform")?;
+        let (mut alike, mut texts) = (Vec::new(), Vec::new());
+        for kind in clustered() {
+            let one = variable.only("kind", kind).spread("get_mean")?;
+            let other = fixed.only("kind", kind).spread("get_mean")?;
+            alike.push(near(one, other, 0.1));
+            texts.push(format!("{kind} {}", short(one.median / other.median)));
+        }
+        let (holds, count) = vote(&alike, ALL);
+        let texts = texts.join(", ");
+        Ok((
+            holds,
+            format!("{count} kinds; variable over fixed: {texts}"),
+        ))
+    };
+    Part::judged("variable keys cost what fixed ones do", judge())
+}
+
+pub const PARAMETERS: Claim = Claim {
+    id: "C-E12",
+    paper: "EDBT, section 5, settings of learned indexes",
+    published: "PGM's eps_recursive hardly matters, so 4 is kept; 1 radix bit is RadixSpline's best trade-off.",
+    judge: Judge::By {
+        rule: "Uniform keys, boundary 16, exact windows. PGM: latency at each eps_recursive from 1 to 128 is \
+               within 10 % of that at 4. RadixSpline: no number of radix bits from 4 to 18 needs less memory \
+               than 1, and none is more than 10 % faster.",
+        experiments: &["E-PAR"],
+        parts: |evidence| vec![eps_recursive(evidence), radix_bits(evidence)],
+    },
+};
+
+fn eps_recursive(evidence: &Evidence<'_>) -> Part {
+    let judge = || {
+        let cells = parameter(evidence, "eps_recursive").whole()?;
+        let kept = cells.only("value", 4);
+        let (get, memory) = (kept.spread("get_mean")?, kept.value("index_bytes")?);
+        let (mut hardly, mut ratios, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
+        for value in cells.numbers("value") {
+            let cell = cells.only("value", value);
+            let other = cell.spread("get_mean")?;
+            hardly.push(near(other, get, 0.1));
+            ratios.push(other.median / get.median);
+            bytes.push(cell.value("index_bytes")? / memory);
+        }
+        let (ratios, bytes) = (range(&ratios), range(&bytes));
+        let (holds, count) = vote(&hardly, ALL);
+        let ours = format!("{count} values; over 4: latency {ratios}, index bytes {bytes}");
+        Ok((holds, ours))
+    };
+    Part::judged("eps_recursive hardly matters", judge())
+}
+
+fn radix_bits(evidence: &Evidence<'_>) -> Part {
+    let judge = || {
+        let cells = parameter(evidence, "radix_bits").whole()?;
+        let kept = cells.only("value", 1);
+        let (get, memory) = (kept.spread("get_mean")?, kept.value("index_bytes")?);
+        let (mut best, mut texts) = (Vec::new(), Vec::new());
+        for value in cells.numbers("value") {
+            if value == 1 {
+                continue;
+            }
+            let cell = cells.only("value", value);
+            let other = cell.spread("get_mean")?;
+            let (time, bytes) = (
+                other.median / get.median,
+                cell.value("index_bytes")? / memory,
+            );
+            best.push(match less(other, get) {
+                _ if bytes < 1.0 => Told::No,
+                Told::No => Told::Yes,
+                _ if time >= 0.9 => Told::Yes,
+                Told::Yes => Told::No,
+                Told::Unclear => Told::Unclear,
+            });
+            texts.push(format!(
+                "{value} bits {} time {} bytes",
+                short(time),
+                short(bytes)
+            ));
+        }
+        let (holds, count) = vote(&best, ALL);
+        let texts = texts.join(", ");
+        Ok((
+            holds,
+            format!("{count} values no better; over 1 bit: {texts}"),
+        ))
+    };
+    Part::judged("1 radix bit is the best trade-off", judge())
+}
+
+fn parameter<'e>(evidence: &'e Evidence<'_>, name: &str) -> Selection<'e> {
+    evidence.cells("E-PAR").only("parameter", name)
+}

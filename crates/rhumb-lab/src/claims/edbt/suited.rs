@@ -1,0 +1,67 @@
+//! The suitability matrix and the takeaways.
+
+use super::memory::{self, Basis};
+use super::{Claim, Evidence, Judge, Part, UNCLUSTERED, granularity, points};
+use crate::claims::compare::short;
+use crate::claims::evidence::Missing;
+use crate::claims::published::TABLE_2;
+use crate::claims::suitability::decide;
+use crate::report::model::Mark;
+
+pub const TABLE: Claim = Claim {
+    id: "C-E8",
+    paper: "EDBT, Table 2 and section 6.3",
+    published: "Ten kinds, four marks each. Memory: PLR and FITing-Tree caution, the other 4 clustered kinds good, the \
+                4 unclustered bad. Look-up: all good. Rebuilding: PLR and FITing-Tree good, other clustered kinds and LIPP \
+                caution, ALEX, DILI and LITS bad. Seeking: clustered kinds and ALEX good, others caution. Takeaways: \
+                (1) learn where entries are large or keys skewed; (2) prefer PGM, RadixSpline, RMI, PLEX; (3) reduce the \
+                boundary, but not below 16; (4) coarsen the granularity.",
+    judge: Judge::By {
+        rule: "Marks: by the rules of the suitability matrix; a column holds if the marks of all six clustered \
+               kinds are the published ones. Takeaways by parts of other claims: (1) the YCSB part of C-E1 (held) and \
+               C-E9, (2) the four kinds of C-E1 on real keys (held), (3) the part of C-E2 below 16, (4) the memory \
+               of C-E6.",
+        experiments: &["E-F7", "E-F8", "E-F9", "E-F12", "E-F15"],
+        parts: |evidence| {
+            vec![
+                column(evidence, "memory", 0),
+                column(evidence, "look-up", 1),
+                column(evidence, "rebuilding", 2),
+                column(evidence, "seeking", 3),
+                Part::open("unclustered kinds", UNCLUSTERED),
+                memory::long_keys(evidence, Basis::Held).named("takeaway 1, large entries"),
+                memory::skewed(evidence).named("takeaway 1, skewed keys"),
+                memory::real_keys(evidence, Basis::Held).named("takeaway 2"),
+                points::marginal(evidence).named("takeaway 3"),
+                granularity::less_memory(evidence).named("takeaway 4"),
+            ]
+        },
+    },
+};
+
+/// A column of the matrix for the clustered kinds.
+fn column(evidence: &Evidence<'_>, what: &'static str, aspect: usize) -> Part {
+    let judge = || -> Result<(bool, String), Missing> {
+        let (mut same, mut texts) = (true, Vec::new());
+        for row in TABLE_2.iter().filter(|row| row.clustered) {
+            let ours = decide(evidence, row.kind, aspect)?;
+            let number = short(ours.number);
+            let mut text = format!("{} {} {number}", row.kind, name(ours.mark));
+            if let Some(there) = row.marks.get(aspect).filter(|there| **there != ours.mark) {
+                same = false;
+                text += &format!(", there {}", name(*there));
+            }
+            texts.push(text);
+        }
+        Ok((same, texts.join("; ")))
+    };
+    Part::judged(what, judge())
+}
+
+fn name(mark: Mark) -> &'static str {
+    match mark {
+        Mark::Good => "good",
+        Mark::Caution => "caution",
+        Mark::Bad => "bad",
+    }
+}

@@ -1,0 +1,218 @@
+//! What judges ask of results: cells that the experiments declare, all of them or none.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+
+use crate::error::Result;
+use crate::experiment::{self, Scale};
+use crate::measure::Spread;
+use crate::results::Cell;
+
+/// The cells of one scale.
+pub struct Evidence<'a> {
+    scale: Scale,
+    cells: HashMap<(&'a str, &'a BTreeMap<String, String>), &'a Cell>,
+    planned: HashMap<&'static str, Vec<BTreeMap<String, String>>>,
+}
+
+impl<'a> Evidence<'a> {
+    /// The cells of a scale among these; of a cell that was measured several times, the latest run.
+    ///
+    /// # Errors
+    /// If an experiment cannot say which cells it has.
+    pub fn new(cells: &'a [Cell], scale: Scale) -> Result<Evidence<'a>> {
+        let mut latest: HashMap<_, &Cell> = HashMap::new();
+        for cell in cells.iter().filter(|cell| cell.scale == scale.name()) {
+            let known = latest
+                .entry((cell.experiment.as_str(), &cell.axes))
+                .or_insert(cell);
+            if known.run <= cell.run {
+                *known = cell;
+            }
+        }
+        let mut planned = HashMap::new();
+        for experiment in experiment::all() {
+            let cells = (experiment.cells)(&scale.amounts())?;
+            let axes = |(name, value): (&str, String)| (name.to_string(), value);
+            let cells = cells
+                .into_iter()
+                .map(|cell| cell.axes.into_iter().map(axes).collect());
+            planned.insert(experiment.id, cells.collect());
+        }
+        Ok(Evidence {
+            scale,
+            cells: latest,
+            planned,
+        })
+    }
+
+    /// The cells of an experiment.
+    pub fn cells(&self, experiment: &'static str) -> Selection<'_> {
+        Selection {
+            evidence: self,
+            experiment,
+            wanted: Vec::new(),
+        }
+    }
+}
+
+/// A kind is judged while fence pointers stand for it in no larger share of the tables: some tables are
+/// too small for any model.
+const MOST_FALLEN_BACK: f64 = 0.25;
+
+/// Some cells of an experiment: those that it declares, whether they were measured or not.
+#[derive(Clone)]
+pub struct Selection<'e> {
+    evidence: &'e Evidence<'e>,
+    experiment: &'static str,
+    wanted: Vec<(&'static str, String)>,
+}
+
+impl<'e> Selection<'e> {
+    /// Only those with this value of an axis.
+    pub fn only(&self, axis: &'static str, value: impl ToString) -> Selection<'e> {
+        let mut these = self.clone();
+        these.wanted.push((axis, value.to_string()));
+        these
+    }
+
+    /// These cells, if at least one is declared and all are measured.
+    ///
+    /// # Errors
+    /// How many cells are missing.
+    pub fn whole(self) -> Result<Selection<'e>, Missing> {
+        let measured = self.measured();
+        let (there, all) = (measured.iter().flatten().count(), measured.len());
+        match all > 0 && there == all {
+            true => Ok(self),
+            false => Err(self.missing(Lack::Cells { there, all })),
+        }
+    }
+
+    /// The values of an axis among the declared cells, in their order.
+    pub fn each(&self, axis: &str) -> Vec<&'e str> {
+        let mut values: Vec<&str> = Vec::new();
+        for value in self.declared().filter_map(|axes| axes.get(axis)) {
+            if !values.contains(&value.as_str()) {
+                values.push(value);
+            }
+        }
+        values
+    }
+
+    /// The values of an axis as numbers, the least first.
+    pub fn numbers(&self, axis: &str) -> Vec<u64> {
+        let values = self.each(axis);
+        let mut numbers: Vec<u64> = values.iter().filter_map(|text| text.parse().ok()).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
+    /// Least, middle and greatest time of a figure of the one cell that this is.
+    ///
+    /// # Errors
+    /// If there is no such cell or figure, or there are several cells.
+    pub fn spread(&self, metric: &'static str) -> Result<Spread, Missing> {
+        let measured = self.measured();
+        let &[Some(cell)] = measured.as_slice() else {
+            let (there, all) = (measured.iter().flatten().count(), measured.len());
+            return Err(self.missing(match all > 1 {
+                true => Lack::Several,
+                false => Lack::Cells { there, all },
+            }));
+        };
+        let fell_back = cell.value("fallback_share").unwrap_or(0.0);
+        if fell_back > MOST_FALLEN_BACK {
+            return Err(self.missing(Lack::FellBack((100.0 * fell_back).ceil() as u32)));
+        }
+        let kept = cell.figures.get(metric).map(|kept| kept.spread);
+        kept.filter(|spread| spread.median.is_finite())
+            .ok_or_else(|| self.missing(Lack::Figure(metric)))
+    }
+
+    /// The middle of a figure of the one cell that this is.
+    ///
+    /// # Errors
+    /// If there is no such cell or figure, or there are several cells.
+    pub fn value(&self, metric: &'static str) -> Result<f64, Missing> {
+        Ok(self.spread(metric)?.median)
+    }
+
+    fn declared(&self) -> impl Iterator<Item = &'e BTreeMap<String, String>> {
+        let declared = self.evidence.planned.get(self.experiment);
+        declared.into_iter().flatten().filter(|axes| {
+            let is = |(axis, value): &(&str, String)| axes.get(*axis) == Some(value);
+            self.wanted.iter().all(is)
+        })
+    }
+
+    fn measured(&self) -> Vec<Option<&'e Cell>> {
+        let cells = &self.evidence.cells;
+        let of = |axes| cells.get(&(self.experiment, axes)).copied();
+        self.declared().map(of).collect()
+    }
+
+    fn missing(&self, lack: Lack) -> Missing {
+        let wanted = self
+            .wanted
+            .iter()
+            .map(|(axis, value)| format!("{axis}={value}"));
+        Missing {
+            experiment: self.experiment,
+            scale: self.evidence.scale,
+            wanted: wanted.collect::<Vec<_>>().join(" "),
+            lack,
+        }
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    experiment: &'static str,
+    scale: Scale,
+    wanted: String,
+    lack: Lack,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Lack {
+    Cells {
+        there: usize,
+        all: usize,
+    },
+    Several,
+    Figure(&'static str),
+    /// In so many of a hundred tables fence pointers stand for the kind.
+    FellBack(u32),
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (id, scale) = (self.experiment, self.scale);
+        let run = format!("run `rhumb-lab run {id} --scale {scale}`");
+        let wanted = match self.wanted.is_empty() {
+            true => String::new(),
+            false => format!(" with {}", self.wanted),
+        };
+        match self.lack {
+            Lack::Cells { all: 0, .. } => {
+                write!(
+                    f,
+                    "{id} has no cells{wanted} at scale {scale}: a larger --scale may have them"
+                )
+            }
+            Lack::Cells { there, all } => {
+                write!(f, "{there} of {all} cells of {id}{wanted} are there: {run}")
+            }
+            Lack::FellBack(share) => write!(
+                f,
+                "{id}: fence pointers stand for the kind in {share} % of the tables{wanted}"
+            ),
+            Lack::Several => write!(f, "{id} has several cells{wanted}, one was asked for"),
+            Lack::Figure(metric) => {
+                write!(f, "a cell of {id}{wanted} has no {metric}: {run} --again")
+            }
+        }
+    }
+}

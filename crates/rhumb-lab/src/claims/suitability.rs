@@ -1,0 +1,174 @@
+//! The suitability matrix (Table 2), from our measurements: each mark follows from a number by a rule.
+//! The rules on memory and look-up, applied to the published numbers of Figure 8, give the published marks.
+
+use super::compare::median;
+use super::edbt::{FENCE, window};
+use super::evidence::{Evidence, Missing, Selection};
+use super::published::TABLE_2;
+use crate::measure::Spread;
+use crate::report::model::Mark;
+
+/// How each column follows from results.
+pub const RULES: [&str; 4] = [
+    "Bytes held (index, key map, directory) over those of fp-raw at the same boundary, on the YCSB sets \
+     (E-F7, each boundary) and the real sets (E-F8), exact windows: good if below 1 everywhere (told: the \
+     greatest), bad if nowhere (told: the least), else caution (told: the greatest).",
+    "Latency of gets over that of fp-raw on the YCSB sets at boundary 16 (E-F7), medians, the middle of the \
+     three: good up to 1.25, caution up to 2, else bad. (On the real sets an entry of 16 B takes 53 B in a block \
+     of its own, and 15 B in a block of fence pointers, so that the two do not compare.)",
+    "Training as a share of flushes and merges with entries of 16 B (E-F12): good up to 10 %, caution up to 40 %, \
+     else bad. (Published: up to 20 % for clustered kinds, 80 % for others.)",
+    "Time of the seek of the shortest ranges over that of fp-raw (E-F9), medians, the middle of all \
+     boundaries: good up to 1.25, caution up to 2, else bad.",
+];
+
+/// A mark with the number that decided it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Decided {
+    /// How well the kind is suited.
+    pub mark: Mark,
+    /// The number that [`RULES`] name.
+    pub number: f64,
+    /// The same number over rhumb's own fence pointers, `fp`, in place of `fp-raw`; none for rebuilding,
+    /// which is not over fence pointers.
+    pub over_fp: Option<f64>,
+}
+
+/// What our results say of a kind.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Suitability {
+    /// The kind.
+    pub kind: &'static str,
+    /// A mark for each of [`super::published::ASPECTS`]; none where cells are missing.
+    pub marks: [Option<Decided>; 4],
+}
+
+/// Our matrix, a row for each of [`TABLE_2`], whose marks are the published ones.
+pub fn suitability(evidence: &Evidence<'_>) -> Vec<Suitability> {
+    let rows = TABLE_2.iter().map(|row| Suitability {
+        kind: row.kind,
+        marks: [0, 1, 2, 3].map(|aspect| decide(evidence, row.kind, aspect).ok()),
+    });
+    rows.collect()
+}
+
+/// The mark of a kind in one of [`super::published::ASPECTS`], by its place.
+///
+/// # Errors
+/// If cells are missing.
+pub fn decide(evidence: &Evidence<'_>, kind: &str, aspect: usize) -> Result<Decided, Missing> {
+    let over = |fence: &str| match aspect {
+        0 => Ok(memory(&memory_ratios(evidence, [kind, fence])?)),
+        1 => Ok(speed(&look_up_ratios(evidence, [kind, fence])?)),
+        _ => Ok(speed(&seek_ratios(evidence, [kind, fence])?)),
+    };
+    if aspect == 2 {
+        let cells = evidence.cells("E-F12").only("set", "fb-like");
+        let share = cells.only("kind", kind).value("training_share")?;
+        return Ok(rebuilding(share));
+    }
+    let (mark, number) = over(FENCE)?;
+    Ok(Decided {
+        mark,
+        number,
+        over_fp: Some(over("fp")?.1),
+    })
+}
+
+fn memory(ratios: &[f64]) -> (Mark, f64) {
+    let spread = Spread::of(ratios);
+    if spread.max < 1.0 {
+        (Mark::Good, spread.max)
+    } else if spread.min >= 1.0 {
+        (Mark::Bad, spread.min)
+    } else {
+        (Mark::Caution, spread.max)
+    }
+}
+
+fn speed(ratios: &[f64]) -> (Mark, f64) {
+    let middle = median(ratios);
+    (graded(middle, 1.25, 2.0), middle)
+}
+
+fn rebuilding(share: f64) -> Decided {
+    Decided {
+        mark: graded(share, 0.1, 0.4),
+        number: share,
+        over_fp: None,
+    }
+}
+
+fn graded(number: f64, good: f64, caution: f64) -> Mark {
+    if number <= good {
+        Mark::Good
+    } else if number <= caution {
+        Mark::Caution
+    } else {
+        Mark::Bad
+    }
+}
+
+/// The ratios of a figure of a kind to that of fence pointers wherever some axes have each value.
+fn ratios(
+    cells: &Selection<'_>,
+    axes: &[&'static str],
+    kinds: [&str; 2],
+    metric: &'static str,
+) -> Result<Vec<f64>, Missing> {
+    let Some((axis, rest)) = axes.split_first() else {
+        let [kind, fence] = kinds.map(|kind| cells.only("kind", kind));
+        return Ok(vec![kind.value(metric)? / fence.value(metric)?]);
+    };
+    let mut all = Vec::new();
+    for value in cells.each(axis) {
+        all.extend(ratios(&cells.only(axis, value), rest, kinds, metric)?);
+    }
+    Ok(all)
+}
+
+fn memory_ratios(evidence: &Evidence<'_>, kinds: [&str; 2]) -> Result<Vec<f64>, Missing> {
+    let long = window(evidence, "E-F7").whole()?;
+    let real = window(evidence, "E-F8").whole()?;
+    let axes = ["set", "boundary"];
+    let mut all = ratios(&long, &axes, kinds, "memory_bytes")?;
+    all.extend(ratios(&real, &axes, kinds, "memory_bytes")?);
+    Ok(all)
+}
+
+fn look_up_ratios(evidence: &Evidence<'_>, kinds: [&str; 2]) -> Result<Vec<f64>, Missing> {
+    let long = window(evidence, "E-F7").only("boundary", 16).whole()?;
+    ratios(&long, &["set"], kinds, "get_mean")
+}
+
+fn seek_ratios(evidence: &Evidence<'_>, kinds: [&str; 2]) -> Result<Vec<f64>, Missing> {
+    let cells = evidence.cells("E-F9");
+    let shortest = cells.numbers("length").first().copied().unwrap_or(0);
+    let cells = cells.only("length", shortest).whole()?;
+    ratios(&cells, &["boundary"], kinds, "seek_mean")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claims::published::{REAL_SETS, RealKeys, real_keys};
+
+    /// Ratios of the published numbers, on the sets where a kind did not fail.
+    fn published(kind: &str, of: fn(RealKeys) -> f64) -> Vec<f64> {
+        let sets = REAL_SETS.iter();
+        let both = sets.filter_map(|set| Some((real_keys(kind, set)?, real_keys(FENCE, set)?)));
+        both.map(|(kind, fence)| of(kind) / of(fence)).collect()
+    }
+
+    #[test]
+    fn rules_applied_to_the_published_numbers_give_the_published_marks() {
+        for row in TABLE_2 {
+            let (mark, number) = memory(&published(row.kind, |cell| cell.bytes));
+            assert_eq!(mark, row.marks[0], "{}: memory {number}", row.kind);
+            let (mark, number) = speed(&published(row.kind, |cell| cell.latency));
+            assert_eq!(mark, row.marks[1], "{}: look-up {number}", row.kind);
+        }
+        let marks = [0.1, 0.2, 0.8].map(|share| rebuilding(share).mark);
+        assert_eq!(marks, [Mark::Good, Mark::Caution, Mark::Bad]);
+    }
+}

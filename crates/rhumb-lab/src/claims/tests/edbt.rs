@@ -1,0 +1,282 @@
+//! Each claim of the EDBT paper: in a world as published, in its contrary, in one between, and with
+//! nothing measured.
+
+use super::{NARROW, SCALE, as_published, cells, growth, is_model, place};
+use crate::claims::published::TABLE_2;
+use crate::claims::suitability::suitability;
+use crate::claims::{Evidence, Judge, Judgement, Verdict, all};
+use crate::report::model::Mark;
+use crate::results::Cell;
+
+fn judged(id: &str, cells: &[Cell]) -> Judgement {
+    let evidence = Evidence::new(cells, SCALE).unwrap();
+    let claim = all().find(|claim| claim.id == id).unwrap();
+    claim.judge(&evidence)
+}
+
+/// The verdict if figures are as published, but for what a rule changes.
+fn with(id: &str, change: impl Fn(&Cell, &str, f64) -> f64) -> Verdict {
+    let figure = |cell: &Cell, metric: &str| change(cell, metric, as_published(cell, metric));
+    judged(id, &cells(NARROW, figure)).verdict
+}
+
+/// Whether only this part does not hold.
+fn fails_only(verdict: &Verdict, part: &str) -> bool {
+    let Verdict::HoldsInPart(parts) = verdict else {
+        return false;
+    };
+    parts.starts_with("holds: ") && parts.contains(&format!("does not: {part}"))
+}
+
+#[test]
+fn a_world_as_published_bears_the_claims_out() {
+    let cells = cells(NARROW, as_published);
+    for id in ["C-E1", "C-E2", "C-E4", "C-E7", "C-E9", "C-E12"] {
+        let judgement = judged(id, &cells);
+        assert_eq!(
+            judgement.verdict,
+            Verdict::Holds,
+            "{id}: {}",
+            judgement.ours
+        );
+    }
+    for id in ["C-E3", "C-E5", "C-E6", "C-E8", "C-E10", "C-E11", "C-E13"] {
+        let judgement = judged(id, &cells);
+        let Verdict::HoldsInPart(parts) = &judgement.verdict else {
+            panic!("{id}: {judgement:?}");
+        };
+        let rest = parts.contains("; undecided: ") && !parts.contains("does not: ");
+        assert!(rest, "{id}: {parts}: {}", judgement.ours);
+    }
+}
+
+/// A change to the world as published that makes every part of a claim false.
+type Contrary = fn(&Cell, &str, f64) -> f64;
+
+const CONTRARIES: [(&str, Contrary); 13] = [
+    ("C-E1", memory_contrary),
+    ("C-E2", |cell, metric, value| match metric {
+        "get_mean" => 5_000.0,
+        // As much as at boundary 16, and a byte.
+        "memory_bytes" if cell.axis("arm") == "retained" => {
+            let mut middle = cell.clone();
+            middle.axes.insert("arm".to_string(), "window".to_string());
+            middle.axes.insert("boundary".to_string(), "16".to_string());
+            as_published(&middle, metric) + 1.0
+        }
+        _ => value,
+    }),
+    ("C-E3", |_, metric, value| match metric {
+        "index_bytes_a_key" => 1.0,
+        _ => value,
+    }),
+    ("C-E4", |_, metric, value| match metric {
+        "seek_mean" | "range_mean" => 5_000.0,
+        _ => value,
+    }),
+    ("C-E5", |_, metric, value| match metric {
+        "training_share" => 0.5,
+        _ => value,
+    }),
+    ("C-E6", |cell, metric, value| match metric {
+        "memory_bytes" => 5_000.0,
+        "get_mean" => value * growth(cell),
+        _ => value,
+    }),
+    ("C-E7", |cell, metric, value| {
+        match metric.starts_with("ycsb") {
+            true => 200.0 - 25.0 * place(cell),
+            false => value,
+        }
+    }),
+    ("C-E8", all_contrary),
+    ("C-E9", skew_contrary),
+    ("C-E10", |cell, metric, value| {
+        match (metric, cell.axis("boundary")) {
+            ("scan_mean", "128") => 2.0 * value,
+            _ => value,
+        }
+    }),
+    ("C-E11", |cell, metric, value| {
+        match (metric, cell.axis("set")) {
+            ("get_mean", "ycsb-var") => 2.0 * value,
+            _ => value,
+        }
+    }),
+    ("C-E12", |cell, metric, value| {
+        match (metric, cell.axis("value")) {
+            ("get_mean", "1" | "16" | "64" | "128") if cell.axis("kind") == "pgm" => 2.0 * value,
+            ("index_bytes", "4" | "8" | "12" | "18") => value / 10.0,
+            _ => value,
+        }
+    }),
+    ("C-E13", |cell, metric, value| match metric {
+        "get_mean" => value * growth(cell),
+        _ => value,
+    }),
+];
+
+fn memory_contrary(cell: &Cell, metric: &str, value: f64) -> f64 {
+    let long = cell.axis("set").starts_with("ycsb");
+    match (metric, cell.axis("kind")) {
+        ("memory_bytes" | "index_bytes", "plr" | "fiting-tree") if !long => value / 10.0,
+        ("memory_bytes" | "index_bytes", _) if is_model(cell) => 10.0 * value,
+        _ => value,
+    }
+}
+
+fn skew_contrary(cell: &Cell, metric: &str, value: f64) -> f64 {
+    match (metric, cell.axis("set")) {
+        ("index_bytes", "wiki-like") => 100.0 * value,
+        _ => value,
+    }
+}
+
+fn all_contrary(cell: &Cell, metric: &str, value: f64) -> f64 {
+    match (metric, cell.experiment.as_str()) {
+        ("training_share", _) => 0.5,
+        ("memory_bytes", "E-F15") => 5_000.0,
+        // Whatever the boundary.
+        ("get_mean", "E-F7") if is_model(cell) => 15_000.0,
+        ("get_mean", "E-F7") => 5_000.0,
+        ("seek_mean" | "get_mean", _) if is_model(cell) => 3.0 * value,
+        _ => memory_contrary(cell, metric, skew_contrary(cell, metric, value)),
+    }
+}
+
+#[test]
+fn a_contrary_world_refutes_each_claim() {
+    for (id, contrary) in CONTRARIES {
+        assert_eq!(with(id, contrary), Verdict::DoesNotHold, "{id}");
+    }
+    let results = all().filter(|claim| matches!(claim.judge, Judge::By { .. }));
+    assert!(
+        results
+            .map(|claim| claim.id)
+            .eq(CONTRARIES.map(|(id, _)| id))
+    );
+}
+
+#[test]
+fn parts_are_judged_alone() {
+    let verdict = with("C-E1", |cell, metric, value| {
+        match cell.axis("set").starts_with("ycsb") {
+            true => memory_contrary(cell, metric, value),
+            false => value,
+        }
+    });
+    assert!(
+        fails_only(&verdict, "YCSB keys (held), YCSB keys (by the formula)"),
+        "{verdict:?}"
+    );
+    let verdict = with("C-E2", |cell, metric, value| {
+        match (metric, cell.axis("arm")) {
+            ("get_mean", "retained") => value / 5.0,
+            _ => value,
+        }
+    });
+    assert!(fails_only(&verdict, "marginal below 16"), "{verdict:?}");
+    let verdict = with("C-E4", |cell, metric, value| {
+        match (metric, cell.experiment.as_str()) {
+            ("range_mean", "E-F10") => 5_000.0,
+            _ => value,
+        }
+    });
+    assert!(
+        fails_only(&verdict, "fades with length (Zipf 0.9)"),
+        "{verdict:?}"
+    );
+    let verdict = with("C-E7", |cell, metric, value| match metric {
+        "ycsb-e_mean" => 200.0 - 25.0 * place(cell),
+        _ => value,
+    });
+    assert!(fails_only(&verdict, "E follows ranges"), "{verdict:?}");
+    let verdict = with("C-E8", |cell, metric, value| {
+        match (metric, cell.axis("kind")) {
+            ("seek_mean", "rmi") => 1.5 * value,
+            _ => value,
+        }
+    });
+    assert!(fails_only(&verdict, "seeking"), "{verdict:?}");
+    let verdict = with("C-E12", |cell, metric, value| {
+        match (metric, cell.axis("value")) {
+            ("get_mean", "18") => value / 2.0,
+            _ => value,
+        }
+    });
+    assert!(fails_only(&verdict, "1 radix bit"), "{verdict:?}");
+}
+
+#[test]
+fn repeats_that_overlap_decide_nothing_about_time() {
+    let wide = cells(3.0, as_published);
+    for id in ["C-E4", "C-E7"] {
+        let judgement = judged(id, &wide);
+        assert!(
+            matches!(judgement.verdict, Verdict::Undecided(_)),
+            "{id}: {judgement:?}"
+        );
+    }
+    let far = cells(3.0, |cell, metric| match (metric, cell.axis("set")) {
+        ("get_mean", "ycsb-var") => 1.5 * as_published(cell, metric),
+        _ => as_published(cell, metric),
+    });
+    let Verdict::Undecided(why) = judged("C-E11", &far).verdict else {
+        panic!("variable keys of 1.5 times the time, within repeats that spread ninefold");
+    };
+    assert!(why.contains("repeats spread too widely"), "{why}");
+}
+
+#[test]
+fn cells_that_are_missing_are_said() {
+    for claim in all() {
+        let Judge::By { experiments, .. } = &claim.judge else {
+            continue;
+        };
+        let Verdict::Undecided(why) = judged(claim.id, &[]).verdict else {
+            panic!("{}: a verdict on nothing", claim.id);
+        };
+        assert!(
+            why.contains("0 of ") && why.contains("run `rhumb-lab run E-"),
+            "{why}"
+        );
+        // With every second cell of any of its experiments no claim is decided as a whole.
+        for experiment in *experiments {
+            let mut some = cells(NARROW, as_published);
+            let mut seen = 0;
+            some.retain(|cell| {
+                let here = cell.experiment == *experiment;
+                seen += usize::from(here);
+                !here || seen % 2 == 0
+            });
+            let judgement = judged(claim.id, &some);
+            let told = format!("{:?} {}", judgement.verdict, judgement.ours);
+            let id = claim.id;
+            assert_ne!(
+                judgement.verdict,
+                Verdict::Holds,
+                "{id} {experiment}: {told}"
+            );
+            assert!(
+                told.contains(&format!("cells of {experiment}")),
+                "{id}: {told}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_matrix_is_as_published_in_a_world_as_published() {
+    let cells = cells(NARROW, as_published);
+    let evidence = Evidence::new(&cells, SCALE).unwrap();
+    for (ours, published) in suitability(&evidence).iter().zip(TABLE_2) {
+        assert_eq!(ours.kind, published.kind);
+        let marks = ours
+            .marks
+            .map(|decided| decided.map(|decided| decided.mark));
+        match published.clustered {
+            true => assert_eq!(marks, published.marks.map(Some), "{}", ours.kind),
+            false => assert_eq!(marks, [None::<Mark>; 4], "{}", ours.kind),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The claims as data, and as text.
+
+use super::{NARROW, SCALE, as_published, cells};
+use crate::claims::published::ASPECTS;
+use crate::claims::suitability::RULES;
+use crate::claims::{Evidence, Judge, all, judge, table};
+use crate::experiment;
+
+/// Claims that are published without a number.
+const WITHOUT_NUMBER: [&str; 4] = ["C-E4", "C-E7", "C-E10", "C-L6"];
+
+#[test]
+fn the_ledger_is_complete() {
+    let papers = [("E", 13), ("L", 12), ("B", 5), ("D", 11)];
+    let ids = papers
+        .iter()
+        .flat_map(|(paper, count)| (1..=*count).map(move |number| format!("C-{paper}{number}")));
+    assert!(ids.eq(all().map(|claim| claim.id.to_string())));
+    for claim in all() {
+        let text = claim.published;
+        let number = text.contains(|letter: char| letter.is_ascii_digit());
+        assert!(
+            number || WITHOUT_NUMBER.contains(&claim.id),
+            "{}: {text}",
+            claim.id
+        );
+        assert!(
+            !text.contains("  ") && text.ends_with('.'),
+            "{}: {text}",
+            claim.id
+        );
+        match &claim.judge {
+            Judge::By {
+                rule, experiments, ..
+            } => {
+                assert!(
+                    !rule.contains("  ") && rule.ends_with('.'),
+                    "{}: {rule}",
+                    claim.id
+                );
+                let known = |id: &&str| experiment::find(id).is_some();
+                assert!(
+                    !experiments.is_empty() && experiments.iter().all(known),
+                    "{}",
+                    claim.id
+                );
+            }
+            Judge::Later(why) => assert!(why.starts_with("needs "), "{}: {why}", claim.id),
+        }
+    }
+}
+
+#[test]
+fn the_table_has_every_claim_and_fits_the_terminal() {
+    let cells = cells(NARROW, as_published);
+    let text = table(&judge(&Evidence::new(&cells, SCALE).unwrap()));
+    for line in text.lines() {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+    for claim in all() {
+        let row = format!("| {} ", claim.id);
+        assert_eq!(
+            text.lines().filter(|line| line.starts_with(&row)).count(),
+            1,
+            "{}",
+            claim.id
+        );
+    }
+    let counts = "41 claims: 6 hold, 7 hold in part, 0 do not hold, 28 are not yet measured.";
+    assert!(text.trim_end().ends_with(counts), "{text}");
+    assert!(text.contains("HOLDS IN PART: holds: clustered kinds need a few MB; undecided:"));
+}
+
+#[test]
+fn rules_of_the_matrix_name_their_experiments() {
+    for (aspect, rule) in ASPECTS.iter().zip(RULES) {
+        assert!(
+            !rule.contains("  ") && rule.contains(": good "),
+            "{aspect}: {rule}"
+        );
+        let known = experiment::all().any(|experiment| rule.contains(experiment.id));
+        assert!(known, "{aspect}: {rule}");
+    }
+}

@@ -1,0 +1,142 @@
+//! Verdicts on cells made by hand: all that the experiments declare, with figures by a rule.
+
+mod edbt;
+mod evidence;
+mod ledger;
+
+use std::collections::BTreeMap;
+
+use super::published::{clustered, fence_formula};
+use crate::experiment::{self, Scale};
+use crate::measure::Spread;
+use crate::results::{Cell, Kept};
+
+const SCALE: Scale = Scale::Small;
+
+const METRICS: [&str; 17] = [
+    "memory_bytes",
+    "index_bytes",
+    "index_bytes_a_key",
+    "keys",
+    "key_bytes",
+    "tables",
+    "training_share",
+    "get_mean",
+    "seek_mean",
+    "scan_mean",
+    "range_mean",
+    "ycsb-a_mean",
+    "ycsb-b_mean",
+    "ycsb-c_mean",
+    "ycsb-d_mean",
+    "ycsb-e_mean",
+    "ycsb-f_mean",
+];
+
+/// All cells that are declared, each figure by a rule, its times spread by a factor to both sides.
+fn cells(wide: f64, figure: impl Fn(&Cell, &str) -> f64) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for experiment in experiment::all() {
+        for planned in (experiment.cells)(&SCALE.amounts()).unwrap() {
+            let axes = planned.axes.iter();
+            let axes = axes.map(|(name, value)| (name.to_string(), value.clone()));
+            let mut cell = Cell {
+                experiment: experiment.id.to_string(),
+                scale: SCALE.name().to_string(),
+                run: 1,
+                seed: 42,
+                axes: axes.collect(),
+                figures: BTreeMap::new(),
+            };
+            for metric in METRICS {
+                let median = figure(&cell, metric);
+                let (min, max) = (median / wide, median * wide);
+                let kept = Kept {
+                    unit: String::new(),
+                    spread: Spread { min, median, max },
+                    values: vec![min, median, max],
+                };
+                cell.figures.insert(metric.to_string(), kept);
+            }
+            cells.push(cell);
+        }
+    }
+    cells
+}
+
+/// Times of repeats that tell kinds apart.
+const NARROW: f64 = 1.01;
+
+fn number(cell: &Cell, axis: &str, otherwise: f64) -> f64 {
+    cell.axis(axis).parse().unwrap_or(otherwise)
+}
+
+/// The place of a kind among all: fence pointers are the fastest.
+fn place(cell: &Cell) -> f64 {
+    let kind = cell.axis("kind");
+    clustered()
+        .position(|known| known == kind)
+        .map_or(0.0, |place| place as f64 + 1.0)
+}
+
+fn is_model(cell: &Cell) -> bool {
+    place(cell) > 0.0
+}
+
+/// How many times larger than the least its tables are.
+fn growth(cell: &Cell) -> f64 {
+    let least = SCALE.amounts().table_sizes[0] as f64;
+    number(cell, "table", least) / least
+}
+
+/// A world in which everything is as published that clustered kinds can show.
+fn as_published(cell: &Cell, metric: &str) -> f64 {
+    let boundary = number(cell, "boundary", 16.0);
+    let length = number(cell, "length", 10.0);
+    let slower = 1.0 + 0.03 * place(cell);
+    match metric {
+        "keys" => KEYS,
+        "tables" => TABLES,
+        "key_bytes" => key_bytes(cell),
+        "memory_bytes" | "index_bytes" => bytes(cell, boundary),
+        "index_bytes_a_key" => 0.05,
+        "training_share" => match (cell.experiment.as_str(), cell.axis("kind")) {
+            ("E-F14", _) => 0.03,
+            (_, "plr" | "fiting-tree") => 0.05,
+            _ => 0.15,
+        },
+        "get_mean" if cell.axis("arm") == "retained" => 5_000.0 * slower,
+        "get_mean" => (5_000.0 + 80.0 * boundary) * slower * (1.0 - 0.02 * growth(cell).log2()),
+        "seek_mean" => (2_000.0 + 20.0 * boundary) * slower,
+        "scan_mean" => 100.0 * length * slower * (1.0 - boundary / 1_000.0),
+        "range_mean" => (2_000.0 + 20.0 * boundary + 100.0 * length) * slower,
+        _ => 1_000.0 * slower,
+    }
+}
+
+const KEYS: f64 = 200_000.0;
+const TABLES: f64 = 10.0;
+
+fn key_bytes(cell: &Cell) -> f64 {
+    match cell.axis("set").ends_with("-like") {
+        true => 8.0,
+        false => 24.0,
+    }
+}
+
+fn bytes(cell: &Cell, boundary: f64) -> f64 {
+    if cell.axis("arm") == "retained" {
+        return 8.0 * KEYS;
+    }
+    let fences = fence_formula(KEYS, boundary, key_bytes(cell), TABLES);
+    if !is_model(cell) {
+        return fences;
+    }
+    let share = match (cell.axis("set"), cell.axis("kind")) {
+        ("fb-like" | "osm-like", "plr" | "fiting-tree") => 1.4,
+        ("wiki-like", _) => 0.2,
+        _ => 0.5,
+    };
+    let parameter = 1.0 + number(cell, "value", 0.0) / 100.0;
+    share * parameter * fences / growth(cell).powf(0.2)
+}

@@ -1,0 +1,53 @@
+//! What there is: `list` and `gen`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::data::sets::{SETS, SetSpec};
+use crate::data::sosd;
+use crate::error::Result;
+use crate::{experiment, run};
+
+/// Prints the experiments and the data sets.
+pub fn list() {
+    println!("Experiments of the papers, at scale quick, small or paper (--scale):");
+    for experiment in experiment::all() {
+        println!("  {:8}{}", experiment.id, experiment.title);
+    }
+    println!("\nExperiments of our own:");
+    for bench in run::BENCHES {
+        println!("  {:8}{}", bench.name, bench.about);
+    }
+    println!("\nSets of keys:");
+    for set in SETS {
+        println!("  {:20}{}", set.usage(), set.about);
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct Generate {
+    /// Which integers, as `list` names them
+    #[arg(long, value_name = "SET")]
+    input: SetSpec,
+    /// How many, two at least; fewer if a set that is read has no more
+    #[arg(long, value_name = "N", default_value_t = 10_000_000,
+          value_parser = clap::value_parser!(u32).range(2..))]
+    keys: u32,
+    /// Seed of the integers
+    #[arg(long, default_value_t = 42)]
+    seed: u64,
+    /// File to write; one that is there is replaced
+    file: PathBuf,
+}
+
+impl Generate {
+    /// Writes the file.
+    ///
+    /// # Errors
+    /// If the set cannot be read or the file not written.
+    pub fn run(&self) -> Result<()> {
+        let numbers = self.input.numbers(self.keys as usize, self.seed)?;
+        sosd::write(&self.file, &numbers)
+    }
+}

@@ -1,0 +1,243 @@
+//! `rhumb-lab report`: one page of all that was measured.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::RESULTS;
+use crate::claims::published::{ASPECTS, TABLE_2};
+use crate::claims::suitability::{RULES, suitability};
+use crate::claims::{self, Evidence, Judge, Judged};
+use crate::error::{Error, Result};
+use crate::experiment::{self, Scale};
+use crate::report;
+use crate::report::model::{Claim, Headline, Page, Panel, Paper, Table, Verdict};
+use crate::results::{Cell, ResultsFile};
+use crate::table::number;
+
+#[derive(Debug, Args)]
+pub struct Report {
+    /// SQLite file with the results
+    #[arg(long, value_name = "FILE", default_value = RESULTS)]
+    results: PathBuf,
+    /// Of which size of experiments [default: the largest that was measured]
+    #[arg(long, value_name = "SCALE")]
+    scale: Option<Scale>,
+    /// HTML file to write; one that is there is replaced
+    #[arg(value_name = "FILE", default_value = "rhumb-lab.html")]
+    page: PathBuf,
+}
+
+impl Report {
+    /// Writes the page.
+    ///
+    /// # Errors
+    /// If the results cannot be read or the page not written.
+    pub fn run(&self) -> Result<()> {
+        let file = ResultsFile::open(&self.results)?;
+        let (scale, cells) = experiment::chosen(self.scale, file.cells()?);
+        let evidence = Evidence::new(&cells, scale)?;
+        let mut papers = experiment::papers(&cells, scale);
+        add_matrix(&mut papers, &evidence);
+        let page = Page {
+            title: "rhumb: learned indexes in an LSM-tree, measured".to_string(),
+            summary: SUMMARY.to_string(),
+            environment: environment(&file, &cells, scale)?,
+            headlines: headlines(&cells, scale),
+            claims: claims::judge(&evidence).iter().map(claim).collect(),
+            papers,
+        };
+        let html = report::html(&page);
+        std::fs::write(&self.page, html).map_err(Error::io("write", &self.page))?;
+        println!("Wrote {} (scale {scale}).", self.page.display());
+        Ok(())
+    }
+}
+
+/// A claim as the page has it.
+fn claim(judged: &Judged) -> Claim {
+    let (claim, judgement) = (judged.claim, &judged.judgement);
+    let (verdict, which) = match &judgement.verdict {
+        claims::Verdict::Holds => (Verdict::Confirmed, ""),
+        claims::Verdict::HoldsInPart(which) => (Verdict::Partly, which.as_str()),
+        claims::Verdict::DoesNotHold => (Verdict::Refuted, ""),
+        claims::Verdict::Undecided(why) => (Verdict::NotMeasured, why.as_str()),
+    };
+    let (rule, figures) = match claim.judge {
+        Judge::By {
+            rule, experiments, ..
+        } => (rule, experiments),
+        Judge::Later(_) => ("", &[][..]),
+    };
+    let ours = match judgement.ours.as_str() {
+        "" => which,
+        ours => ours,
+    };
+    Claim {
+        id: claim.id.to_string(),
+        claim: shortened(claim.published),
+        published: format!("{} ({})", claim.published, claim.paper),
+        ours: ours.to_string(),
+        verdict,
+        rule: rule.to_string(),
+        figures: figures.iter().map(|id| id.to_string()).collect(),
+    }
+}
+
+/// The first clause of a text.
+fn shortened(text: &str) -> String {
+    let ends = [". ", "; ", ": "].map(|end| text.find(end).filter(|at| *at > 40));
+    let end = ends.into_iter().flatten().min();
+    let clause = text.get(..end.unwrap_or(text.len())).unwrap_or(text);
+    clause.trim_end_matches('.').to_string()
+}
+
+/// Table 2 is derived from what other experiments measured.
+fn add_matrix(papers: &mut [Paper], evidence: &Evidence<'_>) {
+    let mut figures = papers.iter_mut().flat_map(|paper| &mut paper.figures);
+    if let Some(figure) = figures.find(|figure| figure.id == "E-T2") {
+        figure.panels = matrix(evidence).into_iter().collect();
+        figure.note = RULES.join(" ");
+    }
+}
+
+/// Our marks with the numbers that decided them, and the published ones; none if nothing is decided.
+fn matrix(evidence: &Evidence<'_>) -> Option<Panel> {
+    let ours = suitability(evidence);
+    if ours.iter().all(|row| row.marks.iter().all(Option::is_none)) {
+        return None;
+    }
+    let mut headings = vec!["kind".to_string()];
+    for aspect in ASPECTS {
+        headings.extend([format!("{aspect}, ours"), format!("{aspect}, published")]);
+    }
+    let rows = TABLE_2.iter().zip(&ours).map(|(published, ours)| {
+        let mut row = vec![report::model::Cell::text(ours.kind)];
+        for (published, decided) in published.marks.iter().zip(&ours.marks) {
+            row.push(match decided {
+                Some(decided) => {
+                    let number = number(Some(decided.number), 2);
+                    report::model::Cell::marked(decided.mark, &number)
+                }
+                None => report::model::Cell::text("-"),
+            });
+            row.push(report::model::Cell::marked(*published, ""));
+        }
+        row
+    });
+    Some(Panel::Table(Table {
+        title: "Suitability, from our measurements and as published".to_string(),
+        headings,
+        text_columns: 9,
+        rows: rows.collect(),
+    }))
+}
+
+const SUMMARY: &str = "rhumb is an ordered, durable key-value store whose tables are found by learned models in \
+                       place of fence pointers. This page re-measures what was published about such indexes in \
+                       LSM-trees, every kind in one store, and says of each published claim whether it holds \
+                       here.";
+
+/// On what the cells of a scale were measured, and when.
+fn environment(file: &ResultsFile, cells: &[Cell], scale: Scale) -> Result<Vec<(String, String)>> {
+    let of_scale = |run: i64| {
+        cells
+            .iter()
+            .any(|cell| cell.run == run && cell.scale == scale.name())
+    };
+    let runs: Vec<_> = file
+        .runs()?
+        .into_iter()
+        .filter(|run| of_scale(run.id))
+        .collect();
+    let mut facts = Vec::new();
+    let mut put = |name: &str, values: Vec<&str>| {
+        let mut different: Vec<&str> = Vec::new();
+        for value in values {
+            if !different.contains(&value) {
+                different.push(value);
+            }
+        }
+        facts.push((name.to_string(), different.join("; ")));
+    };
+    put(
+        "processor",
+        runs.iter().map(|run| run.cpu.as_str()).collect(),
+    );
+    put(
+        "machine",
+        runs.iter().map(|run| run.machine.as_str()).collect(),
+    );
+    put(
+        "commit",
+        runs.iter().map(|run| run.commit.as_str()).collect(),
+    );
+    let ends = [runs.first(), runs.last()].into_iter().flatten();
+    put("measured", ends.map(|run| run.time.as_str()).collect());
+    put("scale", vec![scale.name()]);
+    let count = cells
+        .iter()
+        .filter(|cell| cell.scale == scale.name())
+        .count();
+    put("cells", vec![&number(Some(count as f64), 0)]);
+    Ok(facts)
+}
+
+/// The numbers to take away, as far as they were measured.
+fn headlines(cells: &[Cell], scale: Scale) -> Vec<Headline> {
+    let find = |experiment: &str, axes: &[(&str, &str)]| {
+        cells.iter().find(|cell| {
+            let fits = axes.iter().all(|(axis, value)| cell.axis(axis) == *value);
+            cell.experiment == experiment && cell.scale == scale.name() && fits
+        })
+    };
+    let point = |kind: &str, boundary: &str, metric: &str| {
+        let axes = [
+            ("set", "ycsb-uniform"),
+            ("kind", kind),
+            ("boundary", boundary),
+        ];
+        let arm = [("arm", "window"), ("reading", "page cache")];
+        find("E-F7", &[axes.as_slice(), &arm].concat())?.value(metric)
+    };
+    let building = |kind: &str, metric: &str| find("E-F14", &[("kind", kind)])?.value(metric);
+    let ratio = |of: Option<f64>, to: Option<f64>| Some(of? / to?);
+    let boundary = "16";
+    let told = [
+        (
+            ratio(
+                point("fp-raw", boundary, "memory_bytes"),
+                point("pgm", boundary, "memory_bytes"),
+            ),
+            "×",
+            "less index memory with pgm than with fence pointers, uniform 24-byte keys, boundary 16",
+        ),
+        (
+            ratio(
+                point("pgm", "128", "get_mean"),
+                point("pgm", "8", "get_mean"),
+            ),
+            "×",
+            "faster look-ups with pgm when the position boundary goes from 128 to 8, from the page cache",
+        ),
+        (
+            building("pgm", "training_share").map(|share| 100.0 * share),
+            "%",
+            "of compaction is the training of pgm, entries of 1 KB",
+        ),
+        (
+            find("E-F12", &[("kind", "pgm"), ("set", "fb-like")])
+                .and_then(|cell| Some(100.0 * cell.value("training_share")?)),
+            "%",
+            "of compaction is the training of pgm, entries of 16 bytes",
+        ),
+    ];
+    let told = told.into_iter().filter_map(|(value, unit, text)| {
+        Some(Headline {
+            value: number(Some(value?), 1),
+            unit: unit.to_string(),
+            text: text.to_string(),
+        })
+    });
+    told.collect()
+}

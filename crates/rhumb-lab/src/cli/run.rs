@@ -1,0 +1,336 @@
+//! `rhumb-lab run`: measures, prints and keeps.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use rhumb::{IndexSpec, TableSpec};
+
+use super::RESULTS;
+use crate::data::numbers::Numbers;
+use crate::error::{Error, Result};
+use crate::experiment::{self, Order, Scale, Summary};
+use crate::progress::{self, Progress};
+use crate::results::{self, Report, ResultsFile, machine};
+use crate::run::{self, Arguments, Bench, Set};
+use crate::store::Peer;
+use crate::table;
+use crate::workload::mix::Mix;
+
+/// Stands for several experiments, at their smallest.
+const QUICK: &str = "quick";
+
+#[derive(Debug, Args)]
+pub struct Run {
+    /// Which experiments, as `list` names them; `all` stands for all of the papers', `quick` for these
+    /// at scale quick, and `kinds` besides
+    #[arg(required = true, value_name = "ID")]
+    experiments: Vec<String>,
+    /// How large the papers' experiments are [default: quick]; cells that are finished are not measured
+    /// again
+    #[arg(long, value_name = "SCALE")]
+    scale: Option<Scale>,
+    /// Measure finished cells again
+    #[arg(long)]
+    again: bool,
+    /// Measure only part I of N of the cells: the rest is for other machines (see `merge`)
+    #[arg(long, value_name = "I/N", default_value = "1/1", value_parser = experiment::parse_shard)]
+    shard: (usize, usize),
+    #[command(flatten)]
+    settings: Settings,
+}
+
+#[derive(Debug, Args)]
+pub struct Settings {
+    /// Seed of keys, values and every random choice
+    #[arg(long, default_value_t = 42)]
+    seed: u64,
+    /// Where temporary stores are made; they are removed at the end
+    #[arg(long, value_name = "DIR", default_value_os_t = std::env::temp_dir())]
+    dir: PathBuf,
+    /// SQLite file that the figures are added to
+    #[arg(long, value_name = "FILE", default_value = RESULTS)]
+    results: PathBuf,
+    /// How many keys of each input to take; every experiment has its own number
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=4_000_000_000))]
+    keys: Option<u32>,
+    /// Index to measure, such as fp or plr:boundary=16; may be repeated
+    #[arg(long = "index", value_name = "SPEC")]
+    indexes: Vec<IndexSpec>,
+    /// Layout of tables, such as size=4MiB,filter=10
+    #[arg(long, value_name = "SPEC")]
+    table: Option<TableSpec>,
+    /// Take paths from this file index, plain or gzipped, instead of the built-in slice
+    #[arg(long, value_name = "FILE")]
+    paths: Option<PathBuf>,
+    /// Integers for indexes [default: all of them]; may be repeated
+    #[arg(long = "input", value_name = "NAME")]
+    numbers: Vec<Numbers>,
+    /// Measure kinds and indexes on the keys of this SOSD file too; may be repeated
+    #[arg(long, value_name = "FILE")]
+    sosd: Vec<PathBuf>,
+    /// Pairs to load, for every experiment over stores but kinds; may be repeated
+    #[arg(long = "set", value_name = "SET", default_value = "c1")]
+    sets: Vec<Set>,
+    /// Store to compare with in peers [default: all that are built in] and workloads [default: none];
+    /// may be repeated
+    #[arg(long = "peer", value_name = "NAME")]
+    peers: Vec<Peer>,
+    /// How often to repeat what is timed, the stores by turns: 1 in stores, peers and workloads, 7 in
+    /// threads and stages, 5 in indexes
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    runs: Option<u32>,
+    /// How many gets of each kind, or operations of each workload, to do a time; every experiment has
+    /// its own number
+    #[arg(long, value_name = "N")]
+    gets: Option<u32>,
+    /// What workloads runs, such as ycsb-a, rw=90:10 or read=95,insert=5,latest [default: the six of
+    /// YCSB]; may be repeated
+    #[arg(long = "workload", value_name = "MIX")]
+    workloads: Vec<Mix>,
+    /// How many clients workloads has
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    threads: usize,
+    /// Operations a second that the clients of workloads begin together, whether or not the store is
+    /// ready [default: each as soon as the last one is done]
+    #[arg(long, value_name = "OPS")]
+    rate: Option<f64>,
+    /// How long workloads runs each workload, instead of a number of operations
+    #[arg(long, value_name = "S", value_parser = seconds, conflicts_with = "gets")]
+    seconds: Option<Duration>,
+    /// Bytes of blocks that a warm store keeps in memory [default: more than the data; a tenth of it
+    /// in cache]
+    #[arg(long, value_name = "BYTES")]
+    cache: Option<u64>,
+}
+
+impl Run {
+    /// Runs the experiments, prints their tables and keeps their figures.
+    ///
+    /// # Errors
+    /// Whatever ended a run early; finished cells are kept.
+    pub fn run(&self) -> Result<()> {
+        let (benches, order) = self.chosen()?;
+        self.settings.run(&benches, &order)
+    }
+
+    /// Our own experiments, and those of the papers.
+    fn chosen(&self) -> Result<(Vec<&'static run::Experiment>, Order)> {
+        let mut names = self.experiments.clone();
+        let quick = names.iter().position(|name| name == QUICK);
+        if let Some(at) = quick {
+            names.splice(at..=at, ["kinds", "all"].map(str::to_string));
+        }
+        once(names.iter().cloned())?;
+        let ours = |name: &str| run::BENCHES.iter().find(|bench| bench.name == name);
+        let benches: Vec<&run::Experiment> = names.iter().filter_map(|name| ours(name)).collect();
+        names.retain(|name| ours(name).is_none());
+        let scale = self.scale.unwrap_or(Scale::Quick);
+        if quick.is_some() && scale != Scale::Quick {
+            return Err(Error::Usage(format!(
+                "quick is all experiments at scale quick: write `run all --scale {scale}`"
+            )));
+        }
+        let order = Order {
+            experiments: experiment::named(&names)?,
+            scale,
+            amounts: scale.amounts(),
+            seed: self.settings.seed,
+            again: self.again,
+            shard: self.shard,
+        };
+        self.check(&benches, &order)?;
+        Ok((benches, order))
+    }
+
+    /// Refuses what would have no effect.
+    fn check(&self, benches: &[&run::Experiment], order: &Order) -> Result<()> {
+        let settings = &self.settings;
+        let ours = [
+            ("--keys", settings.keys.is_some()),
+            ("--index", !settings.indexes.is_empty()),
+            ("--table", settings.table.is_some()),
+            ("--paths", settings.paths.is_some()),
+            ("--input", !settings.numbers.is_empty()),
+            ("--sosd", !settings.sosd.is_empty()),
+            ("--peer", !settings.peers.is_empty()),
+            ("--runs", settings.runs.is_some()),
+            ("--gets", settings.gets.is_some()),
+            ("--cache", settings.cache.is_some()),
+        ];
+        let papers = [
+            ("--scale", self.scale.is_some()),
+            ("--again", self.again),
+            ("--shard", self.shard != (1, 1)),
+        ];
+        let given = |options: &[(&'static str, bool)]| {
+            options
+                .iter()
+                .find(|(_, given)| *given)
+                .map(|(name, _)| *name)
+        };
+        let wrong = match (benches.is_empty(), order.experiments.is_empty()) {
+            (true, _) => given(&ours).map(|name| {
+                (
+                    name,
+                    "the experiments of the papers, whose amounts go by --scale",
+                )
+            }),
+            (_, true) => given(&papers).map(|name| (name, "our own experiments")),
+            _ => None,
+        };
+        match wrong {
+            Some((name, what)) => Err(Error::Usage(format!(
+                "{name} has no effect on {what}: leave it out"
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Settings {
+    /// Runs our own experiment `peers`.
+    ///
+    /// # Errors
+    /// Whatever ended it early.
+    pub fn run_peers(self) -> Result<()> {
+        let run = Run {
+            experiments: vec!["peers".to_string()],
+            scale: None,
+            again: false,
+            shard: (1, 1),
+            settings: self,
+        };
+        run.run()
+    }
+
+    fn run(&self, benches: &[&run::Experiment], order: &Order) -> Result<()> {
+        progress::catch_interrupts()?;
+        let started = Instant::now();
+        let arguments = self.arguments()?;
+        let mut file = ResultsFile::create(&self.results)?;
+        let temporary = tempfile::Builder::new()
+            .prefix("rhumb-lab-")
+            .tempdir_in(&self.dir)
+            .map_err(Error::io("create a directory in", &self.dir))?;
+        let mut bench = Bench {
+            directory: temporary.path().to_path_buf(),
+            progress: Progress::new(),
+            report: Report::default(),
+        };
+        let settings: Vec<String> = std::env::args().skip(1).collect();
+        let this = results::Run {
+            settings: settings.join(" "),
+            seed: self.seed,
+            load: machine::load_average(),
+        };
+        let number = file.begin(&this)?;
+        for one in benches {
+            let text = (one.run)(&arguments, &mut bench)?;
+            bench.progress.clear();
+            println!("{}", text.trim_end());
+            std::mem::take(&mut bench.report).save(&mut file, number, self.seed)?;
+        }
+        if !order.experiments.is_empty() {
+            let (directory, progress) = (&bench.directory, &bench.progress);
+            let summary = experiment::run(order, directory, progress, &mut file, number)?;
+            println!("{}", told(order, &summary));
+        }
+        println!(
+            "On {}, {}, load average before: {}. Took {:.1} s; kept in {}.",
+            machine::cpu(),
+            machine::machine(),
+            table::number(this.load, 2),
+            started.elapsed().as_secs_f64(),
+            self.results.display()
+        );
+        Ok(())
+    }
+
+    /// What the experiments need of the command line. A figure is kept once a run, so nothing may be
+    /// asked for twice.
+    fn arguments(&self) -> Result<Arguments> {
+        let indexes = self.indexes.iter().map(IndexSpec::to_string);
+        let files = self.sosd.iter().map(|path| run::file_name(path));
+        let sets = self.sets.iter().map(|set| format!("{set:?}"));
+        let numbers = self.numbers.iter().map(|set| set.name().to_string());
+        let peers = self.peers.iter().map(Peer::to_string);
+        let workloads = self.workloads.iter().map(Mix::to_string);
+        let of_stores = sets.chain(peers).chain(workloads);
+        once(indexes.chain(files).chain(numbers).chain(of_stores))?;
+        Ok(Arguments {
+            seed: self.seed,
+            keys: self.keys.map(|keys| keys as usize),
+            indexes: self.indexes.clone(),
+            table: self.table.clone(),
+            paths: self.paths.clone(),
+            sosd: self.sosd.clone(),
+            numbers: if self.numbers.is_empty() && self.sosd.is_empty() {
+                Numbers::ALL.to_vec()
+            } else {
+                self.numbers.clone()
+            },
+            sets: self.sets.clone(),
+            peers: self.peers.clone(),
+            runs: self.runs.map(|runs| runs as usize),
+            gets: self.gets.map(|gets| gets as usize),
+            workloads: self.workloads.clone(),
+            threads: self.threads,
+            rate: self.rate,
+            time: self.seconds,
+            cache_bytes: self.cache,
+        })
+    }
+}
+
+/// A time above 0.
+fn seconds(text: &str) -> Result<Duration> {
+    let parsed = text.parse().ok().map(Duration::try_from_secs_f64);
+    parsed
+        .and_then(std::result::Result::ok)
+        .filter(|time| !time.is_zero())
+        .ok_or_else(|| {
+            Error::Usage(format!(
+                "{text:?} is no time to run for: give seconds above 0, such as 10 or 0.5"
+            ))
+        })
+}
+
+/// Refuses a name that is there twice.
+fn once(names: impl Iterator<Item = String>) -> Result<()> {
+    let mut seen = HashSet::new();
+    for name in names {
+        if !seen.insert(name.clone()) {
+            return Err(Error::Usage(format!("{name} is named twice: name it once")));
+        }
+    }
+    Ok(())
+}
+
+/// What became of the papers' experiments.
+fn told(order: &Order, summary: &Summary) -> String {
+    let mut text = format!(
+        "{} experiments of the papers at scale {}: {} cells measured",
+        order.experiments.len(),
+        order.scale,
+        summary.measured
+    );
+    for (count, why) in [
+        (summary.finished, "finished before"),
+        (
+            summary.older,
+            "of them by another build of this program (--again measures them anew)",
+        ),
+        (summary.elsewhere, "left to other machines"),
+        (
+            summary.refused,
+            "not permitted here (they need control groups)",
+        ),
+    ] {
+        if count > 0 {
+            text += &format!(", {count} {why}");
+        }
+    }
+    text + ". `rhumb-lab report` draws them, `rhumb-lab claims` judges the published claims by them."
+}

@@ -1,0 +1,119 @@
+//! How much of everything an experiment takes at each scale.
+
+use std::fmt;
+
+use clap::ValueEnum;
+
+/// How large experiments are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Scale {
+    /// All of them in minutes: shows that everything runs, and the shapes of most figures.
+    Quick,
+    /// Half an hour on a machine of two cores.
+    Small,
+    /// As published: hundreds of GiB of disk, and days.
+    Paper,
+}
+
+impl Scale {
+    /// As on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scale::Quick => "quick",
+            Scale::Small => "small",
+            Scale::Paper => "paper",
+        }
+    }
+
+    /// The amounts of this scale.
+    pub fn amounts(self) -> Amounts {
+        match self {
+            Scale::Quick => QUICK,
+            Scale::Small => SMALL,
+            Scale::Paper => PAPER,
+        }
+    }
+}
+
+impl fmt::Display for Scale {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The amounts of a scale. What is published as one size of store, cache and buffer is scaled down
+/// together, so that levels and tables are in like proportion; of small data the cache holds a larger part.
+#[derive(Debug, Clone, Copy)]
+pub struct Amounts {
+    /// Records of 24 + 1000 bytes.
+    pub long: usize,
+    /// Records of 8 + 8 bytes.
+    pub short: usize,
+    /// Gets each time.
+    pub gets: usize,
+    /// Ranges of each length each time.
+    pub ranges: usize,
+    /// Operations of each mixed workload.
+    pub operations: usize,
+    /// How often what is timed is repeated.
+    pub repeats: usize,
+    /// Bytes of blocks kept in memory.
+    pub cache_bytes: u64,
+    /// Bytes of the write buffer.
+    pub buffer_bytes: u64,
+    /// Bytes of level 1; each next level has ten times as many.
+    pub base_bytes: u64,
+    /// Bytes of a table.
+    pub table_bytes: u64,
+    /// Bytes of a table in the experiment on granularity.
+    pub table_sizes: [u64; 5],
+    /// The position boundaries, the largest first.
+    pub boundaries: &'static [u32],
+}
+
+const MIB: u64 = 1 << 20;
+
+const QUICK: Amounts = Amounts {
+    long: 12_000,
+    short: 120_000,
+    gets: 2_000,
+    ranges: 150,
+    operations: 1_000,
+    repeats: 3,
+    cache_bytes: MIB,
+    buffer_bytes: 2 * MIB,
+    base_bytes: 2 * MIB,
+    table_bytes: 2 * MIB,
+    table_sizes: [MIB / 4, MIB / 2, MIB, 2 * MIB, 4 * MIB],
+    boundaries: &[128, 16, 8],
+};
+
+const SMALL: Amounts = Amounts {
+    long: 200_000,
+    short: 2_000_000,
+    gets: 20_000,
+    ranges: 2_000,
+    operations: 10_000,
+    repeats: 5,
+    cache_bytes: 2 * MIB,
+    buffer_bytes: 8 * MIB,
+    base_bytes: 16 * MIB,
+    table_bytes: 16 * MIB,
+    table_sizes: [2 * MIB, 4 * MIB, 8 * MIB, 16 * MIB, 32 * MIB],
+    boundaries: &[128, 64, 32, 16, 8],
+};
+
+const PAPER: Amounts = Amounts {
+    long: 104_857_600,
+    short: 200_000_000,
+    gets: 1_000_000,
+    ranges: 1_000_000,
+    operations: 1_000_000,
+    repeats: 5,
+    cache_bytes: 8 * MIB,
+    buffer_bytes: 64 * MIB,
+    base_bytes: 256 * MIB,
+    table_bytes: 64 * MIB,
+    table_sizes: [8 * MIB, 16 * MIB, 32 * MIB, 64 * MIB, 128 * MIB],
+    boundaries: &[128, 64, 32, 16, 8],
+};

@@ -1,0 +1,111 @@
+//! What building indexes adds to compaction.
+
+use super::{
+    Along, Amounts, Arm, BOUNDARY, Build, Chart, Data, Experiment, Fill, LONG_SETS, Measure, Only,
+    Planned, Point, View, Work, kinds, long,
+};
+use crate::error::Result;
+use crate::report::model::Marks;
+
+pub const FIGURE_14: Experiment = Experiment {
+    id: "E-F14",
+    paper: "EDBT, Figure 14",
+    title: "Time of compaction, training and I/O",
+    shows: "The time of merging 50M keys of 1 KB into 50M, the time of training in it, and that of I/O, for each \
+            kind.",
+    method: METHOD,
+    cells: |amounts| loading(amounts, &long(LONG_SETS[0], amounts)),
+    views: &[
+        building(
+            "Compaction of 24 + 1000 bytes: training, I/O, and the rest",
+            &[],
+        ),
+        View::Chart(Chart {
+            title: "Training alone",
+            only: &[],
+            x: BY_KIND,
+            y: Measure {
+                metric: "training_time",
+                label: "time of training",
+                unit: "ms",
+                divisor: 1e-3,
+                log: false,
+            },
+            y2: None,
+            series: "kind",
+            marks: Marks::Bar,
+        }),
+    ],
+};
+
+pub const FIGURE_17: Experiment = Experiment {
+    id: "E-F17",
+    paper: "EDBT, Figure 17",
+    title: "Building indexes as a share of compaction",
+    shows: "The time of building the indexes compared to all of the compaction.",
+    method: METHOD,
+    cells: |amounts| loading(amounts, &long(LONG_SETS[0], amounts)),
+    views: &[View::Chart(Chart {
+        title: "Training as a share of compaction",
+        only: &[],
+        x: BY_KIND,
+        y: Measure {
+            metric: "training_share",
+            label: "share of compaction",
+            unit: "%",
+            divisor: 0.01,
+            log: false,
+        },
+        y2: None,
+        series: "kind",
+        marks: Marks::Bar,
+    })],
+};
+
+const BY_KIND: Along = Along::Names {
+    axis: "kind",
+    label: "kind",
+};
+
+/// What compaction is made of.
+pub const fn building(title: &'static str, only: Only) -> View {
+    View::Parts {
+        title,
+        only,
+        along: "kind",
+        label: "time of flushes and merges",
+        unit: "s",
+        divisor: 1.0,
+        parts: &[
+            ("training_time", "training"),
+            ("io_time", "reading and writing"),
+            ("-compaction_time", "the rest"),
+        ],
+    }
+}
+
+const METHOD: &str = "Half of the keys is loaded and merged, then the other half is written; counted are the \
+                      flushes and merges of the second half, by the clock of the threads that do them. Training \
+                      is the building and encoding of the wanted index alone. Position boundary 16, exact windows.";
+
+/// A cell for each kind: the second half of the keys merged into the first.
+pub fn loading(amounts: &Amounts, data: &Data) -> Result<Vec<Planned>> {
+    let plan = |kind| {
+        let point = Point {
+            amounts,
+            data: data.clone(),
+            kind,
+            boundary: BOUNDARY,
+            arm: Arm::Window,
+        };
+        let build = Build {
+            fill: Fill::Halves,
+            ..point.build()?
+        };
+        Ok(Planned {
+            build: Some(build),
+            ..point.plan(Work::Loading)?
+        })
+    };
+    kinds().map(plan).collect()
+}

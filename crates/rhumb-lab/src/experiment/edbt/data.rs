@@ -1,0 +1,97 @@
+//! The data sets.
+
+use super::{
+    Amounts, Column, Experiment, LONG_SETS, Planned, Published, SHORT_SETS, View, Work, long, short,
+};
+use crate::claims::published::{self, Set};
+use crate::error::Result;
+use crate::results::Cell;
+
+pub const TABLE_1: Experiment = Experiment {
+    id: "E-T1",
+    paper: "EDBT, Table 1",
+    title: "Data sets",
+    shows: "Six sets: three of 100 GiB made by YCSB (24-byte keys, 1000-byte values; uniform, Zipf 0.9 and \
+            0.99), and Facebook ids, OpenStreetMap cells and Wikipedia timestamps (8-byte keys and values).",
+    method: "YCSB keys are integers of 24 digits; Zipf sets are updates drawn over 10^15 keys until so many distinct \
+             ones are there. The real sets are look-alikes, calibrated so that PGM at \
+             boundary 16 takes as many bytes a key as published; files of the real sets can be given by \
+             --sosd to `run indexes`.",
+    cells: sets,
+    views: &[View::Table {
+        title: "Sets as measured",
+        only: &[],
+        axes: &[("set", "set")],
+        columns: &[
+            column("keys", "records", 1.0, 0),
+            column("key_bytes", "key B", 1.0, 1),
+            column("value_bytes", "value B", 1.0, 1),
+            column("user_bytes", "all MiB", 1_048_576.0, 1),
+        ],
+        published: &[
+            Published {
+                heading: "published records",
+                digits: 0,
+                of: |cell| Some(published(cell)?.entries as f64),
+            },
+            Published {
+                heading: "published key B",
+                digits: 0,
+                of: |cell| Some(published(cell)?.key_bytes.into()),
+            },
+            Published {
+                heading: "published value B",
+                digits: 0,
+                of: |cell| Some(published(cell)?.value_bytes.into()),
+            },
+        ],
+    }],
+};
+
+fn published(cell: &Cell) -> Option<&'static Set> {
+    let named = |set: &&Set| set.ours == cell.axis("set");
+    published::TABLE_1.iter().find(named)
+}
+
+const fn column(
+    metric: &'static str,
+    heading: &'static str,
+    divisor: f64,
+    digits: usize,
+) -> Column {
+    Column {
+        metric,
+        heading,
+        divisor,
+        digits,
+    }
+}
+
+pub const FIGURE_6: Experiment = Experiment {
+    id: "E-F6",
+    paper: "EDBT, Figure 6",
+    title: "Distribution of the keys of each set",
+    shows: "The cumulative distributions of the six sets.",
+    method: "The share of keys up to each key, at 200 keys evenly spread over the ranks; the number of a key \
+             is its value as an integer, as a share of the span of all.",
+    cells: sets,
+    views: &[View::Curves {
+        title: "Cumulative distributions",
+        metric: "place",
+        x: ("key, as a share of the span", ""),
+        y: ("share of keys up to it", ""),
+        series: "set",
+    }],
+};
+
+fn sets(amounts: &Amounts) -> Result<Vec<Planned>> {
+    let long = LONG_SETS.iter().map(|set| long(set, amounts));
+    let short = SHORT_SETS.iter().map(|set| short(set, amounts));
+    let cells = long.chain(short).map(|data| Planned {
+        axes: vec![("set", data.set.clone())],
+        data,
+        build: None,
+        work: Work::Keys,
+    });
+    Ok(cells.collect())
+}

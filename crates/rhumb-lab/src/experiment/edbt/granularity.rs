@@ -1,0 +1,74 @@
+//! How much data one index covers.
+
+use super::{
+    Along, Amounts, Arm, Build, Chart, Experiment, Fill, LATENCY, LONG_SETS, MEMORY, Measure, Only,
+    Planned, Reading, View, Work, kinds, long,
+};
+use crate::error::Result;
+use crate::report::model::Marks;
+
+pub const FIGURE_15: Experiment = Experiment {
+    id: "E-F15",
+    paper: "EDBT, Figure 15",
+    title: "Latency and memory over the size of tables",
+    shows: "Latency of look-ups and memory of the indexes for tables of 8 to 128 MB and one index a level, at \
+            boundaries 128 to 16.",
+    method: "Uniform YCSB keys, exact windows from the page cache. Sizes of tables are scaled down with the data. \
+             One index a level is not built yet.",
+    cells: sizes,
+    views: &[
+        over_size("Latency, boundary 128", &[("boundary", "128")], LATENCY),
+        over_size("Memory, boundary 128", &[("boundary", "128")], MEMORY),
+        over_size("Latency, boundary 32", &[("boundary", "32")], LATENCY),
+        over_size("Memory, boundary 32", &[("boundary", "32")], MEMORY),
+        over_size("Latency, boundary 16", &[("boundary", "16")], LATENCY),
+        over_size("Memory, boundary 16", &[("boundary", "16")], MEMORY),
+    ],
+};
+
+const fn over_size(title: &'static str, only: Only, y: Measure) -> View {
+    View::Chart(Chart {
+        title,
+        only,
+        x: Along::Numbers {
+            axis: "table",
+            label: "bytes of a table",
+            unit: "MiB",
+            divisor: 1_048_576.0,
+        },
+        y,
+        y2: None,
+        series: "kind",
+        marks: Marks::Line,
+    })
+}
+
+fn sizes(amounts: &Amounts) -> Result<Vec<Planned>> {
+    let mut cells = Vec::new();
+    let boundaries = amounts
+        .boundaries
+        .iter()
+        .filter(|boundary| **boundary >= 16);
+    for boundary in boundaries {
+        for bytes in amounts.table_sizes {
+            for kind in kinds() {
+                let (index, table) = Arm::Window.specs(kind, *boundary, 1_024, bytes)?;
+                cells.push(Planned {
+                    axes: vec![
+                        ("kind", kind.to_string()),
+                        ("boundary", boundary.to_string()),
+                        ("table", bytes.to_string()),
+                    ],
+                    data: long(LONG_SETS[0], amounts),
+                    build: Some(Build {
+                        index,
+                        table,
+                        fill: Fill::All,
+                    }),
+                    work: Work::Points(Reading::Cached),
+                });
+            }
+        }
+    }
+    Ok(cells)
+}

@@ -1,0 +1,170 @@
+//! *Evaluating Learned Indexes in LSM-tree Systems* (EDBT): its figures and tables for the
+//! data-clustered kinds. Figures are numbered by their captions.
+
+mod building;
+mod data;
+mod granularity;
+mod points;
+mod ranges;
+mod settings;
+
+use super::arms::{Arm, FENCES, MODELS, kinds};
+use super::figures::{Along, Chart, Column, Measure, Only, Published, View};
+use super::{Amounts, Build, Data, Experiment, Fill, Planned, Reading, Work};
+use crate::error::Result;
+use crate::report::model::Marks;
+
+/// The paper's title.
+pub const TITLE: &str = "Evaluating Learned Indexes in LSM-tree Systems (EDBT)";
+
+/// The mean latency of a get.
+const LATENCY: Measure = Measure {
+    metric: "get_mean",
+    label: "latency of a get",
+    unit: "us",
+    divisor: 1e3,
+    log: false,
+};
+
+/// What finding takes in memory.
+const MEMORY: Measure = Measure {
+    metric: "memory_bytes",
+    label: "index, key map and directory",
+    unit: "KiB",
+    divisor: 1024.0,
+    log: true,
+};
+
+/// Latency over the position boundary as bars, memory as lines.
+const fn over_boundary(title: &'static str, only: Only) -> View {
+    View::Chart(Chart {
+        title,
+        only,
+        x: BY_BOUNDARY,
+        y: LATENCY,
+        y2: Some(MEMORY),
+        series: "kind",
+        marks: Marks::Bar,
+    })
+}
+
+/// Memory against latency.
+const fn trade_off(title: &'static str, only: Only, beside: &'static str) -> View {
+    View::Chart(Chart {
+        title,
+        only,
+        x: Along::Measure {
+            measure: MEMORY,
+            beside,
+        },
+        y: LATENCY,
+        y2: None,
+        series: "kind",
+        marks: Marks::Scatter,
+    })
+}
+
+const BY_BOUNDARY: Along = Along::Names {
+    axis: "boundary",
+    label: "position boundary",
+};
+
+/// The YCSB sets of 24-byte keys and 1000-byte values.
+const LONG_SETS: [&str; 3] = ["ycsb-uniform", "ycsb-zipf0.9", "ycsb-zipf0.99"];
+
+/// Look-alikes of the real sets of 8-byte keys and 8-byte values.
+const SHORT_SETS: [&str; 3] = ["fb-like", "osm-like", "wiki-like"];
+
+/// The boundary of the experiments that fix it.
+const BOUNDARY: u32 = 16;
+
+/// All of them, in the order of the paper.
+pub const ALL: &[Experiment] = &[
+    settings::ENVIRONMENT,
+    settings::PARAMETERS,
+    data::TABLE_1,
+    data::FIGURE_6,
+    points::FIGURE_7,
+    points::FIGURE_8,
+    ranges::FIGURE_9,
+    ranges::FIGURE_10,
+    ranges::FIGURE_11,
+    ranges::FIGURE_12,
+    ranges::FIGURE_13,
+    building::FIGURE_14,
+    granularity::FIGURE_15,
+    points::FIGURE_16,
+    building::FIGURE_17,
+    points::TABLE_2,
+];
+
+/// A set of long records.
+fn long(set: &str, amounts: &Amounts) -> Data {
+    Data {
+        set: set.to_string(),
+        records: amounts.long,
+    }
+}
+
+/// A set of short records.
+fn short(set: &str, amounts: &Amounts) -> Data {
+    Data {
+        set: set.to_string(),
+        records: amounts.short,
+    }
+}
+
+/// Bytes of a key and its value, about.
+fn entry_bytes(data: &Data) -> u64 {
+    match SHORT_SETS.contains(&data.set.as_str()) {
+        true => 16,
+        false => 1_024,
+    }
+}
+
+/// A cell over a store of a kind.
+struct Point<'a> {
+    amounts: &'a Amounts,
+    data: Data,
+    kind: &'a str,
+    boundary: u32,
+    arm: Arm,
+}
+
+impl Point<'_> {
+    /// Its build, with tables of the usual size.
+    fn build(&self) -> Result<Build> {
+        let (index, table) = self.arm.specs(
+            self.kind,
+            self.boundary,
+            entry_bytes(&self.data),
+            self.amounts.table_bytes,
+        )?;
+        Ok(Build {
+            index,
+            table,
+            fill: Fill::All,
+        })
+    }
+
+    /// The cell, with the axes that most have.
+    fn plan(&self, work: Work) -> Result<Planned> {
+        let mut axes = vec![
+            ("set", self.data.set.clone()),
+            ("kind", self.kind.to_string()),
+            ("boundary", self.boundary.to_string()),
+            ("arm", self.arm.name().to_string()),
+        ];
+        match work {
+            Work::Points(reading) => axes.push(("reading", reading.name().to_string())),
+            Work::Ranges(length) => axes.push(("length", length.to_string())),
+            _ => {}
+        }
+        Ok(Planned {
+            axes,
+            data: self.data.clone(),
+            build: Some(self.build()?),
+            work,
+        })
+    }
+}

@@ -1,0 +1,362 @@
+//! Point look-ups and mixed workloads.
+
+use super::{
+    Amounts, Arm, BOUNDARY, BY_BOUNDARY, Build, Chart, Column, Experiment, Fill, LONG_SETS, MODELS,
+    Measure, Only, Planned, Point, Published, Reading, SHORT_SETS, View, Work, kinds, long,
+    over_boundary, short, trade_off,
+};
+use crate::claims::published::{self, RealKeys, bytes_a_key};
+use crate::error::Result;
+use crate::report::model::Marks;
+use crate::results::Cell;
+
+pub const FIGURE_7: Experiment = Experiment {
+    id: "E-F7",
+    paper: "EDBT, Figure 7",
+    title: "Latency and memory over the position boundary",
+    shows: "Latency of point look-ups (bars, with deviations) and memory of the indexes (lines) over the \
+            position boundary, for three sets; and both against each other, also with mapped keys retained.",
+    method: "Gets of random present keys. `window`: the entries of the window and no others are read, as \
+             published; those that the search looks into are verified, and all of a block of fence pointers. \
+             rmi has a leaf for 16 keys times the boundary, its windows are what comes of it. Error bars go from \
+             the least repeat to the greatest. `blocks`: whole blocks of 4 KiB. `placed`: blocks cut by the model, \
+             rhumb's default. `retained`: mapped keys in memory, one entry is read. Memory is what is really \
+             held: index, key map and directory. From the page cache; on the uniform set also from a page \
+             cache of 75 % of the data and from the device.",
+    cells: boundaries,
+    views: &[
+        over_boundary(
+            "(A) uniform: latency (bars) and memory (lines)",
+            &[
+                ("set", "ycsb-uniform"),
+                ("arm", "window"),
+                ("reading", "page cache"),
+            ],
+        ),
+        trade_off(
+            "(B) uniform: memory against latency, boundaries beside the points",
+            &[
+                ("set", "ycsb-uniform"),
+                ("arm", "window"),
+                ("reading", "page cache"),
+            ],
+            "boundary",
+        ),
+        trade_off(
+            "(C) uniform: mapped keys retained, one entry read",
+            &[("set", "ycsb-uniform"), ("arm", "retained")],
+            "boundary",
+        ),
+        over_boundary(
+            "(D) Zipf 0.9: latency (bars) and memory (lines)",
+            &[
+                ("set", "ycsb-zipf0.9"),
+                ("arm", "window"),
+                ("reading", "page cache"),
+            ],
+        ),
+        trade_off(
+            "(E) Zipf 0.9: memory against latency, boundaries beside the points",
+            &[
+                ("set", "ycsb-zipf0.9"),
+                ("arm", "window"),
+                ("reading", "page cache"),
+            ],
+            "boundary",
+        ),
+        trade_off(
+            "(F) Zipf 0.9: mapped keys retained, one entry read",
+            &[("set", "ycsb-zipf0.9"), ("arm", "retained")],
+            "boundary",
+        ),
+        over_boundary(
+            "(G) Zipf 0.99: latency (bars) and memory (lines)",
+            &[
+                ("set", "ycsb-zipf0.99"),
+                ("arm", "window"),
+                ("reading", "page cache"),
+            ],
+        ),
+        trade_off(
+            "(H) Zipf 0.99: memory against latency, boundaries beside the points",
+            &[
+                ("set", "ycsb-zipf0.99"),
+                ("arm", "window"),
+                ("reading", "page cache"),
+            ],
+            "boundary",
+        ),
+        trade_off(
+            "(I) Zipf 0.99: mapped keys retained, one entry read",
+            &[("set", "ycsb-zipf0.99"), ("arm", "retained")],
+            "boundary",
+        ),
+        over_boundary(
+            "uniform, a page cache of 75 % of the data",
+            &[("reading", "page cache of 75 %")],
+        ),
+        over_boundary("uniform, from the device", &[("reading", "device")]),
+        over_boundary("uniform, whole blocks of 4 KiB", &[("arm", "blocks")]),
+        over_boundary(
+            "uniform, blocks cut by the model (rhumb)",
+            &[("arm", "placed")],
+        ),
+        View::Chart(Chart {
+            title: "uniform: bytes read by a get",
+            only: &[
+                ("set", "ycsb-uniform"),
+                ("arm", "window"),
+                ("reading", "page cache"),
+            ],
+            x: BY_BOUNDARY,
+            y: Measure {
+                metric: "get_bytes_read",
+                label: "bytes read",
+                unit: "KiB/get",
+                divisor: 1024.0,
+                log: false,
+            },
+            y2: None,
+            series: "kind",
+            marks: Marks::Line,
+        }),
+    ],
+};
+
+/// A page cache of fewer records would be smaller than what the process itself needs beside it.
+const FEWEST_LIMITED: usize = 100_000;
+
+fn boundaries(amounts: &Amounts) -> Result<Vec<Planned>> {
+    let mut cells = Vec::new();
+    for (number, set) in LONG_SETS.iter().enumerate() {
+        let mut plan = |kind: &str, boundary: u32, arm: Arm, reading: Reading| -> Result<()> {
+            let data = long(set, amounts);
+            let point = Point {
+                amounts,
+                data,
+                kind,
+                boundary,
+                arm,
+            };
+            cells.push(point.plan(Work::Points(reading))?);
+            Ok(())
+        };
+        let uniform = number == 0;
+        for boundary in amounts.boundaries {
+            for kind in kinds() {
+                plan(kind, *boundary, Arm::Window, Reading::Cached)?;
+                if uniform {
+                    if amounts.long >= FEWEST_LIMITED {
+                        plan(kind, *boundary, Arm::Window, Reading::Limited)?;
+                    }
+                    plan(kind, *boundary, Arm::Window, Reading::Direct)?;
+                }
+            }
+            for kind in MODELS.iter().filter(|_| uniform) {
+                plan(kind, *boundary, Arm::Blocks, Reading::Cached)?;
+            }
+            for kind in ["plr", "pgm"].iter().filter(|_| uniform) {
+                plan(kind, *boundary, Arm::Placed, Reading::Cached)?;
+            }
+        }
+        for kind in MODELS {
+            plan(kind, 8, Arm::Retained, Reading::Cached)?;
+        }
+        for kind in super::FENCES.iter().filter(|_| uniform) {
+            plan(kind, 8, Arm::Blocks, Reading::Cached)?;
+        }
+    }
+    Ok(cells)
+}
+
+pub const FIGURE_8: Experiment = Experiment {
+    id: "E-F8",
+    paper: "EDBT, Figure 8",
+    title: "Real keys, and where the time of a look-up goes",
+    shows: "Latency and index size of every kind on the Facebook, OSM and Wikipedia sets at boundary 16 \
+            (table); the parts of a look-up (bars).",
+    method: "Look-alikes of the sets, entries of 8 + 8 bytes, exact windows from the page cache: an entry takes \
+             53 bytes in a block of its own, and about 15 in a block of fence pointers, so models read more here \
+             than as published. The parts of a get, over uniform YCSB keys at the same boundary, are timed by a get that looks at the clock between them.",
+    cells: real_keys,
+    views: &[
+        View::Heatmap {
+            title: "Bytes of the index for a key",
+            only: &[("boundary", "16")],
+            columns: ("kind", "kind"),
+            rows: ("set", "set"),
+            measure: Measure {
+                metric: "index_bytes_a_key",
+                label: "index",
+                unit: "B/key",
+                divisor: 1.0,
+                log: false,
+            },
+        },
+        real("Facebook look-alike", &[("set", "fb-like")]),
+        real("OSM look-alike", &[("set", "osm-like")]),
+        real("Wikipedia look-alike", &[("set", "wiki-like")]),
+        View::Parts {
+            title: "Parts of a look-up among uniform YCSB keys, boundary 16",
+            only: &[("set", "ycsb-uniform")],
+            along: "kind",
+            label: "time of a get",
+            unit: "us",
+            divisor: 1e3,
+            parts: &[
+                ("part_filter", "levels and filters"),
+                ("part_predict", "prediction"),
+                ("part_read", "reading"),
+                ("part_search", "verifying and searching"),
+            ],
+        },
+    ],
+};
+
+const fn real(title: &'static str, only: Only) -> View {
+    View::Table {
+        title,
+        only,
+        axes: &[("kind", "kind")],
+        columns: &[
+            Column {
+                metric: "get_mean",
+                heading: "latency us",
+                divisor: 1e3,
+                digits: 2,
+            },
+            Column {
+                metric: "index_bytes",
+                heading: "index KiB",
+                divisor: 1024.0,
+                digits: 1,
+            },
+            Column {
+                metric: "index_bytes_a_key",
+                heading: "index B/key",
+                divisor: 1.0,
+                digits: 3,
+            },
+            Column {
+                metric: "memory_bytes",
+                heading: "with map and directory KiB",
+                divisor: 1024.0,
+                digits: 1,
+            },
+            Column {
+                metric: "get_bytes_read",
+                heading: "read B/get",
+                divisor: 1.0,
+                digits: 0,
+            },
+            Column {
+                metric: "fallback_share",
+                heading: "fell back to fp, % of tables",
+                divisor: 0.01,
+                digits: 0,
+            },
+        ],
+        published: &[
+            Published {
+                heading: "published latency us",
+                digits: 2,
+                of: |cell| Some(real_keys_of(cell)?.latency),
+            },
+            Published {
+                heading: "published B/key",
+                digits: 3,
+                of: |cell| bytes_a_key(cell.axis("kind"), cell.axis("set")),
+            },
+        ],
+    }
+}
+
+fn real_keys_of(cell: &Cell) -> Option<RealKeys> {
+    published::real_keys(cell.axis("kind"), cell.axis("set"))
+}
+
+fn real_keys(amounts: &Amounts) -> Result<Vec<Planned>> {
+    let mut cells = Vec::new();
+    for set in SHORT_SETS {
+        for kind in kinds() {
+            let point = Point {
+                amounts,
+                data: short(set, amounts),
+                kind,
+                boundary: BOUNDARY,
+                arm: Arm::Window,
+            };
+            cells.push(point.plan(Work::Points(Reading::Cached))?);
+        }
+    }
+    for kind in kinds() {
+        let point = Point {
+            amounts,
+            data: long(LONG_SETS[0], amounts),
+            kind,
+            boundary: BOUNDARY,
+            arm: Arm::Window,
+        };
+        cells.push(point.plan(Work::Breakdown)?);
+    }
+    Ok(cells)
+}
+
+pub const FIGURE_16: Experiment = Experiment {
+    id: "E-F16",
+    paper: "EDBT, Figure 16",
+    title: "YCSB A to F in sequence",
+    shows: "The mean time of an operation of each kind of index under the six workloads, at boundary 16.",
+    method: "Uniform YCSB keys, exact windows from the page cache. The workloads A, B, C, F, D and E run one \
+             after another on one store, which is not loaded anew; each chooses by a seed of its own.",
+    cells: mixed,
+    views: &[View::Groups {
+        title: "Mean time of an operation",
+        only: &[],
+        series: "kind",
+        label: "time of an operation",
+        unit: "us",
+        divisor: 1e3,
+        groups: &[
+            ("ycsb-a_mean", "A"),
+            ("ycsb-b_mean", "B"),
+            ("ycsb-c_mean", "C"),
+            ("ycsb-d_mean", "D"),
+            ("ycsb-e_mean", "E"),
+            ("ycsb-f_mean", "F"),
+        ],
+    }],
+};
+
+fn mixed(amounts: &Amounts) -> Result<Vec<Planned>> {
+    let plan = |kind| {
+        let point = Point {
+            amounts,
+            data: long(LONG_SETS[0], amounts),
+            kind,
+            boundary: BOUNDARY,
+            arm: Arm::Window,
+        };
+        let build = Build {
+            fill: Fill::Most,
+            ..point.build()?
+        };
+        Ok(Planned {
+            build: Some(build),
+            ..point.plan(Work::Mixed)?
+        })
+    };
+    kinds().map(plan).collect()
+}
+
+pub const TABLE_2: Experiment = Experiment {
+    id: "E-T2",
+    paper: "EDBT, Table 2",
+    title: "The suitability matrix",
+    shows: "Which kinds are efficient, have issues, or have severe limits in memory, key look-up, rebuilding \
+            and seeking.",
+    method: "Derived from our measurements of E-F7, E-F8, E-F9 and E-F12; nothing is measured for it \
+             alone.",
+    cells: |_| Ok(Vec::new()),
+    views: &[],
+};

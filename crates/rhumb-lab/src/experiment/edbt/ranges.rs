@@ -1,0 +1,227 @@
+//! Range look-ups, keys of variable length, and small entries.
+
+use super::building::{building, loading};
+use super::{
+    Along, Amounts, Arm, BY_BOUNDARY, Chart, Data, Experiment, LATENCY, LONG_SETS, MODELS, Measure,
+    Only, Planned, Point, View, Work, kinds, long,
+};
+use crate::error::Result;
+use crate::experiment::Reading;
+use crate::report::model::Marks;
+
+pub const FIGURE_9: Experiment = Experiment {
+    id: "E-F9",
+    paper: "EDBT, Figure 9",
+    title: "Ranges over uniform keys: seek, scan, and segments touched",
+    shows: "The time of the seek over the position boundary, and of the scan with the segments it touches, \
+            for several lengths.",
+    method: METHOD,
+    cells: |amounts| ranges(amounts, LONG_SETS[0]),
+    views: RANGES,
+};
+
+pub const FIGURE_10: Experiment = Experiment {
+    id: "E-F10",
+    paper: "EDBT, Figure 10",
+    title: "Ranges over Zipf 0.9 keys",
+    shows: "As E-F9, over the set with skew 0.9.",
+    method: METHOD,
+    cells: |amounts| ranges(amounts, LONG_SETS[1]),
+    views: RANGES,
+};
+
+pub const FIGURE_11: Experiment = Experiment {
+    id: "E-F11",
+    paper: "EDBT, Figure 11",
+    title: "Ranges over Zipf 0.99 keys",
+    shows: "As E-F9, over the set with skew 0.99.",
+    method: METHOD,
+    cells: |amounts| ranges(amounts, LONG_SETS[2]),
+    views: RANGES,
+};
+
+const METHOD: &str = "Ranges from random present keys on, exact windows from the page cache. The seek ends with \
+                      the first entry, the scan with the last. A segment is what one read call \
+                      brings; seek and scan together are counted. A scan reads ahead, so that calls fall less with the boundary \
+                      than the published segments. Longer ranges are fewer.";
+
+const RANGES: &[View] = &[
+    View::Chart(Chart {
+        title: "(A) seek",
+        only: &[("length", "10")],
+        x: BY_BOUNDARY,
+        y: SEEK,
+        y2: None,
+        series: "kind",
+        marks: Marks::Line,
+    }),
+    scans(
+        "(B) scan of 10: segments (bars), time (lines)",
+        &[("length", "10")],
+    ),
+    scans(
+        "(C) scan of 100: segments (bars), time (lines)",
+        &[("length", "100")],
+    ),
+    scans(
+        "(D) scan of 1,000: segments (bars), time (lines)",
+        &[("length", "1000")],
+    ),
+];
+
+const SEEK: Measure = Measure {
+    metric: "seek_mean",
+    label: "time of the seek",
+    unit: "us",
+    divisor: 1e3,
+    log: false,
+};
+
+const SCAN: Measure = Measure {
+    metric: "scan_mean",
+    label: "time of the scan",
+    unit: "us",
+    divisor: 1e3,
+    log: false,
+};
+
+const fn scans(title: &'static str, only: Only) -> View {
+    View::Chart(Chart {
+        title,
+        only,
+        x: BY_BOUNDARY,
+        y: Measure {
+            metric: "range_read_calls",
+            label: "segments read",
+            unit: "calls/range",
+            divisor: 1.0,
+            log: false,
+        },
+        y2: Some(SCAN),
+        series: "kind",
+        marks: Marks::Bar,
+    })
+}
+
+/// Entries of a range.
+const LENGTHS: [usize; 3] = [10, 100, 1_000];
+
+fn ranges(amounts: &Amounts, set: &str) -> Result<Vec<Planned>> {
+    let mut cells = Vec::new();
+    for boundary in amounts.boundaries {
+        for kind in kinds() {
+            for length in LENGTHS {
+                let point = Point {
+                    amounts,
+                    data: long(set, amounts),
+                    kind,
+                    boundary: *boundary,
+                    arm: Arm::Window,
+                };
+                cells.push(point.plan(Work::Ranges(length))?);
+            }
+        }
+    }
+    Ok(cells)
+}
+
+pub const FIGURE_12: Experiment = Experiment {
+    id: "E-F12",
+    paper: "EDBT, Figure 12",
+    title: "Keys of variable length; compaction of small entries",
+    shows: "(A), (B): ranges of unclustered kinds. (C): look-ups among keys of 8 to 24 bytes at boundary 8 with \
+            mapped keys retained. (D): time of compaction and of learning when 50M Facebook keys are merged \
+            into 50M.",
+    method: "(A), (B) need the unclustered kinds, which are not built yet. (C): decimal keys of 8 to 24 digits, \
+             mapped keys retained, one entry is read; fence pointers read blocks of 8 entries. (D): the second \
+             half of the keys is merged into the first, in tables of exact windows, where an entry takes 53 bytes.",
+    cells: |amounts| {
+        let mut cells = Vec::new();
+        let variable = || Data {
+            set: "ycsb-var".to_string(),
+            records: amounts.long,
+        };
+        let retained = MODELS.map(|kind| (kind, Arm::Retained));
+        let fences = super::FENCES.map(|kind| (kind, Arm::Window));
+        for (kind, arm) in fences.into_iter().chain(retained) {
+            let point = Point {
+                amounts,
+                data: variable(),
+                kind,
+                boundary: 8,
+                arm,
+            };
+            cells.push(point.plan(Work::Points(Reading::Cached))?);
+        }
+        let small = super::short("fb-like", amounts);
+        cells.extend(loading(amounts, &small)?);
+        Ok(cells)
+    },
+    views: &[
+        View::Chart(Chart {
+            title: "(C) gets among keys of 8 to 24 bytes",
+            only: &[("set", "ycsb-var")],
+            x: Along::Names {
+                axis: "kind",
+                label: "kind",
+            },
+            y: LATENCY,
+            y2: None,
+            series: "kind",
+            marks: Marks::Bar,
+        }),
+        building("(D) compaction of 8 + 8 bytes", &[("set", "fb-like")]),
+    ],
+};
+
+const fn whole(title: &'static str, only: Only) -> View {
+    View::Chart(Chart {
+        title,
+        only,
+        x: Along::Names {
+            axis: "length",
+            label: "entries of the range",
+        },
+        y: SCAN,
+        y2: Some(SEEK),
+        series: "kind",
+        marks: Marks::Bar,
+    })
+}
+
+pub const FIGURE_13: Experiment = Experiment {
+    id: "E-F13",
+    paper: "EDBT, Figure 13",
+    title: "Ranges of unclustered kinds over skewed keys",
+    shows: "Seek and scan of ALEX, LIPP, DILI and LITS over the Zipf sets.",
+    method: "Needs the unclustered kinds, which are not built yet. Until then the clustered kinds stand here \
+             for comparison, with mapped keys retained at boundary 8.",
+    cells: |amounts| {
+        let mut cells = Vec::new();
+        for set in &LONG_SETS[1..] {
+            for kind in MODELS {
+                for length in LENGTHS {
+                    let point = Point {
+                        amounts,
+                        data: long(set, amounts),
+                        kind,
+                        boundary: 8,
+                        arm: Arm::Retained,
+                    };
+                    cells.push(point.plan(Work::Ranges(length))?);
+                }
+            }
+        }
+        Ok(cells)
+    },
+    views: &[
+        whole(
+            "Zipf 0.9: ranges, mapped keys retained",
+            &[("set", "ycsb-zipf0.9")],
+        ),
+        whole(
+            "Zipf 0.99: ranges, mapped keys retained",
+            &[("set", "ycsb-zipf0.99")],
+        ),
+    ],
+};

@@ -1,0 +1,246 @@
+//! A store of ours with the keys of a cell, and what loading it took.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use rhumb::{Db, Durability, KeyspaceStats, Levels, Options, WriteBatch, WriteStats};
+
+use super::{Amounts, Build, Data, Fill, Reading};
+use crate::data::sets::SetSpec;
+use crate::data::{Input, Random};
+use crate::error::{Error, Result};
+use crate::measure::directory_bytes;
+use crate::progress::Progress;
+use crate::results::Measured;
+use crate::run::phases::Loaded;
+use crate::store::Rhumb;
+use crate::workload::order::Order;
+
+/// Records of a batch.
+const BATCH: usize = 1_000;
+
+/// Keys with the order in which they are loaded.
+pub struct Records {
+    /// Sorted keys and their values.
+    pub input: Input,
+    /// Ranks, each at least once: what comes again is an update.
+    pub order: Vec<u32>,
+}
+
+impl Records {
+    /// The records of a data set.
+    ///
+    /// # Errors
+    /// If there is no such set, or it cannot be read.
+    pub fn of(data: &Data, seed: u64) -> Result<Records> {
+        let set: SetSpec = data.set.parse()?;
+        let input = set.input(data.records, None, 0, seed)?;
+        let order = input.load_order(&mut Random::new(seed, 0x10ad));
+        Ok(Records { input, order })
+    }
+}
+
+/// What all cells of a run share.
+pub struct Setting<'a> {
+    /// How much of everything.
+    pub amounts: &'a Amounts,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// Where stores are made.
+    pub directory: PathBuf,
+    /// Where progress goes.
+    pub progress: &'a Progress,
+}
+
+/// A store on the disk.
+pub struct Study<'a> {
+    pub setting: &'a Setting<'a>,
+    pub records: &'a Records,
+    pub build: &'a Build,
+    /// Its name in messages.
+    pub name: String,
+    /// What loading it took.
+    pub loading: Measured,
+    pub directory: PathBuf,
+}
+
+impl<'a> Study<'a> {
+    /// Loads the records into a new store.
+    ///
+    /// # Errors
+    /// Failures of the store.
+    pub fn load(
+        setting: &'a Setting<'a>,
+        records: &'a Records,
+        build: &'a Build,
+    ) -> Result<Study<'a>> {
+        let directory = setting.directory.join("store");
+        std::fs::create_dir(&directory).map_err(Error::io("create", &directory))?;
+        let mut study = Study {
+            setting,
+            records,
+            build,
+            name: build.index.to_string(),
+            loading: Measured::default(),
+            directory,
+        };
+        let db = study.open(Reading::Cached)?.0;
+        let order = study.order()?;
+        let first = match build.fill {
+            Fill::Halves => order.len() / 2,
+            Fill::All | Fill::Most => 0,
+        };
+        let (before, after) = order.split_at(first);
+        study.write(&db, before)?;
+        study.merge(&db)?;
+        let (started, known) = (Instant::now(), db.stats()?.writes);
+        study.write(&db, after)?;
+        study.merge(&db)?;
+        let wall = started.elapsed();
+        let stats = db.stats()?;
+        study.put_costs(&known, &stats.writes);
+        let sum =
+            |of: fn(&KeyspaceStats) -> u64| stats.keyspaces.iter().map(of).sum::<u64>() as f64;
+        let tables = sum(|keyspace| keyspace.levels.iter().map(|level| level.tables).sum());
+        let share = sum(|keyspace| keyspace.fallbacks) / tables.max(1.0);
+        study.loading.put("fallback_share", share, "tables/table");
+        study.loading.put("load_wall", wall.as_secs_f64(), "s");
+        db.close()?;
+        let disk = directory_bytes(&study.directory)? as f64;
+        study.loading.put("disk_bytes", disk, "B");
+        let user = records.input.user_bytes() as f64;
+        study.loading.put("user_bytes", user, "B");
+        Ok(study)
+    }
+
+    /// How many records are loaded: keys, where some are not.
+    pub fn loaded(&self) -> usize {
+        let keys = self.records.input.keys.len();
+        match self.build.fill {
+            Fill::All | Fill::Halves => keys,
+            Fill::Most => keys - keys / 10,
+        }
+    }
+
+    /// The ranks to load, in their order.
+    fn order(&self) -> Result<Cow<'a, [u32]>> {
+        let order = &self.records.order;
+        if self.build.fill != Fill::Most {
+            return Ok(Cow::Borrowed(order));
+        }
+        let keys = self.records.input.keys.len();
+        let first = Order::first_seen(keys, order.iter().copied())?;
+        Ok(Cow::Owned(first.first(self.loaded()).to_vec()))
+    }
+
+    /// Writes some records: a write buffer at a time, whose flush and merges are waited for, so that
+    /// the tree has the same shape each time.
+    fn write(&self, db: &Db, order: &[u32]) -> Result<()> {
+        let input = &self.records.input;
+        let progress = self.setting.progress;
+        progress.stage(format!("{}, {}: load", input.name, self.name), order.len());
+        let mut value = Vec::new();
+        let mut waiting = 0;
+        for ranks in order.chunks(BATCH) {
+            let mut batch = WriteBatch::new();
+            for rank in ranks {
+                let rank = *rank as usize;
+                input.value(rank, &mut value);
+                batch.put(db, input.keys.get(rank), &value)?;
+            }
+            waiting += batch.bytes() as u64;
+            db.write_with(batch, Durability::Buffered)?;
+            if waiting >= self.setting.amounts.buffer_bytes {
+                waiting = 0;
+                db.flush()?;
+                db.settle();
+            }
+            progress.advance(ranks.len())?;
+        }
+        db.flush()?;
+        db.settle();
+        Ok(())
+    }
+
+    /// Merges all of it, if that is to be measured.
+    fn merge(&self, db: &Db) -> Result<()> {
+        if self.build.fill == Fill::Halves {
+            db.compact_range(None, None)?;
+        }
+        Ok(())
+    }
+
+    fn put_costs(&mut self, before: &WriteStats, after: &WriteStats) {
+        let seconds = |of: fn(&WriteStats) -> std::time::Duration| {
+            (of(after).saturating_sub(of(before))).as_secs_f64()
+        };
+        let flushing = seconds(|writes| writes.flush_time);
+        let merging = seconds(|writes| writes.compaction_time);
+        let training =
+            seconds(|writes| writes.flush_training_time + writes.compaction_training_time);
+        let reading = seconds(|writes| writes.compaction_read_time);
+        let writing = seconds(|writes| writes.flush_write_time + writes.compaction_write_time);
+        let mut put = |metric, value, unit| self.loading.put(metric, value, unit);
+        put("flush_time", flushing, "s");
+        put("merge_time", merging, "s");
+        put("compaction_time", flushing + merging, "s");
+        put("training_time", training, "s");
+        put("io_time", reading + writing, "s");
+        put("training_share", training / (flushing + merging), "");
+        let bytes = after.compaction_bytes_written + after.flushed_bytes;
+        let bytes = bytes - before.compaction_bytes_written - before.flushed_bytes;
+        put("written_bytes", bytes as f64, "B");
+        put(
+            "merges",
+            (after.compactions - before.compactions) as f64,
+            "merges",
+        );
+    }
+
+    /// Opens the store by the published protocol.
+    ///
+    /// # Errors
+    /// Failures of the store.
+    pub fn open(&self, reading: Reading) -> Result<Rhumb> {
+        let amounts = self.setting.amounts;
+        let options = Options {
+            index: self.build.index.clone(),
+            table: self.build.table.clone(),
+            // Loading flushes by itself, before a buffer is full.
+            write_buffer_bytes: match self.build.fill {
+                Fill::Most => amounts.buffer_bytes,
+                Fill::All | Fill::Halves => 2 * amounts.buffer_bytes,
+            },
+            cache_bytes: amounts.cache_bytes,
+            levels: Levels {
+                base_bytes: amounts.base_bytes,
+                ..Levels::default()
+            },
+            compaction_threads: 1,
+            access: reading.access(),
+            ..Options::default()
+        };
+        Ok(Rhumb(Db::open(&self.directory, options)?))
+    }
+
+    /// The steps over the open store; each repeat takes another order.
+    pub fn steps<'s>(&'s self, store: &'s Rhumb, repeat: usize) -> Loaded<'s> {
+        let seed = self.setting.seed.wrapping_add(repeat as u64);
+        Loaded::new(
+            store,
+            &self.name,
+            &self.records.input,
+            self.setting.progress,
+            seed,
+        )
+    }
+
+    /// Removes the store.
+    ///
+    /// # Errors
+    /// If its files cannot be removed.
+    pub fn remove(self) -> Result<()> {
+        std::fs::remove_dir_all(&self.directory).map_err(Error::io("remove", &self.directory))
+    }
+}

@@ -1,0 +1,260 @@
+//! Small runs of experiments from end to end.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use super::*;
+use crate::progress::Progress;
+use crate::report::model::Panel;
+use crate::results::{Cell, ResultsFile, Run};
+
+const TINY: Amounts = Amounts {
+    long: 1_500,
+    short: 8_000,
+    gets: 150,
+    ranges: 20,
+    operations: 100,
+    repeats: 2,
+    cache_bytes: 256 << 10,
+    buffer_bytes: 512 << 10,
+    base_bytes: 512 << 10,
+    table_bytes: 512 << 10,
+    table_sizes: [64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20],
+    boundaries: &[128, 16],
+};
+
+fn order(experiments: Vec<&'static Experiment>) -> Order {
+    Order {
+        experiments,
+        scale: Scale::Quick,
+        amounts: TINY,
+        seed: 42,
+        again: false,
+        shard: (1, 1),
+    }
+}
+
+fn some(ids: &[&str]) -> Order {
+    order(ids.iter().map(|id| find(id).unwrap()).collect())
+}
+
+/// Runs an order with a file that may be there.
+fn measure(order: &Order, path: &Path) -> Result<runner::Summary> {
+    let mut file = ResultsFile::create(path)?;
+    let number = file.begin(&Run {
+        settings: "test".to_string(),
+        seed: 42,
+        load: None,
+    })?;
+    let directory = tempfile::tempdir().unwrap();
+    run(order, directory.path(), &Progress::new(), &mut file, number)
+}
+
+fn cells(path: &Path) -> Vec<Cell> {
+    ResultsFile::open(path).unwrap().cells().unwrap()
+}
+
+fn file() -> (tempfile::TempDir, std::path::PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("results.sqlite");
+    (directory, path)
+}
+
+#[test]
+fn no_two_cells_are_the_same() {
+    for scale in [Scale::Quick, Scale::Small, Scale::Paper] {
+        let mut ids = HashSet::new();
+        for experiment in all() {
+            assert!(ids.insert(experiment.id), "{}", experiment.id);
+            let mut seen = HashSet::new();
+            for planned in (experiment.cells)(&scale.amounts()).unwrap() {
+                let text = format!("{:?}", planned.axes);
+                assert!(seen.insert(text.clone()), "{} {text}", experiment.id);
+                let set: Result<crate::data::sets::SetSpec> = planned.data.set.parse();
+                assert!(set.is_ok(), "{}", planned.data.set);
+            }
+        }
+    }
+}
+
+#[test]
+fn unknown_ids_are_refused() {
+    let names = |names: &[&str]| named(&names.iter().map(|n| n.to_string()).collect::<Vec<_>>());
+    let error = names(&["E-F7", "E-F99"]).err().unwrap().to_string();
+    assert!(error.contains("E-F99") && error.contains("list"), "{error}");
+    assert_eq!(names(&["E-F7", "all"]).unwrap().len(), all().count());
+}
+
+/// One of each kind of work; then nothing is left to do, and every figure can be drawn.
+#[test]
+fn cells_are_measured_once_and_drawn() {
+    let (_directory, path) = file();
+    let ids = [
+        "E-ENV", "E-PAR", "E-T1", "E-F6", "E-F8", "E-F12", "E-F14", "E-F16", "E-F17",
+    ];
+    let order = some(&ids);
+    let first = measure(&order, &path).unwrap();
+    let planned = |id: &str| (find(id).unwrap().cells)(&TINY).unwrap().len();
+    let all: usize = ids.iter().map(|id| planned(id)).sum();
+    assert_eq!((first.measured, first.finished, first.refused), (all, 0, 0));
+    let second = measure(&order, &path).unwrap();
+    assert_eq!((second.measured, second.finished), (0, all));
+    let again = Order {
+        again: true,
+        ..some(&["E-T1"])
+    };
+    assert_eq!(measure(&again, &path).unwrap().measured, planned("E-T1"));
+
+    let kept = cells(&path);
+    assert_eq!(kept.len(), all);
+    let papers = papers(&kept, Scale::Quick);
+    for figure in papers.iter().flat_map(|paper| &paper.figures) {
+        let views = find(&figure.id).unwrap().views.len();
+        let drawn = if ids.contains(&&*figure.id) { views } else { 0 };
+        assert_eq!(figure.panels.len(), drawn, "{}", figure.id);
+        for panel in &figure.panels {
+            if let Panel::Chart(chart) = panel {
+                assert!(chart.series.iter().all(|series| !series.points.is_empty()));
+            }
+        }
+    }
+    let (scale, same) = chosen(None, kept);
+    assert_eq!((scale, same.len()), (Scale::Quick, all));
+    assert_eq!(chosen(Some(Scale::Paper), same).1.len(), 0);
+}
+
+/// What a get reads falls with the position boundary as the window does: entries of 16 bytes and of
+/// 1 KB, and nothing but the window.
+#[test]
+fn exact_windows_are_what_is_read() {
+    const KINDS: [&str; 2] = ["plr", "pgm"];
+    const EXACT: Experiment = Experiment {
+        id: "exact",
+        paper: "",
+        title: "",
+        shows: "",
+        method: "",
+        cells: |amounts| {
+            let mut cells = Vec::new();
+            for set in ["ycsb-uniform", "osm-like"] {
+                for kind in KINDS {
+                    for boundary in [128u32, 32, 8] {
+                        let (index, table) =
+                            arms::Arm::Window.specs(kind, boundary, 16, 1 << 30)?;
+                        cells.push(Planned {
+                            axes: vec![
+                                ("set", set.to_string()),
+                                ("kind", kind.to_string()),
+                                ("boundary", boundary.to_string()),
+                            ],
+                            data: Data {
+                                set: set.to_string(),
+                                records: amounts.long,
+                            },
+                            build: Some(Build {
+                                index,
+                                table,
+                                fill: Fill::All,
+                            }),
+                            work: Work::Points(Reading::Cached),
+                        });
+                    }
+                }
+            }
+            Ok(cells)
+        },
+        views: &[],
+    };
+    static EXACT_HERE: Experiment = EXACT;
+    let (_directory, path) = file();
+    let mut order = order(vec![&EXACT_HERE]);
+    // Nothing stays in memory.
+    order.amounts.cache_bytes = 0;
+    measure(&order, &path).unwrap();
+    let kept = cells(&path);
+    for (set, entry) in [("ycsb-uniform", 1_024.0), ("osm-like", 16.0)] {
+        for kind in KINDS {
+            let of = |boundary: &str, metric: &str| -> f64 {
+                let axes = [("set", set), ("kind", kind), ("boundary", boundary)];
+                let fits =
+                    |cell: &&Cell| axes.iter().all(|(axis, value)| cell.axis(axis) == *value);
+                kept.iter().find(fits).unwrap().value(metric).unwrap()
+            };
+            let mut last = f64::MAX;
+            for boundary in ["128", "32", "8"] {
+                let (bytes, ranks) = (
+                    of(boundary, "get_bytes_read"),
+                    of(boundary, "get_window_ranks"),
+                );
+                let about = format!("{set} {kind} {boundary}: {bytes} bytes, {ranks} ranks");
+                // A block of one entry takes the entry and what checks it.
+                let each = bytes / ranks;
+                assert!((entry..entry + 90.0).contains(&each), "{about}");
+                assert!(
+                    ranks <= boundary.parse::<f64>().unwrap() * 1.02 && bytes < last,
+                    "{about}"
+                );
+                last = bytes;
+            }
+        }
+    }
+}
+
+#[test]
+fn shards_have_all_cells_once_and_merge() {
+    let (_first, path) = file();
+    let (_second, other) = file();
+    let part = |this: usize| Order {
+        shard: (this, 2),
+        ..some(&["E-PAR", "E-T1"])
+    };
+    let [one, two] =
+        [(1, &path), (2, &other)].map(|(this, path)| measure(&part(this), path).unwrap());
+    assert_eq!((one.measured, one.elsewhere), (two.elsewhere, two.measured));
+    assert!(one.measured > 0 && two.measured > 0);
+    ResultsFile::create(&path).unwrap().merge(&other).unwrap();
+    let whole = measure(&some(&["E-PAR", "E-T1"]), &path).unwrap();
+    assert_eq!(whole.measured, 0, "the cells of both are there");
+}
+
+#[test]
+fn parts_are_parsed() {
+    assert_eq!(parse_shard("2/3").unwrap(), (2, 3));
+    for text in ["0/3", "4/3", "3", "a/b", "1/0"] {
+        let error = parse_shard(text).unwrap_err().to_string();
+        assert!(error.contains("i/n"), "{error}");
+    }
+}
+
+/// A run that is broken off leaves the cells that were finished.
+#[test]
+fn finished_cells_are_kept_when_a_later_one_fails() {
+    static BROKEN: Experiment = Experiment {
+        id: "broken",
+        paper: "",
+        title: "",
+        shows: "",
+        method: "",
+        cells: |_| {
+            let sets = ["dense", "sosd:/no/such/file"];
+            let cells = sets.map(|set| Planned {
+                axes: vec![("set", set.to_string())],
+                data: Data {
+                    set: set.to_string(),
+                    records: 100,
+                },
+                build: None,
+                work: Work::Keys,
+            });
+            Ok(cells.to_vec())
+        },
+        views: &[],
+    };
+    let (_directory, path) = file();
+    let error = measure(&order(vec![&BROKEN]), &path)
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("/no/such/file"), "{error}");
+    let kept = cells(&path);
+    assert_eq!((kept.len(), kept[0].axis("set")), (1, "dense"));
+}

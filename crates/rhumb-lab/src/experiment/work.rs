@@ -1,0 +1,41 @@
+//! What is done in a cell.
+
+mod breakdown;
+mod environment;
+mod keys;
+mod mixed;
+mod points;
+mod ranges;
+
+use super::Work;
+use super::study::{Records, Setting, Study};
+use crate::error::Result;
+use crate::results::Measured;
+
+/// Measures a cell without a store.
+///
+/// # Errors
+/// Failures of the machine's files.
+pub fn keys_or_machine(work: Work, setting: &Setting<'_>, records: &Records) -> Result<Measured> {
+    match work {
+        Work::Environment => environment::measure(setting),
+        _ => Ok(keys::measure(&records.input)),
+    }
+}
+
+/// Measures a cell over a store; none if this machine does not permit it.
+///
+/// # Errors
+/// Failures of the store; wrong answers.
+pub fn over_store(work: Work, study: &Study<'_>) -> Result<Option<Measured>> {
+    match work {
+        Work::Points(reading) => points::measure(study, reading),
+        Work::Breakdown => breakdown::measure(study).map(Some),
+        Work::Ranges(length) => ranges::measure(study, length).map(Some),
+        Work::Mixed => mixed::measure(study).map(Some),
+        Work::Loading => Ok(Some(study.loading.clone())),
+        Work::Environment | Work::Keys => {
+            keys_or_machine(work, study.setting, study.records).map(Some)
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Where the time of a get goes.
+
+use std::time::Duration;
+
+use rhumb::internals::{GetTimes, get_timed};
+
+use crate::data::Random;
+use crate::error::{Error, Result};
+use crate::experiment::Reading;
+use crate::experiment::study::Study;
+use crate::results::Measured;
+
+/// A part of a get with its name.
+type Part = (&'static str, fn(&GetTimes) -> Duration);
+
+/// Finding the table in each level is one part with asking the filter there.
+const PARTS: [Part; 4] = [
+    ("part_filter", |times| {
+        times.write_buffers + times.tables + times.filters
+    }),
+    ("part_predict", |times| times.key_map + times.index),
+    ("part_read", |times| times.reads),
+    ("part_search", |times| times.search),
+];
+
+/// Times the parts of gets of random present keys, from the page cache.
+///
+/// # Errors
+/// Failures of the store, also that it does not find a key.
+pub fn measure(study: &Study<'_>) -> Result<Measured> {
+    let amounts = study.setting.amounts;
+    let store = study.open(Reading::Cached)?;
+    let keys = &study.records.input.keys;
+    let mut random = Random::new(study.setting.seed, 0xb4ea);
+    let mut gets = |count: usize| -> Result<[Duration; PARTS.len()]> {
+        let mut sums = [Duration::ZERO; PARTS.len()];
+        for _ in 0..count {
+            let key = keys.get(random.below(keys.len() as u64) as usize);
+            let times = get_timed(&store.0, key)?;
+            if !times.found {
+                return Err(Error::WrongAnswer {
+                    store: study.name.clone(),
+                    operation: "get",
+                    key: key.escape_ascii().to_string(),
+                    expected: "a value".to_string(),
+                    found: "none".to_string(),
+                });
+            }
+            let parts = sums.iter_mut().zip(PARTS);
+            parts.for_each(|(sum, (_, part))| *sum += part(&times));
+        }
+        study.setting.progress.advance(0)?;
+        Ok(sums)
+    };
+    gets(amounts.gets / 4)?;
+    let mut times = vec![Vec::new(); PARTS.len()];
+    for _ in 0..amounts.repeats {
+        for (times, sum) in times.iter_mut().zip(gets(amounts.gets)?) {
+            times.push(sum.as_nanos() as f64 / amounts.gets as f64);
+        }
+    }
+    let mut measured = Measured::default();
+    for ((name, _), times) in PARTS.iter().zip(&times) {
+        measured.put_repeated(name, times, "ns");
+    }
+    store.0.close()?;
+    Ok(measured)
+}

@@ -1,0 +1,76 @@
+//! The machine, and the protocol as it is scaled.
+
+use std::fs::File;
+use std::io::Write;
+use std::time::Instant;
+
+use rhumb::fs::{Access, FileSystem, OsFileSystem};
+
+use crate::data::Random;
+use crate::error::{Error, Result};
+use crate::experiment::study::Setting;
+use crate::measure::{ControlGroup, Latencies};
+use crate::results::Measured;
+use crate::store::Pages;
+
+const FILE_BYTES: usize = 64 << 20;
+const PAGE: usize = 4096;
+const READS: usize = 400;
+
+/// Times reads of a page, from the page cache and from the device, and says how the protocol is scaled.
+///
+/// # Errors
+/// Failures of the machine's files.
+pub fn measure(setting: &Setting<'_>) -> Result<Measured> {
+    let path = setting.directory.join("pages");
+    let mut file = File::create(&path).map_err(Error::io("create", &path))?;
+    let mut random = Random::new(setting.seed, 0xe4f);
+    let mut bytes = Vec::new();
+    random.fill(&mut bytes, FILE_BYTES);
+    let start = Instant::now();
+    file.write_all(&bytes)
+        .and_then(|()| file.sync_all())
+        .map_err(Error::io("write", &path))?;
+    let written = FILE_BYTES as f64 / start.elapsed().as_secs_f64();
+
+    let mut measured = Measured::default();
+    let system = OsFileSystem::new();
+    for (name, access) in [("cached", Access::Buffered), ("device", Access::Direct)] {
+        if access == Access::Direct {
+            Pages::of(&setting.directory)?.leave()?;
+        }
+        let file = system
+            .open(&path, access)
+            .map_err(Error::io("open", &path))?;
+        let mut times = Latencies::new()?;
+        let mut page = vec![0; PAGE];
+        for _ in 0..READS {
+            let at = random.below((FILE_BYTES / PAGE) as u64) as usize * PAGE;
+            let start = Instant::now();
+            file.read_at(&mut page, at as u64)
+                .map_err(Error::io("read", &path))?;
+            times.record(start.elapsed());
+        }
+        measured.put_latencies(&format!("page_{name}"), &[times])?;
+    }
+    std::fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+    put_protocol(setting, &mut measured);
+    measured.put("device_write", written, "B/s");
+    let permitted = ControlGroup::enter(u64::MAX >> 12)?.map(ControlGroup::leave);
+    let permitted = permitted.transpose()?.is_some();
+    measured.put("control_groups", f64::from(u8::from(permitted)), "");
+    Ok(measured)
+}
+
+fn put_protocol(setting: &Setting<'_>, measured: &mut Measured) {
+    let amounts = setting.amounts;
+    let mut put = |metric, value: u64, unit| measured.put(metric, value as f64, unit);
+    put("long_records", amounts.long as u64, "records");
+    put("short_records", amounts.short as u64, "records");
+    put("cache_bytes", amounts.cache_bytes, "B");
+    put("buffer_bytes", amounts.buffer_bytes, "B");
+    put("base_bytes", amounts.base_bytes, "B");
+    put("table_bytes", amounts.table_bytes, "B");
+    put("gets", amounts.gets as u64, "gets");
+    put("repeats", amounts.repeats as u64, "times");
+}

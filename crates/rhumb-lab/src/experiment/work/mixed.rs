@@ -1,0 +1,48 @@
+//! YCSB's workloads one after another.
+
+use crate::error::Result;
+use crate::experiment::Reading;
+use crate::experiment::study::Study;
+use crate::results::Measured;
+use crate::workload::drive::Driver;
+use crate::workload::load::Load;
+use crate::workload::mix::{Mix, YCSB};
+use crate::workload::order::Order;
+use crate::workload::outcome;
+use crate::workload::population::Population;
+
+/// Runs A, B, C, F, D and E on the store, in the order that YCSB recommends.
+///
+/// # Errors
+/// Failures of the store; wrong answers.
+pub fn measure(study: &Study<'_>) -> Result<Measured> {
+    let amounts = study.setting.amounts;
+    let store = study.open(Reading::Cached)?;
+    let keys = study.records.input.keys.len();
+    let order = Order::first_seen(keys, study.records.order.iter().copied())?;
+    let seed = study.setting.seed;
+    let population = Population::new(&study.records.input, &order, study.loaded(), seed)?;
+    let operations = amounts.operations as u64;
+    let driver = Driver {
+        store: &store,
+        name: &study.name,
+        population: &population,
+        load: Load {
+            warm_up: operations / 10,
+            ..Load::closed(operations, 1)
+        },
+        seed,
+        progress: study.setting.progress,
+    };
+    let mut measured = Measured::default();
+    let mixes = YCSB.iter().map(|name| name.parse());
+    let outcomes = driver.run_all(&mixes.collect::<Result<Vec<Mix>>>()?)?;
+    for (name, outcome) in YCSB.into_iter().zip(outcomes) {
+        outcome::put(name, vec![outcome], &mut measured)?;
+    }
+    let writes = store.0.stats()?.writes;
+    measured.put("flushes", writes.flushes as f64, "flushes");
+    measured.put("merges", writes.compactions as f64, "merges");
+    store.0.close()?;
+    Ok(measured)
+}

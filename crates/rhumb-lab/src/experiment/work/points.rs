@@ -1,0 +1,127 @@
+//! Gets of present keys.
+
+use crate::error::Result;
+use crate::experiment::Reading;
+use crate::experiment::study::Study;
+use crate::measure::{ControlGroup, Cost, Latencies, Meter, directory_bytes};
+use crate::results::Measured;
+use crate::store::{Pages, Reads, Rhumb, Store};
+
+/// Of a limited page cache: its share of the data, as published (75 GB of 100 GiB).
+const PAGE_CACHE_SHARE: f64 = 0.75;
+/// What the process itself may take beside it: the group counts that too.
+const OWN_BYTES: u64 = 16 << 20;
+
+/// Gets random keys; none if the page cache cannot be limited here.
+///
+/// # Errors
+/// Failures of the store; wrong answers.
+pub fn measure(study: &Study<'_>, reading: Reading) -> Result<Option<Measured>> {
+    if reading != Reading::Limited {
+        return gets(study, reading).map(Some);
+    }
+    let bytes = directory_bytes(&study.directory)? as f64 * PAGE_CACHE_SHARE;
+    // Pages count for the group that brought them in.
+    Pages::of(&study.directory)?.leave()?;
+    let Some(group) = ControlGroup::enter(bytes as u64 + OWN_BYTES)? else {
+        return Ok(None);
+    };
+    let measured = gets(study, reading);
+    group.leave()?;
+    measured.map(Some)
+}
+
+fn gets(study: &Study<'_>, reading: Reading) -> Result<Measured> {
+    let amounts = study.setting.amounts;
+    let mut measured = Measured::default();
+    let store = study.open(reading)?;
+    if reading == Reading::Limited {
+        fill_page_cache(&store)?;
+    }
+    let warm_up = (amounts.gets / 4).max(200);
+    // In an order that no repeat takes.
+    study.steps(&store, usize::MAX / 2).get(warm_up)?;
+    put_memory(&store, study, &mut measured)?;
+    let (mut times, mut costs) = (Vec::new(), Vec::new());
+    let before = store.reads()?;
+    for repeat in 0..amounts.repeats {
+        let meter = Meter::start();
+        times.push(study.steps(&store, repeat).get(amounts.gets)?);
+        costs.push(meter.read());
+    }
+    measured.put_latencies("get", &times)?;
+    let count = times.iter().map(Latencies::count).sum::<u64>() as f64;
+    if let Some((before, after)) = before.zip(store.reads()?) {
+        put_reads(&before, &after, count, &mut measured);
+    }
+    put_device(&costs, count, &mut measured);
+    store.0.close()?;
+    Ok(measured)
+}
+
+/// Reads everything once, so that the page cache holds what it can.
+fn fill_page_cache(store: &Rhumb) -> Result<()> {
+    let mut all = store.0.iter()?;
+    while all.advance()? {}
+    Ok(())
+}
+
+/// What finding takes in memory.
+fn put_memory(store: &Rhumb, study: &Study<'_>, measured: &mut Measured) -> Result<()> {
+    let stats = store.0.stats()?;
+    let sum = |of: fn(&rhumb::KeyspaceStats) -> u64| -> f64 {
+        stats.keyspaces.iter().map(of).sum::<u64>() as f64
+    };
+    let index = sum(|keyspace| keyspace.index_bytes);
+    let (map, directory) = (sum(|k| k.key_map_bytes), sum(|k| k.directory_bytes));
+    let tables = sum(|keyspace| keyspace.levels.iter().map(|level| level.tables).sum());
+    let levels = sum(|k| k.levels.iter().filter(|level| level.tables > 0).count() as u64);
+    let keys = study.records.input.keys.len() as f64;
+    let mut put = |metric, value, unit| measured.put(metric, value, unit);
+    put("index_bytes", index, "B");
+    put("key_map_bytes", map, "B");
+    put("directory_bytes", directory, "B");
+    put("filter_bytes", sum(|k| k.filter_bytes), "B");
+    put("memory_bytes", index + map + directory, "B");
+    put("index_bytes_a_key", index / keys, "B/key");
+    put("tables", tables, "tables");
+    put("levels", levels, "levels");
+    put(
+        "fallback_share",
+        sum(|k| k.fallbacks) / tables.max(1.0),
+        "tables/table",
+    );
+    put("keys", keys, "keys");
+    put(
+        "key_bytes",
+        study.records.input.keys.bytes() as f64 / keys,
+        "B/key",
+    );
+    Ok(())
+}
+
+/// What the store says that it read.
+fn put_reads(before: &Reads, after: &Reads, gets: f64, measured: &mut Measured) {
+    let mut reads = Reads::default();
+    reads.add(before, after);
+    let of = |count: u64| count as f64 / gets;
+    measured.put("get_bytes_read", of(reads.bytes_read), "B/get");
+    measured.put("get_blocks_read", of(reads.blocks_read), "blocks/get");
+    measured.put("get_blocks", of(reads.blocks), "blocks/get");
+    measured.put("get_window_ranks", of(reads.window_ranks), "ranks/get");
+    measured.put("get_probes", of(reads.probes), "tables/get");
+}
+
+/// What the operating system says, the whole process with its checks.
+fn put_device(costs: &[Cost], gets: f64, measured: &mut Measured) {
+    let cpu: f64 = costs.iter().map(|cost| cost.cpu).sum();
+    measured.put("get_cpu", 1e9 * cpu / gets, "ns/get");
+    let device: Option<u64> = costs.iter().map(|cost| cost.device_bytes).sum();
+    if let Some(bytes) = device {
+        measured.put("get_device_bytes", bytes as f64 / gets, "B/get");
+    }
+    let calls: Option<u64> = costs.iter().map(|cost| cost.read_calls).sum();
+    if let Some(calls) = calls {
+        measured.put("get_read_calls", calls as f64 / gets, "calls/get");
+    }
+}

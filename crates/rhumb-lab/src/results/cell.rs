@@ -1,0 +1,150 @@
+//! A cell: one point of an experiment, and all that was measured there.
+
+use std::collections::BTreeMap;
+
+use crate::error::Result;
+use crate::measure::{Latencies, Spread};
+
+/// What a cell is about: names and values, such as `kind` and `pgm`, in the order in which they are told.
+pub type Axes = Vec<(&'static str, String)>;
+
+/// A figure that was measured once or several times.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    /// What was measured, such as `get_mean`.
+    pub metric: String,
+    /// The unit, such as `ns`.
+    pub unit: String,
+    /// One value for each time, in the order of measuring; one at least.
+    pub values: Vec<f64>,
+}
+
+impl Figure {
+    /// Middle, least and greatest.
+    pub fn spread(&self) -> Spread {
+        Spread::of(&self.values)
+    }
+}
+
+/// All that was measured of one thing.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Measured {
+    /// Each metric once.
+    pub figures: Vec<Figure>,
+    /// For each kind of operation its latencies, as [`Latencies::to_bytes`] writes them.
+    pub histograms: Vec<(String, Vec<u8>)>,
+}
+
+impl Measured {
+    /// Adds a figure that was measured once.
+    pub fn put(&mut self, metric: &str, value: f64, unit: &str) {
+        self.put_repeated(metric, &[value], unit);
+    }
+
+    /// Adds a figure that was measured several times, once at least. Gives the spread.
+    pub fn put_repeated(&mut self, metric: &str, values: &[f64], unit: &str) -> Spread {
+        let figure = Figure {
+            metric: metric.to_string(),
+            unit: unit.to_string(),
+            values: values.to_vec(),
+        };
+        let spread = figure.spread();
+        self.figures.push(figure);
+        spread
+    }
+
+    /// Adds mean, median, p99 and histogram of an operation that was measured once or several times.
+    ///
+    /// # Errors
+    /// None that the bounds of [`Latencies`] allow.
+    pub fn put_latencies(&mut self, operation: &str, times: &[Latencies]) -> Result<()> {
+        let of = |figure: fn(&Latencies) -> f64| -> Vec<f64> { times.iter().map(figure).collect() };
+        for (name, values) in [
+            ("mean", of(Latencies::mean)),
+            ("p50", of(|took| took.quantile(0.5))),
+            ("p99", of(|took| took.quantile(0.99))),
+        ] {
+            self.put_repeated(&format!("{operation}_{name}"), &values, "ns");
+        }
+        let mut all = Latencies::new()?;
+        times.iter().for_each(|took| all.add(took));
+        self.histograms
+            .push((operation.to_string(), all.to_bytes()));
+        Ok(())
+    }
+
+    /// A figure that was added before.
+    pub fn figure(&self, metric: &str) -> Option<&Figure> {
+        self.figures.iter().find(|figure| figure.metric == metric)
+    }
+}
+
+/// A cell of an experiment over scales, before and after it is measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Key {
+    /// The experiment's id, such as `E-F7`.
+    pub experiment: &'static str,
+    /// The scale's name.
+    pub scale: &'static str,
+    /// Seed of keys, values and every random choice.
+    pub seed: u64,
+    /// How many records there are; 0 where the experiment has no scale.
+    pub records: usize,
+    /// What tells it from the other cells of the experiment.
+    pub axes: Axes,
+}
+
+impl Key {
+    /// One line that no other cell has: by it a finished cell is known again.
+    pub fn text(&self) -> String {
+        let (experiment, scale, seed) = (self.experiment, self.scale, self.seed);
+        let records = self.records;
+        format!("{experiment} {scale} {records} {seed} {}", text(&self.axes))
+    }
+}
+
+/// Axes in one line.
+pub fn text(axes: &Axes) -> String {
+    let axes = axes.iter().map(|(name, value)| format!("{name}={value}"));
+    axes.collect::<Vec<_>>().join(" ")
+}
+
+/// A cell as a file of results has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cell {
+    /// The experiment's id.
+    pub experiment: String,
+    /// The scale's name; empty where the experiment has none.
+    pub scale: String,
+    /// Number of the run in the file.
+    pub run: i64,
+    /// Seed of the run.
+    pub seed: i64,
+    /// What the cell is about.
+    pub axes: BTreeMap<String, String>,
+    /// What was measured.
+    pub figures: BTreeMap<String, Kept>,
+}
+
+/// A figure as a file of results has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Kept {
+    /// The unit.
+    pub unit: String,
+    /// Middle, least and greatest of all times.
+    pub spread: Spread,
+    /// One value for each time, in the order of measuring.
+    pub values: Vec<f64>,
+}
+
+impl Cell {
+    /// The value of an axis; empty where the cell has no such axis.
+    pub fn axis(&self, name: &str) -> &str {
+        self.axes.get(name).map_or("", String::as_str)
+    }
+
+    /// The middle of a figure.
+    pub fn value(&self, metric: &str) -> Option<f64> {
+        self.figures.get(metric).map(|kept| kept.spread.median)
+    }
+}

@@ -1,0 +1,412 @@
+//! The SQLite file that keeps results. A cell is added whole, in a transaction of its own, so a run that
+//! is broken off leaves every finished cell usable.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, params};
+
+use super::cell::{Key, Measured, text};
+use super::machine::{cpu, machine};
+use crate::error::{Error, Result};
+use crate::measure::Spread;
+
+/// `rhum` as SQLite keeps it in the header of a file.
+const APPLICATION: i64 = 0x7268_756d;
+/// What is in which table; kept in the header of the file too.
+const VERSION: i64 = 2;
+
+const SCHEMA: &str = r#"
+CREATE TABLE run (
+    id       INTEGER PRIMARY KEY,
+    time     TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+    machine  TEXT NOT NULL,
+    cpu      TEXT NOT NULL,
+    "commit" TEXT NOT NULL,
+    load     REAL, -- load average of the machine before the run
+    settings TEXT NOT NULL,
+    seed     INTEGER NOT NULL
+);
+CREATE TABLE cell (
+    id         INTEGER PRIMARY KEY,
+    name       TEXT NOT NULL UNIQUE, -- of a finished cell: it is not measured again
+    run        INTEGER NOT NULL REFERENCES run (id),
+    experiment TEXT NOT NULL,
+    scale      TEXT NOT NULL -- empty where the experiment has none
+);
+CREATE TABLE axis (
+    cell  INTEGER NOT NULL REFERENCES cell (id),
+    name  TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (cell, name)
+) WITHOUT ROWID;
+CREATE TABLE figure (
+    cell    INTEGER NOT NULL REFERENCES cell (id),
+    metric  TEXT NOT NULL,
+    unit    TEXT NOT NULL,
+    value   REAL NOT NULL, -- the median
+    min     REAL NOT NULL,
+    max     REAL NOT NULL,
+    repeats INTEGER NOT NULL,
+    PRIMARY KEY (cell, metric)
+) WITHOUT ROWID;
+CREATE TABLE sample ( -- of figures with several repeats
+    cell   INTEGER NOT NULL REFERENCES cell (id),
+    metric TEXT NOT NULL,
+    repeat INTEGER NOT NULL, -- from 1, in the order of measuring
+    value  REAL NOT NULL,
+    PRIMARY KEY (cell, metric, repeat)
+) WITHOUT ROWID;
+CREATE TABLE histogram (
+    cell      INTEGER NOT NULL REFERENCES cell (id),
+    operation TEXT NOT NULL,
+    counts    BLOB NOT NULL,
+    PRIMARY KEY (cell, operation)
+) WITHOUT ROWID;
+"#;
+
+/// The build of this program.
+pub const COMMIT: &str = env!("RHUMB_LAB_COMMIT");
+
+/// The tables, each after those that it refers to.
+pub const TABLES: [&str; 6] = ["run", "cell", "axis", "figure", "sample", "histogram"];
+
+/// How the program was run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// Its arguments.
+    pub settings: String,
+    /// Seed of keys, values and every random choice.
+    pub seed: u64,
+    /// The machine's load average before the run: above 0, others ran too.
+    pub load: Option<f64>,
+}
+
+/// An open file of results.
+#[derive(Debug)]
+pub struct ResultsFile {
+    pub(super) connection: Connection,
+    pub(super) path: PathBuf,
+}
+
+impl ResultsFile {
+    /// Opens a file, and creates it if there is none.
+    ///
+    /// # Errors
+    /// If it cannot be created, is something else, or is of another version.
+    pub fn create(path: &Path) -> Result<ResultsFile> {
+        let mut connection = Connection::open(path).map_err(not_kept(path))?;
+        let header = |name: &str| -> Result<i64> {
+            let value = connection.pragma_query_value(None, name, |row| row.get(0));
+            value.map_err(not_kept(path))
+        };
+        let tables: i64 = connection
+            .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+            .map_err(not_kept(path))?;
+        if tables == 0 && header("application_id")? == 0 {
+            let header =
+                format!("PRAGMA application_id={APPLICATION}; PRAGMA user_version={VERSION};");
+            let transaction = connection.transaction().map_err(not_kept(path))?;
+            transaction
+                .execute_batch(&(header + SCHEMA))
+                .and_then(|()| transaction.commit())
+                .map_err(not_kept(path))?;
+        }
+        ResultsFile::checked(connection, path)
+    }
+
+    /// Opens a file that is there.
+    ///
+    /// # Errors
+    /// If there is none, it is something else, or it is of another version.
+    pub fn open(path: &Path) -> Result<ResultsFile> {
+        if !path.is_file() {
+            return Err(Error::Usage(format!(
+                "there are no results in {}: `rhumb-lab run` writes them, --results names their file",
+                path.display()
+            )));
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
+        let connection = Connection::open_with_flags(path, flags).map_err(not_kept(path))?;
+        ResultsFile::checked(connection, path)
+    }
+
+    fn checked(connection: Connection, path: &Path) -> Result<ResultsFile> {
+        // A run in the background of another must not end for it.
+        let wait = std::time::Duration::from_secs(30);
+        connection.busy_timeout(wait).map_err(not_kept(path))?;
+        let path = path.to_path_buf();
+        let file = ResultsFile { connection, path };
+        file.check_version()?;
+        Ok(file)
+    }
+
+    fn check_version(&self) -> Result<()> {
+        let header = |name| {
+            let value = self
+                .connection
+                .pragma_query_value(None, name, |row| row.get(0));
+            value.map_err(self.failed())
+        };
+        let (application, version): (i64, i64) =
+            (header("application_id")?, header("user_version")?);
+        if (application, version) == (APPLICATION, VERSION) {
+            return Ok(());
+        }
+        Err(Error::ResultsVersion {
+            path: self.path.clone(),
+            found: match application {
+                APPLICATION => format!("results of version {version}"),
+                _ => "an SQLite file of another kind, or results of version 1".to_string(),
+            },
+            expected: VERSION,
+        })
+    }
+
+    /// For `map_err`: what SQLite said, with the file.
+    pub(super) fn failed(&self) -> impl FnOnce(rusqlite::Error) -> Error + use<> {
+        not_kept(&self.path)
+    }
+
+    /// Adds a run. Gives its number.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn begin(&self, run: &Run) -> Result<i64> {
+        let sql = r#"INSERT INTO run (machine, cpu, "commit", load, settings, seed)
+                     VALUES (?, ?, ?, ?, ?, ?)"#;
+        // SQLite has no unsigned integers: the same 64 bits are kept.
+        let seed = run.seed as i64;
+        let (machine, cpu, commit) = (machine(), cpu(), COMMIT);
+        let row = params![machine, cpu, commit, run.load, run.settings, seed];
+        self.connection.execute(sql, row).map_err(self.failed())?;
+        Ok(self.connection.last_insert_rowid())
+    }
+
+    /// By which build of the program a cell was measured; none if it is not finished.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn finished(&self, key: &Key) -> Result<Option<String>> {
+        let sql = r#"SELECT "commit" FROM cell JOIN run ON run.id = cell.run WHERE name = ?"#;
+        let by = self
+            .connection
+            .query_row(sql, [key.text()], |row| row.get(0));
+        by.optional().map_err(self.failed())
+    }
+
+    /// Adds a finished cell; one with the same key is replaced.
+    ///
+    /// # Errors
+    /// If the file cannot be written; it is then as it was.
+    pub fn add(&mut self, run: i64, key: &Key, measured: &Measured) -> Result<()> {
+        self.insert(run, &key.text(), key, measured)
+    }
+
+    /// Adds a cell of an experiment that is measured anew in every run.
+    ///
+    /// # Errors
+    /// As [`ResultsFile::add`].
+    pub fn add_of_run(&mut self, run: i64, key: &Key, measured: &Measured) -> Result<()> {
+        let name = format!("{} run={run} {}", key.experiment, text(&key.axes));
+        self.insert(run, &name, key, measured)
+    }
+
+    fn insert(&mut self, run: i64, name: &str, key: &Key, measured: &Measured) -> Result<()> {
+        let failed = self.failed();
+        let mut add = || -> rusqlite::Result<()> {
+            let transaction = self.connection.transaction()?;
+            remove(&transaction, name)?;
+            let sql = "INSERT INTO cell (name, run, experiment, scale) VALUES (?, ?, ?, ?)";
+            transaction.execute(sql, params![name, run, key.experiment, key.scale])?;
+            let cell = transaction.last_insert_rowid();
+            for (name, value) in &key.axes {
+                let sql = "INSERT INTO axis VALUES (?, ?, ?)";
+                transaction.execute(sql, params![cell, name, value])?;
+            }
+            fill(&transaction, cell, measured)?;
+            transaction.commit()
+        };
+        add().map_err(failed)
+    }
+}
+
+/// Removes a cell with all that belongs to it.
+pub(super) fn remove(from: &Transaction<'_>, name: &str) -> rusqlite::Result<()> {
+    for table in ["axis", "figure", "sample", "histogram"] {
+        let sql = format!("DELETE FROM {table} WHERE cell IN (SELECT id FROM cell WHERE name = ?)");
+        from.execute(&sql, [name])?;
+    }
+    from.execute("DELETE FROM cell WHERE name = ?", [name])?;
+    Ok(())
+}
+
+fn fill(to: &Transaction<'_>, cell: i64, measured: &Measured) -> rusqlite::Result<()> {
+    let mut figures = to.prepare("INSERT INTO figure VALUES (?, ?, ?, ?, ?, ?, ?)")?;
+    let mut samples = to.prepare("INSERT INTO sample VALUES (?, ?, ?, ?)")?;
+    for figure in &measured.figures {
+        let Spread { min, median, max } = figure.spread();
+        let (metric, unit, repeats) = (&figure.metric, &figure.unit, figure.values.len() as i64);
+        figures.execute(params![cell, metric, unit, median, min, max, repeats])?;
+        if repeats > 1 {
+            for (repeat, value) in (1i64..).zip(&figure.values) {
+                samples.execute(params![cell, metric, repeat, value])?;
+            }
+        }
+    }
+    let mut histograms = to.prepare("INSERT INTO histogram VALUES (?, ?, ?)")?;
+    for (operation, counts) in &measured.histograms {
+        histograms.execute(params![cell, operation, counts])?;
+    }
+    Ok(())
+}
+
+fn not_kept(path: &Path) -> impl FnOnce(rusqlite::Error) -> Error + use<> {
+    let path = path.to_path_buf();
+    move |source| Error::Results { path, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::measure::Latencies;
+
+    fn key(kind: &str) -> Key {
+        Key {
+            experiment: "E-F7",
+            scale: "quick",
+            seed: u64::MAX,
+            records: 0,
+            axes: vec![("kind", kind.to_string()), ("boundary", "16".to_string())],
+        }
+    }
+
+    fn measured() -> Measured {
+        let mut took = Latencies::new().unwrap();
+        took.record(Duration::from_nanos(700));
+        let mut measured = Measured::default();
+        measured.put("index_bytes", 1.5, "B");
+        measured.put_repeated("load", &[3.0, 1.0, 2.0], "s");
+        measured.put_latencies("get", &[took]).unwrap();
+        measured
+    }
+
+    fn run() -> Run {
+        Run {
+            settings: "run quick".to_string(),
+            seed: u64::MAX,
+            load: Some(0.25),
+        }
+    }
+
+    #[test]
+    fn what_was_added_is_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("results.sqlite");
+        let mut file = ResultsFile::create(&path).unwrap();
+        let number = file.begin(&run()).unwrap();
+        assert_eq!(file.finished(&key("pgm")).unwrap(), None);
+        file.add(number, &key("pgm"), &measured()).unwrap();
+        drop(file);
+
+        let file = ResultsFile::open(&path).unwrap();
+        assert_eq!(file.finished(&key("pgm")).unwrap().as_deref(), Some(COMMIT));
+        assert_eq!(file.finished(&key("plr")).unwrap(), None);
+        let cells = file.cells().unwrap();
+        assert_eq!(cells.len(), 1);
+        let cell = &cells[0];
+        assert_eq!(
+            (cell.experiment.as_str(), cell.scale.as_str()),
+            ("E-F7", "quick")
+        );
+        assert_eq!((cell.axis("kind"), cell.axis("set")), ("pgm", ""));
+        assert_eq!(cell.value("get_p50"), Some(700.0));
+        let load = &cell.figures["load"];
+        assert_eq!(
+            (load.unit.as_str(), &load.values[..]),
+            ("s", &[3.0, 1.0, 2.0][..])
+        );
+        assert_eq!(cell.figures["index_bytes"].values, [1.5]);
+        let (min, median, max) = (1.0, 2.0, 3.0);
+        assert_eq!(load.spread, Spread { min, median, max });
+        let runs = file.runs().unwrap();
+        assert_eq!(runs[0].settings, "run quick");
+        assert!(runs[0].time.ends_with('Z'));
+        let seed: i64 = file
+            .connection
+            .query_row("SELECT seed FROM run", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(seed, -1);
+    }
+
+    #[test]
+    fn a_cell_that_is_measured_again_is_one_cell() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut file = ResultsFile::create(&directory.path().join("r.sqlite")).unwrap();
+        for value in [1.0, 2.0] {
+            let number = file.begin(&run()).unwrap();
+            let mut measured = Measured::default();
+            measured.put_repeated("get", &[value, value + 1.0], "ns");
+            file.add(number, &key("pgm"), &measured).unwrap();
+        }
+        let cells = file.cells().unwrap();
+        assert_eq!((cells.len(), cells[0].run), (1, 2));
+        assert_eq!(cells[0].value("get"), Some(2.5));
+    }
+
+    #[test]
+    fn a_file_of_something_else_or_another_version_is_refused_at_once() {
+        let text = tempfile::NamedTempFile::new().unwrap();
+        fs::write(text.path(), "keep me, I am no database".repeat(100)).unwrap();
+        let error = ResultsFile::create(text.path()).unwrap_err().to_string();
+        assert!(error.contains("cannot keep the results"), "{error}");
+        assert!(fs::read(text.path()).unwrap().starts_with(b"keep me"));
+
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("old.sqlite");
+        let old = Connection::open(&path).unwrap();
+        old.execute_batch("CREATE TABLE cell (run INTEGER)")
+            .unwrap();
+        let error = ResultsFile::create(&path).unwrap_err().to_string();
+        assert!(
+            error.contains("version 1") && error.contains("--results"),
+            "{error}"
+        );
+
+        let path = directory.path().join("new.sqlite");
+        drop(ResultsFile::create(&path).unwrap());
+        let new = Connection::open(&path).unwrap();
+        new.pragma_update(None, "user_version", 3).unwrap();
+        let error = ResultsFile::open(&path).unwrap_err().to_string();
+        assert!(error.contains("version 3"), "{error}");
+
+        let missing = directory.path().join("none.sqlite");
+        let error = ResultsFile::open(&missing).unwrap_err().to_string();
+        assert!(error.contains("no results") && !missing.exists(), "{error}");
+    }
+
+    #[test]
+    fn a_full_file_keeps_what_it_has() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut file = ResultsFile::create(&directory.path().join("r.sqlite")).unwrap();
+        let number = file.begin(&run()).unwrap();
+        file.add(number, &key("pgm"), &measured()).unwrap();
+        let pages: i64 = file
+            .connection
+            .pragma_query_value(None, "page_count", |row| row.get(0))
+            .unwrap();
+        file.connection
+            .pragma_update(None, "max_page_count", pages)
+            .unwrap();
+        let mut large = measured();
+        large
+            .histograms
+            .push(("scan".to_string(), vec![1; 100_000]));
+        let error = file.add(number, &key("plr"), &large).unwrap_err();
+        assert!(error.to_string().contains("full"), "{error}");
+        let cells = file.cells().unwrap();
+        assert_eq!((cells.len(), cells[0].axis("kind")), (1, "pgm"));
+    }
+}

@@ -1,0 +1,188 @@
+//! What was measured, and the SQLite file that keeps it.
+//!
+//! One row of `run` for each run of the program; one row of `cell` for each point of an experiment, with
+//! rows of `axis` that say what it is about; one row of `figure` for each thing measured there, the median
+//! where it was measured several times; one row of `sample` for each time; one row of `histogram` for each
+//! kind of operation, its `counts` as written by [`Latencies::to_bytes`].
+
+mod cell;
+mod export;
+mod file;
+pub mod machine;
+mod merge;
+mod read;
+
+#[cfg(test)]
+pub use self::cell::Kept;
+pub use self::cell::{Axes, Cell, Key, Measured};
+pub use self::file::{COMMIT, ResultsFile, Run};
+use crate::error::Result;
+use crate::measure::{Latencies, Spread};
+
+/// What a figure is about, in the experiments that compare indexes and stores over inputs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subject {
+    /// The experiment's name.
+    pub experiment: &'static str,
+    /// The input's name.
+    pub input: String,
+    /// The index of the tables, or the name of another store.
+    pub index: String,
+}
+
+/// All figures of one run of the program, by subject.
+#[derive(Debug, Default)]
+pub struct Report {
+    subjects: Vec<(Subject, Measured)>,
+}
+
+impl Report {
+    /// What was measured of a subject so far, to be added to.
+    pub fn of(&mut self, subject: &Subject) -> &mut Measured {
+        let known = self.subjects.iter().position(|(known, _)| known == subject);
+        let at = known.unwrap_or_else(|| {
+            self.subjects.push((subject.clone(), Measured::default()));
+            self.subjects.len() - 1
+        });
+        &mut self.subjects[at].1
+    }
+
+    /// Adds a figure; each metric once a subject.
+    pub fn put(&mut self, subject: &Subject, metric: &str, value: f64, unit: &str) {
+        self.of(subject).put(metric, value, unit);
+    }
+
+    /// Adds a figure that was measured several times. Gives the spread.
+    pub fn put_repeated(
+        &mut self,
+        subject: &Subject,
+        metric: &str,
+        values: &[f64],
+        unit: &str,
+    ) -> Spread {
+        self.of(subject).put_repeated(metric, values, unit)
+    }
+
+    /// Adds mean, median, p99 and histogram of an operation that was measured once or several times.
+    ///
+    /// # Errors
+    /// None that the bounds of [`Latencies`] allow.
+    pub fn put_latencies(
+        &mut self,
+        subject: &Subject,
+        operation: &str,
+        times: &[Latencies],
+    ) -> Result<()> {
+        self.of(subject).put_latencies(operation, times)
+    }
+
+    /// The middle of a figure that was added before.
+    pub fn get(&self, subject: &Subject, metric: &str) -> Option<f64> {
+        Some(self.spread(subject, metric)?.median)
+    }
+
+    /// Middle, least and greatest of a figure that was added before.
+    pub fn spread(&self, subject: &Subject, metric: &str) -> Option<Spread> {
+        let (_, measured) = self.subjects.iter().find(|(known, _)| known == subject)?;
+        Some(measured.figure(metric)?.spread())
+    }
+
+    /// The names of all figures of a subject, in the order in which they were added.
+    #[cfg(test)]
+    pub fn metrics(&self, subject: &Subject) -> Vec<&str> {
+        let of_this = self.subjects.iter().filter(|(known, _)| known == subject);
+        let figures = of_this.flat_map(|(_, measured)| &measured.figures);
+        figures.map(|figure| figure.metric.as_str()).collect()
+    }
+
+    /// Whatever was measured, in the order in which it was.
+    pub fn subjects(&self) -> Vec<&Subject> {
+        self.subjects.iter().map(|(subject, _)| subject).collect()
+    }
+
+    /// Adds everything to a run of a file of results.
+    ///
+    /// # Errors
+    /// If the file cannot be written; it keeps the cells that were added.
+    pub fn save(&self, file: &mut ResultsFile, run: i64, seed: u64) -> Result<()> {
+        for (subject, measured) in &self.subjects {
+            let key = Key {
+                experiment: subject.experiment,
+                scale: "",
+                seed,
+                records: 0,
+                axes: vec![
+                    ("input", subject.input.clone()),
+                    ("index", subject.index.clone()),
+                ],
+            };
+            file.add_of_run(run, &key, measured)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn subject(index: &str) -> Subject {
+        Subject {
+            experiment: "kinds",
+            input: "decimal".to_string(),
+            index: index.to_string(),
+        }
+    }
+
+    fn report() -> Report {
+        let mut took = Latencies::new().unwrap();
+        took.record(Duration::from_nanos(700));
+        let mut report = Report::default();
+        report.put(&subject("fp"), "load", 1.5, "s");
+        let plr = subject("plr:boundary=16");
+        report.put_latencies(&plr, "get", &[took]).unwrap();
+        report
+    }
+
+    #[test]
+    fn figures_are_found_again() {
+        let report = report();
+        assert_eq!(report.get(&subject("fp"), "load"), Some(1.5));
+        assert_eq!(report.get(&subject("fp"), "get_p50"), None);
+        let plr = subject("plr:boundary=16");
+        assert_eq!(report.get(&plr, "get_p50"), Some(700.0));
+        assert_eq!(report.subjects(), [&subject("fp"), &plr]);
+    }
+
+    #[test]
+    fn repeats_give_medians_and_spread() {
+        let mut report = report();
+        let given = report.put_repeated(&subject("fp"), "get", &[3.0, 1.0, 2.0], "ns");
+        assert_eq!(report.spread(&subject("fp"), "get"), Some(given));
+        let (min, median, max) = (1.0, 2.0, 3.0);
+        assert_eq!(given, Spread { min, median, max });
+    }
+
+    #[test]
+    fn each_run_is_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("results.sqlite");
+        let mut file = ResultsFile::create(&path).unwrap();
+        for settings in ["run kinds", "run kinds --seed 7"] {
+            let run = Run {
+                settings: settings.to_string(),
+                seed: 42,
+                load: None,
+            };
+            let number = file.begin(&run).unwrap();
+            report().save(&mut file, number, 42).unwrap();
+        }
+        let cells = file.cells().unwrap();
+        assert_eq!(cells.len(), 4);
+        let second = cells.iter().filter(|cell| cell.run == 2);
+        let index: Vec<&str> = second.map(|cell| cell.axis("index")).collect();
+        assert_eq!(index, ["fp", "plr:boundary=16"]);
+    }
+}

@@ -1,0 +1,118 @@
+//! What is in a file of results.
+
+use std::collections::BTreeMap;
+
+use super::cell::{Cell, Kept};
+use super::file::ResultsFile;
+use crate::error::Result;
+use crate::measure::Spread;
+
+/// A run as the file has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KeptRun {
+    /// Its number.
+    pub id: i64,
+    /// When it began, in UTC.
+    pub time: String,
+    /// On what.
+    pub machine: String,
+    /// The processor.
+    pub cpu: String,
+    /// Of the program.
+    pub commit: String,
+    /// Its arguments.
+    pub settings: String,
+}
+
+impl ResultsFile {
+    /// All runs, in their order.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn runs(&self) -> Result<Vec<KeptRun>> {
+        let read = || -> rusqlite::Result<Vec<KeptRun>> {
+            let sql = r#"SELECT id, time, machine, cpu, "commit", settings FROM run ORDER BY id"#;
+            let mut rows = self.connection.prepare(sql)?;
+            let runs = rows.query_map([], |row| {
+                Ok(KeptRun {
+                    id: row.get(0)?,
+                    time: row.get(1)?,
+                    machine: row.get(2)?,
+                    cpu: row.get(3)?,
+                    commit: row.get(4)?,
+                    settings: row.get(5)?,
+                })
+            })?;
+            runs.collect()
+        };
+        read().map_err(self.failed())
+    }
+
+    /// All cells, in the order in which they were finished.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn cells(&self) -> Result<Vec<Cell>> {
+        self.read_cells().map_err(self.failed())
+    }
+
+    fn read_cells(&self) -> rusqlite::Result<Vec<Cell>> {
+        let mut cells: BTreeMap<i64, Cell> = BTreeMap::new();
+        let mut rows = self
+            .connection
+            .prepare("SELECT cell.id, experiment, scale, run, seed FROM cell JOIN run ON run.id = cell.run ORDER BY cell.id")?;
+        let mut rows = rows.query([])?;
+        while let Some(row) = rows.next()? {
+            let cell = Cell {
+                experiment: row.get(1)?,
+                scale: row.get(2)?,
+                run: row.get(3)?,
+                seed: row.get(4)?,
+                axes: BTreeMap::new(),
+                figures: BTreeMap::new(),
+            };
+            cells.insert(row.get(0)?, cell);
+        }
+        let mut rows = self
+            .connection
+            .prepare("SELECT cell, name, value FROM axis")?;
+        let mut rows = rows.query([])?;
+        while let Some(row) = rows.next()? {
+            if let Some(cell) = cells.get_mut(&row.get(0)?) {
+                cell.axes.insert(row.get(1)?, row.get(2)?);
+            }
+        }
+        let sql = "SELECT cell, metric, unit, value, min, max FROM figure";
+        let mut rows = self.connection.prepare(sql)?;
+        let mut rows = rows.query([])?;
+        while let Some(row) = rows.next()? {
+            let (median, min, max) = (row.get(3)?, row.get(4)?, row.get(5)?);
+            let kept = Kept {
+                unit: row.get(2)?,
+                spread: Spread { min, median, max },
+                values: Vec::new(),
+            };
+            if let Some(cell) = cells.get_mut(&row.get(0)?) {
+                cell.figures.insert(row.get(1)?, kept);
+            }
+        }
+        let sql = "SELECT cell, metric, value FROM sample ORDER BY cell, metric, repeat";
+        let mut rows = self.connection.prepare(sql)?;
+        let mut rows = rows.query([])?;
+        while let Some(row) = rows.next()? {
+            let metric: String = row.get(1)?;
+            let cell = cells.get_mut(&row.get(0)?);
+            if let Some(kept) = cell.and_then(|cell| cell.figures.get_mut(&metric)) {
+                kept.values.push(row.get(2)?);
+            }
+        }
+        // A figure that was measured once has no samples.
+        let figures = cells
+            .values_mut()
+            .flat_map(|cell| cell.figures.values_mut());
+        for kept in figures.filter(|kept| kept.values.is_empty()) {
+            kept.values.push(kept.spread.median);
+        }
+        Ok(cells.into_values().collect())
+    }
+}

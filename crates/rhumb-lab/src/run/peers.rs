@@ -1,0 +1,151 @@
+//! `peers`: rhumb head to head with the stores that users would pick instead, under one set of
+//! settings. `docs/peers.md` says what each setting becomes in each store.
+
+use rhumb::{Compression, TableSpec};
+
+use super::columns::{self, MIB, Row};
+use super::plan::Plan;
+use super::{Arguments, Bench, Set, TWO, indexes, large};
+use crate::data::Input;
+use crate::error::Result;
+use crate::measure::clock_cost;
+use crate::results::Report;
+use crate::store::{COLD_CACHE_BYTES, Candidate, Peer};
+use crate::table;
+
+const NAME: &str = "peers";
+
+/// Measures, and gives one table a set.
+///
+/// # Errors
+/// See [`Plan::measure`]; inputs that cannot be read, peers that are not in this build.
+pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
+    let plan = Plan {
+        experiment: NAME,
+        gets: 1_000_000,
+        two_thread_gets: 1_000_000,
+        scans_of_10: 200_000,
+        scans_of_100: 50_000,
+        cold_gets: 20_000,
+    };
+    let mut text = String::new();
+    for set in &arguments.sets {
+        let (input, cache_bytes) = set.input(arguments)?;
+        let table = layout(*set, arguments);
+        let candidates = candidates(&compared(arguments), arguments, &table, cache_bytes)?;
+        plan.for_input(&input, arguments)
+            .measure(&candidates, &input, arguments, bench)?;
+        let runs = arguments.runs.unwrap_or(1);
+        text += &print(&bench.report, &input, &table, cache_bytes, runs);
+    }
+    Ok(text)
+}
+
+/// The layout of all stores' tables: the user's, or ours by default. Real paths and packages are
+/// compressed, random values cannot be.
+pub fn layout(set: Set, arguments: &Arguments) -> TableSpec {
+    let compression = match set {
+        Set::C3 => Compression::Lz4,
+        _ => Compression::None,
+    };
+    let default = TableSpec {
+        compression,
+        ..TableSpec::default()
+    };
+    arguments.table.clone().unwrap_or(default)
+}
+
+/// The peers that the user names, or all that are built in.
+pub fn compared(arguments: &Arguments) -> Vec<Peer> {
+    match &arguments.peers[..] {
+        [] => Peer::built_in().collect(),
+        named => named.to_vec(),
+    }
+}
+
+/// These peers, with the settings of our own first index, then our own with each index.
+///
+/// # Errors
+/// If an index of our own is not one.
+pub fn candidates(
+    peers: &[Peer],
+    arguments: &Arguments,
+    table: &TableSpec,
+    cache_bytes: u64,
+) -> Result<Vec<Candidate>> {
+    let mut candidates = Vec::new();
+    for (number, index) in indexes(arguments, TWO)?.into_iter().enumerate() {
+        let mut settings = large(arguments, index, cache_bytes);
+        settings.table = table.clone();
+        if number == 0 {
+            let peers = peers
+                .iter()
+                .map(|peer| Candidate::Peer(*peer, settings.clone()));
+            candidates.extend(peers);
+        }
+        candidates.push(Candidate::Rhumb(settings));
+    }
+    Ok(candidates)
+}
+
+const ROWS: &[Row] = &[
+    ("load_wall", "load, wall s", 1.0, 1),
+    ("compacted_wall", "load to compacted, wall s", 1.0, 1),
+    ("compacted_cpu", "load to compacted, CPU s", 1.0, 1),
+    ("system_write_amplification", "written / user", 1.0, 2),
+    ("disk_bytes", "disk MiB", MIB, 0),
+    ("get_mean", "get, mean ns", 1.0, 0),
+    ("get_p50", "get, median ns", 1.0, 0),
+    ("get_p99", "get, p99 ns", 1.0, 0),
+    ("absent_mean", "absent get, mean ns", 1.0, 0),
+    ("absent_p50", "absent get, median ns", 1.0, 0),
+    ("absent_p99", "absent get, p99 ns", 1.0, 0),
+    ("get_by_2_each", "get, 2 threads, ns a get of both", 1.0, 0),
+    ("get_by_2_p99", "get, 2 threads, p99 ns", 1.0, 0),
+    ("scan10_mean", "scan 10, mean ns", 1.0, 0),
+    ("scan10_p99", "scan 10, p99 ns", 1.0, 0),
+    ("scan100_mean", "scan 100, mean ns", 1.0, 0),
+    ("scan100_p99", "scan 100, p99 ns", 1.0, 0),
+    ("cold_mean", "cold get, mean ns", 1.0, 0),
+    ("cold_p50", "cold get, median ns", 1.0, 0),
+    ("cold_p99", "cold get, p99 ns", 1.0, 0),
+    ("cold_device_bytes", "cold get, bytes of the device", 1.0, 0),
+    ("index_bytes", "index KiB", 1024.0, 1),
+    ("directory_bytes", "directory KiB", 1024.0, 1),
+    ("filter_bytes", "filter KiB", 1024.0, 1),
+    ("key_map_bytes", "key map KiB", 1024.0, 1),
+    ("finding_bytes", "these four, KiB", 1024.0, 1),
+    ("cache_bytes", "blocks in the cache, MiB", MIB, 0),
+    ("tables", "tables", 1.0, 0),
+    ("fallback_share", "share that fell back", 1.0, 2),
+];
+
+fn print(
+    report: &Report,
+    input: &Input,
+    layout: &TableSpec,
+    cache_bytes: u64,
+    runs: usize,
+) -> String {
+    let table = table(report, NAME, input, ROWS);
+    format!(
+        "{table}Tables: {layout}; cache {} MiB, cold {} MiB. Reads: medians of {runs} runs, the stores by \
+         turns; in square brackets least and greatest. Reading the clock takes {} ns of every \
+         latency.\n\n",
+        cache_bytes >> 20,
+        COLD_CACHE_BYTES >> 20,
+        clock_cost()
+    )
+}
+
+/// What an experiment found about an input, RocksDB being the yardstick.
+pub fn table(report: &Report, experiment: &str, input: &Input, rows: &[Row]) -> String {
+    let yardstick = Peer::Rocksdb.to_string();
+    let subjects = columns::subjects(report, experiment, input);
+    let table = columns::table(report, &input.name, &subjects, &yardstick, rows);
+    let keys = table::number(Some(input.keys.len() as f64), 0);
+    let user = table::number(Some(input.user_bytes() as f64 / MIB), 0);
+    format!(
+        "{table}\n\n{keys} keys, {user} MiB of keys and values. In round brackets: ratio to {yardstick}. "
+    )
+}

@@ -1,0 +1,180 @@
+//! `workloads`: our own store, and the peers that the user names, under any mix of operations.
+
+use super::served::{Served, by_turns, left_out};
+use super::{Arguments, Bench, peers};
+use crate::data::Input;
+use crate::error::Result;
+use crate::measure::clock_cost;
+use crate::results::{Report, Subject};
+use crate::store::Candidate;
+use crate::table;
+use crate::workload::load::{Amount, Load, Pace};
+use crate::workload::mix::{Mix, Operation, YCSB};
+use crate::workload::order::Order;
+use crate::workload::outcome::{self, Outcome};
+
+const NAME: &str = "workloads";
+/// Operations of each workload.
+const OPERATIONS: u64 = 100_000;
+
+/// Measures, and gives one table a set.
+///
+/// # Errors
+/// Wrong answers, and failures of a store; workloads that do not fit the input, inputs that cannot be
+/// read, peers that are not in this build.
+pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
+    let mixes = match &arguments.workloads[..] {
+        [] => YCSB
+            .iter()
+            .map(|name| name.parse())
+            .collect::<Result<_>>()?,
+        named => named.to_vec(),
+    };
+    let load = load(arguments);
+    let mut text = String::new();
+    for set in &arguments.sets {
+        let (input, cache_bytes) = set.input(arguments)?;
+        let layout = peers::layout(*set, arguments);
+        let candidates = peers::candidates(&arguments.peers, arguments, &layout, cache_bytes)?;
+        let subjects = measure(&candidates, &input, load, &mixes, arguments, bench)?;
+        text += &table_of(&bench.report, &input, &mixes, &subjects);
+        text += &format!(
+            "\n\n{} keys, nine tenths of them loaded; tables: {layout}; cache {} MiB. {}\n\n",
+            table::number(Some(input.keys.len() as f64), 0),
+            cache_bytes >> 20,
+            legend(load, arguments.runs.unwrap_or(1))
+        );
+    }
+    Ok(text)
+}
+
+/// How every workload is run. What comes before it and is not counted is a tenth of its operations, or
+/// of the usual number where a time is given.
+fn load(arguments: &Arguments) -> Load {
+    let operations = arguments.gets.map_or(OPERATIONS, |gets| gets as u64);
+    Load {
+        amount: match arguments.time {
+            Some(time) => Amount::Time(time),
+            None => Amount::Operations(operations),
+        },
+        warm_up: operations / 10,
+        threads: arguments.threads,
+        pace: match arguments.rate {
+            Some(per_second) => Pace::Open { per_second },
+            None => Pace::Closed,
+        },
+    }
+}
+
+/// Loads all stores, then runs all workloads against each of them, as often as [`Arguments::runs`] says
+/// (once by default) and by turns.
+fn measure(
+    candidates: &[Candidate],
+    input: &Input,
+    load: Load,
+    mixes: &[Mix],
+    arguments: &Arguments,
+    bench: &mut Bench,
+) -> Result<Vec<Subject>> {
+    let (runs, seed) = (arguments.runs.unwrap_or(1), arguments.seed);
+    load.check(&vec![mixes; runs].concat(), input, left_out(input) as u64)?;
+    let order = Order::hashed(input.keys.len(), seed)?;
+    // Each store with what came of each workload, one a repeat.
+    let mut stores: Vec<(Served<'_>, Vec<Vec<Outcome>>)> = Vec::new();
+    for candidate in candidates {
+        let served = Served::load(NAME, candidate, (input, &order), seed, bench)?;
+        stores.push((served, mixes.iter().map(|_| Vec::new()).collect()));
+    }
+    by_turns(&mut stores, runs, |(served, done), repeat| {
+        // Each workload of a repeat takes the next seed.
+        let seed = seed.wrapping_add(repeat * 1_000);
+        let outcomes = served.driver(load, seed, bench).run_all(mixes)?;
+        let pairs = done.iter_mut().zip(outcomes);
+        pairs.for_each(|(done, outcome)| done.push(outcome));
+        Ok(())
+    })?;
+    let mut subjects = Vec::new();
+    for (served, done) in stores {
+        let measured = bench.report.of(&served.subject);
+        for (mix, outcomes) in mixes.iter().zip(done) {
+            outcome::put(&mix.to_string(), outcomes, measured)?;
+        }
+        subjects.push(served.subject.clone());
+        served.end()?;
+    }
+    Ok(subjects)
+}
+
+/// Workloads by stores: a row for all operations, then one for each kind if there are several.
+fn table_of(report: &Report, input: &Input, mixes: &[Mix], subjects: &[Subject]) -> String {
+    let headings = [
+        &input.name,
+        "store",
+        "operation",
+        "operations/s",
+        "mean ns",
+        "median ns",
+        "p99 ns",
+        "CPU us/operation",
+        "harness %",
+    ];
+    let mut table = table::new(&headings.map(str::to_string), 3);
+    for mix in mixes {
+        for subject in subjects {
+            let cell = |metric: String, digits| {
+                let spread = report.spread(subject, &metric);
+                spread.map_or(String::new(), |spread| table::with_spread(spread, digits))
+            };
+            let kinds = Operation::ALL.into_iter();
+            let kinds = kinds.filter(|operation| mix.share(*operation) > 0.0);
+            let kinds: Vec<&str> = kinds.map(Operation::name).collect();
+            let latencies = |of: &str| ["mean", "p50", "p99"].map(|f| cell(format!("{of}_{f}"), 0));
+            let mut row = vec![mix.to_string(), subject.index.clone()];
+            row.push(if let [only] = kinds[..] { only } else { "all" }.to_string());
+            row.push(cell(format!("{mix}_rate"), 0));
+            row.extend(latencies(&mix.to_string()));
+            row.push(cell(format!("{mix}_cpu"), 2));
+            row.push(cell(format!("{mix}_harness"), 1));
+            table.add_row(row);
+            for kind in kinds.iter().filter(|_| kinds.len() > 1) {
+                let mut row = vec![
+                    String::new(),
+                    String::new(),
+                    kind.to_string(),
+                    String::new(),
+                ];
+                row.extend(latencies(&format!("{mix}_{kind}")));
+                table.add_row(row);
+            }
+        }
+    }
+    table.to_string()
+}
+
+/// What the figures mean.
+fn legend(load: Load, runs: usize) -> String {
+    let amount = match load.amount {
+        Amount::Operations(count) => {
+            format!("{} operations", table::number(Some(count as f64), 0))
+        }
+        Amount::Time(time) => format!("{} s", time.as_secs_f64()),
+    };
+    let pace = match load.pace {
+        Pace::Closed => "closed loop: each operation begins when the last one is checked; \
+             operations/s: by the time in the store, all clients added up"
+            .to_string(),
+        Pace::Open { per_second } => format!(
+            "open loop: {per_second} operations a second are begun whether or not the store is ready, and \
+             latencies count from the time intended"
+        ),
+    };
+    format!(
+        "Each workload: {amount} by {} clients, after {} to warm up. In a {pace}. CPU: of the whole \
+         process, background work and clients included. Harness: of the clients' time, what they neither \
+         wait for the store nor sleep. Medians of {runs} runs, the stores by turns; in square brackets \
+         least and greatest. Reading the clock takes {} ns of every latency.",
+        load.threads,
+        table::number(Some(load.warm_up as f64), 0),
+        clock_cost()
+    )
+}

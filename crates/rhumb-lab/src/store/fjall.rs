@@ -1,0 +1,140 @@
+//! fjall as a [`Store`]: one keyspace.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ::fjall::compaction::Leveled;
+use ::fjall::config::{
+    BlockSizePolicy, BloomConstructionPolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry,
+    PartitioningPolicy, PinningPolicy,
+};
+use ::fjall::{
+    AbstractTree, CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode,
+};
+use ::rhumb::Compression;
+
+use super::pages::Pages;
+use super::{COLD_CACHE_BYTES, Footprint, Settings, Store, Temperature};
+use crate::data::Pairs;
+use crate::error::{Error, Result};
+
+const NAME: &str = "fjall";
+/// How often to look whether background work has ended.
+const POLL: Duration = Duration::from_millis(5);
+
+/// Opens or creates a store in a directory that exists.
+///
+/// # Errors
+/// Whatever fjall says; [`Error::Usage`] for compression other than LZ4.
+pub fn open(
+    directory: &Path,
+    settings: &Settings,
+    temperature: Temperature,
+) -> Result<Box<dyn Store>> {
+    let options = options(settings)?;
+    let cache_bytes = match temperature {
+        Temperature::Warm => settings.cache_bytes,
+        Temperature::Cold => COLD_CACHE_BYTES,
+    };
+    let builder = Database::builder(directory).cache_size(cache_bytes);
+    let database = builder.open().map_err(failed)?;
+    let keyspace = database.keyspace("pairs", || options).map_err(failed)?;
+    Ok(Box::new(Fjall {
+        keyspace,
+        database,
+        pages: Pages::if_cold(temperature, directory)?,
+    }))
+}
+
+fn options(settings: &Settings) -> Result<KeyspaceCreateOptions> {
+    let table = &settings.table;
+    let filter = match table.filter_bits_per_key {
+        0 => FilterPolicyEntry::None,
+        bits => FilterPolicyEntry::Bloom(BloomConstructionPolicy::BitsPerKey(bits as f32)),
+    };
+    let compression = match table.compression {
+        Compression::None => CompressionType::None,
+        Compression::Lz4 => CompressionType::Lz4,
+        Compression::Zstd => return Err(super::no_zstd(NAME)),
+    };
+    let strategy = Leveled::default().with_table_target_size(table.table_bytes);
+    // Whole indexes and filters on the heap, as ours are: by default fjall cuts those of its lower
+    // levels, and keeps them in the cache.
+    Ok(KeyspaceCreateOptions::default()
+        .index_block_partitioning_policy(PartitioningPolicy::all(false))
+        .filter_block_partitioning_policy(PartitioningPolicy::all(false))
+        .index_block_pinning_policy(PinningPolicy::all(true))
+        .filter_block_pinning_policy(PinningPolicy::all(true))
+        .filter_policy(FilterPolicy::all(filter))
+        .data_block_size_policy(BlockSizePolicy::all(4096))
+        .data_block_compression_policy(CompressionPolicy::all(compression))
+        .max_memtable_size(settings.write_buffer_bytes)
+        .compaction_strategy(Arc::new(strategy)))
+}
+
+fn failed(error: ::fjall::Error) -> Error {
+    super::failed(NAME, error)
+}
+
+// Fields are dropped in order: fjall ends its threads with the last handle of the database.
+struct Fjall {
+    keyspace: Keyspace,
+    database: Database,
+    pages: Option<Pages>,
+}
+
+impl Store for Fjall {
+    fn write(&self, batch: &Pairs) -> Result<()> {
+        let mut writes = self.database.batch().durability(Some(PersistMode::Buffer));
+        for (key, value) in batch.iter() {
+            writes.insert(&self.keyspace, key, value);
+        }
+        writes.commit().map_err(failed)
+    }
+
+    fn settle(&self) -> Result<()> {
+        self.keyspace.rotate_memtable_and_wait().map_err(failed)?;
+        while self.database.outstanding_flushes() > 0 || self.database.active_compactions() > 0 {
+            std::thread::sleep(POLL);
+        }
+        self.keyspace.major_compact().map_err(failed)
+    }
+
+    fn get(&self, key: &[u8], into: &mut Vec<u8>) -> Result<bool> {
+        into.clear();
+        let value = self.keyspace.get(key).map_err(failed)?;
+        if let Some(value) = &value {
+            into.extend_from_slice(value);
+        }
+        Ok(value.is_some())
+    }
+
+    fn scan(&self, start: &[u8], count: usize, into: &mut Pairs) -> Result<()> {
+        into.clear();
+        for pair in self.keyspace.range(start..).take(count) {
+            let (key, value) = pair.into_inner().map_err(failed)?;
+            into.push(&key, &value);
+        }
+        Ok(())
+    }
+
+    fn cool(&self) -> Result<()> {
+        self.pages.as_ref().map_or(Ok(()), Pages::leave)
+    }
+
+    fn footprint(&self) -> Result<Option<Footprint>> {
+        let tree = &self.keyspace.tree;
+        Ok(Some(Footprint {
+            index: tree.pinned_block_index_size() as u64,
+            filter: tree.pinned_filter_size() as u64,
+            tables: tree.table_count() as u64,
+            cache: Some(self.database.cache_size()),
+            ..Footprint::default()
+        }))
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,102 @@
+//! The stores of others that are compared with ours.
+
+use std::fmt;
+use std::path::Path;
+
+use clap::ValueEnum;
+
+use super::{Settings, Store, Temperature};
+use crate::error::{Error, Result};
+
+/// A store of others, with the index of its tables where it has several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Peer {
+    /// RocksDB with its default index: a binary search over separators.
+    Rocksdb,
+    /// RocksDB that always searches its index blocks by interpolation.
+    RocksdbInterpolation,
+    /// RocksDB that searches those index blocks by interpolation whose keys lie evenly.
+    RocksdbAuto,
+    /// RocksDB with its succinct trie as the index.
+    RocksdbTrie,
+    /// fjall, an LSM tree in Rust.
+    Fjall,
+    /// redb, a copy-on-write B-tree in Rust.
+    Redb,
+    /// LMDB, a memory-mapped copy-on-write B-tree.
+    Lmdb,
+}
+
+/// Opens or creates a store in a directory that exists.
+type Open = fn(&Path, &Settings, Temperature) -> Result<Box<dyn Store>>;
+
+impl Peer {
+    /// Those that this build can open.
+    pub fn built_in() -> impl Iterator<Item = Peer> {
+        let all = Peer::value_variants().iter().copied();
+        all.filter(|peer| peer.opener().is_ok())
+    }
+
+    /// How to open it, or the cargo feature that is missing.
+    fn opener(self) -> Result<Open, &'static str> {
+        #[cfg(feature = "peers")]
+        use super::rocksdb::{self, Index};
+        match self {
+            #[cfg(feature = "peers")]
+            Peer::Rocksdb => Ok(|at, with, how| rocksdb::open(Index::Binary, at, with, how)),
+            #[cfg(feature = "peers")]
+            Peer::RocksdbInterpolation => {
+                Ok(|at, with, how| rocksdb::open(Index::Interpolation, at, with, how))
+            }
+            #[cfg(feature = "peers")]
+            Peer::RocksdbAuto => Ok(|at, with, how| rocksdb::open(Index::Auto, at, with, how)),
+            #[cfg(feature = "peers")]
+            Peer::RocksdbTrie => Ok(|at, with, how| rocksdb::open(Index::Trie, at, with, how)),
+            #[cfg(feature = "peers")]
+            Peer::Fjall => Ok(super::fjall::open),
+            #[cfg(feature = "peers")]
+            Peer::Redb => Ok(super::redb::open),
+            #[cfg(feature = "peer-lmdb")]
+            Peer::Lmdb => Ok(super::lmdb::open),
+            #[cfg(not(feature = "peer-lmdb"))]
+            Peer::Lmdb => Err("peer-lmdb"),
+            #[cfg(not(feature = "peers"))]
+            _ => Err("peers"),
+        }
+    }
+
+    /// Opens or creates it in a directory that exists, with the settings of our own store as far as it
+    /// has them: `docs/peers.md` says what becomes what.
+    ///
+    /// # Errors
+    /// Whatever the store says; [`Error::Usage`] for a store that is not in this build and for
+    /// compression that it does not have.
+    pub fn open(
+        self,
+        directory: &Path,
+        settings: &Settings,
+        temperature: Temperature,
+    ) -> Result<Box<dyn Store>> {
+        let missing = |feature| {
+            Error::Usage(format!(
+                "{self} is not in this build: build rhumb-lab with --features {feature}"
+            ))
+        };
+        let open = self.opener().map_err(missing)?;
+        open(directory, settings, temperature)
+    }
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Peer::Rocksdb => "rocksdb",
+            Peer::RocksdbInterpolation => "rocksdb-interpolation",
+            Peer::RocksdbAuto => "rocksdb-auto",
+            Peer::RocksdbTrie => "rocksdb-trie",
+            Peer::Fjall => "fjall",
+            Peer::Redb => "redb",
+            Peer::Lmdb => "lmdb",
+        })
+    }
+}

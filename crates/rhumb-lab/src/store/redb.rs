@@ -1,0 +1,135 @@
+//! redb as a [`Store`]: one table, without durability until it settles.
+
+use std::fmt::Display;
+use std::path::Path;
+use std::sync::{PoisonError, RwLock};
+
+use ::redb::{Database, Durability, ReadableDatabase, ReadableTableMetadata, TableDefinition};
+
+use super::pages::Pages;
+use super::{COLD_CACHE_BYTES, Footprint, Settings, Store, Temperature};
+use crate::data::Pairs;
+use crate::error::{Error, Result};
+
+const NAME: &str = "redb";
+const TABLE: TableDefinition<'static, &[u8], &[u8]> = TableDefinition::new("pairs");
+/// redb's pages, where the caller does not say otherwise.
+const PAGE_BYTES: u64 = 4096;
+
+/// Opens or creates a store in a directory that exists. redb does not compress.
+///
+/// # Errors
+/// Whatever redb says.
+pub fn open(
+    directory: &Path,
+    settings: &Settings,
+    temperature: Temperature,
+) -> Result<Box<dyn Store>> {
+    let cache_bytes = match temperature {
+        Temperature::Warm => settings.cache_bytes,
+        Temperature::Cold => COLD_CACHE_BYTES,
+    };
+    let mut builder = Database::builder();
+    builder.set_cache_size(cache_bytes as usize);
+    let database = builder.create(directory.join("redb")).map_err(failed)?;
+    let redb = Redb {
+        pages: Pages::if_cold(temperature, directory)?,
+        database: RwLock::new(database),
+    };
+    // A table is there once it was opened for writing.
+    redb.change(Durability::None, &Pairs::default())?;
+    Ok(Box::new(redb))
+}
+
+fn failed(error: impl Display) -> Error {
+    super::failed(NAME, error)
+}
+
+struct Redb {
+    /// Compaction needs it for itself alone. Nobody panics with the lock held, and locking costs
+    /// a hundredth of a get.
+    database: RwLock<Database>,
+    pages: Option<Pages>,
+}
+
+impl Redb {
+    /// Runs a reader over the table as it is now.
+    fn read<T>(
+        &self,
+        reader: impl FnOnce(&::redb::ReadOnlyTable<&'static [u8], &'static [u8]>) -> Result<T>,
+    ) -> Result<T> {
+        let database = self.database.read().unwrap_or_else(PoisonError::into_inner);
+        let transaction = database.begin_read().map_err(failed)?;
+        reader(&transaction.open_table(TABLE).map_err(failed)?)
+    }
+
+    fn change(&self, durability: Durability, batch: &Pairs) -> Result<()> {
+        let database = self.database.read().unwrap_or_else(PoisonError::into_inner);
+        let mut transaction = database.begin_write().map_err(failed)?;
+        transaction.set_durability(durability).map_err(failed)?;
+        let mut table = transaction.open_table(TABLE).map_err(failed)?;
+        for (key, value) in batch.iter() {
+            table.insert(key, value).map_err(failed)?;
+        }
+        drop(table);
+        transaction.commit().map_err(failed)
+    }
+}
+
+impl Store for Redb {
+    fn write(&self, batch: &Pairs) -> Result<()> {
+        self.change(Durability::None, batch)
+    }
+
+    fn settle(&self) -> Result<()> {
+        self.change(Durability::Immediate, &Pairs::default())?;
+        let mut database = self
+            .database
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        database.compact().map(drop).map_err(failed)
+    }
+
+    fn get(&self, key: &[u8], into: &mut Vec<u8>) -> Result<bool> {
+        into.clear();
+        self.read(|table| {
+            let value = table.get(key).map_err(failed)?;
+            if let Some(value) = &value {
+                into.extend_from_slice(value.value());
+            }
+            Ok(value.is_some())
+        })
+    }
+
+    fn scan(&self, start: &[u8], count: usize, into: &mut Pairs) -> Result<()> {
+        into.clear();
+        self.read(|table| {
+            for pair in table.range(start..).map_err(failed)?.take(count) {
+                let (key, value) = pair.map_err(failed)?;
+                into.push(key.value(), value.value());
+            }
+            Ok(())
+        })
+    }
+
+    fn cool(&self) -> Result<()> {
+        self.pages.as_ref().map_or(Ok(()), Pages::leave)
+    }
+
+    fn footprint(&self) -> Result<Option<Footprint>> {
+        self.read(|table| {
+            let pages = table.stats().map_err(failed)?.branch_pages();
+            Ok(Some(Footprint {
+                index: pages * PAGE_BYTES,
+                tables: 1,
+                ..Footprint::default()
+            }))
+        })
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        let database = self.database.into_inner();
+        let database = database.unwrap_or_else(PoisonError::into_inner);
+        database.close().map_err(failed)
+    }
+}

@@ -1,0 +1,180 @@
+//! RocksDB as a [`Store`].
+
+use std::path::Path;
+
+use ::rhumb::Compression;
+use ::rocksdb::{
+    BlockBasedOptions, Cache, DB, DBCompressionType, Options, ReadOptions, WaitForCompactOptions,
+    WriteBatch, WriteOptions, properties,
+};
+
+use super::{COLD_CACHE_BYTES, Footprint, Settings, Store, Temperature};
+use crate::data::Pairs;
+use crate::error::{Error, Result};
+
+const NAME: &str = "rocksdb";
+
+/// How the index of a table is searched.
+#[derive(Debug, Clone, Copy)]
+pub enum Index {
+    /// The default.
+    Binary,
+    /// By interpolation, whatever the keys.
+    Interpolation,
+    /// By interpolation where the gaps between an index block's keys vary little: by at most 0.2 of
+    /// their mean, the threshold that RocksDB's release notes name.
+    Auto,
+    /// By a succinct trie. RocksDB builds its usual index as well, and keeps both in memory.
+    Trie,
+}
+
+impl Index {
+    /// As RocksDB's options string has it: the Rust crate has no calls for these.
+    fn text(self) -> &'static str {
+        match self {
+            Index::Binary => "index_block_search_type=kBinary",
+            Index::Interpolation => "index_block_search_type=kInterpolation",
+            Index::Auto => "index_block_search_type=kAuto;uniform_cv_threshold=0.2",
+            Index::Trie => "user_defined_index_factory=trie_index;use_udi_as_primary_index=true",
+        }
+    }
+}
+
+/// Opens or creates a store in a directory that exists.
+///
+/// # Errors
+/// Whatever RocksDB says; [`Error::Usage`] for compression other than LZ4.
+pub fn open(
+    index: Index,
+    directory: &Path,
+    settings: &Settings,
+    temperature: Temperature,
+) -> Result<Box<dyn Store>> {
+    let options = options(index, settings, temperature)?;
+    let mut write = WriteOptions::default();
+    write.set_sync(false);
+    Ok(Box::new(Rocksdb {
+        db: DB::open(&options, directory).map_err(failed)?,
+        read: ReadOptions::default(),
+        write,
+    }))
+}
+
+fn options(index: Index, settings: &Settings, temperature: Temperature) -> Result<Options> {
+    let cache_bytes = match temperature {
+        Temperature::Warm => settings.cache_bytes,
+        Temperature::Cold => COLD_CACHE_BYTES,
+    };
+    let mut table = BlockBasedOptions::default();
+    table.set_block_size(4096);
+    table.set_block_cache(&Cache::new_hyper_clock_cache(cache_bytes as usize, 0));
+    // On the heap, beside the cache, as ours are.
+    table.set_cache_index_and_filter_blocks(false);
+    if settings.table.filter_bits_per_key > 0 {
+        table.set_bloom_filter(f64::from(settings.table.filter_bits_per_key), false);
+    }
+
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.set_compression_type(match settings.table.compression {
+        Compression::None => DBCompressionType::None,
+        Compression::Lz4 => DBCompressionType::Lz4,
+        Compression::Zstd => return Err(super::no_zstd(NAME)),
+    });
+    options.set_write_buffer_size(settings.write_buffer_bytes as usize);
+    options.set_target_file_size_base(settings.table.table_bytes);
+    options.set_use_direct_reads(temperature == Temperature::Cold);
+    options.set_block_based_table_factory(&table);
+    // On top of the table's options set so far.
+    let text = format!("block_based_table_factory={{{}}}", index.text());
+    options.get_options_from_string(text).map_err(failed)
+}
+
+fn failed(error: ::rocksdb::Error) -> Error {
+    super::failed(NAME, error)
+}
+
+struct Rocksdb {
+    db: DB,
+    read: ReadOptions,
+    write: WriteOptions,
+}
+
+impl Rocksdb {
+    fn number(&self, property: &::rocksdb::properties::PropName) -> Result<u64> {
+        let number = self.db.property_int_value(property).map_err(failed)?;
+        Ok(number.unwrap_or_default())
+    }
+
+    /// Bytes of all filters, from the text that RocksDB makes of its tables' properties.
+    fn filter_bytes(&self) -> Result<u64> {
+        let about = self
+            .db
+            .property_value(properties::AGGREGATED_TABLE_PROPERTIES);
+        let about = about.map_err(failed)?.unwrap_or_default();
+        let mut fields = about.split(';').filter_map(|field| field.split_once('='));
+        let bytes = fields.find(|(name, _)| name.trim() == "filter block size");
+        bytes
+            .and_then(|(_, bytes)| bytes.trim().parse().ok())
+            .ok_or_else(|| super::failed(NAME, format!("no \"filter block size\" in \"{about}\"")))
+    }
+}
+
+impl Store for Rocksdb {
+    fn write(&self, batch: &Pairs) -> Result<()> {
+        let mut writes = WriteBatch::default();
+        for (key, value) in batch.iter() {
+            writes.put(key, value);
+        }
+        self.db.write_opt(writes, &self.write).map_err(failed)
+    }
+
+    fn settle(&self) -> Result<()> {
+        self.db.compact_range(None::<&[u8]>, None::<&[u8]>);
+        // Tells of failures too, which the call above keeps to itself.
+        let mut all = WaitForCompactOptions::default();
+        all.set_flush(true);
+        self.db.wait_for_compact(&all).map_err(failed)
+    }
+
+    fn get(&self, key: &[u8], into: &mut Vec<u8>) -> Result<bool> {
+        into.clear();
+        let value = self.db.get_pinned_opt(key, &self.read).map_err(failed)?;
+        if let Some(value) = &value {
+            into.extend_from_slice(value);
+        }
+        Ok(value.is_some())
+    }
+
+    fn scan(&self, start: &[u8], count: usize, into: &mut Pairs) -> Result<()> {
+        into.clear();
+        let mut pairs = self.db.raw_iterator_opt(ReadOptions::default());
+        pairs.seek(start);
+        for _ in 0..count {
+            let Some((key, value)) = pairs.item() else {
+                break;
+            };
+            into.push(key, value);
+            pairs.next();
+        }
+        pairs.status().map_err(failed)
+    }
+
+    fn footprint(&self) -> Result<Option<Footprint>> {
+        let filter = self.filter_bytes()?;
+        // What open tables hold, filters included, and a few hundred bytes a table beside.
+        let readers = self.number(properties::ESTIMATE_TABLE_READERS_MEM)?;
+        Ok(Some(Footprint {
+            index: readers.saturating_sub(filter),
+            filter,
+            tables: self.db.live_files().map_err(failed)?.len() as u64,
+            cache: Some(self.number(properties::BLOCK_CACHE_USAGE)?),
+            ..Footprint::default()
+        }))
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        self.db.cancel_all_background_work(true);
+        Ok(())
+    }
+}
