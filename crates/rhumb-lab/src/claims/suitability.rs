@@ -29,9 +29,6 @@ pub struct Decided {
     pub mark: Mark,
     /// The number that [`RULES`] name.
     pub number: f64,
-    /// The same number over rhumb's own fence pointers, `fp`, in place of `fp-raw`; none for rebuilding,
-    /// which is not over fence pointers.
-    pub over_fp: Option<f64>,
 }
 
 /// What our results say of a kind.
@@ -57,22 +54,19 @@ pub fn suitability(evidence: &Evidence<'_>) -> Vec<Suitability> {
 /// # Errors
 /// If cells are missing.
 pub fn decide(evidence: &Evidence<'_>, kind: &str, aspect: usize) -> Result<Decided, Missing> {
-    let over = |fence: &str| match aspect {
-        0 => Ok(memory(&memory_ratios(evidence, [kind, fence])?)),
-        1 => Ok(speed(&look_up_ratios(evidence, [kind, fence])?)),
-        _ => Ok(speed(&seek_ratios(evidence, [kind, fence])?)),
+    let kinds = [kind, FENCE];
+    let (mark, number) = match aspect {
+        0 => memory(&memory_ratios(evidence, kinds)?),
+        1 => speed(&look_up_ratios(evidence, kinds)?),
+        2 => {
+            let cells = evidence.cells("E-F12").only("set", "fb-like");
+            return Ok(rebuilding(
+                cells.only("kind", kind).value("training_share")?,
+            ));
+        }
+        _ => speed(&seek_ratios(evidence, kinds)?),
     };
-    if aspect == 2 {
-        let cells = evidence.cells("E-F12").only("set", "fb-like");
-        let share = cells.only("kind", kind).value("training_share")?;
-        return Ok(rebuilding(share));
-    }
-    let (mark, number) = over(FENCE)?;
-    Ok(Decided {
-        mark,
-        number,
-        over_fp: Some(over("fp")?.1),
-    })
+    Ok(Decided { mark, number })
 }
 
 fn memory(ratios: &[f64]) -> (Mark, f64) {
@@ -95,7 +89,6 @@ fn rebuilding(share: f64) -> Decided {
     Decided {
         mark: graded(share, 0.1, 0.4),
         number: share,
-        over_fp: None,
     }
 }
 

@@ -43,7 +43,7 @@ impl Report {
             title: "rhumb: learned indexes in an LSM-tree, measured".to_string(),
             summary: SUMMARY.to_string(),
             environment: environment(&file, &cells, scale)?,
-            headlines: headlines(&cells, scale),
+            headlines: headlines(&cells),
             claims: claims::judge(&evidence).iter().map(claim).collect(),
             papers,
         };
@@ -140,16 +140,9 @@ const SUMMARY: &str = "rhumb is an ordered, durable key-value store whose tables
 
 /// On what the cells of a scale were measured, and when.
 fn environment(file: &ResultsFile, cells: &[Cell], scale: Scale) -> Result<Vec<(String, String)>> {
-    let of_scale = |run: i64| {
-        cells
-            .iter()
-            .any(|cell| cell.run == run && cell.scale == scale.name())
-    };
-    let runs: Vec<_> = file
-        .runs()?
-        .into_iter()
-        .filter(|run| of_scale(run.id))
-        .collect();
+    let has_some = |run: i64| cells.iter().any(|cell| cell.run == run);
+    let runs = file.runs()?.into_iter().filter(|run| has_some(run.id));
+    let runs: Vec<_> = runs.collect();
     let mut facts = Vec::new();
     let mut put = |name: &str, values: Vec<&str>| {
         let mut different: Vec<&str> = Vec::new();
@@ -175,20 +168,16 @@ fn environment(file: &ResultsFile, cells: &[Cell], scale: Scale) -> Result<Vec<(
     let ends = [runs.first(), runs.last()].into_iter().flatten();
     put("measured", ends.map(|run| run.time.as_str()).collect());
     put("scale", vec![scale.name()]);
-    let count = cells
-        .iter()
-        .filter(|cell| cell.scale == scale.name())
-        .count();
-    put("cells", vec![&number(Some(count as f64), 0)]);
+    put("cells", vec![&number(Some(cells.len() as f64), 0)]);
     Ok(facts)
 }
 
 /// The numbers to take away, as far as they were measured.
-fn headlines(cells: &[Cell], scale: Scale) -> Vec<Headline> {
+fn headlines(cells: &[Cell]) -> Vec<Headline> {
     let find = |experiment: &str, axes: &[(&str, &str)]| {
         cells.iter().find(|cell| {
             let fits = axes.iter().all(|(axis, value)| cell.axis(axis) == *value);
-            cell.experiment == experiment && cell.scale == scale.name() && fits
+            cell.experiment == experiment && fits
         })
     };
     let point = |kind: &str, boundary: &str, metric: &str| {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use rhumb::{Db, Durability, KeyspaceStats, Levels, Options, WriteBatch, WriteStats};
+use rhumb::{Db, Durability, Levels, Options, WriteBatch, WriteStats};
 
 use super::{Amounts, Build, Data, Fill, Reading};
 use crate::data::sets::SetSpec;
@@ -14,7 +14,7 @@ use crate::measure::directory_bytes;
 use crate::progress::Progress;
 use crate::results::Measured;
 use crate::run::phases::Loaded;
-use crate::store::Rhumb;
+use crate::store::{Footprint, Rhumb};
 use crate::workload::order::Order;
 
 /// Records of a batch.
@@ -100,10 +100,7 @@ impl<'a> Study<'a> {
         let wall = started.elapsed();
         let stats = db.stats()?;
         study.put_costs(&known, &stats.writes);
-        let sum =
-            |of: fn(&KeyspaceStats) -> u64| stats.keyspaces.iter().map(of).sum::<u64>() as f64;
-        let tables = sum(|keyspace| keyspace.levels.iter().map(|level| level.tables).sum());
-        let share = sum(|keyspace| keyspace.fallbacks) / tables.max(1.0);
+        let share = Footprint::of(&stats).fallback_share();
         study.loading.put("fallback_share", share, "tables/table");
         study.loading.put("load_wall", wall.as_secs_f64(), "s");
         db.close()?;

@@ -73,9 +73,7 @@ impl Latencies {
         }
         bytes
     }
-}
 
-impl Latencies {
     /// What [`Latencies::to_bytes`] wrote: the largest latency of each bucket in nanoseconds, and its
     /// count.
     pub fn buckets(bytes: &[u8]) -> impl Iterator<Item = (u64, u64)> {

@@ -20,14 +20,7 @@ const NAME: &str = "peers";
 /// # Errors
 /// See [`Plan::measure`]; inputs that cannot be read, peers that are not in this build.
 pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
-    let plan = Plan {
-        experiment: NAME,
-        gets: 1_000_000,
-        two_thread_gets: 1_000_000,
-        scans_of_10: 200_000,
-        scans_of_100: 50_000,
-        cold_gets: 20_000,
-    };
+    let plan = Plan::large(NAME, 1_000_000);
     let mut text = String::new();
     for set in &arguments.sets {
         let (input, cache_bytes) = set.input(arguments)?;

@@ -80,6 +80,18 @@ const COLD: [Phase; 1] = [Phase {
 }];
 
 impl Plan {
+    /// For millions of keys, with so many gets by two threads.
+    pub fn large(experiment: &'static str, two_thread_gets: usize) -> Plan {
+        Plan {
+            experiment,
+            gets: 1_000_000,
+            two_thread_gets,
+            scans_of_10: 200_000,
+            scans_of_100: 50_000,
+            cold_gets: 20_000,
+        }
+    }
+
     /// The plan for an input: as many gets as the user wants and no more of anything else, and at most
     /// ten operations of each kind a key, as more of them show nothing new.
     pub fn for_input(self, input: &Input, arguments: &Arguments) -> Plan {
@@ -329,7 +341,7 @@ impl<'a> Study<'a> {
             report.put(&self.subject, "cache_bytes", bytes as f64, "B");
         }
         report.put(&self.subject, "tables", footprint.tables as f64, "tables");
-        let share = footprint.fallbacks as f64 / footprint.tables.max(1) as f64;
+        let share = footprint.fallback_share();
         report.put(&self.subject, "fallback_share", share, "tables/table");
         Ok(())
     }

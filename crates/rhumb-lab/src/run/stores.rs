@@ -3,11 +3,9 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use rhumb::IndexSpec;
-
 use super::columns::{self, MIB, Row};
 use super::plan::Plan;
-use super::{Arguments, Bench, TWO, indexes, large};
+use super::{Arguments, Bench, peers};
 use crate::data::{Input, Random};
 use crate::error::{Error, Result};
 use crate::measure::{Latencies, clock_cost};
@@ -23,14 +21,7 @@ const LOWER_BOUND: &str = "std lower_bound";
 /// # Errors
 /// See [`Plan::measure`]; inputs that cannot be read.
 pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
-    let plan = Plan {
-        experiment: NAME,
-        gets: 1_000_000,
-        two_thread_gets: 0,
-        scans_of_10: 200_000,
-        scans_of_100: 50_000,
-        cold_gets: 20_000,
-    };
+    let plan = Plan::large(NAME, 0);
     let mut text = String::new();
     for set in &arguments.sets {
         let (input, cache_bytes) = set.input(arguments)?;
@@ -47,13 +38,8 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
 /// LMDB first, where it is built in, then our own with each index.
 fn candidates(arguments: &Arguments, cache_bytes: u64) -> Result<Vec<Candidate>> {
     let lmdb = Peer::built_in().filter(|peer| *peer == Peer::Lmdb);
-    let settings = |index| large(arguments, index, cache_bytes);
-    let mut candidates: Vec<Candidate> = lmdb
-        .map(|peer| Candidate::Peer(peer, settings(IndexSpec::default())))
-        .collect();
-    let ours = indexes(arguments, TWO)?.into_iter().map(settings);
-    candidates.extend(ours.map(Candidate::Rhumb));
-    Ok(candidates)
+    let table = arguments.table.clone().unwrap_or_default();
+    peers::candidates(&lmdb.collect::<Vec<_>>(), arguments, &table, cache_bytes)
 }
 
 /// A floor to compare with: a binary search of the standard library over the sorted keys in memory,

@@ -99,6 +99,13 @@ pub struct Footprint {
     pub cache: Option<u64>,
 }
 
+impl Footprint {
+    /// The share of tables that fell back.
+    pub fn fallback_share(&self) -> f64 {
+        self.fallbacks as f64 / self.tables.max(1) as f64
+    }
+}
+
 /// Counters of gets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reads {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ::rhumb::fs::Access;
 use ::rhumb::internals::{self, BlockSize};
-use ::rhumb::{Db, Durability, IndexSpec, Options, TableSpec, WriteBatch};
+use ::rhumb::{Db, Durability, IndexSpec, KeyspaceStats, Options, Stats, TableSpec, WriteBatch};
 
 use super::{COLD_CACHE_BYTES, Footprint, Reads, Store, Temperature, Writes};
 use crate::data::Pairs;
@@ -70,6 +70,22 @@ pub fn block_sizes(db: &Db) -> Result<Vec<BlockSize>> {
 /// An open store.
 pub struct Rhumb(pub Db);
 
+impl Footprint {
+    /// What the statistics of our own store say.
+    pub fn of(stats: &Stats) -> Footprint {
+        let sum = |of: fn(&KeyspaceStats) -> u64| stats.keyspaces.iter().map(of).sum();
+        Footprint {
+            index: sum(|k| k.index_bytes),
+            directory: sum(|k| k.directory_bytes),
+            filter: sum(|k| k.filter_bytes),
+            key_map: sum(|k| k.key_map_bytes),
+            tables: sum(|k| k.levels.iter().map(|level| level.tables).sum()),
+            fallbacks: sum(|k| k.fallbacks),
+            cache: Some(stats.cache_bytes),
+        }
+    }
+}
+
 impl Store for Rhumb {
     fn write(&self, batch: &Pairs) -> Result<()> {
         let mut writes = WriteBatch::new();
@@ -105,17 +121,7 @@ impl Store for Rhumb {
     }
 
     fn footprint(&self) -> Result<Option<Footprint>> {
-        let stats = self.0.stats()?;
-        let sum = |of: fn(&::rhumb::KeyspaceStats) -> u64| stats.keyspaces.iter().map(of).sum();
-        Ok(Some(Footprint {
-            index: sum(|k| k.index_bytes),
-            directory: sum(|k| k.directory_bytes),
-            filter: sum(|k| k.filter_bytes),
-            key_map: sum(|k| k.key_map_bytes),
-            tables: sum(|k| k.levels.iter().map(|level| level.tables).sum()),
-            fallbacks: sum(|k| k.fallbacks),
-            cache: Some(stats.cache_bytes),
-        }))
+        Ok(Some(Footprint::of(&self.0.stats()?)))
     }
 
     fn blocks(&self) -> Result<Option<Vec<BlockSize>>> {

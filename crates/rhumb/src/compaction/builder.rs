@@ -132,7 +132,6 @@ impl<'a> Builder<'a> {
         let range_deletes = self.range_deletes.truncate(self.from.as_deref(), to);
         let written = writer.finish(&range_deletes)?;
         let counters = self.context.counters;
-        Counters::add(&counters.bytes_written, written.summary.file_bytes);
         Counters::add_time(&counters.training_nanos, written.training);
         Counters::add_time(&counters.write_nanos, written.write_time);
         self.made.push(TableMeta::from(written.summary));

@@ -40,12 +40,6 @@ pub(crate) struct Context<'a> {
 /// What one flush or compaction has done so far.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
-    /// Bytes of the tables that were merged.
-    pub bytes_read: AtomicU64,
-    /// Bytes of the tables that were written.
-    pub bytes_written: AtomicU64,
-    /// Entries that were looked at; grows while the work is under way.
-    pub entries: AtomicU64,
     /// What building the indexes of the tables that were written took.
     pub training_nanos: AtomicU64,
     /// What the calls took that read blocks of the tables that were merged.
@@ -55,12 +49,9 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    pub(super) fn add(counter: &AtomicU64, more: u64) {
-        counter.fetch_add(more, Ordering::Relaxed);
-    }
-
     pub(super) fn add_time(counter: &AtomicU64, more: Duration) {
-        Self::add(counter, u64::try_from(more.as_nanos()).unwrap_or(u64::MAX));
+        let nanos = u64::try_from(more.as_nanos()).unwrap_or(u64::MAX);
+        counter.fetch_add(nanos, Ordering::Relaxed);
     }
 
     /// The time that a counter of nanoseconds has come to.

@@ -1,6 +1,6 @@
 //! Goes over sorted inputs and hands on what survives.
 
-use super::context::{Context, Counters};
+use super::context::Context;
 use super::retain::{Fate, Place, Retain, RetainRanges};
 use crate::entry::{Cursor, EntryKind, Fragment, Piece, RangeDeletes, Sequence};
 use crate::error::Result;
@@ -72,11 +72,9 @@ pub(super) fn survivors(
         seen += 1;
         if seen % ENTRIES_A_CHECK == 0 {
             context.check_cancelled()?;
-            Counters::add(&context.counters.entries, ENTRIES_A_CHECK);
         }
         cursor.next()?;
     }
-    Counters::add(&context.counters.entries, seen % ENTRIES_A_CHECK);
     Ok(())
 }
 

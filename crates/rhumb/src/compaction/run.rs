@@ -68,7 +68,6 @@ fn merge(
     let mut cursor = MergeCursor::new(cursors(job)?);
     let layout = (map.clone(), context.table.table_bytes);
     let tables = write_tables(context, &mut cursor, ranges, below, layout)?;
-    Counters::add(&context.counters.bytes_read, job.bytes());
     for source in cursor.children() {
         Counters::add_time(&context.counters.read_nanos, source.trace().read_time);
     }

@@ -1,8 +1,8 @@
 //! How much data one index covers.
 
 use super::{
-    Along, Amounts, Arm, Build, Chart, Experiment, Fill, LATENCY, LONG_SETS, MEMORY, Measure, Only,
-    Planned, Reading, View, Work, kinds, long,
+    Along, Amounts, Arm, Chart, Experiment, LATENCY, MEMORY, Measure, Only, Planned, View, kinds,
+    uniform_gets,
 };
 use crate::error::Result;
 use crate::report::model::Marks;
@@ -52,21 +52,13 @@ fn sizes(amounts: &Amounts) -> Result<Vec<Planned>> {
     for boundary in boundaries {
         for bytes in amounts.table_sizes {
             for kind in kinds() {
-                let (index, table) = Arm::Window.specs(kind, *boundary, 1_024, bytes)?;
-                cells.push(Planned {
-                    axes: vec![
-                        ("kind", kind.to_string()),
-                        ("boundary", boundary.to_string()),
-                        ("table", bytes.to_string()),
-                    ],
-                    data: long(LONG_SETS[0], amounts),
-                    build: Some(Build {
-                        index,
-                        table,
-                        fill: Fill::All,
-                    }),
-                    work: Work::Points(Reading::Cached),
-                });
+                let axes = vec![
+                    ("kind", kind.to_string()),
+                    ("boundary", boundary.to_string()),
+                    ("table", bytes.to_string()),
+                ];
+                let specs = Arm::Window.specs(kind, *boundary, 1_024, bytes)?;
+                cells.push(uniform_gets(amounts, axes, specs));
             }
         }
     }

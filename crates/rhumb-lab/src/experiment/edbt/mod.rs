@@ -8,11 +8,14 @@ mod points;
 mod ranges;
 mod settings;
 
+use rhumb::{IndexSpec, TableSpec};
+
 use super::arms::{Arm, FENCES, MODELS, kinds};
 use super::figures::{Along, Chart, Column, Measure, Only, Published, View};
 use super::{Amounts, Build, Data, Experiment, Fill, Planned, Reading, Work};
 use crate::error::Result;
 use crate::report::model::Marks;
+use crate::results::Axes;
 
 /// The paper's title.
 pub const TITLE: &str = "Evaluating Learned Indexes in LSM-tree Systems (EDBT)";
@@ -119,6 +122,20 @@ fn entry_bytes(data: &Data) -> u64 {
     match SHORT_SETS.contains(&data.set.as_str()) {
         true => 16,
         false => 1_024,
+    }
+}
+
+/// Gets from the page cache over uniform YCSB keys, in tables of these specifications.
+fn uniform_gets(amounts: &Amounts, axes: Axes, (index, table): (IndexSpec, TableSpec)) -> Planned {
+    Planned {
+        axes,
+        data: long(LONG_SETS[0], amounts),
+        build: Some(Build {
+            index,
+            table,
+            fill: Fill::All,
+        }),
+        work: Work::Points(Reading::Cached),
     }
 }
 

@@ -1,8 +1,8 @@
 //! The published protocol, and the parameters that it fixes.
 
 use super::{
-    Along, Amounts, Arm, BOUNDARY, Build, Chart, Data, Experiment, Fill, LATENCY, LONG_SETS,
-    MEMORY, Measure, Only, Planned, Reading, View, Work, long,
+    Along, Amounts, Arm, BOUNDARY, Chart, Data, Experiment, LATENCY, MEMORY, Measure, Only,
+    Planned, View, Work, uniform_gets,
 };
 use crate::error::Result;
 use crate::experiment::arms::specs;
@@ -85,22 +85,13 @@ fn parameters(amounts: &Amounts) -> Result<Vec<Planned>> {
     for (kind, parameter, value) in pgm.into_iter().chain(spline) {
         let index = format!("{kind}:boundary={BOUNDARY},{parameter}={value}");
         let table = format!("partition=entries(1),size={}", amounts.table_bytes);
-        let (index, table) = specs(&index, &table)?;
-        cells.push(Planned {
-            axes: vec![
-                ("kind", kind.to_string()),
-                ("parameter", parameter.to_string()),
-                ("value", value.to_string()),
-                ("arm", Arm::Window.name().to_string()),
-            ],
-            data: long(LONG_SETS[0], amounts),
-            build: Some(Build {
-                index,
-                table,
-                fill: Fill::All,
-            }),
-            work: Work::Points(Reading::Cached),
-        });
+        let axes = vec![
+            ("kind", kind.to_string()),
+            ("parameter", parameter.to_string()),
+            ("value", value.to_string()),
+            ("arm", Arm::Window.name().to_string()),
+        ];
+        cells.push(uniform_gets(amounts, axes, specs(&index, &table)?));
     }
     Ok(cells)
 }

@@ -5,7 +5,7 @@ use crate::experiment::Reading;
 use crate::experiment::study::Study;
 use crate::measure::{ControlGroup, Cost, Latencies, Meter, directory_bytes};
 use crate::results::Measured;
-use crate::store::{Pages, Reads, Rhumb, Store};
+use crate::store::{Footprint, Pages, Reads, Rhumb, Store};
 
 /// Of a limited page cache: its share of the data, as published (75 GB of 100 GiB).
 const PAGE_CACHE_SHARE: f64 = 0.75;
@@ -69,28 +69,25 @@ fn fill_page_cache(store: &Rhumb) -> Result<()> {
 /// What finding takes in memory.
 fn put_memory(store: &Rhumb, study: &Study<'_>, measured: &mut Measured) -> Result<()> {
     let stats = store.0.stats()?;
-    let sum = |of: fn(&rhumb::KeyspaceStats) -> u64| -> f64 {
-        stats.keyspaces.iter().map(of).sum::<u64>() as f64
-    };
-    let index = sum(|keyspace| keyspace.index_bytes);
-    let (map, directory) = (sum(|k| k.key_map_bytes), sum(|k| k.directory_bytes));
-    let tables = sum(|keyspace| keyspace.levels.iter().map(|level| level.tables).sum());
-    let levels = sum(|k| k.levels.iter().filter(|level| level.tables > 0).count() as u64);
+    let held = Footprint::of(&stats);
+    let all_levels = stats.keyspaces.iter().flat_map(|keyspace| &keyspace.levels);
+    let levels = all_levels.filter(|level| level.tables > 0).count();
     let keys = study.records.input.keys.len() as f64;
+    let (index, map, directory) = (
+        held.index as f64,
+        held.key_map as f64,
+        held.directory as f64,
+    );
     let mut put = |metric, value, unit| measured.put(metric, value, unit);
     put("index_bytes", index, "B");
     put("key_map_bytes", map, "B");
     put("directory_bytes", directory, "B");
-    put("filter_bytes", sum(|k| k.filter_bytes), "B");
+    put("filter_bytes", held.filter as f64, "B");
     put("memory_bytes", index + map + directory, "B");
     put("index_bytes_a_key", index / keys, "B/key");
-    put("tables", tables, "tables");
-    put("levels", levels, "levels");
-    put(
-        "fallback_share",
-        sum(|k| k.fallbacks) / tables.max(1.0),
-        "tables/table",
-    );
+    put("tables", held.tables as f64, "tables");
+    put("levels", levels as f64, "levels");
+    put("fallback_share", held.fallback_share(), "tables/table");
     put("keys", keys, "keys");
     put(
         "key_bytes",
