@@ -11,6 +11,7 @@ pub mod registry;
 pub mod search;
 mod segment;
 mod spec;
+pub mod updatable;
 mod wide;
 
 pub use error::IndexError;

@@ -14,6 +14,7 @@
 use crate::bytes::Reader;
 use crate::kinds::{self, retained};
 use crate::spec::Knob;
+use crate::updatable::{Key, Updatable};
 use crate::{Index, IndexBuilder, IndexError, IndexSpec};
 
 /// Every kind, in the order in which they are listed to users.
@@ -26,6 +27,7 @@ static KINDS: &[Kind] = &[
     kinds::rmi::KIND,
     kinds::radix_spline::KIND,
     kinds::plex::KIND,
+    kinds::btree::KIND,
 ];
 
 /// How many bytes the common header takes.
@@ -33,6 +35,23 @@ pub(crate) const HEADER: usize = 4;
 
 /// Opens a byte form whose common header has been checked.
 type Opener = fn(Vec<u8>) -> Result<Box<dyn Index>, IndexError>;
+
+/// Makes an empty index that changes in place.
+type Maker<K> = fn(&IndexSpec) -> Box<dyn Updatable<K>>;
+
+/// For kinds that only have byte forms.
+pub(crate) const FORM_ONLY: (Option<Maker<u64>>, Option<Maker<[u8]>>) = (None, None);
+
+/// What the indexes of a kind answer with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answers {
+    /// [`crate::Position::Block`]: fence pointers.
+    Blocks,
+    /// Windows in which a key is somewhere.
+    Windows,
+    /// Windows of the keys that are looked up and no others, whatever the knobs say.
+    Exact,
+}
 
 /// What the registry knows of an index kind.
 #[derive(Debug)]
@@ -47,13 +66,23 @@ pub struct Kind {
     pub knobs: &'static [Knob],
     /// Whether [`crate::Probe::number`] and the numbers given to the builder matter.
     pub needs_number: bool,
+    /// What it answers with.
+    pub answers: Answers,
     /// The newest version of the byte form.
     pub(crate) version: u8,
     pub(crate) builder: fn(&IndexSpec) -> Box<dyn IndexBuilder>,
     pub(crate) open: Opener,
+    /// Makes one that changes in place, for integers and for strings; `None` where the kind cannot.
+    pub(crate) in_memory: (Option<Maker<u64>>, Option<Maker<[u8]>>),
 }
 
 impl Kind {
+    /// Whether [`in_memory`] and [`in_memory_texts`] make it: over integers, over strings of bytes. Such
+    /// kinds know the place of every key, in tables too.
+    pub fn is_updatable(&self) -> [bool; 2] {
+        [self.in_memory.0.is_some(), self.in_memory.1.is_some()]
+    }
+
     /// The common header of this kind.
     pub(crate) fn header(&self) -> [u8; HEADER] {
         [self.id, self.version, 0, 0]
@@ -72,6 +101,38 @@ pub fn kinds() -> &'static [Kind] {
 /// specification will say so here.
 pub fn builder(spec: &IndexSpec) -> Result<Box<dyn IndexBuilder>, IndexError> {
     Ok(retained::wrap(spec, (spec.kind().builder)(spec)))
+}
+
+/// An empty index over integers that stands alone in memory and changes in place.
+///
+/// # Errors
+/// [`IndexError::Spec`] if the kind cannot; the message names those that can.
+pub fn in_memory(spec: &IndexSpec) -> Result<Box<dyn Updatable<u64>>, IndexError> {
+    made(spec, |kind| kind.in_memory.0)
+}
+
+/// The same over strings of bytes.
+///
+/// # Errors
+/// As [`in_memory`].
+pub fn in_memory_texts(spec: &IndexSpec) -> Result<Box<dyn Updatable<[u8]>>, IndexError> {
+    made(spec, |kind| kind.in_memory.1)
+}
+
+fn made<K: Key + ?Sized>(
+    spec: &IndexSpec,
+    maker: fn(&Kind) -> Option<Maker<K>>,
+) -> Result<Box<dyn Updatable<K>>, IndexError> {
+    let Some(make) = maker(spec.kind()) else {
+        let able = KINDS.iter().filter(|kind| maker(kind).is_some());
+        let able: Vec<_> = able.map(|kind| kind.name).collect();
+        return Err(IndexError::Spec(format!(
+            "{} does not change in place with such keys: use one of {}",
+            spec.kind().name,
+            able.join(", ")
+        )));
+    };
+    Ok(make(spec))
 }
 
 /// Every id that byte forms start with, and what it stands for.

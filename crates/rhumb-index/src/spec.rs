@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::IndexError;
-use crate::registry::{self, Kind};
+use crate::registry::{self, Answers, Kind};
 
 /// A whole-numbered knob of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,6 +108,12 @@ impl IndexSpec {
     pub fn promised_window(&self) -> Option<u64> {
         let leaves = self.get("leaves").unwrap_or(0);
         self.get("boundary").filter(|_| leaves == 0)
+    }
+
+    /// Whether windows hold the keys that are looked up and no others, so that nothing is read in vain:
+    /// for the kind, or because it keeps the mapped keys.
+    pub fn is_exact(&self) -> bool {
+        self.kind.answers == Answers::Exact || self.get("retained") == Some(1)
     }
 
     /// Sets one knob of the specification, in place of the value that it had.
@@ -236,6 +242,13 @@ mod tests {
         assert_eq!(promised("plr"), Some(16));
         assert_eq!(promised("rmi:boundary=64,leaves=0"), Some(64));
         assert_eq!(promised("rmi:leaves=9"), None);
+    }
+
+    #[test]
+    fn what_knows_the_keys_is_exact() {
+        let exact = |text: &str| text.parse::<IndexSpec>().unwrap().is_exact();
+        assert!(exact("plr:retained=1"));
+        assert!(!exact("plr") && !exact("pgm:retained=0") && !exact("fp"));
     }
 
     #[test]

@@ -158,3 +158,29 @@ fn fuzz_bodies_hold_over_seeded_bytes() {
     );
     assert!(indexes > rounds / 4 && maps > rounds / 4 && served > rounds / 4);
 }
+
+#[test]
+fn damaged_forms_of_each_kind_stay_within_their_table() {
+    let seed = from_env("RHUMB_SEED", 0x6b69_6e64);
+    let rounds = 3_000 * from_env("RHUMB_DEEP", 1);
+    println!("replay with RHUMB_SEED={seed}");
+    for kind in registry::kinds() {
+        let mut random = SplitMix64::new(seed);
+        let mut opened = 0;
+        for round in 0..rounds {
+            // Four bytes choose keys and knobs; then come edits of four.
+            let edits = random.below(5) as usize;
+            let mut bytes = random.bytes(4 + 4 * edits, 256);
+            if round % 2 == 0 {
+                // Near the front, where lengths and roots are.
+                let places = bytes.iter_mut().skip(4).enumerate();
+                let places = places.filter(|(i, _)| matches!(i % 4, 1 | 2));
+                places.for_each(|(i, byte)| *byte &= if i % 4 == 2 { 0xc0 } else { 0 });
+            }
+            opened += u64::from(fuzz::kind_bytes(kind.name, &bytes));
+        }
+        println!("{}: {opened} of {rounds} opened, seed {seed}", kind.name);
+        assert!(opened > rounds / 10, "{}: {opened} of {rounds}", kind.name);
+    }
+    assert!(!fuzz::kind_bytes("no such kind", &[]));
+}

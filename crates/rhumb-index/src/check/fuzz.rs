@@ -3,7 +3,8 @@
 //! The crate's tests run them over seeded bytes; `fuzz/` at the root of the repository wraps them for
 //! `cargo fuzz`.
 
-use super::{Case, CheckError, SplitMix64, check, map_of};
+use super::{Case, CheckError, SplitMix64, build, check, distributions, map_of};
+use crate::registry::Kind;
 use crate::{Index, IndexError, IndexSpec, KeyMap, Position, Probe, registry};
 
 /// The largest value of a knob that [`keys`] takes: millions of leaves would take seconds.
@@ -62,24 +63,9 @@ pub fn keys(bytes: &[u8]) -> bool {
     let Some(kind) = kinds.get(usize::from(kind) % kinds.len().max(1)) else {
         return false;
     };
-    let Ok(mut spec) = kind.name.parse::<IndexSpec>() else {
+    let Some(spec) = spec_of(kind, knob, cut % 2 == 1) else {
         return false;
     };
-    // Of knobs that exclude each other the one that comes first counts.
-    let mut knobs: Vec<_> = kind.knobs.iter().collect();
-    if cut % 2 == 1 {
-        knobs.reverse();
-    }
-    for known in knobs {
-        // Some of the range, its ends among it.
-        let value = match u64::from(knob) % 42 {
-            41 => known.max.min(LARGEST),
-            some => known.min + some % (known.max - known.min + 1),
-        };
-        if let Ok(with) = spec.clone().with(known.name, value) {
-            spec = with;
-        }
-    }
     let mut keys: Vec<Vec<u8>> = match length % 4 {
         0 => rest.chunks(8).map(<[u8]>::to_vec).collect(),
         1 => rest.split(|&byte| byte == 0).map(<[u8]>::to_vec).collect(),
@@ -101,6 +87,99 @@ pub fn keys(bytes: &[u8]) -> bool {
     };
     assert_eq!(broken, None);
     checked.is_ok()
+}
+
+/// A specification of a kind whose knobs follow from a byte. Of knobs that exclude each other the one that
+/// comes first counts, or the last.
+fn spec_of(kind: &Kind, knob: u8, is_reversed: bool) -> Option<IndexSpec> {
+    let mut spec: IndexSpec = kind.name.parse().ok()?;
+    let mut knobs: Vec<_> = kind.knobs.iter().collect();
+    if is_reversed {
+        knobs.reverse();
+    }
+    for known in knobs {
+        // Some of the range, its ends among it.
+        let value = match u64::from(knob) % 42 {
+            41 => known.max.min(LARGEST),
+            some => known.min + some % (known.max - known.min + 1),
+        };
+        if let Ok(with) = spec.clone().with(known.name, value) {
+            spec = with;
+        }
+    }
+    Some(spec)
+}
+
+/// The most keys under a form that is damaged on purpose.
+const DAMAGED_KEYS: usize = 1024;
+
+/// Builds an index of one kind and damages it: the first four bytes choose keys and knobs, the others are
+/// [edits](edit) of the form. So they reach fields that bytes made from nothing never get to.
+/// If the form still opens, answers stay within the table. Says whether it opens.
+///
+/// # Panics
+/// If an answer does not.
+pub fn kind_bytes(kind: &str, bytes: &[u8]) -> bool {
+    let (&[keys, count, knob, cut], edits) = bytes.split_first_chunk().unwrap_or((&[0; 4], &[]));
+    let kind = registry::kinds().iter().find(|known| known.name == kind);
+    let Some(spec) = kind.and_then(|kind| spec_of(kind, knob, cut % 2 == 1)) else {
+        return false;
+    };
+    let many = distributions::all().count().max(1);
+    let Some(distribution) = distributions::all().nth(usize::from(keys) % many) else {
+        return false;
+    };
+    let most = DAMAGED_KEYS * usize::from(count) / 256;
+    let keys = distribution.keys(&mut SplitMix64::new(count.into()), most);
+    let map = map_of(&keys);
+    let case = Case::new(&keys, &spec, 1 + usize::from(cut) / 2);
+    let Ok(mut form) = build(&case, &map) else {
+        return false;
+    };
+    edits
+        .as_chunks()
+        .0
+        .iter()
+        .for_each(|one| edit(&mut form, *one));
+    let Ok(index) = registry::open(form) else {
+        return false;
+    };
+    let mut random = SplitMix64::new(seed_of(bytes));
+    for key in keys.iter().step_by(keys.len() / 64 + 1) {
+        let number = map.number(key);
+        answers_within(&*index, key, number);
+        let near = number ^ random.next_u64() >> random.below(64);
+        answers_within(&*index, &near.to_be_bytes(), near);
+    }
+    answers_within(&*index, &[], 0);
+    answers_within(&*index, &[0xff; 9], u64::MAX);
+    true
+}
+
+/// Damages one place: of the 24 bits before the value the highest two say how, the others where.
+fn edit(form: &mut Vec<u8>, [low, middle, high, value]: [u8; 4]) {
+    let at = u32::from_le_bytes([low, middle, high & 0x3f, 0]) as usize;
+    let at = at % form.len().max(1);
+    match high >> 6 {
+        // A field of 8 bytes: NaN, infinities, all ones and small numbers among them.
+        3 => {
+            let field = form.iter_mut().skip(at & !7).take(8);
+            let fill = if value < 8 { 0 } else { 0xff };
+            let bytes = [value, fill, fill, fill, fill, fill, fill, value | fill];
+            field.zip(bytes).for_each(|(byte, new)| *byte = new);
+        }
+        // Rarely, as what is cut off is mostly noticed at once.
+        2 if value == 0 => form.truncate(at),
+        how => {
+            if let Some(byte) = form.get_mut(at) {
+                *byte = match how {
+                    0 => value,
+                    1 => *byte ^ value,
+                    _ => byte.wrapping_add(value),
+                };
+            }
+        }
+    }
 }
 
 /// Takes the bytes for a key map. If they are one, it is monotone and has no other bytes. Says whether

@@ -18,6 +18,7 @@
 pub mod distributions;
 pub mod fuzz;
 mod random;
+pub mod updatable;
 
 pub use random::SplitMix64;
 

@@ -11,7 +11,7 @@
 use super::knobs::BOUNDARY;
 use super::lines::{LineBuilder, LineIndex, LineKind, Tree};
 use super::retained::RETAINED;
-use crate::registry::Kind;
+use crate::registry::{Answers, FORM_ONLY, Kind};
 use crate::segment::cone::Cone;
 
 pub(crate) const KIND: Kind = Kind {
@@ -20,7 +20,9 @@ pub(crate) const KIND: Kind = Kind {
     about: "FITing-Tree (Galakatos et al., SIGMOD 2019): shrinking cones under a B+-tree",
     knobs: &[BOUNDARY, RETAINED],
     needs_number: true,
+    answers: Answers::Windows,
     version: 1,
+    in_memory: FORM_ONLY,
     builder: |spec| Box::new(LineBuilder::<FitingTree>::new(spec)),
     open: |bytes| Ok(Box::new(LineIndex::<FitingTree>::open(bytes)?)),
 };

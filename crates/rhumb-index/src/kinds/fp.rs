@@ -25,7 +25,7 @@ use std::cmp::Ordering;
 
 use super::separators::{Cut, FenceBuilder, Separators};
 use crate::bytes::{Reader, put_varint, take_varint, u32_of};
-use crate::registry::{HEADER, Kind};
+use crate::registry::{Answers, FORM_ONLY, HEADER, Kind};
 use crate::search::common_prefix;
 use crate::{Index, IndexError, Position, Probe};
 
@@ -42,7 +42,9 @@ pub(crate) const KIND: Kind = Kind {
     about: "fence pointers: shortest separators, front-coded in groups of 64",
     knobs: &[],
     needs_number: false,
+    answers: Answers::Blocks,
     version: 2,
+    in_memory: FORM_ONLY,
     builder: |_| {
         let encode = |separators: &Separators, out: &mut Vec<u8>| encode(separators, GROUP, out);
         Box::new(FenceBuilder::new(&KIND, Cut::Shortest, encode))

@@ -21,7 +21,7 @@
 
 use super::separators::{Cut, FenceBuilder, Separators};
 use crate::bytes::{Reader, u32_of};
-use crate::registry::Kind;
+use crate::registry::{Answers, FORM_ONLY, Kind};
 use crate::{Index, IndexError, Position, Probe};
 
 pub(crate) const KIND: Kind = Kind {
@@ -30,7 +30,9 @@ pub(crate) const KIND: Kind = Kind {
     about: "fence pointers: whole first keys, as in LevelDB's index block without restarts",
     knobs: &[],
     needs_number: false,
+    answers: Answers::Blocks,
     version: 2,
+    in_memory: FORM_ONLY,
     builder: |_| Box::new(FenceBuilder::new(&KIND, Cut::Whole, encode)),
     open: |bytes| Ok(Box::new(FpRaw::open(bytes)?)),
 };

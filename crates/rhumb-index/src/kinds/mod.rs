@@ -1,5 +1,7 @@
 //! The index kinds, one file each, bigger ones with a folder beside it, and what several of them share.
 
+pub(crate) mod btree;
+mod exact;
 pub(crate) mod fiting_tree;
 pub(crate) mod fp;
 pub(crate) mod fp_raw;

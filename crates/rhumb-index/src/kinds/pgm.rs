@@ -18,7 +18,7 @@ use super::lines::{
 };
 use super::retained::RETAINED;
 use crate::bytes::Reader;
-use crate::registry::Kind;
+use crate::registry::{Answers, FORM_ONLY, Kind};
 use crate::search::last_not_above;
 use crate::segment::hull::Hull;
 use crate::spec::Knob;
@@ -39,7 +39,9 @@ pub(crate) const KIND: Kind = Kind {
     about: "PGM-index (Ferragina and Vinciguerra, VLDB 2020): the fewest segments, recursively",
     knobs: &[BOUNDARY, RETAINED, EPS_RECURSIVE],
     needs_number: true,
+    answers: Answers::Windows,
     version: 1,
+    in_memory: FORM_ONLY,
     builder: |spec| Box::new(LineBuilder::<Pgm>::new(spec)),
     open: |bytes| Ok(Box::new(LineIndex::<Pgm>::open(bytes)?)),
 };

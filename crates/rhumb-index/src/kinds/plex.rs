@@ -18,7 +18,7 @@ use super::spline::{
     halvings_of,
 };
 use crate::IndexSpec;
-use crate::registry::Kind;
+use crate::registry::{Answers, FORM_ONLY, Kind};
 
 pub(crate) const KIND: Kind = Kind {
     name: "plex",
@@ -26,7 +26,9 @@ pub(crate) const KIND: Kind = Kind {
     about: "greedy linear spline under a self-tuned radix table or Hist-Tree (Stoian et al., 2021)",
     knobs: &[BOUNDARY, RETAINED],
     needs_number: true,
+    answers: Answers::Windows,
     version: 1,
+    in_memory: FORM_ONLY,
     builder: |spec| Box::new(SplineBuilder::new(spec, BOUNDARY.of(spec), choose)),
     open: |bytes| Ok(Box::new(Spline::open(&KIND, bytes, |_, _| true)?)),
 };

@@ -10,7 +10,7 @@ mod first_form;
 use super::knobs::BOUNDARY;
 use super::lines::{LineBuilder, LineIndex, LineKind, Tree};
 use super::retained::RETAINED;
-use crate::registry::Kind;
+use crate::registry::{Answers, FORM_ONLY, Kind};
 use crate::segment::greedy::Greedy;
 
 pub(crate) const KIND: Kind = Kind {
@@ -19,7 +19,9 @@ pub(crate) const KIND: Kind = Kind {
     about: "greedy piecewise linear regression (Xie et al., VLDBJ 2014), as in Bourbon and DobLIX",
     knobs: &[BOUNDARY, RETAINED],
     needs_number: true,
+    answers: Answers::Windows,
     version: 2,
+    in_memory: FORM_ONLY,
     builder: |spec| Box::new(LineBuilder::<Plr>::new(spec)),
     open: |bytes| {
         let bytes = match bytes.get(1) {

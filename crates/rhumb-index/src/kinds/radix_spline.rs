@@ -10,7 +10,7 @@ use super::knobs::BOUNDARY;
 use super::retained::RETAINED;
 use super::spline::{Knot, LeftOut, RadixTable, Spline, SplineBuilder, Top};
 use crate::IndexSpec;
-use crate::registry::Kind;
+use crate::registry::{Answers, FORM_ONLY, Kind};
 use crate::spec::Knob;
 
 const RADIX_BITS: Knob = Knob {
@@ -28,7 +28,9 @@ pub(crate) const KIND: Kind = Kind {
     about: "greedy linear spline under a radix table (Kipf et al., aiDM 2020)",
     knobs: &[BOUNDARY, RETAINED, RADIX_BITS],
     needs_number: true,
+    answers: Answers::Windows,
     version: 1,
+    in_memory: FORM_ONLY,
     builder: |spec| Box::new(SplineBuilder::new(spec, BOUNDARY.of(spec), table_for)),
     open: |bytes| Ok(Box::new(Spline::open(&KIND, bytes, is_table)?)),
 };

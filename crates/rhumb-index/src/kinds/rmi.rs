@@ -71,7 +71,7 @@ mod root;
 
 use super::knobs::BOUNDARY;
 use super::retained::RETAINED;
-use crate::registry::Kind;
+use crate::registry::{Answers, FORM_ONLY, Kind};
 use crate::spec::Knob;
 
 /// How many leaves; where the specification says so, the position boundary is no promise.
@@ -100,7 +100,9 @@ pub(crate) const KIND: Kind = Kind {
     about: "recursive model index of two layers (Kraska et al., SIGMOD 2018)",
     knobs: &[BOUNDARY, LEAVES, ROOT, RETAINED],
     needs_number: true,
+    answers: Answers::Windows,
     version: 1,
+    in_memory: FORM_ONLY,
     builder: |spec| Box::new(builder::RmiBuilder::new(spec)),
     open: |bytes| Ok(Box::new(reader::Rmi::open(bytes)?)),
 };

@@ -1,6 +1,8 @@
 //! Counts the numbers below a key side by side, in vectors.
 #![allow(unsafe_code)]
 
+use super::numbers::Number;
+
 /// Numbers that are counted at once: three or four cache lines, or five or six.
 pub(super) const FEW: usize = 24;
 pub(super) const MORE: usize = 40;
@@ -13,8 +15,8 @@ pub(super) const MORE: usize = 40;
 /// meanwhile. A bisection of 24 numbers puts some fifteen of them there, one after the other; this
 /// six.
 #[inline]
-pub(super) fn below<const N: usize>(numbers: &[u64; N], key: u64) -> Option<usize> {
-    const { assert!(N.is_multiple_of(8) && N <= 64) };
+pub(super) fn below<T: Number, const N: usize>(numbers: &[T; N], key: u64) -> Option<usize> {
+    const { assert!(N.is_multiple_of(8) && N <= 64 && size_of::<T>() == 8) };
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("popcnt") {
         // SAFETY: the processor has what the function was compiled for.
@@ -24,15 +26,85 @@ pub(super) fn below<const N: usize>(numbers: &[u64; N], key: u64) -> Option<usiz
     None
 }
 
+/// A way to count, which goes without branches.
+pub(crate) trait Count: Copy {
+    /// How many of these, at most 64, are below `key`; they ascend.
+    fn below<T: Number, const N: usize>(self, numbers: &[T; N], key: u64) -> usize;
+}
+
+/// Something that counts again and again, as a search from node to node.
+pub(crate) trait Counting {
+    type Answer;
+
+    /// Does it by one of the ways. To be inlined always, so that it is compiled for each.
+    fn by<C: Count>(self, count: C) -> Self::Answer;
+}
+
+/// Does it by the best way that the processor has, which is chosen once and not for every node.
+#[inline(always)]
+pub(crate) fn counting<W: Counting>(work: W) -> W::Answer {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("popcnt") {
+        // SAFETY: the processor has what the function was compiled for.
+        return unsafe { counting_avx512(work) };
+    }
+    work.by(ByFours)
+}
+
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,popcnt")]
-fn below_avx512<const N: usize>(numbers: &[u64; N], key: u64) -> usize {
+fn counting_avx512<W: Counting>(work: W) -> W::Answer {
+    work.by(SideBySide(()))
+}
+
+/// All numbers side by side; made only where the processor can.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+struct SideBySide(());
+
+#[cfg(target_arch = "x86_64")]
+impl Count for SideBySide {
+    #[inline(always)]
+    fn below<T: Number, const N: usize>(self, numbers: &[T; N], key: u64) -> usize {
+        const { assert!(N.is_multiple_of(8) && N <= 64 && size_of::<T>() == 8) };
+        // SAFETY: there is one of these only where the processor has what the function was compiled for.
+        unsafe { below_avx512(numbers, key) }
+    }
+}
+
+/// Every fourth number, and then three neighbours.
+#[derive(Clone, Copy)]
+struct ByFours;
+
+impl Count for ByFours {
+    #[inline(always)]
+    fn below<T: Number, const N: usize>(self, numbers: &[T; N], key: u64) -> usize {
+        by_fours(numbers, key)
+    }
+}
+
+#[inline(always)]
+fn by_fours<T: Number, const N: usize>(numbers: &[T; N], key: u64) -> usize {
+    let is_below = |number: T| usize::from(number.value() < key);
+    let (fours, _) = numbers.as_chunks::<4>();
+    let whole: usize = fours.iter().map(|four| is_below(four[3])).sum();
+    let more = fours.get(whole).map_or(0, |four| {
+        is_below(four[0]) + is_below(four[1]) + is_below(four[2])
+    });
+    4 * whole + more
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,popcnt")]
+#[inline]
+fn below_avx512<T: Number, const N: usize>(numbers: &[T; N], key: u64) -> usize {
     use std::arch::x86_64::{_mm512_cmplt_epu64_mask, _mm512_loadu_si512, _mm512_set1_epi64};
     let key = _mm512_set1_epi64(key as i64);
     let (eights, _) = numbers.as_chunks::<8>();
     let mut mask = 0u64;
     for (i, eight) in eights.iter().enumerate() {
-        // SAFETY: there are 64 bytes to read.
+        // SAFETY: there are 64 bytes to read, which need not be aligned; the processor is
+        // little-endian, as numbers of a byte form are.
         let eight = unsafe { _mm512_loadu_si512(eight.as_ptr().cast()) };
         mask |= u64::from(_mm512_cmplt_epu64_mask(eight, key)) << (8 * i);
     }
@@ -61,12 +133,19 @@ mod tests {
             ] {
                 let expected = numbers.iter().filter(|&&number| number < key).count();
                 assert!(below(&numbers, key).is_none_or(|counted| counted == expected));
+                let bytes = numbers.map(u64::to_le_bytes);
+                assert!(below(&bytes, key).is_none_or(|counted| counted == expected));
+                let mut sorted = numbers;
+                sorted.sort_unstable();
+                assert_eq!(by_fours(&sorted, key), expected);
             }
         }
     }
 
     #[test]
     fn every_size_counts_like_one_by_one() {
+        counts_like_one_by_one::<8>();
+        counts_like_one_by_one::<16>();
         counts_like_one_by_one::<FEW>();
         counts_like_one_by_one::<MORE>();
         counts_like_one_by_one::<64>();

@@ -72,6 +72,7 @@ use std::ops::Range;
 use crate::Window;
 
 pub(crate) use column::{FEW, last_not_above, last_of_few};
+pub(crate) use count::{Count, Counting, counting};
 pub use first_not::{first_not, first_not_by_number};
 pub(crate) use numbers::lower_bound_in_column;
 pub use numbers::lower_bound_u64;

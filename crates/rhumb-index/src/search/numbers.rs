@@ -43,9 +43,6 @@ fn lower_bound<N: Number>(numbers: &[N], window: Window, key: u64) -> usize {
 pub(crate) trait Number: Copy {
     /// The number.
     fn value(self) -> u64;
-
-    /// Numbers that are words of the processor, or `None`.
-    fn as_words<const N: usize>(numbers: &[Self; N]) -> Option<&[u64; N]>;
 }
 
 impl Number for u64 {
@@ -53,22 +50,12 @@ impl Number for u64 {
     fn value(self) -> u64 {
         self
     }
-
-    #[inline(always)]
-    fn as_words<const N: usize>(numbers: &[u64; N]) -> Option<&[u64; N]> {
-        Some(numbers)
-    }
 }
 
 impl Number for [u8; 8] {
     #[inline(always)]
     fn value(self) -> u64 {
         u64::from_le_bytes(self)
-    }
-
-    #[inline(always)]
-    fn as_words<const N: usize>(_: &[[u8; 8]; N]) -> Option<&[u64; N]> {
-        None
     }
 }
 
@@ -96,6 +83,10 @@ impl<N: Number> Sorted for Numbers<'_, N> {
 
     #[inline]
     fn search_near(self, range: Range<usize>) -> usize {
+        // Kinds that know the place of every key leave one to look at, or none.
+        if range.len() <= 1 {
+            return range.start + usize::from(!range.is_empty() && self.is_before(range.start));
+        }
         let counted = if range.len() <= FEW {
             self.count::<FEW>(range.clone())
         } else if range.len() <= MORE {
@@ -121,7 +112,7 @@ impl<N: Number> Numbers<'_, N> {
         // Neighbours are counted too, which changes nothing: the slice is sorted.
         let start = range.start.min(self.numbers.len().checked_sub(AT_ONCE)?);
         let numbers = self.numbers.get(start..)?.first_chunk::<AT_ONCE>()?;
-        let counted = below(N::as_words(numbers)?, self.key)?;
+        let counted = below(numbers, self.key)?;
         Some((start + counted).clamp(range.start, range.end))
     }
 }

@@ -111,11 +111,21 @@ pub fn common_prefix<'k>(a: &'k [u8], b: &'k [u8]) -> usize {
 /// ```
 #[inline]
 pub fn first_eight(key: &[u8]) -> u64 {
-    match key.first_chunk() {
-        Some(eight) => u64::from_be_bytes(*eight),
-        None => key
-            .iter()
-            .rfold(0, |number, &byte| number >> 8 | u64::from(byte) << 56),
+    if let Some(eight) = key.first_chunk() {
+        return u64::from_be_bytes(*eight);
+    }
+    // Pieces that overlap where there are fewer bytes: no loop, the end of which is hard to foresee.
+    let behind = |at: usize| 64 - 8 * at as u32;
+    if let (Some(first), Some(last)) = (key.first_chunk(), key.last_chunk()) {
+        let (first, last) = (u32::from_be_bytes(*first), u32::from_be_bytes(*last));
+        return u64::from(first) << 32 | u64::from(last) << behind(key.len());
+    }
+    match key {
+        [] => 0,
+        [first, ..] => {
+            let byte = |at: usize| u64::from(key.get(at).copied().unwrap_or(0)) << behind(at + 1);
+            u64::from(*first) << 56 | byte(key.len() / 2) | byte(key.len() - 1)
+        }
     }
 }
 

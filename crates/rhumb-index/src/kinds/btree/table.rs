@@ -1,0 +1,228 @@
+//! The tree in a table: as nothing changes, it needs no pointers.
+//!
+//! Numbers are in one ascending column, 16 a node, the last node perhaps with fewer. Each level above has
+//! the last number of every node of the one below, again 16 a node, up to a level of one node. A number is
+//! found by counting those below it, from the top down: as many nodes to the left of its own are in the
+//! level below. That is two cache lines a level and nothing that depends on a branch. Levels above take
+//! 8/15 of a byte a number.
+//!
+//! Layout, little-endian:
+//!
+//! ```text
+//! offset  size  field
+//!      0     4  1 if there are ranks; 0 if the i-th number has rank i
+//!      4     4  reserved
+//!      8        levels, the top first: 8 bytes a number
+//!            8D  numbers, ascending
+//!            4D  their ranks; only where there are any
+//! ```
+//!
+//! Order is not checked when it is opened, which reads nothing but lengths.
+
+use super::KIND;
+use crate::bytes::{Reader, u32_of};
+use crate::kinds::exact::{Layout, Place};
+use crate::registry::Kind;
+use crate::search::{Count, Counting, counting, first_not};
+use crate::{IndexError, IndexSpec};
+
+/// Numbers of a node.
+const NODE: usize = 16;
+
+/// The tree, used from its bytes.
+#[derive(Debug)]
+pub(super) struct Table {
+    /// Where each level starts, the top first, and how many numbers it has; the last one has all.
+    levels: Vec<(usize, usize)>,
+    /// Where ranks start, if there are any.
+    ranks_at: Option<usize>,
+}
+
+/// How many numbers each level has, the top first.
+fn lens(numbers: usize) -> Vec<usize> {
+    let mut lens = vec![numbers];
+    while let Some(&len) = lens.last()
+        && len > NODE
+    {
+        lens.push(len.div_ceil(NODE));
+    }
+    lens.reverse();
+    lens
+}
+
+impl Layout for Table {
+    fn kind() -> &'static Kind {
+        &KIND
+    }
+
+    fn lay(_: &IndexSpec, entries: &[(u64, u64)], out: &mut Vec<u8>) -> Result<(), IndexError> {
+        let has_ranks = entries
+            .last()
+            .is_some_and(|last| last.1 >= entries.len() as u64);
+        out.extend(u32::from(has_ranks).to_le_bytes());
+        out.extend([0; 4]);
+        let lens = lens(entries.len());
+        for (level, &len) in lens.iter().enumerate() {
+            let step = NODE.pow((lens.len() - 1 - level) as u32);
+            // The last number of each node, and of what is left at the end.
+            let places = (1..=len).map(|node| (node * step).min(entries.len()) - 1);
+            let numbers = places.filter_map(|at| entries.get(at));
+            out.extend(numbers.flat_map(|entry| entry.0.to_le_bytes()));
+        }
+        if has_ranks {
+            out.extend(
+                entries
+                    .iter()
+                    .flat_map(|entry| (entry.1 as u32).to_le_bytes()),
+            );
+        }
+        Ok(())
+    }
+
+    fn open(bytes: &[u8], numbers: usize) -> Result<Self, IndexError> {
+        let mut reader = Reader::new(KIND.name, bytes);
+        let has_ranks = match reader.u32()? {
+            0 => false,
+            1 => true,
+            other => return Err(reader.damaged_at(0, "0 or 1, for ranks", other)),
+        };
+        reader.reserved(4)?;
+        let mut levels = Vec::new();
+        for len in lens(numbers) {
+            levels.push((reader.at(), len));
+            reader.take(len.saturating_mul(8))?;
+        }
+        levels.shrink_to_fit();
+        let ranks_at = has_ranks.then_some(reader.at());
+        if has_ranks {
+            reader.take(numbers.saturating_mul(4))?;
+        }
+        reader.end()?;
+        Ok(Table { levels, ranks_at })
+    }
+
+    #[inline]
+    fn find(&self, bytes: &[u8], number: u64) -> Place {
+        counting(Find {
+            table: self,
+            bytes,
+            number,
+        })
+    }
+
+    /// The column of numbers, of which each node is then two lines and not three.
+    fn cache_line_at(&self) -> Option<usize> {
+        self.levels.last().map(|(at, _)| *at)
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.levels.capacity() * size_of::<(usize, usize)>()
+    }
+}
+
+/// A search.
+struct Find<'a> {
+    table: &'a Table,
+    bytes: &'a [u8],
+    number: u64,
+}
+
+impl Counting for Find<'_> {
+    type Answer = Place;
+
+    #[inline(always)]
+    fn by<C: Count>(self, count: C) -> Place {
+        let Find {
+            table,
+            bytes,
+            number,
+        } = self;
+        let mut node = 0;
+        let mut found = None;
+        for &(at, len) in &table.levels {
+            let column = bytes.get(at..).unwrap_or_default().as_chunks::<8>().0;
+            let column = column.get(..len).unwrap_or_default();
+            node = lower_bound(count, column, node * NODE, number);
+            found = column.get(node);
+        }
+        let rank_of = |at: usize| match table.ranks_at {
+            Some(ranks_at) => u32_of(bytes.get(ranks_at..).unwrap_or_default(), at).into(),
+            None => at as u64,
+        };
+        match found.map(|found| u64::from_le_bytes(*found)) {
+            Some(found) => Place::of(found, rank_of(node), number),
+            None => Place::After(rank_of(node.saturating_sub(1))),
+        }
+    }
+}
+
+/// The first number of the node that starts at a place that is not below one, or the end of the node.
+#[inline(always)]
+fn lower_bound<C: Count>(count: C, column: &[[u8; 8]], start: usize, number: u64) -> usize {
+    // Of the last node neighbours are counted too, which changes nothing: they are below.
+    if let Some(last) = column.len().checked_sub(NODE) {
+        let start = start.min(last);
+        if let Some(node) = column
+            .get(start..)
+            .and_then(|from| from.first_chunk::<NODE>())
+        {
+            return start + count.below(node, number);
+        }
+    }
+    let value = |at: usize| column.get(at).map_or(0, |one| u64::from_le_bytes(*one));
+    first_not(0..column.len(), |at| value(at) < number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::SplitMix64;
+
+    fn opened(entries: &[(u64, u64)]) -> (Vec<u8>, Table) {
+        let mut bytes = Vec::new();
+        Table::lay(&KIND.name.parse().unwrap(), entries, &mut bytes).unwrap();
+        let table = Table::open(&bytes, entries.len()).unwrap();
+        (bytes, table)
+    }
+
+    #[test]
+    fn every_number_is_found_in_trees_of_every_height() {
+        let mut random = SplitMix64::new(3);
+        for len in [1, 2, 15, 16, 17, 255, 256, 257, 4095, 4096, 4097, 5000] {
+            let mut numbers: Vec<u64> = (0..len).map(|_| random.next_u64()).collect();
+            numbers[0] = 0;
+            numbers.push(u64::MAX);
+            numbers.sort_unstable();
+            numbers.dedup();
+            for run in [1, 3] {
+                let entries: Vec<_> = numbers.iter().copied().zip((0..).step_by(run)).collect();
+                let (bytes, table) = opened(&entries);
+                let ranks = if run == 1 { 0 } else { 4 };
+                let least = 8 + (8 + ranks) * entries.len();
+                assert!(bytes.len() >= least && bytes.len() <= least + entries.len() * 8 / 15 + 64);
+                for (at, &(number, rank)) in entries.iter().enumerate() {
+                    assert_eq!(table.find(&bytes, number), Place::At(rank));
+                    let next = entries.get(at + 1);
+                    if let Some(next) = next.filter(|next| next.0 > number + 1) {
+                        assert_eq!(table.find(&bytes, number + 1), Place::Before(next.1));
+                    }
+                }
+                let (_, entries) = entries.split_last().unwrap();
+                let (bytes, table) = opened(entries);
+                let last = entries.last().unwrap().1;
+                assert_eq!(table.find(&bytes, u64::MAX), Place::After(last));
+            }
+        }
+    }
+
+    #[test]
+    fn cut_forms_are_refused() {
+        let entries: Vec<_> = (0..40).map(|i| (i * 10, i * 2)).collect();
+        let (bytes, _) = opened(&entries);
+        for len in 0..bytes.len() {
+            assert!(Table::open(&bytes[..len], 40).is_err());
+        }
+        assert!(Table::open(&bytes, 39).is_err());
+        assert!(Table::open(&bytes, usize::MAX).is_err());
+    }
+}
