@@ -21,6 +21,8 @@ mod random;
 pub mod updatable;
 
 pub use random::SplitMix64;
+#[cfg(test)]
+pub(crate) use random::from_env;
 
 use crate::{Index, IndexError, IndexSpec, KeyMap, Position, Probe, registry};
 

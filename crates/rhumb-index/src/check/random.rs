@@ -45,3 +45,9 @@ impl SplitMix64 {
         (0..len).map(|_| self.below(end) as u8).collect()
     }
 }
+
+/// A number from the environment, such as a seed to replay.
+#[cfg(test)]
+pub(crate) fn from_env(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().expect("a whole number"))
+}

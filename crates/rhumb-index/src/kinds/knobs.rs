@@ -13,6 +13,16 @@ pub(crate) const BOUNDARY: Knob = Knob {
     choices: &[],
 };
 
+/// How an updatable kind keeps its shape while keys come and go, alone in memory.
+pub(crate) const UPKEEP: Knob = Knob {
+    name: "upkeep",
+    about: "alone in memory: bounded (memory and depth are, in any order of keys), or as published",
+    default: 0,
+    min: 0,
+    max: 1,
+    choices: &["bounded", "published"],
+};
+
 impl Knob {
     /// The knob's value in a specification of a kind that has it.
     pub(crate) fn of(&self, spec: &IndexSpec) -> u64 {

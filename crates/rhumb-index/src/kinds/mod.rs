@@ -7,6 +7,7 @@ pub(crate) mod fp;
 pub(crate) mod fp_raw;
 mod knobs;
 mod lines;
+pub(crate) mod lipp;
 mod order;
 pub(crate) mod pgm;
 pub(crate) mod plex;

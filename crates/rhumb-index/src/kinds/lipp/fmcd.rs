@@ -1,0 +1,270 @@
+//! The model of a node: the one with the fewest conflicts for its slots, or, where no line separates well, another,
+//! so that no child ever gets more than two thirds of the numbers, and slots stay linear in numbers.
+
+use super::model::Model;
+
+/// Slots that a node may have for each that is used, but for the few that any node may have.
+const SPARSEST: u32 = 16;
+
+/// What a model makes of the numbers that it is for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fit {
+    pub(crate) model: Model,
+    /// The most numbers in one slot: at most two thirds of them, rounded up, and less than all.
+    pub(crate) largest: usize,
+    /// How many slots have a number.
+    pub(crate) used: u32,
+    /// Whether the model is a line through all of them, which [`Model::extended`] may extend.
+    pub(crate) is_line: bool,
+}
+
+impl Fit {
+    /// The model of a node for ascending entries, of which there are at least two. About `slots` slots, which
+    /// `round` makes a number that a node may have, not below the one given, and at most an eighth above it.
+    ///
+    /// That is the one with the fewest conflicts (FMCD), or where there is none the line through the ends. If
+    /// it uses less than a sixteenth of the slots, there are fewer. If it leaves more than two thirds of
+    /// the entries together, the model has few slots and separates the lower half of the entries from the upper,
+    /// which always works. Linear time for each halving of the slots.
+    pub(crate) fn new(entries: &[(u64, u64)], slots: u32, round: fn(u32) -> u32) -> Self {
+        let numbers = entries.len();
+        if let [(first, _), .., (last, _)] = *entries {
+            if let [(first, _), (second, _), (third, _)] = *entries {
+                return Fit::of(Model::of_three([first, second, third], round(3)), entries);
+            }
+            // Where there are slots for all numbers of the range, each has its own.
+            let range = u32::try_from((last - first).saturating_add(1)).ok();
+            let is_dense = |range: &u32| *range <= slots && *range as usize / 8 <= numbers;
+            if let Some(range) = range.filter(is_dense) {
+                let fit = Fit::of(Model::new(first, 1.0, round(range)), entries);
+                return Fit {
+                    is_line: true,
+                    ..fit
+                };
+            }
+            let mut slots = round(slots.max(2));
+            while numbers > 3 && slots > 3 {
+                let fewest = fewest_conflicts(entries, slots);
+                let line = fewest.unwrap_or_else(|| through_ends(entries, slots));
+                let fit = Fit::of(line, entries);
+                if fit.largest > (numbers * 2).div_ceil(3) {
+                    break;
+                }
+                match fewer_slots(fit.used, slots, round) {
+                    Some(fewer) => slots = fewer,
+                    None => {
+                        return Fit {
+                            is_line: true,
+                            ..fit
+                        };
+                    }
+                }
+            }
+        }
+        Fit::of(halving(entries, round(2)), entries)
+    }
+
+    fn of(model: Model, entries: &[(u64, u64)]) -> Self {
+        let (mut largest, mut used, mut slot, mut start) = (0, 0, u32::MAX, 0);
+        for (i, entry) in entries.iter().enumerate() {
+            let at = model.slot(entry.0);
+            if at != slot {
+                largest = largest.max(i - start);
+                (slot, start, used) = (at, i, used + 1);
+            }
+        }
+        Fit {
+            model,
+            largest: largest.max(entries.len() - start),
+            used,
+            is_line: false,
+        }
+    }
+}
+
+/// How many slots are enough where so many of them are used; `None` where there are no more than that.
+fn fewer_slots(used: u32, slots: u32, round: fn(u32) -> u32) -> Option<u32> {
+    if used >= slots / SPARSEST {
+        return None;
+    }
+    // Less than half of the slots.
+    let fewer = round((used * (SPARSEST / 2)).max(4));
+    (fewer < slots).then_some(fewer)
+}
+
+/// Entries that have a slot in common, with that slot; slots ascend.
+pub(crate) fn runs(
+    model: Model,
+    entries: &[(u64, u64)],
+) -> impl Iterator<Item = (u32, &[(u64, u64)])> {
+    let mut rest = entries;
+    std::iter::from_fn(move || {
+        let slot = model.slot(rest.first()?.0);
+        let others = rest.iter().skip(1);
+        let len = 1 + others
+            .take_while(|entry| model.slot(entry.0) == slot)
+            .count();
+        let (run, behind) = rest.split_at_checked(len)?;
+        rest = behind;
+        Some((slot, run))
+    })
+}
+
+/// The model of LIPP (VLDB 2021, algorithm 4): the least degree of conflict D with which slots as wide as
+/// these hold at most D numbers each, if the D first and the D last of all are left out. `None` if D would be
+/// above a third of the numbers.
+///
+/// Only whole differences of numbers are compared. At most so many steps as there are numbers, and as D.
+fn fewest_conflicts(entries: &[(u64, u64)], slots: u32) -> Option<Model> {
+    let number = |i: usize| entries.get(i).map_or(u64::MAX, |entry| entry.0);
+    let len = entries.len();
+    let inner = u64::from(slots.max(3) - 2);
+    // What the slots but two have to cover, so that the first and the last take those left out.
+    let covered = |degree: usize| number(len - 1 - degree) - number(degree);
+    let mut degree = 1;
+    let mut width = covered(degree).div_ceil(inner);
+    let mut at = 0;
+    while at + degree < len {
+        if number(at + degree) - number(at) >= width {
+            at += 1;
+            continue;
+        }
+        degree += 1;
+        if degree > len / 3 {
+            return None;
+        }
+        width = covered(degree).div_ceil(inner);
+    }
+    let width = (covered(degree) as f64 / inner as f64).max(1e-9);
+    // The first that is not left out starts slot 1.
+    let base = number(degree).saturating_sub(width.ceil() as u64);
+    Some(Model::new(base, width, slots))
+}
+
+/// The line through the first and the last number.
+fn through_ends(entries: &[(u64, u64)], slots: u32) -> Model {
+    let (first, last) = match entries {
+        [first, .., last] => (first.0, last.0),
+        _ => (0, 1),
+    };
+    let width = (last - first) as f64 / f64::from(slots.max(2) - 1);
+    Model::new(first, width, slots)
+}
+
+/// A model of few slots that separates the lower half of the numbers from the upper.
+fn halving(entries: &[(u64, u64)], slots: u32) -> Model {
+    let middle = entries.len() / 2;
+    let number = |i: usize| entries.get(i).map_or(0, |entry| entry.0);
+    Model::splitting(number(middle.saturating_sub(1)), number(middle), slots)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::{SplitMix64, distributions};
+    use crate::kinds::lipp::model::{class, slots_of};
+
+    fn round(slots: u32) -> u32 {
+        slots_of(class(slots))
+    }
+
+    /// Ascending numbers of many shapes, with ranks.
+    fn sets(random: &mut SplitMix64) -> Vec<Vec<(u64, u64)>> {
+        let mut sets = Vec::new();
+        for distribution in distributions::all() {
+            for len in [2, 3, 4, 5, 7, 40, 2_000] {
+                let keys = distribution.keys(random, len);
+                let numbers = keys.iter().map(|key| {
+                    let first = key.iter().take(8);
+                    first.fold(0, |number, byte| number << 8 | u64::from(*byte))
+                });
+                let mut numbers: Vec<u64> = numbers.collect();
+                numbers.sort_unstable();
+                numbers.dedup();
+                sets.push(numbers.into_iter().zip(0..).collect());
+            }
+        }
+        sets
+    }
+
+    #[test]
+    fn no_slot_gets_more_than_two_thirds_and_slots_are_used() {
+        for entries in sets(&mut SplitMix64::new(12)) {
+            let len = entries.len();
+            if len < 2 {
+                continue;
+            }
+            for slots in [2, len as u32, 2 * len as u32, 6 * len as u32, 1_000_000] {
+                let fit = Fit::new(&entries, slots, round);
+                let most = (len * 2).div_ceil(3).min(len - 1);
+                assert!(fit.largest <= most, "{fit:?} of {len}, {entries:?}");
+                let slots = fit.model.slots();
+                assert!(
+                    slots <= (fit.used * SPARSEST + SPARSEST).max(18),
+                    "{fit:?} of {len}"
+                );
+                let runs: Vec<_> = runs(fit.model, &entries).collect();
+                assert_eq!(runs.len(), fit.used as usize);
+                assert!(runs.is_sorted_by(|a, b| a.0 < b.0));
+                assert_eq!(
+                    runs.iter().map(|run| run.1).collect::<Vec<_>>().concat(),
+                    entries
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn slots_become_fewer_only_where_most_are_empty() {
+        for slots in [1 << 30, 9 << 27, u32::MAX] {
+            // As many numbers as 2^29 have slots of their own, too.
+            for used in [slots / SPARSEST, 1 << 29, slots] {
+                assert_eq!(fewer_slots(used, slots, |slots| slots), None);
+            }
+            let used = slots / SPARSEST - 1;
+            assert_eq!(fewer_slots(used, slots, |slots| slots), Some(used * 8));
+        }
+        assert_eq!(fewer_slots(1, 32, round), Some(8));
+        assert_eq!(fewer_slots(0, 17, round), Some(4));
+        assert_eq!(fewer_slots(0, 4, round), None);
+    }
+
+    #[test]
+    fn the_degree_of_conflict_is_the_least() {
+        for entries in sets(&mut SplitMix64::new(13)) {
+            let (len, slots) = (entries.len(), 2 * entries.len() as u32);
+            let Some(model) = (len > 3)
+                .then(|| fewest_conflicts(&entries, slots))
+                .flatten()
+            else {
+                continue;
+            };
+            let number = |i: usize| u128::from(entries[i].0);
+            // By its definition.
+            let fits = |degree: usize| {
+                let covered = number(len - 1 - degree) - number(degree);
+                let apart = (0..len - degree).map(|i| number(i + degree) - number(i));
+                apart.min().unwrap() * u128::from(slots - 2) >= covered
+            };
+            let least = (1..=len / 3).find(|degree| fits(*degree)).unwrap();
+            // Widths are rounded up to whole numbers in the search, and down by 2^-16 in the model.
+            let largest = runs(model, &entries).map(|run| run.1.len()).max().unwrap();
+            assert!(
+                largest <= 2 * least + 1,
+                "{largest}, degree {least} of {len}"
+            );
+        }
+    }
+
+    #[test]
+    fn evenly_spaced_numbers_meet_at_the_ends_at_most() {
+        for gap in [1, 3, 1 << 20, 1 << 50] {
+            for base in [0, 1 << 53, 1 << 63] {
+                let entries: Vec<_> = (0..5_000).map(|i| (base + i * gap, i)).collect();
+                let fit = Fit::new(&entries, 10_000, round);
+                let least = if gap == 1 { 5_000 } else { 4_998 };
+                assert!(fit.used >= least, "{gap} {base}: {fit:?}");
+            }
+        }
+    }
+}

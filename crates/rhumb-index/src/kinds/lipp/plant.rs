@@ -1,0 +1,77 @@
+//! Builds the nodes for entries.
+
+use super::fmcd::{Fit, runs};
+use super::line::{Node, SLOTS, Slot, Stats, rounded};
+use super::lines::Lines;
+use super::model::Model;
+
+/// On which sides of its keys a node gets as much room again as they take.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Room {
+    pub(super) below: bool,
+    pub(super) above: bool,
+}
+
+/// Slots of a node of so many keys.
+pub(super) fn slots_for(keys: usize) -> u32 {
+    let per_key = match keys {
+        1_000_000.. => 2,
+        100_000.. => 3,
+        _ => 4,
+    };
+    u32::try_from(keys.saturating_mul(per_key))
+        .unwrap_or(u32::MAX)
+        .min(1 << 30)
+}
+
+/// What a slot holds that is to lead to these ascending entries.
+pub(super) fn plant(lines: &mut Lines, entries: &[(u64, u64)], room: Room) -> Slot {
+    match *entries {
+        [] => Slot::Empty,
+        [(key, value)] => Slot::Entry(key, value),
+        _ => Slot::Child(plant_node(lines, entries, room)),
+    }
+}
+
+/// A node for ascending entries, even if there are none.
+pub(super) fn plant_node(lines: &mut Lines, entries: &[(u64, u64)], room: Room) -> Node {
+    let model = model(entries, room);
+    let node = lines.take(model);
+    if node.is_counted() {
+        let keys = entries.len() as u64;
+        let stats = Stats {
+            keys,
+            built: keys,
+            ..Stats::default()
+        };
+        lines.set_stats(node, stats);
+    }
+    for (slot, run) in runs(model, entries) {
+        let holds = plant(lines, run, Room::default());
+        lines.set(node, slot, holds);
+    }
+    node
+}
+
+fn model(entries: &[(u64, u64)], room: Room) -> Model {
+    match *entries {
+        [] => Model::splitting(0, 0, SLOTS),
+        [(key, _)] => Model::splitting(key, key, SLOTS),
+        // Slots 0 and 2, mostly.
+        [(first, _), (second, _)] => {
+            let middle = first + (second - first).div_ceil(2);
+            Model::splitting(first, middle, SLOTS)
+        }
+        [(first, _), (second, _), (third, _)] => Model::of_three([first, second, third], SLOTS),
+        _ => {
+            let fit = Fit::new(entries, slots_for(entries.len()), rounded);
+            let own = fit.model.slots();
+            let sides = u32::from(room.below) + u32::from(room.above);
+            if sides == 0 || !fit.is_line || own > 1 << 28 {
+                return fit.model;
+            }
+            let below = if room.below { own } else { 0 };
+            fit.model.extended(below, rounded(own + sides * own))
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! LIPP over the keys of a table, which never change.
+
+use super::KIND;
+use super::form::{SlotTree, lay};
+use super::plant::slots_for;
+use crate::bytes::Reader;
+use crate::kinds::exact::{Layout, Place};
+use crate::registry::Kind;
+use crate::{IndexError, IndexSpec};
+
+/// A tree of slots behind what exact forms share.
+#[derive(Debug)]
+pub(super) struct Table(SlotTree);
+
+/// Slots of a node in a table. Nothing is ever put into it, so it needs fewer.
+fn slots_in_table(keys: usize) -> u32 {
+    match keys {
+        0..4 => keys as u32,
+        4..100_000 => 3 * keys as u32,
+        _ => slots_for(keys),
+    }
+}
+
+impl Layout for Table {
+    fn kind() -> &'static Kind {
+        &KIND
+    }
+
+    fn lay(_spec: &IndexSpec, entries: &[(u64, u64)], out: &mut Vec<u8>) -> Result<(), IndexError> {
+        lay(KIND.name, entries, slots_in_table, out)
+    }
+
+    fn open(bytes: &[u8], _numbers: usize) -> Result<Self, IndexError> {
+        SlotTree::open(&mut Reader::new(KIND.name, bytes)).map(Table)
+    }
+
+    #[inline]
+    fn find(&self, bytes: &[u8], number: u64) -> Place {
+        self.0.find(bytes, number)
+    }
+}

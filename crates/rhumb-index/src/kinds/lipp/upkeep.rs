@@ -1,0 +1,146 @@
+//! When nodes are built anew.
+
+use super::line::{Node, Stats};
+use super::map::Lipp;
+use super::plant::{Room, plant, plant_node};
+use super::walk::{collect, give_back};
+
+/// How many times as large as built a node is when it may be built anew.
+const GROWN: u64 = 4;
+
+/// How many times as large as it is a node was when built if it is built anew for its emptiness.
+const EMPTIED: u64 = 2;
+
+/// Smaller nodes are not built anew as published.
+const PUBLISHED_LEAST: u64 = 64;
+
+/// Nor are larger ones.
+const PUBLISHED_MOST: u64 = 1_000_000;
+
+/// Nodes on a way to a key, as published, but for a few more below a node that was just built anew.
+const PUBLISHED_DEEPEST: usize = 1_000;
+
+/// A node on the way to a key, and the key's slot in it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Step {
+    pub(super) node: Node,
+    pub(super) slot: u32,
+}
+
+impl Stats {
+    /// Whether a node has outgrown its model.
+    ///
+    /// The second rule holds where as many keys go as come, too. On a way down, each node was built for at most two
+    /// thirds of the keys of the one above, and what was put below that since; and of those there are, on
+    /// all of the way, no more than the first was built for. So 12 nodes down, keys are half as many.
+    fn is_outgrown(&self) -> bool {
+        let has_grown = self.keys >= GROWN * self.built && self.deeper * 10 >= self.put;
+        let outside = self.below + self.above;
+        has_grown || self.deeper >= self.built || outside * 2 >= self.built
+    }
+
+    /// The same by the rule of the paper (section 4.3) and its public code.
+    fn is_outgrown_as_published(&self) -> bool {
+        let put = self.keys.saturating_sub(self.built);
+        self.keys >= GROWN * self.built
+            && (PUBLISHED_LEAST..=PUBLISHED_MOST).contains(&self.keys)
+            && self.deeper * 10 >= put
+    }
+
+    /// Where the next keys are to be expected if they go on as they came.
+    fn room(&self) -> Room {
+        let put = self.put.max(1);
+        Room {
+            below: self.below * 2 >= put,
+            above: self.above * 2 >= put,
+        }
+    }
+}
+
+impl Lipp {
+    /// Counts a new key in the nodes on its way; builds the topmost one anew that has outgrown its model, or,
+    /// as published, any that is on a way too deep to be walked.
+    /// `met` says whether there was another key in its slot.
+    pub(super) fn count_put(&mut self, way: &[Step], key: u64, met: bool) {
+        let mut outgrown = None;
+        for (i, step) in way.iter().enumerate() {
+            if !step.node.is_counted() {
+                continue;
+            }
+            let model = &step.node.model;
+            let mut stats = self.lines.stats(step.node);
+            stats.keys += 1;
+            stats.put += 1;
+            stats.deeper += u64::from(met || !self.is_published && i + 1 < way.len());
+            stats.below += u64::from(key < model.base());
+            stats.above += u64::from(model.line(key) >= f64::from(model.slots()));
+            self.lines.set_stats(step.node, stats);
+            let is_outgrown = match self.is_published {
+                true => {
+                    stats.is_outgrown_as_published()
+                        || way.len() > PUBLISHED_DEEPEST && stats.keys <= PUBLISHED_MOST
+                }
+                false => stats.is_outgrown(),
+            };
+            if is_outgrown && outgrown.is_none() {
+                outgrown = Some((i, stats.room()));
+            }
+        }
+        if let Some((i, room)) = outgrown {
+            self.rebuild(way, i, room);
+        }
+    }
+
+    /// Takes a key out of the counts of the nodes on its way; builds the topmost one anew that has become too
+    /// empty.
+    pub(super) fn count_remove(&mut self, way: &[Step]) {
+        let mut emptied = None;
+        for (i, step) in way.iter().enumerate() {
+            if !step.node.is_counted() {
+                continue;
+            }
+            let mut stats = self.lines.stats(step.node);
+            stats.keys = stats.keys.saturating_sub(1);
+            self.lines.set_stats(step.node, stats);
+            let is_emptied =
+                stats.keys <= 1 || !self.is_published && stats.keys * EMPTIED <= stats.built;
+            if is_emptied && emptied.is_none() {
+                emptied = Some(i);
+            }
+        }
+        if let Some(i) = emptied {
+            self.rebuild(way, i, Room::default());
+        }
+    }
+
+    /// Builds a node on the way anew with all that is below it.
+    fn rebuild(&mut self, way: &[Step], i: usize, room: Room) {
+        let Some(step) = way.get(i) else { return };
+        let keys = match step.node.is_counted() {
+            true => self.lines.stats(step.node).keys as usize,
+            false => 0,
+        };
+        let entries = collect(&self.lines, step.node, keys);
+        #[cfg(test)]
+        {
+            self.rebuilt += entries.len() as u64;
+        }
+        let above = way.get(..i).unwrap_or_default();
+        let room = if self.is_published {
+            Room::default()
+        } else {
+            room
+        };
+        if above.is_empty() {
+            self.lines.clear();
+            self.root = plant_node(&mut self.lines, &entries, room);
+            return;
+        }
+        give_back(&mut self.lines, step.node);
+        let holds = plant(&mut self.lines, &entries, room);
+        self.lead(above, holds);
+        if !self.is_published && self.lines.is_wasteful() {
+            self.rebuild(way, 0, Room::default());
+        }
+    }
+}
