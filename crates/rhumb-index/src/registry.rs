@@ -27,6 +27,7 @@ static KINDS: &[Kind] = &[
     kinds::rmi::KIND,
     kinds::radix_spline::KIND,
     kinds::plex::KIND,
+    kinds::alex::KIND,
     kinds::lipp::KIND,
     kinds::btree::KIND,
 ];

@@ -1,5 +1,6 @@
 //! The index kinds, one file each, bigger ones with a folder beside it, and what several of them share.
 
+pub(crate) mod alex;
 pub(crate) mod btree;
 mod exact;
 pub(crate) mod fiting_tree;

@@ -1,0 +1,342 @@
+//! A data node: a gapped array with a line over it.
+//!
+//! Slots lie in lines of the cache, four keys and their values in each; the last lines hold a bit for every
+//! slot, which is set where there is an entry. The keys of all slots ascend weakly, those of gaps among
+//! them, so that a search needs no bits. A gap has the key of the next entry, so a key that is there is
+//! the last of those alike, and is found without its bit too; behind the last entry gaps have the greatest
+//! key there is, and before the first they may have the least: for these two keys bits are looked at, so
+//! that every key can be stored. A removal that would have to change many gaps leaves the node *loose*:
+//! then gaps may have any key between their neighbours', and bits are looked at for all.
+
+use super::fit::{Fit, Toll};
+use super::outward::first_outward;
+use crate::search::prefetch_line;
+
+/// Slots of a line.
+const LINE: usize = 4;
+
+/// Bits of a line.
+const BITS: usize = 512;
+
+/// How many lines about the predicted slot are searched without a branch. Every line that is read costs:
+/// with four, look-ups take up to half as long again.
+const WINDOW: usize = 2;
+
+/// The fewest slots of a data node.
+const LEAST_SLOTS: usize = 16;
+
+/// A removal changes at most so many gaps.
+const TIDIED: usize = 64;
+
+/// The most: 16 MiB.
+pub(super) const MOST_SLOTS: usize = 1 << 20;
+
+/// No data node.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// A line of the cache: four keys and four values, or 512 bits.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+pub(super) struct Line([u64; 8]);
+
+/// A data node. As long as a line of the cache.
+#[derive(Debug)]
+pub(super) struct Leaf {
+    pub(super) fit: Fit,
+    /// Lines of slots, then lines of bits.
+    pub(super) lines: Box<[Line]>,
+    /// How many entries there are.
+    pub(super) len: u32,
+    /// The data nodes before and behind this one.
+    pub(super) before: u32,
+    pub(super) behind: u32,
+    /// Insertions since the line was fitted.
+    pub(super) inserts: u32,
+    /// What they cost, an entry moved by a slot being 1.
+    pub(super) work: u32,
+    /// The cost that was expected of one when the line was fitted.
+    pub(super) expected: u16,
+    /// Whether gaps may have other keys than the next entry's.
+    pub(super) is_loose: bool,
+    /// Rises with entries put before or behind all others, falls with those put between.
+    pub(super) edge: u8,
+}
+
+/// How many slots so many entries take at a density in tenths.
+pub(super) fn slots_of(entries: usize, density: usize) -> usize {
+    let slots = (entries * 10).div_ceil(density).next_multiple_of(LINE);
+    slots.max(LEAST_SLOTS)
+}
+
+impl Leaf {
+    /// Lays out ascending entries in so many slots, a multiple of 4 that is enough for them.
+    pub(super) fn new(entries: &[(u64, u64)], slots: usize) -> Leaf {
+        #[cfg(test)]
+        super::bounds::count(entries.len());
+        let mut leaf = Leaf::empty(Fit::of(entries, slots));
+        let fit = leaf.fit;
+        let (mut toll, mut filled) = (Toll::default(), 0);
+        fit.place(entries, |&(key, value), predicted, slot| {
+            toll.add(predicted, slot);
+            leaf.fill(filled..slot, if filled == 0 { 0 } else { key });
+            filled = slot + 1;
+            leaf.set(slot, key, value);
+        });
+        leaf.fill(filled..slots, u64::MAX);
+        leaf.len = entries.len() as u32;
+        leaf.expected = toll.mean(entries.len()) as u16;
+        leaf
+    }
+
+    /// One without entries under a line.
+    pub(super) fn empty(fit: Fit) -> Leaf {
+        let slots = fit.slots as usize;
+        let lines = vec![Line([0; 8]); slots.div_ceil(BITS) + slots / LINE];
+        Leaf {
+            fit,
+            lines: lines.into_boxed_slice(),
+            len: 0,
+            before: NONE,
+            behind: NONE,
+            inserts: 0,
+            work: 0,
+            expected: 0,
+            is_loose: false,
+            edge: 0,
+        }
+    }
+
+    /// How many slots it has.
+    #[inline(always)]
+    pub(super) fn slots(&self) -> usize {
+        self.fit.slots as usize
+    }
+
+    /// Bytes on the heap.
+    pub(super) fn heap_bytes(&self) -> usize {
+        size_of_val(&*self.lines)
+    }
+
+    /// How many lines of slots there are.
+    #[inline(always)]
+    fn slot_lines(&self) -> usize {
+        self.slots() / LINE
+    }
+
+    #[inline(always)]
+    pub(super) fn key(&self, slot: usize) -> u64 {
+        self.lines[slot / LINE].0[slot % LINE]
+    }
+
+    #[inline(always)]
+    pub(super) fn value(&self, slot: usize) -> u64 {
+        self.lines[slot / LINE].0[LINE + slot % LINE]
+    }
+
+    #[inline(always)]
+    pub(super) fn set_value(&mut self, slot: usize, value: u64) {
+        self.lines[slot / LINE].0[LINE + slot % LINE] = value;
+    }
+
+    /// Puts an entry into a slot.
+    #[inline(always)]
+    pub(super) fn set(&mut self, slot: usize, key: u64, value: u64) {
+        let line = &mut self.lines[slot / LINE].0;
+        line[slot % LINE] = key;
+        line[LINE + slot % LINE] = value;
+        self.mark(slot);
+    }
+
+    /// Puts what is in a slot into another one, but for its bit.
+    #[inline(always)]
+    pub(super) fn copy(&mut self, from: usize, to: usize) {
+        let (key, value) = (self.key(from), self.value(from));
+        let line = &mut self.lines[to / LINE].0;
+        line[to % LINE] = key;
+        line[LINE + to % LINE] = value;
+    }
+
+    /// Sets a slot's bit.
+    #[inline(always)]
+    pub(super) fn mark(&mut self, slot: usize) {
+        let line = self.slot_lines() + slot / BITS;
+        self.lines[line].0[slot % BITS / 64] |= 1 << (slot % 64);
+    }
+
+    /// Makes a gap of a slot.
+    pub(super) fn clear(&mut self, slot: usize) {
+        let line = self.slot_lines() + slot / BITS;
+        self.lines[line].0[slot % BITS / 64] &= !(1 << (slot % 64));
+    }
+
+    /// Gives slots a key.
+    #[inline(always)]
+    pub(super) fn fill(&mut self, slots: std::ops::Range<usize>, key: u64) {
+        for slot in slots {
+            self.lines[slot / LINE].0[slot % LINE] = key;
+        }
+    }
+
+    /// Asks for a slot's bit ahead of its use.
+    #[inline(always)]
+    pub(super) fn prefetch_bit(&self, slot: usize) {
+        let line = self.slot_lines() + slot / BITS;
+        prefetch_line(self.lines.as_ptr().wrapping_add(line).cast());
+    }
+
+    /// Bits of the slots 64 x `word` to 64 x `word` + 63.
+    #[inline(always)]
+    fn bits(&self, word: usize) -> u64 {
+        self.lines[self.slot_lines() + word / 8].0[word % 8]
+    }
+
+    /// Whether a slot holds an entry.
+    #[inline(always)]
+    pub(super) fn is_entry(&self, slot: usize) -> bool {
+        self.bits(slot / 64) >> (slot % 64) & 1 == 1
+    }
+
+    /// The first entry from a slot on, or the number of slots.
+    #[inline(always)]
+    pub(super) fn entry_from(&self, slot: usize) -> usize {
+        self.from(slot, self.slots(), 0)
+    }
+
+    /// The same, looked for in so many slots; the slot behind them if there is none.
+    #[inline(always)]
+    pub(super) fn entry_within(&self, slot: usize, len: usize) -> usize {
+        self.from(slot, self.slots().min(slot + len), 0)
+    }
+
+    /// The first gap from a slot on, or the number of slots.
+    pub(super) fn gap_from(&self, slot: usize) -> usize {
+        self.from(slot, self.slots(), u64::MAX)
+    }
+
+    /// The first slot from this one on whose bit, flipped by `flip`, is set, or the end.
+    #[inline(always)]
+    fn from(&self, slot: usize, end: usize, flip: u64) -> usize {
+        if slot >= end {
+            return end;
+        }
+        let mut word = slot / 64;
+        let mut bits = (self.bits(word) ^ flip) >> (slot % 64) << (slot % 64);
+        while bits == 0 {
+            word += 1;
+            if word * 64 >= end {
+                return end;
+            }
+            bits = self.bits(word) ^ flip;
+        }
+        (word * 64 + bits.trailing_zeros() as usize).min(end)
+    }
+
+    /// The last gap before a slot.
+    pub(super) fn gap_before(&self, slot: usize) -> Option<usize> {
+        let mut word = slot / 64;
+        let mut bits = match slot % 64 {
+            0 => 0,
+            inside => !self.bits(word) << (64 - inside) >> (64 - inside),
+        };
+        while bits == 0 {
+            word = word.checked_sub(1)?;
+            bits = !self.bits(word);
+        }
+        Some(word * 64 + 63 - bits.leading_zeros() as usize)
+    }
+
+    /// The first slot whose key is not before the one looked for, or the number of slots; searched from a slot.
+    #[inline(always)]
+    pub(super) fn seek_near(&self, slot: usize, is_before: impl Fn(u64) -> bool) -> usize {
+        let lines = &self.lines[..self.slot_lines()];
+        // Entries are in the predicted slot or, if that was taken, a few slots right of it; insertions may
+        // have moved them to the left too.
+        let first = (slot.saturating_sub(1) / LINE).min(lines.len().saturating_sub(WINDOW));
+        let Some(window) = lines[first..].first_chunk::<WINDOW>() else {
+            return 0;
+        };
+        // Counted, not compared one by one: which slot it is cannot be foreseen, and a branch gone wrong
+        // would wait for memory and keep the next look-up from starting.
+        let mut before = 0;
+        for line in window {
+            for column in 0..LINE {
+                before += usize::from(is_before(line.0[column]));
+            }
+        }
+        let is_left = before == 0 && first > 0;
+        let is_right = before == LINE * WINDOW && first + WINDOW < lines.len();
+        if is_left || is_right {
+            return seek_outward(lines, first * LINE + before, is_before);
+        }
+        first * LINE + before
+    }
+
+    /// The first entry whose key is not below this one, or the number of slots.
+    #[inline]
+    pub(super) fn lower_bound(&self, key: u64) -> usize {
+        let predicted = self.fit.predict(key);
+        self.prefetch_bit(predicted);
+        self.entry_from(self.seek_near(predicted, |other| other < key))
+    }
+
+    /// The slot of a key that is there.
+    #[inline(always)]
+    fn find(&self, key: u64) -> Option<usize> {
+        if self.is_loose || key == 0 || key == u64::MAX {
+            let slot = self.lower_bound(key);
+            return Some(slot).filter(|slot| *slot < self.slots() && self.key(*slot) == key);
+        }
+        let slot = self.seek_near(self.fit.slot(key) as usize, |other| other <= key);
+        let slot = slot.checked_sub(1)?;
+        Some(slot).filter(|slot| self.key(*slot) == key)
+    }
+
+    /// The value of a key.
+    #[inline(always)]
+    pub(super) fn get(&self, key: u64) -> Option<u64> {
+        Some(self.value(self.find(key)?))
+    }
+
+    /// Takes a key out. Gives its value.
+    pub(super) fn remove(&mut self, key: u64) -> Option<u64> {
+        self.prefetch_bit(self.fit.predict(key));
+        let slot = self.find(key)?;
+        self.clear(slot);
+        self.len -= 1;
+        let next = match slot + 1 < self.slots() {
+            true => self.key(slot + 1),
+            false => u64::MAX,
+        };
+        let alike = (0..=slot).rev().take_while(|slot| self.key(*slot) == key);
+        let alike = alike.take(TIDIED + 1).count();
+        match alike > TIDIED {
+            true => self.is_loose = true,
+            false => self.fill(slot + 1 - alike..slot + 1, next),
+        }
+        Some(self.value(slot))
+    }
+
+    /// Appends all entries, in order.
+    pub(super) fn put_entries(&self, entries: &mut Vec<(u64, u64)>) {
+        let mut slot = self.entry_from(0);
+        while slot < self.slots() {
+            entries.push((self.key(slot), self.value(slot)));
+            slot = self.entry_from(slot + 1);
+        }
+    }
+
+    /// All entries, in order.
+    pub(super) fn entries(&self) -> Vec<(u64, u64)> {
+        let mut entries = Vec::with_capacity(self.len as usize);
+        self.put_entries(&mut entries);
+        entries
+    }
+}
+
+/// The first slot whose key is not before the one looked for; searched far from a slot.
+#[inline(never)]
+fn seek_outward(lines: &[Line], from: usize, is_before: impl Fn(u64) -> bool) -> usize {
+    first_outward(lines.len() * LINE, from, LINE * WINDOW, |slot| {
+        is_before(lines[slot / LINE].0[slot % LINE])
+    })
+}
