@@ -29,6 +29,7 @@ static KINDS: &[Kind] = &[
     kinds::plex::KIND,
     kinds::alex::KIND,
     kinds::lipp::KIND,
+    kinds::dili::KIND,
     kinds::btree::KIND,
 ];
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod alex;
 pub(crate) mod btree;
+pub(crate) mod dili;
 mod exact;
 pub(crate) mod fiting_tree;
 pub(crate) mod fp;

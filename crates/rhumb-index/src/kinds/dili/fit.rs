@@ -1,0 +1,88 @@
+//! A line and slots for the keys of a leaf.
+
+use super::cell::RUN;
+use super::line::Line;
+
+/// A line and slots for a leaf.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fit {
+    pub(super) line: Line,
+    pub(super) slots: usize,
+    /// Cells that runs take behind the slots.
+    pub(super) run_cells: usize,
+}
+
+/// The line and the slots of a leaf of these entries, of which there are at least two; see
+/// [`super::leaf::Leaf::build`].
+pub(super) fn best(entries: &[(u64, u64)], ratio: f64, expects_more: bool) -> Fit {
+    let len = entries.len();
+    let first = entries.first().map_or(0, |entry| entry.0);
+    let last = entries.last().map_or(0, |entry| entry.0);
+    let most = ((len as f64 * ratio) as usize).max(2);
+    let fitted = Line::fitted(entries, ratio);
+    let equal = Line::equal(first, last, most);
+    let most = if expects_more { most + most / 2 } else { most };
+    let (by_fitted, by_equal) = (
+        fall_of(fitted, most, entries),
+        fall_of(equal, most, entries),
+    );
+    let (mut line, mut fall) = match by_fitted.cost < by_equal.cost {
+        true => (fitted, by_fitted),
+        false => (equal, by_equal),
+    };
+    if fall.largest > len.div_ceil(2).max(RUN) {
+        // No line separates them well. This one halves them, and so depth is logarithmic.
+        let middle = entries
+            .get(len / 2 - 1..)
+            .and_then(|rest| rest.first_chunk::<2>());
+        line = middle.map_or(line, |[below, above]| Line::parting(below.0, above.0));
+        fall = fall_of(line, most, entries);
+    }
+    let slots = match expects_more {
+        true => most,
+        false => line.slot(last, most).max(1) + 1,
+    };
+    Fit {
+        line,
+        slots,
+        run_cells: fall.cells,
+    }
+}
+
+/// How the keys of a leaf would fall into slots.
+#[derive(Debug, Default, Clone, Copy)]
+struct Fall {
+    cost: usize,
+    /// Cells that runs need.
+    cells: usize,
+    largest: usize,
+}
+
+fn fall_of(line: Line, slots: usize, entries: &[(u64, u64)]) -> Fall {
+    let mut fall = Fall::default();
+    for (_, group) in groups(line, slots, entries) {
+        let len = group.len();
+        fall.largest = fall.largest.max(len);
+        fall.cost += match len {
+            1 => 1,
+            // A nested leaf: its line and slots are read, and some of its keys meet again.
+            _ if len > RUN => 4 * len,
+            _ => {
+                fall.cells += len;
+                2 * len
+            }
+        };
+    }
+    fall
+}
+
+/// The slots that entries belong to, each with these.
+pub(super) fn groups(
+    line: Line,
+    slots: usize,
+    entries: &[(u64, u64)],
+) -> impl Iterator<Item = (usize, &[(u64, u64)])> {
+    let slot = move |entry: &(u64, u64)| line.slot(entry.0, slots);
+    let together = entries.chunk_by(move |a, b| slot(a) == slot(b));
+    together.filter_map(move |group| Some((slot(group.first()?), group)))
+}

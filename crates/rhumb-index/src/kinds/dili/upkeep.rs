@@ -1,0 +1,91 @@
+//! When nodes are built again.
+
+/// How many keys a leaf may hold, at most, when it is built or adjusted.
+pub(super) const LEAF_CAP: usize = 8_192;
+
+/// How many times the keys that it was built with a node may have. A chain of nodes that each grew out of one
+/// child of the node above holds, from each level to the next, at most two thirds of the keys; so its length
+/// is logarithmic, and a key is built again as often.
+const GROWN: usize = 3;
+
+/// Levels to a key, from one leaf on, at which the published upkeep gives in: deeper trees would overflow the
+/// stack.
+const DEEPEST: u64 = 512;
+
+/// How the tree keeps its shape while keys come and go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Upkeep {
+    /// A node is built again when it has [`GROWN`] times the keys that it was built with or less than a
+    /// quarter, and a leaf when it takes three times the memory. A leaf over [`LEAF_CAP`] becomes a subtree, and
+    /// a nested leaf with few keys a run.
+    Bounded,
+    /// A leaf is adjusted when its average cost has doubled, unless it holds [`LEAF_CAP`] keys or more. Only
+    /// where a key then comes to stand over [`DEEPEST`] levels below it is adjusted all the same.
+    Published,
+}
+
+/// Slots a key in a leaf that is built for the first time.
+pub(super) const RATIO: f64 = 2.0;
+
+/// What has become of a leaf.
+#[derive(Debug)]
+pub(super) struct Wear {
+    pub(super) keys: u32,
+    /// The keys that it was built with.
+    pub(super) built: u32,
+    /// What a key costs on average.
+    pub(super) average: f32,
+    /// What it cost when the leaf was built.
+    pub(super) built_average: f32,
+    /// On which level below it the newest key stands.
+    pub(super) level: u64,
+}
+
+impl Upkeep {
+    pub(super) fn is_bounded(self) -> bool {
+        self == Upkeep::Bounded
+    }
+
+    /// Slots a key in a leaf that has been adjusted so often.
+    pub(super) fn ratio(self, adjusted: u32) -> f64 {
+        let most = match self {
+            Upkeep::Bounded => 3.0,
+            Upkeep::Published => 6.0,
+        };
+        (RATIO + 0.1 * f64::from(adjusted)).min(most)
+    }
+
+    /// Whether a leaf that has a new key is to be adjusted.
+    pub(super) fn adjusts(self, wear: &Wear) -> bool {
+        let has_degraded = wear.average >= 2.0 * wear.built_average && wear.keys > 8;
+        match self {
+            Upkeep::Bounded => {
+                has_degraded || wear.keys >= wear.built.saturating_mul(GROWN as u32).max(8)
+            }
+            Upkeep::Published => {
+                has_degraded && (wear.keys as usize) < LEAF_CAP || wear.level > DEEPEST
+            }
+        }
+    }
+
+    /// Whether a leaf takes so many cells, against those that it was built with, that it is built again:
+    /// places of runs and nested leaves of keys that are gone.
+    pub(super) fn is_bloated(self, cells: u64, built: u64) -> bool {
+        self.is_bounded() && cells > 3 * built
+    }
+
+    /// Whether a leaf of so many keys is to become a subtree: more than any that is built has.
+    pub(super) fn overflows(self, keys: usize) -> bool {
+        self.is_bounded() && keys > LEAF_CAP
+    }
+
+    /// Whether an internal node has grown so far beyond what it was built with that it is built again.
+    pub(super) fn outgrown(self, keys: usize, built: usize) -> bool {
+        self.is_bounded() && keys >= GROWN * built.max(LEAF_CAP / GROWN)
+    }
+
+    /// Whether a node has lost so many keys that it is built again.
+    pub(super) fn shrinks(self, keys: usize, built: usize) -> bool {
+        self.is_bounded() && keys < built / 4
+    }
+}
