@@ -30,6 +30,7 @@ static KINDS: &[Kind] = &[
     kinds::alex::KIND,
     kinds::lipp::KIND,
     kinds::dili::KIND,
+    kinds::lits::KIND,
     kinds::btree::KIND,
 ];
 

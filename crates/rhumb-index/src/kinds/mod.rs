@@ -10,6 +10,7 @@ pub(crate) mod fp_raw;
 mod knobs;
 mod lines;
 pub(crate) mod lipp;
+pub(crate) mod lits;
 mod order;
 pub(crate) mod pgm;
 pub(crate) mod plex;

@@ -1,0 +1,117 @@
+//! What the steps of a look-up cost on this machine: what the choice between models and tries is made
+//! by.
+//!
+//! The published design has a table of latencies, by number of keys and by how many bytes tell them
+//! apart, measured on its authors' machine. Here the same look-ups as in a table are timed once in a
+//! process, over keys made up for it, and what a step costs follows. Whatever the clock says,
+//! every choice gives right answers.
+
+use std::hint::black_box;
+use std::sync::OnceLock;
+use std::time::Instant;
+
+use super::form::Form;
+use super::keys::Keys;
+use super::plan::{Choice, LEAF, levels};
+use super::train::Trained;
+use crate::check::SplitMix64;
+
+/// Nanoseconds, beside those in the leaf.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Costs {
+    /// A model node, without the bytes.
+    model: f64,
+    /// A byte through the prefix table.
+    byte: f64,
+    /// A level of a trie.
+    trie: f64,
+}
+
+/// Keys that are made up, and bytes in each.
+const KEYS: usize = 4096;
+const KEY_BYTES: usize = 12;
+
+impl Costs {
+    /// For those who take no measure: a level is worth eight bytes.
+    pub(super) const EVEN: Costs = Costs {
+        model: 8.0,
+        byte: 1.0,
+        trie: 8.0,
+    };
+
+    /// What a look-up through a model costs that looks at so many bytes.
+    pub(super) fn model(&self, bytes: f64) -> f64 {
+        self.model + self.byte * bytes
+    }
+
+    /// What a look-up through tries over so many keys costs.
+    pub(super) fn trie(&self, keys: usize) -> f64 {
+        f64::from(levels(keys / 11)) * self.trie
+    }
+
+    /// The costs here, measured at the first call: some milliseconds.
+    pub(super) fn measured() -> Costs {
+        static COSTS: OnceLock<Costs> = OnceLock::new();
+        *COSTS.get_or_init(Costs::measure)
+    }
+
+    fn measure() -> Costs {
+        let mut random = SplitMix64::new(0x6c69_7473);
+        let mut strings: Vec<Vec<u8>> = (0..KEYS)
+            .map(|_| {
+                random
+                    .bytes(KEY_BYTES, 26)
+                    .iter()
+                    .map(|b| b'a' + b)
+                    .collect()
+            })
+            .collect();
+        strings.sort_unstable();
+        strings.dedup();
+        let mut keys = Keys::below(&[]);
+        strings.iter().for_each(|string| keys.push(string));
+        let mut leaf = Keys::below(&[]);
+        strings
+            .iter()
+            .take(LEAF)
+            .for_each(|string| leaf.push(string));
+        // In another order than they lie in.
+        let len = strings.len() as u64;
+        let order: Vec<u64> = strings.iter().map(|_| random.below(len)).collect();
+        let probe = |i: u64| strings.get(i as usize).map_or(&[][..], Vec::as_slice);
+
+        let locate = |keys: &Keys, choice: Choice, fold: u64| {
+            let form = Form::lay(keys, choice);
+            let form = form.and_then(Form::open);
+            timed(&order, |i| {
+                let window = form.as_ref().ok().map(|form| form.window(probe(i % fold)));
+                black_box(window);
+            })
+        };
+        let leaf = locate(&leaf, Choice::Trie, LEAF as u64);
+        let trie = locate(&keys, Choice::Trie, u64::MAX) - leaf;
+        let model = locate(&keys, Choice::Model, u64::MAX) - leaf;
+        let trained = Trained::new(&keys);
+        let table = timed(&order, |i| {
+            black_box(trained.hpt.number(&trained.rows, probe(i), 0, 0, 1));
+        });
+        // All twelve bytes, each of 4 to 5 bits.
+        let byte = (table / 10.0).clamp(0.2, 100.0);
+        // So many keys have two levels of tries, and three bytes tell them apart.
+        Costs {
+            model: (model - 3.0 * byte).clamp(1.0, 1000.0),
+            byte,
+            trie: (trie / 2.0).clamp(1.0, 1000.0),
+        }
+    }
+}
+
+/// Nanoseconds that each takes: the least of three rounds.
+fn timed(order: &[u64], visit: impl Fn(u64)) -> f64 {
+    let round = |_| {
+        let started = Instant::now();
+        order.iter().for_each(|i| visit(*i));
+        started.elapsed().as_nanos() as f64 / order.len() as f64
+    };
+    (0..3).map(round).fold(f64::INFINITY, f64::min)
+}

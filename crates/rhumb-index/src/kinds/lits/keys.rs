@@ -1,0 +1,89 @@
+//! Sorted keys, end to end, from which nodes are built.
+
+use crate::search::common_prefix;
+
+/// How many bytes before a key's own part the prefix table may look at.
+pub(super) const CONTEXT_BYTES: usize = 4;
+
+/// Sorted keys. Below a node they share a stem, of which only the end is kept.
+#[derive(Debug, Default)]
+pub(super) struct Keys {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    /// How many bytes of the stem are left out of each key.
+    skipped: usize,
+    /// The end of the stem, which each key begins with.
+    stem: Vec<u8>,
+}
+
+impl Keys {
+    /// No keys yet; those that come share `stem`, and come without it.
+    pub(super) fn below(stem: &[u8]) -> Self {
+        let mut keys = Keys::default();
+        keys.clear(stem);
+        keys
+    }
+
+    /// Forgets all keys; those that come share `stem`, and come without it.
+    pub(super) fn clear(&mut self, stem: &[u8]) {
+        self.bytes.clear();
+        self.ends.clear();
+        self.skipped = stem.len().saturating_sub(CONTEXT_BYTES);
+        self.stem.clear();
+        self.stem
+            .extend_from_slice(stem.get(self.skipped..).unwrap_or_default());
+    }
+
+    /// How many bytes of the whole key are left out before each one's first.
+    pub(super) fn skipped(&self) -> usize {
+        self.skipped
+    }
+
+    /// Where the part behind the stem begins.
+    pub(super) fn stem(&self) -> usize {
+        self.stem.len()
+    }
+
+    /// Adds a key, given behind the stem.
+    pub(super) fn push(&mut self, rest: &[u8]) {
+        self.push_by(|bytes| bytes.extend_from_slice(rest));
+    }
+
+    /// Adds a key, the part of which behind the stem is appended to all there are.
+    #[inline]
+    pub(super) fn push_by(&mut self, append: impl FnOnce(&mut Vec<u8>)) {
+        self.bytes.extend_from_slice(&self.stem);
+        append(&mut self.bytes);
+        self.ends.push(self.bytes.len());
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// A key, beginning with what is kept of the stem.
+    #[inline]
+    pub(super) fn get(&self, i: usize) -> &[u8] {
+        let before = i.checked_sub(1).and_then(|before| self.ends.get(before));
+        let start = before.map_or(0, |end| *end);
+        let end = self.ends.get(i).map_or(start, |end| *end);
+        self.bytes.get(start..end).unwrap_or_default()
+    }
+
+    /// A key without its first `at` bytes.
+    #[inline]
+    pub(super) fn rest(&self, i: usize, at: usize) -> &[u8] {
+        self.get(i).get(at..).unwrap_or_default()
+    }
+
+    /// Bytes on the heap.
+    pub(super) fn heap_bytes(&self) -> usize {
+        let ends = self.ends.capacity() * size_of::<usize>();
+        self.bytes.capacity() + ends + self.stem.capacity()
+    }
+
+    /// How many bytes two keys share.
+    pub(super) fn shared(&self, a: usize, b: usize) -> usize {
+        common_prefix(self.get(a), self.get(b))
+    }
+}
