@@ -31,6 +31,7 @@ static KINDS: &[Kind] = &[
     kinds::lipp::KIND,
     kinds::dili::KIND,
     kinds::lits::KIND,
+    kinds::nfl::KIND,
     kinds::btree::KIND,
 ];
 

@@ -11,6 +11,7 @@ mod knobs;
 mod lines;
 pub(crate) mod lipp;
 pub(crate) mod lits;
+pub(crate) mod nfl;
 mod order;
 pub(crate) mod pgm;
 pub(crate) mod plex;

@@ -10,7 +10,7 @@ pub fn from_env(name: &str, default: u64) -> u64 {
 }
 
 /// What other knobs than the position boundary make of kinds.
-const VARIANTS: [&str; 14] = [
+const VARIANTS: [&str; 16] = [
     "pgm:boundary=4,eps_recursive=1",
     "pgm:boundary=5,eps_recursive=30",
     "radix-spline:boundary=6,radix_bits=1",
@@ -25,6 +25,8 @@ const VARIANTS: [&str; 14] = [
     "rmi:leaves=20,retained=1",
     "lits:choice=model",
     "lits:choice=trie",
+    "nfl:flow=never",
+    "nfl:flow=always",
 ];
 
 /// Every registered kind, at several position boundaries where it has one, and once with its mapped

@@ -1,0 +1,151 @@
+//! The form of AFLI, laid and used in place.
+//!
+//! ```text
+//! offset  size  field
+//!      0     4  T, number of lines, at least 1
+//!      4     4  R, number of lines of the root, 1 to T
+//!      8     1  model of the root: 0 a line, 1 a flow
+//!      9     1  shift of the line, 0 to 63; 0 with a flow
+//!     10     6  zero
+//!     16     8  base of the line; 0 with a flow
+//!     24     8  factor of the line; 0 with a flow
+//!     32   64T  lines, as [`super::line`] has them: the root's R first, every node behind what leads to it
+//!               only with a flow: base (8), C, number of its cells (4), bits (1), shift (1), zero (2)
+//!           4C  cells, not falling
+//! ```
+//!
+//! Slots are `floor(max(x - base, 0) * factor / 2^(64 + shift))` for a line, and those of
+//! [`super::warped`] for a flow; either at most the number of lines less 1.
+
+use super::lay::{Lines, Root, Use, root};
+use super::line::{self, Step};
+use super::model::{Linear, Model};
+use super::warped::Warped;
+use super::{FLOW, KIND};
+use crate::bytes::Reader;
+use crate::kinds::exact::{Layout, Place};
+use crate::registry::Kind;
+use crate::{IndexError, IndexSpec};
+
+/// The most lines that a look-up reads.
+pub(super) const DEEPEST: usize = 64;
+
+/// Bytes before the lines.
+const HEADER: usize = 32;
+
+/// The after-flow learned index.
+#[derive(Debug)]
+pub(crate) struct Afli {
+    root: Root,
+    lines: usize,
+}
+
+impl Layout for Afli {
+    fn kind() -> &'static Kind {
+        &KIND
+    }
+
+    fn lay(spec: &IndexSpec, entries: &[(u64, u64)], out: &mut Vec<u8>) -> Result<(), IndexError> {
+        let flow = match FLOW.of(spec) {
+            1 => Use::Never,
+            2 => Use::Always,
+            _ => Use::Auto,
+        };
+        let header_at = out.len();
+        out.resize(header_at + HEADER, 0);
+        let mut lines = Lines::new(out, entries.len());
+        let root = root(entries, flow);
+        match &root {
+            Root::Linear(model) => lines.node(entries, model, 0),
+            Root::Warped(model) => lines.node(entries, model, 0),
+        };
+        let Ok(total) = u32::try_from(lines.len()) else {
+            return Err(IndexError::Unfit {
+                kind: KIND.name,
+                why: format!("{} slots, 2^32 or more", lines.len()),
+            });
+        };
+        let (tag, base, factor, slots) = match &root {
+            Root::Linear(model) => (
+                u64::from(model.shift) << 8,
+                model.base,
+                model.factor,
+                model.lines,
+            ),
+            Root::Warped(model) => {
+                model.put(out);
+                (1, 0, 0, model.lines)
+            }
+        };
+        let header = [u64::from(total) | u64::from(slots) << 32, tag, base, factor];
+        let place = out.iter_mut().skip(header_at);
+        let bytes = header.iter().flat_map(|word| word.to_le_bytes());
+        place.zip(bytes).for_each(|(to, from)| *to = from);
+        Ok(())
+    }
+
+    fn open(bytes: &[u8], _numbers: usize) -> Result<Self, IndexError> {
+        let mut reader = Reader::new(KIND.name, bytes);
+        let (lines, slots) = (reader.length()?, reader.u32()?);
+        if slots == 0 || slots as usize > lines {
+            let expected = "1 line of the root or more, and not more than there are";
+            return Err(reader.damaged_at(4, expected, format!("{slots} of {lines}")));
+        }
+        let (tag, shift) = (reader.u8()?, reader.u8()?);
+        reader.reserved(6)?;
+        let (base, factor) = (reader.u64()?, reader.u64()?);
+        reader.take(lines.saturating_mul(line::BYTES))?;
+        let root = match tag {
+            0 if shift < 64 => Root::Linear(Linear {
+                base,
+                factor,
+                shift,
+                lines: slots,
+            }),
+            1 if shift == 0 && base == 0 && factor == 0 => {
+                Root::Warped(Warped::read(&mut reader, slots)?)
+            }
+            _ => {
+                let expected = "model 0 with a line, or 1 without";
+                return Err(reader.damaged_at(
+                    8,
+                    expected,
+                    format!("{tag}, {shift}, {base}, {factor}"),
+                ));
+            }
+        };
+        reader.end()?;
+        Ok(Afli { root, lines })
+    }
+
+    fn cache_line_at(&self) -> Option<usize> {
+        Some(HEADER)
+    }
+
+    fn heap_bytes(&self) -> usize {
+        match &self.root {
+            Root::Linear(_) => 0,
+            Root::Warped(model) => model.heap_bytes(),
+        }
+    }
+
+    #[inline]
+    fn find(&self, bytes: &[u8], number: u64) -> Place {
+        let lines = bytes.get(HEADER..).unwrap_or_default();
+        let lines = lines.as_chunks::<{ line::BYTES }>().0;
+        let lines = lines.get(..self.lines).unwrap_or_default();
+        let mut at = match &self.root {
+            Root::Linear(model) => model.slot(number),
+            Root::Warped(model) => model.slot(number),
+        };
+        for _ in 0..DEEPEST {
+            let Some(line) = lines.get(at) else { break };
+            match line::step(line, number) {
+                Step::Found(place) => return place,
+                Step::Line(next) => at = next,
+            }
+        }
+        // Only damage leads here.
+        Place::Before(0)
+    }
+}

@@ -1,0 +1,115 @@
+//! Models: monotone functions from numbers to slots.
+
+/// Says to which slot a number belongs.
+pub(super) trait Model {
+    /// How many slots there are, at least 1.
+    fn slots(&self) -> usize;
+
+    /// The slot of a number: below [`Model::slots`], and not below the slot of any smaller number.
+    fn slot(&self, number: u64) -> usize;
+}
+
+/// Entries in ascending order, those of each slot together, with the slot.
+pub(super) fn by_slot<'a>(
+    entries: &'a [(u64, u64)],
+    model: &'a impl Model,
+) -> impl Iterator<Item = (usize, &'a [(u64, u64)])> {
+    let slot_of = |entry: Option<&(u64, u64)>| entry.map(|entry| model.slot(entry.0));
+    let (mut left, mut next) = (entries, slot_of(entries.first()));
+    std::iter::from_fn(move || {
+        let slot = next?;
+        let mut inside = 1;
+        loop {
+            next = slot_of(left.get(inside));
+            if next != Some(slot) {
+                break;
+            }
+            inside += 1;
+        }
+        let (group, behind) = left.split_at_checked(inside)?;
+        left = behind;
+        Some((slot, group))
+    })
+}
+
+/// A line, in whole numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Linear {
+    /// Numbers up to this one belong to the first slot.
+    pub(super) base: u64,
+    /// Slots for 2^(64 + shift) numbers.
+    pub(super) factor: u64,
+    /// So many bits of precision come from here, 63 at most.
+    pub(super) shift: u8,
+    /// How many slots there are, one line each.
+    pub(super) lines: u32,
+}
+
+impl Linear {
+    /// Divides the numbers from one to another, which is not below it, into equal pieces; numbers outside
+    /// belong to the first and the last piece.
+    ///
+    /// There are as many pieces as numbers at most. If there are more than two, the first and the last
+    /// number belong to different ones: the factor is rounded down by less than 1, so the last number comes
+    /// to the last piece but one or the last.
+    pub(super) fn over((first, last): (u64, u64), lines: usize) -> Self {
+        let numbers = u128::from(last - first) + 1;
+        let lines = (lines.max(1) as u128).min(numbers).min(u32::MAX.into());
+        let slots = (lines << 64) - 1;
+        // Of the quotient, below 2^64 and at least 1 but where it is all rounding, no bit is wasted.
+        let shift = ((slots / numbers).max(1) as u64).leading_zeros();
+        Linear {
+            base: first,
+            factor: ((slots << shift) / numbers) as u64,
+            shift: shift as u8,
+            lines: lines as u32,
+        }
+    }
+
+    /// The slot of a number; 0 where there are none.
+    #[inline(always)]
+    pub(super) fn slot_of(&self, number: u64) -> usize {
+        let distance = number.saturating_sub(self.base);
+        let slot = (u128::from(distance) * u128::from(self.factor)) >> 64;
+        (slot as u64 >> (self.shift & 63)).min(u64::from(self.lines.saturating_sub(1))) as usize
+    }
+}
+
+impl Model for Linear {
+    fn slots(&self) -> usize {
+        self.lines as usize
+    }
+
+    #[inline]
+    fn slot(&self, number: u64) -> usize {
+        self.slot_of(number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::SplitMix64;
+
+    #[test]
+    fn lines_are_monotone_and_reach_both_ends() {
+        let mut random = SplitMix64::new(7);
+        for _ in 0..20_000 {
+            let (a, b) = (
+                random.next_u64() >> random.below(64),
+                random.next_u64() >> random.below(64),
+            );
+            let (first, last) = (a.min(b), a.max(b));
+            let bits = random.below(24);
+            let lines = 1 + random.below(1 << bits) as usize;
+            let model = Linear::over((first, last), lines);
+            assert_eq!(model.slot(first), 0);
+            assert!(model.slot(u64::MAX) < model.slots());
+            assert!(model.slot(last) + 2 >= model.slots(), "{model:?} {last}");
+            let probe = first + random.below((last - first).max(1));
+            assert!(model.slot(probe) <= model.slot(probe.saturating_add(1)));
+        }
+        let whole = Linear::over((0, u64::MAX), 8);
+        assert_eq!((whole.slot(u64::MAX), whole.slot(u64::MAX / 2)), (7, 3));
+    }
+}

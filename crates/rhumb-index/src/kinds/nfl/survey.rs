@@ -1,0 +1,210 @@
+//! What a model is expected to cost, counted over runs of neighbouring entries: nothing is timed.
+//!
+//! The unit is a line read from far away, about a cache miss. Lines under which much of the table lies
+//! are read often enough to stay near.
+
+use std::ops::Range;
+
+use super::line;
+use super::model::{Model, by_slot};
+
+/// Up to so many entries, all are counted; of more, [`RUNS`] runs of [`RUN`].
+const ALL: usize = 1 << 14;
+const RUNS: usize = 32;
+const RUN: usize = 512;
+
+/// A line that takes more than one in so many look-ups is near.
+const NEAR_LINES: usize = 4096;
+
+/// What reading a near line costs.
+const NEAR: f64 = 0.2;
+
+/// What the flow costs: 20 instructions and a cell, which is near, all before the first line can be asked for,
+/// where look-ups without it take 75 and a line. Measured, it outweighs the near lines that it saves.
+pub(super) const FLOW: f64 = 0.25;
+
+/// Bytes a number that are worth a line less.
+const BYTES_FOR_A_LINE: f64 = 64.0;
+
+/// Lines read in a node below, and those that it takes for what fills one.
+const BELOW: (f64, f64) = (1.15, 2.2);
+
+/// The share of slots, in percent, whose conflicts are not in the tail.
+const TAIL: usize = 99;
+
+/// Slots a number over which conflicts are counted, as published: so many halves.
+const TAIL_SLOTS: usize = 3;
+
+/// Entries that share a slot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Group {
+    /// Which entries they are.
+    all: Range<usize>,
+    /// How many of them belong to the run that is counted.
+    counted: usize,
+    /// Whether the first of them does.
+    is_whole: bool,
+}
+
+/// Visits the groups of some runs of entries under a model. Gives how many entries were counted.
+fn groups(entries: &[(u64, u64)], model: &impl Model, mut visit: impl FnMut(Group)) -> usize {
+    let total = entries.len();
+    let (runs, run) = match total {
+        ..=ALL => (1, total),
+        _ => (RUNS, RUN),
+    };
+    for i in 0..runs {
+        let (start, end) = bounds(i, total);
+        let mut at = start;
+        for (slot, inside) in by_slot(entries.get(start..end).unwrap_or_default(), model) {
+            let mut all = at..at + inside.len();
+            at = all.end;
+            if all.start == start {
+                let before = entries.get(..start).unwrap_or_default();
+                all.start = before.partition_point(|entry| model.slot(entry.0) < slot);
+            }
+            if all.end == end {
+                let behind = entries.get(end..).unwrap_or_default();
+                all.end += behind.partition_point(|entry| model.slot(entry.0) <= slot);
+            }
+            visit(Group {
+                is_whole: all.start >= start,
+                counted: inside.len(),
+                all,
+            });
+        }
+    }
+    runs * run
+}
+
+/// Where run `i` starts and ends among so many entries.
+fn bounds(i: usize, total: usize) -> (usize, usize) {
+    match total {
+        ..=ALL => (0, total),
+        _ => {
+            let start = (total - RUN) / (RUNS - 1) * i;
+            (start, start + RUN)
+        }
+    }
+}
+
+/// What a model is expected to cost.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Cost {
+    /// Lines that a look-up reads, on average over the entries.
+    pub(super) lines: f64,
+    /// Bytes an entry.
+    pub(super) bytes: f64,
+}
+
+impl Cost {
+    /// All of it, in lines.
+    pub(super) fn total(&self) -> f64 {
+        self.lines + self.bytes / BYTES_FOR_A_LINE
+    }
+}
+
+/// The expected cost of a node of a table with `table` numbers.
+pub(super) fn cost(entries: &[(u64, u64)], model: &impl Model, table: usize) -> Cost {
+    let read = |under: usize| match under.saturating_mul(NEAR_LINES) >= table {
+        true => NEAR,
+        false => 1.0,
+    };
+    let (mut lines, mut bytes) = (0.0, 0.0);
+    let counted = groups(entries, model, |group| {
+        let inside = entries.get(group.all).unwrap_or_default();
+        let size = inside.len();
+        let of_buckets = |buckets: f64| buckets * line::BYTES as f64 / size as f64;
+        let (below, bytes_below) = match line::buckets(inside) {
+            Some(..=1) => (0.0, 0.0),
+            Some(buckets) => (read(size / buckets), of_buckets(buckets as f64)),
+            None => {
+                let full = line::capacity(inside);
+                let buckets = size as f64 / full as f64;
+                (BELOW.0 * read(full), of_buckets(buckets * BELOW.1))
+            }
+        };
+        lines += group.counted as f64 * (read(size) + below);
+        bytes += group.counted as f64 * bytes_below;
+    });
+    let own = (model.slots() * line::BYTES) as f64 / entries.len().max(1) as f64;
+    let counted = counted.max(1) as f64;
+    Cost {
+        lines: lines / counted,
+        bytes: bytes / counted + own,
+    }
+}
+
+/// How many slots the tail of conflicts is counted over.
+pub(super) fn tail_slots(numbers: usize) -> usize {
+    numbers * TAIL_SLOTS / 2
+}
+
+/// The tail conflict degree: 99 in 100 slots that are used have at most so many numbers beside the first.
+pub(super) fn tail_conflicts(entries: &[(u64, u64)], model: &impl Model) -> usize {
+    let mut sizes = Vec::new();
+    groups(entries, model, |group| {
+        if group.is_whole {
+            sizes.push(group.all.len());
+        }
+    });
+    let at = (sizes.len() * TAIL / 100).min(sizes.len().saturating_sub(1));
+    if sizes.is_empty() {
+        return 0;
+    }
+    let (_, tail, _) = sizes.select_nth_unstable(at);
+    tail.saturating_sub(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::model::Linear;
+    use super::*;
+
+    #[test]
+    fn groups_are_counted_whole() {
+        // 1 number a slot, then one slot with all others, larger than any run.
+        let count = 100_000u64;
+        let numbers = (0..count).map(|i| {
+            if i < count / 2 {
+                i << 40
+            } else {
+                (count << 39) + i
+            }
+        });
+        let entries: Vec<_> = numbers.zip(0..).collect();
+        let model = Linear {
+            base: 0,
+            factor: 1 << 24,
+            shift: 0,
+            lines: u32::MAX,
+        };
+        let (mut single, mut shared) = (0, 0);
+        let counted = groups(&entries, &model, |group| match group.all.len() {
+            1 => single += group.counted,
+            size => {
+                assert_eq!(size, 50_000);
+                shared += group.counted;
+            }
+        });
+        assert_eq!(single + shared, counted);
+        assert!(single.abs_diff(shared) <= RUN, "{single} {shared}");
+        assert_eq!(tail_conflicts(&entries, &model), 0);
+        let few = Linear { lines: 1, ..model };
+        assert_eq!(tail_conflicts(&entries, &few), 99_999);
+        assert_eq!(tail_conflicts(&entries[..2], &model), 0);
+    }
+
+    #[test]
+    fn conflicts_and_room_cost() {
+        let entries: Vec<_> = (0..10_000u64).map(|i| (i * 1000, i)).collect();
+        let over = |lines| cost(&entries, &Linear::over((0, 9_999_000), lines), 100_000_000);
+        // Evenly filled buckets, with little room and with much.
+        assert_eq!(over(1000).lines, 1.0);
+        assert!((over(1000).bytes - 6.4).abs() < 0.1);
+        assert!(over(5000).total() > over(1000).total());
+        // Twenty numbers a slot need a dense node, a hundred a model.
+        assert!((over(500).lines - 2.0).abs() < 0.01);
+        assert!(over(100).lines > 2.1 && over(100).bytes > over(500).bytes);
+    }
+}

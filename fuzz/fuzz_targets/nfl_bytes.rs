@@ -1,0 +1,6 @@
+//! Damaged forms of NFL: the first bytes choose keys and knobs, the others are edits.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    rhumb_index::check::fuzz::kind_bytes("nfl", bytes);
+});
