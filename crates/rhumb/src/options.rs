@@ -55,7 +55,7 @@ pub enum Partition {
     Entries(u32),
     /// A block holds the entries for which the model predicts one of this many neighbouring ranks, so
     /// that the model's answer is a block; 0: chosen for blocks of about 4 KiB. Indexes without a
-    /// model cut as `Bytes(4096)` does.
+    /// model, and those that know the place of each key, cut as `Bytes(4096)` does.
     Predicted(u32),
 }
 

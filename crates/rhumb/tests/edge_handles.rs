@@ -153,7 +153,7 @@ fn settings_out_of_range_are_refused_with_a_remedy() {
         "fp,",
         "plr:boundary=0",
         "plr:boundary=x",
-        "btree",
+        "b-tree",
         "fp:boundary=1",
     ] {
         if let Ok(spec) = text.parse::<rhumb::IndexSpec>() {

@@ -22,6 +22,12 @@ use rhumb::Options;
 /// study compares, and the rest by choice.
 const OPTION_SETS: usize = 32;
 
+/// The choice of the n-th set; it begins elsewhere with another seed.
+fn in_turn<T: Copy>(choices: &[T], n: usize, seed: u64) -> T {
+    let count = choices.len();
+    choices[(n + (seed % count as u64) as usize) % count]
+}
+
 fn option_sets(seed: u64) -> Vec<Options> {
     let mut choices = Choices::seeded(seed ^ 0x5e75);
     let mut sets = vec![Options::in_memory()];
@@ -29,11 +35,11 @@ fn option_sets(seed: u64) -> Vec<Options> {
         let n = sets.len();
         let mut options = choose(&mut choices, &INDEXES, &Options::in_memory());
         options.file_system = Options::in_memory().file_system;
-        // Each index kind meets each partition.
+        // Over the lists, each index kind meets each partition, compression and shape.
         options.index = INDEXES[n % INDEXES.len()].parse().unwrap();
-        options.table.partition = PARTITIONS[n / INDEXES.len() % PARTITIONS.len()];
-        options.table.compression = COMPRESSIONS[n % COMPRESSIONS.len()];
-        options.levels.compaction = SHAPES[n % 3];
+        options.table.partition = in_turn(&PARTITIONS, n, seed);
+        options.table.compression = in_turn(COMPRESSIONS, n, seed);
+        options.levels.compaction = in_turn(&SHAPES, n, seed);
         sets.push(options);
     }
     sets

@@ -54,3 +54,27 @@ fn parts_are_smaller_than_the_whole() {
         }
     }
 }
+
+/// Who waited for work finds it counted.
+#[test]
+fn flushes_and_merges_are_counted_before_they_are_seen() {
+    let options = Options {
+        durability: Durability::Buffered,
+        levels: Levels {
+            level0_tables: 2,
+            ..Levels::default()
+        },
+        ..Options::in_memory()
+    };
+    let db = Db::open("counts", options).unwrap();
+    for n in 1..=300u64 {
+        for key in ["a", "z"] {
+            db.put(key, n.to_be_bytes()).unwrap();
+        }
+        db.flush().unwrap();
+        assert_eq!(db.stats().unwrap().writes.flushes, n);
+        db.compact_range(None, None).unwrap();
+        let writes = db.stats().unwrap().writes;
+        assert_eq!(writes.compactions + writes.trivial_moves, n);
+    }
+}

@@ -104,11 +104,9 @@ impl Store {
         let outcome = self.with_context(keyspace, &counters, |context| {
             compaction::run(context, job, &merge.levels)
         })?;
-        self.install(keyspace, &outcome, &[])
-            .inspect_err(|e| self.discard_if_dropped(&outcome, e))?;
         let made = outcome.levels.adds.iter();
         let made: u64 = made.map(|(_, t)| t.file_bytes).sum();
-        self.writes.update(|w| {
+        self.install(keyspace, &outcome, &[], |w| {
             if job.trivial {
                 w.trivial_moves += job.tables().count() as u64;
             } else {
@@ -120,8 +118,8 @@ impl Store {
                 w.compaction_read_time += Counters::time(&counters.read_nanos);
                 w.compaction_write_time += Counters::time(&counters.write_nanos);
             }
-        });
-        Ok(())
+        })
+        .inspect_err(|e| self.discard_if_dropped(&outcome, e))
     }
 
     /// Calls `work` with what a flush or a compaction of a keyspace needs. Its inputs were chosen

@@ -37,7 +37,7 @@ impl Store {
     /// [`Error::NoSuchKeyspace`] if the keyspace was dropped meanwhile, which is no harm.
     fn flush_memtable(&self, keyspace: &OpenKeyspace, memtable: Arc<Memtable>) -> Result<()> {
         if memtable.is_empty() {
-            return self.install(keyspace, &Outcome::default(), &[memtable]);
+            return self.install(keyspace, &Outcome::default(), &[memtable], |_| {});
         }
         let started = Instant::now();
         // Otherwise these writes could outlive earlier ones of another keyspace.
@@ -47,15 +47,14 @@ impl Store {
         let outcome =
             self.with_context(keyspace, &counters, |context| flush(context, &memtables))?;
         let bytes: u64 = outcome.levels.adds.iter().map(|(_, t)| t.file_bytes).sum();
-        self.install(keyspace, &outcome, &memtables)
-            .inspect_err(|e| self.discard_if_dropped(&outcome, e))?;
-        self.writes.update(|w| {
+        self.install(keyspace, &outcome, &memtables, |w| {
             w.flushes += 1;
             w.flushed_bytes += bytes;
             w.flush_time += started.elapsed();
             w.flush_training_time += Counters::time(&counters.training_nanos);
             w.flush_write_time += Counters::time(&counters.write_nanos);
-        });
+        })
+        .inspect_err(|e| self.discard_if_dropped(&outcome, e))?;
         self.collect_logs()
     }
 

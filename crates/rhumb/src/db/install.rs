@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::stats::WriteStats;
 use super::store::{Catalog, OpenKeyspace, Store};
 use crate::compaction::Outcome;
 use crate::error::{Error, Result};
@@ -17,7 +18,8 @@ const LONGEST_MANIFEST: u64 = 4 << 20;
 
 impl Store {
     /// Makes a change of a keyspace's tables durable and shows it to readers; `flushed` are the
-    /// memtables whose entries the new tables hold.
+    /// memtables whose entries the new tables hold. It is counted before anybody sees it: who waited
+    /// for it finds it in the statistics.
     ///
     /// # Errors
     /// Nothing has changed then, but the edit may be on the disk until the manifest is replaced; the
@@ -27,6 +29,7 @@ impl Store {
         keyspace: &OpenKeyspace,
         outcome: &Outcome,
         flushed: &[Arc<Memtable>],
+        count: impl FnOnce(&mut WriteStats),
     ) -> Result<()> {
         let mut catalog = lock(&self.catalog);
         let state = catalog.state.keyspaces.get(&keyspace.id);
@@ -49,6 +52,7 @@ impl Store {
                 .extend(outcome.made().map(|t| self.files.table_path(t.number)));
             return Err(e);
         }
+        self.writes.update(count);
         keyspace.view.install(after.clone(), flushed);
         before.retire(&after);
         drop(catalog);

@@ -6,7 +6,8 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use rhumb_index::{ClosedSegment, IndexBuilder, IndexError, IndexSpec, registry};
+use rhumb_index::registry::{self, Answers};
+use rhumb_index::{ClosedSegment, IndexBuilder, IndexError, IndexSpec};
 
 /// What fence pointers are called in the registry.
 const FENCE_POINTERS: &str = "fp";
@@ -69,9 +70,9 @@ impl IndexChoice {
     /// # Errors
     /// If the registry cannot build it.
     pub fn new(spec: &IndexSpec) -> Result<IndexChoice, IndexError> {
-        let fences = match spec.kind().needs_number {
-            true => Some(registry::builder(&FENCE_POINTERS.parse()?)?),
-            false => None,
+        let fences = match spec.kind().answers == Answers::Blocks {
+            true => None,
+            false => Some(registry::builder(&FENCE_POINTERS.parse()?)?),
         };
         Ok(IndexChoice {
             spec: spec.clone(),
@@ -91,6 +92,12 @@ impl IndexChoice {
     /// Whether keys are to be pushed with their numbers.
     pub fn needs_number(&self) -> bool {
         self.spec.kind().needs_number
+    }
+
+    /// Whether the kind may say where entries are to stand: a model that predicts what it does not know
+    /// exactly.
+    pub fn may_place(&self) -> bool {
+        self.needs_number() && !self.spec.is_exact()
     }
 
     /// Sets the position boundary, if the kind has one and the specification names neither it nor
@@ -195,7 +202,8 @@ impl IndexChoice {
     /// Ends the table.
     ///
     /// Fence pointers are taken if the wanted kind cannot keep its promise for these keys, or if it
-    /// takes more memory and saves no reads.
+    /// takes more memory and saves no reads. A kind that is exact was wanted for what it keeps in memory,
+    /// and reads the keys with the number alone: it stays.
     ///
     /// # Errors
     /// If not even fence pointers can be built.
@@ -206,7 +214,7 @@ impl IndexChoice {
         self.trained_since(started);
         let (wanted, why) = match (wanted, &fences) {
             (Err(error), Some(_)) => (None, Some(error.to_string())),
-            (Ok(Some(wanted)), Some(fences)) => {
+            (Ok(Some(wanted)), Some(fences)) if !self.spec.is_exact() => {
                 match self.why_not(&wanted, fences.len(), stakes)? {
                     None => (Some(wanted), None),
                     why => (None, why),

@@ -80,7 +80,7 @@ impl Cutter {
                 bytes: LARGEST_BLOCK_BYTES,
                 entries: (n as usize).min(u16::MAX.into()),
             },
-            Partition::Predicted(n) if index.needs_number() => {
+            Partition::Predicted(n) if index.may_place() => {
                 Cutter::Model(Box::new(Placer::new(n.min(u16::MAX.into()))))
             }
             Partition::Predicted(_) => Cutter::bytes(TARGET_BYTES as usize),

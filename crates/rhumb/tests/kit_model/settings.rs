@@ -6,7 +6,7 @@ use rhumb::{Compaction, Compression, Levels, Options, Partition, TableSpec};
 use super::choices::Choices;
 
 /// The index kinds that exist, in several settings.
-pub const INDEXES: [&str; 12] = [
+pub const INDEXES: [&str; 18] = [
     "fp",
     "fp-raw",
     "plr",
@@ -19,6 +19,12 @@ pub const INDEXES: [&str; 12] = [
     "radix-spline:radix_bits=5",
     "plex",
     "pgm:boundary=8,retained=1",
+    "alex",
+    "lipp",
+    "dili",
+    "lits",
+    "nfl",
+    "btree",
 ];
 
 /// The ways of cutting blocks that the model check covers.

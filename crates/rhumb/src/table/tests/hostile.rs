@@ -282,7 +282,7 @@ fn an_index_of_another_table_only_costs_reads() {
             .collect()
     };
     let (model, other) = (keys(1, 0), keys(977, 20));
-    for kind in ["plr:boundary=16", "fp"] {
+    for kind in KINDS {
         let mut spec = settings(kind, "filter=0", &model);
         let none = RangeDeletes::default();
         let test = TestTable::new(&spec, &model, &none);

@@ -2,6 +2,7 @@
 
 mod damage;
 mod directory;
+mod exact;
 mod hostile;
 mod placed;
 mod read_ahead;
@@ -27,7 +28,19 @@ use crate::fs::{Access, FileSystem, MemoryFileSystem};
 use crate::memory::BlockCache;
 use crate::test_seed::test_seed;
 
-const KINDS: [&str; 5] = ["fp", "fp-raw", "plr", "plr:boundary=8", "plr:boundary=64"];
+const KINDS: [&str; 11] = [
+    "fp",
+    "fp-raw",
+    "plr",
+    "plr:boundary=8",
+    "plr:boundary=64",
+    "alex",
+    "lipp",
+    "dili",
+    "lits",
+    "nfl",
+    "btree",
+];
 const PARTITIONS: [&str; 10] = [
     "predicted",
     "predicted(1)",
