@@ -125,7 +125,10 @@ impl<'e> Selection<'e> {
         if fell_back > MOST_FALLEN_BACK {
             return Err(self.missing(Lack::FellBack((100.0 * fell_back).ceil() as u32)));
         }
-        let kept = cell.figures.get(metric).map(|kept| kept.spread);
+        // A share of flushes alone is none of what the papers mean.
+        let unmerged = metric == "training_share" && cell.value("merges") == Some(0.0);
+        let kept = cell.figures.get(metric).filter(|_| !unmerged);
+        let kept = kept.map(|kept| kept.spread);
         kept.filter(|spread| spread.median.is_finite())
             .ok_or_else(|| self.missing(Lack::Figure(metric)))
     }

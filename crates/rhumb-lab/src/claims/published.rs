@@ -191,6 +191,12 @@ pub fn clustered() -> impl Iterator<Item = &'static str> {
     rows.map(|row| row.kind)
 }
 
+/// The data-unclustered kinds of the study.
+pub fn unclustered() -> impl Iterator<Item = &'static str> {
+    let rows = TABLE_2.iter().filter(|row| !row.clustered);
+    rows.map(|row| row.kind)
+}
+
 /// The memory of fence pointers as the study's program computes it instead of counting it:
 /// (table / block + 1) x 1.5 x key size x tables, with blocks of as many entries as the boundary says.
 pub fn fence_formula(entries: f64, boundary: f64, key_bytes: f64, tables: f64) -> f64 {
@@ -216,7 +222,7 @@ mod tests {
                 row.kind
             );
         }
-        assert_eq!(clustered().count(), 6);
+        assert_eq!((clustered().count(), unclustered().count()), (6, 4));
         let pgm = bytes_a_key("pgm", "fb-like").unwrap();
         assert!((0.32..0.34).contains(&pgm), "{pgm}");
         assert_eq!(bytes_a_key("dili", "osm-like"), None);

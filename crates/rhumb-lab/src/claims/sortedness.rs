@@ -3,8 +3,8 @@
 
 use super::{Claim, Judge};
 
-/// What most of it needs.
-const KINDS: &str = "needs ALEX and LIPP, which are not built yet";
+/// What all of it needs.
+const RUNS: &str = "needs the experiments on sortedness, which are not built yet";
 
 /// The paper's claims.
 pub const ALL: &[Claim] = &[
@@ -13,7 +13,7 @@ pub const ALL: &[Claim] = &[
         paper: "BLISS",
         published: "LIPP is from 4.4x faster to 1.9x slower than ALEX, by sortedness; it fails \
                     on sequential inserts of fully sorted keys.",
-        judge: Judge::Later(KINDS),
+        judge: Judge::Later(RUNS),
     },
     Claim {
         id: "C-B2",
@@ -21,26 +21,26 @@ pub const ALL: &[Claim] = &[
         published: "Writes to RocksDB become up to 1.7x slower with displacement, 20 % from \
                     fully to barely not sorted; compactions grow up to 2.7x; trivial moves fall \
                     from 524 to 96 at K = L = 1 %.",
-        judge: Judge::Later("needs the experiments on sortedness, which are not built yet"),
+        judge: Judge::Later(RUNS),
     },
     Claim {
         id: "C-B3",
         paper: "BLISS",
         published: "Bulk load: ALEX loses up to 60 % at K, L >= 25 %; LIPP is at least 1.5x \
                     better at L <= 25 %.",
-        judge: Judge::Later(KINDS),
+        judge: Judge::Later(RUNS),
     },
     Claim {
         id: "C-B4",
         paper: "BLISS",
         published: "Writes: ALEX is best at K, L < 10 % and worst at (100, 100); LIPP is up to \
                     8x better at K <= 10 %, L >= 25 %, and 2.5x ALEX at (100, 100).",
-        judge: Judge::Later(KINDS),
+        judge: Judge::Later(RUNS),
     },
     Claim {
         id: "C-B5",
         paper: "BLISS",
         published: "Reads: ALEX stays within 10 % everywhere; LIPP is faster with larger L.",
-        judge: Judge::Later(KINDS),
+        judge: Judge::Later(RUNS),
     },
 ];

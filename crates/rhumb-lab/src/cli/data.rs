@@ -13,11 +13,11 @@ use crate::{experiment, run};
 pub fn list() {
     println!("Experiments of the papers, at scale quick, small or paper (--scale):");
     for experiment in experiment::all() {
-        println!("  {:8}{}", experiment.id, experiment.title);
+        println!("  {:10}{}", experiment.id, experiment.title);
     }
     println!("\nExperiments of our own:");
     for bench in run::BENCHES {
-        println!("  {:8}{}", bench.name, bench.about);
+        println!("  {:10}{}", bench.name, bench.about);
     }
     println!("\nSets of keys:");
     for set in SETS {

@@ -64,10 +64,10 @@ pub struct Settings {
     /// Take paths from this file index, plain or gzipped, instead of the built-in slice
     #[arg(long, value_name = "FILE")]
     paths: Option<PathBuf>,
-    /// Integers for indexes [default: all of them]; may be repeated
+    /// Integers for indexes and updatable [default: all of them]; may be repeated
     #[arg(long = "input", value_name = "NAME")]
     numbers: Vec<Numbers>,
-    /// Measure kinds and indexes on the keys of this SOSD file too; may be repeated
+    /// Measure kinds, indexes and updatable on the keys of this SOSD file too; may be repeated
     #[arg(long, value_name = "FILE")]
     sosd: Vec<PathBuf>,
     /// Pairs to load, for every experiment over stores but kinds; may be repeated
@@ -78,7 +78,7 @@ pub struct Settings {
     #[arg(long = "peer", value_name = "NAME")]
     peers: Vec<Peer>,
     /// How often to repeat what is timed, the stores by turns: 1 in stores, peers and workloads, 7 in
-    /// threads and stages, 5 in indexes
+    /// threads and stages, 5 in indexes, 3 in updatable and texts
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     runs: Option<u32>,
     /// How many gets of each kind, or operations of each workload, to do a time; every experiment has

@@ -16,6 +16,7 @@ use rhumb::fs::Access;
 use rhumb::{IndexSpec, TableSpec};
 
 pub use self::amounts::{Amounts, Scale};
+pub use self::arms::Arm;
 use self::figures::View;
 pub use self::page::{chosen, papers};
 pub use self::runner::{Order, Summary, parse_shard, run};

@@ -62,6 +62,8 @@ pub struct Study<'a> {
     pub name: String,
     /// What loading it took.
     pub loading: Measured,
+    /// The share of its tables in which fence pointers stand for the kind.
+    pub fallback_share: f64,
     pub directory: PathBuf,
 }
 
@@ -83,6 +85,7 @@ impl<'a> Study<'a> {
             build,
             name: build.index.to_string(),
             loading: Measured::default(),
+            fallback_share: 0.0,
             directory,
         };
         let db = study.open(Reading::Cached)?.0;
@@ -101,6 +104,7 @@ impl<'a> Study<'a> {
         let stats = db.stats()?;
         study.put_costs(&known, &stats.writes);
         let share = Footprint::of(&stats).fallback_share();
+        study.fallback_share = share;
         study.loading.put("fallback_share", share, "tables/table");
         study.loading.put("load_wall", wall.as_secs_f64(), "s");
         db.close()?;
@@ -164,10 +168,14 @@ impl<'a> Study<'a> {
     fn merge(&self, db: &Db) -> Result<()> {
         if self.build.fill == Fill::Halves {
             db.compact_range(None, None)?;
+            // What is too much for its level is moved on in the background, which must not fall among
+            // what is counted next.
+            db.settle();
         }
         Ok(())
     }
 
+    /// Keeps what was spent between two counts on flushes and merges.
     fn put_costs(&mut self, before: &WriteStats, after: &WriteStats) {
         let seconds = |of: fn(&WriteStats) -> std::time::Duration| {
             (of(after).saturating_sub(of(before))).as_secs_f64()
@@ -178,6 +186,11 @@ impl<'a> Study<'a> {
             seconds(|writes| writes.flush_training_time + writes.compaction_training_time);
         let reading = seconds(|writes| writes.compaction_read_time);
         let writing = seconds(|writes| writes.flush_write_time + writes.compaction_write_time);
+        let merges = after.compactions - before.compactions;
+        if self.build.fill == Fill::Halves && merges == 0 {
+            // What was to be measured did not happen: better no figures than those of flushes alone.
+            return;
+        }
         let mut put = |metric, value, unit| self.loading.put(metric, value, unit);
         put("flush_time", flushing, "s");
         put("merge_time", merging, "s");
@@ -188,11 +201,7 @@ impl<'a> Study<'a> {
         let bytes = after.compaction_bytes_written + after.flushed_bytes;
         let bytes = bytes - before.compaction_bytes_written - before.flushed_bytes;
         put("written_bytes", bytes as f64, "B");
-        put(
-            "merges",
-            (after.compactions - before.compactions) as f64,
-            "merges",
-        );
+        put("merges", merges as f64, "merges");
     }
 
     /// Opens the store by the published protocol.

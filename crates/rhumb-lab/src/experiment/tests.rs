@@ -107,6 +107,25 @@ fn cells_are_measured_once_and_drawn() {
 
     let kept = cells(&path);
     assert_eq!(kept.len(), all);
+    for cell in kept.iter().filter(|cell| cell.axis("arm") == "exact") {
+        let about = format!("{} {:?}", cell.experiment, cell.axes);
+        assert_eq!(cell.value("fallback_share"), Some(0.0), "{about}");
+        if cell.value("get_mean").is_some() {
+            // The entry, and now and then another with its number.
+            let ranks = cell.value("get_window_ranks").expect(&about);
+            assert!((0.99..1.01).contains(&ranks), "{about}: {ranks} ranks");
+        }
+    }
+    let loading = kept
+        .iter()
+        .filter(|cell| cell.value("training_share").is_some());
+    let merged = loading.filter(|cell| ["E-F14", "E-F17"].contains(&cell.experiment.as_str()));
+    let merges: Vec<_> = merged.map(|cell| cell.value("merges")).collect();
+    assert_eq!(merges.len(), planned("E-F14") + planned("E-F17"));
+    assert!(
+        merges.iter().all(|merges| *merges >= Some(1.0)),
+        "{merges:?}"
+    );
     let papers = papers(&kept, Scale::Quick);
     for figure in papers.iter().flat_map(|paper| &paper.figures) {
         let views = find(&figure.id).unwrap().views.len();

@@ -30,12 +30,18 @@ pub fn keys_or_machine(work: Work, setting: &Setting<'_>, records: &Records) -> 
 pub fn over_store(work: Work, study: &Study<'_>) -> Result<Option<Measured>> {
     match work {
         Work::Points(reading) => points::measure(study, reading),
-        Work::Breakdown => breakdown::measure(study).map(Some),
-        Work::Ranges(length) => ranges::measure(study, length).map(Some),
-        Work::Mixed => mixed::measure(study).map(Some),
+        Work::Breakdown => with_fallbacks(breakdown::measure(study)?, study),
+        Work::Ranges(length) => with_fallbacks(ranges::measure(study, length)?, study),
+        Work::Mixed => with_fallbacks(mixed::measure(study)?, study),
         Work::Loading => Ok(Some(study.loading.clone())),
         Work::Environment | Work::Keys => {
             keys_or_machine(work, study.setting, study.records).map(Some)
         }
     }
+}
+
+/// Notes in how many tables fence pointers stand for the kind, as they were loaded.
+fn with_fallbacks(mut measured: Measured, study: &Study<'_>) -> Result<Option<Measured>> {
+    measured.put("fallback_share", study.fallback_share, "tables/table");
+    Ok(Some(measured))
 }

@@ -127,23 +127,46 @@ pub fn axis_of<'a>(chart: &'a Chart, series: &Series) -> &'a Axis {
     second.unwrap_or(&chart.y)
 }
 
-/// Places of bars within a category: one for each series of bars, one for all our stacks, one for
-/// all published ones.
+/// Bars that stand in one place of their categories.
+struct Slot {
+    published: bool,
+    /// The categories where a series of bars has one there; `None` for stacks.
+    taken: Option<Vec<f64>>,
+}
+
+/// Places of bars within a category: one for each series of bars, or for several that have no category in
+/// common, one for all our stacks, one for all published ones.
 fn slots(chart: &Chart) -> Vec<usize> {
-    let mut taken: Vec<(bool, Option<usize>)> = Vec::new();
-    let place = |(at, series): (usize, &Series)| {
-        let key = match series.marks {
-            Marks::Bar => (series.published, Some(at)),
-            Marks::Stacked => (series.published, None),
+    let mut slots: Vec<Slot> = Vec::new();
+    let place = |series: &Series| {
+        let own: Option<Vec<f64>> = match series.marks {
+            Marks::Bar => Some(series.points.iter().map(|point| point.x).collect()),
+            Marks::Stacked => None,
             Marks::Line | Marks::Scatter => return 0,
         };
-        let seen = taken.iter().position(|other| *other == key);
-        seen.unwrap_or_else(|| {
-            taken.push(key);
-            taken.len() - 1
-        })
+        let free = |slot: &Slot| {
+            slot.published == series.published
+                && match (&slot.taken, &own) {
+                    (None, None) => true,
+                    (Some(taken), Some(own)) => !own.iter().any(|x| taken.contains(x)),
+                    _ => false,
+                }
+        };
+        let at = slots.iter().position(free).unwrap_or(slots.len());
+        match slots.get_mut(at) {
+            None => slots.push(Slot {
+                published: series.published,
+                taken: own,
+            }),
+            Some(slot) => slot
+                .taken
+                .iter_mut()
+                .zip(own)
+                .for_each(|(t, o)| t.extend(o)),
+        }
+        at
     };
-    chart.series.iter().enumerate().map(place).collect()
+    chart.series.iter().map(place).collect()
 }
 
 fn bars_of_category(chart: &Chart) -> usize {

@@ -27,7 +27,7 @@ pub enum Shape {
 }
 
 /// Names as the papers and the command line have them, each with its style.
-const KNOWN: [(&[&str], &str, Shape); 15] = [
+const KNOWN: [(&[&str], &str, Shape); 16] = [
     (&["fp", "fence"], "k0", Shape::Polygon(4, 0)),
     (&["fp-raw"], "k14", Shape::Polygon(8, 0)),
     (&["plr", "greedy"], "k1", Shape::Circle),
@@ -43,6 +43,7 @@ const KNOWN: [(&[&str], &str, Shape); 15] = [
     (&["nfl"], "k11", Shape::Polygon(5, 0)),
     (&["auto"], "k12", Shape::Star(4)),
     (&["rss"], "k13", Shape::Star(6)),
+    (&["btree"], "k15", Shape::Polygon(5, 6)),
 ];
 
 /// What else is drawn, such as stages of a look-up, takes these in turn.

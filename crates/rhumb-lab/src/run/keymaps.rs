@@ -5,7 +5,8 @@
 //! pointers: then their size counts.
 
 use rhumb::IndexSpec;
-use rhumb_index::{IndexError, KeyMap, registry};
+use rhumb_index::registry::{self, Answers};
+use rhumb_index::{IndexError, KeyMap};
 
 use super::{Arguments, Bench, spec};
 use crate::data::{Strings, decimal, paths, runs, texts};
@@ -87,10 +88,10 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
     ))
 }
 
-/// The user's, or every kind that bounds its windows.
+/// The user's, or every model of which the boundary can be named.
 fn specs(arguments: &Arguments) -> Result<Vec<IndexSpec>> {
     let bounded = |kind: &&registry::Kind| {
-        kind.needs_number && kind.knobs.iter().any(|knob| knob.name == "boundary")
+        kind.answers == Answers::Windows && kind.knobs.iter().any(|knob| knob.name == "boundary")
     };
     if arguments.indexes.is_empty() {
         let kinds = registry::kinds().iter().filter(bounded);

@@ -1,7 +1,7 @@
 //! `kinds`: fence pointers against every kind of model, on generated and on real keys.
 
 use rhumb::IndexSpec;
-use rhumb_index::registry;
+use rhumb_index::registry::{self, Answers};
 
 use super::plan::Plan;
 use super::{Arguments, Bench, file_name, indexes};
@@ -39,7 +39,8 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
         Some(table) => table.clone(),
         None => TABLE.parse()?,
     };
-    let models = registry::kinds().iter().filter(|kind| kind.needs_number);
+    let models = registry::kinds().iter();
+    let models = models.filter(|kind| kind.answers != Answers::Blocks);
     let models = models.map(|kind| kind.name);
     let indexes = indexes(arguments, ["fp"].into_iter().chain(models))?;
     let candidate = |index: &IndexSpec| {

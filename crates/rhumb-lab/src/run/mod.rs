@@ -18,7 +18,10 @@ mod stages;
 mod stores;
 #[cfg(test)]
 mod tests;
+mod texts;
 mod threads;
+mod updatable;
+mod verdict;
 mod workloads;
 mod ycsb;
 
@@ -134,6 +137,16 @@ pub const BENCHES: &[Experiment] = &[
         name: "indexes",
         about: "every index kind alone over 10M integers, against the published implementations (--input)",
         run: indexes::run,
+    },
+    Experiment {
+        name: "updatable",
+        about: "every kind that changes in place, alone: look-ups, inserts, walks, against published ones (--input)",
+        run: updatable::run,
+    },
+    Experiment {
+        name: "texts",
+        about: "what finds strings: kinds that change in place, and indexes of tables (--paths)",
+        run: texts::run,
     },
     Experiment {
         name: "check",

@@ -1,6 +1,6 @@
 //! Tests of the checks that every run makes, and of a small run from end to end.
 
-use rhumb_index::registry;
+use rhumb_index::registry::{self, Answers};
 
 use super::phases::Loaded;
 use super::*;
@@ -65,7 +65,7 @@ fn a_flipped_bit_is_found() {
     assert!(error.contains("WRONG ANSWER by model to get"), "{error}");
 }
 
-fn arguments(experiment_keys: usize) -> Arguments {
+pub(super) fn arguments(experiment_keys: usize) -> Arguments {
     Arguments {
         seed: 3,
         keys: Some(experiment_keys),
@@ -105,7 +105,8 @@ fn run(experiment: &str, arguments: &Arguments) -> (Report, String) {
 fn quick_runs_from_end_to_end() {
     let (report, text) = run("kinds", &arguments(2_000));
     let subjects = report.subjects();
-    let models = registry::kinds().iter().filter(|kind| kind.needs_number);
+    let models = registry::kinds().iter();
+    let models = models.filter(|kind| kind.answers != Answers::Blocks);
     let models: Vec<&str> = models.map(|kind| kind.name).collect();
     assert_eq!(subjects.len(), 2 * (1 + models.len()), "two inputs");
     for subject in subjects {
@@ -355,6 +356,106 @@ fn indexes_are_measured_on_files_too() {
     assert_eq!(subject.input, "sosd:squares");
     assert_eq!(report.get(subject, "keys"), Some(1_000.0));
     assert!(text.contains("plr:boundary=18"), "{text}");
+}
+
+#[test]
+fn updatable_kinds_are_measured_and_checked() {
+    let arguments = Arguments {
+        numbers: vec![Numbers::Fb, Numbers::Wiki],
+        runs: Some(2),
+        gets: Some(400),
+        ..arguments(3_000)
+    };
+    let (report, text) = run("updatable", &arguments);
+    let able = registry::kinds()
+        .iter()
+        .filter(|kind| kind.is_updatable()[0]);
+    assert_eq!(report.subjects().len(), 2 * able.count());
+    for subject in report.subjects() {
+        let get = |metric: &str| report.get(subject, metric).expect(metric);
+        assert_eq!(get("keys"), 3_000.0);
+        for metric in [
+            "load",
+            "look-up",
+            "absent",
+            "walk",
+            "random inserts",
+            "sorted inserts",
+        ] {
+            assert!(get(metric) > 0.0, "{metric}");
+        }
+        for metric in [
+            "bytes",
+            "bytes after random inserts",
+            "bytes after sorted inserts",
+        ] {
+            assert!(get(metric) > 16.0 * 3_000.0, "{metric}");
+        }
+        assert!(get("deepest") >= get("depth") && get("depth") >= 1.0);
+    }
+    assert!(text.contains("wiki: 3,000 keys"), "{text}");
+    // A file is measured once, however many keys the references have.
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("squares");
+    let squares: Vec<u64> = (0..2_000).map(|number| number * number).collect();
+    crate::data::sosd::write(&path, &squares).unwrap();
+    let (report, _) = run(
+        "updatable",
+        &Arguments {
+            numbers: Vec::new(),
+            sosd: vec![path],
+            keys: None,
+            runs: Some(1),
+            ..arguments
+        },
+    );
+    let able = registry::kinds()
+        .iter()
+        .filter(|kind| kind.is_updatable()[0]);
+    assert_eq!(report.subjects().len(), able.count());
+}
+
+#[test]
+fn strings_are_found_in_memory_and_in_tables() {
+    let arguments = Arguments {
+        runs: Some(1),
+        gets: Some(300),
+        ..arguments(5_000)
+    };
+    let (report, text) = run("texts", &arguments);
+    let of = |input: &str| {
+        let subjects = report.subjects().into_iter();
+        let of_input = subjects.filter(|subject| subject.input == input);
+        of_input.collect::<Vec<_>>()
+    };
+    for input in ["paths in memory", "words in memory"] {
+        let subjects = of(input);
+        assert!(
+            subjects
+                .iter()
+                .any(|subject| subject.index.starts_with("btree"))
+        );
+        for subject in subjects {
+            let get = |metric: &str| report.get(subject, metric).expect(metric);
+            assert!(get("bytes a key") > 16.0 && get("random inserts") > 0.0);
+        }
+    }
+    for input in ["paths in tables", "words in tables"] {
+        let subjects = of(input);
+        let (unfit, fit): (Vec<&Subject>, Vec<&Subject>) = subjects
+            .into_iter()
+            .partition(|subject| report.get(subject, "fallback").is_some());
+        for kind in ["fp", "nfl", "btree"] {
+            let is = |subject: &&Subject| subject.index.starts_with(kind);
+            assert!(fit.iter().chain(&unfit).any(is), "{kind}");
+        }
+        assert!(unfit.iter().all(|subject| subject.index != "fp"));
+        for subject in fit {
+            let get = |metric: &str| report.get(subject, metric).expect(metric);
+            assert!(get("bytes a key") > 0.0 && get("look-up") > 0.0);
+        }
+    }
+    assert!(text.contains("| in tables "), "{text}");
 }
 
 #[test]

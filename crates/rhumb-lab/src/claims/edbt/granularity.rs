@@ -1,9 +1,11 @@
 //! How much data one index covers.
 
-use super::{Claim, Evidence, Judge, Part, Selection, UNCLUSTERED};
+use std::ops::RangeInclusive;
+
+use super::{Claim, Evidence, Judge, Part, Selection};
 use crate::claims::compare::{NEARLY_ALL, Told, less, near, range, short, vote};
 use crate::claims::evidence::Missing;
-use crate::claims::published::clustered;
+use crate::claims::published::{clustered, unclustered};
 use crate::measure::Spread;
 
 pub const MEMORY: Claim = Claim {
@@ -104,13 +106,16 @@ pub const TRADE_OFF: Claim = Claim {
         rule: "From each clustered kind and boundary with the smallest tables: the best latency of the same kind with \
                larger tables and any boundary that needs no more bytes, if it is clearly less (each repeat). \
                Improves: in half of the cells at least. Up to 10 %: the greatest improvement is at most that, \
-               if there is one. The unclustered kinds are needed for the rest.",
+               if there is one. Unclustered kinds: the bytes held with the largest tables over those with the \
+               smallest. Modestly: 1.01 to 1.25 for each of ALEX, LIPP and DILI; what shrinks does not grow. \
+               Faster: for LITS at least 1.05 times that of any of these, and above 1.01.",
         experiments: &["E-F15"],
         parts: |evidence| {
             vec![
                 improves(evidence),
                 up_to_a_tenth(evidence),
-                Part::open("memory of unclustered kinds", UNCLUSTERED),
+                grow_modestly(evidence),
+                grows_faster(evidence),
             ]
         },
     },
@@ -168,4 +173,57 @@ fn up_to_a_tenth(evidence: &Evidence<'_>) -> Part {
             Part::judged(WHAT, judged)
         }
     }
+}
+
+/// Kinds with what each has.
+type ByKind = Vec<(&'static str, f64)>;
+
+/// The bytes held by each unclustered kind with the largest tables over those with the smallest: LITS, and the
+/// others.
+fn growths(evidence: &Evidence<'_>) -> Result<(ByKind, ByKind), Missing> {
+    let cells = evidence.cells("E-F15").whole()?;
+    let growth = |kind| {
+        let cells = cells.only("kind", kind);
+        let sizes = cells.numbers("table");
+        let bytes = |size: Option<&u64>| {
+            let size = size.copied().unwrap_or(0);
+            cells.only("table", size).value("memory_bytes")
+        };
+        Ok((kind, bytes(sizes.last())? / bytes(sizes.first())?))
+    };
+    let growths: ByKind = unclustered().map(growth).collect::<Result<_, Missing>>()?;
+    Ok(growths.into_iter().partition(|(kind, _)| *kind == "lits"))
+}
+
+fn told(growths: &ByKind) -> String {
+    let texts = growths
+        .iter()
+        .map(|(kind, growth)| format!("{kind} {}", short(*growth)));
+    texts.collect::<Vec<_>>().join(", ")
+}
+
+/// Bytes that have become less than this many times as much have not grown.
+const GROWS: f64 = 1.01;
+
+/// What grows faster has become at least so many times what the other has.
+const FASTER: f64 = 1.05;
+
+fn grow_modestly(evidence: &Evidence<'_>) -> Part {
+    const MODEST: RangeInclusive<f64> = GROWS..=1.25;
+    let judged = growths(evidence).map(|(_, others)| {
+        let modest = others.iter().all(|(_, growth)| MODEST.contains(growth));
+        let ours = format!("largest over smallest tables: {}", told(&others));
+        (modest, ours)
+    });
+    Part::judged("ALEX, LIPP and DILI grow modestly", judged)
+}
+
+fn grows_faster(evidence: &Evidence<'_>) -> Part {
+    let judged = growths(evidence).map(|(lits, others)| {
+        let above = |lits: f64| others.iter().all(|(_, growth)| lits >= FASTER * growth);
+        let mut growths = lits.iter().map(|(_, growth)| *growth);
+        let faster = growths.all(|growth| growth > GROWS && above(growth));
+        (faster, format!("{}; {}", told(&lits), told(&others)))
+    });
+    Part::judged("LITS grows faster", judged)
 }

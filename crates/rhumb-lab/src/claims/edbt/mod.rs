@@ -13,6 +13,7 @@ mod suited;
 use super::evidence::{Evidence, Selection};
 use super::part::Part;
 use super::{Claim, Judge};
+use crate::experiment::Arm;
 
 /// The paper's claims.
 pub const ALL: &[Claim] = &[
@@ -34,12 +35,44 @@ pub const ALL: &[Claim] = &[
 /// Fence pointers as published.
 pub const FENCE: &str = "fp-raw";
 
-/// Why what is said of ALEX, LIPP, DILI and LITS is open.
-const UNCLUSTERED: &str = "needs the unclustered kinds, which are not built yet";
-
 /// The cells of an experiment on look-ups that read the entries of the window and no others, from the
 /// page cache.
 pub fn window<'e>(evidence: &'e Evidence<'_>, experiment: &'static str) -> Selection<'e> {
     let cells = evidence.cells(experiment).only("arm", "window");
     cells.only("reading", "page cache")
+}
+
+/// The look-ups of a kind at a boundary, from the page cache: of the entries of its window and no others.
+/// Unclustered kinds have none, theirs are the same at each.
+pub fn look_up<'e>(
+    evidence: &'e Evidence<'_>,
+    experiment: &'static str,
+    kind: &str,
+    boundary: u64,
+) -> Selection<'e> {
+    let cells = evidence.cells(experiment).only("reading", "page cache");
+    at(&cells, kind, boundary)
+}
+
+/// The ranges of a kind over a set at a boundary, read in the same way.
+pub fn range<'e>(
+    evidence: &'e Evidence<'_>,
+    set: &str,
+    kind: &str,
+    boundary: u64,
+) -> Selection<'e> {
+    let experiment = match (Arm::of(kind), set) {
+        (Arm::Exact, "ycsb-uniform") => "E-F12",
+        (Arm::Exact, _) => "E-F13",
+        (_, "ycsb-uniform") => "E-F9",
+        (_, "ycsb-zipf0.9") => "E-F10",
+        _ => "E-F11",
+    };
+    at(&evidence.cells(experiment).only("set", set), kind, boundary)
+}
+
+fn at<'e>(cells: &Selection<'e>, kind: &str, boundary: u64) -> Selection<'e> {
+    let arm = Arm::of(kind);
+    let cells = cells.only("kind", kind).only("arm", arm.name());
+    cells.only("boundary", arm.boundary(boundary))
 }

@@ -1,7 +1,7 @@
 //! Each claim of the EDBT paper: in a world as published, in its contrary, in one between, and with
 //! nothing measured.
 
-use super::{NARROW, SCALE, as_published, cells, growth, is_model, place};
+use super::{NARROW, SCALE, as_published, cells, growth, is_exact, is_model, place};
 use crate::claims::published::TABLE_2;
 use crate::claims::suitability::suitability;
 use crate::claims::{Evidence, Judge, Judgement, Verdict, all};
@@ -31,22 +31,23 @@ fn fails_only(verdict: &Verdict, part: &str) -> bool {
 #[test]
 fn a_world_as_published_bears_the_claims_out() {
     let cells = cells(NARROW, as_published);
-    for id in ["C-E1", "C-E2", "C-E4", "C-E7", "C-E9", "C-E12"] {
+    let judged_by_results = all().filter(|claim| matches!(claim.judge, Judge::By { .. }));
+    for id in judged_by_results.map(|claim| claim.id) {
         let judgement = judged(id, &cells);
-        assert_eq!(
-            judgement.verdict,
-            Verdict::Holds,
-            "{id}: {}",
-            judgement.ours
-        );
-    }
-    for id in ["C-E3", "C-E5", "C-E6", "C-E8", "C-E10", "C-E11", "C-E13"] {
-        let judgement = judged(id, &cells);
-        let Verdict::HoldsInPart(parts) = &judgement.verdict else {
-            panic!("{id}: {judgement:?}");
-        };
-        let rest = parts.contains("; undecided: ") && !parts.contains("does not: ");
-        assert!(rest, "{id}: {parts}: {}", judgement.ours);
+        match &judgement.verdict {
+            Verdict::Holds => assert!(!["C-E6", "C-E8"].contains(&id)),
+            // Ours can seek what could not be sought.
+            Verdict::HoldsInPart(parts) if id == "C-E8" => {
+                let rest = parts.ends_with("; does not: seeking of unclustered kinds");
+                assert!(rest, "{id}: {parts}: {}", judgement.ours);
+            }
+            // One index a level is not there.
+            Verdict::HoldsInPart(parts) if id == "C-E6" => {
+                let rest = parts.contains("; undecided: ") && !parts.contains("does not: ");
+                assert!(rest, "{id}: {parts}: {}", judgement.ours);
+            }
+            verdict => panic!("{id}: {verdict:?}: {}", judgement.ours),
+        }
     }
 }
 
@@ -66,16 +67,21 @@ const CONTRARIES: [(&str, Contrary); 13] = [
         }
         _ => value,
     }),
-    ("C-E3", |_, metric, value| match metric {
-        "index_bytes_a_key" => 1.0,
-        _ => value,
+    ("C-E3", |cell, metric, value| {
+        match (metric, cell.axis("arm")) {
+            ("index_bytes_a_key", _) => 1.0,
+            ("get_mean" | "memory_bytes", "retained") => 10.0 * value,
+            // Whatever the boundary, or without any.
+            ("get_mean", _) => 5_000.0,
+            _ => value,
+        }
     }),
     ("C-E4", |_, metric, value| match metric {
         "seek_mean" | "range_mean" => 5_000.0,
         _ => value,
     }),
     ("C-E5", |_, metric, value| match metric {
-        "training_share" => 0.5,
+        "training_share" => 0.9,
         _ => value,
     }),
     ("C-E6", |cell, metric, value| match metric {
@@ -94,12 +100,14 @@ const CONTRARIES: [(&str, Contrary); 13] = [
     ("C-E10", |cell, metric, value| {
         match (metric, cell.axis("boundary")) {
             ("scan_mean", "128") => 2.0 * value,
+            ("seek_mean", "any") => 3.0 * value,
             _ => value,
         }
     }),
     ("C-E11", |cell, metric, value| {
-        match (metric, cell.axis("set")) {
-            ("get_mean", "ycsb-var") => 2.0 * value,
+        match (metric, cell.axis("set"), cell.axis("kind")) {
+            ("get_mean", "ycsb-var", "lits") => value / 2.0,
+            ("get_mean", "ycsb-var", _) => 2.0 * value,
             _ => value,
         }
     }),
@@ -110,9 +118,13 @@ const CONTRARIES: [(&str, Contrary); 13] = [
             _ => value,
         }
     }),
-    ("C-E13", |cell, metric, value| match metric {
-        "get_mean" => value * growth(cell),
-        _ => value,
+    ("C-E13", |cell, metric, value| {
+        match (metric, cell.axis("kind")) {
+            ("get_mean", _) => value * growth(cell),
+            ("memory_bytes", "lits") => value / growth(cell),
+            ("memory_bytes", _) if is_exact(cell) => value * growth(cell),
+            _ => value,
+        }
     }),
 ];
 
@@ -136,10 +148,11 @@ fn all_contrary(cell: &Cell, metric: &str, value: f64) -> f64 {
     match (metric, cell.experiment.as_str()) {
         ("training_share", _) => 0.5,
         ("memory_bytes", "E-F15") => 5_000.0,
+        ("memory_bytes", _) if is_exact(cell) => 100.0,
         // Whatever the boundary.
-        ("get_mean", "E-F7") if is_model(cell) => 15_000.0,
+        ("get_mean", "E-F7") if is_model(cell) || is_exact(cell) => 15_000.0,
         ("get_mean", "E-F7") => 5_000.0,
-        ("seek_mean" | "get_mean", _) if is_model(cell) => 3.0 * value,
+        ("seek_mean" | "get_mean", _) if is_model(cell) || is_exact(cell) => 3.0 * value,
         _ => memory_contrary(cell, metric, skew_contrary(cell, metric, value)),
     }
 }
@@ -197,7 +210,10 @@ fn parts_are_judged_alone() {
             _ => value,
         }
     });
-    assert!(fails_only(&verdict, "seeking"), "{verdict:?}");
+    assert!(
+        fails_only(&verdict, "seeking, seeking of unclustered kinds"),
+        "{verdict:?}"
+    );
     let verdict = with("C-E12", |cell, metric, value| {
         match (metric, cell.axis("value")) {
             ("get_mean", "18") => value / 2.0,
@@ -205,6 +221,58 @@ fn parts_are_judged_alone() {
         }
     });
     assert!(fails_only(&verdict, "1 radix bit"), "{verdict:?}");
+}
+
+#[test]
+fn rules_fail_on_either_side() {
+    let verdict = with("C-E5", |cell, metric, value| match metric {
+        "training_share" if is_exact(cell) && cell.experiment == "E-F12" => 0.3,
+        _ => value,
+    });
+    let part = "16 B entries, unclustered kinds up to 80 %";
+    assert!(fails_only(&verdict, part), "{verdict:?}");
+    let verdict = with("C-E10", |cell, metric, value| match metric {
+        "seek_mean" if is_exact(cell) => value / 3.0,
+        _ => value,
+    });
+    let part = "unclustered kinds seek at about the cost";
+    assert!(fails_only(&verdict, part), "{verdict:?}");
+    let verdict = with("C-E13", |cell, metric, value| match metric {
+        "memory_bytes" if is_exact(cell) && cell.axis("kind") != "lits" => value / growth(cell),
+        _ => value,
+    });
+    let part = "ALEX, LIPP and DILI grow modestly";
+    assert!(fails_only(&verdict, part), "{verdict:?}");
+    // LITS grows by 1.74, and so do the others, nearly.
+    let verdict = with("C-E13", |cell, metric, value| match metric {
+        "memory_bytes" if is_exact(cell) && cell.axis("kind") != "lits" => {
+            value * growth(cell).powf(0.149)
+        }
+        _ => value,
+    });
+    assert!(fails_only(&verdict, part), "{verdict:?}");
+    assert!(
+        fails_only(&verdict, &format!("{part}, LITS grows faster")),
+        "{verdict:?}"
+    );
+    // Where they are not slower there is no "by little".
+    let verdict = with("C-E3", |cell, metric, value| match metric {
+        "get_mean" if is_exact(cell) => 3.0 * value,
+        _ => value,
+    });
+    let Verdict::HoldsInPart(parts) = verdict else {
+        panic!("{verdict:?}");
+    };
+    assert!(parts.ends_with("; undecided: by little"), "{parts}");
+}
+
+#[test]
+fn kinds_that_were_not_measured_there_decide_nothing() {
+    let verdict = with("C-E7", |cell, metric, value| match cell.axis("kind") {
+        "nfl" | "btree" if metric.starts_with("ycsb") => 5.0 * value,
+        _ => value,
+    });
+    assert_eq!(verdict, Verdict::Holds);
 }
 
 #[test]
@@ -218,6 +286,7 @@ fn repeats_that_overlap_decide_nothing_about_time() {
         );
     }
     let far = cells(3.0, |cell, metric| match (metric, cell.axis("set")) {
+        ("get_mean", "ycsb-var") if cell.axis("kind") == "lits" => 1.2 * as_published(cell, metric),
         ("get_mean", "ycsb-var") => 1.5 * as_published(cell, metric),
         _ => as_published(cell, metric),
     });
@@ -274,9 +343,14 @@ fn the_matrix_is_as_published_in_a_world_as_published() {
         let marks = ours
             .marks
             .map(|decided| decided.map(|decided| decided.mark));
-        match published.clustered {
-            true => assert_eq!(marks, published.marks.map(Some), "{}", ours.kind),
-            false => assert_eq!(marks, [None::<Mark>; 4], "{}", ours.kind),
-        }
+        // The caution of three kinds is for an interface that they lack, which ours have.
+        let seeking = if published.clustered {
+            published.marks[3]
+        } else {
+            Mark::Good
+        };
+        let [memory, look_up, rebuilding, _] = published.marks;
+        let expected = [memory, look_up, rebuilding, seeking].map(Some);
+        assert_eq!(marks, expected, "{}", ours.kind);
     }
 }

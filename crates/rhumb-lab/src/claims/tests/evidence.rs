@@ -40,16 +40,32 @@ fn what_is_missing_is_said() {
     let building = evidence.cells("E-F14");
     assert_eq!(
         building.clone().whole().err().unwrap().to_string(),
-        "1 of 8 cells of E-F14 are there: run `rhumb-lab run E-F14 --scale small`"
+        "1 of 14 cells of E-F14 are there: run `rhumb-lab run E-F14 --scale small`"
     );
     let one = building.only("kind", "plr");
     assert!(text(one, "training_share").starts_with("0 of 1 cells of E-F14 with kind=plr"));
-    let none = building.only("kind", "alex");
-    assert!(text(none, "training_share").starts_with("E-F14 has no cells with kind=alex at scale"));
+    let none = building.only("kind", "auto");
+    assert!(text(none, "training_share").starts_with("E-F14 has no cells with kind=auto at scale"));
     let mixed = evidence.cells("E-F16");
     assert!(text(mixed.clone(), "ycsb-b_mean").contains("one was asked for"));
     let absent = text(mixed.only("kind", "plr"), "ycsb-a_mean");
     assert!(absent.contains("has no ycsb-a_mean"), "{absent}");
     assert_eq!(evidence.cells("E-F9").numbers("length"), [10, 100, 1_000]);
     assert_eq!(evidence.cells("E-F9").each("set"), ["ycsb-uniform"]);
+}
+
+#[test]
+fn a_share_of_flushes_alone_is_missing() {
+    let cells = cells(NARROW, |cell, metric| match metric {
+        "merges" if cell.axis("kind") == "pgm" => 0.0,
+        _ => as_published(cell, metric),
+    });
+    let evidence = Evidence::new(&cells, SCALE).unwrap();
+    let share = |kind| {
+        let cell = evidence.cells("E-F14").only("kind", kind);
+        cell.value("training_share")
+    };
+    assert!(share("plr").is_ok());
+    let missing = share("pgm").unwrap_err().to_string();
+    assert!(missing.contains("has no training_share"), "{missing}");
 }

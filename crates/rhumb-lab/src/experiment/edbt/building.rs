@@ -86,7 +86,8 @@ pub const fn building(title: &'static str, only: Only) -> View {
 
 const METHOD: &str = "Half of the keys is loaded and merged, then the other half is written; counted are the \
                       flushes and merges of the second half, by the clock of the threads that do them. Training \
-                      is the building and encoding of the wanted index alone. Position boundary 16, exact windows.";
+                      is the building and encoding of the wanted index alone. Position boundary 16, exact \
+                      windows; one entry where a kind is unclustered.";
 
 /// A cell for each kind: the second half of the keys merged into the first.
 pub fn loading(amounts: &Amounts, data: &Data) -> Result<Vec<Planned>> {
@@ -96,7 +97,7 @@ pub fn loading(amounts: &Amounts, data: &Data) -> Result<Vec<Planned>> {
             data: data.clone(),
             kind,
             boundary: BOUNDARY,
-            arm: Arm::Window,
+            arm: Arm::of(kind),
         };
         let build = Build {
             fill: Fill::Halves,

@@ -1,5 +1,5 @@
 //! *Evaluating Learned Indexes in LSM-tree Systems* (EDBT): its figures and tables for the
-//! data-clustered kinds. Figures are numbered by their captions.
+//! data-clustered and the data-unclustered kinds. Figures are numbered by their captions.
 
 mod building;
 mod data;
@@ -10,7 +10,7 @@ mod settings;
 
 use rhumb::{IndexSpec, TableSpec};
 
-use super::arms::{Arm, FENCES, MODELS, kinds};
+use super::arms::{ANY, Arm, FENCES, MODELS, UNCLUSTERED, bounded, kinds};
 use super::figures::{Along, Chart, Column, Measure, Only, Published, View};
 use super::{Amounts, Build, Data, Experiment, Fill, Planned, Reading, Work};
 use crate::error::Result;
@@ -169,7 +169,7 @@ impl Point<'_> {
         let mut axes = vec![
             ("set", self.data.set.clone()),
             ("kind", self.kind.to_string()),
-            ("boundary", self.boundary.to_string()),
+            ("boundary", self.arm.boundary(self.boundary)),
             ("arm", self.arm.name().to_string()),
         ];
         match work {

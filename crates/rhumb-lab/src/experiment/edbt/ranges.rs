@@ -3,7 +3,7 @@
 use super::building::{building, loading};
 use super::{
     Along, Amounts, Arm, BY_BOUNDARY, Chart, Data, Experiment, LATENCY, LONG_SETS, MODELS, Measure,
-    Only, Planned, Point, View, Work, kinds, long,
+    Only, Planned, Point, UNCLUSTERED, View, Work, bounded, long,
 };
 use crate::error::Result;
 use crate::experiment::Reading;
@@ -109,7 +109,7 @@ const LENGTHS: [usize; 3] = [10, 100, 1_000];
 fn ranges(amounts: &Amounts, set: &str) -> Result<Vec<Planned>> {
     let mut cells = Vec::new();
     for boundary in amounts.boundaries {
-        for kind in kinds() {
+        for kind in bounded() {
             for length in LENGTHS {
                 let point = Point {
                     amounts,
@@ -128,22 +128,25 @@ fn ranges(amounts: &Amounts, set: &str) -> Result<Vec<Planned>> {
 pub const FIGURE_12: Experiment = Experiment {
     id: "E-F12",
     paper: "EDBT, Figure 12",
-    title: "Keys of variable length; compaction of small entries",
+    title: "Ranges of unclustered kinds; keys of variable length; compaction of small entries",
     shows: "(A), (B): ranges of unclustered kinds. (C): look-ups among keys of 8 to 24 bytes at boundary 8 with \
             mapped keys retained. (D): time of compaction and of learning when 50M Facebook keys are merged \
             into 50M.",
-    method: "(A), (B) need the unclustered kinds, which are not built yet. (C): decimal keys of 8 to 24 digits, \
-             mapped keys retained, one entry is read; fence pointers read blocks of 8 entries. (D): the second \
-             half of the keys is merged into the first, in tables of exact windows, where an entry takes 53 bytes.",
+    method: "(A), (B): seeks and scans over uniform keys; beside the unclustered kinds stand the clustered ones \
+             with mapped keys retained, which read one entry too. (C): decimal keys of 8 to 24 digits, one entry \
+             is read: mapped keys are retained, or a kind is unclustered; fence pointers read blocks of 8 \
+             entries. (D): the second half of the keys is merged into the first, in tables of exact windows, \
+             where an entry takes 53 bytes.",
     cells: |amounts| {
-        let mut cells = Vec::new();
+        let mut cells = one_entry_ranges(amounts, LONG_SETS[0])?;
         let variable = || Data {
             set: "ycsb-var".to_string(),
             records: amounts.long,
         };
-        let retained = MODELS.map(|kind| (kind, Arm::Retained));
         let fences = super::FENCES.map(|kind| (kind, Arm::Window));
-        for (kind, arm) in fences.into_iter().chain(retained) {
+        let retained = MODELS.map(|kind| (kind, Arm::Retained));
+        let exact = UNCLUSTERED.map(|kind| (kind, Arm::Exact));
+        for (kind, arm) in fences.into_iter().chain(retained).chain(exact) {
             let point = Point {
                 amounts,
                 data: variable(),
@@ -158,6 +161,8 @@ pub const FIGURE_12: Experiment = Experiment {
         Ok(cells)
     },
     views: &[
+        over_length("(A) seek, one entry read", UNIFORM, SEEK),
+        over_length("(B) scan, one entry read by the seek", UNIFORM, SCAN),
         View::Chart(Chart {
             title: "(C) gets among keys of 8 to 24 bytes",
             only: &[("set", "ycsb-var")],
@@ -174,7 +179,10 @@ pub const FIGURE_12: Experiment = Experiment {
     ],
 };
 
-const fn whole(title: &'static str, only: Only) -> View {
+const UNIFORM: Only = &[("set", "ycsb-uniform")];
+
+/// A time over the length of ranges.
+const fn over_length(title: &'static str, only: Only, y: Measure) -> View {
     View::Chart(Chart {
         title,
         only,
@@ -182,11 +190,32 @@ const fn whole(title: &'static str, only: Only) -> View {
             axis: "length",
             label: "entries of the range",
         },
-        y: SCAN,
-        y2: Some(SEEK),
+        y: Measure { log: true, ..y },
+        y2: None,
         series: "kind",
-        marks: Marks::Bar,
+        marks: Marks::Line,
     })
+}
+
+/// Ranges with what finds the first entry by reading it alone: unclustered kinds, and clustered ones with
+/// mapped keys retained.
+fn one_entry_ranges(amounts: &Amounts, set: &str) -> Result<Vec<Planned>> {
+    let retained = MODELS.map(|kind| (kind, Arm::Retained));
+    let unclustered = UNCLUSTERED.map(|kind| (kind, Arm::Exact));
+    let mut cells = Vec::new();
+    for (kind, arm) in retained.into_iter().chain(unclustered) {
+        for length in LENGTHS {
+            let point = Point {
+                amounts,
+                data: long(set, amounts),
+                kind,
+                boundary: 8,
+                arm,
+            };
+            cells.push(point.plan(Work::Ranges(length))?);
+        }
+    }
+    Ok(cells)
 }
 
 pub const FIGURE_13: Experiment = Experiment {
@@ -194,34 +223,16 @@ pub const FIGURE_13: Experiment = Experiment {
     paper: "EDBT, Figure 13",
     title: "Ranges of unclustered kinds over skewed keys",
     shows: "Seek and scan of ALEX, LIPP, DILI and LITS over the Zipf sets.",
-    method: "Needs the unclustered kinds, which are not built yet. Until then the clustered kinds stand here \
-             for comparison, with mapped keys retained at boundary 8.",
+    method: "As E-F12 (A) and (B), over the Zipf sets.",
     cells: |amounts| {
-        let mut cells = Vec::new();
-        for set in &LONG_SETS[1..] {
-            for kind in MODELS {
-                for length in LENGTHS {
-                    let point = Point {
-                        amounts,
-                        data: long(set, amounts),
-                        kind,
-                        boundary: 8,
-                        arm: Arm::Retained,
-                    };
-                    cells.push(point.plan(Work::Ranges(length))?);
-                }
-            }
-        }
+        let mut cells = one_entry_ranges(amounts, LONG_SETS[1])?;
+        cells.extend(one_entry_ranges(amounts, LONG_SETS[2])?);
         Ok(cells)
     },
     views: &[
-        whole(
-            "Zipf 0.9: ranges, mapped keys retained",
-            &[("set", "ycsb-zipf0.9")],
-        ),
-        whole(
-            "Zipf 0.99: ranges, mapped keys retained",
-            &[("set", "ycsb-zipf0.99")],
-        ),
+        over_length("Zipf 0.9: seek", &[("set", "ycsb-zipf0.9")], SEEK),
+        over_length("Zipf 0.9: scan", &[("set", "ycsb-zipf0.9")], SCAN),
+        over_length("Zipf 0.99: seek", &[("set", "ycsb-zipf0.99")], SEEK),
+        over_length("Zipf 0.99: scan", &[("set", "ycsb-zipf0.99")], SCAN),
     ],
 };

@@ -64,7 +64,7 @@ pub enum View {
     List { title: &'static str },
 }
 
-/// Axes with the values that cells must have.
+/// Axes with the values that cells must have; of several, with `|` between them, any.
 pub type Only = &'static [(&'static str, &'static str)];
 
 /// Numbers over an axis.
@@ -202,7 +202,10 @@ impl View {
 
 /// The cells that have all these values.
 fn chosen<'c>(cells: &[&'c Cell], only: Only) -> Vec<&'c Cell> {
-    let fits = |cell: &&Cell| only.iter().all(|(axis, value)| cell.axis(axis) == *value);
+    let fits = |cell: &&Cell| {
+        let is = |(axis, values): &(&str, &str)| values.split('|').any(|v| v == cell.axis(axis));
+        only.iter().all(is)
+    };
     cells.iter().copied().filter(fits).collect()
 }
 

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use rhumb_index::{IndexSpec, registry};
+use rhumb_index::IndexSpec;
+use rhumb_index::registry::{self, Answers};
 
 use super::BOUNDS;
 
@@ -39,13 +40,18 @@ impl fmt::Display for Candidate {
 }
 
 impl Candidate {
-    /// Every registered kind with every parameter that it can take.
+    /// Every registered kind with every parameter that it can take. Kinds that know every place answer
+    /// alike with any boundary, and are there once.
     pub fn all() -> Vec<Candidate> {
         let mut all = Vec::new();
         for kind in registry::kinds() {
             let Ok(spec) = kind.name.parse::<IndexSpec>() else {
                 continue;
             };
+            if spec.kind().answers == Answers::Exact {
+                all.extend(Candidate::of(&spec));
+                continue;
+            }
             let bounds = BOUNDS.map(|eps| ("boundary", 2 * u64::from(eps) + 2));
             let leaves = LEAVES.map(|leaves| ("leaves", leaves));
             let knobs = bounds.into_iter().chain(leaves);
@@ -63,14 +69,14 @@ impl Candidate {
     /// What to measure for a specification: fence pointers with blocks of several sizes, anything
     /// else once.
     pub fn of(spec: &IndexSpec) -> Vec<Candidate> {
-        let parameters = if !spec.kind().needs_number {
-            BLOCKS.map(Parameter::Block).to_vec()
-        } else if let Some(leaves) = spec.named("leaves").filter(|leaves| *leaves > 0) {
-            vec![Parameter::Leaves(leaves)]
-        } else if let Some(boundary) = spec.get("boundary") {
-            vec![Parameter::Eps(boundary.saturating_sub(2) / 2)]
-        } else {
-            vec![Parameter::Nothing]
+        let leaves = spec.named("leaves").filter(|leaves| *leaves > 0);
+        let parameters = match (spec.kind().answers, leaves, spec.get("boundary")) {
+            (Answers::Blocks, ..) => BLOCKS.map(Parameter::Block).to_vec(),
+            (Answers::Windows, Some(leaves), _) => vec![Parameter::Leaves(leaves)],
+            (Answers::Windows, None, Some(boundary)) => {
+                vec![Parameter::Eps(boundary.saturating_sub(2) / 2)]
+            }
+            _ => vec![Parameter::Nothing],
         };
         let with = |parameter| Candidate {
             spec: spec.clone(),
@@ -96,5 +102,10 @@ mod tests {
         let of = |text: &str| Candidate::of(&text.parse().unwrap())[0].parameter;
         assert_eq!(of("plr:boundary=130"), Parameter::Eps(64));
         assert_eq!(of("fp"), Parameter::Block(16));
+        assert_eq!(of("btree"), Parameter::Nothing);
+        assert_eq!(
+            all.iter().filter(|name| name.starts_with("btree")).count(),
+            1
+        );
     }
 }

@@ -17,8 +17,8 @@ use crate::measure::thread_cpu_time;
 /// Keys to look up, with the rank of each: its own, or that of the first key above it.
 #[derive(Debug)]
 pub struct Probes {
-    keys: Vec<u64>,
-    ranks: Vec<u32>,
+    pub keys: Vec<u64>,
+    pub ranks: Vec<u32>,
 }
 
 impl Probes {
@@ -59,38 +59,63 @@ impl Probes {
 
     /// Nanoseconds a look-up, in the second of two rounds.
     ///
-    /// The answers are written down, and compared with the truth afterwards. (A sum in a register
-    /// would be pushed and popped by every call, and make a processor take the next look-up for one
-    /// that needs the answer of this one.)
-    ///
     /// # Errors
     /// The first wrong answer.
     pub fn time(&self, name: &str, find: impl Fn(u64) -> usize) -> Result<f64> {
-        let mut found = vec![0; self.keys.len()];
-        let mut took = Duration::ZERO;
-        for _ in 0..2 {
-            let start = thread_cpu_time();
-            for (answer, key) in found.iter_mut().zip(&self.keys) {
-                *answer = find(*key);
-            }
-            took = thread_cpu_time().saturating_sub(start);
-        }
+        let (found, took) = second_round(&self.keys, |key| find(*key));
         for ((key, rank), found) in self.keys.iter().zip(&self.ranks).zip(found) {
             if found != *rank as usize {
-                return Err(wrong(name, *key, *rank, found));
+                let told = [u64::from(*rank), found as u64].map(|rank| format!("rank {rank}"));
+                return Err(wrong(name, "look up", key, told));
             }
         }
-        Ok(took.as_nanos() as f64 / self.keys.len() as f64)
+        Ok(took)
     }
 }
 
-fn wrong(name: &str, key: u64, rank: u32, found: usize) -> Error {
+/// Answers to look-ups, and nanoseconds a look-up, in the second of two rounds.
+///
+/// The answers are written down, to be compared with the truth afterwards. (A sum in a register
+/// would be pushed and popped by every call, and make a processor take the next look-up for one
+/// that needs the answer of this one.)
+pub fn second_round<P, A: Clone + Default>(probes: &[P], find: impl Fn(&P) -> A) -> (Vec<A>, f64) {
+    let mut found = vec![A::default(); probes.len()];
+    let mut took = Duration::ZERO;
+    for _ in 0..2 {
+        let start = thread_cpu_time();
+        for (answer, probe) in found.iter_mut().zip(probes) {
+            *answer = find(probe);
+        }
+        took = thread_cpu_time().saturating_sub(start);
+    }
+    let each = took.as_nanos() as f64 / probes.len().max(1) as f64;
+    (found, each)
+}
+
+/// The error of an answer that is not the expected one.
+pub fn wrong(
+    name: &str,
+    operation: &'static str,
+    key: &impl std::fmt::Debug,
+    [expected, found]: [String; 2],
+) -> Error {
     Error::WrongAnswer {
         store: name.to_string(),
-        operation: "look up",
-        key: key.to_string(),
-        expected: format!("rank {rank}"),
-        found: format!("rank {found}"),
+        operation,
+        key: format!("{key:?}"),
+        expected,
+        found,
+    }
+}
+
+/// Where an index of a table of so many keys says that a key is, if it can only name blocks of so many.
+pub fn window(index: &dyn Index, probe: Probe<'_>, keys: usize, block: u64) -> Window {
+    match index.locate(probe) {
+        Position::Window(window) => window,
+        Position::Block(number) => Window {
+            lo: number * block,
+            hi: ((number + 1) * block).min(keys as u64),
+        },
     }
 }
 
@@ -121,8 +146,10 @@ pub fn lower_bound(keys: &[u64], key: u64) -> usize {
 pub struct Built<'a> {
     pub index: Box<dyn Index>,
     keys: &'a [u64],
+    /// Whether it wants keys as bytes, not as numbers.
+    wants_bytes: bool,
     /// Keys in a block, if it answers with blocks.
-    blocks: Option<u64>,
+    block: u64,
 }
 
 impl<'a> Built<'a> {
@@ -147,33 +174,22 @@ impl<'a> Built<'a> {
         Ok(Built {
             index: registry::open(builder.finish()?)?,
             keys,
-            blocks: (!candidate.spec.kind().needs_number).then_some(block as u64),
+            wants_bytes: !candidate.spec.kind().needs_number,
+            block: block as u64,
         })
     }
 
     /// The rank of a key, or that of the first one above it.
     pub fn find(&self, key: u64) -> usize {
-        let window = match self.blocks {
-            None => self.index.window(key),
-            Some(block) => self.block(key, block),
+        let window = match self.wants_bytes {
+            false => self.index.window(key),
+            true => {
+                let key = &key.to_be_bytes();
+                let probe = Probe { key, number: 0 };
+                window(&*self.index, probe, self.keys.len(), self.block)
+            }
         };
         lower_bound_u64(self.keys, window, key)
-    }
-
-    /// The block of a key, of so many keys.
-    fn block(&self, key: u64, keys: u64) -> Window {
-        let bytes = key.to_be_bytes();
-        let probe = Probe {
-            key: &bytes,
-            number: key,
-        };
-        match self.index.locate(probe) {
-            Position::Window(window) => window,
-            Position::Block(block) => Window {
-                lo: block * keys,
-                hi: ((block + 1) * keys).min(self.keys.len() as u64),
-            },
-        }
     }
 }
 

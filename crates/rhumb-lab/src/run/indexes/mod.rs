@@ -5,7 +5,7 @@
 //! before, over the same keys. Figures are medians over the runs.
 
 mod candidate;
-mod measure;
+pub(super) mod measure;
 mod reference;
 mod report;
 mod segments;
@@ -26,11 +26,11 @@ const GETS: usize = 300_000;
 const BOUNDS: [u32; 4] = [8, 16, 64, 128];
 
 /// Keys to index.
-struct Source {
-    name: String,
+pub(super) struct Source {
+    pub name: String,
     /// Which of the sets they are, if they are one.
-    set: Option<Numbers>,
-    keys: Vec<u64>,
+    pub set: Option<Numbers>,
+    pub keys: Vec<u64>,
 }
 
 /// What came of one index on one source.
@@ -58,14 +58,8 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
     };
     let (mut all, mut text) = (Vec::new(), String::new());
     for number in 0..arguments.numbers.len() + arguments.sosd.len() {
-        let source = source(number, arguments)?;
-        if source.keys.len() < 2 {
-            return Err(Error::Usage(format!(
-                "{} gives {} keys, and {NAME} needs two distinct ones: raise --keys or take another input",
-                source.name,
-                source.keys.len()
-            )));
-        }
+        let count = arguments.keys.unwrap_or(reference::KEYS);
+        let source = source(number, count, arguments, NAME)?;
         let measured = measure(&source, &candidates, arguments, bench)?;
         text += &report::source(&source, &measured, bench);
         text += &segments::count(&source, bench)?;
@@ -74,24 +68,43 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
     Ok(text + &report::summary(&all))
 }
 
-/// The sets first, then the files.
-fn source(number: usize, arguments: &Arguments) -> Result<Source> {
-    let count = arguments.keys.unwrap_or(reference::KEYS);
-    if let Some(set) = arguments.numbers.get(number) {
-        return Ok(Source {
+/// So many keys of one of the inputs: the sets first, then the files, of which all are taken unless
+/// the user says how many.
+///
+/// # Errors
+/// A file that cannot be read, fewer than two keys.
+pub(super) fn source(
+    number: usize,
+    count: usize,
+    arguments: &Arguments,
+    experiment: &str,
+) -> Result<Source> {
+    let source = match arguments.numbers.get(number) {
+        Some(set) => Source {
             name: set.name().to_string(),
             set: Some(*set),
             keys: set.make(count, arguments.seed),
-        });
+        },
+        None => {
+            let path = &arguments.sosd[number - arguments.numbers.len()];
+            let mut keys = sosd::numbers(path)?;
+            keys.truncate(arguments.keys.unwrap_or(keys.len()));
+            Source {
+                name: file_name(path),
+                set: None,
+                keys,
+            }
+        }
+    };
+    if source.keys.len() < 2 {
+        return Err(Error::Usage(format!(
+            "{} gives {} keys, and {experiment} needs two distinct ones: raise --keys or take another \
+             input",
+            source.name,
+            source.keys.len()
+        )));
     }
-    let path = &arguments.sosd[number - arguments.numbers.len()];
-    let mut keys = sosd::numbers(path)?;
-    keys.truncate(arguments.keys.unwrap_or(keys.len()));
-    Ok(Source {
-        name: file_name(path),
-        set: None,
-        keys,
-    })
+    Ok(source)
 }
 
 fn measure(

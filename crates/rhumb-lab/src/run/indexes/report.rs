@@ -4,12 +4,8 @@ use super::reference::{self, Cell, Row};
 use super::{Bench, Measured, NAME, Source, Times};
 use crate::measure::Spread;
 use crate::results::Subject;
+use crate::run::verdict::{self, Compared, Verdict};
 use crate::table;
-
-/// A kind is as good as its reference if the geometric mean of its ratios is at most this, and none
-/// of them above the second.
-const MEAN_LIMIT: f64 = 1.0;
-const CELL_LIMIT: f64 = 1.25;
 
 /// What is compared.
 const MEASURES: [&str; 5] = ["look-up", "look-up, least", "absent", "build", "size"];
@@ -184,99 +180,29 @@ fn keep(measured: &Measured, keys: usize, bench: &mut Bench) {
     }
 }
 
-/// One kind against its reference in one measure.
-#[derive(Debug, PartialEq)]
-struct Verdict {
-    kind: &'static str,
-    against: &'static str,
-    measure: &'static str,
-    /// Cells whose reference is right, and those whose reference gave wrong answers.
-    cells: usize,
-    wrong: usize,
-    mean: f64,
-    worst: f64,
-    worst_at: String,
-}
-
-impl Verdict {
-    /// Of a kind's cells in one measure; cells whose reference is wrong count as met.
-    fn of(kind: &'static str, measure: usize, all: &[Measured]) -> Option<Verdict> {
-        let (mut against, mut wrong, mut ratios) = ("", 0, Vec::new());
-        for measured in all {
-            if measured.candidate.spec.kind().name != kind || measured.times.is_empty() {
-                continue;
-            }
-            let Some((row, cell, yardstick)) = counterpart(measured) else {
-                continue;
-            };
-            against = row.name;
-            if cell.wrong > 0 {
-                wrong += 1;
-                continue;
-            }
-            let ratio = Figures::of(measured).against(&cell, &yardstick)[measure];
-            ratios.push((ratio, format!("{}, {}", measured.input, measured.candidate)));
-        }
-        let logarithms: f64 = ratios.iter().map(|(ratio, _)| ratio.ln()).sum();
-        let (worst, worst_at) = ratios.iter().max_by(|a, b| a.0.total_cmp(&b.0))?.clone();
-        Some(Verdict {
-            kind,
-            against,
-            measure: MEASURES[measure],
-            cells: ratios.len(),
-            wrong,
-            mean: (logarithms / ratios.len() as f64).exp(),
-            worst,
-            worst_at,
+/// A kind's cells in one measure against their reference.
+fn verdict(kind: &'static str, measure: usize, all: &[Measured]) -> Option<Verdict> {
+    let of_kind = all.iter().filter(|measured| {
+        measured.candidate.spec.kind().name == kind && !measured.times.is_empty()
+    });
+    let cells = of_kind.filter_map(|measured| {
+        let (row, cell, yardstick) = counterpart(measured)?;
+        Some(Compared {
+            against: row.name,
+            ratio: Figures::of(measured).against(&cell, &yardstick)[measure],
+            is_wrong: cell.wrong > 0,
+            at: format!("{}, {}", measured.input, measured.candidate),
         })
-    }
-
-    fn word(&self) -> &'static str {
-        match (self.mean <= MEAN_LIMIT, self.worst <= CELL_LIMIT) {
-            (true, true) => "met",
-            (true, false) => "worst cell missed",
-            (false, true) => "mean missed",
-            (false, false) => "missed",
-        }
-    }
+    });
+    Verdict::of(kind, MEASURES[measure], cells)
 }
 
 /// The table of kinds, and what the columns of all tables mean.
 pub fn summary(all: &[Measured]) -> String {
-    let headings = [
-        "kind",
-        "against",
-        "measure",
-        "worst at",
-        "cells",
-        "wrong ref",
-        "geometric mean",
-        "worst",
-        "verdict",
-    ];
-    let mut table = table::new(&headings.map(str::to_string), 4);
-    let mut kinds: Vec<&'static str> = Vec::new();
-    for measured in all {
-        let kind = measured.candidate.spec.kind().name;
-        if !kinds.contains(&kind) {
-            kinds.push(kind);
-        }
-    }
-    for kind in kinds {
-        for verdict in (0..MEASURES.len()).filter_map(|at| Verdict::of(kind, at, all)) {
-            table.add_row([
-                verdict.kind.to_string(),
-                verdict.against.to_string(),
-                verdict.measure.to_string(),
-                verdict.worst_at.clone(),
-                verdict.cells.to_string(),
-                verdict.wrong.to_string(),
-                table::number(Some(verdict.mean), 2),
-                table::number(Some(verdict.worst), 2),
-                verdict.word().to_string(),
-            ]);
-        }
-    }
+    let kinds = all
+        .iter()
+        .map(|measured| measured.candidate.spec.kind().name);
+    let table = verdict::table(kinds, MEASURES.len(), |kind, at| verdict(kind, at, all));
     let runs = all.iter().map(|measured| measured.times.len()).max();
     format!(
         "{table}\n\nMedians of {} runs, thread CPU time in ns a key (build, which ends with an opened index) \
@@ -284,9 +210,10 @@ pub fn summary(all: &[Measured]) -> String {
          keys in the same run. ref: the published implementation over {} keys of the same kind. \
          ours/ref: our share of the yardstick by theirs, builds too; least: by the least times instead \
          of the medians; sizes as they are. !n: it answered n of 300,000 absent keys wrongly; such cells \
-         count as met. A build of 0 ns counts as half of one. Met: a mean of at most {MEAN_LIMIT:.2} and no cell above {CELL_LIMIT:.2}.",
+         count as met. A build of 0 ns counts as half of one. {}",
         runs.unwrap_or(0),
         table::number(Some(reference::KEYS as f64), 0),
+        verdict::legend(),
     )
 }
 
@@ -323,15 +250,15 @@ mod tests {
         let fence = |set, factor| measured(set, "fp", Parameter::Block(16), factor);
         let all = [fence(Numbers::Uniform, 0.5), fence(Numbers::Osm, 1.28)];
         for measure in [0, 2, 3] {
-            let verdict = Verdict::of("fp", measure, &all).unwrap();
+            let verdict = verdict("fp", measure, &all).unwrap();
             assert_eq!((verdict.cells, verdict.against), (2, "fence pointers"));
             assert!((verdict.mean - 0.8).abs() < 1e-9 && (verdict.worst - 1.28).abs() < 1e-9);
             assert_eq!(verdict.worst_at, "osm, fp, 16 a block");
             assert_eq!(verdict.word(), "worst cell missed");
         }
-        let size = Verdict::of("fp", 4, &all).unwrap();
+        let size = verdict("fp", 4, &all).unwrap();
         assert_eq!((size.mean, size.word()), (1.0, "met"));
-        assert!(Verdict::of("plr", 0, &all).is_none());
+        assert!(verdict("plr", 0, &all).is_none());
         let text = summary(&all);
         assert!(text.contains("worst cell missed"), "{text}");
     }
