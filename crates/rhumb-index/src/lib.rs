@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
+mod byte_form;
 mod bytes;
 pub mod check;
 mod error;
@@ -14,6 +15,7 @@ mod spec;
 pub mod updatable;
 mod wide;
 
+pub use byte_form::ByteForm;
 pub use error::IndexError;
 pub use index::{ClosedSegment, Index, IndexBuilder, Position, Probe, Window};
 pub use key_map::{KeyMap, KeyMapBuilder};

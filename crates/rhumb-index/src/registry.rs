@@ -15,7 +15,7 @@ use crate::bytes::Reader;
 use crate::kinds::{self, retained};
 use crate::spec::Knob;
 use crate::updatable::{Key, Updatable};
-use crate::{Index, IndexBuilder, IndexError, IndexSpec};
+use crate::{ByteForm, Index, IndexBuilder, IndexError, IndexSpec};
 
 /// Every kind, in the order in which they are listed to users.
 static KINDS: &[Kind] = &[
@@ -39,7 +39,7 @@ static KINDS: &[Kind] = &[
 pub(crate) const HEADER: usize = 4;
 
 /// Opens a byte form whose common header has been checked.
-type Opener = fn(Vec<u8>) -> Result<Box<dyn Index>, IndexError>;
+type Opener = for<'a> fn(ByteForm<'a>) -> Result<Box<dyn Index + 'a>, IndexError>;
 
 /// Makes an empty index that changes in place.
 type Maker<K> = fn(&IndexSpec) -> Box<dyn Updatable<K>>;
@@ -152,7 +152,8 @@ fn names_of_ids() -> impl Iterator<Item = (u8, &'static str)> {
 /// [`IndexError::Damaged`], [`IndexError::Version`] or [`IndexError::Kind`] if the bytes are no
 /// index that this build reads. Damage that goes unnoticed here can make answers wrong (so callers checksum), but never
 /// leads to a panic or to a position beyond [`Index::extent`].
-pub fn open(bytes: Vec<u8>) -> Result<Box<dyn Index>, IndexError> {
+pub fn open<'a>(bytes: impl Into<ByteForm<'a>>) -> Result<Box<dyn Index + 'a>, IndexError> {
+    let bytes = bytes.into();
     let mut reader = Reader::new("index", &bytes);
     let id = reader.u8()?;
     if id == retained::ID {

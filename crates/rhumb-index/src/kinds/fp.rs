@@ -27,7 +27,7 @@ use super::separators::{Cut, FenceBuilder, Separators};
 use crate::bytes::{Reader, put_varint, take_varint, u32_of};
 use crate::registry::{Answers, FORM_ONLY, HEADER, Kind};
 use crate::search::common_prefix;
-use crate::{Index, IndexError, Position, Probe};
+use crate::{ByteForm, Index, IndexError, Position, Probe};
 
 /// Separators in a group: longer groups save heads, and steps of the search among them, and cost
 /// scanning.
@@ -91,8 +91,8 @@ fn front_code(separators: &Separators, group: usize, skip: usize) -> (Vec<u8>, V
 
 /// Compressed fence pointers, used from their bytes.
 #[derive(Debug)]
-struct Fp {
-    bytes: Vec<u8>,
+struct Fp<'a> {
+    bytes: ByteForm<'a>,
     separators: usize,
     /// Separators in a group.
     group: usize,
@@ -104,8 +104,8 @@ struct Fp {
 /// Where the shared prefix starts.
 const PREFIX_AT: usize = HEADER + 12;
 
-impl Fp {
-    fn open(bytes: Vec<u8>) -> Result<Self, IndexError> {
+impl<'a> Fp<'a> {
+    fn open(bytes: ByteForm<'a>) -> Result<Self, IndexError> {
         let mut reader = Reader::new(KIND.name, &bytes);
         reader.take(1)?;
         let group = if reader.u8()? == 1 {
@@ -216,7 +216,7 @@ fn take_piece<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(piece)
 }
 
-impl Index for Fp {
+impl Index for Fp<'_> {
     fn kind(&self) -> &'static str {
         KIND.name
     }

@@ -22,7 +22,7 @@
 use super::separators::{Cut, FenceBuilder, Separators};
 use crate::bytes::{Reader, u32_of};
 use crate::registry::{Answers, FORM_ONLY, Kind};
-use crate::{Index, IndexError, Position, Probe};
+use crate::{ByteForm, Index, IndexError, Position, Probe};
 
 pub(crate) const KIND: Kind = Kind {
     name: "fp-raw",
@@ -53,8 +53,8 @@ fn encode(separators: &Separators, out: &mut Vec<u8>) {
 
 /// Whole first keys, used from their bytes.
 #[derive(Debug)]
-struct FpRaw {
-    bytes: Vec<u8>,
+struct FpRaw<'a> {
+    bytes: ByteForm<'a>,
     separators: usize,
     /// The length of each separator; 0 if there are ends.
     length: usize,
@@ -63,8 +63,8 @@ struct FpRaw {
     keys_at: usize,
 }
 
-impl FpRaw {
-    fn open(bytes: Vec<u8>) -> Result<Self, IndexError> {
+impl<'a> FpRaw<'a> {
+    fn open(bytes: ByteForm<'a>) -> Result<Self, IndexError> {
         let mut reader = Reader::new(KIND.name, &bytes);
         reader.take(1)?;
         let has_length = reader.u8()? > 1;
@@ -136,7 +136,7 @@ impl FpRaw {
     }
 }
 
-impl Index for FpRaw {
+impl Index for FpRaw<'_> {
     fn kind(&self) -> &'static str {
         KIND.name
     }
@@ -189,7 +189,7 @@ mod tests {
     }
 
     fn blocks(bytes: Vec<u8>, keys: &[&[u8]]) -> Vec<Position> {
-        let index = FpRaw::open(bytes).unwrap();
+        let index = FpRaw::open(bytes.into()).unwrap();
         let probes = keys.iter().map(|key| Probe { key, number: 0 });
         probes.map(|probe| index.locate(probe)).collect()
     }

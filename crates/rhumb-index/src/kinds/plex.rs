@@ -30,7 +30,7 @@ pub(crate) const KIND: Kind = Kind {
     version: 1,
     in_memory: FORM_ONLY,
     builder: |spec| Box::new(SplineBuilder::new(spec, BOUNDARY.of(spec), choose)),
-    open: |bytes| Ok(Box::new(Spline::open(&KIND, bytes, |_, _| true)?)),
+    open: |bytes| Ok(Box::new(Spline::open(&KIND, &bytes, |_, _| true)?)),
 };
 
 /// Bits a level of the Hist-Trees that are considered.

@@ -25,7 +25,7 @@ pub(crate) const KIND: Kind = Kind {
     builder: |spec| Box::new(LineBuilder::<Plr>::new(spec)),
     open: |bytes| {
         let bytes = match bytes.get(1) {
-            Some(1) => first_form::to_second(&bytes)?,
+            Some(1) => first_form::to_second(&bytes)?.into(),
             _ => bytes,
         };
         Ok(Box::new(LineIndex::<Plr>::open(bytes)?))

@@ -32,7 +32,7 @@ pub(crate) const KIND: Kind = Kind {
     version: 1,
     in_memory: FORM_ONLY,
     builder: |spec| Box::new(SplineBuilder::new(spec, BOUNDARY.of(spec), table_for)),
-    open: |bytes| Ok(Box::new(Spline::open(&KIND, bytes, is_table)?)),
+    open: |bytes| Ok(Box::new(Spline::open(&KIND, &bytes, is_table)?)),
 };
 
 fn is_table(top: Top, left_out: LeftOut) -> bool {

@@ -19,7 +19,9 @@ use crate::bytes::Reader;
 use crate::registry::{self, HEADER};
 use crate::search::lower_bound_in_column;
 use crate::spec::Knob;
-use crate::{ClosedSegment, Index, IndexBuilder, IndexError, IndexSpec, Position, Probe, Window};
+use crate::{
+    ByteForm, ClosedSegment, Index, IndexBuilder, IndexError, IndexSpec, Position, Probe, Window,
+};
 
 /// Kind id and name of this form; the kind that it is told as is the model's.
 pub(crate) const ID: u8 = 9;
@@ -100,10 +102,10 @@ impl IndexBuilder for RetainedBuilder {
 
 /// A model and the numbers of all keys.
 #[derive(Debug)]
-struct Retained {
-    model: Box<dyn Index>,
+struct Retained<'a> {
+    model: Box<dyn Index + 'a>,
     /// Header and numbers, as they are stored.
-    bytes: Vec<u8>,
+    bytes: ByteForm<'a>,
     longest_run: u64,
 }
 
@@ -111,7 +113,7 @@ struct Retained {
 ///
 /// # Errors
 /// As [`registry::open`].
-pub(crate) fn open(mut bytes: Vec<u8>) -> Result<Box<dyn Index>, IndexError> {
+pub(crate) fn open(bytes: ByteForm<'_>) -> Result<Box<dyn Index + '_>, IndexError> {
     let mut reader = Reader::new(NAME, &bytes);
     reader.header(VERSION)?;
     let keys = reader.length()?;
@@ -128,7 +130,8 @@ pub(crate) fn open(mut bytes: Vec<u8>) -> Result<Box<dyn Index>, IndexError> {
     if bytes.get(model_at) == Some(&ID) {
         return Err(reader.damaged("a model", NAME));
     }
-    let model = registry::open(bytes.split_off(model_at))?;
+    let part = |range| bytes.part(range).unwrap_or_default();
+    let model = registry::open(part(model_at..bytes.len()))?;
     if model.extent() != keys as u64 || !model.needs_number() {
         return Err(IndexError::Damaged {
             what: NAME,
@@ -137,10 +140,9 @@ pub(crate) fn open(mut bytes: Vec<u8>) -> Result<Box<dyn Index>, IndexError> {
             found: format!("{} of {}", model.kind(), model.extent()),
         });
     }
-    bytes.shrink_to_fit();
     Ok(Box::new(Retained {
         model,
-        bytes,
+        bytes: part(0..model_at),
         longest_run,
     }))
 }
@@ -155,7 +157,7 @@ fn longest_run(numbers: impl Iterator<Item = u64>) -> u64 {
     longest
 }
 
-impl Index for Retained {
+impl Index for Retained<'_> {
     fn kind(&self) -> &'static str {
         self.model.kind()
     }

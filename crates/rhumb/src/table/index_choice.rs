@@ -262,7 +262,7 @@ impl IndexChoice {
                 if bytes <= fence_bytes {
                     return Ok(None);
                 }
-                let window = registry::open(wanted.to_vec())?.widest_window();
+                let window = registry::open(wanted)?.widest_window();
                 let wide = window.saturating_mul(entry_bytes) > block_bytes;
                 Ok(wide.then(|| {
                     format!(

@@ -6,12 +6,12 @@ use super::ties;
 use super::{CACHE_LINE, Layout, Place};
 use crate::bytes::Reader;
 use crate::registry::HEADER;
-use crate::{Index, IndexError, Position, Probe, Window};
+use crate::{ByteForm, Index, IndexError, Position, Probe, Window};
 
 /// An index that answers with exact ranks.
 #[derive(Debug)]
-pub(crate) struct ExactIndex<L> {
-    bytes: Vec<u8>,
+pub(crate) struct ExactIndex<'a, L> {
+    bytes: ByteForm<'a>,
     /// `None` if there are no keys.
     layout: Option<L>,
     layout_at: usize,
@@ -23,7 +23,7 @@ pub(crate) struct ExactIndex<L> {
 
 /// Moves bytes, where need be, so that byte `at` starts a cache line; says by how many they are now further
 /// behind.
-fn aligned(bytes: Vec<u8>, at: usize) -> (Vec<u8>, usize) {
+fn aligned(bytes: ByteForm<'_>, at: usize) -> (ByteForm<'_>, usize) {
     let behind = |start: *const u8| (start.addr() + at) % CACHE_LINE;
     if behind(bytes.as_ptr()) == 0 {
         return (bytes, 0);
@@ -32,7 +32,7 @@ fn aligned(bytes: Vec<u8>, at: usize) -> (Vec<u8>, usize) {
     let by = CACHE_LINE - behind(room.as_ptr());
     room.resize(by, 0);
     room.extend_from_slice(&bytes);
-    (room, by)
+    (ByteForm::from_owner(room), by)
 }
 
 /// The same damage, of bytes so far behind the front.
@@ -43,13 +43,12 @@ fn behind(mut error: IndexError, by: usize) -> IndexError {
     error
 }
 
-impl<L: Layout> ExactIndex<L> {
+impl<'a, L: Layout> ExactIndex<'a, L> {
     /// Opens the byte form.
     ///
     /// # Errors
     /// [`IndexError::Damaged`] if it cannot be one.
-    pub(crate) fn open(mut bytes: Vec<u8>) -> Result<Self, IndexError> {
-        bytes.shrink_to_fit();
+    pub(crate) fn open(bytes: ByteForm<'a>) -> Result<Self, IndexError> {
         let mut reader = Reader::new(L::kind().name, &bytes);
         reader.take(HEADER)?;
         let keys = u64::from(reader.u32()?);
@@ -132,7 +131,7 @@ impl<L: Layout> ExactIndex<L> {
     }
 }
 
-impl<L: Layout> Index for ExactIndex<L> {
+impl<L: Layout> Index for ExactIndex<'_, L> {
     fn kind(&self) -> &'static str {
         L::kind().name
     }
@@ -218,7 +217,7 @@ mod tests {
     fn bytes_are_moved_to_where_a_line_starts() {
         for at in 0..200 {
             let bytes: Vec<u8> = (0..=255).collect();
-            let (moved, by) = aligned(bytes.clone(), at);
+            let (moved, by) = aligned(ByteForm::from(&bytes), at);
             assert_eq!((moved.as_ptr().addr() + at + by) % CACHE_LINE, 0);
             assert_eq!(moved[by..], bytes);
         }

@@ -3,18 +3,18 @@
 use super::{LineKind, Lines, Route};
 use crate::bytes::Reader;
 use crate::registry::HEADER;
-use crate::{Index, IndexError, Position, Probe, Window};
+use crate::{ByteForm, Index, IndexError, Position, Probe, Window};
 
 /// A model used from its bytes.
 #[derive(Debug)]
-pub(crate) struct LineIndex<K: LineKind> {
-    bytes: Vec<u8>,
+pub(crate) struct LineIndex<'a, K: LineKind> {
+    bytes: ByteForm<'a>,
     lines: Lines,
     route: K::Route,
 }
 
-impl<K: LineKind> LineIndex<K> {
-    pub(crate) fn open(bytes: Vec<u8>) -> Result<Self, IndexError> {
+impl<'a, K: LineKind> LineIndex<'a, K> {
+    pub(crate) fn open(bytes: ByteForm<'a>) -> Result<Self, IndexError> {
         let mut reader = Reader::new(K::kind().name, &bytes);
         reader.take(HEADER)?;
         let lines = Lines::open(&mut reader)?;
@@ -28,7 +28,7 @@ impl<K: LineKind> LineIndex<K> {
     }
 }
 
-impl<K: LineKind> Index for LineIndex<K> {
+impl<K: LineKind> Index for LineIndex<'_, K> {
     fn kind(&self) -> &'static str {
         K::kind().name
     }

@@ -82,7 +82,7 @@ impl Costs {
 
         let locate = |keys: &Keys, choice: Choice, fold: u64| {
             let form = Form::lay(keys, choice);
-            let form = form.and_then(Form::open);
+            let form = form.and_then(|bytes| Form::open(bytes.into()));
             timed(&order, |i| {
                 let window = form.as_ref().ok().map(|form| form.window(probe(i % fold)));
                 black_box(window);

@@ -44,7 +44,7 @@ use super::train::Trained;
 use crate::bytes::{Reader, u32_of};
 use crate::registry::HEADER;
 use crate::search::prefetch;
-use crate::{Index, IndexError, Position, Probe, Window};
+use crate::{ByteForm, Index, IndexError, Position, Probe, Window};
 
 /// First bytes of nodes that are no leaves.
 const TRIE: u8 = 254;
@@ -125,15 +125,15 @@ impl Writer<'_> {
 
 /// The nodes over a table's keys.
 #[derive(Debug)]
-pub(super) struct Form {
-    bytes: Vec<u8>,
+pub(super) struct Form<'a> {
+    bytes: ByteForm<'a>,
     keys: u64,
     hpt: Hpt,
     rows_at: usize,
     nodes_at: usize,
 }
 
-impl Form {
+impl<'a> Form<'a> {
     /// Lays out the byte form of sorted keys.
     ///
     /// # Errors
@@ -179,8 +179,7 @@ impl Form {
     ///
     /// # Errors
     /// [`IndexError::Damaged`] if it cannot be one.
-    pub(super) fn open(mut bytes: Vec<u8>) -> Result<Self, IndexError> {
-        bytes.shrink_to_fit();
+    pub(super) fn open(bytes: ByteForm<'a>) -> Result<Self, IndexError> {
         let mut reader = Reader::new(super::KIND.name, &bytes);
         reader.take(HEADER)?;
         let keys = u64::from(reader.u32()?);
@@ -320,7 +319,7 @@ fn leaf_rank(leaf: &[u8], rest: &[u8]) -> Option<(u32, bool)> {
     Some((first.checked_add(not_below as u32)?, place.is_there))
 }
 
-impl Index for Form {
+impl Index for Form<'_> {
     fn kind(&self) -> &'static str {
         super::KIND.name
     }

@@ -295,7 +295,7 @@ fn models_and_tries_are_both_built_where_they_are_chosen() {
         .keys(&mut SplitMix64::new(6), 20_000);
     let root = |text: &str| {
         let bytes = form(&keys, text);
-        let index = form::Form::open(bytes.clone()).unwrap();
+        let index = form::Form::open((&bytes).into()).unwrap();
         index.root_kind()
     };
     assert_eq!(root("lits:choice=trie"), Some(254));

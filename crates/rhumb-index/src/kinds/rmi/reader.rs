@@ -5,22 +5,22 @@ use super::root::Root;
 use super::{BOUNDARY, KIND};
 use crate::bytes::{Reader, u32_of, u64_of};
 use crate::registry::HEADER;
-use crate::{Index, IndexError, Position, Probe, Window};
+use crate::{ByteForm, Index, IndexError, Position, Probe, Window};
 
 /// Where the leaves start.
 pub(super) const LEAVES_AT: usize = HEADER + 60;
 
 /// A root and its leaves, used from their bytes.
 #[derive(Debug)]
-pub(super) struct Rmi {
-    bytes: Vec<u8>,
+pub(super) struct Rmi<'a> {
+    bytes: ByteForm<'a>,
     root: Root,
     keys: u64,
     widest: u64,
 }
 
-impl Rmi {
-    pub(super) fn open(bytes: Vec<u8>) -> Result<Self, IndexError> {
+impl<'a> Rmi<'a> {
+    pub(super) fn open(bytes: ByteForm<'a>) -> Result<Self, IndexError> {
         let mut reader = Reader::new(KIND.name, &bytes);
         reader.take(HEADER)?;
         let leaves = reader.length()?;
@@ -172,7 +172,7 @@ fn walk(leaves: &[[u8; LEAF]], from: usize, number: u64) -> usize {
     low
 }
 
-impl Index for Rmi {
+impl Index for Rmi<'_> {
     fn kind(&self) -> &'static str {
         KIND.name
     }
@@ -236,7 +236,7 @@ mod tests {
             for (at, factor) in [(24, scale), (32, c1), (48, c3)] {
                 bytes[at..at + 8].copy_from_slice(&f64::to_le_bytes(factor));
             }
-            let rmi = Rmi::open(bytes).unwrap();
+            let rmi = Rmi::open(bytes.into()).unwrap();
             for number in keys
                 .iter()
                 .flat_map(|key| [key.saturating_sub(1), *key, key + 1])

@@ -36,10 +36,10 @@ impl Spline {
     /// [`IndexError::Damaged`] if the bytes are none.
     pub(in crate::kinds) fn open(
         kind: &'static Kind,
-        bytes: Vec<u8>,
+        bytes: &[u8],
         allows: fn(Top, LeftOut) -> bool,
     ) -> Result<Self, IndexError> {
-        let mut reader = Reader::new(kind.name, &bytes);
+        let mut reader = Reader::new(kind.name, bytes);
         reader.take(HEADER)?;
         let knots = reader.length()?;
         let keys = reader.keys(knots)?;
