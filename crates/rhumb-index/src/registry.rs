@@ -12,7 +12,8 @@
 //! ```
 
 use crate::bytes::Reader;
-use crate::kinds::{self, retained};
+use crate::kinds;
+use crate::kinds::shared::retained;
 use crate::spec::Knob;
 use crate::updatable::{Key, Updatable};
 use crate::{ByteForm, Index, IndexBuilder, IndexError, IndexSpec};

@@ -69,8 +69,8 @@ mod tests;
 mod tree;
 mod upkeep;
 
-use super::exact::{ExactBuilder, ExactIndex};
-use super::knobs::{BOUNDARY, UPKEEP};
+use super::shared::exact::{ExactBuilder, ExactIndex};
+use super::shared::knobs::{BOUNDARY, UPKEEP};
 use crate::registry::{Answers, Kind};
 use form::Form;
 use tree::Alex;

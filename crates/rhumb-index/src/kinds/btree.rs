@@ -35,8 +35,8 @@ use std::ops::ControlFlow;
 use arena::Arena;
 use keys::{Keys, Stored};
 
-use super::exact::{ExactBuilder, ExactIndex};
-use super::knobs::BOUNDARY;
+use super::shared::exact::{ExactBuilder, ExactIndex};
+use super::shared::knobs::BOUNDARY;
 use crate::IndexError;
 use crate::registry::{Answers, Kind};
 use crate::search::{Count, Counting, counting, prefetch};

@@ -59,8 +59,8 @@ mod upkeep;
 use self::form::DiliLayout;
 use self::tree::Dili;
 use self::upkeep::Upkeep;
-use super::exact::{ExactBuilder, ExactIndex};
-use super::knobs::{BOUNDARY, UPKEEP};
+use super::shared::exact::{ExactBuilder, ExactIndex};
+use super::shared::knobs::{BOUNDARY, UPKEEP};
 use crate::registry::{Answers, Kind};
 
 pub(crate) const KIND: Kind = Kind {

@@ -2,15 +2,15 @@
 //! Fonseca and Kraska, "FITing-Tree: A Data-aware Index Structure", SIGMOD 2019, sections 3 and 4, for
 //! data that does not change.
 //!
-//! Guarantee and bytes are those of [`super::lines`], cut by [`crate::segment::cone`]: about three times
+//! Guarantee and bytes are those of [`super::shared::lines`], cut by [`crate::segment::cone`]: about three times
 //! the fewest segments possible, but the cheapest to train; behind the common header there are the lines
 //! and nothing else. A key takes constant time to build. A look-up descends a B+-tree over the M
-//! segments' first numbers ([`super::lines::Tree`]) in O(log_16 M) nodes of 16 numbers, then reads one
+//! segments' first numbers ([`super::shared::lines::Tree`]) in O(log_16 M) nodes of 16 numbers, then reads one
 //! segment.
 
-use super::knobs::BOUNDARY;
-use super::lines::{LineBuilder, LineIndex, LineKind, Tree};
-use super::retained::RETAINED;
+use super::shared::knobs::BOUNDARY;
+use super::shared::lines::{LineBuilder, LineIndex, LineKind, Tree};
+use super::shared::retained::RETAINED;
 use crate::registry::{Answers, FORM_ONLY, Kind};
 use crate::segment::cone::Cone;
 

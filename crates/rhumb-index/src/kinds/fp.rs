@@ -23,7 +23,7 @@
 
 use std::cmp::Ordering;
 
-use super::separators::{Cut, FenceBuilder, Separators};
+use super::shared::separators::{Cut, FenceBuilder, Separators};
 use crate::bytes::{Reader, put_varint, take_varint, u32_of};
 use crate::registry::{Answers, FORM_ONLY, HEADER, Kind};
 use crate::search::common_prefix;

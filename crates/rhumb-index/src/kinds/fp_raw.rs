@@ -19,7 +19,7 @@
 //! A separator is a block's first key, or that key and a 0x00 where its versions began in the
 //! block before.
 
-use super::separators::{Cut, FenceBuilder, Separators};
+use super::shared::separators::{Cut, FenceBuilder, Separators};
 use crate::bytes::{Reader, u32_of};
 use crate::registry::{Answers, FORM_ONLY, Kind};
 use crate::{ByteForm, Index, IndexError, Position, Probe};

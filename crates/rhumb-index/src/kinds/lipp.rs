@@ -52,8 +52,8 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
-use super::exact::{ExactBuilder, ExactIndex};
-use super::knobs::{BOUNDARY, UPKEEP};
+use super::shared::exact::{ExactBuilder, ExactIndex};
+use super::shared::knobs::{BOUNDARY, UPKEEP};
 use crate::registry::{Answers, Kind};
 use map::Lipp;
 use table::Table;

@@ -63,7 +63,7 @@ use self::costs::Costs;
 use self::form::Form;
 use self::memory::{Lits, Upkeep};
 use self::plan::Choice;
-use super::knobs::UPKEEP;
+use super::shared::knobs::UPKEEP;
 use crate::IndexSpec;
 use crate::registry::{Answers, Kind};
 use crate::spec::Knob;

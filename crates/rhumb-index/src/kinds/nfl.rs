@@ -36,8 +36,8 @@ mod tests;
 mod train;
 mod warped;
 
-use super::exact::{ExactBuilder, ExactIndex};
-use super::knobs::BOUNDARY;
+use super::shared::exact::{ExactBuilder, ExactIndex};
+use super::shared::knobs::BOUNDARY;
 use crate::registry::{Answers, FORM_ONLY, Kind};
 use crate::spec::Knob;
 

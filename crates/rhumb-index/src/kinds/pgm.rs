@@ -1,7 +1,7 @@
 //! The PGM-index: Ferragina and Vinciguerra, "The PGM-index: a fully-dynamic compressed learned index
 //! with provable worst-case bounds", VLDB 2020, sections 2 and 3 (the static index).
 //!
-//! Guarantee and lines are those of [`super::lines`], cut by [`crate::segment::hull`]: no other cut into
+//! Guarantee and lines are those of [`super::shared::lines`], cut by [`crate::segment::hull`]: no other cut into
 //! lines of this bound, over at most 2^18 ranks each, has fewer segments. To find a number's segment the
 //! same is done again: the segments' first numbers are cut into segments of a smaller bound,
 //! `eps_recursive`, and so on until few are left. A look-up predicts from level to level and searches about `2 eps_recursive + 5` numbers
@@ -12,11 +12,11 @@
 //! the form of lines. The keys of a level are the segments of the one below; its position boundary is
 //! `2 eps_recursive + 2`.
 
-use super::knobs::BOUNDARY;
-use super::lines::{
+use super::shared::knobs::BOUNDARY;
+use super::shared::lines::{
     LineBuilder, LineIndex, LineKind, Lines, Route, Segment, cut_numbers, encode_lines,
 };
-use super::retained::RETAINED;
+use super::shared::retained::RETAINED;
 use crate::bytes::Reader;
 use crate::registry::{Answers, FORM_ONLY, Kind};
 use crate::search::last_not_above;

@@ -2,7 +2,7 @@
 //! spline of RadixSpline under a radix table or a compact Hist-Tree, whichever a cost model expects
 //! to answer sooner, with no knob but the position boundary.
 //!
-//! Guarantee and bytes are those of [`super::spline`]. A key takes constant time to build, and each top
+//! Guarantee and bytes are those of [`super::shared::spline`]. A key takes constant time to build, and each top
 //! that is considered time in the number of knots. A look-up reads two cells, or one a level of the
 //! tree, and searches among the knots of a bin.
 //!
@@ -11,9 +11,9 @@
 //! memory, which is at most that of the spline. A few outliers at either end, which would spoil any
 //! division by powers of two, are left to a search of their own.
 
-use super::knobs::BOUNDARY;
-use super::retained::RETAINED;
-use super::spline::{
+use super::shared::knobs::BOUNDARY;
+use super::shared::retained::RETAINED;
+use super::shared::spline::{
     CELL, HistTree, KNOT, Knot, LeftOut, RadixTable, Spline, SplineBuilder, Survey, Top,
     halvings_of,
 };

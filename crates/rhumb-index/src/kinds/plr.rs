@@ -1,15 +1,15 @@
 //! Greedy piecewise linear regression over key numbers, as in Bourbon (OSDI 2020, section 4.1)
 //! and DobLIX, with the algorithm of [`crate::segment::greedy`].
 //!
-//! Guarantee and bytes are those of [`super::lines`]; behind the common header there are the lines and
+//! Guarantee and bytes are those of [`super::shared::lines`]; behind the common header there are the lines and
 //! nothing else. A key takes constant time to build. A look-up descends a tree over the M segments' first
-//! numbers ([`super::lines::Tree`]) in O(log_16 M) nodes of 16 numbers, then reads one segment.
+//! numbers ([`super::shared::lines::Tree`]) in O(log_16 M) nodes of 16 numbers, then reads one segment.
 
 mod first_form;
 
-use super::knobs::BOUNDARY;
-use super::lines::{LineBuilder, LineIndex, LineKind, Tree};
-use super::retained::RETAINED;
+use super::shared::knobs::BOUNDARY;
+use super::shared::lines::{LineBuilder, LineIndex, LineKind, Tree};
+use super::shared::retained::RETAINED;
 use crate::registry::{Answers, FORM_ONLY, Kind};
 use crate::segment::greedy::Greedy;
 

@@ -2,13 +2,13 @@
 //! linear spline under a radix table over the most significant bits of a number's distance to the
 //! first.
 //!
-//! Guarantee and bytes are those of [`super::spline`]. A key takes constant time to build. A look-up
+//! Guarantee and bytes are those of [`super::shared::spline`]. A key takes constant time to build. A look-up
 //! reads two cells of the table and searches the knots between them: one or two where numbers are
 //! spread evenly, all M of them, in O(log M) steps, where nearly all numbers share their highest bits.
 
-use super::knobs::BOUNDARY;
-use super::retained::RETAINED;
-use super::spline::{Knot, LeftOut, RadixTable, Spline, SplineBuilder, Top};
+use super::shared::knobs::BOUNDARY;
+use super::shared::retained::RETAINED;
+use super::shared::spline::{Knot, LeftOut, RadixTable, Spline, SplineBuilder, Top};
 use crate::IndexSpec;
 use crate::registry::{Answers, FORM_ONLY, Kind};
 use crate::spec::Knob;

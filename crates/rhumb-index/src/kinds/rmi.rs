@@ -69,8 +69,8 @@ mod points;
 mod reader;
 mod root;
 
-use super::knobs::BOUNDARY;
-use super::retained::RETAINED;
+use super::shared::knobs::BOUNDARY;
+use super::shared::retained::RETAINED;
 use crate::registry::{Answers, FORM_ONLY, Kind};
 use crate::spec::Knob;
 

@@ -10,7 +10,7 @@ use super::tests::{audit, hard_inputs, shuffle};
 use super::tree::{Alex, DENSITY};
 use super::upkeep::Reason;
 use crate::check::SplitMix64;
-use crate::kinds::exact::Layout;
+use crate::kinds::shared::exact::Layout;
 use crate::updatable::Updatable;
 
 thread_local! {

@@ -26,7 +26,7 @@ use super::leaf::Leaf;
 use super::outward::first_outward;
 use super::tree::Alex;
 use crate::bytes::{Reader, f32_of, u32_of, u64_of};
-use crate::kinds::exact::{Layout, Place};
+use crate::kinds::shared::exact::{Layout, Place};
 use crate::registry::Kind;
 use crate::{IndexError, IndexSpec};
 

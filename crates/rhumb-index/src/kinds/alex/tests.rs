@@ -8,7 +8,7 @@ use super::leaf::NONE;
 use super::tree::Alex;
 use crate::check::SplitMix64;
 use crate::check::updatable::histories;
-use crate::kinds::exact::{Layout, Place};
+use crate::kinds::shared::exact::{Layout, Place};
 use crate::updatable::{Depth, Existing, Updatable};
 use crate::{IndexError, IndexSpec};
 

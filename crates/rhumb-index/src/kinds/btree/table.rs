@@ -21,7 +21,7 @@
 
 use super::KIND;
 use crate::bytes::{Reader, u32_of};
-use crate::kinds::exact::{Layout, Place};
+use crate::kinds::shared::exact::{Layout, Place};
 use crate::registry::Kind;
 use crate::search::{Count, Counting, counting, first_not};
 use crate::{IndexError, IndexSpec};

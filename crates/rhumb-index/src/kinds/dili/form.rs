@@ -11,7 +11,7 @@ use super::cell::RUN;
 use super::line::Line;
 use super::top_down::Plan;
 use crate::bytes::{Reader, u32_of, u64_of};
-use crate::kinds::exact::{Layout, Place};
+use crate::kinds::shared::exact::{Layout, Place};
 use crate::registry::Kind;
 use crate::{IndexError, IndexSpec};
 

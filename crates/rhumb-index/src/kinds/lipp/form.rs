@@ -25,7 +25,7 @@ use super::fmcd::{Fit, runs};
 use super::model::{Model, class, slots_of};
 use crate::IndexError;
 use crate::bytes::Reader;
-use crate::kinds::exact::Place;
+use crate::kinds::shared::exact::Place;
 
 /// Bytes that a slot takes.
 const SLOT_BYTES: usize = 16;

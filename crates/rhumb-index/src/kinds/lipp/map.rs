@@ -10,7 +10,7 @@ use super::upkeep::Step;
 use super::walk;
 use crate::IndexError;
 use crate::IndexSpec;
-use crate::kinds::knobs::UPKEEP;
+use crate::kinds::shared::knobs::UPKEEP;
 use crate::updatable::{Depth, Existing, Updatable, ascending};
 
 /// An ordered map from integers to integers.

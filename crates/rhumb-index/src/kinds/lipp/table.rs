@@ -4,7 +4,7 @@ use super::KIND;
 use super::form::{SlotTree, lay};
 use super::plant::slots_for;
 use crate::bytes::Reader;
-use crate::kinds::exact::{Layout, Place};
+use crate::kinds::shared::exact::{Layout, Place};
 use crate::registry::Kind;
 use crate::{IndexError, IndexSpec};
 

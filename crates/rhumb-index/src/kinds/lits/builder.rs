@@ -3,7 +3,7 @@
 use super::form::Form;
 use super::keys::Keys;
 use super::plan::Choice;
-use crate::kinds::order::Order;
+use crate::kinds::shared::order::Order;
 use crate::{IndexBuilder, IndexError};
 
 /// Builds the byte form.

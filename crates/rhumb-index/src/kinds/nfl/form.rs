@@ -23,7 +23,7 @@ use super::model::{Linear, Model};
 use super::warped::Warped;
 use super::{FLOW, KIND};
 use crate::bytes::Reader;
-use crate::kinds::exact::{Layout, Place};
+use crate::kinds::shared::exact::{Layout, Place};
 use crate::registry::Kind;
 use crate::{IndexError, IndexSpec};
 

@@ -26,7 +26,7 @@
 
 use super::model::Linear;
 use crate::bytes::{u16_of, u32_of, u64_of};
-use crate::kinds::exact::Place;
+use crate::kinds::shared::exact::Place;
 
 /// Bytes of a line.
 pub(super) const BYTES: usize = 64;

@@ -3,7 +3,7 @@
 use super::form::Afli;
 use super::lay::{Root, Use, line_for, root, trial};
 use crate::check::SplitMix64;
-use crate::kinds::exact::{Layout, Place};
+use crate::kinds::shared::exact::{Layout, Place};
 use crate::{IndexSpec, registry};
 
 /// Ascending distinct numbers with ranks from 0.

@@ -7,7 +7,7 @@ use super::points::Points;
 use super::reader::LEAVES_AT;
 use super::root::Root;
 use super::{BOUNDARY, KIND, LEAVES, ROOT};
-use crate::kinds::runs::Runs;
+use crate::kinds::shared::runs::Runs;
 use crate::{IndexBuilder, IndexError, IndexSpec};
 
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::kinds::runs::Run;
+use crate::kinds::shared::runs::Run;
 
 /// The distinct numbers in order, with the first rank of each one's run.
 #[derive(Debug, Default)]

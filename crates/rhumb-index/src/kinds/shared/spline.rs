@@ -24,12 +24,12 @@ mod reader;
 mod tests;
 mod top;
 
-pub(super) use builder::SplineBuilder;
-pub(super) use hist_tree::{HistTree, Survey};
-pub(super) use knots::{KNOT, Knot, halvings_of};
-pub(super) use radix::RadixTable;
-pub(super) use reader::Spline;
-pub(super) use top::{CELL, LeftOut, Top};
+pub(in crate::kinds) use builder::SplineBuilder;
+pub(in crate::kinds) use hist_tree::{HistTree, Survey};
+pub(in crate::kinds) use knots::{KNOT, Knot, halvings_of};
+pub(in crate::kinds) use radix::RadixTable;
+pub(in crate::kinds) use reader::Spline;
+pub(in crate::kinds) use top::{CELL, LeftOut, Top};
 
 use crate::registry::HEADER;
 

@@ -2,8 +2,8 @@
 
 use super::knots::Line;
 use super::{Knot, LeftOut, REACHES, Top};
-use crate::kinds::reach::Reach;
-use crate::kinds::runs::{Run, Runs};
+use crate::kinds::shared::reach::Reach;
+use crate::kinds::shared::runs::{Run, Runs};
 use crate::registry::Kind;
 use crate::segment::MAX_RANKS;
 use crate::segment::corridor::Corridor;

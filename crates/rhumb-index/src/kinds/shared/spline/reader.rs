@@ -5,8 +5,8 @@ use super::knots::{Knots, Line};
 use super::top::Effort;
 use super::{CELL, KNOT, KNOTS_AT, LeftOut, REACH, REACHES, Top, halvings_of};
 use crate::bytes::Reader;
-use crate::kinds::knobs::BOUNDARY;
-use crate::kinds::reach::Reach;
+use crate::kinds::shared::knobs::BOUNDARY;
+use crate::kinds::shared::reach::Reach;
 use crate::registry::{HEADER, Kind};
 use crate::{Index, IndexError, Position, Probe, Window};
 

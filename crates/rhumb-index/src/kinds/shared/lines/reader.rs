@@ -2,8 +2,8 @@
 
 use super::{RECORD, RUNS, Segment};
 use crate::bytes::{Reader, f32_of, i16_of, u16_of, u32_of, u64_of};
-use crate::kinds::knobs::BOUNDARY;
-use crate::kinds::reach::Reach;
+use crate::kinds::shared::knobs::BOUNDARY;
+use crate::kinds::shared::reach::Reach;
 use crate::segment::Line;
 use crate::{IndexError, Window};
 

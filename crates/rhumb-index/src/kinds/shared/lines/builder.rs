@@ -3,9 +3,9 @@
 use std::marker::PhantomData;
 
 use super::{LineKind, RECORD, RUNS, Route, Segment};
-use crate::kinds::knobs::BOUNDARY;
-use crate::kinds::reach::Reach;
-use crate::kinds::runs::{Ended, Run, Runs};
+use crate::kinds::shared::knobs::BOUNDARY;
+use crate::kinds::shared::reach::Reach;
+use crate::kinds::shared::runs::{Ended, Run, Runs};
 use crate::segment::{Fit, Line, MAX_RANKS, line_bound};
 use crate::{ClosedSegment, IndexBuilder, IndexError, IndexSpec};
 

@@ -4,8 +4,8 @@ use std::marker::PhantomData;
 
 use super::Layout;
 use super::ties;
-use crate::kinds::knobs::BOUNDARY;
-use crate::kinds::runs::{Run, Runs};
+use crate::kinds::shared::knobs::BOUNDARY;
+use crate::kinds::shared::runs::{Run, Runs};
 use crate::{IndexBuilder, IndexError, IndexSpec};
 
 /// Builds a kind that is made of a layout.

@@ -40,7 +40,7 @@ pub(crate) use reader::Lines;
 pub(crate) use tree::Tree;
 
 use crate::bytes::Reader;
-use crate::kinds::reach::Reach;
+use crate::kinds::shared::reach::Reach;
 use crate::registry::Kind;
 use crate::segment::{Fit, Line};
 use crate::{IndexError, IndexSpec};

@@ -1,0 +1,12 @@
+//! What several index kinds use: builders and readers of families of kinds, knobs, and the arithmetic
+//! that makes windows right.
+
+pub(super) mod exact;
+pub(super) mod knobs;
+pub(super) mod lines;
+pub(super) mod order;
+pub(super) mod reach;
+pub(crate) mod retained;
+pub(super) mod runs;
+pub(super) mod separators;
+pub(super) mod spline;
