@@ -35,11 +35,26 @@ pub enum IndexError {
     },
     /// Keys that do not ascend.
     #[error(
-        "key {rank} is not above the key before it: indexes are built from sorted distinct keys"
+        "key {rank} is not above the key before it: indexes are built from sorted distinct keys \
+         (SortedSet and SortedMap take equal ones too)"
     )]
     Unsorted {
         /// Rank of the offending key.
         rank: u64,
+    },
+    /// Entries of a sorted set or map that do not ascend.
+    #[error("entry {position} is below the one before it: sort the entries by their keys first")]
+    UnsortedEntries {
+        /// The offending entry, counted from 0.
+        position: u64,
+    },
+    /// A set or map of other types.
+    #[error("the bytes hold {found}, not {expected}: open them with the types they were made with")]
+    Types {
+        /// What was to be opened.
+        expected: String,
+        /// What the bytes are.
+        found: String,
     },
     /// Numbers that descend while their keys ascend.
     #[error(

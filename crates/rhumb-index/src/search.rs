@@ -74,9 +74,10 @@ use crate::Window;
 pub(crate) use column::{FEW, last_not_above, last_of_few};
 pub(crate) use count::{Count, Counting, counting};
 pub use first_not::{first_not, first_not_by_number};
-pub(crate) use numbers::lower_bound_in_column;
 pub use numbers::lower_bound_u64;
+pub(crate) use numbers::{Number, lower_bound_in_column};
 pub use prefetch::{LINE_BYTES, prefetch, prefetch_bytes, prefetch_line};
+pub(crate) use texts::{Strings, lower_bound_strings};
 pub use texts::{common_prefix, first_eight, lower_bound_bytes};
 
 /// The part of a window that is inside a slice; nobody has said that any is.

@@ -25,17 +25,13 @@ use crate::Window;
 /// ```
 #[inline]
 pub fn lower_bound_u64(numbers: &[u64], window: Window, key: u64) -> usize {
-    lower_bound(numbers, window, key)
+    lower_bound_in_column(numbers, window, key)
 }
 
-/// The same for a column of a byte form, whose numbers are little-endian and lie anywhere.
+/// The same for numbers that are stored in any way, such as those of a byte form.
 #[inline]
-pub(crate) fn lower_bound_in_column(column: &[[u8; 8]], window: Window, key: u64) -> usize {
-    lower_bound(column, window, key)
-}
-
-#[inline]
-fn lower_bound<N: Number>(numbers: &[N], window: Window, key: u64) -> usize {
+pub(crate) fn lower_bound_in_column<N: Number>(column: &[N], window: Window, key: u64) -> usize {
+    let numbers = column;
     from_middle(Numbers { numbers, key }, clamped(window, numbers.len()))
 }
 
@@ -43,12 +39,24 @@ fn lower_bound<N: Number>(numbers: &[N], window: Window, key: u64) -> usize {
 pub(crate) trait Number: Copy {
     /// The number.
     fn value(self) -> u64;
+
+    /// How many of these are below `key`, counted side by side; `None` where that is not possible or
+    /// does not pay.
+    #[inline(always)]
+    fn count_below<const N: usize>(_numbers: &[Self; N], _key: u64) -> Option<usize> {
+        None
+    }
 }
 
 impl Number for u64 {
     #[inline(always)]
     fn value(self) -> u64 {
         self
+    }
+
+    #[inline(always)]
+    fn count_below<const N: usize>(numbers: &[u64; N], key: u64) -> Option<usize> {
+        below(numbers, key)
     }
 }
 
@@ -57,7 +65,25 @@ impl Number for [u8; 8] {
     fn value(self) -> u64 {
         u64::from_le_bytes(self)
     }
+
+    #[inline(always)]
+    fn count_below<const N: usize>(numbers: &[[u8; 8]; N], key: u64) -> Option<usize> {
+        below(numbers, key)
+    }
 }
+
+/// Little-endian numbers of fewer bytes.
+macro_rules! narrow {
+    ($($number:ty),*) => {$(
+        impl Number for [u8; size_of::<$number>()] {
+            #[inline(always)]
+            fn value(self) -> u64 {
+                <$number>::from_le_bytes(self).into()
+            }
+        }
+    )*};
+}
+narrow!(u8, u16, u32);
 
 /// Sorted numbers, and the one looked for.
 #[derive(Clone, Copy)]
@@ -107,12 +133,13 @@ impl<N: Number> Sorted for Numbers<'_, N> {
 
 impl<N: Number> Numbers<'_, N> {
     /// The first place of at most `AT_ONCE` that is not before the key, or their end, by counting.
+    /// `None` where that does not pay.
     #[inline]
     fn count<const AT_ONCE: usize>(self, range: Range<usize>) -> Option<usize> {
         // Neighbours are counted too, which changes nothing: the slice is sorted.
         let start = range.start.min(self.numbers.len().checked_sub(AT_ONCE)?);
         let numbers = self.numbers.get(start..)?.first_chunk::<AT_ONCE>()?;
-        let counted = below(numbers, self.key)?;
+        let counted = N::count_below(numbers, self.key)?;
         Some((start + counted).clamp(range.start, range.end))
     }
 }

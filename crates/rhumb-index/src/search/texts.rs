@@ -23,52 +23,74 @@ use crate::Window;
 /// ```
 #[inline]
 pub fn lower_bound_bytes<K: AsRef<[u8]>>(keys: &[K], window: Window, key: &[u8]) -> usize {
+    lower_bound_strings(keys, window, key)
+}
+
+/// The same for byte strings that are stored in any way.
+#[inline]
+pub(crate) fn lower_bound_strings<S: Strings>(keys: S, window: Window, key: &[u8]) -> usize {
     from_middle(Texts { keys, key }, clamped(window, keys.len()))
 }
 
-/// Sorted byte strings, and the one looked for.
-struct Texts<'a, K> {
-    keys: &'a [K],
-    key: &'a [u8],
+/// Sorted byte strings, however they are stored.
+pub(crate) trait Strings: Copy {
+    /// How many there are.
+    fn len(self) -> usize;
+
+    /// One of them, empty beyond the end.
+    fn at(&self, at: usize) -> &[u8];
+
+    /// Asks for what [`Strings::at`] reads to find the strings of a range.
+    fn prefetch_places(self, range: Range<usize>);
 }
 
-impl<K> Clone for Texts<'_, K> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<K> Copy for Texts<'_, K> {}
-
-impl<'a, K: AsRef<[u8]>> Texts<'a, K> {
+impl<K: AsRef<[u8]>> Strings for &[K] {
     #[inline]
-    fn at(self, at: usize) -> &'a [u8] {
-        self.keys.get(at).map_or(&[], AsRef::as_ref)
+    fn len(self) -> usize {
+        <[K]>::len(self)
+    }
+
+    #[inline]
+    fn at(&self, at: usize) -> &[u8] {
+        self.get(at).map_or(&[], AsRef::as_ref)
+    }
+
+    #[inline]
+    fn prefetch_places(self, range: Range<usize>) {
+        prefetch(self, range);
     }
 }
 
-impl<K: AsRef<[u8]>> Sorted for Texts<'_, K> {
+/// Sorted byte strings, and the one looked for.
+#[derive(Clone, Copy)]
+struct Texts<'k, S> {
+    keys: S,
+    key: &'k [u8],
+}
+
+impl<S: Strings> Sorted for Texts<'_, S> {
     /// Each key is a cache line of its own, mostly.
     const NEAR: usize = 34;
 
     #[inline]
     fn is_before(self, at: usize) -> bool {
-        self.at(at) < self.key
+        self.keys.at(at) < self.key
     }
 
     #[inline]
     fn prefetch(self, at: usize) {
-        prefetch(self.at(at), 0..LINE_BYTES);
+        prefetch(self.keys.at(at), 0..LINE_BYTES);
     }
 
     fn search_near(self, range: Range<usize>) -> usize {
-        prefetch(self.keys, range.clone());
-        range.clone().for_each(|at| prefetch(self.at(at), 0..1));
+        let keys = self.keys;
+        keys.prefetch_places(range.clone());
+        range.clone().for_each(|at| prefetch(keys.at(at), 0..1));
         let Some(last) = range.end.checked_sub(1).filter(|_| !range.is_empty()) else {
             return range.start;
         };
-        let first = self.at(range.start);
-        let shared = common_prefix(first, self.at(last));
+        let first = keys.at(range.start);
+        let shared = common_prefix(first, keys.at(last));
         let (prefix, _) = first.split_at(shared);
         let Some(rest) = self.key.strip_prefix(prefix) else {
             return if self.key < prefix {
@@ -77,7 +99,7 @@ impl<K: AsRef<[u8]>> Sorted for Texts<'_, K> {
                 range.end
             };
         };
-        let behind = |at: usize| first_eight(self.at(at).get(shared..).unwrap_or_default());
+        let behind = |at: usize| first_eight(keys.at(at).get(shared..).unwrap_or_default());
         first_not_by_number(range, first_eight(rest), behind, |at| self.is_before(at))
     }
 }
