@@ -14,6 +14,24 @@
 //! assert!(counts.lookups >= 3500 && counts.widest <= 16);
 //! # Ok::<(), rhumb_index::IndexError>(())
 //! ```
+//!
+//! [`check_own`] does the same for an index that this crate does not know, given as a closure:
+//!
+//! ```
+//! use rhumb_index::check::{Own, SplitMix64, check_own, distributions};
+//! use rhumb_index::{Position, Window};
+//!
+//! let keys = distributions::by_name("uuid").unwrap().keys(&mut SplitMix64::new(1), 1000);
+//! // An index that knows in which 16 keys another one belongs.
+//! let fences: Vec<_> = keys.iter().step_by(16).collect();
+//! let locate = |key: &[u8]| {
+//!     let block = fences.partition_point(|fence| fence.as_slice() <= key).saturating_sub(1);
+//!     let lo = 16 * block as u64;
+//!     Position::Window(Window { lo, hi: (lo + 16).min(1000) })
+//! };
+//! let own = Own { name: "every 16th key", keys: &keys, cut_every: 16, widest: 16, random: 500 };
+//! assert!(check_own(&own, 1, locate).unwrap().lookups >= 3500);
+//! ```
 
 pub mod distributions;
 pub mod fuzz;
@@ -24,7 +42,7 @@ pub use random::SplitMix64;
 #[cfg(test)]
 pub(crate) use random::from_env;
 
-use crate::{Index, IndexError, IndexSpec, KeyMap, Position, Probe, registry};
+use crate::{Index, IndexError, IndexSpec, KeyMap, Position, Probe, Window, registry};
 
 /// What to check.
 #[derive(Debug, Clone, Copy)]
@@ -94,6 +112,43 @@ pub enum CheckError {
     },
 }
 
+/// An index of any make, to be checked by [`check_own`].
+#[derive(Debug, Clone, Copy)]
+pub struct Own<'a> {
+    /// How errors call it.
+    pub name: &'a str,
+    /// Sorted distinct keys, all of which it was made of.
+    pub keys: &'a [Vec<u8>],
+    /// If it answers with blocks: one starts at every rank that this divides; at least 1.
+    pub cut_every: usize,
+    /// If it answers with windows: the most ranks that one may hold.
+    pub widest: u64,
+    /// How many random absent keys to look up.
+    pub random: usize,
+}
+
+/// Checks the answers of an index that is given by a closure, from a key to its [`Position`]: of all keys,
+/// of both neighbours of each, of strings below and above all, and of random ones.
+///
+/// It holds them to the contract of [`Index`]. What else a registered kind promises, such as monotone
+/// predictions, [`check`] looks at too.
+///
+/// # Errors
+/// [`CheckError::Violation`] for the first broken promise.
+pub fn check_own(
+    own: &Own<'_>,
+    seed: u64,
+    mut locate: impl FnMut(&[u8]) -> Position,
+) -> Result<Counts, CheckError> {
+    let mut run = Run {
+        own: *own,
+        locate: &mut locate,
+        counts: Counts::default(),
+    };
+    run.all(seed)?;
+    Ok(run.counts)
+}
+
 /// Builds, opens and checks one index; the seed picks the random absent keys.
 ///
 /// Costs a few look-ups a key; only random keys and some neighbours need a binary search.
@@ -110,26 +165,31 @@ pub fn check(case: &Case<'_>, seed: u64) -> Result<Counts, CheckError> {
         }
     };
     let index = registry::open(build(case, map)?)?;
+    let name = case.spec.to_string();
+    let own = Own {
+        name: &name,
+        keys: case.keys,
+        cut_every: case.cut_every,
+        widest: index.widest_window(),
+        random: case.random,
+    };
+    let needs_number = index.needs_number();
+    let number = |key: &[u8]| if needs_number { map.number(key) } else { 0 };
+    let mut locate = |key: &[u8]| {
+        let number = number(key);
+        index.locate(Probe { key, number })
+    };
     let mut run = Run {
-        case,
-        map,
-        index: index.as_ref(),
+        own,
+        locate: &mut locate,
         counts: Counts::default(),
     };
+    run.extent(index.extent())?;
+    run.promised(case.spec.promised_window())?;
+    run.predictions(case.spec, &*index, map)?;
+    run.all(seed)?;
     run.counts.index_bytes = index.size_in_bytes();
-    run.counts.map_bytes = if index.needs_number() {
-        map.size_in_bytes()
-    } else {
-        0
-    };
-    run.extent()?;
-    run.present_and_neighbours()?;
-    run.absent(&[])?;
-    run.absent(&[0xff; 300])?;
-    let mut random = SplitMix64::new(seed);
-    for _ in 0..case.random {
-        run.absent(&near_miss(&mut random, case.keys))?;
-    }
+    run.counts.map_bytes = if needs_number { map.size_in_bytes() } else { 0 };
     Ok(run.counts)
 }
 
@@ -162,48 +222,73 @@ pub fn build(case: &Case<'_>, map: &KeyMap) -> Result<Vec<u8>, IndexError> {
 
 /// A check under way.
 struct Run<'a> {
-    case: &'a Case<'a>,
-    map: &'a KeyMap,
-    index: &'a dyn Index,
+    own: Own<'a>,
+    locate: &'a mut dyn FnMut(&[u8]) -> Position,
     counts: Counts,
 }
 
 impl Run<'_> {
-    fn extent(&self) -> Result<(), CheckError> {
-        let keys = self.case.keys.len();
-        let blocks = keys.div_ceil(self.case.cut_every.max(1)).max(1);
-        let extent = self.index.extent();
-        if extent != keys as u64 && extent != blocks as u64 {
+    fn blocks(&self) -> u64 {
+        let blocks = self.own.keys.len().div_ceil(self.own.cut_every.max(1));
+        blocks.max(1) as u64
+    }
+
+    fn extent(&self, extent: u64) -> Result<(), CheckError> {
+        if extent != self.own.keys.len() as u64 && extent != self.blocks() {
             return Err(self.violation(&[], 0, "the extent is that of the keys", extent));
         }
-        match self.case.spec.promised_window() {
-            Some(boundary) if self.index.widest_window() > boundary => {
-                let widest = self.index.widest_window();
+        Ok(())
+    }
+
+    fn promised(&self, boundary: Option<u64>) -> Result<(), CheckError> {
+        let widest = self.own.widest;
+        match boundary {
+            Some(boundary) if widest > boundary => {
                 Err(self.violation(&[], 0, "no window exceeds the position boundary", widest))
             }
             _ => Ok(()),
         }
     }
 
-    fn present_and_neighbours(&mut self) -> Result<(), CheckError> {
-        let keys = self.case.keys;
-        let mut predicted = 0;
-        let mut probe = Vec::new();
+    fn predictions(
+        &self,
+        spec: &IndexSpec,
+        index: &dyn Index,
+        map: &KeyMap,
+    ) -> Result<(), CheckError> {
         // Where mapped keys are retained, windows are narrower than the model's.
-        let spec = self.case.spec;
         let model = match (spec.get("retained"), spec.promised_window()) {
-            (Some(1), promised) => promised.unwrap_or(self.index.extent()),
+            (Some(1), promised) => promised.unwrap_or(index.extent()),
             _ => 0,
         };
-        let bound = self.index.widest_window().max(model);
-        for (rank, key) in keys.iter().enumerate() {
-            self.lookup(key, rank, true)?;
-            let number = self.map.number(key);
-            let prediction = self.index.predict(number).unwrap_or(predicted);
+        let bound = index.widest_window().max(model);
+        let mut predicted = 0;
+        for (rank, key) in self.own.keys.iter().enumerate() {
+            let prediction = index.predict(map.number(key)).unwrap_or(predicted);
             if prediction < predicted || prediction > rank as u64 + bound {
                 return Err(self.violation(key, rank, "predictions are monotone", prediction));
             }
             predicted = prediction;
+        }
+        Ok(())
+    }
+
+    fn all(&mut self, seed: u64) -> Result<(), CheckError> {
+        self.present_and_neighbours()?;
+        self.absent(&[])?;
+        self.absent(&[0xff; 300])?;
+        let mut random = SplitMix64::new(seed);
+        for _ in 0..self.own.random {
+            self.absent(&near_miss(&mut random, self.own.keys))?;
+        }
+        Ok(())
+    }
+
+    fn present_and_neighbours(&mut self) -> Result<(), CheckError> {
+        let keys = self.own.keys;
+        let mut probe = Vec::new();
+        for (rank, key) in keys.iter().enumerate() {
+            self.lookup(key, rank, true)?;
             probe.clone_from(key);
             probe.push(0);
             let next = keys.get(rank + 1);
@@ -218,52 +303,50 @@ impl Run<'_> {
     /// Looks up a key that is probably absent, with the truth from a binary search.
     fn absent(&mut self, key: &[u8]) -> Result<(), CheckError> {
         let found = self
-            .case
+            .own
             .keys
             .binary_search_by(|known| known.as_slice().cmp(key));
         self.lookup(key, found.unwrap_or_else(|rank| rank), found.is_ok())
     }
 
     fn lookup(&mut self, key: &[u8], rank: usize, present: bool) -> Result<(), CheckError> {
-        let needs_number = self.index.needs_number();
-        let number = if needs_number {
-            self.map.number(key)
-        } else {
-            0
-        };
         self.counts.lookups += 1;
         self.counts.present += u64::from(present);
-        let position = self.index.locate(Probe { key, number });
+        let position = (self.locate)(key);
         let (what, holds) = match position {
             Position::Window(window) => {
                 self.counts.widest = self.counts.widest.max(window.len());
-                let rank = rank as u64;
-                let inside =
-                    window.lo <= rank && (rank < window.hi || !present && rank == window.hi);
-                let bounded =
-                    window.hi <= self.index.extent() && window.len() <= self.index.widest_window();
                 (
                     "the window holds the rank and is as narrow as promised",
-                    inside && bounded,
+                    self.is_window_right(window, rank as u64, present),
                 )
             }
-            Position::Block(block) => {
-                let every = self.case.cut_every.max(1);
-                let starts_next = rank as u64 == (block + 1) * every as u64;
-                let ends = rank == self.case.keys.len() && block + 1 == self.index.extent();
-                let inside = (rank / every) as u64 == block;
-                let right = inside || !present && (starts_next || ends);
-                (
-                    "the block holds the rank",
-                    right && block < self.index.extent(),
-                )
-            }
+            Position::Block(block) => (
+                "the block holds the rank",
+                self.is_block_right(block, rank, present),
+            ),
         };
         if holds {
             Ok(())
         } else {
             Err(self.violation(key, rank, what, format!("{position:?}")))
         }
+    }
+
+    fn is_window_right(&self, window: Window, rank: u64, present: bool) -> bool {
+        let inside = window.lo <= rank && (rank < window.hi || !present && rank == window.hi);
+        inside && window.hi <= self.own.keys.len() as u64 && window.len() <= self.own.widest
+    }
+
+    fn is_block_right(&self, block: u64, rank: usize, present: bool) -> bool {
+        let every = self.own.cut_every.max(1);
+        if block >= self.blocks() {
+            return false;
+        }
+        let starts_next = rank as u64 == (block + 1) * every as u64;
+        let ends = rank == self.own.keys.len() && block + 1 == self.blocks();
+        let inside = (rank / every) as u64 == block;
+        inside || !present && (starts_next || ends)
     }
 
     fn violation(
@@ -274,8 +357,8 @@ impl Run<'_> {
         got: impl ToString,
     ) -> CheckError {
         CheckError::Violation {
-            spec: self.case.spec.to_string(),
-            keys: self.case.keys.len(),
+            spec: self.own.name.to_string(),
+            keys: self.own.keys.len(),
             key: key.to_vec(),
             rank: rank as u64,
             what,

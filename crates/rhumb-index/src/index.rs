@@ -72,16 +72,22 @@ pub trait Index: Debug + Send + Sync {
     /// Where the key stands, as promised above and at [`Position`].
     fn locate(&self, probe: Probe<'_>) -> Position;
 
-    /// Where a number is: what [`Index::locate`] says for the kinds that need a number and no key. It
-    /// comes and goes in registers, which look-ups that follow each other gain from. Kinds that
-    /// answer with blocks know nothing of numbers, and name every rank.
+    /// Where a number is, for the kinds that need a number and no key: what [`Index::locate`] answers. It
+    /// is passed in registers, which look-ups that follow each other gain from.
+    ///
+    /// Other kinds know nothing of numbers. They answer with every rank there may be, `0..u64::MAX`, which
+    /// is true and useless: [`Index::needs_number`] tells them apart.
     fn window(&self, number: u64) -> Window {
-        match self.locate(Probe { key: &[], number }) {
-            Position::Window(window) => window,
-            Position::Block(_) => Window {
-                lo: 0,
-                hi: u64::MAX,
+        let everywhere = Window {
+            lo: 0,
+            hi: u64::MAX,
+        };
+        match self.needs_number() {
+            true => match self.locate(Probe { key: &[], number }) {
+                Position::Window(window) => window,
+                Position::Block(_) => everywhere,
             },
+            false => everywhere,
         }
     }
 
@@ -113,8 +119,12 @@ pub trait IndexBuilder: Debug + Send {
     /// Adds keys that are integers of 8 big-endian bytes, which stand for themselves as numbers: as
     /// if each were pushed with its bytes, in less time.
     ///
+    /// Fence pointers need cuts here too: of more than 1,024 numbers without any,
+    /// [`IndexBuilder::finish`] makes no single block, but an error.
+    ///
     /// # Errors
-    /// If they do not ascend.
+    /// If they do not ascend, or two are equal: indexes count distinct keys. [`crate::SortedSet`] takes
+    /// equal ones.
     fn push_numbers(&mut self, numbers: &[u64]) -> Result<(), IndexError> {
         let mut numbers = numbers.iter();
         numbers.try_for_each(|&number| self.push(&number.to_be_bytes(), number))

@@ -12,7 +12,12 @@ pub(crate) struct FenceBuilder {
     order: Order,
     separators: Separators,
     encode: Encode,
+    /// Keys that came many at once.
+    in_bulk: usize,
 }
+
+/// The most keys that may come in bulk without a cut: as many as the widest window of a model.
+const MOST_UNCUT: usize = 1024;
 
 /// Appends the separators, which have been checked, to the common header.
 type Encode = fn(&Separators, &mut Vec<u8>);
@@ -24,6 +29,7 @@ impl FenceBuilder {
             order: Order::default(),
             separators: Separators::new(cut),
             encode,
+            in_bulk: 0,
         }
     }
 }
@@ -34,6 +40,7 @@ impl IndexBuilder for FenceBuilder {
     }
 
     fn push_numbers(&mut self, numbers: &[u64]) -> Result<(), IndexError> {
+        self.in_bulk += numbers.len();
         self.order.push_numbers(numbers).map(|_| ())
     }
 
@@ -42,6 +49,16 @@ impl IndexBuilder for FenceBuilder {
     }
 
     fn finish(self: Box<Self>) -> Result<Vec<u8>, IndexError> {
+        if self.in_bulk > MOST_UNCUT && self.separators.len() == 0 {
+            return Err(IndexError::Unfit {
+                kind: self.kind.name,
+                why: format!(
+                    "{} keys were pushed and no block was told of: call `cut` where each block starts, \
+                     or make a SortedSet, which does",
+                    self.in_bulk
+                ),
+            });
+        }
         self.separators.check(self.kind.name)?;
         let mut out = self.kind.header().to_vec();
         (self.encode)(&self.separators, &mut out);
