@@ -20,6 +20,7 @@ mod form;
 mod iter;
 mod map;
 mod set;
+mod strings;
 #[cfg(test)]
 mod tests;
 

@@ -40,8 +40,8 @@ pub(crate) trait Strings: Copy {
     /// One of them, empty beyond the end.
     fn at(&self, at: usize) -> &[u8];
 
-    /// Asks for what [`Strings::at`] reads to find the strings of a range.
-    fn prefetch_places(self, range: Range<usize>);
+    /// Asks for the strings of a range, by their first bytes at least, and for what says where they are.
+    fn prefetch(self, range: Range<usize>);
 }
 
 impl<K: AsRef<[u8]>> Strings for &[K] {
@@ -56,8 +56,9 @@ impl<K: AsRef<[u8]>> Strings for &[K] {
     }
 
     #[inline]
-    fn prefetch_places(self, range: Range<usize>) {
-        prefetch(self, range);
+    fn prefetch(self, range: Range<usize>) {
+        prefetch(self, range.clone());
+        range.for_each(|at| prefetch(self.at(at), 0..1));
     }
 }
 
@@ -84,8 +85,7 @@ impl<S: Strings> Sorted for Texts<'_, S> {
 
     fn search_near(self, range: Range<usize>) -> usize {
         let keys = self.keys;
-        keys.prefetch_places(range.clone());
-        range.clone().for_each(|at| prefetch(keys.at(at), 0..1));
+        keys.prefetch(range.clone());
         let Some(last) = range.end.checked_sub(1).filter(|_| !range.is_empty()) else {
             return range.start;
         };

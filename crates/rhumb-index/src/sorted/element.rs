@@ -2,7 +2,8 @@
 
 use std::fmt::Debug;
 
-use super::column::{Column, Fixed, Strings};
+use super::column::{Column, Fixed};
+use super::strings::Strings;
 
 /// A type of keys and values of [`SortedSet`](crate::SortedSet) and [`SortedMap`](crate::SortedMap):
 /// the integers of all widths, `f32` and `f64` in their total order, `str` and `[u8]`.

@@ -1,0 +1,147 @@
+//! What sorted sets and maps cost over the parts that they are made of:
+//! `cargo bench -p rhumb-index --bench sorted`, or with `-- <part of a name>` some of it.
+//!
+//! `parts` is index, key map and search put together by hand over keys of one's own, in the same
+//! order in memory; `set` is the same question to a [`SortedSet`]; `many` asks it a thousand keys at
+//! once. A time is that of a thousand look-ups of random keys that are there.
+
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    reason = "a bench ends where its index cannot be built"
+)]
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use rhumb_index::check::{SplitMix64, distributions};
+use rhumb_index::search::{lower_bound_bytes, lower_bound_u64};
+use rhumb_index::{Index, KeyMap, Position, Probe, SortedSet, registry};
+
+/// Look-ups that are timed together.
+const BATCH: usize = 1_000;
+const PROBES: usize = 1_000_000;
+
+/// Random keys that are there.
+fn probes<K: Copy>(keys: &[K]) -> Vec<K> {
+    let mut random = SplitMix64::new(7);
+    (0..PROBES).map(|_| *random.choose(keys).unwrap()).collect()
+}
+
+/// Times one way to look a batch up.
+fn time<K: Copy>(
+    criterion: &mut Criterion,
+    name: &str,
+    way: &str,
+    probes: &[K],
+    look: impl Fn(&[K]) -> usize,
+) {
+    let mut batches = probes.chunks(BATCH).cycle();
+    let mut group = criterion.benchmark_group(name);
+    group.bench_function(BenchmarkId::from_parameter(way), |bench| {
+        bench.iter(|| look(black_box(batches.next().unwrap())));
+    });
+}
+
+/// The sum of all answers, so that none is left out.
+fn sum(found: impl Iterator<Item = Option<usize>>) -> usize {
+    found.fold(0, |sum, position| sum.wrapping_add(position.unwrap_or(1)))
+}
+
+fn numbers(criterion: &mut Criterion) {
+    for count in [100_000, 10_000_000] {
+        let mut random = SplitMix64::new(1);
+        let mut keys: Vec<u64> = (0..count).map(|_| random.next_u64()).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        let mut builder = registry::builder(&"pgm:boundary=34".parse().unwrap()).unwrap();
+        builder.push_numbers(&keys).unwrap();
+        let index = registry::open(builder.finish().unwrap()).unwrap();
+        let set = SortedSet::<u64>::from_sorted(&keys).unwrap();
+        let probes = probes(&keys);
+        let name = format!("u64/{count}");
+        let by_parts = |key: u64| {
+            let rank = lower_bound_u64(&keys, index.window(key), key);
+            (keys.get(rank) == Some(&key)).then_some(rank)
+        };
+        time(criterion, &name, "parts", &probes, |some| {
+            sum(some.iter().map(|key| by_parts(*key)))
+        });
+        time(criterion, &name, "set", &probes, |some| {
+            sum(some.iter().map(|key| set.position(key)))
+        });
+        time(criterion, &name, "many", &probes, |some| {
+            sum(set.positions(some).into_iter())
+        });
+        time(criterion, &name, "binary search", &probes, |some| {
+            sum(some.iter().map(|key| keys.binary_search(key).ok()))
+        });
+    }
+}
+
+/// Index and map by hand over strings that lie end to end.
+struct Parts<'a> {
+    keys: Vec<&'a [u8]>,
+    map: KeyMap,
+    index: Box<dyn Index>,
+}
+
+impl Parts<'_> {
+    fn position(&self, key: &[u8]) -> Option<usize> {
+        let number = self.map.number(key);
+        let Position::Window(window) = self.index.locate(Probe { key, number }) else {
+            return None;
+        };
+        let rank = lower_bound_bytes(&self.keys, window, key);
+        (self.keys.get(rank) == Some(&key)).then_some(rank)
+    }
+}
+
+fn strings(criterion: &mut Criterion) {
+    for (name, count) in [("decimal-24", 100_000), ("uuid", 1_000_000)] {
+        let distribution = distributions::by_name(name).unwrap();
+        let keys = distribution.keys(&mut SplitMix64::new(1), count);
+        let bytes = keys.concat();
+        let mut rest = bytes.as_slice();
+        let slices = keys.iter().map(|key| rest.split_off(..key.len()).unwrap());
+        let slices: Vec<&[u8]> = slices.collect();
+        let map: KeyMap = slices.iter().collect();
+        let mut builder = registry::builder(&"pgm:boundary=34".parse().unwrap()).unwrap();
+        for key in &slices {
+            builder.push(key, map.number(key)).unwrap();
+        }
+        let index = registry::open(builder.finish().unwrap()).unwrap();
+        let probes = probes(&slices);
+        let parts = Parts {
+            keys: slices.clone(),
+            map,
+            index,
+        };
+        let set = SortedSet::<[u8]>::from_sorted(slices.iter().copied()).unwrap();
+        assert_eq!(set.index().kind(), "pgm");
+        let name = format!("{name}/{count}");
+        time(criterion, &name, "parts", &probes, |some| {
+            sum(some.iter().map(|key| parts.position(key)))
+        });
+        time(criterion, &name, "set", &probes, |some| {
+            sum(some.iter().map(|key| set.position(key)))
+        });
+        time(criterion, &name, "many", &probes, |some| {
+            sum(set.positions(some).into_iter())
+        });
+        time(criterion, &name, "binary search", &probes, |some| {
+            sum(some.iter().map(|key| slices.binary_search(key).ok()))
+        });
+    }
+}
+
+criterion_group! {
+    name = sorted;
+    config = Criterion::default()
+        .sample_size(30)
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_secs(2));
+    targets = numbers, strings
+}
+criterion_main!(sorted);
