@@ -1,4 +1,4 @@
-//! Tells the program which commit it was built from, so that every result can name it.
+//! Compiles the commit into the program, so that every result can name it.
 
 use std::process::Command;
 

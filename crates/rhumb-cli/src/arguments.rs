@@ -13,7 +13,7 @@ use rhumb::{
 use crate::escape;
 use crate::failure::Failure;
 
-/// Which store.
+/// The store to work on.
 #[derive(Debug, Args)]
 pub struct Store {
     /// The directory of the store.
@@ -22,7 +22,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the store for reading, beside any other reader.
+    /// Opens the store for reading; other readers may have it open too.
     pub fn read(&self) -> Result<Db, Failure> {
         Ok(Db::open_read_only(&self.db, Options::default())?)
     }
@@ -46,7 +46,7 @@ impl Store {
     }
 }
 
-/// Which keyspace.
+/// The keyspace to work on.
 #[derive(Debug, Args)]
 pub struct InKeyspace {
     /// The keyspace.
@@ -61,7 +61,7 @@ impl InKeyspace {
     }
 }
 
-/// How new tables are made, and levels merged.
+/// Settings for new tables and for merging levels.
 #[derive(Debug, Args)]
 pub struct Layout {
     /// The index of new tables, such as `plr:boundary=16` or `fp`.
@@ -91,12 +91,12 @@ impl Layout {
     }
 }
 
-/// When a write counts as done.
+/// When a write counts as complete.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum DurabilityName {
-    /// Once it is on the disk.
+    /// When it is on the disk.
     Immediate,
-    /// Once the operating system has it.
+    /// When the operating system has it.
     Buffered,
 }
 
@@ -109,7 +109,7 @@ impl From<DurabilityName> for Durability {
     }
 }
 
-/// A key or value of the command line, its escapes decoded.
+/// A key or value from the command line, with its escapes decoded.
 #[derive(Debug, Clone)]
 pub struct Bytes(pub Vec<u8>);
 
@@ -125,15 +125,15 @@ pub fn bytes() -> impl TypedValueParser<Value = Bytes> {
 /// The bounds of an interval of keys.
 #[derive(Debug, Args)]
 pub struct Bounds {
-    /// The first key (included).
+    /// The first key, included.
     #[arg(long, value_name = "KEY", value_parser = bytes())]
     pub from: Option<Bytes>,
-    /// Where to end (excluded).
+    /// The end of the interval, excluded.
     #[arg(long, value_name = "KEY", value_parser = bytes())]
     pub to: Option<Bytes>,
 }
 
-/// A path as a sentence shows it.
+/// A path as text for messages.
 pub fn shown(path: &Path) -> String {
     path.display().to_string()
 }

@@ -3,9 +3,9 @@
 
 use std::io::{self, Write};
 
-/// Writes `bytes` so that one line can hold them, tabs apart, and [`decode`] gives them back.
+/// Writes `bytes` without line ends and tabs, in a form that [`decode`] turns back into them.
 pub fn write(out: &mut dyn Write, bytes: &[u8]) -> io::Result<()> {
-    // Most data is valid UTF-8, and checking that at once is faster than chunk by chunk.
+    // Most data is valid UTF-8, and one check of the whole is faster than a check of each chunk.
     if std::str::from_utf8(bytes).is_ok() {
         return write_text(out, bytes);
     }
@@ -42,7 +42,7 @@ fn write_text(out: &mut dyn Write, mut text: &[u8]) -> io::Result<()> {
 /// `bytes` escaped, as a string.
 pub fn encode(bytes: &[u8]) -> String {
     let mut out = Vec::with_capacity(bytes.len());
-    // Writing to a vector cannot fail, and what is written is UTF-8 by construction.
+    // Writing to a vector cannot fail, and the output of `write` is valid UTF-8.
     let _ = write(&mut out, bytes);
     String::from_utf8_lossy(&out).into_owned()
 }
@@ -50,7 +50,7 @@ pub fn encode(bytes: &[u8]) -> String {
 /// Appends the bytes that `text` stands for to `into`.
 ///
 /// # Errors
-/// A sentence that names the first backslash that begins no escape.
+/// A sentence that shows the first backslash that begins no escape.
 pub fn decode(mut text: &[u8], into: &mut Vec<u8>) -> Result<(), String> {
     while let Some(at) = text.iter().position(|b| *b == b'\\') {
         let (plain, escape) = text.split_at(at);
@@ -82,7 +82,7 @@ fn hex(digit: u8) -> Option<u8> {
 fn unknown(escape: &[u8]) -> String {
     let shown = escape.get(..escape.len().min(4)).unwrap_or_default();
     let shown = String::from_utf8_lossy(shown);
-    format!("`{shown}` is no escape: write \\t, \\n, \\r, \\xHH, or \\\\ for a backslash")
+    format!("`{shown}` is not an escape: write \\t, \\n, \\r, \\xHH, or \\\\ for a backslash")
 }
 
 #[cfg(test)]
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_escape_is_refused() {
+    fn invalid_escapes_are_refused() {
         for text in ["\\", "\\q", "\\x", "\\x1", "\\xg0", "a\\x+1"] {
             assert!(decode(text.as_bytes(), &mut Vec::new()).is_err(), "{text}");
         }

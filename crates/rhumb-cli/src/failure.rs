@@ -10,7 +10,7 @@ pub enum Failure {
     Failed(String),
     /// The command was called wrongly: exit code 2.
     Usage(String),
-    /// Whoever read the output has seen enough (`rhumb scan | head`): a quiet end.
+    /// The reader of the output closed it (`rhumb scan | head`): the command ends without an error.
     BrokenPipe,
 }
 
@@ -31,7 +31,7 @@ impl Failure {
     }
 }
 
-/// Prints one line to the standard error; a closed standard error is nobody's loss.
+/// Prints one line to the standard error; failure to print it is ignored.
 pub fn complain(sentence: &str) {
     use io::Write;
     let _ = writeln!(io::stderr(), "rhumb: {sentence}");
@@ -43,7 +43,7 @@ impl From<rhumb::Error> for Failure {
     }
 }
 
-/// The only plain I/O errors that travel by `?` are those of the standard output.
+/// Only I/O errors of the standard output are converted by `?`.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {

@@ -9,22 +9,22 @@ use flate2::bufread::MultiGzDecoder;
 use crate::arguments::shown;
 use crate::failure::Failure;
 
-/// Bytes read from the file at once.
+/// Bytes that one call reads from the file.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// How much of the first line is looked at to guess the format.
+/// The most bytes of the first line that are examined to guess the format.
 const PEEK_BYTES: u64 = 1 << 20;
 
 /// An open input.
 pub struct Input {
-    /// Its name in sentences.
+    /// Its name in messages.
     pub name: String,
     /// Its bytes, decompressed.
     pub reader: Box<dyn BufRead>,
 }
 
 impl Input {
-    /// Opens a file, `-` for the standard input; names that end in `.gz` are decompressed.
+    /// Opens a file, `-` for the standard input; files whose names end in `.gz` are decompressed.
     pub fn open(path: &Path) -> Result<Self, Failure> {
         if path == Path::new("-") {
             return Ok(Input {
@@ -50,7 +50,7 @@ impl Input {
         Ok(Input { name, reader })
     }
 
-    /// Whether the first line holds a tab; the input is read from its start afterwards.
+    /// Whether the first line contains a tab. Reading afterwards begins at the start again.
     pub fn first_line_has_tab(&mut self) -> Result<bool, Failure> {
         let mut line = Vec::new();
         self.reader

@@ -1,4 +1,4 @@
-//! The `rhumb` command: load, read, check and mend a rhumb store from a shell.
+//! The `rhumb` command: load, read, check and repair a rhumb store from a shell.
 
 mod arguments;
 mod command;
@@ -16,7 +16,7 @@ use clap::error::ErrorKind;
 
 use crate::failure::Failure;
 
-/// Load, read, check and mend a rhumb store.
+/// Load, read, check and repair a rhumb store.
 ///
 /// Keys and values on the command line and in `tsv` files are written with backslash escapes:
 /// \t, \n, \r, \\ and \xHH for any byte.
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints help where it was asked for; condenses a usage error to one sentence.
+/// Prints help if it was requested; condenses a usage error to one sentence.
 fn usage(error: &clap::Error) -> Result<(), Failure> {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(error.print()?),
@@ -56,7 +56,7 @@ fn usage(error: &clap::Error) -> Result<(), Failure> {
             let sentence = sentence.join(" ");
             let sentence = sentence.strip_prefix("error: ").unwrap_or(&sentence);
             Err(Failure::Usage(format!(
-                "{sentence} (`--help` behind the command says what it takes)"
+                "{sentence} (add `--help` to the command for its arguments)"
             )))
         }
     }

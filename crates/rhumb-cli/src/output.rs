@@ -6,15 +6,15 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 
-/// Bytes gathered before they are handed to the operating system.
+/// Bytes collected before they are written to the operating system.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// The standard output behind a buffer that [`finish`] empties.
+/// The standard output with a buffer, which [`finish`] writes out.
 pub fn open() -> BufWriter<StdoutLock<'static>> {
     BufWriter::with_capacity(BUFFER_BYTES, io::stdout().lock())
 }
 
-/// Hands everything to the operating system.
+/// Writes the rest of the buffer.
 pub fn finish(mut out: impl Write) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
@@ -26,7 +26,7 @@ pub fn print_json(value: &Value) -> Result<(), Failure> {
     finish(out)
 }
 
-/// Prints text as it is, and a line end.
+/// Prints text unchanged, and a line end.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = open();
     writeln!(out, "{text}")?;
@@ -43,7 +43,7 @@ pub fn count(n: u64, noun: &str) -> String {
     }
 }
 
-/// Keeps the first error of a writer, where the caller in between wraps it beyond recognition.
+/// Keeps the first error of a writer, for callers that would only see another error made from it.
 pub struct Watched<W> {
     out: W,
     error: Option<io::ErrorKind>,
@@ -55,7 +55,7 @@ impl<W: Write> Watched<W> {
         Watched { out, error: None }
     }
 
-    /// Empties the buffer.
+    /// Writes the rest of the buffer.
     ///
     /// # Errors
     /// The first error of any write.

@@ -1,4 +1,4 @@
-//! Progress on the standard error, where that is a terminal.
+//! Progress on the standard error, if it is a terminal.
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use rhumb::inspect::VerifyProgress;
 
-/// Counts entries, with their rate; `noun` says what is counted.
+/// A count of entries and their rate; `noun` names them.
 pub fn counter(noun: &str) -> ProgressBar {
     let bar = match std::io::stderr().is_terminal() {
         true => ProgressBar::new_spinner(),
@@ -19,7 +19,7 @@ pub fn counter(noun: &str) -> ProgressBar {
     bar
 }
 
-/// Fills up to a number of bytes, with a message.
+/// A bar over a number of bytes, with a message.
 pub fn bytes() -> ProgressBar {
     let bar = match std::io::stderr().is_terminal() {
         true => ProgressBar::new(0),
@@ -39,7 +39,7 @@ fn style(bar: &ProgressBar, template: &str) {
     bar.enable_steady_tick(Duration::from_millis(200));
 }
 
-/// Shows how far a check of a store is.
+/// Shows the progress of a check of a store.
 pub fn show(bar: &ProgressBar, at: &VerifyProgress<'_>) {
     bar.set_length(at.bytes);
     bar.set_position(at.bytes_done);

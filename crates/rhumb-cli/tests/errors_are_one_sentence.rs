@@ -1,4 +1,4 @@
-//! Whatever is wrong, the command says one sentence and ends with 1 or 2.
+//! Every failure prints one sentence and gives exit code 1 or 2.
 
 mod common;
 
@@ -67,11 +67,11 @@ fn an_absent_key_ends_with_1() {
     let shell = Shell::new();
     shell.ok(&["put", "--db", "db", "k", "v"]);
     let error = shell.fails(1, &["get", "--db", "db", "a\\tb"]);
-    assert_eq!(error, "rhumb: there is no key a\\tb in keyspace default\n");
+    assert_eq!(error, "rhumb: key a\\tb is not in keyspace default\n");
 }
 
 #[test]
-fn a_locked_store_says_so() {
+fn commands_report_a_locked_store() {
     use std::process::Stdio;
     let shell = Shell::new();
     let mut load = shell
@@ -98,7 +98,7 @@ fn a_locked_store_says_so() {
 }
 
 #[test]
-fn a_damaged_store_says_what_to_do() {
+fn errors_of_a_damaged_store_name_the_remedy() {
     let shell = Shell::new();
     shell.ok(&["put", "--db", "db", "k", "v"]);
     let current = shell.path("db/CURRENT");
@@ -121,7 +121,7 @@ fn a_damaged_store_says_what_to_do() {
 }
 
 #[test]
-fn a_file_that_is_none_of_ours_says_so() {
+fn dump_refuses_files_that_are_not_of_a_store() {
     let shell = Shell::new();
     for (name, bytes) in [
         ("notes", &b"hello, this is no table"[..]),

@@ -1,4 +1,4 @@
-//! What `scan` prints is what `load` takes: arbitrary bytes come back.
+//! `load` reads the output of `scan`: arbitrary bytes come back unchanged.
 
 mod common;
 
@@ -58,7 +58,7 @@ fn arguments_take_the_same_escapes() {
     shell.ok(&["del", "--db", "db", r"a\tb\\\xff"]);
     assert_eq!(shell.ok(&["scan", "--db", "db"]), b"");
     let error = shell.fails(2, &["get", "--db", "db", r"a\q"]);
-    assert!(error.contains(r"`\q` is no escape"), "{error}");
+    assert!(error.contains(r"`\q` is not an escape"), "{error}");
 }
 
 #[cfg(unix)]

@@ -5,13 +5,13 @@ mod common;
 use common::Shell;
 use serde_json::{Value, json};
 
-/// The output of a command as JSON; null where it is none, which no command prints.
+/// The output of a command as JSON; null, which no command prints, if it is not JSON.
 fn parse(shell: &Shell, arguments: &[&str]) -> Value {
     serde_json::from_slice(&shell.ok(arguments)).unwrap_or(Value::Null)
 }
 
 #[test]
-fn every_json_parses() {
+fn json_output_parses() {
     let shell = Shell::new();
     shell.file("x.tsv", "a\\xff\t1\\t2\nb\t\\\"\n".replace("\\\"", "\""));
     let loaded = parse(&shell, &["load", "--db", "db", "--json", "x.tsv"]);
@@ -44,7 +44,7 @@ fn every_json_parses() {
 }
 
 #[test]
-fn text_forms_say_something() {
+fn text_output_is_not_empty() {
     let shell = Shell::new();
     shell.ok(&["put", "--db", "db", "k", "v"]);
     assert!(

@@ -1,4 +1,4 @@
-//! Each format is read as documented, and guessed where the name or the first line tells it.
+//! Each format is read as documented, and guessed from the name or the first line.
 
 mod common;
 
@@ -6,7 +6,7 @@ use std::io::Write;
 
 use common::Shell;
 
-/// Loads a file into a fresh store and gives the scan and what was said about the format.
+/// Loads a file into a new store and returns the scan and the message about the format.
 fn load(name: &str, bytes: impl AsRef<[u8]>, extra: &[&str]) -> (String, String) {
     let shell = Shell::new();
     shell.file(name, bytes);
@@ -71,7 +71,7 @@ fn sosd_keys_sort_as_numbers() {
 }
 
 #[test]
-fn the_first_line_tells_where_the_name_does_not() {
+fn the_first_line_decides_where_the_name_implies_nothing() {
     assert_eq!(load("data", "a\tb\n", &[]).0, "a\tb\n");
     assert_eq!(load("data", "a b\nc\td\n", &[]).0, "a b\t\nc\\td\t\n");
     assert_eq!(load("data", "", &[]).0, "");
@@ -92,7 +92,7 @@ fn gz(text: &[u8]) -> std::io::Result<Vec<u8>> {
 
 #[test]
 fn gz_is_decompressed() {
-    // Files may be made of several members.
+    // Files may consist of several gzip members.
     let bytes = [gz(b"a 1\n").unwrap(), gz(b"b 2\n").unwrap()].concat();
     assert_eq!(load("Contents-all.gz", bytes, &[]).0, "a\t1\nb\t2\n");
 }

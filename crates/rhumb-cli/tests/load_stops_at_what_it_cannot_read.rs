@@ -1,5 +1,5 @@
-//! A malformed line is one error that names it; what stands before it is kept, nothing behind it
-//! is loaded.
+//! A malformed line is one error that names the line; entries before it are kept, entries after it
+//! are not loaded.
 
 mod common;
 
@@ -27,7 +27,7 @@ fn malformed_lines_are_named() {
     third_is_bad(
         "a.tsv",
         "a\t1\nb\t2\nno tab\nc\t3\n",
-        "line 3 of a.tsv holds no tab",
+        "line 3 of a.tsv has no tab",
     );
     third_is_bad(
         "a.tsv",
@@ -69,7 +69,11 @@ fn a_cut_or_overlong_sosd_file_is_named() {
     bytes.extend([0; 5]);
     third_is_bad("a_uint64", &bytes, "key 3 of 3 of a_uint64 is missing");
     bytes[0] = 2;
-    third_is_bad("a_uint64", &bytes, "key 2 of a_uint64 is followed by more");
+    third_is_bad(
+        "a_uint64",
+        &bytes,
+        "key 2 of a_uint64 is the last according to the count",
+    );
 }
 
 #[test]

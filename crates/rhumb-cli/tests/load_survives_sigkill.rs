@@ -1,4 +1,4 @@
-//! A load that was killed can simply be run again.
+//! A load that was killed can be run again.
 
 mod common;
 
@@ -26,7 +26,7 @@ fn killed_in_the_middle_then_loaded_again_equals_the_sorted_input() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    // The pipe stays open, so that the load cannot come to its end before it is killed.
+    // The pipe stays open, so that the load cannot finish before it is killed.
     let mut stdin = child.stdin.take().unwrap();
     for word in &words[..words.len() / 2] {
         writeln!(stdin, "{word}").unwrap();
@@ -44,9 +44,9 @@ fn killed_in_the_middle_then_loaded_again_equals_the_sorted_input() {
         !kept.is_empty(),
         "whole batches were written before the kill"
     );
-    // Batches are written in order, so that what was kept is a beginning of the input.
-    let beginning: BTreeSet<&str> = words[..kept.len()].iter().map(String::as_str).collect();
-    assert_eq!(kept, beginning);
+    // Batches are written in order, so that the kept entries are a prefix of the input.
+    let prefix: BTreeSet<&str> = words[..kept.len()].iter().map(String::as_str).collect();
+    assert_eq!(kept, prefix);
 
     shell.file("words", words.join("\n"));
     shell.ok(&[&load[..], &["words"]].concat());
@@ -76,8 +76,8 @@ fn an_interrupted_load_says_what_it_kept() {
         .unwrap();
     assert!(killed.success());
     std::thread::sleep(Duration::from_millis(100));
-    // The signal is seen at the end of the batch, which these lines fill. The load may end before
-    // it has read all of them.
+    // These lines fill the batch, and the load checks for the signal when the batch is full. It may
+    // end before it has read all of them.
     let _ = stdin.write_all(lines(5_500, 9_000).as_bytes());
     let output = child.wait_with_output().unwrap();
     drop(stdin);

@@ -13,7 +13,7 @@ fn keys(shell: &Shell, options: &[&str]) -> String {
 }
 
 #[test]
-fn options_choose_what_is_printed() {
+fn bounds_prefix_direction_and_limit_select_entries() {
     let shell = Shell::new();
     shell.file("words.txt", "a\nab\nabc\nb\nba\nc");
     shell.ok(&["load", "--db", "db", "words.txt"]);

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What the lab's functions return.
+/// The result type of the lab's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why an experiment ended early. Each message names its operands and the remedy.
@@ -17,7 +17,7 @@ pub enum Error {
     Index {
         /// Its specification.
         name: String,
-        /// What the index library said.
+        /// The error of the index library.
         error: rhumb_index::IndexError,
     },
     /// LMDB failed.
@@ -28,73 +28,73 @@ pub enum Error {
     #[cfg(feature = "peers")]
     #[error("{store}: {error}")]
     Peer {
-        /// Which.
+        /// The store's name.
         store: &'static str,
-        /// What it said.
+        /// Its error message.
         error: String,
     },
-    /// The results could not be kept.
-    #[error("cannot keep the results in {}: {source}", path.display())]
+    /// The results could not be saved.
+    #[error("cannot save the results in {}: {source}", path.display())]
     Results {
         /// The SQLite file.
         path: PathBuf,
-        /// What SQLite said.
+        /// The error of SQLite.
         source: rusqlite::Error,
     },
     /// A file of results that this program does not read.
-    #[error("{} holds {found}, this program keeps version {expected}: name another file by --results, or use the program that wrote it", path.display())]
+    #[error("{} holds {found}, but this program uses version {expected}: choose another file with --results, or use the program that wrote this one", path.display())]
     ResultsVersion {
         /// The SQLite file.
         path: PathBuf,
-        /// What it holds.
+        /// The content of the file.
         found: String,
-        /// The version that this program keeps.
+        /// The version that this program writes and reads.
         expected: i64,
     },
     /// The operating system refused or failed a file operation.
     #[error("cannot {op} {}: {source}", path.display())]
     Io {
-        /// What was tried, as a verb.
+        /// The operation that failed, as a verb.
         op: &'static str,
-        /// On which file or directory.
+        /// The file or directory.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// An input file that is not in the form it should have.
+    /// An input file that does not have the expected form.
     #[error("{} is not {expected}: {found}", path.display())]
     Input {
         /// The file.
         path: PathBuf,
-        /// The form it should have.
+        /// The expected form.
         expected: &'static str,
         /// What is wrong with it.
         found: String,
     },
-    /// An index broke its promise.
-    #[error("an index broke its promise: {0}")]
+    /// An index returned a wrong window or rank.
+    #[error("an index gave a wrong answer: {0}")]
     Broken(String),
-    /// A store gave an answer that is not what was written.
+    /// A store's answer differs from what was written.
     #[error(
         "WRONG ANSWER by {store} to {operation} of key {key}: expected {expected}, found {found}"
     )]
     WrongAnswer {
-        /// Which store.
+        /// The store's name.
         store: String,
-        /// Which operation.
+        /// The operation.
         operation: &'static str,
         /// The key asked for, escaped.
         key: String,
         /// What was written.
         expected: String,
-        /// What came back.
+        /// What the store returned.
         found: String,
     },
-    /// Arguments that do not go together.
+    /// Invalid arguments or a request that cannot be carried out.
     #[error("{0}")]
     Usage(String),
     /// Ctrl-C.
-    #[error("interrupted: temporary files were removed, finished cells are kept")]
+    #[error("interrupted: temporary files were removed, finished cells were saved")]
     Interrupted,
 }
 

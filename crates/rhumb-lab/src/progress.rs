@@ -1,4 +1,4 @@
-//! Shows how far a run is, on a terminal only, and ends it on Ctrl-C.
+//! Shows the progress of a run, on a terminal only, and ends the run on Ctrl-C.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// From now on Ctrl-C ends the run at its next step, so that temporary files are removed.
+/// Installs a handler: Ctrl-C ends the run at its next step, so that temporary files are removed.
 ///
 /// # Errors
 /// If the signal cannot be caught.
@@ -19,15 +19,15 @@ pub fn catch_interrupts() -> Result<()> {
         .map_err(|e| Error::Usage(format!("cannot catch Ctrl-C: {e}")))
 }
 
-/// One line on standard error, drawn only where that is a terminal. Nothing is drawn from a thread
-/// of its own: that would disturb what is measured.
+/// One line on standard error, drawn only if it is a terminal. It is drawn by the measuring thread,
+/// since a thread of its own would disturb the measurements.
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,
     whole: Mutex<Option<Whole>>,
 }
 
-/// How far a run of many cells is.
+/// The progress of a run of many cells.
 #[derive(Debug, Clone, Copy)]
 struct Whole {
     started: Instant,
@@ -36,7 +36,8 @@ struct Whole {
 }
 
 impl Whole {
-    /// Cells, and the time left if the others take as long as those that are done.
+    /// The number of cells, and the time left if each of the others takes as long as the finished
+    /// ones.
     fn text(self) -> String {
         let Whole { started, done, all } = self;
         let left = started.elapsed().as_secs_f64() * (all - done) as f64 / done.max(1) as f64;
@@ -64,7 +65,7 @@ impl Progress {
         }
     }
 
-    /// Begins a run of so many cells.
+    /// Begins a run of `all` cells.
     pub fn begin(&self, all: usize) {
         *self.whole() = Some(Whole {
             started: Instant::now(),

@@ -4,8 +4,8 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use crate::measure::Spread;
 
-/// A table with these headings, ready for a Markdown file too; the first `text` columns are flushed left, the rest right. It keeps
-/// its width when it goes to a file or a narrow terminal.
+/// A table with these headings in Markdown. The first `text` columns are aligned left, the others
+/// right. Its width does not depend on the terminal.
 pub fn new(headings: &[String], text: usize) -> Table {
     let mut table = Table::new();
     table
@@ -18,25 +18,25 @@ pub fn new(headings: &[String], text: usize) -> Table {
     table
 }
 
-/// A number with `digits` decimals, its thousands parted by commas; `-` for none.
+/// A number with `digits` decimals, its thousands separated by commas; `-` for none.
 pub fn number(value: Option<f64>, digits: usize) -> String {
     let Some(value) = value.filter(|value| value.is_finite()) else {
         return "-".to_string();
     };
     let text = format!("{value:.digits$}");
     let (whole, fraction) = text.split_at(text.find('.').unwrap_or(text.len()));
-    let mut parted = String::new();
+    let mut grouped = String::new();
     for (place, digit) in whole.chars().enumerate() {
         let left = whole.len() - place;
-        if place > 0 && left.is_multiple_of(3) && !parted.ends_with('-') {
-            parted.push(',');
+        if place > 0 && left.is_multiple_of(3) && !grouped.ends_with('-') {
+            grouped.push(',');
         }
-        parted.push(digit);
+        grouped.push(digit);
     }
-    parted + fraction
+    grouped + fraction
 }
 
-/// A number followed by its ratio to another: `812 (0.58)`; alone where there is no other.
+/// A number followed by its ratio to another: `812 (0.58)`; without the ratio if there is no other.
 pub fn with_ratio(value: Option<f64>, digits: usize, to: Option<f64>) -> String {
     let text = number(value, digits);
     match (value, to) {
@@ -45,7 +45,7 @@ pub fn with_ratio(value: Option<f64>, digits: usize, to: Option<f64>) -> String 
     }
 }
 
-/// A median with its spread: `812 [790 to 840]`; alone where it did not spread.
+/// A median with its spread: `812 [790 to 840]`; the median alone if minimum and maximum are equal.
 pub fn with_spread(spread: Spread, digits: usize) -> String {
     let text = |value| number(Some(value), digits);
     if spread.min == spread.max {
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_parted() {
+    fn numbers_are_grouped() {
         assert_eq!(number(Some(1_234_567.0), 0), "1,234,567");
         assert_eq!(number(Some(-123_456.25), 1), "-123,456.2");
         assert_eq!(number(Some(12.0), 2), "12.00");

@@ -5,9 +5,9 @@ use clap::Args;
 use crate::arguments::{Bounds, InKeyspace, Layout, Store};
 use crate::failure::Failure;
 
-/// Merge the tables of an interval of keys, all of them if no bound is given.
+/// Merge the tables of an interval of keys, or all tables if no bound is given.
 ///
-/// New tables get the index and layout given here: this is how an existing store changes them.
+/// The new tables get the index and layout given here, so the command converts an existing store.
 #[derive(Debug, Args)]
 pub struct Compact {
     #[command(flatten)]

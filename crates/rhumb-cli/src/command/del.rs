@@ -6,7 +6,7 @@ use rhumb::Options;
 use crate::arguments::{self, Bytes, InKeyspace, Store};
 use crate::failure::Failure;
 
-/// Delete a key; deleting one that is absent is no error.
+/// Delete a key; deleting an absent key is not an error.
 #[derive(Debug, Args)]
 pub struct Del {
     #[command(flatten)]

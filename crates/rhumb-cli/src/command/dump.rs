@@ -10,7 +10,7 @@ use crate::output;
 
 /// Show a log, table, manifest or CURRENT file as text.
 ///
-/// The file is only read, and the store need not be sound.
+/// The file is only read, and the store may be damaged.
 #[derive(Debug, Args)]
 pub struct Dump {
     /// The file.
@@ -22,7 +22,7 @@ impl Dump {
     pub fn run(self) -> Result<(), Failure> {
         let mut out = output::Watched::new(output::open());
         let outcome = inspect::dump(&self.file, &Options::default(), &mut out);
-        // A reader that has seen enough is no failure of the dump.
+        // First the error of the output: a closed pipe must not be reported as a failed dump.
         out.finish()?;
         Ok(outcome?)
     }

@@ -7,9 +7,9 @@ use crate::arguments::{self, Bytes, InKeyspace, Store};
 use crate::failure::Failure;
 use crate::{escape, output};
 
-/// Say step by step how a key is looked up: buffers, filters, windows, blocks.
+/// Show step by step how a key is looked up: write buffers, filters, windows, blocks.
 ///
-/// A key that is absent is explained like any other and is no failure.
+/// The look-up of an absent key is explained too; the exit code is 0.
 #[derive(Debug, Args)]
 pub struct ExplainGet {
     #[command(flatten)]

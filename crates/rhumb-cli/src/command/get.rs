@@ -9,14 +9,14 @@ use crate::arguments::{self, Bytes, InKeyspace, Store};
 use crate::failure::Failure;
 use crate::{escape, output};
 
-/// Print the value of a key as it is, and a line end.
+/// Print the value of a key unchanged, and a line end.
 #[derive(Debug, Args)]
 pub struct Get {
     #[command(flatten)]
     store: Store,
     #[command(flatten)]
     keyspace: InKeyspace,
-    /// Print {"key": ..., "value": ...}; both strings with backslash escapes, as `scan` has them.
+    /// Print {"key": ..., "value": ...}; both strings with the backslash escapes of `scan`.
     #[arg(long)]
     json: bool,
     /// The key, with backslash escapes.
@@ -32,7 +32,7 @@ impl Get {
         let key = escape::encode(&self.key.0);
         let Some(value) = keyspace.get(&self.key.0)? else {
             return Err(Failure::Failed(format!(
-                "there is no key {key} in keyspace {}",
+                "key {key} is not in keyspace {}",
                 self.keyspace.keyspace
             )));
         };

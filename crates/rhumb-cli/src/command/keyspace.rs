@@ -8,7 +8,7 @@ use crate::arguments::Store;
 use crate::failure::Failure;
 use crate::output;
 
-/// What to do with keyspaces.
+/// Commands on keyspaces.
 #[derive(Debug, Subcommand)]
 pub enum KeyspaceCommand {
     /// Print the names of all keyspaces
@@ -34,7 +34,7 @@ pub struct List {
 pub struct Named {
     #[command(flatten)]
     store: Store,
-    /// The name.
+    /// The name of the keyspace.
     name: String,
 }
 

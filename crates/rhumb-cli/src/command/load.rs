@@ -16,17 +16,17 @@ use crate::format::{EntryReader, Format};
 use crate::input::Input;
 use crate::{output, progress};
 
-/// A batch is written when it holds so many entries,
+/// The number of entries at which a batch is written.
 const BATCH_ENTRIES: usize = 1_000;
-/// or so many bytes of keys and values.
+/// The bytes of keys and values at which a batch is written.
 const BATCH_BYTES: usize = 1 << 20;
 
 /// Load the entries of a file; store and keyspace are created if missing.
 ///
-/// A malformed line ends the load: what stands before it is kept, nothing behind it is loaded.
-/// After a Ctrl-C, a crash or an error the same command can simply be run again, since a key that
-/// is loaded twice keeps its last value. Entries may still be in the log when the command ends;
-/// they are on the disk all the same.
+/// A malformed line ends the load: entries before it are kept, entries after it are not loaded.
+/// After a Ctrl-C, a crash or an error the same command can be run again, since a key that is
+/// loaded twice has its last value. When the command ends, all entries are on the disk, some of
+/// them perhaps in the log and not yet in tables.
 #[derive(Debug, Args)]
 pub struct Load {
     #[command(flatten)]
@@ -35,16 +35,16 @@ pub struct Load {
     keyspace: InKeyspace,
     #[command(flatten)]
     layout: Layout,
-    /// When each batch counts as written; `buffered` has one sync, at the end.
+    /// When each batch counts as written; with `buffered` there is one sync, at the end.
     #[arg(long, value_enum, default_value = "buffered")]
     durability: DurabilityName,
-    /// How the file is laid out; guessed from its name or its first line if not given.
+    /// The format of the file; if not given, it is guessed from the file's name or first line.
     #[arg(long, value_enum)]
     format: Option<Format>,
     /// Print a summary as JSON.
     #[arg(long)]
     json: bool,
-    /// The file, `-` for the standard input; a name that ends in `.gz` is decompressed.
+    /// The file, `-` for the standard input; files whose names end in `.gz` are decompressed.
     file: PathBuf,
 }
 
@@ -83,7 +83,7 @@ fn open_or_create(db: &Db, name: &str) -> Result<Keyspace, Failure> {
     }
 }
 
-/// The first Ctrl-C asks the load to stop at the end of its batch, a second one ends it at once.
+/// The first Ctrl-C stops the load at the end of its batch, a second one stops it at once.
 fn stop_on_signal() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     let asked = Arc::clone(&stop);
@@ -96,7 +96,7 @@ fn stop_on_signal() -> Result<Arc<AtomicBool>, Failure> {
     Ok(stop)
 }
 
-/// What was loaded.
+/// Totals of a load.
 struct Summary {
     entries: u64,
     bytes: u64,
@@ -129,7 +129,7 @@ impl Summary {
     }
 }
 
-/// Gathers entries into batches and writes them.
+/// Collects entries into batches and writes them.
 struct Loader<'a> {
     db: &'a Db,
     keyspace: Keyspace,
@@ -159,7 +159,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Loads up to the end, the first malformed entry, or a signal.
+    /// Loads until the end, the first malformed entry, or a signal.
     fn load(
         &mut self,
         reader: &mut dyn EntryReader,
@@ -186,7 +186,7 @@ impl<'a> Loader<'a> {
             self.write_batch()?;
             let kept = output::count(self.entries, "entry");
             return Err(Failure::Failed(format!(
-                "{place} of {name} {why}; {kept} before it loaded and kept, nothing behind it"
+                "{place} of {name} {why}; loading stopped there, {kept} before it were kept"
             )));
         }
     }
@@ -213,7 +213,7 @@ impl<'a> Loader<'a> {
             return Ok(());
         }
         Err(Failure::Failed(format!(
-            "stopped after {}, which are kept: run the same command again to load all",
+            "stopped after {}, which were kept: run the same command again to load the whole file",
             output::count(self.entries, "entry")
         )))
     }

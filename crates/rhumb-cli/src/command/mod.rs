@@ -1,4 +1,4 @@
-//! The subcommands, one a file.
+//! The subcommands, one in each file.
 
 mod compact;
 mod del;
@@ -17,7 +17,7 @@ use clap::Subcommand;
 
 use crate::failure::Failure;
 
-/// What to do.
+/// The subcommand to run.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Store a value under a key
@@ -30,15 +30,15 @@ pub enum Command {
     Scan(scan::Scan),
     /// Load the entries of a file
     Load(load::Load),
-    /// Say what the store holds and what it keeps in memory
+    /// Show the contents of the store and its memory
     Stats(stats::StatsCommand),
     /// Check every byte of a store
     Verify(verify::Verify),
-    /// Save what can be saved of a damaged store
+    /// Save the undamaged parts of a damaged store
     Repair(repair::Repair),
     /// Show a log, table, manifest or CURRENT file as text
     Dump(dump::Dump),
-    /// Say step by step how a key is looked up
+    /// Show step by step how a key is looked up
     ExplainGet(explain_get::ExplainGet),
     /// Merge the tables of an interval of keys
     Compact(compact::Compact),

@@ -8,7 +8,7 @@ use crate::arguments::Store;
 use crate::failure::Failure;
 use crate::{output, progress};
 
-/// Save what the checksums vouch for of a damaged store, and say what could not be saved.
+/// Save the parts of a damaged store whose checksums are correct, and list what could not be saved.
 ///
 /// Damaged files are moved into the sub-directory `lost`, never deleted. Copy the store first if
 /// there is room. The exit code is 1 if something could not be saved.
@@ -32,7 +32,7 @@ impl Repair {
             return Ok(());
         }
         Err(Failure::Failed(format!(
-            "the store opens again, but {} could not be saved: see the list above",
+            "the store can be opened again, but {} could not be saved: see the list above",
             output::count(report.lost.len() as u64, "piece"),
         )))
     }
@@ -42,7 +42,7 @@ fn report_text(report: &RepairReport) -> String {
     let mut lines: Vec<String> = report.lost.iter().map(|l| format!("lost: {l}")).collect();
     lines.extend(report.notes.iter().map(|n| format!("note: {n}")));
     lines.push(format!(
-        "kept {} as they were, rewrote {} from sound blocks, saved {} from {}",
+        "kept {} unchanged, rewrote {} from undamaged blocks, saved {} from {}",
         output::count(report.tables_kept, "table"),
         output::count(report.tables_rewritten, "table"),
         output::count(report.operations_saved, "operation"),

@@ -11,10 +11,10 @@ use crate::arguments::{self, Bounds, Bytes, InKeyspace, Store};
 use crate::failure::Failure;
 use crate::{escape, output};
 
-/// Print keys and values in the order of the keys, one entry a line: key, tab, value.
+/// Print keys and values in key order, one entry on each line: key, tab, value.
 ///
 /// Tabs, line ends, other control characters, backslashes and bytes that are not valid UTF-8 are
-/// written as \t, \n, \r, \\ and \xHH; `rhumb load --format tsv` takes the lines back unchanged.
+/// written as \t, \n, \r, \\ and \xHH; `rhumb load --format tsv` reads these lines.
 #[derive(Debug, Args)]
 pub struct Scan {
     #[command(flatten)]
@@ -23,17 +23,17 @@ pub struct Scan {
     keyspace: InKeyspace,
     #[command(flatten)]
     bounds: Bounds,
-    /// Only keys that start so.
+    /// Print only keys with this prefix.
     #[arg(long, value_name = "KEY", conflicts_with_all = ["from", "to"],
           value_parser = arguments::bytes())]
     prefix: Option<Bytes>,
-    /// From the last key to the first.
+    /// Print from the last key to the first.
     #[arg(long)]
     reverse: bool,
-    /// At most so many entries.
+    /// Print at most N entries.
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
-    /// Print {"key": ..., "value": ...} a line; both strings with backslash escapes.
+    /// Print {"key": ..., "value": ...} on each line; both strings with backslash escapes.
     #[arg(long)]
     json: bool,
 }
@@ -61,7 +61,7 @@ impl Scan {
 
 type Entry<'db> = rhumb::Result<(rhumb::Key, Value<'db>)>;
 
-/// Prints up to `limit` entries; what was read before an error is printed too.
+/// Prints up to `limit` entries; entries read before an error are printed too.
 fn print<'db>(
     entries: impl Iterator<Item = Entry<'db>>,
     limit: u64,

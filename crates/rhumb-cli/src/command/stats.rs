@@ -12,7 +12,7 @@ use crate::arguments::Store;
 use crate::failure::Failure;
 use crate::output;
 
-/// Say what the store holds, level by level, and what its tables keep in memory.
+/// Show the tables and entries of each level, and the memory that the store uses.
 #[derive(Debug, Args)]
 pub struct StatsCommand {
     #[command(flatten)]
@@ -34,7 +34,7 @@ impl StatsCommand {
     }
 }
 
-/// Counters of reads and writes are left out: this process has made none.
+/// Omits the counters of reads and writes, which are zero: this process made none.
 fn stats_text(stats: &Stats) -> String {
     let mut text = String::new();
     for keyspace in &stats.keyspaces {
@@ -44,7 +44,7 @@ fn stats_text(stats: &Stats) -> String {
     let recovery = &stats.recovery;
     let _ = writeln!(
         text,
-        "log: {}, {} in {} not yet in tables",
+        "log: {}; {} in {} are not in tables yet",
         HumanBytes(stats.log_bytes),
         output::count(recovery.log_operations, "operation"),
         output::count(recovery.log_frames, "frame"),
@@ -52,7 +52,7 @@ fn stats_text(stats: &Stats) -> String {
     if recovery.torn_bytes > 0 {
         let _ = writeln!(
             text,
-            "torn tail of the log: {} of writes that were never acknowledged as durable, ignored",
+            "torn tail of the log: {} ignored; these writes were never acknowledged as durable",
             HumanBytes(recovery.torn_bytes),
         );
     }
@@ -90,7 +90,7 @@ fn keyspace_text(keyspace: &KeyspaceStats) -> String {
                 text,
                 "  index: {}; {} fell back to fence pointers",
                 kinds.join(", "),
-                keyspace.fallbacks
+                output::count(keyspace.fallbacks, "table")
             );
         }
         false => text.push_str("  no tables\n"),

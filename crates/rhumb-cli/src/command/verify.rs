@@ -10,8 +10,8 @@ use crate::arguments::{Store, shown};
 use crate::failure::Failure;
 use crate::{output, progress};
 
-/// Read every file of the store and check every checksum, the order of the entries and of the
-/// levels. Nothing is changed. The exit code is 1 if damage was found.
+/// Read every file of the store and check all checksums, the order of entries, and the order of
+/// tables in levels. Nothing is changed. The exit code is 1 if damage was found.
 #[derive(Debug, Args)]
 pub struct Verify {
     #[command(flatten)]
@@ -38,7 +38,7 @@ impl Verify {
             return Ok(());
         }
         Err(Failure::Failed(format!(
-            "{} is damaged in {}: restore it from a backup or run `rhumb repair`",
+            "{} is damaged in {}, listed above: restore it from a backup or run `rhumb repair`",
             shown(&self.store.db),
             output::count(report.damage.len() as u64, "place"),
         )))

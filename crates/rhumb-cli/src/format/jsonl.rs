@@ -1,5 +1,5 @@
-//! One JSON object a line, `{"key": "...", "value": "..."}`: plain JSON strings, in which a
-//! backslash of the data is not an escape of ours.
+//! One JSON object on each line, `{"key": "...", "value": "..."}`. The strings are plain JSON:
+//! after JSON decoding a backslash stands for itself.
 
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ impl JsonLinesReader {
     }
 }
 
-/// The two strings of an object that holds nothing else.
+/// The key and the value of an object without other members.
 fn parse(line: &[u8]) -> Result<(String, String), String> {
     let expected = "is not of the form {\"key\": \"...\", \"value\": \"...\"}";
     let object: Value =

@@ -1,5 +1,5 @@
-//! The key is the text before a line's last run of blanks, the value the text behind it: the
-//! layout of Debian's `Contents` files, whose paths may hold blanks themselves.
+//! The key is the text before a line's last run of blanks, the value the text after it: the
+//! layout of Debian's `Contents` files, whose paths may contain blanks.
 
 use super::{Entry, EntryReader, Lines, Malformed};
 
@@ -16,12 +16,12 @@ fn blank(byte: &u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
-/// The text before and behind the last run of blanks.
+/// The text before and after the last run of blanks.
 fn split(line: &[u8]) -> Option<Entry<'_>> {
     let last = line.iter().rposition(blank)?;
-    let (before, behind) = (line.get(..last)?, line.get(last + 1..)?);
+    let (before, after) = (line.get(..last)?, line.get(last + 1..)?);
     let end = before.iter().rposition(|b| !blank(b)).map_or(0, |i| i + 1);
-    Some((before.get(..end)?, behind))
+    Some((before.get(..end)?, after))
 }
 
 impl EntryReader for LastBlankReader {
@@ -31,7 +31,7 @@ impl EntryReader for LastBlankReader {
         }
         match split(&self.0.line) {
             Some(entry) => Ok(Some(entry)),
-            None => Err(self.0.malformed("holds no blank between key and value")),
+            None => Err(self.0.malformed("has no blank between key and value")),
         }
     }
 
@@ -45,7 +45,7 @@ mod tests {
     use super::split;
 
     #[test]
-    fn the_last_run_of_blanks_counts() {
+    fn lines_are_split_at_the_last_run_of_blanks() {
         let parts = |line: &'static str| split(line.as_bytes());
         assert_eq!(parts("a b  \t c"), Some((&b"a b"[..], &b"c"[..])));
         assert_eq!(parts("a "), Some((&b"a"[..], &b""[..])));

@@ -15,18 +15,18 @@ use clap::ValueEnum;
 use crate::failure::Failure;
 use crate::input::Input;
 
-/// How a file says keys and values.
+/// The format of a file of keys and values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// Each line is a key; values are empty.
     Lines,
     /// Key TAB value, with the escapes \t \n \r \\ \xHH: what `scan` prints.
     Tsv,
-    /// The key is the text before a line's last run of blanks, the value the text behind it.
+    /// The key is the text before a line's last run of blanks, the value the text after it.
     LastBlank,
-    /// Objects {"key": "...", "value": "..."}, one a line; plain JSON strings without escapes.
+    /// One object {"key": "...", "value": "..."} on each line; plain JSON strings without escapes.
     Jsonl,
-    /// A count, then so many keys, 64-bit little-endian: stored as 8 bytes big-endian, values empty.
+    /// The number of keys, then the keys, 64-bit little-endian; stored as 8 bytes big-endian.
     Sosd,
 }
 
@@ -35,35 +35,35 @@ impl fmt::Display for Format {
         f.write_str(match self {
             Format::Lines => "lines (each line is a key, values are empty)",
             Format::Tsv => "tsv (key, tab, value, with backslash escapes)",
-            Format::LastBlank => "last-blank (the value stands behind the last blanks of a line)",
+            Format::LastBlank => "last-blank (the value is the text after a line's last blanks)",
             Format::Jsonl => "jsonl (objects with \"key\" and \"value\")",
             Format::Sosd => "sosd (64-bit keys, stored as 8 bytes big-endian, values are empty)",
         })
     }
 }
 
-/// Why an entry cannot be read, and where it stands.
+/// Why an entry cannot be read, and its place in the file.
 #[derive(Debug)]
 pub struct Malformed {
     /// Such as `line 17`.
     pub place: String,
-    /// A sentence without a stop.
+    /// The rest of the sentence that begins with the place, without a full stop.
     pub why: String,
 }
 
 /// A key and its value.
 pub type Entry<'a> = (&'a [u8], &'a [u8]);
 
-/// Gives the entries of a file one after the other.
+/// Reads the entries of a file one after the other.
 pub trait EntryReader {
     /// The next key and value; `None` at the end.
     fn next(&mut self) -> Result<Option<Entry<'_>>, Malformed>;
-    /// Where the last entry stands, such as `line 17`.
+    /// The place of the last entry, such as `line 17`.
     fn place(&self) -> String;
 }
 
 impl Format {
-    /// The format that a file's name tells, `None` where it tells nothing.
+    /// The format that a file's name implies; `None` if it implies none.
     pub fn of_name(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?;
         let name = name.strip_suffix(".gz").unwrap_or(name);
@@ -81,7 +81,7 @@ impl Format {
         }
     }
 
-    /// The format that the name tells, else the first line.
+    /// The format that the name implies; otherwise tsv if the first line has a tab, else lines.
     pub fn guess(path: &Path, input: &mut Input) -> Result<Self, Failure> {
         if let Some(format) = Format::of_name(path) {
             return Ok(format);
@@ -121,7 +121,7 @@ impl Lines {
         }
     }
 
-    /// Reads the next line, without its end, into `self.line`; false behind the last.
+    /// Reads the next line, without its end, into `self.line`; false at the end of the file.
     fn advance(&mut self) -> Result<bool, Malformed> {
         self.line.clear();
         self.number += 1;
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_formats() {
+    fn file_names_imply_formats() {
         let of_name = |name: &str| Format::of_name(Path::new(name));
         assert_eq!(of_name("a/b.tsv"), Some(Format::Tsv));
         assert_eq!(of_name("b.tsv.gz"), Some(Format::Tsv));

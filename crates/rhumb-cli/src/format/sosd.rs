@@ -1,5 +1,5 @@
-//! The binary files of the SOSD benchmark: a count, then so many keys, all 64-bit little-endian.
-//! Keys are stored as 8 bytes big-endian, so that their order is that of the numbers.
+//! The binary files of the SOSD benchmark: the number of keys, then the keys, all 64-bit
+//! little-endian. Keys are stored as 8 bytes big-endian, so that they sort as numbers do.
 
 use std::io::{self, BufRead, Read};
 
@@ -40,7 +40,8 @@ impl SosdReader {
             Ok([]) => Ok(()),
             Ok(_) => Err(Malformed {
                 place: format!("key {count}"),
-                why: "is followed by more bytes than the count at the start says".to_string(),
+                why: "is the last according to the count at the start, but more bytes follow"
+                    .to_string(),
             }),
             Err(e) => Err(Malformed {
                 place: "the end".to_string(),

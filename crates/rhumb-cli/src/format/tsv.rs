@@ -1,4 +1,4 @@
-//! Key TAB value, with backslash escapes: what `scan` prints. Further tabs belong to the value.
+//! Key, tab, value, with backslash escapes, as `scan` prints. Further tabs belong to the value.
 
 use super::{Entry, EntryReader, Lines, Malformed};
 use crate::escape;
@@ -27,7 +27,7 @@ impl EntryReader for TsvReader {
         }
         let line = &self.lines.line;
         let Some(tab) = line.iter().position(|b| *b == b'\t') else {
-            return Err(self.lines.malformed("holds no tab between key and value"));
+            return Err(self.lines.malformed("has no tab between key and value"));
         };
         let (key, value) = line.split_at(tab);
         self.key.clear();

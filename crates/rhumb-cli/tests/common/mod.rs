@@ -1,5 +1,5 @@
 //! Runs the built command in a directory of its own.
-// Each test file uses its part of this, and a broken expectation is a failed test.
+// Each test file uses a part of this module; a failed `expect` is a failed test.
 #![allow(dead_code, clippy::expect_used, clippy::panic)]
 
 use std::io::Write;
@@ -41,7 +41,7 @@ impl Shell {
         self.command(arguments).output().expect("run rhumb")
     }
 
-    /// Runs and gives the standard output; the command must succeed.
+    /// Runs the command, which must succeed, and returns its standard output.
     pub fn ok(&self, arguments: &[&str]) -> Vec<u8> {
         expect_success(arguments, self.run(arguments))
     }
@@ -50,7 +50,7 @@ impl Shell {
         String::from_utf8(self.ok(arguments)).expect("the output is text")
     }
 
-    /// Runs with `input` as standard input; the command must succeed.
+    /// Runs the command, which must succeed, with `input` as standard input.
     pub fn pipe(&self, arguments: &[&str], input: &[u8]) -> Vec<u8> {
         let mut child = self
             .command(arguments)
@@ -67,7 +67,8 @@ impl Shell {
         expect_success(arguments, output)
     }
 
-    /// The command must fail with `code` and one sentence on the standard error, which is given.
+    /// Runs the command, which must fail with `code` and one sentence on the standard error, and
+    /// returns that sentence.
     pub fn fails(&self, code: i32, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -89,7 +90,7 @@ fn expect_success(arguments: &[&str], output: Output) -> Vec<u8> {
     output.stdout
 }
 
-/// A small generator of random numbers that replays from its seed.
+/// A small random number generator; the same seed gives the same numbers.
 pub struct Random(pub u64);
 
 impl Random {

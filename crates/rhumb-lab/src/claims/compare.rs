@@ -1,5 +1,5 @@
-//! How figures are compared. Where repeats overlap nothing is said to differ; nor, if their middles are apart,
-//! to be equal.
+//! How figures are compared. Where repeats overlap nothing is said to differ; nor, if their middles
+//! are apart, to be equal.
 
 use crate::measure::Spread;
 
@@ -29,8 +29,8 @@ pub const ALL: f64 = 1.0;
 /// "Nearly all": of ten cells at least nine.
 pub const NEARLY_ALL: f64 = 0.9;
 
-/// Whether a share of some things, at least, is so: yes if it is, no if it is not even counting what is
-/// unclear. Says also how many are.
+/// Whether a share of some things, at least, is so: yes if it is, no if it is not even counting
+/// what is unclear. Says also how many are.
 pub fn vote(told: &[Told], share: f64) -> (Told, String) {
     let count = |of| told.iter().filter(|told| **told == of).count();
     let (yes, unclear) = (count(Told::Yes), count(Told::Unclear));
@@ -52,14 +52,14 @@ const CLOSE: f64 = 0.1;
 /// What is closer than this, relative to the other, is not clearly less, whatever the repeats.
 const MARGIN: f64 = 0.05;
 
-/// Whether each time of the one is less than each time of the other, by more than what two measurements of
-/// one thing, some minutes apart, differ by.
+/// Whether each time of the one is less than each time of the other, by more than what two
+/// measurements of one thing, some minutes apart, differ by.
 pub fn clearly_less(one: Spread, other: Spread) -> bool {
     one.max < other.min && !within(one, other, MARGIN)
 }
 
-/// Whether one is less: yes if clearly, no if the other is, or if repeats overlap and the middles are
-/// within 10 %.
+/// Whether one is less: yes if clearly, no if the other is, or if repeats overlap and the middles
+/// are within 10 %.
 pub fn less(one: Spread, other: Spread) -> Told {
     if clearly_less(one, other) {
         Told::Yes
@@ -70,8 +70,8 @@ pub fn less(one: Spread, other: Spread) -> Told {
     }
 }
 
-/// Whether two are alike: yes if the middles differ by at most a share of the other, no if they differ by
-/// more and repeats do not overlap.
+/// Whether two are alike: yes if the middles differ by at most a share of the other, no if they
+/// differ by more and repeats do not overlap.
 pub fn near(one: Spread, other: Spread, share: f64) -> Told {
     if within(one, other, share) {
         Told::Yes
@@ -86,7 +86,8 @@ fn within(one: Spread, other: Spread, share: f64) -> bool {
     (one.median / other.median - 1.0).abs() <= share
 }
 
-/// The ratio of two figures: of their middles, and the least and greatest of which their times admit.
+/// The ratio of two figures: of their middles, and the least and greatest of which their times
+/// admit.
 pub fn ratio(one: Spread, other: Spread) -> Spread {
     Spread {
         min: one.min / other.max,

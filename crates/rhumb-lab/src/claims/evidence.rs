@@ -56,8 +56,8 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// A kind is judged while fence pointers stand for it in no larger share of the tables: some tables are
-/// too small for any model.
+/// A kind is judged while fence pointers stand for it in no larger share of the tables: some tables
+/// are too small for any model.
 const MOST_FALLEN_BACK: f64 = 0.25;
 
 /// Some cells of an experiment: those that it declares, whether they were measured or not.

@@ -14,7 +14,8 @@ const CLEARLY: &str = "Latencies are medians over repeats. One is clearly less i
                        overlap, medians within\n10 % of each other are equal, others unclear. A cell in which \
                        fence pointers stand for a kind\nin more than a quarter of the tables decides nothing.";
 
-/// All claims with their verdicts, as a table for the terminal, and how many there are of each verdict.
+/// All claims with their verdicts, as a table for the terminal, and how many there are of each
+/// verdict.
 pub fn table(judged: &[Judged]) -> String {
     let headings = ["claim", ""].map(str::to_string);
     let mut rows = table::new(&headings, 2);

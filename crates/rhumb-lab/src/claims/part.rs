@@ -25,7 +25,8 @@ pub enum Outcome {
 }
 
 impl Part {
-    /// A part that results decide, unless they spread too widely: whether it holds, and our numbers.
+    /// A part that results decide, unless they spread too widely: whether it holds, and our
+    /// numbers.
     pub fn judged<T: Into<Told>>(what: &'static str, judged: Result<(T, String), Missing>) -> Part {
         let outcome = match judged.map(|(told, ours)| (told.into(), ours)) {
             Ok((Told::Yes, ours)) => Outcome::Holds(ours),
@@ -59,8 +60,8 @@ impl Part {
     }
 }
 
-/// What follows from all parts of a claim: it holds if all do; it holds in part if at least one does; it
-/// does not hold if those that are decided do not.
+/// What follows from all parts of a claim: it holds if all do; it holds in part if at least one
+/// does; it does not hold if those that are decided do not.
 pub fn verdict(parts: &[Part]) -> Judgement {
     let names = |of: fn(&Outcome) -> bool| -> Vec<&str> {
         let these = parts.iter().filter(|part| of(&part.outcome));

@@ -1,5 +1,5 @@
-//! Numbers of *Evaluating Learned Indexes in LSM-tree Systems* (EDBT) as data, so that ours can stand
-//! beside them.
+//! Numbers of *Evaluating Learned Indexes in LSM-tree Systems* (EDBT) as data, so that ours can
+//! stand beside them.
 
 use crate::report::model::Mark;
 
@@ -197,8 +197,8 @@ pub fn unclustered() -> impl Iterator<Item = &'static str> {
     rows.map(|row| row.kind)
 }
 
-/// The memory of fence pointers as the study's program computes it instead of counting it:
-/// (table / block + 1) x 1.5 x key size x tables, with blocks of as many entries as the boundary says.
+/// The memory of fence pointers as the study's program computes it instead of counting it: (table /
+/// block + 1) x 1.5 x key size x tables, with blocks of as many entries as the boundary says.
 pub fn fence_formula(entries: f64, boundary: f64, key_bytes: f64, tables: f64) -> f64 {
     (entries / tables / boundary + 1.0) * 1.5 * key_bytes * tables
 }

@@ -1,5 +1,5 @@
-//! The benchmark of indexes on nearly sorted arrivals (BLISS): K % of entries are out of place, by at most
-//! L %. Not judged yet.
+//! The benchmark of indexes on nearly sorted arrivals (BLISS): K % of entries are out of place, by
+//! at most L %. Not judged yet.
 
 use super::{Claim, Judge};
 

@@ -1,5 +1,6 @@
-//! The suitability matrix (Table 2), from our measurements: each mark follows from a number by a rule.
-//! The rules on memory and look-up, applied to the published numbers of Figure 8, give the published marks.
+//! The suitability matrix (Table 2), from our measurements: each mark follows from a number by a
+//! rule. The rules on memory and look-up, applied to the published numbers of Figure 8, give the
+//! published marks.
 
 use super::compare::median;
 use super::edbt::{FENCE, look_up, range, window};

@@ -1,4 +1,4 @@
-//! `rhumb-lab claims`: whether what was published holds in what was measured.
+//! `rhumb-lab claims`: whether the published claims hold in the results.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ pub struct Claims {
     /// SQLite file with the results
     #[arg(long, value_name = "FILE", default_value = RESULTS)]
     results: PathBuf,
-    /// Of which size of experiments [default: the largest that was measured]
+    /// Scale of the experiments [default: the largest scale in the results]
     #[arg(long, value_name = "SCALE")]
     scale: Option<Scale>,
 }

@@ -1,4 +1,4 @@
-//! What there is: `list` and `gen`.
+//! The commands `list` and `gen`.
 
 use std::path::PathBuf;
 
@@ -27,17 +27,17 @@ pub fn list() {
 
 #[derive(Debug, Args)]
 pub struct Generate {
-    /// Which integers, as `list` names them
+    /// The set of integers, as named by `list`
     #[arg(long, value_name = "SET")]
     input: SetSpec,
-    /// How many, two at least; fewer if a set that is read has no more
+    /// Number of keys, at least two; fewer are written if a set that is read from a file has fewer
     #[arg(long, value_name = "N", default_value_t = 10_000_000,
           value_parser = clap::value_parser!(u32).range(2..))]
     keys: u32,
     /// Seed of the integers
     #[arg(long, default_value_t = 42)]
     seed: u64,
-    /// File to write; one that is there is replaced
+    /// File to write; an existing file is replaced
     file: PathBuf,
 }
 
@@ -45,7 +45,7 @@ impl Generate {
     /// Writes the file.
     ///
     /// # Errors
-    /// If the set cannot be read or the file not written.
+    /// If the set cannot be read or the file cannot be written.
     pub fn run(&self) -> Result<()> {
         let numbers = self.input.numbers(self.keys as usize, self.seed)?;
         sosd::write(&self.file, &numbers)

@@ -1,4 +1,4 @@
-//! The command line: each command a file.
+//! The command line: one file for each command.
 
 mod claims;
 mod data;
@@ -15,7 +15,7 @@ use self::results::{Export, Merge};
 use self::run::{Run, Settings};
 use crate::error::Result;
 
-/// The file of results where the user names none.
+/// The file of results if the user gives none.
 const RESULTS: &str = "rhumb-lab.sqlite";
 
 /// Measures when each index pays.
@@ -28,30 +28,30 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Say which experiments and which sets of keys there are
+    /// List the experiments and the sets of keys
     List,
-    /// Run experiments: every answer is checked, and the figures are printed and kept
+    /// Run experiments: check every answer, print the figures and save them
     Run(Box<Run>),
-    /// Run the experiment `peers`: rhumb head to head with other stores
+    /// Run the experiment `peers`: compare rhumb with other stores
     Peers(Box<Settings>),
     /// Draw the results on one HTML page
     Report(Report),
-    /// Say of each published claim whether it holds in the results
+    /// Print for each published claim whether it holds in the results
     Claims(Claims),
-    /// Write the results as CSV files, one a table
+    /// Write the results as CSV files, one for each table
     Export(Export),
-    /// Add the results of other machines to those here
+    /// Add the results of other machines to the results of this one
     Merge(Merge),
-    /// Write a set of sorted distinct integers to a SOSD file: count and keys, 64 bits little-endian
+    /// Write a set of sorted distinct integers to a SOSD file: count and keys, 64-bit little-endian
     #[command(name = "gen")]
     Generate(Generate),
 }
 
 impl Cli {
-    /// Does what the command line says.
+    /// Runs the command.
     ///
     /// # Errors
-    /// Whatever ended it early.
+    /// Any error that ended the command early.
     pub fn run(self) -> Result<()> {
         match self.command {
             Command::List => {

@@ -1,4 +1,4 @@
-//! `rhumb-lab report`: one page of all that was measured.
+//! `rhumb-lab report`: one page with all results.
 
 use std::path::PathBuf;
 
@@ -20,10 +20,10 @@ pub struct Report {
     /// SQLite file with the results
     #[arg(long, value_name = "FILE", default_value = RESULTS)]
     results: PathBuf,
-    /// Of which size of experiments [default: the largest that was measured]
+    /// Scale of the experiments [default: the largest scale in the results]
     #[arg(long, value_name = "SCALE")]
     scale: Option<Scale>,
-    /// HTML file to write; one that is there is replaced
+    /// HTML file to write; an existing file is replaced
     #[arg(value_name = "FILE", default_value = "rhumb-lab.html")]
     page: PathBuf,
 }
@@ -32,7 +32,7 @@ impl Report {
     /// Writes the page.
     ///
     /// # Errors
-    /// If the results cannot be read or the page not written.
+    /// If the results cannot be read or the page cannot be written.
     pub fn run(&self) -> Result<()> {
         let file = ResultsFile::open(&self.results)?;
         let (scale, cells) = experiment::chosen(self.scale, file.cells()?);
@@ -54,7 +54,7 @@ impl Report {
     }
 }
 
-/// A claim as the page has it.
+/// A claim in the form of the page.
 fn claim(judged: &Judged) -> Claim {
     let (claim, judgement) = (judged.claim, &judged.judgement);
     let (verdict, which) = match &judgement.verdict {
@@ -92,7 +92,7 @@ fn shortened(text: &str) -> String {
     clause.trim_end_matches('.').to_string()
 }
 
-/// Table 2 is derived from what other experiments measured.
+/// Adds Table 2, which is derived from the cells of other experiments.
 fn add_matrix(papers: &mut [Paper], evidence: &Evidence<'_>) {
     let mut figures = papers.iter_mut().flat_map(|paper| &mut paper.figures);
     if let Some(figure) = figures.find(|figure| figure.id == "E-T2") {
@@ -101,7 +101,8 @@ fn add_matrix(papers: &mut [Paper], evidence: &Evidence<'_>) {
     }
 }
 
-/// Our marks with the numbers that decided them, and the published ones; none if nothing is decided.
+/// Our marks with the numbers that decided them, and the published marks; none if no mark is
+/// decided.
 fn matrix(evidence: &Evidence<'_>) -> Option<Panel> {
     let ours = suitability(evidence);
     if ours.iter().all(|row| row.marks.iter().all(Option::is_none)) {
@@ -133,12 +134,12 @@ fn matrix(evidence: &Evidence<'_>) -> Option<Panel> {
     }))
 }
 
-const SUMMARY: &str = "rhumb is an ordered, durable key-value store whose tables are found by learned models in \
-                       place of fence pointers. This page re-measures what was published about such indexes in \
-                       LSM-trees, every kind in one store, and says of each published claim whether it holds \
-                       here.";
+const SUMMARY: &str = "rhumb is an ordered, durable key-value store that finds keys in its tables by learned models in \
+                       place of fence pointers. This page repeats published measurements of such indexes in \
+                       LSM-trees, with every index kind in one store, and shows for each published claim whether \
+                       it holds here.";
 
-/// On what the cells of a scale were measured, and when.
+/// The machines, commits and times of measuring of the cells of a scale.
 fn environment(file: &ResultsFile, cells: &[Cell], scale: Scale) -> Result<Vec<(String, String)>> {
     let has_some = |run: i64| cells.iter().any(|cell| cell.run == run);
     let runs = file.runs()?.into_iter().filter(|run| has_some(run.id));
@@ -172,7 +173,7 @@ fn environment(file: &ResultsFile, cells: &[Cell], scale: Scale) -> Result<Vec<(
     Ok(facts)
 }
 
-/// The numbers to take away, as far as they were measured.
+/// The most important numbers, as far as they were measured.
 fn headlines(cells: &[Cell]) -> Vec<Headline> {
     let find = |experiment: &str, axes: &[(&str, &str)]| {
         cells.iter().find(|cell| {

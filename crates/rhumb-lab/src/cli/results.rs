@@ -1,4 +1,4 @@
-//! What is done with results: `export` and `merge`.
+//! The commands `export` and `merge`.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ pub struct Export {
     /// SQLite file with the results
     #[arg(long, value_name = "FILE", default_value = RESULTS)]
     results: PathBuf,
-    /// Directory for the files; those of the same names are replaced
+    /// Directory for the files; existing files of the same names are replaced
     directory: PathBuf,
 }
 
@@ -21,7 +21,7 @@ impl Export {
     /// Writes the files.
     ///
     /// # Errors
-    /// If the results cannot be read or the files not written.
+    /// If the results cannot be read or the files cannot be written.
     pub fn run(&self) -> Result<()> {
         ResultsFile::open(&self.results)?.export(&self.directory)
     }
@@ -32,7 +32,7 @@ pub struct Merge {
     /// SQLite file that the results are added to
     #[arg(long, value_name = "FILE", default_value = RESULTS)]
     results: PathBuf,
-    /// Files of results; of a cell that several have, the last one counts
+    /// Files of results; if several have the same cell, that of the last one counts
     #[arg(required = true, value_name = "FILE")]
     from: Vec<PathBuf>,
 }
@@ -41,9 +41,9 @@ impl Merge {
     /// Adds the results, file by file.
     ///
     /// # Errors
-    /// If one cannot be read; those before it were added.
+    /// If a file cannot be read; the files before it were added.
     pub fn run(&self) -> Result<()> {
-        // Before a file is made for nothing.
+        // Refuse unreadable files before the file of results is created.
         for from in &self.from {
             drop(ResultsFile::open(from)?);
         }

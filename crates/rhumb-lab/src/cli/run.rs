@@ -1,4 +1,4 @@
-//! `rhumb-lab run`: measures, prints and keeps.
+//! `rhumb-lab run`: runs experiments, prints and saves their figures.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -18,23 +18,22 @@ use crate::store::Peer;
 use crate::table;
 use crate::workload::mix::Mix;
 
-/// Stands for several experiments, at their smallest.
+/// The name for several experiments at the smallest scale.
 const QUICK: &str = "quick";
 
 #[derive(Debug, Args)]
 pub struct Run {
-    /// Which experiments, as `list` names them; `all` stands for all of the papers', `quick` for these
-    /// at scale quick, and `kinds` besides
+    /// Experiments, as named by `list`; `all` means all experiments of the papers, `quick` the same
+    /// at scale quick and also `kinds`
     #[arg(required = true, value_name = "ID")]
     experiments: Vec<String>,
-    /// How large the papers' experiments are [default: quick]; cells that are finished are not measured
-    /// again
+    /// Scale of the papers' experiments [default: quick]
     #[arg(long, value_name = "SCALE")]
     scale: Option<Scale>,
-    /// Measure finished cells again
+    /// Measure finished cells again instead of skipping them
     #[arg(long)]
     again: bool,
-    /// Measure only part I of N of the cells: the rest is for other machines (see `merge`)
+    /// Measure only part I of N of the cells, and leave the rest to other machines (see `merge`)
     #[arg(long, value_name = "I/N", default_value = "1/1", value_parser = experiment::parse_shard)]
     shard: (usize, usize),
     #[command(flatten)]
@@ -46,13 +45,13 @@ pub struct Settings {
     /// Seed of keys, values and every random choice
     #[arg(long, default_value_t = 42)]
     seed: u64,
-    /// Where temporary stores are made; they are removed at the end
+    /// Directory for temporary stores, which are removed at the end
     #[arg(long, value_name = "DIR", default_value_os_t = std::env::temp_dir())]
     dir: PathBuf,
     /// SQLite file that the figures are added to
     #[arg(long, value_name = "FILE", default_value = RESULTS)]
     results: PathBuf,
-    /// How many keys of each input to take; every experiment has its own number
+    /// Number of keys of each input [default: depends on the experiment]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=4_000_000_000))]
     keys: Option<u32>,
     /// Index to measure, such as fp or plr:boundary=16; may be repeated
@@ -64,58 +63,58 @@ pub struct Settings {
     /// Take paths from this file index, plain or gzipped, instead of the built-in slice
     #[arg(long, value_name = "FILE")]
     paths: Option<PathBuf>,
-    /// Integers for indexes and updatable [default: all of them]; may be repeated
+    /// Set of integers for indexes and updatable [default: all sets]; may be repeated
     #[arg(long = "input", value_name = "NAME")]
     numbers: Vec<Numbers>,
-    /// Measure kinds, indexes and updatable on the keys of this SOSD file too; may be repeated
+    /// SOSD file whose keys kinds, indexes and updatable measure too; may be repeated
     #[arg(long, value_name = "FILE")]
     sosd: Vec<PathBuf>,
-    /// Pairs to load, for every experiment over stores but kinds; may be repeated
+    /// Set of pairs to load, in experiments over stores other than kinds; may be repeated
     #[arg(long = "set", value_name = "SET", default_value = "c1")]
     sets: Vec<Set>,
-    /// Store to compare with in peers [default: all that are built in] and workloads [default: none];
+    /// Store to compare with in peers [default: all in this build] and workloads [default: none];
     /// may be repeated
     #[arg(long = "peer", value_name = "NAME")]
     peers: Vec<Peer>,
-    /// How often to repeat what is timed, the stores by turns: 1 in stores, peers and workloads, 7 in
-    /// threads and stages, 5 in indexes, 3 in updatable and texts
+    /// Number of repeats of what is timed, stores taking turns [default: 1 in stores, peers and
+    /// workloads, 7 in threads and stages, 5 in indexes, 3 in updatable and texts]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     runs: Option<u32>,
-    /// How many gets of each kind, or operations of each workload, to do a time; every experiment has
-    /// its own number
+    /// Number of gets of each kind, or of operations of each workload, in one repeat [default:
+    /// depends on the experiment]
     #[arg(long, value_name = "N")]
     gets: Option<u32>,
-    /// What workloads runs, such as ycsb-a, rw=90:10 or read=95,insert=5,latest [default: the six of
-    /// YCSB]; may be repeated
+    /// Workload for workloads, such as ycsb-a, rw=90:10 or read=95,insert=5,latest [default: the
+    /// six of YCSB]; may be repeated
     #[arg(long = "workload", value_name = "MIX")]
     workloads: Vec<Mix>,
-    /// How many clients workloads has
+    /// Number of clients in workloads
     #[arg(long, value_name = "N", default_value_t = 1)]
     threads: usize,
-    /// Operations a second that the clients of workloads begin together, whether or not the store is
-    /// ready [default: each as soon as the last one is done]
+    /// Operations that all clients of workloads together begin each second, even if the store lags
+    /// behind [default: each client begins an operation when its last one is done]
     #[arg(long, value_name = "OPS")]
     rate: Option<f64>,
-    /// How long workloads runs each workload, instead of a number of operations
+    /// Seconds for which workloads runs each workload, instead of a number of operations
     #[arg(long, value_name = "S", value_parser = seconds, conflicts_with = "gets")]
     seconds: Option<Duration>,
-    /// Bytes of blocks that a warm store keeps in memory [default: more than the data; a tenth of it
-    /// in cache]
+    /// Bytes of the block cache of a warm store [default: more than the data; in the experiment
+    /// cache, a tenth of the data]
     #[arg(long, value_name = "BYTES")]
     cache: Option<u64>,
 }
 
 impl Run {
-    /// Runs the experiments, prints their tables and keeps their figures.
+    /// Runs the experiments, prints their tables and saves their figures.
     ///
     /// # Errors
-    /// Whatever ended a run early; finished cells are kept.
+    /// Any error that ended the run early; finished cells were saved.
     pub fn run(&self) -> Result<()> {
         let (benches, order) = self.chosen()?;
         self.settings.run(&benches, &order)
     }
 
-    /// Our own experiments, and those of the papers.
+    /// The chosen experiments: our own, and those of the papers.
     fn chosen(&self) -> Result<(Vec<&'static run::Experiment>, Order)> {
         let mut names = self.experiments.clone();
         let quick = names.iter().position(|name| name == QUICK);
@@ -129,7 +128,7 @@ impl Run {
         let scale = self.scale.unwrap_or(Scale::Quick);
         if quick.is_some() && scale != Scale::Quick {
             return Err(Error::Usage(format!(
-                "quick is all experiments at scale quick: write `run all --scale {scale}`"
+                "`run quick` always uses scale quick: write `run all --scale {scale}`"
             )));
         }
         let order = Order {
@@ -144,7 +143,7 @@ impl Run {
         Ok((benches, order))
     }
 
-    /// Refuses what would have no effect.
+    /// Refuses options that would have no effect.
     fn check(&self, benches: &[&run::Experiment], order: &Order) -> Result<()> {
         let settings = &self.settings;
         let ours = [
@@ -174,7 +173,7 @@ impl Run {
             (true, _) => given(&ours).map(|name| {
                 (
                     name,
-                    "the experiments of the papers, whose amounts go by --scale",
+                    "the experiments of the papers, whose amounts depend on --scale",
                 )
             }),
             (_, true) => given(&papers).map(|name| (name, "our own experiments")),
@@ -193,7 +192,7 @@ impl Settings {
     /// Runs our own experiment `peers`.
     ///
     /// # Errors
-    /// Whatever ended it early.
+    /// Any error that ended it early.
     pub fn run_peers(self) -> Result<()> {
         let run = Run {
             experiments: vec!["peers".to_string()],
@@ -238,7 +237,7 @@ impl Settings {
             println!("{}", told(order, &summary));
         }
         println!(
-            "On {}, {}, load average before: {}. Took {:.1} s; kept in {}.",
+            "Measured on {}, {}, load average before: {}. Took {:.1} s; results are in {}.",
             machine::cpu(),
             machine::machine(),
             table::number(this.load, 2),
@@ -248,8 +247,8 @@ impl Settings {
         Ok(())
     }
 
-    /// What the experiments need of the command line. A figure is kept once a run, so nothing may be
-    /// asked for twice.
+    /// The arguments of our own experiments. A run saves each figure once, so nothing may be
+    /// requested twice.
     fn arguments(&self) -> Result<Arguments> {
         let indexes = self.indexes.iter().map(IndexSpec::to_string);
         let files = self.sosd.iter().map(|path| run::file_name(path));
@@ -292,23 +291,23 @@ fn seconds(text: &str) -> Result<Duration> {
         .filter(|time| !time.is_zero())
         .ok_or_else(|| {
             Error::Usage(format!(
-                "{text:?} is no time to run for: give seconds above 0, such as 10 or 0.5"
+                "{text:?} is not a time in seconds: give a number above 0, such as 10 or 0.5"
             ))
         })
 }
 
-/// Refuses a name that is there twice.
+/// Refuses a name that occurs twice.
 fn once(names: impl Iterator<Item = String>) -> Result<()> {
     let mut seen = HashSet::new();
     for name in names {
         if !seen.insert(name.clone()) {
-            return Err(Error::Usage(format!("{name} is named twice: name it once")));
+            return Err(Error::Usage(format!("{name} is given twice: give it once")));
         }
     }
     Ok(())
 }
 
-/// What became of the papers' experiments.
+/// A summary of the run of the papers' experiments.
 fn told(order: &Order, summary: &Summary) -> String {
     let mut text = format!(
         "{} experiments of the papers at scale {}: {} cells measured",
@@ -317,10 +316,10 @@ fn told(order: &Order, summary: &Summary) -> String {
         summary.measured
     );
     for (count, why) in [
-        (summary.finished, "finished before"),
+        (summary.finished, "already finished"),
         (
             summary.older,
-            "of them by another build of this program (--again measures them anew)",
+            "of these by another build of this program (--again measures them again)",
         ),
         (summary.elsewhere, "left to other machines"),
         (
@@ -332,5 +331,5 @@ fn told(order: &Order, summary: &Summary) -> String {
             text += &format!(", {count} {why}");
         }
     }
-    text + ". `rhumb-lab report` draws them, `rhumb-lab claims` judges the published claims by them."
+    text + ". `rhumb-lab report` draws the results, `rhumb-lab claims` judges the published claims."
 }

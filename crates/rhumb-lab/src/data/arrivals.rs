@@ -1,20 +1,20 @@
-//! Keys, and the order in which they came.
+//! Keys, and the order in which they were written.
 
 use std::ops::Range;
 
 use super::Strings;
 
-/// Ascending distinct keys, and in which order they were written, if that is known.
+/// Ascending distinct keys, and the order in which they were written, if it is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arrivals {
     /// Ascending, distinct.
     pub keys: Strings,
-    /// The rank of the key of each write. Every rank is there; one that comes again is an update.
+    /// The rank of the key of each write. Every rank occurs; a repeated rank is an update.
     pub order: Option<Vec<u32>>,
 }
 
 impl Arrivals {
-    /// Of numbers in the order of their writes, which `keys` makes keys of.
+    /// The arrivals of numbers in the order of their writes; `keys` turns numbers into keys.
     pub fn new(writes: &[u64], keys: impl FnOnce(Vec<u64>) -> Strings) -> Arrivals {
         let mut sorted: Vec<(u64, usize)> = writes.iter().copied().zip(0..).collect();
         sorted.sort_unstable();
@@ -32,7 +32,8 @@ impl Arrivals {
         }
     }
 
-    /// At most about `count` of the keys, in contiguous runs (see [`runs`]), and the writes of these.
+    /// At most about `count` of the keys, in contiguous runs (see [`runs`]), and the writes of
+    /// these.
     pub fn at_most(self, count: usize) -> Arrivals {
         let all = self.keys.len();
         if count >= all {
@@ -54,7 +55,7 @@ impl From<Strings> for Arrivals {
     }
 }
 
-/// An order of `all` ranks with only the `kept` ones, which ascend, counted among themselves.
+/// An order of `all` ranks, restricted to the ranks of `kept`, which ascend, and renumbered.
 pub fn renumber(order: &[u32], all: usize, kept: impl Iterator<Item = usize>) -> Vec<u32> {
     let mut new = vec![None; all];
     for (number, rank) in kept.enumerate() {
@@ -66,7 +67,7 @@ pub fn renumber(order: &[u32], all: usize, kept: impl Iterator<Item = usize>) ->
     order.iter().filter_map(renumbered).collect()
 }
 
-/// Which ranks to keep so that about `keep` of `len` remain as contiguous runs spread evenly:
+/// Ranges of ranks that keep about `keep` of `len` ranks as contiguous runs, spread evenly, so that
 /// neighbours inside a run stay neighbours.
 pub fn runs(len: usize, keep: usize) -> Vec<Range<usize>> {
     const LONGEST: usize = 1_000;
@@ -99,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_of_what_is_left_out_are_left_out() {
+    fn writes_of_omitted_keys_are_omitted() {
         let letters = |numbers: Vec<u64>| {
             let mut keys = Strings::default();
             numbers.iter().for_each(|n| keys.push(&[b'a' + *n as u8]));

@@ -1,14 +1,15 @@
-//! How keys are distributed, as a curve to draw.
+//! The distribution of keys as a curve for drawing.
 
 use rhumb_index::KeyMap;
 
 use super::Strings;
 
-/// The share of keys up to a key, over where that key lies between the first and the last; at most
-/// `points` points, evenly by rank, the first and the last key always among them.
+/// Points (position of a key between the first and the last key, share of keys up to it): at most
+/// `points` of them, evenly spaced by rank, always with the first and the last key.
 ///
-/// A key lies where its number does: decimal keys of one length have the obvious one, all others that of
-/// a [`KeyMap`], which is a big-endian integer for keys of 8 bytes. `keys` ascend.
+/// The position of a key is that of its number. Decimal keys of one length have the number that
+/// they spell; all other keys have the number of a [`KeyMap`], which for keys of 8 bytes is their
+/// big-endian integer. `keys` ascend.
 pub fn cdf(keys: &Strings, points: usize) -> Vec<(f64, f64)> {
     let points = points.min(keys.len());
     let Some(last) = keys.len().checked_sub(1).filter(|_| points > 0) else {
@@ -26,14 +27,14 @@ pub fn cdf(keys: &Strings, points: usize) -> Vec<(f64, f64)> {
     (0..points).map(point).collect()
 }
 
-/// How keys become numbers.
+/// The map from keys to numbers.
 enum Numbering {
     Decimal,
     Map(KeyMap),
 }
 
 impl Numbering {
-    /// Of at least one key.
+    /// The map for at least one key.
     fn of(keys: &Strings) -> Numbering {
         let length = keys.get(0).len();
         let decimal = |key: &[u8]| key.len() == length && key.iter().all(u8::is_ascii_digit);

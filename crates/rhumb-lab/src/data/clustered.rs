@@ -1,5 +1,5 @@
-//! Integers in clusters of very different density, as 8 big-endian bytes: a look-alike of the cell ids
-//! of a map, which no single line fits.
+//! Integers in clusters of very different density, as 8 big-endian bytes. They look like the cell
+//! ids of a map, which no single line fits.
 
 use super::{Random, Strings};
 

@@ -14,7 +14,7 @@ pub fn padded(numbers: impl IntoIterator<Item = u64>) -> Strings {
     let mut keys = Strings::default();
     let mut text = [0; 24];
     for number in numbers {
-        // 24 digits hold every 64-bit number, so the write cannot fall short.
+        // Every 64-bit number fits into 24 digits, so the write cannot fail.
         if write!(&mut text[..], "{number:024}").is_ok() {
             keys.push(&text);
         }
@@ -22,8 +22,9 @@ pub fn padded(numbers: impl IntoIterator<Item = u64>) -> Strings {
     keys
 }
 
-/// `count` ascending keys of random digits, with lengths as `sizes` gives them. A key that comes twice is
-/// drawn anew, length and all, so that lengths with few keys run out; where all do, this does not end.
+/// `count` ascending distinct keys of random digits, with lengths drawn from `sizes`. If a key is
+/// drawn twice, a new key and length are drawn, so short lengths may become rarer than `sizes`
+/// says. If there are fewer than `count` different keys, this does not end.
 pub fn of_lengths(sizes: Sizes, count: usize, seed: u64) -> Strings {
     let mut random = Random::new(seed, 0x1e96);
     let mut drawn = Strings::default();
@@ -72,7 +73,7 @@ mod tests {
         assert!(all.iter().is_sorted_by(|a, b| a < b));
         assert!(all.iter().flatten().all(u8::is_ascii_digit));
         let of = |length| all.iter().filter(|key| key.len() == length).count();
-        // There are no more than 100 keys of two digits.
+        // There are only 100 keys of two digits.
         assert!(of(2) == 100 && of(3) <= 1_000);
         assert!((2_900..3_600).contains(&of(8)), "{}", of(8));
         assert_eq!((2..=9).map(of).sum::<usize>(), 20_000);

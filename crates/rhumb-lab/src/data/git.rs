@@ -1,4 +1,5 @@
-//! Integers that every Git repository has: where its objects lie in a pack, and when it was changed.
+//! Integers from a Git repository: the offsets of its objects in a pack, and the times of its
+//! commits.
 //!
 //! Version 2 of a pack's index, big-endian throughout (Git's `gitformat-pack`):
 //!
@@ -7,7 +8,8 @@
 //! N names of 20 bytes | N x u32 checksums | N x u32 offsets | u64 offsets | 2 checksums of 20 bytes
 //! ```
 //!
-//! An offset with its highest bit set is the place of the real one among those of 64 bits.
+//! An offset with its highest bit set is the position of the real offset in the list of 64-bit
+//! offsets.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,10 +21,10 @@ const HEAD: usize = 8 + 256 * 4;
 const NAME: usize = 20;
 const CHECKSUMS: usize = 2 * NAME;
 
-/// Where the objects begin in the pack that has the most of them, ascending.
+/// The offsets of the objects in the pack that has the most objects, ascending.
 ///
 /// # Errors
-/// If there is no such repository or no pack in it, or an index of a pack cannot be read.
+/// If the repository does not exist or has no pack, or an index of a pack cannot be read.
 pub fn offsets(repository: &Path) -> Result<Vec<u64>> {
     let packs = git(repository, &["rev-parse", "--git-path", "objects/pack"])?;
     let packs = repository.join(packs.trim_end());
@@ -55,17 +57,20 @@ fn indexes(packs: &Path) -> Result<Vec<PathBuf>> {
             paths.push(path);
         }
     }
-    // Of packs with as many objects, always the same one counts.
+    // Sorted, so that among packs with equally many objects always the same one is used.
     paths.sort();
     Ok(paths)
 }
 
-/// The offsets in an index, ascending; what is wrong with it, if something is.
+/// The offsets in an index, ascending.
+///
+/// # Errors
+/// A description of the first mistake in the index.
 fn parse(bytes: &[u8]) -> Result<Vec<u64>, String> {
     let head = bytes
         .get(..HEAD)
         .and_then(|head| head.strip_prefix(b"\xfftOc\0\0\0\x02"));
-    let fans = head.ok_or("it does not begin as one")?;
+    let fans = head.ok_or("it has another beginning")?;
     let objects = fans.last_chunk().copied().map_or(0, u32::from_be_bytes) as usize;
     let least = HEAD + objects * (NAME + 4 + 4) + CHECKSUMS;
     let wrong = || format!("it counts {objects} objects in {} bytes", bytes.len());
@@ -91,7 +96,7 @@ fn parse(bytes: &[u8]) -> Result<Vec<u64>, String> {
                 .ok_or_else(wrong)?
         });
     }
-    // So names of another length are found out.
+    // This detects names of another length.
     if used != large.len() {
         return Err(wrong());
     }
@@ -100,11 +105,11 @@ fn parse(bytes: &[u8]) -> Result<Vec<u64>, String> {
     Ok(all)
 }
 
-/// When each commit was made, in seconds of Unix time: parents before children, and one branch after the
-/// other, so nearly ascending, with repeats.
+/// The time of each commit in Unix seconds, parents before children, one branch after the other.
+/// The times are therefore nearly ascending, with repeats.
 ///
 /// # Errors
-/// If there is no such repository, or no commit in it.
+/// If the repository does not exist or has no commit.
 pub fn times(repository: &Path) -> Result<Vec<u64>> {
     let text = git(
         repository,
@@ -120,10 +125,10 @@ pub fn times(repository: &Path) -> Result<Vec<u64>> {
     times.collect()
 }
 
-/// What `git` prints when it is run in that repository.
+/// The output of `git`, run in the repository.
 fn git(repository: &Path, arguments: &[&str]) -> Result<String> {
     let mut command = Command::new("git");
-    // A variable that names a repository would come before the directory.
+    // This variable would take precedence over the directory.
     command.env_remove("GIT_DIR").arg("-C").arg(repository);
     let output = command.args(arguments).output();
     let output = output.map_err(Error::io("run git in", repository))?;
@@ -214,7 +219,7 @@ mod tests {
         assert_eq!(times(path).unwrap(), expected);
         assert!(offsets(path).unwrap_err().to_string().contains("git gc"));
         run(path, &["gc", "-q"], "");
-        // Four commits and the empty tree, the first behind a head of 12 bytes.
+        // Four commits and the empty tree; the first object follows a header of 12 bytes.
         let offsets = offsets(path).unwrap();
         assert_eq!((offsets.len(), offsets[0]), (5, 12));
         assert!(times(Path::new("/nowhere/at/all")).is_err());

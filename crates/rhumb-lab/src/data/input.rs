@@ -1,29 +1,29 @@
-//! What experiments load and look up.
+//! The keys and values that experiments load and look up.
 
 use super::arrivals::renumber;
 use super::{Pairs, Random, Sizes, Strings};
 
 /// Sorted keys with their values, and absent keys of the same origin.
 ///
-/// The absent keys are held out of the same set, so that they are as like the present ones as real
-/// look-ups of missing keys would be, and lie among them.
+/// The absent keys are held out of the same set, so that they are distributed like the present keys
+/// and lie between them.
 #[derive(Debug)]
 pub struct Input {
     /// Short name, such as `decimal`.
     pub name: String,
-    /// The keys that stores hold: ascending, distinct.
+    /// The keys to load, ascending and distinct.
     pub keys: Strings,
-    /// Ascending keys that no store holds, each between two that are held.
+    /// The absent keys, ascending, each between two present keys.
     pub absent: Strings,
     values: Values,
-    /// Ranks of the absent keys among all that were given.
+    /// Ranks of the absent keys among all keys of the set.
     held_out: Vec<usize>,
     order: Option<Vec<u32>>,
 }
 
 #[derive(Debug)]
 enum Values {
-    /// Incompressible bytes made from the seed and the rank whenever they are needed.
+    /// Incompressible bytes, which are computed from the seed and the rank when they are needed.
     Random { seed: u64, sizes: Sizes },
     /// Given with the keys.
     Given(Strings),
@@ -65,7 +65,7 @@ impl Input {
         }
     }
 
-    /// The same, loaded in an order of the ranks of all keys that were given, with repeats perhaps.
+    /// The same input with an order of loading: ranks among all keys of the set, possibly repeated.
     pub fn arriving(mut self, order: &[u32]) -> Input {
         let all = self.keys.len() + self.held_out.len();
         let mut held_out = self.held_out.iter().peekable();
@@ -74,8 +74,8 @@ impl Input {
         self
     }
 
-    /// The ranks of the keys in the order to load them: as they came if that is known, else at random.
-    /// Every rank is there; one that comes again is an update, to the same value.
+    /// The ranks of the keys in the order of loading: the order of arrival if it is known, else a
+    /// random one. Every rank occurs; a repeated rank is an update to the same value.
     pub fn load_order(&self, random: &mut Random) -> Vec<u32> {
         match &self.order {
             Some(order) => order.clone(),
@@ -83,7 +83,7 @@ impl Input {
         }
     }
 
-    /// Makes `into` the value of the key of rank `rank`.
+    /// Sets `into` to the value of the key with rank `rank`.
     pub fn value(&self, rank: usize, into: &mut Vec<u8>) {
         into.clear();
         match &self.values {
@@ -108,8 +108,8 @@ impl Input {
     }
 }
 
-/// Ranks to hold out: at most one in twenty, one at random from each stretch of equal length,
-/// never the first nor the last.
+/// Ranks to hold out: at most one in twenty, a random one from each of several stretches of equal
+/// length, never the first or the last rank.
 fn hold_out_ranks(keys: usize, hold_out: usize, seed: u64) -> Vec<usize> {
     let hold_out = hold_out.min(keys / 20);
     let mut random = Random::new(seed, 0x401d);

@@ -1,22 +1,23 @@
-//! Look-alikes of the real integers of SOSD, for those who have not the files.
+//! Look-alikes of the real integers of SOSD, for use without the files.
 //!
-//! Each has the shape of its model and, as far as an index can tell, its roughness: `pgm:boundary=16`
-//! takes as many bytes a key as was published for the real set, within a quarter. Counted is one index
-//! a run of 1M to 4M neighbouring keys, as many as a table holds (4M entries of 16 bytes are 64 MiB).
-//! The figure is the same with 1M, 4M and 10M keys made, as every set either goes on as it began or
-//! looks alike at all scales.
+//! Each look-alike has the shape of the real set and is about as hard to index: `pgm:boundary=16`
+//! takes as many bytes a key as was published for the real set, within a quarter. The figure is
+//! that of one index for each run of 1M to 4M neighbouring keys, as many as a table holds (4M
+//! entries of 16 bytes are 64 MiB). It is the same with 1M, 4M and 10M keys, since every set either
+//! continues as it began or is similar at all scales.
 //!
-//! | set | published: bytes for keys | a key | here, least to most over runs of 1M, 4M, 10M |
+//! | set | published: bytes for keys | a key | here, minimum to maximum over runs of 1M, 4M, 10M |
 //! |---|---|---|---|
 //! | `fb-like` | 66 MB for 200M | 0.33 | 0.328 to 0.331 |
 //! | `osm-like` | 204 MB for 800M | 0.255 | 0.257 to 0.260 |
 //! | `wiki-like` | 10.9 MB for 200M | 0.0545 | 0.0548 to 0.0564 |
 //! | `books-like` | - | - | 0.0857 to 0.0883 |
 //!
-//! Published: "Evaluating Learned Indexes in LSM-tree Systems", figure 8: PGM at boundary 16. What is
-//! matched is that one figure; other kinds and boundaries are ours to measure, not matched.
+//! Published: "Evaluating Learned Indexes in LSM-tree Systems", figure 8: PGM at boundary 16. Only
+//! that figure is fitted; the figures of other kinds and boundaries are results.
 //!
-//! The same seed gives the same numbers, wherever the platform's `exp`, `ln`, `pow` and `cos` agree.
+//! The same seed gives the same numbers on all platforms whose `exp`, `ln`, `pow` and `cos` give
+//! the same results.
 
 use std::f64::consts::TAU;
 
@@ -24,14 +25,15 @@ use rhumb_index::check::SplitMix64;
 
 use super::numbers::{OUTLIERS, distinct, exponential, outliers};
 
-/// Which set to imitate.
+/// The set to imitate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LookAlike {
-    /// User ids: as if uniform from afar, gaps of very different size near by, and 21 outliers.
+    /// User ids: uniform at a large scale, gaps of very different sizes at a small one, 21
+    /// outliers.
     Fb,
-    /// Cell ids of a map: clusters in clusters, at all scales.
+    /// Cell ids of a map: clusters within clusters, at all scales.
     Osm,
-    /// Seconds in which something was edited: by day and night, with bursts.
+    /// Seconds in which an edit was made: more by day than by night, with bursts.
     Wiki,
     /// Sales: a power law's tail over several orders of magnitude.
     Books,
@@ -59,7 +61,7 @@ impl LookAlike {
     }
 }
 
-/// Lognormal gaps. 200M of them cover some 2^38, as the ids do; sigma is calibrated.
+/// Lognormal gaps. 200M of them cover some 2^38, as the real ids do; sigma is calibrated.
 fn ids(count: usize, random: &mut SplitMix64) -> Vec<u64> {
     const MEAN: f64 = 1_374.0;
     const SIGMA: f64 = 1.73;
@@ -76,20 +78,20 @@ fn ids(count: usize, random: &mut SplitMix64) -> Vec<u64> {
     numbers
 }
 
-/// A square of a map, along a curve that passes each quarter of a square before it goes on.
+/// A square of a map, on a space-filling curve that visits the quarters of a square one by one.
 #[derive(Clone, Copy)]
 struct Cell {
     start: u64,
-    /// Binary logarithm of how many numbers it holds.
+    /// Binary logarithm of the count of numbers in the cell.
     bits: u32,
 }
 
-/// Shares a cell's keys out among its quarters, and so on down to a few keys, which lie anywhere (a
-/// random cascade). The shares are lognormal; how unequal is calibrated.
+/// Divides a cell's keys among its quarters, recursively down to a few keys, which are placed at
+/// random (a random cascade). The shares are lognormal; their sigma is calibrated.
 fn cells(count: usize, cell: Cell, random: &mut SplitMix64, into: &mut Vec<u64>) {
     const SIGMA: f64 = 0.53;
     const FEW: usize = 16;
-    // With an eighth of a cell taken, a quarter of it is at most half taken.
+    // If at most an eighth of a cell is occupied, at most half of each quarter is.
     if count <= FEW || count as u64 > 1 << cell.bits.saturating_sub(3) {
         let draw = || cell.start + random.below(1 << cell.bits);
         into.extend(distinct(count, draw));
@@ -111,14 +113,14 @@ fn cells(count: usize, cell: Cell, random: &mut SplitMix64, into: &mut Vec<u64>)
     }
 }
 
-/// Unix times from 2001-01-15 on. A second with an edit is a key, however many edits it has: of 200M
-/// edited seconds the last lies 15 years later. The rate (edits a second) is calibrated.
+/// Unix times from 2001-01-15 on. A second with one or more edits is a key; the last of 200M such
+/// seconds is 15 years later. The rate (edits a second) is calibrated.
 fn edits(count: usize, random: &mut SplitMix64) -> Vec<u64> {
     const FIRST: u64 = 979_516_800;
     const RATE: f64 = 0.51;
-    /// How much the rate sways by the time of the day.
+    /// The relative change of the rate over the day.
     const SWAY: f64 = 0.4;
-    /// How much more comes in a burst, and the mean minutes of a burst and between two.
+    /// The factor of the rate in a burst, and the mean minutes of a burst and between two bursts.
     const HASTE: f64 = 3.0;
     const BURST: f64 = 10.0;
     const QUIET: f64 = 120.0;
@@ -141,8 +143,8 @@ fn edits(count: usize, random: &mut SplitMix64) -> Vec<u64> {
     numbers
 }
 
-/// Lomax (Pareto II) of shape 1.2 times 2^40, below 2^63: most numbers are of the order of the
-/// scale, and one in a thousand is 300 times as large.
+/// A Lomax (Pareto II) distribution of shape 1.2, times 2^40, below 2^63: most numbers are of the
+/// order of 2^40, and one in a thousand is 300 times as large.
 fn sales(count: usize, random: &mut SplitMix64) -> Vec<u64> {
     const SHAPE: f64 = 1.2;
     let (scale, end) = (40f64.exp2(), 63f64.exp2());
@@ -230,14 +232,14 @@ mod tests {
             fb[99_978]
         );
 
-        // Even of 64 equal parts of the map, one has many times what another has.
+        // Of 64 equal parts of the map, some have many times as many keys as others.
         let osm = LookAlike::Osm.make(100_000, 7);
         let mut parts = [0u32; 64];
         osm.iter().for_each(|id| parts[(id >> 54) as usize] += 1);
         let (least, most) = (parts.iter().min().unwrap(), parts.iter().max().unwrap());
         assert!(*least > 0 && most / least > 10, "{parts:?}");
 
-        // By night comes less than by day.
+        // There are fewer edits by night than by day.
         let wiki = LookAlike::Wiki.make(200_000, 7);
         let night = |time: &&u64| !(21_600..64_800).contains(&(**time % 86_400));
         let share = wiki.iter().filter(night).count() as f64 / 200_000.0;

@@ -1,4 +1,4 @@
-//! Where keys and values come from.
+//! Data sets: keys and values.
 
 mod arrivals;
 pub mod cdf;

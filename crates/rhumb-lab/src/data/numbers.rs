@@ -1,11 +1,12 @@
 //! Sorted distinct integers: look-alikes of the sets on which index kinds are usually compared.
 //!
-//! The same seed gives the same numbers, wherever the platform's `exp`, `ln` and `cos` agree.
+//! The same seed gives the same numbers on all platforms whose `exp`, `ln` and `cos` give the same
+//! results.
 
 use clap::ValueEnum;
 use rhumb_index::check::SplitMix64;
 
-/// Which numbers to make.
+/// The set of numbers to make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Numbers {
     /// Uniform below 2^63.
@@ -22,15 +23,17 @@ pub enum Numbers {
     Wiki,
 }
 
-/// Widest spread of a cluster of `osm`, narrowest, and how many there are.
+/// The smallest and the largest binary logarithm of the sigma of a cluster of `osm`.
+
 const SIGMA_BITS: (f64, f64) = (24.0, 40.0);
+/// The number of clusters of `osm`.
 const CLUSTERS: u64 = 100_000;
 
 /// Outliers of user ids.
 pub const OUTLIERS: usize = 21;
 
-/// Of `wiki`: mean gap, how much less it is in a burst, and the mean number of keys in a burst and
-/// between two.
+/// Parameters of `wiki`: the mean gap, the factor by which it is smaller in a burst, and the mean
+/// number of keys in a burst and between two bursts.
 const GAP: f64 = 200.0;
 const HASTE: f64 = 8.0;
 const BURST: f64 = 1_000.0;
@@ -47,7 +50,7 @@ impl Numbers {
         Numbers::Wiki,
     ];
 
-    /// As on the command line.
+    /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Numbers::Uniform => "uniform",
@@ -59,7 +62,8 @@ impl Numbers {
         }
     }
 
-    /// `count` ascending distinct numbers; at most 2^32, so that every set has as many.
+    /// `count` ascending distinct numbers. `count` is at most 2^32, so that every set has that
+    /// many.
     pub fn make(self, count: usize, seed: u64) -> Vec<u64> {
         let mut random = SplitMix64::new(seed);
         let random = &mut random;
@@ -87,7 +91,7 @@ impl Numbers {
     }
 }
 
-/// As many different ones of the numbers that `draw` gives, ascending.
+/// `count` different numbers drawn from `draw`, ascending.
 pub fn distinct(count: usize, mut draw: impl FnMut() -> u64) -> Vec<u64> {
     let mut numbers = Vec::with_capacity(count);
     while numbers.len() < count {
@@ -99,7 +103,7 @@ pub fn distinct(count: usize, mut draw: impl FnMut() -> u64) -> Vec<u64> {
     numbers
 }
 
-/// As many different numbers above 2^59, ascending.
+/// `count` different numbers above 2^59, ascending.
 pub fn outliers(count: usize, random: &mut SplitMix64) -> Vec<u64> {
     let least = 1 << 59;
     distinct(count, || least + random.below(u64::MAX - least))
@@ -124,13 +128,13 @@ fn clusters(count: usize, random: &mut SplitMix64) -> Vec<u64> {
     })
 }
 
-/// An exponentially distributed number of that mean.
+/// An exponentially distributed number with this mean.
 pub fn exponential(random: &mut SplitMix64, mean: f64) -> f64 {
     -(1.0 - random.fraction()).ln() * mean
 }
 
-/// Arrivals with exponential gaps, whose mean is shorter during bursts; what arrives at one instant
-/// counts once.
+/// Times of arrivals with exponential gaps, whose mean is shorter during bursts; arrivals at the
+/// same time count once.
 fn bursts(count: usize, random: &mut SplitMix64) -> Vec<u64> {
     let mut numbers: Vec<u64> = Vec::with_capacity(count);
     let (mut now, mut left, mut burst) = (0.0, 0.0, true);
@@ -166,7 +170,7 @@ mod tests {
         }
     }
 
-    /// The share of gaps that are shorter than a share of the mean gap.
+    /// The share of gaps that are shorter than `share` times the mean gap.
     fn crowded(numbers: &[u64], share: f64) -> f64 {
         let span = (numbers[numbers.len() - 1] - numbers[0]) as f64;
         let short = share * span / numbers.len() as f64;
@@ -203,7 +207,7 @@ mod tests {
         let median = lognormal[50_000] as f64;
         assert!((0.95e9..1.05e9).contains(&median), "{median}");
 
-        // A sixth of the keys stands in bursts of an eighth of the gap.
+        // About a quarter of the keys are in bursts, where the mean gap is an eighth.
         let wiki = make(Numbers::Wiki);
         let more = crowded(&wiki, 0.1) / (1.0 - (-0.1f64).exp());
         assert!((1.4..3.0).contains(&more), "{more}");

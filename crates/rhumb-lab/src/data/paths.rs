@@ -1,7 +1,8 @@
 //! Real file paths, each with the packages that ship it: Debian's file index.
 //!
-//! A line is a path, blanks, and the packages joined by commas. Paths may hold blanks and packages
-//! cannot, so a line is cut at its last blank. See `data/README.md` for where the lines come from.
+//! A line is a path, blanks, and the packages joined by commas. Paths may contain blanks and
+//! packages cannot, so a line is split at its last blank. `data/README.md` describes the source of
+//! the lines.
 
 use std::fs;
 use std::io::Read;
@@ -17,7 +18,7 @@ const SLICE: &[u8] = include_bytes!("../../data/debian-paths.txt.gz");
 /// The slice of 200,000 lines that ships with the lab.
 ///
 /// # Errors
-/// If it does not unpack.
+/// If it cannot be decompressed.
 pub fn slice() -> Result<Pairs> {
     parse(SLICE.to_vec(), Path::new("debian-paths.txt.gz"))
 }
@@ -25,7 +26,7 @@ pub fn slice() -> Result<Pairs> {
 /// All paths of a file, plain or gzipped, sorted or not.
 ///
 /// # Errors
-/// If the file cannot be read, or holds a line without a blank.
+/// If the file cannot be read, or a line has no blank.
 pub fn file(path: &Path) -> Result<Pairs> {
     parse(fs::read(path).map_err(Error::io("read", path))?, path)
 }
@@ -47,14 +48,14 @@ fn parse(mut text: Vec<u8>, path: &Path) -> Result<Pairs> {
         lines.push(cut(line).ok_or_else(|| Error::Input {
             path: path.to_path_buf(),
             expected: "a file index with lines of \"path  blanks  package\"",
-            found: format!("line {} holds no blank between two words", number + 1),
+            found: format!("line {} has no blank between two words", number + 1),
         })?);
     }
     lines.sort_unstable();
     Ok(merge(&lines))
 }
 
-/// The path and the packages of a line, cut at its last blank.
+/// The path and the packages of a line, which is split at its last blank.
 fn cut(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
     let last = line.iter().rposition(blank)?;
@@ -63,7 +64,8 @@ fn cut(line: &[u8]) -> Option<(&[u8], &[u8])> {
     (!packages.is_empty()).then_some((&line[..end], packages))
 }
 
-/// One pair a path: where sorted lines repeat a path, their packages are joined by commas.
+/// One pair for each path: if several of the sorted lines have the same path, their packages are
+/// joined by commas.
 fn merge(lines: &[(&[u8], &[u8])]) -> Pairs {
     let mut pairs = Pairs::default();
     let mut packages = Vec::new();
@@ -97,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_packages_is_refused_by_its_number() {
+    fn the_error_for_a_line_without_packages_names_the_line() {
         for bad in ["usr/a x\nword\n", "usr/a x\nword \n", "usr/a x\n word\n"] {
             let error = parse(bad.as_bytes().to_vec(), Path::new("bad.txt")).unwrap_err();
             assert!(error.to_string().contains("bad.txt"), "{error}");
@@ -106,9 +108,9 @@ mod tests {
     }
 
     #[test]
-    fn the_slice_is_whole() {
+    fn the_slice_is_complete() {
         let pairs = slice().unwrap();
-        // Six of its paths come from both architectures.
+        // Six of its paths occur in both architectures.
         assert_eq!(pairs.len(), 199_994);
         assert!(pairs.keys.iter().is_sorted_by(|a, b| a < b));
     }

@@ -1,17 +1,17 @@
-//! Random numbers that are the same on every machine and with every version of the lab.
+//! Random numbers that are the same on every machine and in every version of the lab.
 
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{Rng, SeedableRng};
 
-/// A stream of random numbers. Only the named generator's raw output is used: its bits are fixed by
-/// its publication, whereas the ready-made distributions and shuffles may change.
+/// A stream of random numbers. Only the generator's raw output is used: its bits are defined by its
+/// publication, whereas the distributions and shuffles of the `rand` crate may change.
 #[derive(Debug)]
 pub struct Random(Xoshiro256PlusPlus);
 
 impl Random {
     /// Stream number `stream` of a seed; different streams are independent.
     pub fn new(seed: u64, stream: u64) -> Random {
-        // Multiplied by an odd constant, near-by streams get seeds far apart.
+        // The multiplication gives neighbouring streams seeds that are far apart.
         let mixed = seed ^ stream.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         Random(Xoshiro256PlusPlus::seed_from_u64(mixed))
     }
@@ -26,13 +26,13 @@ impl Random {
         ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
     }
 
-    /// A number in `0.0..1.0`, of 53 bits.
+    /// A number in `0.0..1.0` with 53 random bits.
     pub fn fraction(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// A number of the standard normal distribution (Box and Muller), wherever the platform's `ln` and
-    /// `cos` agree.
+    /// A number from the standard normal distribution (Box and Muller). It is the same on all
+    /// platforms whose `ln` and `cos` give the same results.
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.fraction()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.fraction()).cos()
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_holds_every_number_once() {
+    fn an_order_has_every_number_once() {
         let order = Random::new(9, 9).order(1_000);
         let mut sorted = order.clone();
         sorted.sort_unstable();

@@ -1,21 +1,21 @@
-//! How long keys and values are.
+//! Sizes of keys and values.
 
 use super::Random;
 
-/// How long values or keys are, in bytes.
+/// The distribution of the sizes of keys or values, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Sizes {
-    /// All alike.
+    /// All the same.
     Fixed(usize),
-    /// From 16 to 240, every doubling equally likely.
+    /// From 16 to 240; each range from one power of two to the next is equally likely.
     Mixed,
-    /// From the first to the second, both included, each equally likely.
+    /// Uniform from the first to the second, both included.
     Between(usize, usize),
     /// Normally distributed, rounded, at least 1.
     Normal {
-        /// Before rounding and clamping.
+        /// Mean before rounding and clamping.
         mean: f64,
-        /// Standard deviation, likewise.
+        /// Standard deviation before rounding and clamping.
         deviation: f64,
     },
 }
@@ -23,15 +23,15 @@ pub enum Sizes {
 /// Sizes of keys and values in one store.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EntrySizes {
-    /// Of keys.
+    /// Sizes of keys.
     pub keys: Sizes,
-    /// Of values.
+    /// Sizes of values.
     pub values: Sizes,
 }
 
-/// Means and deviations of key and of value sizes at one company, as DobLIX takes them (figure 13)
-/// from Z. Cao et al., "Characterizing, Modeling, and Benchmarking RocksDB Key-Value Workloads at
-/// Facebook", FAST 2020.
+/// Means and deviations of key and value sizes at Facebook, from Z. Cao et al., "Characterizing,
+/// Modeling, and Benchmarking RocksDB Key-Value Workloads at Facebook", FAST 2020, as used by
+/// DobLIX (figure 13).
 const fn entry(keys: (f64, f64), values: (f64, f64)) -> EntrySizes {
     const fn normal((mean, deviation): (f64, f64)) -> Sizes {
         Sizes::Normal { mean, deviation }
@@ -42,16 +42,16 @@ const fn entry(keys: (f64, f64), values: (f64, f64)) -> EntrySizes {
     }
 }
 
-/// A social graph's tables.
+/// Tables of a social graph.
 pub const UDB: EntrySizes = entry((27.1, 2.6), (126.7, 22.1));
-/// Metadata of a distributed store. Clamping makes its values 0.6 bytes longer in the mean, and their
-/// deviation 1.2 less.
+/// Metadata of a distributed store. Clamping increases the mean size of its values by 0.6 bytes and
+/// reduces their deviation by 1.2.
 pub const ZIPPYDB: EntrySizes = entry((47.9, 3.7), (42.9, 26.1));
-/// Profiles for prediction.
+/// User profiles for a prediction service.
 pub const UP2X: EntrySizes = entry((10.4, 1.4), (46.8, 11.6));
 
 impl Sizes {
-    /// The next length.
+    /// Draws a size.
     pub fn draw(self, random: &mut Random) -> usize {
         let between = |random: &mut Random, least, end| {
             least + random.below(end as u64 - least as u64) as usize
@@ -97,7 +97,7 @@ mod tests {
             (UDB.keys, 27.1, 2.6),
             (UDB.values, 126.7, 22.1),
             (ZIPPYDB.keys, 47.9, 3.7),
-            // Clamped, see above.
+            // Changed by clamping, see `ZIPPYDB`.
             (ZIPPYDB.values, 43.5, 24.9),
             (UP2X.keys, 10.4, 1.4),
             (UP2X.values, 46.8, 11.6),

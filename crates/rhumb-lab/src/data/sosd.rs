@@ -1,4 +1,4 @@
-//! Key files of SOSD (fb, osm, wiki, books and the like): a little-endian `u64` count, then as many
+//! Key files of SOSD (fb, osm, wiki, books and others): a little-endian `u64` count, then that many
 //! little-endian `u64` keys, ascending, repeats allowed. Keys become 8 big-endian bytes.
 
 use std::fs::File;
@@ -30,7 +30,7 @@ pub fn numbers(path: &Path) -> Result<Vec<u64>> {
     };
     if length < 8 {
         return Err(bad(format!(
-            "it has {length} bytes, and the count of keys at its start takes 8"
+            "it has {length} bytes, but the count of keys at its start has 8"
         )));
     }
     let mut reader = BufReader::with_capacity(1 << 20, file);
@@ -45,11 +45,11 @@ pub fn numbers(path: &Path) -> Result<Vec<u64>> {
     let needed = count.checked_mul(8).and_then(|bytes| bytes.checked_add(8));
     if needed != Some(length) {
         return Err(bad(format!(
-            "it counts {count} keys in {length} bytes, so a part is missing, or its keys have 32 bits"
+            "it has {length} bytes for a count of {count} keys: it is incomplete, or its keys have 32 bits"
         )));
     }
     if count == 0 {
-        return Err(bad("it holds no key".to_string()));
+        return Err(bad("it has no key".to_string()));
     }
     let mut numbers = Vec::with_capacity(count as usize);
     for _ in 0..count {
@@ -60,7 +60,7 @@ pub fn numbers(path: &Path) -> Result<Vec<u64>> {
     Ok(numbers)
 }
 
-/// Writes keys as such a file, replacing what is there.
+/// Writes keys as such a file; an existing file is replaced.
 ///
 /// # Errors
 /// If the file cannot be written.
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_keys_are_read_back() {
         let file = tempfile::NamedTempFile::new().unwrap();
         write(file.path(), &[2, 700, u64::MAX]).unwrap();
         assert_eq!(numbers(file.path()).unwrap(), [2, 700, u64::MAX]);

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Byte strings one after the other, each reached by its number.
+/// Byte strings stored one after the other and accessed by number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Strings {
     bytes: Vec<u8>,
@@ -25,18 +25,18 @@ impl Strings {
         self.ends.push(self.bytes.len());
     }
 
-    /// The string of that number, counted from 0.
+    /// The string with this number, from 0.
     pub fn get(&self, number: usize) -> &[u8] {
         let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.bytes[start..self.ends[number]]
     }
 
-    /// How many strings there are.
+    /// The number of strings.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Bytes of all strings together.
+    /// The sum of the lengths of all strings.
     pub fn bytes(&self) -> u64 {
         self.bytes.len() as u64
     }
@@ -55,14 +55,14 @@ impl Strings {
         picked
     }
 
-    /// Forgets all strings and keeps the memory.
+    /// Removes all strings and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
     }
 }
 
-/// Keys with their values: a batch to write, or what a scan found.
+/// Keys with their values: a batch to write, or the result of a scan.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pairs {
     /// The keys.
@@ -78,7 +78,7 @@ impl Pairs {
         self.values.push(value);
     }
 
-    /// How many pairs there are.
+    /// The number of pairs.
     pub fn len(&self) -> usize {
         self.keys.len()
     }
@@ -96,7 +96,7 @@ impl Pairs {
         self.keys.iter().zip(self.values.iter())
     }
 
-    /// Forgets all pairs and keeps the memory.
+    /// Removes all pairs and keeps the memory.
     pub fn clear(&mut self) {
         self.keys.clear();
         self.values.clear();

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::{Random, Strings};
 use crate::error::{Error, Result};
 
-/// Where a system keeps its words, one a line.
+/// The usual files of words, one word on each line.
 const DICTIONARIES: [&str; 3] = [
     "/usr/share/dict/words",
     "/usr/share/dict/american-english",
@@ -58,14 +58,14 @@ fn texts(
     strings(all.iter().map(String::as_bytes))
 }
 
-/// The words of this system, ascending, and the file that they come from, if it has any.
+/// The words of this system, ascending, and the file they come from, if there is such a file.
 pub fn dictionary() -> Option<(Strings, &'static str)> {
     DICTIONARIES
         .into_iter()
         .find_map(|path| Some((lines(&fs::read(path).ok()?), path)))
 }
 
-/// The words of a file, one a line, ascending.
+/// The words of a file, one on each line, ascending.
 ///
 /// # Errors
 /// If the file cannot be read.
@@ -78,8 +78,8 @@ fn lines(text: &[u8]) -> Strings {
     strings(words.into_iter().filter(|word| !word.is_empty()))
 }
 
-/// The words of this system, and where they come from; where it has none, the words in `paths`:
-/// runs of three letters or more.
+/// The words of this system and their source; if it has none, the words in `paths`: runs of three
+/// or more letters.
 pub fn words(paths: &Strings) -> (Strings, &'static str) {
     if let Some(found) = dictionary() {
         return found;

@@ -18,7 +18,7 @@ mod tests {
         assert_ne!(all, keys(1_000, 43));
         assert!(all.iter().is_sorted_by(|a, b| a < b));
         assert!(all.iter().all(|key| key.len() == 8));
-        // Frozen: results of different days compare only if the keys stay the same.
+        // Frozen: results of different days can be compared only if the keys stay the same.
         assert_eq!(all.get(0), [0, 152, 216, 97, 244, 137, 209, 53]);
     }
 }

@@ -1,26 +1,27 @@
-//! Zipf sets of YCSB keys, 24 decimal digits each. What a "Zipf data set" is has two readings.
+//! Zipf sets of YCSB keys, 24 decimal digits each. There are two interpretations of a "Zipf data
+//! set".
 
 use super::zipf_law::ZipfLaw;
 use super::{Arrivals, Random, Strings, decimal};
 
-/// Numbers that a key may have.
+/// The number of possible keys.
 const KEY_SPACE: u64 = 1_000_000_000_000_000;
-/// Longest gap; 10^8 keys then stay within the key space.
+/// The longest gap, so that 10^8 keys stay within the key space.
 const LONGEST_GAP: u64 = 10_000_000;
 
-/// First reading: updates drawn by Zipf's law over 10^15 keys, the smallest key the most frequent
-/// one, until there are `count` distinct keys. Gives those, ascending, and all updates in order: 1.05M for
-/// 1M keys at theta 0.9, and 1.37M at 0.99.
+/// First interpretation: updates are drawn by Zipf's law over 10^15 keys, with the smallest key the
+/// most frequent one, until there are `count` distinct keys. Returns the keys, ascending, and all
+/// updates in order: 1.05M for 1M keys at theta 0.9, and 1.37M at 0.99.
 pub fn updates(theta: f64, count: usize, seed: u64) -> Arrivals {
     let law = ZipfLaw::new(KEY_SPACE, theta);
     let mut random = Random::new(seed, 0x21bf);
     let (mut draws, mut distinct) = (Vec::new(), Vec::new());
-    // As many draws as keys are missing can never bring too many.
+    // Drawing as many updates as keys are missing never gives too many keys.
     while distinct.len() < count {
         let from = draws.len();
         draws.extend((distinct.len()..count).map(|_| law.draw(&mut random) - 1));
         distinct.extend_from_slice(&draws[from..]);
-        // Stable, as that sort gains from what is sorted already.
+        // The stable sort, since it is faster on partly sorted input.
         distinct.sort();
         distinct.dedup();
     }
@@ -28,7 +29,8 @@ pub fn updates(theta: f64, count: usize, seed: u64) -> Arrivals {
     Arrivals::new(&draws, decimal::padded)
 }
 
-/// Second reading: distinct keys whose gaps, from 1 to 10^7, are drawn by Zipf's law independently.
+/// Second interpretation: distinct keys whose gaps, from 1 to 10^7, are drawn independently by
+/// Zipf's law.
 pub fn gaps(theta: f64, count: usize, seed: u64) -> Strings {
     let law = ZipfLaw::new(LONGEST_GAP, theta);
     let mut random = Random::new(seed, 0x6a95);

@@ -1,28 +1,28 @@
-//! Zipf's law itself, over as many ranks as one likes.
+//! Zipf's law over any number of ranks.
 //!
 //! W. Hörmann, G. Derflinger, "Rejection-Inversion to Generate Variates from Monotone Discrete
-//! Distributions", ACM TOMACS 6(3), 1996: exact, in constant time and space, without the sum over all
-//! ranks.
+//! Distributions", ACM TOMACS 6(3), 1996: exact, in constant time and space, without the sum over
+//! all ranks.
 
 use super::Random;
 
-/// Draws a rank n from 1 on in proportion to n^-theta.
+/// Draws a rank n, from 1 on, with probability proportional to n^-theta.
 #[derive(Debug, Clone)]
 pub struct ZipfLaw {
     ranks: u64,
     theta: f64,
-    /// The integral of x^-theta up to the half after the last rank.
+    /// The integral of x^-theta up to the last rank plus a half.
     end: f64,
-    /// The same up to where the area of the first rank begins.
+    /// The integral up to the beginning of the first rank's area.
     start: f64,
-    /// A rank at most so far above its point is always accepted.
+    /// A rank that is at most this far above its point is always accepted.
     near: f64,
 }
 
 impl ZipfLaw {
     /// A law over ranks 1 to `ranks`; `theta` is above 0 and below 1.
     ///
-    /// Random numbers have 53 bits, so that past rank 10^14 only one rank in some ten can come.
+    /// Random numbers have 53 bits, so beyond rank 10^14 only about one rank in ten can be drawn.
     pub fn new(ranks: u64, theta: f64) -> ZipfLaw {
         let mut law = ZipfLaw {
             ranks,
@@ -50,7 +50,7 @@ impl ZipfLaw {
         }
     }
 
-    /// Of x^-theta from 1 to x.
+    /// The integral of x^-theta from 1 to x.
     fn integral(&self, x: f64) -> f64 {
         let power = 1.0 - self.theta;
         (power * x.ln()).exp_m1() / power
@@ -100,7 +100,7 @@ mod tests {
             (1_000_000_000_000_000, 0.99),
         ] {
             let (found, freedom) = chi_squared(ranks, theta, 400_000);
-            // Four deviations above the mean.
+            // Four standard deviations above the mean.
             let most = freedom + 4.0 * (2.0 * freedom).sqrt();
             assert!(found < most, "{ranks} {theta}: {found} of {freedom}");
         }

@@ -42,7 +42,8 @@ impl fmt::Display for Scale {
 }
 
 /// The amounts of a scale. What is published as one size of store, cache and buffer is scaled down
-/// together, so that levels and tables are in like proportion; of small data the cache holds a larger part.
+/// together, so that levels and tables are in like proportion; of small data the cache holds a
+/// larger part.
 #[derive(Debug, Clone, Copy)]
 pub struct Amounts {
     /// Records of 24 + 1000 bytes.

@@ -10,8 +10,8 @@ pub const FENCES: [&str; 2] = ["fp-raw", "fp"];
 /// The data-clustered learned kinds of the study.
 pub const MODELS: [&str; 6] = ["plr", "fiting-tree", "pgm", "rmi", "radix-spline", "plex"];
 
-/// The data-unclustered kinds, which know the place of each key: those of the study; NFL, which it reviews
-/// and does not measure; and the B+-tree, which does without a model.
+/// The data-unclustered kinds, which know the place of each key: those of the study; NFL, which it
+/// reviews and does not measure; and the B+-tree, which does without a model.
 pub const UNCLUSTERED: [&str; 6] = ["alex", "lipp", "dili", "lits", "nfl", "btree"];
 
 /// The kinds with a position boundary: fence pointers and the data-clustered ones.
@@ -37,14 +37,14 @@ const KEYS_A_LEAF: u32 = 16;
 /// How entries lie in blocks, and so what a get reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arm {
-    /// As published: a get reads the entries of the window and no others. A model's entries lie in a
-    /// block each; fence pointers point to blocks of as many entries as the boundary says.
+    /// As published: a get reads the entries of the window and no others. A model's entries lie in
+    /// a block each; fence pointers point to blocks of as many entries as the boundary says.
     Window,
-    /// As published: mapped keys stay in memory beside the model of a clustered kind, and one entry is
-    /// read.
+    /// As published: mapped keys stay in memory beside the model of a clustered kind, and one entry
+    /// is read.
     Retained,
-    /// As published for unclustered kinds, which have the mapped keys in their nodes: one entry is read.
-    /// They have no position boundary.
+    /// As published for unclustered kinds, which have the mapped keys in their nodes: one entry is
+    /// read. They have no position boundary.
     Exact,
     /// Blocks of 4 KiB, whole: what most stores read.
     Blocks,
@@ -80,8 +80,8 @@ impl Arm {
         }
     }
 
-    /// The index and the layout of tables of a kind, for entries of about so many bytes, a key and its
-    /// value. [`Arm::Exact`] takes no boundary into account.
+    /// The index and the layout of tables of a kind, for entries of about so many bytes, a key and
+    /// its value. [`Arm::Exact`] takes no boundary into account.
     ///
     /// # Errors
     /// If there is no such kind.
@@ -102,7 +102,8 @@ impl Arm {
         let index = match kind {
             _ if fence || self == Arm::Exact => kind.to_string(),
             "rmi" => {
-                // As published: the second layer is as large as it takes, its error is what comes of it.
+                // As published: the second layer is as large as it takes, its error is what comes
+                // of it.
                 let entries = table_bytes / (entry_bytes + SINGLE_BYTES);
                 let leaves = entries / u64::from(KEYS_A_LEAF * boundary);
                 format!("rmi:leaves={}", leaves.max(1))

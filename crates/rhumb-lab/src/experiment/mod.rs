@@ -1,5 +1,5 @@
-//! The published experiments, as declarations: an experiment says which cells it has, what is done in
-//! each, and how its figure is drawn; `runner` does them.
+//! The published experiments, as declarations: an experiment says which cells it has, what is done
+//! in each, and how its figure is drawn; `runner` does them.
 
 mod amounts;
 mod arms;
@@ -80,8 +80,8 @@ pub struct Build {
 pub enum Fill {
     /// All.
     All,
-    /// All, half of them first: only what merging the other half into them takes counts as the cost of
-    /// loading.
+    /// All, half of them first: only what merging the other half into them takes counts as the cost
+    /// of loading.
     Halves,
     /// Nine tenths: workloads insert some of the others.
     Most,
@@ -118,8 +118,8 @@ pub enum Reading {
 }
 
 impl Work {
-    /// When it comes among the cells over one store: what empties the page cache behind what wants it
-    /// full, and what changes the store last.
+    /// When it comes among the cells over one store: what empties the page cache behind what wants
+    /// it full, and what changes the store last.
     fn place(self) -> u8 {
         match self {
             Work::Points(Reading::Direct) => 1,

@@ -17,8 +17,9 @@ pub fn papers(cells: &[Cell], scale: Scale) -> Vec<Paper> {
     }]
 }
 
-/// The scale that a user names, or else the largest at which anything was measured, and its cells: of the
-/// seed of the latest run, and of a cell that was measured with other amounts too the latest.
+/// The scale that a user names, or else the largest at which anything was measured, and its cells:
+/// of the seed of the latest run, and of a cell that was measured with other amounts too the
+/// latest.
 pub fn chosen(named: Option<Scale>, cells: Vec<Cell>) -> (Scale, Vec<Cell>) {
     let scales = [Scale::Paper, Scale::Small];
     let measured = |scale: &Scale| cells.iter().any(|cell| cell.scale == scale.name());

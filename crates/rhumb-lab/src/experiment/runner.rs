@@ -1,5 +1,5 @@
-//! Measures the cells of experiments. Those that are finished are not measured again; each is kept as
-//! soon as it is finished; cells over the same store are measured one after another.
+//! Measures the cells of experiments. Those that are finished are not measured again; each is kept
+//! as soon as it is finished; cells over the same store are measured one after another.
 
 use std::path::Path;
 
@@ -43,11 +43,12 @@ pub struct Summary {
 /// A cell with its key.
 type Todo = (Key, Planned);
 
-/// Measures all cells of an order that are not finished, and keeps each in the file as part of a run.
+/// Measures all cells of an order that are not finished, and keeps each in the file as part of a
+/// run.
 ///
 /// # Errors
-/// The first failure of a store or of the file, a wrong answer, or an interruption; finished cells are
-/// kept.
+/// The first failure of a store or of the file, a wrong answer, or an interruption; finished cells
+/// are kept.
 pub fn run(
     order: &Order,
     directory: &Path,

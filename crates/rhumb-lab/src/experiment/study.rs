@@ -135,8 +135,8 @@ impl<'a> Study<'a> {
         Ok(Cow::Owned(first.first(self.loaded()).to_vec()))
     }
 
-    /// Writes some records: a write buffer at a time, whose flush and merges are waited for, so that
-    /// the tree has the same shape each time.
+    /// Writes some records: a write buffer at a time, whose flush and merges are waited for, so
+    /// that the tree has the same shape each time.
     fn write(&self, db: &Db, order: &[u32]) -> Result<()> {
         let input = &self.records.input;
         let progress = self.setting.progress;
@@ -168,8 +168,8 @@ impl<'a> Study<'a> {
     fn merge(&self, db: &Db) -> Result<()> {
         if self.build.fill == Fill::Halves {
             db.compact_range(None, None)?;
-            // What is too much for its level is moved on in the background, which must not fall among
-            // what is counted next.
+            // What is too much for its level is moved on in the background, which must not fall
+            // among what is counted next.
             db.settle();
         }
         Ok(())
@@ -188,7 +188,8 @@ impl<'a> Study<'a> {
         let writing = seconds(|writes| writes.flush_write_time + writes.compaction_write_time);
         let merges = after.compactions - before.compactions;
         if self.build.fill == Fill::Halves && merges == 0 {
-            // What was to be measured did not happen: better no figures than those of flushes alone.
+            // What was to be measured did not happen: better no figures than those of flushes
+            // alone.
             return;
         }
         let mut put = |metric, value, unit| self.loading.put(metric, value, unit);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// This process is in a group of its own until it leaves.
+/// A control group that contains only this process, until it leaves.
 #[derive(Debug)]
 #[must_use = "the process stays limited until it leaves"]
 pub struct ControlGroup {
@@ -14,8 +14,8 @@ pub struct ControlGroup {
 }
 
 impl ControlGroup {
-    /// Brings the process into a new group whose memory is limited from now on; what it holds already
-    /// does not count. None where the operating system does not permit it.
+    /// Moves the process into a new group with limited memory; memory that it already holds does
+    /// not count. None if the operating system does not permit it.
     ///
     /// # Errors
     /// If a group was made and cannot be removed.
@@ -24,7 +24,7 @@ impl ControlGroup {
             return Ok(None);
         };
         let directory = beside(&parent, limit).join(format!("rhumb-lab-{}", std::process::id()));
-        // One that a process with this number left behind is empty.
+        // A process with the same number may have left a group behind; it is empty.
         let _ = fs::remove_dir(&directory);
         if fs::create_dir(&directory).is_err() {
             return Ok(None);
@@ -41,7 +41,7 @@ impl ControlGroup {
         }
     }
 
-    /// Brings the process back, and removes the group.
+    /// Moves the process back to its former group, and removes the group.
     ///
     /// # Errors
     /// If the operating system refuses.
@@ -52,8 +52,8 @@ impl ControlGroup {
     }
 }
 
-/// Where the new group is made: in that of the process, or beside it, since in the second version a group
-/// that has processes can have none that are limited below it.
+/// The parent of the new group: the group of the process in version 1; the group above it in
+/// version 2, where a group with processes cannot have limited groups below it.
 fn beside<'g>(own: &'g Path, limit: &str) -> &'g Path {
     match (limit, own.parent()) {
         (SECOND, Some(above)) if above.starts_with("/sys/fs/cgroup") => above,
@@ -61,15 +61,15 @@ fn beside<'g>(own: &'g Path, limit: &str) -> &'g Path {
     }
 }
 
-/// The file of the limit in the second version.
+/// The file of the limit in version 2 of control groups.
 const SECOND: &str = "memory.max";
 
 fn join(group: &Path) -> std::io::Result<()> {
     fs::write(group.join("cgroup.procs"), std::process::id().to_string())
 }
 
-/// The group that counts this process's memory, and the file of its limit: of the second version of
-/// control groups, or of the first.
+/// The group that counts this process's memory, and the name of its limit file, in version 1 or 2
+/// of control groups.
 fn memory_group() -> Option<(PathBuf, &'static str)> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let of = |wanted: fn(&str) -> bool| {
@@ -91,7 +91,7 @@ fn memory_group() -> Option<(PathBuf, &'static str)> {
 mod tests {
     use super::*;
 
-    /// One test, since the process can be in one group only.
+    /// A single test, since a process can be in only one group.
     #[test]
     fn a_process_enters_and_leaves_where_it_may() {
         let Some((parent, limit)) = memory_group() else {

@@ -1,4 +1,4 @@
-//! Clocks, histograms and what the operating system counted.
+//! Clocks, histograms and counters of the operating system.
 
 mod control_group;
 
@@ -13,8 +13,8 @@ use rustix::time::{ClockId, clock_gettime};
 pub use self::control_group::ControlGroup;
 use crate::error::{Error, Result};
 
-/// How long the operations of one kind took, in nanoseconds, each timed alone. The cost of reading
-/// the clock, [`clock_cost`], is contained in every one of them.
+/// The latencies of operations of one kind, in nanoseconds. Each operation is timed alone, and its
+/// latency includes the cost of reading the clock, [`clock_cost`].
 #[derive(Debug)]
 pub struct Latencies {
     histogram: Histogram<u64>,
@@ -22,13 +22,13 @@ pub struct Latencies {
 }
 
 impl Latencies {
-    /// No operations yet. Values keep three digits, up to one hour.
+    /// An empty histogram. It keeps three significant digits, up to one hour.
     ///
     /// # Errors
-    /// None that these bounds allow.
+    /// None with these bounds.
     pub fn new() -> Result<Latencies> {
         let histogram = Histogram::new_with_max(3_600_000_000_000, 3)
-            .map_err(|e| Error::Usage(format!("no histogram: {e}")))?;
+            .map_err(|e| Error::Usage(format!("cannot make a histogram: {e}")))?;
         Ok(Latencies {
             histogram,
             total: Duration::ZERO,
@@ -41,30 +41,30 @@ impl Latencies {
         self.histogram.saturating_record(took.as_nanos() as u64);
     }
 
-    /// Adds the operations of another.
+    /// Adds the operations of another histogram.
     pub fn add(&mut self, other: &Latencies) {
         self.total += other.total;
-        // Both have the same bounds, so that everything fits.
+        // This cannot fail, since both have the same bounds.
         let _ = self.histogram.add(&other.histogram);
     }
 
-    /// How many operations there were.
+    /// The number of operations.
     pub fn count(&self) -> u64 {
         self.histogram.len()
     }
 
-    /// Mean in nanoseconds, from the exact sum.
+    /// The mean in nanoseconds, from the exact sum.
     pub fn mean(&self) -> f64 {
         self.total.as_nanos() as f64 / self.count().max(1) as f64
     }
 
-    /// The latency in nanoseconds that a share of the operations did not exceed.
+    /// The latency in nanoseconds that the given share of the operations did not exceed.
     pub fn quantile(&self, share: f64) -> f64 {
         self.histogram.value_at_quantile(share) as f64
     }
 
-    /// The histogram as bytes: for every bucket in use its largest latency in nanoseconds and its
-    /// count, both as little-endian `u64`.
+    /// The histogram as bytes: the largest latency in nanoseconds and the count of each non-empty
+    /// bucket, both as little-endian `u64`.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for bucket in self.histogram.iter_recorded() {
@@ -74,8 +74,8 @@ impl Latencies {
         bytes
     }
 
-    /// What [`Latencies::to_bytes`] wrote: the largest latency of each bucket in nanoseconds, and its
-    /// count.
+    /// Reads the bytes of [`Latencies::to_bytes`]: the largest latency of each bucket in
+    /// nanoseconds, and its count.
     pub fn buckets(bytes: &[u8]) -> impl Iterator<Item = (u64, u64)> {
         let (words, _) = bytes.as_chunks::<8>();
         let (pairs, _) = words.as_chunks::<2>();
@@ -85,19 +85,19 @@ impl Latencies {
     }
 }
 
-/// The middle of some figures and how far they spread.
+/// Minimum, median and maximum of some figures.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
-    /// The least.
+    /// The minimum.
     pub min: f64,
-    /// The middle one; the mean of the middle two of an even number; NaN for none.
+    /// The median; the mean of the middle two if their number is even; NaN if there are none.
     pub median: f64,
-    /// The greatest.
+    /// The maximum.
     pub max: f64,
 }
 
 impl Spread {
-    /// Of figures in any order.
+    /// The spread of figures in any order.
     pub fn of(figures: &[f64]) -> Spread {
         let mut sorted = figures.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -115,7 +115,7 @@ impl Spread {
     }
 }
 
-/// What reading the clock around nothing costs, in nanoseconds: a median.
+/// The median time in nanoseconds that two readings of the clock measure with nothing in between.
 pub fn clock_cost() -> u64 {
     let mut costs: Vec<u128> = (0..10_001)
         .map(|_| Instant::now().elapsed().as_nanos())
@@ -124,7 +124,7 @@ pub fn clock_cost() -> u64 {
     costs[costs.len() / 2] as u64
 }
 
-/// Time, reads and written bytes of the whole process since a moment.
+/// Measures time, reads and written bytes of the whole process from its start on.
 #[derive(Debug)]
 pub struct Meter {
     started: Instant,
@@ -132,23 +132,23 @@ pub struct Meter {
     io: Option<Io>,
 }
 
-/// What a [`Meter`] has counted.
+/// The counts of a [`Meter`].
 #[derive(Debug, Clone, Copy)]
 pub struct Cost {
     /// Wall-clock time in seconds.
     pub wall: f64,
-    /// CPU time of all threads, in the kernel too, in seconds.
+    /// CPU time of all threads, the kernel's included, in seconds.
     pub cpu: f64,
-    /// Bytes handed over by write calls; `None` where the operating system does not count them.
+    /// Bytes passed to write calls; `None` if the operating system does not count them.
     pub written: Option<u64>,
     /// Read calls.
     pub read_calls: Option<u64>,
-    /// Bytes that came from the device.
+    /// Bytes read from the device.
     pub device_bytes: Option<u64>,
 }
 
 impl Meter {
-    /// Counts from now on.
+    /// Starts counting.
     pub fn start() -> Meter {
         Meter {
             started: Instant::now(),
@@ -157,7 +157,7 @@ impl Meter {
         }
     }
 
-    /// What was counted so far.
+    /// The counts since the start.
     pub fn read(&self) -> Cost {
         let io = Io::now().zip(self.io.as_ref());
         let since = |of: fn(&Io) -> u64| io.as_ref().map(|(now, then)| of(now) - of(then));
@@ -171,12 +171,12 @@ impl Meter {
     }
 }
 
-/// CPU time of all threads, in the kernel too.
+/// CPU time of all threads, the kernel's included.
 pub fn process_cpu_time() -> Duration {
     cpu_time(ClockId::ProcessCPUTime)
 }
 
-/// CPU time of this thread, in the kernel too.
+/// CPU time of this thread, the kernel's included.
 pub fn thread_cpu_time() -> Duration {
     cpu_time(ClockId::ThreadCPUTime)
 }
@@ -186,12 +186,12 @@ fn cpu_time(clock: ClockId) -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// What Linux's `/proc/self/io` counts for all threads of the process.
+/// Counters of Linux's `/proc/self/io`, for all threads of the process.
 #[derive(Debug)]
 struct Io {
-    /// `wchar`: direct and buffered write calls alike, and no writes through memory maps. (Its
-    /// `write_bytes` counts a whole large page of the page cache for each byte changed through a map,
-    /// so it says nothing of use.)
+    /// `wchar`: direct and buffered write calls, but not writes through memory maps. (`write_bytes`
+    /// is not usable, since it counts a whole large page of the page cache for each byte changed
+    /// through a map.)
     written: u64,
     /// `syscr`.
     read_calls: u64,
@@ -214,13 +214,13 @@ impl Io {
     }
 }
 
-/// Bytes that this process has had read from devices, past the page cache, through it or into a memory
-/// map; `None` where the operating system does not count them.
+/// Bytes that this process has caused to be read from devices: directly, through the page cache or
+/// into a memory map. `None` if the operating system does not count them.
 pub fn device_bytes() -> Option<u64> {
     Some(Io::now()?.device_bytes)
 }
 
-/// Bytes that the files in a directory and below it take on the disk; holes take none.
+/// Disk space in bytes of the files in a directory and below it; holes do not count.
 ///
 /// # Errors
 /// If the directory cannot be read.
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_meter_sees_writes_and_work() {
+    fn a_meter_counts_writes_and_cpu_time() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let meter = Meter::start();
         fs::write(file.path(), vec![1; 100_000]).unwrap();

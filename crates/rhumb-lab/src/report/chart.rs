@@ -134,8 +134,8 @@ struct Slot {
     taken: Option<Vec<f64>>,
 }
 
-/// Places of bars within a category: one for each series of bars, or for several that have no category in
-/// common, one for all our stacks, one for all published ones.
+/// Places of bars within a category: one for each series of bars, or for several that have no
+/// category in common, one for all our stacks, one for all published ones.
 fn slots(chart: &Chart) -> Vec<usize> {
     let mut slots: Vec<Slot> = Vec::new();
     let place = |series: &Series| {

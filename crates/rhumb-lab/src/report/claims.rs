@@ -74,7 +74,8 @@ fn filter(out: &mut Markup, class: &str, text: &str) {
     });
 }
 
-/// One line: id, what is claimed, the verdict; behind it, when it is opened, all that belongs to it.
+/// One line: id, what is claimed, the verdict; behind it, when it is opened, all that belongs to
+/// it.
 fn claim(claim: &Claim, out: &mut Markup) {
     let class = format!("claim {}", claim.verdict.class());
     out.nest("details", &[("class", &class), ("id", &claim.id)], |out| {

@@ -1,9 +1,10 @@
 //! One self-contained HTML page with the papers' figures, measured again: [`html`] draws what
 //! [`model`] holds as plain data.
 //!
-//! `page` is the page, with `claims` and `tables`; `chart` lays out a chart, whose `scale`s make numbers
-//! places, whose `marks` are bars, lines and points, and whose `legend` and `style` say which is
-//! which; `heatmap` is the other drawing. All is written through `markup`, which escapes it.
+//! `page` is the page, with `claims` and `tables`; `chart` lays out a chart, whose `scale`s make
+//! numbers places, whose `marks` are bars, lines and points, and whose `legend` and `style` say
+//! which is which; `heatmap` is the other drawing. All is written through `markup`, which escapes
+//! it.
 
 mod chart;
 mod claims;

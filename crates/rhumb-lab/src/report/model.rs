@@ -1,4 +1,5 @@
-//! What a report shows, as plain data: whoever measures fills these, and [`super::html`] draws them.
+//! What a report shows, as plain data: whoever measures fills these, and [`super::html`] draws
+//! them.
 
 /// The whole report.
 #[derive(Debug, Clone, Default, PartialEq)]

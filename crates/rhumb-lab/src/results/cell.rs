@@ -1,37 +1,37 @@
-//! A cell: one point of an experiment, and all that was measured there.
+//! A cell: one point of an experiment with all its measurements.
 
 use std::collections::BTreeMap;
 
 use crate::error::Result;
 use crate::measure::{Latencies, Spread};
 
-/// What a cell is about: names and values, such as `kind` and `pgm`, in the order in which they are told.
+/// The axes of a cell: names and values, such as `kind` and `pgm`, in the order of printing.
 pub type Axes = Vec<(&'static str, String)>;
 
-/// A figure that was measured once or several times.
+/// A metric with its unit and all values measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
-    /// What was measured, such as `get_mean`.
+    /// Its name, such as `get_mean`.
     pub metric: String,
     /// The unit, such as `ns`.
     pub unit: String,
-    /// One value for each time, in the order of measuring; one at least.
+    /// One value for each repeat, in the order of measuring; at least one.
     pub values: Vec<f64>,
 }
 
 impl Figure {
-    /// Middle, least and greatest.
+    /// Median, minimum and maximum.
     pub fn spread(&self) -> Spread {
         Spread::of(&self.values)
     }
 }
 
-/// All that was measured of one thing.
+/// All measurements of one subject.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Measured {
     /// Each metric once.
     pub figures: Vec<Figure>,
-    /// For each kind of operation its latencies, as [`Latencies::to_bytes`] writes them.
+    /// The latencies of each kind of operation, as [`Latencies::to_bytes`] writes them.
     pub histograms: Vec<(String, Vec<u8>)>,
 }
 
@@ -41,7 +41,7 @@ impl Measured {
         self.put_repeated(metric, &[value], unit);
     }
 
-    /// Adds a figure that was measured several times, once at least. Gives the spread.
+    /// Adds a figure that was measured at least once. Returns the spread.
     pub fn put_repeated(&mut self, metric: &str, values: &[f64], unit: &str) -> Spread {
         let figure = Figure {
             metric: metric.to_string(),
@@ -53,10 +53,10 @@ impl Measured {
         spread
     }
 
-    /// Adds mean, median, p99 and histogram of an operation that was measured once or several times.
+    /// Adds mean, median, p99 and histogram of an operation, one value for each repeat.
     ///
     /// # Errors
-    /// None that the bounds of [`Latencies`] allow.
+    /// None with the bounds of [`Latencies`].
     pub fn put_latencies(&mut self, operation: &str, times: &[Latencies]) -> Result<()> {
         let of = |figure: fn(&Latencies) -> f64| -> Vec<f64> { times.iter().map(figure).collect() };
         for (name, values) in [
@@ -79,7 +79,7 @@ impl Measured {
     }
 }
 
-/// A cell of an experiment over scales, before and after it is measured.
+/// The identity of a cell of an experiment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key {
     /// The experiment's id, such as `E-F7`.
@@ -88,14 +88,14 @@ pub struct Key {
     pub scale: &'static str,
     /// Seed of keys, values and every random choice.
     pub seed: u64,
-    /// How many records there are; 0 where the experiment has no scale.
+    /// Number of records; 0 if the experiment has no scale.
     pub records: usize,
-    /// What tells it from the other cells of the experiment.
+    /// The axes, which differ from those of every other cell of the experiment.
     pub axes: Axes,
 }
 
 impl Key {
-    /// One line that no other cell has: by it a finished cell is known again.
+    /// One line that is unique to the cell and identifies it once it is finished.
     pub fn text(&self) -> String {
         let (experiment, scale, seed) = (self.experiment, self.scale, self.seed);
         let records = self.records;
@@ -109,41 +109,41 @@ pub fn text(axes: &Axes) -> String {
     axes.collect::<Vec<_>>().join(" ")
 }
 
-/// A cell as a file of results has it.
+/// A cell read from a file of results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
     /// The experiment's id.
     pub experiment: String,
-    /// The scale's name; empty where the experiment has none.
+    /// The scale's name; empty if the experiment has none.
     pub scale: String,
     /// Number of the run in the file.
     pub run: i64,
     /// Seed of the run.
     pub seed: i64,
-    /// What the cell is about.
+    /// The axes of the cell.
     pub axes: BTreeMap<String, String>,
-    /// What was measured.
+    /// The figures by metric.
     pub figures: BTreeMap<String, Kept>,
 }
 
-/// A figure as a file of results has it.
+/// A figure read from a file of results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Kept {
     /// The unit.
     pub unit: String,
-    /// Middle, least and greatest of all times.
+    /// Median, minimum and maximum over all repeats.
     pub spread: Spread,
-    /// One value for each time, in the order of measuring.
+    /// One value for each repeat, in the order of measuring.
     pub values: Vec<f64>,
 }
 
 impl Cell {
-    /// The value of an axis; empty where the cell has no such axis.
+    /// The value of an axis; empty if the cell has no such axis.
     pub fn axis(&self, name: &str) -> &str {
         self.axes.get(name).map_or("", String::as_str)
     }
 
-    /// The middle of a figure.
+    /// The median of a figure.
     pub fn value(&self, metric: &str) -> Option<f64> {
         self.figures.get(metric).map(|kept| kept.spread.median)
     }

@@ -1,4 +1,4 @@
-//! Results as CSV files, one a table of the SQLite file.
+//! Results as CSV files, one for each table of the SQLite file.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -11,11 +11,11 @@ use crate::error::{Error, Result};
 use crate::measure::Latencies;
 
 impl ResultsFile {
-    /// Writes all tables into a directory, which is made if it is not there; files of the same names
-    /// are replaced. Each line begins with what it is about; histograms have a line for each bucket.
+    /// Writes all tables into a directory, which is created if it does not exist; files of the same
+    /// names are replaced. Histograms have a line for each bucket.
     ///
     /// # Errors
-    /// If the results cannot be read or the files not written.
+    /// If the results cannot be read or the files cannot be written.
     pub fn export(&self, directory: &Path) -> Result<()> {
         std::fs::create_dir_all(directory).map_err(Error::io("create", directory))?;
         for table in TABLES {

@@ -1,5 +1,5 @@
-//! The SQLite file that keeps results. A cell is added whole, in a transaction of its own, so a run that
-//! is broken off leaves every finished cell usable.
+//! The SQLite file of results. Each cell is added in a transaction of its own, so an interrupted
+//! run leaves every finished cell usable.
 
 use std::path::{Path, PathBuf};
 
@@ -10,9 +10,9 @@ use super::machine::{cpu, machine};
 use crate::error::{Error, Result};
 use crate::measure::Spread;
 
-/// `rhum` as SQLite keeps it in the header of a file.
+/// `rhum`, the application id in the header of the SQLite file.
 const APPLICATION: i64 = 0x7268_756d;
-/// What is in which table; kept in the header of the file too.
+/// The version of the tables, kept in the header of the file too.
 const VERSION: i64 = 2;
 
 const SCHEMA: &str = r#"
@@ -28,10 +28,10 @@ CREATE TABLE run (
 );
 CREATE TABLE cell (
     id         INTEGER PRIMARY KEY,
-    name       TEXT NOT NULL UNIQUE, -- of a finished cell: it is not measured again
+    name       TEXT NOT NULL UNIQUE, -- a cell whose name is here is finished and not measured again
     run        INTEGER NOT NULL REFERENCES run (id),
     experiment TEXT NOT NULL,
-    scale      TEXT NOT NULL -- empty where the experiment has none
+    scale      TEXT NOT NULL -- empty if the experiment has none
 );
 CREATE TABLE axis (
     cell  INTEGER NOT NULL REFERENCES cell (id),
@@ -49,7 +49,7 @@ CREATE TABLE figure (
     repeats INTEGER NOT NULL,
     PRIMARY KEY (cell, metric)
 ) WITHOUT ROWID;
-CREATE TABLE sample ( -- of figures with several repeats
+CREATE TABLE sample ( -- only of figures with several repeats
     cell   INTEGER NOT NULL REFERENCES cell (id),
     metric TEXT NOT NULL,
     repeat INTEGER NOT NULL, -- from 1, in the order of measuring
@@ -64,20 +64,20 @@ CREATE TABLE histogram (
 ) WITHOUT ROWID;
 "#;
 
-/// The build of this program.
+/// The commit that this program was built from.
 pub const COMMIT: &str = env!("RHUMB_LAB_COMMIT");
 
-/// The tables, each after those that it refers to.
+/// The tables; each one comes after the tables that it refers to.
 pub const TABLES: [&str; 6] = ["run", "cell", "axis", "figure", "sample", "histogram"];
 
-/// How the program was run.
+/// The arguments and circumstances of a run of the program.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
     /// Its arguments.
     pub settings: String,
     /// Seed of keys, values and every random choice.
     pub seed: u64,
-    /// The machine's load average before the run: above 0, others ran too.
+    /// The machine's load average before the run; above 0 if other processes ran.
     pub load: Option<f64>,
 }
 
@@ -89,10 +89,10 @@ pub struct ResultsFile {
 }
 
 impl ResultsFile {
-    /// Opens a file, and creates it if there is none.
+    /// Opens a file, or creates it if it does not exist.
     ///
     /// # Errors
-    /// If it cannot be created, is something else, or is of another version.
+    /// If it cannot be created, is not a file of results, or has another version.
     pub fn create(path: &Path) -> Result<ResultsFile> {
         let mut connection = Connection::open(path).map_err(not_kept(path))?;
         let header = |name: &str| -> Result<i64> {
@@ -114,14 +114,14 @@ impl ResultsFile {
         ResultsFile::checked(connection, path)
     }
 
-    /// Opens a file that is there.
+    /// Opens an existing file.
     ///
     /// # Errors
-    /// If there is none, it is something else, or it is of another version.
+    /// If it does not exist, is not a file of results, or has another version.
     pub fn open(path: &Path) -> Result<ResultsFile> {
         if !path.is_file() {
             return Err(Error::Usage(format!(
-                "there are no results in {}: `rhumb-lab run` writes them, --results names their file",
+                "there are no results in {}: write them with `rhumb-lab run`, or name another file with --results",
                 path.display()
             )));
         }
@@ -131,7 +131,7 @@ impl ResultsFile {
     }
 
     fn checked(connection: Connection, path: &Path) -> Result<ResultsFile> {
-        // A run in the background of another must not end for it.
+        // A lock held by another run is waited for and does not end this one.
         let wait = std::time::Duration::from_secs(30);
         connection.busy_timeout(wait).map_err(not_kept(path))?;
         let path = path.to_path_buf();
@@ -162,19 +162,19 @@ impl ResultsFile {
         })
     }
 
-    /// For `map_err`: what SQLite said, with the file.
+    /// For `map_err`: adds the file to an error of SQLite.
     pub(super) fn failed(&self) -> impl FnOnce(rusqlite::Error) -> Error + use<> {
         not_kept(&self.path)
     }
 
-    /// Adds a run. Gives its number.
+    /// Adds a run. Returns its number.
     ///
     /// # Errors
     /// If the file cannot be written.
     pub fn begin(&self, run: &Run) -> Result<i64> {
         let sql = r#"INSERT INTO run (machine, cpu, "commit", load, settings, seed)
                      VALUES (?, ?, ?, ?, ?, ?)"#;
-        // SQLite has no unsigned integers: the same 64 bits are kept.
+        // SQLite has no unsigned integers: the same 64 bits are stored as a signed one.
         let seed = run.seed as i64;
         let (machine, cpu, commit) = (machine(), cpu(), COMMIT);
         let row = params![machine, cpu, commit, run.load, run.settings, seed];
@@ -182,7 +182,7 @@ impl ResultsFile {
         Ok(self.connection.last_insert_rowid())
     }
 
-    /// By which build of the program a cell was measured; none if it is not finished.
+    /// The commit of the program that measured a cell; none if the cell is not finished.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -194,15 +194,15 @@ impl ResultsFile {
         by.optional().map_err(self.failed())
     }
 
-    /// Adds a finished cell; one with the same key is replaced.
+    /// Adds a finished cell; a cell with the same key is replaced.
     ///
     /// # Errors
-    /// If the file cannot be written; it is then as it was.
+    /// If the file cannot be written; it is then unchanged.
     pub fn add(&mut self, run: i64, key: &Key, measured: &Measured) -> Result<()> {
         self.insert(run, &key.text(), key, measured)
     }
 
-    /// Adds a cell of an experiment that is measured anew in every run.
+    /// Adds a cell of an experiment that is measured again in every run.
     ///
     /// # Errors
     /// As [`ResultsFile::add`].
@@ -230,7 +230,7 @@ impl ResultsFile {
     }
 }
 
-/// Removes a cell with all that belongs to it.
+/// Removes a cell with its rows in all tables.
 pub(super) fn remove(from: &Transaction<'_>, name: &str) -> rusqlite::Result<()> {
     for table in ["axis", "figure", "sample", "histogram"] {
         let sql = format!("DELETE FROM {table} WHERE cell IN (SELECT id FROM cell WHERE name = ?)");
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_added_is_read() {
+    fn added_cells_are_read_back() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("results.sqlite");
         let mut file = ResultsFile::create(&path).unwrap();
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_that_is_measured_again_is_one_cell() {
+    fn a_cell_measured_again_replaces_the_old_one() {
         let directory = tempfile::tempdir().unwrap();
         let mut file = ResultsFile::create(&directory.path().join("r.sqlite")).unwrap();
         for value in [1.0, 2.0] {
@@ -357,11 +357,11 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_something_else_or_another_version_is_refused_at_once() {
+    fn other_files_and_other_versions_are_refused() {
         let text = tempfile::NamedTempFile::new().unwrap();
         fs::write(text.path(), "keep me, I am no database".repeat(100)).unwrap();
         let error = ResultsFile::create(text.path()).unwrap_err().to_string();
-        assert!(error.contains("cannot keep the results"), "{error}");
+        assert!(error.contains("cannot save the results"), "{error}");
         assert!(fs::read(text.path()).unwrap().starts_with(b"keep me"));
 
         let directory = tempfile::tempdir().unwrap();

@@ -1,9 +1,9 @@
-//! On what the results were measured.
+//! Facts about the machine on which results were measured.
 
 use std::fs;
 use std::thread::available_parallelism;
 
-/// How many threads ran or waited to run in the last minute, on average.
+/// The average number of threads that ran or waited to run in the last minute.
 pub fn load_average() -> Option<f64> {
     let text = fs::read_to_string("/proc/loadavg").ok()?;
     text.split(' ').next()?.parse().ok()
@@ -25,7 +25,7 @@ pub fn cpu() -> String {
     first_field("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown".to_string())
 }
 
-/// The text after `name :` in the first such line of one of Linux's files about the machine.
+/// The value of the first line `name: value` in one of Linux's files about the machine.
 fn first_field(path: &str, name: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let mut fields = text.lines().filter_map(|line| line.split_once(':'));

@@ -1,4 +1,4 @@
-//! Files of results of several machines become one.
+//! Merges files of results of several machines.
 
 use std::path::Path;
 
@@ -8,14 +8,14 @@ use super::file::{ResultsFile, remove};
 use crate::error::{Error, Result};
 
 impl ResultsFile {
-    /// Adds all runs and cells of another file. A cell that both have is taken from the other. Gives how
-    /// many cells came.
+    /// Adds all runs and cells of another file. A cell that both files have is taken from the other
+    /// one. Returns the number of cells added.
     ///
     /// # Errors
-    /// If the other file cannot be read or is of another version, or this one cannot be written; this
-    /// one is then as it was.
+    /// If the other file cannot be read or has another version, or this file cannot be written;
+    /// this file is then unchanged.
     pub fn merge(&mut self, from: &Path) -> Result<usize> {
-        // Refuses what is no such file.
+        // Refuses files that are not files of results.
         drop(ResultsFile::open(from)?);
         let real = |path: &Path| path.canonicalize().map_err(Error::io("find", path));
         if real(&self.path)? == real(from)? {
@@ -42,7 +42,7 @@ impl ResultsFile {
             transaction.query_row(&sql, [], |row| row.get(0))
         };
         let (runs, cells) = (last("run")?, last("cell")?);
-        // What came before does not come twice.
+        // Runs that were merged before are not added twice.
         transaction.execute_batch(
             r#"CREATE TEMP TABLE come AS SELECT id FROM other.run AS o WHERE EXISTS (
                    SELECT 1 FROM main.run AS m WHERE m.time = o.time AND m.machine = o.machine
@@ -63,7 +63,8 @@ impl ResultsFile {
                FROM other.run WHERE id NOT IN (SELECT id FROM come)"#,
             [runs],
         )?;
-        // The name of a cell that is measured in every run has the number of its run.
+        // The name of a cell without a scale contains the number of its run, which may be used here
+        // for another run.
         let came = transaction.execute(
             "INSERT INTO main.cell
              SELECT id + ?1, CASE scale WHEN '' THEN name || ' merged=' || (run + ?2) ELSE name END,
@@ -143,7 +144,7 @@ mod tests {
             of
         };
         assert_eq!(of("small"), [("fp", 1.0), ("pgm", 3.0), ("plr", 4.0)]);
-        // What is measured in every run is kept from all.
+        // Cells without a scale are kept from all runs.
         assert_eq!(of("").len(), 4);
         let run = cells
             .iter()
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_of_results_is_refused() {
+    fn other_files_are_refused() {
         let directory = tempfile::tempdir().unwrap();
         let path = |name: &str| directory.path().join(name);
         let mut first = file(&path("1.sqlite"), &[("fp", 1.0)]);

@@ -1,9 +1,13 @@
-//! What was measured, and the SQLite file that keeps it.
+//! Results, and the SQLite file that holds them.
 //!
-//! One row of `run` for each run of the program; one row of `cell` for each point of an experiment, with
-//! rows of `axis` that say what it is about; one row of `figure` for each thing measured there, the median
-//! where it was measured several times; one row of `sample` for each time; one row of `histogram` for each
-//! kind of operation, its `counts` as written by [`Latencies::to_bytes`].
+//! The tables of the file:
+//! - `run`: one row for each run of the program;
+//! - `cell`: one row for each point of an experiment;
+//! - `axis`: the axes of each cell, one row each;
+//! - `figure`: one row for each metric of a cell; its value is the median of the repeats;
+//! - `sample`: the value of each repeat, for figures with several repeats;
+//! - `histogram`: one row for each kind of operation of a cell; its `counts` are written by
+//!   [`Latencies::to_bytes`].
 
 mod cell;
 mod export;
@@ -19,14 +23,14 @@ pub use self::file::{COMMIT, ResultsFile, Run};
 use crate::error::Result;
 use crate::measure::{Latencies, Spread};
 
-/// What a figure is about, in the experiments that compare indexes and stores over inputs.
+/// The subject of a figure, in the experiments that compare indexes and stores over inputs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
     /// The experiment's name.
     pub experiment: &'static str,
     /// The input's name.
     pub input: String,
-    /// The index of the tables, or the name of another store.
+    /// The specification of the tables' index, or the name of another store.
     pub index: String,
 }
 
@@ -37,7 +41,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// What was measured of a subject so far, to be added to.
+    /// The measurements of a subject so far, for adding more.
     pub fn of(&mut self, subject: &Subject) -> &mut Measured {
         let known = self.subjects.iter().position(|(known, _)| known == subject);
         let at = known.unwrap_or_else(|| {
@@ -47,12 +51,12 @@ impl Report {
         &mut self.subjects[at].1
     }
 
-    /// Adds a figure; each metric once a subject.
+    /// Adds a figure. Each metric may be added once for each subject.
     pub fn put(&mut self, subject: &Subject, metric: &str, value: f64, unit: &str) {
         self.of(subject).put(metric, value, unit);
     }
 
-    /// Adds a figure that was measured several times. Gives the spread.
+    /// Adds a figure that was measured several times. Returns the spread.
     pub fn put_repeated(
         &mut self,
         subject: &Subject,
@@ -63,10 +67,10 @@ impl Report {
         self.of(subject).put_repeated(metric, values, unit)
     }
 
-    /// Adds mean, median, p99 and histogram of an operation that was measured once or several times.
+    /// Adds mean, median, p99 and histogram of an operation, one value for each repeat.
     ///
     /// # Errors
-    /// None that the bounds of [`Latencies`] allow.
+    /// None with the bounds of [`Latencies`].
     pub fn put_latencies(
         &mut self,
         subject: &Subject,
@@ -76,12 +80,12 @@ impl Report {
         self.of(subject).put_latencies(operation, times)
     }
 
-    /// The middle of a figure that was added before.
+    /// The median of a figure that was added before.
     pub fn get(&self, subject: &Subject, metric: &str) -> Option<f64> {
         Some(self.spread(subject, metric)?.median)
     }
 
-    /// Middle, least and greatest of a figure that was added before.
+    /// Median, minimum and maximum of a figure that was added before.
     pub fn spread(&self, subject: &Subject, metric: &str) -> Option<Spread> {
         let (_, measured) = self.subjects.iter().find(|(known, _)| known == subject)?;
         Some(measured.figure(metric)?.spread())
@@ -95,7 +99,7 @@ impl Report {
         figures.map(|figure| figure.metric.as_str()).collect()
     }
 
-    /// Whatever was measured, in the order in which it was.
+    /// All subjects, in the order in which they were first measured.
     pub fn subjects(&self) -> Vec<&Subject> {
         self.subjects.iter().map(|(subject, _)| subject).collect()
     }
@@ -103,7 +107,7 @@ impl Report {
     /// Adds everything to a run of a file of results.
     ///
     /// # Errors
-    /// If the file cannot be written; it keeps the cells that were added.
+    /// If the file cannot be written; cells that were added before stay.
     pub fn save(&self, file: &mut ResultsFile, run: i64, seed: u64) -> Result<()> {
         for (subject, measured) in &self.subjects {
             let key = Key {

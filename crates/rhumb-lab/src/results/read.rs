@@ -1,4 +1,4 @@
-//! What is in a file of results.
+//! Reads runs and cells from a file of results.
 
 use std::collections::BTreeMap;
 
@@ -7,25 +7,25 @@ use super::file::ResultsFile;
 use crate::error::Result;
 use crate::measure::Spread;
 
-/// A run as the file has it.
+/// A run read from the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeptRun {
     /// Its number.
     pub id: i64,
     /// When it began, in UTC.
     pub time: String,
-    /// On what.
+    /// Operating system, architecture, cores and memory.
     pub machine: String,
     /// The processor.
     pub cpu: String,
-    /// Of the program.
+    /// The commit of the program.
     pub commit: String,
     /// Its arguments.
     pub settings: String,
 }
 
 impl ResultsFile {
-    /// All runs, in their order.
+    /// All runs, in the order of their numbers.
     ///
     /// # Errors
     /// If the file cannot be read.

@@ -4,8 +4,8 @@ use std::sync::Barrier;
 
 use crate::error::Result;
 
-/// Runs each piece of work in a thread of its own, none before all threads are there, and gives what
-/// came of each.
+/// Runs each piece of work in a thread of its own, none before all threads are there, and gives
+/// what came of each.
 ///
 /// # Errors
 /// The first one.

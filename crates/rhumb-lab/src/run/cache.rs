@@ -1,5 +1,5 @@
-//! `cache`: gets over data larger than the cache: whether its bytes stay within what was given, and how
-//! many look-ups it answers, against a simulated CLOCK over as many blocks.
+//! `cache`: gets over data larger than the cache: whether its bytes stay within what was given, and
+//! how many look-ups it answers, against a simulated CLOCK over as many blocks.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -197,8 +197,8 @@ impl Blocks {
     }
 }
 
-/// CLOCK as textbooks have it: a hand goes round the frames, takes the mark from those that were asked
-/// for since it came by last, and the first one without a mark.
+/// CLOCK as textbooks have it: a hand goes round the frames, takes the mark from those that were
+/// asked for since it came by last, and the first one without a mark.
 struct Clock {
     /// The block in each frame and its mark.
     frames: Vec<(usize, bool)>,

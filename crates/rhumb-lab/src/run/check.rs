@@ -1,5 +1,5 @@
-//! `check`: every index kind against the truth, over every distribution of keys that the index library
-//! knows.
+//! `check`: every index kind against the truth, over every distribution of keys that the index
+//! library knows.
 
 use rhumb_index::check::{Case, CheckError, Counts, SplitMix64, check, distributions};
 use rhumb_index::{IndexError, IndexSpec, registry};

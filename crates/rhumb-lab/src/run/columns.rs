@@ -16,8 +16,8 @@ pub fn subjects<'r>(report: &'r Report, experiment: &str, input: &Input) -> Vec<
     report.subjects().into_iter().filter(of_this).collect()
 }
 
-/// A table of those rows that any of the subjects has: each figure with its ratio to the yardstick's
-/// in round brackets, and its spread in square ones.
+/// A table of those rows that any of the subjects has: each figure with its ratio to the
+/// yardstick's in round brackets, and its spread in square ones.
 pub fn table<'a>(
     report: &Report,
     heading: &str,

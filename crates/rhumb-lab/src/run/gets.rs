@@ -1,7 +1,7 @@
 //! `gets`: warm gets and nothing else between a fixed beginning and a fixed end.
 //!
-//! Whoever counts instructions, cache misses or system calls from outside (valgrind, strace) runs it
-//! with two numbers of gets: the difference is what the gets did.
+//! Whoever counts instructions, cache misses or system calls from outside (valgrind, strace) runs
+//! it with two numbers of gets: the difference is what the gets did.
 
 use std::hint::black_box;
 

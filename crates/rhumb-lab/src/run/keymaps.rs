@@ -1,5 +1,5 @@
-//! `keymaps`: what a key map is worth: sizes of models over numbers by [`KeyMap`] against numbers that are
-//! the first eight bytes of each key, and against fence pointers.
+//! `keymaps`: what a key map is worth: sizes of models over numbers by [`KeyMap`] against numbers
+//! that are the first eight bytes of each key, and against fence pointers.
 //!
 //! Where too many keys share a number, a model cannot serve them, and a table falls back to fence
 //! pointers: then their size counts.

@@ -61,8 +61,8 @@ pub struct Arguments {
     pub peers: Vec<Peer>,
     /// How often to repeat what is timed; every experiment has its own number.
     pub runs: Option<usize>,
-    /// How many gets of each kind, or operations of each workload, to do a time; every experiment has
-    /// its own number.
+    /// How many gets of each kind, or operations of each workload, to do a time; every experiment
+    /// has its own number.
     pub gets: Option<usize>,
     /// What `workloads` runs; none for the six of YCSB.
     pub workloads: Vec<Mix>,

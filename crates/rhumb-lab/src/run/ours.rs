@@ -21,8 +21,9 @@ pub struct Ours {
 }
 
 impl Ours {
-    /// Loads an input into a store with a cache of `cache_bytes`, merges all of it, opens it anew and
-    /// gets every key, each answer checked. The index is the first that the user names, or the default.
+    /// Loads an input into a store with a cache of `cache_bytes`, merges all of it, opens it anew
+    /// and gets every key, each answer checked. The index is the first that the user names, or the
+    /// default.
     ///
     /// # Errors
     /// Failures of the store; wrong answers.

@@ -52,7 +52,8 @@ impl<'a> Loaded<'a> {
         }
     }
 
-    /// Writes every pair in the input's order, which is random unless it is known, in batches of 1,000.
+    /// Writes every pair in the input's order, which is random unless it is known, in batches of
+    /// 1,000.
     pub fn load(&self) -> Result<()> {
         let input = self.input;
         let order = input.load_order(&mut self.random(Stream::Load));
@@ -79,9 +80,9 @@ impl<'a> Loaded<'a> {
         self.get_after(count, |_| Ok(()))
     }
 
-    /// Gets `count` random keys that are there from a store that was opened cold. Whatever stays in the
-    /// page cache is dropped every 1,000 gets: it cannot grow far beyond the cache that a cold store
-    /// has.
+    /// Gets `count` random keys that are there from a store that was opened cold. Whatever stays in
+    /// the page cache is dropped every 1,000 gets: it cannot grow far beyond the cache that a cold
+    /// store has.
     pub fn get_cold(&self, count: usize) -> Result<Latencies> {
         self.get_after(count, |done| match done % BATCH {
             0 => self.store.cool(),

@@ -92,8 +92,8 @@ impl Plan {
         }
     }
 
-    /// The plan for an input: as many gets as the user wants and no more of anything else, and at most
-    /// ten operations of each kind a key, as more of them show nothing new.
+    /// The plan for an input: as many gets as the user wants and no more of anything else, and at
+    /// most ten operations of each kind a key, as more of them show nothing new.
     pub fn for_input(self, input: &Input, arguments: &Arguments) -> Plan {
         let most = (10 * input.keys.len()).min(arguments.gets.unwrap_or(usize::MAX));
         Plan {
@@ -110,7 +110,8 @@ impl Plan {
     /// [`Arguments::runs`] says (once by default) and by turns, and reports.
     ///
     /// # Errors
-    /// [`Error::WrongAnswer`] on the first answer that is not what was written; failures of a store.
+    /// [`Error::WrongAnswer`] on the first answer that is not what was written; failures of a
+    /// store.
     pub fn measure(
         &self,
         candidates: &[Candidate],
@@ -136,8 +137,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Opens every store and goes through the phases with each in turn. Which one is first changes with
-    /// every repeat, so that none is always measured behind the same other.
+    /// Opens every store and goes through the phases with each in turn. Which one is first changes
+    /// with every repeat, so that none is always measured behind the same other.
     fn read(
         &self,
         studies: &mut [Study<'_>],

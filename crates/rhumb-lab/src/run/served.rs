@@ -35,8 +35,8 @@ pub struct Served<'a> {
 }
 
 impl<'a> Served<'a> {
-    /// Loads nine tenths of an input into a new store in random order, merges all of it, opens it anew,
-    /// and reads every record, which checks it and brings everything into memory.
+    /// Loads nine tenths of an input into a new store in random order, merges all of it, opens it
+    /// anew, and reads every record, which checks it and brings everything into memory.
     ///
     /// # Errors
     /// Wrong answers, and failures of the store.
@@ -118,8 +118,8 @@ pub fn by_turns<T>(
     Ok(())
 }
 
-/// Waits until the flushes and merges that writes have set off are done, as far as the CPU tells: they
-/// belong to the store that wrote, not to the one that is measured next.
+/// Waits until the flushes and merges that writes have set off are done, as far as the CPU tells:
+/// they belong to the store that wrote, not to the one that is measured next.
 fn rest(longest: Duration) {
     let started = Instant::now();
     while started.elapsed() < longest {

@@ -1,9 +1,9 @@
 //! `stages`: what each stage of a warm get costs.
 //!
-//! A get that ends behind a stage is timed for each stage, over the same random keys, and the cost of a
-//! stage is the difference to the one before. Between two that are timed, another key is got whole: so
-//! the processor's caches hold of each part what they hold of it in real use, also for the early stages,
-//! which alone would have them to themselves.
+//! A get that ends behind a stage is timed for each stage, over the same random keys, and the cost
+//! of a stage is the difference to the one before. Between two that are timed, another key is got
+//! whole: so the processor's caches hold of each part what they hold of it in real use, also for
+//! the early stages, which alone would have them to themselves.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -97,8 +97,8 @@ fn sample(input: &Input, arguments: &Arguments) -> Strings {
     keys
 }
 
-/// Nanoseconds a key: the mean without the slowest hundredth, in which the operating system did other
-/// things.
+/// Nanoseconds a key: the mean without the slowest hundredth, in which the operating system did
+/// other things.
 fn time(db: &Db, step: Step, keys: &Strings) -> Result<f64> {
     let mut value = Vec::new();
     let mut times = Vec::with_capacity(keys.len() / 2);

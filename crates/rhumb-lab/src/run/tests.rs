@@ -465,8 +465,8 @@ fn key_maps_are_weighed() {
         let get = |metric: &str| report.get(subject, metric).expect(metric);
         assert!(get("key map_a_key") > 0.0 && get("fp_a_key") > 0.0);
         let input = subject.input.as_str();
-        // Words depend on the machine, and rmi may run out of leaves. Eight bytes of decimal keys are
-        // four zeros and four digits.
+        // Words depend on the machine, and rmi may run out of leaves. Eight bytes of decimal keys
+        // are four zeros and four digits.
         if input != "words" && !subject.index.starts_with("rmi") {
             assert_eq!(get("key map_fallback") == 1.0, input == "paths", "{input}");
             let ties = ["decimal", "paths"].contains(&input);

@@ -1,7 +1,8 @@
-//! `texts`: what finds strings. Kinds that change in place, alone in memory with the strings themselves; and
-//! indexes of tables, over strings that lie in one sorted array.
+//! `texts`: what finds strings. Kinds that change in place, alone in memory with the strings
+//! themselves; and indexes of tables, over strings that lie in one sorted array.
 //!
-//! Inputs are file paths and words. One key in twenty is held out, to be looked up as an absent one.
+//! Inputs are file paths and words. One key in twenty is held out, to be looked up as an absent
+//! one.
 
 use rhumb_index::check::SplitMix64;
 use rhumb_index::registry::Answers;
@@ -198,7 +199,8 @@ impl Figures {
         table::number(Some(each), 2)
     }
 
-    /// Keeps times, and tells their median, and the one of their shares of the yardstick if there is one.
+    /// Keeps times, and tells their median, and the one of their shares of the yardstick if there
+    /// is one.
     fn time(
         &self,
         bench: &mut Bench,
@@ -303,7 +305,8 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Bytes of an index, its key map among them, and what it takes; `None` if it cannot serve the keys.
+    /// Bytes of an index, its key map among them, and what it takes; `None` if it cannot serve the
+    /// keys.
     fn once(&self, spec: &IndexSpec) -> Result<Option<(usize, Times)>> {
         let name = spec.to_string();
         let start = thread_cpu_time();

@@ -1,8 +1,9 @@
 //! `threads`: how gets of two threads get in each other's way, against plain memory.
 //!
-//! Two threads that do nothing but read memory are not twice as fast as one either: they share caches,
-//! memory channels and perhaps a core. So the same number of reads of single cache lines, each of which
-//! waits for the one before, is measured beside the store, over as much memory as the data takes.
+//! Two threads that do nothing but read memory are not twice as fast as one either: they share
+//! caches, memory channels and perhaps a core. So the same number of reads of single cache lines,
+//! each of which waits for the one before, is measured beside the store, over as much memory as the
+//! data takes.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -201,8 +202,8 @@ fn measure(db: &Db, place: &Place, runs: usize, seed: u64, bench: &Bench) -> Res
     Ok(figures)
 }
 
-/// Runs each piece of work in a thread of its own, from the start of the first one to the end of the
-/// last: nanoseconds a get.
+/// Runs each piece of work in a thread of its own, from the start of the first one to the end of
+/// the last: nanoseconds a get.
 fn time(works: &[Work<'_>], seed: u64) -> Result<f64> {
     // Each thread looks at the clock itself: one that only waited for them might wake up late.
     let timed = works.iter().enumerate().map(|(number, work)| {

@@ -20,8 +20,8 @@ const OPERATIONS: u64 = 100_000;
 /// Measures, and gives one table a set.
 ///
 /// # Errors
-/// Wrong answers, and failures of a store; workloads that do not fit the input, inputs that cannot be
-/// read, peers that are not in this build.
+/// Wrong answers, and failures of a store; workloads that do not fit the input, inputs that cannot
+/// be read, peers that are not in this build.
 pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
     let mixes = match &arguments.workloads[..] {
         [] => YCSB
@@ -48,8 +48,8 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
     Ok(text)
 }
 
-/// How every workload is run. What comes before it and is not counted is a tenth of its operations, or
-/// of the usual number where a time is given.
+/// How every workload is run. What comes before it and is not counted is a tenth of its operations,
+/// or of the usual number where a time is given.
 fn load(arguments: &Arguments) -> Load {
     let operations = arguments.gets.map_or(OPERATIONS, |gets| gets as u64);
     Load {
@@ -66,8 +66,8 @@ fn load(arguments: &Arguments) -> Load {
     }
 }
 
-/// Loads all stores, then runs all workloads against each of them, as often as [`Arguments::runs`] says
-/// (once by default) and by turns.
+/// Loads all stores, then runs all workloads against each of them, as often as [`Arguments::runs`]
+/// says (once by default) and by turns.
 fn measure(
     candidates: &[Candidate],
     input: &Input,

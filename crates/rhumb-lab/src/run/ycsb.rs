@@ -1,4 +1,5 @@
-//! `ycsb`: the core workloads of YCSB, over rhumb and the stores that it is compared with in `peers`.
+//! `ycsb`: the core workloads of YCSB, over rhumb and the stores that it is compared with in
+//! `peers`.
 
 use super::columns::Row;
 use super::served::{Served, by_turns};
@@ -15,7 +16,8 @@ const NAME: &str = "ycsb";
 /// Operations of each workload.
 const OPERATIONS: usize = 200_000;
 
-/// Runs of workloads, in the order in which each store goes through them: metric, workload, threads.
+/// Runs of workloads, in the order in which each store goes through them: metric, workload,
+/// threads.
 fn steps() -> impl Iterator<Item = (&'static str, &'static str, usize)> {
     let by_two = std::iter::once(("ycsb-a_by_2", YCSB[0], 2));
     by_two.chain(YCSB.map(|name| (name, name, 1)))
@@ -44,8 +46,8 @@ const ROWS: &[Row] = &[
 ];
 
 /// Loads nine tenths of each set into new stores, and runs the workloads, as often as
-/// [`Arguments::runs`] says: each store goes through all of them before the next one does, everything
-/// that fits in memory.
+/// [`Arguments::runs`] says: each store goes through all of them before the next one does,
+/// everything that fits in memory.
 ///
 /// # Errors
 /// Wrong answers, and failures of a store.

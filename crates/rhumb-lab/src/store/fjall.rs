@@ -20,13 +20,13 @@ use crate::data::Pairs;
 use crate::error::{Error, Result};
 
 const NAME: &str = "fjall";
-/// How often to look whether background work has ended.
+/// The interval at which the end of background work is checked.
 const POLL: Duration = Duration::from_millis(5);
 
 /// Opens or creates a store in a directory that exists.
 ///
 /// # Errors
-/// Whatever fjall says; [`Error::Usage`] for compression other than LZ4.
+/// Any error of fjall; [`Error::Usage`] for compression other than LZ4.
 pub fn open(
     directory: &Path,
     settings: &Settings,
@@ -59,8 +59,8 @@ fn options(settings: &Settings) -> Result<KeyspaceCreateOptions> {
         Compression::Zstd => return Err(super::no_zstd(NAME)),
     };
     let strategy = Leveled::default().with_table_target_size(table.table_bytes);
-    // Whole indexes and filters on the heap, as ours are: by default fjall cuts those of its lower
-    // levels, and keeps them in the cache.
+    // Indexes and filters are whole and on the heap, as ours are. By default fjall partitions those
+    // of its lower levels and keeps them in the cache.
     Ok(KeyspaceCreateOptions::default()
         .index_block_partitioning_policy(PartitioningPolicy::all(false))
         .filter_block_partitioning_policy(PartitioningPolicy::all(false))
@@ -77,7 +77,7 @@ fn failed(error: ::fjall::Error) -> Error {
     super::failed(NAME, error)
 }
 
-// Fields are dropped in order: fjall ends its threads with the last handle of the database.
+// Fields are dropped in order. fjall ends its threads when the last handle of the database drops.
 struct Fjall {
     keyspace: Keyspace,
     database: Database,

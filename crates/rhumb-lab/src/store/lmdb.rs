@@ -13,29 +13,29 @@ use super::{Footprint, Settings, Store, Temperature};
 use crate::data::Pairs;
 use crate::error::{Error, Result};
 
-/// Address space to map, which bounds the size of the database. It takes neither memory nor disk.
+/// Address space to map, which limits the size of the database. It uses neither memory nor disk.
 const MAP_BYTES: usize = 64 << 30;
 
 /// Opens or creates a database in a directory that exists. LMDB has no settings for caches, filters
 /// and compression, because it has none of them: its cache is the page cache.
 ///
 /// # Errors
-/// Whatever LMDB says.
+/// Any error of LMDB.
 pub fn open(directory: &Path, _: &Settings, temperature: Temperature) -> Result<Box<dyn Store>> {
     let mut options = EnvOpenOptions::new();
     options.map_size(MAP_BYTES);
-    // LMDB's fastest way of writing, so that the yardstick is no straw man.
+    // LMDB's fastest way of writing, for a fair comparison.
     let mut flags = EnvFlags::NO_SYNC | EnvFlags::WRITE_MAP | EnvFlags::MAP_ASYNC;
     if temperature == Temperature::Cold {
-        // What lies beside a page is of no use to a random get.
+        // A random get does not use the neighbours of a page.
         flags |= EnvFlags::NO_READ_AHEAD;
     }
-    // SAFETY: without syncs a crash of the machine can damage the file, and with a writable map a
-    // stray write of this process can; the lab throws the file away when it ends, and compares every
+    // SAFETY: without syncs, a crash of the machine can damage the file; with a writable map, a
+    // stray write of this process can. The lab deletes the file when it ends, and compares every
     // value that it reads from it.
     unsafe { options.flags(flags) };
-    // SAFETY: the file lies in a temporary directory of the lab's own, so nobody else changes what
-    // is mapped, and the lab opens a directory again only after closing it.
+    // SAFETY: the file lies in the lab's own temporary directory, so no other process changes the
+    // mapped file, and the lab opens a directory again only after closing it.
     let env = unsafe { options.open(directory)? };
     let transaction = env.write_txn()?;
     let created = env.create_databases_and_commit(transaction, |creator, transaction| {
@@ -58,7 +58,7 @@ struct Lmdb {
     cold: Option<Cold>,
 }
 
-/// What it takes to drop the pages of a file that is mapped.
+/// Drops the pages of a mapped file from memory.
 struct Cold {
     pages: Pages,
     /// First and past-the-end address of the map.
@@ -66,7 +66,8 @@ struct Cold {
 }
 
 impl Cold {
-    /// LMDB says where its map is only if it was told to put it there, so the operating system is asked.
+    /// Asks the operating system for the address of the map: LMDB reports the address only if it
+    /// was given one.
     fn new(pages: Pages, directory: &Path) -> Result<Cold> {
         let path = directory.join("data.mdb");
         let path = path.canonicalize().map_err(Error::io("find", &path))?;
@@ -80,7 +81,7 @@ impl Cold {
         });
         let map = map.ok_or_else(|| Error::Input {
             path: list.to_path_buf(),
-            expected: "a list of maps with that of LMDB's file",
+            expected: "a list of memory maps that has LMDB's file",
             found: format!("no map of {}", path.display()),
         })?;
         Ok(Cold { pages, map })
@@ -88,12 +89,15 @@ impl Cold {
 
     fn leave(&self) -> Result<()> {
         let start = std::ptr::without_provenance_mut(self.map.start);
-        // Pages in use by the map would stay.
-        // SAFETY: it is a shared map of a file, and stays while the environment is open, as it is until
-        // the store that owns this is closed. Giving back its pages changes no byte of it: the next
-        // access brings a page in again from the page cache or the file.
-        unsafe { madvise(start, self.map.len(), Advice::LinuxDontNeed) }
-            .map_err(|error| Error::Usage(format!("LMDB: cannot give back its map: {error}")))?;
+        // Pages that the map uses would stay in the page cache.
+        // SAFETY: this is a shared map of a file. It exists while the environment is open, which is
+        // until the store that owns this value is closed. Releasing its pages changes no byte: the
+        // next access loads a page again from the page cache or the file.
+        unsafe { madvise(start, self.map.len(), Advice::LinuxDontNeed) }.map_err(|error| {
+            Error::Usage(format!(
+                "LMDB: cannot release the pages of its map: {error}"
+            ))
+        })?;
         self.pages.leave()
     }
 }
@@ -151,7 +155,7 @@ impl Store for Lmdb {
     }
 
     fn close(self: Box<Self>) -> Result<()> {
-        // Waits until the file is closed, so that it can be opened anew.
+        // Waits until the file is closed, so that it can be opened again.
         self.env.prepare_for_closing().wait();
         Ok(())
     }

@@ -28,59 +28,60 @@ use crate::error::Error;
 use crate::error::Result;
 use ::rhumb::internals::BlockSize;
 
-/// An open store. What it finds is copied into the caller's memory in every store alike: a caller
-/// who looks at the value pays for fetching it anyway. Many threads use it at once.
+/// An open store, which many threads use at once. Every store copies what it finds into the
+/// caller's memory: a caller that reads the value has to fetch it anyway.
 pub trait Store: Send + Sync {
-    /// Writes a batch at once, handed to the operating system and not synced; B-trees, which have no
-    /// log to hand over, without durability.
+    /// Writes a batch atomically. The write reaches the operating system and is not synced; in
+    /// B-trees, which have no log, it has no durability.
     fn write(&self, batch: &Pairs) -> Result<()>;
 
-    /// Brings everything written into its final place, and waits for it.
+    /// Moves everything written to its final place, and waits until this is done.
     fn settle(&self) -> Result<()>;
 
-    /// Makes `into` the key's value; false if there is no such key.
+    /// Sets `into` to the key's value; returns false if the key is absent.
     fn get(&self, key: &[u8], into: &mut Vec<u8>) -> Result<bool>;
 
-    /// Makes `into` the first `count` pairs from `start` on, ascending.
+    /// Sets `into` to the first `count` pairs from `start` on, ascending.
     fn scan(&self, start: &[u8], count: usize, into: &mut Pairs) -> Result<()>;
 
-    /// Makes what a store that was opened cold has read come from the device again. Nothing to do for
-    /// stores that read past the page cache; the others keep what they have in a cache of their own.
+    /// Drops the page cache of a store that was opened cold, so that it reads from the device
+    /// again. Does nothing for stores that bypass the page cache. A store's own cache is kept.
     fn cool(&self) -> Result<()> {
         Ok(())
     }
 
-    /// What the store holds in memory; `None` where it cannot say.
+    /// The store's memory for finding keys; `None` if the store does not report it.
     fn footprint(&self) -> Result<Option<Footprint>> {
         Ok(None)
     }
 
-    /// How entries and bytes are spread over blocks, each of which is brought into memory; `None`
-    /// where it cannot say.
+    /// The entries and bytes of each block; all blocks are read into memory. `None` if the store
+    /// does not report them.
     fn blocks(&self) -> Result<Option<Vec<BlockSize>>> {
         Ok(None)
     }
 
-    /// What gets have done since the store was opened; `None` where it is not counted.
+    /// Counters of gets since the store was opened; `None` if the store has none.
     fn reads(&self) -> Result<Option<Reads>> {
         Ok(None)
     }
 
-    /// What writes have done since the store was opened; `None` where it is not counted.
+    /// Counters of writes since the store was opened; `None` if the store has none.
     fn writes(&self) -> Result<Option<Writes>> {
         Ok(None)
     }
 
-    /// Whether the operating system can count what the store writes: not through a memory map.
+    /// Whether the operating system counts the store's writes; it does not count writes through a
+    /// memory map.
     fn counts_writes(&self) -> bool {
         true
     }
 
-    /// Ends the store.
+    /// Closes the store.
     fn close(self: Box<Self>) -> Result<()>;
 }
 
-/// Bytes that serve finding keys, and the tables they belong to.
+/// Bytes in memory for finding keys, and the tables they belong to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Footprint {
     /// Bytes of indexes; of a B-tree's branch pages.
@@ -91,11 +92,11 @@ pub struct Footprint {
     pub filter: u64,
     /// Bytes of key maps.
     pub key_map: u64,
-    /// How many tables there are.
+    /// The number of tables.
     pub tables: u64,
-    /// How many of them fell back to fence pointers.
+    /// The number of tables that fell back to fence pointers.
     pub fallbacks: u64,
-    /// Bytes of blocks in a cache of the store's own; `None` where it has none or cannot say.
+    /// Bytes of blocks in the store's own cache; `None` if it has none or does not report them.
     pub cache: Option<u64>,
 }
 
@@ -113,18 +114,18 @@ pub struct Reads {
     pub gets: u64,
     /// Tables that a filter did not rule out.
     pub probes: u64,
-    /// Blocks looked into, from the cache or from a file.
+    /// Blocks searched, from the cache or from a file.
     pub blocks: u64,
     /// Blocks read from a file.
     pub blocks_read: u64,
-    /// Bytes of these.
+    /// Bytes of the blocks read from files.
     pub bytes_read: u64,
-    /// Ranks in the windows that indexes gave.
+    /// Sum of the sizes of all windows, in ranks.
     pub window_ranks: u64,
 }
 
 impl Reads {
-    /// Adds what was counted between two moments.
+    /// Adds the difference of two readings of the counters.
     pub fn add(&mut self, before: &Reads, after: &Reads) {
         self.gets += after.gets - before.gets;
         self.probes += after.probes - before.probes;
@@ -140,11 +141,11 @@ impl Reads {
 pub struct Writes {
     /// Bytes written to files.
     pub bytes: u64,
-    /// How often writers were slowed down.
+    /// The number of times that writers were slowed down.
     pub slowdowns: u64,
-    /// How often writers had to wait.
+    /// The number of times that writers had to wait.
     pub stalls: u64,
-    /// The longest such wait.
+    /// The longest wait of a writer.
     pub longest_stall: Duration,
 }
 
@@ -153,11 +154,12 @@ pub struct Writes {
 pub enum Temperature {
     /// Everything fits in memory.
     Warm,
-    /// Past the page cache, with a cache of [`COLD_CACHE_BYTES`].
+    /// Reads bypass the page cache, and the store's cache has [`COLD_CACHE_BYTES`].
     Cold,
 }
 
-/// The cache of a cold store: far below the data, above the blocks that every get needs.
+/// The cache of a cold store: much smaller than the data, larger than the blocks that every get
+/// needs.
 pub const COLD_CACHE_BYTES: u64 = 8 << 20;
 
 /// A store to compare, with its settings.
@@ -165,12 +167,12 @@ pub const COLD_CACHE_BYTES: u64 = 8 << 20;
 pub enum Candidate {
     /// Our own.
     Rhumb(Settings),
-    /// Another, with what our own settings become in it.
+    /// Another store, with the settings of our own as far as it has them.
     Peer(Peer, Settings),
 }
 
 impl Candidate {
-    /// Its name in tables and results: the index for our own store.
+    /// Its name in tables and results; for our own store, the specification of its index.
     pub fn label(&self) -> String {
         match self {
             Candidate::Rhumb(settings) => settings.index.to_string(),
@@ -181,7 +183,7 @@ impl Candidate {
     /// Opens or creates it in a directory that exists.
     ///
     /// # Errors
-    /// Whatever the store says.
+    /// Any error of the store.
     pub fn open(&self, directory: &Path, temperature: Temperature) -> Result<Box<dyn Store>> {
         match self {
             Candidate::Rhumb(settings) => settings.open(directory, temperature),
@@ -190,7 +192,7 @@ impl Candidate {
     }
 }
 
-/// What a peer said when it failed.
+/// The error of a peer.
 #[cfg(feature = "peers")]
 fn failed(store: &'static str, error: impl std::fmt::Display) -> Error {
     Error::Peer {
@@ -202,6 +204,6 @@ fn failed(store: &'static str, error: impl std::fmt::Display) -> Error {
 #[cfg(feature = "peers")]
 fn no_zstd(store: &str) -> Error {
     Error::Usage(format!(
-        "{store} is built without zstd here: compare under compression=lz4 or compression=none"
+        "{store} is built without zstd here: compare with compression=lz4 or compression=none"
     ))
 }

@@ -1,4 +1,4 @@
-//! A store in plain memory for tests, which lies in a chosen way.
+//! A store in memory for tests, which can give wrong answers of a chosen sort.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError, RwLock};
@@ -11,7 +11,7 @@ use crate::error::Result;
 /// All pairs of the store.
 pub type Held = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// Honest until it is told to lie.
+/// A store in memory. Its answers are correct until [`Model::lie`] is called.
 #[derive(Default)]
 pub struct Model {
     pairs: RwLock<Held>,
@@ -19,7 +19,7 @@ pub struct Model {
     stall: Mutex<Duration>,
 }
 
-/// What the store does wrong.
+/// The sort of wrong answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Lie {
     FlipValue,
@@ -32,17 +32,17 @@ pub enum Lie {
 }
 
 impl Model {
-    /// Lies from now on.
+    /// Makes answers wrong from now on.
     pub fn lie(&self, lie: Lie) {
         *self.lie.lock().unwrap_or_else(PoisonError::into_inner) = Some(lie);
     }
 
-    /// Makes the next get take a while longer.
+    /// Delays the next get.
     pub fn stall_once(&self, stall: Duration) {
         *self.stall.lock().unwrap_or_else(PoisonError::into_inner) = stall;
     }
 
-    /// What it holds now.
+    /// All pairs in the store.
     pub fn pairs(&self) -> Held {
         self.held().clone()
     }

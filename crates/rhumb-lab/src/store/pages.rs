@@ -1,4 +1,4 @@
-//! The page cache of the operating system, kept away from stores that cannot read past it.
+//! Drops the page cache of the operating system for stores that cannot bypass it.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -9,15 +9,15 @@ use rustix::fs::{Advice, fadvise};
 use super::Temperature;
 use crate::error::{Error, Result};
 
-/// The files of a store, synced, so that none of their pages has to stay in memory.
+/// The files of a store, synced, so that all their pages can be dropped from memory.
 #[derive(Debug)]
 pub struct Pages(Vec<(PathBuf, File)>);
 
 impl Pages {
-    /// Of all files that are in a directory and below it now.
+    /// All files that are now in a directory and below it.
     ///
     /// # Errors
-    /// If one cannot be opened or synced.
+    /// If a file cannot be opened or synced.
     pub fn of(directory: &Path) -> Result<Pages> {
         let mut pages = Pages(Vec::new());
         pages.add(directory)?;
@@ -25,7 +25,7 @@ impl Pages {
     }
 
     #[cfg(feature = "peer-lmdb")]
-    /// For a store that is opened cold.
+    /// The same if the store is opened cold, else `None`.
     ///
     /// # Errors
     /// See [`Pages::of`].
@@ -50,11 +50,11 @@ impl Pages {
         Ok(())
     }
 
-    /// Drops their pages from memory: the next read of each is one of the device. Pages that are
-    /// mapped into a process stay (`posix_fadvise`, `DONTNEED`).
+    /// Drops the pages of the files from memory, so that the next read of each comes from the
+    /// device. Pages that are mapped into a process stay (`posix_fadvise`, `DONTNEED`).
     ///
     /// # Errors
-    /// Whatever the operating system says.
+    /// Any error of the operating system.
     pub fn leave(&self) -> Result<()> {
         self.0.iter().try_for_each(|(path, file)| {
             fadvise(file, 0, None, Advice::DontNeed)
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_file_below_is_found_and_keeps_its_bytes() {
+    fn all_files_below_are_found_and_keep_their_bytes() {
         let directory = tempfile::tempdir().unwrap();
         let below = directory.path().join("below");
         fs::create_dir(&below).unwrap();

@@ -1,4 +1,4 @@
-//! The stores of others that are compared with ours.
+//! The other stores that rhumb is compared with.
 
 use std::fmt;
 use std::path::Path;
@@ -8,18 +8,18 @@ use clap::ValueEnum;
 use super::{Settings, Store, Temperature};
 use crate::error::{Error, Result};
 
-/// A store of others, with the index of its tables where it has several.
+/// Another store, with the index of its tables if it has a choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Peer {
     /// RocksDB with its default index: a binary search over separators.
     Rocksdb,
-    /// RocksDB that always searches its index blocks by interpolation.
+    /// RocksDB with interpolation search in all index blocks.
     RocksdbInterpolation,
-    /// RocksDB that searches those index blocks by interpolation whose keys lie evenly.
+    /// RocksDB with interpolation search in the index blocks whose keys are evenly spaced.
     RocksdbAuto,
     /// RocksDB with its succinct trie as the index.
     RocksdbTrie,
-    /// fjall, an LSM tree in Rust.
+    /// fjall, an LSM-tree in Rust.
     Fjall,
     /// redb, a copy-on-write B-tree in Rust.
     Redb,
@@ -31,13 +31,13 @@ pub enum Peer {
 type Open = fn(&Path, &Settings, Temperature) -> Result<Box<dyn Store>>;
 
 impl Peer {
-    /// Those that this build can open.
+    /// The peers that this build can open.
     pub fn built_in() -> impl Iterator<Item = Peer> {
         let all = Peer::value_variants().iter().copied();
         all.filter(|peer| peer.opener().is_ok())
     }
 
-    /// How to open it, or the cargo feature that is missing.
+    /// The function that opens it, or the cargo feature that is missing.
     fn opener(self) -> Result<Open, &'static str> {
         #[cfg(feature = "peers")]
         use super::rocksdb::{self, Index};
@@ -65,12 +65,12 @@ impl Peer {
         }
     }
 
-    /// Opens or creates it in a directory that exists, with the settings of our own store as far as it
-    /// has them: `docs/peers.md` says what becomes what.
+    /// Opens or creates it in a directory that exists, with the settings of our own store as far as
+    /// it has them; `docs/peers.md` has a table of the settings.
     ///
     /// # Errors
-    /// Whatever the store says; [`Error::Usage`] for a store that is not in this build and for
-    /// compression that it does not have.
+    /// Any error of the store; [`Error::Usage`] for a store that is not in this build and for
+    /// compression that the store does not have.
     pub fn open(
         self,
         directory: &Path,

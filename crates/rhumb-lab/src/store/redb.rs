@@ -1,4 +1,4 @@
-//! redb as a [`Store`]: one table, without durability until it settles.
+//! redb as a [`Store`]: one table, written without durability until [`Store::settle`].
 
 use std::fmt::Display;
 use std::path::Path;
@@ -13,13 +13,13 @@ use crate::error::{Error, Result};
 
 const NAME: &str = "redb";
 const TABLE: TableDefinition<'static, &[u8], &[u8]> = TableDefinition::new("pairs");
-/// redb's pages, where the caller does not say otherwise.
+/// The size of redb's pages by default.
 const PAGE_BYTES: u64 = 4096;
 
 /// Opens or creates a store in a directory that exists. redb does not compress.
 ///
 /// # Errors
-/// Whatever redb says.
+/// Any error of redb.
 pub fn open(
     directory: &Path,
     settings: &Settings,
@@ -36,7 +36,7 @@ pub fn open(
         pages: Pages::if_cold(temperature, directory)?,
         database: RwLock::new(database),
     };
-    // A table is there once it was opened for writing.
+    // Opening the table for writing creates it.
     redb.change(Durability::None, &Pairs::default())?;
     Ok(Box::new(redb))
 }
@@ -46,14 +46,14 @@ fn failed(error: impl Display) -> Error {
 }
 
 struct Redb {
-    /// Compaction needs it for itself alone. Nobody panics with the lock held, and locking costs
+    /// Compaction needs exclusive access. No code panics with the lock held, and locking costs
     /// a hundredth of a get.
     database: RwLock<Database>,
     pages: Option<Pages>,
 }
 
 impl Redb {
-    /// Runs a reader over the table as it is now.
+    /// Runs a reader over the present state of the table.
     fn read<T>(
         &self,
         reader: impl FnOnce(&::redb::ReadOnlyTable<&'static [u8], &'static [u8]>) -> Result<T>,

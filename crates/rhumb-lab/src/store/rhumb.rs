@@ -10,14 +10,14 @@ use super::{COLD_CACHE_BYTES, Footprint, Reads, Store, Temperature, Writes};
 use crate::data::Pairs;
 use crate::error::Result;
 
-/// How rhumb is opened; everything else is left as it is by default.
+/// The options with which rhumb is opened; all others have their defaults.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The index of its tables.
     pub index: IndexSpec,
     /// The layout of its tables.
     pub table: TableSpec,
-    /// Bytes of blocks kept in memory when warm.
+    /// Bytes of the block cache when warm.
     pub cache_bytes: u64,
     /// Bytes of writes buffered before they become a table.
     pub write_buffer_bytes: u64,
@@ -27,15 +27,15 @@ impl Settings {
     /// Opens or creates a store.
     ///
     /// # Errors
-    /// Whatever rhumb says.
+    /// Any error of rhumb.
     pub fn open(&self, directory: &Path, temperature: Temperature) -> Result<Box<dyn Store>> {
         Ok(Box::new(Rhumb(self.db(directory, temperature)?)))
     }
 
-    /// Opens or creates a store, and gives it as it is.
+    /// Opens or creates a store as a [`Db`].
     ///
     /// # Errors
-    /// Whatever rhumb says.
+    /// Any error of rhumb.
     pub fn db(&self, directory: &Path, temperature: Temperature) -> Result<Db> {
         let (cache_bytes, access) = match temperature {
             Temperature::Warm => (self.cache_bytes, Access::Buffered),
@@ -71,7 +71,7 @@ pub fn block_sizes(db: &Db) -> Result<Vec<BlockSize>> {
 pub struct Rhumb(pub Db);
 
 impl Footprint {
-    /// What the statistics of our own store say.
+    /// The footprint according to the statistics of our own store.
     pub fn of(stats: &Stats) -> Footprint {
         let sum = |of: fn(&KeyspaceStats) -> u64| stats.keyspaces.iter().map(of).sum();
         Footprint {

@@ -14,22 +14,22 @@ use crate::error::{Error, Result};
 
 const NAME: &str = "rocksdb";
 
-/// How the index of a table is searched.
+/// The search in the index of a table.
 #[derive(Debug, Clone, Copy)]
 pub enum Index {
     /// The default.
     Binary,
-    /// By interpolation, whatever the keys.
+    /// By interpolation for all keys.
     Interpolation,
     /// By interpolation where the gaps between an index block's keys vary little: by at most 0.2 of
-    /// their mean, the threshold that RocksDB's release notes name.
+    /// their mean, the threshold in RocksDB's release notes.
     Auto,
     /// By a succinct trie. RocksDB builds its usual index as well, and keeps both in memory.
     Trie,
 }
 
 impl Index {
-    /// As RocksDB's options string has it: the Rust crate has no calls for these.
+    /// The setting in RocksDB's options string; the Rust crate has no calls for it.
     fn text(self) -> &'static str {
         match self {
             Index::Binary => "index_block_search_type=kBinary",
@@ -43,7 +43,7 @@ impl Index {
 /// Opens or creates a store in a directory that exists.
 ///
 /// # Errors
-/// Whatever RocksDB says; [`Error::Usage`] for compression other than LZ4.
+/// Any error of RocksDB; [`Error::Usage`] for compression other than LZ4.
 pub fn open(
     index: Index,
     directory: &Path,
@@ -68,7 +68,7 @@ fn options(index: Index, settings: &Settings, temperature: Temperature) -> Resul
     let mut table = BlockBasedOptions::default();
     table.set_block_size(4096);
     table.set_block_cache(&Cache::new_hyper_clock_cache(cache_bytes as usize, 0));
-    // On the heap, beside the cache, as ours are.
+    // On the heap and outside of the cache, as ours are.
     table.set_cache_index_and_filter_blocks(false);
     if settings.table.filter_bits_per_key > 0 {
         table.set_bloom_filter(f64::from(settings.table.filter_bits_per_key), false);
@@ -85,7 +85,7 @@ fn options(index: Index, settings: &Settings, temperature: Temperature) -> Resul
     options.set_target_file_size_base(settings.table.table_bytes);
     options.set_use_direct_reads(temperature == Temperature::Cold);
     options.set_block_based_table_factory(&table);
-    // On top of the table's options set so far.
+    // Changes only this part of the table's options set so far.
     let text = format!("block_based_table_factory={{{}}}", index.text());
     options.get_options_from_string(text).map_err(failed)
 }
@@ -106,7 +106,7 @@ impl Rocksdb {
         Ok(number.unwrap_or_default())
     }
 
-    /// Bytes of all filters, from the text that RocksDB makes of its tables' properties.
+    /// Bytes of all filters, from RocksDB's text of the properties of its tables.
     fn filter_bytes(&self) -> Result<u64> {
         let about = self
             .db
@@ -131,7 +131,7 @@ impl Store for Rocksdb {
 
     fn settle(&self) -> Result<()> {
         self.db.compact_range(None::<&[u8]>, None::<&[u8]>);
-        // Tells of failures too, which the call above keeps to itself.
+        // Returns errors too, which the call above does not.
         let mut all = WaitForCompactOptions::default();
         all.set_flush(true);
         self.db.wait_for_compact(&all).map_err(failed)
@@ -162,7 +162,7 @@ impl Store for Rocksdb {
 
     fn footprint(&self) -> Result<Option<Footprint>> {
         let filter = self.filter_bytes()?;
-        // What open tables hold, filters included, and a few hundred bytes a table beside.
+        // The memory of open tables, filters included, and a few hundred bytes a table in addition.
         let readers = self.number(properties::ESTIMATE_TABLE_READERS_MEM)?;
         Ok(Some(Footprint {
             index: readers.saturating_sub(filter),

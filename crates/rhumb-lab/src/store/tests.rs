@@ -1,11 +1,12 @@
-//! Every store that is built in does what the trait says, warm and cold, under every compression.
+//! Every store of this build follows the contract of the trait, warm and cold, with every
+//! compression.
 
 use std::collections::BTreeMap;
 
 use super::*;
 use crate::data::Random;
 
-/// Small tables, so that there are several.
+/// Settings with small tables, so that there are several.
 fn settings(table: &str) -> Settings {
     Settings {
         index: "plr".parse().unwrap(),
@@ -23,7 +24,7 @@ fn candidates(table: &str) -> Vec<Candidate> {
     all
 }
 
-/// Batches of text keys that overwrite each other, and what they come to.
+/// Batches of text keys that overwrite each other, and the resulting pairs.
 fn batches(seed: u64) -> (Vec<Pairs>, BTreeMap<Vec<u8>, Vec<u8>>) {
     let mut random = Random::new(seed, 1);
     let (mut batches, mut all) = (Vec::new(), BTreeMap::new());
@@ -100,7 +101,7 @@ fn stores_keep_what_they_are_given() {
 }
 
 #[test]
-fn a_store_that_is_not_built_in_says_what_to_do() {
+fn the_error_for_a_store_not_in_this_build_names_the_feature() {
     let built: Vec<Peer> = Peer::built_in().collect();
     assert_eq!(built.contains(&Peer::Lmdb), cfg!(feature = "peer-lmdb"));
     assert_eq!(built.contains(&Peer::Rocksdb), cfg!(feature = "peers"));

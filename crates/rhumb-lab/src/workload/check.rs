@@ -75,8 +75,8 @@ impl<'a> Checker<'a> {
         self.due.extend(there.take(length));
     }
 
-    /// Checks the pairs that the scan found. Records that were being inserted meanwhile may be among
-    /// them.
+    /// Checks the pairs that the scan found. Records that were being inserted meanwhile may be
+    /// among them.
     pub fn scan(&mut self, start: usize, length: usize, found: &Pairs) -> Result<()> {
         let keys = &self.population.input.keys;
         if found.len() > length {

@@ -2,9 +2,9 @@
 //! (`site.ycsb.generator` and `CoreWorkload`), over records numbered from 0 in the order they are
 //! inserted.
 //!
-//! As there, uniform, hotspot, sequential and plain-zipfian requests go to the records that were present
-//! when the phase began; zipfian ones to every record, those inserted meanwhile included; latest and
-//! exponential ones are drawn backwards from the newest record.
+//! As there, uniform, hotspot, sequential and plain-zipfian requests go to the records that were
+//! present when the phase began; zipfian ones to every record, those inserted meanwhile included;
+//! latest and exponential ones are drawn backwards from the newest record.
 
 use super::distribution::Distribution;
 use super::zipfian::{Zipfian, fnv1a};
@@ -36,8 +36,8 @@ enum Kind {
 }
 
 impl Chooser {
-    /// For thread `thread` of `threads`: sequential requests are dealt out to the threads by turns, all
-    /// others are independent.
+    /// For thread `thread` of `threads`: sequential requests are dealt out to the threads by turns,
+    /// all others are independent.
     ///
     /// # Errors
     /// If there are too few records for the distribution.
@@ -56,7 +56,8 @@ impl Chooser {
             Distribution::Zipfian { theta } => Kind::Scrambled {
                 // Ranks up to 10,000,000,000 included, as there.
                 zipfian: Zipfian::new(10_000_000_001, theta),
-                // The bounds are inclusive there, and inserts are taken twice to be on the safe side.
+                // The bounds are inclusive there, and inserts are taken twice to be on the safe
+                // side.
                 items: records + 2 * extent.inserts + 1,
             },
             Distribution::PlainZipfian { theta } => Kind::Plain(Zipfian::new(records, theta)),
@@ -262,8 +263,8 @@ mod tests {
     #[test]
     fn exponential_draws_have_their_percentile() {
         let found = counts("exponential", 70_000, 7);
-        // 95 of 100 draws fall into the newest 6/7, before those that reach past the first record are
-        // drawn again.
+        // 95 of 100 draws fall into the newest 6/7, before those that reach past the first record
+        // are drawn again.
         let gamma = -(0.05f64).ln() / (70_000.0 * 0.857_142_857_1);
         let until = |records: f64| 1.0 - (-gamma * records).exp();
         assert!((until(60_000.0) - 0.95).abs() < 1e-9);

@@ -78,8 +78,8 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Does one operation at the intended time, or at once if that is past or `None`. The next operation
-    /// is chosen, and its key and value made, before; its answer is checked afterwards.
+    /// Does one operation at the intended time, or at once if that is past or `None`. The next
+    /// operation is chosen, and its key and value made, before; its answer is checked afterwards.
     ///
     /// # Errors
     /// Whatever the store says, a wrong answer, or no key left to insert.

@@ -10,8 +10,9 @@ use crate::error::{Error, Result};
 pub enum Distribution {
     /// All records alike.
     Uniform,
-    /// YCSB's scrambled Zipfian: ranks of 10,000,000,001 items, hashed, modulo the number of records
-    /// that there may ever be. So many items make it flatter than the law over the records themselves.
+    /// YCSB's scrambled Zipfian: ranks of 10,000,000,001 items, hashed, modulo the number of
+    /// records that there may ever be. So many items make it flatter than the law over the records
+    /// themselves.
     Zipfian { theta: f64 },
     /// The law over the records themselves, the first inserted the most frequent.
     PlainZipfian { theta: f64 },
@@ -20,8 +21,8 @@ pub enum Distribution {
     Latest { theta: f64 },
     /// Of the operations a share goes to the records below a share of all, the rest to the others.
     Hotspot { records: f64, operations: f64 },
-    /// Exponential from the newest record backwards: `percentile` percent of the requests fall into the
-    /// newest `share` of the records. Those that would fall before the first are drawn again.
+    /// Exponential from the newest record backwards: `percentile` percent of the requests fall into
+    /// the newest `share` of the records. Those that would fall before the first are drawn again.
     Exponential { percentile: f64, share: f64 },
     /// One after the other, from the start again past the end.
     Sequential,

@@ -90,8 +90,8 @@ impl Part {
 }
 
 impl Driver<'_> {
-    /// Runs workloads one after the other, each with a seed of its own: what one of them wrote is there
-    /// for the next.
+    /// Runs workloads one after the other, each with a seed of its own: what one of them wrote is
+    /// there for the next.
     ///
     /// # Errors
     /// As [`Driver::run`]; none is run if there are too few records to insert for all of them.
@@ -107,9 +107,9 @@ impl Driver<'_> {
     /// Runs one workload.
     ///
     /// # Errors
-    /// A workload that the population or the load does not fit, whatever the store says, Ctrl-C, and
-    /// [`Error::WrongAnswer`] for the first answer that cannot be right: with one thread every answer has
-    /// to be the newest version, with several one that may be.
+    /// A workload that the population or the load does not fit, whatever the store says, Ctrl-C,
+    /// and [`Error::WrongAnswer`] for the first answer that cannot be right: with one thread every
+    /// answer has to be the newest version, with several one that may be.
     pub fn run(&self, mix: &Mix) -> Result<Outcome> {
         self.check(std::slice::from_ref(mix))?;
         // Inserts alone choose no record, so they may begin with none.

@@ -21,11 +21,11 @@ pub enum Amount {
 pub enum Pace {
     /// As soon as the last one is done and checked.
     Closed,
-    /// At equal intervals, so many a second of all threads together, whether or not the store is ready:
-    /// latencies count from the time that was intended, so that none is left out because the one before
-    /// it was slow. What a thread takes to check the last answer delays it too: have more threads where
-    /// [`Outcome::harness_seconds`](super::outcome::Outcome::harness_seconds) comes near the time of the
-    /// run.
+    /// At equal intervals, so many a second of all threads together, whether or not the store is
+    /// ready: latencies count from the time that was intended, so that none is left out because the
+    /// one before it was slow. What a thread takes to check the last answer delays it too: have
+    /// more threads where [`Outcome::harness_seconds`](super::outcome::Outcome::harness_seconds)
+    /// comes near the time of the run.
     Open { per_second: f64 },
 }
 
@@ -53,8 +53,8 @@ impl Load {
         }
     }
 
-    /// Checks that workloads can be run one after another over an input of which `left` keys are not in
-    /// the store yet. How many are inserted in a time is not known before.
+    /// Checks that workloads can be run one after another over an input of which `left` keys are
+    /// not in the store yet. How many are inserted in a time is not known before.
     ///
     /// # Errors
     /// If they cannot.

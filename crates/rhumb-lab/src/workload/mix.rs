@@ -48,9 +48,9 @@ impl Operation {
     }
 }
 
-/// A workload. As text it is the name of a preset, a ratio of reads and updates such as `rw=90:10`, or
-/// shares such as `read=95,insert=5`; a request distribution and a length of scans may follow, as in
-/// `ycsb-a,uniform` or `scan,length=1-500,zipfian=0.9`.
+/// A workload. As text it is the name of a preset, a ratio of reads and updates such as `rw=90:10`,
+/// or shares such as `read=95,insert=5`; a request distribution and a length of scans may follow,
+/// as in `ycsb-a,uniform` or `scan,length=1-500,zipfian=0.9`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mix {
     /// Parts of the whole, by the number of the operation; not all of them 0.
@@ -61,8 +61,8 @@ pub struct Mix {
     pub lengths: (u32, u32),
 }
 
-/// Names of workloads. Those of YCSB are its files `workloads/workload[a-f]`; `seek` finds the first
-/// pair of a range and stops.
+/// Names of workloads. Those of YCSB are its files `workloads/workload[a-f]`; `seek` finds the
+/// first pair of a range and stops.
 const PRESETS: [(&str, &str); 11] = [
     ("ycsb-a", "read=50,update=50,zipfian"),
     ("ycsb-b", "read=95,update=5,zipfian"),

@@ -1,8 +1,8 @@
 //! Workloads: which operations, on which records, at which pace, against any store; every answer is
 //! checked.
 //!
-//! B. F. Cooper, A. Silberstein, E. Tam, R. Ramakrishnan, R. Sears, "Benchmarking Cloud Serving Systems
-//! with YCSB" (SoCC 2010), and its core workloads as the program defines them.
+//! B. F. Cooper, A. Silberstein, E. Tam, R. Ramakrishnan, R. Sears, "Benchmarking Cloud Serving
+//! Systems with YCSB" (SoCC 2010), and its core workloads as the program defines them.
 
 mod check;
 pub mod chooser;

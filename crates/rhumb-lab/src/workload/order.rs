@@ -3,7 +3,8 @@
 use crate::data::Random;
 use crate::error::{Error, Result};
 
-/// Numbers every key: record 0 is the one inserted first. A rank is a key's place in ascending order.
+/// Numbers every key: record 0 is the one inserted first. A rank is a key's place in ascending
+/// order.
 #[derive(Debug)]
 pub struct Order {
     /// The rank of each record.

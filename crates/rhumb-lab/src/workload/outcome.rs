@@ -14,16 +14,17 @@ pub struct Outcome {
     pub operations: u64,
     /// How many clients there were.
     pub threads: usize,
-    /// From the first client's start to the last one's end, in seconds; choosing and checking included.
+    /// From the first client's start to the last one's end, in seconds; choosing and checking
+    /// included.
     pub seconds: f64,
-    /// Operations a second: in a closed loop of clients that do nothing but wait for the store (for each
-    /// its operations by its time in the store, added up), in an open loop by `seconds`.
+    /// Operations a second: in a closed loop of clients that do nothing but wait for the store (for
+    /// each its operations by its time in the store, added up), in an open loop by `seconds`.
     pub per_second: f64,
     /// CPU time of the whole process in seconds: store, background work, and what the clients do
     /// themselves.
     pub cpu_seconds: f64,
-    /// What the clients took to choose, to check, and to spin for the last 100 us before an intended
-    /// time, in seconds by the clock, all threads added up.
+    /// What the clients took to choose, to check, and to spin for the last 100 us before an
+    /// intended time, in seconds by the clock, all threads added up.
     pub harness_seconds: f64,
 }
 
@@ -39,10 +40,10 @@ impl Outcome {
     }
 }
 
-/// Adds the figures of a workload that was run once or several times: latencies of all operations by
-/// its name, those of each kind that occurred by the name and the kind's (`ycsb-a_read_p99`); `_rate`;
-/// `_cpu`, of the whole process; and `_harness`, the clients' share of time neither in the store nor
-/// asleep.
+/// Adds the figures of a workload that was run once or several times: latencies of all operations
+/// by its name, those of each kind that occurred by the name and the kind's (`ycsb-a_read_p99`);
+/// `_rate`; `_cpu`, of the whole process; and `_harness`, the clients' share of time neither in the
+/// store nor asleep.
 ///
 /// # Errors
 /// None that the bounds of [`Latencies`] allow.

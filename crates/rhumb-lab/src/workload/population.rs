@@ -1,4 +1,5 @@
-//! The records of one store: which are there, what their values are, which versions a read may find.
+//! The records of one store: which are there, what their values are, which versions a read may
+//! find.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,8 +14,8 @@ use crate::store::Store;
 const MARK_BYTES: usize = 8;
 const BATCH: usize = 1_000;
 
-/// An input whose first records are in a store, and whose others are inserted later. It follows what is
-/// written, so that every answer can be checked; it belongs to one store alone.
+/// An input whose first records are in a store, and whose others are inserted later. It follows
+/// what is written, so that every answer can be checked; it belongs to one store alone.
 #[derive(Debug)]
 pub struct Population<'a> {
     /// The keys, and the values that are inserted.
@@ -31,8 +32,8 @@ pub struct Population<'a> {
 }
 
 impl<'a> Population<'a> {
-    /// `loaded` records are in the store, or will be by [`Population::load`]. The seed is of the values
-    /// that updates write.
+    /// `loaded` records are in the store, or will be by [`Population::load`]. The seed is of the
+    /// values that updates write.
     ///
     /// # Errors
     /// If the order is of other keys, or there are fewer than `loaded`.
@@ -79,8 +80,8 @@ impl<'a> Population<'a> {
         write_ranks(store, self.input, ranks, progress)
     }
 
-    /// How many records are there. Those that were inserted out of turn count when the gap is closed, as
-    /// in YCSB.
+    /// How many records are there. Those that were inserted out of turn count when the gap is
+    /// closed, as in YCSB.
     pub fn present(&self) -> u64 {
         self.present.load(Ordering::Acquire)
     }
@@ -142,9 +143,9 @@ impl<'a> Population<'a> {
         (number, &self.records[number as usize])
     }
 
-    /// Makes `into` a version of the value of a rank. Version 0 is the input's own. The others are as
-    /// long, at least 8 bytes: rank and version as little-endian `u32`, then incompressible bytes that
-    /// both of them decide.
+    /// Makes `into` a version of the value of a rank. Version 0 is the input's own. The others are
+    /// as long, at least 8 bytes: rank and version as little-endian `u32`, then incompressible
+    /// bytes that both of them decide.
     pub fn value(&self, rank: usize, version: u32, into: &mut Vec<u8>) {
         self.input.value(rank, into);
         if version == 0 {

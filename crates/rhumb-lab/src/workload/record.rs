@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
 
-/// The word of one record. Version 0 is the value that was inserted; every update issues the next one.
+/// The word of one record. Version 0 is the value that was inserted; every update issues the next
+/// one.
 ///
 /// ```text
 /// bit 63   the record was inserted, and the store has confirmed it
@@ -13,9 +14,10 @@ use crate::error::{Error, Result};
 /// 0..28    the newest version issued
 /// ```
 ///
-/// Of two updates under way at once the store alone knows which came last, so the floor rises only at
-/// the end of an update that had the record to itself when it began: all older ones had ended. With one
-/// thread that is every update, and floor and newest version are the same whenever a read begins.
+/// Of two updates under way at once the store alone knows which came last, so the floor rises only
+/// at the end of an update that had the record to itself when it began: all older ones had ended.
+/// With one thread that is every update, and floor and newest version are the same whenever a read
+/// begins.
 #[derive(Debug, Default)]
 pub struct Record(AtomicU64);
 

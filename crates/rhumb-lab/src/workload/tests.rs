@@ -15,8 +15,8 @@ use crate::results::Measured;
 use crate::store::model::{Lie, Model};
 use crate::store::{Candidate, Settings, Store, Temperature};
 
-/// Asserts that counts fit their shares by Pearson's chi-squared test: a deviation that fails comes by
-/// chance less than once in ten thousand seeds.
+/// Asserts that counts fit their shares by Pearson's chi-squared test: a deviation that fails comes
+/// by chance less than once in ten thousand seeds.
 pub fn assert_fits(counts: &[u64], shares: &[f64]) {
     assert_eq!(counts.len(), shares.len());
     let total = counts.iter().sum::<u64>() as f64;
@@ -279,8 +279,8 @@ fn an_open_loop_counts_the_delay_of_those_behind() {
     };
     let outcomes = drive(&store, &["read-only"], open, || store.stall_once(stall)).unwrap();
     let (_, took) = &outcomes[0].by_operation[0];
-    // One operation takes 60 ms, so those of the next 30 ms begin more than 30 ms late, however fast
-    // they are then. A closed loop would count the one alone.
+    // One operation takes 60 ms, so those of the next 30 ms begin more than 30 ms late, however
+    // fast they are then. A closed loop would count the one alone.
     assert!(took.quantile(1.0) >= 60e6 * 0.99);
     assert!(took.quantile(1.0 - 59.0 / 200.0) >= 30e6 * 0.99, "{took:?}");
     // The last one was not to begin before 99.5 ms.

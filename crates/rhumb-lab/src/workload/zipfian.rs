@@ -1,12 +1,12 @@
-//! Zipfian ranks, after section 3.2 of J. Gray, P. Sundaresan, S. Englert, K. Baclawski and
-//! P. Weinberger, "Quickly Generating Billion-Record Synthetic Databases" (SIGMOD 1994), which is what
+//! Zipfian ranks, after section 3.2 of J. Gray, P. Sundaresan, S. Englert, K. Baclawski and P.
+//! Weinberger, "Quickly Generating Billion-Record Synthetic Databases" (SIGMOD 1994), which is what
 //! YCSB draws by.
 
 use crate::data::Random;
 
-/// Draws ranks from 0 on, rank k in proportion to (k + 1)^-theta: exactly so for the first two, and for
-/// the others by Gray's formula, which inverts the integral of the law instead of its sum. The share of
-/// draws up to a rank is off the law by at most 0.015 for 10,000 items and more.
+/// Draws ranks from 0 on, rank k in proportion to (k + 1)^-theta: exactly so for the first two, and
+/// for the others by Gray's formula, which inverts the integral of the law instead of its sum. The
+/// share of draws up to a rank is off the law by at most 0.015 for 10,000 items and more.
 #[derive(Debug, Clone)]
 pub struct Zipfian {
     theta: f64,
@@ -28,10 +28,11 @@ impl Zipfian {
         zipfian
     }
 
-    /// Takes ranks up to below `items` in; fewer than before change nothing. Takes time in proportion to
-    /// the new ones.
+    /// Takes ranks up to below `items` in; fewer than before change nothing. Takes time in
+    /// proportion to the new ones.
     ///
-    /// YCSB keeps the first number of items inside eta when items are added; this follows the paper.
+    /// YCSB keeps the first number of items inside eta when items are added; this follows the
+    /// paper.
     pub fn grow(&mut self, items: u64) {
         if items <= self.items {
             return;
@@ -64,8 +65,8 @@ impl Zipfian {
     }
 }
 
-/// The sum of i^-theta for i from 1 to `items`: term by term as far as 1,000, from there by the formula of
-/// Euler and Maclaurin, whose rest is below 10^-17 there.
+/// The sum of i^-theta for i from 1 to `items`: term by term as far as 1,000, from there by the
+/// formula of Euler and Maclaurin, whose rest is below 10^-17 there.
 pub fn zeta(items: u64, theta: f64) -> f64 {
     const TERMS: u64 = 1_000;
     let power = |x: f64, exponent: f64| x.powf(exponent);

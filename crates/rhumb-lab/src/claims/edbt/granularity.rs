@@ -121,8 +121,8 @@ pub const TRADE_OFF: Claim = Claim {
     },
 };
 
-/// For each kind and boundary, whether larger tables make look-ups faster at no more memory, and the
-/// greatest share by which they clearly do.
+/// For each kind and boundary, whether larger tables make look-ups faster at no more memory, and
+/// the greatest share by which they clearly do.
 fn improvements(evidence: &Evidence<'_>) -> Result<(Vec<Told>, f64), Missing> {
     let rows = rows(evidence)?;
     let (mut told, mut greatest) = (Vec::new(), 0.0);
@@ -178,8 +178,8 @@ fn up_to_a_tenth(evidence: &Evidence<'_>) -> Part {
 /// Kinds with what each has.
 type ByKind = Vec<(&'static str, f64)>;
 
-/// The bytes held by each unclustered kind with the largest tables over those with the smallest: LITS, and the
-/// others.
+/// The bytes held by each unclustered kind with the largest tables over those with the smallest:
+/// LITS, and the others.
 fn growths(evidence: &Evidence<'_>) -> Result<(ByKind, ByKind), Missing> {
     let cells = evidence.cells("E-F15").whole()?;
     let growth = |kind| {

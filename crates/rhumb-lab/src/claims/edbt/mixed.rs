@@ -77,8 +77,8 @@ fn part(
     }
 }
 
-/// Of how many pairs the basic experiment tells which is faster, once for each workload, and how many of
-/// them are reversed.
+/// Of how many pairs the basic experiment tells which is faster, once for each workload, and how
+/// many of them are reversed.
 fn pairs(
     evidence: &Evidence<'_>,
     basic: Basic<'_, '_>,

@@ -163,8 +163,8 @@ pub const CLUSTERED: Claim = Claim {
     },
 };
 
-/// The bytes of the indexes of some kinds on the YCSB sets at boundary 8, scaled to the published number of
-/// keys.
+/// The bytes of the indexes of some kinds on the YCSB sets at boundary 8, scaled to the published
+/// number of keys.
 fn sizes(
     evidence: &Evidence<'_>,
     kinds: impl Iterator<Item = &'static str>,
@@ -215,8 +215,8 @@ fn gigabytes(evidence: &Evidence<'_>) -> Part {
     Part::judged("unclustered kinds need 2 GiB", judged)
 }
 
-/// Look-ups of a clustered kind at boundary 8 and with mapped keys retained beside those of an unclustered
-/// one over the same keys.
+/// Look-ups of a clustered kind at boundary 8 and with mapped keys retained beside those of an
+/// unclustered one over the same keys.
 struct Pair {
     narrow: Spread,
     retained: Spread,

@@ -126,7 +126,8 @@ fn as_published(cell: &Cell, metric: &str) -> f64 {
 fn unclustered_as_published(cell: &Cell, metric: &str) -> f64 {
     let kind = cell.axis("kind");
     let length = number(cell, "length", 10.0);
-    // About the cost of clustered kinds. The caution of Table 2 is for what kinds cannot do, not for time.
+    // About the cost of clustered kinds. The caution of Table 2 is for what kinds cannot do, not
+    // for time.
     let seek = 2_200.0;
     match metric {
         "keys" => KEYS,

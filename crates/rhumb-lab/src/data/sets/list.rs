@@ -5,20 +5,20 @@ use crate::data::lookalikes::LookAlike;
 use crate::data::numbers::Numbers;
 use crate::data::sizes::{EntrySizes, UDB, UP2X, ZIPPYDB};
 
-/// A set as it stands in the list.
+/// A set in the list.
 #[derive(Debug)]
 pub struct Entry {
-    /// What to call it, before any colon.
+    /// Its name, without the colon and what follows it.
     pub name: &'static str,
-    /// What stands behind the colon.
+    /// The part after the colon.
     pub source: Source,
-    /// How it is made.
+    /// The way in which it is made.
     pub kind: Kind,
-    /// What it holds, in a line.
+    /// Its content, in one line.
     pub about: &'static str,
 }
 
-/// What stands behind the colon, if anything.
+/// The part of the name after the colon.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Source {
     Nothing,
@@ -26,7 +26,7 @@ pub enum Source {
     Must(&'static str),
 }
 
-/// How a set is made.
+/// The way in which a set is made.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
     Numbers(Numbers),
@@ -37,10 +37,10 @@ pub enum Kind {
     GitTimes,
     Sosd,
     YcsbUniform,
-    /// By the skew.
+    /// With this skew.
     YcsbZipf(f64),
     YcsbGaps(f64),
-    /// Decimal digits, as long as an entry's keys; its values are the set's.
+    /// Decimal digits with the lengths of an entry's keys, and values with the sizes of its values.
     Digits(EntrySizes),
     Paths,
     Words,
@@ -77,10 +77,10 @@ pub const SETS: &[Entry] = &[
     made("fb", Kind::Numbers(Numbers::Fb), "integers uniform below 2^38, and 21 outliers"),
     made("osm", Kind::Numbers(Numbers::Osm), "integers in 100,000 Gaussian clusters"),
     made("wiki", Kind::Numbers(Numbers::Wiki), "integers that come in bursts"),
-    made("fb-like", Kind::LookAlike(LookAlike::Fb), "user ids, as hard to index as those of SOSD's fb"),
-    made("osm-like", Kind::LookAlike(LookAlike::Osm), "cells of a map, as hard to index as SOSD's osm"),
-    made("wiki-like", Kind::LookAlike(LookAlike::Wiki), "times of edits, as hard to index as SOSD's wiki"),
-    made("books-like", Kind::LookAlike(LookAlike::Books), "sales, with the tail of a power law"),
+    made("fb-like", Kind::LookAlike(LookAlike::Fb), "look-alike of SOSD's fb: user ids, as hard to index"),
+    made("osm-like", Kind::LookAlike(LookAlike::Osm), "look-alike of SOSD's osm: cells of a map, as hard to index"),
+    made("wiki-like", Kind::LookAlike(LookAlike::Wiki), "look-alike of SOSD's wiki: times of edits, as hard to index"),
+    made("books-like", Kind::LookAlike(LookAlike::Books), "look-alike of SOSD's books: sales, with the tail of a power law"),
     made("ycsb-uniform", Kind::YcsbUniform, "24 decimal digits, uniform"),
     made("ycsb-zipf0.9", Kind::YcsbZipf(0.9), "24 decimal digits, Zipf 0.9: updates over 10^15 keys"),
     made("ycsb-zipf0.99", Kind::YcsbZipf(0.99), "24 decimal digits, Zipf 0.99: updates over 10^15 keys"),
@@ -90,15 +90,15 @@ pub const SETS: &[Entry] = &[
     made("udb", Kind::Digits(UDB), "keys of 27.1 +- 2.6 digits, values of 126.7 +- 22.1 bytes"),
     made("zippydb", Kind::Digits(ZIPPYDB), "keys of 47.9 +- 3.7 digits, values of 42.9 +- 26.1 bytes"),
     made("up2x", Kind::Digits(UP2X), "keys of 10.4 +- 1.4 digits, values of 46.8 +- 11.6 bytes"),
-    from("paths", Source::MayBe("FILE"), Kind::Paths, "paths of a file index with their packages, or of the slice that ships"),
-    from("words", Source::MayBe("FILE"), Kind::Words, "words, one a line, or those of this system"),
-    from("git-offsets", REPOSITORY, Kind::GitOffsets, "integers: where objects begin in a repository's largest pack"),
-    from("git-times", REPOSITORY, Kind::GitTimes, "integers: when a repository's commits were made, nearly in order"),
+    from("paths", Source::MayBe("FILE"), Kind::Paths, "paths of a file index with their packages; without FILE, the built-in slice"),
+    from("words", Source::MayBe("FILE"), Kind::Words, "words, one on each line; without FILE, the words of this system"),
+    from("git-offsets", REPOSITORY, Kind::GitOffsets, "integers: offsets of the objects in a repository's largest pack"),
+    from("git-times", REPOSITORY, Kind::GitTimes, "integers: times of a repository's commits, nearly in order"),
     from("sosd", Source::Must("FILE"), Kind::Sosd, "integers of a SOSD file"),
 ];
 
 impl Entry {
-    /// How to name it, such as `sosd:FILE`.
+    /// Its name with a placeholder for the source, such as `sosd:FILE`.
     pub fn usage(&self) -> String {
         match self.source {
             Source::Nothing => self.name.to_string(),

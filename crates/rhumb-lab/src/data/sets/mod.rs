@@ -1,4 +1,4 @@
-//! The data sets by name, as experiments, `gen` and `list` know them.
+//! The data sets by name, for experiments, `gen` and `list`.
 
 mod list;
 #[cfg(test)]
@@ -15,8 +15,8 @@ use super::{Arrivals, Input, Pairs, Random, Sizes, Strings};
 use super::{decimal, git, paths, runs, sosd, texts, ycsb};
 use crate::error::{Error, Result};
 
-/// A data set: a name, and behind a colon a file or a directory if it comes from one, such as `osm` or
-/// `sosd:fb_200M_uint64`.
+/// A data set: a name, followed by a colon and a file or directory if it is read from one, such as
+/// `osm` or `sosd:fb_200M_uint64`.
 #[derive(Debug, Clone)]
 pub struct SetSpec {
     entry: &'static Entry,
@@ -37,10 +37,10 @@ impl FromStr for SetSpec {
         })?;
         match (entry.source, source) {
             (Source::Nothing, Some(source)) => Err(Error::Usage(format!(
-                "set {name} is made from nothing: leave out {source:?}"
+                "set {name} is not read from a file: leave out {source:?}"
             ))),
             (Source::Must(_), None) => Err(Error::Usage(format!(
-                "set {name} must be told where from: write {}",
+                "set {name} is read from a file or directory: write {}",
                 entry.usage()
             ))),
             (_, source) => Ok(SetSpec {
@@ -62,7 +62,7 @@ impl fmt::Display for SetSpec {
 }
 
 impl SetSpec {
-    /// Sizes of values where it was published; 8 bytes where it has none of its own.
+    /// The published sizes of values; 8 bytes if the set has no values of its own.
     pub fn value_sizes(&self) -> Sizes {
         match self.entry.kind {
             Kind::YcsbUniform | Kind::YcsbZipf(_) | Kind::YcsbGaps(_) => YCSB_VALUE,
@@ -71,11 +71,12 @@ impl SetSpec {
         }
     }
 
-    /// `count` ascending distinct integers, at most 2^32, the same for the same seed; of a set that is
-    /// read and not made, at most as many, as contiguous runs of 1,000 spread evenly over all.
+    /// `count` ascending distinct integers, at most 2^32, the same for the same seed. A set that is
+    /// read from a file gives at most `count`, as contiguous runs of 1,000 spread evenly over the
+    /// file.
     ///
     /// # Errors
-    /// If this set has no integers; if it cannot be read, or holds fewer than two.
+    /// If this set has no integers, cannot be read, or has fewer than two.
     pub fn numbers(&self, count: usize, seed: u64) -> Result<Vec<u64>> {
         let all = match self.entry.kind {
             Kind::Numbers(set) => set.make(count, seed),
@@ -89,7 +90,7 @@ impl SetSpec {
             Kind::Sosd => sosd::numbers(self.path()?)?,
             _ => {
                 return Err(Error::Usage(format!(
-                    "set {self} has no integers: take one of integers, see `rhumb-lab list`"
+                    "set {self} has no integers: choose a set of integers, see `rhumb-lab list`"
                 )));
             }
         };
@@ -103,11 +104,11 @@ impl SetSpec {
         Ok(kept)
     }
 
-    /// A set with values of the given sizes; of its own where none are given. `hold_out` more keys are
-    /// made (or read), and kept as the absent ones; see [`SetSpec::numbers`] for what `count` means.
+    /// The set with values of the given sizes, or of its own sizes if none are given. `hold_out`
+    /// more keys are made (or read), as absent keys; [`SetSpec::numbers`] describes `count`.
     ///
     /// # Errors
-    /// If it cannot be read, or holds fewer than two keys.
+    /// If the set cannot be read, or has fewer than two keys.
     pub fn input(
         &self,
         count: usize,
@@ -160,13 +161,13 @@ impl SetSpec {
         }
         let found = texts::dictionary().map(|(words, _)| words);
         found.ok_or_else(|| {
-            let why = "there is no word list in /usr/share/dict: install one (Debian: wamerican), or \
-                       name a file with one word a line by words:FILE";
+            let why = "there is no word list in /usr/share/dict: install one (on Debian: wamerican), or \
+                       name a file with one word on each line, as words:FILE";
             Error::Usage(why.to_string())
         })
     }
 
-    /// The file or directory; a set that needs one was not parsed without.
+    /// The file or directory; parsing refused sets that need one and have none.
     fn path(&self) -> Result<&Path> {
         let missing = || Error::Usage(format!("write {}", self.entry.usage()));
         self.source.as_deref().ok_or_else(missing)
@@ -175,7 +176,7 @@ impl SetSpec {
     fn enough(&self, keys: usize) -> Result<()> {
         if keys < 2 {
             return Err(Error::Usage(format!(
-                "set {self} gives {keys} distinct keys, and two are needed: ask for more or take another"
+                "set {self} gives {keys} distinct keys, but at least two are needed: ask for more or choose another"
             )));
         }
         Ok(())

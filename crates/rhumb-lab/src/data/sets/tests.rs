@@ -1,4 +1,4 @@
-//! What every set promises.
+//! Tests that hold for every set.
 
 use std::fs;
 
@@ -20,7 +20,7 @@ fn input(set: &SetSpec, count: usize, seed: u64) -> Input {
 }
 
 #[test]
-fn names_are_read_as_they_are_written() {
+fn names_parse_to_what_was_printed() {
     for entry in SETS {
         let text = match entry.source {
             Source::Must(_) => format!("{}:/a:b", entry.name),
@@ -43,7 +43,7 @@ fn names_are_read_as_they_are_written() {
 }
 
 #[test]
-fn made_sets_ascend_repeat_with_the_seed_and_hold_as_many_as_asked_for() {
+fn made_sets_ascend_repeat_with_the_seed_and_have_the_requested_size() {
     for set in made() {
         let (a, b) = (input(&set, 5_000, 42), input(&set, 5_000, 42));
         assert_eq!((a.keys.len(), a.absent.len()), (5_000, 0), "{set}");
@@ -65,8 +65,8 @@ fn made_sets_ascend_repeat_with_the_seed_and_hold_as_many_as_asked_for() {
     }
 }
 
-/// Results of different days compare only if the keys stay the same. (On other platforms `exp` and `ln`
-/// may differ in the last bit.)
+/// Results of different days can be compared only if the keys stay the same. (On other platforms
+/// `exp` and `ln` may differ in the last bit.)
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[test]
 fn first_and_last_keys_are_frozen() {
@@ -149,12 +149,12 @@ fn integers_are_those_of_the_keys() {
             "{set}"
         );
     }
-    // The sets of published comparisons keep their numbers.
+    // The sets used in published comparisons keep their numbers.
     for numbers in Numbers::ALL {
         let named = set(numbers.name()).numbers(3_000, 42).unwrap();
         assert_eq!(named, numbers.make(3_000, 42), "{}", numbers.name());
     }
-    // Runs of a thousand: the first, those in the middle, the last.
+    // Runs of a thousand keys: the first, some from the middle, the last.
     let numbers = file.numbers(3_000, 42).unwrap();
     assert_eq!((numbers[999], numbers[1_000]), (999 * 999, 4_000 * 4_000));
     assert_eq!(numbers[2_999], 8_999 * 8_999);
@@ -164,7 +164,7 @@ fn integers_are_those_of_the_keys() {
 }
 
 #[test]
-fn sets_that_are_read_give_what_they_hold() {
+fn sets_from_files_have_the_content_of_the_file() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let path = file.path().display();
     fs::write(file.path(), "pear\nfig\napple\n").unwrap();
@@ -179,10 +179,10 @@ fn sets_that_are_read_give_what_they_hold() {
     let few = set(&format!("words:{path}"))
         .input(10, None, 0, 1)
         .unwrap_err();
-    assert!(few.to_string().contains("two are needed"), "{few}");
+    assert!(few.to_string().contains("at least two are needed"), "{few}");
     sosd::write(file.path(), &[7, 7]).unwrap();
     let few = set(&format!("sosd:{path}")).numbers(10, 1).unwrap_err();
-    assert!(few.to_string().contains("two are needed"), "{few}");
+    assert!(few.to_string().contains("at least two are needed"), "{few}");
 
     fs::write(file.path(), "usr/b x/two\nusr/a x/one\n").unwrap();
     let paths = set(&format!("paths:{path}"));

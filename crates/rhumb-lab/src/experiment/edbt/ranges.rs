@@ -197,8 +197,8 @@ const fn over_length(title: &'static str, only: Only, y: Measure) -> View {
     })
 }
 
-/// Ranges with what finds the first entry by reading it alone: unclustered kinds, and clustered ones with
-/// mapped keys retained.
+/// Ranges with what finds the first entry by reading it alone: unclustered kinds, and clustered
+/// ones with mapped keys retained.
 fn one_entry_ranges(amounts: &Amounts, set: &str) -> Result<Vec<Planned>> {
     let retained = MODELS.map(|kind| (kind, Arm::Retained));
     let unclustered = UNCLUSTERED.map(|kind| (kind, Arm::Exact));

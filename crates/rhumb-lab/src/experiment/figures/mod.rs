@@ -1,5 +1,5 @@
-//! How the figures of experiments are drawn from their cells: declarations, and what makes a picture of
-//! them.
+//! How the figures of experiments are drawn from their cells: declarations, and what makes a
+//! picture of them.
 
 mod charts;
 mod tables;
@@ -140,7 +140,8 @@ impl Measure {
 }
 
 impl View {
-    /// The picture, from the cells of its experiment at one scale; none if they have nothing for it.
+    /// The picture, from the cells of its experiment at one scale; none if they have nothing for
+    /// it.
     pub fn draw(&self, cells: &[&Cell]) -> Option<Panel> {
         match self {
             View::Chart(chart) => charts::chart(chart, cells),

@@ -17,7 +17,8 @@ const FILE_BYTES: usize = 64 << 20;
 const PAGE: usize = 4096;
 const READS: usize = 400;
 
-/// Times reads of a page, from the page cache and from the device, and says how the protocol is scaled.
+/// Times reads of a page, from the page cache and from the device, and says how the protocol is
+/// scaled.
 ///
 /// # Errors
 /// Failures of the machine's files.

@@ -7,8 +7,8 @@ use crate::results::Measured;
 /// Points of a distribution.
 const POINTS: usize = 200;
 
-/// Sizes of keys and values, and the distribution of the keys: its samples are the places, as shares of
-/// the span, of keys at ranks spread evenly over all.
+/// Sizes of keys and values, and the distribution of the keys: its samples are the places, as
+/// shares of the span, of keys at ranks spread evenly over all.
 pub fn measure(input: &Input) -> Measured {
     let keys = input.keys.len() as f64;
     let mut measured = Measured::default();

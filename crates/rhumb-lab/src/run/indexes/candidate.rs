@@ -40,8 +40,8 @@ impl fmt::Display for Candidate {
 }
 
 impl Candidate {
-    /// Every registered kind with every parameter that it can take. Kinds that know every place answer
-    /// alike with any boundary, and are there once.
+    /// Every registered kind with every parameter that it can take. Kinds that know every place
+    /// answer alike with any boundary, and are there once.
     pub fn all() -> Vec<Candidate> {
         let mut all = Vec::new();
         for kind in registry::kinds() {

@@ -1,7 +1,7 @@
 //! Builds, look-ups and the yardstick, each timed alone and each answer compared with the truth.
 //!
-//! Times are CPU time of the thread. Probes are drawn beforehand; no look-up waits for the answer of the
-//! one before, so the processor may overlap them.
+//! Times are CPU time of the thread. Probes are drawn beforehand; no look-up waits for the answer
+//! of the one before, so the processor may overlap them.
 
 use std::sync::atomic::{Ordering, compiler_fence};
 use std::time::Duration;
@@ -108,7 +108,8 @@ pub fn wrong(
     }
 }
 
-/// Where an index of a table of so many keys says that a key is, if it can only name blocks of so many.
+/// Where an index of a table of so many keys says that a key is, if it can only name blocks of so
+/// many.
 pub fn window(index: &dyn Index, probe: Probe<'_>, keys: usize, block: u64) -> Window {
     match index.locate(probe) {
         Position::Window(window) => window,
@@ -119,12 +120,12 @@ pub fn window(index: &dyn Index, probe: Probe<'_>, keys: usize, block: u64) -> W
     }
 }
 
-/// The yardstick, equivalent to `std::lower_bound`: a binary search over all keys that branches, so that
-/// the processor runs ahead of slow memory on the way that it guesses.
+/// The yardstick, equivalent to `std::lower_bound`: a binary search over all keys that branches, so
+/// that the processor runs ahead of slow memory on the way that it guesses.
 ///
-/// Over 10M uniform keys it took 280 to 287 ns, and `std::lower_bound` by `g++ -O3 -march=native` 282 to
-/// 290 ns, on one machine of 2 cores (AMD EPYC); over `osm` 295 to 309 and 268 to 281 ns. Without the
-/// branch it took 375 to 450 ns.
+/// Over 10M uniform keys it took 280 to 287 ns, and `std::lower_bound` by `g++ -O3 -march=native`
+/// 282 to 290 ns, on one machine of 2 cores (AMD EPYC); over `osm` 295 to 309 and 268 to 281 ns.
+/// Without the branch it took 375 to 450 ns.
 pub fn lower_bound(keys: &[u64], key: u64) -> usize {
     let (mut first, mut len) = (0, keys.len());
     while len > 0 {
@@ -206,8 +207,8 @@ pub struct Times {
     pub yardstick: [f64; 2],
 }
 
-/// Builds once, and times both kinds of look-ups by turns with the yardstick. Also gives the bytes of
-/// the index. `None` if the kind cannot serve these keys.
+/// Builds once, and times both kinds of look-ups by turns with the yardstick. Also gives the bytes
+/// of the index. `None` if the kind cannot serve these keys.
 ///
 /// # Errors
 /// Wrong answers, and what the builder says but for [`IndexError::Unfit`].

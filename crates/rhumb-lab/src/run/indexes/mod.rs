@@ -1,8 +1,8 @@
 //! `indexes`: every kind alone over sorted integers in memory, against a binary search over all of
 //! them and against what the published implementations take.
 //!
-//! Each run builds an index once and looks up the same random keys; the yardstick has its turn right
-//! before, over the same keys. Figures are medians over the runs.
+//! Each run builds an index once and looks up the same random keys; the yardstick has its turn
+//! right before, over the same keys. Figures are medians over the runs.
 
 mod candidate;
 pub(super) mod measure;

@@ -1,7 +1,8 @@
 //! What the published implementations take, to compare with: 10,000,000 keys of each set, C++ by
-//! `g++ -O3 -march=native` on one machine of 2 cores (AMD EPYC, 32 MB of third-level cache), thread CPU
-//! time. Absolute times move by 20 to 30 %, so every time is compared as its ratio to the yardstick of
-//! the same run, `std::lower_bound` over all keys. Builds are in whole nanoseconds a key.
+//! `g++ -O3 -march=native` on one machine of 2 cores (AMD EPYC, 32 MB of third-level cache), thread
+//! CPU time. Absolute times move by 20 to 30 %, so every time is compared as its ratio to the
+//! yardstick of the same run, `std::lower_bound` over all keys. Builds are in whole nanoseconds a
+//! key.
 
 use super::candidate::Parameter::{self, Block, Eps, Leaves};
 use crate::data::numbers::Numbers;

@@ -1,5 +1,5 @@
-//! One kind, alone in memory: loaded, looked up in, walked over and added to, each timed alone and each
-//! answer compared with the truth.
+//! One kind, alone in memory: loaded, looked up in, walked over and added to, each timed alone and
+//! each answer compared with the truth.
 //!
 //! Times are CPU time of the thread. Look-ups do not wait for the answer of the one before.
 
@@ -138,8 +138,8 @@ fn loaded<K: Key + ?Sized>(
     Ok((index, took.as_nanos() as f64 / entries.len().max(1) as f64))
 }
 
-/// Nanoseconds a look-up, in the second of two rounds. Answers are compared with what is expected, given the
-/// rank.
+/// Nanoseconds a look-up, in the second of two rounds. Answers are compared with what is expected,
+/// given the rank.
 ///
 /// # Errors
 /// The first wrong answer.

@@ -1,9 +1,9 @@
-//! `updatable`: every kind that changes in place, alone in memory over integers, against a binary search over
-//! the sorted keys and against what the published implementations take.
+//! `updatable`: every kind that changes in place, alone in memory over integers, against a binary
+//! search over the sorted keys and against what the published implementations take.
 //!
-//! Each run loads an index once, looks up the same random keys, with the yardstick right before, and walks;
-//! then it loads every other key and inserts the others in random order, and loads the lower half and
-//! inserts the upper half in ascending order. Figures are medians over the runs.
+//! Each run loads an index once, looks up the same random keys, with the yardstick right before,
+//! and walks; then it loads every other key and inserts the others in random order, and loads the
+//! lower half and inserts the upper half in ascending order. Figures are medians over the runs.
 
 pub(super) mod measure;
 mod reference;
@@ -23,8 +23,8 @@ const NAME: &str = "updatable";
 const RUNS: usize = 3;
 const GETS: usize = 1_000_000;
 
-/// What is compared with other implementations: times as shares of a look-up by binary search in the same
-/// run; sizes in bytes a key.
+/// What is compared with other implementations: times as shares of a look-up by binary search in
+/// the same run; sizes in bytes a key.
 #[derive(Debug, Clone, Copy)]
 struct Shares {
     look_up: f64,
@@ -98,8 +98,8 @@ struct Size {
     specs: Vec<IndexSpec>,
 }
 
-/// What keys to take for which kinds: as many as the user says; or as many as most published implementations
-/// were measured with, and also the share of them that another was measured with.
+/// What keys to take for which kinds: as many as the user says; or as many as most published
+/// implementations were measured with, and also the share of them that another was measured with.
 fn sizes(arguments: &Arguments, specs: Vec<IndexSpec>) -> Vec<Size> {
     let mut sizes = vec![Size {
         made: arguments.keys.unwrap_or(reference::KEYS),

@@ -1,14 +1,17 @@
-//! What the published implementations take, to compare with: C++ by `g++ -O3 -march=native` on one machine
-//! of 2 cores (AMD EPYC, 32 MB of third-level cache), thread CPU time, over the sets of [`Numbers`], each
-//! with 8-byte values. Keys to insert are every other one, in random order, or the upper half, ascending.
+//! What the published implementations take, to compare with: C++ by `g++ -O3 -march=native` on one
+//! machine of 2 cores (AMD EPYC, 32 MB of third-level cache), thread CPU time, over the sets of
+//! [`Numbers`], each with 8-byte values. Keys to insert are every other one, in random order, or
+//! the upper half, ascending.
 //!
-//! Bytes of LIPP and DILI are what their process allocated: they count themselves without bitmaps and empty
-//! slots, which comes to nine tenths of that at most, and to a quarter at least. Those of the two others are
-//! their own counts, which are within 3 % of it (ALEX on `fb` after sorted inserts: 25 % below).
+//! Bytes of LIPP and DILI are what their process allocated: they count themselves without bitmaps
+//! and empty slots, which comes to nine tenths of that at most, and to a quarter at least. Those of
+//! the two others are their own counts, which are within 3 % of it (ALEX on `fb` after sorted
+//! inserts: 25 % below).
 //!
-//! DILI takes 4 microseconds a key to load, so it was measured over every fifth key of the same sets; over
-//! `fb` those below 2^63, which are all but 2; on `fb`, `dense` and `lognormal` with its assertions off, which
-//! inserts break. Of sorted keys it took the first [`DILI_SORTED`] only, at some 20 microseconds each.
+//! DILI takes 4 microseconds a key to load, so it was measured over every fifth key of the same
+//! sets; over `fb` those below 2^63, which are all but 2; on `fb`, `dense` and `lognormal` with its
+//! assertions off, which inserts break. Of sorted keys it took the first [`DILI_SORTED`] only, at
+//! some 20 microseconds each.
 
 use super::Shares;
 use crate::data::numbers::Numbers;
@@ -33,7 +36,8 @@ pub struct Cell {
     absent: f64,
     /// `std::lower_bound` over all keys in the same run, for keys that are there and not.
     yardstick: [f64; 2],
-    /// A key, in random order and ascending: in a process of their own each, right after that of the others.
+    /// A key, in random order and ascending: in a process of their own each, right after that of
+    /// the others.
     insert: [f64; 2],
     /// Bytes after these.
     after: [f64; 2],
