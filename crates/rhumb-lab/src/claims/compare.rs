@@ -1,16 +1,16 @@
-//! How figures are compared. Where repeats overlap nothing is said to differ; nor, if their middles
-//! are apart, to be equal.
+//! Comparison of figures. If the repeats of two figures overlap, the figures do not count as
+//! different; if in addition their medians are far apart, they do not count as equal either.
 
 use crate::measure::Spread;
 
-/// What results say.
+/// The answer of results to a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Told {
-    /// It is so.
+    /// The statement is true.
     Yes,
-    /// It is not so.
+    /// The statement is false.
     No,
-    /// Repeats spread too widely to tell.
+    /// The repeats spread too widely to decide.
     Unclear,
 }
 
@@ -23,14 +23,15 @@ impl From<bool> for Told {
     }
 }
 
-/// "All".
+/// The share that "all" means.
 pub const ALL: f64 = 1.0;
 
-/// "Nearly all": of ten cells at least nine.
+/// The share that "nearly all" means: at least nine of ten cells.
 pub const NEARLY_ALL: f64 = 0.9;
 
-/// Whether a share of some things, at least, is so: yes if it is, no if it is not even counting
-/// what is unclear. Says also how many are.
+/// Whether at least a share of the answers is yes. The result is no if the share is not reached
+/// even when unclear answers count as yes, and unclear if it is reached only then. Also returns the
+/// counts as text.
 pub fn vote(told: &[Told], share: f64) -> (Told, String) {
     let count = |of| told.iter().filter(|told| **told == of).count();
     let (yes, unclear) = (count(Told::Yes), count(Told::Unclear));
@@ -46,20 +47,21 @@ pub fn vote(told: &[Told], share: f64) -> (Told, String) {
     }
 }
 
-/// What is closer than this, relative to the other, is equal if repeats overlap.
+/// Medians with at most this relative difference are equal, unless one figure is clearly less.
 const CLOSE: f64 = 0.1;
 
-/// What is closer than this, relative to the other, is not clearly less, whatever the repeats.
+/// With at most this relative difference of the medians, neither figure is clearly less. It covers
+/// the difference of two measurements of the same thing some minutes apart.
 const MARGIN: f64 = 0.05;
 
-/// Whether each time of the one is less than each time of the other, by more than what two
-/// measurements of one thing, some minutes apart, differ by.
+/// Whether each repeat of `one` is less than each repeat of `other`, and the medians differ by more
+/// than `MARGIN`.
 pub fn clearly_less(one: Spread, other: Spread) -> bool {
     one.max < other.min && !within(one, other, MARGIN)
 }
 
-/// Whether one is less: yes if clearly, no if the other is, or if repeats overlap and the middles
-/// are within 10 %.
+/// Whether `one` is less: yes if it is clearly less; no if `other` is clearly less or the medians
+/// are within 10 %; else unclear.
 pub fn less(one: Spread, other: Spread) -> Told {
     if clearly_less(one, other) {
         Told::Yes
@@ -70,8 +72,8 @@ pub fn less(one: Spread, other: Spread) -> Told {
     }
 }
 
-/// Whether two are alike: yes if the middles differ by at most a share of the other, no if they
-/// differ by more and repeats do not overlap.
+/// Whether two figures are about equal: yes if the medians differ by at most `share`; no if one
+/// figure is clearly less; else unclear.
 pub fn near(one: Spread, other: Spread, share: f64) -> Told {
     if within(one, other, share) {
         Told::Yes
@@ -86,8 +88,8 @@ fn within(one: Spread, other: Spread, share: f64) -> bool {
     (one.median / other.median - 1.0).abs() <= share
 }
 
-/// The ratio of two figures: of their middles, and the least and greatest of which their times
-/// admit.
+/// The ratio of two figures: the ratio of their medians, and the smallest and largest ratio of
+/// their repeats.
 pub fn ratio(one: Spread, other: Spread) -> Spread {
     Spread {
         min: one.min / other.max,
@@ -96,12 +98,12 @@ pub fn ratio(one: Spread, other: Spread) -> Spread {
     }
 }
 
-/// The middle of some numbers.
+/// The median of some numbers.
 pub fn median(numbers: &[f64]) -> f64 {
     Spread::of(numbers).median
 }
 
-/// From the least to the greatest of some numbers: `0.31 to 0.42`.
+/// The minimum and maximum of some numbers: `0.31 to 0.42`.
 pub fn range(numbers: &[f64]) -> String {
     let spread = Spread::of(numbers);
     let (least, greatest) = (short(spread.min), short(spread.max));
@@ -111,13 +113,13 @@ pub fn range(numbers: &[f64]) -> String {
     }
 }
 
-/// Nanoseconds as microseconds, from the least to the greatest.
+/// The minimum and maximum of some nanoseconds, in microseconds.
 pub fn micros(nanos: &[f64]) -> String {
     let micros: Vec<f64> = nanos.iter().map(|nanos| nanos / 1e3).collect();
     range(&micros) + " us"
 }
 
-/// A number with three digits that count, so that small shares do not vanish.
+/// A number with about three significant digits, so that small shares do not become 0.
 pub fn short(number: f64) -> String {
     match number.abs() {
         100.0.. => format!("{number:.0}"),
@@ -133,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_overlaps_does_not_differ() {
+    fn figures_with_overlapping_repeats_do_not_differ() {
         let (low, high) = (Spread::of(&[1.0, 2.0, 3.0]), Spread::of(&[3.5, 4.0]));
         let (middle, close) = (Spread::of(&[2.5, 3.6]), Spread::of(&[1.9, 2.1, 2.2]));
         assert_eq!(less(low, high), Told::Yes);
@@ -148,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn votes_count_what_is_unclear_on_both_sides() {
+    fn unclear_answers_can_decide_neither_way() {
         use Told::{No, Unclear, Yes};
         assert_eq!(vote(&[Yes; 9], NEARLY_ALL), (Yes, "9 of 9".to_string()));
         assert_eq!(vote(&[Yes, Yes, No], 0.5).0, Yes);

@@ -1,8 +1,8 @@
-//! *DobLIX*: blocks cut by the model, and an agent that tunes them. Not judged yet.
+//! *DobLIX*: blocks cut by the model, and an agent that tunes their parameters. Not judged yet.
 
 use super::{Claim, Judge};
 
-/// What most of it needs.
+/// The requirement of most of its claims.
 const RUNS: &str = "needs the experiments on DobLIX and its peers, which are not built yet";
 
 /// The paper's claims.
@@ -10,7 +10,7 @@ pub const ALL: &[Claim] = &[
     Claim {
         id: "C-D1",
         paper: "DobLIX",
-        published: "Read-only, on average, over TridentKV, Bourbon and RocksDB: 1.41x, 1.57x, \
+        published: "Read-only throughput, on average, over TridentKV, Bourbon and RocksDB: 1.41x, 1.57x, \
                     1.92x; the summary says up to 1.41x, 1.52x, 2.21x.",
         judge: Judge::Later(RUNS),
     },

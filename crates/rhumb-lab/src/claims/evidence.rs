@@ -1,4 +1,4 @@
-//! What judges ask of results: cells that the experiments declare, all of them or none.
+//! Access of the rules to results: complete sets of the cells that an experiment declares.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -16,10 +16,11 @@ pub struct Evidence<'a> {
 }
 
 impl<'a> Evidence<'a> {
-    /// The cells of a scale among these; of a cell that was measured several times, the latest run.
+    /// The cells of a scale among `cells`. If a cell was measured several times, the latest run
+    /// counts.
     ///
     /// # Errors
-    /// If an experiment cannot say which cells it has.
+    /// If an experiment cannot declare its cells.
     pub fn new(cells: &'a [Cell], scale: Scale) -> Result<Evidence<'a>> {
         let mut latest: HashMap<_, &Cell> = HashMap::new();
         for cell in cells.iter().filter(|cell| cell.scale == scale.name()) {
@@ -56,11 +57,11 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// A kind is judged while fence pointers stand for it in no larger share of the tables: some tables
+/// A kind is judged if at most this share of its tables fell back to fence pointers: some tables
 /// are too small for any model.
 const MOST_FALLEN_BACK: f64 = 0.25;
 
-/// Some cells of an experiment: those that it declares, whether they were measured or not.
+/// Some of the cells that an experiment declares, measured or not.
 #[derive(Clone)]
 pub struct Selection<'e> {
     evidence: &'e Evidence<'e>,
@@ -79,7 +80,7 @@ impl<'e> Selection<'e> {
     /// These cells, if at least one is declared and all are measured.
     ///
     /// # Errors
-    /// How many cells are missing.
+    /// The number of missing cells.
     pub fn whole(self) -> Result<Selection<'e>, Missing> {
         let measured = self.measured();
         let (there, all) = (measured.iter().flatten().count(), measured.len());
@@ -100,7 +101,7 @@ impl<'e> Selection<'e> {
         values
     }
 
-    /// The values of an axis as numbers, the least first.
+    /// The values of an axis as numbers, ascending.
     pub fn numbers(&self, axis: &str) -> Vec<u64> {
         let values = self.each(axis);
         let mut numbers: Vec<u64> = values.iter().filter_map(|text| text.parse().ok()).collect();
@@ -108,7 +109,7 @@ impl<'e> Selection<'e> {
         numbers
     }
 
-    /// Least, middle and greatest time of a figure of the one cell that this is.
+    /// Minimum, median and maximum of a figure. The selection must have exactly one cell.
     ///
     /// # Errors
     /// If there is no such cell or figure, or there are several cells.
@@ -125,7 +126,7 @@ impl<'e> Selection<'e> {
         if fell_back > MOST_FALLEN_BACK {
             return Err(self.missing(Lack::FellBack((100.0 * fell_back).ceil() as u32)));
         }
-        // A share of flushes alone is none of what the papers mean.
+        // Without a merge this would be the share in flushes alone, which the papers do not mean.
         let unmerged = metric == "training_share" && cell.value("merges") == Some(0.0);
         let kept = cell.figures.get(metric).filter(|_| !unmerged);
         let kept = kept.map(|kept| kept.spread);
@@ -133,7 +134,7 @@ impl<'e> Selection<'e> {
             .ok_or_else(|| self.missing(Lack::Figure(metric)))
     }
 
-    /// The middle of a figure of the one cell that this is.
+    /// The median of a figure. The selection must have exactly one cell.
     ///
     /// # Errors
     /// If there is no such cell or figure, or there are several cells.
@@ -169,7 +170,7 @@ impl<'e> Selection<'e> {
     }
 }
 
-/// Why there is no answer.
+/// The reason why a figure is not available.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
     experiment: &'static str,
@@ -186,7 +187,7 @@ enum Lack {
     },
     Several,
     Figure(&'static str),
-    /// In so many of a hundred tables fence pointers stand for the kind.
+    /// This percentage of the tables fell back to fence pointers.
     FellBack(u32),
 }
 
@@ -206,13 +207,16 @@ impl fmt::Display for Missing {
                 )
             }
             Lack::Cells { there, all } => {
-                write!(f, "{there} of {all} cells of {id}{wanted} are there: {run}")
+                write!(
+                    f,
+                    "{there} of {all} cells of {id}{wanted} are measured: {run}"
+                )
             }
             Lack::FellBack(share) => write!(
                 f,
-                "{id}: fence pointers stand for the kind in {share} % of the tables{wanted}"
+                "{id}: {share} % of the tables{wanted} fell back to fence pointers"
             ),
-            Lack::Several => write!(f, "{id} has several cells{wanted}, one was asked for"),
+            Lack::Several => write!(f, "{id} has several cells{wanted}, but one is needed"),
             Lack::Figure(metric) => {
                 write!(f, "a cell of {id}{wanted} has no {metric}: {run} --again")
             }

@@ -2,7 +2,7 @@
 
 use super::{Claim, Judge};
 
-/// What most of it needs.
+/// The requirement of most of its claims.
 const TIER: &str = "needs the learned tier, which is not built yet";
 
 /// The paper's claims.

@@ -1,21 +1,20 @@
-//! The ledger as text.
+//! The ledger of claims as text.
 
 use comfy_table::ContentArrangement;
 
 use super::{Judge, Judged, Verdict};
 use crate::table;
 
-/// Columns of the terminal that the ledger takes.
+/// The width of the ledger in columns of the terminal.
 const WIDTH: u16 = 100;
 
-/// What holds for all latencies.
-const CLEARLY: &str = "Latencies are medians over repeats. One is clearly less if each of its repeats is less \
-                       than each\nof the other, and the medians differ by more than 5 %. Where repeats \
-                       overlap, medians within\n10 % of each other are equal, others unclear. A cell in which \
-                       fence pointers stand for a kind\nin more than a quarter of the tables decides nothing.";
+/// The rules for comparing latencies, printed below the ledger.
+const CLEARLY: &str = "Latencies are medians over repeats. A latency is clearly less than another if each of its repeats is\n\
+    less than each repeat of the other, and the medians differ by more than 5 %. Where repeats overlap,\n\
+    medians within 10 % of each other count as equal, and others are undecided. A cell in which more\n\
+    than a quarter of the tables fell back to fence pointers decides nothing.";
 
-/// All claims with their verdicts, as a table for the terminal, and how many there are of each
-/// verdict.
+/// All claims with their verdicts, as a table for the terminal, and the count of each verdict.
 pub fn table(judged: &[Judged]) -> String {
     let headings = ["claim", ""].map(str::to_string);
     let mut rows = table::new(&headings, 2);
@@ -29,7 +28,7 @@ pub fn table(judged: &[Judged]) -> String {
     format!("{rows}\n\n{CLEARLY}\n{}\n", counts(judged))
 }
 
-/// What there is to say of a claim.
+/// The lines of a claim, each with its heading.
 fn lines(judged: &Judged) -> Vec<(&'static str, String)> {
     let (claim, judgement) = (judged.claim, &judged.judgement);
     let verdict = judgement.verdict.name().to_uppercase();

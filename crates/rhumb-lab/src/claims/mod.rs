@@ -1,4 +1,4 @@
-//! The ledger: what the papers claim, what our results say of it, and whether it holds.
+//! The ledger: the claims of the papers, our results, and the verdicts.
 
 mod compare;
 mod doblix;
@@ -17,48 +17,48 @@ pub use self::evidence::Evidence;
 pub use self::ledger::table;
 use self::part::Part;
 
-/// What a paper claims.
+/// A claim of a paper.
 pub struct Claim {
     /// Its id, such as `C-E1`.
     pub id: &'static str,
-    /// Where it was published.
+    /// The paper, and the place in it.
     pub paper: &'static str,
-    /// What is claimed, with the published numbers; all of them where the paper contradicts itself.
+    /// The claim with the published numbers; all of them if the paper contradicts itself.
     pub published: &'static str,
     /// How it is judged.
     pub judge: Judge,
 }
 
-/// How a claim is judged.
+/// The way in which a claim is judged.
 pub enum Judge {
-    /// By results.
+    /// By a rule from results.
     By {
-        /// How the verdict follows from them, in words.
+        /// The rule in words.
         rule: &'static str,
-        /// The experiments that have them.
+        /// The experiments whose cells the rule reads.
         experiments: &'static [&'static str],
-        /// The same, as a program.
+        /// The rule as a function.
         parts: fn(&Evidence<'_>) -> Vec<Part>,
     },
-    /// Not yet: what it needs that is not built.
+    /// Not judged yet; names what is not built.
     Later(&'static str),
 }
 
 /// Whether a claim holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// It does.
+    /// All parts hold.
     Holds,
-    /// Some of it does: which, and which does not or is undecided.
+    /// Some parts hold: a list of those that hold, do not hold and are undecided.
     HoldsInPart(String),
-    /// Nothing of it that is decided does.
+    /// No part holds, and at least one does not hold.
     DoesNotHold,
-    /// Nothing of it is decided, and why: not measured yet, or the repeats spread too widely.
+    /// No part is decided, and why: not measured yet, or the repeats spread too widely.
     Undecided(String),
 }
 
 impl Verdict {
-    /// In words.
+    /// The verdict in words.
     pub fn name(&self) -> &'static str {
         match self {
             Verdict::Holds => "holds",
@@ -72,22 +72,22 @@ impl Verdict {
 /// A verdict with the numbers behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judgement {
-    /// Whether the claim holds.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Our numbers, for each part of the claim; empty where nothing is decided.
+    /// Our numbers for each part of the claim; empty if nothing is decided.
     pub ours: String,
 }
 
 /// A claim with its judgement.
 pub struct Judged {
-    /// What is claimed.
+    /// The claim.
     pub claim: &'static Claim,
-    /// What our results say of it.
+    /// The judgement from our results.
     pub judgement: Judgement,
 }
 
 impl Claim {
-    /// What results say of it.
+    /// Judges the claim by results.
     pub fn judge(&self, evidence: &Evidence<'_>) -> Judgement {
         match &self.judge {
             Judge::By { parts, .. } => part::verdict(&parts(evidence)),
@@ -105,7 +105,7 @@ pub fn all() -> impl Iterator<Item = &'static Claim> {
     papers.into_iter().flatten()
 }
 
-/// All claims with what results say of them.
+/// All claims, judged by results.
 pub fn judge(evidence: &Evidence<'_>) -> Vec<Judged> {
     let judged = all().map(|claim| Judged {
         claim,

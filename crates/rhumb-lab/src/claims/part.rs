@@ -1,51 +1,50 @@
-//! A claim is judged by parts; its verdict follows from theirs.
+//! The parts of a claim. Each is judged alone, and the verdict on the claim follows from them.
 
 use super::compare::Told;
 use super::evidence::Missing;
 use super::{Judgement, Verdict};
 
-/// One thing that a claim says, judged alone.
+/// One statement of a claim.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
-    /// What it says, in a few words.
+    /// The statement, in a few words.
     pub what: &'static str,
-    /// Whether it is so.
+    /// Whether it holds.
     pub outcome: Outcome,
 }
 
 /// Whether a part holds, with our numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
-    /// It does.
+    /// It holds.
     Holds(String),
-    /// It does not.
+    /// It does not hold.
     Fails(String),
-    /// Not known, and why.
+    /// It is undecided, and why.
     Open(String),
 }
 
 impl Part {
-    /// A part that results decide, unless they spread too widely: whether it holds, and our
-    /// numbers.
+    /// A part that is judged by results, which leave it undecided if repeats spread too widely.
     pub fn judged<T: Into<Told>>(what: &'static str, judged: Result<(T, String), Missing>) -> Part {
         let outcome = match judged.map(|(told, ours)| (told.into(), ours)) {
             Ok((Told::Yes, ours)) => Outcome::Holds(ours),
             Ok((Told::No, ours)) => Outcome::Fails(ours),
             Ok((Told::Unclear, ours)) => {
-                Outcome::Open(format!("repeats spread too widely to tell: {ours}"))
+                Outcome::Open(format!("repeats spread too widely to decide: {ours}"))
             }
             Err(missing) => Outcome::Open(missing.to_string()),
         };
         Part { what, outcome }
     }
 
-    /// A part that nothing we have decides, and why.
+    /// A part that is undecided, and why.
     pub fn open(what: &'static str, why: impl ToString) -> Part {
         let outcome = Outcome::Open(why.to_string());
         Part { what, outcome }
     }
 
-    /// The same by another name, as part of another claim.
+    /// The same part under another name, for another claim.
     pub fn named(self, what: &'static str) -> Part {
         Part { what, ..self }
     }
@@ -60,8 +59,8 @@ impl Part {
     }
 }
 
-/// What follows from all parts of a claim: it holds if all do; it holds in part if at least one
-/// does; it does not hold if those that are decided do not.
+/// The verdict from all parts of a claim: it holds if all parts hold; it holds in part if at least
+/// one holds; it does not hold if none holds and at least one is decided.
 pub fn verdict(parts: &[Part]) -> Judgement {
     let names = |of: fn(&Outcome) -> bool| -> Vec<&str> {
         let these = parts.iter().filter(|part| of(&part.outcome));
@@ -76,7 +75,11 @@ pub fn verdict(parts: &[Part]) -> Judgement {
         (true, false, _) => Verdict::DoesNotHold,
         (true, true, _) => return undecided(parts),
         (false, _, _) => {
-            let lists = [("holds", holds), ("does not", fails), ("undecided", open)];
+            let lists = [
+                ("holds", holds),
+                ("does not hold", fails),
+                ("undecided", open),
+            ];
             let lists = lists.iter().filter(|(_, names)| !names.is_empty());
             let lists = lists.map(|(word, names)| format!("{word}: {}", names.join(", ")));
             Verdict::HoldsInPart(lists.collect::<Vec<_>>().join("; "))
@@ -88,7 +91,7 @@ pub fn verdict(parts: &[Part]) -> Judgement {
     }
 }
 
-/// Each reason once, with the parts that it is the reason for where there are several.
+/// Each reason once; if there are several reasons, each with its parts.
 fn undecided(parts: &[Part]) -> Judgement {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for part in parts {

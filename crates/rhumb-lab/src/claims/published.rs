@@ -1,14 +1,14 @@
-//! Numbers of *Evaluating Learned Indexes in LSM-tree Systems* (EDBT) as data, so that ours can
-//! stand beside them.
+//! Numbers of *Evaluating Learned Indexes in LSM-tree Systems* (EDBT) as data, for comparison with
+//! ours.
 
 use crate::report::model::Mark;
 
 /// A row of Table 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Set {
-    /// Its name there.
+    /// Its name in the paper.
     pub name: &'static str,
-    /// The set of ours that stands for it.
+    /// Our set that represents it.
     pub ours: &'static str,
     /// Bytes of keys and values, as printed.
     pub size: &'static str,
@@ -37,7 +37,7 @@ const fn set(
     }
 }
 
-/// Entries of each set that YCSB makes.
+/// Entries of each YCSB set.
 pub const LONG_ENTRIES: u64 = 104_857_600;
 
 const LONG: [u32; 2] = [24, 1000];
@@ -83,13 +83,13 @@ pub struct RealKeys {
 /// A column of the table in Figure 8.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Kind {
-    /// The kind, by its name here.
+    /// The kind, by our name.
     pub kind: &'static str,
-    /// On Facebook, OSM and Wikipedia keys, as in [`REAL_SETS`]; none where it failed.
+    /// On Facebook, OSM and Wikipedia keys, as in [`REAL_SETS`]; none if the kind failed on them.
     pub on: [Option<RealKeys>; 3],
 }
 
-/// The sets of Figure 8, by the names of those of ours that stand for them.
+/// The sets of Figure 8, by the names of our sets that represent them.
 pub const REAL_SETS: [&str; 3] = ["fb-like", "osm-like", "wiki-like"];
 
 const fn at(latency: f64, megabytes: f64) -> Option<RealKeys> {
@@ -133,14 +133,14 @@ pub const FIGURE_8: [Kind; 11] = [
     ),
 ];
 
-/// What Figure 8 says of a kind on a set of real keys, by their names here.
+/// The numbers of Figure 8 for a kind on a set of real keys, by our names.
 pub fn real_keys(of: &str, set: &str) -> Option<RealKeys> {
     let column = FIGURE_8.iter().find(|column| column.kind == of)?;
     let place = REAL_SETS.iter().position(|name| *name == set)?;
     column.on.get(place).copied().flatten()
 }
 
-/// What Figure 8 says of a kind on a set of real keys: bytes of the index for each key.
+/// Bytes of the index for each key, from Figure 8, for a kind on a set of real keys.
 pub fn bytes_a_key(of: &str, set: &str) -> Option<f64> {
     let row = TABLE_1.iter().find(|row| row.ours == set)?;
     Some(real_keys(of, set)?.bytes / row.entries as f64)
@@ -152,9 +152,9 @@ pub const ASPECTS: [&str; 4] = ["memory", "key look-up", "rebuilding", "seeking"
 /// A row of Table 2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Suited {
-    /// The kind, by its name here.
+    /// The kind, by our name.
     pub kind: &'static str,
-    /// Whether its keys stand in the data's order.
+    /// Whether it is a data-clustered kind.
     pub clustered: bool,
     /// A mark for each of [`ASPECTS`].
     pub marks: [Mark; 4],
@@ -197,8 +197,8 @@ pub fn unclustered() -> impl Iterator<Item = &'static str> {
     rows.map(|row| row.kind)
 }
 
-/// The memory of fence pointers as the study's program computes it instead of counting it: (table /
-/// block + 1) x 1.5 x key size x tables, with blocks of as many entries as the boundary says.
+/// The memory of fence pointers by the formula of the study's program, which does not count it:
+/// (table / block + 1) x 1.5 x key size x tables, with as many entries in a block as the boundary.
 pub fn fence_formula(entries: f64, boundary: f64, key_bytes: f64, tables: f64) -> f64 {
     (entries / tables / boundary + 1.0) * 1.5 * key_bytes * tables
 }

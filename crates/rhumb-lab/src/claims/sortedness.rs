@@ -3,7 +3,7 @@
 
 use super::{Claim, Judge};
 
-/// What all of it needs.
+/// The requirement of all its claims.
 const RUNS: &str = "needs the experiments on sortedness, which are not built yet";
 
 /// The paper's claims.

@@ -1,5 +1,5 @@
-//! The suitability matrix (Table 2), from our measurements: each mark follows from a number by a
-//! rule. The rules on memory and look-up, applied to the published numbers of Figure 8, give the
+//! The suitability matrix (Table 2) from our measurements. A rule derives each mark from a number.
+//! The rules for memory and look-up, applied to the published numbers of Figure 8, give the
 //! published marks.
 
 use super::compare::median;
@@ -9,41 +9,42 @@ use super::published::TABLE_2;
 use crate::measure::Spread;
 use crate::report::model::Mark;
 
-/// How each column follows from results.
+/// The rule of each column.
 pub const RULES: [&str; 4] = [
-    "Bytes held (index, key map, directory) over those of fp-raw at the same boundary, on the YCSB sets \
-     (E-F7, each boundary) and the real sets (E-F8), exact windows; of unclustered kinds, which have no boundary, \
-     over those at each: good if below 1 everywhere (told: the \
-     greatest), bad if nowhere (told: the least), else caution (told: the greatest).",
-    "Latency of gets over that of fp-raw at boundary 16 on the YCSB sets (E-F7), medians, the middle of the \
-     three: good up to 1.25, caution up to 2, else bad. (On the real sets an entry of 16 B takes 53 B in a block \
-     of its own, and 15 B in a block of fence pointers, so that the two do not compare.)",
-    "Training as a share of flushes and merges with entries of 16 B (E-F12): good up to 10 %, caution up to 40 %, \
-     else bad. (Published: up to 20 % for clustered kinds, 80 % for others.)",
-    "Time of the seek of the shortest ranges over uniform keys over that of fp-raw (E-F9; of unclustered kinds \
-     E-F12), medians, the middle of all boundaries: good up to 1.25, caution up to 2, else bad. (The caution of DILI, LIPP \
-     and LITS was published for a missing interface, an ordered look-up, which ours have.)",
+    "Memory: ratio of the bytes in memory (index, key map, directory) to those of fp-raw at the same boundary, on \
+     the YCSB sets (E-F7, each boundary) and the real sets (E-F8), exact windows; unclustered kinds, which have no \
+     boundary, are compared with fp-raw at each boundary: good if the ratio is below 1 everywhere (the number shown \
+     is the greatest ratio), bad if it is nowhere below 1 (shown: the smallest), else caution (shown: the greatest).",
+    "Look-up: ratio of the latency of gets to that of fp-raw at boundary 16 on the YCSB sets (E-F7), medians, the \
+     median of the three sets: good up to 1.25, caution up to 2, else bad. (The real sets are left out: there an \
+     entry of 16 B takes 53 B in a block of its own, but 15 B in a block of fence pointers, so the latencies cannot \
+     be compared.)",
+    "Rebuilding: training as a share of flushes and merges with entries of 16 B (E-F12): good up to 10 %, caution \
+     up to 40 %, else bad. (Published: up to 20 % for clustered kinds, 80 % for others.)",
+    "Seeking: ratio of the time of the seek of the shortest ranges over uniform keys to that of fp-raw (E-F9; for \
+     unclustered kinds E-F12), medians, the median over all boundaries: good up to 1.25, caution up to 2, else bad. \
+     (DILI, LIPP and LITS have a published caution because they lack an ordered look-up, which ours have.)",
 ];
 
 /// A mark with the number that decided it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Decided {
-    /// How well the kind is suited.
+    /// The suitability of the kind.
     pub mark: Mark,
-    /// The number that [`RULES`] name.
+    /// The number that [`RULES`] describe.
     pub number: f64,
 }
 
-/// What our results say of a kind.
+/// Our marks for a kind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suitability {
     /// The kind.
     pub kind: &'static str,
-    /// A mark for each of [`super::published::ASPECTS`]; none where cells are missing.
+    /// A mark for each of [`super::published::ASPECTS`]; none if cells are missing.
     pub marks: [Option<Decided>; 4],
 }
 
-/// Our matrix, a row for each of [`TABLE_2`], whose marks are the published ones.
+/// Our matrix, with a row for each row of [`TABLE_2`], the published matrix.
 pub fn suitability(evidence: &Evidence<'_>) -> Vec<Suitability> {
     let rows = TABLE_2.iter().map(|row| Suitability {
         kind: row.kind,
@@ -52,7 +53,7 @@ pub fn suitability(evidence: &Evidence<'_>) -> Vec<Suitability> {
     rows.collect()
 }
 
-/// The mark of a kind in one of [`super::published::ASPECTS`], by its place.
+/// The mark of a kind in one of [`super::published::ASPECTS`], given by its index.
 ///
 /// # Errors
 /// If cells are missing.
@@ -104,7 +105,7 @@ fn graded(number: f64, good: f64, caution: f64) -> Mark {
     }
 }
 
-/// The ratios of a figure of a kind to that of fence pointers, by what gives the cells of either.
+/// The ratio of a figure of a kind to that of fence pointers; `cells` returns the cell of a kind.
 fn ratio<'e>(
     cells: impl Fn(&str) -> Selection<'e>,
     kind: &str,
@@ -113,7 +114,7 @@ fn ratio<'e>(
     Ok(cells(kind).value(metric)? / cells(FENCE).value(metric)?)
 }
 
-/// The same on each set of an experiment on look-ups, at each boundary of some.
+/// These ratios on each set of an experiment on look-ups, at each boundary that `is` accepts.
 fn ratios(
     evidence: &Evidence<'_>,
     experiment: &'static str,
@@ -165,7 +166,7 @@ mod tests {
     use super::*;
     use crate::claims::published::{REAL_SETS, RealKeys, real_keys};
 
-    /// Ratios of the published numbers, on the sets where a kind did not fail.
+    /// Ratios of the published numbers, on the sets on which the kind did not fail.
     fn published(kind: &str, of: fn(RealKeys) -> f64) -> Vec<f64> {
         let sets = REAL_SETS.iter();
         let both = sets.filter_map(|set| Some((real_keys(kind, set)?, real_keys(FENCE, set)?)));

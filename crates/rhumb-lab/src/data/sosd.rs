@@ -106,7 +106,7 @@ mod tests {
         for numbers in [&[3, 1, 2][..], &[1, 1, 2], &[u64::MAX, 1]] {
             let error = file(words(numbers).path()).unwrap_err().to_string();
             assert!(
-                error.contains("SOSD") && error.contains("missing"),
+                error.contains("SOSD") && error.contains("incomplete"),
                 "{error}"
             );
         }

@@ -1,22 +1,22 @@
-//! How much of everything an experiment takes at each scale.
+//! The amounts of data and operations at each scale.
 
 use std::fmt;
 
 use clap::ValueEnum;
 
-/// How large experiments are.
+/// The size of experiments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Scale {
-    /// All of them in minutes: shows that everything runs, and the shapes of most figures.
+    /// All experiments in minutes: shows that everything runs, and the shapes of most figures.
     Quick,
     /// Half an hour on a machine of two cores.
     Small,
-    /// As published: hundreds of GiB of disk, and days.
+    /// The published sizes: takes hundreds of GiB of disk, and days.
     Paper,
 }
 
 impl Scale {
-    /// As on the command line.
+    /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Scale::Quick => "quick",
@@ -41,24 +41,24 @@ impl fmt::Display for Scale {
     }
 }
 
-/// The amounts of a scale. What is published as one size of store, cache and buffer is scaled down
-/// together, so that levels and tables are in like proportion; of small data the cache holds a
-/// larger part.
+/// The amounts of a scale. The published sizes of store, cache and buffer are scaled down together,
+/// so that levels and tables have similar proportions. At smaller scales the cache holds a larger
+/// part of the data.
 #[derive(Debug, Clone, Copy)]
 pub struct Amounts {
     /// Records of 24 + 1000 bytes.
     pub long: usize,
     /// Records of 8 + 8 bytes.
     pub short: usize,
-    /// Gets each time.
+    /// Gets in each repeat.
     pub gets: usize,
-    /// Ranges of each length each time.
+    /// Ranges in each repeat, for the shortest length.
     pub ranges: usize,
     /// Operations of each mixed workload.
     pub operations: usize,
-    /// How often what is timed is repeated.
+    /// The number of repeats of what is timed.
     pub repeats: usize,
-    /// Bytes of blocks kept in memory.
+    /// Bytes of the block cache.
     pub cache_bytes: u64,
     /// Bytes of the write buffer.
     pub buffer_bytes: u64,
@@ -66,7 +66,7 @@ pub struct Amounts {
     pub base_bytes: u64,
     /// Bytes of a table.
     pub table_bytes: u64,
-    /// Bytes of a table in the experiment on granularity.
+    /// Bytes of a table, for each size of the experiment on granularity.
     pub table_sizes: [u64; 5],
     /// The position boundaries, the largest first.
     pub boundaries: &'static [u32],

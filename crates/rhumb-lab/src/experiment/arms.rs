@@ -1,20 +1,20 @@
-//! The ways in which the entries of a window can be laid out and read, and the index kinds.
+//! The arms, which are ways to lay out and read the entries of a window, and the index kinds.
 
 use rhumb::{IndexSpec, TableSpec};
 
 use crate::error::{Error, Result};
 
-/// Fence pointers as published, and as rhumb keeps them.
+/// Fence pointers as published, and in rhumb's own form.
 pub const FENCES: [&str; 2] = ["fp-raw", "fp"];
 
 /// The data-clustered learned kinds of the study.
 pub const MODELS: [&str; 6] = ["plr", "fiting-tree", "pgm", "rmi", "radix-spline", "plex"];
 
-/// The data-unclustered kinds, which know the place of each key: those of the study; NFL, which it
-/// reviews and does not measure; and the B+-tree, which does without a model.
+/// The data-unclustered kinds, which know the exact rank of each key: the kinds of the study; NFL,
+/// which the study reviews but does not measure; and the B+-tree, which has no model.
 pub const UNCLUSTERED: [&str; 6] = ["alex", "lipp", "dili", "lits", "nfl", "btree"];
 
-/// The kinds with a position boundary: fence pointers and the data-clustered ones.
+/// The kinds with a position boundary: fence pointers and the data-clustered kinds.
 pub fn bounded() -> impl Iterator<Item = &'static str> {
     FENCES.into_iter().chain(MODELS)
 }
@@ -24,36 +24,36 @@ pub fn kinds() -> impl Iterator<Item = &'static str> {
     bounded().chain(UNCLUSTERED)
 }
 
-/// The position boundary of what has none, as in results.
+/// The position boundary, in results, of kinds that have none.
 pub const ANY: &str = "any";
 
-/// What a block of one entry takes beside it.
+/// Bytes of a block of one entry in addition to the entry.
 const SINGLE_BYTES: u64 = 37;
 
-/// Keys of a leaf of `rmi` for each entry of the boundary: 256 at boundary 16, about as many as the
-/// published sizes of RMI at that boundary come to on the Facebook set.
+/// Keys of a leaf of `rmi` for each entry of the boundary: 256 at boundary 16, which agrees with
+/// the published size of RMI at that boundary on the Facebook set.
 const KEYS_A_LEAF: u32 = 16;
 
-/// How entries lie in blocks, and so what a get reads.
+/// The layout of entries in blocks, which determines what a get reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arm {
-    /// As published: a get reads the entries of the window and no others. A model's entries lie in
-    /// a block each; fence pointers point to blocks of as many entries as the boundary says.
+    /// As published: a get reads exactly the entries of the window. With a model, each entry is in
+    /// a block of its own; with fence pointers, a block has as many entries as the boundary.
     Window,
-    /// As published: mapped keys stay in memory beside the model of a clustered kind, and one entry
-    /// is read.
+    /// As published: the mapped keys are kept in memory in addition to the model of a clustered
+    /// kind, and a get reads one entry.
     Retained,
-    /// As published for unclustered kinds, which have the mapped keys in their nodes: one entry is
-    /// read. They have no position boundary.
+    /// As published for unclustered kinds, which have the mapped keys in their nodes: a get reads
+    /// one entry. They have no position boundary.
     Exact,
-    /// Blocks of 4 KiB, whole: what most stores read.
+    /// Whole blocks of 4 KiB, as in most stores.
     Blocks,
-    /// Blocks cut by the model's own prediction, rhumb's default: one of about 4 KiB is read.
+    /// Blocks cut by the model's prediction, rhumb's default: a get reads one block of about 4 KiB.
     Placed,
 }
 
 impl Arm {
-    /// How a kind is compared with the others: by the entries of its windows and no others.
+    /// The arm in which a kind is compared with the others: exact windows.
     pub fn of(kind: &str) -> Arm {
         match UNCLUSTERED.contains(&kind) {
             true => Arm::Exact,
@@ -61,7 +61,7 @@ impl Arm {
         }
     }
 
-    /// The position boundary of cells, as in results.
+    /// The position boundary of cells in results.
     pub fn boundary(self, boundary: impl ToString) -> String {
         match self {
             Arm::Exact => ANY.to_string(),
@@ -80,11 +80,11 @@ impl Arm {
         }
     }
 
-    /// The index and the layout of tables of a kind, for entries of about so many bytes, a key and
-    /// its value. [`Arm::Exact`] takes no boundary into account.
+    /// The index and the table layout of a kind, for entries (key and value) of about
+    /// `entry_bytes`. [`Arm::Exact`] ignores the boundary.
     ///
     /// # Errors
-    /// If there is no such kind.
+    /// If the kind does not exist.
     pub fn specs(
         self,
         kind: &str,
@@ -102,13 +102,13 @@ impl Arm {
         let index = match kind {
             _ if fence || self == Arm::Exact => kind.to_string(),
             "rmi" => {
-                // As published: the second layer is as large as it takes, its error is what comes
-                // of it.
+                // As published: the size of the second layer is fixed, and the error follows from
+                // it.
                 let entries = table_bytes / (entry_bytes + SINGLE_BYTES);
                 let leaves = entries / u64::from(KEYS_A_LEAF * boundary);
                 format!("rmi:leaves={}", leaves.max(1))
             }
-            // The published setting: the best trade-off there.
+            // The published setting, which was the best trade-off in the paper.
             "radix-spline" => format!("{kind}:boundary={boundary},radix_bits=1"),
             _ => format!("{kind}:boundary={boundary}"),
         };
@@ -123,7 +123,7 @@ impl Arm {
 /// An index and a layout from their texts.
 ///
 /// # Errors
-/// If one of them is no specification.
+/// If one of them is not a valid specification.
 pub fn specs(index: &str, table: &str) -> Result<(IndexSpec, TableSpec)> {
     let spec = index.parse().map_err(|error| Error::index(&index, error))?;
     Ok((spec, table.parse()?))

@@ -1,5 +1,5 @@
-//! The published experiments, as declarations: an experiment says which cells it has, what is done
-//! in each, and how its figure is drawn; `runner` does them.
+//! The published experiments as declarations. An experiment declares its cells, the work of each,
+//! and the views of its figure; `runner` carries it out.
 
 mod amounts;
 mod arms;
@@ -27,99 +27,99 @@ use crate::results::Axes;
 pub struct Experiment {
     /// Its id, such as `E-F7`.
     pub id: &'static str,
-    /// Where it was published.
+    /// The paper and the figure, table or section in it.
     pub paper: &'static str,
-    /// What it is about.
+    /// Its title in the report.
     pub title: &'static str,
     /// What the published figure shows.
     pub shows: &'static str,
-    /// How ours is measured, and what is not as published.
+    /// How we measure it, and the differences from the paper.
     pub method: &'static str,
     /// Its cells at a scale.
     pub cells: fn(&Amounts) -> Result<Vec<Planned>>,
-    /// How they are drawn.
+    /// The views that draw its cells.
     pub views: &'static [View],
 }
 
-/// A cell that is to be measured.
+/// A cell to measure.
 #[derive(Debug, Clone)]
 pub struct Planned {
-    /// What tells it from the other cells of the experiment.
+    /// The axes, which differ from those of every other cell of the experiment.
     pub axes: Axes,
-    /// The keys.
+    /// The keys and values.
     pub data: Data,
-    /// The store that holds them; none where the keys alone are looked at. Cells of equal data and
-    /// build share one.
+    /// The store that holds them; none if only the keys are needed. Cells with equal data and build
+    /// share a store.
     pub build: Option<Build>,
-    /// What is done.
+    /// The work to do.
     pub work: Work,
 }
 
-/// Which keys and values, and how many.
+/// A set of keys and values, and the number of records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Data {
     /// The name of the set.
     pub set: String,
-    /// How many records.
+    /// The number of records.
     pub records: usize,
 }
 
-/// How a store is built.
+/// The settings with which a store is built.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Build {
     /// The index of its tables.
     pub index: IndexSpec,
     /// The layout of its tables.
     pub table: TableSpec,
-    /// Which records are in it.
+    /// The records to load.
     pub fill: Fill,
 }
 
-/// Which records of the data are loaded.
+/// The part of the records that is loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fill {
-    /// All.
+    /// All records.
     All,
-    /// All, half of them first: only what merging the other half into them takes counts as the cost
-    /// of loading.
+    /// All records, half of them first; only merging the other half into them counts as the cost of
+    /// loading.
     Halves,
-    /// Nine tenths: workloads insert some of the others.
+    /// Nine tenths; workloads insert some of the rest.
     Most,
 }
 
-/// What is done in a cell. All of it is over one thread.
+/// The work of a cell, done by one thread.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Work {
-    /// The machine and the protocol are described.
+    /// Describes the machine and the protocol.
     Environment,
-    /// The keys are described: their sizes, and their distribution.
+    /// Describes the keys: their sizes and their distribution.
     Keys,
-    /// Gets of present keys, and what finding takes in memory.
+    /// Gets of present keys, and the memory of indexes, directories, filters and key maps.
     Points(Reading),
-    /// Where the time of a get goes.
+    /// The parts of the time of a get.
     Breakdown,
-    /// Ranges of so many entries: the seek, and the scan behind it.
+    /// Ranges of this many entries: the seek, and the scan after it.
     Ranges(usize),
-    /// What loading, merging and training took.
+    /// The time of loading, merging and training.
     Loading,
-    /// YCSB A to F one after another. The store is changed.
+    /// YCSB A to F one after another. Changes the store.
     Mixed,
 }
 
-/// Where blocks come from that are not in the store's own cache.
+/// The source of blocks that are not in the store's own cache.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Reading {
-    /// From the page cache, which holds everything.
+    /// The page cache, which holds the whole store.
     Cached,
-    /// From a page cache of three quarters of the data, as published: a control group sees to it.
+    /// A page cache that a control group limits to three quarters of the data, as published.
     Limited,
-    /// From the device.
+    /// The device.
     Direct,
 }
 
 impl Work {
-    /// When it comes among the cells over one store: what empties the page cache behind what wants
-    /// it full, and what changes the store last.
+    /// The position of the work among the cells over one store: work that needs a full page cache,
+    /// then work that empties it, then work that changes the store.
     fn place(self) -> u8 {
         match self {
             Work::Points(Reading::Direct) => 1,
@@ -131,7 +131,7 @@ impl Work {
 }
 
 impl Reading {
-    /// As in results.
+    /// Its name in results.
     pub fn name(self) -> &'static str {
         match self {
             Reading::Cached => "page cache",
@@ -140,7 +140,7 @@ impl Reading {
         }
     }
 
-    /// How tables are opened.
+    /// The way in which tables are opened.
     pub fn access(self) -> Access {
         match self {
             Reading::Cached | Reading::Limited => Access::Buffered,
@@ -159,10 +159,10 @@ pub fn find(id: &str) -> Option<&'static Experiment> {
     all().find(|experiment| experiment.id == id)
 }
 
-/// The experiments that a user names; `all` stands for every one.
+/// The experiments with the given ids; `all` means every experiment.
 ///
 /// # Errors
-/// If there is none of a name.
+/// If there is no experiment with an id.
 pub fn named(ids: &[String]) -> Result<Vec<&'static Experiment>> {
     let mut found: Vec<&'static Experiment> = Vec::new();
     for id in ids {

@@ -6,7 +6,7 @@ use super::{Experiment, Planned, Scale, edbt};
 use crate::report::model::{Figure, Paper};
 use crate::results::{Axes, Cell};
 
-/// Every paper with all of its figures at a scale; those that were not measured have nothing drawn.
+/// Every paper with all of its figures at a scale; a figure that was not measured is empty.
 pub fn papers(cells: &[Cell], scale: Scale) -> Vec<Paper> {
     let figures = edbt::ALL
         .iter()
@@ -17,9 +17,8 @@ pub fn papers(cells: &[Cell], scale: Scale) -> Vec<Paper> {
     }]
 }
 
-/// The scale that a user names, or else the largest at which anything was measured, and its cells:
-/// of the seed of the latest run, and of a cell that was measured with other amounts too the
-/// latest.
+/// The given scale, or else the largest scale with measured cells, and its cells: those with the
+/// seed of the latest run. If a cell was measured with several amounts, the latest one is taken.
 pub fn chosen(named: Option<Scale>, cells: Vec<Cell>) -> (Scale, Vec<Cell>) {
     let scales = [Scale::Paper, Scale::Small];
     let measured = |scale: &Scale| cells.iter().any(|cell| cell.scale == scale.name());
@@ -45,7 +44,7 @@ pub fn chosen(named: Option<Scale>, cells: Vec<Cell>) -> (Scale, Vec<Cell>) {
 }
 
 fn figure(experiment: &Experiment, cells: &[Cell], scale: Scale) -> Figure {
-    // In the order in which they are declared, whenever they were measured.
+    // In the order of their declaration, which may differ from the order of measuring.
     let declared = (experiment.cells)(&scale.amounts()).unwrap_or_default();
     let same = |cell: &Cell, axes: &Axes| {
         let is = |(name, value): &(&str, String)| cell.axes.get(*name) == Some(value);
@@ -68,7 +67,7 @@ fn figure(experiment: &Experiment, cells: &[Cell], scale: Scale) -> Figure {
     }
 }
 
-/// Says so if some cells are missing.
+/// A note if some cells are missing, else an empty text.
 fn progress(measured: usize, all: usize) -> String {
     match measured {
         0 => String::new(),

@@ -1,5 +1,5 @@
-//! Measures the cells of experiments. Those that are finished are not measured again; each is kept
-//! as soon as it is finished; cells over the same store are measured one after another.
+//! Measures the cells of experiments. Finished cells are not measured again; each cell is saved as
+//! soon as it is finished; cells over the same store are measured one after another.
 
 use std::path::Path;
 
@@ -9,11 +9,11 @@ use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::results::{COMMIT, Key, Measured, ResultsFile};
 
-/// What is to be measured.
+/// The cells to measure.
 pub struct Order {
-    /// Which experiments.
+    /// The experiments.
     pub experiments: Vec<&'static Experiment>,
-    /// How large.
+    /// Their scale.
     pub scale: Scale,
     /// The amounts of that scale.
     pub amounts: Amounts,
@@ -21,20 +21,20 @@ pub struct Order {
     pub seed: u64,
     /// Whether finished cells are measured again.
     pub again: bool,
-    /// Of how many machines this is which one, from 1.
+    /// The number of this machine, from 1, and the number of machines.
     pub shard: (usize, usize),
 }
 
-/// What became of an order.
+/// The outcome of an order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Cells measured now.
     pub measured: usize,
     /// Cells that were finished before.
     pub finished: usize,
-    /// Of these, cells that another build of the program measured.
+    /// Those finished cells that another build of the program measured.
     pub older: usize,
-    /// Cells of other machines.
+    /// Cells left to other machines.
     pub elsewhere: usize,
     /// Cells that this machine does not permit.
     pub refused: usize,
@@ -43,12 +43,12 @@ pub struct Summary {
 /// A cell with its key.
 type Todo = (Key, Planned);
 
-/// Measures all cells of an order that are not finished, and keeps each in the file as part of a
+/// Measures all cells of an order that are not finished, and saves each in the file as part of a
 /// run.
 ///
 /// # Errors
 /// The first failure of a store or of the file, a wrong answer, or an interruption; finished cells
-/// are kept.
+/// were saved.
 pub fn run(
     order: &Order,
     directory: &Path,
@@ -70,7 +70,7 @@ pub fn run(
     for group in groups {
         let data = &group.data;
         if records.as_ref().is_none_or(|(known, _)| known != data) {
-            // The old ones go first: two sets may not fit into memory.
+            // The old records are dropped first, since two sets may not fit into memory.
             drop(records.take());
             progress.stage(format!("{}: keys", data.set), 1);
             records = Some((data.clone(), Records::of(data, order.seed)?));
@@ -95,14 +95,14 @@ pub fn run(
     Ok(summary)
 }
 
-/// Cells over one store, or over keys alone.
+/// Cells over one store, or over keys without a store.
 struct Group {
     data: Data,
     build: Option<Build>,
     cells: Vec<Todo>,
 }
 
-/// The cells that are to be measured, by what they share: first the keys, then the store.
+/// The cells to measure, grouped by their keys, then by their store.
 fn plan(order: &Order, file: &ResultsFile, summary: &mut Summary) -> Result<Vec<Group>> {
     let amounts = &order.amounts;
     let mut groups: Vec<Group> = Vec::new();
@@ -128,7 +128,7 @@ fn plan(order: &Order, file: &ResultsFile, summary: &mut Summary) -> Result<Vec<
         }
     }
     let (this, machines) = order.shard;
-    // All kinds over one set of keys are measured by one machine, so that they can be compared.
+    // All kinds over one set of keys are measured on one machine, so that they can be compared.
     let mut sets: Vec<Data> = Vec::new();
     for group in &groups {
         if !sets.contains(&group.data) {
@@ -187,10 +187,10 @@ impl Group {
     }
 }
 
-/// Which part of an order a machine has, such as `2/3`.
+/// Parses the part of an order for a machine, such as `2/3`.
 ///
 /// # Errors
-/// If the text is no such part.
+/// If the text is not of this form.
 pub fn parse_shard(text: &str) -> Result<(usize, usize)> {
     let parts = text.split_once('/');
     let numbers = parts.and_then(|(this, all)| Some((this.parse().ok()?, all.parse().ok()?)));

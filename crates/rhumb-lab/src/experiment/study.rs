@@ -1,4 +1,4 @@
-//! A store of ours with the keys of a cell, and what loading it took.
+//! A store of ours with the keys of a cell, and the cost of loading it.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ const BATCH: usize = 1_000;
 pub struct Records {
     /// Sorted keys and their values.
     pub input: Input,
-    /// Ranks, each at least once: what comes again is an update.
+    /// Ranks in the order of loading, each at least once; a repeated rank is an update.
     pub order: Vec<u32>,
 }
 
@@ -41,15 +41,15 @@ impl Records {
     }
 }
 
-/// What all cells of a run share.
+/// The settings that all cells of a run share.
 pub struct Setting<'a> {
-    /// How much of everything.
+    /// The amounts of data and operations.
     pub amounts: &'a Amounts,
     /// Seed of every random choice.
     pub seed: u64,
-    /// Where stores are made.
+    /// The directory for stores.
     pub directory: PathBuf,
-    /// Where progress goes.
+    /// The display of the progress.
     pub progress: &'a Progress,
 }
 
@@ -60,9 +60,9 @@ pub struct Study<'a> {
     pub build: &'a Build,
     /// Its name in messages.
     pub name: String,
-    /// What loading it took.
+    /// The figures of loading it.
     pub loading: Measured,
-    /// The share of its tables in which fence pointers stand for the kind.
+    /// The share of its tables that fell back to fence pointers.
     pub fallback_share: f64,
     pub directory: PathBuf,
 }
@@ -115,7 +115,7 @@ impl<'a> Study<'a> {
         Ok(study)
     }
 
-    /// How many records are loaded: keys, where some are not.
+    /// The number of distinct keys that are loaded.
     pub fn loaded(&self) -> usize {
         let keys = self.records.input.keys.len();
         match self.build.fill {
@@ -135,8 +135,8 @@ impl<'a> Study<'a> {
         Ok(Cow::Owned(first.first(self.loaded()).to_vec()))
     }
 
-    /// Writes some records: a write buffer at a time, whose flush and merges are waited for, so
-    /// that the tree has the same shape each time.
+    /// Writes some records, one write buffer at a time, and waits for its flush and merges, so that
+    /// the tree always has the same shape.
     fn write(&self, db: &Db, order: &[u32]) -> Result<()> {
         let input = &self.records.input;
         let progress = self.setting.progress;
@@ -164,18 +164,18 @@ impl<'a> Study<'a> {
         Ok(())
     }
 
-    /// Merges all of it, if that is to be measured.
+    /// Merges the whole store if merging is to be measured.
     fn merge(&self, db: &Db) -> Result<()> {
         if self.build.fill == Fill::Halves {
             db.compact_range(None, None)?;
-            // What is too much for its level is moved on in the background, which must not fall
-            // among what is counted next.
+            // Wait for background merges of levels that are too large: they must not be counted in
+            // the next measurement.
             db.settle();
         }
         Ok(())
     }
 
-    /// Keeps what was spent between two counts on flushes and merges.
+    /// Saves the cost of flushes and merges between two readings of the counters.
     fn put_costs(&mut self, before: &WriteStats, after: &WriteStats) {
         let seconds = |of: fn(&WriteStats) -> std::time::Duration| {
             (of(after).saturating_sub(of(before))).as_secs_f64()
@@ -188,8 +188,7 @@ impl<'a> Study<'a> {
         let writing = seconds(|writes| writes.flush_write_time + writes.compaction_write_time);
         let merges = after.compactions - before.compactions;
         if self.build.fill == Fill::Halves && merges == 0 {
-            // What was to be measured did not happen: better no figures than those of flushes
-            // alone.
+            // There was no merge: figures of flushes alone would be misleading.
             return;
         }
         let mut put = |metric, value, unit| self.loading.put(metric, value, unit);
@@ -214,7 +213,7 @@ impl<'a> Study<'a> {
         let options = Options {
             index: self.build.index.clone(),
             table: self.build.table.clone(),
-            // Loading flushes by itself, before a buffer is full.
+            // Loading requests each flush itself, before the buffer is full.
             write_buffer_bytes: match self.build.fill {
                 Fill::Most => amounts.buffer_bytes,
                 Fill::All | Fill::Halves => 2 * amounts.buffer_bytes,
@@ -231,7 +230,7 @@ impl<'a> Study<'a> {
         Ok(Rhumb(Db::open(&self.directory, options)?))
     }
 
-    /// The steps over the open store; each repeat takes another order.
+    /// The steps over the open store; each repeat uses another order.
     pub fn steps<'s>(&'s self, store: &'s Rhumb, repeat: usize) -> Loaded<'s> {
         let seed = self.setting.seed.wrapping_add(repeat as u64);
         Loaded::new(

@@ -38,7 +38,7 @@ fn some(ids: &[&str]) -> Order {
     order(ids.iter().map(|id| find(id).unwrap()).collect())
 }
 
-/// Runs an order with a file that may be there.
+/// Runs an order with a file, which is created if it does not exist.
 fn measure(order: &Order, path: &Path) -> Result<runner::Summary> {
     let mut file = ResultsFile::create(path)?;
     let number = file.begin(&Run {
@@ -85,7 +85,8 @@ fn unknown_ids_are_refused() {
     assert_eq!(names(&["E-F7", "all"]).unwrap().len(), all().count());
 }
 
-/// One of each kind of work; then nothing is left to do, and every figure can be drawn.
+/// Measures one experiment with each kind of work; then no cell is left, and every figure can be
+/// drawn.
 #[test]
 fn cells_are_measured_once_and_drawn() {
     let (_directory, path) = file();
@@ -111,7 +112,7 @@ fn cells_are_measured_once_and_drawn() {
         let about = format!("{} {:?}", cell.experiment, cell.axes);
         assert_eq!(cell.value("fallback_share"), Some(0.0), "{about}");
         if cell.value("get_mean").is_some() {
-            // The entry, and now and then another with its number.
+            // The entry, and sometimes another entry with the same number.
             let ranks = cell.value("get_window_ranks").expect(&about);
             assert!((0.99..1.01).contains(&ranks), "{about}: {ranks} ranks");
         }
@@ -142,8 +143,8 @@ fn cells_are_measured_once_and_drawn() {
     assert_eq!(chosen(Some(Scale::Paper), same).1.len(), 0);
 }
 
-/// What a get reads falls with the position boundary as the window does: entries of 16 bytes and of
-/// 1 KB, and nothing but the window.
+/// The bytes that a get reads fall with the position boundary as the window does, for entries of 16
+/// bytes and of 1 KB: exactly the window is read.
 #[test]
 fn exact_windows_are_what_is_read() {
     const KINDS: [&str; 2] = ["plr", "pgm"];
@@ -187,7 +188,7 @@ fn exact_windows_are_what_is_read() {
     static EXACT_HERE: Experiment = EXACT;
     let (_directory, path) = file();
     let mut order = order(vec![&EXACT_HERE]);
-    // Nothing stays in memory.
+    // No block stays in the cache.
     order.amounts.cache_bytes = 0;
     measure(&order, &path).unwrap();
     let kept = cells(&path);
@@ -206,7 +207,7 @@ fn exact_windows_are_what_is_read() {
                     of(boundary, "get_window_ranks"),
                 );
                 let about = format!("{set} {kind} {boundary}: {bytes} bytes, {ranks} ranks");
-                // A block of one entry takes the entry and what checks it.
+                // A block of one entry has the entry, its header and its checksum.
                 let each = bytes / ranks;
                 assert!((entry..entry + 90.0).contains(&each), "{about}");
                 assert!(
@@ -233,7 +234,7 @@ fn shards_have_all_cells_once_and_merge() {
     assert!(one.measured > 0 && two.measured > 0);
     ResultsFile::create(&path).unwrap().merge(&other).unwrap();
     let whole = measure(&some(&["E-PAR", "E-T1"]), &path).unwrap();
-    assert_eq!(whole.measured, 0, "the cells of both are there");
+    assert_eq!(whole.measured, 0, "the cells of both shards are present");
 }
 
 #[test]
@@ -245,7 +246,7 @@ fn parts_are_parsed() {
     }
 }
 
-/// A run that is broken off leaves the cells that were finished.
+/// An interrupted run leaves the cells that it finished.
 #[test]
 fn finished_cells_are_kept_when_a_later_one_fails() {
     static BROKEN: Experiment = Experiment {

@@ -1,4 +1,4 @@
-//! What is done in a cell.
+//! The work of cells.
 
 mod breakdown;
 mod environment;
@@ -40,7 +40,7 @@ pub fn over_store(work: Work, study: &Study<'_>) -> Result<Option<Measured>> {
     }
 }
 
-/// Notes in how many tables fence pointers stand for the kind, as they were loaded.
+/// Adds the share of tables that fell back to fence pointers when they were loaded.
 fn with_fallbacks(mut measured: Measured, study: &Study<'_>) -> Result<Option<Measured>> {
     measured.put("fallback_share", study.fallback_share, "tables/table");
     Ok(Some(measured))

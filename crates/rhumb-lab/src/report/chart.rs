@@ -1,4 +1,4 @@
-//! A chart as SVG: what can be drawn of its numbers, the sizes of its parts, axes and grid.
+//! A chart as SVG: selection of the numbers that can be drawn, layout, axes and grid.
 
 use super::legend::Legend;
 use super::marks;
@@ -9,7 +9,7 @@ use super::scale::{Mapping, Misfit, fits};
 use super::shapes::{LINE, area, line, text, text_width};
 use super::style::{Style, styles};
 
-/// Width of a chart; two fit side by side on a page. One with many bars takes the page's width.
+/// Width of a chart; two fit side by side on a page. A chart with many bars has the page's width.
 const WIDTH: f64 = 560.0;
 const WIDE: f64 = 1140.0;
 const HEIGHT: f64 = 250.0;
@@ -17,20 +17,20 @@ const HEIGHT: f64 = 250.0;
 /// Bars narrower than this need the wide form.
 const LEAST_BAR: f64 = 5.0;
 
-/// How much of a category its bars fill.
+/// The share of a category's width that its bars fill.
 pub const FILLED: f64 = 0.84;
 
-/// Longer names of categories are cut.
+/// Longer names of categories are shortened to this length.
 const LONGEST_NAME: usize = 24;
 
-/// A series with those of its points that have a place.
+/// A series with those of its points that can be drawn.
 pub struct Drawn<'a> {
     pub series: &'a Series,
     pub style: Style,
     pub points: Vec<&'a Point>,
-    /// Whether the right axis counts.
+    /// Whether it uses the right axis.
     pub second: bool,
-    /// Which of the bars of a category is this one's, from the left; stacks share one.
+    /// The position of its bars within a category, from the left; stacks share one position.
     pub slot: usize,
 }
 
@@ -40,14 +40,14 @@ impl Drawn<'_> {
     }
 }
 
-/// A chart with all places settled.
+/// A chart with its layout.
 pub struct Plot<'a> {
     pub chart: &'a Chart,
     pub series: Vec<Drawn<'a>>,
     pub x: Mapping,
     y: Mapping,
     y2: Option<Mapping>,
-    /// Bars of each category.
+    /// The number of positions for bars in each category.
     pub slots: usize,
     pub width: f64,
     height: f64,
@@ -56,11 +56,11 @@ pub struct Plot<'a> {
     pub right: f64,
     pub top: f64,
     pub bottom: f64,
-    /// Whether names of categories are too long to stand upright.
+    /// Whether names of categories are too long to be written horizontally.
     slanted: bool,
 }
 
-/// Draws a chart, and says below it what could not be drawn.
+/// Draws a chart, with a note below it on points that cannot be drawn.
 pub fn draw(chart: &Chart, out: &mut Markup) {
     let (series, misfits) = sift(chart);
     let legend = Legend::of(&series);
@@ -84,7 +84,7 @@ pub fn draw(chart: &Chart, out: &mut Markup) {
     }
 }
 
-/// Parts what has a place from what has none.
+/// Separates the points that can be drawn from those that cannot.
 fn sift(chart: &Chart) -> (Vec<Drawn<'_>>, Vec<Misfit>) {
     let names: Vec<&str> = chart.series.iter().map(|series| &*series.name).collect();
     let slots = slots(chart);
@@ -127,15 +127,16 @@ pub fn axis_of<'a>(chart: &'a Chart, series: &Series) -> &'a Axis {
     second.unwrap_or(&chart.y)
 }
 
-/// Bars that stand in one place of their categories.
+/// A position for bars within their categories.
 struct Slot {
     published: bool,
-    /// The categories where a series of bars has one there; `None` for stacks.
+    /// The categories in which a series of bars uses this position; `None` for stacks.
     taken: Option<Vec<f64>>,
 }
 
-/// Places of bars within a category: one for each series of bars, or for several that have no
-/// category in common, one for all our stacks, one for all published ones.
+/// The position of each series within a category. A series of bars has its own position, which it
+/// may share with series that have no category in common with it; all our stacks share one
+/// position, and all published stacks another.
 fn slots(chart: &Chart) -> Vec<usize> {
     let mut slots: Vec<Slot> = Vec::new();
     let place = |series: &Series| {
@@ -173,7 +174,7 @@ fn bars_of_category(chart: &Chart) -> usize {
     slots(chart).into_iter().max().map_or(1, |last| last + 1)
 }
 
-/// Whether a chart has so many bars that it needs the width of the page.
+/// Whether a chart has so many bars that it needs the page's width.
 pub fn is_wide(chart: &Chart) -> bool {
     let Scale::Category(names) = &chart.x.scale else {
         return false;
@@ -185,8 +186,8 @@ pub fn is_wide(chart: &Chart) -> bool {
 fn omitted(misfits: &[Misfit]) -> Option<String> {
     let reasons = [
         (Misfit::NotFinite, "not finite"),
-        (Misfit::NotPositive, "not above 0, where the axis needs it"),
-        (Misfit::NoCategory, "in no category"),
+        (Misfit::NotPositive, "not above 0 on a logarithmic axis"),
+        (Misfit::NoCategory, "without a category"),
     ];
     let counted = reasons.iter().filter_map(|(misfit, reason)| {
         let count = misfits.iter().filter(|other| *other == misfit).count();
@@ -196,7 +197,7 @@ fn omitted(misfits: &[Misfit]) -> Option<String> {
     (!counted.is_empty()).then(|| format!("Points not drawn: {}.", counted.join(", ")))
 }
 
-/// All that a vertical axis must have room for: numbers, ends of error bars, tops of stacks.
+/// All values that a vertical axis must cover: numbers, ends of error bars, tops of stacks.
 fn heights<'a>(series: &'a [Drawn<'a>], second: bool) -> impl Iterator<Item = f64> + 'a {
     let here = move |drawn: &&Drawn<'_>| drawn.second == second;
     let points = series.iter().filter(here).flat_map(|drawn| &drawn.points);
@@ -215,8 +216,8 @@ fn heights<'a>(series: &'a [Drawn<'a>], second: bool) -> impl Iterator<Item = f6
     ends.chain(tops)
 }
 
-/// The sum of what lies below a series in its stack at a category, and its own share there; both 0
-/// if it is not stacked.
+/// The sum of the values below a series in its stack at a category, and its own value there; both
+/// are 0 if it is not stacked.
 pub fn stacked_below(all: &[Drawn<'_>], drawn: &Drawn<'_>, x: f64) -> (f64, f64) {
     let height = |drawn: &Drawn<'_>| -> f64 {
         let here = drawn.points.iter().filter(|point| point.x == x);
@@ -370,7 +371,7 @@ impl<'a> Plot<'a> {
     }
 }
 
-/// The names of the vertical axes; with two of them each says which marks are its own.
+/// The names of the vertical axes; if there are two, each also names its marks.
 fn y_names(chart: &Chart) -> [String; 2] {
     let name = |axis: &Axis, second: bool| {
         let mut marks: Vec<&str> = Vec::new();
@@ -396,7 +397,7 @@ fn y_names(chart: &Chart) -> [String; 2] {
     }
 }
 
-/// How many lines the names of the vertical axes take.
+/// The number of lines for the names of the vertical axes.
 fn axis_rows(chart: &Chart, width: f64) -> f64 {
     let [first, second] = y_names(chart);
     let together = text_width(&first) + text_width(&second) + 20.0;

@@ -1,4 +1,4 @@
-//! The ledger: each published claim, its number there, ours here, and the verdict.
+//! The ledger: each published claim with the published numbers, ours, and the verdict.
 
 use super::markup::Markup;
 use super::model::{Claim, Verdict};
@@ -32,7 +32,7 @@ impl Verdict {
     }
 }
 
-/// Draws the ledger: counts of the verdicts, and a line for each claim that unfolds.
+/// Draws the ledger: counts of the verdicts, and a line for each claim, which unfolds.
 pub fn draw(claims: &[Claim], out: &mut Markup) {
     if claims.is_empty() {
         return;
@@ -51,7 +51,7 @@ pub fn draw(claims: &[Claim], out: &mut Markup) {
     });
 }
 
-/// A button that shows the claims of one verdict only; `page.css` does it without a script.
+/// A button that shows only the claims with one verdict; `page.css` does this without a script.
 fn filter(out: &mut Markup, class: &str, text: &str) {
     out.nest("label", &[], |out| {
         let id = format!("show-{class}");
@@ -74,8 +74,7 @@ fn filter(out: &mut Markup, class: &str, text: &str) {
     });
 }
 
-/// One line: id, what is claimed, the verdict; behind it, when it is opened, all that belongs to
-/// it.
+/// One line with id, claim and verdict; when it is opened, the details of the claim.
 fn claim(claim: &Claim, out: &mut Markup) {
     let class = format!("claim {}", claim.verdict.class());
     out.nest("details", &[("class", &class), ("id", &claim.id)], |out| {
@@ -105,7 +104,7 @@ fn claim(claim: &Claim, out: &mut Markup) {
     });
 }
 
-/// A name with some lines of text; nothing if there is none.
+/// A name with some lines of text; nothing if the text is empty.
 fn told(name: &str, texts: &[&str], out: &mut Markup) {
     if texts.iter().all(|text| text.is_empty()) {
         return;

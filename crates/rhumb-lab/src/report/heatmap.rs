@@ -1,4 +1,4 @@
-//! Numbers over two categories: one colour from light to dark, and the numbers in it.
+//! Numbers over two categories, drawn as cells from light to dark with the numbers in them.
 
 use super::markup::{Attributes, Markup, Px};
 use super::model::Heatmap;
@@ -7,7 +7,7 @@ use super::shapes::{LINE, area, text, text_width};
 
 const CELL: (f64, f64) = (64.0, 26.0);
 
-/// Draws a heatmap. What is not a number has no colour.
+/// Draws a heatmap. A cell whose value is not a number has no colour.
 pub fn draw(map: &Heatmap, out: &mut Markup) {
     let range = range(map);
     let names = map.rows.iter().map(|name| text_width(name));
@@ -65,7 +65,7 @@ fn cells(
     for (column, name) in map.columns.iter().enumerate() {
         let value = values.and_then(|values| values.get(column).copied().flatten());
         let value = value.filter(|value| value.is_finite());
-        // Halves first: the difference of two finite numbers may not be finite.
+        // Halved before subtracting: the difference of two finite numbers may not be finite.
         let span = range.1 / 2.0 - range.0 / 2.0;
         let share = value.map(|value| match span > 0.0 {
             true => (value / 2.0 - range.0 / 2.0) / span,

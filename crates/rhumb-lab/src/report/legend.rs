@@ -1,11 +1,12 @@
-//! Which colour and marker is which series.
+//! The legend of a chart: colours and markers of its series.
 
 use super::chart::Drawn;
 use super::markup::{Markup, Px};
 use super::shapes::{LINE, area, text, text_width};
 use super::style::{Shape, Style, marker};
 
-/// The names of a chart, each once, ours and published together.
+/// The names of the series of a chart. Each name occurs once, for our and published series
+/// together.
 pub struct Legend {
     entries: Vec<Entry>,
 }
@@ -13,7 +14,7 @@ pub struct Legend {
 struct Entry {
     name: String,
     style: Style,
-    /// Hollow and dashed.
+    /// Whether it is drawn hollow and dashed.
     published: bool,
     bar: bool,
     line: bool,
@@ -45,13 +46,13 @@ impl Legend {
         Legend { entries }
     }
 
-    /// The height that it needs at a width.
+    /// The height of the legend for a width.
     pub fn height(&self, width: f64) -> f64 {
         let last = self.places(width).last().map_or(0.0, |(_, y)| y + LINE);
         last + 6.0
     }
 
-    /// Left ends of the entries, in lines that are as full as they can be.
+    /// The positions of the entries, in lines that are filled as far as possible.
     fn places(&self, width: f64) -> Vec<(f64, f64)> {
         let (mut x, mut y) = (2.0, 0.0);
         let mut places = Vec::new();
@@ -73,7 +74,7 @@ impl Legend {
 }
 
 impl Entry {
-    /// Explains what filled and hollow mean.
+    /// An entry that explains filled or hollow marks.
     fn key(all: &[Drawn<'_>], published: bool) -> Entry {
         let name = if published { "published" } else { "ours" };
         Entry {

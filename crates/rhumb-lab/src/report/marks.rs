@@ -1,4 +1,4 @@
-//! Bars, stacks, lines and labelled points, with their error bars and what a pointer is told.
+//! Bars, stacks, lines and labelled points, with their error bars and tooltips.
 
 use super::chart::{Drawn, FILLED, Plot, axis_of, stacked_below};
 use super::markup::Markup;
@@ -11,7 +11,7 @@ use super::style::marker;
 const MOST_MARKERS: usize = 60;
 const RADIUS: f64 = 4.0;
 
-/// Draws all series: bars below lines, published ones below ours.
+/// Draws all series: bars below lines, published series below ours.
 pub fn draw(plot: &Plot<'_>, out: &mut Markup) {
     let mut order: Vec<&Drawn<'_>> = plot.series.iter().collect();
     order.sort_by_key(|drawn| (!drawn.is_bar(), !drawn.series.published));
@@ -41,7 +41,7 @@ pub fn draw(plot: &Plot<'_>, out: &mut Markup) {
 fn bars(plot: &Plot<'_>, drawn: &Drawn<'_>, out: &mut Markup) {
     let y = plot.y(drawn);
     let group = plot.x.step() * FILLED;
-    // A few wide bars would look like a wall.
+    // Limits the width of bars if there are few.
     let width = (group / plot.slots as f64).min(56.0);
     let first = -width * plot.slots as f64 / 2.0;
     for point in &drawn.points {
@@ -65,7 +65,7 @@ fn through(plot: &Plot<'_>, drawn: &Drawn<'_>, class: &str, out: &mut Markup) {
     let corners: Vec<String> = places.map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
     if corners.len() > 1 {
         let corners = corners.join(" ");
-        // A line over bars of its own colour needs an edge.
+        // A line in the colour of the bars below it needs an edge to be visible.
         if plot.series.iter().any(Drawn::is_bar) {
             out.empty("polyline", &[("class", &"halo"), ("points", &corners)]);
         }
@@ -140,8 +140,8 @@ pub fn place(scale: &Scale, x: f64) -> String {
     }
 }
 
-/// The labels of points, wherever there is room beside them; where there is none, a pointer still
-/// tells them. The first label of each series that finds room begins with its name.
+/// The labels of points, where there is room beside them; the tooltip has the label in any case.
+/// The first drawn label of each series begins with the name of the series.
 fn labels(plot: &Plot<'_>, out: &mut Markup) {
     let scattered = || {
         let all = plot.series.iter();

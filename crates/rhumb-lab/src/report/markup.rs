@@ -1,11 +1,11 @@
-//! Writes elements of SVG and HTML so that they are always closed and their text always escaped.
+//! Writes elements of SVG and HTML, which are always closed and whose text is always escaped.
 
 use std::fmt::{Display, Write};
 
 /// The attributes of an element.
 pub type Attributes<'a> = &'a [(&'static str, &'a dyn Display)];
 
-/// A length or place in pixels, written with one decimal.
+/// A length or position in pixels, written with one decimal.
 pub struct Px(pub f64);
 
 impl Display for Px {
@@ -14,7 +14,7 @@ impl Display for Px {
     }
 }
 
-/// Markup in the making.
+/// Markup that is being written.
 #[derive(Default)]
 pub struct Markup {
     text: String,
@@ -53,12 +53,12 @@ impl Markup {
         escape(text, &mut self.text);
     }
 
-    /// A part of the program's own, such as its style sheet, as it is.
+    /// Trusted text of the program itself, such as its style sheet, without escaping.
     pub fn verbatim(&mut self, text: &'static str) {
         self.text.push_str(text);
     }
 
-    /// All of it.
+    /// The whole markup.
     pub fn finish(self) -> String {
         self.text
     }
@@ -73,12 +73,12 @@ impl Markup {
     }
 }
 
-/// After these a new line keeps the file readable and shows no space.
+/// Elements that are followed by a new line in the file, which does not show on the page.
 const BLOCKS: [&str; 13] = [
     "div", "section", "p", "h1", "h2", "h3", "h4", "tr", "li", "svg", "g", "text", "table",
 ];
 
-/// XML knows no control characters but these, not even escaped.
+/// Appends escaped text. XML allows no control characters except tab and newline, not even escaped.
 fn escape(text: &str, to: &mut String) {
     for character in text.chars() {
         match character {

@@ -1,10 +1,10 @@
-//! One self-contained HTML page with the papers' figures, measured again: [`html`] draws what
-//! [`model`] holds as plain data.
+//! One self-contained HTML page with the papers' figures, measured again. [`html`] draws the plain
+//! data of [`model`].
 //!
-//! `page` is the page, with `claims` and `tables`; `chart` lays out a chart, whose `scale`s make
-//! numbers places, whose `marks` are bars, lines and points, and whose `legend` and `style` say
-//! which is which; `heatmap` is the other drawing. All is written through `markup`, which escapes
-//! it.
+//! `page` draws the page, with `claims` and `tables`. `chart` lays out a chart; `scale` maps
+//! numbers to positions, `marks` draws bars, lines and points, `legend` and `style` identify the
+//! series. `heatmap` draws the other kind of figure. All of them write through `markup`, which
+//! escapes text.
 
 mod chart;
 mod claims;

@@ -1,5 +1,4 @@
-//! What a report shows, as plain data: whoever measures fills these, and [`super::html`] draws
-//! them.
+//! The content of a report as plain data, which [`super::html`] draws.
 
 /// The whole report.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -8,9 +7,9 @@ pub struct Page {
     pub title: String,
     /// What was measured and why, in two or three sentences.
     pub summary: String,
-    /// Machine, commit, time, scale and the like: name and value.
+    /// Names and values such as machine, commit, time and scale.
     pub environment: Vec<(String, String)>,
-    /// The four to six numbers that a reader should take away.
+    /// The four to six most important numbers.
     pub headlines: Vec<Headline>,
     /// The ledger of published claims, in the order of their ids.
     pub claims: Vec<Claim>,
@@ -18,33 +17,33 @@ pub struct Page {
     pub papers: Vec<Paper>,
 }
 
-/// One number to take away.
+/// One of the most important numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Headline {
-    /// The number as it is shown, such as `3.1` or `12 of 13`.
+    /// The number as text, such as `3.1` or `12 of 13`.
     pub value: String,
     /// Its unit, such as `µs` or `×`; empty for none.
     pub unit: String,
-    /// What it is the number of.
+    /// The meaning of the number.
     pub text: String,
 }
 
 /// One published claim, re-measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claim {
-    /// Such as `C-E1`.
+    /// Its id, such as `C-E1`.
     pub id: String,
     /// What was published, in words.
     pub claim: String,
     /// The published number.
     pub published: String,
-    /// Ours; empty if not measured yet.
+    /// Our number; empty if not measured yet.
     pub ours: String,
-    /// Whether it holds here.
+    /// The verdict from our measurements.
     pub verdict: Verdict,
-    /// How the verdict follows from the numbers.
+    /// The rule by which the verdict follows from the numbers.
     pub rule: String,
-    /// The figures that it was measured by, such as `E-F7`.
+    /// The ids of the figures whose cells decide it, such as `E-F7`.
     pub figures: Vec<String>,
 }
 
@@ -57,36 +56,37 @@ pub enum Verdict {
     Partly,
     /// It does not hold.
     Refuted,
-    /// Nothing to judge by yet.
+    /// There are no measurements to judge it by yet.
     NotMeasured,
 }
 
 /// The figures of one paper.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Paper {
-    /// Such as `Evaluating Learned Indexes in LSM-tree Systems (EDBT 2026)`.
+    /// Its title, such as `Evaluating Learned Indexes in LSM-tree Systems (EDBT 2026)`.
     pub title: String,
-    /// In the order of the paper.
+    /// Its figures, in the order of the paper.
     pub figures: Vec<Figure>,
 }
 
 /// One figure or table of a paper, measured again.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Figure {
-    /// Such as `E-F7`: the name that `rhumb-lab run` knows it by, and its anchor on the page.
+    /// Its id, such as `E-F7`, which is also its name for `rhumb-lab run` and its anchor on the
+    /// page.
     pub id: String,
-    /// What it is about.
+    /// Its title.
     pub title: String,
-    /// Where it was published: `EDBT 2026, Figure 7`.
+    /// The place of publication, such as `EDBT 2026, Figure 7`.
     pub paper: String,
-    /// What the published figure shows and says.
+    /// What the published figure shows.
     pub shows: String,
-    /// How ours was measured: sets, scale, repeats, what differs from the paper.
+    /// How ours was measured: sets, scale, repeats, differences from the paper.
     pub method: String,
-    /// What a reader should see in it; empty for nothing.
+    /// A remark on the result; may be empty.
     pub note: String,
-    /// The drawings, in the order of the paper's panels. Without them, or with published numbers
-    /// only, the page says how to measure it.
+    /// The drawings, in the order of the paper's panels. If there are none, or only published
+    /// numbers, the page shows the command that measures the figure.
     pub panels: Vec<Panel>,
 }
 
@@ -101,10 +101,10 @@ pub enum Panel {
     Table(Table),
 }
 
-/// Numbers over an axis. The published ones are series of the same name with `published` set.
+/// Numbers over an axis. Published numbers are series of the same name with `published` set.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
-    /// Such as `(A) uniform`.
+    /// Its title, such as `(A) uniform`.
     pub title: String,
     /// The horizontal axis.
     pub x: Axis,
@@ -112,50 +112,51 @@ pub struct Chart {
     pub y: Axis,
     /// The right axis, for series with `on_second_axis`; never [`Scale::Category`].
     pub y2: Option<Axis>,
-    /// In the order of the legend; bars lie side by side in this order, or stack from below.
+    /// The series, in the order of the legend; bars are side by side in this order, or stacked from
+    /// below.
     pub series: Vec<Series>,
 }
 
 /// One axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
-    /// What is measured.
+    /// The name of the quantity.
     pub label: String,
-    /// In which unit; empty for none.
+    /// Its unit; empty for none.
     pub unit: String,
-    /// How numbers become places.
+    /// The map from numbers to positions.
     pub scale: Scale,
 }
 
-/// How numbers become places on an axis.
+/// The map from numbers to positions on an axis.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Scale {
     /// Equal steps.
     Linear,
-    /// Equal factors, ticks at powers of ten. Numbers that are not above 0 have no place.
+    /// Equal factors, ticks at powers of ten. Only numbers above 0 can be drawn.
     Log10,
-    /// Equal factors, ticks at powers of two. Numbers that are not above 0 have no place.
+    /// Equal factors, ticks at powers of two. Only numbers above 0 can be drawn.
     Log2,
-    /// Names side by side: the number of a point is the place of its name, from 0.
+    /// Names side by side; the number of a point is the index of its name, from 0.
     Category(Vec<String>),
 }
 
-/// Numbers that belong together.
+/// A series of numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    /// The index kind, store or stage. The names of index kinds have the same colour everywhere.
+    /// The index kind, store or stage. An index kind has the same colour everywhere.
     pub name: String,
-    /// How it is drawn.
+    /// The marks that draw it.
     pub marks: Marks,
-    /// Whether [`Chart::y2`] counts.
+    /// Whether it uses [`Chart::y2`].
     pub on_second_axis: bool,
     /// Whether these are the paper's numbers: drawn hollow and dashed.
     pub published: bool,
-    /// In the order in which a line goes through them.
+    /// The points, in the order of the line through them.
     pub points: Vec<Point>,
 }
 
-/// How a series is drawn.
+/// The marks that draw a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Marks {
     /// A line through marked points.
@@ -171,56 +172,57 @@ pub enum Marks {
 /// One number with its spread.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
-    /// Along the horizontal axis, or the place of its category.
+    /// The value on the horizontal axis, or the index of the category.
     pub x: f64,
     /// The median or mean.
     pub y: f64,
     /// The lower and upper end of the error bar, in the unit of `y`.
     pub spread: Option<(f64, f64)>,
-    /// Text beside the point in [`Marks::Scatter`], such as the position boundary; empty for none.
+    /// The label of the point in [`Marks::Scatter`], such as the position boundary; empty for none.
     pub label: String,
 }
 
 /// Numbers over two categories, as colours with the numbers in them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Heatmap {
-    /// What it shows.
+    /// Its title.
     pub title: String,
-    /// What the columns are.
+    /// The meaning of the columns.
     pub x: String,
     /// Their names.
     pub columns: Vec<String>,
-    /// What the rows are.
+    /// The meaning of the rows.
     pub y: String,
     /// Their names, from the top.
     pub rows: Vec<String>,
-    /// What the numbers are.
+    /// The meaning of the numbers.
     pub label: String,
     /// Their unit; empty for none.
     pub unit: String,
-    /// Row by row; `None` and what is missing at the end of a row were not measured.
+    /// The numbers row by row. Cells that were not measured are `None` or missing at the end of a
+    /// row.
     pub values: Vec<Vec<Option<f64>>>,
 }
 
 /// Text in rows and columns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
-    /// What it shows.
+    /// Its title.
     pub title: String,
     /// Names of the columns.
     pub headings: Vec<String>,
-    /// How many columns from the left are text; the others are numbers, flushed right.
+    /// The number of columns of text, from the left; the others are numbers, aligned right.
     pub text_columns: usize,
-    /// Row by row.
+    /// The cells row by row.
     pub rows: Vec<Vec<Cell>>,
 }
 
 /// One cell of a [`Table`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Cell {
-    /// What it says.
+    /// Its text.
     pub text: String,
-    /// How good that is.
+    /// Its mark, if it has one.
     pub mark: Option<Mark>,
 }
 
@@ -246,7 +248,7 @@ impl Point {
         }
     }
 
-    /// With an error bar from `low` to `high`.
+    /// The point with an error bar from `low` to `high`.
     pub fn between(self, low: f64, high: f64) -> Point {
         Point {
             spread: Some((low, high)),
@@ -254,7 +256,7 @@ impl Point {
         }
     }
 
-    /// With text beside it.
+    /// The point with a label.
     pub fn labelled(self, label: &str) -> Point {
         Point {
             label: label.to_string(),

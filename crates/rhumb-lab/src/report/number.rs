@@ -1,9 +1,10 @@
-//! Numbers as people read them: short on axes, with enough digits in tables.
+//! Formatting of numbers: short on axes, with enough digits in tables.
 
 use crate::table;
 
-/// The labels of ticks: exact if thirteen digits do, else with as few as keep them apart. With base
-/// 2, whole multiples of 1,024 are written as `4Ki`, else thousands as `4k`.
+/// The labels of ticks: exact if thirteen digits are enough, else with as few digits as make them
+/// different. With base 2, whole multiples of 1,024 are written as `4Ki`; otherwise thousands are
+/// written as `4k`.
 pub fn labels(values: &[f64], base: u32) -> Vec<String> {
     let with = |digits| -> Vec<String> {
         let labels = values.iter().map(|value| label(*value, base, digits));
@@ -38,7 +39,7 @@ fn label(value: f64, base: u32, digits: usize) -> String {
     }
 }
 
-/// With so many significant digits, without zeros at the end.
+/// A number with this many significant digits, without zeros at the end.
 fn rounded(value: f64, digits: usize) -> String {
     let whole = value.abs().max(1e-3).log10().floor() as i32 + 1;
     let decimals = (digits as i32 - whole).clamp(0, 16) as usize;
@@ -49,7 +50,7 @@ fn rounded(value: f64, digits: usize) -> String {
     }
 }
 
-/// Such as `5×10¹⁸`.
+/// A number in a form such as `5×10¹⁸`.
 fn power_of_ten(value: f64, digits: usize) -> String {
     let text = format!("{value:.*e}", digits - 1);
     let (factor, power) = text.split_once('e').unwrap_or((&text, "0"));
@@ -70,7 +71,7 @@ fn superscript(digit: char) -> char {
         .unwrap_or('⁻')
 }
 
-/// A number where there is little room: three digits.
+/// A number with three digits, for narrow places.
 pub fn short(value: f64) -> String {
     match value.abs() {
         1e-3..1e4 => rounded(value, 3),
@@ -78,7 +79,8 @@ pub fn short(value: f64) -> String {
     }
 }
 
-/// A number for a table: three or four digits, all digits before the point; whole numbers whole.
+/// A number for a table: three or four digits, or all digits before the point; whole numbers in
+/// full.
 pub fn exact(value: f64) -> String {
     match value.abs() {
         _ if !value.is_finite() => "–".to_string(),
@@ -92,7 +94,7 @@ pub fn exact(value: f64) -> String {
     }
 }
 
-/// A quotient: two decimals, if they say enough.
+/// A quotient: two decimals from 0.1 to 1,000, otherwise as [`exact`].
 pub fn factor(value: f64) -> String {
     match value.abs() {
         0.1..1e3 => table::number(Some(value), 2),
@@ -100,7 +102,7 @@ pub fn factor(value: f64) -> String {
     }
 }
 
-/// A quantity: `Latency (µs)`.
+/// A quantity with its unit: `Latency (µs)`.
 pub fn with_unit(label: &str, unit: &str) -> String {
     match unit {
         "" => label.to_string(),
@@ -113,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_are_short_and_apart() {
+    fn labels_are_short_and_distinct() {
         assert_eq!(
             labels(&[0.0, 2_500.0, 12_500.0], 10),
             ["0", "2500", "12.5k"]

@@ -1,4 +1,4 @@
-//! The page: what a reader should know in a minute, the ledger of claims, then figure after figure.
+//! The page: summary and headlines, the ledger of claims, then all figures.
 
 use super::markup::{Attributes, Markup};
 use super::model::{Cell, Chart, Figure, Page, Panel, Paper, Table};
@@ -7,7 +7,7 @@ use super::{chart, claims, heatmap, tables};
 /// Longer tables of published numbers are folded.
 const LONGEST_OPEN: usize = 24;
 
-/// The report as one HTML file that needs nothing else. The same page gives the same bytes.
+/// The report as one self-contained HTML file. The same page gives the same bytes.
 pub fn html(page: &Page) -> String {
     let mut out = Markup::default();
     out.verbatim("<!DOCTYPE html>\n");
@@ -112,7 +112,7 @@ fn figure(figure: &Figure, out: &mut Markup) {
     });
 }
 
-/// Whether anything but published numbers is drawn.
+/// Whether a figure has more than published numbers.
 fn is_measured(figure: &Figure) -> bool {
     figure.panels.iter().any(|panel| match panel {
         Panel::Chart(chart) => chart.series.iter().any(|series| !series.published),
@@ -153,7 +153,7 @@ fn panel(panel: &Panel, out: &mut Markup) {
     }
 }
 
-/// The published numbers beside ours, and all numbers.
+/// Tables: the published numbers beside ours, and all numbers.
 fn numbers(figure: &Figure, out: &mut Markup) {
     let charts = figure.panels.iter().filter_map(|panel| match panel {
         Panel::Chart(chart) => Some(chart),

@@ -1,4 +1,5 @@
-//! A page with numbers of the size and number that the papers have, to test and to look at.
+//! A page with about as many numbers as the papers have, and of similar size, for tests and for
+//! viewing.
 
 use super::model::{
     Axis, Cell, Chart, Claim, Figure, Headline, Heatmap, Mark, Marks, Page, Panel, Paper, Point,
@@ -130,7 +131,7 @@ fn crowded() -> Chart {
     }
 }
 
-/// Where a look-up spends its time.
+/// The parts of a look-up's time.
 fn breakdown() -> Chart {
     let stages = [
         "Filter",
@@ -335,7 +336,7 @@ pub fn page() -> Page {
         ),
         figure(
             "E-F8",
-            "Real keys, and where a look-up spends its time",
+            "Real keys, and the parts of a look-up's time",
             vec![Panel::Chart(crowded()), Panel::Chart(breakdown())],
         ),
         figure("E-F9", "Ranges over uniform keys", Vec::new()),

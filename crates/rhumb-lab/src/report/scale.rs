@@ -1,41 +1,43 @@
-//! From numbers to places: ranges of axes that end at ticks, the ticks, and their labels.
+//! Maps numbers to positions: ranges of axes, which end at ticks, the ticks, and their labels.
 
 use super::model::Scale;
 use super::number::labels;
 
-/// Numbers beyond these are not drawn: with them differences stay finite and quotients above 0.
+/// Numbers outside of these limits are not drawn. Within them differences stay finite and quotients
+/// above 0.
 const LEAST: f64 = 1e-290;
 const GREATEST: f64 = 1e290;
 
-/// At most so many labelled ticks on an axis with numbers.
+/// The maximum number of labelled ticks on an axis with numbers.
 const MOST_TICKS: usize = 8;
 
-/// An axis laid over a range of pixels.
+/// An axis mapped to a range of pixels.
 #[derive(Debug, Clone)]
 pub struct Mapping {
     scale: Scale,
-    /// The ends in the scale's own measure: the number, its logarithm, the place of a category.
+    /// The ends in the scale's own measure: the number, its logarithm, or the position of a
+    /// category.
     from: f64,
     to: f64,
     pixels: (f64, f64),
     ticks: Vec<f64>,
 }
 
-/// Why a number has no place.
+/// The reason why a number cannot be drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Misfit {
     /// Not a number, infinite, or too large.
     NotFinite,
     /// Zero or less on a logarithmic axis.
     NotPositive,
-    /// There is no such category.
+    /// The category does not exist.
     NoCategory,
 }
 
-/// Whether a number has a place on an axis.
+/// Checks that a number can be drawn on an axis.
 ///
 /// # Errors
-/// The reason why it has none.
+/// The reason why it cannot.
 pub fn fits(scale: &Scale, value: f64) -> Result<(), Misfit> {
     if !value.is_finite() || value.abs() > GREATEST {
         return Err(Misfit::NotFinite);
@@ -56,8 +58,9 @@ pub fn fits(scale: &Scale, value: f64) -> Result<(), Misfit> {
 }
 
 impl Mapping {
-    /// An axis over all `values` that fit it, laid from `pixels.0` to `pixels.1`. With `base` there
-    /// is room for bars: a linear axis starts at 0, a logarithmic one below the least number.
+    /// An axis over all `values` that can be drawn on it, from `pixels.0` to `pixels.1`. With
+    /// `base` there is room for bars: a linear axis starts at 0, a logarithmic one below the
+    /// smallest number.
     pub fn new(
         scale: &Scale,
         values: impl Iterator<Item = f64>,
@@ -88,12 +91,12 @@ impl Mapping {
         }
     }
 
-    /// The same axis over other pixels.
+    /// The same axis mapped to other pixels.
     pub fn over(self, pixels: (f64, f64)) -> Mapping {
         Mapping { pixels, ..self }
     }
 
-    /// The place of a number; one that does not fit lies at an end of the axis.
+    /// The position of a number; a number that cannot be drawn is placed at an end of the axis.
     pub fn at(&self, value: f64) -> f64 {
         let own = match &self.scale {
             Scale::Log10 => value.log10(),
@@ -105,7 +108,7 @@ impl Mapping {
         self.pixels.0 + share * (self.pixels.1 - self.pixels.0)
     }
 
-    /// The place that bars start from: 0, or the foot of the axis.
+    /// The position at which bars start: 0, or the lower end of the axis.
     pub fn base(&self) -> f64 {
         self.at(0.0)
     }
@@ -119,7 +122,7 @@ impl Mapping {
         }
     }
 
-    /// Places and labels of the ticks, from the foot of the axis.
+    /// Positions and labels of the ticks, from the lower end of the axis.
     pub fn ticks(&self) -> Vec<(f64, String)> {
         let names = match &self.scale {
             Scale::Category(names) => names.clone(),
@@ -151,7 +154,7 @@ fn linear((least, greatest): (f64, f64), base: bool) -> (f64, f64, Vec<f64>) {
         .map(|factor| factor * power)
         .find(|step| *step >= rough * (1.0 - 1e-9));
     let step = step.unwrap_or(10.0 * power);
-    // A billionth of a step of rounding must not add a step.
+    // Rounding errors below a billionth of a step must not add a step.
     let first = (least / step + 1e-9).floor();
     let last = (greatest / step - 1e-9).ceil();
     let count = (last - first) as usize;
@@ -161,7 +164,8 @@ fn linear((least, greatest): (f64, f64), base: bool) -> (f64, f64, Vec<f64>) {
     (first * step, last * step, ticks)
 }
 
-/// Ends at 1, 2 or 5 times a power of ten; ticks there too, or, over many decades, at powers only.
+/// Ends at 1, 2 or 5 times a power of ten. Ticks are at such numbers too, or over many decades at
+/// powers of ten only.
 fn log10((least, greatest): (f64, f64), base: bool) -> (f64, f64, Vec<f64>) {
     let (mut first, mut last) = (round_125(least, false), round_125(greatest, true));
     if first == last || (base && value_125(first) >= least) {
@@ -183,24 +187,24 @@ fn log10((least, greatest): (f64, f64), base: bool) -> (f64, f64, Vec<f64>) {
     (value_125(first).log10(), value_125(last).log10(), ticks)
 }
 
-/// The `step`-th number of 1, 2, 5, 10, 20, 50 ...; 1 is the 0th.
+/// The number with index `step` in 1, 2, 5, 10, 20, 50 ...; 1 has index 0.
 fn value_125(step: i32) -> f64 {
     let factor = match step.rem_euclid(3) {
         0 => 1.0,
         1 => 2.0,
         _ => 5.0,
     };
-    // Division keeps 0.1 and 0.001 the numbers that they are written as.
+    // Division gives exactly the number nearest to 0.1 or 0.001.
     match step.div_euclid(3) {
         power @ 0.. => factor * 10f64.powi(power),
         power => factor / 10f64.powi(-power),
     }
 }
 
-/// The last such number at or below a positive value, or the first at or above it.
+/// The index of the last such number at or below a positive value, or of the first at or above it.
 fn round_125(value: f64, up: bool) -> i32 {
     let mut step = 3 * value.log10().floor() as i32;
-    // The logarithm may be off by one in the last place: start a step lower.
+    // The logarithm may be slightly wrong, so the search starts one step lower.
     step -= 1;
     while value_125(step + 1) <= value * (1.0 + 1e-9) {
         step += 1;
@@ -211,7 +215,7 @@ fn round_125(value: f64, up: bool) -> i32 {
     step
 }
 
-/// Ends at powers of two; ticks at every so many of them.
+/// Ends at powers of two; ticks at every power, or at regular intervals of powers.
 fn log2((least, greatest): (f64, f64), base: bool) -> (f64, f64, Vec<f64>) {
     let (mut first, mut last) = (least.log2().floor(), greatest.log2().ceil());
     if base && first >= least.log2() {
@@ -269,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn every_axis_holds_its_numbers_between_a_few_distinct_ticks() {
+    fn every_axis_covers_its_numbers_with_a_few_distinct_ticks() {
         let mut random = SplitMix64::new(41);
         for _ in 0..20_000 {
             let exponent = (random.next_u64() % 600) as f64 - 300.0;
@@ -304,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn categories_lie_in_the_middle_of_their_share() {
+    fn categories_lie_in_the_middle_of_their_part() {
         let scale = Scale::Category(["a", "b"].map(str::to_string).to_vec());
         let mapping = Mapping::new(&scale, [0.0].into_iter(), true, (0.0, 100.0));
         let expected = [(25.0, "a".to_string()), (75.0, "b".to_string())];

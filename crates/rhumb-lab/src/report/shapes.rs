@@ -5,13 +5,13 @@ use super::markup::{Attributes, Markup, Px};
 /// Height of a line of text.
 pub const LINE: f64 = 17.0;
 
-/// The mean width of a letter, rather more than less.
+/// An upper estimate of the mean width of a letter.
 const LETTER: f64 = 6.6;
 
 /// A part of a drawing: left, top, right, bottom.
 pub type Area = [f64; 4];
 
-/// Room that a text of one line takes.
+/// The estimated width of a text of one line.
 pub fn text_width(text: &str) -> f64 {
     text.chars().count() as f64 * LETTER
 }
@@ -31,7 +31,7 @@ pub fn line(out: &mut Markup, class: &str, from: (f64, f64), to: (f64, f64)) {
     );
 }
 
-/// A line of text; its class says which of its ends is at the place.
+/// A line of text; its class determines which of its ends is at the position.
 pub fn text(out: &mut Markup, class: &str, (x, y): (f64, f64), text: &str) {
     if !text.is_empty() {
         out.element(
@@ -42,7 +42,7 @@ pub fn text(out: &mut Markup, class: &str, (x, y): (f64, f64), text: &str) {
     }
 }
 
-/// A filled area, with what a pointer is told; empty for nothing.
+/// A filled area with a tooltip; an empty tooltip is omitted.
 pub fn area(out: &mut Markup, class: &str, [left, top, right, bottom]: Area, title: &str) {
     let (x, y, width, height) = (Px(left), Px(top), Px(right - left), Px(bottom - top));
     let size: Attributes<'_> = &[

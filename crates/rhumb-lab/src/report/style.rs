@@ -1,12 +1,12 @@
-//! One colour and one marker for each index kind over the whole page. The colours are classes of
-//! `page.css`: Okabe and Ito's eight for the colour-blind and more of that
-//! sort for kinds, Tol's muted ones for all else.
+//! One colour and one marker for each index kind on the whole page. The colours are classes of
+//! `page.css`: for kinds, the eight colours of Okabe and Ito for the colour-blind and similar ones;
+//! for everything else, the muted colours of Tol.
 
 use std::f64::consts::TAU;
 
 use super::markup::{Attributes, Markup, Px};
 
-/// How a series is told from others.
+/// The colour and marker that distinguish a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
     /// The class that sets its colour.
@@ -18,15 +18,16 @@ pub struct Style {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     Circle,
-    /// As many corners, the first at this part of a turn from the top, in twelfths.
+    /// The number of corners, and the angle of the first corner from the top, in twelfths of a
+    /// turn.
     Polygon(u32, u32),
-    /// As many points.
+    /// The number of points.
     Star(u32),
     Plus,
     Cross,
 }
 
-/// Names as the papers and the command line have them, each with its style.
+/// Names in the papers and on the command line, with their styles.
 const KNOWN: [(&[&str], &str, Shape); 16] = [
     (&["fp", "fence"], "k0", Shape::Polygon(4, 0)),
     (&["fp-raw"], "k14", Shape::Polygon(8, 0)),
@@ -46,7 +47,7 @@ const KNOWN: [(&[&str], &str, Shape); 16] = [
     (&["btree"], "k15", Shape::Polygon(5, 6)),
 ];
 
-/// What else is drawn, such as stages of a look-up, takes these in turn.
+/// Styles for all other series, such as stages of a look-up, used in turn.
 const OTHERS: [Style; 8] = [
     other("s0", Shape::Circle),
     other("s1", Shape::Polygon(4, 1)),
@@ -62,7 +63,7 @@ const fn other(class: &'static str, shape: Shape) -> Style {
     Style { class, shape }
 }
 
-/// The style of each name, in their order; the same name has the same style.
+/// The styles of names, in their order; equal names have equal styles.
 pub fn styles(names: &[&str]) -> Vec<Style> {
     let mut unknown: Vec<&str> = Vec::new();
     let mut styles = Vec::new();
@@ -118,7 +119,7 @@ fn corners(shape: Shape) -> Vec<(f64, f64)> {
     match shape {
         Shape::Circle => Vec::new(),
         Shape::Polygon(4, first) => {
-            // A square stands on a side: an eighth of a turn on.
+            // A square is turned by an eighth to stand on a side.
             let lean = if first == 0 { 0.125 } else { 0.0 };
             around(4, lean, &|_| 1.3)
         }
@@ -133,7 +134,7 @@ fn cross(lean: f64, reach: impl Fn(u32) -> f64) -> Vec<(f64, f64)> {
     let corner = |at: u32| {
         let arm = f64::from(at / 3) / 4.0;
         let side = [-0.045, 0.125, 0.045][at as usize % 3];
-        // The second of each three is the corner between this arm and the next.
+        // The second of each three points is the corner between this arm and the next.
         (lean + arm + side, reach(at))
     };
     let mut corners: Vec<(f64, f64)> = (0..12).map(corner).collect();

@@ -1,15 +1,15 @@
-//! The numbers behind the drawings, as tables: all of them, and the published ones beside ours.
+//! The numbers of the drawings as tables: all numbers, and the published numbers beside ours.
 
 use super::chart::axis_of;
 use super::marks::{place, value};
 use super::model::{Axis, Cell, Chart, Mark, Marks, Point, Series, Table};
 use super::number::{exact, factor, with_unit};
 
-/// A series with more points is listed in even steps, and its table says so.
+/// The maximum number of listed points; of a longer series every n-th point is listed, with a note.
 const MOST_ROWS: usize = 64;
 
-/// All numbers of a chart: a row for each place and a column for each series, or, where the series
-/// have places of their own, a row for each point.
+/// All numbers of a chart: a row for each position and a column for each series, or, if the series
+/// have different positions, a row for each point.
 pub fn numbers(chart: &Chart) -> Table {
     let mut places: Vec<f64> = Vec::new();
     for point in chart.series.iter().flat_map(|series| &series.points) {
@@ -95,8 +95,8 @@ fn by_point(chart: &Chart) -> Table {
     }
 }
 
-/// Each published number of a chart beside ours, and their quotient; of points of two costs, both.
-/// None if nothing was published.
+/// Each published number of a chart, our number and their quotient; for points with two costs, both
+/// costs. None if no series is published.
 pub fn beside(chart: &Chart) -> Option<Table> {
     let published = || chart.series.iter().filter(|series| series.published);
     let rows = published().flat_map(|theirs| {
@@ -173,7 +173,7 @@ fn quantity(axis: &Axis) -> String {
     with_unit(&axis.label, &axis.unit)
 }
 
-/// The sign of a mark, its class, and what it says to who cannot see it.
+/// The sign of a mark, its class, and its meaning in words (as a tooltip).
 pub fn sign(mark: Mark) -> (&'static str, &'static str, &'static str) {
     match mark {
         Mark::Good => ("✓", "good", "efficient"),

@@ -1,12 +1,12 @@
-//! The whole page is well-formed, keeps what it is given, and is the same every time.
+//! The whole page is well-formed, contains what it was given, and is the same every time.
 
 use super::model::{
     Axis, Cell, Chart, Figure, Heatmap, Marks, Page, Panel, Paper, Point, Scale, Series, Table,
 };
 use super::{html, sample};
 
-/// Checks that elements are closed in their order, attributes quoted, and nothing left unescaped;
-/// gives the number of elements.
+/// Checks that elements are closed in order, attributes are quoted, and all text is escaped.
+/// Returns the number of elements.
 fn elements(markup: &str) -> usize {
     let mut open: Vec<&str> = Vec::new();
     let mut count = 0;
@@ -51,7 +51,7 @@ fn attributes(text: &str) {
 fn assert_escaped(text: &str) {
     assert!(
         !text.contains('>') || text.contains('{'),
-        "only the style sheet may: {text}"
+        "only the style sheet may be unescaped: {text}"
     );
     for after in text.split('&').skip(1) {
         let known = ["amp;", "lt;", "gt;", "quot;"];
@@ -100,7 +100,7 @@ fn the_sample_is_well_formed_and_the_same_twice() {
 }
 
 #[test]
-fn odd_numbers_are_left_out_and_said() {
+fn numbers_that_cannot_be_drawn_are_omitted_and_counted() {
     let odd = [f64::NAN, f64::INFINITY, 0.0, -1.0, 1e308, 5e-324, 3.0];
     let odd = || {
         odd.iter()
@@ -120,18 +120,18 @@ fn odd_numbers_are_left_out_and_said() {
     }
     let log = text(Scale::Linear, Scale::Log10, Marks::Line);
     assert!(
-        log.contains("Points not drawn: 3 not finite, 3 not above 0, where the axis needs it."),
+        log.contains("Points not drawn: 3 not finite, 3 not above 0 on a logarithmic axis."),
         "{log}"
     );
     let bars = text(Scale::Linear, Scale::Linear, Marks::Bar);
     assert!(
-        bars.contains("Points not drawn: 3 not finite, 4 in no category."),
+        bars.contains("Points not drawn: 3 not finite, 4 without a category."),
         "{bars}"
     );
 }
 
 #[test]
-fn few_points_or_none_are_drawn() {
+fn charts_with_few_points_or_none_are_drawn() {
     for count in 0..3 {
         let points = (0..count)
             .map(|_| Point::new(0.0, 7.0).labelled("16"))
@@ -175,7 +175,7 @@ fn ragged_heatmaps_and_tables_are_drawn() {
 }
 
 #[test]
-fn text_from_outside_stays_text() {
+fn text_is_always_escaped() {
     let evil = "</title><script>alert('1')</script>\" onload=\"x &amp; \u{0}";
     let mut page = chart(
         Scale::Category(vec![evil.to_string()]),
@@ -199,7 +199,7 @@ fn text_from_outside_stays_text() {
 }
 
 #[test]
-fn published_numbers_stand_beside_ours() {
+fn published_numbers_are_shown_beside_ours() {
     let ours = sample::series("PGM", Marks::Line, vec![Point::new(16.0, 3.0)]);
     let theirs = Series {
         published: true,
@@ -237,7 +237,7 @@ fn stacks_and_bars_are_as_high_as_their_numbers() {
         let all = vec![stage("index", 1.0), stage("read", 4.0)];
         html(&chart(category(), Scale::Linear, all))
     };
-    // The first two bars stand in the legend. The axis goes to 5, or to 4, over 250 pixels.
+    // The first two bars are in the legend. The axis goes to 5, or to 4, over 250 pixels.
     for (marks, heights) in [(Marks::Stacked, [50.0, 200.0]), (Marks::Bar, [62.5, 250.0])] {
         let text = bars(marks);
         assert_eq!(numbers(&text, "class=\"bar\"", "height")[2..], heights);
@@ -296,7 +296,7 @@ fn labels_of_points_do_not_cover_each_other() {
 }
 
 #[test]
-fn published_numbers_alone_are_not_a_measurement() {
+fn figures_with_published_numbers_only_are_not_measured() {
     let series = Series {
         published: true,
         ..sample::series("PGM", Marks::Line, vec![Point::new(16.0, 2.0)])

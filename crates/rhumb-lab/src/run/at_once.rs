@@ -1,14 +1,14 @@
-//! Several threads that begin together.
+//! Runs work in several threads that begin at the same time.
 
 use std::sync::Barrier;
 
 use crate::error::Result;
 
-/// Runs each piece of work in a thread of its own, none before all threads are there, and gives
-/// what came of each.
+/// Runs each piece of work in a thread of its own. The work begins when all threads have started.
+/// Returns the results.
 ///
 /// # Errors
-/// The first one.
+/// The first error of a thread.
 pub fn at_once<T, W>(works: Vec<W>) -> Result<Vec<T>>
 where
     T: Send,

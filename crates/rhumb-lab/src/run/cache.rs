@@ -1,5 +1,6 @@
-//! `cache`: gets over data larger than the cache: whether its bytes stay within what was given, and
-//! how many look-ups it answers, against a simulated CLOCK over as many blocks.
+//! `cache`: gets over data larger than the cache. Measures the greatest number of bytes in memory
+//! compared with the cache's size, and the hit rate compared with a simulated CLOCK over equally
+//! many blocks.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -17,10 +18,10 @@ use crate::workload::zipfian::{Zipfian, fnv1a};
 
 const NAME: &str = "cache";
 const GETS: usize = 2_000_000;
-/// How often the bytes in memory are looked at.
+/// The interval at which the bytes in memory are read.
 const POLL: Duration = Duration::from_millis(1);
 
-/// Measures, and gives one table a set.
+/// Measures, and returns one table for each set.
 ///
 /// # Errors
 /// Failures of the store.
@@ -56,17 +57,18 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
     Ok(text)
 }
 
-/// Which keys are got: as many to fill the cache as are then counted.
+/// The keys to get: the first half fills the cache, the second half is measured.
 struct Draws<'a> {
     keys: u64,
-    /// Uniform where there is none. Ranks are hashed, so that the frequent keys lie anywhere.
+    /// The distribution; uniform if `None`. Its ranks are hashed, so that the frequent keys are
+    /// scattered.
     zipf: Option<&'a Zipfian>,
     gets: usize,
     seed: u64,
 }
 
 impl Draws<'_> {
-    /// The ranks of the keys, those that fill the cache first.
+    /// The ranks of the keys; those that fill the cache come first.
     fn ranks(&self) -> impl Iterator<Item = usize> {
         let mut random = Random::new(self.seed, 0xcac4e);
         (0..2 * self.gets).map(move |_| match self.zipf {
@@ -76,14 +78,14 @@ impl Draws<'_> {
     }
 }
 
-/// What came of one distribution.
+/// The figures of one distribution.
 #[derive(Debug, Clone, Copy, Default)]
 struct Figures {
-    /// The most bytes seen in memory.
+    /// The greatest number of bytes in memory.
     peak: u64,
-    /// Share of block look-ups answered from memory.
+    /// The share of block look-ups that were hits.
     hits: f64,
-    /// The same by the simulation.
+    /// The share of hits in the simulation.
     clock: f64,
     /// Nanoseconds a get.
     get: f64,
@@ -105,7 +107,7 @@ fn measure(db: &Db, input: &Input, draws: &Draws<'_>, bench: &Bench) -> Result<F
     })
 }
 
-/// The most bytes of blocks in memory until `done`.
+/// The greatest number of bytes of blocks in memory until `done`.
 fn watch(db: &Db, done: &AtomicBool) -> Result<u64> {
     let mut peak = 0;
     loop {
@@ -153,16 +155,16 @@ fn get_all(db: &Db, input: &Input, draws: &Draws<'_>, bench: &Bench) -> Result<F
     })
 }
 
-/// Which block each key is in.
+/// The block of each key.
 struct Blocks {
-    /// The rank behind the last key of each block, ascending.
+    /// The rank after the last key of each block, ascending.
     ends: Vec<u64>,
-    /// Bytes of a block in memory, on average.
+    /// The mean number of bytes of a block in memory.
     mean_bytes: f64,
 }
 
 impl Blocks {
-    /// Of a store that holds each of `keys` keys once, in the order of its tables.
+    /// The blocks of a store that has each of `keys` keys once, in the order of its tables.
     fn of(db: &Db, keys: usize) -> Result<Blocks> {
         let sizes = block_sizes(db)?;
         let mut end = 0;
@@ -185,7 +187,7 @@ impl Blocks {
         })
     }
 
-    /// The share of hits that CLOCK has with `capacity` blocks.
+    /// The share of hits of CLOCK with `capacity` blocks.
     fn simulate(&self, draws: &Draws<'_>, capacity: usize) -> f64 {
         let mut clock = Clock::new(capacity, self.ends.len());
         let mut hits = 0;
@@ -197,8 +199,8 @@ impl Blocks {
     }
 }
 
-/// CLOCK as textbooks have it: a hand goes round the frames, takes the mark from those that were
-/// asked for since it came by last, and the first one without a mark.
+/// CLOCK as in textbooks: a hand goes round the frames. It removes the mark of frames that were
+/// used since its last visit, and takes the first frame without a mark.
 struct Clock {
     /// The block in each frame and its mark.
     frames: Vec<(usize, bool)>,
@@ -218,7 +220,7 @@ impl Clock {
         }
     }
 
-    /// Whether the block is there; it is afterwards.
+    /// Looks a block up and loads it if it is missing. Returns whether it was there.
     fn ask(&mut self, block: usize) -> bool {
         if let Some(frame) = self.places[block] {
             self.frames[frame as usize].1 = true;
@@ -295,15 +297,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clock_spares_what_was_asked_for_again() {
+    fn clock_spares_blocks_that_were_used_again() {
         let mut clock = Clock::new(3, 10);
         for block in [0, 1, 2] {
             assert!(!clock.ask(block));
         }
-        // The hand takes all marks, then the first frame.
+        // The hand removes all marks, then takes the first frame.
         assert!(!clock.ask(3) && clock.places[0].is_none());
         assert!(clock.ask(1));
-        // Block 1 is spared this time, block 2 is not.
+        // Block 1 has a mark and is spared; block 2 is replaced.
         assert!(!clock.ask(4) && clock.ask(1) && clock.places[2].is_none());
     }
 

@@ -1,5 +1,5 @@
-//! `check`: every index kind against the truth, over every distribution of keys that the index
-//! library knows.
+//! `check`: compares the answers of every index kind with the correct ones, over every distribution
+//! of keys in the index library.
 
 use rhumb_index::check::{Case, CheckError, Counts, SplitMix64, check, distributions};
 use rhumb_index::{IndexError, IndexSpec, registry};
@@ -14,7 +14,7 @@ const KEYS: usize = 20_000;
 /// Keys in a block of fence pointers.
 const BLOCK: usize = 32;
 
-/// What came of one index over all distributions.
+/// The results of one index over all distributions.
 #[derive(Debug, Default)]
 struct Checked {
     served: u64,
@@ -22,14 +22,14 @@ struct Checked {
     widest: u64,
     index_bytes: u64,
     keys: u64,
-    /// Distributions that it cannot serve.
+    /// Distributions on which it fell back to fence pointers.
     fallbacks: Vec<&'static str>,
 }
 
-/// Checks, and gives the table.
+/// Checks, and returns the table.
 ///
 /// # Errors
-/// [`Error::Broken`] on the first promise that is not kept.
+/// [`Error::Broken`] for the first wrong answer or window that is too wide.
 pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
     let all = registry::kinds().iter().map(|kind| kind.name);
     let specs = indexes(arguments, all)?;
@@ -75,8 +75,8 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
         ]);
     }
     Ok(format!(
-        "{lines}\n\nEvery window held its key and was as narrow as promised: keys that are there, their \
-         neighbours, random absent ones, both ends. fell back on: sets of which too many keys share a \
+        "{lines}\n\nEvery window contained its key and was at most as wide as promised, for present keys, their \
+         neighbours, random absent keys and both ends. fell back on: sets in which too many keys share a \
          number, or which the kind cannot serve within its boundary. B/key without key maps."
     ))
 }

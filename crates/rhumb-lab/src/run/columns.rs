@@ -1,23 +1,23 @@
-//! What was measured of several stores, a column each.
+//! Tables of figures with a column for each store.
 
 use crate::data::Input;
 use crate::results::{Report, Subject};
 use crate::table;
 
-/// Bytes a MiB.
+/// Bytes in a MiB.
 pub const MIB: f64 = 1_048_576.0;
 
-/// A metric, what to call it, by what to divide it, and its decimals.
+/// A metric, its heading, the divisor of its values, and the number of decimals.
 pub type Row = (&'static str, &'static str, f64, usize);
 
-/// Everything an experiment found about an input.
+/// All subjects of an experiment over an input.
 pub fn subjects<'r>(report: &'r Report, experiment: &str, input: &Input) -> Vec<&'r Subject> {
     let of_this = |s: &&Subject| s.experiment == experiment && s.input == input.name;
     report.subjects().into_iter().filter(of_this).collect()
 }
 
-/// A table of those rows that any of the subjects has: each figure with its ratio to the
-/// yardstick's in round brackets, and its spread in square ones.
+/// A table of the rows for which a subject has figures. Each figure is followed by its ratio to the
+/// yardstick's figure in round brackets, and by its spread in square brackets.
 pub fn table<'a>(
     report: &Report,
     heading: &str,

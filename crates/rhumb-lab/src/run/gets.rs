@@ -1,7 +1,7 @@
-//! `gets`: warm gets and nothing else between a fixed beginning and a fixed end.
+//! `gets`: only warm gets, between a beginning and an end that are always the same.
 //!
-//! Whoever counts instructions, cache misses or system calls from outside (valgrind, strace) runs
-//! it with two numbers of gets: the difference is what the gets did.
+//! To count instructions, cache misses or system calls with an external tool (valgrind, strace),
+//! run it with two different numbers of gets: the difference of the counts is due to the gets.
 
 use std::hint::black_box;
 

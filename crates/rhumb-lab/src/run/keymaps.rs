@@ -1,8 +1,8 @@
-//! `keymaps`: what a key map is worth: sizes of models over numbers by [`KeyMap`] against numbers
-//! that are the first eight bytes of each key, and against fence pointers.
+//! `keymaps`: the benefit of key maps. Compares the sizes of models over numbers from a [`KeyMap`]
+//! with the sizes over the first eight bytes of each key, and with fence pointers.
 //!
-//! Where too many keys share a number, a model cannot serve them, and a table falls back to fence
-//! pointers: then their size counts.
+//! If too many keys share a number, a model cannot serve them, and a table falls back to fence
+//! pointers: then the size of the fence pointers is taken.
 
 use rhumb::IndexSpec;
 use rhumb_index::registry::{self, Answers};
@@ -18,9 +18,9 @@ const NAME: &str = "keymaps";
 const KEYS: usize = 1_000_000;
 const BOUNDARY: u64 = 16;
 const BLOCK_BYTES: usize = 4_096;
-/// Bytes of a value beside each key.
+/// Bytes of each value.
 const VALUE_BYTES: u64 = 8;
-/// Measured bytes of an entry of the paths and their packages in a block, which shares prefixes.
+/// Measured bytes of an entry of paths and packages in a block, in which prefixes are shared.
 const PATH_ENTRY_BYTES: usize = 43;
 
 /// Keys to index.
@@ -30,7 +30,7 @@ struct Source {
     keys: Strings,
     /// Keys in a block of fence pointers.
     block: usize,
-    /// The same keys as integers, where they are.
+    /// The integer of a key, if the keys are integers.
     integers: Option<fn(&[u8]) -> u64>,
 }
 
@@ -41,7 +41,7 @@ enum Size {
     Unfit,
 }
 
-/// Measures, and gives one table.
+/// Measures, and returns one table.
 ///
 /// # Errors
 /// Inputs that cannot be read, indexes that cannot be built.
@@ -80,15 +80,15 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
         );
     }
     Ok(format!(
-        "{table}\n\nBytes a key, the map's own bytes in KeyMap. 8 bytes: the number of a key is its first \
-         eight bytes, big-endian. fp (fallback): too many keys share a number, so fence pointers stand in. \
+        "{table}\n\nBytes a key; KeyMap includes the bytes of the map. 8 bytes: the number of a key is its first \
+         eight bytes, big-endian. fp (fallback): too many keys share a number, so fence pointers are used. \
          integers: the same numbers as 64-bit integers.\nBlocks of fp are {BLOCK_BYTES} bytes of keys with \
-         {VALUE_BYTES} bytes of value each; of paths, entries of {PATH_ENTRY_BYTES} bytes as measured in \
-         stores. A table's directory of its blocks is not counted.\n{notes}"
+         {VALUE_BYTES} bytes of value each; for paths, entries of {PATH_ENTRY_BYTES} bytes as measured in \
+         stores. The directory of a table's blocks is not counted.\n{notes}"
     ))
 }
 
-/// The user's, or every model of which the boundary can be named.
+/// The user's indexes, or every model with a knob `boundary`.
 fn specs(arguments: &Arguments) -> Result<Vec<IndexSpec>> {
     let bounded = |kind: &&registry::Kind| {
         kind.answers == Answers::Windows && kind.knobs.iter().any(|knob| knob.name == "boundary")
@@ -105,7 +105,7 @@ fn specs(arguments: &Arguments) -> Result<Vec<IndexSpec>> {
         .find(|spec| !spec.kind().needs_number)
     {
         Some(spec) => Err(Error::Usage(format!(
-            "index {spec} needs no key map: take another for {NAME}"
+            "index {spec} needs no key map: choose another index for {NAME}"
         ))),
         None => Ok(arguments.indexes.clone()),
     }
@@ -159,7 +159,7 @@ fn sources(arguments: &Arguments) -> Result<Vec<Source>> {
     ])
 }
 
-/// The footprint of an index over keys in blocks of so many.
+/// The size of an index over keys, with `block` keys in a block.
 fn size(
     keys: &Strings,
     block: usize,
@@ -185,7 +185,7 @@ fn size(
     }
 }
 
-/// Bytes of one index over one source, by each way to number the keys.
+/// Bytes of one index over one source, for each way to number the keys.
 struct Sizes {
     map: Size,
     /// Bytes of the key map itself.
@@ -215,7 +215,7 @@ impl Sizes {
         })
     }
 
-    /// What a table takes: the index, or fence pointers instead, without a map.
+    /// The bytes of a table: of the index and the map, or of fence pointers, which need no map.
     fn taken(&self, size: Size, map_bytes: usize) -> Option<usize> {
         match (size, self.fp) {
             (Size::Fits(bytes), _) => Some(bytes + map_bytes),
@@ -224,7 +224,7 @@ impl Sizes {
         }
     }
 
-    /// Bytes by the key map, by eight bytes, of fence pointers, over integers.
+    /// Bytes with the key map, with eight bytes, of fence pointers, and over integers.
     fn bytes(&self) -> [Option<usize>; 4] {
         [
             self.taken(self.map, self.map_bytes),

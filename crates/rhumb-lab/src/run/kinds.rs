@@ -1,4 +1,4 @@
-//! `kinds`: fence pointers against every kind of model, on generated and on real keys.
+//! `kinds`: compares fence pointers with every kind of model, on generated and on real keys.
 
 use rhumb::IndexSpec;
 use rhumb_index::registry::{self, Answers};
@@ -17,12 +17,12 @@ const KEYS: usize = 500_000;
 const VALUE_BYTES: Sizes = Sizes::Fixed(100);
 const HELD_OUT: usize = 10_000;
 
-/// Several tables even for the smaller input, all of it in memory.
+/// Small tables, so that there are several even for the smaller input.
 const TABLE: &str = "size=4MiB";
 const WRITE_BUFFER_BYTES: u64 = 16 << 20;
 const CACHE_BYTES: u64 = 512 << 20;
 
-/// Measures, and gives the table.
+/// Measures, and returns the table.
 ///
 /// # Errors
 /// See [`Plan::measure`]; inputs that cannot be read.
@@ -133,8 +133,8 @@ fn print(report: &Report) -> String {
         ]);
     }
     format!(
-        "{table}\n\nLatencies: median / p99 in ns, one thread, warm, of which reading the clock takes \
-         {} ns.\nindex B/key counts index and directory; load s reaches the end of compaction.",
+        "{table}\n\nLatencies: median / p99 in ns, one thread, warm; reading the clock is included and takes \
+         {} ns.\nindex B/key is index and directory; load s includes compaction.",
         clock_cost()
     )
 }

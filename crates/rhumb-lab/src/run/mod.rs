@@ -1,4 +1,4 @@
-//! Experiments of our own, and what they share.
+//! Experiments of our own, and the code they share.
 
 mod at_once;
 mod cache;
@@ -38,140 +38,140 @@ use crate::results::Report;
 use crate::store::{Peer, Settings};
 use crate::workload::mix::Mix;
 
-/// What the user may set.
+/// The user's settings.
 #[derive(Debug, Clone)]
 pub struct Arguments {
     /// Seed of keys, values and every random choice.
     pub seed: u64,
-    /// How many keys of each input to take; every experiment has its own number.
+    /// Number of keys of each input; none for the experiment's own number.
     pub keys: Option<usize>,
-    /// Indexes to compare; none for the experiment's own.
+    /// Indexes to compare; empty for the experiment's own.
     pub indexes: Vec<IndexSpec>,
     /// Layout of tables; none for the experiment's own.
     pub table: Option<TableSpec>,
-    /// A file index to take paths from.
+    /// A file index to read paths from.
     pub paths: Option<PathBuf>,
     /// SOSD key files.
     pub sosd: Vec<PathBuf>,
     /// Sets of integers for the experiments over indexes alone.
     pub numbers: Vec<Numbers>,
-    /// Which sets the experiments over stores take, all but `kinds`.
+    /// Sets for the experiments over stores other than `kinds`.
     pub sets: Vec<Set>,
-    /// Peers to compare with; none for all that are built in, and in `workloads` for none.
+    /// Peers to compare with; empty for all peers of this build, or in `workloads` for no peer.
     pub peers: Vec<Peer>,
-    /// How often to repeat what is timed; every experiment has its own number.
+    /// Number of repeats of what is timed; none for the experiment's own number.
     pub runs: Option<usize>,
-    /// How many gets of each kind, or operations of each workload, to do a time; every experiment
-    /// has its own number.
+    /// Number of gets of each kind, or of operations of each workload, in one repeat; none for the
+    /// experiment's own number.
     pub gets: Option<usize>,
-    /// What `workloads` runs; none for the six of YCSB.
+    /// The workloads of `workloads`; empty for the six of YCSB.
     pub workloads: Vec<Mix>,
-    /// How many clients it has.
+    /// Number of clients in `workloads`.
     pub threads: usize,
-    /// Operations a second that they begin together; `None` for a closed loop.
+    /// Operations that all clients together begin each second; `None` for a closed loop.
     pub rate: Option<f64>,
-    /// How long each workload is run, instead of a number of operations.
+    /// The time for each workload, instead of a number of operations.
     pub time: Option<Duration>,
-    /// Bytes of blocks that a warm store keeps; none for the experiment's own.
+    /// Bytes of the block cache of a warm store; none for the experiment's own number.
     pub cache_bytes: Option<u64>,
 }
 
-/// One experiment: a name, what it shows, and how to run it.
+/// An experiment of our own.
 pub struct Experiment {
-    /// What to say on the command line.
+    /// Its name on the command line.
     pub name: &'static str,
-    /// What it shows, in a line.
+    /// A description in one line.
     pub about: &'static str,
-    /// Measures, and gives the text to print.
+    /// Measures, and returns the text to print.
     pub run: fn(&Arguments, &mut Bench) -> Result<String>,
 }
 
-/// All of them.
+/// All experiments of our own.
 pub const BENCHES: &[Experiment] = &[
     Experiment {
         name: "kinds",
-        about: "fence pointers against every kind of model on decimal keys and real paths, in half a minute",
+        about: "compare fence pointers with every kind of model on decimal keys and real paths, in half a minute",
         run: kinds::run,
     },
     Experiment {
         name: "stores",
-        about: "rhumb head to head with LMDB and a binary search, millions of keys (--set, --runs)",
+        about: "compare rhumb with LMDB and a binary search, over millions of keys (--set, --runs)",
         run: stores::run,
     },
     Experiment {
         name: "peers",
-        about: "rhumb head to head with RocksDB, fjall, redb and LMDB (--set, --runs, --peer)",
+        about: "compare rhumb with RocksDB, fjall, redb and LMDB (--set, --runs, --peer)",
         run: peers::run,
     },
     Experiment {
         name: "workloads",
-        about: "rhumb and any peers under YCSB's or other mixes (--workload, --peer, --threads, --rate)",
+        about: "measure rhumb and any peers under YCSB's or other workloads (--workload, --peer, --threads, --rate)",
         run: workloads::run,
     },
     Experiment {
         name: "ycsb",
-        about: "the core workloads of YCSB over the same stores (--set, --runs, --peer)",
+        about: "measure YCSB's core workloads over the stores of `peers` (--set, --runs, --peer)",
         run: ycsb::run,
     },
     Experiment {
         name: "threads",
-        about: "gets by one and by two threads, over distinct blocks and over one, against plain memory",
+        about: "compare gets of one and two threads, over distinct blocks and over one block, with plain memory",
         run: threads::run,
     },
     Experiment {
         name: "cache",
-        about: "gets over data larger than the cache: its bytes at their peak, its hits against CLOCK's",
+        about: "measure gets over data larger than the cache: peak memory, and hits compared with CLOCK",
         run: cache::run,
     },
     Experiment {
         name: "stages",
-        about: "what each stage of a warm get costs",
+        about: "measure the cost of each stage of a warm get",
         run: stages::run,
     },
     Experiment {
         name: "gets",
-        about: "warm gets and nothing else, to be counted from outside (docs/performance.md)",
+        about: "run only warm gets, for counting by external tools (docs/performance.md)",
         run: gets::run,
     },
     Experiment {
         name: "indexes",
-        about: "every index kind alone over 10M integers, against the published implementations (--input)",
+        about: "compare every index kind alone over 10M integers with published implementations (--input)",
         run: indexes::run,
     },
     Experiment {
         name: "updatable",
-        about: "every kind that changes in place, alone: look-ups, inserts, walks, against published ones (--input)",
+        about: "compare updatable kinds in memory with published implementations: look-ups, inserts, scans (--input)",
         run: updatable::run,
     },
     Experiment {
         name: "texts",
-        about: "what finds strings: kinds that change in place, and indexes of tables (--paths)",
+        about: "measure kinds over strings: updatable ones in memory, and indexes of tables (--paths)",
         run: texts::run,
     },
     Experiment {
         name: "check",
-        about: "every index kind against the truth, over all distributions of keys there are",
+        about: "check the answers of every index kind, over all distributions of keys",
         run: check::run,
     },
     Experiment {
         name: "keymaps",
-        about: "sizes of models over text by the key map, by the first eight bytes, and of fence pointers",
+        about: "compare sizes over text: models with the key map, models with eight bytes, fence pointers",
         run: keymaps::run,
     },
 ];
 
-/// Where experiments run and what they have found so far.
+/// The directory, progress and figures of a run of experiments.
 #[derive(Debug)]
 pub struct Bench {
     /// A directory for stores, removed at the end.
     pub directory: PathBuf,
-    /// Where progress goes.
+    /// The display of the progress.
     pub progress: Progress,
     /// The figures.
     pub report: Report,
 }
 
-/// The indexes to compare: the user's, or these.
+/// The indexes to compare: the user's, or the given ones.
 fn indexes<'a>(
     arguments: &Arguments,
     default: impl IntoIterator<Item = &'a str>,
@@ -182,15 +182,15 @@ fn indexes<'a>(
     default.into_iter().map(spec).collect()
 }
 
-/// A specification that an experiment names.
+/// Parses a specification of an experiment.
 fn spec(text: &str) -> Result<IndexSpec> {
     text.parse().map_err(|error| Error::index(&text, error))
 }
 
-/// Fence pointers and the model that is the default.
+/// Fence pointers and the default model.
 const TWO: [&str; 2] = ["fp", "plr"];
 
-/// How our own store is opened for millions of keys.
+/// The settings of our own store for millions of keys.
 fn large(arguments: &Arguments, index: IndexSpec, cache_bytes: u64) -> Settings {
     Settings {
         index,

@@ -1,4 +1,4 @@
-//! A store of our own, loaded with an input, for experiments that look at nothing else.
+//! A store of our own, loaded with an input, for experiments over this store alone.
 
 use std::path::PathBuf;
 
@@ -11,18 +11,18 @@ use crate::error::{Error, Result};
 use crate::results::Subject;
 use crate::store::{Candidate, Rhumb, Store, Temperature};
 
-/// A loaded store, open and warm as far as its cache goes.
+/// A loaded store, open, with a full cache.
 pub struct Ours {
     /// The store.
     pub db: Db,
-    /// What figures are put under.
+    /// The subject of its figures.
     pub subject: Subject,
     directory: PathBuf,
 }
 
 impl Ours {
-    /// Loads an input into a store with a cache of `cache_bytes`, merges all of it, opens it anew
-    /// and gets every key, each answer checked. The index is the first that the user names, or the
+    /// Loads an input into a store with a cache of `cache_bytes`, merges the whole store, opens it
+    /// again, gets every key and checks each answer. The index is the first one of the user, or the
     /// default.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
-//! `peers`: rhumb head to head with the stores that users would pick instead, under one set of
-//! settings. `docs/peers.md` says what each setting becomes in each store.
+//! `peers`: compares rhumb with the stores that users would pick instead, with equivalent settings.
+//! `docs/peers.md` lists the settings of each store.
 
 use rhumb::{Compression, TableSpec};
 
@@ -15,7 +15,7 @@ use crate::table;
 
 const NAME: &str = "peers";
 
-/// Measures, and gives one table a set.
+/// Measures, and returns one table for each set.
 ///
 /// # Errors
 /// See [`Plan::measure`]; inputs that cannot be read, peers that are not in this build.
@@ -34,8 +34,8 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
     Ok(text)
 }
 
-/// The layout of all stores' tables: the user's, or ours by default. Real paths and packages are
-/// compressed, random values cannot be.
+/// The layout of all stores' tables: the user's, or by default ours. Real paths and packages are
+/// compressed; random values cannot be.
 pub fn layout(set: Set, arguments: &Arguments) -> TableSpec {
     let compression = match set {
         Set::C3 => Compression::Lz4,
@@ -48,7 +48,7 @@ pub fn layout(set: Set, arguments: &Arguments) -> TableSpec {
     arguments.table.clone().unwrap_or(default)
 }
 
-/// The peers that the user names, or all that are built in.
+/// The user's peers, or all peers of this build.
 pub fn compared(arguments: &Arguments) -> Vec<Peer> {
     match &arguments.peers[..] {
         [] => Peer::built_in().collect(),
@@ -56,10 +56,10 @@ pub fn compared(arguments: &Arguments) -> Vec<Peer> {
     }
 }
 
-/// These peers, with the settings of our own first index, then our own with each index.
+/// The peers, with the settings of our first index, then our own store with each index.
 ///
 /// # Errors
-/// If an index of our own is not one.
+/// If a specification of an index is invalid.
 pub fn candidates(
     peers: &[Peer],
     arguments: &Arguments,
@@ -122,8 +122,8 @@ fn print(
 ) -> String {
     let table = table(report, NAME, input, ROWS);
     format!(
-        "{table}Tables: {layout}; cache {} MiB, cold {} MiB. Reads: medians of {runs} runs, the stores by \
-         turns; in square brackets least and greatest. Reading the clock takes {} ns of every \
+        "{table}Tables: {layout}; cache {} MiB, cold {} MiB. Reads: medians of {runs} runs, the stores taking \
+         turns; minimum and maximum are in square brackets. Reading the clock takes {} ns of every \
          latency.\n\n",
         cache_bytes >> 20,
         COLD_CACHE_BYTES >> 20,
@@ -131,7 +131,7 @@ fn print(
     )
 }
 
-/// What an experiment found about an input, RocksDB being the yardstick.
+/// The figures of an experiment over an input, with ratios to RocksDB.
 pub fn table(report: &Report, experiment: &str, input: &Input, rows: &[Row]) -> String {
     let yardstick = Peer::Rocksdb.to_string();
     let subjects = columns::subjects(report, experiment, input);

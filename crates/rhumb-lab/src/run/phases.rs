@@ -1,5 +1,5 @@
-//! The steps of an experiment over one store. Every answer is compared with what was written, past
-//! the end of its timing: a wrong one ends the run.
+//! The steps of an experiment over one store. Every answer is compared with what was written, after
+//! the timed part; a wrong answer ends the run.
 
 use std::time::Instant;
 
@@ -13,7 +13,7 @@ use crate::workload::population::write_ranks;
 
 const BATCH: usize = 1_000;
 
-/// A store with the input it holds, or is to hold after [`Loaded::load`].
+/// A store with its input, which is in the store or will be after [`Loaded::load`].
 #[derive(Clone, Copy)]
 pub struct Loaded<'a> {
     pub store: &'a dyn Store,
@@ -25,7 +25,7 @@ pub struct Loaded<'a> {
     pub seed: u64,
 }
 
-/// Streams of random numbers; each step has its own, so that no step disturbs another.
+/// Streams of random numbers. Each step has its own stream, so that steps are independent.
 #[derive(Debug, Clone, Copy)]
 enum Stream {
     Load = 1,
@@ -35,7 +35,7 @@ enum Stream {
 }
 
 impl<'a> Loaded<'a> {
-    /// Names what the steps work on.
+    /// The steps over a store and its input.
     pub fn new(
         store: &'a dyn Store,
         name: &'a str,
@@ -52,8 +52,8 @@ impl<'a> Loaded<'a> {
         }
     }
 
-    /// Writes every pair in the input's order, which is random unless it is known, in batches of
-    /// 1,000.
+    /// Writes every pair in batches of 1,000, in the input's order, or in a random order if it has
+    /// none.
     pub fn load(&self) -> Result<()> {
         let input = self.input;
         let order = input.load_order(&mut self.random(Stream::Load));
@@ -61,7 +61,7 @@ impl<'a> Loaded<'a> {
         write_ranks(self.store, input, &order, self.progress)
     }
 
-    /// Gets every key once in order, which also brings every block into memory.
+    /// Gets every key once in order, which also loads every block into memory.
     pub fn verify(&self) -> Result<()> {
         self.stage("verify", self.input.keys.len());
         let mut found = Vec::new();
@@ -75,14 +75,14 @@ impl<'a> Loaded<'a> {
         Ok(())
     }
 
-    /// Gets `count` random keys that are there.
+    /// Gets `count` random present keys.
     pub fn get(&self, count: usize) -> Result<Latencies> {
         self.get_after(count, |_| Ok(()))
     }
 
-    /// Gets `count` random keys that are there from a store that was opened cold. Whatever stays in
-    /// the page cache is dropped every 1,000 gets: it cannot grow far beyond the cache that a cold
-    /// store has.
+    /// Gets `count` random present keys from a store that was opened cold. The store's pages in the
+    /// page cache are dropped every 1,000 gets, so that they hardly exceed the cache of a cold
+    /// store.
     pub fn get_cold(&self, count: usize) -> Result<Latencies> {
         self.get_after(count, |done| match done % BATCH {
             0 => self.store.cool(),
@@ -90,10 +90,10 @@ impl<'a> Loaded<'a> {
         })
     }
 
-    /// Gets `count` random keys that are there with several threads, each of them its share.
+    /// Gets `count` random present keys in all, divided among several threads.
     pub fn get_by(&self, threads: usize, count: usize) -> Result<Latencies> {
         let work = |thread: usize| {
-            // Far from the seeds of other repeats.
+            // Different from the seeds of other repeats.
             let seed = self.seed ^ ((thread as u64) << 32);
             move || Loaded { seed, ..*self }.get(count / threads)
         };
@@ -104,7 +104,7 @@ impl<'a> Loaded<'a> {
         Ok(all)
     }
 
-    /// Gets random keys that are there; `before` each, it is told how many were.
+    /// Gets random present keys; `before` is called before each get with the number of gets so far.
     fn get_after(&self, count: usize, before: impl Fn(usize) -> Result<()>) -> Result<Latencies> {
         let (mut key, mut found, mut expected) = (Vec::new(), Vec::new(), Vec::new());
         let mut done = 0;
@@ -116,7 +116,8 @@ impl<'a> Loaded<'a> {
             |rank, target| {
                 before(done)?;
                 done += 1;
-                // A caller has the key at hand, so fetching it is not timed.
+                // A real caller has its key in the processor's caches, so fetching the key is not
+                // timed.
                 target.clone_into(&mut key);
                 let start = Instant::now();
                 let present = self.store.get(&key, &mut found)?;
@@ -128,7 +129,7 @@ impl<'a> Loaded<'a> {
         )
     }
 
-    /// Gets `count` random keys that are not there.
+    /// Gets `count` random absent keys.
     pub fn get_absent(&self, count: usize) -> Result<Latencies> {
         let (mut key, mut found) = (Vec::new(), Vec::new());
         let absent = &self.input.absent;
@@ -190,7 +191,7 @@ impl<'a> Loaded<'a> {
         Ok(latencies)
     }
 
-    /// Compares what a scan of `length` pairs from a rank on found.
+    /// Checks the pairs found by a scan of `length` pairs from a rank on.
     pub fn check_scan(&self, rank: usize, length: usize, found: &Pairs) -> Result<()> {
         let (input, mut expected) = (self.input, Vec::new());
         let start = input.keys.get(rank);
@@ -248,7 +249,7 @@ impl<'a> Loaded<'a> {
         self.progress.stage(message, steps);
     }
 
-    /// Shows progress now and then.
+    /// Updates the progress at intervals.
     fn advance(&self, done: usize) -> Result<()> {
         if done % BATCH == BATCH - 1 {
             self.progress.advance(BATCH)?;

@@ -1,4 +1,5 @@
-//! Loads the same pairs into several stores, and reads all of them in every way, by turns.
+//! Loads the same pairs into several stores, and measures each kind of read, the stores taking
+//! turns.
 
 use std::path::PathBuf;
 
@@ -10,30 +11,30 @@ use crate::measure::{Cost, Latencies, Meter, Spread, device_bytes, directory_byt
 use crate::results::{Report, Subject};
 use crate::store::{Candidate, Reads, Store, Temperature};
 
-/// How much of each operation to do.
+/// The number of operations of each kind.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
     /// The experiment's name.
     pub experiment: &'static str,
-    /// Gets of present keys, and as many of absent keys.
+    /// Gets of present keys, and equally many of absent keys.
     pub gets: usize,
-    /// Gets of present keys by two threads, in all; 0 for none.
+    /// Gets of present keys by two threads together; 0 for none.
     pub two_thread_gets: usize,
     /// Scans of 10 pairs.
     pub scans_of_10: usize,
     /// Scans of 100 pairs.
     pub scans_of_100: usize,
-    /// Gets past the page cache with a small cache; 0 for none.
+    /// Gets that bypass the page cache, with a small cache; 0 for none.
     pub cold_gets: usize,
 }
 
-/// One way of reading.
+/// One kind of read.
 #[derive(Debug, Clone, Copy)]
 struct Phase {
     name: &'static str,
-    /// How many threads it takes.
+    /// The number of threads.
     threads: usize,
-    /// Whether what gets did is reported too.
+    /// Whether the counters of gets are reported too.
     counted: bool,
     run: fn(&Plan, &Loaded<'_>) -> Result<Latencies>,
 }
@@ -80,7 +81,7 @@ const COLD: [Phase; 1] = [Phase {
 }];
 
 impl Plan {
-    /// For millions of keys, with so many gets by two threads.
+    /// The plan for millions of keys, with this number of gets by two threads.
     pub fn large(experiment: &'static str, two_thread_gets: usize) -> Plan {
         Plan {
             experiment,
@@ -92,8 +93,8 @@ impl Plan {
         }
     }
 
-    /// The plan for an input: as many gets as the user wants and no more of anything else, and at
-    /// most ten operations of each kind a key, as more of them show nothing new.
+    /// The plan for an input: the user's number of gets, at most that many of any other operation,
+    /// and at most ten operations of each kind for each key, since more of them show nothing new.
     pub fn for_input(self, input: &Input, arguments: &Arguments) -> Plan {
         let most = (10 * input.keys.len()).min(arguments.gets.unwrap_or(usize::MAX));
         Plan {
@@ -106,12 +107,11 @@ impl Plan {
         }
     }
 
-    /// Loads an input into a new store of each candidate, reads them in every way, as often as
-    /// [`Arguments::runs`] says (once by default) and by turns, and reports.
+    /// Loads an input into a new store of each candidate, measures each kind of read
+    /// [`Arguments::runs`] times (once by default), the stores taking turns, and reports.
     ///
     /// # Errors
-    /// [`Error::WrongAnswer`] on the first answer that is not what was written; failures of a
-    /// store.
+    /// [`Error::WrongAnswer`] for the first wrong answer; failures of a store.
     pub fn measure(
         &self,
         candidates: &[Candidate],
@@ -137,8 +137,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Opens every store and goes through the phases with each in turn. Which one is first changes
-    /// with every repeat, so that none is always measured behind the same other.
+    /// Opens every store and runs the phases with each in turn. Each repeat begins with another
+    /// store, so that no store is always measured after the same one.
     fn read(
         &self,
         studies: &mut [Study<'_>],
@@ -178,14 +178,14 @@ impl Plan {
     }
 }
 
-/// What one store did in one phase.
+/// The measurements of one store in one phase.
 #[derive(Debug, Default)]
 struct Done {
-    /// One a repeat.
+    /// The latencies of each repeat.
     times: Vec<Latencies>,
-    /// In all repeats together.
+    /// Sum over all repeats.
     reads: Option<Reads>,
-    /// Bytes of devices, in all repeats together; `None` where they are not counted.
+    /// Bytes read from devices, in all repeats together; `None` if they are not counted.
     device_bytes: Option<u64>,
 }
 
@@ -249,13 +249,13 @@ impl<'a> Study<'a> {
         self.arguments.runs.unwrap_or(1)
     }
 
-    /// The steps of one repeat; each takes another order.
+    /// The steps of one repeat; each repeat uses another order.
     fn steps<'s>(&'s self, store: &'s dyn Store, bench: &'s Bench, repeat: usize) -> Loaded<'s> {
         let seed = self.arguments.seed.wrapping_add(repeat as u64);
         Loaded::new(store, &self.name, self.input, &bench.progress, seed)
     }
 
-    /// Loads, settles and reports what both cost.
+    /// Loads and settles, and reports the cost of both.
     fn load(&mut self, bench: &mut Bench) -> Result<()> {
         let store = self.candidate.open(&self.directory, Temperature::Warm)?;
         let steps = self.steps(&*store, bench, 0);
@@ -294,7 +294,8 @@ impl<'a> Study<'a> {
         Ok(())
     }
 
-    /// What comes before anything is timed: everything into memory, or the tables opened.
+    /// Prepares for the timed reads: loads everything into memory, or for a cold store opens its
+    /// tables.
     fn prepare(
         &mut self,
         plan: &Plan,
@@ -308,7 +309,7 @@ impl<'a> Study<'a> {
                 self.footprint(store, &mut bench.report)?;
                 self.blocks(store, &mut bench.report)
             }
-            // In an order that no repeat takes.
+            // This order is not used by any repeat.
             Temperature::Cold => {
                 let steps = Loaded {
                     seed: !self.arguments.seed,
@@ -347,7 +348,7 @@ impl<'a> Study<'a> {
         Ok(())
     }
 
-    /// How entries and stored bytes are spread over blocks.
+    /// Reports the distribution of entries and stored bytes over blocks.
     fn blocks(&self, store: &dyn Store, report: &mut Report) -> Result<()> {
         let Some(blocks) = store.blocks()? else {
             return Ok(());

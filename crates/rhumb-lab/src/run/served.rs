@@ -1,4 +1,4 @@
-//! Stores that workloads are run against: loaded alike, and used by turns.
+//! Stores for workloads: loaded in the same way, and used in turns.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -14,20 +14,21 @@ use crate::workload::load::Load;
 use crate::workload::order::Order;
 use crate::workload::population::Population;
 
-/// How much of one core the process may use on average while all stores rest.
+/// The share of one core that the process may use on average while all stores are idle.
 const REST_SHARE: f64 = 0.02;
 const REST: Duration = Duration::from_millis(20);
-/// How often the time of its workloads a store is waited for at most.
+/// The longest wait for a store, as a multiple of the time of its workloads.
 const LONGEST_REST: u32 = 10;
 
-/// How many keys of an input are not there at first, for the workloads that insert: a tenth.
+/// The number of keys of an input that are not loaded at first, for the workloads that insert: a
+/// tenth.
 pub fn left_out(input: &Input) -> usize {
     input.keys.len() / 10
 }
 
-/// A store in use, and what it holds.
+/// A store in use, and its records.
 pub struct Served<'a> {
-    /// What figures are put under.
+    /// The subject of its figures.
     pub subject: Subject,
     store: Box<dyn Store>,
     population: Population<'a>,
@@ -35,8 +36,8 @@ pub struct Served<'a> {
 }
 
 impl<'a> Served<'a> {
-    /// Loads nine tenths of an input into a new store in random order, merges all of it, opens it
-    /// anew, and reads every record, which checks it and brings everything into memory.
+    /// Loads nine tenths of an input into a new store in random order, merges the whole store,
+    /// opens it again, and reads every record, which checks it and loads everything into memory.
     ///
     /// # Errors
     /// Wrong answers, and failures of the store.
@@ -72,7 +73,7 @@ impl<'a> Served<'a> {
         Ok(served)
     }
 
-    /// What runs workloads.
+    /// The driver that runs workloads.
     pub fn driver<'s>(&'s self, load: Load, seed: u64, bench: &'s Bench) -> Driver<'s> {
         Driver {
             store: &*self.store,
@@ -95,11 +96,12 @@ impl<'a> Served<'a> {
     }
 }
 
-/// Runs the workloads of every store, told which repeat it is, before those of the next one. Which
-/// store is first changes with every repeat, so that none is always measured behind the same other.
+/// Runs, for each repeat, the workloads of every store, one store after the other. `run` gets the
+/// number of the repeat. Each repeat begins with another store, so that no store is always measured
+/// after the same one.
 ///
 /// # Errors
-/// The first one.
+/// The first error.
 pub fn by_turns<T>(
     stores: &mut [T],
     repeats: usize,
@@ -118,8 +120,8 @@ pub fn by_turns<T>(
     Ok(())
 }
 
-/// Waits until the flushes and merges that writes have set off are done, as far as the CPU tells:
-/// they belong to the store that wrote, not to the one that is measured next.
+/// Waits until background flushes and merges have ended, judging by the CPU time of the process, so
+/// that they do not count for the store that is measured next.
 fn rest(longest: Duration) {
     let started = Instant::now();
     while started.elapsed() < longest {

@@ -8,14 +8,14 @@ use crate::error::{Error, Result};
 
 const HELD_OUT: usize = 100_000;
 
-/// Which keys and values to load.
+/// A set of keys and values to load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Set {
     /// 5,000,000 uniform 8-byte keys with values of 64 bytes.
     C1,
     /// 2,000,000 decimal 24-byte keys with values of 1,000 bytes.
     C2,
-    /// Every path of the file given by --paths, with its packages as the value.
+    /// Every path of the file given with --paths, with its packages as the value.
     C3,
     /// 5,000,000 uniform 8-byte keys with values of 16 to 240 bytes.
     V1,
@@ -57,7 +57,7 @@ impl Set {
 }
 
 fn real_paths(arguments: &Arguments) -> Result<Input> {
-    let needed = "set c3 needs a file index: give it by --paths FILE";
+    let needed = "set c3 needs a file index: give it with --paths FILE";
     let path = arguments.paths.as_ref();
     let mut pairs = paths::file(path.ok_or_else(|| Error::Usage(needed.to_string()))?)?;
     if let Some(keys) = arguments.keys {

@@ -1,9 +1,9 @@
-//! `stages`: what each stage of a warm get costs.
+//! `stages`: the cost of each stage of a warm get.
 //!
-//! A get that ends behind a stage is timed for each stage, over the same random keys, and the cost
-//! of a stage is the difference to the one before. Between two that are timed, another key is got
-//! whole: so the processor's caches hold of each part what they hold of it in real use, also for
-//! the early stages, which alone would have them to themselves.
+//! For each stage, gets that end after this stage are timed over the same random keys. The cost of
+//! a stage is the difference to the time of the stage before. Between two timed gets, a whole get
+//! of another key is run, so that the processor's caches are in the same state as in real use.
+//! Otherwise the early stages would have the caches to themselves.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ const NAME: &str = "stages";
 const RUNS: usize = 7;
 const GETS: usize = 300_000;
 
-/// What is timed, in this order.
+/// The timed steps, in this order.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Step {
     Until(Stage),
@@ -56,7 +56,7 @@ impl Step {
     }
 }
 
-/// Measures, and gives one table a set.
+/// Measures, and returns one table for each set.
 ///
 /// # Errors
 /// Failures of the store.
@@ -85,8 +85,8 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
     Ok(text)
 }
 
-/// Random present keys, side by side in the order in which they are looked up: each that is timed
-/// behind one that is not.
+/// Random present keys in the order of their look-ups: each timed key follows one that is not
+/// timed.
 fn sample(input: &Input, arguments: &Arguments) -> Strings {
     let mut random = Random::new(arguments.seed, 0x57a6e5);
     let mut keys = Strings::default();
@@ -97,8 +97,8 @@ fn sample(input: &Input, arguments: &Arguments) -> Strings {
     keys
 }
 
-/// Nanoseconds a key: the mean without the slowest hundredth, in which the operating system did
-/// other things.
+/// Nanoseconds a key: the mean without the slowest hundredth, which was interrupted by the
+/// operating system.
 fn time(db: &Db, step: Step, keys: &Strings) -> Result<f64> {
     let mut value = Vec::new();
     let mut times = Vec::with_capacity(keys.len() / 2);
@@ -111,7 +111,7 @@ fn time(db: &Db, step: Step, keys: &Strings) -> Result<f64> {
     };
     for number in (0..keys.len()).step_by(2) {
         black_box(copy(keys.get(number))?);
-        // A caller has the key at hand.
+        // A real caller has its key in the processor's caches.
         let key = black_box(keys.get(number + 1));
         black_box(key.last());
         let start = Instant::now();
@@ -154,8 +154,8 @@ fn print(subject: &Subject, steps: &[Step], times: &[Vec<f64>], bench: &mut Benc
         ]);
     }
     format!(
-        "{table}\n\n{}, {}: medians of {} runs. A stage is the difference to the line above; shares leave \
-         out the clock. One thread, warm.\n\n",
+        "{table}\n\n{}, {}: medians of {} runs. The time of a stage is the difference to the line above; shares do \
+         not include the clock. One thread, warm.\n\n",
         subject.input,
         subject.index,
         times.first().map_or(0, Vec::len),

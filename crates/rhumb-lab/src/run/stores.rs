@@ -1,4 +1,4 @@
-//! `stores`: rhumb against what users would pick instead, at sizes where it matters.
+//! `stores`: compares rhumb with LMDB and with a binary search, over millions of keys.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -16,7 +16,7 @@ use crate::table;
 const NAME: &str = "stores";
 const LOWER_BOUND: &str = "std lower_bound";
 
-/// Measures, and gives two tables a set: what was measured, and how blocks came out.
+/// Measures, and returns two tables for each set: the figures, and the sizes of blocks.
 ///
 /// # Errors
 /// See [`Plan::measure`]; inputs that cannot be read.
@@ -35,15 +35,15 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
     Ok(text)
 }
 
-/// LMDB first, where it is built in, then our own with each index.
+/// LMDB, if it is in this build, then our own store with each index.
 fn candidates(arguments: &Arguments, cache_bytes: u64) -> Result<Vec<Candidate>> {
     let lmdb = Peer::built_in().filter(|peer| *peer == Peer::Lmdb);
     let table = arguments.table.clone().unwrap_or_default();
     peers::candidates(&lmdb.collect::<Vec<_>>(), arguments, &table, cache_bytes)
 }
 
-/// A floor to compare with: a binary search of the standard library over the sorted keys in memory,
-/// which finds a rank and no value. Keys of 8 bytes are searched as integers.
+/// A lower limit for comparison: a binary search of the standard library over the sorted keys in
+/// memory, which finds a rank and no value. Keys of 8 bytes are searched as integers.
 fn lower_bound(input: &Input, plan: &Plan, seed: u64, bench: &mut Bench) -> Result<()> {
     let numbers: Option<Vec<u64>> = input.keys.iter().map(number).collect();
     let (present, absent) = match numbers {
@@ -158,18 +158,18 @@ fn print(report: &Report, input: &Input, runs: usize) -> String {
     let how_often = match runs {
         1 => String::new(),
         _ => format!(
-            "Reads: medians of {runs} runs, the stores by turns; in square brackets least and greatest.\n"
+            "Reads: medians of {runs} runs, the stores taking turns; minimum and maximum are in square brackets.\n"
         ),
     };
     format!(
-        "{table}\n\n{keys} keys, {user} MiB of keys and values. In brackets: ratio to {yardstick}. One \
+        "{table}\n\n{keys} keys, {user} MiB of keys and values. In round brackets: ratio to {yardstick}. One \
          thread; reading the clock takes {} ns of every latency.\n{how_often}\
          {LOWER_BOUND} finds a rank among keys in memory, and no value.\n\n",
         clock_cost()
     )
 }
 
-/// How entries and bytes are spread over the blocks of those stores that say so.
+/// The distribution of entries and bytes over blocks, for the stores that report it.
 fn print_blocks(report: &Report, input: &Input) -> String {
     let shown = [("min", 0), ("p50", 0), ("mean", 1), ("p99", 0), ("max", 0)];
     let mut headings = vec!["blocks of".to_string(), "number".into(), "empty %".into()];
@@ -197,5 +197,5 @@ fn print_blocks(report: &Report, input: &Input) -> String {
         }
         table.add_row(row);
     }
-    format!("{table}\n\nBytes as they are stored.\n\n")
+    format!("{table}\n\nBytes are those of the stored blocks.\n\n")
 }

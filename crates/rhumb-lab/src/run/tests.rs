@@ -1,4 +1,4 @@
-//! Tests of the checks that every run makes, and of a small run from end to end.
+//! Tests of the checks of every run, and small runs of all experiments from end to end.
 
 use rhumb_index::registry::{self, Answers};
 
@@ -10,7 +10,7 @@ use crate::store::Store;
 use crate::store::model::{Lie, Model};
 use crate::workload::mix::YCSB;
 
-/// Which of the five reading steps complain about a store that lies so.
+/// The reading steps, of five, that report an error for a store with this sort of wrong answer.
 fn complaints(lie: Option<Lie>) -> Vec<&'static str> {
     let input = Input::with_random_values("u", &uniform::keys(3_000, 1), Sizes::Fixed(20), 100, 1);
     let store = Model::default();
@@ -39,12 +39,12 @@ fn complaints(lie: Option<Lie>) -> Vec<&'static str> {
 }
 
 #[test]
-fn an_honest_store_passes() {
+fn a_correct_store_passes() {
     assert!(complaints(None).is_empty());
 }
 
 #[test]
-fn every_lie_is_found() {
+fn every_wrong_answer_is_detected() {
     assert_eq!(complaints(Some(Lie::InventKeys)), ["absent"]);
     assert_eq!(complaints(Some(Lie::ForgetKeys)), ["verify", "get"]);
     assert_eq!(complaints(Some(Lie::EndScansEarly)), ["scan 1", "scan 100"]);
@@ -52,7 +52,7 @@ fn every_lie_is_found() {
 }
 
 #[test]
-fn a_flipped_bit_is_found() {
+fn a_flipped_bit_is_detected() {
     let input = Input::with_random_values("u", &uniform::keys(100, 1), Sizes::Fixed(20), 0, 1);
     let store = Model::default();
     let progress = Progress::new();
@@ -86,7 +86,7 @@ pub(super) fn arguments(experiment_keys: usize) -> Arguments {
     }
 }
 
-/// Runs an experiment small, and gives its figures and its text.
+/// Runs a small experiment, and returns its figures and its text.
 fn run(experiment: &str, arguments: &Arguments) -> (Report, String) {
     let directory = tempfile::tempdir().unwrap();
     let mut bench = Bench {
@@ -124,10 +124,10 @@ fn quick_runs_from_end_to_end() {
         assert!(get("tables") >= 1.0 && get("index_bytes") > 0.0);
         assert!(
             get("get_blocks") >= 1.0,
-            "warm gets look into one block at least"
+            "warm gets search at least one block"
         );
         assert_eq!(get("get_file_blocks"), 0.0, "warm gets read no file");
-        // Keys that share what they begin with take less than they are long.
+        // Keys with shared prefixes take fewer bytes than their lengths.
         assert!(get("disk_bytes") > get("user_bytes") / 10.0);
     }
     for kind in models {
@@ -286,7 +286,7 @@ fn stages_add_up_to_a_get() {
 }
 
 #[test]
-fn gets_are_as_many_as_asked_for() {
+fn gets_has_the_requested_number_of_gets() {
     let (_, text) = run("gets", &tiny(1_234));
     assert_eq!(text, "c1: 1234 gets of 78976 bytes in all\n");
 }
@@ -308,14 +308,14 @@ fn indexes_are_compared_with_the_reference() {
         let counts = segments.iter().map(|s| report.get(s, "segments, eps 8"));
         let counts: Vec<f64> = counts.map(Option::unwrap).collect();
         assert!(counts.len() == 3 && counts[1..].iter().all(|count| *count >= counts[0]));
-        assert!(of_set.len() >= 8, "fence pointers and plr at least");
+        assert!(of_set.len() >= 8, "at least fence pointers and plr");
         for subject in of_set {
             let get = |metric: &str| report.get(subject, metric).expect(metric);
             assert_eq!(get("keys"), 3_000.0);
             if report.get(subject, "bytes").is_none() {
                 assert!(
                     subject.index.starts_with("rmi:boundary"),
-                    "its leaves ran out"
+                    "only rmi may fail: its leaves ran out"
                 );
                 continue;
             }
@@ -394,7 +394,7 @@ fn updatable_kinds_are_measured_and_checked() {
         assert!(get("deepest") >= get("depth") && get("depth") >= 1.0);
     }
     assert!(text.contains("wiki: 3,000 keys"), "{text}");
-    // A file is measured once, however many keys the references have.
+    // A file is measured once, whatever the number of keys of the references.
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("squares");
     let squares: Vec<u64> = (0..2_000).map(|number| number * number).collect();
@@ -459,14 +459,14 @@ fn strings_are_found_in_memory_and_in_tables() {
 }
 
 #[test]
-fn key_maps_are_weighed() {
+fn key_maps_are_compared_with_eight_bytes() {
     let (report, text) = run("keymaps", &arguments(20_000));
     for subject in report.subjects() {
         let get = |metric: &str| report.get(subject, metric).expect(metric);
         assert!(get("key map_a_key") > 0.0 && get("fp_a_key") > 0.0);
         let input = subject.input.as_str();
-        // Words depend on the machine, and rmi may run out of leaves. Eight bytes of decimal keys
-        // are four zeros and four digits.
+        // Words depend on the machine, and rmi may run out of leaves. The first eight bytes of
+        // decimal keys are four zeros and four digits.
         if input != "words" && !subject.index.starts_with("rmi") {
             assert_eq!(get("key map_fallback") == 1.0, input == "paths", "{input}");
             let ties = ["decimal", "paths"].contains(&input);
@@ -510,7 +510,7 @@ fn workloads_run_closed_and_open_by_one_and_by_two() {
                 assert!(get("rate") > 0.0 && get("cpu") > 0.0);
                 assert!(0.0 < get("p50") && get("p50") <= get("p99"));
                 assert!((0.0..=100.0).contains(&get("harness")));
-                // 299 intervals of 50 us pass at least.
+                // At least 299 intervals of 50 us pass.
                 assert!(rate.is_none() || get("rate") < 20_068.0, "{}", get("rate"));
                 assert!(text.contains(&format!("| {mix} ")), "{text}");
             }
@@ -522,7 +522,7 @@ fn workloads_run_closed_and_open_by_one_and_by_two() {
 }
 
 #[test]
-fn a_workload_of_ones_own_runs_for_a_time() {
+fn a_custom_workload_runs_for_a_time() {
     let arguments = Arguments {
         workloads: vec!["read=9,absent=1,hotspot".parse().unwrap()],
         time: Some(Duration::from_millis(20)),
@@ -557,9 +557,9 @@ fn workloads_that_do_not_fit_are_refused_before_anything_is_loaded() {
     };
     for (error, part) in [
         (refuse(&|a| a.gets = Some(1_000)), "only 100 of c1 are left"),
-        (refuse(&|a| a.gets = Some(0)), "run one at least"),
+        (refuse(&|a| a.gets = Some(0)), "run at least one"),
         (refuse(&|a| a.threads = 0), "take 1 to 127"),
-        (refuse(&|a| a.rate = Some(f64::NAN)), "take 0.001 at least"),
+        (refuse(&|a| a.rate = Some(f64::NAN)), "take at least 0.001"),
     ] {
         assert!(error.contains(part), "{error}");
     }

@@ -1,8 +1,8 @@
-//! `texts`: what finds strings. Kinds that change in place, alone in memory with the strings
-//! themselves; and indexes of tables, over strings that lie in one sorted array.
+//! `texts`: index kinds over strings. Updatable kinds in memory, which store the strings; and
+//! indexes of tables, over a sorted array of strings.
 //!
 //! Inputs are file paths and words. One key in twenty is held out, to be looked up as an absent
-//! one.
+//! key.
 
 use rhumb_index::check::SplitMix64;
 use rhumb_index::registry::Answers;
@@ -22,11 +22,12 @@ const NAME: &str = "texts";
 const KEYS: usize = 1_000_000;
 const RUNS: usize = 3;
 const GETS: usize = 300_000;
-/// One key in so many is held out.
+/// One of this many keys is held out.
 const HELD_OUT: usize = 20;
 /// Keys in a block of fence pointers.
 const BLOCK: usize = 16;
-/// Indexes of tables, unless the user names others; and all that know the place of every key.
+/// Indexes of tables, if the user gives none. All kinds that know the exact rank of every key are
+/// added.
 const MODELS: [&str; 4] = ["fp", "plr", "pgm", "radix-spline"];
 
 /// Sorted strings, and some that are not among them.
@@ -37,7 +38,7 @@ struct Source {
     absent: Strings,
 }
 
-/// Measures, and gives two tables for each input.
+/// Measures, and returns two tables for each input.
 ///
 /// # Errors
 /// Inputs that cannot be read, wrong answers.
@@ -55,13 +56,12 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
         );
     }
     Ok(text
-        + "Medians, thread CPU time in ns a key (load, inserts, build), a look-up (random keys, none waits \
-           for another) or a walk over 100 entries; /yard: share of a binary search over the sorted strings in \
-           the same run. In memory the strings themselves count in B a key; random inserts: every other key is \
-           loaded, the others come in random order; sorted: the lower half is loaded, the upper half comes \
-           ascending. In tables: with the key map, whose bytes count, where the index wants numbers, and with \
-           the search among the keys of the window or block; fp (fallback): too many keys share a number, so \
-           fence pointers stand in.")
+        + "Medians, thread CPU time in ns for a key (load, inserts, build), a look-up (random keys, independent of \
+           each other) or a scan of 100 entries; /yard: share of a binary search over the sorted strings in the same \
+           run. In memory, B a key includes the strings; random inserts: every other key is loaded, the others are \
+           inserted in random order; sorted: the lower half is loaded, the upper half is inserted in ascending \
+           order. In tables: B a key includes the key map if the index needs one, and look-ups include the search in \
+           the window or block; fp (fallback): too many keys share a number, so fence pointers are used.")
 }
 
 fn sources(arguments: &Arguments) -> Result<Vec<Source>> {
@@ -92,7 +92,7 @@ fn sources(arguments: &Arguments) -> Result<Vec<Source>> {
     ])
 }
 
-/// So many random keys that are held out, with the ranks of the first ones above.
+/// `gets` random held-out keys, each with the rank of the first key above it.
 fn absent_probes(source: &Source, gets: usize, random: &mut SplitMix64) -> Vec<(Box<[u8]>, u64)> {
     let keys: Vec<&[u8]> = source.keys.iter().collect();
     let absent: Vec<&[u8]> = source.absent.iter().collect();
@@ -174,7 +174,7 @@ fn in_memory(source: &Source, arguments: &Arguments, bench: &mut Bench) -> Resul
     Ok(format!("{table}\n\n"))
 }
 
-/// Whose figures they are.
+/// Adds figures of one subject.
 struct Figures {
     subject: Subject,
     keys: usize,
@@ -192,15 +192,15 @@ impl Figures {
         }
     }
 
-    /// Keeps bytes, and tells them.
+    /// Adds bytes a key, and returns them as text.
     fn a_key(&self, bench: &mut Bench, metric: &str, bytes: usize) -> String {
         let each = bytes as f64 / self.keys as f64;
         bench.report.put(&self.subject, metric, each, "B");
         table::number(Some(each), 2)
     }
 
-    /// Keeps times, and tells their median, and the one of their shares of the yardstick if there
-    /// is one.
+    /// Adds times, and returns as text their median and, if there is a yardstick, the median of
+    /// their shares of it.
     fn time(
         &self,
         bench: &mut Bench,
@@ -222,7 +222,7 @@ impl Figures {
         cells
     }
 
-    /// The same of look-ups of keys that are there and of those that are not.
+    /// The same for look-ups of present and of absent keys.
     fn look_ups(&self, bench: &mut Bench, times: &[Times]) -> Vec<String> {
         let present = |times: &Times| (times.look_up, Some(times.yardstick[0]));
         let absent = |times: &Times| (times.absent, Some(times.yardstick[1]));
@@ -232,10 +232,10 @@ impl Figures {
     }
 }
 
-/// An index of a table, over its keys.
+/// An index of a table, with the keys of the table.
 struct Built<'a> {
     index: Box<dyn Index>,
-    /// `None` where it wants no numbers.
+    /// `None` if the index needs no numbers.
     map: Option<&'a KeyMap>,
     keys: &'a [&'a [u8]],
 }
@@ -263,7 +263,7 @@ impl<'a> Built<'a> {
         })
     }
 
-    /// The rank of a key, or that of the first one above it.
+    /// The rank of a key, or that of the first key above it.
     fn find(&self, key: &[u8]) -> u64 {
         let number = self.map.map_or(0, |map| map.number(key));
         let probe = Probe { key, number };
@@ -272,7 +272,7 @@ impl<'a> Built<'a> {
     }
 }
 
-/// The user's; or some models, and every kind that knows the place of every key.
+/// The user's indexes; or [`MODELS`] and every kind that knows the exact rank of every key.
 fn table_specs(arguments: &Arguments) -> Result<Vec<IndexSpec>> {
     if !arguments.indexes.is_empty() {
         return Ok(arguments.indexes.clone());
@@ -283,7 +283,7 @@ fn table_specs(arguments: &Arguments) -> Result<Vec<IndexSpec>> {
     names.map(spec).collect()
 }
 
-/// The keys of a table, and what to look up: keys that are there and keys that are not.
+/// The keys of a table, and the present and absent keys to look up.
 struct Table<'a> {
     keys: Vec<&'a [u8]>,
     map: KeyMap,
@@ -305,8 +305,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Bytes of an index, its key map among them, and what it takes; `None` if it cannot serve the
-    /// keys.
+    /// Bytes of an index, its key map included, and its times; `None` if it cannot serve the keys.
     fn once(&self, spec: &IndexSpec) -> Result<Option<(usize, Times)>> {
         let name = spec.to_string();
         let start = thread_cpu_time();

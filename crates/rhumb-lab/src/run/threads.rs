@@ -1,9 +1,8 @@
-//! `threads`: how gets of two threads get in each other's way, against plain memory.
+//! `threads`: the scaling of gets from one thread to two, compared with that of plain memory reads.
 //!
-//! Two threads that do nothing but read memory are not twice as fast as one either: they share
-//! caches, memory channels and perhaps a core. So the same number of reads of single cache lines,
-//! each of which waits for the one before, is measured beside the store, over as much memory as the
-//! data takes.
+//! Two threads that only read memory are not twice as fast as one either: they share caches, memory
+//! channels and perhaps a core. Therefore a control is measured too: as many reads of single cache
+//! lines as gets need, each dependent on the one before, over as much memory as the data takes.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -21,11 +20,11 @@ use crate::table;
 const NAME: &str = "threads";
 const RUNS: usize = 7;
 const GETS: usize = 1_000_000;
-/// Cache lines that a get in memory has to fetch: filter, model, block, key, value.
+/// Cache lines that a get fetches from memory: filter, model, block, key, value.
 const LINES_A_GET: usize = 5;
 const LINE_WORDS: usize = 8;
 
-/// What one thread does.
+/// The work of one thread.
 enum Work<'a> {
     /// Gets from the store.
     Store { db: &'a Db, keys: &'a Strings },
@@ -54,8 +53,8 @@ impl Work<'_> {
                 let count = (lines.len() / LINE_WORDS) as u64;
                 let mut line = 0;
                 for _ in 0..*gets {
-                    // Waits for the last line too: a get is too long for the processor to begin the
-                    // next one meanwhile, five reads are not.
+                    // Depends on the last line too. Otherwise the processor would begin the next
+                    // five reads early, as it cannot with a get, which has too many instructions.
                     line = (line + random.below(count)) % count;
                     for _ in 0..LINES_A_GET {
                         line = lines[line as usize * LINE_WORDS];
@@ -68,16 +67,16 @@ impl Work<'_> {
     }
 }
 
-/// A place to read, by the store and by plain memory.
+/// What to read, from the store and from plain memory.
 struct Place {
     name: &'static str,
     /// Keys for each thread.
     keys: [Strings; 2],
-    /// Lines whose first words each name another line.
+    /// Lines whose first word is the number of another line.
     lines: Vec<u64>,
 }
 
-/// Measures, and gives one table a set.
+/// Measures, and returns one table for each set.
 ///
 /// # Errors
 /// Failures of the store.
@@ -105,7 +104,7 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
     Ok(text)
 }
 
-/// Each thread has half of the keys to itself.
+/// Each thread reads another half of the keys.
 fn apart(input: &Input, arguments: &Arguments) -> Place {
     let half = input.keys.len() / 2;
     let keys = [0, 1].map(|thread| {
@@ -125,7 +124,7 @@ fn apart(input: &Input, arguments: &Arguments) -> Place {
     }
 }
 
-/// Both threads get the keys of one block.
+/// Both threads read the keys of one block.
 fn together(db: &Db, input: &Input, arguments: &Arguments) -> Result<Place> {
     let middle = input.keys.get(input.keys.len() / 2);
     let mut in_block = Vec::new();
@@ -138,7 +137,7 @@ fn together(db: &Db, input: &Input, arguments: &Arguments) -> Result<Place> {
         }
     }
     if in_block.is_empty() {
-        return Err(Error::Usage("no block holds the middle key".to_string()));
+        return Err(Error::Usage("no block has the middle key".to_string()));
     }
     let keys = [0, 1].map(|thread| {
         let mut random = Random::new(arguments.seed, 0x0b10 + thread);
@@ -155,7 +154,7 @@ fn together(db: &Db, input: &Input, arguments: &Arguments) -> Result<Place> {
     })
 }
 
-/// One cycle through `count` lines in random order (Sattolo), so that all of them are read.
+/// One cycle through all `count` lines in random order (Sattolo's algorithm).
 fn lines(count: usize, seed: u64) -> Vec<u64> {
     let count = count.max(2);
     let mut random = Random::new(seed, 0x5a77);
@@ -170,7 +169,7 @@ fn lines(count: usize, seed: u64) -> Vec<u64> {
     lines
 }
 
-/// Nanoseconds a get of all threads together, one figure a run.
+/// Nanoseconds a get of all threads together, one figure for each run.
 #[derive(Debug, Default)]
 struct Figures {
     store: [Vec<f64>; 2],
@@ -202,10 +201,10 @@ fn measure(db: &Db, place: &Place, runs: usize, seed: u64, bench: &Bench) -> Res
     Ok(figures)
 }
 
-/// Runs each piece of work in a thread of its own, from the start of the first one to the end of
-/// the last: nanoseconds a get.
+/// Runs each piece of work in a thread of its own. Returns the nanoseconds a get, from the start of
+/// the first thread to the end of the last.
 fn time(works: &[Work<'_>], seed: u64) -> Result<f64> {
-    // Each thread looks at the clock itself: one that only waited for them might wake up late.
+    // Each thread reads the clock itself, since a thread that waits for them might wake up late.
     let timed = works.iter().enumerate().map(|(number, work)| {
         move || {
             let start = Instant::now();
@@ -262,9 +261,9 @@ fn print(subject: &Subject, rows: &[(&'static str, Figures)], bench: &mut Bench)
         table.add_row(row);
     }
     format!(
-        "{table}\n\n{}, {}: ns a get of all threads together, median [least to greatest] of {} runs. \
-         Scaling: how much more two threads do than one, run by run. Memory: {LINES_A_GET} lines of 64 B \
-         a get, each waiting for the one before, over as many bytes as the data (one block: 4 KiB).\n\n",
+        "{table}\n\n{}, {}: ns a get of all threads together, median [minimum to maximum] of {} runs. \
+         Scaling: throughput of two threads over that of one, for each run. Memory: {LINES_A_GET} lines of 64 B \
+         a get, each dependent on the one before, over as many bytes as the data (one block: 4 KiB).\n\n",
         subject.input,
         subject.index,
         rows.first()

@@ -1,11 +1,11 @@
-//! Whether a kind as a whole is as good as its reference.
+//! Verdicts: whether a kind as a whole is as good as its reference.
 
 use comfy_table::Table;
 
 use crate::table;
 
-/// A kind is as good as its reference if the geometric mean of its ratios is at most this, and none
-/// of them above the second.
+/// A kind is as good as its reference if the geometric mean of its ratios is at most `MEAN_LIMIT`,
+/// and no ratio is above `CELL_LIMIT`.
 const MEAN_LIMIT: f64 = 1.0;
 const CELL_LIMIT: f64 = 1.25;
 
@@ -13,11 +13,11 @@ const CELL_LIMIT: f64 = 1.25;
 #[derive(Debug)]
 pub struct Compared {
     pub against: &'static str,
-    /// Our figure as a share of the reference's; not finite where there is nothing to compare.
+    /// Our figure over the reference's; not finite if there is nothing to compare.
     pub ratio: f64,
-    /// Whether the reference gave wrong answers: then the cell counts as met.
+    /// Whether the reference gave wrong answers; such a cell is not compared.
     pub is_wrong: bool,
-    /// Which cell it is.
+    /// The name of the cell.
     pub at: String,
 }
 
@@ -27,17 +27,18 @@ pub struct Verdict {
     pub kind: &'static str,
     pub against: &'static str,
     pub measure: &'static str,
-    /// Cells whose reference is right, and those whose reference gave wrong answers.
+    /// The number of cells whose reference gave correct answers, and of cells whose reference did
+    /// not.
     pub cells: usize,
     pub wrong: usize,
-    /// The geometric mean of our figures as shares of the reference's.
+    /// The geometric mean of the ratios.
     pub mean: f64,
     pub worst: f64,
     pub worst_at: String,
 }
 
 impl Verdict {
-    /// Of a kind's cells in one measure; `None` if none has a reference that is right.
+    /// The verdict from a kind's cells in one measure; `None` if no cell has a correct reference.
     pub fn of(
         kind: &'static str,
         measure: &'static str,
@@ -66,9 +67,9 @@ impl Verdict {
         })
     }
 
-    /// In a word or a few.
+    /// The verdict in a few words.
     pub fn word(&self) -> &'static str {
-        // By the digits that are printed.
+        // Compared in the digits that are printed.
         let within = |ratio: f64, limit: f64| (ratio * 100.0).round() <= limit * 100.0;
         match (
             within(self.mean, MEAN_LIMIT),
@@ -82,7 +83,7 @@ impl Verdict {
     }
 }
 
-/// The table of so many measures of each of these kinds, a row each; a kind may come several times.
+/// A table of verdicts, with a row for each kind and measure; a kind may occur several times.
 pub fn table(
     kinds: impl Iterator<Item = &'static str>,
     measures: usize,
@@ -126,10 +127,10 @@ pub fn table(
     table
 }
 
-/// What the words mean.
+/// An explanation of the words.
 pub fn legend() -> String {
     format!(
-        "Met: a mean of at most {MEAN_LIMIT:.2} and no cell above {CELL_LIMIT:.2}, by the two digits that are \
+        "Met: the mean is at most {MEAN_LIMIT:.2} and no cell is above {CELL_LIMIT:.2}, in the two decimals that are \
          printed."
     )
 }

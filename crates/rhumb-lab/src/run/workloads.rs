@@ -1,4 +1,4 @@
-//! `workloads`: our own store, and the peers that the user names, under any mix of operations.
+//! `workloads`: our own store, and the user's peers, under any mix of operations.
 
 use super::served::{Served, by_turns, left_out};
 use super::{Arguments, Bench, peers};
@@ -17,7 +17,7 @@ const NAME: &str = "workloads";
 /// Operations of each workload.
 const OPERATIONS: u64 = 100_000;
 
-/// Measures, and gives one table a set.
+/// Measures, and returns one table for each set.
 ///
 /// # Errors
 /// Wrong answers, and failures of a store; workloads that do not fit the input, inputs that cannot
@@ -48,8 +48,8 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
     Ok(text)
 }
 
-/// How every workload is run. What comes before it and is not counted is a tenth of its operations,
-/// or of the usual number where a time is given.
+/// The parameters of every workload. The warm-up has a tenth of its operations, or of the default
+/// number if a time is given.
 fn load(arguments: &Arguments) -> Load {
     let operations = arguments.gets.map_or(OPERATIONS, |gets| gets as u64);
     Load {
@@ -66,8 +66,8 @@ fn load(arguments: &Arguments) -> Load {
     }
 }
 
-/// Loads all stores, then runs all workloads against each of them, as often as [`Arguments::runs`]
-/// says (once by default) and by turns.
+/// Loads all stores, then runs all workloads against each of them [`Arguments::runs`] times (once
+/// by default), the stores taking turns.
 fn measure(
     candidates: &[Candidate],
     input: &Input,
@@ -79,14 +79,14 @@ fn measure(
     let (runs, seed) = (arguments.runs.unwrap_or(1), arguments.seed);
     load.check(&vec![mixes; runs].concat(), input, left_out(input) as u64)?;
     let order = Order::hashed(input.keys.len(), seed)?;
-    // Each store with what came of each workload, one a repeat.
+    // Each store with the outcomes of each workload, one for each repeat.
     let mut stores: Vec<(Served<'_>, Vec<Vec<Outcome>>)> = Vec::new();
     for candidate in candidates {
         let served = Served::load(NAME, candidate, (input, &order), seed, bench)?;
         stores.push((served, mixes.iter().map(|_| Vec::new()).collect()));
     }
     by_turns(&mut stores, runs, |(served, done), repeat| {
-        // Each workload of a repeat takes the next seed.
+        // Each workload of a repeat uses the next seed.
         let seed = seed.wrapping_add(repeat * 1_000);
         let outcomes = served.driver(load, seed, bench).run_all(mixes)?;
         let pairs = done.iter_mut().zip(outcomes);
@@ -105,7 +105,8 @@ fn measure(
     Ok(subjects)
 }
 
-/// Workloads by stores: a row for all operations, then one for each kind if there are several.
+/// A table of workloads and stores: a row for all operations, then one for each kind of operation
+/// if there are several.
 fn table_of(report: &Report, input: &Input, mixes: &[Mix], subjects: &[Subject]) -> String {
     let headings = [
         &input.name,
@@ -151,7 +152,7 @@ fn table_of(report: &Report, input: &Input, mixes: &[Mix], subjects: &[Subject])
     table.to_string()
 }
 
-/// What the figures mean.
+/// An explanation of the figures.
 fn legend(load: Load, runs: usize) -> String {
     let amount = match load.amount {
         Amount::Operations(count) => {
@@ -161,18 +162,18 @@ fn legend(load: Load, runs: usize) -> String {
     };
     let pace = match load.pace {
         Pace::Closed => "closed loop: each operation begins when the last one is checked; \
-             operations/s: by the time in the store, all clients added up"
+             operations/s: divided by the time in the store, summed over all clients"
             .to_string(),
         Pace::Open { per_second } => format!(
-            "open loop: {per_second} operations a second are begun whether or not the store is ready, and \
-             latencies count from the time intended"
+            "open loop: {per_second} operations a second are begun even if the store lags behind, and \
+             latencies count from the intended time"
         ),
     };
     format!(
-        "Each workload: {amount} by {} clients, after {} to warm up. In a {pace}. CPU: of the whole \
-         process, background work and clients included. Harness: of the clients' time, what they neither \
-         wait for the store nor sleep. Medians of {runs} runs, the stores by turns; in square brackets \
-         least and greatest. Reading the clock takes {} ns of every latency.",
+        "Each workload: {amount} by {} clients, after {} for warm-up. In a {pace}. CPU: of the whole \
+         process, background work and clients included. Harness: share of the clients' time in which they neither \
+         wait for the store nor sleep. Medians of {runs} runs, the stores taking turns; minimum and maximum are in \
+         square brackets. Reading the clock takes {} ns of every latency.",
         load.threads,
         table::number(Some(load.warm_up as f64), 0),
         clock_cost()

@@ -16,8 +16,7 @@ const NAME: &str = "ycsb";
 /// Operations of each workload.
 const OPERATIONS: usize = 200_000;
 
-/// Runs of workloads, in the order in which each store goes through them: metric, workload,
-/// threads.
+/// The runs of workloads of each store, in order: metric, workload, threads.
 fn steps() -> impl Iterator<Item = (&'static str, &'static str, usize)> {
     let by_two = std::iter::once(("ycsb-a_by_2", YCSB[0], 2));
     by_two.chain(YCSB.map(|name| (name, name, 1)))
@@ -45,9 +44,8 @@ const ROWS: &[Row] = &[
     ("ycsb-f_p99", "F, p99 ns", 1.0, 0),
 ];
 
-/// Loads nine tenths of each set into new stores, and runs the workloads, as often as
-/// [`Arguments::runs`] says: each store goes through all of them before the next one does,
-/// everything that fits in memory.
+/// Loads nine tenths of each set into new stores, with caches that hold all data, and runs the
+/// workloads [`Arguments::runs`] times. Each store runs all workloads before the next store does.
 ///
 /// # Errors
 /// Wrong answers, and failures of a store.
@@ -62,7 +60,7 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
         let table = peers::table(&bench.report, NAME, &input, ROWS);
         text += &format!(
             "{table}Tables: {layout}; cache {} MiB. {operations} operations a workload; medians of {} runs, \
-             the stores by turns; in square brackets least and greatest.\n\n",
+             the stores taking turns; minimum and maximum are in square brackets.\n\n",
             cache_bytes >> 20,
             arguments.runs.unwrap_or(1),
         );
@@ -70,7 +68,7 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
     Ok(text)
 }
 
-/// Gives the number of operations of each workload: so few that the keys to insert suffice.
+/// Returns the number of operations of each workload, which is limited by the keys to insert.
 fn measure(
     candidates: &[Candidate],
     input: &Input,
@@ -101,7 +99,7 @@ fn measure(
 /// A store in use.
 struct Client<'a> {
     served: Served<'a>,
-    /// By step and repeat.
+    /// The measurements by step and repeat.
     took: Vec<Vec<Took>>,
 }
 
@@ -112,7 +110,7 @@ struct Took {
 }
 
 impl Client<'_> {
-    /// Goes through all workloads once.
+    /// Runs all workloads once.
     fn run(&mut self, operations: u64, seed: u64, bench: &Bench) -> Result<()> {
         for (place, (_, workload, threads)) in steps().enumerate() {
             let (load, seed) = (

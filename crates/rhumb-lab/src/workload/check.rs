@@ -1,34 +1,34 @@
-//! Whether an answer is one that the store may give.
+//! Checks of the answers of a store.
 
 use super::population::{Population, mark};
 use crate::data::Pairs;
 use crate::error::{Error, Result};
 
-/// Checks the answers that one thread gets.
+/// Checks the answers to one thread.
 #[derive(Debug)]
 pub struct Checker<'a> {
     /// The store's name in error messages.
     pub name: &'a str,
-    /// What the store holds.
+    /// The records of the store.
     pub population: &'a Population<'a>,
-    /// What a scan must find: ranks that were there before it, each with its floor at that time.
+    /// The ranks that a scan must find: those present before it, each with its floor at that time.
     due: Vec<(usize, u32)>,
     scratch: Vec<u8>,
 }
 
-/// A read of one record: what it may find.
+/// The versions that a read of one record may find.
 #[derive(Debug, Clone, Copy)]
 pub struct Allowed {
     /// The rank of its key.
     pub rank: usize,
     /// The record's floor before the read began.
     pub floor: u32,
-    /// The version that this thread writes only after the read; 0 for none.
+    /// The version that this thread writes after the read; 0 for none.
     pub own: u32,
 }
 
 impl<'a> Checker<'a> {
-    /// For the answers of a store that holds `population`.
+    /// A checker for a store with the records of `population`.
     pub fn new(name: &'a str, population: &'a Population<'a>) -> Checker<'a> {
         Checker {
             name,
@@ -38,7 +38,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Checks the answer to a get of a record that was there before.
+    /// Checks the answer to a get of a record that was present before.
     pub fn get(&mut self, allowed: Allowed, found: Option<&[u8]>) -> Result<()> {
         match found {
             Some(value) => self.value("get", allowed, value),
@@ -49,7 +49,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Checks the answer to a get of a key that is not there.
+    /// Checks the answer to a get of an absent key.
     pub fn absent(&self, key: &[u8], found: Option<&[u8]>) -> Result<()> {
         match found {
             None => Ok(()),
@@ -63,7 +63,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Notes what a scan of `length` pairs from a rank on must find, before it begins.
+    /// Stores what a scan of `length` pairs from a rank on must find; called before the scan
+    /// begins.
     pub fn before_scan(&mut self, rank: usize, length: usize) {
         let population = self.population;
         let ranks = rank..population.input.keys.len();
@@ -75,8 +76,7 @@ impl<'a> Checker<'a> {
         self.due.extend(there.take(length));
     }
 
-    /// Checks the pairs that the scan found. Records that were being inserted meanwhile may be
-    /// among them.
+    /// Checks the pairs that the scan found, which may include records inserted during the scan.
     pub fn scan(&mut self, start: usize, length: usize, found: &Pairs) -> Result<()> {
         let keys = &self.population.input.keys;
         if found.len() > length {

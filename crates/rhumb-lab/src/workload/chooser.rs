@@ -1,17 +1,17 @@
-//! Which record an operation is for: the request distributions of YCSB's core workload
-//! (`site.ycsb.generator` and `CoreWorkload`), over records numbered from 0 in the order they are
-//! inserted.
+//! The choice of the record for an operation: the request distributions of YCSB's core workload
+//! (`site.ycsb.generator` and `CoreWorkload`), over records numbered from 0 in the order of
+//! insertion.
 //!
-//! As there, uniform, hotspot, sequential and plain-zipfian requests go to the records that were
-//! present when the phase began; zipfian ones to every record, those inserted meanwhile included;
-//! latest and exponential ones are drawn backwards from the newest record.
+//! As in YCSB, uniform, hotspot, sequential and plain-zipfian requests go to the records that were
+//! present when the phase began. Zipfian requests go to every record, including records inserted
+//! during the phase. Latest and exponential requests are drawn backwards from the newest record.
 
 use super::distribution::Distribution;
 use super::zipfian::{Zipfian, fnv1a};
 use crate::data::Random;
 use crate::error::{Error, Result};
 
-/// The records that a phase begins with, and those it will add.
+/// The number of records at the beginning of a phase, and the number that it will add.
 #[derive(Debug, Clone, Copy)]
 pub struct Extent {
     /// Records present at the beginning.
@@ -20,7 +20,7 @@ pub struct Extent {
     pub inserts: u64,
 }
 
-/// Draws the records of one client thread.
+/// Draws the records for one client thread.
 #[derive(Debug)]
 pub struct Chooser(Kind);
 
@@ -36,8 +36,8 @@ enum Kind {
 }
 
 impl Chooser {
-    /// For thread `thread` of `threads`: sequential requests are dealt out to the threads by turns,
-    /// all others are independent.
+    /// The chooser of thread `thread` of `threads`. Sequential requests are distributed among the
+    /// threads in turn; other requests are independent in each thread.
     ///
     /// # Errors
     /// If there are too few records for the distribution.
@@ -54,10 +54,10 @@ impl Chooser {
         Ok(Chooser(match distribution {
             Distribution::Uniform => Kind::Uniform { records },
             Distribution::Zipfian { theta } => Kind::Scrambled {
-                // Ranks up to 10,000,000,000 included, as there.
+                // Ranks up to and including 10,000,000,000, as in YCSB.
                 zipfian: Zipfian::new(10_000_000_001, theta),
-                // The bounds are inclusive there, and inserts are taken twice to be on the safe
-                // side.
+                // As in YCSB, whose bounds are inclusive and which doubles the expected inserts as
+                // a reserve.
                 items: records + 2 * extent.inserts + 1,
             },
             Distribution::PlainZipfian { theta } => Kind::Plain(Zipfian::new(records, theta)),
@@ -81,12 +81,13 @@ impl Chooser {
         }))
     }
 
-    /// The next record, below `present`: how many there are now, no fewer than at the beginning.
+    /// The next record, which is below `present`, the present number of records. `present` must not
+    /// be less than the number at the beginning.
     pub fn next(&mut self, random: &mut Random, present: u64) -> u64 {
         match &mut self.0 {
             Kind::Uniform { records } => random.below(*records),
             Kind::Scrambled { zipfian, items } => loop {
-                // The absolute value of the signed hash, as there.
+                // The absolute value of the signed hash, as in YCSB.
                 let hash = (fnv1a(zipfian.draw(random)) as i64).unsigned_abs();
                 let record = hash % *items;
                 if record < present {
@@ -129,12 +130,12 @@ impl Chooser {
     }
 }
 
-/// How many of `records` are hot.
+/// The number of hot records among `records`.
 fn hot(records: u64, share: f64) -> Result<u64> {
     let hot = (records as f64 * share) as u64;
     if hot == 0 {
         return Err(Error::Usage(format!(
-            "a share of {share} of {records} records is none: load at least {}",
+            "a share of {share} of {records} records is less than one record: load at least {}",
             (1.0 / share).ceil()
         )));
     }
@@ -185,13 +186,13 @@ mod tests {
             let sum = zeta(10_000_000_001, theta);
             let mut found = vec![DRAWS as u64];
             let mut shares = vec![1.0];
-            // One more than there are records; the one past the end is drawn again.
+            // There is one more item than records; the item past the end is drawn again.
             for (rank, hash) in [6_284_781_860_667_377_211u64, 8_517_097_267_634_966_620]
                 .into_iter()
                 .enumerate()
             {
                 found.push(counts[(hash % 1_000_001) as usize]);
-                // What else falls on the record is below a millionth of the rest.
+                // All other ranks hashed to this record have a share below a millionth.
                 shares.push(((rank + 1) as f64).powf(-theta) / sum + 1e-6);
                 found[0] -= found[rank + 1];
                 shares[0] -= shares[rank + 1];
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn zipfian_draws_go_to_records_that_are_there() {
+    fn zipfian_draws_go_to_present_records() {
         let extent = Extent {
             records: 100,
             inserts: 50,
@@ -215,7 +216,7 @@ mod tests {
                 let record = chooser.next(&mut random, present);
                 newest = newest.max(record);
             }
-            // Every record is asked for sooner or later, new ones too.
+            // Every record is drawn sooner or later, new ones too.
             assert_eq!(newest, present - 1);
         }
     }
@@ -263,8 +264,8 @@ mod tests {
     #[test]
     fn exponential_draws_have_their_percentile() {
         let found = counts("exponential", 70_000, 7);
-        // 95 of 100 draws fall into the newest 6/7, before those that reach past the first record
-        // are drawn again.
+        // 95 of 100 draws fall into the newest 6/7; draws beyond the first record are then drawn
+        // again.
         let gamma = -(0.05f64).ln() / (70_000.0 * 0.857_142_857_1);
         let until = |records: f64| 1.0 - (-gamma * records).exp();
         assert!((until(60_000.0) - 0.95).abs() < 1e-9);
@@ -277,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn sequential_draws_are_dealt_out() {
+    fn sequential_draws_are_distributed_among_threads() {
         let extent = Extent {
             records: 5,
             inserts: 0,

@@ -1,4 +1,4 @@
-//! One thread that drives a store: it chooses an operation, times it, and checks the answer.
+//! A client thread: it chooses an operation, times it, and checks the answer.
 
 use std::time::{Duration, Instant};
 
@@ -11,10 +11,11 @@ use crate::data::{Pairs, Random};
 use crate::error::Result;
 use crate::store::Store;
 
-/// How long before its time a client stops sleeping, since sleep may last longer than it should.
+/// The time before its next operation at which a client stops sleeping, since a sleep may last
+/// longer than requested.
 const EARLY: Duration = Duration::from_micros(100);
 
-/// A client with what it needs again and again.
+/// A client with its reusable buffers.
 #[derive(Debug)]
 pub struct Client<'a> {
     mix: &'a Mix,
@@ -33,30 +34,31 @@ pub struct Client<'a> {
 #[derive(Debug, Clone, Copy)]
 struct Task {
     operation: Operation,
-    /// Nothing of it counts for absent keys.
+    /// Unused for absent keys.
     record: u64,
     rank: usize,
-    /// How many pairs a scan reads.
+    /// The number of pairs that a scan reads.
     length: usize,
-    /// The record's floor before.
+    /// The record's floor before the operation.
     floor: u32,
     update: Option<Update>,
 }
 
-/// How one operation went.
+/// The timing of one operation.
 #[derive(Debug, Clone, Copy)]
 pub struct Took {
     pub operation: Operation,
-    /// When it should have begun and did: the same in a closed loop.
+    /// The time at which it should have begun, and the time at which it did; equal in a closed
+    /// loop.
     pub intended: Instant,
     pub began: Instant,
     pub ended: Instant,
-    /// How long the client slept before.
+    /// The time that the client slept before the operation.
     pub slept: Duration,
 }
 
 impl<'a> Client<'a> {
-    /// A client that draws from one stream of random numbers. The name is the store's.
+    /// A client that draws from one stream of random numbers. `name` is the store's name.
     pub fn new(
         name: &'a str,
         mix: &'a Mix,
@@ -78,11 +80,12 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Does one operation at the intended time, or at once if that is past or `None`. The next
-    /// operation is chosen, and its key and value made, before; its answer is checked afterwards.
+    /// Runs one operation at the intended time, or at once if that time is past or `None`. The
+    /// choice of the operation, its key and its value are made before the timed part; the answer is
+    /// checked after it.
     ///
     /// # Errors
-    /// Whatever the store says, a wrong answer, or no key left to insert.
+    /// Any error of the store, a wrong answer, or no key left to insert.
     pub fn operate(&mut self, store: &dyn Store, intended: Option<Instant>) -> Result<Took> {
         let task = self.prepare()?;
         let slept = intended.map_or(Duration::ZERO, wait_until);
@@ -123,7 +126,8 @@ impl<'a> Client<'a> {
             update: None,
         };
         match operation {
-            // A caller has the key at hand, so fetching it is not timed.
+            // A real caller has its key in the processor's caches, so fetching the key is not
+            // timed.
             Operation::Absent => absent.get(rank).clone_into(&mut self.key),
             _ => self
                 .population
@@ -160,7 +164,7 @@ impl<'a> Client<'a> {
         self.batch.push(&self.key, &self.value);
     }
 
-    /// What is timed; whether a get found something.
+    /// The timed part. Returns whether a get found a value.
     fn perform(&mut self, store: &dyn Store, task: &Task) -> Result<bool> {
         match task.operation {
             Operation::Read | Operation::Absent => store.get(&self.key, &mut self.found),
@@ -180,7 +184,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Says what was written, and checks what was found.
+    /// Records confirmed writes, and checks the answer.
     fn finish(&mut self, task: &Task, present: bool) -> Result<()> {
         if let Some(update) = task.update {
             self.population.of_rank(task.rank).1.end(update);
@@ -206,7 +210,7 @@ impl<'a> Client<'a> {
     }
 }
 
-/// Waits, and says how long of it this thread slept.
+/// Waits until `time`. Returns the part of the wait that the thread slept.
 fn wait_until(time: Instant) -> Duration {
     let now = Instant::now();
     let left = time.saturating_duration_since(now);

@@ -1,38 +1,39 @@
-//! The request distributions by name, with the parameters that YCSB takes where none are given.
+//! The request distributions by name; parameters that are not given have YCSB's defaults.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
 use crate::error::{Error, Result};
 
-/// How requests are spread over records.
+/// The distribution of requests over records.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Distribution {
-    /// All records alike.
+    /// All records are equally likely.
     Uniform,
-    /// YCSB's scrambled Zipfian: ranks of 10,000,000,001 items, hashed, modulo the number of
-    /// records that there may ever be. So many items make it flatter than the law over the records
-    /// themselves.
+    /// YCSB's scrambled Zipfian: ranks among 10,000,000,001 items, hashed, modulo the largest
+    /// possible number of records. Because of the many items it is flatter than the law over the
+    /// records themselves.
     Zipfian { theta: f64 },
-    /// The law over the records themselves, the first inserted the most frequent.
+    /// The law over the records themselves; the record inserted first is the most frequent one.
     PlainZipfian { theta: f64 },
-    /// YCSB's skewed latest: Zipfian, the newest record the most frequent. The very first record is
-    /// never asked for, there as here.
+    /// YCSB's skewed latest: Zipfian, with the newest record the most frequent one. As in YCSB, the
+    /// very first record is never requested.
     Latest { theta: f64 },
-    /// Of the operations a share goes to the records below a share of all, the rest to the others.
+    /// The share `operations` of requests goes to the first share `records` of the records, the
+    /// rest to the other records.
     Hotspot { records: f64, operations: f64 },
-    /// Exponential from the newest record backwards: `percentile` percent of the requests fall into
-    /// the newest `share` of the records. Those that would fall before the first are drawn again.
+    /// Exponential from the newest record backwards: `percentile` percent of the requests go to the
+    /// newest `share` of the records. A request beyond the first record is drawn again.
     Exponential { percentile: f64, share: f64 },
-    /// One after the other, from the start again past the end.
+    /// One record after the other; after the last record again from the first one.
     Sequential,
 }
 
-/// The skew that YCSB takes.
+/// YCSB's default skew.
 const THETA: f64 = 0.99;
-/// Share of hot records and of operations on them that YCSB takes.
+/// YCSB's default shares of hot records and of operations on them.
 const HOTSPOT: (f64, f64) = (0.2, 0.8);
-/// Percentile and share that YCSB takes.
+/// YCSB's default percentile and share.
 const EXPONENTIAL: (f64, f64) = (95.0, 0.857_142_857_1);
 
 impl FromStr for Distribution {
@@ -65,7 +66,7 @@ impl FromStr for Distribution {
                 Ok(Distribution::Exponential { percentile, share })
             }
             _ => Err(Error::Usage(format!(
-                "there is no request distribution {text:?}: name uniform, zipfian[=THETA], \
+                "there is no request distribution {text:?}: choose uniform, zipfian[=THETA], \
                  plain-zipfian[=THETA], latest[=THETA], hotspot[=RECORDS:OPERATIONS], \
                  exponential[=PERCENTILE:SHARE] or sequential"
             ))),
@@ -79,12 +80,12 @@ fn theta(text: &str, number: &str) -> Result<f64> {
         .filter(|theta| *theta > 0.0 && *theta < 1.0)
         .ok_or_else(|| {
             Error::Usage(format!(
-                "{number:?} in {text:?} is no skew: give one between 0 and 1, such as 0.99"
+                "{number:?} in {text:?} is not a skew: give a number between 0 and 1, such as 0.99"
             ))
         })
 }
 
-/// Two numbers above 0 and below `ends`, parted by a colon.
+/// Two numbers above 0 and below `ends`, separated by a colon.
 fn two(
     text: &str,
     argument: Option<&str>,
@@ -148,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_read_as_they_are_written() {
+    fn names_parse_to_what_was_printed() {
         for text in [
             "uniform",
             "zipfian",
@@ -167,7 +168,7 @@ mod tests {
             ("zipf", "plain-zipfian[=THETA]"),
             ("uniform=1", "no request distribution"),
             ("zipfian=1", "between 0 and 1"),
-            ("latest=x", "\"x\" in \"latest=x\" is no skew"),
+            ("latest=x", "\"x\" in \"latest=x\" is not a skew"),
             ("hotspot=0.2", "write them like 0.2:0.8"),
             ("hotspot=0.2:1", "the second below 1"),
             ("exponential=100:0.5", "the first below 100"),

@@ -16,7 +16,7 @@ use crate::measure::{Latencies, Meter};
 use crate::progress::Progress;
 use crate::store::Store;
 
-/// How many operations a thread does between two signs of progress.
+/// The number of operations of a thread between two updates of the progress.
 const STEP: u64 = 1_000;
 
 /// A store that workloads are run against.
@@ -26,25 +26,25 @@ pub struct Driver<'a> {
     pub store: &'a dyn Store,
     /// Its name in error messages.
     pub name: &'a str,
-    /// What it holds.
+    /// The records of the store.
     pub population: &'a Population<'a>,
-    /// How workloads are run.
+    /// The amount of work, the clients and the pace.
     pub load: Load,
-    /// Seed of every choice.
+    /// Seed of every random choice.
     pub seed: u64,
-    /// Where progress goes.
+    /// The display of the progress.
     pub progress: &'a Progress,
 }
 
-/// What the clients of a run share.
+/// State shared by the clients of a run.
 struct Shared {
     /// The end of the warm-up.
     warm: Barrier,
-    /// A client has failed, so that the others may stop.
+    /// Set when a client has failed, so that the others stop.
     failed: AtomicBool,
 }
 
-/// What one client did.
+/// The measurements of one client.
 struct Part {
     by_operation: Vec<(Operation, Latencies)>,
     started: Instant,
@@ -53,7 +53,7 @@ struct Part {
     busy: Duration,
     /// Time neither in the store nor asleep.
     harness: Duration,
-    /// The last client to be warm starts the meter for all.
+    /// The client that ends its warm-up last starts the meter for all.
     meter: Option<Meter>,
 }
 
@@ -90,11 +90,10 @@ impl Part {
 }
 
 impl Driver<'_> {
-    /// Runs workloads one after the other, each with a seed of its own: what one of them wrote is
-    /// there for the next.
+    /// Runs workloads one after the other on the same store, each with its own seed.
     ///
     /// # Errors
-    /// As [`Driver::run`]; none is run if there are too few records to insert for all of them.
+    /// As [`Driver::run`]. If there are too few records to insert for all workloads, none is run.
     pub fn run_all(&self, mixes: &[Mix]) -> Result<Vec<Outcome>> {
         self.check(mixes)?;
         let runs = mixes.iter().enumerate().map(|(place, mix)| {
@@ -107,12 +106,12 @@ impl Driver<'_> {
     /// Runs one workload.
     ///
     /// # Errors
-    /// A workload that the population or the load does not fit, whatever the store says, Ctrl-C,
-    /// and [`Error::WrongAnswer`] for the first answer that cannot be right: with one thread every
-    /// answer has to be the newest version, with several one that may be.
+    /// A workload that does not fit the population or the load, any error of the store, Ctrl-C, and
+    /// [`Error::WrongAnswer`] for the first wrong answer: with one thread every answer must be the
+    /// newest version, with several threads a version that may be the newest.
     pub fn run(&self, mix: &Mix) -> Result<Outcome> {
         self.check(std::slice::from_ref(mix))?;
-        // Inserts alone choose no record, so they may begin with none.
+        // A workload of inserts alone chooses no record, so it can begin with an empty store.
         let chooses = mix.share(Operation::Insert) < 1.0;
         let extent = Extent {
             records: self.population.present().max(u64::from(!chooses)),
@@ -156,7 +155,7 @@ impl Driver<'_> {
         self.load.check(mixes, self.population.input, self.left())
     }
 
-    /// How many records there are to insert.
+    /// The number of records that are not inserted yet.
     fn left(&self) -> u64 {
         self.population.most() - self.population.present()
     }
@@ -180,7 +179,7 @@ impl Driver<'_> {
     ) -> Result<Part> {
         let warmed = self.warm(thread, &mut client, shared);
         shared.failed.fetch_or(warmed.is_err(), Ordering::Relaxed);
-        // Also after an error: the others wait.
+        // Wait after an error too, since the other clients wait here.
         let last = shared.warm.wait().is_leader();
         warmed?;
         let meter = last.then(Meter::start);
@@ -203,7 +202,7 @@ impl Driver<'_> {
         self.progress.advance((operations % STEP) as usize)
     }
 
-    /// The operations that count.
+    /// Runs the operations that are measured.
     fn count(
         &self,
         thread: u64,
@@ -230,7 +229,7 @@ impl Driver<'_> {
                 let elapsed = part.ended - started;
                 let steps = match self.load.amount {
                     Amount::Operations(_) => STEP,
-                    // All clients work at the same time, so that one speaks for all.
+                    // All clients run at the same time, so the first one shows the progress.
                     Amount::Time(_) if thread == 0 => (elapsed - shown).as_millis() as u64,
                     Amount::Time(_) => 0,
                 };

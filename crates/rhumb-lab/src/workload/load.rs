@@ -1,4 +1,4 @@
-//! How much of a workload is run, by how many clients, at which pace.
+//! The amount of a workload, the number of its clients, and its pace.
 
 use std::time::Duration;
 
@@ -7,43 +7,44 @@ use super::record::MOST_THREADS;
 use crate::data::Input;
 use crate::error::{Error, Result};
 
-/// How much work to do.
+/// The amount of work.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Amount {
-    /// So many operations of all threads together.
+    /// A number of operations of all threads together.
     Operations(u64),
-    /// Until this time is over, so that a run cannot be repeated exactly.
+    /// All operations within this time; such a run cannot be repeated exactly.
     Time(Duration),
 }
 
-/// When the next operation begins.
+/// The time at which the next operation begins.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Pace {
-    /// As soon as the last one is done and checked.
+    /// As soon as the last operation is done and checked.
     Closed,
-    /// At equal intervals, so many a second of all threads together, whether or not the store is
-    /// ready: latencies count from the time that was intended, so that none is left out because the
-    /// one before it was slow. What a thread takes to check the last answer delays it too: have
-    /// more threads where [`Outcome::harness_seconds`](super::outcome::Outcome::harness_seconds)
-    /// comes near the time of the run.
+    /// At equal intervals, `per_second` operations of all threads together, even if the store lags
+    /// behind. Latencies count from the intended time, so that they include the delay caused by a
+    /// slow operation before. Checking the last answer delays an operation too: use more threads if
+    /// [`Outcome::harness_seconds`](super::outcome::Outcome::harness_seconds) comes near the time
+    /// of the run.
     Open { per_second: f64 },
 }
 
-/// How a workload is run.
+/// The parameters of a run of a workload.
 #[derive(Debug, Clone, Copy)]
 pub struct Load {
-    /// What is counted.
+    /// The amount that is measured.
     pub amount: Amount,
-    /// Operations of all threads together that come first and are not counted, in a closed loop.
+    /// The number of operations of all threads together that run first, in a closed loop, and are
+    /// not measured.
     pub warm_up: u64,
-    /// How many clients there are.
+    /// The number of clients.
     pub threads: usize,
-    /// When they act.
+    /// The pace of the clients.
     pub pace: Pace,
 }
 
 impl Load {
-    /// A number of operations in a closed loop, all of them counted.
+    /// A number of operations in a closed loop, all of which are measured.
     pub fn closed(operations: u64, threads: usize) -> Load {
         Load {
             amount: Amount::Operations(operations),
@@ -53,11 +54,12 @@ impl Load {
         }
     }
 
-    /// Checks that workloads can be run one after another over an input of which `left` keys are
-    /// not in the store yet. How many are inserted in a time is not known before.
+    /// Checks that workloads can be run one after another over an input with `left` keys that are
+    /// not in the store yet. With [`Amount::Time`] the number of inserts cannot be checked in
+    /// advance.
     ///
     /// # Errors
-    /// If they cannot.
+    /// If the workloads cannot be run.
     pub fn check(&self, mixes: &[Mix], input: &Input, left: u64) -> Result<()> {
         let threads = self.threads;
         if threads == 0 || threads > MOST_THREADS {
@@ -69,17 +71,17 @@ impl Load {
             && !(per_second.is_finite() && per_second >= 0.001)
         {
             return Err(Error::Usage(format!(
-                "{per_second} operations a second is no pace for a workload: take 0.001 at least"
+                "{per_second} operations a second is not a valid rate: take at least 0.001"
             )));
         }
         if matches!(self.amount, Amount::Operations(0)) {
-            let message = "0 operations of a workload measure nothing: run one at least";
+            let message = "0 operations of a workload measure nothing: run at least one";
             return Err(Error::Usage(message.to_string()));
         }
         let absent = mixes.iter().find(|mix| mix.share(Operation::Absent) > 0.0);
         if let Some(mix) = absent.filter(|_| input.absent.len() == 0) {
             return Err(Error::Usage(format!(
-                "{mix} needs absent keys and {} has none: hold some out when it is made",
+                "{mix} needs absent keys and {} has none: hold some keys out when the input is made",
                 input.name
             )));
         }
@@ -106,7 +108,7 @@ impl Load {
         )))
     }
 
-    /// How many records a workload is expected to insert where `left` are not there yet.
+    /// The number of records that a workload is expected to insert if `left` are not present yet.
     pub fn inserts(&self, mix: &Mix, left: u64) -> u64 {
         let share = mix.share(Operation::Insert);
         match self.amount {
@@ -116,19 +118,20 @@ impl Load {
         }
     }
 
-    /// A thread's part of a number of operations.
+    /// A thread's share of a number of operations.
     pub fn part(&self, operations: u64, thread: u64) -> u64 {
         let threads = self.threads as u64;
         operations / threads + u64::from(thread < operations % threads)
     }
 
-    /// When an operation of a thread should begin, since the start; `None` in a closed loop.
+    /// The time since the start at which an operation of a thread should begin; `None` in a closed
+    /// loop.
     pub fn intended(&self, thread: u64, number: u64) -> Option<Duration> {
         let Pace::Open { per_second } = self.pace else {
             return None;
         };
         let place = number * self.threads as u64 + thread;
-        // Decades are as good as forever, and a time that can be added.
+        // Limited to about 32 years, so that the duration can be added to a time.
         Some(Duration::from_secs_f64(
             (place as f64 / per_second).min(1e9),
         ))

@@ -1,4 +1,4 @@
-//! What a workload does: the shares of its operations, how requests are spread, how long scans are.
+//! The mix of a workload: shares of its operations, distribution of requests, lengths of scans.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
@@ -10,22 +10,22 @@ use crate::error::{Error, Result};
 /// A kind of operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
-    /// Gets a record that is there.
+    /// Gets a present record.
     Read,
-    /// Gets a key that is not there.
+    /// Gets an absent key.
     Absent,
-    /// Writes a new value of a record that is there.
+    /// Writes a new value of a present record.
     Update,
-    /// Writes a record that was not there.
+    /// Writes a new record.
     Insert,
-    /// Reads pairs in order from a record on.
+    /// Reads pairs in key order from a record on.
     Scan,
-    /// Gets a record, then writes a new value of it; both count as one.
+    /// Gets a record, then writes a new value of it; both together count as one operation.
     ReadModifyWrite,
 }
 
 impl Operation {
-    /// All of them, each in the place of its number.
+    /// All operations, in the order of their numbers.
     pub const ALL: [Operation; 6] = [
         Operation::Read,
         Operation::Absent,
@@ -48,21 +48,21 @@ impl Operation {
     }
 }
 
-/// A workload. As text it is the name of a preset, a ratio of reads and updates such as `rw=90:10`,
-/// or shares such as `read=95,insert=5`; a request distribution and a length of scans may follow,
-/// as in `ycsb-a,uniform` or `scan,length=1-500,zipfian=0.9`.
+/// A workload. Its text form is the name of a preset, a ratio of reads and updates such as
+/// `rw=90:10`, or shares such as `read=95,insert=5`; a request distribution and a length of scans
+/// may follow, as in `ycsb-a,uniform` or `scan,length=1-500,zipfian=0.9`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mix {
-    /// Parts of the whole, by the number of the operation; not all of them 0.
+    /// The weight of each operation, by its number; not all are 0.
     weights: [u32; Operation::ALL.len()],
-    /// How requests are spread over records.
+    /// The distribution of requests over records.
     pub requests: Distribution,
-    /// The fewest and the most pairs of a scan; all lengths between are equally likely.
+    /// The minimum and maximum number of pairs of a scan; all lengths between are equally likely.
     pub lengths: (u32, u32),
 }
 
-/// Names of workloads. Those of YCSB are its files `workloads/workload[a-f]`; `seek` finds the
-/// first pair of a range and stops.
+/// The presets. Those of YCSB are its files `workloads/workload[a-f]`; `seek` finds the first pair
+/// of a range and stops.
 const PRESETS: [(&str, &str); 11] = [
     ("ycsb-a", "read=50,update=50,zipfian"),
     ("ycsb-b", "read=95,update=5,zipfian"),
@@ -77,7 +77,7 @@ const PRESETS: [(&str, &str); 11] = [
     ("seek", "scan=100,uniform,length=1"),
 ];
 
-/// YCSB's workloads in the order it recommends, those that insert last.
+/// YCSB's workloads in the order that it recommends, with those that insert at the end.
 pub const YCSB: [&str; 6] = ["ycsb-a", "ycsb-b", "ycsb-c", "ycsb-f", "ycsb-d", "ycsb-e"];
 
 impl Mix {
@@ -103,13 +103,13 @@ impl Mix {
         Operation::Read
     }
 
-    /// How many pairs the next scan reads.
+    /// The number of pairs of the next scan.
     pub fn length(&self, random: &mut Random) -> usize {
         let (least, most) = self.lengths;
         (u64::from(least) + random.below(u64::from(most - least) + 1)) as usize
     }
 
-    /// Takes in one part of a workload's text; false if it is of no kind.
+    /// Applies one part of a workload's text; false if the part is not valid.
     fn take(&mut self, part: &str) -> Result<bool> {
         let (name, argument) = part.split_once('=').unwrap_or((part, ""));
         if let Some(operation) = Operation::ALL.iter().find(|o| o.name() == name) {
@@ -128,7 +128,7 @@ impl Mix {
         Ok(true)
     }
 
-    /// Nothing yet.
+    /// A mix without operations.
     fn empty() -> Mix {
         Mix {
             weights: [0; Operation::ALL.len()],
@@ -141,7 +141,7 @@ impl Mix {
 fn weight(part: &str, number: &str) -> Result<u32> {
     number.parse().map_err(|_| {
         Error::Usage(format!(
-            "{number:?} in {part:?} is no share: give a whole number, as in read=95 or rw=90:10"
+            "{number:?} in {part:?} is not a share: give a whole number, as in read=95 or rw=90:10"
         ))
     })
 }
@@ -153,7 +153,7 @@ fn lengths(part: &str, text: &str) -> Result<(u32, u32)> {
         .filter(|(least, most)| 0 < *least && least <= most)
         .ok_or_else(|| {
             Error::Usage(format!(
-                "{text:?} in {part:?} is no length of scans: give one such as 100, or the least and the \
+                "{text:?} in {part:?} is not a length of scans: give a number such as 100, or the least and the \
                  most, such as 1-100"
             ))
         })
@@ -171,7 +171,7 @@ impl FromStr for Mix {
             } else if !mix.take(part)? {
                 let names: Vec<&str> = PRESETS.iter().map(|(name, _)| *name).collect();
                 return Err(Error::Usage(format!(
-                    "{part:?} means nothing in workload {text:?}: begin with {}, rw=READS:WRITES or shares \
+                    "{part:?} is not valid in workload {text:?}: begin with {}, rw=READS:WRITES or shares \
                      such as read=95,insert=5; then uniform, zipfian=0.9 or another request distribution, \
                      and length=1-100",
                     names.join(", ")
@@ -189,7 +189,7 @@ impl FromStr for Mix {
 
 impl Display for Mix {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        // A preset of other requests is named only where none fits altogether.
+        // A preset with other requests is used only if no preset matches completely.
         for requests in [None, Some(self.requests)] {
             for (name, contents) in PRESETS {
                 let Ok(mut preset) = contents.parse::<Mix>() else {
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ycsb_is_as_its_files_say() {
+    fn presets_equal_the_workload_files_of_ycsb() {
         let zipfian = Distribution::Zipfian { theta: 0.99 };
         let latest = Distribution::Latest { theta: 0.99 };
         // Read, absent, update, insert, scan, read-modify-write.
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_read_as_they_are_written() {
+    fn names_parse_to_what_was_printed() {
         for (name, _) in PRESETS {
             assert_eq!(name.parse::<Mix>().unwrap().to_string(), name);
         }
@@ -263,14 +263,14 @@ mod tests {
             assert_eq!(canonical.parse::<Mix>().unwrap(), mix);
         }
         for (text, part) in [
-            ("", "\"\" means nothing"),
+            ("", "\"\" is not valid"),
             ("ycsb-g", "begin with ycsb-a, ycsb-b"),
-            ("uniform,ycsb-a", "\"ycsb-a\" means nothing"),
-            ("rw=9", "\"\" in \"rw=9\" is no share"),
-            ("read=x", "\"x\" in \"read=x\" is no share"),
+            ("uniform,ycsb-a", "\"ycsb-a\" is not valid"),
+            ("rw=9", "\"\" in \"rw=9\" is not a share"),
+            ("read=x", "\"x\" in \"read=x\" is not a share"),
             ("read=0", "has no operations"),
-            ("scan,length=0-9", "no length of scans"),
-            ("scan,length=9-1", "no length of scans"),
+            ("scan,length=0-9", "not a length of scans"),
+            ("scan,length=9-1", "not a length of scans"),
         ] {
             let error = text.parse::<Mix>().unwrap_err().to_string();
             assert!(error.contains(part), "{error}");
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn operations_come_in_their_shares() {
+    fn operations_occur_in_their_shares() {
         for text in ["ycsb-e", "read=5,absent=1,update=2,insert=3,scan=4,rmw=6"] {
             let mix: Mix = text.parse().unwrap();
             let (mut random, mut counts) = (Random::new(7, 7), [0; 6]);

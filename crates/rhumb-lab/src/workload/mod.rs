@@ -1,8 +1,8 @@
-//! Workloads: which operations, on which records, at which pace, against any store; every answer is
+//! Workloads: operations on chosen records, at a chosen pace, against any store. Every answer is
 //! checked.
 //!
-//! B. F. Cooper, A. Silberstein, E. Tam, R. Ramakrishnan, R. Sears, "Benchmarking Cloud Serving
-//! Systems with YCSB" (SoCC 2010), and its core workloads as the program defines them.
+//! They follow B. F. Cooper, A. Silberstein, E. Tam, R. Ramakrishnan, R. Sears, "Benchmarking Cloud
+//! Serving Systems with YCSB" (SoCC 2010), and the core workloads of its program.
 
 mod check;
 pub mod chooser;

@@ -1,10 +1,10 @@
-//! In which order the keys of an input become records.
+//! The order in which the keys of an input become records.
 
 use crate::data::Random;
 use crate::error::{Error, Result};
 
-/// Numbers every key: record 0 is the one inserted first. A rank is a key's place in ascending
-/// order.
+/// Numbers the keys in the order of insertion: record 0 is inserted first. A rank is a key's place
+/// in ascending order.
 #[derive(Debug)]
 pub struct Order {
     /// The rank of each record.
@@ -14,20 +14,20 @@ pub struct Order {
 }
 
 impl Order {
-    /// Random, as YCSB's `insertorder=hashed`.
+    /// A random order, as YCSB's `insertorder=hashed`.
     ///
     /// # Errors
-    /// If there are more keys than 32 bits can count.
+    /// If the number of keys does not fit into 32 bits.
     pub fn hashed(keys: usize, seed: u64) -> Result<Order> {
         let keys = count(keys)?;
         let ranks = Random::new(seed, 0x6f72).order(keys);
         Order::first_seen(keys as usize, ranks)
     }
 
-    /// By the first place of each rank in a sequence that has every rank at least once.
+    /// Orders ranks by their first places in a sequence that has every rank at least once.
     ///
     /// # Errors
-    /// If a rank is missing or beyond the keys.
+    /// If a rank is missing or too large.
     pub fn first_seen(keys: usize, sequence: impl IntoIterator<Item = u32>) -> Result<Order> {
         const NONE: u32 = u32::MAX;
         let mut records = vec![NONE; count(keys)? as usize];
@@ -35,7 +35,7 @@ impl Order {
         for rank in sequence {
             let Some(record) = records.get_mut(rank as usize) else {
                 return Err(Error::Usage(format!(
-                    "an order of {keys} keys names rank {rank}: make it of the same keys"
+                    "an order of {keys} keys has rank {rank}: make the order from the same keys"
                 )));
             };
             if *record == NONE {
@@ -45,14 +45,14 @@ impl Order {
         }
         if ranks.len() < keys {
             return Err(Error::Usage(format!(
-                "an order names {} of {keys} ranks: make it of the same keys",
+                "an order has {} of {keys} ranks: make the order from the same keys",
                 ranks.len()
             )));
         }
         Ok(Order { ranks, records })
     }
 
-    /// How many records there are.
+    /// The number of records.
     pub fn len(&self) -> usize {
         self.ranks.len()
     }
@@ -67,7 +67,7 @@ impl Order {
         u64::from(self.records[rank])
     }
 
-    /// The ranks of the first records.
+    /// The ranks of the first `records` records.
     pub fn first(&self, records: usize) -> &[u32] {
         &self.ranks[..records]
     }
@@ -77,7 +77,7 @@ fn count(keys: usize) -> Result<u32> {
     let count = u32::try_from(keys).ok().filter(|keys| *keys < u32::MAX);
     count.ok_or_else(|| {
         Error::Usage(format!(
-            "{keys} keys are more than a workload can number: take fewer than {}",
+            "{keys} keys are too many for a workload: take fewer than {}",
             u32::MAX
         ))
     })
@@ -112,8 +112,8 @@ mod tests {
         let order = Order::first_seen(3, [2, 2, 0, 2, 1, 0]).unwrap();
         assert_eq!(order.first(3), [2, 0, 1]);
         for (sequence, part) in [
-            (vec![0, 1, 3], "names rank 3"),
-            (vec![0, 1, 1], "names 2 of 3 ranks"),
+            (vec![0, 1, 3], "has rank 3"),
+            (vec![0, 1, 1], "has 2 of 3 ranks"),
         ] {
             let error = Order::first_seen(3, sequence).unwrap_err().to_string();
             assert!(error.contains(part), "{error}");

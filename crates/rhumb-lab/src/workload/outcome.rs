@@ -1,38 +1,38 @@
-//! What came of a workload, and the figures that are kept of it.
+//! The outcome of a workload, and the figures saved for it.
 
 use super::mix::Operation;
 use crate::error::Result;
 use crate::measure::Latencies;
 use crate::results::Measured;
 
-/// What came of a workload.
+/// The outcome of a workload.
 #[derive(Debug)]
 pub struct Outcome {
-    /// How long each kind of operation took; those that the workload does not have are left out.
+    /// The latencies of each kind of operation that the workload has.
     pub by_operation: Vec<(Operation, Latencies)>,
-    /// How many there were.
+    /// The number of operations.
     pub operations: u64,
-    /// How many clients there were.
+    /// The number of clients.
     pub threads: usize,
-    /// From the first client's start to the last one's end, in seconds; choosing and checking
-    /// included.
+    /// The time from the first client's start to the last one's end, in seconds, choosing and
+    /// checking included.
     pub seconds: f64,
-    /// Operations a second: in a closed loop of clients that do nothing but wait for the store (for
-    /// each its operations by its time in the store, added up), in an open loop by `seconds`.
+    /// Operations a second. In a closed loop this is the sum over clients of operations divided by
+    /// the client's time in the store, as if clients only waited for the store; in an open loop
+    /// operations are divided by `seconds`.
     pub per_second: f64,
-    /// CPU time of the whole process in seconds: store, background work, and what the clients do
-    /// themselves.
+    /// CPU time of the whole process in seconds: the store, its background work, and the clients.
     pub cpu_seconds: f64,
-    /// What the clients took to choose, to check, and to spin for the last 100 us before an
-    /// intended time, in seconds by the clock, all threads added up.
+    /// Wall-clock time in seconds, summed over all threads, that the clients took to choose
+    /// operations, to check answers, and to spin for the last 100 us before an intended time.
     pub harness_seconds: f64,
 }
 
 impl Outcome {
-    /// How long the operations of all kinds took.
+    /// The latencies of all operations.
     ///
     /// # Errors
-    /// None that the bounds of [`Latencies`] allow.
+    /// None with the bounds of [`Latencies`].
     pub fn latencies(&self) -> Result<Latencies> {
         let mut all = Latencies::new()?;
         self.by_operation.iter().for_each(|(_, took)| all.add(took));
@@ -40,13 +40,13 @@ impl Outcome {
     }
 }
 
-/// Adds the figures of a workload that was run once or several times: latencies of all operations
-/// by its name, those of each kind that occurred by the name and the kind's (`ycsb-a_read_p99`);
-/// `_rate`; `_cpu`, of the whole process; and `_harness`, the clients' share of time neither in the
-/// store nor asleep.
+/// Adds the figures of a workload, with one outcome for each repeat: the latencies of all
+/// operations under the workload's name, the latencies of each kind that occurred under both names
+/// (`ycsb-a_read_p99`), `_rate`, `_cpu` of the whole process, and `_harness`, the share of the
+/// clients' time that was neither in the store nor asleep.
 ///
 /// # Errors
-/// None that the bounds of [`Latencies`] allow.
+/// None with the bounds of [`Latencies`].
 pub fn put(name: &str, outcomes: Vec<Outcome>, into: &mut Measured) -> Result<()> {
     let all = outcomes.iter().map(Outcome::latencies);
     into.put_latencies(name, &all.collect::<Result<Vec<_>>>()?)?;

@@ -1,5 +1,5 @@
-//! The records of one store: which are there, what their values are, which versions a read may
-//! find.
+//! The records of one store: which records are present, their values, and the versions that a read
+//! may find.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,33 +10,33 @@ use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::store::Store;
 
-/// Bytes in front of an updated value: its rank and its version, both little-endian `u32`.
+/// Bytes at the beginning of an updated value: its rank and version, both little-endian `u32`.
 const MARK_BYTES: usize = 8;
 const BATCH: usize = 1_000;
 
-/// An input whose first records are in a store, and whose others are inserted later. It follows
-/// what is written, so that every answer can be checked; it belongs to one store alone.
+/// An input whose first records are in a store, and whose other records are inserted later. It
+/// tracks all writes, so that every answer can be checked. It belongs to a single store.
 #[derive(Debug)]
 pub struct Population<'a> {
-    /// The keys, and the values that are inserted.
+    /// The keys and the values to insert.
     pub input: &'a Input,
     order: &'a Order,
-    /// How many records [`Population::load`] writes.
+    /// The number of records that [`Population::load`] writes.
     loaded: usize,
     records: Vec<Record>,
     seed: u64,
-    /// Records that are there or being inserted.
+    /// The number of records that are present or being inserted.
     begun: AtomicU64,
-    /// Records that are there: this one and all before it were confirmed.
+    /// The number of present records; the inserts of all of them were confirmed.
     present: AtomicU64,
 }
 
 impl<'a> Population<'a> {
-    /// `loaded` records are in the store, or will be by [`Population::load`]. The seed is of the
-    /// values that updates write.
+    /// A population with `loaded` records, which are in the store or will be after
+    /// [`Population::load`]. The seed determines the values of updates.
     ///
     /// # Errors
-    /// If the order is of other keys, or there are fewer than `loaded`.
+    /// If the order is of other keys, or there are fewer than `loaded` keys.
     pub fn new(
         input: &'a Input,
         order: &'a Order,
@@ -46,8 +46,8 @@ impl<'a> Population<'a> {
         let keys = input.keys.len();
         if order.len() != keys || loaded > keys {
             return Err(Error::Usage(format!(
-                "{loaded} records to load, an order of {}, and {keys} keys in {}: load no more than there \
-                 are, in an order of the same keys",
+                "{loaded} records to load, an order of {}, and {keys} keys in {}: load at most all keys, \
+                 in an order of the same keys",
                 order.len(),
                 input.name
             )));
@@ -73,25 +73,25 @@ impl<'a> Population<'a> {
     /// Writes the records to load, in their order.
     ///
     /// # Errors
-    /// Whatever the store says, or Ctrl-C.
+    /// Any error of the store, or Ctrl-C.
     pub fn load(&self, store: &dyn Store, progress: &Progress) -> Result<()> {
         let ranks = self.order.first(self.loaded);
         progress.stage(format!("{}: load", self.input.name), ranks.len());
         write_ranks(store, self.input, ranks, progress)
     }
 
-    /// How many records are there. Those that were inserted out of turn count when the gap is
-    /// closed, as in YCSB.
+    /// The number of present records. Records inserted out of order count when the records before
+    /// them are inserted, as in YCSB.
     pub fn present(&self) -> u64 {
         self.present.load(Ordering::Acquire)
     }
 
-    /// How many records are there or being inserted.
+    /// The number of records that are present or being inserted.
     pub fn begun(&self) -> u64 {
         self.begun.load(Ordering::Acquire)
     }
 
-    /// How many records there can be.
+    /// The largest possible number of records.
     pub fn most(&self) -> u64 {
         self.records.len() as u64
     }
@@ -99,7 +99,7 @@ impl<'a> Population<'a> {
     /// Takes the next record to insert.
     ///
     /// # Errors
-    /// If there is none left.
+    /// If no record is left.
     pub fn begin_insert(&self) -> Result<u64> {
         let next = |begun: u64| (begun < self.most()).then_some(begun + 1);
         let taken = self
@@ -113,10 +113,11 @@ impl<'a> Population<'a> {
         })
     }
 
-    /// Says that the store has confirmed an insert.
+    /// Records that the store has confirmed an insert.
     pub fn end_insert(&self, record: u64) {
         self.records[record as usize].set_present();
-        // Whoever comes last past a gap goes on; a lost exchange means that another one does.
+        // The thread that closes a gap advances the count past it. If its exchange fails, another
+        // thread advances the count.
         loop {
             let present = self.present();
             let next = self.records.get(present as usize);
@@ -137,15 +138,15 @@ impl<'a> Population<'a> {
         self.order.rank(record)
     }
 
-    /// The number and the word of the record of a rank.
+    /// The number and the state of the record with this rank.
     pub fn of_rank(&self, rank: usize) -> (u64, &Record) {
         let number = self.order.record(rank);
         (number, &self.records[number as usize])
     }
 
-    /// Makes `into` a version of the value of a rank. Version 0 is the input's own. The others are
-    /// as long, at least 8 bytes: rank and version as little-endian `u32`, then incompressible
-    /// bytes that both of them decide.
+    /// Sets `into` to a version of the value of a rank. Version 0 is the input's own value. The
+    /// other versions have the same length, at least 8 bytes: rank and version as little-endian
+    /// `u32`, then incompressible bytes that depend on both.
     pub fn value(&self, rank: usize, version: u32, into: &mut Vec<u8>) {
         self.input.value(rank, into);
         if version == 0 {
@@ -159,7 +160,7 @@ impl<'a> Population<'a> {
         Random::new(self.seed ^ 0x7570_6461_7465, stream).fill(into, bytes - MARK_BYTES);
     }
 
-    /// Which version of a rank's value this is; `None` for other bytes. Overwrites `scratch`.
+    /// The version of a rank's value; `None` for other bytes. Overwrites `scratch`.
     pub fn version_of(&self, rank: usize, found: &[u8], scratch: &mut Vec<u8>) -> Option<u32> {
         if let Some((marked, version)) = mark(found)
             && marked as usize == rank
@@ -175,17 +176,17 @@ impl<'a> Population<'a> {
     }
 }
 
-/// The rank and the version that stand in front of an updated value.
+/// The rank and the version at the beginning of an updated value.
 pub fn mark(value: &[u8]) -> Option<(u32, u32)> {
     let (rank, rest) = value.split_first_chunk()?;
     let (version, _) = rest.split_first_chunk()?;
     Some((u32::from_le_bytes(*rank), u32::from_le_bytes(*version)))
 }
 
-/// Writes the pairs of some ranks as they are in the input, in batches of 1,000.
+/// Writes the input's pairs of some ranks, in batches of 1,000.
 ///
 /// # Errors
-/// Whatever the store says, or Ctrl-C.
+/// Any error of the store, or Ctrl-C.
 pub fn write_ranks(
     store: &dyn Store,
     input: &Input,
@@ -215,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn values_tell_their_rank_and_version() {
+    fn values_contain_their_rank_and_version() {
         for bytes in [3, 8, 20] {
             let (input, order) = (input(bytes), Order::hashed(100, 1).unwrap());
             let population = Population::new(&input, &order, 50, 9).unwrap();
@@ -234,7 +235,8 @@ mod tests {
                 for place in 0..value.len() {
                     value[place] ^= 1;
                     let found = version_of(rank, &value, &mut scratch);
-                    // Eight bytes hold a rank and a version, so a flip may make another version.
+                    // Eight bytes hold a rank and a version, so a flipped bit may give another
+                    // version.
                     let other = version > 0 && bytes <= 8 && place >= 4;
                     assert!(found.is_none() || (other && found != Some(version)));
                     value[place] ^= 1;
@@ -245,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn inserts_out_of_turn_wait_for_the_gap() {
+    fn inserts_out_of_order_count_when_the_gap_is_closed() {
         let (input, order) = (input(8), Order::first_seen(100, 0..100).unwrap());
         let population = Population::new(&input, &order, 96, 9).unwrap();
         let records: Vec<u64> = (0..4).map(|_| population.begin_insert().unwrap()).collect();

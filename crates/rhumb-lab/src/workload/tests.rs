@@ -1,4 +1,4 @@
-//! Workloads against stores that tell the truth, lie, or dawdle.
+//! Workloads against stores that answer correctly, wrongly or slowly.
 
 use std::time::Duration;
 
@@ -15,8 +15,8 @@ use crate::results::Measured;
 use crate::store::model::{Lie, Model};
 use crate::store::{Candidate, Settings, Store, Temperature};
 
-/// Asserts that counts fit their shares by Pearson's chi-squared test: a deviation that fails comes
-/// by chance less than once in ten thousand seeds.
+/// Asserts that counts fit their shares by Pearson's chi-squared test. A correct implementation
+/// fails it for less than one in ten thousand seeds.
 pub fn assert_fits(counts: &[u64], shares: &[f64]) {
     assert_eq!(counts.len(), shares.len());
     let total = counts.iter().sum::<u64>() as f64;
@@ -35,7 +35,8 @@ pub fn assert_fits(counts: &[u64], shares: &[f64]) {
         sum += (*count as f64 - expected).powi(2) / expected;
         classes += 1;
     }
-    // Wilson and Hilferty: the cube root is nearly normal; 3.72 deviations are one in ten thousand.
+    // Wilson and Hilferty: the cube root is nearly normal; 3.72 deviations have a probability of
+    // one in ten thousand.
     let freedom = f64::from((classes - 1).max(1));
     let spread = 2.0 / (9.0 * freedom);
     let limit = freedom * (1.0 - spread + 3.72 * spread.sqrt()).powi(3);
@@ -55,7 +56,7 @@ fn load(operations: u64, threads: usize) -> Load {
     }
 }
 
-/// Loads 3,000 of 4,000 records, runs workloads, and gives what came of them.
+/// Loads 3,000 of 4,000 records, runs workloads, and returns their outcomes.
 fn drive(
     store: &dyn Store,
     mixes: &[&str],
@@ -101,7 +102,7 @@ fn check_ycsb(store: &dyn Store, threads: usize) {
         );
         assert!(outcome.per_second > 0.0 && outcome.seconds > 0.0);
         assert!(outcome.cpu_seconds > 0.0 && outcome.harness_seconds > 0.0);
-        // Time in the store and beside it is no more than there was.
+        // Time in the store and in the clients is at most the time that passed.
         let inside: f64 = outcome
             .by_operation
             .iter()
@@ -150,7 +151,7 @@ fn every_operation_runs_over_a_model() {
 }
 
 #[test]
-fn threads_that_crowd_on_few_records_are_told_the_truth() {
+fn threads_that_share_few_records_get_correct_answers() {
     let input = Input::with_random_values("u", &uniform::keys(2_000, 1), Sizes::Mixed, 10, 1);
     let (progress, store) = (Progress::new(), Model::default());
     let order = Order::hashed(input.keys.len(), 2).unwrap();
@@ -170,7 +171,7 @@ fn threads_that_crowd_on_few_records_are_told_the_truth() {
 }
 
 #[test]
-fn the_same_seed_does_the_same() {
+fn the_same_seed_gives_the_same_operations() {
     let run = || {
         let store = Model::default();
         drive(&store, &[ALL, "ycsb-d"], load(2_000, 1), || ()).unwrap();
@@ -180,7 +181,7 @@ fn the_same_seed_does_the_same() {
 }
 
 #[test]
-fn inserts_alone_need_nothing_to_begin_with() {
+fn inserts_alone_can_begin_with_an_empty_store() {
     let (input, progress, store) = (input(), Progress::new(), Model::default());
     let order = Order::first_seen(4_000, 0..4_000).unwrap();
     let population = Population::new(&input, &order, 0, 3).unwrap();
@@ -221,11 +222,11 @@ fn inserts_of_all_workloads_are_counted_before_the_first() {
     for (key, value) in &pairs {
         let rank = input.keys.iter().position(|k| k == &key[..]).unwrap();
         input.value(rank, &mut expected);
-        assert!(expected == *value, "nothing was run");
+        assert!(expected == *value, "no workload was run");
     }
 }
 
-/// What a workload says of a store that lies.
+/// The error of a workload on a store with wrong answers.
 fn complaint(lie: Lie, mix: &str, threads: usize) -> String {
     let store = Model::default();
     let outcome = drive(&store, &[mix], load(10_000, threads), || store.lie(lie));
@@ -236,7 +237,7 @@ fn complaint(lie: Lie, mix: &str, threads: usize) -> String {
 }
 
 #[test]
-fn every_lie_is_found() {
+fn every_wrong_answer_is_detected() {
     for threads in [1, 2] {
         for (lie, mix, part) in [
             (Lie::LoseUpdates, "ycsb-a", "get"),
@@ -256,7 +257,7 @@ fn every_lie_is_found() {
 }
 
 #[test]
-fn an_old_version_is_named() {
+fn the_error_names_the_versions_for_an_old_value() {
     let message = complaint(Lie::LoseUpdates, "ycsb-a", 1);
     assert!(
         message.contains("expected version 1 to 1 of rank"),
@@ -310,7 +311,7 @@ fn a_time_ends_a_run() {
 }
 
 #[test]
-fn what_cannot_be_run_is_said_before() {
+fn workloads_that_cannot_be_run_are_refused_before() {
     let refuse = |mix: &str, change: &dyn Fn(&mut Load)| {
         let mut load = load(1_000, 1);
         change(&mut load);
@@ -325,7 +326,7 @@ fn what_cannot_be_run_is_said_before() {
         ),
         (
             refuse("ycsb-a", &|load| load.pace = Pace::Open { per_second: 0.0 }),
-            "take 0.001 at least",
+            "take at least 0.001",
         ),
         (
             refuse("ycsb-d", &|load| load.amount = Amount::Operations(20_000)),

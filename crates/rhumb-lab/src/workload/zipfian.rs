@@ -1,12 +1,13 @@
 //! Zipfian ranks, after section 3.2 of J. Gray, P. Sundaresan, S. Englert, K. Baclawski and P.
-//! Weinberger, "Quickly Generating Billion-Record Synthetic Databases" (SIGMOD 1994), which is what
-//! YCSB draws by.
+//! Weinberger, "Quickly Generating Billion-Record Synthetic Databases" (SIGMOD 1994), the method of
+//! YCSB.
 
 use crate::data::Random;
 
-/// Draws ranks from 0 on, rank k in proportion to (k + 1)^-theta: exactly so for the first two, and
-/// for the others by Gray's formula, which inverts the integral of the law instead of its sum. The
-/// share of draws up to a rank is off the law by at most 0.015 for 10,000 items and more.
+/// Draws ranks from 0 on, rank k with probability proportional to (k + 1)^-theta. This is exact for
+/// the first two ranks; the others follow Gray's formula, which inverts the integral of the law
+/// instead of its sum. For 10,000 items and more, the share of draws up to a rank differs from the
+/// law by at most 0.015.
 #[derive(Debug, Clone)]
 pub struct Zipfian {
     theta: f64,
@@ -16,7 +17,7 @@ pub struct Zipfian {
 }
 
 impl Zipfian {
-    /// Over `items` ranks; theta lies between 0 and 1, both excluded.
+    /// A distribution over `items` ranks; theta is between 0 and 1, both excluded.
     pub fn new(items: u64, theta: f64) -> Zipfian {
         let mut zipfian = Zipfian {
             theta,
@@ -28,11 +29,11 @@ impl Zipfian {
         zipfian
     }
 
-    /// Takes ranks up to below `items` in; fewer than before change nothing. Takes time in
-    /// proportion to the new ones.
+    /// Extends the distribution to `items` ranks; does nothing if it has as many. Its time is
+    /// proportional to the number of new ranks.
     ///
-    /// YCSB keeps the first number of items inside eta when items are added; this follows the
-    /// paper.
+    /// When items are added, YCSB keeps the original number of items in eta; this function follows
+    /// the paper.
     pub fn grow(&mut self, items: u64) {
         if items <= self.items {
             return;
@@ -44,7 +45,7 @@ impl Zipfian {
     }
 
     fn set_eta(&mut self) {
-        // Never used with one or two items: the draw has ended before.
+        // With one or two items eta is never used, since the draw has returned before.
         let first_two = zeta(2, self.theta);
         self.eta = (1.0 - (2.0 / self.items as f64).powf(1.0 - self.theta))
             / (1.0 - first_two / self.zeta);
@@ -65,8 +66,8 @@ impl Zipfian {
     }
 }
 
-/// The sum of i^-theta for i from 1 to `items`: term by term as far as 1,000, from there by the
-/// formula of Euler and Maclaurin, whose rest is below 10^-17 there.
+/// The sum of i^-theta for i from 1 to `items`: term by term up to 1,000, then by the formula of
+/// Euler and Maclaurin, whose remainder is below 10^-17.
 pub fn zeta(items: u64, theta: f64) -> f64 {
     const TERMS: u64 = 1_000;
     let power = |x: f64, exponent: f64| x.powf(exponent);
@@ -84,7 +85,7 @@ pub fn zeta(items: u64, theta: f64) -> f64 {
     sum
 }
 
-/// FNV-1a over the eight bytes of a number, the lowest first.
+/// FNV-1a over the eight bytes of a number, the least significant first.
 pub fn fnv1a(number: u64) -> u64 {
     let hash = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     number
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn growing_is_like_starting_anew() {
+    fn a_grown_distribution_equals_a_new_one() {
         let mut grown = Zipfian::new(10, 0.99);
         for items in [10, 9, 11, 50, 5_000] {
             grown.grow(items);
@@ -128,7 +129,7 @@ mod tests {
         assert_eq!(grown.items, 5_000);
     }
 
-    /// The share of draws below rank `rank`, by the formula's own inverse.
+    /// The share of draws below rank `rank`, by the inverse of the formula.
     fn below(zipfian: &Zipfian, rank: u64) -> f64 {
         let first_two = [1.0, 1.0 + 0.5f64.powf(zipfian.theta)].map(|sum| sum / zipfian.zeta);
         match rank {
@@ -152,7 +153,7 @@ mod tests {
             (2, 0.9),
         ] {
             let zipfian = Zipfian::new(items, theta);
-            // The head rank by rank, the tail by doublings.
+            // The first ranks one by one, then ranges that double.
             let mut ends: Vec<u64> = (1..=20).filter(|end| *end < items).collect();
             ends.extend((5..40).map(|bits| 1 << bits).filter(|end| *end < items));
             ends.push(items);

@@ -1,4 +1,4 @@
-//! What building indexes adds to compaction.
+//! Claims about the share of building indexes in compaction.
 
 use super::{Claim, Evidence, Judge, Part, Selection};
 use crate::claims::compare::short;
@@ -11,10 +11,10 @@ pub const SHARE: Claim = Claim {
     published: "Learning is under 5 % of the time of compaction with entries of 1 KB. With entries of 16 B it is up \
                 to 20 % for clustered kinds and up to 80 % for unclustered ones.",
     judge: Judge::By {
-        rule: "The time of training as a share of that of flushes and merges, measured once for each kind. 1 KB: at \
-               most 5 % for every clustered kind, and for every unclustered one. 16 B (Facebook look-alike): the \
-               greatest share of a clustered kind is at most 20 %, and above the greatest with 1 KB; of unclustered \
-               kinds the greatest is above the greatest of a clustered one, and is 40 to 80 %.",
+        rule: "The time of training as a share of the time of flushes and merges, measured once for each kind. 1 KB: \
+               at most 5 % for every clustered kind, and for every unclustered kind. 16 B (Facebook look-alike): the \
+               greatest share of a clustered kind is at most 20 %, and above the greatest share with 1 KB; the \
+               greatest share of an unclustered kind is above that of the clustered kinds, and is 40 to 80 %.",
         experiments: &["E-F14", "E-F12"],
         parts: |evidence| {
             vec![

@@ -1,4 +1,4 @@
-//! How much data one index covers.
+//! Claims about the amount of data that one index covers.
 
 use std::ops::RangeInclusive;
 
@@ -11,28 +11,29 @@ use crate::measure::Spread;
 pub const MEMORY: Claim = Claim {
     id: "C-E6",
     paper: "EDBT, Observation 6, Figure 15",
-    published: "Coarser granularity saves memory, more than 10 times from tables of 8 MB to one index a level, \
+    published: "Coarser granularity saves memory, more than 10 times from tables of 8 MB to one index for each level, \
                 and changes latency by a few us.",
     judge: Judge::By {
-        rule: "Tables of five sizes, sixteen-fold from the least to the greatest, scaled down with the data. Memory: \
-               the bytes held (index, key map, directory) of a clustered kind are less with the largest \
+        rule: "Tables of five sizes, the largest sixteen times the smallest, scaled down with the data. Memory: \
+               the bytes in memory (index, key map, directory) of a clustered kind are fewer with the largest \
                tables than with the smallest, in nine of ten cells (kind, boundary). Latency: with each size it \
-               is within 20 % of that with the smallest, in nine of ten cells.",
+               is within 20 % of that with the smallest size, in nine of ten cells.",
         experiments: &["E-F15"],
         parts: |evidence| {
             vec![
                 less_memory(evidence),
                 like_latency(evidence),
                 Part::open(
-                    "over 10 times to the level",
-                    "needs one index a level, which is not built yet",
+                    "over 10 times less memory with one index for each level",
+                    "needs one index for each level, which is not built yet",
                 ),
             ]
         },
     },
 };
 
-/// A kind at a boundary, by the size of tables, the least first: bytes held and latency.
+/// Bytes in memory and latency of a kind at a boundary, for each size of tables, the smallest
+/// first.
 type Row = Vec<(f64, Spread)>;
 
 /// Rows of all clustered kinds and boundaries, kind by kind.
@@ -103,12 +104,12 @@ pub const TRADE_OFF: Claim = Claim {
     published: "With larger tables the memory of ALEX, LIPP and DILI grows modestly, that of LITS faster. Coarser \
                 tables improve the trade-off of memory and latency by up to 10 %.",
     judge: Judge::By {
-        rule: "From each clustered kind and boundary with the smallest tables: the best latency of the same kind with \
-               larger tables and any boundary that needs no more bytes, if it is clearly less (each repeat). \
-               Improves: in half of the cells at least. Up to 10 %: the greatest improvement is at most that, \
-               if there is one. Unclustered kinds: the bytes held with the largest tables over those with the \
-               smallest. Modestly: 1.01 to 1.25 for each of ALEX, LIPP and DILI; what shrinks does not grow. \
-               Faster: for LITS at least 1.05 times that of any of these, and above 1.01.",
+        rule: "For each clustered kind and boundary with the smallest tables: the best latency of the same kind with \
+               larger tables and any boundary that needs no more bytes, if it is clearly less (in each repeat). \
+               Improves: in at least half of the cells. Up to 10 %: the greatest improvement is at most 10 %, if \
+               there is one. Unclustered kinds: ratio of the bytes in memory with the largest tables to those with \
+               the smallest. Modestly: 1.01 to 1.25 for each of ALEX, LIPP and DILI. Faster: the ratio of LITS is at \
+               least 1.05 times that of each of these, and above 1.01.",
         experiments: &["E-F15"],
         parts: |evidence| {
             vec![
@@ -121,8 +122,8 @@ pub const TRADE_OFF: Claim = Claim {
     },
 };
 
-/// For each kind and boundary, whether larger tables make look-ups faster at no more memory, and
-/// the greatest share by which they clearly do.
+/// For each kind and boundary, whether larger tables make look-ups faster without more memory, and
+/// the greatest share of time that they clearly save.
 fn improvements(evidence: &Evidence<'_>) -> Result<(Vec<Told>, f64), Missing> {
     let rows = rows(evidence)?;
     let (mut told, mut greatest) = (Vec::new(), 0.0);
@@ -175,11 +176,11 @@ fn up_to_a_tenth(evidence: &Evidence<'_>) -> Part {
     }
 }
 
-/// Kinds with what each has.
+/// Kinds, each with a number.
 type ByKind = Vec<(&'static str, f64)>;
 
-/// The bytes held by each unclustered kind with the largest tables over those with the smallest:
-/// LITS, and the others.
+/// The ratio of the bytes of each unclustered kind with the largest tables to those with the
+/// smallest: of LITS, and of the others.
 fn growths(evidence: &Evidence<'_>) -> Result<(ByKind, ByKind), Missing> {
     let cells = evidence.cells("E-F15").whole()?;
     let growth = |kind| {
@@ -202,10 +203,10 @@ fn told(growths: &ByKind) -> String {
     texts.collect::<Vec<_>>().join(", ")
 }
 
-/// Bytes that have become less than this many times as much have not grown.
+/// Bytes grow if their ratio is at least this.
 const GROWS: f64 = 1.01;
 
-/// What grows faster has become at least so many times what the other has.
+/// A kind grows faster than another if its ratio is at least this many times the other's.
 const FASTER: f64 = 1.05;
 
 fn grow_modestly(evidence: &Evidence<'_>) -> Part {

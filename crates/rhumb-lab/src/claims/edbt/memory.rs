@@ -1,14 +1,15 @@
-//! Memory of indexes against that of fence pointers, and over distributions of keys.
+//! Claims about the memory of indexes: compared with fence pointers, and between distributions of
+//! keys.
 
 use super::{Claim, Evidence, FENCE, Judge, Part, Selection, window};
 use crate::claims::compare::{NEARLY_ALL, Told, range, short, vote};
 use crate::claims::evidence::Missing;
 use crate::claims::published::{self, clustered, fence_formula};
 
-/// The kinds that save memory on real keys too, as published.
+/// The kinds that, as published, save memory on real keys too.
 const SAVERS: [&str; 4] = ["pgm", "rmi", "radix-spline", "plex"];
 
-/// The kinds that do not.
+/// The other clustered kinds.
 const OTHERS: [&str; 2] = ["plr", "fiting-tree"];
 
 pub const SAVES: Claim = Claim {
@@ -18,16 +19,16 @@ pub const SAVES: Claim = Claim {
                 On real 8 B keys only PGM, RMI, RadixSpline and PLEX do so consistently. Boundary 16: Facebook: \
                 fences 372 MB, PLR 1.6 GB, FITing-Tree 750 MB, PGM 66, RMI 17.7, RadixSpline 127, PLEX 201 \
                 MB; OSM: 1.5, 1.9, 2.5 GB, 204, 70.2, 449, 770 MB; Wikipedia: 372, 330, 184, 10.9, 1.7, 32, \
-                54.5 MB. The fences are not counted but computed, and 372 MB is what that formula gives for \
-                keys of 20 bytes; for 8 it gives 150 MB, less than the 201 MB of PLEX.",
+                54.5 MB. The memory of fences is computed by a formula, which gives 372 MB for \
+                keys of 20 bytes; for 8 bytes it gives 150 MB, less than the 201 MB of PLEX.",
     judge: Judge::By {
-        rule: "Exact windows. `Held`: a kind's index, key map and directory in bytes, as a share of those of \
+        rule: "Exact windows. `Held`: bytes of a kind's index, key map and directory in memory, as a share of those of \
                fp-raw (whole separators) at the same boundary. `By the formula`: a kind's index alone, as a share of \
                (table / block + 1) x 1.5 x key size x tables, the formula of the published program, where a \
-               block has as many entries as the boundary says and keys the size they have here. YCSB sets: \
+               block has as many entries as the boundary and keys have the size of our keys. YCSB sets: \
                holds if nine of ten cells (set, boundary, kind) are below 1. Real keys (look-alikes, \
                boundary 16): the four kinds must be below 1 on all three sets; PLR and FITing-Tree must \
-               each be at 1 or above on one set at least.",
+               each be at 1 or above on at least one set.",
         experiments: &["E-F7", "E-F8"],
         parts: |evidence| {
             vec![
@@ -44,16 +45,17 @@ pub const SAVES: Claim = Claim {
     },
 };
 
-/// How memory is counted.
+/// The way of counting memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Basis {
-    /// All bytes that are in memory for finding, of both.
+    /// Bytes of index, key map and directory in memory, for both kinds.
     Held,
-    /// A model's own bytes, and fence pointers by the published formula.
+    /// Bytes of the model alone, compared with fence pointers by the published formula.
     Formula,
 }
 
-/// For each kind its memory as shares of that of fence pointers, one for each set and boundary.
+/// The memory of each kind as shares of that of fence pointers, one share for each set and
+/// boundary.
 fn shares(
     cells: Selection<'_>,
     kinds: &[&'static str],
@@ -115,7 +117,7 @@ pub fn real_keys(evidence: &Evidence<'_>, basis: Basis) -> Part {
     Part::judged("four kinds save memory on real keys", judged)
 }
 
-/// PLR and FITing-Tree do not, on each set.
+/// PLR and FITing-Tree each need more memory than fence pointers on at least one set.
 fn others(evidence: &Evidence<'_>, basis: Basis) -> Part {
     let judged = shares(window(evidence, "E-F8"), &OTHERS, basis).map(|shares| {
         let more = |(_, shares): &(&str, Vec<f64>)| shares.iter().any(|share| *share >= 1.0);
@@ -134,9 +136,9 @@ pub const SKEWED: Claim = Claim {
                 keys each, boundary 16: PLR 330 MB against 1.6 GB, FITing-Tree 184 against 750, PGM 10.9 against \
                 66, RMI 1.7 against 17.7, RadixSpline 32 against 127, PLEX 54.5 against 201 MB.",
     judge: Judge::By {
-        rule: "Bytes of the index alone on the Wikipedia look-alike, as a share of those on the Facebook \
-               look-alike, as many keys, boundary 16: holds if it is below 1 for every clustered kind but \
-               PGM, to whose published sizes the look-alikes are fitted, so that its share proves nothing.",
+        rule: "Bytes of the index alone on the Wikipedia look-alike, as a share of those on the Facebook look-alike \
+               with equally many keys, boundary 16: holds if the share is below 1 for every clustered kind except \
+               PGM. Its share proves nothing, since the look-alikes are fitted to its published sizes.",
         experiments: &["E-F8"],
         parts: |evidence| vec![skewed(evidence)],
     },
@@ -156,8 +158,8 @@ pub fn skewed(evidence: &Evidence<'_>) -> Part {
             };
             let share = bytes("wiki-like")? / bytes("fb-like")?;
             less &= kind == "pgm" || share < 1.0;
-            let published =
-                published_share(kind).map_or(String::new(), |share| format!(" (there {share})"));
+            let published = published_share(kind)
+                .map_or(String::new(), |share| format!(" (published {share})"));
             texts.push(format!("{kind} {}{published}", short(share)));
         }
         Ok((

@@ -1,4 +1,4 @@
-//! Whether mixed workloads order the kinds as look-ups and ranges do.
+//! The claim that mixed workloads order the kinds as look-ups and ranges do.
 
 use super::{Claim, Evidence, Judge, Part, Selection, look_up, range};
 use crate::claims::compare::{NEARLY_ALL, clearly_less};
@@ -13,18 +13,18 @@ pub const FOLLOWS: Claim = Claim {
     published: "The six YCSB workloads at boundary 16 closely mirror the basic look-ups and ranges: no kind loses \
                 by mixing.",
     judge: Judge::By {
-        rule: "Uniform keys, boundary 16. Of each two published kinds (fence pointers included) of which the basic \
-               look-up (E-F7, exact windows, page cache) is clearly faster with one (each repeat), a workload \
-               reverses the order if its mean operation takes over 10 % longer with that one. Holds if at most \
-               one in ten of all pairs and workloads A, B, C, D and F is reversed; for E by ranges of 100 \
-               entries (E-F9; of unclustered kinds E-F12). If the basic experiment tells no two kinds apart \
-               there is nothing to follow.",
+        rule: "Uniform keys, boundary 16. For each two published kinds (fence pointers included), if the basic \
+               look-up (E-F7, exact windows, page cache) is clearly faster with one of them (in each repeat), a \
+               workload reverses the order if its mean operation takes over 10 % longer with that kind. Holds if at \
+               most one in ten of all pairs over the workloads A, B, C, D and F is reversed; for E the same with \
+               ranges of 100 entries (E-F9; for unclustered kinds E-F12). Undecided if the basic experiment shows no \
+               clear difference between any two kinds.",
         experiments: &["E-F7", "E-F9", "E-F12", "E-F16"],
         parts: |evidence| vec![look_ups(evidence), ranges(evidence)],
     },
 };
 
-/// What is longer by less than this is not a reversal: workloads are measured once.
+/// Times within this factor do not count as a reversal, since workloads are measured only once.
 const TOLERANCE: f64 = 1.1;
 
 const SET: &str = "ycsb-uniform";
@@ -67,7 +67,10 @@ fn part(
     workloads: &[&'static str],
 ) -> Part {
     match pairs(evidence, basic, metric, workloads) {
-        Ok((0, _)) => Part::open(what, "the basic experiment tells no two kinds apart"),
+        Ok((0, _)) => Part::open(
+            what,
+            "the basic experiment shows no clear difference between any two kinds",
+        ),
         Ok((pairs, reversed)) => {
             let kept = (pairs - reversed) as f64 / pairs as f64;
             let ours = format!("{reversed} of {pairs} pairs reversed");
@@ -77,8 +80,8 @@ fn part(
     }
 }
 
-/// Of how many pairs the basic experiment tells which is faster, once for each workload, and how
-/// many of them are reversed.
+/// The number of pairs in which the basic experiment shows a clearly faster kind, counted once for
+/// each workload, and the number of these that are reversed.
 fn pairs(
     evidence: &Evidence<'_>,
     basic: Basic<'_, '_>,

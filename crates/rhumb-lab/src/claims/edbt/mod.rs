@@ -1,5 +1,5 @@
-//! *Evaluating Learned Indexes in LSM-tree Systems* (EDBT). Its data were 100 GiB; ours are
-//! smaller, so ratios are judged, never absolute numbers.
+//! Claims of *Evaluating Learned Indexes in LSM-tree Systems* (EDBT). Its data had 100 GiB; ours
+//! are smaller, so ratios are judged, never absolute numbers.
 
 mod building;
 mod granularity;
@@ -35,15 +35,14 @@ pub const ALL: &[Claim] = &[
 /// Fence pointers as published.
 pub const FENCE: &str = "fp-raw";
 
-/// The cells of an experiment on look-ups that read the entries of the window and no others, from
-/// the page cache.
+/// The cells of an experiment on look-ups with exact windows from the page cache.
 pub fn window<'e>(evidence: &'e Evidence<'_>, experiment: &'static str) -> Selection<'e> {
     let cells = evidence.cells(experiment).only("arm", "window");
     cells.only("reading", "page cache")
 }
 
-/// The look-ups of a kind at a boundary, from the page cache: of the entries of its window and no
-/// others. Unclustered kinds have none, theirs are the same at each.
+/// The look-ups of a kind at a boundary, with exact windows from the page cache. Unclustered kinds
+/// have no boundary, so their look-ups are the same at each.
 pub fn look_up<'e>(
     evidence: &'e Evidence<'_>,
     experiment: &'static str,

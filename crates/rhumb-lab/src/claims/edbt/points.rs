@@ -1,4 +1,4 @@
-//! What the position boundary does to look-ups.
+//! Claims about the effect of the position boundary on look-ups.
 
 use super::{Claim, Evidence, Judge, Part, Selection, look_up, window};
 use crate::claims::compare::{NEARLY_ALL, Told, less, median, micros, near, range, short, vote};
@@ -9,21 +9,23 @@ use crate::measure::Spread;
 pub const BOUNDARY: Claim = Claim {
     id: "C-E2",
     paper: "EDBT, Observation 2, Figure 7",
-    published: "YCSB sets: from boundary 128 to 16 look-ups become nearly 10 us faster for tens of MB; below 16 \
-                the gain is marginal: 16 entries take about 2 us longer than one, and one entry takes mapped \
-                keys in memory, hundreds of MB.",
+    published: "YCSB sets: from boundary 128 to 16 look-ups become nearly 10 us faster at the cost of tens of MB; \
+                below 16 the gain is marginal: reading 16 entries takes about 2 us longer than reading one, but for \
+                one entry the mapped keys must be in memory, hundreds of MB.",
     judge: Judge::By {
         rule: "Exact windows from the page cache, clustered kinds on the three YCSB sets. Faster: each repeat at \
                16 takes less than each at 128, in nine of ten cells (set, kind). Marginal: from 16 to one entry \
                (mapped keys retained) the median gain is at most a quarter of that from 128 to 16 (published: 2 \
-               of 10 us), in the middle of all cells; a cell without a gain from 128 to 16 counts against it; \
-               undecided if `faster` is. Cheap: from 128 to 16 costs less memory than from 16 to retained keys, in nine of ten cells.",
+               of 10 us), in the median of all cells; a cell without a gain from 128 to 16 counts against it; \
+               undecided if `faster` is. Cheap: the step from 128 to 16 costs less memory than the step from 16 to \
+               retained keys, in nine of ten cells.",
         experiments: &["E-F7"],
         parts: |evidence| vec![faster(evidence), marginal(evidence), cheap(evidence)],
     },
 };
 
-/// A kind on a set: latency and bytes held at boundaries 128 and 16, and with mapped keys retained.
+/// Latency and bytes in memory of a kind on a set: at boundaries 128 and 16, and with mapped keys
+/// retained.
 struct Steps {
     get: [Spread; 3],
     memory: [f64; 3],
@@ -32,13 +34,13 @@ struct Steps {
 }
 
 impl Steps {
-    /// What a step saves, in nanoseconds: from 128 to 16, and from 16 to one entry.
+    /// The nanoseconds saved by the steps from 128 to 16, and from 16 to one entry.
     fn gains(&self) -> [f64; 2] {
         let [wide, middle, one] = self.get.map(|get| get.median);
         [wide - middle, middle - one]
     }
 
-    /// What a step costs, in bytes.
+    /// The bytes that each step costs.
     fn costs(&self) -> [f64; 2] {
         let [wide, middle, one] = self.memory;
         [middle - wide, one - middle]
@@ -88,7 +90,7 @@ fn clearly_faster(steps: &[Steps]) -> (Told, String) {
     vote(&faster.collect::<Vec<_>>(), NEARLY_ALL)
 }
 
-/// Below boundary 16 little is to be gained.
+/// The gain below boundary 16 is marginal.
 pub fn marginal(evidence: &Evidence<'_>) -> Part {
     const MARGINAL: f64 = 0.25;
     let judged = steps(evidence).map(|steps| {
@@ -101,14 +103,14 @@ pub fn marginal(evidence: &Evidence<'_>) -> Part {
         let gains: Vec<f64> = steps.iter().map(|step| step.gains()[1]).collect();
         let to_8: Vec<f64> = steps.iter().map(|step| step.get[1].median - step.narrow).collect();
         let ours = format!(
-            "from 16 to one entry {}, {} of the gain from 128 to 16 in the middle ({}); from 16 to 8 {}",
+            "from 16 to one entry {}, in the median {} of the gain from 128 to 16 ({}); from 16 to 8 {}",
             micros(&gains),
             short(middle),
             range(&shares),
             micros(&to_8)
         );
         match clearly_faster(&steps).0 {
-            // Shares of a gain that is itself noise.
+            // The shares mean nothing if the gain itself is unclear.
             Told::Unclear => (Told::Unclear, ours),
             _ => (Told::from(middle <= MARGINAL), ours),
         }
@@ -127,7 +129,7 @@ fn cheap(evidence: &Evidence<'_>) -> Part {
             .map(|step| step.costs()[0] / step.costs()[1])
             .collect();
         let ours = format!(
-            "{count} cells; 128 to 16 costs {} of what retaining keys costs",
+            "{count} cells; from 128 to 16 costs {} of the cost of retaining keys",
             range(&shares)
         );
         (holds, ours)
@@ -142,13 +144,13 @@ pub const CLUSTERED: Claim = Claim {
                 are 1 to 2 us slower; with mapped keys retained they are as fast, with less memory.",
     judge: Judge::By {
         rule: "Sizes: bytes of the index alone, times 104,857,600 / keys, on each YCSB set: at most 10 MB for each \
-               clustered kind at boundary 8, exact windows; at least 2 GiB for each unclustered one. Pairs: a \
+               clustered kind at boundary 8, exact windows; at least 2 GiB for each unclustered kind. Pairs: a \
                set, a clustered and an unclustered kind, from the page cache. Slower: at boundary 8 the clustered \
-               kind takes clearly longer (each repeat), in nine of ten pairs. By little: by at most a quarter of \
-               what it gains from boundary 128 to 16 (published: 1 to 2 of 10 us), in the middle of all pairs; a \
-               pair without such a gain counts against it; undecided if that gain is, or unless they are slower. \
-               Mapped keys retained: the clustered kind's look-up is within 10 % of the unclustered one's, and it \
-               holds fewer bytes (index, key map, directory), each in nine of ten pairs.",
+               kind takes clearly longer (in each repeat), in nine of ten pairs. By little: by at most a quarter of \
+               its gain from boundary 128 to 16 (published: 1 to 2 of 10 us), in the median of all pairs; a \
+               pair without such a gain counts against it; undecided if the gain is unclear or `slower` does not hold. \
+               Mapped keys retained: the clustered kind's look-up is within 10 % of the unclustered kind's, and it \
+               has fewer bytes in memory (index, key map, directory), each in nine of ten pairs.",
         experiments: &["E-F7"],
         parts: |evidence| {
             vec![
@@ -182,7 +184,7 @@ fn sizes(
     kinds.map(bytes).collect()
 }
 
-/// Whether sizes are so, and what they are in some unit.
+/// Whether all sizes satisfy a condition, and the sizes in a unit.
 fn judged_sizes(
     sizes: &[(&'static str, Vec<f64>)],
     is: impl Fn(f64) -> bool,
@@ -215,15 +217,15 @@ fn gigabytes(evidence: &Evidence<'_>) -> Part {
     Part::judged("unclustered kinds need 2 GiB", judged)
 }
 
-/// Look-ups of a clustered kind at boundary 8 and with mapped keys retained beside those of an
-/// unclustered one over the same keys.
+/// Look-ups of a clustered kind, at boundary 8 and with mapped keys retained, and of an unclustered
+/// kind over the same keys.
 struct Pair {
     narrow: Spread,
     retained: Spread,
     exact: Spread,
-    /// Bytes held: with mapped keys retained, and by the unclustered kind.
+    /// Bytes in memory: with mapped keys retained, and of the unclustered kind.
     held: [f64; 2],
-    /// What the clustered kind gains from boundary 128 to 16, in nanoseconds.
+    /// The clustered kind's gain from boundary 128 to 16, in nanoseconds.
     gain: f64,
 }
 
@@ -250,7 +252,8 @@ fn pairs(evidence: &Evidence<'_>) -> Result<Vec<Pair>, Missing> {
     Ok(all)
 }
 
-/// A share of pairs of which something is to be true, and the ratios of two figures of each.
+/// Whether a statement is true for `share` of the pairs, with the ratios of two figures of each
+/// pair.
 fn voted(
     evidence: &Evidence<'_>,
     is: impl Fn(&Pair) -> Told,
@@ -271,9 +274,10 @@ fn slower_pairs(evidence: &Evidence<'_>) -> Result<(Told, String), Missing> {
     voted(
         evidence,
         |pair| less(pair.exact, pair.narrow),
-        ("look-up at boundary 8 over the unclustered one", |pair| {
-            pair.narrow.median / pair.exact.median
-        }),
+        (
+            "look-up at boundary 8 over the unclustered kind's",
+            |pair| pair.narrow.median / pair.exact.median,
+        ),
     )
 }
 
@@ -282,7 +286,7 @@ fn by_little(evidence: &Evidence<'_>) -> Part {
     const WHAT: &str = "by little";
     match slower_pairs(evidence) {
         Ok((Told::Yes, _)) | Err(_) => {}
-        Ok(_) => return Part::open(WHAT, "that they are slower is not established"),
+        Ok(_) => return Part::open(WHAT, "it is not established that they are slower"),
     }
     let judge = || {
         let pairs = pairs(evidence)?;
@@ -297,7 +301,7 @@ fn by_little(evidence: &Evidence<'_>) -> Part {
         let shares: Vec<f64> = pairs.iter().zip(&gaps).map(share).collect();
         let middle = median(&shares);
         let ours = format!(
-            "by {}, {} of the gain from 128 to 16 in the middle ({})",
+            "by {}, in the median {} of the gain from 128 to 16 ({})",
             micros(&gaps),
             short(middle),
             range(&shares)
@@ -315,7 +319,7 @@ fn as_fast_with_keys(evidence: &Evidence<'_>) -> Part {
         evidence,
         |pair| near(pair.retained, pair.exact, 0.1),
         (
-            "look-up with keys retained over the unclustered one",
+            "look-up with keys retained over the unclustered kind's",
             |pair| pair.retained.median / pair.exact.median,
         ),
     );
@@ -327,7 +331,7 @@ fn less_with_keys(evidence: &Evidence<'_>) -> Part {
         evidence,
         |pair| Told::from(pair.held[0] < pair.held[1]),
         (
-            "bytes held with keys retained over the unclustered ones",
+            "bytes in memory with keys retained over the unclustered kind's",
             |pair| pair.held[0] / pair.held[1],
         ),
     );

@@ -1,4 +1,4 @@
-//! What the position boundary does to ranges.
+//! Claims about the effect of the position boundary on ranges.
 
 use super::{Claim, Evidence, Judge, Part, Selection};
 use crate::claims::compare::{
@@ -11,14 +11,14 @@ use crate::measure::Spread;
 pub const SEEKING: Claim = Claim {
     id: "C-E4",
     paper: "EDBT, Observation 4, Figures 9 to 11",
-    published: "The position boundary matters for the seek of a range; its effect becomes less as the range \
-                grows. Shown as curves, no ratio is stated.",
+    published: "The position boundary matters for the seek of a range; its effect becomes smaller as the range \
+                grows. This is shown as curves; no ratio is stated.",
     judge: Judge::By {
         rule: "Exact windows from the page cache, on each of the three sets. Seeks: the seek of the shortest ranges \
-               takes clearly longer (each repeat) at the greatest boundary than at the least, for every \
-               clustered kind. Growing: the whole range at the greatest boundary over that at the least: this \
-               ratio is clearly less (by least and greatest repeats) for the longest ranges than for the \
-               shortest, for five of the six kinds at least.",
+               takes clearly longer (in each repeat) at the largest boundary than at the smallest, for every \
+               clustered kind. Growing: ratio of the time of the whole range at the largest boundary to that at the \
+               smallest: this ratio is clearly less (by smallest and largest repeats) for the longest ranges than \
+               for the shortest, for at least five of the six kinds.",
         experiments: &["E-F9", "E-F10", "E-F11"],
         parts: |evidence| {
             vec![
@@ -33,7 +33,7 @@ pub const SEEKING: Claim = Claim {
     },
 };
 
-/// The cells of an experiment on ranges, with the ends of its axes.
+/// The cells of an experiment on ranges, with the smallest and largest values of its axes.
 struct Ends<'e> {
     cells: Selection<'e>,
     boundaries: [u64; 2],
@@ -54,7 +54,7 @@ impl<'e> Ends<'e> {
         })
     }
 
-    /// A figure at the least and the greatest boundary.
+    /// A figure at the smallest and at the largest boundary.
     fn figure(
         &self,
         kind: &str,
@@ -113,7 +113,7 @@ fn fades(evidence: &Evidence<'_>, experiment: &'static str) -> Part {
         let [brief, long] = ratios.map(|ratios| short(median(&ratios)));
         let [few, many] = ends.lengths;
         let ours = format!(
-            "{count} kinds; range at the greatest over the least boundary, in the middle: {brief} for {few} \
+            "{count} kinds; range at the largest over the smallest boundary, in the median: {brief} for {few} \
              entries, {long} for {many}"
         );
         Ok((holds, ours))
@@ -127,10 +127,10 @@ pub const UNCLUSTERED_KINDS: Claim = Claim {
     published: "Unclustered kinds seek at about the cost of clustered ones. A larger boundary can slightly \
                 reduce the time of short scans.",
     judge: Judge::By {
-        rule: "Short scans: behind the seek, the shortest ranges of the uniform set take clearly less time (each \
-               repeat) at the greatest boundary than at the least, for half of the clustered kinds at least. \
+        rule: "Short scans: after the seek, the shortest ranges of the uniform set take clearly less time (in each \
+               repeat) at the largest boundary than at the smallest, for at least half of the clustered kinds. \
                Seeks of the shortest ranges on the three sets: an unclustered kind is within 25 %, to either side, of \
-               the middle one of the clustered kinds at boundary 8, in nine of ten cells (set, kind).",
+               the median of the clustered kinds at boundary 8, in nine of ten cells (set, kind).",
         experiments: &["E-F9", "E-F10", "E-F11", "E-F12", "E-F13"],
         parts: |evidence| vec![short_scans(evidence), seek_as_fast(evidence)],
     },
@@ -155,7 +155,7 @@ fn short_scans(evidence: &Evidence<'_>) -> Part {
     Part::judged("a larger boundary helps short scans", judge())
 }
 
-/// The middle one of some figures; of an even number the lower one.
+/// The median of some figures; the lower of the middle two if their number is even.
 fn middle(mut figures: Vec<Spread>) -> Option<Spread> {
     figures.sort_by(|one, other| one.median.total_cmp(&other.median));
     figures.get(figures.len().saturating_sub(1) / 2).copied()
@@ -181,7 +181,7 @@ fn seek_as_fast(evidence: &Evidence<'_>) -> Part {
         }
         let (holds, count) = vote(&told, NEARLY_ALL);
         let ratios = range(&ratios);
-        let ours = format!("{count} cells; seek over the middle clustered kind's: {ratios}");
+        let ours = format!("{count} cells; seek over the median clustered kind's: {ratios}");
         Ok((holds, ours))
     };
     Part::judged("unclustered kinds seek at about the cost", judge())

@@ -1,4 +1,4 @@
-//! Keys of variable length, and the parameters of PGM and RadixSpline.
+//! Claims about keys of variable length, and about the parameters of PGM and RadixSpline.
 
 use super::{Claim, Evidence, Judge, Part, Selection};
 use crate::claims::compare::{ALL, Told, less, near, range, short, vote};
@@ -9,13 +9,13 @@ use crate::measure::Spread;
 pub const VARIABLE: Claim = Claim {
     id: "C-E11",
     paper: "EDBT, section 5.3, Figure 12 (C)",
-    published: "Look-ups among keys of 8 to 24 B, boundary 8, mapped keys retained, take nearly what they take among \
+    published: "Look-ups among keys of 8 to 24 B, boundary 8, mapped keys retained, take nearly the same time as among \
                 keys of 24 B; LITS, made for strings, does not stand out.",
     judge: Judge::By {
-        rule: "Gets that read one entry, from the page cache: keys of 8 to 24 digits against the uniform keys of 24 \
-               digits, as many records: within 10 % for every clustered kind with mapped keys retained at boundary \
-               8, and for every unclustered kind. Among keys of 8 to 24 digits LITS is not more than 10 % faster \
-               than the middle one of ALEX, LIPP and DILI.",
+        rule: "Gets that read one entry, from the page cache: keys of 8 to 24 digits compared with uniform keys of \
+               24 digits, equally many records: within 10 % for every clustered kind with mapped keys retained at \
+               boundary 8, and for every unclustered kind. Among keys of 8 to 24 digits LITS is not more than 10 % \
+               faster than the median of ALEX, LIPP and DILI.",
         experiments: &["E-F12", "E-F7"],
         parts: |evidence| {
             vec![
@@ -29,7 +29,7 @@ pub const VARIABLE: Claim = Claim {
     },
 };
 
-/// The look-ups of an experiment over a set that read one entry.
+/// The cells of look-ups that read one entry, of an experiment over a set.
 fn one_entry<'e>(
     evidence: &'e Evidence<'_>,
     (experiment, set): (&'static str, &str),
@@ -78,7 +78,10 @@ fn no_outlier(evidence: &Evidence<'_>) -> Part {
             Told::Yes => Told::No,
             _ => Told::Unclear,
         };
-        Ok((told, format!("LITS over the middle one: {}", short(ratio))))
+        Ok((
+            told,
+            format!("LITS over the median of the others: {}", short(ratio)),
+        ))
     };
     Part::judged("LITS does not stand out", judge())
 }
@@ -141,7 +144,7 @@ fn radix_bits(evidence: &Evidence<'_>) -> Part {
                 Told::Unclear => Told::Unclear,
             });
             texts.push(format!(
-                "{value} bits {} time {} bytes",
+                "{value} bits {} of the time, {} of the bytes",
                 short(time),
                 short(bytes)
             ));
@@ -150,7 +153,7 @@ fn radix_bits(evidence: &Evidence<'_>) -> Part {
         let texts = texts.join(", ");
         Ok((
             holds,
-            format!("{count} values no better; over 1 bit: {texts}"),
+            format!("{count} values are no better than 1 bit; compared with 1 bit: {texts}"),
         ))
     };
     Part::judged("1 radix bit is the best trade-off", judge())

@@ -1,4 +1,4 @@
-//! The suitability matrix and the takeaways.
+//! The claim of the suitability matrix and the takeaways.
 
 use super::memory::{self, Basis};
 use super::{Claim, Evidence, Judge, Part, granularity, points};
@@ -11,18 +11,18 @@ use crate::report::model::Mark;
 pub const TABLE: Claim = Claim {
     id: "C-E8",
     paper: "EDBT, Table 2 and section 6.3",
-    published: "Ten kinds, four marks each. Memory: PLR and FITing-Tree caution, the other 4 clustered kinds good, the \
-                4 unclustered bad. Look-up: all good. Rebuilding: PLR and FITing-Tree good, other clustered kinds and LIPP \
-                caution, ALEX, DILI and LITS bad. Seeking: clustered kinds and ALEX good, others caution. Takeaways: \
-                (1) learn where entries are large or keys skewed; (2) prefer PGM, RadixSpline, RMI, PLEX; (3) reduce the \
-                boundary, but not below 16; (4) coarsen the granularity.",
+    published: "Ten kinds, four marks each. Memory: PLR and FITing-Tree caution, the other 4 clustered kinds good, \
+                the 4 unclustered bad. Look-up: all good. Rebuilding: PLR and FITing-Tree good, other clustered \
+                kinds and LIPP caution, ALEX, DILI and LITS bad. Seeking: clustered kinds and ALEX good, others \
+                caution. Takeaways: (1) use learned indexes where entries are large or keys skewed; (2) prefer PGM, \
+                RadixSpline, RMI, PLEX; (3) reduce the boundary, but not below 16; (4) coarsen the granularity.",
     judge: Judge::By {
-        rule: "Marks: by the rules of the suitability matrix; a column holds, once for the six clustered and once \
-               for the four unclustered kinds, if all their marks are the published ones. (The caution on seeking \
-               with DILI, LIPP and LITS was published because they lack an ordered look-up. Ours have one and are \
-               marked by its time, so where that is good this part does not hold.) Takeaways by parts of other \
-               claims: (1) the YCSB part of C-E1 (held) and C-E9, (2) the four kinds of C-E1 on real keys (held), \
-               (3) the part of C-E2 below 16, (4) the memory of C-E6.",
+        rule: "Marks follow from the rules of the suitability matrix. A column holds, judged once for the six \
+               clustered and once for the four unclustered kinds, if all their marks are the published ones. (The \
+               caution on seeking with DILI, LIPP and LITS was published because they lack an ordered look-up. Ours \
+               have one and are marked by its time; where that mark is good, this part does not hold.) Takeaways \
+               follow from parts of other claims: (1) the YCSB part of C-E1 (held) and C-E9, (2) the four kinds of \
+               C-E1 on real keys (held), (3) the part of C-E2 below 16, (4) the memory of C-E6.",
         experiments: &["E-F7", "E-F8", "E-F9", "E-F12", "E-F15"],
         parts: |evidence| {
             vec![
@@ -44,7 +44,7 @@ pub const TABLE: Claim = Claim {
     },
 };
 
-/// A column of the matrix for the clustered kinds, or for the others.
+/// A column of the matrix, for the clustered or for the unclustered kinds.
 fn column(evidence: &Evidence<'_>, what: &'static str, aspect: usize, clustered: bool) -> Part {
     let judge = || -> Result<(bool, String), Missing> {
         let (mut same, mut texts) = (true, Vec::new());
@@ -54,7 +54,7 @@ fn column(evidence: &Evidence<'_>, what: &'static str, aspect: usize, clustered:
             let mut text = format!("{} {} {number}", row.kind, name(ours.mark));
             if let Some(there) = row.marks.get(aspect).filter(|there| **there != ours.mark) {
                 same = false;
-                text += &format!(", there {}", name(*there));
+                text += &format!(", published {}", name(*there));
             }
             texts.push(text);
         }

@@ -1,5 +1,5 @@
-//! Each claim of the EDBT paper: in a world as published, in its contrary, in one between, and with
-//! nothing measured.
+//! Each claim of the EDBT paper, judged on made-up cells: with figures as published, with contrary
+//! figures, with figures in between, and without any cell.
 
 use super::{NARROW, SCALE, as_published, cells, growth, is_exact, is_model, place};
 use crate::claims::published::TABLE_2;
@@ -14,18 +14,18 @@ fn judged(id: &str, cells: &[Cell]) -> Judgement {
     claim.judge(&evidence)
 }
 
-/// The verdict if figures are as published, but for what a rule changes.
+/// The verdict if figures are as published, except for those that `change` changes.
 fn with(id: &str, change: impl Fn(&Cell, &str, f64) -> f64) -> Verdict {
     let figure = |cell: &Cell, metric: &str| change(cell, metric, as_published(cell, metric));
     judged(id, &cells(NARROW, figure)).verdict
 }
 
-/// Whether only this part does not hold.
+/// Whether this part is the only one that does not hold.
 fn fails_only(verdict: &Verdict, part: &str) -> bool {
     let Verdict::HoldsInPart(parts) = verdict else {
         return false;
     };
-    parts.starts_with("holds: ") && parts.contains(&format!("does not: {part}"))
+    parts.starts_with("holds: ") && parts.contains(&format!("does not hold: {part}"))
 }
 
 #[test]
@@ -36,14 +36,14 @@ fn a_world_as_published_bears_the_claims_out() {
         let judgement = judged(id, &cells);
         match &judgement.verdict {
             Verdict::Holds => assert!(!["C-E6", "C-E8"].contains(&id)),
-            // Ours can seek what could not be sought.
+            // Our unclustered kinds have the ordered look-up that the published ones lack.
             Verdict::HoldsInPart(parts) if id == "C-E8" => {
-                let rest = parts.ends_with("; does not: seeking of unclustered kinds");
+                let rest = parts.ends_with("; does not hold: seeking of unclustered kinds");
                 assert!(rest, "{id}: {parts}: {}", judgement.ours);
             }
-            // One index a level is not there.
+            // One index for each level is not built.
             Verdict::HoldsInPart(parts) if id == "C-E6" => {
-                let rest = parts.contains("; undecided: ") && !parts.contains("does not: ");
+                let rest = parts.contains("; undecided: ") && !parts.contains("does not hold: ");
                 assert!(rest, "{id}: {parts}: {}", judgement.ours);
             }
             verdict => panic!("{id}: {verdict:?}: {}", judgement.ours),
@@ -51,14 +51,14 @@ fn a_world_as_published_bears_the_claims_out() {
     }
 }
 
-/// A change to the world as published that makes every part of a claim false.
+/// A change to the published figures that makes every part of a claim false.
 type Contrary = fn(&Cell, &str, f64) -> f64;
 
 const CONTRARIES: [(&str, Contrary); 13] = [
     ("C-E1", memory_contrary),
     ("C-E2", |cell, metric, value| match metric {
         "get_mean" => 5_000.0,
-        // As much as at boundary 16, and a byte.
+        // One byte more than at boundary 16.
         "memory_bytes" if cell.axis("arm") == "retained" => {
             let mut middle = cell.clone();
             middle.axes.insert("arm".to_string(), "window".to_string());
@@ -71,7 +71,7 @@ const CONTRARIES: [(&str, Contrary); 13] = [
         match (metric, cell.axis("arm")) {
             ("index_bytes_a_key", _) => 1.0,
             ("get_mean" | "memory_bytes", "retained") => 10.0 * value,
-            // Whatever the boundary, or without any.
+            // The same at every boundary and without one.
             ("get_mean", _) => 5_000.0,
             _ => value,
         }
@@ -149,7 +149,7 @@ fn all_contrary(cell: &Cell, metric: &str, value: f64) -> f64 {
         ("training_share", _) => 0.5,
         ("memory_bytes", "E-F15") => 5_000.0,
         ("memory_bytes", _) if is_exact(cell) => 100.0,
-        // Whatever the boundary.
+        // The same at every boundary.
         ("get_mean", "E-F7") if is_model(cell) || is_exact(cell) => 15_000.0,
         ("get_mean", "E-F7") => 5_000.0,
         ("seek_mean" | "get_mean", _) if is_model(cell) || is_exact(cell) => 3.0 * value,
@@ -224,7 +224,7 @@ fn parts_are_judged_alone() {
 }
 
 #[test]
-fn rules_fail_on_either_side() {
+fn rules_with_two_limits_fail_on_both_sides() {
     let verdict = with("C-E5", |cell, metric, value| match metric {
         "training_share" if is_exact(cell) && cell.experiment == "E-F12" => 0.3,
         _ => value,
@@ -243,7 +243,7 @@ fn rules_fail_on_either_side() {
     });
     let part = "ALEX, LIPP and DILI grow modestly";
     assert!(fails_only(&verdict, part), "{verdict:?}");
-    // LITS grows by 1.74, and so do the others, nearly.
+    // LITS grows by 1.74, and the others grow nearly as much.
     let verdict = with("C-E13", |cell, metric, value| match metric {
         "memory_bytes" if is_exact(cell) && cell.axis("kind") != "lits" => {
             value * growth(cell).powf(0.149)
@@ -255,7 +255,7 @@ fn rules_fail_on_either_side() {
         fails_only(&verdict, &format!("{part}, LITS grows faster")),
         "{verdict:?}"
     );
-    // Where they are not slower there is no "by little".
+    // If they are not slower, "by little" is undecided.
     let verdict = with("C-E3", |cell, metric, value| match metric {
         "get_mean" if is_exact(cell) => 3.0 * value,
         _ => value,
@@ -267,7 +267,7 @@ fn rules_fail_on_either_side() {
 }
 
 #[test]
-fn kinds_that_were_not_measured_there_decide_nothing() {
+fn kinds_that_the_paper_did_not_measure_decide_nothing() {
     let verdict = with("C-E7", |cell, metric, value| match cell.axis("kind") {
         "nfl" | "btree" if metric.starts_with("ycsb") => 5.0 * value,
         _ => value,
@@ -297,7 +297,7 @@ fn repeats_that_overlap_decide_nothing_about_time() {
 }
 
 #[test]
-fn cells_that_are_missing_are_said() {
+fn verdicts_name_missing_cells() {
     for claim in all() {
         let Judge::By { experiments, .. } = &claim.judge else {
             continue;
@@ -309,7 +309,8 @@ fn cells_that_are_missing_are_said() {
             why.contains("0 of ") && why.contains("run `rhumb-lab run E-"),
             "{why}"
         );
-        // With every second cell of any of its experiments no claim is decided as a whole.
+        // If every second cell of one of its experiments is missing, no claim holds or fails as a
+        // whole.
         for experiment in *experiments {
             let mut some = cells(NARROW, as_published);
             let mut seen = 0;
@@ -343,7 +344,7 @@ fn the_matrix_is_as_published_in_a_world_as_published() {
         let marks = ours
             .marks
             .map(|decided| decided.map(|decided| decided.mark));
-        // The caution of three kinds is for an interface that they lack, which ours have.
+        // Three published kinds have a caution because they lack an ordered look-up; ours have one.
         let seeking = if published.clustered {
             published.marks[3]
         } else {

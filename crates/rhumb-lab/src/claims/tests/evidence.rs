@@ -1,4 +1,4 @@
-//! What is asked of results.
+//! Tests of the access to results.
 
 use super::{NARROW, SCALE, as_published, cells};
 use crate::claims::Evidence;
@@ -27,7 +27,7 @@ fn the_latest_run_of_the_scale_counts() {
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn messages_name_what_is_missing() {
     let mut cells = cells(NARROW, as_published);
     cells.retain(|cell| cell.experiment != "E-F14" || cell.axis("kind") == "pgm");
     for cell in &mut cells {
@@ -40,14 +40,14 @@ fn what_is_missing_is_said() {
     let building = evidence.cells("E-F14");
     assert_eq!(
         building.clone().whole().err().unwrap().to_string(),
-        "1 of 14 cells of E-F14 are there: run `rhumb-lab run E-F14 --scale small`"
+        "1 of 14 cells of E-F14 are measured: run `rhumb-lab run E-F14 --scale small`"
     );
     let one = building.only("kind", "plr");
     assert!(text(one, "training_share").starts_with("0 of 1 cells of E-F14 with kind=plr"));
     let none = building.only("kind", "auto");
     assert!(text(none, "training_share").starts_with("E-F14 has no cells with kind=auto at scale"));
     let mixed = evidence.cells("E-F16");
-    assert!(text(mixed.clone(), "ycsb-b_mean").contains("one was asked for"));
+    assert!(text(mixed.clone(), "ycsb-b_mean").contains("one is needed"));
     let absent = text(mixed.only("kind", "plr"), "ycsb-a_mean");
     assert!(absent.contains("has no ycsb-a_mean"), "{absent}");
     assert_eq!(evidence.cells("E-F9").numbers("length"), [10, 100, 1_000]);

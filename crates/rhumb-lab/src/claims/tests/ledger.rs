@@ -1,4 +1,4 @@
-//! The claims as data, and as text.
+//! Tests of the claims as data, and of the ledger's text.
 
 use super::{NARROW, SCALE, as_published, cells};
 use crate::claims::published::ASPECTS;
@@ -6,7 +6,7 @@ use crate::claims::suitability::RULES;
 use crate::claims::{Evidence, Judge, all, judge, table};
 use crate::experiment;
 
-/// Claims that are published without a number.
+/// Claims that were published without a number.
 const WITHOUT_NUMBER: [&str; 4] = ["C-E4", "C-E7", "C-E10", "C-L6"];
 
 #[test]

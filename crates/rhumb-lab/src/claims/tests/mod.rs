@@ -1,4 +1,4 @@
-//! Verdicts on cells made by hand: all that the experiments declare, with figures by a rule.
+//! Verdicts on made-up cells: all cells that the experiments declare, with computed figures.
 
 mod edbt;
 mod evidence;
@@ -34,7 +34,8 @@ const METRICS: [&str; 18] = [
     "ycsb-f_mean",
 ];
 
-/// All cells that are declared, each figure by a rule, its times spread by a factor to both sides.
+/// All declared cells, with figures by a function; the repeats of a figure spread by the factor
+/// `wide` to both sides.
 fn cells(wide: f64, figure: impl Fn(&Cell, &str) -> f64) -> Vec<Cell> {
     let mut cells = Vec::new();
     for experiment in experiment::all() {
@@ -65,14 +66,14 @@ fn cells(wide: f64, figure: impl Fn(&Cell, &str) -> f64) -> Vec<Cell> {
     cells
 }
 
-/// Times of repeats that tell kinds apart.
+/// A spread of repeats that is small enough to distinguish kinds.
 const NARROW: f64 = 1.01;
 
 fn number(cell: &Cell, axis: &str, otherwise: f64) -> f64 {
     cell.axis(axis).parse().unwrap_or(otherwise)
 }
 
-/// The place of a kind among all: fence pointers are the fastest.
+/// The place of a kind among all; fence pointers, the fastest, come first.
 fn place(cell: &Cell) -> f64 {
     let kind = cell.axis("kind");
     clustered()
@@ -84,18 +85,18 @@ fn is_model(cell: &Cell) -> bool {
     place(cell) > 0.0
 }
 
-/// How many times larger than the least its tables are.
+/// The size of the cell's tables over the smallest size.
 fn growth(cell: &Cell) -> f64 {
     let least = SCALE.amounts().table_sizes[0] as f64;
     number(cell, "table", least) / least
 }
 
-/// Whether it is an unclustered kind's.
+/// Whether the cell is of an unclustered kind.
 fn is_exact(cell: &Cell) -> bool {
     cell.axis("boundary") == "any"
 }
 
-/// A world in which everything is as published.
+/// A figure as published.
 fn as_published(cell: &Cell, metric: &str) -> f64 {
     if is_exact(cell) {
         return unclustered_as_published(cell, metric);
@@ -126,8 +127,8 @@ fn as_published(cell: &Cell, metric: &str) -> f64 {
 fn unclustered_as_published(cell: &Cell, metric: &str) -> f64 {
     let kind = cell.axis("kind");
     let length = number(cell, "length", 10.0);
-    // About the cost of clustered kinds. The caution of Table 2 is for what kinds cannot do, not
-    // for time.
+    // About the cost of clustered kinds. The caution in Table 2 is for the missing look-up, not for
+    // the time.
     let seek = 2_200.0;
     match metric {
         "keys" => KEYS,

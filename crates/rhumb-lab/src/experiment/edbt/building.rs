@@ -1,4 +1,4 @@
-//! What building indexes adds to compaction.
+//! The share of building indexes in compaction.
 
 use super::{
     Along, Amounts, Arm, BOUNDARY, Build, Chart, Data, Experiment, Fill, LONG_SETS, Measure, Only,
@@ -11,7 +11,7 @@ pub const FIGURE_14: Experiment = Experiment {
     id: "E-F14",
     paper: "EDBT, Figure 14",
     title: "Time of compaction, training and I/O",
-    shows: "The time of merging 50M keys of 1 KB into 50M, the time of training in it, and that of I/O, for each \
+    shows: "The time of merging 50M keys of 1 KB into 50M, and within it the times of training and of I/O, for each \
             kind.",
     method: METHOD,
     cells: |amounts| loading(amounts, &long(LONG_SETS[0], amounts)),
@@ -67,7 +67,7 @@ const BY_KIND: Along = Along::Names {
     label: "kind",
 };
 
-/// What compaction is made of.
+/// The parts of compaction.
 pub const fn building(title: &'static str, only: Only) -> View {
     View::Parts {
         title,
@@ -84,10 +84,10 @@ pub const fn building(title: &'static str, only: Only) -> View {
     }
 }
 
-const METHOD: &str = "Half of the keys is loaded and merged, then the other half is written; counted are the \
-                      flushes and merges of the second half, by the clock of the threads that do them. Training \
+const METHOD: &str = "Half of the keys are loaded and merged, then the other half is written. The time is that of the \
+                      flushes and merges of the second half, by the clocks of the threads that run them. Training \
                       is the building and encoding of the wanted index alone. Position boundary 16, exact \
-                      windows; one entry where a kind is unclustered.";
+                      windows; unclustered kinds read one entry.";
 
 /// A cell for each kind: the second half of the keys merged into the first.
 pub fn loading(amounts: &Amounts, data: &Data) -> Result<Vec<Planned>> {

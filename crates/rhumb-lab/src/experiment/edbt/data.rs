@@ -13,10 +13,10 @@ pub const TABLE_1: Experiment = Experiment {
     title: "Data sets",
     shows: "Six sets: three of 100 GiB made by YCSB (24-byte keys, 1000-byte values; uniform, Zipf 0.9 and \
             0.99), and Facebook ids, OpenStreetMap cells and Wikipedia timestamps (8-byte keys and values).",
-    method: "YCSB keys are integers of 24 digits; Zipf sets are updates drawn over 10^15 keys until so many distinct \
-             ones are there. The real sets are look-alikes, calibrated so that PGM at \
-             boundary 16 takes as many bytes a key as published; files of the real sets can be given by \
-             --sosd to `run indexes`.",
+    method: "YCSB keys are integers of 24 digits; Zipf sets are updates drawn over 10^15 keys until the wanted \
+             number of distinct keys is reached. The real sets are replaced by look-alikes, calibrated so that PGM \
+             at boundary 16 takes as many bytes a key as published; files of the real sets can be given with --sosd \
+             to `run indexes`.",
     cells: sets,
     views: &[View::Table {
         title: "Sets as measured",
@@ -72,8 +72,8 @@ pub const FIGURE_6: Experiment = Experiment {
     paper: "EDBT, Figure 6",
     title: "Distribution of the keys of each set",
     shows: "The cumulative distributions of the six sets.",
-    method: "The share of keys up to each key, at 200 keys evenly spread over the ranks; the number of a key \
-             is its value as an integer, as a share of the span of all.",
+    method: "The share of keys up to each of 200 keys at evenly spaced ranks; the position of a key \
+             is its value as an integer, as a share of the span of all keys.",
     cells: sets,
     views: &[View::Curves {
         title: "Cumulative distributions",

@@ -1,4 +1,4 @@
-//! How much data one index covers.
+//! The amount of data that one index covers.
 
 use super::{
     ANY, Along, Amounts, Arm, BOUNDARY, Chart, Experiment, LATENCY, MEMORY, Measure, Only, Planned,
@@ -11,10 +11,10 @@ pub const FIGURE_15: Experiment = Experiment {
     id: "E-F15",
     paper: "EDBT, Figure 15",
     title: "Latency and memory over the size of tables",
-    shows: "Latency of look-ups and memory of the indexes for tables of 8 to 128 MB and one index a level, at \
+    shows: "Latency of look-ups and memory of the indexes for tables of 8 to 128 MB and one index for each level, at \
             boundaries 128 to 16; ALEX, LIPP, DILI and LITS too.",
-    method: "Uniform YCSB keys, exact windows from the page cache; one entry where a kind is unclustered. Sizes of tables are scaled down with the data. \
-             One index a level is not built yet.",
+    method: "Uniform YCSB keys, exact windows from the page cache; unclustered kinds read one entry. Sizes of tables \
+             are scaled down with the data. One index for each level is not built yet.",
     cells: sizes,
     views: &[
         over_size("Latency, boundary 128", &[("boundary", "128")], LATENCY),

@@ -1,5 +1,5 @@
 //! *Evaluating Learned Indexes in LSM-tree Systems* (EDBT): its figures and tables for the
-//! data-clustered and the data-unclustered kinds. Figures are numbered by their captions.
+//! data-clustered and the data-unclustered kinds. Figures have the numbers of their captions.
 
 mod building;
 mod data;
@@ -29,7 +29,7 @@ const LATENCY: Measure = Measure {
     log: false,
 };
 
-/// What finding takes in memory.
+/// The memory of index, key map and directory.
 const MEMORY: Measure = Measure {
     metric: "memory_bytes",
     label: "index, key map and directory",
@@ -81,7 +81,7 @@ const SHORT_SETS: [&str; 3] = ["fb-like", "osm-like", "wiki-like"];
 /// The boundary of the experiments that fix it.
 const BOUNDARY: u32 = 16;
 
-/// All of them, in the order of the paper.
+/// All experiments, in the order of the paper.
 pub const ALL: &[Experiment] = &[
     settings::ENVIRONMENT,
     settings::PARAMETERS,
@@ -117,7 +117,7 @@ fn short(set: &str, amounts: &Amounts) -> Data {
     }
 }
 
-/// Bytes of a key and its value, about.
+/// The approximate number of bytes of a key and its value.
 fn entry_bytes(data: &Data) -> u64 {
     match SHORT_SETS.contains(&data.set.as_str()) {
         true => 16,
@@ -125,7 +125,7 @@ fn entry_bytes(data: &Data) -> u64 {
     }
 }
 
-/// Gets from the page cache over uniform YCSB keys, in tables of these specifications.
+/// Gets from the page cache over uniform YCSB keys, in tables with these specifications.
 fn uniform_gets(amounts: &Amounts, axes: Axes, (index, table): (IndexSpec, TableSpec)) -> Planned {
     Planned {
         axes,
@@ -149,7 +149,7 @@ struct Point<'a> {
 }
 
 impl Point<'_> {
-    /// Its build, with tables of the usual size.
+    /// Its build, with tables of the scale's size.
     fn build(&self) -> Result<Build> {
         let (index, table) = self.arm.specs(
             self.kind,
@@ -164,7 +164,7 @@ impl Point<'_> {
         })
     }
 
-    /// The cell, with the axes that most have.
+    /// The cell, with the usual axes.
     fn plan(&self, work: Work) -> Result<Planned> {
         let mut axes = vec![
             ("set", self.data.set.clone()),

@@ -16,13 +16,13 @@ pub const FIGURE_7: Experiment = Experiment {
     title: "Latency and memory over the position boundary",
     shows: "Latency of point look-ups (bars, with deviations) and memory of the indexes (lines) over the \
             position boundary, for three sets; and both against each other, also with mapped keys retained.",
-    method: "Gets of random present keys. `window`: the entries of the window and no others are read, as \
-             published; those that the search looks into are verified, and all of a block of fence pointers. \
-             rmi has a leaf for 16 keys times the boundary, its windows are what comes of it. Error bars go from \
-             the least repeat to the greatest. `blocks`: whole blocks of 4 KiB. `placed`: blocks cut by the model, \
+    method: "Gets of random present keys. `window`: exactly the entries of the window are read, as \
+             published; those that the search touches are verified, with fence pointers the whole block. \
+             rmi has a leaf for every 16 x boundary keys, and its windows follow from that. Error bars go from \
+             the smallest repeat to the largest. `blocks`: whole blocks of 4 KiB. `placed`: blocks cut by the model, \
              rhumb's default. `retained`: mapped keys in memory, one entry is read. `exact`: unclustered kinds and \
-             the B+-tree, which have no boundary (`any`): one entry is read. Memory is what is really \
-             held: index, key map and directory. From the page cache; on the uniform set also from a page \
+             the B+-tree, which have no boundary (`any`): one entry is read. Memory is the memory in \
+             use by index, key map and directory. Reads come from the page cache; on the uniform set also from a page \
              cache of 75 % of the data and from the device.",
     cells: boundaries,
     views: &[
@@ -136,7 +136,8 @@ pub const FIGURE_7: Experiment = Experiment {
     ],
 };
 
-/// A page cache of fewer records would be smaller than what the process itself needs beside it.
+/// With fewer records, the page cache would be smaller than the memory that the process itself
+/// needs.
 const FEWEST_LIMITED: usize = 100_000;
 
 fn boundaries(amounts: &Amounts) -> Result<Vec<Planned>> {
@@ -193,13 +194,14 @@ fn boundaries(amounts: &Amounts) -> Result<Vec<Planned>> {
 pub const FIGURE_8: Experiment = Experiment {
     id: "E-F8",
     paper: "EDBT, Figure 8",
-    title: "Real keys, and where the time of a look-up goes",
+    title: "Real keys, and the parts of a look-up's time",
     shows: "Latency and index size of every kind on the Facebook, OSM and Wikipedia sets at boundary 16 \
             (table); the parts of a look-up (bars).",
-    method: "Look-alikes of the sets, entries of 8 + 8 bytes, exact windows from the page cache: an entry takes \
-             53 bytes in a block of its own, and about 15 in a block of fence pointers, so models read more here \
-             than as published. Unclustered kinds and the B+-tree (boundary `any`) read one entry. LIPP and DILI \
-             failed on OSM as published; here no cell is empty. The parts of a get, over uniform YCSB keys at the same boundary, are timed by a get that looks at the clock between them.",
+    method: "Look-alikes of the sets, entries of 8 + 8 bytes, exact windows from the page cache: an entry takes 53 \
+             bytes in a block of its own, and about 15 in a block of fence pointers, so models read more here than \
+             in the paper. Unclustered kinds and the B+-tree (boundary `any`) read one entry. The published LIPP and \
+             DILI failed on OSM; here no cell is empty. The parts of a get, over uniform YCSB keys at the same \
+             boundary, are timed by a get that reads the clock between them.",
     cells: real_keys,
     views: &[
         View::Heatmap {
@@ -328,10 +330,10 @@ pub const FIGURE_16: Experiment = Experiment {
     id: "E-F16",
     paper: "EDBT, Figure 16",
     title: "YCSB A to F in sequence",
-    shows: "The mean time of an operation of each kind of index under the six workloads, at boundary 16.",
-    method: "Uniform YCSB keys, exact windows from the page cache; one entry where a kind is unclustered. The \
+    shows: "The mean time of an operation for each index kind under the six workloads, at boundary 16.",
+    method: "Uniform YCSB keys, exact windows from the page cache; unclustered kinds read one entry. The \
              workloads A, B, C, F, D and E run one \
-             after another on one store, which is not loaded anew; each chooses by a seed of its own.",
+             after another on one store, which is not loaded again in between; each has its own seed.",
     cells: mixed,
     views: &[View::Groups {
         title: "Mean time of an operation",

@@ -40,10 +40,10 @@ pub const FIGURE_11: Experiment = Experiment {
     views: RANGES,
 };
 
-const METHOD: &str = "Ranges from random present keys on, exact windows from the page cache. The seek ends with \
-                      the first entry, the scan with the last. A segment is what one read call \
-                      brings; seek and scan together are counted. A scan reads ahead, so that calls fall less with the boundary \
-                      than the published segments. Longer ranges are fewer.";
+const METHOD: &str = "Ranges from random present keys on, exact windows from the page cache. The seek ends with the \
+                      first entry, the scan with the last. A segment is what one read call reads; those of seek and \
+                      scan are counted together. A scan reads ahead, so calls fall less with the boundary than the \
+                      published segments. Fewer of the longer ranges are read.";
 
 const RANGES: &[View] = &[
     View::Chart(Chart {
@@ -132,11 +132,11 @@ pub const FIGURE_12: Experiment = Experiment {
     shows: "(A), (B): ranges of unclustered kinds. (C): look-ups among keys of 8 to 24 bytes at boundary 8 with \
             mapped keys retained. (D): time of compaction and of learning when 50M Facebook keys are merged \
             into 50M.",
-    method: "(A), (B): seeks and scans over uniform keys; beside the unclustered kinds stand the clustered ones \
-             with mapped keys retained, which read one entry too. (C): decimal keys of 8 to 24 digits, one entry \
-             is read: mapped keys are retained, or a kind is unclustered; fence pointers read blocks of 8 \
-             entries. (D): the second half of the keys is merged into the first, in tables of exact windows, \
-             where an entry takes 53 bytes.",
+    method: "(A), (B): seeks and scans over uniform keys; the clustered kinds are also shown, with mapped keys \
+             retained, and read one entry too. (C): decimal keys of 8 to 24 digits; one entry is read by clustered \
+             kinds with mapped keys retained and by unclustered kinds; fence pointers read blocks of 8 entries. (D): \
+             the second half of the keys is merged into the first, in the layout for exact windows, where an entry \
+             takes 53 bytes.",
     cells: |amounts| {
         let mut cells = one_entry_ranges(amounts, LONG_SETS[0])?;
         let variable = || Data {
@@ -197,8 +197,8 @@ const fn over_length(title: &'static str, only: Only, y: Measure) -> View {
     })
 }
 
-/// Ranges with what finds the first entry by reading it alone: unclustered kinds, and clustered
-/// ones with mapped keys retained.
+/// Ranges of the kinds that read only the first entry to find it: unclustered kinds, and clustered
+/// kinds with mapped keys retained.
 fn one_entry_ranges(amounts: &Amounts, set: &str) -> Result<Vec<Planned>> {
     let retained = MODELS.map(|kind| (kind, Arm::Retained));
     let unclustered = UNCLUSTERED.map(|kind| (kind, Arm::Exact));

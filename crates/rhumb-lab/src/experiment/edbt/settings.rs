@@ -15,10 +15,10 @@ pub const ENVIRONMENT: Experiment = Experiment {
     shows: "LevelDB with leveling, size ratio 10, Bloom filters of 10 bits a key, a cache of 8 MB, and a \
             page cache limited to 75 GB of 100 GiB by a control group, on an Intel i9-13900K with an NVMe \
             SSD.",
-    method: "Every E experiment takes this protocol: leveling, ratio 10, Bloom filters of 10 bits a key, \
+    method: "Every E experiment uses this protocol: leveling, ratio 10, Bloom filters of 10 bits a key, \
              no compression, one thread. Buffer, cache, levels and tables are scaled down with the data. \
-             Stores are loaded in random order, a write buffer at a time, and each flush and its merges are \
-             waited for, so that all kinds stand in trees of the same shape. Every answer is compared with \
+             Stores are loaded in random order, one write buffer at a time, and each flush and its merges are \
+             waited for, so that all kinds are measured in trees of the same shape. Every answer is compared with \
              what was written.",
     cells: |_| {
         Ok(vec![Planned {
@@ -32,7 +32,7 @@ pub const ENVIRONMENT: Experiment = Experiment {
         }])
     },
     views: &[View::List {
-        title: "This machine, and the protocol as it is scaled",
+        title: "This machine, and the protocol at this scale",
     }],
 };
 
@@ -40,7 +40,7 @@ pub const PARAMETERS: Experiment = Experiment {
     id: "E-PAR",
     paper: "EDBT, section 5, settings of learned indexes",
     title: "PGM's eps_recursive and RadixSpline's radix bits",
-    shows: "In words: eps_recursive has little impact on PGM, so 4 is kept; 1 radix bit is RadixSpline's best \
+    shows: "In the text: eps_recursive has little impact on PGM, so 4 is kept; 1 radix bit is RadixSpline's best \
             trade-off in an LSM-tree.",
     method: "Uniform YCSB keys, position boundary 16, exact windows from the page cache.",
     cells: parameters,

@@ -68,7 +68,8 @@ pub fn chart(chart: &Chart, cells: &[&Cell]) -> Option<Panel> {
     (!panel.series.is_empty()).then_some(Panel::Chart(panel))
 }
 
-/// Bars of which each name along the axis has one alone need no room for others beside them.
+/// The marks of a chart: bars stand alone, without a group, if each name along the axis has one
+/// bar.
 fn marks(chart: &Chart) -> Marks {
     match chart.x {
         Along::Names { axis, .. } if axis == chart.series && chart.marks == Marks::Bar => {
@@ -93,7 +94,7 @@ fn point(cell: &Cell, x: f64, measure: &Measure) -> Option<Point> {
     })
 }
 
-/// What a measure is called, its unit, and by what to divide.
+/// The name of a measure, its unit, and the divisor of its values.
 type Named = (&'static str, &'static str, f64);
 
 /// Stacked bars.
@@ -169,7 +170,7 @@ pub fn groups(
     (!panel.series.is_empty()).then_some(Panel::Chart(panel))
 }
 
-/// Curves through values that lie evenly.
+/// Curves through values at evenly spaced positions.
 pub fn curves(
     title: &str,
     cells: &[&Cell],

@@ -1,5 +1,4 @@
-//! How the figures of experiments are drawn from their cells: declarations, and what makes a
-//! picture of them.
+//! Figures of experiments: declarations of views, and the code that draws them from cells.
 
 mod charts;
 mod tables;
@@ -19,8 +18,8 @@ pub enum View {
         label: &'static str,
         unit: &'static str,
         divisor: f64,
-        /// Metrics with their names, from below. Of a metric behind a `-` the others are the parts:
-        /// what they leave of it.
+        /// Metrics with their names, from below. A metric with a leading `-` is the whole of which
+        /// the others are parts: its bar is the rest.
         parts: &'static [(&'static str, &'static str)],
     },
     /// Bars for several figures of each cell, side by side.
@@ -34,7 +33,7 @@ pub enum View {
         /// Metrics with their names.
         groups: &'static [(&'static str, &'static str)],
     },
-    /// Curves of a figure whose values lie evenly between 0 and 1.
+    /// Curves of a figure whose values are at evenly spaced positions from 0 to 1.
     Curves {
         title: &'static str,
         metric: &'static str,
@@ -57,14 +56,14 @@ pub enum View {
         /// Axes, with headings.
         axes: &'static [(&'static str, &'static str)],
         columns: &'static [Column],
-        /// What was published of a cell, behind our figures.
+        /// Published figures of a cell, in columns after ours.
         published: &'static [Published],
     },
-    /// All figures of the one cell.
+    /// All figures of the first cell.
     List { title: &'static str },
 }
 
-/// Axes with the values that cells must have; of several, with `|` between them, any.
+/// Axes with the values that cells must have; of several values, separated by `|`, any one.
 pub type Only = &'static [(&'static str, &'static str)];
 
 /// Numbers over an axis.
@@ -80,7 +79,7 @@ pub struct Chart {
     pub marks: Marks,
 }
 
-/// What lies along the horizontal axis.
+/// The horizontal axis.
 pub enum Along {
     /// Names, in the order of the cells.
     Names {
@@ -94,14 +93,14 @@ pub enum Along {
         unit: &'static str,
         divisor: f64,
     },
-    /// Another measure; the value of the axis stands beside each point.
+    /// Another measure; each point is labelled with the value of the axis.
     Measure {
         measure: Measure,
         beside: &'static str,
     },
 }
 
-/// A figure as it is drawn.
+/// A figure with its label, unit and scale for drawing.
 #[derive(Debug, Clone, Copy)]
 pub struct Measure {
     pub metric: &'static str,
@@ -111,7 +110,7 @@ pub struct Measure {
     pub log: bool,
 }
 
-/// A figure as a table has it.
+/// A column of a table with one of our figures.
 #[derive(Debug, Clone, Copy)]
 pub struct Column {
     pub metric: &'static str,
@@ -120,12 +119,12 @@ pub struct Column {
     pub digits: usize,
 }
 
-/// A published figure as a table has it.
+/// A column of a table with a published figure.
 #[derive(Clone, Copy)]
 pub struct Published {
     pub heading: &'static str,
     pub digits: usize,
-    /// That of a cell like this one.
+    /// The published figure for a cell.
     pub of: fn(&Cell) -> Option<f64>,
 }
 
@@ -140,8 +139,7 @@ impl Measure {
 }
 
 impl View {
-    /// The picture, from the cells of its experiment at one scale; none if they have nothing for
-    /// it.
+    /// Draws the view from the cells of its experiment at one scale; none if it has no cells.
     pub fn draw(&self, cells: &[&Cell]) -> Option<Panel> {
         match self {
             View::Chart(chart) => charts::chart(chart, cells),

@@ -60,7 +60,7 @@ pub fn list(title: &str, cells: &[&results::Cell]) -> Option<Panel> {
     }))
 }
 
-/// A figure over two axes, each with its name for people.
+/// A figure over two axes, each with its heading.
 pub fn heatmap(
     title: &str,
     cells: &[&results::Cell],

@@ -1,4 +1,4 @@
-//! Where the time of a get goes.
+//! The parts of the time of a get.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::results::Measured;
 /// A part of a get with its name.
 type Part = (&'static str, fn(&GetTimes) -> Duration);
 
-/// Finding the table in each level is one part with asking the filter there.
+/// Finding the table of each level and testing its filter count as one part.
 const PARTS: [Part; 4] = [
     ("part_filter", |times| {
         times.write_buffers + times.tables + times.filters
@@ -26,7 +26,7 @@ const PARTS: [Part; 4] = [
 /// Times the parts of gets of random present keys, from the page cache.
 ///
 /// # Errors
-/// Failures of the store, also that it does not find a key.
+/// Failures of the store; a key that is not found.
 pub fn measure(study: &Study<'_>) -> Result<Measured> {
     let amounts = study.setting.amounts;
     let store = study.open(Reading::Cached)?;

@@ -1,4 +1,4 @@
-//! The machine, and the protocol as it is scaled.
+//! The machine, and the protocol at the present scale.
 
 use std::fs::File;
 use std::io::Write;
@@ -17,8 +17,8 @@ const FILE_BYTES: usize = 64 << 20;
 const PAGE: usize = 4096;
 const READS: usize = 400;
 
-/// Times reads of a page, from the page cache and from the device, and says how the protocol is
-/// scaled.
+/// Times reads of a page, from the page cache and from the device, and records the amounts of the
+/// scale.
 ///
 /// # Errors
 /// Failures of the machine's files.

@@ -1,4 +1,4 @@
-//! What keys are like.
+//! Sizes and distribution of keys.
 
 use crate::data::Input;
 use crate::data::cdf::cdf;
@@ -7,8 +7,8 @@ use crate::results::Measured;
 /// Points of a distribution.
 const POINTS: usize = 200;
 
-/// Sizes of keys and values, and the distribution of the keys: its samples are the places, as
-/// shares of the span, of keys at ranks spread evenly over all.
+/// Sizes of keys and values, and the distribution of the keys. The samples of the distribution are
+/// the positions, as shares of the span, of keys at evenly spaced ranks.
 pub fn measure(input: &Input) -> Measured {
     let keys = input.keys.len() as f64;
     let mut measured = Measured::default();

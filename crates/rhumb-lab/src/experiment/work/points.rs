@@ -7,9 +7,9 @@ use crate::measure::{ControlGroup, Cost, Latencies, Meter, directory_bytes};
 use crate::results::Measured;
 use crate::store::{Footprint, Pages, Reads, Rhumb, Store};
 
-/// Of a limited page cache: its share of the data, as published (75 GB of 100 GiB).
+/// The size of a limited page cache as a share of the data, as published (75 GB of 100 GiB).
 const PAGE_CACHE_SHARE: f64 = 0.75;
-/// What the process itself may take beside it: the group counts that too.
+/// Memory for the process itself, which the group counts too.
 const OWN_BYTES: u64 = 16 << 20;
 
 /// Gets random keys; none if the page cache cannot be limited here.
@@ -21,7 +21,7 @@ pub fn measure(study: &Study<'_>, reading: Reading) -> Result<Option<Measured>> 
         return gets(study, reading).map(Some);
     }
     let bytes = directory_bytes(&study.directory)? as f64 * PAGE_CACHE_SHARE;
-    // Pages count for the group that brought them in.
+    // A page counts for the group that first loaded it, so pages loaded before must go.
     Pages::of(&study.directory)?.leave()?;
     let Some(group) = ControlGroup::enter(bytes as u64 + OWN_BYTES)? else {
         return Ok(None);
@@ -39,7 +39,7 @@ fn gets(study: &Study<'_>, reading: Reading) -> Result<Measured> {
         fill_page_cache(&store)?;
     }
     let warm_up = (amounts.gets / 4).max(200);
-    // In an order that no repeat takes.
+    // The warm-up uses an order that no repeat uses.
     study.steps(&store, usize::MAX / 2).get(warm_up)?;
     put_memory(&store, study, &mut measured)?;
     let (mut times, mut costs) = (Vec::new(), Vec::new());
@@ -59,14 +59,14 @@ fn gets(study: &Study<'_>, reading: Reading) -> Result<Measured> {
     Ok(measured)
 }
 
-/// Reads everything once, so that the page cache holds what it can.
+/// Reads the whole store once, so that the page cache is as full as possible.
 fn fill_page_cache(store: &Rhumb) -> Result<()> {
     let mut all = store.0.iter()?;
     while all.advance()? {}
     Ok(())
 }
 
-/// What finding takes in memory.
+/// Adds the memory of indexes, directories, filters and key maps.
 fn put_memory(store: &Rhumb, study: &Study<'_>, measured: &mut Measured) -> Result<()> {
     let stats = store.0.stats()?;
     let held = Footprint::of(&stats);
@@ -97,7 +97,7 @@ fn put_memory(store: &Rhumb, study: &Study<'_>, measured: &mut Measured) -> Resu
     Ok(())
 }
 
-/// What the store says that it read.
+/// Adds the store's counters of reads.
 fn put_reads(before: &Reads, after: &Reads, gets: f64, measured: &mut Measured) {
     let mut reads = Reads::default();
     reads.add(before, after);
@@ -109,7 +109,7 @@ fn put_reads(before: &Reads, after: &Reads, gets: f64, measured: &mut Measured) 
     measured.put("get_probes", of(reads.probes), "tables/get");
 }
 
-/// What the operating system says, the whole process with its checks.
+/// Adds the operating system's counters, which cover the whole process, checks included.
 fn put_device(costs: &[Cost], gets: f64, measured: &mut Measured) {
     let cpu: f64 = costs.iter().map(|cost| cost.cpu).sum();
     measured.put("get_cpu", 1e9 * cpu / gets, "ns/get");

@@ -1,4 +1,4 @@
-//! Ranges: the seek, and the scan behind it.
+//! Ranges: the seek, and the scan after it.
 
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ use crate::store::Rhumb;
 /// Failures of the store; wrong answers.
 pub fn measure(study: &Study<'_>, length: usize) -> Result<Measured> {
     let amounts = study.setting.amounts;
-    // The longest ranges would take most of the time, and show the least.
+    // Longer ranges are fewer, since they would take most of the time.
     let count = (amounts.ranges * 10 / length.max(10)).clamp(20, amounts.ranges);
     let store = study.open(Reading::Cached)?;
     ranges(study, &store, usize::MAX / 2, count.div_ceil(4), length)?;
@@ -45,7 +45,7 @@ pub fn measure(study: &Study<'_>, length: usize) -> Result<Measured> {
     Ok(measured)
 }
 
-/// Reads some ranges: how long seek, scan and both took.
+/// Reads some ranges. Returns the latencies of seek, scan and both together.
 fn ranges(
     study: &Study<'_>,
     store: &Rhumb,
