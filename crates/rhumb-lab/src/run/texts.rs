@@ -57,11 +57,11 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
     }
     Ok(text
         + "Medians, thread CPU time in ns for a key (load, inserts, build), a look-up (random keys, independent of \
-           each other) or a scan of 100 entries; /yard: share of a binary search over the sorted strings in the same \
-           run. In memory, B a key includes the strings; random inserts: every other key is loaded, the others are \
-           inserted in random order; sorted: the lower half is loaded, the upper half is inserted in ascending \
-           order. In tables: B a key includes the key map if the index needs one, and look-ups include the search in \
-           the window or block; fp (fallback): too many keys share a number, so fence pointers are used.")
+           each other) or a walk (a scan of 100 entries); /yard: share of a binary search over the sorted strings in \
+           the same run. In memory, B a key includes the strings; random inserts: every other key is loaded, the \
+           others are inserted in random order; sorted: the lower half is loaded, the upper half is inserted in \
+           ascending order. In tables: B a key includes the key map if the index needs one, and look-ups include the \
+           search in the window or block; fp (fallback): too many keys share a number, so fence pointers are used.")
 }
 
 fn sources(arguments: &Arguments) -> Result<Vec<Source>> {

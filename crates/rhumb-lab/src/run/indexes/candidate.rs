@@ -1,4 +1,4 @@
-//! Which indexes are measured.
+//! The indexes to measure.
 
 use std::fmt;
 
@@ -7,16 +7,17 @@ use rhumb_index::registry::{self, Answers};
 
 use super::BOUNDS;
 
-/// What an index is compared by with other implementations of the same kind.
+/// The parameter that must be equal when an index is compared with another implementation of its
+/// kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Parameter {
     /// Keys in a block of fence pointers.
     Block(usize),
-    /// Error bound; the position boundary is twice this and 2 more.
+    /// The error bound; the position boundary is twice the bound plus 2.
     Eps(u64),
-    /// Models of the last stage.
+    /// The number of models in the last stage.
     Leaves(u64),
-    /// Nothing.
+    /// No parameter.
     Nothing,
 }
 
@@ -40,8 +41,8 @@ impl fmt::Display for Candidate {
 }
 
 impl Candidate {
-    /// Every registered kind with every parameter that it can take. Kinds that know every place
-    /// answer alike with any boundary, and are there once.
+    /// Every registered kind with all its parameters. Kinds that know the exact rank of every key
+    /// give the same answers for every boundary, and occur once.
     pub fn all() -> Vec<Candidate> {
         let mut all = Vec::new();
         for kind in registry::kinds() {
@@ -66,8 +67,8 @@ impl Candidate {
         all
     }
 
-    /// What to measure for a specification: fence pointers with blocks of several sizes, anything
-    /// else once.
+    /// The candidates for a specification: fence pointers with blocks of several sizes, any other
+    /// kind once.
     pub fn of(spec: &IndexSpec) -> Vec<Candidate> {
         let leaves = spec.named("leaves").filter(|leaves| *leaves > 0);
         let parameters = match (spec.kind().answers, leaves, spec.get("boundary")) {
@@ -91,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_is_there_with_its_parameters() {
+    fn every_kind_occurs_with_its_parameters() {
         let all: Vec<String> = Candidate::all().iter().map(Candidate::to_string).collect();
         for kind in registry::kinds() {
             assert!(all.iter().any(|name| name.starts_with(kind.name)));

@@ -1,7 +1,8 @@
-//! Builds, look-ups and the yardstick, each timed alone and each answer compared with the truth.
+//! Builds, look-ups and the yardstick. Each is timed alone, and each answer is compared with the
+//! correct one.
 //!
-//! Times are CPU time of the thread. Probes are drawn beforehand; no look-up waits for the answer
-//! of the one before, so the processor may overlap them.
+//! Times are CPU time of the thread. Probes are drawn beforehand, and look-ups are independent of
+//! each other, so the processor may overlap them.
 
 use std::sync::atomic::{Ordering, compiler_fence};
 use std::time::Duration;
@@ -14,7 +15,7 @@ use super::candidate::{Candidate, Parameter};
 use crate::error::{Error, Result};
 use crate::measure::thread_cpu_time;
 
-/// Keys to look up, with the rank of each: its own, or that of the first key above it.
+/// Keys to look up, each with its rank, or if it is absent with the rank of the first key above it.
 #[derive(Debug)]
 pub struct Probes {
     pub keys: Vec<u64>,
@@ -22,7 +23,7 @@ pub struct Probes {
 }
 
 impl Probes {
-    /// Random keys that are there.
+    /// Random present keys.
     pub fn present(keys: &[u64], count: usize, random: &mut SplitMix64) -> Probes {
         let rank = |_| random.below(keys.len() as u64) as u32;
         let ranks: Vec<u32> = (0..count).map(rank).collect();
@@ -30,8 +31,8 @@ impl Probes {
         Probes { keys, ranks }
     }
 
-    /// Random keys that are not there, each between random neighbours that leave room. Where hardly
-    /// any do, there are fewer of them, and one at least, which stands above all keys or below.
+    /// Random absent keys, each between random neighbours with a gap. If there are hardly any gaps,
+    /// there are fewer absent keys, but at least one, which is above or below all keys.
     pub fn absent(keys: &[u64], count: usize, random: &mut SplitMix64) -> Probes {
         const PATIENCE: usize = 100;
         let (mut absent, mut ranks) = (Vec::new(), Vec::new());
@@ -75,9 +76,9 @@ impl Probes {
 
 /// Answers to look-ups, and nanoseconds a look-up, in the second of two rounds.
 ///
-/// The answers are written down, to be compared with the truth afterwards. (A sum in a register
-/// would be pushed and popped by every call, and make a processor take the next look-up for one
-/// that needs the answer of this one.)
+/// The answers are stored, to be compared with the correct ones afterwards. (A sum in a register
+/// would be pushed and popped by every call, and the processor would treat the next look-up as
+/// dependent on the answer of this one.)
 pub fn second_round<P, A: Clone + Default>(probes: &[P], find: impl Fn(&P) -> A) -> (Vec<A>, f64) {
     let mut found = vec![A::default(); probes.len()];
     let mut took = Duration::ZERO;
@@ -92,7 +93,7 @@ pub fn second_round<P, A: Clone + Default>(probes: &[P], find: impl Fn(&P) -> A)
     (found, each)
 }
 
-/// The error of an answer that is not the expected one.
+/// The error for a wrong answer.
 pub fn wrong(
     name: &str,
     operation: &'static str,
@@ -108,8 +109,8 @@ pub fn wrong(
     }
 }
 
-/// Where an index of a table of so many keys says that a key is, if it can only name blocks of so
-/// many.
+/// The window that an index gives for a probe in a table of `keys` keys. A block of `block` keys,
+/// as fence pointers give it, becomes a window.
 pub fn window(index: &dyn Index, probe: Probe<'_>, keys: usize, block: u64) -> Window {
     match index.locate(probe) {
         Position::Window(window) => window,
@@ -120,8 +121,8 @@ pub fn window(index: &dyn Index, probe: Probe<'_>, keys: usize, block: u64) -> W
     }
 }
 
-/// The yardstick, equivalent to `std::lower_bound`: a binary search over all keys that branches, so
-/// that the processor runs ahead of slow memory on the way that it guesses.
+/// The yardstick, equivalent to `std::lower_bound`: a binary search with branches over all keys.
+/// The processor predicts the branches and so reads ahead while it waits for memory.
 ///
 /// Over 10M uniform keys it took 280 to 287 ns, and `std::lower_bound` by `g++ -O3 -march=native`
 /// 282 to 290 ns, on one machine of 2 cores (AMD EPYC); over `osm` 295 to 309 and 268 to 281 ns.
@@ -131,7 +132,8 @@ pub fn lower_bound(keys: &[u64], key: u64) -> usize {
     while len > 0 {
         let half = len / 2;
         if keys[first + half] < key {
-            // Costs nothing, and keeps the compiler from choosing without a branch.
+            // Has no cost, and prevents the compiler from replacing the branch by a conditional
+            // move.
             compiler_fence(Ordering::SeqCst);
             first += half + 1;
             len -= half + 1;
@@ -147,9 +149,9 @@ pub fn lower_bound(keys: &[u64], key: u64) -> usize {
 pub struct Built<'a> {
     pub index: Box<dyn Index>,
     keys: &'a [u64],
-    /// Whether it wants keys as bytes, not as numbers.
+    /// Whether the index needs keys as bytes, not as numbers.
     wants_bytes: bool,
-    /// Keys in a block, if it answers with blocks.
+    /// Keys in a block, if the index answers with blocks.
     block: u64,
 }
 
@@ -157,7 +159,7 @@ impl<'a> Built<'a> {
     /// Builds the byte form and opens it.
     ///
     /// # Errors
-    /// What the builder says.
+    /// Any error of the builder.
     pub fn new(candidate: &Candidate, keys: &'a [u64]) -> Result<Built<'a>, IndexError> {
         let mut builder = registry::builder(&candidate.spec)?;
         let block = match candidate.parameter {
@@ -180,7 +182,7 @@ impl<'a> Built<'a> {
         })
     }
 
-    /// The rank of a key, or that of the first one above it.
+    /// The rank of a key, or that of the first key above it.
     pub fn find(&self, key: u64) -> usize {
         let window = match self.wants_bytes {
             false => self.index.window(key),
@@ -194,24 +196,24 @@ impl<'a> Built<'a> {
     }
 }
 
-/// What one time took, in nanoseconds a key or a look-up.
+/// The times of one run, in nanoseconds a key or a look-up.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Times {
-    /// From the first key to an index that answers.
+    /// From the first key to an opened index.
     pub build: f64,
-    /// Look-ups of keys that are there.
+    /// Look-ups of present keys.
     pub look_up: f64,
-    /// Look-ups of keys that are not.
+    /// Look-ups of absent keys.
     pub absent: f64,
-    /// The yardstick over the same probes, right before.
+    /// The yardstick over the same probes, right before each.
     pub yardstick: [f64; 2],
 }
 
-/// Builds once, and times both kinds of look-ups by turns with the yardstick. Also gives the bytes
-/// of the index. `None` if the kind cannot serve these keys.
+/// Builds once, and times both kinds of look-ups, each right after the yardstick. Also returns the
+/// bytes of the index. `None` if the kind cannot serve these keys.
 ///
 /// # Errors
-/// Wrong answers, and what the builder says but for [`IndexError::Unfit`].
+/// Wrong answers, and errors of the builder other than [`IndexError::Unfit`].
 pub fn once(
     candidate: &Candidate,
     keys: &[u64],
@@ -243,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn probes_know_the_truth() {
+    fn probes_have_the_correct_ranks() {
         let keys: Vec<u64> = (0..1_000u64).map(|rank| rank * rank + 5).collect();
         let mut random = SplitMix64::new(4);
         let present = Probes::present(&keys, 500, &mut random);
@@ -273,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn every_candidate_answers_rightly() {
+    fn every_candidate_answers_correctly() {
         let keys: Vec<u64> = (0..3_000u64).map(|rank| rank * rank * 7).collect();
         let random = &mut SplitMix64::new(4);
         let present = Probes::present(&keys, 300, random);

@@ -1,8 +1,8 @@
-//! `indexes`: every kind alone over sorted integers in memory, against a binary search over all of
-//! them and against what the published implementations take.
+//! `indexes`: every kind alone over sorted integers in memory, compared with a binary search over
+//! all keys and with the published implementations.
 //!
-//! Each run builds an index once and looks up the same random keys; the yardstick has its turn
-//! right before, over the same keys. Figures are medians over the runs.
+//! Each run builds an index once and looks up the same random keys. The yardstick, a binary search,
+//! runs right before, over the same keys. Figures are medians over the runs.
 
 mod candidate;
 pub(super) mod measure;
@@ -22,30 +22,31 @@ use crate::error::{Error, Result};
 const NAME: &str = "indexes";
 const RUNS: usize = 5;
 const GETS: usize = 300_000;
-/// Error bounds to compare at.
+/// Error bounds for the comparison.
 const BOUNDS: [u32; 4] = [8, 16, 64, 128];
 
 /// Keys to index.
 pub(super) struct Source {
     pub name: String,
-    /// Which of the sets they are, if they are one.
+    /// The set that they come from; none for a file.
     pub set: Option<Numbers>,
     pub keys: Vec<u64>,
 }
 
-/// What came of one index on one source.
+/// The measurements of one index on one source.
 #[derive(Debug)]
 struct Measured {
     input: String,
     set: Option<Numbers>,
     candidate: Candidate,
-    /// Footprint of the index.
+    /// Size of the index in bytes.
     bytes: usize,
-    /// One for each run; none where the kind cannot serve these keys.
+    /// One for each run; empty if the kind cannot serve these keys.
     times: Vec<Times>,
 }
 
-/// Measures, and gives for each set a table of indexes and one of segments, then one of all kinds.
+/// Measures, and returns for each set a table of indexes and one of segments, then one of all
+/// kinds.
 ///
 /// # Errors
 /// Inputs that cannot be read, wrong answers, indexes that cannot be built.
@@ -68,8 +69,8 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
     Ok(text + &report::summary(&all))
 }
 
-/// So many keys of one of the inputs: the sets first, then the files, of which all are taken unless
-/// the user says how many.
+/// Keys of the input with this number: first the sets, then the files. Of a file all keys are taken
+/// unless the user gives a number.
 ///
 /// # Errors
 /// A file that cannot be read, fewer than two keys.
@@ -98,7 +99,7 @@ pub(super) fn source(
     };
     if source.keys.len() < 2 {
         return Err(Error::Usage(format!(
-            "{} gives {} keys, and {experiment} needs two distinct ones: raise --keys or take another \
+            "{} gives {} keys, but {experiment} needs two distinct keys: raise --keys or choose another \
              input",
             source.name,
             source.keys.len()

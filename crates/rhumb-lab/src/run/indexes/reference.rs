@@ -1,8 +1,8 @@
-//! What the published implementations take, to compare with: 10,000,000 keys of each set, C++ by
-//! `g++ -O3 -march=native` on one machine of 2 cores (AMD EPYC, 32 MB of third-level cache), thread
-//! CPU time. Absolute times move by 20 to 30 %, so every time is compared as its ratio to the
-//! yardstick of the same run, `std::lower_bound` over all keys. Builds are in whole nanoseconds a
-//! key.
+//! Figures of the published implementations, for comparison: 10,000,000 keys of each set, C++
+//! compiled with `g++ -O3 -march=native`, on one machine with 2 cores (AMD EPYC, 32 MB of
+//! third-level cache), thread CPU time. Absolute times vary by 20 to 30 %, so every time is
+//! compared as its ratio to the yardstick of the same run, `std::lower_bound` over all keys. Build
+//! times are in whole nanoseconds a key.
 
 use super::candidate::Parameter::{self, Block, Eps, Leaves};
 use crate::data::numbers::Numbers;
@@ -10,16 +10,16 @@ use crate::data::numbers::Numbers;
 /// Keys in each set.
 pub const KEYS: usize = 10_000_000;
 
-/// What one index took on one set.
+/// The figures of one index on one set.
 #[derive(Debug, Clone, Copy)]
 pub struct Cell {
     /// Size in KiB.
     pub kib: f64,
-    /// Nanoseconds a key to build; 0 is less than half of one.
+    /// Nanoseconds a key to build; 0 means less than half a nanosecond.
     pub build: f64,
-    /// Nanoseconds to look up a key that is there: the least and the median of several runs.
+    /// Nanoseconds to look up a present key: the minimum and the median of several runs.
     pub look_up: [f64; 2],
-    /// Nanoseconds to look up a key that is not there.
+    /// Nanoseconds to look up an absent key.
     pub absent: f64,
     /// Wrong answers among 300,000 absent keys.
     pub wrong: u32,
@@ -43,7 +43,7 @@ pub struct Row {
     /// Our kinds of the same index.
     kinds: &'static [&'static str],
     parameter: Parameter,
-    /// One cell a set, in the order of [`Numbers::ALL`].
+    /// One cell for each set, in the order of [`Numbers::ALL`].
     cells: [Cell; 6],
 }
 
@@ -54,7 +54,7 @@ pub fn row(kind: &str, parameter: Parameter) -> Option<&'static Row> {
 }
 
 impl Row {
-    /// What it took on a set, and what the yardstick took in the same run.
+    /// Its figures on a set, and those of the yardstick in the same run.
     pub fn on(&self, set: Numbers) -> (Cell, Cell) {
         let place = Numbers::ALL.iter().position(|known| *known == set);
         let place = place.unwrap_or_default();
@@ -62,7 +62,7 @@ impl Row {
     }
 }
 
-/// `std::lower_bound` over the keys, one cell a set.
+/// `std::lower_bound` over the keys, one cell for each set.
 const YARDSTICK: [Cell; 6] = [
     cell(0.0, 0.0, [362.0, 409.0], 401.0, 0),
     cell(0.0, 0.0, [357.0, 387.0], 389.0, 0),

@@ -1,4 +1,4 @@
-//! The tables: ours beside the reference, and whether a kind as a whole is as good.
+//! The tables: our figures beside the reference's, and the verdict on each kind.
 
 use super::reference::{self, Cell, Row};
 use super::{Bench, Measured, NAME, Source, Times};
@@ -7,7 +7,7 @@ use crate::results::Subject;
 use crate::run::verdict::{self, Compared, Verdict};
 use crate::table;
 
-/// What is compared.
+/// The measures that are compared.
 const MEASURES: [&str; 5] = ["look-up", "look-up, least", "absent", "build", "size"];
 
 /// Medians of one index on one source.
@@ -17,7 +17,7 @@ struct Figures {
     build: f64,
     look_up: f64,
     absent: f64,
-    /// Shares of the yardstick: look-up, the least look-up of the least yardstick, absent, build.
+    /// Ratios to the yardstick: look-up, minimum look-up to minimum yardstick, absent, build.
     ratios: [f64; 4],
 }
 
@@ -43,7 +43,7 @@ impl Figures {
         }
     }
 
-    /// These as shares of the reference's, in the order of [`MEASURES`].
+    /// These figures over the reference's, in the order of [`MEASURES`].
     fn against(&self, cell: &Cell, yardstick: &Cell) -> [f64; 5] {
         let theirs = reference_ratios(cell, yardstick);
         let ratio = |at: usize| self.ratios[at] / theirs[at];
@@ -58,7 +58,7 @@ fn reference_ratios(cell: &Cell, yardstick: &Cell) -> [f64; 4] {
         median / yardstick.look_up[1],
         least / yardstick.look_up[0],
         cell.absent / yardstick.absent,
-        // Less than half a nanosecond was written as 0: it counts as a half.
+        // 0 means less than half a nanosecond, and counts as a half.
         cell.build.max(0.5) / yardstick.look_up[1],
     ]
 }
@@ -71,7 +71,7 @@ fn counterpart(measured: &Measured) -> Option<(&'static Row, Cell, Cell)> {
     Some((row, cell, yardstick))
 }
 
-/// Keeps the figures of a source, and gives their table.
+/// Saves the figures of a source, and returns their table.
 pub fn source(source: &Source, all: &[Measured], bench: &mut Bench) -> String {
     let headings = [
         "index", "KiB", "ref", "ours/ref", "build", "ref", "ours/ref", "look-up", "/yard", "ref",
@@ -180,7 +180,7 @@ fn keep(measured: &Measured, keys: usize, bench: &mut Bench) {
     }
 }
 
-/// A kind's cells in one measure against their reference.
+/// The verdict on a kind's cells in one measure.
 fn verdict(kind: &'static str, measure: usize, all: &[Measured]) -> Option<Verdict> {
     let of_kind = all.iter().filter(|measured| {
         measured.candidate.spec.kind().name == kind && !measured.times.is_empty()
@@ -197,7 +197,7 @@ fn verdict(kind: &'static str, measure: usize, all: &[Measured]) -> Option<Verdi
     Verdict::of(kind, MEASURES[measure], cells)
 }
 
-/// The table of kinds, and what the columns of all tables mean.
+/// The table of kinds, and an explanation of the columns of all tables.
 pub fn summary(all: &[Measured]) -> String {
     let kinds = all
         .iter()
@@ -205,12 +205,12 @@ pub fn summary(all: &[Measured]) -> String {
     let table = verdict::table(kinds, MEASURES.len(), |kind, at| verdict(kind, at, all));
     let runs = all.iter().map(|measured| measured.times.len()).max();
     format!(
-        "{table}\n\nMedians of {} runs, thread CPU time in ns a key (build, which ends with an opened index) \
-         or a look-up (random keys, none waits for another). /yard: share of a binary search over all \
+        "{table}\n\nMedians of {} runs, thread CPU time in ns for a key (build, which ends with an opened index) \
+         or a look-up (random keys, independent of each other). /yard: share of a binary search over all \
          keys in the same run. ref: the published implementation over {} keys of the same kind. \
-         ours/ref: our share of the yardstick by theirs, builds too; least: by the least times instead \
-         of the medians; sizes as they are. !n: it answered n of 300,000 absent keys wrongly; such cells \
-         count as met. A build of 0 ns counts as half of one. {}",
+         ours/ref: our share of the yardstick divided by theirs, for builds too; least: from the minimum times instead \
+         of the medians; sizes are divided directly. !n: the reference answered n of 300,000 absent keys wrongly; such \
+         cells are left out. A build of 0 ns counts as half a nanosecond. {}",
         runs.unwrap_or(0),
         table::number(Some(reference::KEYS as f64), 0),
         verdict::legend(),
@@ -223,7 +223,7 @@ mod tests {
     use crate::data::numbers::Numbers;
     use crate::run::indexes::candidate::{Candidate, Parameter};
 
-    /// A kind that takes so many times the reference's share of the yardstick.
+    /// A kind whose figures are `factor` times the reference's.
     fn measured(set: Numbers, spec: &str, parameter: Parameter, factor: f64) -> Measured {
         let row = reference::row(spec.split(':').next().unwrap(), parameter).unwrap();
         let (cell, yardstick) = row.on(set);
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn verdicts_weigh_every_cell() {
+    fn verdicts_consider_every_cell() {
         let fence = |set, factor| measured(set, "fp", Parameter::Block(16), factor);
         let all = [fence(Numbers::Uniform, 0.5), fence(Numbers::Osm, 1.28)];
         for measure in [0, 2, 3] {

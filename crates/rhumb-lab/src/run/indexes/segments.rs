@@ -1,4 +1,4 @@
-//! How many straight pieces the sets need, by each way to cut them.
+//! The number of segments for each set, with each algorithm of segmentation.
 
 use rhumb_index::Segmentation;
 
@@ -14,7 +14,7 @@ const WAYS: [(Segmentation, &str); 3] = [
     (Segmentation::Cone, "cone"),
 ];
 
-/// What the published implementations need for 10,000,000 keys, in the order of [`WAYS`].
+/// Segments of the published implementations for 10,000,000 keys, in the order of [`WAYS`].
 const REFERENCE: [(Numbers, u32, [u32; 3]); 8] = [
     (Numbers::Uniform, 8, [37_622, 51_772, 110_905]),
     (Numbers::Uniform, 16, [10_176, 14_082, 31_469]),
@@ -26,7 +26,7 @@ const REFERENCE: [(Numbers, u32, [u32; 3]); 8] = [
     (Numbers::Dense, 64, [142, 190, 448]),
 ];
 
-/// Counts, keeps the counts, and gives their table.
+/// Counts segments, saves the counts, and returns their table.
 ///
 /// # Errors
 /// Ctrl-C.
@@ -70,7 +70,7 @@ pub fn count(source: &Source, bench: &mut Bench) -> Result<String> {
         table.add_row(row);
     }
     Ok(format!(
-        "{table}\n\n{}: straight pieces within eps of every key.\n\n",
+        "{table}\n\n{}: number of line segments that are within eps of every key.\n\n",
         source.name
     ))
 }

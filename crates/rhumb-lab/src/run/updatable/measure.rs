@@ -1,7 +1,7 @@
-//! One kind, alone in memory: loaded, looked up in, walked over and added to, each timed alone and
-//! each answer compared with the truth.
+//! Measures one updatable kind in memory: loads, look-ups, scans and inserts. Each is timed alone,
+//! and each answer is compared with the correct one.
 //!
-//! Times are CPU time of the thread. Look-ups do not wait for the answer of the one before.
+//! Times are CPU time of the thread. Look-ups are independent of each other.
 
 use std::ops::ControlFlow;
 
@@ -13,27 +13,28 @@ use crate::error::{Error, Result};
 use crate::measure::thread_cpu_time;
 use crate::run::indexes::measure::{second_round, wrong};
 
-/// Entries of a walk.
+/// Entries of a scan.
 pub const WALK: usize = 100;
-/// Look-ups for one walk.
+/// Look-ups for each scan.
 const LOOK_UPS_A_WALK: usize = 30;
-/// What stands for no value; no rank is as large.
+/// Represents no value; every rank is smaller.
 const NOTHING: u64 = u64::MAX;
 
-/// Sorted keys, each with its rank for a value, and what to ask about them.
+/// Sorted keys, whose values are their ranks, and the look-ups and inserts to run.
 #[derive(Debug)]
 pub struct Data<K: Key + ?Sized> {
     pub keys: Vec<K::Owned>,
-    /// Keys that are there, with their ranks.
+    /// Present keys to look up, with their ranks.
     present: Vec<(K::Owned, u64)>,
-    /// Keys that are not, with the rank of the first one above.
+    /// Absent keys to look up, each with the rank of the first key above it.
     absent: Vec<(K::Owned, u64)>,
-    /// Every other rank, from 1 on, in random order.
+    /// Every other rank, from 1 on, in random order, for inserts.
     arrivals: Vec<u32>,
 }
 
 impl<K: Key + ?Sized> Data<K> {
-    /// Draws as many keys to look up as there are absent ones, and the order in which half arrive.
+    /// Draws as many present keys to look up as there are absent ones, and the order of the
+    /// inserts.
     pub fn new(keys: Vec<K::Owned>, absent: Vec<(K::Owned, u64)>, random: &mut SplitMix64) -> Self {
         let present = absent.iter().map(|_| {
             let rank = random.below(keys.len() as u64);
@@ -52,7 +53,7 @@ impl<K: Key + ?Sized> Data<K> {
         }
     }
 
-    /// Entries of these ranks.
+    /// The entries with these ranks.
     fn entries(&self, ranks: impl Iterator<Item = usize>) -> Vec<(K::Owned, u64)> {
         ranks
             .map(|rank| (self.keys[rank].clone(), rank as u64))
@@ -60,36 +61,37 @@ impl<K: Key + ?Sized> Data<K> {
     }
 }
 
-/// What one time took, in nanoseconds a key, a look-up or a walk.
+/// The times of one run, in nanoseconds a key, a look-up or a scan.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Times {
     pub load: f64,
     pub look_up: f64,
     pub absent: f64,
-    /// A search over the sorted keys, of those that are there and those that are not, right before.
+    /// A binary search over the sorted keys, for the present and the absent keys, right before
+    /// each.
     pub yardstick: [f64; 2],
-    /// From a key that is there over [`WALK`] entries.
+    /// A scan of [`WALK`] entries from a present key on.
     pub walk: f64,
-    /// In random order, and ascending behind all others.
+    /// Inserts in random order, and inserts in ascending order above all other keys.
     pub insert: [f64; 2],
 }
 
-/// What a loaded index is like.
+/// Size and depth of an index.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Shape {
     pub bytes: usize,
     pub depth: Depth,
-    /// Bytes after the inserts in random order, and after those in ascending order.
+    /// Bytes after the inserts in random order, and after the inserts in ascending order.
     pub after: [usize; 2],
 }
 
 /// Makes an empty index.
 pub type Make<'a, K> = &'a dyn Fn() -> std::result::Result<Box<dyn Updatable<K>>, IndexError>;
 
-/// Loads, looks up, walks, and inserts into two more indexes.
+/// Loads an index, looks up and scans in it, and inserts into two more indexes.
 ///
 /// # Errors
-/// Wrong answers, and what the index says.
+/// Wrong answers, and errors of the index.
 pub fn once<K: Key + ?Sized>(
     name: &str,
     make: Make<'_, K>,
@@ -124,7 +126,7 @@ pub fn once<K: Key + ?Sized>(
     Ok((shape, times))
 }
 
-/// An index of these entries, and nanoseconds a key to load it.
+/// An index loaded with these entries, and nanoseconds a key to load it.
 fn loaded<K: Key + ?Sized>(
     name: &str,
     make: Make<'_, K>,
@@ -138,8 +140,8 @@ fn loaded<K: Key + ?Sized>(
     Ok((index, took.as_nanos() as f64 / entries.len().max(1) as f64))
 }
 
-/// Nanoseconds a look-up, in the second of two rounds. Answers are compared with what is expected,
-/// given the rank.
+/// Nanoseconds a look-up, in the second of two rounds. `expected` gives the correct answer for a
+/// rank.
 ///
 /// # Errors
 /// The first wrong answer.
@@ -171,7 +173,7 @@ fn wrong_value(
     wrong(name, operation, key, told)
 }
 
-/// Nanoseconds a walk.
+/// Nanoseconds a scan.
 fn walks<K: Key + ?Sized>(name: &str, index: &dyn Updatable<K>, data: &Data<K>) -> Result<f64> {
     let count = data.present.len().div_ceil(LOOK_UPS_A_WALK);
     let from = data.present.get(..count).unwrap_or_default();
@@ -193,13 +195,13 @@ fn walks<K: Key + ?Sized>(name: &str, index: &dyn Updatable<K>, data: &Data<K>) 
     for ((key, rank), (entries, sum)) in from.iter().zip(found) {
         let ranks = *rank..data.keys.len().min(*rank as usize + WALK) as u64;
         if (entries as u64, sum) != (ranks.end - ranks.start, ranks.clone().sum()) {
-            return Err(wrong_value(name, "walk", key, [ranks.sum(), sum]));
+            return Err(wrong_value(name, "scan", key, [ranks.sum(), sum]));
         }
     }
     Ok(took.as_nanos() as f64 / count.max(1) as f64)
 }
 
-/// Bytes after these inserts into an index of these entries, and nanoseconds a key.
+/// The bytes of an index loaded with some entries after further inserts, and nanoseconds an insert.
 fn inserts<K: Key + ?Sized>(
     name: &str,
     make: Make<'_, K>,
@@ -224,7 +226,7 @@ fn inserts<K: Key + ?Sized>(
             [len, index.len() as u64],
         ));
     }
-    // Everything is there, in order.
+    // Check that all entries are present and in order.
     let mut next = 0;
     if let Some(first) = data.keys.first() {
         index.walk(K::borrowed(first), &mut |_, value| {
@@ -237,7 +239,7 @@ fn inserts<K: Key + ?Sized>(
         });
     }
     if next != len {
-        return Err(wrong_value(name, "walk after inserts", &"all", [len, next]));
+        return Err(wrong_value(name, "scan after inserts", &"all", [len, next]));
     }
     time(
         name,

@@ -1,9 +1,10 @@
-//! `updatable`: every kind that changes in place, alone in memory over integers, against a binary
-//! search over the sorted keys and against what the published implementations take.
+//! `updatable`: every kind that can be updated in memory, over integers, compared with a binary
+//! search over the sorted keys and with the published implementations.
 //!
-//! Each run loads an index once, looks up the same random keys, with the yardstick right before,
-//! and walks; then it loads every other key and inserts the others in random order, and loads the
-//! lower half and inserts the upper half in ascending order. Figures are medians over the runs.
+//! Each run loads an index once, looks up the same random keys, with the yardstick (a binary
+//! search) right before, and scans. Then it loads every other key and inserts the others in random
+//! order, and loads the lower half and inserts the upper half in ascending order. Figures are
+//! medians over the runs.
 
 pub(super) mod measure;
 mod reference;
@@ -23,21 +24,21 @@ const NAME: &str = "updatable";
 const RUNS: usize = 3;
 const GETS: usize = 1_000_000;
 
-/// What is compared with other implementations: times as shares of a look-up by binary search in
-/// the same run; sizes in bytes a key.
+/// The figures that are compared with other implementations: times as shares of a look-up by binary
+/// search in the same run; sizes in bytes a key.
 #[derive(Debug, Clone, Copy)]
 struct Shares {
     look_up: f64,
     absent: f64,
     load: f64,
-    /// In random order, and ascending.
+    /// Inserts in random and in ascending order.
     insert: [f64; 2],
     size: f64,
-    /// After these inserts.
+    /// Sizes after these inserts.
     after: [f64; 2],
 }
 
-/// What came of one kind on one source.
+/// The measurements of one kind on one source.
 #[derive(Debug)]
 struct Measured {
     input: String,
@@ -45,14 +46,14 @@ struct Measured {
     keys: usize,
     spec: IndexSpec,
     shape: Shape,
-    /// One for each run.
+    /// The times of each run.
     times: Vec<Times>,
 }
 
-/// Measures, and gives a table for each set and one of all kinds.
+/// Measures, and returns a table for each set and one of all kinds.
 ///
 /// # Errors
-/// Inputs that cannot be read, wrong answers, kinds that do not change in place.
+/// Inputs that cannot be read, wrong answers, kinds that cannot be updated in memory.
 pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
     let (mut all, mut text) = (Vec::new(), String::new());
     for size in sizes(arguments, specs(arguments)?) {
@@ -74,7 +75,7 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
     Ok(text + &report::summary(&all))
 }
 
-/// The user's, or every kind that changes in place with integers.
+/// The user's indexes, or every kind that can be updated in memory with integers.
 fn specs(arguments: &Arguments) -> Result<Vec<IndexSpec>> {
     if arguments.indexes.is_empty() {
         let kinds = registry::kinds().iter();
@@ -90,16 +91,17 @@ fn specs(arguments: &Arguments) -> Result<Vec<IndexSpec>> {
 /// Kinds that are measured over the same keys.
 #[derive(Debug)]
 struct Size {
-    /// How many keys a set is made with, and every which of them is taken.
+    /// The number of keys of a set; every `step`-th key is taken.
     made: usize,
     step: usize,
-    /// Whether the user's files are measured too, which have a size of their own.
+    /// Whether the user's files, which have their own sizes, are measured too.
     has_files: bool,
     specs: Vec<IndexSpec>,
 }
 
-/// What keys to take for which kinds: as many as the user says; or as many as most published
-/// implementations were measured with, and also the share of them that another was measured with.
+/// The keys for each kind: the user's number; or, by default, the number with which most published
+/// implementations were measured, and for a kind whose implementation was measured with a part of
+/// these keys, that part too.
 fn sizes(arguments: &Arguments, specs: Vec<IndexSpec>) -> Vec<Size> {
     let mut sizes = vec![Size {
         made: arguments.keys.unwrap_or(reference::KEYS),

@@ -1,17 +1,17 @@
-//! What the published implementations take, to compare with: C++ by `g++ -O3 -march=native` on one
-//! machine of 2 cores (AMD EPYC, 32 MB of third-level cache), thread CPU time, over the sets of
-//! [`Numbers`], each with 8-byte values. Keys to insert are every other one, in random order, or
-//! the upper half, ascending.
+//! Figures of the published implementations, for comparison: C++ compiled with `g++ -O3
+//! -march=native`, on one machine with 2 cores (AMD EPYC, 32 MB of third-level cache), thread CPU
+//! time, over the sets of [`Numbers`], each with 8-byte values. The keys to insert are every other
+//! key, in random order, or the upper half, in ascending order.
 //!
-//! Bytes of LIPP and DILI are what their process allocated: they count themselves without bitmaps
-//! and empty slots, which comes to nine tenths of that at most, and to a quarter at least. Those of
-//! the two others are their own counts, which are within 3 % of it (ALEX on `fb` after sorted
+//! The bytes of LIPP and DILI are what their process allocated. Their own counts omit bitmaps and
+//! empty slots, and are between a quarter and nine tenths of the allocation. The bytes of the two
+//! others are their own counts, which are within 3 % of the allocation (ALEX on `fb` after sorted
 //! inserts: 25 % below).
 //!
 //! DILI takes 4 microseconds a key to load, so it was measured over every fifth key of the same
-//! sets; over `fb` those below 2^63, which are all but 2; on `fb`, `dense` and `lognormal` with its
-//! assertions off, which inserts break. Of sorted keys it took the first [`DILI_SORTED`] only, at
-//! some 20 microseconds each.
+//! sets. On `fb` only keys below 2^63 were used, which are all but 2. On `fb`, `dense` and
+//! `lognormal` its assertions were off, since inserts violate them. Of the sorted inserts only the
+//! first [`DILI_SORTED`] were run, which took some 20 microseconds each.
 
 use super::Shares;
 use crate::data::numbers::Numbers;
@@ -19,36 +19,36 @@ use crate::data::numbers::Numbers;
 /// Keys in most of the rows.
 pub const KEYS: usize = 10_000_000;
 
-/// How many keys DILI took in ascending order.
+/// The number of keys inserted into DILI in ascending order.
 pub const DILI_SORTED: usize = 20_000;
 
-/// Nothing to compare with.
+/// A figure that was not measured.
 const UNKNOWN: f64 = f64::NAN;
 
-/// What one implementation took on one set: bytes, and medians of nanoseconds.
+/// The figures of one implementation on one set: bytes, and medians of nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub struct Cell {
-    /// All keys loaded.
+    /// Bytes with all keys loaded.
     bytes: f64,
-    /// A key.
+    /// Nanoseconds a key to load.
     load: f64,
     look_up: f64,
     absent: f64,
-    /// `std::lower_bound` over all keys in the same run, for keys that are there and not.
+    /// `std::lower_bound` over all keys in the same run, for present and for absent keys.
     yardstick: [f64; 2],
-    /// A key, in random order and ascending: in a process of their own each, right after that of
-    /// the others.
+    /// Nanoseconds an insert, in random and in ascending order; each was measured in a process of
+    /// its own, right after the process of the other figures.
     insert: [f64; 2],
-    /// Bytes after these.
+    /// Bytes after these inserts.
     after: [f64; 2],
-    /// Wrong answers among 600,000, all keys loaded.
+    /// Wrong answers among 600,000 with all keys loaded.
     wrong: u32,
-    /// Wrong answers among 500,000 after either inserts.
+    /// Wrong answers among 500,000 after the random and after the sorted inserts.
     wrong_after: [u32; 2],
 }
 
 impl Cell {
-    /// What is compared, given how many keys there were.
+    /// The figures to compare, given the number of keys.
     pub fn shares(&self, keys: usize) -> Shares {
         let [present, absent] = self.yardstick;
         let a_key = |bytes: f64| bytes / keys as f64;
@@ -62,13 +62,13 @@ impl Cell {
         }
     }
 
-    /// Wrong answers, all keys loaded and after random and sorted inserts.
+    /// Wrong answers with all keys loaded, after random inserts and after sorted inserts.
     pub fn wrong(&self) -> [u32; 3] {
         let [random, sorted] = self.wrong_after;
         [self.wrong, random, sorted]
     }
 
-    /// Nanoseconds of the yardstick, for keys that are there and not.
+    /// Nanoseconds of the yardstick, for present and for absent keys.
     pub fn yardstick(&self) -> [f64; 2] {
         self.yardstick
     }
@@ -82,23 +82,23 @@ pub struct Row {
     /// Our kind of the same index.
     kind: &'static str,
     pub keys: usize,
-    /// One cell a set, in the order of [`Numbers::ALL`].
+    /// One cell for each set, in the order of [`Numbers::ALL`].
     cells: [Cell; 6],
 }
 
-/// The implementation of a kind, if it was measured over about as many keys.
+/// The implementation of a kind, if it was measured over about this number of keys.
 pub fn row(kind: &str, keys: usize) -> Option<&'static Row> {
     let is_near = |row: &Row| (row.keys / 2..=row.keys * 2).contains(&keys);
     ROWS.iter().find(|row| row.kind == kind && is_near(row))
 }
 
-/// Over how many keys a kind's implementation was measured.
+/// The number of keys with which a kind's implementation was measured.
 pub fn keys_of(kind: &str) -> Option<usize> {
     ROWS.iter().find(|row| row.kind == kind).map(|row| row.keys)
 }
 
 impl Row {
-    /// What it took on a set.
+    /// Its figures on a set.
     pub fn on(&self, set: Numbers) -> Cell {
         let place = Numbers::ALL.iter().position(|known| *known == set);
         self.cells[place.unwrap_or_default()]

@@ -1,4 +1,4 @@
-//! The tables: ours beside the reference, and whether a kind as a whole is as good.
+//! The tables: our figures beside the reference's, and the verdict on each kind.
 
 use super::measure::WALK;
 use super::reference::{self, Cell, Row};
@@ -8,7 +8,7 @@ use crate::results::Subject;
 use crate::run::verdict::{self, Compared, Verdict};
 use crate::table;
 
-/// What is compared.
+/// The measures that are compared.
 const MEASURES: [&str; 8] = [
     "look-up",
     "absent",
@@ -20,11 +20,11 @@ const MEASURES: [&str; 8] = [
     "size after sorted",
 ];
 
-/// After what of [`Cell::wrong`] each is measured.
+/// For each measure, the entry of [`Cell::wrong`] that applies to it.
 const PHASES: [usize; 8] = [0, 0, 0, 1, 2, 0, 1, 2];
 
 impl Shares {
-    /// In the order of [`MEASURES`].
+    /// The shares in the order of [`MEASURES`].
     fn all(&self) -> [f64; 8] {
         let ([random, sorted], [after_random, after_sorted]) = (self.insert, self.after);
         [
@@ -59,7 +59,7 @@ impl Measured {
         }
     }
 
-    /// The reference of the same kind over about as many keys of this set, and its figures there.
+    /// The reference of the same kind over about as many keys of this set, and its figures.
     fn reference(&self) -> Option<(&'static Row, Cell, Shares)> {
         let row = reference::row(self.spec.kind().name, self.keys)?;
         let cell = row.on(self.set?);
@@ -67,7 +67,7 @@ impl Measured {
     }
 }
 
-/// Keeps the figures of a source, and gives their table.
+/// Saves the figures of a source, and returns their table.
 pub fn source(all: &[Measured], bench: &mut Bench) -> String {
     let mut headings = vec!["index".to_string()];
     for time in ["look-up", "absent", "load", "random ins.", "sorted ins."] {
@@ -93,7 +93,7 @@ pub fn source(all: &[Measured], bench: &mut Bench) -> String {
     )
 }
 
-/// What the yardstick takes, ours and those beside which the references were measured.
+/// The times of our yardstick, and of the yardsticks of the references.
 fn yardsticks(all: &[Measured]) -> String {
     let [present, absent] = [0, 1].map(|at| {
         let times = all.iter().flat_map(|measured| &measured.times);
@@ -105,7 +105,7 @@ fn yardsticks(all: &[Measured]) -> String {
         let [present, absent] = cell.yardstick();
         let name = row.name;
         Some(format!(
-            "; beside {name} {present:.0} ns, absent {absent:.0} ns"
+            "; in the runs of {name} {present:.0} ns, absent {absent:.0} ns"
         ))
     });
     let theirs: String = theirs.collect();
@@ -211,7 +211,7 @@ fn keep(measured: &Measured, bench: &mut Bench) {
     }
 }
 
-/// A kind's cells in one measure against their reference.
+/// The verdict on a kind's cells in one measure.
 fn verdict(kind: &'static str, measure: usize, all: &[Measured]) -> Option<Verdict> {
     let of_kind = all
         .iter()
@@ -228,21 +228,22 @@ fn verdict(kind: &'static str, measure: usize, all: &[Measured]) -> Option<Verdi
     Verdict::of(kind, MEASURES[measure], cells)
 }
 
-/// The table of kinds, and what the columns of all tables mean.
+/// The table of kinds, and an explanation of the columns of all tables.
 pub fn summary(all: &[Measured]) -> String {
     let kinds = all.iter().map(|measured| measured.spec.kind().name);
     let table = verdict::table(kinds, MEASURES.len(), |kind, at| verdict(kind, at, all));
     let runs = all.iter().map(|measured| measured.times.len()).max();
     format!(
-        "{table}\n\nMedians of {} runs, thread CPU time in ns a key (load, inserts), a look-up (random keys, \
-         none waits for another) or a walk over {WALK} entries. Random inserts: every other key is loaded, the \
-         others come in random order; sorted: the lower half is loaded, the upper half comes ascending. /yard: \
-         share of a look-up by binary search over all keys in the same run. ref: the same share \
-         (of inserts by the yardstick of the look-ups' process, measured right before), or bytes a key, of the published implementation in C++ over about as many keys of the same kind, measured \
-         on one machine; none where it was measured with other numbers of keys. Bytes of LIPP and DILI are what \
-         they allocated, since their own counts leave out empty slots and bitmaps; those of ALEX and stx are \
-         their own counts. DILI took only the first {} of the sorted keys. ours/ref: our share by theirs. !n: \
-         the reference gave n wrong answers of 500,000 afterwards; such cells count as met. {}",
+        "{table}\n\nMedians of {} runs, thread CPU time in ns for a key (load, inserts), a look-up (random keys, \
+         independent of each other) or a walk (a scan of {WALK} entries). Random inserts: every other key is loaded, \
+         the others are inserted in random order; sorted: the lower half is loaded, the upper half is inserted in \
+         ascending order. /yard: share of a look-up by binary search over all keys in the same run. ref: the same \
+         share (for inserts, of the yardstick in the process of the look-ups, which ran right before), or bytes a \
+         key, of the published implementation in C++ over about as many keys of the same set, measured on one \
+         machine; none if it was measured with another number of keys. Bytes of LIPP and DILI are what they \
+         allocated, since their own counts leave out empty slots and bitmaps; those of ALEX and stx are their own \
+         counts. The published DILI ran only the first {} of the sorted inserts. ours/ref: our share divided by \
+         theirs. !n: the reference gave n wrong answers of 500,000 afterwards; such cells are left out. {}",
         runs.unwrap_or(0),
         table::number(Some(reference::DILI_SORTED as f64), 0),
         verdict::legend(),
@@ -255,7 +256,8 @@ mod tests {
     use crate::data::numbers::Numbers;
     use crate::run::updatable::Shape;
 
-    /// A kind that is as good as the reference, but for look-ups that take so many times as long.
+    /// A kind with the figures of the reference, except for look-ups that take `factor` times as
+    /// long.
     fn measured(set: Numbers, factor: f64) -> Measured {
         let row = reference::row("btree", reference::KEYS).unwrap();
         let theirs = row.on(set).shares(row.keys);
@@ -282,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn verdicts_weigh_every_cell() {
+    fn verdicts_consider_every_cell() {
         let all = [
             measured(Numbers::Uniform, 0.5),
             measured(Numbers::Osm, 1.28),
@@ -301,7 +303,7 @@ mod tests {
         assert_eq!(row[4], "1.28");
         let text = yardsticks(&all[..1]);
         assert!(
-            text.contains("beside stx B+-tree 279 ns, absent 271 ns"),
+            text.contains("in the runs of stx B+-tree 279 ns, absent 271 ns"),
             "{text}"
         );
     }
