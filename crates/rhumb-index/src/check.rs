@@ -35,12 +35,12 @@
 
 pub mod distributions;
 pub mod fuzz;
-mod random;
+
 pub mod updatable;
 
-pub use random::SplitMix64;
+pub use crate::random::SplitMix64;
 #[cfg(test)]
-pub(crate) use random::from_env;
+pub(crate) use crate::random::from_env;
 
 use crate::{Index, IndexError, IndexSpec, KeyMap, Position, Probe, Window, registry};
 

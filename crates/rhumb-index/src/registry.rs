@@ -1,22 +1,18 @@
-//! The one table of index kinds.
+//! The one table of index kinds, and what is done by a kind's name: reading a specification, building,
+//! opening.
 //!
-//! Adding a kind is one new file in `kinds` and one line in the table here.
-//!
-//! Every byte form starts with the same four bytes, which say how to read the rest:
-//!
-//! ```text
-//! offset  size  field
-//!      0     1  kind id, never used for another kind
-//!      1     1  version of this kind's form
-//!      2     2  reserved, zero
-//! ```
+//! Adding a kind is one new file in `kinds` and one line in the table here; CONTRIBUTING.md has an example.
+
+use std::str::FromStr;
 
 use crate::bytes::Reader;
 use crate::kinds;
 use crate::kinds::shared::retained;
-use crate::spec::Knob;
 use crate::updatable::{Key, Updatable};
 use crate::{ByteForm, Index, IndexBuilder, IndexError, IndexSpec};
+
+use crate::kind::Maker;
+pub use crate::kind::{Answers, Kind};
 
 /// Every kind, in the order in which they are listed to users.
 static KINDS: &[Kind] = &[
@@ -36,62 +32,18 @@ static KINDS: &[Kind] = &[
     kinds::btree::KIND,
 ];
 
-/// How many bytes the common header takes.
-pub(crate) const HEADER: usize = 4;
+impl FromStr for IndexSpec {
+    type Err = IndexError;
 
-/// Opens a byte form whose common header has been checked.
-type Opener = for<'a> fn(ByteForm<'a>) -> Result<Box<dyn Index + 'a>, IndexError>;
-
-/// Makes an empty index that changes in place.
-type Maker<K> = fn(&IndexSpec) -> Box<dyn Updatable<K>>;
-
-/// For kinds that only have byte forms.
-pub(crate) const FORM_ONLY: (Option<Maker<u64>>, Option<Maker<[u8]>>) = (None, None);
-
-/// What the indexes of a kind answer with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answers {
-    /// [`crate::Position::Block`]: fence pointers.
-    Blocks,
-    /// Windows in which a key is somewhere.
-    Windows,
-    /// Windows of the keys that are looked up and no others, whatever the knobs say.
-    Exact,
-}
-
-/// What the registry knows of an index kind.
-#[derive(Debug)]
-pub struct Kind {
-    /// Its name in specifications.
-    pub name: &'static str,
-    /// Its number in byte forms.
-    pub id: u8,
-    /// One line for people, with the paper it comes from.
-    pub about: &'static str,
-    /// What can be set, each with its default and range.
-    pub knobs: &'static [Knob],
-    /// Whether [`crate::Probe::number`] and the numbers given to the builder matter.
-    pub needs_number: bool,
-    /// What it answers with.
-    pub answers: Answers,
-    /// The newest version of the byte form.
-    pub(crate) version: u8,
-    pub(crate) builder: fn(&IndexSpec) -> Box<dyn IndexBuilder>,
-    pub(crate) open: Opener,
-    /// Makes one that changes in place, for integers and for strings; `None` where the kind cannot.
-    pub(crate) in_memory: (Option<Maker<u64>>, Option<Maker<[u8]>>),
-}
-
-impl Kind {
-    /// Whether [`in_memory`] and [`in_memory_texts`] make it: over integers, over strings of bytes. Such
-    /// kinds know the place of every key, in tables too.
-    pub fn is_updatable(&self) -> [bool; 2] {
-        [self.in_memory.0.is_some(), self.in_memory.1.is_some()]
+    fn from_str(text: &str) -> Result<Self, IndexError> {
+        IndexSpec::read(text, KINDS)
     }
+}
 
-    /// The common header of this kind.
-    pub(crate) fn header(&self) -> [u8; HEADER] {
-        [self.id, self.version, 0, 0]
+impl Default for IndexSpec {
+    /// `plr` with its default knobs.
+    fn default() -> Self {
+        IndexSpec::of(&kinds::plr::KIND)
     }
 }
 
@@ -106,7 +58,8 @@ pub fn kinds() -> &'static [Kind] {
 /// None today: a specification that exists can be built. Kinds that need more than a
 /// specification will say so here.
 pub fn builder(spec: &IndexSpec) -> Result<Box<dyn IndexBuilder>, IndexError> {
-    Ok(retained::wrap(spec, (spec.kind().builder)(spec)))
+    let settings = spec.settings();
+    Ok(retained::wrap(settings, (spec.kind().builder)(settings)))
 }
 
 /// An empty index over integers that stands alone in memory and changes in place.
@@ -138,7 +91,7 @@ fn made<K: Key + ?Sized>(
             able.join(", ")
         )));
     };
-    Ok(make(spec))
+    Ok(make(spec.settings()))
 }
 
 /// Every id that byte forms start with, and what it stands for.
@@ -155,11 +108,15 @@ fn names_of_ids() -> impl Iterator<Item = (u8, &'static str)> {
 /// leads to a panic or to a position beyond [`Index::extent`].
 pub fn open<'a>(bytes: impl Into<ByteForm<'a>>) -> Result<Box<dyn Index + 'a>, IndexError> {
     let bytes = bytes.into();
-    let mut reader = Reader::new("index", &bytes);
-    let id = reader.u8()?;
-    if id == retained::ID {
-        return retained::open(bytes);
+    if bytes.first() == Some(&retained::ID) {
+        return retained::open(bytes, open_model);
     }
+    open_model(bytes)
+}
+
+/// Opens the byte form of one of the kinds, without mapped keys around it.
+fn open_model(bytes: ByteForm<'_>) -> Result<Box<dyn Index + '_>, IndexError> {
+    let id = Reader::new("index", &bytes).u8()?;
     let Some(kind) = KINDS.iter().find(|kind| kind.id == id) else {
         let known: Vec<_> = names_of_ids()
             .map(|(id, name)| format!("{id} ({name})"))
@@ -171,6 +128,13 @@ pub fn open<'a>(bytes: impl Into<ByteForm<'a>>) -> Result<Box<dyn Index + 'a>, I
     };
     Reader::new(kind.name, &bytes).header(kind.version)?;
     (kind.open)(bytes)
+}
+
+/// The settings of a specification, for tests of single kinds.
+#[cfg(test)]
+pub(crate) fn settings(text: &str) -> crate::knob::Settings {
+    let spec: IndexSpec = text.parse().unwrap();
+    spec.settings().clone()
 }
 
 #[cfg(test)]

@@ -1,56 +1,10 @@
 //! The text that names an index kind and its knobs, such as `plr:boundary=16`.
 
 use std::fmt;
-use std::str::FromStr;
 
 use crate::IndexError;
-use crate::registry::{self, Answers, Kind};
-
-/// A whole-numbered knob of a kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Knob {
-    /// Its name in a specification.
-    pub name: &'static str,
-    /// What it sets, with its unit.
-    pub about: &'static str,
-    /// The value taken where a specification does not name it.
-    pub default: u64,
-    /// The least value accepted.
-    pub min: u64,
-    /// The greatest value accepted.
-    pub max: u64,
-    /// The names by which texts call the values from 0 on; empty where they are numbers.
-    pub choices: &'static [&'static str],
-}
-
-impl Knob {
-    /// The value that a text means.
-    fn parse(&self, text: &str) -> Option<u64> {
-        match self.choices {
-            [] => text.parse().ok(),
-            choices => (0..)
-                .zip(choices)
-                .find(|(_, name)| **name == text)
-                .map(|(value, _)| value),
-        }
-    }
-
-    /// The values that it may have, for people: names, or a range of numbers.
-    fn values(&self) -> String {
-        match self.choices {
-            [] => format!("{} to {}", self.min, self.max),
-            choices => choices.join(", "),
-        }
-    }
-
-    /// How a text writes a value.
-    fn text_of(&self, value: u64) -> String {
-        let name = usize::try_from(value)
-            .ok()
-            .and_then(|i| self.choices.get(i));
-        name.map_or_else(|| value.to_string(), |name| name.to_string())
-    }
-}
+use crate::kind::{Answers, Kind};
+use crate::knob::Settings;
 
 /// Which index to build: a registered kind and a value for each of its knobs.
 ///
@@ -68,22 +22,43 @@ impl Knob {
 #[derive(Debug, Clone)]
 pub struct IndexSpec {
     kind: &'static Kind,
-    /// One value for each of the kind's knobs, in their order; `None` where it is not named.
-    values: Vec<Option<u64>>,
-}
-
-impl Default for IndexSpec {
-    /// `plr` with its default knobs.
-    fn default() -> Self {
-        IndexSpec::of(&crate::kinds::plr::KIND)
-    }
+    settings: Settings,
 }
 
 impl IndexSpec {
     /// A kind with no knob named.
-    fn of(kind: &'static Kind) -> Self {
-        let values = vec![None; kind.knobs.len()];
-        IndexSpec { kind, values }
+    pub(crate) fn of(kind: &'static Kind) -> Self {
+        let settings = Settings::new(kind.knobs);
+        IndexSpec { kind, settings }
+    }
+
+    /// Reads the text form; the kind is one of these.
+    pub(crate) fn read(text: &str, kinds: &'static [Kind]) -> Result<Self, IndexError> {
+        let (name, knobs) = text.split_once(':').unwrap_or((text, ""));
+        let kind = kinds.iter().find(|kind| kind.name == name).ok_or_else(|| {
+            let names: Vec<_> = kinds.iter().map(|kind| kind.name).collect();
+            IndexError::Spec(format!(
+                "no index kind {name:?}: use one of {}",
+                names.join(", ")
+            ))
+        })?;
+        let mut spec = IndexSpec::of(kind);
+        for setting in knobs.split(',').filter(|setting| !setting.is_empty()) {
+            let unreadable = |why: &str| refused(kind, &format!("{setting:?} in {text:?} {why}"));
+            let Some((knob, value)) = setting.split_once('=') else {
+                return Err(unreadable("is not of the form knob=value"));
+            };
+            if spec.named(knob).is_some() {
+                return Err(unreadable("names a knob again"));
+            }
+            let known = kind.knobs.iter().find(|known| known.name == knob);
+            // `with` refuses a knob that the kind does not have.
+            let Some(value) = known.map_or(Some(0), |known| known.parse(value)) else {
+                return Err(unreadable("has no value that the knob can have"));
+            };
+            spec = spec.with(knob, value)?;
+        }
+        Ok(spec)
     }
 
     /// The kind that is named.
@@ -93,14 +68,17 @@ impl IndexSpec {
 
     /// A knob's value, or `None` where the kind has no such knob.
     pub fn get(&self, knob: &str) -> Option<u64> {
-        let known = self.kind.knobs.iter().find(|known| known.name == knob)?;
-        Some(self.named(knob).unwrap_or(known.default))
+        self.settings.get(knob)
     }
 
     /// A knob's value where the specification names it.
     pub fn named(&self, knob: &str) -> Option<u64> {
-        let mut knobs = self.kind.knobs.iter().zip(&self.values);
-        knobs.find(|(known, _)| known.name == knob)?.1.to_owned()
+        self.settings.named(knob)
+    }
+
+    /// The values of the kind's knobs.
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     /// The most keys that a window may hold, by promise: the position boundary, if the kind has one
@@ -123,12 +101,7 @@ impl IndexSpec {
     /// position boundary and a number of leaves would be named: only one of them can be kept.
     pub fn with(mut self, knob: &str, value: u64) -> Result<Self, IndexError> {
         let kind = self.kind;
-        let place = kind
-            .knobs
-            .iter()
-            .zip(&mut self.values)
-            .find(|(known, _)| known.name == knob);
-        let Some((known, slot)) = place else {
+        let Some((known, slot)) = self.settings.slot(knob) else {
             return Err(refused(kind, &format!("there is no knob {knob:?}")));
         };
         if !(known.min..=known.max).contains(&value) {
@@ -159,46 +132,13 @@ fn refused(kind: &Kind, why: &str) -> IndexError {
     IndexError::Spec(format!("{why}: the knobs of {} are {knobs}", kind.name))
 }
 
-impl FromStr for IndexSpec {
-    type Err = IndexError;
-
-    fn from_str(text: &str) -> Result<Self, IndexError> {
-        let (name, knobs) = text.split_once(':').unwrap_or((text, ""));
-        let kinds = registry::kinds();
-        let kind = kinds.iter().find(|kind| kind.name == name).ok_or_else(|| {
-            let names: Vec<_> = kinds.iter().map(|kind| kind.name).collect();
-            IndexError::Spec(format!(
-                "no index kind {name:?}: use one of {}",
-                names.join(", ")
-            ))
-        })?;
-        let mut spec = IndexSpec::of(kind);
-        for setting in knobs.split(',').filter(|setting| !setting.is_empty()) {
-            let unreadable = |why: &str| refused(kind, &format!("{setting:?} in {text:?} {why}"));
-            let Some((knob, value)) = setting.split_once('=') else {
-                return Err(unreadable("is not of the form knob=value"));
-            };
-            if spec.named(knob).is_some() {
-                return Err(unreadable("names a knob again"));
-            }
-            let known = kind.knobs.iter().find(|known| known.name == knob);
-            // That a kind has no such knob is said below.
-            let Some(value) = known.map_or(Some(0), |known| known.parse(value)) else {
-                return Err(unreadable("has no value that the knob can have"));
-            };
-            spec = spec.with(knob, value)?;
-        }
-        Ok(spec)
-    }
-}
-
 impl fmt::Display for IndexSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.kind.name)?;
         let mut before = ':';
-        for (knob, value) in self.kind.knobs.iter().zip(&self.values) {
+        for (knob, value) in self.settings.iter() {
             if let Some(value) = value {
-                write!(f, "{before}{}={}", knob.name, knob.text_of(*value))?;
+                write!(f, "{before}{}={}", knob.name, knob.text_of(value))?;
                 before = ',';
             }
         }
@@ -208,7 +148,7 @@ impl fmt::Display for IndexSpec {
 
 impl PartialEq for IndexSpec {
     fn eq(&self, other: &Self) -> bool {
-        self.kind.name == other.kind.name && self.values == other.values
+        self.kind.name == other.kind.name && self.settings == other.settings
     }
 }
 

@@ -71,7 +71,7 @@ mod upkeep;
 
 use super::shared::exact::{ExactBuilder, ExactIndex};
 use super::shared::knobs::{BOUNDARY, UPKEEP};
-use crate::registry::{Answers, Kind};
+use crate::kind::{Answers, Kind};
 use form::Form;
 use tree::Alex;
 
@@ -83,7 +83,10 @@ pub(crate) const KIND: Kind = Kind {
     needs_number: true,
     answers: Answers::Exact,
     version: 1,
-    in_memory: (Some(|spec| Box::new(Alex::new(UPKEEP.of(spec) == 0))), None),
-    builder: |spec| Box::new(ExactBuilder::<Form>::new(spec)),
+    in_memory: (
+        Some(|settings| Box::new(Alex::new(UPKEEP.of(settings) == 0))),
+        None,
+    ),
+    builder: |settings| Box::new(ExactBuilder::<Form>::new(settings)),
     open: |bytes| Ok(Box::new(ExactIndex::<Form>::open(bytes)?)),
 };

@@ -38,7 +38,7 @@ use keys::{Keys, Stored};
 use super::shared::exact::{ExactBuilder, ExactIndex};
 use super::shared::knobs::BOUNDARY;
 use crate::IndexError;
-use crate::registry::{Answers, Kind};
+use crate::kind::{Answers, Kind};
 use crate::search::{Count, Counting, counting, prefetch};
 use crate::updatable::{Depth, Existing, Updatable};
 use table::Table;
@@ -55,7 +55,7 @@ pub(crate) const KIND: Kind = Kind {
         Some(|_| Box::new(BTree::<u64>::default())),
         Some(|_| Box::new(BTree::<[u8]>::default())),
     ),
-    builder: |spec| Box::new(ExactBuilder::<Table>::new(spec)),
+    builder: |settings| Box::new(ExactBuilder::<Table>::new(settings)),
     open: |bytes| Ok(Box::new(ExactIndex::<Table>::open(bytes)?)),
 };
 

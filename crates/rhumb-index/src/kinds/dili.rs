@@ -61,7 +61,7 @@ use self::tree::Dili;
 use self::upkeep::Upkeep;
 use super::shared::exact::{ExactBuilder, ExactIndex};
 use super::shared::knobs::{BOUNDARY, UPKEEP};
-use crate::registry::{Answers, Kind};
+use crate::kind::{Answers, Kind};
 
 pub(crate) const KIND: Kind = Kind {
     name: "dili",
@@ -72,8 +72,8 @@ pub(crate) const KIND: Kind = Kind {
     answers: Answers::Exact,
     version: 1,
     in_memory: (
-        Some(|spec| {
-            let upkeep = match UPKEEP.of(spec) {
+        Some(|settings| {
+            let upkeep = match UPKEEP.of(settings) {
                 0 => Upkeep::Bounded,
                 _ => Upkeep::Published,
             };
@@ -81,6 +81,6 @@ pub(crate) const KIND: Kind = Kind {
         }),
         None,
     ),
-    builder: |spec| Box::new(ExactBuilder::<DiliLayout>::new(spec)),
+    builder: |settings| Box::new(ExactBuilder::<DiliLayout>::new(settings)),
     open: |bytes| Ok(Box::new(ExactIndex::<DiliLayout>::open(bytes)?)),
 };

@@ -11,7 +11,7 @@
 use super::shared::knobs::BOUNDARY;
 use super::shared::lines::{LineBuilder, LineIndex, LineKind, Tree};
 use super::shared::retained::RETAINED;
-use crate::registry::{Answers, FORM_ONLY, Kind};
+use crate::kind::{Answers, FORM_ONLY, Kind};
 use crate::segment::cone::Cone;
 
 pub(crate) const KIND: Kind = Kind {
@@ -23,7 +23,7 @@ pub(crate) const KIND: Kind = Kind {
     answers: Answers::Windows,
     version: 1,
     in_memory: FORM_ONLY,
-    builder: |spec| Box::new(LineBuilder::<FitingTree>::new(spec)),
+    builder: |settings| Box::new(LineBuilder::<FitingTree>::new(settings)),
     open: |bytes| Ok(Box::new(LineIndex::<FitingTree>::open(bytes)?)),
 };
 

@@ -25,7 +25,7 @@ use std::cmp::Ordering;
 
 use super::shared::separators::{Cut, FenceBuilder, Separators};
 use crate::bytes::{Reader, put_varint, take_varint, u32_of};
-use crate::registry::{Answers, FORM_ONLY, HEADER, Kind};
+use crate::kind::{Answers, FORM_ONLY, HEADER, Kind};
 use crate::search::common_prefix;
 use crate::{ByteForm, Index, IndexError, Position, Probe};
 

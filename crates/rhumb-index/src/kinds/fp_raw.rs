@@ -21,7 +21,7 @@
 
 use super::shared::separators::{Cut, FenceBuilder, Separators};
 use crate::bytes::{Reader, u32_of};
-use crate::registry::{Answers, FORM_ONLY, Kind};
+use crate::kind::{Answers, FORM_ONLY, Kind};
 use crate::{ByteForm, Index, IndexError, Position, Probe};
 
 pub(crate) const KIND: Kind = Kind {
@@ -178,9 +178,10 @@ impl Index for FpRaw<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::registry;
 
     fn built(keys: &[&[u8]]) -> Vec<u8> {
-        let mut builder = (KIND.builder)(&"fp-raw".parse().unwrap());
+        let mut builder = (KIND.builder)(&registry::settings("fp-raw"));
         for pair in keys.windows(2) {
             builder.push(pair[0], 0).unwrap();
             builder.cut(pair[0], pair[1]);

@@ -54,7 +54,7 @@ mod tests;
 
 use super::shared::exact::{ExactBuilder, ExactIndex};
 use super::shared::knobs::{BOUNDARY, UPKEEP};
-use crate::registry::{Answers, Kind};
+use crate::kind::{Answers, Kind};
 use map::Lipp;
 use table::Table;
 
@@ -66,7 +66,7 @@ pub(crate) const KIND: Kind = Kind {
     needs_number: true,
     answers: Answers::Exact,
     version: 1,
-    in_memory: (Some(|spec| Box::new(Lipp::new(spec))), None),
-    builder: |spec| Box::new(ExactBuilder::<Table>::new(spec)),
+    in_memory: (Some(|settings| Box::new(Lipp::new(settings))), None),
+    builder: |settings| Box::new(ExactBuilder::<Table>::new(settings)),
     open: |bytes| Ok(Box::new(ExactIndex::<Table>::open(bytes)?)),
 };

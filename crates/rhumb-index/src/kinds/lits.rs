@@ -64,9 +64,8 @@ use self::form::Form;
 use self::memory::{Lits, Upkeep};
 use self::plan::Choice;
 use super::shared::knobs::UPKEEP;
-use crate::IndexSpec;
-use crate::registry::{Answers, Kind};
-use crate::spec::Knob;
+use crate::kind::{Answers, Kind};
+use crate::knob::{Knob, Settings};
 
 /// Which nodes are built.
 const CHOICE: Knob = Knob {
@@ -88,20 +87,20 @@ pub(crate) const KIND: Kind = Kind {
     version: 1,
     in_memory: (
         None,
-        Some(|spec| {
-            let upkeep = match UPKEEP.of(spec) {
+        Some(|settings| {
+            let upkeep = match UPKEEP.of(settings) {
                 0 => Upkeep::Bounded,
                 _ => Upkeep::Published,
             };
-            Box::new(Lits::new(choice(spec), upkeep))
+            Box::new(Lits::new(choice(settings), upkeep))
         }),
     ),
-    builder: |spec| Box::new(LitsBuilder::new(choice(spec))),
+    builder: |settings| Box::new(LitsBuilder::new(choice(settings))),
     open: |bytes| Ok(Box::new(Form::open(bytes)?)),
 };
 
-fn choice(spec: &IndexSpec) -> Choice {
-    match CHOICE.of(spec) {
+fn choice(settings: &Settings) -> Choice {
+    match CHOICE.of(settings) {
         0 => Choice::Measured(Costs::measured()),
         1 => Choice::Model,
         _ => Choice::Trie,

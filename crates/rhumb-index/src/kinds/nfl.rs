@@ -38,8 +38,8 @@ mod warped;
 
 use super::shared::exact::{ExactBuilder, ExactIndex};
 use super::shared::knobs::BOUNDARY;
-use crate::registry::{Answers, FORM_ONLY, Kind};
-use crate::spec::Knob;
+use crate::kind::{Answers, FORM_ONLY, Kind};
+use crate::knob::Knob;
 
 pub(crate) const KIND: Kind = Kind {
     name: "nfl",
@@ -50,7 +50,7 @@ pub(crate) const KIND: Kind = Kind {
     answers: Answers::Exact,
     version: 1,
     in_memory: FORM_ONLY,
-    builder: |spec| Box::new(ExactBuilder::<form::Afli>::new(spec)),
+    builder: |settings| Box::new(ExactBuilder::<form::Afli>::new(settings)),
     open: |bytes| Ok(Box::new(ExactIndex::<form::Afli>::open(bytes)?)),
 };
 

@@ -17,12 +17,12 @@ use super::shared::lines::{
     LineBuilder, LineIndex, LineKind, Lines, Route, Segment, cut_numbers, encode_lines,
 };
 use super::shared::retained::RETAINED;
+use crate::IndexError;
 use crate::bytes::Reader;
-use crate::registry::{Answers, FORM_ONLY, Kind};
+use crate::kind::{Answers, FORM_ONLY, Kind};
+use crate::knob::{Knob, Settings};
 use crate::search::last_not_above;
 use crate::segment::hull::Hull;
-use crate::spec::Knob;
-use crate::{IndexError, IndexSpec};
 
 const EPS_RECURSIVE: Knob = Knob {
     name: "eps_recursive",
@@ -42,7 +42,7 @@ pub(crate) const KIND: Kind = Kind {
     answers: Answers::Windows,
     version: 1,
     in_memory: FORM_ONLY,
-    builder: |spec| Box::new(LineBuilder::<Pgm>::new(spec)),
+    builder: |settings| Box::new(LineBuilder::<Pgm>::new(settings)),
     open: |bytes| Ok(Box::new(LineIndex::<Pgm>::open(bytes)?)),
 };
 
@@ -137,8 +137,8 @@ fn numbers(lines: &Lines, bytes: &[u8]) -> Vec<u64> {
 }
 
 impl Route for Levels {
-    fn encode(spec: &IndexSpec, segments: &[Segment], out: &mut Vec<u8>) {
-        let few = 2 * EPS_RECURSIVE.of(spec) + 2;
+    fn encode(settings: &Settings, segments: &[Segment], out: &mut Vec<u8>) {
+        let few = 2 * EPS_RECURSIVE.of(settings) + 2;
         let starts = |segments: &[Segment]| -> Vec<u64> {
             segments
                 .iter()

@@ -17,8 +17,8 @@ use super::shared::spline::{
     CELL, HistTree, KNOT, Knot, LeftOut, RadixTable, Spline, SplineBuilder, Survey, Top,
     halvings_of,
 };
-use crate::IndexSpec;
-use crate::registry::{Answers, FORM_ONLY, Kind};
+use crate::kind::{Answers, FORM_ONLY, Kind};
+use crate::knob::Settings;
 
 pub(crate) const KIND: Kind = Kind {
     name: "plex",
@@ -29,7 +29,14 @@ pub(crate) const KIND: Kind = Kind {
     answers: Answers::Windows,
     version: 1,
     in_memory: FORM_ONLY,
-    builder: |spec| Box::new(SplineBuilder::new(spec, BOUNDARY.of(spec), choose)),
+    builder: |settings| {
+        Box::new(SplineBuilder::new(
+            &KIND,
+            settings,
+            BOUNDARY.of(settings),
+            choose,
+        ))
+    },
     open: |bytes| Ok(Box::new(Spline::open(&KIND, &bytes, |_, _| true)?)),
 };
 
@@ -55,7 +62,7 @@ const LINES_FOR_ALL_BYTES: f64 = 1.0;
 const MOST_LEFT_OUT: (usize, usize) = (32, 256);
 
 /// The top with the least expected cost, over what is left without outliers.
-fn choose(_: &IndexSpec, knots: &[Knot], keys: u64) -> (Top, LeftOut) {
+fn choose(_: &Settings, knots: &[Knot], keys: u64) -> (Top, LeftOut) {
     let left_out = outliers(knots);
     (cheapest(left_out.rest(knots), keys), left_out)
 }

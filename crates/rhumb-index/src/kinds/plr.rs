@@ -10,7 +10,7 @@ mod first_form;
 use super::shared::knobs::BOUNDARY;
 use super::shared::lines::{LineBuilder, LineIndex, LineKind, Tree};
 use super::shared::retained::RETAINED;
-use crate::registry::{Answers, FORM_ONLY, Kind};
+use crate::kind::{Answers, FORM_ONLY, Kind};
 use crate::segment::greedy::Greedy;
 
 pub(crate) const KIND: Kind = Kind {
@@ -22,7 +22,7 @@ pub(crate) const KIND: Kind = Kind {
     answers: Answers::Windows,
     version: 2,
     in_memory: FORM_ONLY,
-    builder: |spec| Box::new(LineBuilder::<Plr>::new(spec)),
+    builder: |settings| Box::new(LineBuilder::<Plr>::new(settings)),
     open: |bytes| {
         let bytes = match bytes.get(1) {
             Some(1) => first_form::to_second(&bytes)?.into(),

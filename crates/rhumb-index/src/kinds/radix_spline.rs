@@ -9,9 +9,8 @@
 use super::shared::knobs::BOUNDARY;
 use super::shared::retained::RETAINED;
 use super::shared::spline::{Knot, LeftOut, RadixTable, Spline, SplineBuilder, Top};
-use crate::IndexSpec;
-use crate::registry::{Answers, FORM_ONLY, Kind};
-use crate::spec::Knob;
+use crate::kind::{Answers, FORM_ONLY, Kind};
+use crate::knob::{Knob, Settings};
 
 const RADIX_BITS: Knob = Knob {
     name: "radix_bits",
@@ -31,7 +30,14 @@ pub(crate) const KIND: Kind = Kind {
     answers: Answers::Windows,
     version: 1,
     in_memory: FORM_ONLY,
-    builder: |spec| Box::new(SplineBuilder::new(spec, BOUNDARY.of(spec), table_for)),
+    builder: |settings| {
+        Box::new(SplineBuilder::new(
+            &KIND,
+            settings,
+            BOUNDARY.of(settings),
+            table_for,
+        ))
+    },
     open: |bytes| Ok(Box::new(Spline::open(&KIND, &bytes, is_table)?)),
 };
 
@@ -40,11 +46,11 @@ fn is_table(top: Top, left_out: LeftOut) -> bool {
 }
 
 /// A table with about a cell a knot at most: more would cost memory and save next to nothing.
-fn table_for(spec: &IndexSpec, knots: &[Knot], _keys: u64) -> (Top, LeftOut) {
+fn table_for(settings: &Settings, knots: &[Knot], _keys: u64) -> (Top, LeftOut) {
     let (first, last) = (knots.first(), knots.last());
     let range = last.zip(first).map_or(0, |(l, f)| l.number - f.number);
     let enough = knots.len().next_power_of_two().ilog2();
-    let bits = enough.min(RADIX_BITS.of(spec) as u32);
+    let bits = enough.min(RADIX_BITS.of(settings) as u32);
     let table = RadixTable::new(range, bits);
     (Top::Radix(table), LeftOut::default())
 }

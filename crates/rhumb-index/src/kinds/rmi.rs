@@ -71,8 +71,8 @@ mod root;
 
 use super::shared::knobs::BOUNDARY;
 use super::shared::retained::RETAINED;
-use crate::registry::{Answers, FORM_ONLY, Kind};
-use crate::spec::Knob;
+use crate::kind::{Answers, FORM_ONLY, Kind};
+use crate::knob::Knob;
 
 /// How many leaves; where the specification says so, the position boundary is no promise.
 const LEAVES: Knob = Knob {
@@ -103,6 +103,6 @@ pub(crate) const KIND: Kind = Kind {
     answers: Answers::Windows,
     version: 1,
     in_memory: FORM_ONLY,
-    builder: |spec| Box::new(builder::RmiBuilder::new(spec)),
+    builder: |settings| Box::new(builder::RmiBuilder::new(settings)),
     open: |bytes| Ok(Box::new(reader::Rmi::open(bytes)?)),
 };

@@ -25,10 +25,11 @@ use super::inner::LEAF;
 use super::leaf::Leaf;
 use super::outward::first_outward;
 use super::tree::Alex;
+use crate::IndexError;
 use crate::bytes::{Reader, f32_of, u32_of, u64_of};
+use crate::kind::Kind;
 use crate::kinds::shared::exact::{Layout, Place};
-use crate::registry::Kind;
-use crate::{IndexError, IndexSpec};
+use crate::knob::Settings;
 
 const INNER: usize = 20;
 const NODE: usize = 32;
@@ -62,7 +63,7 @@ impl Layout for Form {
         &KIND
     }
 
-    fn lay(_: &IndexSpec, entries: &[(u64, u64)], out: &mut Vec<u8>) -> Result<(), IndexError> {
+    fn lay(_: &Settings, entries: &[(u64, u64)], out: &mut Vec<u8>) -> Result<(), IndexError> {
         let mut index = Alex::new(true);
         index.load(entries);
         write(&index, out)

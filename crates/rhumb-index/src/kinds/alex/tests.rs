@@ -10,7 +10,7 @@ use crate::check::SplitMix64;
 use crate::check::updatable::histories;
 use crate::kinds::shared::exact::{Layout, Place};
 use crate::updatable::{Depth, Existing, Updatable};
-use crate::{IndexError, IndexSpec};
+use crate::{IndexError, registry};
 
 /// Fails unless nodes and entries are in order and every key leads to its own data node.
 pub(super) fn audit(index: &Alex) {
@@ -318,12 +318,12 @@ fn removal_from_long_runs_of_gaps_keeps_others() {
 
 #[test]
 fn forms_find_every_place() {
-    let spec: IndexSpec = "alex".parse().unwrap();
+    let settings = registry::settings("alex");
     for (name, mut keys) in hard_inputs() {
         keys.sort_unstable();
         let entries: Vec<(u64, u64)> = keys.iter().zip(0..).map(|(key, i)| (*key, 2 * i)).collect();
         let mut bytes = Vec::new();
-        Form::lay(&spec, &entries, &mut bytes).unwrap();
+        Form::lay(&settings, &entries, &mut bytes).unwrap();
         let form = Form::open(&bytes, keys.len()).unwrap();
         let probes = keys
             .iter()

@@ -20,11 +20,12 @@
 //! Order is not checked when it is opened, which reads nothing but lengths.
 
 use super::KIND;
+use crate::IndexError;
 use crate::bytes::{Reader, u32_of};
+use crate::kind::Kind;
 use crate::kinds::shared::exact::{Layout, Place};
-use crate::registry::Kind;
+use crate::knob::Settings;
 use crate::search::{Count, Counting, counting, first_not};
-use crate::{IndexError, IndexSpec};
 
 /// Numbers of a node.
 const NODE: usize = 16;
@@ -55,7 +56,7 @@ impl Layout for Table {
         &KIND
     }
 
-    fn lay(_: &IndexSpec, entries: &[(u64, u64)], out: &mut Vec<u8>) -> Result<(), IndexError> {
+    fn lay(_: &Settings, entries: &[(u64, u64)], out: &mut Vec<u8>) -> Result<(), IndexError> {
         let has_ranks = entries
             .last()
             .is_some_and(|last| last.1 >= entries.len() as u64);
@@ -177,10 +178,11 @@ fn lower_bound<C: Count>(count: C, column: &[[u8; 8]], start: usize, number: u64
 mod tests {
     use super::*;
     use crate::check::SplitMix64;
+    use crate::registry;
 
     fn opened(entries: &[(u64, u64)]) -> (Vec<u8>, Table) {
         let mut bytes = Vec::new();
-        Table::lay(&KIND.name.parse().unwrap(), entries, &mut bytes).unwrap();
+        Table::lay(&registry::settings(KIND.name), entries, &mut bytes).unwrap();
         let table = Table::open(&bytes, entries.len()).unwrap();
         (bytes, table)
     }

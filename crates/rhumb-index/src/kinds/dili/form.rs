@@ -10,10 +10,11 @@ use self::laying::Laying;
 use super::cell::RUN;
 use super::line::Line;
 use super::top_down::Plan;
+use crate::IndexError;
 use crate::bytes::{Reader, u32_of, u64_of};
+use crate::kind::Kind;
 use crate::kinds::shared::exact::{Layout, Place};
-use crate::registry::Kind;
-use crate::{IndexError, IndexSpec};
+use crate::knob::Settings;
 
 /// The rank of a cell for several numbers.
 const SEVERAL: u32 = u32::MAX;
@@ -42,7 +43,7 @@ impl Layout for DiliLayout {
         &super::KIND
     }
 
-    fn lay(_: &IndexSpec, entries: &[(u64, u64)], out: &mut Vec<u8>) -> Result<(), IndexError> {
+    fn lay(_: &Settings, entries: &[(u64, u64)], out: &mut Vec<u8>) -> Result<(), IndexError> {
         let plan = Plan::of(entries);
         let laying = Laying::of(&plan, entries);
         let (cells, nodes) = (laying.cells.len(), laying.nodes.len());

@@ -9,8 +9,8 @@ use super::plant::{Room, plant, plant_node};
 use super::upkeep::Step;
 use super::walk;
 use crate::IndexError;
-use crate::IndexSpec;
 use crate::kinds::shared::knobs::UPKEEP;
+use crate::knob::Settings;
 use crate::updatable::{Depth, Existing, Updatable, ascending};
 
 /// An ordered map from integers to integers.
@@ -29,13 +29,13 @@ pub(super) struct Lipp {
 
 impl Lipp {
     /// An empty one.
-    pub(super) fn new(spec: &IndexSpec) -> Self {
+    pub(super) fn new(settings: &Settings) -> Self {
         let mut lines = Lines::new();
         Lipp {
             root: plant_node(&mut lines, &[], Room::default()),
             lines,
             len: 0,
-            is_published: UPKEEP.of(spec) == 1,
+            is_published: UPKEEP.of(settings) == 1,
             way: Vec::new(),
             #[cfg(test)]
             rebuilt: 0,

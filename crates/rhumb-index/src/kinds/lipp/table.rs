@@ -3,10 +3,11 @@
 use super::KIND;
 use super::form::{SlotTree, lay};
 use super::plant::slots_for;
+use crate::IndexError;
 use crate::bytes::Reader;
+use crate::kind::Kind;
 use crate::kinds::shared::exact::{Layout, Place};
-use crate::registry::Kind;
-use crate::{IndexError, IndexSpec};
+use crate::knob::Settings;
 
 /// A tree of slots behind what exact forms share.
 #[derive(Debug)]
@@ -26,7 +27,7 @@ impl Layout for Table {
         &KIND
     }
 
-    fn lay(_spec: &IndexSpec, entries: &[(u64, u64)], out: &mut Vec<u8>) -> Result<(), IndexError> {
+    fn lay(_: &Settings, entries: &[(u64, u64)], out: &mut Vec<u8>) -> Result<(), IndexError> {
         lay(KIND.name, entries, slots_in_table, out)
     }
 

@@ -6,10 +6,11 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::map::Lipp;
 use crate::check::{SplitMix64, distributions, from_env};
+use crate::registry;
 use crate::updatable::Updatable;
 
 fn lipp(spec: &str) -> Lipp {
-    Lipp::new(&spec.parse().unwrap())
+    Lipp::new(&registry::settings(spec))
 }
 
 /// Sorted distinct numbers of each distribution of eight bytes.

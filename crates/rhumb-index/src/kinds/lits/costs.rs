@@ -14,7 +14,7 @@ use super::form::Form;
 use super::keys::Keys;
 use super::plan::{Choice, LEAF, levels};
 use super::train::Trained;
-use crate::check::SplitMix64;
+use crate::random::SplitMix64;
 
 /// Nanoseconds, beside those in the leaf.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -42,7 +42,7 @@ use super::partings::Partings;
 use super::plan::{Body, Choice, FAN_OUT, LEAF, Layout, Planner};
 use super::train::Trained;
 use crate::bytes::{Reader, u32_of};
-use crate::registry::HEADER;
+use crate::kind::HEADER;
 use crate::search::prefetch;
 use crate::{ByteForm, Index, IndexError, Position, Probe, Window};
 

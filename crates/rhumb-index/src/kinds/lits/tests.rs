@@ -6,7 +6,7 @@ use super::*;
 use crate::check::updatable::histories;
 use crate::check::{Case, SplitMix64, build, check, distributions, fuzz, map_of};
 use crate::updatable::{Existing, Updatable};
-use crate::{IndexBuilder, Probe, registry};
+use crate::{IndexBuilder, IndexSpec, Probe, registry};
 
 const SPECS: [&str; 6] = [
     "lits",

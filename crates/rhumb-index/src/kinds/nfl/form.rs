@@ -22,10 +22,11 @@ use super::line::{self, Step};
 use super::model::{Linear, Model};
 use super::warped::Warped;
 use super::{FLOW, KIND};
+use crate::IndexError;
 use crate::bytes::Reader;
+use crate::kind::Kind;
 use crate::kinds::shared::exact::{Layout, Place};
-use crate::registry::Kind;
-use crate::{IndexError, IndexSpec};
+use crate::knob::Settings;
 
 /// The most lines that a look-up reads.
 pub(super) const DEEPEST: usize = 64;
@@ -45,8 +46,12 @@ impl Layout for Afli {
         &KIND
     }
 
-    fn lay(spec: &IndexSpec, entries: &[(u64, u64)], out: &mut Vec<u8>) -> Result<(), IndexError> {
-        let flow = match FLOW.of(spec) {
+    fn lay(
+        settings: &Settings,
+        entries: &[(u64, u64)],
+        out: &mut Vec<u8>,
+    ) -> Result<(), IndexError> {
+        let flow = match FLOW.of(settings) {
             1 => Use::Never,
             2 => Use::Always,
             _ => Use::Auto,

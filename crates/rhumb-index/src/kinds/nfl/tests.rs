@@ -112,7 +112,7 @@ fn hard() -> Vec<(&'static str, Vec<(u64, u64)>)> {
 
 fn lay(spec: &str, entries: &[(u64, u64)]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    Afli::lay(&spec.parse().unwrap(), entries, &mut bytes).unwrap();
+    Afli::lay(&registry::settings(spec), entries, &mut bytes).unwrap();
     bytes
 }
 

@@ -3,7 +3,7 @@
 
 use crate::IndexError;
 use crate::bytes::Reader;
-use crate::registry::HEADER;
+use crate::kind::HEADER;
 
 /// An index of the first form in the second. What it says is checked when that is opened.
 ///

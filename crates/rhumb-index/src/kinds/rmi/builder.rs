@@ -8,7 +8,8 @@ use super::reader::LEAVES_AT;
 use super::root::Root;
 use super::{BOUNDARY, KIND, LEAVES, ROOT};
 use crate::kinds::shared::runs::Runs;
-use crate::{IndexBuilder, IndexError, IndexSpec};
+use crate::knob::Settings;
+use crate::{IndexBuilder, IndexError};
 
 #[derive(Debug)]
 pub(super) struct RmiBuilder {
@@ -22,13 +23,13 @@ pub(super) struct RmiBuilder {
 }
 
 impl RmiBuilder {
-    pub(super) fn new(spec: &IndexSpec) -> Self {
-        let leaves = LEAVES.of(spec) as usize;
-        let boundary = (leaves == 0).then(|| BOUNDARY.of(spec));
+    pub(super) fn new(settings: &Settings) -> Self {
+        let leaves = LEAVES.of(settings) as usize;
+        let boundary = (leaves == 0).then(|| BOUNDARY.of(settings));
         RmiBuilder {
             boundary,
             leaves,
-            roots: match ROOT.of(spec) {
+            roots: match ROOT.of(settings) {
                 0 => Roots::Both,
                 1 => Roots::Linear,
                 _ => Roots::Cubic,
@@ -128,9 +129,10 @@ fn encode(root: &Root, leaves: &[Leaf], keys: u64, boundary: Option<u64>) -> Vec
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::registry;
 
     fn builder(spec: &str) -> Box<RmiBuilder> {
-        Box::new(RmiBuilder::new(&spec.parse().unwrap()))
+        Box::new(RmiBuilder::new(&registry::settings(spec)))
     }
 
     #[test]

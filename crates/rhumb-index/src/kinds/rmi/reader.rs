@@ -4,7 +4,7 @@ use super::leaf::{LEAF, Leaf};
 use super::root::Root;
 use super::{BOUNDARY, KIND};
 use crate::bytes::{Reader, u32_of, u64_of};
-use crate::registry::HEADER;
+use crate::kind::HEADER;
 use crate::{ByteForm, Index, IndexError, Position, Probe, Window};
 
 /// Where the leaves start.
@@ -216,13 +216,13 @@ impl Index for Rmi<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::registry;
 
     /// What is looked up through a root that guesses nonsense is found all the same.
     #[test]
     fn nothing_hangs_on_the_root() {
         let keys: Vec<u64> = (0..3000u64).map(|i| i * i * i + i % 7 * i).collect();
-        let spec = "rmi:leaves=500".parse().unwrap();
-        let mut builder = (KIND.builder)(&spec);
+        let mut builder = (KIND.builder)(&registry::settings("rmi:leaves=500"));
         keys.iter()
             .for_each(|key| builder.push(&key.to_be_bytes(), *key).unwrap());
         let sound = builder.finish().unwrap();

@@ -27,8 +27,9 @@ pub(crate) use index::ExactIndex;
 
 use std::fmt::Debug;
 
-use crate::registry::Kind;
-use crate::{IndexError, IndexSpec};
+use crate::IndexError;
+use crate::kind::Kind;
+use crate::knob::Settings;
 
 /// Bytes that the processor reads at once.
 pub(crate) const CACHE_LINE: usize = 64;
@@ -70,7 +71,11 @@ pub(crate) trait Layout: Debug + Send + Sync + Sized + 'static {
     ///
     /// # Errors
     /// [`IndexError::Unfit`] if this cannot be done.
-    fn lay(spec: &IndexSpec, entries: &[(u64, u64)], out: &mut Vec<u8>) -> Result<(), IndexError>;
+    fn lay(
+        settings: &Settings,
+        entries: &[(u64, u64)],
+        out: &mut Vec<u8>,
+    ) -> Result<(), IndexError>;
 
     /// Reads what [`Layout::lay`] wrote for so many numbers: all of `bytes`.
     ///

@@ -1,7 +1,6 @@
 //! Knobs that several kinds have.
 
-use crate::IndexSpec;
-use crate::spec::Knob;
+use crate::knob::Knob;
 
 /// The position boundary.
 pub(crate) const BOUNDARY: Knob = Knob {
@@ -22,10 +21,3 @@ pub(crate) const UPKEEP: Knob = Knob {
     max: 1,
     choices: &["bounded", "published"],
 };
-
-impl Knob {
-    /// The knob's value in a specification of a kind that has it.
-    pub(crate) fn of(&self, spec: &IndexSpec) -> u64 {
-        spec.get(self.name).unwrap_or(self.default)
-    }
-}

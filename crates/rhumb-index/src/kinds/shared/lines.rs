@@ -39,11 +39,12 @@ pub(crate) use index::LineIndex;
 pub(crate) use reader::Lines;
 pub(crate) use tree::Tree;
 
+use crate::IndexError;
 use crate::bytes::Reader;
+use crate::kind::Kind;
 use crate::kinds::shared::reach::Reach;
-use crate::registry::Kind;
+use crate::knob::Settings;
 use crate::segment::{Fit, Line};
-use crate::{IndexError, IndexSpec};
 
 /// Flag of the column of runs.
 const RUNS: u16 = 1;
@@ -57,14 +58,14 @@ pub(crate) trait LineKind: Debug + Send + Sync + 'static {
     type Fit: Fit;
     /// How it finds a number's line.
     type Route: Route;
-    /// What the registry knows of it.
+    /// Its name, knobs, and how it is built and opened.
     fn kind() -> &'static Kind;
 }
 
 /// Finds the segment of a number.
 pub(crate) trait Route: Debug + Send + Sync + Sized {
     /// Appends what it needs beside the lines, if anything.
-    fn encode(_spec: &IndexSpec, _segments: &[Segment], _out: &mut Vec<u8>) {}
+    fn encode(_: &Settings, _segments: &[Segment], _out: &mut Vec<u8>) {}
 
     /// Reads what [`Route::encode`] appended.
     ///

@@ -16,12 +16,10 @@
 //! ```
 
 use crate::bytes::Reader;
-use crate::registry::{self, HEADER};
+use crate::kind::{HEADER, Opener};
+use crate::knob::{Knob, Settings};
 use crate::search::lower_bound_in_column;
-use crate::spec::Knob;
-use crate::{
-    ByteForm, ClosedSegment, Index, IndexBuilder, IndexError, IndexSpec, Position, Probe, Window,
-};
+use crate::{ByteForm, ClosedSegment, Index, IndexBuilder, IndexError, Position, Probe, Window};
 
 /// Kind id and name of this form; the kind that it is told as is the model's.
 pub(crate) const ID: u8 = 9;
@@ -39,9 +37,9 @@ pub(crate) const RETAINED: Knob = Knob {
     choices: &[],
 };
 
-/// A builder that keeps the numbers, around a model's builder, if the specification wants it.
-pub(crate) fn wrap(spec: &IndexSpec, model: Box<dyn IndexBuilder>) -> Box<dyn IndexBuilder> {
-    match spec.get(RETAINED.name) {
+/// A builder that keeps the numbers, around a model's builder, if the knob says so.
+pub(crate) fn wrap(settings: &Settings, model: Box<dyn IndexBuilder>) -> Box<dyn IndexBuilder> {
+    match settings.get(RETAINED.name) {
         Some(1) => Box::new(RetainedBuilder {
             model,
             numbers: Vec::new(),
@@ -109,11 +107,14 @@ struct Retained<'a> {
     longest_run: u64,
 }
 
-/// Opens the byte form.
+/// Opens the byte form, and the model in it with `open_model`, which checks the model's header.
 ///
 /// # Errors
-/// As [`registry::open`].
-pub(crate) fn open(bytes: ByteForm<'_>) -> Result<Box<dyn Index + '_>, IndexError> {
+/// As [`crate::registry::open`].
+pub(crate) fn open(
+    bytes: ByteForm<'_>,
+    open_model: Opener,
+) -> Result<Box<dyn Index + '_>, IndexError> {
     let mut reader = Reader::new(NAME, &bytes);
     reader.header(VERSION)?;
     let keys = reader.length()?;
@@ -131,7 +132,7 @@ pub(crate) fn open(bytes: ByteForm<'_>) -> Result<Box<dyn Index + '_>, IndexErro
         return Err(reader.damaged("a model", NAME));
     }
     let part = |range| bytes.part(range).unwrap_or_default();
-    let model = registry::open(part(model_at..bytes.len()))?;
+    let model = open_model(part(model_at..bytes.len()))?;
     if model.extent() != keys as u64 || !model.needs_number() {
         return Err(IndexError::Damaged {
             what: NAME,
@@ -204,6 +205,7 @@ impl Index for Retained<'_> {
 mod tests {
     use super::*;
     use crate::check::{Case, SplitMix64, build, distributions, map_of};
+    use crate::{IndexSpec, registry};
 
     #[test]
     fn windows_are_the_runs_themselves() {

@@ -1,7 +1,7 @@
 //! The separators of a table's blocks, collected while it is written.
 
 use super::order::Order;
-use crate::registry::Kind;
+use crate::kind::Kind;
 use crate::search::common_prefix;
 use crate::{IndexBuilder, IndexError};
 

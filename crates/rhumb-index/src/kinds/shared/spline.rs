@@ -31,7 +31,7 @@ pub(in crate::kinds) use radix::RadixTable;
 pub(in crate::kinds) use reader::Spline;
 pub(in crate::kinds) use top::{CELL, LeftOut, Top};
 
-use crate::registry::HEADER;
+use crate::kind::HEADER;
 
 /// Where the knots start.
 const KNOTS_AT: usize = HEADER + 28;

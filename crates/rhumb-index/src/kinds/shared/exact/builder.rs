@@ -6,12 +6,13 @@ use super::Layout;
 use super::ties;
 use crate::kinds::shared::knobs::BOUNDARY;
 use crate::kinds::shared::runs::{Run, Runs};
-use crate::{IndexBuilder, IndexError, IndexSpec};
+use crate::knob::Settings;
+use crate::{IndexBuilder, IndexError};
 
 /// Builds a kind that is made of a layout.
 #[derive(Debug)]
 pub(crate) struct ExactBuilder<L> {
-    spec: IndexSpec,
+    settings: Settings,
     runs: Runs,
     /// Distinct numbers with the ranks of their first keys.
     entries: Vec<(u64, u64)>,
@@ -21,10 +22,10 @@ pub(crate) struct ExactBuilder<L> {
 
 impl<L: Layout> ExactBuilder<L> {
     /// A builder without keys.
-    pub(crate) fn new(spec: &IndexSpec) -> Self {
+    pub(crate) fn new(settings: &Settings) -> Self {
         ExactBuilder {
-            spec: spec.clone(),
-            runs: Runs::new(BOUNDARY.of(spec)),
+            settings: settings.clone(),
+            runs: Runs::new(BOUNDARY.of(settings)),
             entries: Vec::new(),
             longest_run: 0,
             layout: PhantomData,
@@ -80,7 +81,7 @@ impl<L: Layout> IndexBuilder for ExactBuilder<L> {
             ties::put(keys, &self.entries, &mut out);
         }
         if !self.entries.is_empty() {
-            L::lay(&self.spec, &self.entries, &mut out)?;
+            L::lay(&self.settings, &self.entries, &mut out)?;
         }
         Ok(out)
     }

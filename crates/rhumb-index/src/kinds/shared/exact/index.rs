@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::ties;
 use super::{CACHE_LINE, Layout, Place};
 use crate::bytes::Reader;
-use crate::registry::HEADER;
+use crate::kind::HEADER;
 use crate::{ByteForm, Index, IndexError, Position, Probe, Window};
 
 /// An index that answers with exact ranks.

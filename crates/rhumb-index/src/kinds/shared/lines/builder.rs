@@ -6,12 +6,13 @@ use super::{LineKind, RECORD, RUNS, Route, Segment};
 use crate::kinds::shared::knobs::BOUNDARY;
 use crate::kinds::shared::reach::Reach;
 use crate::kinds::shared::runs::{Ended, Run, Runs};
+use crate::knob::Settings;
 use crate::segment::{Fit, Line, MAX_RANKS, line_bound};
-use crate::{ClosedSegment, IndexBuilder, IndexError, IndexSpec};
+use crate::{ClosedSegment, IndexBuilder, IndexError};
 
 #[derive(Debug)]
 pub(crate) struct LineBuilder<K: LineKind> {
-    spec: IndexSpec,
+    settings: Settings,
     runs: Runs,
     row: Row<K::Fit>,
     /// How many closed segments have been taken.
@@ -41,10 +42,10 @@ struct Open<F> {
 }
 
 impl<K: LineKind> LineBuilder<K> {
-    pub(crate) fn new(spec: &IndexSpec) -> Self {
+    pub(crate) fn new(settings: &Settings) -> Self {
         LineBuilder {
-            spec: spec.clone(),
-            runs: Runs::new(BOUNDARY.of(spec)),
+            settings: settings.clone(),
+            runs: Runs::new(BOUNDARY.of(settings)),
             row: Row::default(),
             taken: 0,
             kind: PhantomData,
@@ -255,7 +256,7 @@ impl<K: LineKind> IndexBuilder for LineBuilder<K> {
         let keys = self.runs.finish(K::kind().name)?;
         let mut out = K::kind().header().to_vec();
         encode_lines(&closed, keys, boundary, &mut out);
-        K::Route::encode(&self.spec, &closed, &mut out);
+        K::Route::encode(&self.settings, &closed, &mut out);
         Ok(out)
     }
 

@@ -2,7 +2,7 @@
 
 use super::{LineKind, Lines, Route};
 use crate::bytes::Reader;
-use crate::registry::HEADER;
+use crate::kind::HEADER;
 use crate::{ByteForm, Index, IndexError, Position, Probe, Window};
 
 /// A model used from its bytes.

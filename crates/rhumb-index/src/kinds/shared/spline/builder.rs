@@ -2,20 +2,22 @@
 
 use super::knots::Line;
 use super::{Knot, LeftOut, REACHES, Top};
+use crate::kind::Kind;
 use crate::kinds::shared::reach::Reach;
 use crate::kinds::shared::runs::{Run, Runs};
-use crate::registry::Kind;
+use crate::knob::Settings;
 use crate::segment::MAX_RANKS;
 use crate::segment::corridor::Corridor;
-use crate::{ClosedSegment, IndexBuilder, IndexError, IndexSpec};
+use crate::{ClosedSegment, IndexBuilder, IndexError};
 
 /// Chooses the top, and the knots that it leaves out, once all knots over so many keys are known.
-type ChooseTop = fn(&IndexSpec, &[Knot], u64) -> (Top, LeftOut);
+type ChooseTop = fn(&Settings, &[Knot], u64) -> (Top, LeftOut);
 
 /// Builds a spline of any kind.
 #[derive(Debug)]
 pub(in crate::kinds) struct SplineBuilder {
-    spec: IndexSpec,
+    kind: &'static Kind,
+    settings: Settings,
     choose_top: ChooseTop,
     runs: Runs,
     /// Knots that are fixed. The last one is the base of the open segment, if there is one.
@@ -43,9 +45,16 @@ struct Open {
 }
 
 impl SplineBuilder {
-    pub(in crate::kinds) fn new(spec: &IndexSpec, boundary: u64, choose_top: ChooseTop) -> Self {
+    /// A builder without knots.
+    pub(in crate::kinds) fn new(
+        kind: &'static Kind,
+        settings: &Settings,
+        boundary: u64,
+        choose_top: ChooseTop,
+    ) -> Self {
         SplineBuilder {
-            spec: spec.clone(),
+            kind,
+            settings: settings.clone(),
             choose_top,
             runs: Runs::new(boundary),
             knots: Vec::new(),
@@ -290,10 +299,10 @@ impl IndexBuilder for SplineBuilder {
     fn finish(mut self: Box<Self>) -> Result<Vec<u8>, IndexError> {
         self.close_segment();
         let boundary = self.runs.boundary();
-        let keys = self.runs.finish(self.spec.kind().name)?;
-        let (top, left_out) = (self.choose_top)(&self.spec, &self.knots, keys);
+        let keys = self.runs.finish(self.kind.name)?;
+        let (top, left_out) = (self.choose_top)(&self.settings, &self.knots, keys);
         Ok(Parts {
-            kind: self.spec.kind(),
+            kind: self.kind,
             boundary,
             keys,
             knots: &self.knots,

@@ -5,9 +5,9 @@ use super::knots::{Knots, Line};
 use super::top::Effort;
 use super::{CELL, KNOT, KNOTS_AT, LeftOut, REACH, REACHES, Top, halvings_of};
 use crate::bytes::Reader;
+use crate::kind::{HEADER, Kind};
 use crate::kinds::shared::knobs::BOUNDARY;
 use crate::kinds::shared::reach::Reach;
-use crate::registry::{HEADER, Kind};
 use crate::{Index, IndexError, Position, Probe, Window};
 
 /// A spline under its top, used from its bytes.
