@@ -62,7 +62,6 @@ mod fit;
 mod form;
 mod inner;
 mod leaf;
-mod outward;
 mod put;
 #[cfg(test)]
 mod tests;

@@ -51,7 +51,6 @@ mod form;
 mod inner;
 mod leaf;
 mod line;
-mod moments;
 mod top_down;
 mod tree;
 mod upkeep;

@@ -2,7 +2,10 @@
 //! that makes windows right.
 
 pub(super) mod exact;
+pub(super) mod fixed_line;
+pub(super) mod gallop;
 pub(super) mod knobs;
+pub(super) mod least_squares;
 pub(super) mod lines;
 pub(super) mod order;
 pub(super) mod reach;

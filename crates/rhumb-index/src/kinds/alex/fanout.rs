@@ -10,6 +10,7 @@
 use super::fit::{BYTE_COST, Fit, LEVEL_COST};
 use super::leaf::{MOST_SLOTS, slots_of};
 use super::tree::DENSITY;
+use crate::kinds::shared::gallop::first_ahead;
 use std::ops::Range;
 
 /// Neighbours are joined if that leaves at most so many entries, whatever the cost: they are searched at
@@ -96,14 +97,7 @@ fn zoom(entries: &[(u64, u64)]) -> Range<usize> {
 
 /// Where the entries of a place end. Looks near the start first.
 fn end_of(entries: &[(u64, u64)], ranks: Range<usize>, base: u64, place: u64, shift: u32) -> usize {
-    let is_inside = |rank: usize| (entries[rank].0 - base) >> shift <= place;
-    let (mut start, mut step) = (ranks.start, 8);
-    while start + step < ranks.end && is_inside(start + step) {
-        start += step;
-        step *= 2;
-    }
-    let end = (start + step).min(ranks.end);
-    crate::search::first_not(start..end, is_inside)
+    first_ahead(ranks, 8, |rank| (entries[rank].0 - base) >> shift <= place)
 }
 
 /// A fan-out tree over the entries of a window.

@@ -1,5 +1,7 @@
 //! The line of a data node, and what its errors cost.
 
+use crate::kinds::shared::least_squares::Sums;
+
 /// What a step of exponential search costs in the published cost model.
 pub(super) const STEP_COST: f64 = 20.0;
 
@@ -36,30 +38,20 @@ impl Fit {
     pub(super) fn of(entries: &[(u64, u64)], slots: usize) -> Fit {
         let first = entries.first().map_or(0, |entry| entry.0);
         let last = entries.last().map_or(first, |entry| entry.0);
-        // Centred, so that sums of squares cancel as little as possible.
         let half = (last - first) as f64 / 2.0;
         let step = (entries.len() / FITTED).max(1);
-        let (mut n, mut sx, mut sy, mut sxx, mut sxy) = (0.0, 0.0, 0.0, 0.0, 0.0);
+        let mut sums = Sums::default();
         for (i, entry) in entries.iter().step_by(step).enumerate() {
-            let (x, y) = ((entry.0 - first) as f64 - half, (i * step) as f64);
-            n += 1.0;
-            sx += x;
-            sy += y;
-            sxx += x * x;
-            sxy += x * y;
+            sums.add((entry.0 - first) as f64 - half, (i * step) as f64);
         }
         let scale = slots as f64 / entries.len().max(1) as f64;
-        let spread = n * sxx - sx * sx;
-        let slope = (n * sxy - sx * sy) / spread * scale;
-        // A single number has no spread.
-        let slope = if slope.is_finite() {
-            slope.max(0.0)
-        } else {
-            0.0
-        };
-        let offset = match n > 0.0 {
-            true => sy / n * scale - slope * (sx / n + half),
-            false => 0.0,
+        let slope = sums.slope() * scale;
+        let offset = match entries.is_empty() {
+            true => 0.0,
+            false => {
+                let (x, y) = sums.mean();
+                y * scale - slope * (x + half)
+            }
         };
         Fit {
             base: first,

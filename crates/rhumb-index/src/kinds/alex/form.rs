@@ -23,12 +23,12 @@ use super::KIND;
 use super::fit::Fit;
 use super::inner::LEAF;
 use super::leaf::Leaf;
-use super::outward::first_outward;
 use super::tree::Alex;
 use crate::IndexError;
 use crate::bytes::{Reader, f32_of, u32_of, u64_of};
 use crate::kind::Kind;
 use crate::kinds::shared::exact::{Layout, Place};
+use crate::kinds::shared::gallop::first_about;
 use crate::knob::Settings;
 
 const INNER: usize = 20;
@@ -231,7 +231,7 @@ impl Node<'_> {
     #[inline(never)]
     fn seek_outward(&self, from: usize, number: u64) -> usize {
         let slots = self.slots;
-        first_outward(slots.len(), from, WINDOW, |slot| {
+        first_about(slots.len(), from, WINDOW, |slot| {
             slots.get(slot).is_some_and(|slot| key_of(slot) < number)
         })
     }

@@ -9,7 +9,7 @@
 //! then gaps may have any key between their neighbours', and bits are looked at for all.
 
 use super::fit::{Fit, Toll};
-use super::outward::first_outward;
+use crate::kinds::shared::gallop::first_about;
 use crate::search::prefetch_line;
 
 /// Slots of a line.
@@ -336,7 +336,7 @@ impl Leaf {
 /// The first slot whose key is not before the one looked for; searched far from a slot.
 #[inline(never)]
 fn seek_outward(lines: &[Line], from: usize, is_before: impl Fn(u64) -> bool) -> usize {
-    first_outward(lines.len() * LINE, from, LINE * WINDOW, |slot| {
+    first_about(lines.len() * LINE, from, LINE * WINDOW, |slot| {
         is_before(lines[slot / LINE].0[slot % LINE])
     })
 }

@@ -11,8 +11,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::moments::Moments;
 use super::upkeep::LEAF_CAP;
+use crate::kinds::shared::least_squares::Moments;
 
 /// A root may have so many children.
 const ROOT: usize = 1 << 16;

@@ -1,12 +1,12 @@
 //! A line and slots for the keys of a leaf.
 
 use super::cell::RUN;
-use super::line::Line;
+use crate::kinds::shared::fixed_line::FixedLine;
 
 /// A line and slots for a leaf.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fit {
-    pub(super) line: Line,
+    pub(super) line: FixedLine,
     pub(super) slots: usize,
     /// Cells that runs take behind the slots.
     pub(super) run_cells: usize,
@@ -19,8 +19,8 @@ pub(super) fn best(entries: &[(u64, u64)], ratio: f64, expects_more: bool) -> Fi
     let first = entries.first().map_or(0, |entry| entry.0);
     let last = entries.last().map_or(0, |entry| entry.0);
     let most = ((len as f64 * ratio) as usize).max(2);
-    let fitted = Line::fitted(entries, ratio);
-    let equal = Line::equal(first, last, most);
+    let fitted = FixedLine::fitted(entries, ratio);
+    let equal = FixedLine::equal(first, last, most);
     let most = if expects_more { most + most / 2 } else { most };
     let (by_fitted, by_equal) = (
         fall_of(fitted, most, entries),
@@ -35,7 +35,7 @@ pub(super) fn best(entries: &[(u64, u64)], ratio: f64, expects_more: bool) -> Fi
         let middle = entries
             .get(len / 2 - 1..)
             .and_then(|rest| rest.first_chunk::<2>());
-        line = middle.map_or(line, |[below, above]| Line::parting(below.0, above.0));
+        line = middle.map_or(line, |[below, above]| FixedLine::parting(below.0, above.0));
         fall = fall_of(line, most, entries);
     }
     let slots = match expects_more {
@@ -58,7 +58,7 @@ struct Fall {
     largest: usize,
 }
 
-fn fall_of(line: Line, slots: usize, entries: &[(u64, u64)]) -> Fall {
+fn fall_of(line: FixedLine, slots: usize, entries: &[(u64, u64)]) -> Fall {
     let mut fall = Fall::default();
     for (_, group) in groups(line, slots, entries) {
         let len = group.len();
@@ -78,7 +78,7 @@ fn fall_of(line: Line, slots: usize, entries: &[(u64, u64)]) -> Fall {
 
 /// The slots that entries belong to, each with these.
 pub(super) fn groups(
-    line: Line,
+    line: FixedLine,
     slots: usize,
     entries: &[(u64, u64)],
 ) -> impl Iterator<Item = (usize, &[(u64, u64)])> {

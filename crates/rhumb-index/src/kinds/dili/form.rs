@@ -8,12 +8,12 @@ mod laying;
 
 use self::laying::Laying;
 use super::cell::RUN;
-use super::line::Line;
 use super::top_down::Plan;
 use crate::IndexError;
 use crate::bytes::{Reader, u32_of, u64_of};
 use crate::kind::Kind;
 use crate::kinds::shared::exact::{Layout, Place};
+use crate::kinds::shared::fixed_line::FixedLine;
 use crate::knob::Settings;
 
 /// The rank of a cell for several numbers.
@@ -199,7 +199,7 @@ fn cell(number: u64, rank: u32) -> [u8; CELL] {
 
 #[derive(Debug, Clone, Copy)]
 struct Node {
-    line: Line,
+    line: FixedLine,
     first: u32,
     last: u32,
 }
@@ -207,7 +207,7 @@ struct Node {
 impl Default for Node {
     fn default() -> Self {
         Node {
-            line: Line::new(0, 0),
+            line: FixedLine::separating(0, 0),
             first: 0,
             last: 0,
         }
@@ -218,7 +218,7 @@ impl Node {
     /// The cell of a number, or the node.
     #[inline(always)]
     fn next(&self, number: u64) -> usize {
-        let place = self.line.place(number).min(self.last());
+        let place = self.line.place(number).min(self.last() as u64) as usize;
         self.first as usize + place
     }
 
@@ -249,14 +249,14 @@ impl Node {
         let [base, slope] = [0, 1].map(|i| u64_of(bytes, i));
         let [first, last] = [4, 5].map(|i| u32_of(bytes, i));
         Node {
-            line: Line::of_parts(base, slope),
+            line: FixedLine { base, slope },
             first,
             last,
         }
     }
 
     fn bytes(&self) -> [u8; NODE] {
-        let (base, slope) = self.line.parts();
+        let FixedLine { base, slope } = self.line;
         let rest = u64::from(self.first) | u64::from(self.last) << 32;
         let mut bytes = [0; NODE];
         let words = [base, slope, rest].map(u64::to_le_bytes);
@@ -332,7 +332,7 @@ mod tests {
     #[test]
     fn nodes_lead_behind_themselves() {
         let node = |first, last| Node {
-            line: Line::new(0, 0),
+            line: FixedLine::separating(0, 0),
             first,
             last,
         };
@@ -355,7 +355,7 @@ mod tests {
 
     fn leads_to(first: usize, last: u32) -> Node {
         Node {
-            line: Line::new(0, 2),
+            line: FixedLine::separating(0, 2),
             first: first as u32,
             last,
         }

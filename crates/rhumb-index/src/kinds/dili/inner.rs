@@ -3,9 +3,9 @@
 use std::ops::ControlFlow;
 
 use super::leaf::Leaf;
-use super::line::Line;
 use super::top_down;
 use super::upkeep::{LEAF_CAP, Upkeep};
+use crate::kinds::shared::fixed_line::FixedLine;
 use crate::updatable::Existing;
 
 /// What stands below an internal node. Leaves stand in their parents, so that finding one's line takes no
@@ -19,7 +19,7 @@ pub(super) enum Child {
 /// An internal node.
 #[derive(Debug)]
 pub(super) struct Inner {
-    pub(super) line: Line,
+    pub(super) line: FixedLine,
     pub(super) children: Vec<Child>,
     pub(super) keys: usize,
     /// How many keys it was built with.
@@ -175,8 +175,8 @@ impl Inner {
 
     /// A leaf without keys for a child that had none, as large as they are on average.
     fn ready_leaf(&self, slot: usize) -> Leaf {
-        let min = self.line.first_key(slot);
-        let max = self.line.first_key(slot + 1).saturating_sub(1);
+        let min = self.line.first_number(slot as u64);
+        let max = self.line.first_number(slot as u64 + 1).saturating_sub(1);
         let average = self.built / self.children.len().max(1);
         Leaf::ready(min, max, average.min(LEAF_CAP / 8), super::upkeep::RATIO)
     }

@@ -10,8 +10,8 @@ use std::ops::ControlFlow;
 
 use super::cell::{Cell, Held, RUN, mark};
 use super::fit::{self, Fit, groups};
-use super::line::Line;
 use super::upkeep::Upkeep;
+use crate::kinds::shared::fixed_line::FixedLine;
 
 /// What leaves take together.
 #[derive(Debug, Default, Clone, Copy)]
@@ -79,7 +79,7 @@ impl More {
 #[derive(Debug)]
 #[repr(align(64))]
 pub(super) struct Leaf {
-    line: Line,
+    line: FixedLine,
     /// The slots, then the runs.
     cells: Vec<Cell>,
     slots: u32,
@@ -95,7 +95,7 @@ impl Default for Leaf {
     /// A leaf without slots, which takes no key before it is built.
     fn default() -> Self {
         Leaf {
-            line: Line::new(0, 0),
+            line: FixedLine::separating(0, 0),
             cells: Vec::new(),
             slots: 0,
             keys: 0,
@@ -155,7 +155,7 @@ impl Leaf {
     }
 
     fn single(entry: (u64, u64)) -> Self {
-        let mut leaf = Leaf::empty(Line::new(entry.0, 0), 2, 0);
+        let mut leaf = Leaf::empty(FixedLine::separating(entry.0, 0), 2, 0);
         let slot = leaf.slot(entry.0);
         leaf.cells[slot] = Cell::entry(entry);
         (leaf.keys, leaf.built) = (1, 1);
@@ -165,13 +165,13 @@ impl Leaf {
     /// A leaf without keys, ready for about so many between these two.
     pub(super) fn ready(min: u64, max: u64, keys: usize, ratio: f64) -> Self {
         let slots = ((keys as f64 * ratio) as usize).max(4);
-        let line = Line::equal(min, max.max(min.saturating_add(2)).max(2), slots);
+        let line = FixedLine::equal(min, max.max(min.saturating_add(2)).max(2), slots);
         let mut leaf = Leaf::empty(line, slots, 0);
         leaf.built = keys as u32;
         leaf
     }
 
-    fn empty(line: Line, slots: usize, more: usize) -> Self {
+    fn empty(line: FixedLine, slots: usize, more: usize) -> Self {
         let mut cells = Vec::with_capacity(slots + more);
         cells.extend((0..slots).map(Cell::nothing));
         Leaf {
@@ -188,8 +188,10 @@ impl Leaf {
 
     /// The keys that its slots are for, but the last one, which is also for all keys behind.
     pub(super) fn ends(&self) -> (u64, u64) {
-        let last = self.line.first_key(self.slots().saturating_sub(1));
-        (self.line.first_key(0), last)
+        let last = self
+            .line
+            .first_number(self.slots().saturating_sub(1) as u64);
+        (self.line.first_number(0), last)
     }
 
     pub(super) fn slots(&self) -> usize {
@@ -262,7 +264,7 @@ impl Leaf {
         self.collect(&mut entries);
         if entries.is_empty() {
             // Not without slots: who would then build it to be ready would do so for each key that comes and goes.
-            *self = Leaf::empty(Line::new(0, 0), 2, 0);
+            *self = Leaf::empty(FixedLine::separating(0, 0), 2, 0);
             return;
         }
         // Keys that came behind the last slot's start are in that slot or below.
@@ -412,7 +414,7 @@ mod tests {
         // Frozen leaves below each other, with as many keys as would make the average cost low.
         let mut leaf = Leaf::single((u64::MAX, 0));
         for _ in 0..600 {
-            let mut above = Leaf::empty(Line::equal(0, u64::MAX, 2), 2, 0);
+            let mut above = Leaf::empty(FixedLine::equal(0, u64::MAX, 2), 2, 0);
             above.more.get_or_insert_default().push(leaf);
             above.cells[1] = Cell::nested(1, 0);
             (above.keys, above.built) = (100_000_000, 100_000_000);

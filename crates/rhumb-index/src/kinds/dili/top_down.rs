@@ -9,8 +9,9 @@
 use super::bottom_up::Layers;
 use super::inner::{Child, Inner};
 use super::leaf::Leaf;
-use super::line::Line;
 use super::upkeep::{LEAF_CAP, RATIO};
+use crate::kinds::shared::fixed_line::FixedLine;
+use crate::kinds::shared::gallop::first_ahead;
 
 /// A leaf may hold so many pieces, unless it would be too large.
 const PIECES: usize = 3;
@@ -53,7 +54,7 @@ pub(super) enum Shape {
     Leaf,
     /// Equal parts of a range, whose children stand at this layer or lower.
     Parts {
-        line: Line,
+        line: FixedLine,
         parts: usize,
         layer: usize,
     },
@@ -141,14 +142,14 @@ impl<'a> Plan<'a> {
         let max = last.0.saturating_add(room.above);
         let widened = (max - min) as f64 / ((last.0 - first.0) as f64).max(1.0);
         let parts = (parts as f64 * widened) as usize;
-        let line = Line::equal(min, max, parts);
+        let line = FixedLine::equal(min, max, parts);
         Shape::Parts { line, parts, layer }
     }
 
     /// The line that divides the keys between `ends` best into so many parts: over all of the range, or without
     /// up to an eighth of the pieces at either end, which then share the first or the last part. With the number
     /// of pieces that [`crowded`] counts.
-    fn best_line(&self, ends: (u64, u64), pieces: &[u32], parts: usize) -> (usize, Line) {
+    fn best_line(&self, ends: (u64, u64), pieces: &[u32], parts: usize) -> (usize, FixedLine) {
         let key = |i: usize| {
             pieces
                 .get(i)
@@ -156,7 +157,7 @@ impl<'a> Plan<'a> {
         };
         let len = pieces.len();
         let cuts = [0, len / 64, len / 8];
-        let mut best = (usize::MAX, Line::equal(ends.0, ends.1, parts));
+        let mut best = (usize::MAX, FixedLine::equal(ends.0, ends.1, parts));
         for (i, low) in cuts.into_iter().enumerate() {
             for (j, high) in cuts.into_iter().enumerate() {
                 let min = if low == 0 { ends.0 } else { key(low) };
@@ -165,7 +166,7 @@ impl<'a> Plan<'a> {
                 if !is_new || max < min.saturating_add(2) {
                     continue;
                 }
-                let line = Line::equal(min, max, parts);
+                let line = FixedLine::equal(min, max, parts);
                 let crowded = crowded((0..len).map(|i| line.slot(key(i), parts)));
                 if crowded < best.0 {
                     best = (crowded, line);
@@ -178,22 +179,16 @@ impl<'a> Plan<'a> {
     /// The first entry behind a part, among `start..hi`.
     pub(super) fn end_of(
         &self,
-        line: Line,
+        line: FixedLine,
         (part, parts): (usize, usize),
         (start, hi): (usize, usize),
     ) -> usize {
         if part + 1 == parts {
             return hi;
         }
-        let is_inside = |i: usize| line.place(self.entries[i].0) <= part;
-        let mut step = 1;
-        let mut low = start;
-        while low + step <= hi && is_inside(low + step - 1) {
-            low += step;
-            step *= 2;
-        }
-        let high = (low + step - 1).min(hi);
-        low + self.entries[low..high].partition_point(|entry| line.place(entry.0) <= part)
+        first_ahead(start..hi, 1, |i| {
+            line.place(self.entries[i].0) <= part as u64
+        })
     }
 }
 

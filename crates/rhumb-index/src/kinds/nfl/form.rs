@@ -26,6 +26,7 @@ use crate::IndexError;
 use crate::bytes::Reader;
 use crate::kind::Kind;
 use crate::kinds::shared::exact::{Layout, Place};
+use crate::kinds::shared::fixed_line::FixedLine;
 use crate::knob::Settings;
 
 /// The most lines that a look-up reads.
@@ -73,8 +74,8 @@ impl Layout for Afli {
         let (tag, base, factor, slots) = match &root {
             Root::Linear(model) => (
                 u64::from(model.shift) << 8,
-                model.base,
-                model.factor,
+                model.line.base,
+                model.line.slope,
                 model.lines,
             ),
             Root::Warped(model) => {
@@ -102,8 +103,10 @@ impl Layout for Afli {
         reader.take(lines.saturating_mul(line::BYTES))?;
         let root = match tag {
             0 if shift < 64 => Root::Linear(Linear {
-                base,
-                factor,
+                line: FixedLine {
+                    base,
+                    slope: factor,
+                },
                 shift,
                 lines: slots,
             }),

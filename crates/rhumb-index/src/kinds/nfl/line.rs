@@ -27,6 +27,7 @@
 use super::model::Linear;
 use crate::bytes::{u16_of, u32_of, u64_of};
 use crate::kinds::shared::exact::Place;
+use crate::kinds::shared::fixed_line::FixedLine;
 
 /// Bytes of a line.
 pub(super) const BYTES: usize = 64;
@@ -170,8 +171,8 @@ pub(super) fn dense(buckets: &[&[(u64, u64)]], first_line: usize) -> Line {
 /// What leads to a node with a model, whose slots are the lines from this one on.
 pub(super) fn node(model: &Linear, first_line: usize) -> Line {
     let mut line = [0; BYTES];
-    put(&mut line, 0, &model.base.to_le_bytes());
-    put(&mut line, 8, &model.factor.to_le_bytes());
+    put(&mut line, 0, &model.line.base.to_le_bytes());
+    put(&mut line, 8, &model.line.slope.to_le_bytes());
     put(&mut line, 16, &(first_line as u32).to_le_bytes());
     put(&mut line, 20, &model.lines.to_le_bytes());
     put(&mut line, SHIFT, &[model.shift]);
@@ -195,8 +196,10 @@ pub(super) fn step(line: &Line, number: u64) -> Step {
         }
         _ => {
             let model = Linear {
-                base: u64_of(line, 0),
-                factor: u64_of(line, 1),
+                line: FixedLine {
+                    base: u64_of(line, 0),
+                    slope: u64_of(line, 1),
+                },
                 shift: line[SHIFT],
                 lines: u32_of(line, 5),
             };

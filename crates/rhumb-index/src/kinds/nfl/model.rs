@@ -1,5 +1,7 @@
 //! Models: monotone functions from numbers to slots.
 
+use crate::kinds::shared::fixed_line::FixedLine;
+
 /// Says to which slot a number belongs.
 pub(super) trait Model {
     /// How many slots there are, at least 1.
@@ -35,10 +37,8 @@ pub(super) fn by_slot<'a>(
 /// A line, in whole numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Linear {
-    /// Numbers up to this one belong to the first slot.
-    pub(super) base: u64,
-    /// Slots for 2^(64 + shift) numbers.
-    pub(super) factor: u64,
+    /// Gives slots in units of 2^-shift.
+    pub(super) line: FixedLine,
     /// So many bits of precision come from here, 63 at most.
     pub(super) shift: u8,
     /// How many slots there are, one line each.
@@ -59,8 +59,10 @@ impl Linear {
         // Of the quotient, below 2^64 and at least 1 but where it is all rounding, no bit is wasted.
         let shift = ((slots / numbers).max(1) as u64).leading_zeros();
         Linear {
-            base: first,
-            factor: ((slots << shift) / numbers) as u64,
+            line: FixedLine {
+                base: first,
+                slope: ((slots << shift) / numbers) as u64,
+            },
             shift: shift as u8,
             lines: lines as u32,
         }
@@ -69,9 +71,8 @@ impl Linear {
     /// The slot of a number; 0 where there are none.
     #[inline(always)]
     pub(super) fn slot_of(&self, number: u64) -> usize {
-        let distance = number.saturating_sub(self.base);
-        let slot = (u128::from(distance) * u128::from(self.factor)) >> 64;
-        (slot as u64 >> (self.shift & 63)).min(u64::from(self.lines.saturating_sub(1))) as usize
+        let slot = self.line.place(number) >> (self.shift & 63);
+        slot.min(u64::from(self.lines.saturating_sub(1))) as usize
     }
 }
 

@@ -160,6 +160,7 @@ pub(super) fn tail_conflicts(entries: &[(u64, u64)], model: &impl Model) -> usiz
 mod tests {
     use super::super::model::Linear;
     use super::*;
+    use crate::kinds::shared::fixed_line::FixedLine;
 
     #[test]
     fn groups_are_counted_whole() {
@@ -174,8 +175,10 @@ mod tests {
         });
         let entries: Vec<_> = numbers.zip(0..).collect();
         let model = Linear {
-            base: 0,
-            factor: 1 << 24,
+            line: FixedLine {
+                base: 0,
+                slope: 1 << 24,
+            },
             shift: 0,
             lines: u32::MAX,
         };

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::leaf::Leaf;
 use super::points::Points;
 use super::root::{Root, Shape};
+use crate::kinds::shared::gallop::first_ahead;
 
 /// Leaves come to at most one of this many keys, 6 bytes a key: `fp` takes less with blocks of any
 /// size in use, so a model that needs more has no worth.
@@ -27,26 +28,14 @@ pub(super) fn lay(points: &Points, root: &Root, limit: Option<u64>) -> Result<Ve
     while let Some(&number) = numbers.get(start) {
         // A cubic may step back by rounding; leaves never do.
         let place = root.guess(number).max(leaves.len());
-        let end = gallop(numbers, start, |number| root.guess(number) <= place);
+        let is_here = |i: usize| numbers.get(i).is_some_and(|&n| root.guess(n) <= place);
+        let end = first_ahead(start + 1..numbers.len(), 1, is_here);
         let leaf = Leaf::fit(points, start..end, limit).ok_or(start + (end - start) / 2)?;
         leaves.resize(place, leaf.empty());
         leaves.push(leaf);
         start = end;
     }
     Ok(leaves)
-}
-
-/// The first place behind `start` whose number does not belong any more. `start` does.
-fn gallop(numbers: &[u64], start: usize, belongs: impl Fn(u64) -> bool) -> usize {
-    let belongs_at = |i: usize| numbers.get(i).is_some_and(|&number| belongs(number));
-    let mut step = 1;
-    while belongs_at(start + step) {
-        step *= 2;
-    }
-    let from = start + step / 2;
-    let to = (start + step).min(numbers.len());
-    let rest = numbers.get(from..to).unwrap_or_default();
-    from + rest.partition_point(|&number| belongs(number))
 }
 
 /// Looks for the fewest leaves with which every window keeps within the boundary.

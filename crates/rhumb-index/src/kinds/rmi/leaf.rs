@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::points::Points;
 use crate::bytes::{f32_of, u32_of, u64_of};
+use crate::kinds::shared::least_squares::Sums;
 
 /// Bytes of a leaf.
 pub(super) const LEAF: usize = 24;
@@ -181,28 +182,19 @@ impl Fit<'_> {
         let base = number(self.span.start);
         let middle = (number(self.span.start + self.span.len() / 2) - base) as f64;
         let half = self.keys() as f64 / 2.0;
-        let (mut sx, mut sy, mut sxx, mut sxy) = (0.0, 0.0, 0.0, 0.0);
+        let mut sums = Sums::default();
         let add = |distance: u64, first: i64, last: i64| {
-            let x = distance as f64 - middle;
             let y = (first + last) as f64 * 0.5 - half;
-            sx += x;
-            sy += y;
-            sxx += x * x;
-            sxy += x * y;
+            sums.add(distance as f64 - middle, y);
         };
         let step = (self.span.len() / FITTED).max(1);
         match step {
             1 => self.points.walk(self.span.clone(), add),
             _ => self.points.stride(self.span.clone(), step, add),
         }
-        let count = self.span.len().div_ceil(step) as f64;
-        let slope = (sxy - sx * sy / count) / (sxx - sx * sx / count);
-        let slope = if slope.is_finite() {
-            slope.max(0.0) as f32
-        } else {
-            0.0
-        };
-        let centre = half + sy / count - f64::from(slope) * (middle + sx / count);
+        let slope = sums.slope() as f32;
+        let (x, y) = sums.mean();
+        let centre = half + y - f64::from(slope) * (middle + x);
         (slope, centre)
     }
 

@@ -5,6 +5,7 @@ use super::root::Root;
 use super::{BOUNDARY, KIND};
 use crate::bytes::{Reader, u32_of, u64_of};
 use crate::kind::HEADER;
+use crate::kinds::shared::gallop::first_about;
 use crate::{ByteForm, Index, IndexError, Position, Probe, Window};
 
 /// Where the leaves start.
@@ -145,31 +146,8 @@ fn base_of(leaf: &[u8; LEAF]) -> u64 {
 /// number of a leaf and the first of the next.
 #[cold]
 fn walk(leaves: &[[u8; LEAF]], from: usize, number: u64) -> usize {
-    let holds = |i: usize| leaves.get(i).is_some_and(|leaf| base_of(leaf) <= number);
-    // `low` is not above the leaf, `high` is.
-    let (mut low, mut high, mut step) = (from, from, 1);
-    if holds(from) {
-        high = from + 1;
-        while holds(high) {
-            (low, high) = (high, high + step);
-            step *= 2;
-        }
-        high = high.min(leaves.len());
-    } else {
-        while low > 0 && !holds(low) {
-            (high, low) = (low, low.saturating_sub(step));
-            step *= 2;
-        }
-    }
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        if holds(middle) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    low
+    let is_not_above = |i: usize| leaves.get(i).is_some_and(|leaf| base_of(leaf) <= number);
+    first_about(leaves.len(), from, 1, is_not_above).saturating_sub(1)
 }
 
 impl Index for Rmi<'_> {

@@ -2,9 +2,9 @@
 
 use super::super::cell::RUN;
 use super::super::fit;
-use super::super::line::Line;
 use super::super::top_down::{Plan, Shape};
 use super::{CELL, DEEPEST, INNER, Node, SEVERAL, cell};
+use crate::kinds::shared::fixed_line::FixedLine;
 
 /// Slots a key in a leaf. Fewer than in memory: nothing will be inserted, and what more keys that meet cost,
 /// fewer cache misses save.
@@ -56,7 +56,7 @@ impl<'a> Laying<'a> {
     fn leaf(&mut self, at: usize, (lo, hi): (usize, usize)) {
         let entries = self.entries.get(lo..hi).unwrap_or_default();
         let (line, slots) = match entries {
-            [] | [_] => (Line::new(0, 0), 1),
+            [] | [_] => (FixedLine::separating(0, 0), 1),
             _ => {
                 let fit = fit::best(entries, RATIO, false);
                 (fit.line, fit.slots)

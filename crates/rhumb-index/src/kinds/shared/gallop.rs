@@ -1,0 +1,69 @@
+//! Galloping (exponential) search: in steps that double, then binary in the last of them.
+//!
+//! It costs the logarithm of the distance between where it starts and what it finds. The search of windows
+//! ([`crate::search`]) gallops on its own: it fetches several cache lines at each step, since its keys are
+//! mostly out of cache.
+
+use std::ops::Range;
+
+use crate::search::first_not;
+
+/// The first place of `range` for which `is_before` is false, which it stays from there on; the range's
+/// end if there is none. Searched from the start, which is the likelier end; the first step is so long.
+#[inline(always)]
+pub(in crate::kinds) fn first_ahead(
+    range: Range<usize>,
+    mut step: usize,
+    is_before: impl Fn(usize) -> bool,
+) -> usize {
+    let (mut start, mut end) = (range.start, range.start);
+    while end < range.end && is_before(end) {
+        start = end + 1;
+        end = (end + step).min(range.end);
+        step *= 2;
+    }
+    first_not(start..end, is_before)
+}
+
+/// The same for the places below `len`, searched to both sides from `from`, which is at most `len`.
+#[inline(always)]
+pub(in crate::kinds) fn first_about(
+    len: usize,
+    from: usize,
+    mut step: usize,
+    is_before: impl Fn(usize) -> bool,
+) -> usize {
+    if from < len && is_before(from) {
+        return first_ahead(from..len, step, is_before);
+    }
+    let (mut start, mut end) = (from, from);
+    while start > 0 && !is_before(start) {
+        end = start;
+        start = start.saturating_sub(step);
+        step *= 2;
+    }
+    first_not(start..end, is_before)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_every_place_from_every_other() {
+        for (len, step) in [(0, 1), (1, 1), (40, 1), (41, 8), (7, 8)] {
+            for first in 0..=len {
+                for from in 0..=len {
+                    // Places behind the end are not asked for.
+                    let is_before = |place: usize| {
+                        assert!(place <= len);
+                        place < first
+                    };
+                    assert_eq!(first_about(len, from, step, is_before), first);
+                    let ahead = first_ahead(from..len, step, is_before);
+                    assert_eq!(ahead, first.max(from));
+                }
+            }
+        }
+    }
+}
