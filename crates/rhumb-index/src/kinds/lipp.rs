@@ -38,10 +38,10 @@
 //! As an index of a table it is a [`form::SlotTree`]: built in linear time for each level, one slot of 16
 //! bytes read a level, lower bounds among them.
 
+mod arena;
+mod cache_line;
 mod fmcd;
 mod form;
-mod line;
-mod lines;
 mod map;
 mod model;
 mod plant;

@@ -25,10 +25,10 @@
 //! - A dense node has at most six buckets, told apart by separators inside the slot that leads to them; it
 //!   stands wherever a slot has so few numbers, as no model is needed there.
 
+mod cache_line;
 mod flow;
 mod form;
 mod lay;
-mod line;
 mod model;
 mod survey;
 #[cfg(test)]

@@ -70,7 +70,7 @@ struct Levels {
 /// One level above the lines.
 #[derive(Debug)]
 struct Level {
-    pieces: Vec<Piece>,
+    pieces: Vec<LevelLine>,
     /// By how much the place of a number below may be lower than what a piece says, and by how much
     /// higher.
     reach: usize,
@@ -80,7 +80,7 @@ struct Level {
 
 /// A line over places in the level below.
 #[derive(Debug)]
-struct Piece {
+struct LevelLine {
     first_number: u64,
     slope: f64,
     offset: f64,
@@ -93,7 +93,7 @@ impl Level {
     fn new(lines: &Lines, below: Vec<u64>, bytes: &[u8]) -> Self {
         let pieces = (0..lines.segments()).map(|i| {
             let line = lines.line(bytes, i);
-            Piece {
+            LevelLine {
                 first_number: line.first_number,
                 slope: line.slope.into(),
                 offset: line.offset(),

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::fit::Fit;
+use super::fit::SlotLine;
 use super::form::Form;
 use super::inner::LEAF;
 use super::leaf::{Leaf, slots_of};
@@ -35,7 +35,7 @@ fn in_use(index: &Alex) -> Vec<&Leaf> {
 fn worst_cost(index: &Alex) -> f64 {
     let costs = in_use(index).into_iter().map(|leaf| {
         let entries = leaf.entries();
-        Fit::of(&entries, slots_of(entries.len(), DENSITY)).cost(&entries)
+        SlotLine::of(&entries, slots_of(entries.len(), DENSITY)).cost(&entries)
     });
     costs.fold(0.0, f64::max)
 }

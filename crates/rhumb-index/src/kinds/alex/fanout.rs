@@ -7,7 +7,7 @@
 //! entries are in a 64th of it; then over that part, and so on. Without that, a few outliers make a level of
 //! nodes that separates nothing.
 
-use super::fit::{BYTE_COST, Fit, LEVEL_COST};
+use super::fit::{BYTE_COST, LEVEL_COST, SlotLine};
 use super::leaf::{MOST_SLOTS, slots_of};
 use super::tree::DENSITY;
 use crate::kinds::shared::gallop::first_ahead;
@@ -29,7 +29,7 @@ pub(super) const NODE: f64 = 208.0;
 
 /// An inner node to be.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct InnerPlan {
     pub(super) base: u64,
     pub(super) shift: u32,
     /// Which places are for which entries, in order; none is empty.
@@ -47,12 +47,12 @@ struct Part {
 
 /// Shares out entries, at least two, in an index of so many. `zooms` unless the window is to be all
 /// numbers.
-pub(super) fn plan(entries: &[(u64, u64)], total: usize, zooms: bool) -> Plan {
+pub(super) fn plan(entries: &[(u64, u64)], total: usize, zooms: bool) -> InnerPlan {
     let window = match zooms {
         true => zoom(entries),
         false => 0..entries.len(),
     };
-    let tree = Tree {
+    let tree = FanOutTree {
         entries,
         base: entries[window.start].0,
         span: entries[window.end - 1].0 - entries[window.start].0,
@@ -63,7 +63,7 @@ pub(super) fn plan(entries: &[(u64, u64)], total: usize, zooms: bool) -> Plan {
     plan.unwrap_or_else(|| match zooms {
         true => tree.halves(),
         // As published there is only the tree; these are for a data node that is too large.
-        false => Plan {
+        false => InnerPlan {
             cost: f64::INFINITY,
             ..tree.halves()
         },
@@ -101,7 +101,7 @@ fn end_of(entries: &[(u64, u64)], ranks: Range<usize>, base: u64, place: u64, sh
 }
 
 /// A fan-out tree over the entries of a window.
-struct Tree<'a> {
+struct FanOutTree<'a> {
     entries: &'a [(u64, u64)],
     window: Range<usize>,
     base: u64,
@@ -110,9 +110,9 @@ struct Tree<'a> {
     node_cost: f64,
 }
 
-impl Tree<'_> {
+impl FanOutTree<'_> {
     /// The cheapest node; `None` if none is sound.
-    fn plan(&self) -> Option<Plan> {
+    fn plan(&self) -> Option<InnerPlan> {
         let top = self.span.checked_ilog2()?;
         let most_places = (self.entries.len() / PLACE).max(2) as u64;
         let mut levels: Vec<Vec<Part>> = Vec::new();
@@ -148,14 +148,14 @@ impl Tree<'_> {
     }
 
     /// Two children of as many entries each.
-    fn halves(&self) -> Plan {
+    fn halves(&self) -> InnerPlan {
         let len = self.entries.len();
         let half = len / 2;
         let at = self.entries[half].0;
         // As wide as the entries before, so that the node can go on to the left; `at` is not the least.
         let shift = (at - self.entries[0].0).ilog2();
         let inside = self.leaf_cost(0..half) + self.leaf_cost(half..len);
-        Plan {
+        InnerPlan {
             base: at - (1 << shift),
             shift,
             children: vec![(0..1, 0..half), (1..2, half..len)],
@@ -187,7 +187,7 @@ impl Tree<'_> {
         let entries = &self.entries[ranks];
         match entries.len() {
             0 => 0.0,
-            len => Fit::of(entries, slots_of(len, DENSITY)).cost(entries) * len as f64,
+            len => SlotLine::of(entries, slots_of(len, DENSITY)).cost(entries) * len as f64,
         }
     }
 
@@ -259,7 +259,7 @@ impl Tree<'_> {
 
     /// Makes children of runs of places: those below and above the window get places of their own, empty
     /// runs and small ones join their neighbours.
-    fn laid_out(&self, parts: &[(usize, usize)], shift: u32, cost: f64) -> Plan {
+    fn laid_out(&self, parts: &[(usize, usize)], shift: u32, cost: f64) -> InnerPlan {
         let (mut base, mut moved) = (self.base, 0);
         let mut cuts = Vec::with_capacity(parts.len() + 2);
         if self.window.start > 0 && base >= 1 << shift {
@@ -294,7 +294,7 @@ impl Tree<'_> {
             }
             (place, start) = (places_end, end);
         }
-        Plan {
+        InnerPlan {
             base,
             shift,
             children,

@@ -22,7 +22,7 @@ const FITTED: usize = 512;
 
 /// A line from numbers to slots.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Fit {
+pub(super) struct SlotLine {
     /// Where the line is anchored: numbers below count as this one.
     pub(super) base: u64,
     /// Slots a number: finite and not negative.
@@ -33,9 +33,9 @@ pub(super) struct Fit {
     pub(super) slots: u32,
 }
 
-impl Fit {
+impl SlotLine {
     /// The line through ascending entries by least squares, stretched over so many slots.
-    pub(super) fn of(entries: &[(u64, u64)], slots: usize) -> Fit {
+    pub(super) fn of(entries: &[(u64, u64)], slots: usize) -> SlotLine {
         let first = entries.first().map_or(0, |entry| entry.0);
         let last = entries.last().map_or(first, |entry| entry.0);
         let half = (last - first) as f64 / 2.0;
@@ -53,7 +53,7 @@ impl Fit {
                 y * scale - slope * (x + half)
             }
         };
-        Fit {
+        SlotLine {
             base: first,
             slope,
             offset: offset as f32,
@@ -80,14 +80,14 @@ impl Fit {
     }
 
     /// The line so many slots further right, anchored as far left as it goes.
-    pub(super) fn moved(self, slots: usize) -> Fit {
+    pub(super) fn moved(self, slots: usize) -> SlotLine {
         let offset = f64::from(self.offset) + slots as f64;
         let room = match self.slope > 0.0 {
             true => (offset / self.slope) as u64,
             false => 0,
         };
         let room = room.min(self.base);
-        Fit {
+        SlotLine {
             base: self.base - room,
             offset: (offset - room as f64 * self.slope) as f32,
             ..self
@@ -170,7 +170,7 @@ mod tests {
             numbers.dedup();
             let entries: Vec<(u64, u64)> = numbers.iter().map(|&number| (number, 0)).collect();
             for slots in [entries.len(), entries.len() * 10 / 7 + 1] {
-                let fit = Fit::of(&entries, slots);
+                let fit = SlotLine::of(&entries, slots);
                 for number in &numbers {
                     let around = [number.saturating_sub(1), *number, number.saturating_add(1)];
                     let predicted = around.map(|number| fit.predict(number));
@@ -190,7 +190,7 @@ mod tests {
     fn a_straight_row_costs_next_to_nothing() {
         for (first, gap) in [(0, 1), (u64::MAX - 99_999 * 7, 7), (1 << 53, 1 << 40)] {
             let entries: Vec<(u64, u64)> = (0..100_000).map(|i| (first + i * gap, i)).collect();
-            let cost = Fit::of(&entries, 142_858).cost(&entries);
+            let cost = SlotLine::of(&entries, 142_858).cost(&entries);
             assert!(cost < STEP_COST, "{cost}");
         }
     }
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn one_number_and_none_have_a_line() {
         for entries in [&[][..], &[(7, 0)], &[(u64::MAX, 0)]] {
-            let fit = Fit::of(entries, 16);
+            let fit = SlotLine::of(entries, 16);
             assert_eq!((fit.slope, fit.offset), (0.0, 0.0));
         }
     }

@@ -20,7 +20,7 @@
 //! the next data node does; there are no data nodes without entries.
 
 use super::KIND;
-use super::fit::Fit;
+use super::fit::SlotLine;
 use super::inner::LEAF;
 use super::leaf::Leaf;
 use super::tree::Alex;
@@ -54,7 +54,7 @@ pub(super) struct Form {
 
 /// A data node of the form.
 struct Node<'a> {
-    fit: Fit,
+    fit: SlotLine,
     slots: &'a [[u8; SLOT]],
 }
 
@@ -188,8 +188,8 @@ impl Form {
 }
 
 #[inline(always)]
-fn fit_of(node: &[u8; NODE]) -> Fit {
-    Fit {
+fn fit_of(node: &[u8; NODE]) -> SlotLine {
+    SlotLine {
         base: u64_of(node, 0),
         slope: f64::from_bits(u64_of(node, 1)),
         offset: f32_of(node, 4),

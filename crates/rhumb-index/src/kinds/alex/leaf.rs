@@ -8,12 +8,12 @@
 //! that every key can be stored. A removal that would have to change many gaps leaves the node *loose*:
 //! then gaps may have any key between their neighbours', and bits are looked at for all.
 
-use super::fit::{Fit, Toll};
+use super::fit::{SlotLine, Toll};
 use crate::kinds::shared::gallop::first_about;
 use crate::search::prefetch_line;
 
 /// Slots of a line.
-const LINE: usize = 4;
+const LINE_SLOTS: usize = 4;
 
 /// Bits of a line.
 const BITS: usize = 512;
@@ -37,14 +37,14 @@ pub(super) const NONE: u32 = u32::MAX;
 /// A line of the cache: four keys and four values, or 512 bits.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
-pub(super) struct Line([u64; 8]);
+pub(super) struct CacheLine([u64; 8]);
 
 /// A data node. As long as a line of the cache.
 #[derive(Debug)]
 pub(super) struct Leaf {
-    pub(super) fit: Fit,
+    pub(super) fit: SlotLine,
     /// Lines of slots, then lines of bits.
-    pub(super) lines: Box<[Line]>,
+    pub(super) lines: Box<[CacheLine]>,
     /// How many entries there are.
     pub(super) len: u32,
     /// The data nodes before and behind this one.
@@ -64,7 +64,9 @@ pub(super) struct Leaf {
 
 /// How many slots so many entries take at a density in tenths.
 pub(super) fn slots_of(entries: usize, density: usize) -> usize {
-    let slots = (entries * 10).div_ceil(density).next_multiple_of(LINE);
+    let slots = (entries * 10)
+        .div_ceil(density)
+        .next_multiple_of(LINE_SLOTS);
     slots.max(LEAST_SLOTS)
 }
 
@@ -73,7 +75,7 @@ impl Leaf {
     pub(super) fn new(entries: &[(u64, u64)], slots: usize) -> Leaf {
         #[cfg(test)]
         super::bounds::count(entries.len());
-        let mut leaf = Leaf::empty(Fit::of(entries, slots));
+        let mut leaf = Leaf::empty(SlotLine::of(entries, slots));
         let fit = leaf.fit;
         let (mut toll, mut filled) = (Toll::default(), 0);
         fit.place(entries, |&(key, value), predicted, slot| {
@@ -89,9 +91,9 @@ impl Leaf {
     }
 
     /// One without entries under a line.
-    pub(super) fn empty(fit: Fit) -> Leaf {
+    pub(super) fn empty(fit: SlotLine) -> Leaf {
         let slots = fit.slots as usize;
-        let lines = vec![Line([0; 8]); slots.div_ceil(BITS) + slots / LINE];
+        let lines = vec![CacheLine([0; 8]); slots.div_ceil(BITS) + slots / LINE_SLOTS];
         Leaf {
             fit,
             lines: lines.into_boxed_slice(),
@@ -120,30 +122,30 @@ impl Leaf {
     /// How many lines of slots there are.
     #[inline(always)]
     fn slot_lines(&self) -> usize {
-        self.slots() / LINE
+        self.slots() / LINE_SLOTS
     }
 
     #[inline(always)]
     pub(super) fn key(&self, slot: usize) -> u64 {
-        self.lines[slot / LINE].0[slot % LINE]
+        self.lines[slot / LINE_SLOTS].0[slot % LINE_SLOTS]
     }
 
     #[inline(always)]
     pub(super) fn value(&self, slot: usize) -> u64 {
-        self.lines[slot / LINE].0[LINE + slot % LINE]
+        self.lines[slot / LINE_SLOTS].0[LINE_SLOTS + slot % LINE_SLOTS]
     }
 
     #[inline(always)]
     pub(super) fn set_value(&mut self, slot: usize, value: u64) {
-        self.lines[slot / LINE].0[LINE + slot % LINE] = value;
+        self.lines[slot / LINE_SLOTS].0[LINE_SLOTS + slot % LINE_SLOTS] = value;
     }
 
     /// Puts an entry into a slot.
     #[inline(always)]
     pub(super) fn set(&mut self, slot: usize, key: u64, value: u64) {
-        let line = &mut self.lines[slot / LINE].0;
-        line[slot % LINE] = key;
-        line[LINE + slot % LINE] = value;
+        let line = &mut self.lines[slot / LINE_SLOTS].0;
+        line[slot % LINE_SLOTS] = key;
+        line[LINE_SLOTS + slot % LINE_SLOTS] = value;
         self.mark(slot);
     }
 
@@ -151,9 +153,9 @@ impl Leaf {
     #[inline(always)]
     pub(super) fn copy(&mut self, from: usize, to: usize) {
         let (key, value) = (self.key(from), self.value(from));
-        let line = &mut self.lines[to / LINE].0;
-        line[to % LINE] = key;
-        line[LINE + to % LINE] = value;
+        let line = &mut self.lines[to / LINE_SLOTS].0;
+        line[to % LINE_SLOTS] = key;
+        line[LINE_SLOTS + to % LINE_SLOTS] = value;
     }
 
     /// Sets a slot's bit.
@@ -173,7 +175,7 @@ impl Leaf {
     #[inline(always)]
     pub(super) fn fill(&mut self, slots: std::ops::Range<usize>, key: u64) {
         for slot in slots {
-            self.lines[slot / LINE].0[slot % LINE] = key;
+            self.lines[slot / LINE_SLOTS].0[slot % LINE_SLOTS] = key;
         }
     }
 
@@ -251,7 +253,7 @@ impl Leaf {
         let lines = &self.lines[..self.slot_lines()];
         // Entries are in the predicted slot or, if that was taken, a few slots right of it; insertions may
         // have moved them to the left too.
-        let first = (slot.saturating_sub(1) / LINE).min(lines.len().saturating_sub(WINDOW));
+        let first = (slot.saturating_sub(1) / LINE_SLOTS).min(lines.len().saturating_sub(WINDOW));
         let Some(window) = lines[first..].first_chunk::<WINDOW>() else {
             return 0;
         };
@@ -259,16 +261,16 @@ impl Leaf {
         // would wait for memory and keep the next look-up from starting.
         let mut before = 0;
         for line in window {
-            for column in 0..LINE {
+            for column in 0..LINE_SLOTS {
                 before += usize::from(is_before(line.0[column]));
             }
         }
         let is_left = before == 0 && first > 0;
-        let is_right = before == LINE * WINDOW && first + WINDOW < lines.len();
+        let is_right = before == LINE_SLOTS * WINDOW && first + WINDOW < lines.len();
         if is_left || is_right {
-            return seek_outward(lines, first * LINE + before, is_before);
+            return seek_outward(lines, first * LINE_SLOTS + before, is_before);
         }
-        first * LINE + before
+        first * LINE_SLOTS + before
     }
 
     /// The first entry whose key is not below this one, or the number of slots.
@@ -335,8 +337,11 @@ impl Leaf {
 
 /// The first slot whose key is not before the one looked for; searched far from a slot.
 #[inline(never)]
-fn seek_outward(lines: &[Line], from: usize, is_before: impl Fn(u64) -> bool) -> usize {
-    first_about(lines.len() * LINE, from, LINE * WINDOW, |slot| {
-        is_before(lines[slot / LINE].0[slot % LINE])
-    })
+fn seek_outward(lines: &[CacheLine], from: usize, is_before: impl Fn(u64) -> bool) -> usize {
+    first_about(
+        lines.len() * LINE_SLOTS,
+        from,
+        LINE_SLOTS * WINDOW,
+        |slot| is_before(lines[slot / LINE_SLOTS].0[slot % LINE_SLOTS]),
+    )
 }

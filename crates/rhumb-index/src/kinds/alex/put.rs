@@ -1,6 +1,6 @@
 //! Insertion into a data node, and how one grows at its edges.
 
-use super::fit::{BEARABLE, Fit, LEVEL_COST, STEP_COST, steps};
+use super::fit::{BEARABLE, LEVEL_COST, STEP_COST, SlotLine, steps};
 use super::leaf::{Leaf, slots_of};
 use super::tree::DENSITY;
 use crate::updatable::Existing;
@@ -192,7 +192,7 @@ impl Leaf {
     pub(super) fn grown(&self, is_left: bool) -> Leaf {
         let (slots, grown) = (self.slots(), self.slots_grown());
         let shift = if is_left { grown - slots } else { 0 };
-        let mut fit = Fit {
+        let mut fit = SlotLine {
             slots: grown as u32,
             ..self.fit
         };
@@ -235,7 +235,7 @@ impl Leaf {
     /// An empty node beside this one, whose first entry will have this key.
     pub(super) fn neighbour(&self, key: u64, is_left: bool) -> Leaf {
         let slots = slots_of(0, DENSITY);
-        let fit = Fit {
+        let fit = SlotLine {
             base: key,
             slope: self.fit.slope,
             offset: 0.0,

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::fanout::{FEW, plan};
-use super::fit::{BEARABLE, Fit, LEVEL_COST};
+use super::fit::{BEARABLE, LEVEL_COST, SlotLine};
 use super::inner::{Inner, LEAF};
 use super::leaf::{Leaf, MOST_SLOTS, NONE, slots_of};
 use super::put::Put;
@@ -76,7 +76,7 @@ impl Alex {
             return self.add_leaf(Leaf::new(entries, slots), last);
         }
         let cost = match slots <= MOST_SLOTS && !divides {
-            true => Fit::of(entries, slots).cost(entries),
+            true => SlotLine::of(entries, slots).cost(entries),
             false => f64::INFINITY,
         };
         if cost < LEVEL_COST {

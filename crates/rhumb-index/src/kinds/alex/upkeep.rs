@@ -6,7 +6,7 @@
 //! an inner node anew where such splits have made them deep.
 
 use super::fanout::{FEW, NODE};
-use super::fit::{BYTE_COST, Fit};
+use super::fit::{BYTE_COST, SlotLine};
 use super::inner::{Inner, LEAF};
 use super::leaf::{Leaf, MOST_SLOTS, slots_of};
 use super::tree::{Alex, DENSITY, Path};
@@ -43,7 +43,7 @@ pub(super) enum Reason {
 
 /// Where a data node may be split: above `low`, not above `high`, best at `middle`.
 #[derive(Debug, Clone, Copy)]
-struct Cut {
+struct SplitRange {
     low: u64,
     middle: u64,
     high: u64,
@@ -112,7 +112,7 @@ impl Alex {
     fn is_cheaper_split(&self, entries: &[(u64, u64)]) -> bool {
         let cost = |entries: &[(u64, u64)]| {
             let slots = slots_of(entries.len(), DENSITY);
-            Fit::of(entries, slots).cost(entries) * entries.len() as f64
+            SlotLine::of(entries, slots).cost(entries) * entries.len() as f64
         };
         let (left, right) = entries.split_at(entries.len() / 2);
         let node = BYTE_COST * NODE * self.len as f64;
@@ -122,7 +122,7 @@ impl Alex {
     /// Splits a data node about its median.
     fn split(&mut self, path: &Path, entries: &[(u64, u64)]) {
         let key = |rank: usize| entries.get(rank).map_or(0, |entry| entry.0);
-        let cut = Cut {
+        let cut = SplitRange {
             low: key(entries.len() / 4),
             middle: key(entries.len() / 2),
             high: key(entries.len() * 3 / 4),
@@ -157,7 +157,7 @@ impl Alex {
             true => (key, first.0, half),
             false => (half, key, key),
         };
-        if let Some(place) = self.make_place(path, Cut { low, middle, high }) {
+        if let Some(place) = self.make_place(path, SplitRange { low, middle, high }) {
             self.cut(path, entries, place, key, Some(usize::from(is_left)));
             return true;
         }
@@ -234,7 +234,7 @@ impl Alex {
 
     /// Finds or makes a place of the parent where a data node can be cut: the right half's first. `None` if
     /// it would take too many places.
-    fn make_place(&mut self, path: &Path, cut: Cut) -> Option<(usize, usize)> {
+    fn make_place(&mut self, path: &Path, cut: SplitRange) -> Option<(usize, usize)> {
         let parent = *path.inners.last()? as usize;
         let is_bounded = self.is_bounded;
         let inner = &mut self.inners[parent];
@@ -358,7 +358,7 @@ impl Alex {
     fn free(&mut self, node: u32) {
         if node & LEAF != 0 {
             let leaf = (node ^ LEAF) as usize;
-            self.leaves[leaf] = Leaf::empty(Fit::of(&[], 0));
+            self.leaves[leaf] = Leaf::empty(SlotLine::of(&[], 0));
             return self.free_leaves.push(node ^ LEAF);
         }
         let inner = std::mem::take(&mut self.inners[node as usize]);

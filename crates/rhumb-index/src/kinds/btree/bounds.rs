@@ -13,7 +13,7 @@ const SHORT: usize = 32;
 /// The bound of a child of an inner node that is not the last one, and how far the node is above the
 /// leaves.
 #[derive(Clone, Copy)]
-struct Place {
+struct ChildBound {
     node: u32,
     slot: usize,
     levels: usize,
@@ -31,7 +31,7 @@ impl<K: Stored + ?Sized> BTree<K> {
         for levels in (1..=self.inner_levels).rev() {
             let inner = self.inners.node(node);
             let slot = inner.bounds.below(key);
-            let place = |slot| Some(Place { node, slot, levels });
+            let place = |slot| Some(ChildBound { node, slot, levels });
             if let Some(left) = slot.checked_sub(1) {
                 before = place(left);
             }
@@ -48,8 +48,8 @@ impl<K: Stored + ?Sized> BTree<K> {
         }
     }
 
-    fn shorten(&mut self, place: Place) {
-        let Place { node, slot, levels } = place;
+    fn shorten(&mut self, place: ChildBound) {
+        let ChildBound { node, slot, levels } = place;
         let inner = self.inners.node(node);
         let len = inner.bounds.key(slot).heap_bytes();
         if len <= SHORT {

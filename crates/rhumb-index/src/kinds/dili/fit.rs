@@ -5,7 +5,7 @@ use crate::kinds::shared::fixed_line::FixedLine;
 
 /// A line and slots for a leaf.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Fit {
+pub(super) struct LeafShape {
     pub(super) line: FixedLine,
     pub(super) slots: usize,
     /// Cells that runs take behind the slots.
@@ -14,7 +14,7 @@ pub(super) struct Fit {
 
 /// The line and the slots of a leaf of these entries, of which there are at least two; see
 /// [`super::leaf::Leaf::build`].
-pub(super) fn best(entries: &[(u64, u64)], ratio: f64, expects_more: bool) -> Fit {
+pub(super) fn best(entries: &[(u64, u64)], ratio: f64, expects_more: bool) -> LeafShape {
     let len = entries.len();
     let first = entries.first().map_or(0, |entry| entry.0);
     let last = entries.last().map_or(0, |entry| entry.0);
@@ -42,7 +42,7 @@ pub(super) fn best(entries: &[(u64, u64)], ratio: f64, expects_more: bool) -> Fi
         true => most,
         false => line.slot(last, most).max(1) + 1,
     };
-    Fit {
+    LeafShape {
         line,
         slots,
         run_cells: fall.cells,

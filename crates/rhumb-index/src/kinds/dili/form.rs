@@ -8,7 +8,7 @@ mod laying;
 
 use self::laying::Laying;
 use super::cell::RUN;
-use super::top_down::Plan;
+use super::top_down::FirstPhase;
 use crate::IndexError;
 use crate::bytes::{Reader, u32_of, u64_of};
 use crate::kind::Kind;
@@ -44,7 +44,7 @@ impl Layout for DiliLayout {
     }
 
     fn lay(_: &Settings, entries: &[(u64, u64)], out: &mut Vec<u8>) -> Result<(), IndexError> {
-        let plan = Plan::of(entries);
+        let plan = FirstPhase::of(entries);
         let laying = Laying::of(&plan, entries);
         let (cells, nodes) = (laying.cells.len(), laying.nodes.len());
         if cells >= SEVERAL as usize || nodes >= INNER as usize {

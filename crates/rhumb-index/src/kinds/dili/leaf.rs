@@ -9,7 +9,7 @@ mod removing;
 use std::ops::ControlFlow;
 
 use super::cell::{Cell, Held, RUN, mark};
-use super::fit::{self, Fit, groups};
+use super::fit::{self, LeafShape, groups};
 use super::upkeep::Upkeep;
 use crate::kinds::shared::fixed_line::FixedLine;
 
@@ -116,7 +116,7 @@ impl Leaf {
                 .map_or_else(Leaf::default, |one| Leaf::single(*one));
         }
         let len = entries.len();
-        let Fit {
+        let LeafShape {
             line,
             slots,
             run_cells,

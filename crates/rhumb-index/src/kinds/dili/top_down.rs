@@ -45,7 +45,7 @@ pub(super) fn room(entries: &[(u64, u64)], ends: (u64, u64), built: usize) -> Ro
 
 /// A subtree of these entries, which ascend.
 pub(super) fn build(entries: &[(u64, u64)], room: Room) -> Child {
-    let plan = Plan::of(entries);
+    let plan = FirstPhase::of(entries);
     plan.node(0, entries.len(), plan.layers.height(), room)
 }
 
@@ -61,14 +61,14 @@ pub(super) enum Shape {
 }
 
 /// What the first phase found of some entries.
-pub(super) struct Plan<'a> {
+pub(super) struct FirstPhase<'a> {
     entries: &'a [(u64, u64)],
     layers: Layers,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> FirstPhase<'a> {
     pub(super) fn of(entries: &'a [(u64, u64)]) -> Self {
-        Plan {
+        FirstPhase {
             entries,
             layers: Layers::of(entries),
         }

@@ -8,7 +8,7 @@ const SPARSEST: u32 = 16;
 
 /// What a model makes of the numbers that it is for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Fit {
+pub(crate) struct FittedModel {
     pub(crate) model: Model,
     /// The most numbers in one slot: at most two thirds of them, rounded up, and less than all.
     pub(crate) largest: usize,
@@ -18,7 +18,7 @@ pub(crate) struct Fit {
     pub(crate) is_line: bool,
 }
 
-impl Fit {
+impl FittedModel {
     /// The model of a node for ascending entries, of which there are at least two. About `slots` slots, which
     /// `round` makes a number that a node may have, not below the one given, and at most an eighth above it.
     ///
@@ -30,14 +30,14 @@ impl Fit {
         let numbers = entries.len();
         if let [(first, _), .., (last, _)] = *entries {
             if let [(first, _), (second, _), (third, _)] = *entries {
-                return Fit::of(Model::of_three([first, second, third], round(3)), entries);
+                return FittedModel::of(Model::of_three([first, second, third], round(3)), entries);
             }
             // Where there are slots for all numbers of the range, each has its own.
             let range = u32::try_from((last - first).saturating_add(1)).ok();
             let is_dense = |range: &u32| *range <= slots && *range as usize / 8 <= numbers;
             if let Some(range) = range.filter(is_dense) {
-                let fit = Fit::of(Model::new(first, 1.0, round(range)), entries);
-                return Fit {
+                let fit = FittedModel::of(Model::new(first, 1.0, round(range)), entries);
+                return FittedModel {
                     is_line: true,
                     ..fit
                 };
@@ -46,14 +46,14 @@ impl Fit {
             while numbers > 3 && slots > 3 {
                 let fewest = fewest_conflicts(entries, slots);
                 let line = fewest.unwrap_or_else(|| through_ends(entries, slots));
-                let fit = Fit::of(line, entries);
+                let fit = FittedModel::of(line, entries);
                 if fit.largest > (numbers * 2).div_ceil(3) {
                     break;
                 }
                 match fewer_slots(fit.used, slots, round) {
                     Some(fewer) => slots = fewer,
                     None => {
-                        return Fit {
+                        return FittedModel {
                             is_line: true,
                             ..fit
                         };
@@ -61,7 +61,7 @@ impl Fit {
                 }
             }
         }
-        Fit::of(halving(entries, round(2)), entries)
+        FittedModel::of(halving(entries, round(2)), entries)
     }
 
     fn of(model: Model, entries: &[(u64, u64)]) -> Self {
@@ -73,7 +73,7 @@ impl Fit {
                 (slot, start, used) = (at, i, used + 1);
             }
         }
-        Fit {
+        FittedModel {
             model,
             largest: largest.max(entries.len() - start),
             used,
@@ -195,7 +195,7 @@ mod tests {
                 continue;
             }
             for slots in [2, len as u32, 2 * len as u32, 6 * len as u32, 1_000_000] {
-                let fit = Fit::new(&entries, slots, round);
+                let fit = FittedModel::new(&entries, slots, round);
                 let most = (len * 2).div_ceil(3).min(len - 1);
                 assert!(fit.largest <= most, "{fit:?} of {len}, {entries:?}");
                 let slots = fit.model.slots();
@@ -261,7 +261,7 @@ mod tests {
         for gap in [1, 3, 1 << 20, 1 << 50] {
             for base in [0, 1 << 53, 1 << 63] {
                 let entries: Vec<_> = (0..5_000).map(|i| (base + i * gap, i)).collect();
-                let fit = Fit::new(&entries, 10_000, round);
+                let fit = FittedModel::new(&entries, 10_000, round);
                 let least = if gap == 1 { 5_000 } else { 4_998 };
                 assert!(fit.used >= least, "{gap} {base}: {fit:?}");
             }

@@ -21,7 +21,7 @@
 //! difference in unsigned 64-bit integers, 0 where the number is below. A slot that no number of the tree has
 //! holds a copy of the next entry, or of the last one of the node where there is none behind it.
 
-use super::fmcd::{Fit, runs};
+use super::fmcd::{FittedModel, runs};
 use super::model::{Model, class, slots_of};
 use crate::IndexError;
 use crate::bytes::Reader;
@@ -89,7 +89,7 @@ impl Laying<'_> {
         let model = match entries {
             [entry] => Model::splitting(entry.0, entry.0, 1),
             _ => {
-                Fit::new(entries, (self.slots_for)(entries.len()), |slots| {
+                FittedModel::new(entries, (self.slots_for)(entries.len()), |slots| {
                     slots_of(class(slots))
                 })
                 .model

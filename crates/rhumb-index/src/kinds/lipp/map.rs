@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use super::KIND;
-use super::line::{Node, SLOTS, Slot};
-use super::lines::Lines;
+use super::arena::Arena;
+use super::cache_line::{Node, SLOTS, Slot};
 use super::plant::{Room, plant, plant_node};
 use super::upkeep::Step;
 use super::walk;
@@ -16,7 +16,7 @@ use crate::updatable::{Depth, Existing, Updatable, ascending};
 /// An ordered map from integers to integers.
 #[derive(Debug)]
 pub(super) struct Lipp {
-    pub(super) lines: Lines,
+    pub(super) lines: Arena,
     pub(super) root: Node,
     len: usize,
     pub(super) is_published: bool,
@@ -30,7 +30,7 @@ pub(super) struct Lipp {
 impl Lipp {
     /// An empty one.
     pub(super) fn new(settings: &Settings) -> Self {
-        let mut lines = Lines::new();
+        let mut lines = Arena::new();
         Lipp {
             root: plant_node(&mut lines, &[], Room::default()),
             lines,

@@ -1,8 +1,8 @@
 //! Builds the nodes for entries.
 
-use super::fmcd::{Fit, runs};
-use super::line::{Node, SLOTS, Slot, Stats, rounded};
-use super::lines::Lines;
+use super::arena::Arena;
+use super::cache_line::{Node, SLOTS, Slot, Stats, rounded};
+use super::fmcd::{FittedModel, runs};
 use super::model::Model;
 
 /// On which sides of its keys a node gets as much room again as they take.
@@ -25,7 +25,7 @@ pub(super) fn slots_for(keys: usize) -> u32 {
 }
 
 /// What a slot holds that is to lead to these ascending entries.
-pub(super) fn plant(lines: &mut Lines, entries: &[(u64, u64)], room: Room) -> Slot {
+pub(super) fn plant(lines: &mut Arena, entries: &[(u64, u64)], room: Room) -> Slot {
     match *entries {
         [] => Slot::Empty,
         [(key, value)] => Slot::Entry(key, value),
@@ -34,7 +34,7 @@ pub(super) fn plant(lines: &mut Lines, entries: &[(u64, u64)], room: Room) -> Sl
 }
 
 /// A node for ascending entries, even if there are none.
-pub(super) fn plant_node(lines: &mut Lines, entries: &[(u64, u64)], room: Room) -> Node {
+pub(super) fn plant_node(lines: &mut Arena, entries: &[(u64, u64)], room: Room) -> Node {
     let model = model(entries, room);
     let node = lines.take(model);
     if node.is_counted() {
@@ -64,7 +64,7 @@ fn model(entries: &[(u64, u64)], room: Room) -> Model {
         }
         [(first, _), (second, _), (third, _)] => Model::of_three([first, second, third], SLOTS),
         _ => {
-            let fit = Fit::new(entries, slots_for(entries.len()), rounded);
+            let fit = FittedModel::new(entries, slots_for(entries.len()), rounded);
             let own = fit.model.slots();
             let sides = u32::from(room.below) + u32::from(room.above);
             if sides == 0 || !fit.is_line || own > 1 << 28 {

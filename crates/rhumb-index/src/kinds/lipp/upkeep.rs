@@ -1,6 +1,6 @@
 //! When nodes are built anew.
 
-use super::line::{Node, Stats};
+use super::cache_line::{Node, Stats};
 use super::map::Lipp;
 use super::plant::{Room, plant, plant_node};
 use super::walk::{collect, give_back};

@@ -2,14 +2,14 @@
 
 use std::ops::ControlFlow;
 
-use super::line::{Line, Node, SLOTS, Slot};
-use super::lines::Lines;
+use super::arena::Arena;
+use super::cache_line::{CacheLine, Node, SLOTS, Slot};
 use crate::updatable::Depth;
 
 type Visit<'a> = &'a mut dyn FnMut(&u64, u64) -> ControlFlow<()>;
 
 /// Visits the entries of a node in ascending order, from the first whose key is not below `from`.
-pub(super) fn walk(lines: &Lines, node: Node, from: u64, visit: Visit<'_>) -> ControlFlow<()> {
+pub(super) fn walk(lines: &Arena, node: Node, from: u64, visit: Visit<'_>) -> ControlFlow<()> {
     let slot = node.model.slot(from);
     lines.expect(node, slot + SLOTS);
     // Slots left of that of `from` have only keys below it.
@@ -22,7 +22,7 @@ pub(super) fn walk(lines: &Lines, node: Node, from: u64, visit: Visit<'_>) -> Co
 }
 
 /// Visits the entries of a node from a slot on.
-fn rest(lines: &Lines, node: Node, slot: u32, visit: Visit<'_>) -> ControlFlow<()> {
+fn rest(lines: &Arena, node: Node, slot: u32, visit: Visit<'_>) -> ControlFlow<()> {
     let mut at = slot / SLOTS;
     while let Some(used) = lines.next_used(node, at) {
         let line = lines.line(node.first + used);
@@ -40,7 +40,7 @@ fn rest(lines: &Lines, node: Node, slot: u32, visit: Visit<'_>) -> ControlFlow<(
 }
 
 /// The entries of a node in ascending order; there are about so many.
-pub(super) fn collect(lines: &Lines, root: Node, keys: usize) -> Vec<(u64, u64)> {
+pub(super) fn collect(lines: &Arena, root: Node, keys: usize) -> Vec<(u64, u64)> {
     let mut entries = Vec::with_capacity(keys);
     let _ = rest(lines, root, 0, &mut |&key, value| {
         entries.push((key, value));
@@ -50,7 +50,7 @@ pub(super) fn collect(lines: &Lines, root: Node, keys: usize) -> Vec<(u64, u64)>
 }
 
 /// Gives back the lines of a node and of all nodes below.
-pub(super) fn give_back(lines: &mut Lines, root: Node) {
+pub(super) fn give_back(lines: &mut Arena, root: Node) {
     let mut left = vec![root];
     while let Some(node) = left.pop() {
         for at in 0..node.lines() {
@@ -61,7 +61,7 @@ pub(super) fn give_back(lines: &mut Lines, root: Node) {
 }
 
 /// Over how many nodes the keys of a node lie.
-pub(super) fn depth(lines: &Lines, root: Node) -> Depth {
+pub(super) fn depth(lines: &Arena, root: Node) -> Depth {
     let (mut keys, mut levels, mut max) = (0u64, 0u64, 0);
     let mut left = vec![(root, 1)];
     while let Some((node, level)) = left.pop() {
@@ -81,6 +81,6 @@ pub(super) fn depth(lines: &Lines, root: Node) -> Depth {
     }
 }
 
-fn children(line: &Line) -> impl Iterator<Item = Node> {
+fn children(line: &CacheLine) -> impl Iterator<Item = Node> {
     (0..3).filter(|i| line.has_child(*i)).map(|i| line.child(i))
 }

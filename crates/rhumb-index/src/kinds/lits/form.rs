@@ -36,7 +36,7 @@ use std::ops::Range;
 
 use super::hpt::Hpt;
 use super::keys::Keys;
-use super::line::Line;
+use super::line::SlotLine;
 use super::pack::Pack;
 use super::partings::Partings;
 use super::plan::{Body, Choice, FAN_OUT, LEAF, Layout, Planner};
@@ -53,7 +53,7 @@ const MODEL: u8 = 255;
 /// Bytes before what a leaf's keys are coded in, before what a node's keys share, and of a line.
 const LEAF_HEADER: usize = 5;
 const NODE_HEADER: usize = 17;
-const LINE_BYTES: usize = 24;
+const MODEL_BYTES: usize = 24;
 
 /// The most nodes that a look-up reads. Damage apart it never takes as many: a child has at most half the
 /// keys of a model, or, where these are more than two leaves take, of a trie, so that 2^32 keys have 30 levels.
@@ -279,9 +279,9 @@ impl<'a> Form<'a> {
     /// The node in the slot of a key.
     #[inline]
     fn slot(&self, body: &[u8], slots: u32, key: &[u8], at: usize) -> Option<u32> {
-        let (line, body) = body.split_first_chunk::<LINE_BYTES>()?;
+        let (line, body) = body.split_first_chunk::<MODEL_BYTES>()?;
         let field = |i: usize| line.as_chunks::<8>().0.get(i).copied().unwrap_or_default();
-        let line = Line {
+        let line = SlotLine {
             base: i64::from_le_bytes(field(0)),
             slope: f64::from_le_bytes(field(1)),
             least: u64::from_le_bytes(field(2)),

@@ -4,7 +4,7 @@ use super::hpt::BITS;
 
 /// A line over numbers, which never descends.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Line {
+pub(super) struct SlotLine {
     pub base: i64,
     /// Slots that a number more is worth; finite and not negative.
     pub slope: f64,
@@ -14,20 +14,20 @@ pub(super) struct Line {
     pub least: u64,
 }
 
-impl Line {
+impl SlotLine {
     /// The line that puts one number into the middle between slots `low` and `high` of so many at the
     /// share `from` of them, and another at the share `to`. `None` if the numbers do not differ.
-    pub(super) fn through(slots: u32, from: (f64, u64), to: (f64, u64)) -> Option<Line> {
+    pub(super) fn through(slots: u32, from: (f64, u64), to: (f64, u64)) -> Option<SlotLine> {
         let span = to.1.checked_sub(from.1).filter(|span| *span > 0)?;
         let slope = (to.0 - from.0) * f64::from(slots) / span as f64;
         // How far below the first number slot 0 begins.
         let ahead = from.0 * f64::from(slots) / slope;
         let base = from.1 as i64 - (ahead as i64).min(1 << (BITS + 1));
-        Some(Line {
+        Some(SlotLine {
             base,
             slope,
             slots,
-            least: Line::least(slots, to.0 - from.0, span),
+            least: SlotLine::least(slots, to.0 - from.0, span),
         })
     }
 
@@ -61,7 +61,7 @@ mod tests {
         ] {
             for slots in [1, 2, 1000, u32::MAX] {
                 for (a, b) in [(0.0, 1.0), (1.0 / 16.0, 15.0 / 16.0)] {
-                    let line = Line::through(slots, (a, from), (b, to)).unwrap();
+                    let line = SlotLine::through(slots, (a, from), (b, to)).unwrap();
                     let numbers = [0, 1, from, from + 1, to / 2, to - 1, to, to + 1, top];
                     let mut numbers = numbers.to_vec();
                     numbers.sort();
@@ -72,8 +72,8 @@ mod tests {
                 }
             }
         }
-        assert_eq!(Line::through(9, (0.0, 7), (1.0, 7)), None);
-        let damaged = Line {
+        assert_eq!(SlotLine::through(9, (0.0, 7), (1.0, 7)), None);
+        let damaged = SlotLine {
             base: i64::MIN,
             slope: f64::NAN,
             slots: 0,

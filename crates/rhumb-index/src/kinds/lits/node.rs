@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::leaf::{Entries, Leaf};
-use super::line::Line;
+use super::line::SlotLine;
 use super::partings::{COLUMNS, Partings};
 use super::plan::{self, LEAF, Layout, Planner};
 use super::train::Trained;
@@ -47,7 +47,7 @@ pub(super) struct Node {
 #[derive(Debug)]
 pub(super) enum Body {
     /// The child of each slot; neighbours may have the same.
-    Model { line: Line, slots: Box<[u32]> },
+    Model { line: SlotLine, slots: Box<[u32]> },
     /// [`Partings`] between the children, which are in order, with room for so many.
     Trie { partings: Vec<u8>, room: usize },
 }
@@ -77,7 +77,7 @@ impl Common {
 
     /// The slot of a key of which `skipped` bytes are left out.
     #[inline]
-    pub(super) fn slot(&self, line: &Line, key: &[u8], at: usize, skipped: usize) -> usize {
+    pub(super) fn slot(&self, line: &SlotLine, key: &[u8], at: usize, skipped: usize) -> usize {
         let Trained { hpt, rows } = &self.trained;
         line.slot(hpt.number(rows, key, at, skipped, line.least).0) as usize
     }

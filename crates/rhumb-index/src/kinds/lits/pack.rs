@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::keys::Keys;
-use super::partings::{Partings, PartingsMut, Place};
+use super::partings::{KeyPlace, Partings, PartingsMut};
 use crate::bytes::{put_varint, take_varint};
 
 /// Some keys, at most [`super::plan::LEAF`].
@@ -53,8 +53,8 @@ impl<'a> Pack<'a> {
 
     /// Where a key is, or would be.
     #[inline]
-    pub(super) fn find(&self, key: &[u8]) -> Place {
-        let absent = |not_above| Place {
+    pub(super) fn find(&self, key: &[u8]) -> KeyPlace {
+        let absent = |not_above| KeyPlace {
             not_above,
             is_there: false,
         };

@@ -27,7 +27,7 @@ pub(super) const COLUMNS: usize = 12;
 
 /// Where a string is among others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct KeyPlace {
     /// How many are not above it.
     pub not_above: usize,
     /// Whether the last one of these is the string itself.
@@ -132,7 +132,7 @@ impl<'a> Partings<'a> {
 
     /// Where a string is, or would be.
     #[inline]
-    pub(super) fn find(&self, string: &[u8]) -> Place {
+    pub(super) fn find(&self, string: &[u8]) -> KeyPlace {
         let heads = self.heads();
         let wanted = head(string);
         let at = heads.partition_point(|head| u64::from_le_bytes(*head) < wanted);
@@ -145,7 +145,7 @@ impl<'a> Partings<'a> {
             .count();
         // Whoever has no tail need not wait for it.
         if alike == 0 || wanted & 0xff <= HEAD as u64 {
-            return Place {
+            return KeyPlace {
                 not_above: at + alike,
                 is_there: alike > 0,
             };
@@ -158,14 +158,14 @@ impl<'a> Partings<'a> {
                 Ordering::Less => low = middle + 1,
                 Ordering::Greater => high = middle,
                 Ordering::Equal => {
-                    return Place {
+                    return KeyPlace {
                         not_above: middle + 1,
                         is_there: true,
                     };
                 }
             }
         }
-        Place {
+        KeyPlace {
             not_above: low,
             is_there: false,
         }
@@ -290,7 +290,7 @@ mod tests {
                     [string.clone(), string[..cut].to_vec(), longer]
                 });
                 for probe in near.chain(all.iter().step_by(30).cloned()) {
-                    let expected = Place {
+                    let expected = KeyPlace {
                         not_above: strings.partition_point(|string| *string <= probe),
                         is_there: strings.contains(&probe),
                     };

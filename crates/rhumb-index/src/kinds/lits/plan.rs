@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use super::costs::Costs;
 use super::keys::Keys;
-use super::line::Line;
+use super::line::SlotLine;
 use super::train::Trained;
 
 /// The most keys of a leaf.
@@ -46,7 +46,7 @@ pub(super) struct Layout {
 
 /// A node in the making.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct NodePlan {
     /// Where what all keys share ends.
     pub at: usize,
     pub body: Body,
@@ -58,7 +58,7 @@ pub(super) struct Plan {
 #[derive(Debug)]
 pub(super) enum Body {
     Model {
-        line: Line,
+        line: SlotLine,
         /// The slots of each child.
         slots: Vec<Range<u32>>,
     },
@@ -84,8 +84,8 @@ pub(super) struct Planner<'a> {
 }
 
 /// A model that could be taken.
-struct Model {
-    line: Line,
+struct Candidate {
+    line: SlotLine,
     /// The slot of each key.
     slots: Vec<u32>,
     cost: f64,
@@ -103,7 +103,7 @@ impl<'a> Planner<'a> {
     }
 
     /// The node for more than one key, which share their first `at` bytes.
-    pub(super) fn plan(&self, keys: Range<usize>, at: usize) -> Plan {
+    pub(super) fn plan(&self, keys: Range<usize>, at: usize) -> NodePlan {
         let last = keys.end.saturating_sub(1);
         let at = at.max(self.keys.shared(keys.start, last));
         let model = match self.layout.choice {
@@ -122,7 +122,7 @@ impl<'a> Planner<'a> {
     }
 
     /// The best model for some keys, if any parts them well enough.
-    fn model(&self, keys: Range<usize>, at: usize) -> Option<Model> {
+    fn model(&self, keys: Range<usize>, at: usize) -> Option<Candidate> {
         let n = keys.len();
         let exact = |i: usize| self.number(keys.start + i, at, 1).0;
         let margin = n / 16;
@@ -137,7 +137,7 @@ impl<'a> Planner<'a> {
             0 => ends[3].saturating_sub(ends[0]),
             span => span,
         };
-        let least = Line::least(slots, if inner_span > 0 { inner } else { outer }, span);
+        let least = SlotLine::least(slots, if inner_span > 0 { inner } else { outer }, span);
         if let Choice::Measured(costs) = self.layout.choice {
             // Of most keys that no model suits this many tell so.
             let step = n.div_ceil(SAMPLE);
@@ -158,11 +158,11 @@ impl<'a> Planner<'a> {
             })
             .collect();
         let bytes = looked_at as f64 / n as f64;
-        let whole = Line::through(slots, (0.0, ends[0]), (1.0, ends[3]));
+        let whole = SlotLine::through(slots, (0.0, ends[0]), (1.0, ends[3]));
         let from = (share(margin), ends[1]);
-        let middle = Line::through(slots, from, (share(n - margin), ends[2]));
+        let middle = SlotLine::through(slots, from, (share(n - margin), ends[2]));
         let lines = [whole, middle].into_iter().flatten();
-        let lines = lines.map(|line| Line { least, ..line });
+        let lines = lines.map(|line| SlotLine { least, ..line });
         let models = lines.filter_map(|line| self.judge(line, &numbers, bytes));
         models.min_by(|a, b| a.cost.total_cmp(&b.cost))
     }
@@ -174,7 +174,7 @@ impl<'a> Planner<'a> {
     }
 
     /// What look-ups through this line cost; `None` if it leaves most of the keys together.
-    fn judge(&self, line: Line, numbers: &[u64], bytes: f64) -> Option<Model> {
+    fn judge(&self, line: SlotLine, numbers: &[u64], bytes: f64) -> Option<Candidate> {
         let slots: Vec<u32> = numbers.iter().map(|number| line.slot(*number)).collect();
         let costs = match self.layout.choice {
             Choice::Measured(costs) => costs,
@@ -189,14 +189,14 @@ impl<'a> Planner<'a> {
                 below += together as f64 * costs.trie(together);
             }
         }
-        Some(Model {
+        Some(Candidate {
             cost: costs.model(bytes) + below / numbers.len() as f64,
             line,
             slots,
         })
     }
 
-    fn by_model(&self, keys: Range<usize>, at: usize, model: Model) -> Plan {
+    fn by_model(&self, keys: Range<usize>, at: usize, model: Candidate) -> NodePlan {
         let mut packing = Packing {
             layout: self.layout,
             children: Vec::new(),
@@ -209,7 +209,7 @@ impl<'a> Planner<'a> {
             start += together.len();
         }
         packing.close(model.line.slots);
-        Plan {
+        NodePlan {
             at,
             body: Body::Model {
                 line: model.line,
@@ -219,7 +219,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn by_trie(&self, keys: Range<usize>, at: usize) -> Plan {
+    fn by_trie(&self, keys: Range<usize>, at: usize) -> NodePlan {
         let n = keys.len();
         let children = fan_out(n.div_ceil(self.layout.filled));
         let slack = n / children / 4;
@@ -240,7 +240,7 @@ impl<'a> Planner<'a> {
             key.get(at..parts).unwrap_or_default().to_vec()
         };
         let inner = cuts.get(1..children).unwrap_or_default();
-        Plan {
+        NodePlan {
             at,
             body: Body::Trie {
                 partings: inner.iter().map(parting).collect(),

@@ -9,7 +9,7 @@
 //!     10     6  zero
 //!     16     8  base of the line; 0 with a flow
 //!     24     8  factor of the line; 0 with a flow
-//!     32   64T  lines, as [`super::line`] has them: the root's R first, every node behind what leads to it
+//!     32   64T  lines, as [`super::cache_line`] has them: the root's R first, every node behind what leads to it
 //!               only with a flow: base (8), C, number of its cells (4), bits (1), shift (1), zero (2)
 //!           4C  cells, not falling
 //! ```
@@ -17,8 +17,8 @@
 //! Slots are `floor(max(x - base, 0) * factor / 2^(64 + shift))` for a line, and those of
 //! [`super::warped`] for a flow; either at most the number of lines less 1.
 
-use super::lay::{Lines, Root, Use, root};
-use super::line::{self, Step};
+use super::cache_line::{self, Step};
+use super::lay::{Laying, Root, Use, root};
 use super::model::{Linear, Model};
 use super::warped::Warped;
 use super::{FLOW, KIND};
@@ -59,7 +59,7 @@ impl Layout for Afli {
         };
         let header_at = out.len();
         out.resize(header_at + HEADER, 0);
-        let mut lines = Lines::new(out, entries.len());
+        let mut lines = Laying::new(out, entries.len());
         let root = root(entries, flow);
         match &root {
             Root::Linear(model) => lines.node(entries, model, 0),
@@ -100,7 +100,7 @@ impl Layout for Afli {
         let (tag, shift) = (reader.u8()?, reader.u8()?);
         reader.reserved(6)?;
         let (base, factor) = (reader.u64()?, reader.u64()?);
-        reader.take(lines.saturating_mul(line::BYTES))?;
+        reader.take(lines.saturating_mul(cache_line::BYTES))?;
         let root = match tag {
             0 if shift < 64 => Root::Linear(Linear {
                 line: FixedLine {
@@ -140,7 +140,7 @@ impl Layout for Afli {
     #[inline]
     fn find(&self, bytes: &[u8], number: u64) -> Place {
         let lines = bytes.get(HEADER..).unwrap_or_default();
-        let lines = lines.as_chunks::<{ line::BYTES }>().0;
+        let lines = lines.as_chunks::<{ cache_line::BYTES }>().0;
         let lines = lines.get(..self.lines).unwrap_or_default();
         let mut at = match &self.root {
             Root::Linear(model) => model.slot(number),
@@ -148,7 +148,7 @@ impl Layout for Afli {
         };
         for _ in 0..DEEPEST {
             let Some(line) = lines.get(at) else { break };
-            match line::step(line, number) {
+            match cache_line::step(line, number) {
                 Step::Found(place) => return place,
                 Step::Line(next) => at = next,
             }

@@ -1,6 +1,6 @@
 //! Laying out entries: models are chosen, and lines filled, from the root down.
 
-use super::line::{self, BYTES, Line};
+use super::cache_line::{self, BYTES, CacheLine};
 use super::model::{Linear, Model, by_slot};
 use super::survey::{self, Cost};
 use super::train;
@@ -63,7 +63,7 @@ fn cheapest<M: Model>(
         let cost = survey::cost(entries, &model, table);
         (model, cost)
     };
-    let capacity = line::capacity(entries);
+    let capacity = cache_line::capacity(entries);
     let mut slots = LOADS
         .iter()
         .map(|load| entries.len() * 100 / (capacity * load));
@@ -152,7 +152,7 @@ pub(super) fn root(entries: &[(u64, u64)], flow: Use) -> Root {
 
 /// The lines while they are laid.
 #[derive(Debug)]
-pub(super) struct Lines<'a> {
+pub(super) struct Laying<'a> {
     out: &'a mut Vec<u8>,
     /// Where in `out` the first line starts.
     start: usize,
@@ -160,11 +160,11 @@ pub(super) struct Lines<'a> {
     table: usize,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> Laying<'a> {
     /// Lines at the end of `out` for a table with so many numbers.
     pub(super) fn new(out: &'a mut Vec<u8>, table: usize) -> Self {
         let start = out.len();
-        Lines { out, start, table }
+        Laying { out, start, table }
     }
 
     /// How many there are.
@@ -179,7 +179,7 @@ impl<'a> Lines<'a> {
         first
     }
 
-    fn set(&mut self, at: usize, line: &Line) {
+    fn set(&mut self, at: usize, line: &CacheLine) {
         let lines = self.out.get_mut(self.start..).unwrap_or_default();
         if let Some(place) = lines.as_chunks_mut::<BYTES>().0.get_mut(at) {
             *place = *line;
@@ -196,11 +196,11 @@ impl<'a> Lines<'a> {
     ) -> usize {
         let first = self.reserve(model.slots());
         let mut next = 0;
-        let are_near = line::are_near(entries);
+        let are_near = cache_line::are_near(entries);
         for (slot, inside) in by_slot(entries, model) {
             let rank = inside.first().map_or(0, |entry| entry.1);
             for at in next..slot {
-                self.set(first + at, &line::empty(rank));
+                self.set(first + at, &cache_line::empty(rank));
             }
             let line = self.slot(inside, are_near, level);
             self.set(first + slot, &line);
@@ -209,26 +209,26 @@ impl<'a> Lines<'a> {
         // Nothing of this node is above: the last number leads to what follows.
         let last = entries.last().map(std::slice::from_ref).unwrap_or_default();
         for at in next..model.slots() {
-            self.set(first + at, &line::bucket(last, false));
+            self.set(first + at, &cache_line::bucket(last, false));
         }
         first
     }
 
     /// The line of a slot; lays what it leads to.
-    fn slot(&mut self, entries: &[(u64, u64)], are_near: bool, level: usize) -> Line {
-        let buckets = line::divided(entries);
+    fn slot(&mut self, entries: &[(u64, u64)], are_near: bool, level: usize) -> CacheLine {
+        let buckets = cache_line::divided(entries);
         match buckets.as_deref() {
-            Some([bucket]) => line::bucket(bucket, are_near),
+            Some([bucket]) => cache_line::bucket(bucket, are_near),
             Some(buckets) => {
                 let first = self.reserve(buckets.len());
                 for (at, bucket) in (first..).zip(buckets) {
-                    self.set(at, &line::bucket(bucket, are_near));
+                    self.set(at, &cache_line::bucket(bucket, are_near));
                 }
-                line::dense(buckets, first)
+                cache_line::dense(buckets, first)
             }
             None => {
                 let Plain { model, .. } = line_for(entries, self.table, level + 1);
-                line::node(&model, self.node(entries, &model, level + 1))
+                cache_line::node(&model, self.node(entries, &model, level + 1))
             }
         }
     }

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::line;
+use super::cache_line;
 use super::model::{Model, by_slot};
 
 /// Up to so many entries, all are counted; of more, [`RUNS`] runs of [`RUN`].
@@ -114,12 +114,12 @@ pub(super) fn cost(entries: &[(u64, u64)], model: &impl Model, table: usize) -> 
     let counted = groups(entries, model, |group| {
         let inside = entries.get(group.all).unwrap_or_default();
         let size = inside.len();
-        let of_buckets = |buckets: f64| buckets * line::BYTES as f64 / size as f64;
-        let (below, bytes_below) = match line::buckets(inside) {
+        let of_buckets = |buckets: f64| buckets * cache_line::BYTES as f64 / size as f64;
+        let (below, bytes_below) = match cache_line::buckets(inside) {
             Some(..=1) => (0.0, 0.0),
             Some(buckets) => (read(size / buckets), of_buckets(buckets as f64)),
             None => {
-                let full = line::capacity(inside);
+                let full = cache_line::capacity(inside);
                 let buckets = size as f64 / full as f64;
                 (BELOW.0 * read(full), of_buckets(buckets * BELOW.1))
             }
@@ -127,7 +127,7 @@ pub(super) fn cost(entries: &[(u64, u64)], model: &impl Model, table: usize) -> 
         lines += group.counted as f64 * (read(size) + below);
         bytes += group.counted as f64 * bytes_below;
     });
-    let own = (model.slots() * line::BYTES) as f64 / entries.len().max(1) as f64;
+    let own = (model.slots() * cache_line::BYTES) as f64 / entries.len().max(1) as f64;
     let counted = counted.max(1) as f64;
     Cost {
         lines: lines / counted,

@@ -97,7 +97,7 @@ impl Leaf {
 
     /// Fits a line to some numbers, at least one. `None` if its windows would exceed the limit.
     pub(super) fn fit(points: &Points, span: Range<usize>, limit: Option<u64>) -> Option<Leaf> {
-        let fit = Fit { points, span };
+        let fit = LeafPoints { points, span };
         let keys = fit.keys();
         let limit = limit.unwrap_or(u64::MAX);
         if keys > limit && fit.leaves_chord(limit) {
@@ -164,12 +164,12 @@ impl Measured {
 }
 
 /// A leaf's numbers, for which a line is looked for.
-struct Fit<'a> {
+struct LeafPoints<'a> {
     points: &'a Points,
     span: Range<usize>,
 }
 
-impl Fit<'_> {
+impl LeafPoints<'_> {
     fn keys(&self) -> u64 {
         self.points.rank(self.span.end) - self.points.rank(self.span.start)
     }

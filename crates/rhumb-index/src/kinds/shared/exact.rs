@@ -31,9 +31,6 @@ use crate::IndexError;
 use crate::kind::Kind;
 use crate::knob::Settings;
 
-/// Bytes that the processor reads at once.
-pub(crate) const CACHE_LINE: usize = 64;
-
 /// The place of a number among those that a layout holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
@@ -87,7 +84,7 @@ pub(crate) trait Layout: Debug + Send + Sync + Sized + 'static {
     /// Where a number is. Ranks that are too large are cut down by the caller.
     fn find(&self, bytes: &[u8], number: u64) -> Place;
 
-    /// Which byte is best at a multiple of [`CACHE_LINE`] in memory, if that matters.
+    /// Which byte is best at a multiple of [`crate::search::LINE_BYTES`] in memory, if that matters.
     fn cache_line_at(&self) -> Option<usize> {
         None
     }

@@ -2,7 +2,7 @@
 
 use super::super::cell::RUN;
 use super::super::fit;
-use super::super::top_down::{Plan, Shape};
+use super::super::top_down::{FirstPhase, Shape};
 use super::{CELL, DEEPEST, INNER, Node, SEVERAL, cell};
 use crate::kinds::shared::fixed_line::FixedLine;
 
@@ -12,7 +12,7 @@ const RATIO: f64 = 1.4;
 
 /// A form in the making.
 pub(super) struct Laying<'a> {
-    plan: &'a Plan<'a>,
+    plan: &'a FirstPhase<'a>,
     entries: &'a [(u64, u64)],
     pub(super) cells: Vec<[u8; CELL]>,
     pub(super) nodes: Vec<Node>,
@@ -20,7 +20,7 @@ pub(super) struct Laying<'a> {
 
 impl<'a> Laying<'a> {
     /// All of it.
-    pub(super) fn of(plan: &'a Plan<'a>, entries: &'a [(u64, u64)]) -> Self {
+    pub(super) fn of(plan: &'a FirstPhase<'a>, entries: &'a [(u64, u64)]) -> Self {
         let mut laying = Laying {
             plan,
             entries,

@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use super::ties;
-use super::{CACHE_LINE, Layout, Place};
+use super::{Layout, Place};
 use crate::bytes::Reader;
 use crate::kind::HEADER;
+use crate::search::LINE_BYTES;
 use crate::{ByteForm, Index, IndexError, Position, Probe, Window};
 
 /// An index that answers with exact ranks.
@@ -24,12 +25,12 @@ pub(crate) struct ExactIndex<'a, L> {
 /// Moves bytes, where need be, so that byte `at` starts a cache line; says by how many they are now further
 /// behind.
 fn aligned(bytes: ByteForm<'_>, at: usize) -> (ByteForm<'_>, usize) {
-    let behind = |start: *const u8| (start.addr() + at) % CACHE_LINE;
+    let behind = |start: *const u8| (start.addr() + at) % LINE_BYTES;
     if behind(bytes.as_ptr()) == 0 {
         return (bytes, 0);
     }
-    let mut room = Vec::with_capacity(bytes.len() + CACHE_LINE);
-    let by = CACHE_LINE - behind(room.as_ptr());
+    let mut room = Vec::with_capacity(bytes.len() + LINE_BYTES);
+    let by = LINE_BYTES - behind(room.as_ptr());
     room.resize(by, 0);
     room.extend_from_slice(&bytes);
     (ByteForm::from_owner(room), by)
@@ -218,7 +219,7 @@ mod tests {
         for at in 0..200 {
             let bytes: Vec<u8> = (0..=255).collect();
             let (moved, by) = aligned(ByteForm::from(&bytes), at);
-            assert_eq!((moved.as_ptr().addr() + at + by) % CACHE_LINE, 0);
+            assert_eq!((moved.as_ptr().addr() + at + by) % LINE_BYTES, 0);
             assert_eq!(moved[by..], bytes);
         }
     }

@@ -1,6 +1,6 @@
 //! Picks the knots while the keys stream by.
 
-use super::knots::Line;
+use super::knots::KnotLine;
 use super::{Knot, LeftOut, REACHES, Top};
 use crate::kind::Kind;
 use crate::kinds::shared::reach::Reach;
@@ -222,7 +222,7 @@ impl Open {
     /// How far the windows of the segment reach that holds the first `keys` of its keys and ends at a
     /// knot, by the look-up's arithmetic.
     fn measure(&self, keys: usize, right: Knot) -> Reach {
-        let line = Line::new(self.base, Some(right), right.rank.into());
+        let line = KnotLine::new(self.base, Some(right), right.rank.into());
         let numbers = self.numbers.get(..keys).unwrap_or_default();
         let (mut error, mut longest) = (0, 1);
         if self.longest == 1 {
@@ -272,7 +272,7 @@ impl IndexBuilder for SplineBuilder {
         let (&left, right) = (self.knots.get(segment)?, self.knots.get(segment + 1));
         // Numbers above the last key of all may yet come to be in a segment.
         let is_closed = segment < self.reaches.len() && (right.is_some() || number <= left.number);
-        let line = Line::new(left, right.copied(), self.end_of(segment));
+        let line = KnotLine::new(left, right.copied(), self.end_of(segment));
         is_closed.then(|| line.predict(number))
     }
 

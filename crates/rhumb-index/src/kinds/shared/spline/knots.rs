@@ -91,7 +91,7 @@ pub(in crate::kinds) fn halvings_of(candidates: usize) -> u32 {
 
 /// The line from a knot up to, not including, the next one.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Line {
+pub(super) struct KnotLine {
     number: u64,
     rank: u64,
     /// Numbers from knot to knot; 0 behind the last.
@@ -102,16 +102,16 @@ pub(super) struct Line {
     most: f64,
 }
 
-impl Line {
+impl KnotLine {
     /// The line between two knots, or the level one behind the last knot, in a table of so many
     /// keys.
     #[inline]
-    pub(super) fn new(left: Knot, right: Option<Knot>, keys: u64) -> Line {
+    pub(super) fn new(left: Knot, right: Option<Knot>, keys: u64) -> KnotLine {
         // Both are below 2^32.
         let right_rank = right.map_or(keys as u32, |knot| knot.rank);
         let span = right.map_or(0, |knot| knot.number.saturating_sub(left.number));
         let ranks = right_rank.saturating_sub(left.rank);
-        Line {
+        KnotLine {
             number: left.number,
             rank: left.rank.into(),
             span,
@@ -150,9 +150,9 @@ impl Line {
     }
 }
 
-/// The work of [`Line::largest_error`].
+/// The work of [`KnotLine::largest_error`].
 struct LargestError<'a> {
-    line: Line,
+    line: KnotLine,
     numbers: &'a [u64],
 }
 

@@ -1,7 +1,7 @@
 //! Answers from the byte form. Its columns are used as they are; each stands by itself, so that a
 //! look-up finds it without arithmetic.
 
-use super::knots::{Knots, Line};
+use super::knots::{KnotLine, Knots};
 use super::top::Effort;
 use super::{CELL, KNOT, KNOTS_AT, LeftOut, REACH, REACHES, Top, halvings_of};
 use crate::bytes::Reader;
@@ -171,7 +171,7 @@ impl Spline {
         } else {
             self.find_outside(number)
         };
-        let line = Line::new(knots.get(segment)?, knots.get(segment + 1), self.keys);
+        let line = KnotLine::new(knots.get(segment)?, knots.get(segment + 1), self.keys);
         Some((segment, line.predict(number)))
     }
 

@@ -18,7 +18,7 @@ const UNSUMMARIZED: u32 = 32;
 /// that is not empty.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
-pub(super) struct Line {
+pub(super) struct CacheLine {
     /// Bit i: slot i is not empty.
     pub(super) filled: u8,
     /// Bit i: slot i leads to a child.
@@ -63,9 +63,9 @@ pub(super) struct Stats {
     pub(super) above: u64,
 }
 
-impl Line {
+impl CacheLine {
     /// A line of empty slots.
-    pub(super) const EMPTY: Line = Line {
+    pub(super) const EMPTY: CacheLine = CacheLine {
         filled: 0,
         children: 0,
         reserved: 0,

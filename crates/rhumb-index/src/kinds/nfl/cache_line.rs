@@ -42,7 +42,7 @@ const NARROW: usize = 11;
 const DENSE: usize = 6;
 
 /// A line as it is stored.
-pub(super) type Line = [u8; BYTES];
+pub(super) type CacheLine = [u8; BYTES];
 
 const SHIFT: usize = 24;
 const COUNT: usize = 62;
@@ -62,7 +62,7 @@ pub(super) enum Step {
 }
 
 /// Writes bytes into a line.
-fn put(line: &mut Line, at: usize, bytes: &[u8]) {
+fn put(line: &mut CacheLine, at: usize, bytes: &[u8]) {
     let room = line.iter_mut().skip(at);
     room.zip(bytes).for_each(|(to, from)| *to = *from);
 }
@@ -120,7 +120,7 @@ pub(super) fn divided(mut entries: &[(u64, u64)]) -> Option<Vec<&[(u64, u64)]>> 
 /// A bucket of entries that one holds, each a number and its rank. A rank is at most 1024 above the one
 /// before. It is narrow where it must be, and where it can be if its neighbours are: it costs look-ups time
 /// if they cannot foresee which form they will meet.
-pub(super) fn bucket(entries: &[(u64, u64)], among_narrow: bool) -> Line {
+pub(super) fn bucket(entries: &[(u64, u64)], among_narrow: bool) -> CacheLine {
     let mut line = [0xff; BYTES];
     put(&mut line, 48, &[0; 16]);
     let first = entries.first().copied().unwrap_or_default();
@@ -149,14 +149,14 @@ pub(super) fn bucket(entries: &[(u64, u64)], among_narrow: bool) -> Line {
 }
 
 /// A bucket without entries below this rank.
-pub(super) fn empty(rank: u64) -> Line {
+pub(super) fn empty(rank: u64) -> CacheLine {
     let mut line = bucket(&[], false);
     put(&mut line, 48, &(rank as u32).to_le_bytes());
     line
 }
 
 /// What leads to these buckets, from this line on.
-pub(super) fn dense(buckets: &[&[(u64, u64)]], first_line: usize) -> Line {
+pub(super) fn dense(buckets: &[&[(u64, u64)]], first_line: usize) -> CacheLine {
     let mut line = [0; BYTES];
     put(&mut line, 0, &[0xff; 40]);
     let firsts = buckets.iter().filter_map(|bucket| bucket.first());
@@ -169,7 +169,7 @@ pub(super) fn dense(buckets: &[&[(u64, u64)]], first_line: usize) -> Line {
 }
 
 /// What leads to a node with a model, whose slots are the lines from this one on.
-pub(super) fn node(model: &Linear, first_line: usize) -> Line {
+pub(super) fn node(model: &Linear, first_line: usize) -> CacheLine {
     let mut line = [0; BYTES];
     put(&mut line, 0, &model.line.base.to_le_bytes());
     put(&mut line, 8, &model.line.slope.to_le_bytes());
@@ -182,7 +182,7 @@ pub(super) fn node(model: &Linear, first_line: usize) -> Line {
 
 /// Looks for a number in a line.
 #[inline(always)]
-pub(super) fn step(line: &Line, number: u64) -> Step {
+pub(super) fn step(line: &CacheLine, number: u64) -> Step {
     let [.., count, tag] = *line;
     match tag {
         TAG_WIDE => Step::Found(in_wide(line, usize::from(count).min(WIDE), number)),
@@ -211,7 +211,7 @@ pub(super) fn step(line: &Line, number: u64) -> Step {
 // Neither search below branches on where a number stands, which nothing could predict.
 
 #[inline(always)]
-fn in_wide(line: &Line, count: usize, number: u64) -> Place {
+fn in_wide(line: &CacheLine, count: usize, number: u64) -> Place {
     let below: usize = (0..WIDE)
         .map(|i| usize::from(u64_of(line, i) < number))
         .sum();
@@ -230,7 +230,7 @@ fn in_wide(line: &Line, count: usize, number: u64) -> Place {
 }
 
 #[inline(always)]
-fn in_narrow(line: &Line, count: usize, number: u64) -> Place {
+fn in_narrow(line: &CacheLine, count: usize, number: u64) -> Place {
     let rank = |i: usize| {
         let behind = line.get(51 + i).map_or(0, |behind| u64::from(*behind));
         u64::from(u32_of(line, 12)) + behind * u64::from(i > 0)

@@ -1,6 +1,6 @@
 //! The memory of all nodes: cache lines that are given out and taken back.
 
-use super::line::{Line, Node, SLOTS, SUMMARIZED, Slot, Stats};
+use super::cache_line::{CacheLine, Node, SLOTS, SUMMARIZED, Slot, Stats};
 use super::model::{Model, class, slots_of};
 use crate::search::prefetch_line;
 
@@ -12,9 +12,9 @@ const CLASSES: usize = 240;
 
 /// Lines given out and taken back.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub(super) struct Arena {
     /// Of [`REGION`] lines each, but for the last, which is as long as it is used.
-    regions: Vec<Vec<Line>>,
+    regions: Vec<Vec<CacheLine>>,
     /// Lines that were taken back, by class.
     free: Vec<Vec<u32>>,
     /// One bit for each class of which there are any.
@@ -23,9 +23,9 @@ pub(super) struct Lines {
     freed: usize,
 }
 
-impl Lines {
+impl Arena {
     pub(super) fn new() -> Self {
-        Lines {
+        Arena {
             regions: Vec::new(),
             free: vec![Vec::new(); CLASSES],
             has_free: [0; CLASSES.div_ceil(64)],
@@ -35,8 +35,8 @@ impl Lines {
 
     /// A line that was given out.
     #[inline(always)]
-    pub(super) fn line(&self, at: u32) -> &Line {
-        static NONE: Line = Line::EMPTY;
+    pub(super) fn line(&self, at: u32) -> &CacheLine {
+        static NONE: CacheLine = CacheLine::EMPTY;
         let region = self.regions.get(at as usize / REGION);
         region
             .and_then(|region| region.get(at as usize % REGION))
@@ -44,7 +44,7 @@ impl Lines {
     }
 
     #[inline(always)]
-    fn line_mut(&mut self, at: u32) -> Option<&mut Line> {
+    fn line_mut(&mut self, at: u32) -> Option<&mut CacheLine> {
         let region = self.regions.get_mut(at as usize / REGION)?;
         region.get_mut(at as usize % REGION)
     }
@@ -108,7 +108,7 @@ impl Lines {
         None
     }
 
-    /// Asks for what [`Lines::stats`] reads.
+    /// Asks for what [`Arena::stats`] reads.
     #[inline(always)]
     pub(super) fn expect_stats(&self, node: Node) {
         if node.is_counted() {
@@ -157,7 +157,7 @@ impl Lines {
 
     /// Takes back everything.
     pub(super) fn clear(&mut self) {
-        *self = Lines::new();
+        *self = Arena::new();
     }
 
     fn take_lines(&mut self, lines: u32) -> u32 {
@@ -171,7 +171,7 @@ impl Lines {
         self.put_free(start + size, had - size);
         for at in start..start + size {
             if let Some(line) = self.line_mut(at) {
-                *line = Line::EMPTY;
+                *line = CacheLine::EMPTY;
             }
         }
         start
@@ -234,7 +234,7 @@ impl Lines {
             }
             if let Some(region) = self.regions.last_mut() {
                 let more = missing.min(REGION - region.len());
-                region.resize(region.len() + more, Line::EMPTY);
+                region.resize(region.len() + more, CacheLine::EMPTY);
                 missing -= more;
             }
         }
@@ -255,8 +255,8 @@ impl Lines {
     pub(super) fn size_in_bytes(&self) -> usize {
         let lines: usize = self.regions.iter().map(Vec::capacity).sum();
         let free: usize = self.free.iter().map(Vec::capacity).sum();
-        lines * size_of::<Line>()
-            + self.regions.capacity() * size_of::<Vec<Line>>()
+        lines * size_of::<CacheLine>()
+            + self.regions.capacity() * size_of::<Vec<CacheLine>>()
             + free * size_of::<u32>()
             + self.free.capacity() * size_of::<Vec<u32>>()
     }
@@ -264,14 +264,14 @@ impl Lines {
 
 #[cfg(test)]
 mod tests {
-    use super::super::line::rounded;
+    use super::super::cache_line::rounded;
     use super::*;
     use crate::check::SplitMix64;
 
     #[test]
     fn lines_are_given_out_once_and_empty() {
         let mut random = SplitMix64::new(11);
-        let mut lines = Lines::new();
+        let mut lines = Arena::new();
         let mut nodes: Vec<Node> = Vec::new();
         for round in 0..3_000u64 {
             if random.below(5) < 2 && !nodes.is_empty() {
