@@ -16,3 +16,7 @@ pub(crate) mod plr;
 pub(crate) mod radix_spline;
 pub(crate) mod rmi;
 pub(crate) mod shared;
+
+// The example of CONTRIBUTING.md.
+#[cfg(test)]
+pub(crate) mod straight;

@@ -30,6 +30,8 @@ static KINDS: &[Kind] = &[
     kinds::lits::KIND,
     kinds::nfl::KIND,
     kinds::btree::KIND,
+    #[cfg(test)]
+    kinds::straight::KIND,
 ];
 
 impl FromStr for IndexSpec {
@@ -140,6 +142,7 @@ pub(crate) fn settings(text: &str) -> crate::knob::Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check::{Case, CheckError, SplitMix64, check, distributions};
     use std::collections::BTreeSet;
 
     #[test]
@@ -165,5 +168,33 @@ mod tests {
             ));
         }
         assert!(open(Vec::new()).is_err());
+    }
+
+    #[test]
+    fn the_example_of_contributing_is_a_kind_that_keeps_its_promises() {
+        let contributing = include_str!("../../../CONTRIBUTING.md");
+        let example = include_str!("kinds/straight.rs");
+        assert!(
+            contributing.contains(&format!("\n```rust\n{example}```\n")),
+            "CONTRIBUTING.md and kinds/straight.rs differ"
+        );
+        let mut checked = 0;
+        for text in ["straight", "straight:boundary=64", "straight:retained=1"] {
+            let spec: IndexSpec = text.parse().unwrap();
+            for distribution in distributions::all() {
+                let keys = distribution.keys(&mut SplitMix64::new(5), 3_000);
+                let case = Case {
+                    random: 300,
+                    ..Case::new(&keys, &spec, 16)
+                };
+                match check(&case, 1) {
+                    Ok(_) => checked += 1,
+                    Err(CheckError::Index(IndexError::Unfit { .. })) => {}
+                    Err(error) => panic!("{}: {error}", distribution.name),
+                }
+            }
+        }
+        let all = distributions::all().count();
+        assert!(checked > all, "{checked} of {all}, three times");
     }
 }
