@@ -23,7 +23,7 @@ use crate::fs::{FileLock, LockMode, ops};
 use crate::memory::BlockCache;
 use crate::options::Options;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::sync::{Mutex, Slots};
+use crate::sync::{HazardSlots, Mutex};
 use crate::version::{Change, Edit, Files, Levels, Manifest, State, publish, read, read_current};
 use crate::wal::sync_log;
 
@@ -136,7 +136,7 @@ fn assemble(dir: &Path, options: Options, lock: Box<dyn FileLock>, state: State)
     let cache = Arc::new(BlockCache::new(options.cache_bytes)?);
     let files = Arc::new(Files::new(fs, dir.to_path_buf(), options.access, cache));
     let number = OPENED.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    let slots = Arc::new(Slots::default());
+    let slots = Arc::new(HazardSlots::default());
     let mut keyspaces = BTreeMap::new();
     for (id, keyspace) in &state.keyspaces {
         let tables = keyspace

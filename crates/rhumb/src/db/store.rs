@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::fs::{FileLock, FileSystem};
 use crate::options::Options;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::sync::{Mutex, Slots, lock};
+use crate::sync::{HazardSlots, Mutex, lock};
 use crate::version::{Files, Manifest, State};
 
 /// One keyspace of an open store.
@@ -71,7 +71,7 @@ pub(super) struct Store {
     /// The tables' files, and those of them to delete.
     pub(super) files: Arc<Files>,
     /// Where threads note which views they read.
-    pub(super) slots: Arc<Slots>,
+    pub(super) slots: Arc<HazardSlots>,
     /// Dropped keyspaces that somebody still reads.
     pub(super) dropped: Mutex<Vec<Arc<OpenKeyspace>>>,
     /// Set to end running merges early.

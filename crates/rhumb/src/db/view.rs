@@ -1,7 +1,7 @@
 //! What a reader of one keyspace sees at one moment, and how it is exchanged.
 
 use crate::memtable::Memtable;
-use crate::sync::{Arc, Guard, Slots, Swap};
+use crate::sync::{Arc, Guard, HazardSlots, Swap};
 use crate::version::Levels;
 
 /// The sources of a keyspace, newest first: the memtable that takes writes, those that wait to be
@@ -34,7 +34,7 @@ pub(super) struct CurrentView {
 }
 
 impl CurrentView {
-    pub(super) fn new(levels: Levels, slots: &Arc<Slots>) -> Self {
+    pub(super) fn new(levels: Levels, slots: &Arc<HazardSlots>) -> Self {
         let view = View {
             active: Arc::new(Memtable::new()),
             waiting: Vec::new(),

@@ -1,4 +1,4 @@
-//! The faulty file system fails as planned and knows who called.
+//! The faulty file system fails as planned and knows which line of the store made each call.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -41,14 +41,14 @@ fn each_line_that_calls_is_a_site() {
     ];
     assert_eq!(seen, expected);
     for site in sites.keys() {
-        // The last call went past the helpers, and shows.
+        // Only the last call bypasses `ops`, so its site has no file.
         let direct = site.call == FileCall::SyncDir;
         assert_eq!(site.file, if direct { "" } else { file!() }, "{site}");
     }
     assert_eq!((fs.calls(), fs.mutating_calls()), (9, 6));
 }
 
-/// A protocol that touches every kind of call.
+/// Replaces a file through a protocol that makes every kind of call.
 fn replace(fs: &dyn FileSystem, bytes: &[u8]) -> crate::Result<()> {
     ops::create_dir(fs, Path::new("/db/new"))?;
     let _lock = ops::lock(fs, &at("LOCK"), LockMode::Exclusive)?;
@@ -136,7 +136,7 @@ fn after_the_power_is_cut_every_call_fails() {
         assert_eq!(later.iter().flatten().count(), 3);
         assert_eq!(fs.mutating_calls(), cut);
         match cut {
-            // Half of a write is there.
+            // A cut write leaves its first half.
             3 => assert_eq!(disk.bytes(&at("tmp")).unwrap(), bytes[..500]),
             7 => assert!(disk.crash(LOST, 0).bytes(&at("a")).is_err()),
             8 => assert_eq!(disk.crash(LOST, 0).bytes(&at("a")).unwrap(), bytes),
@@ -160,7 +160,7 @@ fn a_sync_that_is_ignored_loses_data() {
         assert!(replace(&fs, &bytes).is_err());
         let found = disk.crash(LOST, 0).bytes(&at("a")).ok();
         assert_eq!(fs.faults(), 1);
-        // One of the two syncs of the file is enough.
+        // The file is synced twice, so one of its syncs may be ignored.
         let harmless = site.call != FileCall::SyncDir;
         assert_eq!(found == Some(bytes.clone()), harmless, "{site}");
     }

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use super::{Access, FileLock, FileSystem, LockMode, ReadFile, WriteFile, ops};
 use crate::sync::{Mutex, lock};
 
-/// What a call does.
+/// The kinds of calls to a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "each is the method of that name")]
 pub enum FileCall {
@@ -52,13 +52,13 @@ impl FileCall {
 /// A place in the source that calls the file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Site {
-    /// The source file; empty for a call that did not come from the store's helpers.
+    /// The source file; empty for a call that did not go through `ops`.
     pub file: &'static str,
     /// The line in it, from 1.
     pub line: u32,
     /// The column in it, from 1.
     pub column: u32,
-    /// What it does.
+    /// The kind of call.
     pub call: FileCall,
 }
 
@@ -72,23 +72,23 @@ impl fmt::Display for Site {
     }
 }
 
-/// What goes wrong in a call.
+/// How a call fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// It fails with `EIO` and does nothing.
+    /// The call fails with `EIO` and does nothing.
     InputOutput,
-    /// It fails with `ENOSPC` and does nothing.
+    /// The call fails with `ENOSPC` and does nothing.
     NoSpace,
-    /// It fails with `EINTR` and does nothing.
+    /// The call fails with `EINTR` and does nothing.
     Interrupted,
-    /// A read brings half of what was asked for, at least a byte.
+    /// A read returns half of the bytes asked for, at least one.
     ShortRead,
-    /// A write takes half of what it was given, at least a byte.
+    /// A write takes half of the bytes given, at least one.
     ShortWrite,
 }
 
 impl Fault {
-    /// Whether a call of this kind can go wrong in this way.
+    /// Whether a call of this kind can fail in this way.
     pub fn applies_to(self, call: FileCall) -> bool {
         match self {
             Fault::ShortRead => call == FileCall::Read,
@@ -98,44 +98,45 @@ impl Fault {
     }
 }
 
-/// Which call goes wrong.
+/// Which call fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultAt {
-    /// The one with this number among all calls, from 1.
+    /// The call with this number among all calls, from 1.
     Call(u64),
-    /// The next one from this site.
+    /// The next call from this site to which the fault applies.
     Site(Site),
 }
 
-/// What goes wrong. Numbers count from the making of the file system.
+/// Which faults to inject. Calls are numbered from the creation of the file system.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Plan {
-    /// The power is cut in the mutating call with this number, from 1: a write does its first half,
-    /// another call nothing, and all later calls fail.
+    /// The power is cut during the mutating call with this number, from 1: a write is half done,
+    /// any other call does nothing, and all later calls fail.
     pub cut_at: Option<u64>,
-    /// One call fails, once.
+    /// One call that fails, once.
     pub fault: Option<(FaultAt, Fault)>,
     /// How many more bytes can be written before the disk is full.
     pub budget: Option<u64>,
-    /// Syncs at this site do nothing and say that they did. Shows that a crash test would notice.
+    /// Syncs at this site do nothing and report success, which shows that a crash test would notice
+    /// a missing sync.
     pub ignored_sync: Option<Site>,
 }
 
 /// A file system that passes calls on to another one, counts them, and fails as planned. Clones
 /// share their plan and their counts.
 ///
-/// The power is cut for calls that start later. A test with several threads joins them before it
-/// looks at what the disk kept.
+/// The cut does not stop calls of other threads that have already started. A test with several
+/// threads joins them before it looks at what the disk kept.
 #[derive(Debug, Clone)]
 pub struct FaultyFileSystem {
     inner: Arc<dyn FileSystem>,
     control: Control,
 }
 
-type Control = Arc<Mutex<State>>;
+type Control = Arc<Mutex<FaultState>>;
 
 #[derive(Debug, Default)]
-struct State {
+struct FaultState {
     plan: Plan,
     calls: u64,
     mutating_calls: u64,
@@ -144,50 +145,50 @@ struct State {
     sites: BTreeMap<Site, u64>,
 }
 
-/// How a call is to be made.
+/// How to make a call.
 enum Verdict {
-    /// As it is.
+    /// Unchanged.
     Whole,
-    /// With only so many bytes.
+    /// With only this many bytes.
     Short(usize),
-    /// With only so many bytes; then the power is gone.
+    /// With only this many bytes, after which the power is cut.
     Cut(usize),
-    /// Not at all, but saying that it was.
+    /// Not at all, while reporting success.
     Pretend,
 }
 
 impl FaultyFileSystem {
-    /// Fails calls to `inner` as planned.
+    /// A file system that fails calls to `inner` as planned.
     pub fn new(inner: Arc<dyn FileSystem>, plan: Plan) -> Self {
-        let control = Arc::new(Mutex::new(State {
+        let control = Arc::new(Mutex::new(FaultState {
             plan,
-            ..State::default()
+            ..FaultState::default()
         }));
         FaultyFileSystem { inner, control }
     }
 
-    /// Makes another plan; counts go on, and power that is cut stays cut.
+    /// Replaces the plan. The counts go on, and a power cut stays in force.
     pub fn set_plan(&self, plan: Plan) {
         lock(&self.control).plan = plan;
     }
 
-    /// Says how many more bytes can be written; `None` for any number.
+    /// Sets how many more bytes can be written; `None` for no limit.
     pub fn set_budget(&self, bytes: Option<u64>) {
         lock(&self.control).plan.budget = bytes;
     }
 
-    /// How many calls were made.
+    /// The number of calls so far.
     pub fn calls(&self) -> u64 {
         lock(&self.control).calls
     }
 
-    /// How many calls were made that change what is on the disk.
+    /// The number of calls so far that change what is on the disk.
     pub fn mutating_calls(&self) -> u64 {
         lock(&self.control).mutating_calls
     }
 
-    /// How many calls went wrong as planned, or were syncs that only said they were; those after a
-    /// cut are not counted.
+    /// The number of faults injected: calls that failed as planned, syncs that were ignored, and
+    /// writes cut short by the budget. Calls that fail because of a power cut are not counted.
     pub fn faults(&self) -> u64 {
         lock(&self.control).faults
     }
@@ -197,7 +198,7 @@ impl FaultyFileSystem {
         lock(&self.control).power_is_cut
     }
 
-    /// Every site that called, and how many times.
+    /// Every site that made a call, with its number of calls.
     pub fn sites(&self) -> BTreeMap<Site, u64> {
         lock(&self.control).sites.clone()
     }
@@ -230,7 +231,7 @@ fn begin_sync(
     }
 }
 
-/// Counts a call of `length` bytes and decides what becomes of it.
+/// Counts a call of `length` bytes and decides how to make it.
 fn begin(control: &Control, call: FileCall, length: usize) -> io::Result<Verdict> {
     let place = ops::current_site();
     let site = Site {
@@ -242,7 +243,7 @@ fn begin(control: &Control, call: FileCall, length: usize) -> io::Result<Verdict
     lock(control).begin(site, length)
 }
 
-impl State {
+impl FaultState {
     fn begin(&mut self, site: Site, length: usize) -> io::Result<Verdict> {
         if self.power_is_cut {
             return Err(power_cut());
@@ -288,7 +289,7 @@ impl State {
         Some(fault)
     }
 
-    /// Writes as much as there is room for, as an operating system does.
+    /// Takes as many bytes from the budget as are left, as a full disk does.
     fn spend(&mut self, length: usize) -> io::Result<Verdict> {
         let Some(budget) = self.plan.budget else {
             return Ok(Verdict::Whole);

@@ -1,52 +1,53 @@
-//! What a loss of power does to a disk: the model that crash tests use.
+//! A model of what a loss of power does to a disk, for crash tests.
 
-/// What is lost of everything that was not synced.
+/// Which unsynced changes a loss of power undoes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Loss {
-    /// Of what was written to files since they were last synced.
+    /// What is lost of the bytes written to each file since its last sync.
     pub data: DataLoss,
-    /// Of what was done in directories since they were last synced.
+    /// What is lost of the changes to each directory since its last sync.
     pub directory: DirectoryLoss,
 }
 
-/// What is lost of the bytes that were written to a file since it was last synced.
+/// What is lost of the bytes written to a file since its last sync.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DataLoss {
     /// All of them.
     Lost,
     /// None.
     Kept,
-    /// Those behind a random multiple of `page` bytes. The file may keep its length; it then reads
-    /// as zeros there.
+    /// Those after a random number of pages of `page` bytes. The file may keep its length; the lost
+    /// part then reads as zeros.
     Torn {
-        /// What the disk writes at once, in bytes: 512 or 4096.
+        /// The unit in which the disk writes, in bytes: 512 or 4096.
         page: usize,
     },
-    /// Each page with some odds of its own, so that later ones may be there where earlier ones read
-    /// as zeros. The file may keep its length.
+    /// Each page at random, independently of the others, so that a later page may be kept while an
+    /// earlier one reads as zeros. The file may keep its length.
     Scattered {
-        /// What the disk writes at once, in bytes: 512 or 4096.
+        /// The unit in which the disk writes, in bytes: 512 or 4096.
         page: usize,
-        /// The odds that a page is kept, 0 to 100.
+        /// The probability that a page is kept, in percent, 0 to 100.
         kept_percent: u64,
     },
 }
 
-/// What is lost of the creations, renames and removals in a directory since it was last synced.
+/// What is lost of the creations, renames and removals in a directory since its last sync.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DirectoryLoss {
-    /// All of them: names appear, point and vanish as they did before.
+    /// All of them.
     Lost,
     /// None.
     Kept,
-    /// Those behind a random one.
+    /// Those after a random one.
     Prefix,
-    /// Each with odds of one half. What needs one that is lost is lost with it.
+    /// Each with probability one half. A rename also fails if the creation it depends on is lost.
     Scattered,
 }
 
 impl DataLoss {
-    /// What is found of a file with these bytes, of which the first `synced` were synced.
+    /// The contents found after the loss of a file with these bytes, the first `synced` of them
+    /// synced.
     pub(super) fn apply(self, bytes: &[u8], synced: usize, random: &mut Random) -> Vec<u8> {
         let (kept, unsynced) = bytes.split_at_checked(synced).unwrap_or((bytes, &[]));
         match self {
@@ -70,7 +71,7 @@ impl DataLoss {
     }
 }
 
-/// The parts of `from..to` that lie in different pages.
+/// Splits `from..to` at the multiples of `page`.
 fn pages(from: usize, to: usize, page: usize) -> impl Iterator<Item = (usize, usize)> {
     let page = page.max(1);
     let next = move |at: usize| ((at / page + 1) * page).min(to);
@@ -79,7 +80,7 @@ fn pages(from: usize, to: usize, page: usize) -> impl Iterator<Item = (usize, us
         .map(move |at| (at, next(at)))
 }
 
-/// Keeps the pages that `keep` chooses, and the length in one case of two.
+/// Keeps the pages that `keep` chooses, and keeps the file's length with probability one half.
 fn lose_pages(
     synced: &[u8],
     unsynced: &[u8],
@@ -116,7 +117,7 @@ impl DirectoryLoss {
     }
 }
 
-/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): the same numbers for the same seed, for ever.
+/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): a seed always gives the same numbers.
 #[derive(Debug)]
 pub(super) struct Random(pub(super) u64);
 

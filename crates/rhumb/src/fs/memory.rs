@@ -1,5 +1,5 @@
-//! A file system in memory that models a disk: it knows what was synced, and gives the disk as it
-//! is found after the power was lost.
+//! A file system in memory that models a disk: it knows what was synced, and can show the disk as
+//! it would be found after a loss of power.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -10,7 +10,7 @@ use super::loss::{Loss, Random};
 use super::{Access, FileLock, FileSystem, LockMode, ReadFile, WriteFile};
 use crate::sync::{Mutex, lock};
 
-/// A file system in memory. Clones are the same file system.
+/// A file system in memory. Clones share the same files.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryFileSystem {
     disk: Arc<Mutex<Disk>>,
@@ -26,17 +26,17 @@ struct Disk {
 
 type FileId = u64;
 
-/// The contents of a file, whatever its names are. Files are only ever appended to, so what was not
-/// synced is a suffix.
+/// The contents of a file, apart from its names. Files are only ever appended to, so the unsynced
+/// bytes are a suffix.
 #[derive(Debug, Default)]
 struct File {
     bytes: Arc<Vec<u8>>,
     synced: usize,
-    /// Shared with every handle: a file without a name lives as long as it is open.
+    /// Shared with every open handle: a file without a name lives as long as it is open.
     handle: Arc<()>,
 }
 
-/// The names in a directory, now and on the disk, and what was done in between.
+/// The names in a directory now, those on the disk, and the changes between the two.
 #[derive(Debug, Default, Clone)]
 struct Directory {
     now: BTreeMap<String, FileId>,
@@ -47,7 +47,8 @@ struct Directory {
 #[derive(Debug, Clone)]
 enum Change {
     Link(String, FileId),
-    /// From, to, and which file: another one that has the old name on the disk stays there.
+    /// The old name, the new name and the file. The rename is skipped if the old name belongs to
+    /// another file on the disk.
     Rename(String, String, FileId),
     Unlink(String),
 }
@@ -59,7 +60,7 @@ enum Locked {
 }
 
 impl Change {
-    /// Does it, if what it needs is there.
+    /// Makes the change, if the file that it needs is there.
     fn apply(&self, names: &mut BTreeMap<String, FileId>) {
         match self {
             Change::Link(name, file) => {
@@ -112,8 +113,8 @@ impl MemoryFileSystem {
         fs
     }
 
-    /// The file system as it is found after the power is lost now. This one goes on unchanged;
-    /// files open in it have nothing to do with the other, and nobody holds a lock there.
+    /// The file system as found if the power is lost now. `self` goes on unchanged and shares
+    /// nothing with the result, in which no locks are held.
     pub fn crash(&self, loss: Loss, seed: u64) -> MemoryFileSystem {
         let disk = lock(&self.disk);
         let mut random = Random(seed);
@@ -143,7 +144,7 @@ impl MemoryFileSystem {
         MemoryFileSystem { disk }
     }
 
-    /// A deep copy: same files, same things not synced yet, no locks.
+    /// A deep copy: the same files, the same unsynced changes, no locks.
     pub fn fork(&self) -> MemoryFileSystem {
         let disk = lock(&self.disk);
         let copy = |file: &File| File {
@@ -175,8 +176,8 @@ impl MemoryFileSystem {
         Ok(disk.file(file)?.bytes.to_vec())
     }
 
-    /// Replaces the bytes of a file where it lies, or makes one, durably, as damage does: whoever
-    /// has the file open reads the new ones.
+    /// Durably replaces the bytes of a file in place, or creates the file, to simulate damage:
+    /// readers that have the file open see the new bytes.
     ///
     /// # Errors
     /// If there is no such directory.
@@ -222,7 +223,7 @@ fn not_found() -> io::Error {
     io::ErrorKind::NotFound.into()
 }
 
-/// The directory and the name in it.
+/// The parent directory and the file name.
 fn split(path: &Path) -> io::Result<(&Path, String)> {
     let name = path
         .file_name()
@@ -269,7 +270,8 @@ impl Disk {
         Ok(id)
     }
 
-    /// Frees files that have no name, now or on the disk or on the way there, and are not open.
+    /// Frees the files that are not open and have no name: neither now, nor on the disk, nor in an
+    /// unsynced change.
     fn forget_unreachable(&mut self) {
         let mut reachable: BTreeSet<FileId> = BTreeSet::new();
         for directory in self.directories.values() {

@@ -1,5 +1,5 @@
 //! All file access of the store goes through [`FileSystem`], so that tests can cut the power at
-//! every call, lose what was not synced, and fail any call. Nothing else touches files.
+//! every call, lose what was not synced, and fail any call.
 
 use std::fmt::Debug;
 use std::io;
@@ -42,7 +42,7 @@ pub enum LockMode {
 }
 
 /// A directory tree of files. Errors are those of the operating system, unchanged; the store calls
-/// it only through the helpers of `ops`, which add the path and go on after interruptions.
+/// it only through the helpers of `ops`, which add the path and retry interrupted calls.
 pub trait FileSystem: Debug + Send + Sync {
     /// Creates an empty file for appending; fails if it exists.
     fn create(&self, path: &Path) -> io::Result<Box<dyn WriteFile>>;
@@ -57,19 +57,19 @@ pub trait FileSystem: Debug + Send + Sync {
     fn create_dir(&self, path: &Path) -> io::Result<()>;
     /// The names (not paths) of the files in a directory.
     fn list(&self, path: &Path) -> io::Result<Vec<String>>;
-    /// Makes the contents of an existing file durable, whoever wrote them; its name in the directory
-    /// is another matter.
+    /// Makes the contents of an existing file durable, whichever process wrote them; its name in
+    /// the directory is not made durable.
     fn sync_file(&self, path: &Path) -> io::Result<()>;
     /// Makes creations, renames and removals in a directory durable.
     fn sync_dir(&self, path: &Path) -> io::Result<()>;
-    /// Takes a lock on a file, creating it; `None` if somebody else holds it. Dropping the lock
-    /// releases it.
+    /// Takes a lock on a file, which is created if it is missing; `None` if the lock is held
+    /// elsewhere. Dropping the lock releases it.
     fn lock(&self, path: &Path, mode: LockMode) -> io::Result<Option<Box<dyn FileLock>>>;
 }
 
 /// A file open for appending.
 pub trait WriteFile: Debug + Send {
-    /// Appends up to `bytes.len()` bytes and says how many; may be interrupted or short.
+    /// Appends up to `bytes.len()` bytes and returns how many; may be interrupted or short.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
     /// Makes everything written durable.
     fn sync(&mut self) -> io::Result<()>;
@@ -78,10 +78,11 @@ pub trait WriteFile: Debug + Send {
 /// A file open for reading.
 #[expect(
     clippy::len_without_is_empty,
-    reason = "nobody asks whether a file is empty"
+    reason = "the store never needs to know whether a file is empty"
 )]
 pub trait ReadFile: Debug + Send + Sync {
-    /// Reads up to `into.len()` bytes at `offset`; may be interrupted or short, 0 at the end.
+    /// Reads up to `into.len()` bytes at `offset` and returns how many, 0 at the end; may be
+    /// interrupted or short.
     fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize>;
     /// The file's length in bytes.
     fn len(&self) -> io::Result<u64>;

@@ -1,15 +1,16 @@
 //! The names of the files in a store's directory; see docs/format.md.
 
-/// No file number or sequence is larger; a larger one in a file is damage. There is always a next.
+/// The largest file number and the largest sequence; a larger one in a file is damage. It is small
+/// enough that adding one never overflows.
 pub(crate) const LARGEST_NUMBER: u64 = 1 << 62;
 
 /// The file that the writer locks exclusively and readers share.
 pub(crate) const LOCK: &str = "LOCK";
 
-/// The file that says which manifest counts.
+/// The file that names the current manifest.
 pub(crate) const CURRENT: &str = "CURRENT";
 
-/// What [`CURRENT`] is called while it is being made.
+/// The name of [`CURRENT`] until it is complete and renamed.
 pub(crate) const CURRENT_TMP: &str = "CURRENT.tmp";
 
 /// A kind of numbered file.
@@ -52,10 +53,10 @@ pub(crate) fn manifest_name(number: u64) -> String {
     FileKind::Manifest.name(number)
 }
 
-/// The kind and number of a file; `None` if the store does not name files so.
+/// The kind and number of a file; `None` if the store would not give a file this name.
 pub(crate) fn parse(name: &str) -> Option<(FileKind, u64)> {
     let number = name.split_once('.')?.0.parse().ok()?;
-    // One beside these would leave no number for the next file.
+    // A file with a larger number would leave no number for the next file.
     if number > LARGEST_NUMBER {
         return None;
     }
@@ -65,7 +66,7 @@ pub(crate) fn parse(name: &str) -> Option<(FileKind, u64)> {
         .map(|kind| (kind, number))
 }
 
-/// Whether this file was being made and can go.
+/// Whether the file is an unfinished one, which can be removed.
 pub(crate) fn is_temporary(name: &str) -> bool {
     name == CURRENT_TMP
 }

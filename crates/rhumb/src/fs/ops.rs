@@ -1,7 +1,7 @@
-//! The calls by which the store reaches its files.
+//! The only calls by which the store reaches its files.
 //!
-//! Each adds the path to errors, goes on after interrupted and short calls, and notes where it was
-//! called from, so that tests can fail every call site of the store once and know that they did.
+//! Each adds the path to errors, continues after interrupted and short calls, and notes its call
+//! site, so that tests can fail every call site of the store once and show that they did.
 
 use std::cell::Cell;
 use std::io;
@@ -17,13 +17,13 @@ thread_local! {
     static SITE: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
 }
 
-/// Where the call that is under way on this thread was made; `None` if it did not come through this
-/// module.
+/// The source location of the call under way on this thread; `None` if the call did not go
+/// through this module.
 pub(super) fn current_site() -> Option<&'static Location<'static>> {
     SITE.get()
 }
 
-/// Makes one call on behalf of the function that called the helper.
+/// Makes one call, and notes the caller's location as its site.
 #[track_caller]
 fn call<T>(make: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     SITE.set(Some(Location::caller()));
@@ -40,7 +40,7 @@ pub(crate) fn timed<T>(total: &mut Duration, work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Makes a call again as long as it is interrupted.
+/// Repeats a call as long as it is interrupted.
 #[track_caller]
 fn retry<T>(op: &'static str, path: &Path, mut make: impl FnMut() -> io::Result<T>) -> Result<T> {
     loop {
@@ -103,7 +103,7 @@ pub(crate) fn remove(fs: &dyn FileSystem, path: &Path) -> Result<()> {
 /// Creates a directory and the missing ones above it, durably.
 ///
 /// # Errors
-/// If one of them cannot be created; some of those above may then have been.
+/// If one of them cannot be created; some of the directories above it may then exist.
 #[track_caller]
 pub(crate) fn create_dir(fs: &dyn FileSystem, path: &Path) -> Result<()> {
     retry("create directory", path, || fs.create_dir(path))
@@ -121,8 +121,7 @@ pub(crate) fn list(fs: &dyn FileSystem, path: &Path) -> Result<Vec<String>> {
 /// Makes the contents of an existing file durable.
 ///
 /// # Errors
-/// If it cannot be opened or synced. What was written to it may then be lost, whatever a later
-/// sync says.
+/// If it cannot be opened or synced. Unsynced bytes may then be lost even if a later sync succeeds.
 #[track_caller]
 pub(crate) fn sync_file(fs: &dyn FileSystem, path: &Path) -> Result<()> {
     retry("sync", path, || fs.sync_file(path))
@@ -137,7 +136,7 @@ pub(crate) fn sync_dir(fs: &dyn FileSystem, path: &Path) -> Result<()> {
     retry("sync directory", path, || fs.sync_dir(path))
 }
 
-/// Takes a lock on a file, creating it; `None` if somebody else holds it.
+/// Takes a lock on a file, which is created if it is missing; `None` if the lock is held elsewhere.
 ///
 /// # Errors
 /// If the file cannot be opened or locked for another reason.
@@ -153,8 +152,8 @@ pub(crate) fn lock(
 /// Makes everything written to a file durable.
 ///
 /// # Errors
-/// If the sync failed. What was written since the last one may then be lost, whatever a later sync
-/// says.
+/// If the sync failed. What was written since the last sync may then be lost, even if a later sync
+/// succeeds.
 #[track_caller]
 pub(crate) fn sync(file: &mut dyn WriteFile, path: &Path) -> Result<()> {
     retry("sync", path, || file.sync())
@@ -163,13 +162,13 @@ pub(crate) fn sync(file: &mut dyn WriteFile, path: &Path) -> Result<()> {
 /// The length of a file in bytes.
 ///
 /// # Errors
-/// If it cannot be asked for.
+/// If the operating system does not tell it.
 #[track_caller]
 pub(crate) fn len(file: &dyn ReadFile, path: &Path) -> Result<u64> {
     retry("measure", path, || file.len())
 }
 
-/// Appends all of `bytes`, going on after short and interrupted writes.
+/// Appends all of `bytes`, continuing after short and interrupted writes.
 ///
 /// # Errors
 /// The first other error, with the path. Some of the bytes may then have been written.
@@ -184,10 +183,10 @@ pub(crate) fn write_all(file: &mut dyn WriteFile, path: &Path, mut bytes: &[u8])
     Ok(())
 }
 
-/// Fills `into` from `offset`, going on after short and interrupted reads.
+/// Fills `into` from `offset`, continuing after short and interrupted reads.
 ///
 /// # Errors
-/// [`Error::Corruption`] if the file ends before; any other error with the path.
+/// [`Error::Corruption`] if the file ends too early; any other error with the path.
 #[track_caller]
 pub(crate) fn read_exact_at(
     file: &dyn ReadFile,
@@ -219,8 +218,8 @@ pub(crate) fn read_all(fs: &dyn FileSystem, path: &Path) -> Result<Vec<u8>> {
     read_whole(fs, path, Access::Buffered)
 }
 
-/// The whole contents of a file as they are on the disk, where the file system can tell: after a
-/// sync that failed, the page cache may hold bytes that are not there and never will be.
+/// The whole contents of a file, past the page cache where the file system allows it: after a
+/// failed sync the page cache may hold bytes that never reach the disk.
 ///
 /// # Errors
 /// As [`read_all`].

@@ -12,14 +12,14 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use super::{Access, FileLock, FileSystem, LockMode, ReadFile, WriteFile};
 use crate::sync::atomic::{AtomicBool, Ordering};
 
-/// Direct reads land in memory at multiples of this, and start and end at multiples of it in a file whose
-/// file system does not say that less will do: no disk in use has larger sectors.
+/// Direct reads go to memory at multiples of this. Where the file system does not report a smaller
+/// unit, they also start and end at multiples of it in the file: no disk in use has larger sectors.
 const ALIGNMENT: usize = 4096;
 
-/// The most bytes that one direct read brings; the rest of a larger one follows in further calls.
+/// The most bytes of one direct read through the bounce buffer; a larger one is made in parts.
 const LARGEST_BOUNCE: usize = 1 << 20;
 
-/// How many files the process may have open, if the system's hard limit allows as many.
+/// The limit of open files that the process asks for, within the system's hard limit.
 const OPEN_FILES: u64 = 1 << 20;
 
 thread_local! {
@@ -32,8 +32,8 @@ thread_local! {
 pub struct OsFileSystem;
 
 impl OsFileSystem {
-    /// Also raises the number of files that the process may have open as far as it is allowed to:
-    /// a store keeps one open for each table.
+    /// Creating it raises the process's limit of open files as far as allowed: a store keeps a file
+    /// open for each table.
     pub fn new() -> Self {
         static RAISED: Once = Once::new();
         RAISED.call_once(raise_open_file_limit);
@@ -47,7 +47,7 @@ impl Default for OsFileSystem {
     }
 }
 
-/// Failing is no error: opening the file that is one too many will say what is wrong.
+/// A failure is ignored: opening the first file above the limit will report the problem.
 fn raise_open_file_limit() {
     let limit = getrlimit(Resource::Nofile);
     let wanted = limit.maximum.unwrap_or(OPEN_FILES).min(OPEN_FILES);
@@ -80,7 +80,7 @@ impl FileSystem for OsFileSystem {
     fn create_dir(&self, path: &Path) -> io::Result<()> {
         let missing: Vec<&Path> = path.ancestors().take_while(|p| !p.is_dir()).collect();
         fs::create_dir_all(path)?;
-        // One that is there may have been made by a process that died before it synced it.
+        // An existing directory may have been created by a process that died before it synced it.
         for directory in missing.into_iter().chain([path]) {
             match directory
                 .parent()
@@ -100,7 +100,7 @@ impl FileSystem for OsFileSystem {
             if entry.file_type()?.is_dir() {
                 continue;
             }
-            // A name that is not Unicode is none of ours.
+            // The store gives no file a name that is not Unicode.
             names.extend(entry.file_name().into_string());
         }
         Ok(names)
@@ -129,7 +129,7 @@ impl FileSystem for OsFileSystem {
     }
 }
 
-/// A shared lock needs no right to write, so that a store on a read-only medium can be read.
+/// A shared lock needs no write permission, so that a store on a read-only medium can be read.
 fn open_lock_file(path: &Path, mode: LockMode) -> io::Result<File> {
     if mode == LockMode::Shared {
         match File::open(path) {
@@ -145,7 +145,7 @@ fn open_lock_file(path: &Path, mode: LockMode) -> io::Result<File> {
         .open(path)
 }
 
-/// Opens a file past the page cache, or through it where the file system refuses.
+/// Opens a file past the page cache, or through it where the file system refuses direct reads.
 #[cfg(target_os = "linux")]
 fn open_direct(path: &Path) -> io::Result<OsReadFile> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -172,8 +172,8 @@ fn open_direct(path: &Path) -> io::Result<OsReadFile> {
     Ok(OsReadFile::buffered(File::open(path)?))
 }
 
-/// Where direct reads of a file may start and end: at multiples of what its file system says (Linux 6.1
-/// and later), so that a block of 4 KiB across a page costs half a KiB more and not a page.
+/// The unit in which direct reads of a file start and end, as its file system reports it (Linux 6.1
+/// and later): a 4 KiB block that straddles two pages then costs half a KiB more, not a page.
 #[cfg(target_os = "linux")]
 fn sector(file: &File) -> usize {
     use rustix::fs::{AtFlags, StatxFlags, statx};
@@ -196,7 +196,7 @@ impl WriteFile for OsWriteFile {
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        // Syncs the length as well: without it the data could not be read.
+        // `sync_data` also makes the length durable, without which the data could not be read.
         self.0.sync_data()
     }
 }
@@ -217,7 +217,7 @@ impl ReadFile for OsReadFile {
         }
         match self.read_direct(into, offset) {
             Err(e) if e.kind() == io::ErrorKind::InvalidInput => {
-                // Some file systems take the flag and then refuse to read.
+                // Some file systems accept the flag when opening and then refuse to read.
                 self.leave_direct()?;
                 self.file.read_at(into, offset)
             }
@@ -239,7 +239,7 @@ impl OsReadFile {
         }
     }
 
-    /// Reads whole sectors around the range and hands out what was asked for.
+    /// Reads the whole sectors around the range and copies the range out of them.
     fn read_direct(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
         let skip = (offset % self.sector as u64) as usize;
         let aligned = into.as_ptr().align_offset(ALIGNMENT) == 0;
@@ -247,7 +247,7 @@ impl OsReadFile {
             return self.file.read_at(into, offset);
         }
         let wanted = into.len().saturating_add(skip).min(LARGEST_BOUNCE);
-        // A thread that is ending keeps nothing any more.
+        // While the thread ends its buffer is gone already, so a new one is made and dropped.
         let mut memory = BOUNCE.try_with(RefCell::take).unwrap_or_default();
         let bounce = aligned_part(&mut memory, wanted.next_multiple_of(self.sector));
         let start = offset - skip as u64;
@@ -280,7 +280,7 @@ impl OsReadFile {
     }
 }
 
-/// `length` bytes of `memory` that start at a multiple of the alignment; it grows if it must.
+/// `length` bytes of `memory` that start at a multiple of [`ALIGNMENT`]; grows `memory` if needed.
 fn aligned_part(memory: &mut Vec<u8>, length: usize) -> &mut [u8] {
     if memory.len() < length + ALIGNMENT {
         memory.resize(length + ALIGNMENT, 0);
@@ -308,7 +308,7 @@ mod tests {
         fs::write(&path, [7; 10_000]).unwrap();
         let file = open_direct(&path).unwrap();
         file.leave_direct().unwrap();
-        // Refused by most file systems while the reads are direct.
+        // Most file systems refuse such a read while the file is in direct mode.
         assert_eq!(file.file.read_at(&mut [0; 3], 1).unwrap(), 3);
         assert_eq!(file.read_at(&mut [0; 3], 9_998).unwrap(), 2);
     }

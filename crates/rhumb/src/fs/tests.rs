@@ -1,4 +1,4 @@
-//! The file systems behave alike, and the one in memory loses what was not synced.
+//! All file systems behave alike, and the one in memory loses what was not synced.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -52,7 +52,7 @@ pub(super) fn at(name: &str) -> std::path::PathBuf {
 
 pub(super) fn noise(length: usize, seed: u64) -> Vec<u8> {
     let mut random = Random(seed);
-    // No zeros, so that lost bytes can be told from written ones.
+    // No zeros, so that lost bytes, which read as zeros, differ from written ones.
     (0..length).map(|_| random.below(255) as u8 + 1).collect()
 }
 
@@ -62,7 +62,7 @@ fn put(fs: &dyn FileSystem, path: &Path, bytes: &[u8]) {
     ops::sync(&mut *file, path).unwrap();
 }
 
-/// What every file system does.
+/// Checks what every file system must do.
 fn behaves(fs: &dyn FileSystem, root: &Path) {
     let kind = |e: io::Error| e.kind();
     let (directory, a, b) = (root.join("x/y"), root.join("x/y/a"), root.join("x/y/b"));
@@ -90,7 +90,7 @@ fn behaves(fs: &dyn FileSystem, root: &Path) {
     fs.sync_file(&b).unwrap();
     assert_eq!(fs.list(&directory).unwrap(), ["b"]);
     assert_eq!(ops::read_all(fs, &b).unwrap(), b"first");
-    // A file that was replaced or removed can be read while it is open.
+    // A file that was replaced or removed stays readable while it is open.
     let mut bytes = [0; 6];
     ops::read_exact_at(&*open, &b, &mut bytes, 0).unwrap();
     assert_eq!(&bytes, b"second");
@@ -133,7 +133,8 @@ fn all_file_systems_behave_alike() {
 
 #[test]
 fn direct_reads_give_what_buffered_ones_give() {
-    // Beside the test as well, since the usual place may lie in memory and refuse direct reads.
+    // Also beside the test binary, since the temporary directory may be a tmpfs, which refuses
+    // direct reads.
     let here = std::env::current_exe().unwrap();
     let here = tempfile::tempdir_in(here.parent().unwrap()).unwrap();
     let temporary = tempfile::tempdir().unwrap();
@@ -156,7 +157,7 @@ fn direct_reads_give_what_buffered_ones_give() {
             };
             let (x, y) = (edge(&mut random), edge(&mut random));
             let (from, to) = (x.min(y), x.max(y));
-            // Most ranges are short; a few exceed what one direct read brings.
+            // Most ranges are short; a few exceed the size of one direct read.
             let to = if round % 50 == 0 {
                 to
             } else {
@@ -197,12 +198,14 @@ fn a_thread_that_ends_reads_to_its_end() {
         }
     }
     thread_local!(static AT_END: std::cell::RefCell<AtEnd> = const { std::cell::RefCell::new(AtEnd(None)) });
-    // Beside the test, since the usual place may lie in memory and refuse direct reads.
+    // Beside the test binary, since the temporary directory may be a tmpfs, which refuses direct
+    // reads.
     let here = std::env::current_exe().unwrap();
     let here = tempfile::tempdir_in(here.parent().unwrap()).unwrap();
     let path = here.path().join("000001.table");
     std::fs::write(&path, noise(20_000, 7)).unwrap();
-    // Made before what the file system keeps for the thread, it goes behind it.
+    // Thread-local values are dropped in the order of their creation: this one is created before
+    // the bounce buffer.
     let thread = std::thread::spawn(|| {
         AT_END.with_borrow_mut(|at_end| at_end.0 = Some(path.clone()));
         drop(AtEnd(Some(path)));
@@ -233,12 +236,12 @@ fn synced_data_under_a_synced_name_survive_every_loss() {
         for (i, byte) in found[5000..].iter().enumerate() {
             assert!(*byte == more[i] || *byte == 0, "{data:?}: byte {i}");
         }
-        // The file system that crashed goes on.
+        // The crash leaves the first file system unchanged.
         assert_eq!(fs.bytes(&at("a")).unwrap().len(), 25_000);
     }
 }
 
-/// Which of the pages behind the first, synced half page are found, and the length.
+/// Whether each page after the first, half-synced page is found, and the file's length.
 fn pages_found(data: DataLoss, seed: u64) -> (Vec<bool>, usize) {
     let fs = memory();
     let bytes = noise(512 * 12 + 100, 3);
@@ -393,7 +396,7 @@ fn damage_reaches_open_files_and_forks_are_apart() {
     fork.set_bytes(&at("new"), b"n".to_vec()).unwrap();
     assert_eq!(fork.crash(LOST, 0).bytes(&at("new")).unwrap(), b"n");
     assert!(fs.bytes(&at("new")).is_err());
-    // Nobody holds a lock after a crash, or in a copy.
+    // No lock is held after a crash or in a copy.
     assert!(lock.is_some());
     assert!(
         fork.lock(&at("LOCK"), LockMode::Exclusive)

@@ -1,9 +1,9 @@
 //! A value that readers take without a lock while others replace it.
 //!
-//! A reader notes in its thread's slot which value it is about to use, and looks whether that is
-//! still the current one (hazard pointers: M. Michael, IEEE TPDS 15(6), 2004). Values that were
-//! replaced are kept until [`Swap::free`] finds them in no slot. Readers never free anything, so a
-//! read runs no destructor, whatever the value holds.
+//! A reader notes the value that it is about to use in its thread's slot, and then checks that the
+//! value is still current (hazard pointers: M. Michael, IEEE TPDS 15(6), 2004). Replaced values
+//! are kept until [`Swap::free`] finds them in no slot. Readers never free anything, so a read
+//! runs no destructor, whatever the value holds.
 
 use std::ops::Deref;
 
@@ -11,25 +11,25 @@ use super::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use super::atomic::{AtomicPtr, fence};
 use super::{Arc, Mutex, NUMBERED_THREADS, lock, thread_number};
 
-/// A slot for each numbered thread, shared by any number of [`Swap`]s: a thread uses one value at a
-/// time, and counts references if it ever uses more.
+/// One hazard slot for each numbered thread, shared by any number of [`Swap`]s. A thread notes one
+/// value at a time; for further values it counts references.
 #[derive(Debug)]
-pub(crate) struct Slots(Box<[Slot]>);
+pub(crate) struct HazardSlots(Box<[HazardSlot]>);
 
 #[derive(Debug)]
 #[repr(align(64))]
-struct Slot(AtomicPtr<()>);
+struct HazardSlot(AtomicPtr<()>);
 
-impl Slot {
-    /// Notes what is about to be read: either `free` sees it, or the next load of what is current
-    /// sees that it was replaced. Released, so that `free`, whichever value it meets here, has what
-    /// was read before.
+impl HazardSlot {
+    /// Notes the value about to be read: either `free` sees the note, or the reader's next load of
+    /// the current value sees that it was replaced. The store is a release, so that whatever `free`
+    /// reads here, the thread's earlier reads happen before it.
     #[inline]
     fn announce(&self, value: *mut ()) {
-        // An exchange orders like a fence here, and takes half the time of one.
+        // A `SeqCst` exchange orders as the store and the fence below do, in half the time.
         #[cfg(not(loom))]
         self.0.swap(value, SeqCst);
-        // Loom knows fences, but takes `SeqCst` of anything else for less.
+        // Loom models `SeqCst` fences, but treats all other `SeqCst` operations as weaker.
         #[cfg(loom)]
         {
             self.0.store(value, Release);
@@ -38,16 +38,16 @@ impl Slot {
     }
 }
 
-impl Default for Slots {
+impl Default for HazardSlots {
     fn default() -> Self {
-        Slots::for_threads(NUMBERED_THREADS)
+        HazardSlots::for_threads(NUMBERED_THREADS)
     }
 }
 
-impl Slots {
+impl HazardSlots {
     fn for_threads(threads: usize) -> Self {
-        let slot = |_| Slot(AtomicPtr::new(std::ptr::null_mut()));
-        Slots((0..threads).map(slot).collect())
+        let slot = |_| HazardSlot(AtomicPtr::new(std::ptr::null_mut()));
+        HazardSlots((0..threads).map(slot).collect())
     }
 
     fn hold(&self, value: *const ()) -> bool {
@@ -57,13 +57,13 @@ impl Slots {
     }
 }
 
-/// The current value, and those that were replaced and perhaps are still being read.
+/// The current value, and replaced ones that may still be in use.
 #[derive(Debug)]
 pub(crate) struct Swap<T> {
-    /// Where `Held::current` points to.
+    /// Points to the value of `Held::current`.
     current: AtomicPtr<T>,
     held: Mutex<Held<T>>,
-    slots: Arc<Slots>,
+    slots: Arc<HazardSlots>,
 }
 
 #[derive(Debug)]
@@ -73,8 +73,8 @@ struct Held<T> {
 }
 
 impl<T> Swap<T> {
-    /// A swap that begins with `value`.
-    pub fn new(value: T, slots: &Arc<Slots>) -> Self {
+    /// A swap whose current value is `value`.
+    pub fn new(value: T, slots: &Arc<HazardSlots>) -> Self {
         let value = Arc::new(value);
         Swap {
             current: AtomicPtr::new(Arc::as_ptr(&value).cast_mut()),
@@ -86,8 +86,9 @@ impl<T> Swap<T> {
         }
     }
 
-    /// The value now, for the length of one read: no lock, nothing allocated, nothing freed. A
-    /// thread that holds another one already, or has no number, takes a lock and counts.
+    /// The current value, for the length of one read: takes no lock, allocates and frees nothing.
+    /// But a thread that holds a value already, or has no number, takes a lock and counts a
+    /// reference.
     #[inline]
     pub fn load(&self) -> Guard<'_, T> {
         self.load_as(thread_number())
@@ -104,21 +105,22 @@ impl<T> Swap<T> {
             slot.announce(value.cast());
             let now = self.current.load(SeqCst);
             if now == value {
-                // This one, though they are equal: what was loaded first may have been freed before
-                // it was noted, and the current value have come to lie in its place.
+                // Return `now`, not `value`, though the addresses are equal: the first value may
+                // have been freed before it was noted, and the current one allocated at the same
+                // address.
                 return Guard::Noted { slot, value: now };
             }
             value = now;
         }
     }
 
-    /// The value now, to be kept.
+    /// The current value, to be kept.
     pub fn load_full(&self) -> Arc<T> {
         match &self.load() {
             Guard::Counted(value) => Arc::clone(value),
             Guard::Noted { value, .. } => {
-                // SAFETY: the pointer came from an `Arc` of ours, which `free` does not drop while the
-                // guard holds the slot.
+                // SAFETY: the pointer came from `held.current` or a retired `Arc`, which `free`
+                // does not drop while the guard holds the slot.
                 unsafe {
                     Arc::increment_strong_count(*value);
                     Arc::from_raw(*value)
@@ -127,7 +129,7 @@ impl<T> Swap<T> {
         }
     }
 
-    /// Puts another value in place of the current one.
+    /// Replaces the current value.
     pub fn replace(&self, make: impl FnOnce(&T) -> T) {
         let mut held = lock(&self.held);
         let value = Arc::new(make(&held.current));
@@ -136,33 +138,36 @@ impl<T> Swap<T> {
         held.retired.push(old);
     }
 
-    /// Frees the replaced values that nobody uses any more; whether that was all of them. For
-    /// background threads: what they hold may take long to be let go of.
+    /// Frees the replaced values that are no longer in use; returns whether none is left. For
+    /// background threads, since the destructors may take long.
     pub fn free(&self) -> bool {
         let mut held = lock(&self.held);
-        // Pairs with the fence in `Slot::announce`. That the loads below are `SeqCst` would do, but
-        // loom takes that for less; and nobody waits for what this costs.
+        // Pairs with the fence in `HazardSlot::announce`. The `SeqCst` loads in `hold` would
+        // suffice, but loom treats them as weaker, and the cost does not matter on a background
+        // thread.
         fence(SeqCst);
-        // The slots first: a reader leaves its slot only after it has counted its reference.
+        // Slots are checked before counts: a reader clears its slot only after counting its
+        // reference.
         let unused = |value: &mut Arc<T>| {
             !self.slots.hold(Arc::as_ptr(value).cast()) && Arc::strong_count(value) == 1
         };
         let unused: Vec<_> = held.retired.extract_if(.., unused).collect();
         let all = held.retired.is_empty();
         drop(held);
-        // The count was let go of elsewhere; what was read there comes before what is freed here.
+        // Another thread may have dropped the last other reference. Its reads of the value must
+        // happen before the value is freed here.
         fence(Acquire);
         drop(unused);
         all
     }
 }
 
-/// A value that stays for as long as this is held.
+/// Keeps a value alive until it is dropped.
 pub(crate) enum Guard<'a, T> {
     /// Noted in the thread's slot.
     Noted {
         #[expect(private_interfaces)]
-        slot: &'a Slot,
+        slot: &'a HazardSlot,
         value: *const T,
     },
     Counted(Arc<T>),
@@ -197,7 +202,7 @@ mod tests {
 
     #[test]
     fn readers_never_free_and_free_frees_what_nobody_reads() {
-        let slots = Arc::new(Slots::default());
+        let slots = Arc::new(HazardSlots::default());
         let swap = Swap::new(Arc::new(1), &slots);
         let (first, nested, kept) = (swap.load(), swap.load(), swap.load_full());
         assert!(matches!(first, Guard::Noted { .. }));
@@ -211,7 +216,10 @@ mod tests {
             drop(holder);
         }
         assert!(!swap.free());
-        assert!(watched.upgrade().is_some(), "one reader keeps it");
+        assert!(
+            watched.upgrade().is_some(),
+            "a reader keeps the value alive"
+        );
         drop(kept);
         assert!(watched.upgrade().is_some(), "readers do not free");
         assert!(swap.free());
@@ -221,7 +229,7 @@ mod tests {
 
     #[test]
     fn threads_that_read_while_others_replace_see_whole_values() {
-        let slots = Arc::new(Slots::default());
+        let slots = Arc::new(HazardSlots::default());
         let swap = Swap::new(vec![0u64; 64], &slots);
         std::thread::scope(|scope| {
             for _ in 0..3 {
@@ -249,8 +257,8 @@ mod loom_models {
     use loom::cell::UnsafeCell;
     use loom::thread;
 
-    /// Says when it is freed, in a way that loom sees as a write: a reader that could still read it
-    /// then is a race.
+    /// A value whose destructor is a write that loom sees: loom reports a race if the value could
+    /// still be read then.
     struct Watched(UnsafeCell<u32>);
 
     // SAFETY: loom's cell checks each access.
@@ -264,24 +272,24 @@ mod loom_models {
         }
 
         fn read(&self) -> u32 {
-            // SAFETY: nobody writes while it is read, which loom checks.
+            // SAFETY: there is no write while it is read; loom checks that.
             self.0.with(|n| unsafe { *n })
         }
     }
 
     impl Drop for Watched {
         fn drop(&mut self) {
-            // SAFETY: nobody reads while it is dropped, which loom checks.
+            // SAFETY: there is no read while it is dropped; loom checks that.
             self.0.with_mut(|n| unsafe { *n = u32::MAX });
         }
     }
 
-    // References that are counted are not modelled: loom has its own `Arc`, which ours is not.
+    // Counted references are not modelled: they use the standard `Arc`, which loom cannot see.
     fn model(readers: usize, read: fn(&Swap<Watched>, usize)) {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = Some(3);
         builder.check(move || {
-            let slots = Arc::new(Slots::for_threads(readers));
+            let slots = Arc::new(HazardSlots::for_threads(readers));
             let swap = Arc::new(Swap::new(Watched::new(1), &slots));
             let threads: Vec<_> = (0..readers)
                 .map(|number| {

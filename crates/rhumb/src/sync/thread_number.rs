@@ -1,9 +1,9 @@
-//! Small numbers for the threads that run now.
+//! Small numbers for the running threads.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 
-/// How many threads have a number at one time.
+/// How many threads can have a number at one time.
 pub(crate) const NUMBERED_THREADS: usize = 256;
 
 const WORDS: usize = NUMBERED_THREADS / 64;
@@ -17,7 +17,7 @@ impl Number {
     fn take() -> Self {
         let lowest_free = |in_use: u64| (in_use != u64::MAX).then(|| in_use | (in_use + 1));
         for (i, word) in IN_USE.iter().enumerate() {
-            // What the last owner of a number did must be seen by the next one.
+            // What a number's last owner did must be visible to its next owner.
             if let Ok(in_use) = word.fetch_update(AcqRel, Acquire, lowest_free) {
                 return Number(Some(i * 64 + in_use.trailing_ones() as usize));
             }
@@ -38,8 +38,8 @@ impl Drop for Number {
 
 thread_local!(static NUMBER: Number = Number::take());
 
-/// A number below [`NUMBERED_THREADS`] that no other running thread has; `None` if there are too many
-/// threads, or this one is ending.
+/// A number below [`NUMBERED_THREADS`] that no other running thread has; `None` if too many threads
+/// are running or this one is ending.
 #[inline]
 pub(crate) fn thread_number() -> Option<usize> {
     NUMBER.try_with(|number| number.0).ok().flatten()
@@ -71,7 +71,7 @@ mod tests {
             let distinct: HashSet<usize> = given.iter().copied().collect();
             assert_eq!(distinct.len(), given.len());
             assert!(given.iter().all(|&n| n < NUMBERED_THREADS));
-            // Other tests have threads too; the numbers of ended ones are given out again.
+            // Other tests' threads take numbers too; the numbers of ended threads are reused.
             assert!(
                 given.len() > NUMBERED_THREADS / 2,
                 "{} numbers",
