@@ -1,16 +1,18 @@
-//! The checksum of a piece of a file, which knows where the piece belongs; see docs/format.md.
+//! The checksum of a piece of a file, which also depends on the file's id and the piece's offset;
+//! see docs/format.md.
 
 /// CRC-32C (Castagnoli) of `bytes`.
 pub(crate) fn crc(bytes: &[u8]) -> u32 {
     crc32c::crc32c(bytes)
 }
 
-/// The CRC-32C of some bytes followed by `bytes`, from the CRC-32C of the former.
+/// The CRC-32C of a concatenation, from the CRC-32C `before` of its first part and the rest,
+/// `bytes`.
 pub(crate) fn crc_append(before: u32, bytes: &[u8]) -> u32 {
     crc32c::crc32c_append(before, bytes)
 }
 
-/// What is added to the checksum of a piece at `offset` of the file with this id.
+/// The stamp that is added to the checksum of a piece at `offset` of the file with this id.
 pub(crate) fn stamp(id: u64, offset: u64) -> u32 {
     let mixed = (id ^ offset.rotate_left(32) ^ offset).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (mixed >> 32) as u32

@@ -1,4 +1,4 @@
-//! What every cursor must do: tests hold it to an ordered map of the entries that it goes over.
+//! Checks that every cursor must pass: it is compared with an ordered map of its entries.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -8,15 +8,15 @@ use rand::rngs::StdRng;
 
 use super::{Cursor, EntryKind, MAX_SEQUENCE, Sequence};
 
-/// A user key and a sequence: ordered as a cursor goes.
+/// A user key and a sequence, in the order of a cursor.
 pub(crate) type Key = (Vec<u8>, Reverse<Sequence>);
-/// What an entry says of its key, and the value.
-pub(crate) type Said = (EntryKind, Vec<u8>);
-/// All entries that a cursor goes over.
-pub(crate) type Model = BTreeMap<Key, Said>;
+/// The kind and value of an entry.
+pub(crate) type KindAndValue = (EntryKind, Vec<u8>);
+/// All entries of a cursor.
+pub(crate) type Model = BTreeMap<Key, KindAndValue>;
 
-/// The cursor stands on this entry, or nowhere, and then its answers are empty.
-pub(crate) fn assert_at(cursor: &mut impl Cursor, entry: Option<(&Key, &Said)>) {
+/// Checks that the cursor stands on this entry, or nowhere, in which case its answers are empty.
+pub(crate) fn assert_at(cursor: &mut impl Cursor, entry: Option<(&Key, &KindAndValue)>) {
     assert_eq!(cursor.valid(), entry.is_some());
     let nothing = ((vec![], Reverse(0)), (EntryKind::Delete, vec![]));
     let ((key, sequence), (kind, value)) = entry.unwrap_or((&nothing.0, &nothing.1));
@@ -43,8 +43,8 @@ pub(crate) fn pass(cursor: &mut impl Cursor, model: &Model) {
     assert_at(cursor, None);
 }
 
-/// Seeks in one of the four ways, to `key` and `sequence` where it takes them, and goes some entries
-/// on and back from there, over the ends as well.
+/// Seeks in one of the four ways, to `key` and `sequence` where the way needs them, and moves some
+/// entries forward and back from there, also past the ends.
 pub(crate) fn walk(
     rng: &mut StdRng,
     cursor: &mut impl Cursor,

@@ -1,11 +1,12 @@
-//! Comparing, shortening and copying keys, by whole words where they are short, as most are.
+//! Comparing, abbreviating and copying keys. Short keys, which are the most common, are handled by
+//! whole words.
 
 use std::ops::Bound;
 
 use rhumb_index::search::first_eight;
 
-/// Makes `key` the same as another, by whole words where they are short and of one length, as keys that
-/// follow each other often are.
+/// Makes `key` equal to `from`. Short keys of equal length, as successive keys often are, are
+/// copied by whole words.
 #[inline]
 pub(crate) fn set_key(key: &mut Vec<u8>, from: &[u8]) {
     if key.len() != from.len() || !copy_words(key, from) {
@@ -14,7 +15,8 @@ pub(crate) fn set_key(key: &mut Vec<u8>, from: &[u8]) {
     }
 }
 
-/// Copies 8 to 32 bytes by whole words; false, with nothing copied, if they are not as many in both.
+/// Copies 8 to 32 bytes by whole words; returns `false`, with nothing copied, for other lengths or
+/// if the lengths differ.
 #[inline]
 pub(crate) fn copy_words(to: &mut [u8], from: &[u8]) -> bool {
     fn ends<const N: usize>(to: &mut [u8], from: &[u8]) -> Option<()> {
@@ -32,7 +34,7 @@ pub(crate) fn copy_words(to: &mut [u8], from: &[u8]) -> bool {
     copied.is_some()
 }
 
-/// Whether `key` is behind the last key that a bound admits.
+/// Whether `key` is beyond the upper bound `to`.
 #[inline]
 pub(crate) fn is_behind(key: &[u8], to: Bound<&[u8]>) -> bool {
     match to {
@@ -42,8 +44,8 @@ pub(crate) fn is_behind(key: &[u8], to: Bound<&[u8]>) -> bool {
     }
 }
 
-/// Whether two keys are one. Told by whole words where the keys are short, as most are: the C library
-/// reads them in wider pieces, which waits if the key was written piece by piece just before.
+/// Whether two keys are equal. Short keys are compared by whole words: the C library loads wider
+/// pieces, which stalls if the key was written in smaller pieces just before.
 #[inline]
 pub(crate) fn is_same(one: &[u8], other: &[u8]) -> bool {
     let ends = |key: &[u8]| {
@@ -56,13 +58,13 @@ pub(crate) fn is_same(one: &[u8], other: &[u8]) -> bool {
     }
 }
 
-/// The eight bytes behind the prefix as a number; the least or greatest number for keys before or
-/// behind all that have the prefix. Smaller keys never have larger numbers, so only keys whose
-/// numbers are alike need be compared in full.
+/// The eight bytes after the prefix as a number; 0 or `u64::MAX` for keys that sort before or after
+/// all keys with the prefix. The mapping is monotone, so only keys with equal numbers need to be
+/// compared in full.
 #[inline]
 pub(crate) fn abbreviate(prefix: &[u8], key: &[u8]) -> u64 {
-    // Told apart since an empty slice may point to no memory, and comparing none of that takes as
-    // long as a cache miss (the C library's comparison loads from there under an empty mask).
+    // A separate case, since an empty slice may point to unmapped memory: the C library's
+    // comparison loads from there under an empty mask, which takes as long as a cache miss.
     if prefix.is_empty() {
         return first_eight(key);
     }

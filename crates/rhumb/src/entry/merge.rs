@@ -1,4 +1,4 @@
-//! Many sorted runs as one.
+//! A merge of many sorted cursors into one.
 
 use std::cmp::Ordering;
 
@@ -12,27 +12,27 @@ use crate::memory::Pinned;
 #[cfg(not(loom))]
 mod tests;
 
-/// Goes over the entries of several cursors in their common order, both ways.
+/// Goes over the entries of several cursors in their merged order, in both directions.
 ///
-/// The children are given newest first. Where several hold an entry of the same key and sequence (a
-/// log was replayed into a memtable after its tables were written), the newest child's is given, and
-/// the others are passed over. After an error the cursor is not valid until it is placed anew.
+/// Children are given newest first. If several hold an entry of the same key and sequence (after a
+/// log was replayed into a memtable although its tables had been written), only the newest child's
+/// entry is returned. After an error the cursor is invalid until the next seek.
 pub(crate) struct MergeCursor<C> {
     children: Vec<Child<C>>,
-    /// The children that are valid, by number, in the order in which their entries come: the first
-    /// one is where this cursor stands.
+    /// The indexes of the valid children, sorted by their current entries: this cursor stands on
+    /// the entry of the first.
     order: Vec<usize>,
     direction: Direction,
 }
 
 struct Child<C> {
     cursor: C,
-    // Of the entry where the cursor stands: most comparisons need no more.
+    // Of the cursor's current entry: most comparisons need only these.
     abbreviation: u64,
     sequence: Sequence,
 }
 
-/// Where the children other than the first stand: at their next entry that way.
+/// The direction in which the children other than the first have moved to their next entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Direction {
     Forward,
@@ -40,7 +40,8 @@ enum Direction {
 }
 
 impl<C: Cursor> Child<C> {
-    /// Takes note of where the cursor stands now; false if nowhere.
+    /// Notes the abbreviation and sequence of the cursor's current entry; returns whether it has
+    /// one.
     fn note(&mut self) -> bool {
         let Some(here) = self.cursor.here() else {
             return false;
@@ -56,7 +57,7 @@ impl<C: Cursor> Child<C> {
             .then_with(|| other.sequence.cmp(&self.sequence))
     }
 
-    /// Whether the other stands on an entry of the same key and sequence.
+    /// Whether `other` stands on an entry of the same key and sequence.
     fn is_alike(&self, other: &Self) -> bool {
         self.sequence == other.sequence
             && self.abbreviation == other.abbreviation
@@ -71,7 +72,7 @@ impl<C: Cursor> Child<C> {
         }
     }
 
-    /// Goes to the nearest entry in a direction from an entry, which itself is not counted.
+    /// Goes to the nearest entry after or before the given one, excluding it.
     fn go_beyond(&mut self, key: &[u8], sequence: Sequence, direction: Direction) -> Result<()> {
         self.cursor.seek(key, sequence)?;
         match direction {
@@ -96,7 +97,7 @@ impl<C: Cursor> MergeCursor<C> {
         merge
     }
 
-    /// A merge of nothing yet, with room for some children.
+    /// A merge without children, with room for some.
     pub fn with_capacity(children: usize) -> Self {
         MergeCursor {
             order: Vec::with_capacity(children),
@@ -105,7 +106,7 @@ impl<C: Cursor> MergeCursor<C> {
         }
     }
 
-    /// Adds a child, older than those before it; the merge is to be placed anew then.
+    /// Adds a child, older than those before it; the merge must be positioned anew afterwards.
     pub fn push(&mut self, cursor: C) {
         self.children.push(Child {
             cursor,
@@ -114,7 +115,7 @@ impl<C: Cursor> MergeCursor<C> {
         });
     }
 
-    /// The children in the order in which they were given.
+    /// The children, in the order in which they were given.
     pub fn children(&self) -> impl Iterator<Item = &C> {
         self.children.iter().map(|child| &child.cursor)
     }
@@ -125,7 +126,7 @@ impl<C: Cursor> MergeCursor<C> {
         self.children.get(first).map(|child| &child.cursor)
     }
 
-    /// How two children follow each other; the newer one first where they are alike.
+    /// Compares two children by their current entries; of equal ones the newer child comes first.
     fn compare(&self, one: usize, other: usize) -> Ordering {
         let by_number = one.cmp(&other);
         let (Some(one), Some(other)) = (self.children.get(one), self.children.get(other)) else {
@@ -138,7 +139,8 @@ impl<C: Cursor> MergeCursor<C> {
         }
     }
 
-    /// Places every child anew, and the cursor at the first of them in `direction`.
+    /// Positions every child anew by `go`, and the merge at the first of their entries in
+    /// `direction`.
     fn place(
         &mut self,
         direction: Direction,
@@ -158,7 +160,7 @@ impl<C: Cursor> MergeCursor<C> {
         Ok(())
     }
 
-    /// Goes one entry in `direction`.
+    /// Moves one entry in `direction`.
     fn step(&mut self, direction: Direction) -> Result<()> {
         let Some(&first) = self.order.first() else {
             return Ok(());
@@ -175,8 +177,9 @@ impl<C: Cursor> MergeCursor<C> {
         self.advance(0)
     }
 
-    /// Goes one entry with the only child that is left. With no other to compare with, nothing is
-    /// noted of it: if there will be others, all are placed anew.
+    /// Moves one entry with the only child that is left. Its abbreviation and sequence are not
+    /// noted: there is nothing to compare them with, and other children return only when all are
+    /// positioned anew.
     #[inline]
     fn step_alone(&mut self, number: usize, direction: Direction) -> Result<()> {
         let Some(child) = self.children.get_mut(number) else {
@@ -189,7 +192,7 @@ impl<C: Cursor> MergeCursor<C> {
         stepped
     }
 
-    /// Turns round at the current entry, that of child `first`, and goes one entry.
+    /// Changes direction at the current entry, which is that of child `first`, and moves one entry.
     fn turn(&mut self, first: usize, direction: Direction) -> Result<()> {
         let current = self.children.get(first);
         let Some(here) = current.and_then(|child| child.cursor.here()) else {
@@ -202,7 +205,7 @@ impl<C: Cursor> MergeCursor<C> {
         })
     }
 
-    /// Whether the second child stands on the same entry as the first.
+    /// Whether the second child stands on an entry equal to the first child's.
     fn is_repeated(&self) -> bool {
         let [first, second, ..] = *self.order.as_slice() else {
             return false;
@@ -213,7 +216,7 @@ impl<C: Cursor> MergeCursor<C> {
         }
     }
 
-    /// Steps the child at a place in the order and moves it to its new place there.
+    /// Moves the child at an index of the order by one entry, and then to its new index.
     fn advance(&mut self, place: usize) -> Result<()> {
         let Some(&number) = self.order.get(place) else {
             return Ok(());
@@ -231,7 +234,7 @@ impl<C: Cursor> MergeCursor<C> {
             return Ok(());
         }
         let behind = self.order.get(place + 1..).unwrap_or_default();
-        // Runs of entries from one child are common, so look at the neighbour before searching.
+        // A child often has many entries in a row, so check the neighbour before searching.
         let passed = match behind {
             [neighbour, ..] if self.compare(*neighbour, number) == Ordering::Less => {
                 behind.partition_point(|&other| self.compare(other, number) == Ordering::Less)

@@ -16,7 +16,7 @@ pub(crate) use keys::{abbreviate, copy_words, is_behind, is_same, set_key};
 pub(crate) use merge::MergeCursor;
 pub(crate) use range_deletes::{Fragment, Piece, RangeDeleteTree, RangeDeletes, Span};
 
-/// The place of an operation in the commit order, from 1; 0 marks an entry older than everything.
+/// An operation's position in the commit order, from 1; 0 marks an entry older than all operations.
 pub type Sequence = u64;
 
 /// The largest sequence: a seek to `(key, MAX_SEQUENCE)` finds the key's newest version.
@@ -28,7 +28,7 @@ pub const MAX_KEY_BYTES: usize = 65_536;
 /// The longest value, in bytes.
 pub const MAX_VALUE_BYTES: usize = u32::MAX as usize;
 
-/// What an entry says of its key. The numbers are those of docs/format.md.
+/// The kind of an entry. The numbers are those of docs/format.md.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum EntryKind {
@@ -52,24 +52,26 @@ impl EntryKind {
 /// One version of a user key.
 #[derive(Debug, Clone)]
 pub struct Version {
-    /// When it was committed.
+    /// The sequence at which it was committed.
     pub sequence: Sequence,
-    /// What it says.
+    /// The kind.
     pub kind: EntryKind,
     /// The value; empty for a delete.
     pub value: Pinned,
 }
 
-/// A position in a sorted run of entries, in the order (user key ascending, sequence descending).
+/// A position in a sorted list of entries, ordered by user key ascending, then by sequence
+/// descending.
 ///
-/// A new cursor stands nowhere ([`Cursor::here`] is `None`). `value` may be called only while it stands
-/// somewhere; otherwise it gives an empty answer, as `key`, `sequence` and `kind` do.
+/// A new cursor stands on no entry. While it does not stand on one, [`Cursor::here`] returns `None`
+/// and the other methods return empty values.
 pub trait Cursor: Send {
-    /// The entry that the cursor stands on, if it does.
+    /// The current entry, if there is one.
     fn here(&self) -> Option<Here<'_>>;
-    /// The value here, pinned where it lies. (By `&mut`, since cursors keep pins in stock.)
+    /// The current value, pinned where it lies. (Takes `&mut self`, since cursors keep pins in
+    /// stock.)
     fn value(&mut self) -> Pinned;
-    /// The value here, where it lies, for as long as the cursor stays.
+    /// The current value, borrowed until the cursor moves.
     fn value_bytes(&self) -> &[u8];
     /// Goes to the first entry.
     fn seek_first(&mut self) -> Result<()>;
@@ -80,9 +82,9 @@ pub trait Cursor: Send {
     fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()>;
     /// Goes to the last entry whose user key is below `key`.
     fn seek_before(&mut self, key: &[u8]) -> Result<()>;
-    /// Goes one entry on; becomes invalid after the last.
+    /// Goes to the next entry; becomes invalid after the last.
     fn next(&mut self) -> Result<()>;
-    /// Goes one entry back; becomes invalid before the first.
+    /// Goes to the previous entry; becomes invalid before the first.
     fn prev(&mut self) -> Result<()>;
 
     /// Whether the cursor stands on an entry.
@@ -90,30 +92,30 @@ pub trait Cursor: Send {
     fn valid(&self) -> bool {
         self.here().is_some()
     }
-    /// The user key here.
+    /// The current user key.
     #[inline]
     fn key(&self) -> &[u8] {
         self.here().map_or(&[], |here| here.key)
     }
-    /// The sequence here.
+    /// The current sequence.
     #[inline]
     fn sequence(&self) -> Sequence {
         self.here().map_or(0, |here| here.sequence)
     }
-    /// The kind of the entry here.
+    /// The kind of the current entry.
     #[inline]
     fn kind(&self) -> EntryKind {
         self.here().map_or(EntryKind::Delete, |here| here.kind)
     }
 }
 
-/// An entry under a cursor, but for its value.
+/// An entry under a cursor, without its value.
 #[derive(Debug, Clone, Copy)]
 pub struct Here<'a> {
     /// The user key.
     pub key: &'a [u8],
-    /// When it was committed.
+    /// The sequence at which it was committed.
     pub sequence: Sequence,
-    /// What it says of the key.
+    /// The kind of the entry.
     pub kind: EntryKind,
 }

@@ -1,4 +1,4 @@
-//! Operations as they stand in a log frame; see the section Log of docs/format.md.
+//! Operations as encoded in a log frame; see the section Log of docs/format.md.
 
 use std::path::Path;
 
@@ -9,16 +9,16 @@ const DELETE: u8 = 0;
 const PUT: u8 = 1;
 const RANGE_DELETE: u8 = 6;
 
-/// One operation on a keyspace, lying where it was encoded.
+/// One operation on a keyspace, borrowed from its encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Operation<'a> {
     /// The id of the keyspace.
     pub(crate) keyspace: u32,
-    /// What is done there.
+    /// What it does in the keyspace.
     pub(crate) op: Op<'a>,
 }
 
-/// What an operation does.
+/// The effect of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Op<'a> {
     /// Gives a key a value.
@@ -28,12 +28,12 @@ pub(crate) enum Op<'a> {
         /// Its value.
         value: &'a [u8],
     },
-    /// Takes the value of a key.
+    /// Removes the value of a key.
     Delete {
         /// The key.
         key: &'a [u8],
     },
-    /// Takes the values of all keys in `start..end`.
+    /// Removes the values of all keys in `start..end`.
     RangeDelete {
         /// The first key.
         start: &'a [u8],
@@ -42,7 +42,7 @@ pub(crate) enum Op<'a> {
     },
 }
 
-/// Operations in their order, encoded one behind the other.
+/// Encoded operations, in order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Operations {
     bytes: Vec<u8>,
@@ -50,8 +50,8 @@ pub(crate) struct Operations {
 }
 
 impl Operations {
-    /// How many operations there are. Stays at the largest number, which is out of reach for what
-    /// fits into a log frame: an operation has at least three bytes.
+    /// The number of operations. It saturates at `u32::MAX`, which no log frame can hold: an
+    /// operation has at least three bytes.
     pub(crate) fn count(&self) -> u32 {
         self.count
     }
@@ -92,19 +92,19 @@ impl Operations {
     }
 }
 
-/// Why bytes are not an operation.
+/// Why bytes cannot be decoded as an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoOperation {
-    /// A kind that the format reserves and this build does not know.
+    /// A reserved kind that this build does not support.
     Reserved {
-        /// What such operations are called.
+        /// The name of such operations.
         kind: &'static str,
     },
-    /// Something that the format does not know.
+    /// Bytes that the format does not allow.
     Damaged {
-        /// Where it starts in the encoded bytes.
+        /// Where the operation starts in the encoded bytes.
         offset: usize,
-        /// What is wrong there.
+        /// What was found instead of an operation.
         found: &'static str,
     },
 }
@@ -170,7 +170,7 @@ impl<'a> OperationIter<'a> {
     }
 }
 
-/// Whether this build knows a kind; if not, what it is called if it is reserved.
+/// Checks that this build supports a kind; the error is the name of a reserved kind.
 fn known(kind: u8) -> Result<(), Option<&'static str>> {
     match kind {
         DELETE | PUT | RANGE_DELETE => Ok(()),

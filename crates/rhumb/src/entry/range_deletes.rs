@@ -14,21 +14,21 @@ pub(crate) use sweep::Piece;
 use sweep::sweep;
 pub(crate) use tree::RangeDeleteTree;
 
-/// User keys from `start` up to `end`, which is excluded, deleted at each of `sequences`.
+/// The user keys from `start` up to but excluding `end`, deleted at each of `sequences`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fragment {
     /// The first key deleted.
     pub start: Arc<[u8]>,
-    /// The first key behind `start` that is not deleted.
+    /// The end of the range, excluded.
     pub end: Arc<[u8]>,
-    /// When it was deleted: at least one sequence, strictly descending.
+    /// The sequences of the deletes: at least one, strictly descending.
     pub sequences: Vec<Sequence>,
 }
 
 /// The range deletes of a table: fragments that ascend and do not overlap.
 ///
-/// Every operation but decoding joins neighbours with the same sequences, so two values that were
-/// made by operations and delete the same are equal.
+/// Every operation except decoding joins neighbours with the same sequences, so two values built by
+/// operations are equal if they delete the same.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct RangeDeletes {
     fragments: Vec<Fragment>,
@@ -37,11 +37,11 @@ pub(crate) struct RangeDeletes {
 /// Why an encoded list of fragments is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MalformedRangeDeletes {
-    /// Where, in bytes from the start of the encoded list.
+    /// The position, in bytes from the start of the encoded list.
     pub offset: usize,
-    /// What stands there in a sound list.
+    /// What a sound list has there.
     pub expected: &'static str,
-    /// What stands there now.
+    /// What was found there.
     pub found: &'static str,
 }
 
@@ -66,7 +66,7 @@ impl RangeDeletes {
         self.fragments.last().map(|f| &*f.end)
     }
 
-    /// The memory taken, in bytes; walks over the fragments.
+    /// The memory taken, in bytes; visits all fragments.
     pub fn bytes(&self) -> usize {
         self.fragments
             .iter()
@@ -74,7 +74,7 @@ impl RangeDeletes {
             .sum()
     }
 
-    /// Deletes `start..end` at `sequence`; nothing if the range is empty.
+    /// Deletes `start..end` at `sequence`; does nothing if the range is empty.
     #[cfg(test)]
     pub fn insert(&mut self, start: &[u8], end: &[u8], sequence: Sequence) {
         if start >= end {
@@ -97,14 +97,15 @@ impl RangeDeletes {
         *self = Self::merge(&pieces, &all);
     }
 
-    /// The greatest sequence, not above `visible`, that deletes `key`.
+    /// The largest sequence, not above `visible`, that deletes `key`.
     pub fn covering(&self, key: &[u8], visible: Sequence) -> Option<Sequence> {
         let at = self.fragments.partition_point(|f| &*f.end <= key);
         let fragment = self.fragments.get(at).filter(|f| &*f.start <= key)?;
         newest_visible(&fragment.sequences, visible)
     }
 
-    /// What deletes `key` at `visible`, and its neighbours alike.
+    /// The largest sequence, not above `visible`, that deletes `key`, and a range of keys around
+    /// `key` for which it is the same.
     pub fn around(&self, key: &[u8], visible: Sequence) -> Span<'_> {
         match span::place(&self.fragments, key, |f| (&f.start, &f.end)) {
             Err(gap) => gap,
@@ -116,7 +117,7 @@ impl RangeDeletes {
         }
     }
 
-    /// The fragments, to be merged with others.
+    /// The fragments, for merging with others.
     pub fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
         self.fragments.iter().map(|f| Piece {
             start: &f.start,
@@ -125,10 +126,10 @@ impl RangeDeletes {
         })
     }
 
-    /// What `pieces` delete together, as far as somebody can tell who reads at one of `snapshots`,
-    /// ascending, or later than at all the sequences in `pieces`: of the sequences over a key, the
-    /// newest that each of them sees. So the list holds no more than these times two for each piece,
-    /// however they overlap.
+    /// The union of `pieces`, reduced to what a reader can observe at one of `snapshots`
+    /// (ascending) or at a sequence above all those in `pieces`: over each key only the newest
+    /// sequence visible to each of these readers is kept. So however the pieces overlap, the result
+    /// has at most 2 (n + 1) sequences for each piece, n being the number of snapshots.
     pub fn merge(pieces: &[Piece<'_>], snapshots: &[Sequence]) -> RangeDeletes {
         let mut fragments = Vec::new();
         sweep(pieces, |start, end, active| {
@@ -137,7 +138,7 @@ impl RangeDeletes {
         RangeDeletes { fragments }
     }
 
-    /// What is deleted from `from` on and below `to`; `None` stands for no bound.
+    /// The part of the deletes from `from` up to but excluding `to`; `None` stands for no bound.
     pub fn truncate(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> RangeDeletes {
         let mut fragments = Vec::new();
         for f in &self.fragments {
@@ -157,7 +158,8 @@ impl RangeDeletes {
     }
 
     /// Keeps the sequences for which `keep(start, end, sequence)` is true, and the fragments that
-    /// still have any. Asks fragment by fragment ascending, and within each newest first.
+    /// still have any. Calls it for the fragments in ascending order, and within each for the
+    /// newest first.
     pub fn retain(&mut self, mut keep: impl FnMut(&[u8], &[u8], Sequence) -> bool) {
         let mut kept = Vec::with_capacity(self.fragments.len());
         for mut f in std::mem::take(&mut self.fragments) {
@@ -169,7 +171,7 @@ impl RangeDeletes {
         self.fragments = kept;
     }
 
-    /// Appends the form of docs/format.md, "Range deletes".
+    /// Appends the encoding of docs/format.md, "Range deletes".
     pub fn encode(&self, into: &mut Vec<u8>) {
         encode(self.fragments.len() as u64, into);
         for f in &self.fragments {
@@ -182,11 +184,11 @@ impl RangeDeletes {
         }
     }
 
-    /// Reads what [`RangeDeletes::encode`] wrote, from all of `bytes`.
+    /// Decodes what [`RangeDeletes::encode`] wrote, from all of `bytes`.
     ///
     /// # Errors
-    /// Where and why the bytes are not a sound list. Memory stays in proportion to `bytes`, whatever
-    /// they say.
+    /// The position and reason if the bytes are not a sound list. Memory stays proportional to the
+    /// length of `bytes`, whatever they contain.
     pub fn decode(bytes: &[u8]) -> Result<RangeDeletes, MalformedRangeDeletes> {
         let mut rest = Reader::new(bytes);
         Self::take(&mut rest).map_err(|(expected, found)| MalformedRangeDeletes {
@@ -206,7 +208,7 @@ impl RangeDeletes {
             if fragments.last().is_some_and(|f| f.end > fragment.start) {
                 return Err((
                     "fragments that ascend",
-                    "one that starts before the last ended",
+                    "one that starts before the end of the previous one",
                 ));
             }
             fragments.push(fragment);
@@ -224,7 +226,7 @@ fn newest_visible(sequences: &[Sequence], visible: Sequence) -> Option<Sequence>
     sequences.get(at).copied()
 }
 
-/// Appends a piece, or lengthens the last one if it ends there and has the same sequences.
+/// Appends a fragment, or extends the last one if the two touch and have the same sequences.
 fn push(
     fragments: &mut Vec<Fragment>,
     start: &Arc<[u8]>,
@@ -245,7 +247,7 @@ fn take_fragment(rest: &mut Reader<'_>) -> Result<Fragment, (&'static str, &'sta
     let start = rest.bytes().ok_or(("a start key", "no byte string"))?;
     let end = rest.bytes().ok_or(("an end key", "no byte string"))?;
     if start >= end {
-        return Err(("a range that ends behind its start", "an empty range"));
+        return Err(("a range that ends after its start", "an empty range"));
     }
     let count = rest
         .varint()
@@ -257,7 +259,10 @@ fn take_fragment(rest: &mut Reader<'_>) -> Result<Fragment, (&'static str, &'sta
     for _ in 0..count {
         let sequence = rest.varint().ok_or(("a sequence", "no varint"))?;
         if sequences.last().is_some_and(|&last| last <= sequence) {
-            return Err(("descending sequences", "one that does not descend"));
+            return Err((
+                "descending sequences",
+                "one that is not smaller than the previous one",
+            ));
         }
         sequences.push(sequence);
     }

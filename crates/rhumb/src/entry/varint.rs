@@ -1,9 +1,9 @@
-//! Numbers of variable length (LEB128), and a bounds-checked way through encoded bytes.
+//! Numbers of variable length (LEB128), and a bounds-checked reader of encoded bytes.
 
-/// The most bytes a varint takes.
+/// The most bytes that a varint takes.
 pub(crate) const MAX_VARINT_BYTES: usize = 10;
 
-/// Appends `value`, seven bits a byte, low bits first.
+/// Appends `value`, seven bits in a byte, low bits first.
 pub(crate) fn encode(mut value: u64, into: &mut Vec<u8>) {
     while value >= 0x80 {
         into.push(value as u8 | 0x80);
@@ -18,8 +18,8 @@ pub(crate) fn encode_bytes(bytes: &[u8], into: &mut Vec<u8>) {
     into.extend_from_slice(bytes);
 }
 
-/// The number at the start of `bytes` and how many bytes it takes; `None` if the bytes end before
-/// it does, or it exceeds 64 bits.
+/// The number at the start of `bytes` and the number of bytes it takes; `None` if the bytes end too
+/// early or the number exceeds 64 bits.
 #[inline]
 pub(crate) fn decode(bytes: &[u8]) -> Option<(u64, usize)> {
     let mut value = 0;
@@ -36,8 +36,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<(u64, usize)> {
     None
 }
 
-/// A position in encoded bytes. Each call reads what stands there and goes behind it, or gives
-/// `None` and stays if the bytes do not hold it.
+/// A position in encoded bytes. Each call reads an item and moves past it; if the bytes do not hold
+/// the item, it returns `None` and does not move.
 #[derive(Debug, Clone)]
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
@@ -45,22 +45,22 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Starts at the first of `bytes`.
+    /// A reader at the start of `bytes`.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Reader { bytes, position: 0 }
     }
 
-    /// How many bytes were read.
+    /// The number of bytes read.
     pub(crate) fn position(&self) -> usize {
         self.position
     }
 
-    /// What was not read yet.
+    /// The bytes that were not read yet.
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.bytes.get(self.position..).unwrap_or_default()
     }
 
-    /// Whether everything was read.
+    /// Whether all bytes were read.
     pub(crate) fn is_empty(&self) -> bool {
         self.rest().is_empty()
     }

@@ -1,36 +1,40 @@
-//! The bytes of one memtable: appended, never moved, never freed before all of it.
+//! The bytes of one memtable: appended, never moved, and freed all at once.
 
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::OnceLock;
-// Not those of `crate::sync`: models are of the links, whose order must hold without the arena's.
+// The standard atomics, not those of `crate::sync`: the loom models check only the links, whose
+// ordering must not depend on the arena's.
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::sync::{Mutex, lock};
 
-/// The first chunk's bytes; each following one is twice as large, up to [`CHUNK_BYTES`]. Small,
-/// because a store may have thousands of keyspaces with next to nothing in them.
+/// The size of the first chunk; each following chunk is twice as large, up to [`CHUNK_BYTES`]. The
+/// first is small because a store may have thousands of nearly empty keyspaces.
 const FIRST_CHUNK_BYTES: usize = 4 << 10;
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// Longer records get a chunk of their own, so that starting a new chunk wastes at most this much.
+/// Longer records get a chunk of their own, so that starting a new chunk wastes at most this many
+/// bytes of the last one.
 const LARGE_RECORD_BYTES: usize = CHUNK_BYTES / 4;
 
 /// Records start at multiples of this.
 const UNIT_BYTES: usize = 8;
 
-/// Bits of an address that say where in the chunk, in units; the others number the chunk.
+/// The low bits of an address: the offset in the chunk, in units. The others are the chunk's
+/// number.
 const OFFSET_BITS: u32 = (CHUNK_BYTES / UNIT_BYTES).trailing_zeros();
 const MOST_CHUNKS: u32 = 1 << (u32::BITS - OFFSET_BITS);
 
-/// Bits of a position that say where in the chunk, in bytes.
+/// The low bits of a position: the offset in the chunk, in bytes. The others are the chunk's
+/// number.
 const POSITION_OFFSET_BITS: u32 = 40;
 
 /// Chunks are listed in buckets; bucket `b` has `FIRST_BUCKET << b` of them.
 const FIRST_BUCKET: u32 = 8;
 const BUCKETS: usize = (MOST_CHUNKS / FIRST_BUCKET).ilog2() as usize + 1;
 
-/// Where a record starts: the chunk's number and the offset in it, in units.
+/// Where a record starts: the chunk's number and the offset in the chunk, in units.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Address(pub u32);
 
@@ -43,7 +47,7 @@ impl Address {
         (self.0 & ((1 << OFFSET_BITS) - 1)) as usize * UNIT_BYTES
     }
 
-    /// The position for [`Arena::bytes`] that lies `skip` bytes into the record.
+    /// The position, for [`Arena::bytes`], of the byte that lies `skip` bytes into the record.
     pub fn position(self, skip: usize) -> u64 {
         (u64::from(self.chunk()) << POSITION_OFFSET_BITS) + (self.offset() + skip) as u64
     }
@@ -51,15 +55,15 @@ impl Address {
 
 /// An append-only store of byte records. Appending takes a lock; reading takes none.
 ///
-/// It holds up to 131,072 chunks: 32 GiB of records up to 64 KiB, or as many longer ones, each with
-/// a chunk of its own.
+/// It holds up to 131,072 chunks: 32 GiB of records up to 64 KiB, or as many longer records, each
+/// in a chunk of its own.
 pub(crate) struct Arena {
     buckets: [OnceLock<Box<[OnceLock<Chunk>]>>; BUCKETS],
     tail: Mutex<Tail>,
     bytes: AtomicUsize,
 }
 
-/// Where the next record goes.
+/// Where the next record will be appended.
 struct Tail {
     chunks: u32,
     current: Option<u32>,
@@ -107,16 +111,16 @@ impl Arena {
         ))
     }
 
-    /// Everything appended to a chunk from `address` on, which starts with the record there; empty
-    /// if there is none.
+    /// Everything appended to a chunk from `address` on, beginning with the record at `address`;
+    /// empty if nothing was appended there.
     pub fn record_onwards(&self, address: Address) -> &[u8] {
         self.chunk(address.chunk())
             .and_then(|chunk| chunk.filled().get(address.offset()..))
             .unwrap_or_default()
     }
 
-    /// The bytes at `start..start + len`, a position of [`Address::position`]; empty where they are
-    /// not inside one chunk. They stay where they are as long as the arena does.
+    /// The `len` bytes at `start`, a position from [`Address::position`]; empty if they do not lie
+    /// in the filled part of one chunk. They do not move while the arena lives.
     #[inline]
     pub fn bytes(&self, start: u64, len: usize) -> &[u8] {
         let offset = (start & ((1 << POSITION_OFFSET_BITS) - 1)) as usize;
@@ -148,7 +152,7 @@ impl Arena {
     }
 }
 
-/// The bucket of a chunk, its place in the bucket, and the bucket's length.
+/// The bucket of a chunk, its index in the bucket, and the bucket's length.
 fn place(number: u32) -> (usize, usize, usize) {
     let shifted = number + FIRST_BUCKET;
     let bits = shifted.ilog2();
@@ -163,18 +167,18 @@ impl fmt::Debug for Arena {
     }
 }
 
-/// Memory that is filled from the front: the first `filled` bytes never change any more and may be
-/// read by anybody, the others belong to the one who appends.
+/// Memory that is filled from the front. The first `filled` bytes never change and any thread may
+/// read them; only the thread that appends uses the others.
 struct Chunk {
     memory: NonNull<[u8]>,
     filled: AtomicUsize,
 }
 
-// SAFETY: a chunk owns its memory, as a `Box<[u8]>` does, and may go to any thread with it.
+// SAFETY: a chunk owns its memory, as a `Box<[u8]>` does, and can be sent to any thread with it.
 unsafe impl Send for Chunk {}
-// SAFETY: shared chunks give out only `filled` bytes, and those are written before `filled` is
-// raised over them (release, acquire) and never after. Appending is for one thread at a time: it is
-// private to this module, and its only caller holds the lock of `Arena::tail`.
+// SAFETY: a shared chunk gives access only to its `filled` bytes, which are written before `filled`
+// grows over them (release, acquire) and never after. Only one thread appends at a time: `append`
+// is private to this module, and its only caller holds the lock of `Arena::tail`.
 unsafe impl Sync for Chunk {}
 
 impl Chunk {
@@ -197,15 +201,15 @@ impl Chunk {
         unsafe { std::slice::from_raw_parts(self.memory.cast::<u8>().as_ptr(), len) }
     }
 
-    /// Appends `parts`, which take `len` bytes with their padding, and gives their offset; `None` if
-    /// there is no room. The caller lets nobody else append meanwhile.
+    /// Appends `parts`, which take `len` bytes with their padding, and returns their offset; `None`
+    /// if there is no room. The caller must ensure that no other thread appends at the same time.
     fn append(&self, parts: &[&[u8]], len: usize) -> Option<usize> {
         let start = self.filled.load(Ordering::Relaxed);
         if len > self.memory.len() - start {
             return None;
         }
-        // SAFETY: `start + len` is inside the memory. Nobody reads at or above `start` before the
-        // store below, and nobody else writes there: appending is for one thread at a time.
+        // SAFETY: `start + len` is inside the memory. No thread reads at or above `start` before
+        // the store below, and no other thread writes there: only one appends at a time.
         let mut room = unsafe {
             std::slice::from_raw_parts_mut(self.memory.cast::<u8>().as_ptr().add(start), len)
         };
@@ -221,7 +225,7 @@ impl Chunk {
 
 impl Drop for Chunk {
     fn drop(&mut self) {
-        // SAFETY: the memory was leaked from a box by `Chunk::new`, and nothing borrows it any more.
+        // SAFETY: the memory was leaked from a box by `Chunk::new`, and nothing borrows it now.
         drop(unsafe { Box::from_raw(self.memory.as_ptr()) });
     }
 }
@@ -234,7 +238,7 @@ mod tests {
 
     use crate::memory::Pinned;
 
-    /// A record whose bytes all follow from its number.
+    /// A record whose bytes are all derived from its number.
     fn record(i: usize) -> Vec<u8> {
         let len = match i % 50 {
             0 => 70_000 + i,

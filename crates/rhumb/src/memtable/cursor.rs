@@ -8,11 +8,11 @@ use crate::entry::{Cursor, EntryKind, Here, MAX_SEQUENCE, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
 
-/// Goes over the entries of a memtable, those inserted meanwhile included. Its calls never fail.
+/// Goes over the entries of a memtable, including those inserted in the meantime. It never fails.
 pub(crate) struct MemtableCursor {
     memtable: Arc<Memtable>,
     node: u32,
-    // What is asked for most, as the record at `node` has it.
+    // Copied from the record at `node`, since callers read these most often.
     key_position: u64,
     key_len: usize,
     sequence: Sequence,
@@ -101,7 +101,7 @@ impl Cursor for MemtableCursor {
     }
 
     fn prev(&mut self) -> Result<()> {
-        // Links lead forward only, so this is a search.
+        // Links lead forward only, so going back needs a search.
         if let Some(here) = self.here() {
             let (before, _) = self.memtable.list.find(here.key, here.sequence);
             self.go_to(before);

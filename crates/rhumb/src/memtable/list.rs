@@ -1,22 +1,25 @@
-//! A skip list of entries that one writer extends while any number of readers follow it without a
-//! lock (Pugh, "Skip Lists: A Probabilistic Alternative to Balanced Trees", 1990).
+//! A skip list of entries that one writer at a time extends while any number of readers follow it
+//! without a lock (Pugh, "Skip Lists: A Probabilistic Alternative to Balanced Trees", 1990).
 //!
-//! A node is a run of slots of [`Links`], named by the number of its first one:
+//! A node is a sequence of words of [`Links`], identified by the number of the first word:
 //!
 //! ```text
-//! 0..2  abbreviation of the key, high half first: most comparisons need nothing else
+//! 0..2  abbreviation of the key, high half first: most comparisons read nothing else
 //! 2     address of the record in the arena
 //! 3     the next node on level 0; 0 is none
-//! 4..   three a further level up to the node's height: the next node there, and a hint
+//! 4..   three words for each further level up to the node's height: the next node there, and a
+//! hint
 //! ```
 //!
-//! A hint is the abbreviation of the next node, so that going down need not touch that node. It may
-//! be half new while the writer is at it, and is only trusted as far as that does no harm: to go down
-//! is never wrong, and to go on, or to end on level 0, takes a look at the node itself.
+//! A hint is the abbreviation of the next node, so that a search can go down a level without
+//! reading that node. While the writer changes a hint, a reader may see half of the old and half of
+//! the new one. This does no harm: going down is always correct, and a search reads the node itself
+//! before it moves to it or, on level 0, ends there.
 //!
 //! A node is complete before the first link to it is stored with `Release`, and links are followed
-//! with `Acquire`, level 0 first to be stored and last to be followed: so a reader sees whole nodes,
-//! and one that it met on a higher level it also finds on every lower one.
+//! with `Acquire`, so readers see complete nodes. The writer stores a node's links from level 0 up
+//! and readers follow links from the top level down, so a node that a reader meets on one level can
+//! also be found on every lower one.
 
 use std::cmp::Ordering::{Equal, Greater, Less};
 use std::sync::{Arc, OnceLock};
@@ -31,17 +34,17 @@ use crate::sync::{Mutex, lock};
 
 pub(super) const MAX_HEIGHT: usize = if cfg!(loom) { 2 } else { 12 };
 
-/// The node before all others: its key is never looked at. No link leads to it, so that a link of 0
-/// means that there is no further node.
+/// The node before all others, whose key is never read. No link leads to it, so a link of 0 means
+/// that there is no next node.
 const HEAD: u32 = 0;
 pub(super) const NONE: u32 = 0;
 
-/// Slots of a node.
+/// Words of a node.
 const RECORD_AT: usize = 2;
 const LINKS_AT: usize = 3;
 const HINTED_LINKS_AT: usize = 4;
 
-/// The slot of a node's link on a level.
+/// The word with a node's link on a level.
 fn link_at(level: usize) -> usize {
     match level {
         0 => LINKS_AT,
@@ -49,12 +52,12 @@ fn link_at(level: usize) -> usize {
     }
 }
 
-/// The slots that a node of some height, at least 1, takes.
-fn node_slots(height: usize) -> usize {
+/// The number of words of a node of some height, at least 1.
+fn node_words(height: usize) -> usize {
     link_at(height)
 }
 
-/// A place in the list: just before the first entry that is not before it.
+/// A position in the list: just before the first entry that is not before this key and sequence.
 #[derive(Clone, Copy)]
 struct Target<'a> {
     abbreviation: u64,
@@ -65,36 +68,35 @@ struct Target<'a> {
 pub(super) struct SkipList {
     arena: Arc<Arena>,
     links: Links,
-    /// A guess of what most keys start with.
+    /// A guess of the prefix that most keys share.
     likely_prefix: Box<[u8]>,
-    /// What abbreviations leave out: the guess as far as the first key bears it out. Not set before
-    /// there is a key.
+    /// The prefix that abbreviations leave out: as much of the guess as the first key shares. Unset
+    /// while the list is empty.
     prefix: OnceLock<Box<[u8]>>,
     writer: Mutex<Writer>,
 }
 
-/// A node as the writer remembers it, with what most comparisons need.
+/// A node as the writer remembers it, with its abbreviation for comparisons.
 #[derive(Clone, Copy, Default)]
 struct Finger {
     node: u32,
     abbreviation: u64,
 }
 
-/// The writer's place: on each level, the last node before it and the first one behind it, as they
-/// are now.
+/// The writer's position: on each level, the last node before it and the first one after it.
 struct Writer {
     below: [Finger; MAX_HEIGHT],
     above: [Finger; MAX_HEIGHT],
     random: u32,
 }
 
-/// What became of an insertion.
+/// The result of an insertion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Inserted {
     New,
-    /// An entry of this key and sequence is there already; it stays as it is.
+    /// An entry of this key and sequence exists already and was left unchanged.
     Duplicate,
-    /// The arena or the links have no addresses left; nothing was inserted.
+    /// The arena or the links are full; nothing was inserted.
     Full,
 }
 
@@ -102,24 +104,24 @@ pub(super) enum Inserted {
 struct Node<'a>(&'a [AtomicU32]);
 
 impl Node<'_> {
-    fn load(&self, slot: usize, order: Ordering) -> u32 {
-        self.0.get(slot).map_or(NONE, |slot| slot.load(order))
+    fn load(&self, word: usize, order: Ordering) -> u32 {
+        self.0.get(word).map_or(NONE, |word| word.load(order))
     }
 
-    fn store(&self, slot: usize, number: u32, order: Ordering) {
-        if let Some(slot) = self.0.get(slot) {
-            slot.store(number, order);
+    fn store(&self, word: usize, number: u32, order: Ordering) {
+        if let Some(word) = self.0.get(word) {
+            word.store(number, order);
         }
     }
 
-    fn load_wide(&self, slot: usize) -> u64 {
-        let [high, low] = [slot, slot + 1].map(|slot| self.load(slot, Ordering::Relaxed));
+    fn load_wide(&self, word: usize) -> u64 {
+        let [high, low] = [word, word + 1].map(|word| self.load(word, Ordering::Relaxed));
         u64::from(high) << 32 | u64::from(low)
     }
 
-    fn store_wide(&self, slot: usize, number: u64) {
-        self.store(slot, (number >> 32) as u32, Ordering::Relaxed);
-        self.store(slot + 1, number as u32, Ordering::Relaxed);
+    fn store_wide(&self, word: usize, number: u64) {
+        self.store(word, (number >> 32) as u32, Ordering::Relaxed);
+        self.store(word + 1, number as u32, Ordering::Relaxed);
     }
 
     fn abbreviation(&self) -> u64 {
@@ -134,12 +136,12 @@ impl Node<'_> {
         self.load(link_at(level), Ordering::Acquire)
     }
 
-    /// The hint to the next node on a level above 0.
+    /// The hint for the next node on a level above 0.
     fn hint(&self, level: usize) -> u64 {
         self.load_wide(link_at(level) + 1)
     }
 
-    /// Sets the link on a level, and its hint, to a node.
+    /// Sets the link on a level, and its hint, to the node of `next`.
     fn set_next(&self, level: usize, next: &Finger, order: Ordering) {
         if level > 0 {
             self.store_wide(link_at(level) + 1, next.abbreviation);
@@ -149,8 +151,8 @@ impl Node<'_> {
 }
 
 impl SkipList {
-    /// An empty list for keys that mostly start with `likely_prefix`. The seed, not 0, decides the
-    /// heights of the nodes.
+    /// An empty list for keys that mostly start with `likely_prefix`. The seed, which must not be
+    /// 0, determines the heights of nodes.
     pub fn new(likely_prefix: Box<[u8]>, seed: u32) -> Self {
         SkipList {
             arena: Arc::new(Arena::new()),
@@ -174,7 +176,7 @@ impl SkipList {
         self.arena.bytes_allocated() + self.links.bytes()
     }
 
-    /// The place of `(key, sequence)`; `None` while the list is empty.
+    /// The position of `(key, sequence)`; `None` while the list is empty.
     fn target<'a>(&self, key: &'a [u8], sequence: Sequence) -> Option<Target<'a>> {
         Some(Target {
             abbreviation: abbreviate(self.prefix.get()?, key),
@@ -183,16 +185,16 @@ impl SkipList {
         })
     }
 
-    /// What an entry says, by its node.
+    /// The entry of a node.
     pub fn record(&self, node: u32) -> Record<'_> {
         Record::read(&self.arena, self.node(node).record())
     }
 
     fn node(&self, number: u32) -> Node<'_> {
-        Node(self.links.slots(number))
+        Node(self.links.words(number))
     }
 
-    /// Whether the entry of a node, of which the abbreviation is known, is before the target.
+    /// Whether the entry of a node, whose abbreviation is given, is before the target.
     fn is_before(&self, abbreviation: u64, node: u32, target: &Target<'_>) -> bool {
         match abbreviation.cmp(&target.abbreviation) {
             Less => true,
@@ -208,8 +210,8 @@ impl SkipList {
         }
     }
 
-    /// The last node before `(key, sequence)` and the first one that is not; [`NONE`] for those that
-    /// there are not.
+    /// The last node before `(key, sequence)` and the first one at or after it; [`NONE`] where
+    /// there is no such node.
     pub fn find(&self, key: &[u8], sequence: Sequence) -> (u32, u32) {
         self.target(key, sequence)
             .map_or((NONE, NONE), |target| self.search(&target))
@@ -222,7 +224,7 @@ impl SkipList {
         for level in (0..MAX_HEIGHT).rev() {
             loop {
                 let next = node.next(level);
-                // The node that ended a level above is behind the target here too.
+                // This node, which ended the level above, is after the target.
                 if next == above || next == NONE {
                     break;
                 }
@@ -241,17 +243,17 @@ impl SkipList {
         (below, above)
     }
 
-    /// The first node.
+    /// The first node, or [`NONE`].
     pub fn first(&self) -> u32 {
         self.node(HEAD).next(0)
     }
 
-    /// The node after `node`.
+    /// The node after `node`, or [`NONE`].
     pub fn next(&self, node: u32) -> u32 {
         self.node(node).next(0)
     }
 
-    /// The last node.
+    /// The last node, or [`NONE`].
     pub fn last(&self) -> u32 {
         let mut last = HEAD;
         for level in (0..MAX_HEIGHT).rev() {
@@ -265,7 +267,7 @@ impl SkipList {
         last
     }
 
-    /// Inserts an entry. Writers take turns; readers go on.
+    /// Inserts an entry. Writers wait for each other; readers do not wait.
     pub fn insert(
         &self,
         key: &[u8],
@@ -285,7 +287,7 @@ impl SkipList {
         let Some(record) = Record::append(&self.arena, key, sequence, kind, value) else {
             return Inserted::Full;
         };
-        let Some(node) = self.links.allocate(node_slots(height)) else {
+        let Some(node) = self.links.allocate(node_words(height)) else {
             return Inserted::Full;
         };
         let finger = Finger {
@@ -296,10 +298,10 @@ impl SkipList {
         Inserted::New
     }
 
-    /// Makes the list ready for its first key, if that was not done.
+    /// Prepares the list for its first key, unless that was done; `None` if the links are full.
     fn begin(&self, key: &[u8]) -> Option<()> {
         if self.prefix.get().is_none() {
-            let head = self.links.allocate(node_slots(MAX_HEIGHT))?;
+            let head = self.links.allocate(node_words(MAX_HEIGHT))?;
             debug_assert_eq!(head, HEAD, "the head is the first node");
             let alike = common_prefix(&self.likely_prefix, key);
             self.prefix
@@ -317,9 +319,9 @@ impl SkipList {
         record.sequence == target.sequence && record.key == target.key
     }
 
-    /// Moves the writer's place to the target: up from where it is to the first level on which the
-    /// target lies between its fingers, and down again. So a key near the last one, as in input that
-    /// is sorted or nearly so, costs a few comparisons.
+    /// Moves the writer's position to the target: up to the first level on which the target lies
+    /// between the fingers, then down again. So a key near the last one, as in sorted or nearly
+    /// sorted input, costs a few comparisons.
     fn go_to(&self, writer: &mut Writer, target: &Target<'_>) {
         let before = |f: &Finger| self.is_before(f.abbreviation, f.node, target);
         let fingers = writer.below.iter().zip(&writer.above);
@@ -350,7 +352,7 @@ impl SkipList {
         }
     }
 
-    /// The finger of the next node on a level; for the writer, to whom hints are exact.
+    /// The finger of the next node on a level. Only for the writer, to whom hints are exact.
     fn after(&self, finger: &Finger, level: usize) -> Finger {
         let node = self.node(finger.node);
         let next = node.next(level);
@@ -364,7 +366,7 @@ impl SkipList {
         }
     }
 
-    /// Fills a new node and links it in at the writer's place, lowest level first.
+    /// Fills a new node and links it in at the writer's position, lowest level first.
     fn link(&self, writer: &mut Writer, finger: Finger, record: Address, height: usize) {
         let node = self.node(finger.node);
         node.store_wide(0, finger.abbreviation);

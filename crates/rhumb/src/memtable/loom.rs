@@ -7,11 +7,11 @@ use super::list::{NONE, SkipList};
 use crate::entry::{EntryKind, MAX_SEQUENCE, Sequence};
 use crate::sync::atomic::{AtomicBool, Ordering};
 
-/// Seeds that make the four nodes of a model 1 or 2 high: 1111, 1112, 1121, 1122, 1222, 2222.
+/// Seeds for which the four nodes of a model have heights 1111, 1112, 1121, 1122, 1222, 2222.
 const SEEDS: [u32; 6] = [1, 10, 9, 32, 249, 4];
 
-/// Runs models in which one writer inserts two keys beside `0` and `b`, which are there already.
-/// That `0` is the arena's first record makes a node that is seen unfinished look like it.
+/// Runs models in which one writer inserts two keys into a list that has `0` and `b` already. `0`
+/// is the arena's first record, so an unfinished node would look like `0` to a reader.
 fn model(first: (&'static [u8], Sequence), second: (&'static [u8], Sequence), read: fn(&SkipList)) {
     for seed in SEEDS {
         let mut builder = loom::model::Builder::new();
@@ -21,8 +21,8 @@ fn model(first: (&'static [u8], Sequence), second: (&'static [u8], Sequence), re
             list.insert(b"0", 0, EntryKind::Put, b"0");
             list.insert(b"b", 1, EntryKind::Put, b"b");
             // Loom forgets that the reader loaded a link once the writer has loaded it as well, and
-            // then does not try the writer first. This, which orders nothing, makes it do so; the
-            // reader is then shown every old value that it could meet.
+            // then does not try running the writer first. This flag, which orders nothing, makes
+            // loom try that; loom then shows the reader every old value that it could load.
             let tried = Arc::new(AtomicBool::new(false));
             let writer = {
                 let (list, tried) = (Arc::clone(&list), Arc::clone(&tried));
@@ -44,12 +44,12 @@ fn model(first: (&'static [u8], Sequence), second: (&'static [u8], Sequence), re
     }
 }
 
-/// All entries in order, each held to be whole.
+/// All entries in order; checks that each is complete.
 fn walk(list: &SkipList) -> Vec<(Vec<u8>, Sequence)> {
     let mut entries: Vec<(Vec<u8>, Sequence)> = Vec::new();
     let mut node = list.first();
     while node != NONE {
-        // The link first: a link followed early is the one most likely to lead to an unfinished node.
+        // Load the link first: a link followed early most likely leads to an unfinished node.
         let next = list.next(node);
         let record = list.record(node);
         assert_eq!(&*record.value(list.arena()), record.key);
@@ -74,7 +74,7 @@ fn loom_a_walk_sees_whole_entries_in_the_order_of_insertion() {
 #[test]
 fn loom_a_search_meets_its_neighbours_whatever_is_inserted_there() {
     model((b"a", 2), (b"b", 3), |list| {
-        // The entry itself is always found; what is before it may just be coming.
+        // The entry itself is always found; the one before it may have just been inserted.
         let (before, at) = list.find(b"b", 1);
         assert_eq!(
             (list.record(at).key, list.record(at).sequence),

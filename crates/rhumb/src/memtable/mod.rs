@@ -23,39 +23,41 @@ use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 pub(crate) use cursor::MemtableCursor;
 use list::{Inserted, SkipList};
 
-/// Any number but 0: keys cannot aim at heights that follow from their number alone.
+/// Any number but 0. Heights depend on the number of insertions only, so keys cannot influence
+/// them.
 const HEIGHT_SEED: u32 = 0x9E37_79B9;
 
-/// With more range deletes than this a memtable is full: each get looks through them.
+/// A memtable with more range deletes than this is full, since each get searches them.
 const MOST_RANGE_DELETES: usize = 1024;
 
 /// A sorted, growing set of entries and range deletes.
 ///
-/// Readers take no lock. Writers take turns at a lock inside, so that the type is sound whatever its
-/// callers do; but the order of commits, and which sequences may be seen, are the callers' to keep:
-/// an entry can be found as soon as it is inserted, by those who ask with a sequence that covers it.
+/// Readers take no lock. Writers take a lock inside, so that the type is sound however it is
+/// called. But callers must keep the order of commits and decide which sequences may be seen: a
+/// read whose sequence covers an entry can find it as soon as it is inserted.
 pub(crate) struct Memtable {
     list: SkipList,
     range_deletes: ArcSwap<RangeDeleteTree>,
-    /// How many they are: most memtables have none, and then this is all a get loads.
+    /// The number of range deletes. Most memtables have none; a get then loads only this count.
     range_delete_count: AtomicUsize,
     range_delete_bytes: AtomicUsize,
     entries: AtomicU64,
-    /// Over entries and range deletes; the smallest is `MAX_SEQUENCE` and the largest 0 at first.
+    /// Over entries and range deletes; initially `MAX_SEQUENCE` for the smallest and 0 for the
+    /// largest.
     smallest_sequence: AtomicU64,
     largest_sequence: AtomicU64,
 }
 
 impl Memtable {
-    /// An empty memtable; allocates next to nothing.
+    /// An empty memtable; allocates almost nothing.
     pub fn new() -> Self {
         Self::with_prefix(Box::default())
     }
 
-    /// An empty memtable for keys of which most start with `likely_prefix`, such as
-    /// [`Memtable::common_prefix`] of the one before it. Any prefix is right, and the first key cuts
-    /// it to what they share; a fitting one makes searches several times faster, because comparisons
-    /// look at the eight bytes behind it.
+    /// An empty memtable for keys that mostly start with `likely_prefix`, such as
+    /// [`Memtable::common_prefix`] of the previous memtable. Any prefix is correct, and the first
+    /// key shortens it to what they share. A good prefix makes searches several times faster,
+    /// because comparisons look at the eight bytes after it.
     pub fn with_prefix(likely_prefix: Box<[u8]>) -> Self {
         Memtable {
             list: SkipList::new(likely_prefix, HEIGHT_SEED),
@@ -69,14 +71,14 @@ impl Memtable {
     }
 
     /// Inserts an entry; the value of a delete is empty. Does nothing if an entry of this key and
-    /// sequence is there already, so that a log can be replayed twice.
+    /// sequence exists, so that a log can be replayed twice.
     ///
-    /// Costs a few comparisons for keys at or near the place of the last one, and a search for
-    /// others.
+    /// Costs a few comparisons for a key at or near the position of the last one, and a search for
+    /// other keys.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] if the key or value is longer than a store takes, or if the
-    /// memtable has no addresses left (32 GiB, or some 900 million entries): nothing was inserted.
+    /// [`Error::InvalidArgument`] if the key or value is longer than the store allows, or the
+    /// memtable is full (32 GiB, or about 900 million entries). Nothing was inserted then.
     pub fn insert(
         &self,
         key: &[u8],
@@ -106,10 +108,10 @@ impl Memtable {
         }
     }
 
-    /// Deletes the keys `start..end` at `sequence`, here and in everything older; nothing if the
-    /// range is empty.
+    /// Deletes the keys `start..end` at `sequence`, here and in everything older. Does nothing if
+    /// the range is empty.
     ///
-    /// Costs time and memory in proportion to the logarithm of how many there are.
+    /// Takes time and memory logarithmic in the number of range deletes (amortised).
     pub fn delete_range(&self, start: &[u8], end: &[u8], sequence: Sequence) {
         if start >= end {
             return;
@@ -126,7 +128,8 @@ impl Memtable {
     }
 
     fn cover(&self, sequence: Sequence) {
-        // A plain load first: the largest changes with nearly every write, the smallest hardly ever.
+        // A plain load first, since few writes change the smallest sequence; most change the
+        // largest.
         if sequence < self.smallest_sequence.load(Ordering::Relaxed) {
             self.smallest_sequence
                 .fetch_min(sequence, Ordering::Relaxed);
@@ -134,8 +137,8 @@ impl Memtable {
         self.largest_sequence.fetch_max(sequence, Ordering::Relaxed);
     }
 
-    /// The newest version of `key` with a sequence not above `visible`, its value pinned where it
-    /// lies. Range deletes are not looked at.
+    /// The newest version of `key` with a sequence not above `visible`; its value is pinned in the
+    /// arena. Ignores range deletes.
     pub fn get(&self, key: &[u8], visible: Sequence) -> Option<Version> {
         let (_, node) = self.list.find(key, visible);
         if node == list::NONE {
@@ -149,7 +152,7 @@ impl Memtable {
         })
     }
 
-    /// The greatest sequence, not above `visible`, of the range deletes here that cover `key`.
+    /// The largest sequence, not above `visible`, of the range deletes here that cover `key`.
     pub fn covering(&self, key: &[u8], visible: Sequence) -> Option<Sequence> {
         if self.range_delete_count() == 0 {
             return None;
@@ -157,17 +160,18 @@ impl Memtable {
         self.range_deletes.load().covering(key, visible)
     }
 
-    /// The range deletes as they are now; `None` if there are none.
+    /// The range deletes at this moment; `None` if there are none.
     pub fn range_deletes(&self) -> Option<Arc<RangeDeleteTree>> {
         (self.range_delete_count() > 0).then(|| self.range_deletes.load_full())
     }
 
     fn range_delete_count(&self) -> usize {
-        // Relaxed will do: who may see a range delete has synchronised with its writer since.
+        // Relaxed suffices: a reader to whom a range delete is visible has synchronised with its
+        // writer since.
         self.range_delete_count.load(Ordering::Relaxed)
     }
 
-    /// A cursor over the entries, standing nowhere.
+    /// A cursor over the entries, not yet positioned.
     pub fn cursor(self: &Arc<Self>) -> MemtableCursor {
         MemtableCursor::new(Arc::clone(self))
     }
@@ -177,13 +181,13 @@ impl Memtable {
         self.list.bytes() + self.range_delete_bytes.load(Ordering::Relaxed)
     }
 
-    /// Whether the memtable is to be flushed: it takes at least `most_bytes`, or holds more than
+    /// Whether the memtable should be flushed: it takes at least `most_bytes`, or holds more than
     /// 1,024 range deletes.
     pub fn is_full(&self, most_bytes: u64) -> bool {
         self.bytes() as u64 >= most_bytes || self.range_delete_count() > MOST_RANGE_DELETES
     }
 
-    /// The number of entries, range deletes not counted.
+    /// The number of entries, not counting range deletes.
     pub fn entries(&self) -> u64 {
         self.entries.load(Ordering::Acquire)
     }
@@ -203,7 +207,7 @@ impl Memtable {
         (!self.is_empty()).then(|| self.largest_sequence.load(Ordering::Relaxed))
     }
 
-    /// What all keys of the entries start with.
+    /// The longest prefix shared by all keys of the entries.
     pub fn common_prefix(&self) -> Box<[u8]> {
         let (first, last) = (self.list.first(), self.list.last());
         if first == list::NONE {

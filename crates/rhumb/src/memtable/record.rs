@@ -8,7 +8,7 @@
 //! 16     key, value
 //! ```
 //!
-//! in the machine's byte order: records never leave the process.
+//! in the machine's byte order, since records never leave the process.
 
 use std::sync::Arc;
 
@@ -28,8 +28,8 @@ pub(super) struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// Appends an entry to the arena; `None` if it is full, or the key or value longer than a store
-    /// takes.
+    /// Appends an entry to the arena; `None` if the arena is full, or the key or value is longer
+    /// than the store allows.
     pub fn append(
         arena: &Arena,
         key: &[u8],
@@ -43,7 +43,7 @@ impl<'a> Record<'a> {
         arena.append(&[&sequence.to_ne_bytes(), &lengths.to_ne_bytes(), key, value])
     }
 
-    /// The entry at an address that [`Record::append`] gave.
+    /// The entry at an address that [`Record::append`] returned.
     #[inline]
     pub fn read(arena: &'a Arena, address: Address) -> Self {
         Self::parse(arena.record_onwards(address), address).unwrap_or(Record {
@@ -69,12 +69,12 @@ impl<'a> Record<'a> {
         })
     }
 
-    /// Where the key lies, for [`crate::memory::Arena::bytes`].
+    /// The key's position, for [`crate::memory::Arena::bytes`].
     pub fn key_position(&self) -> u64 {
         self.address.position(HEADER_BYTES)
     }
 
-    /// The value, pinned in the arena that the record lies in.
+    /// The value, pinned in the record's arena.
     pub fn value(&self, arena: &Arc<Arena>) -> Pinned {
         match self.value_extent() {
             (_, 0) => Pinned::empty(),
@@ -82,7 +82,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Where the value starts in the arena that the record lies in, and its length.
+    /// The value's position in the record's arena, and its length.
     pub fn value_extent(&self) -> (u64, usize) {
         let start = self.address.position(HEADER_BYTES + self.key.len());
         (start, self.value_len as usize)

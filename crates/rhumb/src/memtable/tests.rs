@@ -11,7 +11,7 @@ use crate::entry::Cursor;
 use crate::entry::cursor_checks::{Model, assert_at, walk};
 use crate::test_seed::test_seed;
 
-/// Keys of 0 to 12 bytes that share beginnings, so that abbreviations tie, or none.
+/// Keys of 0 to 16 bytes: some share a prefix, so that their abbreviations tie, and some do not.
 fn random_key(rng: &mut StdRng) -> Vec<u8> {
     let mut key = match rng.random_range(0..4) {
         0 => vec![],
@@ -223,7 +223,8 @@ fn range_deletes_count_in_bytes_and_fill_a_memtable() {
     assert_eq!(memtable.covering(&512u32.to_be_bytes(), 512), None);
 }
 
-/// One writer inserts random keys in turn; readers hold it to what was published before they asked.
+/// One writer inserts random keys one by one; readers must find everything that was published
+/// before they asked.
 #[test]
 fn readers_see_all_that_was_published_while_the_writer_goes_on() {
     const ENTRIES: u64 = 100_000;
@@ -276,7 +277,7 @@ fn readers_see_all_that_was_published_while_the_writer_goes_on() {
     assert_eq!((entries, memtable.entries()), (ENTRIES, ENTRIES));
 }
 
-/// Goes some entries on or back from `key`, and holds them to be in order and whole.
+/// Moves some entries forward or back from `key`, and checks that they are in order and complete.
 fn scan(cursor: &mut MemtableCursor, key: &[u8], forward: bool) {
     cursor.seek(key, MAX_SEQUENCE).unwrap();
     let mut last = cursor.key().to_vec();

@@ -1,4 +1,4 @@
-//! The merge against one sorted list of all entries.
+//! The merge compared with one sorted list of all entries.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use crate::entry::cursor_checks::{Key, Model, assert_at, pass, walk};
 use crate::error::Error;
 use crate::test_seed::test_seed;
 
-/// A cursor over a sorted list. It fails when `calls_left` comes down to 0.
+/// A cursor over a sorted list. It fails on the call with which `calls_left` reaches 0.
 struct ListCursor {
     entries: Vec<(Key, Pinned)>,
     at: Option<usize>,
@@ -88,7 +88,7 @@ impl Cursor for ListCursor {
     }
 }
 
-/// The number of the child in a value, to tell copies apart.
+/// A value that names its child, to tell copies of an entry apart.
 fn mark(child: usize) -> Pinned {
     Pinned::from(vec![child as u8])
 }
@@ -98,7 +98,8 @@ fn random_key(rng: &mut StdRng) -> Vec<u8> {
     (0..len).map(|_| rng.random_range(0..2)).collect()
 }
 
-/// Children with up to `most` entries each, some of them in several, and what they are together.
+/// Children with up to `most` entries each, some of which are in several of them, and the model of
+/// their merge.
 fn children(rng: &mut StdRng, number: usize, most: usize) -> (Vec<ListCursor>, Model) {
     let mut lists = vec![BTreeMap::new(); number];
     let mut all = Model::new();
@@ -153,7 +154,7 @@ fn no_children_are_no_entries() {
     assert_at(&mut cursor, None);
 }
 
-/// Each call of a child fails once: the error comes out, and the cursor can be placed anew.
+/// Each call of a child fails once: the error is returned, and the cursor can be positioned anew.
 #[test]
 fn errors_of_children_come_out() {
     let mut rng = StdRng::seed_from_u64(test_seed());

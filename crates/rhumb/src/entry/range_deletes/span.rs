@@ -1,27 +1,27 @@
-//! A key's neighbourhood in which all keys are deleted alike.
+//! Ranges of keys with the same newest range delete.
 
 use crate::entry::Sequence;
 
-/// The newest range delete over a key, and keys around it of which that is true as well.
+/// A range of keys that all have the same newest visible range delete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span<'a> {
-    /// The first of these keys.
+    /// The first key.
     pub from: &'a [u8],
-    /// The first one behind them; `None` if there is no end.
+    /// The end of the range, excluded; `None` if it is unbounded.
     pub to: Option<&'a [u8]>,
-    /// The newest visible range delete over them; 0 if there is none.
+    /// The sequence of the newest visible range delete over the keys; 0 if there is none.
     pub sequence: Sequence,
 }
 
 impl<'a> Span<'a> {
-    /// Nothing is deleted.
+    /// All keys, none of them deleted.
     pub const NOTHING: Span<'static> = Span {
         from: &[],
         to: None,
         sequence: 0,
     };
 
-    /// Where both are true: the keys of both, and the newer range delete.
+    /// The keys of both spans, with the newer of their range deletes.
     pub fn and(self, other: Span<'a>) -> Span<'a> {
         Span {
             from: self.from.max(other.from),
@@ -34,8 +34,8 @@ impl<'a> Span<'a> {
     }
 }
 
-/// The place of `key` among `ranges`, which ascend and do not overlap: the range that holds it, or
-/// else the gap as a span. `ends` gives a range's first key and the first one behind it.
+/// The range that holds `key` among `ranges`, which ascend and do not overlap; if there is none,
+/// the gap around `key` as a span. `ends` returns a range's start and its excluded end.
 pub(super) fn place<'a, T>(
     ranges: &'a [T],
     key: &[u8],

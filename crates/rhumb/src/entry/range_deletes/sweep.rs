@@ -1,25 +1,25 @@
-//! Ranges that may overlap are cut into pieces that do not.
+//! Cuts overlapping ranges into pieces that do not overlap.
 
 use std::collections::BTreeMap;
 
 use crate::entry::Sequence;
 use crate::sync::Arc;
 
-/// A range of user keys, deleted at each of `sequences`, as it lies in some list.
+/// A range of user keys, deleted at each of `sequences`, borrowed from a list.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Piece<'a> {
     /// The first key deleted.
     pub start: &'a Arc<[u8]>,
-    /// The first key behind `start` that is not deleted.
+    /// The end of the range, excluded.
     pub end: &'a Arc<[u8]>,
-    /// When, in any order.
+    /// The sequences of the deletes, in any order.
     pub sequences: &'a [Sequence],
 }
 
-/// The sequences that delete the keys between two neighbouring cuts. Never empty when it is shown.
+/// The sequences that delete the keys between two neighbouring cuts; never empty when emitted.
 #[derive(Debug, Default)]
 pub(super) struct Active {
-    /// How many pieces have each sequence.
+    /// The number of pieces with each sequence.
     counts: BTreeMap<Sequence, usize>,
 }
 
@@ -41,15 +41,15 @@ impl Active {
         }
     }
 
-    /// The greatest of them; 0 if there are none.
+    /// The largest of them; 0 if there are none.
     pub fn newest(&self) -> Sequence {
         self.counts
             .last_key_value()
             .map_or(0, |(newest, _)| *newest)
     }
 
-    /// The greatest of them, and of those that each of `snapshots` (ascending) sees: descending,
-    /// each once. What these delete is all that somebody can tell.
+    /// The largest of them, and the largest visible to each of `snapshots` (ascending): without
+    /// repetitions, descending. No reader can observe the others.
     pub fn newest_of_each(&self, snapshots: &[Sequence]) -> Vec<Sequence> {
         let mut kept = Vec::new();
         let mut visible = Sequence::MAX;
@@ -65,8 +65,8 @@ impl Active {
     }
 }
 
-/// Cuts `pieces`, which may overlap, at each other's ends, and emits what is between two cuts and
-/// deleted, ascending. Takes time proportional to the number of sequences, but for sorting.
+/// Cuts `pieces`, which may overlap, at each other's ends, and emits the deleted ranges between
+/// neighbouring cuts, ascending. Takes O(n log n) time for n sequences in all, apart from `emit`.
 pub(super) fn sweep<'a>(
     pieces: &[Piece<'a>],
     mut emit: impl FnMut(&'a Arc<[u8]>, &'a Arc<[u8]>, &Active),
@@ -78,7 +78,7 @@ pub(super) fn sweep<'a>(
     let (mut opening, mut closing) = (opening.iter().peekable(), closing.iter().peekable());
     let mut active = Active::default();
     let mut last_cut = None;
-    // A piece closes after it was opened, so when none is left to close all is done.
+    // A piece opens before it closes, so the sweep ends when no piece is left to close.
     while let Some(end) = closing.peek().map(|piece| piece.end) {
         let start = opening.peek().map(|piece| piece.start);
         let cut = start.filter(|start| *start < end).unwrap_or(end);

@@ -1,9 +1,9 @@
-//! Range deletes against a plain list of ranges.
+//! Range deletes compared with a plain list of ranges.
 
 use super::*;
 use proptest::prelude::*;
 
-/// A range delete as it was asked for.
+/// A range delete as inserted.
 type Asked = (Vec<u8>, Vec<u8>, Sequence);
 
 fn build(asked: &[Asked]) -> RangeDeletes {
@@ -30,7 +30,7 @@ fn check_form(list: &RangeDeletes) {
     }
 }
 
-/// Every key that the ranges below can tell apart.
+/// Keys that together distinguish all ranges used below.
 fn probes() -> Vec<Vec<u8>> {
     let mut keys = vec![vec![]];
     for a in 0..6 {
@@ -195,7 +195,7 @@ fn decoding_names_what_is_wrong() {
     assert_eq!(refused(&[]), "a number of fragments");
     assert_eq!(
         refused(&[1, 1, b'b', 1, b'a', 1, 5]),
-        "a range that ends behind its start"
+        "a range that ends after its start"
     );
     assert_eq!(refused(&[1, 1, b'a', 1, b'b', 0]), "at least one sequence");
     assert_eq!(

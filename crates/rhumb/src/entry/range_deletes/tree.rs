@@ -1,31 +1,33 @@
-//! Range deletes as a memtable gathers them.
+//! Range deletes as a memtable collects them.
 
 use super::span::{Span, place};
 use super::sweep::{Piece, sweep};
 use crate::entry::Sequence;
 use crate::sync::Arc;
 
-/// So many neighbours of one height become a higher one.
+/// This many neighbouring roots of one height become the children of a new root.
 const FAN_OUT: usize = 4;
 
 /// Range deletes that are added one by one, the newest last.
 ///
 /// The logarithmic method of J. L. Bentley and J. B. Saxe, "Decomposable Searching Problems I",
-/// 1980: trees of a few heights, of which four alike become one, so that each range delete is
-/// taken up once a height. A node never changes. It knows the newest of all its range deletes over
-/// each key; who asks for an older one descends, into those of its children that have it. So n
-/// range deletes take O(n log n) memory and time however they overlap, and a copy takes O(log n).
+/// 1980: four neighbouring trees of equal height become one, so each range delete is copied at most
+/// once a height. A node never changes. It knows the newest of its range deletes over each key; a
+/// reader at an older sequence descends into the children whose oldest range delete is visible to
+/// it. So n range deletes take O(n log n) memory and time however they overlap, and a copy takes
+/// O(log n).
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RangeDeleteTree {
-    /// Their heights never ascend.
+    /// The roots; from each to the next the height stays or falls.
     roots: Vec<Arc<Node>>,
 }
 
 #[derive(Debug)]
 struct Node {
-    /// What its range deletes delete, and the newest of them: ascending, not overlapping.
+    /// The union of its range deletes with the newest sequence over each key: ascending ranges that
+    /// do not overlap.
     newest: Vec<Range>,
-    /// None for a single range delete.
+    /// Empty for a single range delete.
     children: Vec<Arc<Node>>,
     /// The smallest sequence of its range deletes.
     oldest: Sequence,
@@ -40,8 +42,8 @@ struct Range {
 }
 
 impl RangeDeleteTree {
-    /// Deletes `start..end`, which is not empty, at `sequence`. Returns how many bytes of memory
-    /// that took, reference counts included.
+    /// Deletes `start..end`, which is not empty, at `sequence`. Returns the memory that this took
+    /// in bytes, including reference counts.
     pub fn insert(&mut self, start: &[u8], end: &[u8], sequence: Sequence) -> usize {
         let leaf = Node::leaf(start, end, sequence);
         let mut bytes = leaf.bytes() + start.len() + end.len() + 4 * size_of::<usize>();
@@ -55,7 +57,7 @@ impl RangeDeleteTree {
         bytes
     }
 
-    /// The node that takes the place of the last roots, if enough of them are alike.
+    /// A parent for the last roots, if enough of them have the same height.
     fn parent_of_last(&self) -> Option<Node> {
         let from = self.roots.len().checked_sub(FAN_OUT)?;
         let last = self.roots.get(from..)?;
@@ -66,18 +68,19 @@ impl RangeDeleteTree {
         Some(Node::parent(last.to_vec()))
     }
 
-    /// The greatest sequence, not above `visible`, that deletes `key`.
+    /// The largest sequence, not above `visible`, that deletes `key`.
     pub fn covering(&self, key: &[u8], visible: Sequence) -> Option<Sequence> {
         let sequence = self.around(key, visible).sequence;
         (sequence > 0).then_some(sequence)
     }
 
-    /// What deletes `key` at `visible`, and its neighbours alike.
+    /// The largest sequence, not above `visible`, that deletes `key`, and a range of keys around
+    /// `key` for which it is the same.
     pub fn around(&self, key: &[u8], visible: Sequence) -> Span<'_> {
         around(&self.roots, key, visible)
     }
 
-    /// All range deletes, as they were inserted.
+    /// All range deletes, as inserted.
     pub fn pieces(&self) -> Vec<Piece<'_>> {
         let mut pieces = Vec::new();
         self.roots.iter().for_each(|root| root.gather(&mut pieces));
@@ -145,7 +148,7 @@ impl Node {
         self.children.iter().for_each(|child| child.gather(pieces));
     }
 
-    /// The memory of the node itself; keys are shared with its leaves.
+    /// The memory of the node itself in bytes; its keys are shared with the leaves.
     fn bytes(&self) -> usize {
         2 * size_of::<usize>()
             + size_of::<Node>()

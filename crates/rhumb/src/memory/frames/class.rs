@@ -1,22 +1,22 @@
-//! The frames of one size: which are free, and the clock that goes over the others.
+//! The frames of one size: the free ones, and the clock over the others.
 
 use super::space::{FrameNumber, FrameSpace};
 
-/// One revolution of the hand, in the unit of [`Class::laps`].
+/// One revolution of the clock's hand, in the unit of [`Class::laps`].
 pub(super) const LAP: u64 = 1 << 32;
 
 /// All slabs with frames of one size.
 #[derive(Debug, Default)]
 pub(super) struct Class {
-    /// Frames to a slab.
+    /// Frames in a slab.
     pub per_slab: usize,
     slabs: Vec<usize>,
-    /// Where the hand is, in frames.
+    /// The hand's position, in frames.
     hand: usize,
-    /// How often the hand went round since the cache was made, in units of 1 / [`LAP`]: the speed at
-    /// which blocks of this size grow old. Where no size is favoured, all hands go at one speed.
+    /// How many times the hand has gone round, in units of 1 / [`LAP`]. Its growth is the speed at
+    /// which blocks of this size age; the pool keeps that speed equal for all sizes.
     pub laps: u64,
-    /// The first free frame, as in a slot; each holds the number of the next.
+    /// The first free frame, encoded as in a slot of a table; each free frame holds the next one.
     first_free: u32,
     free: usize,
 }
@@ -30,29 +30,29 @@ impl Class {
         }
     }
 
-    /// Its slabs.
+    /// The slabs of the class.
     pub fn slabs(&self) -> &[usize] {
         &self.slabs
     }
 
-    /// How many frames it has.
+    /// The number of frames.
     pub fn frames(&self) -> usize {
         self.slabs.len() * self.per_slab
     }
 
-    /// Whether as many frames are free as make a slab.
+    /// Whether at least as many frames are free as a slab has.
     pub fn has_surplus(&self) -> bool {
         !self.slabs.is_empty() && self.free >= self.per_slab
     }
 
-    /// Puts a claimed frame to the free ones.
+    /// Adds a claimed frame to the free ones.
     pub fn push_free(&mut self, space: &FrameSpace, frame: FrameNumber) {
         space.header(frame).set_next_free(self.first_free);
         self.first_free = frame.to_slot();
         self.free += 1;
     }
 
-    /// Takes a free frame, which stays claimed.
+    /// Removes a free frame from the list; it stays claimed.
     pub fn pop_free(&mut self, space: &FrameSpace) -> Option<FrameNumber> {
         let frame = FrameNumber::from_slot(self.first_free)?;
         self.first_free = space.header(frame).next_free();
@@ -60,7 +60,7 @@ impl Class {
         Some(frame)
     }
 
-    /// Takes the free frames of a slab away.
+    /// Removes the frames of a slab from the free ones.
     pub fn withdraw_free(&mut self, space: &FrameSpace, slab: usize) {
         let mut kept = Class::default();
         while let Some(frame) = self.pop_free(space) {
@@ -71,14 +71,14 @@ impl Class {
         (self.first_free, self.free) = (kept.first_free, kept.free);
     }
 
-    /// Adds a slab, which the hand comes to last.
+    /// Adds a slab at the position that the hand reaches last.
     pub fn add(&mut self, slab: usize) {
         let before = (self.hand / self.per_slab.max(1)).min(self.slabs.len());
         self.slabs.insert(before, slab);
         self.hand += self.per_slab;
     }
 
-    /// Takes a slab out.
+    /// Removes a slab.
     pub fn remove(&mut self, slab: usize) {
         let Some(at) = self.slabs.iter().position(|s| *s == slab) else {
             return;
@@ -89,7 +89,7 @@ impl Class {
         }
     }
 
-    /// Moves the hand on, and gives the frame that it was at.
+    /// Advances the hand by one frame and returns the frame that it passed.
     pub fn tick(&mut self, space: &FrameSpace) -> Option<FrameNumber> {
         let frames = self.frames();
         if self.hand >= frames {

@@ -1,20 +1,21 @@
 //! Every interleaving of readers and writers of one frame, within three preemptions.
 //!
-//! The bytes of the frame are a cell that loom watches: a read beside a write is an error by itself.
+//! Loom watches the cell that holds the frame's bytes, and reports a read during a write as an
+//! error.
 
 use std::sync::Arc;
 
 use loom::cell::UnsafeCell;
 use loom::thread;
 
-use super::state::{Claim, Header};
+use super::state::{ClaimOutcome, Header};
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::{Mutex, lock};
 
-/// Two blocks, by their tags: block `i` has slot `i`.
+/// The tags of two blocks; block `i` has slot `i`.
 const TAGS: [u64; 2] = [1 << 32, 1 << 32 | 1];
 
-/// One frame, number 1, two slots, and the lock of the pool. A frame's bytes are its tag again.
+/// One frame, number 1, two slots, and the lock of the pool. The frame's bytes are its block's tag.
 struct World {
     header: Header,
     bytes: UnsafeCell<u64>,
@@ -22,13 +23,13 @@ struct World {
     pool: Mutex<()>,
 }
 
-// SAFETY: what the models are to show.
+// SAFETY: the models check the claim that frames exclude readers and writers of their bytes.
 unsafe impl Sync for World {}
 // SAFETY: as above.
 unsafe impl Send for World {}
 
 impl World {
-    /// The frame holds block 0.
+    /// A world whose frame holds block 0.
     fn new() -> Arc<World> {
         let world = World {
             header: Header::new(),
@@ -42,16 +43,16 @@ impl World {
     }
 
     fn bytes(&self) -> u64 {
-        // SAFETY: loom checks that nobody writes meanwhile.
+        // SAFETY: loom checks that there is no write at the same time.
         self.bytes.with(|bytes| unsafe { *bytes })
     }
 
-    /// Pins a block as a table does; says whether it was there.
+    /// Pins a block as a table does; returns whether the block was in the frame.
     fn pin(&self, block: usize) -> bool {
         self.slots[block].load(Ordering::Relaxed) == 1 && self.header.pin(TAGS[block])
     }
 
-    /// Reads a block, if it is there.
+    /// Reads a block if it is in the frame.
     fn read(&self, block: usize) {
         if self.pin(block) {
             assert_eq!(self.bytes(), TAGS[block]);
@@ -60,16 +61,16 @@ impl World {
         }
     }
 
-    /// Puts a block into the frame, which is claimed.
+    /// Puts a block into the claimed frame.
     fn fill(&self, block: usize, pinned: bool) {
-        // SAFETY: loom checks that nobody reads or writes meanwhile.
+        // SAFETY: loom checks that there is no other access at the same time.
         self.bytes.with_mut(|bytes| unsafe { *bytes = TAGS[block] });
         self.header
             .publish(TAGS[block], block as u32 + 8, pinned, false);
         self.slots[block].store(1, Ordering::Relaxed);
     }
 
-    /// Takes the block out of the frame, which is claimed.
+    /// Removes the block from the claimed frame.
     fn evict(&self) {
         let block = self.header.tag() as u32 as usize;
         self.slots[block].store(0, Ordering::Relaxed);
@@ -84,11 +85,12 @@ impl World {
         }
     }
 
-    /// Reads a block, from elsewhere if need be, as one who then keeps it.
+    /// Reads a block; if it is not in the frame, puts it there as a miss does, unless the frame is
+    /// in use.
     fn read_and_keep(&self, block: usize) {
         let guard = lock(&self.pool);
         if !self.pin(block) {
-            if self.header.claim_if_idle() != Claim::Claimed {
+            if self.header.claim_if_idle() != ClaimOutcome::Claimed {
                 return;
             }
             self.evict();
@@ -106,7 +108,7 @@ fn model(run: impl Fn(&Arc<World>) + Sync + Send + 'static) {
     builder.check(move || {
         let world = World::new();
         run(&world);
-        // No pin is left or lost: the frame can be claimed.
+        // No pin is left over and none was taken back twice: the frame can be claimed.
         assert!(!world.header.is_pinned());
         assert!(world.header.claim().is_some());
         assert!(world.header.claim().is_none() && !world.pin(0) && !world.pin(1));
@@ -157,7 +159,7 @@ fn loom_those_who_keep_blocks_read_their_own() {
 fn loom_a_pin_that_is_handed_on_holds_the_block() {
     model(|world| {
         assert!(world.pin(0));
-        // One for the holder, one in stock.
+        // One pin for the holder, and one to hand on later.
         assert!(world.header.pin_again(2));
         let holder = spawn(world, |world| {
             assert_eq!(world.bytes(), TAGS[0]);
@@ -179,7 +181,7 @@ fn loom_a_pinned_block_outlives_its_table() {
             let _pool = lock(&world.pool);
             if world.header.claim().is_some() {
                 world.evict();
-                // Free, and taken again by another table.
+                // The frame is freed, and taken by another table.
                 world.header.set_next_free(0);
                 world.header.seize();
                 world.fill(1, false);

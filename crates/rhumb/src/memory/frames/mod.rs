@@ -1,10 +1,10 @@
-//! Blocks of tables in memory: verified and decompressed, in frames that all tables share.
+//! Blocks of tables in memory, verified and decompressed, in frames that all tables share.
 //!
-//! A look-up is a load, an addition and a comparison: the table's slot says which frame the block is
-//! in, a pin keeps the frame as it is, its tag says whether it is still the right one (`state.rs`).
-//! No hash, no lock, no list, no reference count to drop: on a hit nothing is written but the count
-//! of pins, and a mark where the clock took it off. Everything else is decided under one lock by
-//! those who just waited for the disk (`pool.rs`).
+//! A look-up is a load, an addition and a comparison: the table's slot names the block's frame, a
+//! pin keeps the frame unchanged, and the frame's tag tells whether it still holds the block
+//! (`state.rs`). There is no hash, lock, list or reference count: a hit writes only the pin count
+//! and, if the clock cleared it, the reference mark. Everything else is decided under one lock,
+//! after a miss, which has waited for the disk anyway (`pool.rs`).
 
 use std::fmt;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ use space::FrameSpace;
 /// Caches below this keep nothing.
 const LEAST_CAPACITY: u64 = 1 << 10;
 
-/// Blocks that found no frame, and lie on the heap for those who read them.
+/// Counts the blocks that got no frame and lie on the heap for their readers.
 #[derive(Debug, Default)]
 pub(super) struct Bypass {
     blocks: AtomicU64,
@@ -59,22 +59,22 @@ pub(crate) struct BlockCache {
     bypass: Arc<Bypass>,
 }
 
-/// What a cache did and does beside keeping blocks.
+/// The use of a cache, and its counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct CacheState {
-    /// What takes memory.
+    /// What takes memory in the cache.
     pub used: CacheUse,
-    /// Blocks that are pinned in their frames, and their bytes.
+    /// The number of blocks that are pinned in their frames, and their bytes.
     pub pinned_blocks: u64,
     pub pinned_bytes: u64,
-    /// How many blocks found no frame so far, and the bytes of those that are still read.
+    /// The number of blocks so far that got no frame, and the bytes of those still held.
     pub bypassed: u64,
     pub bypassed_bytes: u64,
 }
 
 impl BlockCache {
-    /// A cache of `capacity` bytes, of which as many are used as can be numbered, 512 GiB for a
-    /// large one; very small ones, and 0, keep nothing. Memory is taken as it fills.
+    /// A cache of `capacity` bytes. A cache below 1 KiB keeps nothing, and a very large one uses
+    /// only as many bytes as frame numbers reach, 512 GiB. Memory is taken as the cache fills.
     ///
     /// # Errors
     /// If the system refuses the address space.
@@ -95,12 +95,12 @@ impl BlockCache {
         })
     }
 
-    /// The most bytes kept, about.
+    /// The most bytes kept, approximately.
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
 
-    /// What is used now. Goes over all frames.
+    /// The use now. Visits all frames.
     pub fn state(&self) -> CacheState {
         let mut state = CacheState {
             bypassed: self.bypass.blocks.load(Ordering::Relaxed),
@@ -120,7 +120,7 @@ impl BlockCache {
         state
     }
 
-    /// Memory for a block that found no frame; it is counted until it is dropped.
+    /// Memory for a block that got no frame; it is counted until it is dropped.
     pub fn bypass(&self, bytes: Vec<u8>) -> OwnedBytes {
         self.bypass.blocks.fetch_add(1, Ordering::Relaxed);
         let len = bytes.len() as u64;

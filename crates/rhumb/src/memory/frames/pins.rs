@@ -1,28 +1,28 @@
-//! Pins: what keeps a frame as it is while its bytes are read.
+//! Pins, which keep a frame unchanged while its bytes are read.
 
 use std::ptr::NonNull;
 
 use super::state::Header;
 
-/// The most pins that are taken at once for a stock.
+/// The most pins that a stock takes at once.
 const MOST_AT_ONCE: u32 = 16;
 
-/// One pin in the count of a frame. The frame's bytes do not change while it is held.
+/// One pin in a frame's pin count. The frame's bytes do not change while it is held.
 pub(in crate::memory) struct FramePin {
     header: NonNull<Header>,
 }
 
-// SAFETY: a pin is a count in an atomic, which any thread may take back.
+// SAFETY: a pin is part of an atomic count, which any thread may decrement.
 unsafe impl Send for FramePin {}
 // SAFETY: as above.
 unsafe impl Sync for FramePin {}
 
 impl FramePin {
-    /// A pin that is in the frame's count already.
+    /// Wraps a pin that is already in the frame's count.
     ///
     /// # Safety
-    /// It is the caller's to give: nobody else takes it back. The header stays where it is as long as
-    /// there are pins in its count.
+    /// The pin must be the caller's: no other value takes it back. The header must stay at its
+    /// address as long as its pin count is not zero.
     #[inline]
     pub(super) unsafe fn counted(header: NonNull<Header>) -> FramePin {
         FramePin { header }
@@ -31,19 +31,19 @@ impl FramePin {
     /// The frame's header.
     #[inline]
     pub(super) fn header(&self) -> &Header {
-        // SAFETY: this is one of the pins that keep it (`FramePin::counted`).
+        // SAFETY: the header stays while it has pins, and this is one (`FramePin::counted`).
         unsafe { self.header.as_ref() }
     }
 
-    /// Another pin of the frame; `None` if it has too many.
+    /// Another pin of the same frame; `None` if the frame has too many.
     #[inline]
     pub fn again(&self) -> Option<FramePin> {
         let header = self.header;
-        // Not `then_some`: a pin that was not added must not be dropped.
+        // Not `then_some`, which would drop, and so unpin, a pin that was never added.
         self.header().pin_again(1).then(|| FramePin { header })
     }
 
-    /// Another pin of the frame, out of `stock`; `None` if it has too many.
+    /// Another pin of the same frame, taken from `stock`; `None` if the frame has too many.
     #[inline]
     pub fn again_from(&self, stock: &mut PinStock) -> Option<FramePin> {
         if stock.header != Some(self.header) || stock.left == 0 {
@@ -62,24 +62,24 @@ impl Drop for FramePin {
     }
 }
 
-/// Pins of one frame for one who will need many, one after the other. The count of a frame changes by
-/// a locked instruction, behind which nothing is read before all that stands before it was: where
-/// every entry of a block took one, a scan would wait for each entry's memory by itself.
+/// A stock of pins of one frame, for a scan that needs many of them one by one. A pin count changes
+/// by a locked instruction, and no later load runs before all earlier loads are done. If each entry
+/// took its pin in this way, a scan would wait for the memory of each entry in turn.
 #[derive(Debug, Default)]
 pub(in crate::memory) struct PinStock {
     header: Option<NonNull<Header>>,
     left: u32,
-    /// How many were taken last: more each time, since most scans are short.
+    /// How many pins were taken last. The number doubles each time, since most scans are short.
     taken: u32,
 }
 
-// SAFETY: as for the pins it holds.
+// SAFETY: as for the pins that it holds.
 unsafe impl Send for PinStock {}
-// SAFETY: as above; it changes by `&mut` only.
+// SAFETY: as above; the stock changes through `&mut` only.
 unsafe impl Sync for PinStock {}
 
 impl PinStock {
-    /// Takes some pins of the frame that `pin` holds; `None` if it has too many.
+    /// Replaces the stock by new pins of the frame that `pin` holds; `None` if it has too many.
     fn take(&mut self, pin: &FramePin) -> Option<()> {
         self.give_back();
         let count = (2 * self.taken).clamp(1, MOST_AT_ONCE);
@@ -90,12 +90,12 @@ impl PinStock {
         Some(())
     }
 
-    /// Gives back the pins that are left.
+    /// Takes back the pins that are left.
     pub fn give_back(&mut self) {
         if let Some(header) = self.header.take()
             && self.left > 0
         {
-            // SAFETY: the pins that are left keep the header.
+            // SAFETY: the pins that are left keep the header in place.
             unsafe { header.as_ref() }.unpin(self.left);
         }
         self.left = 0;

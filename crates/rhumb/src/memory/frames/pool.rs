@@ -1,11 +1,13 @@
-//! Which frame a block gets: all that is decided under the lock.
+//! Which frame a block gets: everything that is decided under the lock.
 //!
-//! A block that was not found takes a free frame of its size; else a slab more, while the memory
-//! lasts; else the frame at the hand of the clock. One clock for all blocks would let those go that
-//! were not read for longest, whatever their sizes. Here each size has a clock of its own, and slabs
-//! go from the sizes with slow hands to those with fast ones, so that all hands keep one speed. The
-//! slow hand is driven on until a slab's worth of frames is free; what else is in the slab is moved
-//! there.
+//! A block that was not in memory takes a free frame of its size; if there is none, a new slab
+//! while memory is left; else the frame at the hand of the clock.
+//!
+//! A single clock over all blocks would evict those read least recently, whatever their sizes. Here
+//! each size has a clock of its own, and slabs move from sizes with slow hands to sizes with fast
+//! ones, so that all hands keep nearly the same speed. To free a slab, the slow hand is advanced
+//! until as many frames are free as a slab has; the blocks left in one slab then move to the free
+//! frames of the others.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,18 +16,18 @@ use super::class::{Class, LAP};
 use super::sizes::Sizes;
 use super::slots::Slots;
 use super::space::{FrameNumber, FrameSpace};
-use super::state::{Claim, Header};
+use super::state::{ClaimOutcome, Header};
 use crate::memory::Pinned;
 
-/// How far a hand may be behind another before its size gives up a slab. A slab that goes leaves
-/// frames free for a while on both sides: with a quarter of a lap, sizes between two and three slabs
-/// pass one to and fro, which cost 0.4 points of the hit rate.
+/// How far a hand may be behind another before its size gives up a slab. Moving a slab leaves
+/// frames free on both sides for a while: with a slack of a quarter of a lap, sizes that need
+/// between two and three slabs pass one back and forth, which cost 0.4 points of the hit rate.
 const SLACK: u64 = 2 * LAP;
 
-/// How many slabs are looked at for one that can be emptied; others have pinned frames, or may.
+/// How many slabs are tried in search of one that can be emptied; a slab with pinned frames cannot.
 const SLABS_TRIED: usize = 4;
 
-/// A slab, as the pool sees it.
+/// What the pool knows of a slab.
 #[derive(Debug, Clone, Copy, Default)]
 struct Slab {
     class: usize,
@@ -33,7 +35,7 @@ struct Slab {
     filled: usize,
 }
 
-/// What takes memory, in bytes, and how often blocks had to go.
+/// The memory in use, in bytes, and the number of evictions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct CacheUse {
     /// Blocks.
@@ -44,12 +46,12 @@ pub(crate) struct CacheUse {
     pub headers: u64,
     /// Slots of tables.
     pub slots: u64,
-    /// How many blocks had to go for others.
+    /// The number of blocks evicted to make room for others.
     pub evictions: u64,
 }
 
 impl CacheUse {
-    /// All of it.
+    /// The total memory in use; blocks lie in the slabs.
     pub fn total(&self) -> u64 {
         self.slabs + self.headers + self.slots
     }
@@ -61,18 +63,18 @@ pub(super) struct Pool {
     sizes: Sizes,
     classes: Vec<Class>,
     slabs: Vec<Slab>,
-    /// Slabs that were given back.
+    /// Slabs whose memory was given back.
     unused: Vec<usize>,
     tables: HashMap<u32, Arc<Slots>>,
     last_table: u32,
-    /// The most that may be used in all, and for slots.
+    /// The most bytes that may be used in total, and by slots.
     limit: u64,
     slots_limit: u64,
     used: CacheUse,
 }
 
 impl Pool {
-    /// A pool of the frames in `space`, which may use `capacity` bytes, about.
+    /// A pool over the frames in `space`, which may use about `capacity` bytes.
     pub fn new(space: Arc<FrameSpace>, sizes: Sizes, capacity: u64) -> Pool {
         let classes = (0..sizes.count()).map(|size| {
             let frame_bytes = sizes.frame_bytes(size) as usize;
@@ -86,7 +88,8 @@ impl Pool {
             unused: Vec::new(),
             tables: HashMap::new(),
             last_table: 0,
-            // Slabs are coarse: a little over the capacity is better than a slab below it.
+            // Memory is taken in whole slabs: exceeding the capacity slightly is better than
+            // staying a whole slab below it.
             limit: capacity.saturating_add(capacity / 32),
             slots_limit: capacity / 2,
             used: CacheUse::default(),
@@ -98,7 +101,7 @@ impl Pool {
         self.used
     }
 
-    /// Makes slots for a table of so many blocks; `None` if there is no room for them.
+    /// Makes slots for a table of `blocks` blocks; `None` if there is no room for them.
     pub fn register(&mut self, blocks: u64) -> Option<Arc<Slots>> {
         let bytes = blocks.checked_mul(Slots::BYTES_A_BLOCK)?;
         let table = self.last_table.checked_add(1)?;
@@ -113,7 +116,8 @@ impl Pool {
         Some(slots)
     }
 
-    /// Lets go of a table and frees its frames; those that are pinned, when the clock comes to them.
+    /// Removes a table and frees its frames; those that are pinned are freed when the clock reaches
+    /// them.
     pub fn forget(&mut self, table: &Slots) {
         if self.tables.remove(&table.table()).is_none() {
             return;
@@ -126,8 +130,8 @@ impl Pool {
         }
     }
 
-    /// Keeps a block of a table, perhaps in place of others, and pins it. `None` if it is too large,
-    /// or everything that might make room is pinned.
+    /// Keeps a block of a table, if need be by evicting others, and pins it. `None` if it is too
+    /// large, or everything that could make room is pinned.
     pub fn insert(&mut self, table: &Slots, block: usize, bytes: &[u8]) -> Option<Pinned> {
         let tag = table.tag(block)?;
         let class = self.sizes.of_block(bytes.len())?;
@@ -152,7 +156,7 @@ impl Pool {
         self.slabs[self.space.slab_of(frame)].filled -= 1;
     }
 
-    /// Takes the block out of a claimed frame.
+    /// Removes the block from a claimed frame.
     fn evict(&mut self, frame: FrameNumber) {
         if let Some((slots, block)) = self.owner(frame) {
             slots.clear(block);
@@ -161,20 +165,21 @@ impl Pool {
         self.used.evictions += 1;
     }
 
-    /// Frees a claimed frame whose table is gone.
+    /// Frees a claimed frame whose table was dropped.
     fn vacate(&mut self, frame: FrameNumber) {
         self.count_out(frame);
         let class = self.slabs[self.space.slab_of(frame)].class;
         self.classes[class].push_free(&self.space, frame);
     }
 
-    /// The table whose block is in a frame, unless it is gone, and the block.
+    /// The table whose block is in a frame, with the block's number; `None` if the table was
+    /// dropped.
     fn owner(&self, frame: FrameNumber) -> Option<(&Slots, usize)> {
         let (table, block) = Slots::of_tag(self.header(frame).tag());
         self.tables.get(&table).map(|slots| (&**slots, block))
     }
 
-    /// A frame of a class, claimed.
+    /// A frame of a class, claimed for the caller.
     fn frame_for(&mut self, class: usize) -> Option<FrameNumber> {
         if let Some(frame) = self.classes[class].pop_free(&self.space) {
             return Some(frame);
@@ -191,22 +196,23 @@ impl Pool {
         }
     }
 
-    /// Moves a hand on; gives the frame there if its block could go, claimed.
+    /// Advances a class's hand by one frame; returns that frame, claimed, if its block could be
+    /// evicted.
     fn tick(&mut self, class: usize) -> Option<FrameNumber> {
         let frame = self.classes[class].tick(&self.space)?;
-        let claimed = self.header(frame).claim_if_idle() == Claim::Claimed;
+        let claimed = self.header(frame).claim_if_idle() == ClaimOutcome::Claimed;
         claimed.then(|| {
             self.evict(frame);
             frame
         })
     }
 
-    /// A slab for a class that has no free frames, if it may have one.
+    /// A slab for a class that has no free frames; `None` if the class should not get one.
     fn another_slab(&mut self, class: usize) -> Option<usize> {
         let header_bytes = self.space.header_bytes(self.classes[class].per_slab);
         let more = self.sizes.slab_bytes() as u64 + header_bytes;
         if self.used.slots + more > self.limit {
-            // Nor would it fit if all others went.
+            // It would not fit even if all other slabs were given back.
             return None;
         }
         loop {
@@ -222,13 +228,14 @@ impl Pool {
             if self.used.total() + more <= self.limit {
                 return Some(slab);
             }
-            // Divided into small frames a slab takes more, with its headers, than it did: one that
-            // goes makes room for the headers of many.
+            // A slab with small frames needs more memory for headers than the one taken may have
+            // used. Giving back one slab makes room for the headers of many.
             self.give_back(slab);
         }
     }
 
-    /// A slab that another class gives up for one that has no free frames, if one is to.
+    /// A slab from another class, for a class without free frames; `None` if no class should give
+    /// one.
     fn slab_of_another(&mut self, class: usize) -> Option<usize> {
         let surplus = (0..self.classes.len()).find(|c| self.classes[*c].has_surplus());
         if let Some(slab) = surplus.and_then(|donor| self.take_slab(donor)) {
@@ -246,7 +253,8 @@ impl Pool {
         self.take_slab(donor)
     }
 
-    /// A slab of any class, that with the slowest hand first, whatever it takes.
+    /// A slab of any class, trying classes in the order of their hands, the slowest first, and
+    /// evicting as many blocks as needed.
     fn squeeze_out(&mut self) -> Option<usize> {
         let mut donors: Vec<usize> = (0..self.classes.len()).collect();
         donors.sort_by_key(|class| self.classes[*class].laps);
@@ -256,7 +264,7 @@ impl Pool {
         })
     }
 
-    /// Moves a hand on by up to so many frames, until a slab's worth of them is free.
+    /// Advances a hand by up to `frames` frames, until as many are free as a slab has.
     fn drive(&mut self, class: usize, frames: usize) {
         for _ in 0..frames {
             if self.classes[class].has_surplus() {
@@ -268,7 +276,8 @@ impl Pool {
         }
     }
 
-    /// Takes a slab from a class that has a slab's worth of free frames. Its frames are claimed.
+    /// Takes a slab from a class with as many free frames as a slab has. The slab's frames are
+    /// claimed.
     fn take_slab(&mut self, class: usize) -> Option<usize> {
         if !self.classes[class].has_surplus() {
             return None;
@@ -283,8 +292,8 @@ impl Pool {
         Some(slab)
     }
 
-    /// Moves what is in a slab to free frames elsewhere; says whether nothing is left. If something
-    /// is, it is pinned, and the frames emptied are free.
+    /// Moves the blocks of a slab to free frames elsewhere; returns whether the slab is empty. If
+    /// it is not, the blocks left are pinned, and the emptied frames are free.
     fn empty(&mut self, slab: usize, class: usize) -> bool {
         let frames: Vec<FrameNumber> = self.space.frames_of(slab).collect();
         if frames.iter().any(|frame| self.header(*frame).is_pinned()) {
@@ -311,7 +320,8 @@ impl Pool {
         empty
     }
 
-    /// Moves the block of a claimed frame to a free one, if there is one and somebody wants it.
+    /// Moves the block of a claimed frame to a free one; drops it if there is none or its table is
+    /// gone.
     fn move_out(&mut self, from: FrameNumber, class: usize, referenced: bool) {
         let owned = self.owner(from).is_some();
         let to = owned.then(|| self.classes[class].pop_free(&self.space));
@@ -327,7 +337,7 @@ impl Pool {
         }
     }
 
-    /// Divides an empty slab into frames of a class.
+    /// Divides an empty slab into frames of a class and adds it to the class.
     fn give(&mut self, slab: usize, class: usize) {
         let fastest = self.classes.iter().filter(|c| !c.slabs().is_empty());
         let fastest = fastest.map(|c| c.laps).max().unwrap_or(0);
@@ -337,7 +347,8 @@ impl Pool {
         frames.reverse();
         let class = &mut self.classes[class];
         if class.slabs().is_empty() {
-            // What was counted when it last had frames says nothing of how old blocks are now.
+            // The laps counted when the class last had frames say nothing about the age of blocks
+            // now.
             class.laps = fastest;
         }
         for frame in frames {
@@ -349,7 +360,7 @@ impl Pool {
         self.used.headers += self.space.header_bytes(class.per_slab);
     }
 
-    /// Gives slabs back until `bytes` more may be used; `false` if that is not possible.
+    /// Gives back slabs until `bytes` more may be used; returns whether that succeeded.
     fn make_room_for(&mut self, bytes: u64) -> bool {
         while self.used.total().saturating_add(bytes) > self.limit {
             let Some(slab) = self.squeeze_out() else {
@@ -360,14 +371,14 @@ impl Pool {
         true
     }
 
-    /// Gives the memory of an empty slab back.
+    /// Gives back the memory of an empty slab.
     fn give_back(&mut self, slab: usize) {
         self.space.discard(slab);
         self.unused.push(slab);
     }
 
-    /// Frames of a slab that are pinned, and bytes of their blocks. Slab by slab, so that nobody
-    /// waits for all.
+    /// The number of pinned frames of a slab and the bytes of their blocks; `None` past the last
+    /// slab. Asked slab by slab, so that the lock is held only briefly.
     pub fn pinned_in(&self, slab: usize) -> Option<(u64, u64)> {
         (slab < self.slabs.len()).then(|| {
             let frames = self.space.frames_of(slab).map(|frame| self.header(frame));

@@ -1,4 +1,4 @@
-//! Address space from the operating system, which gives it memory as it is touched.
+//! A region of address space, to which the operating system gives memory as it is touched.
 
 use std::ffi::c_void;
 use std::io;
@@ -6,10 +6,12 @@ use std::ptr::{NonNull, null_mut};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
-/// Bytes of a huge page: where the region starts at a multiple, few translations find all of it.
+/// Bytes of a huge page. The region starts at a multiple, so that it needs few address
+/// translations.
 pub(super) const HUGE_PAGE_BYTES: usize = 2 << 20;
 
-/// Zeroed memory at a fixed place. Nothing is unmapped by itself: its owner knows what is still read.
+/// Zeroed memory at a fixed address. Dropping it does not unmap it: its owner unmaps it when
+/// nothing is read any more.
 pub(super) struct Region {
     mapped: NonNull<u8>,
     mapped_bytes: usize,
@@ -17,15 +19,15 @@ pub(super) struct Region {
 }
 
 impl Region {
-    /// Reserves `bytes`, which start at a multiple of [`HUGE_PAGE_BYTES`].
+    /// Reserves `bytes` bytes that start at a multiple of [`HUGE_PAGE_BYTES`].
     ///
     /// # Errors
-    /// If the process may not have so much address space.
+    /// If the process may not have that much address space.
     pub fn reserve(bytes: usize) -> io::Result<Region> {
         let too_much = || io::Error::from(io::ErrorKind::OutOfMemory);
         let mapped_bytes = bytes.checked_add(HUGE_PAGE_BYTES).ok_or_else(too_much)?;
         let flags = MapFlags::PRIVATE;
-        // What is never touched is not to count against what the system can promise.
+        // Untouched memory must not count against the system's commit limit.
         #[cfg(target_os = "linux")]
         let flags = flags | MapFlags::NORESERVE;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
@@ -36,7 +38,7 @@ impl Region {
         Ok(Region {
             mapped,
             mapped_bytes,
-            // SAFETY: `skip` is below `HUGE_PAGE_BYTES`, and as many bytes more were mapped.
+            // SAFETY: `skip` is below `HUGE_PAGE_BYTES`, and that many extra bytes were mapped.
             start: unsafe { mapped.add(skip) },
         })
     }
@@ -46,8 +48,8 @@ impl Region {
         self.start
     }
 
-    /// Whether the `bytes` at `offset` shall lie in huge pages. A wish: if it is refused, the small
-    /// ones serve.
+    /// Advises the system to use huge pages, or not to, for the `bytes` at `offset`. A refusal is
+    /// ignored: small pages work as well.
     pub fn use_huge_pages(&self, offset: usize, bytes: usize, huge: bool) {
         #[cfg(target_os = "linux")]
         {
@@ -63,23 +65,23 @@ impl Region {
         let _ = (offset, bytes, huge);
     }
 
-    /// Gives the memory of the `bytes` at `offset` back, as far as they are whole pages; reading them
-    /// gives anything then.
+    /// Gives back the memory of the whole pages among the `bytes` at `offset`, whose contents are
+    /// undefined afterwards.
     ///
     /// # Safety
-    /// Nobody reads or writes the range meanwhile.
+    /// There must be no read or write of the range during the call.
     pub unsafe fn discard(&self, offset: usize, bytes: usize) {
         #[cfg(target_os = "linux")]
         {
             use rustix::mm::{Advice, madvise};
-            // Of a range that ends inside a page the system takes all of the page, with what lies
-            // behind the range. The region starts with a page.
+            // For a range that ends inside a page the system would discard the whole page,
+            // including what follows the range. The region starts at a page.
             let page = rustix::param::page_size();
             let start = offset.next_multiple_of(page);
             let end = offset + bytes;
             let pages = (end - end % page).saturating_sub(start);
-            // SAFETY: the pages are inside the range, this is inside the mapping, and the caller
-            // keeps everybody off it.
+            // SAFETY: the pages are inside the range, which is inside the mapping, and the caller
+            // excludes all other access to it.
             let _ = unsafe { madvise(self.address(start), pages, Advice::LinuxDontNeed) };
         }
         #[cfg(not(target_os = "linux"))]
@@ -93,9 +95,10 @@ impl Region {
     /// Unmaps everything.
     ///
     /// # Safety
-    /// Nobody has a pointer into the region that is used any more.
+    /// There must be no pointer into the region that will still be used.
     pub unsafe fn unmap(&self) {
-        // SAFETY: it was mapped by `reserve`, and the caller says that nobody uses it.
+        // SAFETY: it was mapped by `reserve`, and the caller guarantees that it is not used any
+        // more.
         let _ = unsafe { munmap(self.mapped.as_ptr().cast(), self.mapped_bytes) };
     }
 }

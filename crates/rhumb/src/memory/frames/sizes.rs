@@ -5,23 +5,23 @@ use rhumb_index::search::LINE_BYTES;
 /// The smallest frame.
 pub(super) const MIN_FRAME_BYTES: usize = 2 * LINE_BYTES;
 
-/// A cache has about so many slabs. A size owns whole ones, so that with 64 a few dozen sizes would
-/// leave an eighth of the cache free, which cost 2 points of the hit rate.
+/// The approximate number of slabs of a cache. Each frame size owns whole slabs: with 64 slabs, a
+/// few dozen sizes would leave an eighth of the cache unused, which cost 2 points of the hit rate.
 const SLABS: u64 = 256;
 const LEAST_SLAB_BYTES: u64 = 64 << 10;
 const MOST_SLAB_BYTES: u64 = 2 << 20;
 
-/// Caches of fewer slabs have fewer sizes, so that a size does not own half of the cache.
+/// Caches with fewer slabs have fewer frame sizes, so that one size does not own half of the cache.
 const MANY_SLABS: u64 = 32;
 
-/// Frames down to this many to a slab have sizes that divide the slab.
+/// Down to this many frames in a slab, frame sizes divide the slab evenly.
 const FEW_FRAMES: usize = 16;
 
-/// Larger frames than this, in lines, have an odd number of lines: if they had 64, all blocks would
-/// begin in the same few places of the processor's caches.
+/// Frames of more lines than this have an odd number of them. If they all had 64 lines, the starts
+/// of all blocks would compete for the same few sets of the processor's caches.
 const EVEN_LINES: usize = 16;
 
-/// Into what a cache is divided.
+/// How a cache is divided.
 #[derive(Debug)]
 pub(super) struct Sizes {
     slab_bytes: usize,
@@ -30,9 +30,9 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    /// The sizes for a cache of `capacity` bytes, at least [`MIN_FRAME_BYTES`].
+    /// The sizes for a cache of `capacity` bytes, which is at least [`MIN_FRAME_BYTES`].
     pub fn new(capacity: u64) -> Sizes {
-        // A small cache has fewer slabs rather than such that no block fits into.
+        // A small cache has fewer slabs, since slabs that are too small hold no block.
         let part = (capacity / SLABS).clamp(LEAST_SLAB_BYTES, MOST_SLAB_BYTES);
         let slab = part.min((capacity / 4).max(8 << 10)).min(capacity);
         let slab = slab.checked_ilog2().map_or(0, |bits| 1 << bits);
@@ -49,24 +49,24 @@ impl Sizes {
         self.slab_bytes
     }
 
-    /// How many sizes of frames there are.
+    /// The number of frame sizes.
     pub fn count(&self) -> usize {
         self.frame_bytes.len()
     }
 
-    /// Bytes of the frames of a size.
+    /// Bytes of a frame of the size with this index.
     pub fn frame_bytes(&self, size: usize) -> u32 {
         self.frame_bytes.get(size).copied().unwrap_or(0)
     }
 
-    /// The size of frame that a block is kept in; `None` if it is larger than a slab.
+    /// The index of the smallest frame size that holds a block; `None` if the block exceeds a slab.
     pub fn of_block(&self, bytes: usize) -> Option<usize> {
         let size = self.frame_bytes.partition_point(|b| (*b as usize) < bytes);
         (size < self.frame_bytes.len()).then_some(size)
     }
 }
 
-/// The sizes of frames in slabs of `slab` bytes: `steps` to each doubling, as far as whole lines
+/// The frame sizes for slabs of `slab` bytes: `steps` to each doubling, as far as whole lines
 /// allow.
 fn frame_sizes(slab: usize, steps: usize) -> Vec<u32> {
     let lines = slab / LINE_BYTES;

@@ -1,4 +1,4 @@
-//! Where the blocks of one table are in memory: a frame number for each.
+//! Where the blocks of one table are in memory: a frame number for each block.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,18 +9,18 @@ use crate::memory::Pinned;
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::{OnceLock, lock};
 
-/// The slots of a table's blocks. Only the holder of the pool's lock changes them.
+/// The slots of a table's blocks. They change only under the pool's lock.
 pub(super) struct Slots {
-    /// The table's number in the cache, never used again; not 0.
+    /// The table's number in the cache, never reused; not 0.
     table: u32,
     slots: Box<[AtomicU32]>,
 }
 
 impl Slots {
-    /// What a block takes.
+    /// Bytes of memory for the slot of one block.
     pub const BYTES_A_BLOCK: u64 = size_of::<u32>() as u64;
 
-    /// Empty slots.
+    /// Slots for a table of `blocks` blocks, none of which is in memory.
     pub fn new(table: u32, blocks: usize) -> Slots {
         Slots {
             table,
@@ -33,12 +33,13 @@ impl Slots {
         self.table
     }
 
-    /// How many slots there are.
+    /// The number of slots.
     pub fn blocks(&self) -> usize {
         self.slots.len()
     }
 
-    /// What the header of the frame says that holds a block; `None` for blocks that cannot be told.
+    /// The tag of a frame that holds the block; `None` if the block's number is too large for a
+    /// tag.
     #[inline]
     pub fn tag(&self, block: usize) -> Option<u64> {
         let block = u32::try_from(block).ok()?;
@@ -50,27 +51,27 @@ impl Slots {
         ((tag >> 32) as u32, tag as u32 as usize)
     }
 
-    /// The frame that a block was in just now.
+    /// The frame that held the block at the time of the load.
     #[inline]
     pub fn frame(&self, block: usize) -> Option<FrameNumber> {
-        // Relaxed: whatever stands here, or stood once, is a frame's number, and pinning the frame
-        // finds out whether it is the right one.
+        // Relaxed: any value that was ever in the slot is the number of a frame, and pinning the
+        // frame checks whether it still holds the block.
         FrameNumber::from_slot(self.slots.get(block)?.load(Ordering::Relaxed))
     }
 
-    /// All frames with blocks of the table.
+    /// All frames that hold blocks of the table.
     pub fn frames(&self) -> impl Iterator<Item = FrameNumber> + '_ {
         (0..self.slots.len()).filter_map(|block| self.frame(block))
     }
 
-    /// Says where a block is.
+    /// Notes that a block is in a frame.
     pub fn set(&self, block: usize, frame: FrameNumber) {
         if let Some(slot) = self.slots.get(block) {
             slot.store(frame.to_slot(), Ordering::Relaxed);
         }
     }
 
-    /// Says that a block is nowhere.
+    /// Notes that a block is in no frame.
     pub fn clear(&self, block: usize) {
         if let Some(slot) = self.slots.get(block) {
             slot.store(0, Ordering::Relaxed);
@@ -78,7 +79,7 @@ impl Slots {
     }
 }
 
-/// The blocks of one open table that are in the cache. Dropping it frees their frames.
+/// The slots of one open table in the cache. Dropping it frees the frames of its blocks.
 pub(crate) struct TableSlots {
     cache: Arc<BlockCache>,
     blocks: u64,
@@ -92,7 +93,7 @@ struct Kept {
 }
 
 impl TableSlots {
-    /// For a table of so many blocks; takes no memory yet.
+    /// For a table of `blocks` blocks; allocates nothing yet.
     pub fn new(cache: Arc<BlockCache>, blocks: u64) -> TableSlots {
         TableSlots {
             cache,
@@ -101,7 +102,7 @@ impl TableSlots {
         }
     }
 
-    /// Pins a block that could not be kept, in memory of its own.
+    /// Puts a block that could not be kept into memory of its own, and pins it there.
     pub fn bypass(&self, block: Vec<u8>) -> Pinned {
         let len = block.len();
         Pinned::owned(Arc::new(self.cache.bypass(block)), 0, len)
@@ -116,15 +117,14 @@ impl TableSlots {
         kept.space.pin(frame, kept.slots.tag(block)?)
     }
 
-    /// Whether the block is in memory, or was just now.
+    /// Whether the block was in memory at the time of the call.
     pub fn holds(&self, block: u64) -> bool {
         let kept = self.kept.get().zip(usize::try_from(block).ok());
         kept.is_some_and(|(kept, block)| kept.slots.frame(block).is_some())
     }
 
-    /// If the block is in memory, fetches what [`TableSlots::get`] will ask for, and of the block its
-    /// first bytes and those of some ranges (start and length), into the processor's caches, without
-    /// waiting for them.
+    /// If the block is in memory, prefetches into the processor's caches what [`TableSlots::get`]
+    /// will read, the block's first bytes, and some of its ranges (start and length).
     #[inline]
     pub fn prefetch<const N: usize>(&self, block: u64, ranges: [(usize, usize); N]) {
         if let Some((kept, block)) = self.kept.get().zip(usize::try_from(block).ok())
@@ -134,8 +134,8 @@ impl TableSlots {
         }
     }
 
-    /// Keeps a block that was read and verified, unless somebody else has just done so, and pins it.
-    /// `None` if it cannot be kept: it is too large, or everything is pinned.
+    /// Keeps a block that was read and verified, unless another thread has just kept it, and pins
+    /// it. `None` if it cannot be kept: it is too large, or everything is pinned.
     pub fn insert(&self, block: u64, bytes: &[u8]) -> Option<Pinned> {
         let (space, pool) = self.cache.frames()?;
         let at = usize::try_from(block).ok()?;
@@ -149,7 +149,8 @@ impl TableSlots {
             }
         };
         match self.holds(block) {
-            // Gone while we hold the lock it cannot be, only pinned too often.
+            // The block cannot go while the lock is held: `None` here means that it has too many
+            // pins.
             true => self.get(block),
             false if at < kept.slots.blocks() => pool.insert(&kept.slots, at, bytes),
             false => None,

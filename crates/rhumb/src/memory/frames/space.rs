@@ -1,4 +1,4 @@
-//! Where frames and their headers lie.
+//! The layout of frames and their headers in memory.
 //!
 //! ```text
 //!   region:   slab 0 | slab 1 | ... | headers
@@ -6,11 +6,11 @@
 //!   headers:  the first 256 of slab 0, of slab 1, ... | the next 256 of slab 0, of slab 1, ... | ...
 //! ```
 //!
-//! Headers lie apart from the bytes, in a place that does not depend on the size of the frames: the
-//! number of a frame that is long gone still leads to a header. And those that are in use lie close
-//! together, a page of each slab beside the other, so that huge pages can hold those of most frames in
-//! caches of 512 MiB and more: each translation of an address that is missing costs a get as much as a
-//! line of memory does.
+//! Headers lie apart from the bytes, at addresses that do not depend on the size of the frames: the
+//! number of a frame that no longer exists still leads to a header. The headers in use lie close
+//! together, a page from each slab after the other, so that in caches of 512 MiB and more huge
+//! pages can hold those of most frames: a missing address translation costs a get as much as a
+//! missing cache line.
 
 use std::num::NonZeroU32;
 use std::ptr::NonNull;
@@ -25,28 +25,29 @@ use crate::error::{Error, Result};
 use crate::memory::Pinned;
 use crate::sync::atomic::{AtomicU32, Ordering};
 
-/// The most bytes of a range that are fetched ahead of use.
+/// The most bytes of a range that are prefetched.
 const MOST_BYTES_AHEAD: usize = 16 * LINE_BYTES;
 
-/// Headers of a slab that lie together: a page of them.
+/// How many headers of a slab lie together: a page of them.
 const HEADERS_TOGETHER: usize = 256;
 
-/// Blocks are larger than this, mostly: so many headers to a slab are taken for used.
+/// Most blocks are larger than this, so only this many frames a slab are expected to use their
+/// headers.
 const USUAL_FRAME_BYTES: usize = 4 << 10;
 
-/// The number of a frame: slab and place in the slab, plus one. There is a header for each number
-/// that [`FrameSpace::frame`] made, and only those are put into slots.
+/// The number of a frame: its slab and its place in the slab, plus one. Every number that
+/// [`FrameSpace::frame`] made has a header, and slots hold only such numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FrameNumber(NonZeroU32);
 
 impl FrameNumber {
-    /// What a slot holds; `None` where it holds nothing.
+    /// The frame in a slot; `None` if the slot is empty.
     #[inline]
     pub fn from_slot(slot: u32) -> Option<Self> {
         NonZeroU32::new(slot).map(FrameNumber)
     }
 
-    /// For a slot.
+    /// The value for a slot.
     pub fn to_slot(self) -> u32 {
         self.0.get()
     }
@@ -61,23 +62,24 @@ pub(super) struct FrameSpace {
     region: Region,
     slab_bytes: usize,
     slabs: usize,
-    /// Numbers are a slab's times two to this, plus the place in the slab.
+    /// A frame's index is its slab's number, shifted left by this, plus its place.
     places_shift: u32,
     headers_offset: usize,
-    /// How many headers at the start of each slab's take memory, used or not: those in huge pages.
+    /// How many headers at the start of each slab's headers take memory even if unused: those in
+    /// huge pages.
     headers_ahead: usize,
-    /// Bytes of each slab's frames; 0 if it has none.
+    /// The frame size of each slab in bytes; 0 if the slab is not divided.
     frame_bytes: Box<[AtomicU32]>,
 }
 
-// SAFETY: the region is memory of this process, not of a thread.
+// SAFETY: the region belongs to the process, not to a thread.
 unsafe impl Send for FrameSpace {}
-// SAFETY: headers and sizes are atomics; bytes of frames are read behind a pin and written behind a
-// claim (`state.rs`), which exclude each other.
+// SAFETY: headers and sizes are atomics. The bytes of a frame are read only while it is pinned and
+// written only while it is claimed (`state.rs`), which exclude each other.
 unsafe impl Sync for FrameSpace {}
 
 impl FrameSpace {
-    /// Reserves as many slabs as `capacity` holds, or as can be numbered.
+    /// Reserves as many slabs as `capacity` holds, or as frame numbers reach.
     ///
     /// # Errors
     /// If the system refuses the address space.
@@ -115,7 +117,7 @@ impl FrameSpace {
         })
     }
 
-    /// How many slabs there are.
+    /// The number of slabs.
     pub fn slabs(&self) -> usize {
         self.slabs
     }
@@ -141,7 +143,7 @@ impl FrameSpace {
         frame.index() & ((1 << self.places_shift) - 1)
     }
 
-    /// What the headers of a slab of so many frames take.
+    /// The memory that the headers of a slab of `frames` frames take, in bytes.
     pub fn header_bytes(&self, frames: usize) -> u64 {
         (frames.max(self.headers_ahead) * size_of::<Header>()) as u64
     }
@@ -153,22 +155,22 @@ impl FrameSpace {
         let group = place / together * self.slabs + self.slab_of(frame);
         let offset = (group * together + place % together) * size_of::<Header>();
         let offset = self.headers_offset + offset;
-        // SAFETY: `frame` made the number, so its slab is below `slabs` and its place below what the
-        // shift allows, which is a multiple of `together` (powers of two): the groups of all places
-        // of all slabs, one behind the other, are what was reserved for headers.
+        // SAFETY: `frame` made the number, so the slab is below `slabs` and the place below `1 <<
+        // places_shift`, a multiple of `together` (both are powers of two). So the group is below
+        // the number of groups for which `reserve` made room after `headers_offset`.
         unsafe { self.region.start().add(offset).cast() }
     }
 
     /// The header of a frame.
     #[inline]
     pub fn header(&self, frame: FrameNumber) -> &Header {
-        // SAFETY: the place is inside the region, aligned (slabs and headers are of powers of two),
-        // zeroed at first, and never used for anything but this header.
+        // SAFETY: the address is inside the region, aligned (the sizes of slabs and headers are
+        // powers of two), zeroed at first, and only ever used for this header.
         unsafe { self.header_address(frame).as_ref() }
     }
 
-    /// Where the bytes of a frame start: of meaning to those who have it pinned or claimed, for
-    /// others a guess that need not lie in the region.
+    /// The address of a frame's bytes. It is valid for callers that have the frame pinned or
+    /// claimed; for others it is a guess that may even lie outside of the region.
     #[inline]
     pub fn bytes_of(&self, frame: FrameNumber) -> *mut u8 {
         let slab = self.slab_of(frame);
@@ -179,37 +181,37 @@ impl FrameSpace {
         self.region.start().as_ptr().wrapping_add(offset)
     }
 
-    /// Pins a frame if it holds the block with this tag, which is then given out.
+    /// Pins a frame and returns its block, if it holds the block with this tag.
     #[inline]
     pub fn pin(&self, frame: FrameNumber, tag: u64) -> Option<Pinned> {
-        // SAFETY: this pin was just counted, for what is given out.
+        // SAFETY: the pin was just added, and is handed over here.
         let pinned = || unsafe { self.pinned(frame) };
         self.header(frame).pin(tag).then(pinned)
     }
 
-    /// The block of a frame.
+    /// The block in a frame.
     ///
     /// # Safety
-    /// The frame has a pin in its count that nobody else will take back.
+    /// The frame's count must contain a pin that only this call hands over.
     #[inline]
     unsafe fn pinned(&self, frame: FrameNumber) -> Pinned {
-        // SAFETY: the pin is the caller's to give, and headers are there as long as there are pins
+        // SAFETY: the pin is the caller's to hand over, and headers stay as long as there are pins
         // (see `drop`).
         let pin = unsafe { FramePin::counted(self.header_address(frame)) };
         let len = self.header(frame).len() as usize;
-        // SAFETY: the frame is pinned and holds `len` bytes, which nobody writes before the pin is
-        // taken back, and the region is there as long as there are pins.
+        // SAFETY: the frame is pinned and holds `len` bytes, which are not written before the pin
+        // is taken back, and the region stays as long as there are pins.
         unsafe { Pinned::in_frame(pin, self.bytes_of(frame), len) }
     }
 
-    /// Puts a block into a claimed frame, shows it to readers, and pins it.
+    /// Puts a block into a claimed frame, publishes it to readers, and pins it.
     pub fn fill(&self, frame: FrameNumber, tag: u64, block: &[u8]) -> Pinned {
         self.write(frame, tag, block, true, false);
-        // SAFETY: it was published with a pin, which is given out here.
+        // SAFETY: the frame was published with a pin, which is handed over here.
         unsafe { self.pinned(frame) }
     }
 
-    /// Puts the block of one claimed frame into another; readers may see it there.
+    /// Copies the block of one claimed frame into another and publishes it there.
     pub fn relocate(&self, from: FrameNumber, to: FrameNumber, tag: u64, referenced: bool) {
         let (bytes, len) = (self.bytes_of(from), self.header(from).len() as usize);
         // SAFETY: `from` is claimed by the caller and holds `len` bytes of a block.
@@ -221,7 +223,7 @@ impl FrameSpace {
         let room = self.frame_bytes.get(self.slab_of(frame));
         let room = room.map_or(0, |bytes| bytes.load(Ordering::Relaxed)) as usize;
         let block = block.get(..room).unwrap_or(block);
-        // SAFETY: the frame is claimed by the caller, so nobody else reads or writes it, and its
+        // SAFETY: the caller has claimed the frame, so no other thread reads or writes it, and its
         // `room` bytes lie in its slab.
         unsafe {
             std::ptr::copy_nonoverlapping(block.as_ptr(), self.bytes_of(frame), block.len());
@@ -230,8 +232,8 @@ impl FrameSpace {
         header.publish(tag, block.len() as u32, pin, referenced);
     }
 
-    /// Fetches the header of a frame, and of its bytes the first and those of some ranges, if it is
-    /// what the caller thinks, into the processor's caches.
+    /// Prefetches into the processor's caches the header of a frame, the first of its bytes, and
+    /// some ranges of them. The frame may hold another block by now, which does no harm.
     #[inline]
     pub fn prefetch<const N: usize>(&self, frame: FrameNumber, ranges: [(usize, usize); N]) {
         prefetch_line(self.header_address(frame).as_ptr().cast());
@@ -242,19 +244,19 @@ impl FrameSpace {
         }
     }
 
-    /// Divides an empty slab, all of whose frames are claimed by the caller or were never used, into
-    /// frames of `bytes`; 0 for none.
+    /// Divides an empty slab into frames of `bytes` bytes; 0 for none. The caller must have claimed
+    /// all of its frames that were ever used.
     pub fn divide(&self, slab: usize, bytes: u32) {
         if let Some(frame_bytes) = self.frame_bytes.get(slab) {
             frame_bytes.store(bytes, Ordering::Relaxed);
         }
     }
 
-    /// Gives the memory of an empty slab back, all of whose frames are claimed by the caller.
+    /// Gives back the memory of an empty slab, all of whose frames the caller has claimed.
     pub fn discard(&self, slab: usize) {
         self.divide(slab, 0);
-        // SAFETY: frames are read and written only behind a pin or a claim, and the slab's are
-        // claimed by the caller.
+        // SAFETY: frames are read only while pinned and written only while claimed, and the caller
+        // has claimed those of the slab.
         unsafe {
             self.region.discard(slab * self.slab_bytes, self.slab_bytes);
         }
@@ -270,17 +272,17 @@ impl FrameSpace {
 }
 
 impl Drop for FrameSpace {
-    /// Pins may outlive all that made them. Then the region is left to them for ever, but for the
-    /// memory of slabs without pins: better address space that nobody can name any more than bytes
-    /// that are gone under a reader.
+    /// Pins may outlive the cache and all tables. The region then stays mapped for ever, except
+    /// that slabs without pins give back their memory: lost address space is better than bytes that
+    /// vanish under a reader.
     fn drop(&mut self) {
         let is_pinned = |slab: usize| {
             let mut frames = self.frames_of(slab);
             frames.any(|frame| self.header(frame).is_pinned())
         };
         if !(0..self.slabs).any(is_pinned) {
-            // SAFETY: pointers into the region are this space's own, or pins', of which there are
-            // none, nor can there be new ones without the space.
+            // SAFETY: only this space and pins have pointers into the region. There are no pins,
+            // and no new ones can be made without the space.
             unsafe { self.region.unmap() };
             return;
         }

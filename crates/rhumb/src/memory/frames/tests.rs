@@ -1,4 +1,4 @@
-//! What is kept, what goes, and what pins hold.
+//! What the cache keeps and evicts, and what pins preserve.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ fn cache(capacity: u64) -> Arc<BlockCache> {
     Arc::new(BlockCache::new(capacity).unwrap())
 }
 
-/// Bytes that tell which block they are.
+/// Bytes that differ for each block.
 fn block(table: u64, number: u64, len: usize) -> Vec<u8> {
     let start = (table << 32 | number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let words = (0..len.div_ceil(8) as u64).map(|i| start.wrapping_add(i).to_le_bytes());
@@ -116,7 +116,7 @@ fn small_caches_keep_what_they_can() {
 fn address_space_that_is_refused_is_an_error() {
     assert!(Region::reserve(1 << 60).is_err());
     assert!(Region::reserve(usize::MAX).is_err());
-    // Reserving takes no memory.
+    // Reserving address space takes no memory.
     assert_eq!(cache(u64::MAX).state().used.total(), 0);
 }
 
@@ -140,7 +140,7 @@ fn memory_that_is_given_back_is_not_a_neighbours() {
                 "byte {at} of steps of {step}"
             );
         }
-        // SAFETY: nobody uses the region any more.
+        // SAFETY: the region is not used any more.
         unsafe { region.unmap() };
     }
 }
@@ -160,7 +160,7 @@ fn pinned_blocks_stay_whatever_happens() {
     let state = cache.state();
     assert_eq!(state.pinned_blocks, pinned.len() as u64);
     assert_eq!(state.pinned_bytes, 3_000 * state.pinned_blocks);
-    // No size finds room, and a table more than its slots would take a slab.
+    // Frames of another size find no room either, and a table's slots would need a slab.
     assert!(table.insert(999, &block(1, 999, 500)).is_none());
     let large = TableSlots::new(Arc::clone(&cache), 20_000);
     assert!(large.insert(0, b"block").is_none());
@@ -171,7 +171,7 @@ fn pinned_blocks_stay_whatever_happens() {
         assert_eq!(**pin, block(1, number as u64, 3_000));
     }
     drop(clones);
-    // What nobody has pinned is free again, and what somebody has is as it was.
+    // Frames without pins are free again, and pinned blocks are unchanged.
     let other = TableSlots::new(Arc::clone(&cache), 1_000);
     for number in 0..1_000 {
         assert!(other.insert(number, &block(2, number, 2_900)).is_some());
@@ -216,7 +216,7 @@ fn slots_take_their_memory_from_blocks() {
         .iter()
         .filter(|table| table.insert(7, b"block").is_some())
         .count();
-    // Half of the capacity may be slots, no more.
+    // At most half of the capacity may be used for slots.
     assert_eq!(kept, 5);
     let after = cache.state().used;
     assert!(before.slabs - after.slabs > 1 << 20, "{before:?} {after:?}");
@@ -281,7 +281,7 @@ fn parts_take_their_pins_from_a_stock_that_is_given_back() {
         parts.push((0, turn, blocks[0].part(turn, 8, &mut stock)));
     }
     assert!((101..101 + 16).contains(&pins_of(0)), "{}", pins_of(0));
-    // Another block: what is left of the first one's goes back.
+    // Taking a part of another block gives back the pins left of the first.
     parts.push((1, 7, blocks[1].part(7, 8, &mut stock)));
     assert_eq!(pins_of(0), 101);
     stock.let_go();
@@ -302,7 +302,7 @@ fn parts_take_their_pins_from_a_stock_that_is_given_back() {
 }
 
 /// Threads get, keep, hold and drop blocks of tables that come and go, in a cache that is far too
-/// small, so that frames change their blocks and slabs their sizes all the time.
+/// small, so that frames change their blocks and slabs their frame sizes all the time.
 #[test]
 fn threads_always_see_the_block_that_they_asked_for() {
     let seed = test_seed();
@@ -327,7 +327,7 @@ fn threads_always_see_the_block_that_they_asked_for() {
                             continue;
                         };
                         let number = rng.random_range(0..300u64).pow(2) / 300;
-                        // Sizes come in waves.
+                        // The sizes of blocks change in waves.
                         let shift = names.load(Ordering::Relaxed) / 8 % 6;
                         let len = (100 + number as usize * 17) >> shift;
                         let found = slots.get(number).inspect(|_| {
@@ -359,18 +359,18 @@ fn threads_always_see_the_block_that_they_asked_for() {
     }
 }
 
-/// One clock over all blocks, whatever their sizes, without any overhead.
+/// One clock over all blocks of all sizes, without any overhead: the ideal to compare with.
 struct GlobalClock {
     capacity: usize,
     used: usize,
-    /// From the hand on.
+    /// Blocks in the order in which the hand will reach them.
     ring: VecDeque<u64>,
-    /// Sizes, and whether the block was read again.
+    /// Each block's size, and whether it was read again.
     blocks: HashMap<u64, (usize, bool)>,
 }
 
 impl GlobalClock {
-    /// Whether a block that is read is there.
+    /// Reads a block; returns whether it was in memory.
     fn read(&mut self, number: u64, len: usize) -> bool {
         if let Some((_, referenced)) = self.blocks.get_mut(&number) {
             *referenced = true;
@@ -393,7 +393,7 @@ impl GlobalClock {
     }
 }
 
-/// Draws of Zipf's law with exponent 0.99 over `BLOCKS` blocks.
+/// Draws from Zipf's law with exponent 0.99 over `BLOCKS` blocks.
 struct Zipf {
     sums: Vec<f64>,
     rng: StdRng,
@@ -416,13 +416,13 @@ impl Zipf {
     fn draw(&mut self) -> u64 {
         let at = self.rng.random_range(0.0..*self.sums.last().unwrap());
         let rank = self.sums.partition_point(|sum| *sum <= at) as u64;
-        // Neighbours are not alike.
+        // Spread the ranks, so that blocks with neighbouring numbers are not equally popular.
         rank * 7_919 % BLOCKS
     }
 }
 
-/// How many percent of the reads hit under Zipf's law: here, and with one clock. For the number of
-/// the read and what was drawn, `pick` says which block is read and its length.
+/// The hit rates under Zipf's law in percent: that of the cache, and that of one global clock.
+/// `pick` maps the number of a read and the drawn block to the block to read and its length.
 fn hit_rates(capacity: u64, reads: u64, pick: impl Fn(u64, u64) -> (u64, usize)) -> (f64, f64) {
     let cache = cache(capacity);
     let tables = [(); 2].map(|()| TableSlots::new(Arc::clone(&cache), BLOCKS));
@@ -484,7 +484,7 @@ fn unequal_blocks_hit_nearly_as_with_one_clock() {
     }
 }
 
-/// Blocks are small at first and large then: the slabs have to follow.
+/// Blocks are small at first and large later: slabs must move to the new sizes.
 #[test]
 fn slabs_follow_the_sizes_that_are_read() {
     let (ours, clock) = hit_rates(16 << 20, 600_000, |read, number| {
