@@ -1,4 +1,5 @@
-//! One edit of the manifest: changes that hold together or not at all (docs/format.md, "Manifest").
+//! One edit of the manifest: changes that are applied together or not at all (docs/format.md,
+//! "Manifest").
 
 use std::ops::Bound;
 
@@ -8,28 +9,28 @@ use crate::entry::varint::{Reader, encode, encode_bytes};
 use crate::table::TableSummary;
 use crate::version::Place;
 
-/// What the manifest says of a table: enough to open it, and to choose it without opening it.
+/// What the manifest records of a table: enough to open it, and to choose it without opening it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TableMeta {
     /// The file number.
     pub number: u64,
     /// Length of the file in bytes.
     pub file_bytes: u64,
-    /// Where the first section starts, which is the end of the blocks.
+    /// The offset of the first section, which is the end of the blocks.
     pub sections_offset: u64,
-    /// The random id that is mixed into the table's checksums.
+    /// The random id that the table's checksums depend on.
     pub table_id: u64,
-    /// Entries, deletes included.
+    /// The number of entries, including deletes.
     pub entries: u64,
-    /// Entries that are deletes.
+    /// The number of entries that are deletes.
     pub deletes: u64,
-    /// Fragments of range deletes.
+    /// The number of fragments of range deletes.
     pub range_deletes: u64,
     /// The smallest user key of entries and range deletes.
     pub smallest: Box<[u8]>,
     /// The largest user key of entries and range deletes.
     pub largest: Box<[u8]>,
-    /// Whether `largest` itself is not in the table: it is the end of a range delete.
+    /// Whether `largest` is the excluded end of a range delete, and so no key of the table.
     pub largest_excluded: bool,
     /// The smallest sequence of entries and range deletes.
     pub smallest_sequence: Sequence,
@@ -37,7 +38,7 @@ pub(crate) struct TableMeta {
     pub largest_sequence: Sequence,
     /// The number of the key map, within the keyspace.
     pub map_number: u64,
-    /// Name of the index kind.
+    /// The name of the index kind.
     pub index_kind: String,
 }
 
@@ -47,12 +48,12 @@ impl TableMeta {
         is_behind(key, self.end())
     }
 
-    /// Whether every key of the table is behind `to`.
+    /// Whether every key of the table is beyond the upper bound `to`.
     pub fn starts_behind(&self, to: Bound<&[u8]>) -> bool {
         is_behind(&self.smallest, to)
     }
 
-    /// Where the table's keys end.
+    /// The upper bound of the table's keys.
     pub fn end(&self) -> Bound<&[u8]> {
         match self.largest_excluded {
             true => Bound::Excluded(&self.largest),
@@ -101,7 +102,7 @@ impl TableMeta {
             largest_excluded: match fixed(from, "mark of the largest key")? {
                 [0] => false,
                 [1] => true,
-                [other] => return Err(format!("mark {other} of the largest key")),
+                [other] => return Err(format!("mark {other} of the largest key, not 0 or 1")),
             },
             smallest_sequence: number(from, "smallest sequence")?,
             largest_sequence: number(from, "largest sequence")?,
@@ -112,29 +113,29 @@ impl TableMeta {
         Ok(meta)
     }
 
-    /// Refuses what no table can be.
+    /// Refuses a description that no table can have.
     fn check(&self) -> Result<(), String> {
         let wrong = if self.ends_before(&self.smallest) {
             "ends before it starts"
         } else if self.smallest_sequence > self.largest_sequence {
             "has descending sequences"
         } else if self.sections_offset > self.file_bytes {
-            "has sections behind its end"
+            "has sections after its end"
         } else if self.deletes > self.entries {
             "has more deletes than entries"
         } else {
             return Ok(());
         };
-        Err(format!("table {} which {wrong}", self.number))
+        Err(format!("table {}, which {wrong}", self.number))
     }
 }
 
-/// One change. The numbers of docs/format.md are given by [`Change::tag`].
+/// One change of the state. [`Change::tag`] gives its number in docs/format.md.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// No file number from here on is used.
+    /// File numbers from this one on are unused.
     NextFile(u64),
-    /// Every sequence in tables is at most this.
+    /// Every sequence in tables is at most this one.
     LastSequence(Sequence),
     /// A new, empty keyspace.
     CreateKeyspace {
@@ -143,54 +144,55 @@ pub(crate) enum Change {
         /// Its name.
         name: String,
     },
-    /// The keyspace and its tables are gone.
+    /// Drops a keyspace and its tables.
     DropKeyspace(u32),
-    /// A table is part of a run of a level.
+    /// Adds a table to a run of a level.
     AddTable {
-        /// Of which keyspace.
+        /// The keyspace.
         keyspace: u32,
-        /// At which level, and in which run.
+        /// The level and run.
         place: Place,
         /// The table.
         table: TableMeta,
     },
-    /// A table is part of a level no more.
+    /// Removes a table from a level.
     RemoveTable {
-        /// Of which keyspace.
+        /// The keyspace.
         keyspace: u32,
-        /// At which level.
+        /// The level.
         level: u8,
         /// Its file number.
         number: u64,
     },
-    /// Operations of the keyspace in logs below this sequence are in tables, or were dropped.
+    /// Raises the sequence below which all operations of the keyspace in logs are in tables, or
+    /// were dropped.
     LowestUnflushed {
-        /// Which keyspace.
+        /// The keyspace.
         keyspace: u32,
-        /// The least sequence that may have to be replayed.
+        /// The smallest sequence that may have to be replayed.
         sequence: Sequence,
     },
-    /// A log ends for ever.
+    /// Fixes the end of a log: bytes after it never count.
     Log {
         /// Its id.
         id: u64,
-        /// Where, in bytes.
+        /// The end, in bytes.
         valid_end: u64,
     },
-    /// No operation of the log is needed any more.
+    /// Removes a log: none of its operations is needed any more.
     RemoveLog(u64),
-    /// A key map, which never changes.
+    /// Adds a key map, which never changes.
     KeyMap {
-        /// Of which keyspace.
+        /// The keyspace.
         keyspace: u32,
         /// Its number within the keyspace.
         number: u64,
         /// Its byte form.
         map: Vec<u8>,
     },
-    /// No keyspace id from here on is used.
+    /// Keyspace ids from this one on are unused.
     NextKeyspaceId(u32),
-    /// A log begins: it must be there when the store is opened.
+    /// Adds a log, which must exist when the store is opened.
     BeginLog(u64),
 }
 
@@ -314,7 +316,7 @@ impl Change {
 /// Changes that are applied together, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Edit {
-    /// The changes. A table that takes the place of others comes behind their removal.
+    /// The changes. A table that replaces others comes after their removal.
     pub changes: Vec<Change>,
 }
 
@@ -331,7 +333,7 @@ impl Edit {
     /// Reads what [`Edit::encode`] wrote, from all of `bytes`.
     ///
     /// # Errors
-    /// The place, in bytes from the start, and what was found there.
+    /// The position, in bytes from the start, and what was found there.
     pub fn decode(bytes: &[u8]) -> Result<Edit, (usize, String)> {
         let mut reader = Reader::new(bytes);
         let mut changes = Vec::new();
@@ -377,7 +379,7 @@ fn number(from: &mut Reader<'_>, what: &str) -> Result<u64, String> {
 /// A number of a type smaller than 64 bits.
 fn small<T: TryFrom<u64>>(from: &mut Reader<'_>, what: &str) -> Result<T, String> {
     let number = number(from, what)?;
-    T::try_from(number).map_err(|_| format!("{what} {number}"))
+    T::try_from(number).map_err(|_| format!("{what} {number}, which is too large"))
 }
 
 fn bytes<'a>(from: &mut Reader<'a>, what: &str) -> Result<&'a [u8], String> {

@@ -1,4 +1,4 @@
-//! Where the tables of a store lie, how they are read, and which of them can be deleted.
+//! Where the tables of a store are, how they are read, and which of their files can be deleted.
 
 use std::path::PathBuf;
 
@@ -7,22 +7,22 @@ use crate::fs::{Access, FileSystem, names, ops};
 use crate::memory::BlockCache;
 use crate::sync::{Arc, Mutex, lock};
 
-/// What all tables of a store share.
+/// The context that all tables of a store share.
 #[derive(Debug)]
 pub(crate) struct Files {
     /// The file system.
     pub fs: Arc<dyn FileSystem>,
     /// The store's directory.
     pub dir: PathBuf,
-    /// How tables are read for gets.
+    /// How table files are read for gets.
     pub access: Access,
-    /// Blocks in memory.
+    /// The cache of blocks.
     pub cache: Arc<BlockCache>,
     garbage: Mutex<Vec<u64>>,
 }
 
 impl Files {
-    /// The tables in `dir`.
+    /// The context of the tables in `dir`.
     pub fn new(
         fs: Arc<dyn FileSystem>,
         dir: PathBuf,
@@ -43,16 +43,18 @@ impl Files {
         self.dir.join(names::table_name(number))
     }
 
-    /// Notes a table that nobody reads any more. The dropper may be a reader, so it only notes.
+    /// Notes a table that is not read any more. Its file is not deleted here, since a reader may be
+    /// the one that dropped it.
     pub(super) fn discard(&self, number: u64) {
         lock(&self.garbage).push(number);
     }
 
-    /// Deletes the files of tables that are obsolete and not read any more, and says how many. To
-    /// be called by a background thread, never by a reader.
+    /// Deletes the files of the tables noted as unused; returns how many were deleted. For
+    /// background threads, never for readers.
     ///
     /// # Errors
-    /// The first failure; the file stays until the next opening of the store, the others go on.
+    /// The first failure. That file stays until the store is next opened; the other files are
+    /// deleted.
     pub fn delete_garbage(&self) -> Result<usize> {
         let numbers = std::mem::take(&mut *lock(&self.garbage));
         let mut deleted = 0;

@@ -1,4 +1,5 @@
-//! A cursor over the disjoint tables of one run, opened as they are reached.
+//! A cursor over the disjoint tables of one run, each of which is opened when the cursor reaches
+//! it.
 
 use crate::entry::{Cursor, Here, Sequence};
 use crate::error::Result;
@@ -7,22 +8,22 @@ use crate::sync::Arc;
 use crate::table::{GetTrace, TableCursor};
 use crate::version::{Run, Table};
 
-/// Walks tables that ascend without overlap, as if they were one.
+/// Goes over tables that ascend without overlap, as if they were one.
 pub(crate) struct LevelCursor {
     tables: Tables,
-    /// The table under the cursor; their number before the first seek.
+    /// The index of the current table; the number of tables before the first seek.
     at: usize,
     cursor: Option<TableCursor>,
-    /// What was done in tables that the cursor has left.
+    /// What reading cost in the tables that the cursor has left.
     left: GetTrace,
     fill_cache: bool,
 }
 
-/// Tables that ascend without overlap.
+/// The tables of a cursor, which ascend without overlap.
 enum Tables {
-    /// Some of a run.
+    /// Some tables of a run.
     Some(Vec<Arc<Table>>),
-    /// All of it.
+    /// All tables of a run.
     Run(Arc<Run>),
 }
 
@@ -34,7 +35,7 @@ impl Tables {
         }
     }
 
-    /// How many of them end before `key`.
+    /// The number of tables that end before `key`.
     fn ending_before(&self, key: &[u8]) -> usize {
         match self {
             Tables::Some(tables) => tables.partition_point(|t| t.meta.ends_before(key)),
@@ -44,13 +45,13 @@ impl Tables {
 }
 
 impl LevelCursor {
-    /// A cursor over `tables`, which ascend and do not overlap. With `fill_cache` its blocks stay in
-    /// the cache; without, they are read ahead and forgotten.
+    /// A cursor over `tables`, which ascend and do not overlap. With `fill_cache` its blocks are
+    /// kept in the cache; without, they are read ahead and dropped.
     pub fn new(tables: Vec<Arc<Table>>, fill_cache: bool) -> Self {
         Self::over(Tables::Some(tables), fill_cache)
     }
 
-    /// A cursor over all tables of a run. Its blocks stay in the cache.
+    /// A cursor over all tables of a run. Its blocks are kept in the cache.
     pub fn over_run(run: Arc<Run>) -> Self {
         Self::over(Tables::Run(run), true)
     }
@@ -65,7 +66,7 @@ impl LevelCursor {
         }
     }
 
-    /// What was done so far, in all tables.
+    /// What reading cost so far, in all tables.
     pub fn trace(&self) -> GetTrace {
         let mut trace = self.left;
         if let Some(cursor) = &self.cursor {
@@ -74,7 +75,7 @@ impl LevelCursor {
         trace
     }
 
-    /// Opens table `at`; the cursor is invalid where there is none.
+    /// Opens the table with index `at`; the cursor becomes invalid if there is none.
     fn enter(&mut self, at: usize) -> Result<Option<&mut TableCursor>> {
         if self.at != at || self.cursor.is_none() {
             self.leave();
@@ -94,7 +95,7 @@ impl LevelCursor {
         self.at = self.tables.all().len();
     }
 
-    /// Goes on to the first entry of a later table if this one has no more.
+    /// If the current table has no more entries, moves to the first entry of a later table.
     fn settle_forward(&mut self) -> Result<()> {
         while self.cursor.as_ref().is_some_and(|c| !c.valid()) {
             if let Some(cursor) = self.enter(self.at + 1)? {
@@ -104,7 +105,7 @@ impl LevelCursor {
         Ok(())
     }
 
-    /// Goes back to the last entry of an earlier table if this one has no more.
+    /// If the current table has no more entries, moves to the last entry of an earlier table.
     fn settle_backward(&mut self) -> Result<()> {
         while self.cursor.as_ref().is_some_and(|c| !c.valid()) {
             let Some(before) = self.at.checked_sub(1) else {
@@ -159,7 +160,7 @@ impl Cursor for LevelCursor {
         let tables = self.tables.all();
         let starts_behind = tables.get(at).is_some_and(|t| &*t.meta.smallest > key);
         if let Some(cursor) = self.enter(at)? {
-            // Between two tables no search is needed.
+            // A key between two tables needs no search.
             match starts_behind {
                 true => cursor.seek_first()?,
                 false => cursor.seek(key, sequence)?,

@@ -1,52 +1,55 @@
-//! The tables of one keyspace at one moment. A `Levels` never changes: a flush or a compaction makes
-//! a new one, and readers keep theirs for as long as they need.
+//! The tables of one keyspace at one moment. A `Levels` never changes: a flush or a compaction
+//! makes a new one, and readers keep theirs as long as they need it.
 
 use std::collections::HashSet;
 
 use crate::sync::Arc;
 use crate::version::{Files, Run, Table, TableMeta};
 
-/// How many levels a keyspace has.
+/// The number of levels of a keyspace.
 pub(crate) const LEVELS: usize = 7;
-/// The run that a level of one run begins with: older than every other.
+/// The number of the run that leveled compaction writes into a level: it is the smallest, so the
+/// run counts as older than all others.
 pub(crate) const BASE_RUN: u64 = 0;
 
-/// Where a table stands.
+/// The position of a table in the levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     /// The level, from 0.
     pub level: usize,
-    /// The number of its run within the level.
+    /// The number of the run within the level.
     pub run: u64,
 }
 
-/// What a flush or a compaction does to the levels.
+/// The change that a flush or a compaction makes to the levels.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct LevelChange {
-    /// Tables that come, with their places.
+    /// Tables to add, with their places.
     pub adds: Vec<(Place, TableMeta)>,
-    /// File numbers of the tables that go, with their levels. A table that moves is in both.
+    /// The file numbers of the tables to remove, with their levels. A table that moves is in both
+    /// lists.
     pub removes: Vec<(usize, u64)>,
 }
 
-/// The tables of one keyspace: each level is a list of sorted runs. What a level holds is newer than
-/// what deeper ones hold of the same keys, and so is a run than the later ones of its level.
+/// The tables of one keyspace: each level is a list of sorted runs. The versions of a key in a
+/// level are newer than those in deeper levels, and within a level newer in earlier runs than in
+/// later ones.
 ///
-/// A flush makes a run of one table at level 0. Of the other levels each has one run, or, under
-/// tiered compaction, some.
+/// A flush adds a run of one table to level 0. Deeper levels have one run each, or several under
+/// tiered compaction.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Levels {
-    /// Newest runs first; none is empty.
+    /// The runs of each level, newest first; no run is empty.
     levels: [Vec<Arc<Run>>; LEVELS],
-    /// The same, one behind the other, with their levels: what every read goes through.
+    /// All runs with their levels, in one list, for reads.
     all: Box<[(usize, Arc<Run>)]>,
 }
 
 impl Levels {
-    /// The levels that hold `tables`, in any order.
+    /// Levels that hold `tables`, which may come in any order.
     ///
     /// # Errors
-    /// What is wrong, if there is no such level, or tables of a run overlap.
+    /// The problem, if a level does not exist or tables of a run overlap.
     pub fn new(
         files: &Arc<Files>,
         tables: impl IntoIterator<Item = (Place, TableMeta)>,
@@ -58,11 +61,11 @@ impl Levels {
         Levels::default().change(files, &change)
     }
 
-    /// These levels after a change. A table that moves keeps its open reader, a run that does not
-    /// change is the same one.
+    /// These levels after a change. A table that moves keeps its open reader, and an unchanged run
+    /// is shared.
     ///
     /// # Errors
-    /// What is wrong, if a table to remove is not there, there is no such level, or tables of a run
+    /// The problem, if a table to remove is missing, a level does not exist, or tables of a run
     /// would overlap.
     pub fn change(&self, files: &Arc<Files>, change: &LevelChange) -> Result<Self, String> {
         let mut levels = self.clone();
@@ -90,22 +93,22 @@ impl Levels {
         })
     }
 
-    /// The run at a place, to be changed; a new one if there is none.
+    /// The run at a place, for changing it; a new one if there is none.
     fn run_at(&mut self, place: Place) -> Result<&mut Run, String> {
         let runs = self.levels.get_mut(place.level);
-        let runs = runs.ok_or_else(|| format!("level {}", place.level))?;
+        let runs = runs.ok_or_else(|| format!("no level {}", place.level))?;
         let at = runs.partition_point(|run| run.number() > place.run);
         if runs.get(at).is_none_or(|run| run.number() != place.run) {
             runs.insert(at, Arc::new(Run::new(place.run)));
         }
         let run = runs.get_mut(at).map(Arc::make_mut);
-        run.ok_or_else(|| format!("run {}", place.run))
+        run.ok_or_else(|| format!("no run {}", place.run))
     }
 
     fn settle(&mut self) -> Result<(), String> {
         for (level, runs) in self.levels.iter_mut().enumerate() {
             runs.retain(|run| !run.tables().is_empty());
-            // Runs that are shared with the levels before have not changed.
+            // Runs that are shared with the previous levels have not changed.
             for run in runs.iter_mut().filter_map(Arc::get_mut) {
                 let settled = run.settle();
                 settled.map_err(|(a, b)| format!("tables {a} and {b} overlap at level {level}"))?;
@@ -117,7 +120,7 @@ impl Levels {
         Ok(())
     }
 
-    /// The runs of a level, newest first; none where there is no such level.
+    /// The runs of a level, newest first; empty if the level does not exist.
     pub fn runs(&self, level: usize) -> &[Arc<Run>] {
         self.levels.get(level).map_or(&[], Vec::as_slice)
     }
@@ -127,7 +130,7 @@ impl Levels {
         self.all.iter().map(|(level, run)| (*level, run))
     }
 
-    /// How many runs there are.
+    /// The number of runs.
     pub fn runs_count(&self) -> usize {
         self.all.len()
     }
@@ -154,13 +157,13 @@ impl Levels {
         self.levels.iter().rposition(|runs| !runs.is_empty())
     }
 
-    /// The number of the oldest run of a level, or of the one that it would begin with.
+    /// The number of the oldest run of a level; [`BASE_RUN`] if the level is empty.
     pub fn oldest_run(&self, level: usize) -> u64 {
         self.runs(level).last().map_or(BASE_RUN, |run| run.number())
     }
 
-    /// Marks the tables that `newer` does not hold any more: each one's file is deleted once its
-    /// last reader is gone. To be called when the manifest says so durably, and not before.
+    /// Marks the tables that `newer` does not hold as obsolete: the file of each is deleted after
+    /// its last reader is gone. Call it only after the manifest has recorded the change durably.
     pub fn retire(&self, newer: &Levels) {
         let kept: HashSet<u64> = newer.tables().map(|(_, t)| t.meta.number).collect();
         for (_, table) in self.tables() {

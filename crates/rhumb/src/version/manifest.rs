@@ -1,5 +1,5 @@
-//! The manifest: a header, then one record an edit, and `CURRENT`, which says which manifest counts
-//! (docs/format.md, "CURRENT" and "Manifest").
+//! The manifest, a header followed by one record for each edit, and `CURRENT`, which names the
+//! current manifest (docs/format.md, "CURRENT" and "Manifest").
 //!
 //! ```text
 //! header   0  8  magic "rhumbMAN"      record   0   4  crc of bytes 4..16 and the payload, stamped
@@ -19,14 +19,14 @@ use crate::version::Edit;
 
 const MAGIC: &[u8; 8] = b"rhumbMAN";
 const CURRENT_MAGIC: &[u8; 8] = b"rhumbCUR";
-/// The version of manifests, of `CURRENT`, and of the logs that a manifest names.
+/// The format version of manifests, of `CURRENT`, and of the logs that a manifest names.
 const FORMAT_VERSION: u32 = 1;
-/// Where the first record starts.
+/// The offset of the first record.
 pub(crate) const HEADER_BYTES: usize = 16;
 pub(super) const RECORD_HEADER_BYTES: usize = 16;
 const CURRENT_BYTES: usize = 24;
 
-/// A manifest that is being written.
+/// A manifest open for writing.
 #[derive(Debug)]
 pub(crate) struct Manifest {
     file: Box<dyn WriteFile>,
@@ -38,11 +38,11 @@ pub(crate) struct Manifest {
 }
 
 impl Manifest {
-    /// Makes a manifest whose first edit describes everything, durably. It does not count until it
-    /// is published.
+    /// Creates a manifest, durably, whose first edit describes the whole state. It takes effect
+    /// only when it is published.
     ///
     /// # Errors
-    /// If the file exists or cannot be written; what was written of it is removed if possible.
+    /// If the file exists or cannot be written; an incomplete file is removed if possible.
     pub fn create(fs: &Arc<dyn FileSystem>, dir: &Path, number: u64, first: &Edit) -> Result<Self> {
         let path = dir.join(names::manifest_name(number));
         let file = ops::create(&**fs, &path)?;
@@ -59,7 +59,7 @@ impl Manifest {
             .begin(first)
             .and_then(|()| ops::sync_dir(&**fs, dir));
         if let Err(e) = begun {
-            // It never counted: the next opening would remove it too.
+            // It was never published: the next opening would remove it too.
             let _ = ops::remove(&**fs, &manifest.path);
             return Err(e);
         }
@@ -82,11 +82,11 @@ impl Manifest {
         Ok(())
     }
 
-    /// Adds an edit, durably.
+    /// Appends an edit, durably.
     ///
     /// # Errors
-    /// If it cannot be written or synced. Nobody knows then whether the edit is there, and every
-    /// later call fails too: the owner begins a new manifest.
+    /// If it cannot be written or synced. It is then unknown whether the edit will be found, and
+    /// every later call fails as well: the owner must begin a new manifest.
     #[track_caller]
     pub fn append(&mut self, edit: &Edit) -> Result<()> {
         if self.broken {
@@ -96,12 +96,10 @@ impl Manifest {
         let record = record(self.number, self.bytes, self.bytes, edit, &self.path)?;
         self.broken = true;
         ops::write_all(&mut *self.file, &self.path, &record)?;
-        // Behind a failed write stands a torn record, which never counts. Behind a failed sync a
-        // whole one may stand, so that nothing can be written any more, even if only room is missing.
+        // A failed write leaves a torn record, which never counts. A failed sync may leave a whole
+        // one, so that nothing more may be written, even if the disk is only full.
         ops::sync(&mut *self.file, &self.path).map_err(|e| Error::ReadOnly {
-            reason: format!(
-                "{e}; whether the last change counts is decided when it is opened again"
-            ),
+            reason: format!("{e}; opening the store again decides whether the last change counts"),
         })?;
         self.broken = false;
         self.bytes += record.len() as u64;
@@ -118,16 +116,16 @@ impl Manifest {
         self.number
     }
 
-    /// How many bytes were added behind the first edit.
+    /// The number of bytes appended after the first edit.
     pub fn grown_bytes(&self) -> u64 {
         self.bytes - self.first_bytes
     }
 }
 
-/// Makes `CURRENT` point to a manifest, durably and at once.
+/// Makes `CURRENT` name a manifest, durably and atomically.
 ///
 /// # Errors
-/// If a file operation fails. `CURRENT` then points to the manifest before or to this one.
+/// If a file operation fails. `CURRENT` then names the previous manifest or this one.
 #[track_caller]
 pub(crate) fn publish(fs: &Arc<dyn FileSystem>, dir: &Path, number: u64) -> Result<()> {
     let mut bytes = CURRENT_MAGIC.to_vec();
@@ -135,7 +133,7 @@ pub(crate) fn publish(fs: &Arc<dyn FileSystem>, dir: &Path, number: u64) -> Resu
     bytes.extend(number.to_le_bytes());
     bytes.extend(crc(&bytes).to_le_bytes());
     let made = dir.join(names::CURRENT_TMP);
-    // One that a crash left behind.
+    // A crash may have left one.
     ops::if_found(ops::remove(&**fs, &made))?;
     let mut file = ops::create(&**fs, &made)?;
     ops::write_all(&mut *file, &made, &bytes)?;
@@ -145,7 +143,7 @@ pub(crate) fn publish(fs: &Arc<dyn FileSystem>, dir: &Path, number: u64) -> Resu
     ops::sync_dir(&**fs, dir)
 }
 
-/// The number of the manifest that counts; `None` if there is no `CURRENT`.
+/// The number of the current manifest; `None` if there is no `CURRENT`.
 ///
 /// # Errors
 /// If it cannot be read or is damaged.
@@ -166,22 +164,22 @@ pub(crate) fn read_current(fs: &Arc<dyn FileSystem>, dir: &Path) -> Result<Optio
     }
     let (version, number, stored) = (reader.u32(), reader.u64(), reader.u32());
     if stored != bytes.get(..20).map(crc) {
-        return damaged(20, "the checksum of the bytes before", "another one");
+        return damaged(20, "the checksum of bytes 0..20", "a different one");
     }
     check_version(&path, version)?;
     Ok(number)
 }
 
-/// Where the reading of a manifest ended.
+/// How the reading of a manifest ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tail {
     /// The end of the last edit that was applied, in bytes.
     pub valid_end: u64,
-    /// Bytes behind it, which were never durable and were ignored.
+    /// The number of bytes after it, which were never durable and are ignored.
     pub torn_bytes: u64,
 }
 
-/// Reads a manifest and hands its edits to `apply`, in order.
+/// Reads a manifest and passes its edits to `apply`, in order.
 ///
 /// # Errors
 /// If the file cannot be read, is damaged below its durable end, or holds an edit that `apply`
@@ -202,7 +200,7 @@ pub(crate) fn read(
     }
 }
 
-/// Reads the bytes of a manifest; see [`read`].
+/// Replays the bytes of a manifest; see [`read`].
 pub(super) fn replay(
     path: &Path,
     bytes: &[u8],
@@ -214,7 +212,7 @@ pub(super) fn replay(
     while let Some(found) = record_at(bytes, at, number) {
         let edit = Edit::decode(found.payload).map_err(|(offset, what)| {
             let offset = at + RECORD_HEADER_BYTES + offset;
-            Error::corruption(path, offset as u64, "a change known to this rhumb", what)
+            Error::corruption(path, offset as u64, "a change that this build knows", what)
         })?;
         apply(edit).map_err(|what| {
             Error::corruption(path, at as u64, "an edit that fits those before it", what)
@@ -222,7 +220,7 @@ pub(super) fn replay(
         at = found.end;
     }
     if at == HEADER_BYTES || durable_end(bytes, at, number) > at as u64 {
-        // Every manifest was durable with its first edit before CURRENT pointed to it.
+        // A manifest is durable with its first edit before CURRENT names it.
         return Err(Error::corruption(
             path,
             at as u64,
@@ -237,15 +235,15 @@ pub(super) fn replay(
     })
 }
 
-/// A record whose checksum is right.
-pub(super) struct Record<'a> {
+/// A record whose checksum matches.
+pub(super) struct ManifestRecord<'a> {
     pub durable: u64,
     pub payload: &'a [u8],
     pub end: usize,
 }
 
-/// The record at `at`, if a sound one stands there.
-pub(super) fn record_at(bytes: &[u8], at: usize, number: u64) -> Option<Record<'_>> {
+/// The record at `at`, if it is complete and its checksum matches.
+pub(super) fn record_at(bytes: &[u8], at: usize, number: u64) -> Option<ManifestRecord<'_>> {
     let mut reader = Reader::new(bytes.get(at..)?);
     let stored = reader.u32()?;
     let length = usize::try_from(reader.u32()?).ok()?;
@@ -256,15 +254,15 @@ pub(super) fn record_at(bytes: &[u8], at: usize, number: u64) -> Option<Record<'
     }
     let end = at + RECORD_HEADER_BYTES + length;
     let computed = crc(bytes.get(at + 4..end)?).wrapping_add(stamp(number, at as u64));
-    (stored == computed).then_some(Record {
+    (stored == computed).then_some(ManifestRecord {
         durable,
         payload,
         end,
     })
 }
 
-/// The greatest durable offset that any sound record from `from` on names. Records before name no
-/// more than their own offsets.
+/// The largest durable offset in any sound record from `from` on. Records before `from` need no
+/// look: the durable offset of a record is at most its own offset.
 fn durable_end(bytes: &[u8], from: usize, number: u64) -> u64 {
     let mut at = from;
     let mut durable = 0;
@@ -319,8 +317,8 @@ pub(super) fn check_header(path: &Path, bytes: &[u8]) -> Result<()> {
     }
     let version = reader.u32();
     if reader.u32() != bytes.get(..12).map(crc) {
-        let expected = "the checksum of the bytes before";
-        return Err(Error::corruption(path, 12, expected, "another one"));
+        let expected = "the checksum of bytes 0..12";
+        return Err(Error::corruption(path, 12, expected, "a different one"));
     }
     check_version(path, version)
 }

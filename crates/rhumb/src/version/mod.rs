@@ -1,5 +1,5 @@
-//! Which tables make up the store: the manifest of edits, the state they add up to, and the levels
-//! that readers see.
+//! Which tables make up the store: the manifest of edits, the state that results from them, and the
+//! levels that readers see.
 
 mod edit;
 mod files;

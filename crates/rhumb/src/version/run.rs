@@ -1,4 +1,4 @@
-//! A sorted run: tables that ascend by key and share none, found by binary search.
+//! A sorted run: tables that ascend by key without overlap, searched by binary search.
 
 use std::cmp::Ordering;
 use std::ops::Bound;
@@ -9,16 +9,16 @@ use crate::entry::abbreviate;
 use crate::sync::Arc;
 use crate::version::{Table, TableMeta};
 
-/// Tables of one level that ascend by key without overlap. The versions of a user key are in one of
-/// them. A run never changes; a change makes another one.
+/// Tables of one level that ascend by key without overlap. All versions of a user key in the run
+/// are in one table. A run never changes; a change makes a new one.
 #[derive(Debug, Clone)]
 pub(crate) struct Run {
     number: u64,
     tables: Vec<Arc<Table>>,
-    /// What all keys of the run start with.
+    /// The prefix shared by all keys of the run.
     prefix: Box<[u8]>,
-    /// The smallest and largest key of each table, abbreviated: these lie in a few cache lines, the
-    /// keys do not.
+    /// The abbreviated smallest and largest keys of the tables: they lie in a few cache lines,
+    /// while the keys themselves are spread out.
     starts: Vec<u64>,
     ends: Vec<u64>,
     range_deletes: bool,
@@ -37,8 +37,8 @@ impl Run {
         }
     }
 
-    /// Its number: of the runs of a level that hold a key, the one with the largest number has its
-    /// newest versions.
+    /// The run's number: of the runs of a level that hold a key, the one with the largest number
+    /// has the newest versions.
     pub fn number(&self) -> u64 {
         self.number
     }
@@ -67,7 +67,7 @@ impl Run {
         starts.then_some(table)
     }
 
-    /// The tables that may hold keys from `from` on up to `to`, in key order.
+    /// The tables that may hold keys from `from` up to the bound `to`, in key order.
     pub fn overlapping(&self, from: &[u8], to: Bound<&[u8]>) -> &[Arc<Table>] {
         let first = self.ending_before(from);
         let rest = self.tables.get(first..).unwrap_or_default();
@@ -75,19 +75,19 @@ impl Run {
         rest.get(..count).unwrap_or_default()
     }
 
-    /// How many tables end before `key`.
+    /// The number of tables that end before `key`.
     pub fn ending_before(&self, key: &[u8]) -> usize {
         self.ending_before_number(key, abbreviate(&self.prefix, key))
     }
 
-    /// The same; `number` is the abbreviation of `key`.
+    /// As [`Run::ending_before`], given the abbreviation of `key`.
     #[inline]
     fn ending_before_number(&self, key: &[u8], number: u64) -> usize {
         let at = self.ends.partition_point(|end| *end < number);
         if self.ends.get(at).is_none_or(|end| *end != number) {
             return at;
         }
-        // The numbers of some are alike.
+        // Some tables have the same abbreviated end: compare their keys.
         let alike = self.ends.get(at..).unwrap_or_default();
         let alike = alike.partition_point(|end| *end == number);
         let tables = self.tables.get(at..at + alike).unwrap_or_default();
@@ -102,15 +102,15 @@ impl Run {
         self.tables.remove(at)
     }
 
-    /// Adds a table; [`Run::settle`] is due then.
+    /// Adds a table; [`Run::settle`] must follow.
     pub(super) fn push(&mut self, table: Arc<Table>) {
         self.tables.push(table);
     }
 
-    /// Puts the tables in order after some came or went.
+    /// Sorts the tables and rebuilds the abbreviations after tables were added or removed.
     ///
     /// # Errors
-    /// The numbers of two tables that may hold the same key.
+    /// The file numbers of two tables that may hold the same key.
     pub(super) fn settle(&mut self) -> Result<(), (u64, u64)> {
         self.range_deletes = self.tables.iter().any(|t| t.meta.range_deletes > 0);
         self.tables
@@ -131,8 +131,8 @@ impl Run {
     }
 }
 
-/// The first two neighbours of `tables`, which ascend by their smallest keys, that may hold the same
-/// key.
+/// The first two neighbours of `tables`, which ascend by their smallest keys, that may hold the
+/// same key.
 pub(crate) fn first_overlap<'a>(
     tables: impl Iterator<Item = &'a TableMeta>,
 ) -> Option<(&'a TableMeta, &'a TableMeta)> {

@@ -1,4 +1,4 @@
-//! What can still be read of a manifest, damage or not.
+//! Reading what is left of a damaged manifest.
 
 use std::path::Path;
 
@@ -6,24 +6,24 @@ use super::Edit;
 use super::manifest::{HEADER_BYTES, RECORD_HEADER_BYTES, check_header, record_at};
 use crate::error::Result;
 
-/// A record whose checksum is right.
+/// A record whose checksum matches.
 #[derive(Debug)]
 pub(crate) struct SoundRecord {
-    /// Where it starts, in bytes.
+    /// Its offset in bytes.
     pub offset: u64,
-    /// Where it ends, in bytes.
+    /// The offset of its end in bytes.
     pub end: u64,
-    /// What was known to be durable when it was written.
+    /// The offset up to which the manifest was durable when the record was written.
     pub durable: u64,
-    /// Its edit, or what in it is not known to this build.
+    /// Its edit, or a description of what this build cannot decode.
     pub edit: Result<Edit, String>,
 }
 
-/// All records of the manifest with this file number whose checksums are right, in the order of the
-/// file, those behind damage too: a record knows its place.
+/// All records of the manifest with this file number whose checksums match, in file order,
+/// including those after damage: a record's checksum depends on its offset.
 ///
 /// # Errors
-/// If the header is not that of a manifest of a version that this build reads.
+/// If the header is damaged, or is that of a version that this build does not read.
 pub(crate) fn sound_records(path: &Path, bytes: &[u8], number: u64) -> Result<Vec<SoundRecord>> {
     check_header(path, bytes)?;
     let mut records = Vec::new();

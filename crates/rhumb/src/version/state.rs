@@ -1,4 +1,4 @@
-//! What the edits of a manifest add up to.
+//! The state that results from the edits of a manifest.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -10,36 +10,36 @@ use crate::fs::names::LARGEST_NUMBER;
 use crate::sync::Arc;
 use crate::version::{Change, Edit, LEVELS, Place, TableMeta};
 
-/// All that a manifest says.
+/// The whole state that a manifest describes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct State {
-    /// No file number from here on is used.
+    /// File numbers from this one on are unused.
     pub next_file: u64,
-    /// At least every sequence in tables.
+    /// At least the largest sequence in tables.
     pub last_sequence: Sequence,
-    /// No keyspace id from here on is used.
+    /// Keyspace ids from this one on are unused.
     pub next_keyspace_id: u32,
     /// The keyspaces by id.
     pub keyspaces: BTreeMap<u32, KeyspaceState>,
-    /// The logs that must be there, with their valid ends in bytes where they end for ever.
+    /// The logs that must exist; a log whose end is fixed has its valid end in bytes.
     pub logs: BTreeMap<u64, Option<u64>>,
 }
 
-/// What a manifest says of a keyspace.
+/// The state of a keyspace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct KeyspaceState {
     /// Its name.
     pub name: String,
-    /// Operations in logs below this sequence are in tables, or were dropped.
+    /// All operations in logs below this sequence are in tables, or were dropped.
     pub lowest_unflushed: Sequence,
     /// The key maps of its tables, by number.
     pub maps: BTreeMap<u64, Arc<KeyMap>>,
-    /// Above the number of every map so far. Maps that no table uses are forgotten, numbers are not
-    /// given again as long as the store is open.
+    /// Above the number of every map so far. Maps that no table uses are forgotten, but their
+    /// numbers are not reused while the store is open.
     pub next_map: u64,
-    /// How many tables use each map.
+    /// The number of tables that use each map.
     map_uses: BTreeMap<u64, u64>,
-    /// Where each table stands and its smallest key, by file number.
+    /// The place and the smallest key of each table, by file number.
     places: BTreeMap<u64, (Place, Box<[u8]>)>,
     /// The runs that hold tables.
     runs: BTreeMap<Place, RunState>,
@@ -52,8 +52,8 @@ impl State {
     /// Applies an edit.
     ///
     /// # Errors
-    /// What does not fit. The state is then partly changed and must not be used any more: the edit
-    /// came from a damaged file, or the store is about to write one.
+    /// A change that does not fit. The state is then partly changed and must not be used any more:
+    /// the edit came from a damaged file, or the store is about to write a wrong one.
     pub fn apply(&mut self, edit: &Edit) -> Result<(), String> {
         for change in &edit.changes {
             self.change(change)?;
@@ -92,7 +92,7 @@ impl State {
             } => {
                 self.keyspace(*keyspace)?.add(*place, table)?;
                 self.use_file(table.number)?;
-                // Later runs get later numbers.
+                // Later runs must get larger numbers.
                 self.use_file(place.run)?;
                 self.use_sequence(table.largest_sequence)?;
             }
@@ -138,7 +138,9 @@ impl State {
         if self.keyspaces.values().any(|k| k.name == name) {
             return Err(format!("a second keyspace named {name:?}"));
         }
-        let after = id.checked_add(1).ok_or_else(|| format!("keyspace {id}"))?;
+        let after = id
+            .checked_add(1)
+            .ok_or_else(|| format!("keyspace id {id}, which is too large"))?;
         self.next_keyspace_id = self.next_keyspace_id.max(after);
         let keyspace = KeyspaceState {
             name: name.to_string(),
@@ -151,12 +153,12 @@ impl State {
     fn keyspace(&mut self, id: u32) -> Result<&mut KeyspaceState, String> {
         self.keyspaces
             .get_mut(&id)
-            .ok_or_else(|| format!("a change of keyspace {id}, which there is not"))
+            .ok_or_else(|| format!("a change of keyspace {id}, which does not exist"))
     }
 
     fn use_sequence(&mut self, sequence: Sequence) -> Result<(), String> {
         if sequence > LARGEST_NUMBER {
-            return Err(format!("sequence {sequence}"));
+            return Err(format!("sequence {sequence}, which is too large"));
         }
         self.last_sequence = self.last_sequence.max(sequence);
         Ok(())
@@ -164,14 +166,14 @@ impl State {
 
     fn use_file(&mut self, number: u64) -> Result<(), String> {
         if number > LARGEST_NUMBER {
-            return Err(format!("file number {number}"));
+            return Err(format!("file number {number}, which is too large"));
         }
         let after = number + 1;
         self.next_file = self.next_file.max(after);
         Ok(())
     }
 
-    /// One edit that describes everything, with which a new manifest begins.
+    /// One edit that describes the whole state, for the start of a new manifest.
     pub fn snapshot_edit(&self) -> Edit {
         let mut changes = vec![
             Change::NextFile(self.next_file),
@@ -220,7 +222,7 @@ impl KeyspaceState {
         let number = table.number;
         if place.level >= LEVELS {
             let level = place.level;
-            return Err(format!("a table at level {level}, which there is not"));
+            return Err(format!("a table at level {level}, which does not exist"));
         }
         let standing = (place, table.smallest.clone());
         if self.places.insert(number, standing).is_some() {
@@ -230,7 +232,7 @@ impl KeyspaceState {
         if let Some(other) = overlapping(run, table) {
             let (Place { level, run }, other) = (place, other.number);
             return Err(format!(
-                "table {number} at level {level}, run {run}, over table {other}"
+                "table {number} at level {level}, run {run}, overlapping table {other}"
             ));
         }
         run.insert(table.smallest.clone(), table.clone());
@@ -264,7 +266,9 @@ impl KeyspaceState {
     fn add_map(&mut self, number: u64, bytes: &[u8]) -> Result<(), String> {
         let map = KeyMap::from_bytes(bytes).map_err(|e| format!("key map {number}: {e}"))?;
         match self.maps.get(&number) {
-            Some(known) if **known != map => return Err(format!("another key map {number}")),
+            Some(known) if **known != map => {
+                return Err(format!("a different key map with number {number}"));
+            }
             Some(_) => {}
             None => drop(self.maps.insert(number, Arc::new(map))),
         }
@@ -272,7 +276,7 @@ impl KeyspaceState {
         Ok(())
     }
 
-    /// Forgets maps that no table uses, and makes sure that those that are used are known.
+    /// Forgets maps that no table uses, and checks that all used maps are known.
     fn settle_maps(&mut self) -> Result<(), String> {
         self.map_uses.retain(|_, uses| *uses > 0);
         self.maps
@@ -282,13 +286,15 @@ impl KeyspaceState {
             .keys()
             .find(|number| !self.maps.contains_key(number))
         {
-            Some(number) => Err(format!("tables with key map {number}, which there is not")),
+            Some(number) => Err(format!(
+                "tables with key map {number}, which does not exist"
+            )),
             None => Ok(()),
         }
     }
 }
 
-/// A table of the run that may hold a user key of `table`, if there is one.
+/// A table of the run that may hold a user key of `table`, if any.
 fn overlapping<'a>(run: &'a RunState, table: &TableMeta) -> Option<&'a TableMeta> {
     let smallest = &*table.smallest;
     let upto = (Bound::Unbounded, Bound::Included(smallest));

@@ -1,4 +1,4 @@
-//! A table of a level: what the manifest says of it, and its reader once it was opened.
+//! A table of a level: its description in the manifest, and its reader after it was opened.
 
 use std::path::PathBuf;
 
@@ -8,11 +8,11 @@ use crate::sync::{Arc, Mutex, OnceLock, lock};
 use crate::table::TableReader;
 use crate::version::{Files, TableMeta};
 
-/// A table, shared by all versions of the levels that hold it. When the last of them lets go of an
-/// obsolete table, its file number goes to the garbage of [`Files`].
+/// A table, shared by all versions of the levels that hold it. When the last reference to an
+/// obsolete table is dropped, its file number is noted in the garbage of [`Files`].
 #[derive(Debug)]
 pub(crate) struct Table {
-    /// What the manifest says of it.
+    /// Its description in the manifest.
     pub meta: TableMeta,
     files: Arc<Files>,
     reader: OnceLock<Arc<TableReader>>,
@@ -36,7 +36,7 @@ impl Table {
         self.files.table_path(self.meta.number)
     }
 
-    /// The table's reader, which is opened by the first caller and taken without a lock later.
+    /// The table's reader, which the first caller opens; later calls take no lock.
     ///
     /// # Errors
     /// If the file cannot be opened or is damaged; a later call tries again.
@@ -84,9 +84,9 @@ impl Table {
         self.reader.get()
     }
 
-    /// Says that no manifest names the table any more.
+    /// Marks the table as named by no manifest any more.
     pub fn mark_obsolete(&self) {
-        // Ordered with the drop by the reference count of the `Arc`.
+        // The reference count of the `Arc` orders this before the drop.
         self.obsolete.store(true, Ordering::Relaxed);
     }
 }

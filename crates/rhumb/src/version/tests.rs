@@ -1,4 +1,4 @@
-//! The manifest, what it adds up to, and the levels.
+//! The manifest, the state that results from it, and the levels.
 
 mod edits;
 mod levels;
@@ -36,7 +36,7 @@ fn map(keys: &[&str]) -> Vec<u8> {
 }
 
 fn add(level: usize, table: TableMeta) -> Change {
-    // As a flush does at level 0, and leveled compaction elsewhere.
+    // As by a flush at level 0, and by leveled compaction elsewhere.
     let run = if level == 0 { table.number } else { BASE_RUN };
     add_at(level, run, table)
 }
@@ -57,7 +57,7 @@ fn remove(level: u8, number: u64) -> Change {
     }
 }
 
-/// A state with a keyspace 1 and a key map 0 which table 1 uses.
+/// A state with keyspace 1 and key map 0, which table 1 uses.
 fn begun() -> State {
     let mut state = State::default();
     let changes = vec![

@@ -1,4 +1,4 @@
-//! The header of a frame: encoding, and telling a frame from anything else.
+//! The header of a frame: encoding it, and recognising a frame.
 
 use std::path::Path;
 
@@ -10,20 +10,20 @@ use crate::error::{Error, Result};
 /// Bytes of a header.
 pub(super) const HEADER_BYTES: usize = 48;
 
-/// Where the log id and, right behind it, the frame's offset stand in a header.
+/// The offset in a header of the log id, which the frame's offset follows.
 const IDENTITY: usize = 16;
 
-/// What a frame is.
+/// The kind of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum FrameKind {
     /// A commit group.
     Operations = 1,
-    /// Nothing follows, and everything before is synced.
+    /// The end of a log that was closed: nothing follows, and everything before is synced.
     CleanEnd = 2,
 }
 
-/// What a header says besides which frame it is.
+/// The fields of a header, except the frame's identity (log id and offset).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) payload_length: u32,
@@ -34,14 +34,15 @@ pub(super) struct Header {
     pub(super) durable: u64,
 }
 
-/// Why there is no frame at a place.
+/// Why there is no frame at an offset.
 #[derive(Debug)]
 pub(super) struct NoFrame {
     pub(super) expected: String,
     pub(super) found: String,
 }
 
-/// Whether a frame of this log may start at `at`: its identity is there. Costs next to nothing.
+/// Whether the identity of a frame of this log stands at `at`. A cheap test: the frame itself may
+/// be incomplete or damaged.
 #[inline]
 pub(super) fn may_start(log: &[u8], log_id: u64, at: usize) -> bool {
     let identity = log
@@ -55,7 +56,8 @@ pub(super) fn may_start(log: &[u8], log_id: u64, at: usize) -> bool {
 }
 
 impl Header {
-    /// Puts the frame with this header at `offset` of the log into `into`, in place of what is there.
+    /// Encodes the frame with this header, at `offset` of the log, into `into`, whose old contents
+    /// are dropped.
     pub(super) fn encode(&self, log_id: u64, offset: u64, payload: &[u8], into: &mut Vec<u8>) {
         into.clear();
         into.reserve(HEADER_BYTES + payload.len());
@@ -74,20 +76,20 @@ impl Header {
         }
     }
 
-    /// The header of the frame that starts at `at`, all of whose bytes are there and right.
+    /// The header of the frame at `at`, if the frame is complete and its checksum matches.
     pub(super) fn decode(log: &[u8], log_id: u64, at: usize) -> Result<Header, NoFrame> {
         let rest = log.get(at..).unwrap_or_default();
         let Some((crc, header)) = Self::fields(rest) else {
-            let found = format!("{} bytes before the end of the file", rest.len());
+            let found = format!("only {} bytes before the end of the file", rest.len());
             return Err(NoFrame::new("a frame", found));
         };
         if !may_start(log, log_id, at) {
-            let expected = format!("a frame of log {log_id} at its place");
+            let expected = format!("a frame of log {log_id} for this offset");
             return Err(NoFrame::new(expected, "other bytes"));
         }
         let Some(frame) = rest.get(..header.frame_bytes()) else {
             let expected = format!("a frame of {} bytes", header.frame_bytes());
-            let found = format!("{} bytes before the end of the file", rest.len());
+            let found = format!("only {} bytes before the end of the file", rest.len());
             return Err(NoFrame::new(expected, found));
         };
         let covered = frame.get(4..).unwrap_or_default();
@@ -123,11 +125,11 @@ impl Header {
         HEADER_BYTES + self.payload_length as usize
     }
 
-    /// What the frame is, if its checksum is right and it says what the format allows.
+    /// Checks the fields of a header whose checksum matches, and returns the kind of the frame.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a kind that this build does not know, [`Error::Corruption`] for
-    /// what no build writes.
+    /// fields that no build writes.
     pub(super) fn check(&self, path: &Path, at: u64) -> Result<FrameKind> {
         let kind = match self.kind {
             1 => FrameKind::Operations,
@@ -142,20 +144,21 @@ impl Header {
             return Err(Error::corruption(
                 path,
                 at,
-                "reserved zeros",
-                "something else",
+                "zeros in the reserved bytes",
+                "other values",
             ));
         }
         if self.durable > at || (end && self.durable != at) {
             let found = format!("durable offset {}", self.durable);
-            return Err(Error::corruption(path, at, "one before the frame", found));
+            let expected = "the frame's own offset or, unless it is a clean end, a smaller one";
+            return Err(Error::corruption(path, at, expected, found));
         }
         if end && (self.payload_length, self.count) != (0, 0) {
             return Err(Error::corruption(
                 path,
                 at,
-                "an empty clean end",
-                "a payload",
+                "a clean end without operations",
+                "one with operations",
             ));
         }
         Ok(kind)

@@ -1,4 +1,4 @@
-//! Reading a log back, and telling a torn tail from damage.
+//! Reading a log back, and distinguishing a torn tail from damage.
 
 use std::path::Path;
 
@@ -14,11 +14,11 @@ pub(crate) struct Frame<'a> {
     path: &'a Path,
     /// Where the payload starts in the log.
     offset: u64,
-    /// The sequence of the first operation; the others follow.
+    /// The sequence of the first operation; each later one has the next sequence.
     pub(crate) first_sequence: Sequence,
-    /// How many operations there are.
+    /// The number of operations.
     pub(crate) count: u32,
-    /// The operations, encoded.
+    /// The encoded operations.
     pub(crate) payload: &'a [u8],
 }
 
@@ -27,8 +27,8 @@ impl<'a> Frame<'a> {
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a kind of operation that this build does not know,
-    /// [`Error::Corruption`] if the payload does not hold `count` operations, each after `visit` has
-    /// seen those before; and what `visit` fails with.
+    /// [`Error::Corruption`] if the payload does not hold exactly `count` operations, and the
+    /// errors of `visit`, which has seen the operations before the failure.
     pub(crate) fn operations(
         &self,
         visit: &mut dyn FnMut(Sequence, Operation<'a>) -> Result<()>,
@@ -56,29 +56,28 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// What was found in a log.
+/// What a log was found to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LogSummary {
-    /// Where the frames that count end, in bytes.
+    /// Where the last frame that counts ends, in bytes.
     pub(crate) valid_end: u64,
-    /// How many frames with operations there are.
+    /// The number of frames with operations.
     pub(crate) frames: u64,
     /// Whether the log was closed by its writer.
     pub(crate) clean: bool,
-    /// How many bytes follow the valid end and are ignored.
+    /// The number of bytes after the valid end, which are ignored.
     pub(crate) torn_bytes: u64,
 }
 
-/// Reads the log with this file number and shows its frames to `visit`, in order. `known_end` is the
-/// valid end that the manifest names, if it does. The log is held in memory meanwhile.
+/// Reads the log with this file number and passes its frames to `visit`, in order. `known_end` is
+/// the valid end if the manifest names one. The whole log is held in memory meanwhile.
 ///
-/// All frames are checked before the first is shown. Yet what `visit` gathered must be thrown away
-/// if this fails, since an operation may turn out not to be known.
+/// All checksums are verified before the first frame is visited. But operations are decoded later,
+/// so if this fails, the caller must discard what `visit` collected.
 ///
 /// # Errors
-/// [`Error::Corruption`] if the log is damaged below what is known to have been synced,
-/// [`Error::Unsupported`] if a newer build wrote it, any error of reading, and what `visit` fails
-/// with.
+/// [`Error::Corruption`] if the log is damaged below an offset known to have been synced,
+/// [`Error::Unsupported`] if a newer build wrote it, any read error, and the errors of `visit`.
 pub(crate) fn read_log(
     fs: &dyn FileSystem,
     directory: &Path,
@@ -94,7 +93,8 @@ pub(crate) fn read_log(
     visit_frames(&path, &log, log_id, known_end, visit)
 }
 
-/// Makes what is in a log durable: recovery does so before anything builds on what it replayed.
+/// Makes the contents of a log durable. Recovery does so before it writes anything that depends on
+/// what was replayed.
 ///
 /// # Errors
 /// If the log is missing or the sync failed.
@@ -144,18 +144,18 @@ struct Scan<'a> {
     path: &'a Path,
     log: &'a [u8],
     log_id: u64,
-    /// Where the frames read so far end.
+    /// Where the last frame read so far ends.
     end: usize,
-    /// The greatest offset known to have been durable.
+    /// The largest offset known to have been durable.
     durable: u64,
     /// Whether the last frame read is a clean end.
     clean: bool,
-    /// The frames with operations, and where they start.
+    /// The frames with operations, with their offsets.
     frames: Vec<(usize, Header)>,
 }
 
 impl Scan<'_> {
-    /// Reads frames from the start up to the first place that holds none, or to the known end.
+    /// Reads frames from the start up to the first offset without a frame, or up to the known end.
     fn read(&mut self, known_end: Option<u64>) -> Result<()> {
         while known_end != Some(self.end as u64) {
             let Ok(header) = Header::decode(self.log, self.log_id, self.end) else {
@@ -168,7 +168,7 @@ impl Scan<'_> {
                 return Err(Error::corruption(
                     self.path,
                     at,
-                    "nothing behind the end",
+                    "nothing after the clean end",
                     "a frame",
                 ));
             }
@@ -191,7 +191,8 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// Looks behind the end for frames that say how much was durable.
+    /// Searches the bytes after the end for later frames, which state how much of the log was
+    /// durable.
     fn search_later_frames(&mut self) -> Result<()> {
         let mut at = self.end;
         while at + HEADER_BYTES <= self.log.len() {

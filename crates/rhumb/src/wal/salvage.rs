@@ -1,29 +1,29 @@
-//! What can still be read of a log, damage or not.
+//! Reading what is left of a damaged log.
 
 use std::ops::Range;
 
 use super::frame::{HEADER_BYTES, Header, may_start};
 use crate::entry::Sequence;
 
-/// A frame whose checksum is right.
+/// A frame whose checksum matches.
 #[derive(Debug, Clone)]
 pub(crate) struct SoundFrame {
-    /// Where it starts in the log, in bytes.
+    /// Its offset in the log, in bytes.
     pub offset: usize,
     /// Whether it is a clean end.
     pub clean_end: bool,
     /// The sequence of its first operation.
     pub first_sequence: Sequence,
-    /// How many operations it says it has.
+    /// The number of its operations according to its header.
     pub count: u32,
-    /// What was known to be durable when it was written.
+    /// The offset up to which the log was known to be durable when the frame was written.
     pub durable: u64,
-    /// Where its operations stand in the log.
+    /// The position of its operations in the log.
     pub payload: Range<usize>,
 }
 
-/// All frames of the log with this id whose checksums are right, in the order of the file, those
-/// behind damage too: a frame knows its place.
+/// All frames of the log with this id whose checksums match, in file order, including those after
+/// damage: a frame's header tells where it belongs.
 pub(crate) fn sound_frames(log: &[u8], log_id: u64) -> Vec<SoundFrame> {
     let mut frames = Vec::new();
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! Logs that are torn, damaged and lost in part.
+//! Logs that are torn, damaged or partly lost.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const ID: u64 = 7;
 const DIR: &str = "/db";
 const LOG: &str = "/db/000007.log";
 
-/// A frame as it was written, and as it is found.
+/// A commit group: first sequence, number of operations, payload.
 type Group = (u64, u32, Vec<u8>);
 
 fn disk() -> MemoryFileSystem {
@@ -162,7 +162,7 @@ fn a_log_cut_at_any_length_gives_its_whole_frames() {
         assert_eq!(found, sample.groups[..whole], "cut at {length}");
         assert_eq!(summary.valid_end + summary.torn_bytes, length as u64);
         assert_eq!(summary.clean, length == sample.bytes.len());
-        // The manifest may know better; so may the clean end.
+        // A known end or a clean end shows that the log was durable further than the cut.
         let known = scan(torn, Some(sample.synced as u64));
         let damaged = length < sample.synced || length == sample.bytes.len();
         assert_eq!(is_corruption(&known), damaged, "cut at {length}");
@@ -170,7 +170,7 @@ fn a_log_cut_at_any_length_gives_its_whole_frames() {
     }
 }
 
-/// A sample of some 64 KiB at least.
+/// A sample of at least 64 KiB.
 fn long_sample(closed: bool) -> Sample {
     let sample = sample(50, 1400, closed);
     let bytes = sample.bytes.len();
@@ -178,7 +178,8 @@ fn long_sample(closed: bool) -> Sample {
     sample
 }
 
-/// Flips each byte and checks that nothing wrong is ever read; says how many flips were refused.
+/// Flips each byte and checks that only the frames before it are read; returns how many flips were
+/// refused.
 fn flip_every_byte(sample: &Sample, durable: usize) -> usize {
     let mut random = StdRng::seed_from_u64(2);
     let mut bytes = sample.bytes.clone();
@@ -330,7 +331,7 @@ fn nothing_follows_a_clean_end() {
     assert!(is_corruption(&scan(&bytes, None)));
 }
 
-/// Writes a random log until a random cut, and checks what is found under each kind of loss.
+/// Writes a random log until a random power cut, and checks what is found under each kind of loss.
 fn crash(seed: u64) {
     let mut random = StdRng::seed_from_u64(seed);
     let memory = disk();
@@ -414,7 +415,7 @@ fn a_log_takes_nothing_after_a_failed_append_but_can_be_sealed() {
 #[test]
 fn a_failed_sync_is_never_forgotten() {
     let fs = FaultyFileSystem::new(Arc::new(disk()), Plan::default());
-    // From one place, so that the fault meets the later calls.
+    // One call site for all syncs, so that the planned fault applies to the later ones.
     let sync = |log: &mut LogWriter| log.sync();
     let mut log = LogWriter::create(&fs, Path::new(DIR), ID).unwrap();
     log.append(1, b"\x00\x01\x01a", 1).unwrap();

@@ -7,10 +7,10 @@ use crate::entry::Sequence;
 use crate::error::{Error, Result};
 use crate::fs::{FileSystem, WriteFile, names, ops};
 
-/// The most memory that is kept from one frame to the next.
+/// The most buffer memory that is kept between two frames.
 const KEPT_BUFFER_BYTES: usize = 1 << 20;
 
-/// A log that is being written. It can be appended to until an append or a sync fails.
+/// A log open for writing. It accepts appends until an append or a sync fails.
 #[derive(Debug)]
 pub(crate) struct LogWriter {
     file: Box<dyn WriteFile>,
@@ -18,25 +18,26 @@ pub(crate) struct LogWriter {
     log_id: u64,
     end: u64,
     durable_end: u64,
-    state: State,
+    state: LogState,
     buffer: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum LogState {
     /// The file ends with a whole frame.
     Sound,
-    /// A part of a frame may stand behind the last whole one.
+    /// Part of a frame may follow the last complete one.
     Torn,
-    /// A sync failed: what it was to make durable may be lost, and no later one can tell.
+    /// A sync failed: the bytes written since the last successful one may be lost, even if a later
+    /// sync succeeds.
     Unsynced,
 }
 
 impl LogWriter {
-    /// Makes the empty log with this file number in `directory`, durably.
+    /// Creates the empty log with this file number in `directory`, durably.
     ///
     /// # Errors
-    /// If it exists or cannot be made; its name may then be there.
+    /// If it exists or cannot be created; after a failure its file may exist.
     pub(crate) fn create(fs: &dyn FileSystem, directory: &Path, log_id: u64) -> Result<Self> {
         let path = directory.join(names::log_name(log_id));
         let file = ops::create(fs, &path)?;
@@ -47,7 +48,7 @@ impl LogWriter {
             log_id,
             end: 0,
             durable_end: 0,
-            state: State::Sound,
+            state: LogState::Sound,
             buffer: Vec::new(),
         })
     }
@@ -56,8 +57,9 @@ impl LogWriter {
     /// durable after the next [`LogWriter::sync`].
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for 4 GiB of operations or more, after which the log is as before.
-    /// After any other error the group may or may not be found again, and the log takes no more.
+    /// [`Error::InvalidArgument`] for 4 GiB of operations or more, which leaves the log unchanged.
+    /// After any other error the group may or may not be found when the log is read, and the log
+    /// accepts no more appends.
     pub(crate) fn append(
         &mut self,
         first_sequence: Sequence,
@@ -82,7 +84,7 @@ impl LogWriter {
     }
 
     fn append_frame(&mut self, header: Header, payload: &[u8]) -> Result<()> {
-        if self.state != State::Sound {
+        if self.state != LogState::Sound {
             return Err(self.refusal());
         }
         header.encode(self.log_id, self.end, payload, &mut self.buffer);
@@ -91,23 +93,24 @@ impl LogWriter {
         self.buffer.shrink_to(KEPT_BUFFER_BYTES);
         match written {
             Ok(()) => self.end += header.frame_bytes() as u64,
-            Err(_) => self.state = State::Torn,
+            Err(_) => self.state = LogState::Torn,
         }
         written
     }
 
-    /// Makes everything appended durable. This works behind a failed append as well, so that a log
-    /// on a full disk can be sealed at its [`LogWriter::end`].
+    /// Makes everything appended durable. It also works after a failed append, so that a log on a
+    /// full disk can be sealed at its [`LogWriter::end`].
     ///
     /// # Errors
-    /// If the sync failed, now or before: what was appended since the last one may be lost.
+    /// If this sync or an earlier one failed: what was appended since the last successful one may
+    /// be lost.
     #[track_caller]
     pub(crate) fn sync(&mut self) -> Result<()> {
-        if self.state == State::Unsynced {
+        if self.state == LogState::Unsynced {
             return Err(self.refusal());
         }
         if let Err(e) = ops::sync(&mut *self.file, &self.path) {
-            self.state = State::Unsynced;
+            self.state = LogState::Unsynced;
             return Err(e);
         }
         self.durable_end = self.end;
@@ -116,8 +119,8 @@ impl LogWriter {
 
     fn refusal(&self) -> Error {
         let what = match self.state {
-            State::Unsynced => "sync of",
-            State::Sound | State::Torn => "write to",
+            LogState::Unsynced => "sync of",
+            LogState::Sound | LogState::Torn => "write to",
         };
         let path = self.path.display();
         Error::ReadOnly {
@@ -125,12 +128,13 @@ impl LogWriter {
         }
     }
 
-    /// Where the whole frames end, in bytes. A part of another one may follow if an append failed.
+    /// The end of the last complete frame, in bytes. If an append failed, part of a frame may
+    /// follow.
     pub(crate) fn end(&self) -> u64 {
         self.end
     }
 
-    /// Up to where the log is durable, in bytes.
+    /// The offset up to which the log is durable, in bytes.
     pub(crate) fn durable_end(&self) -> u64 {
         self.durable_end
     }
@@ -143,9 +147,10 @@ impl LogWriter {
     /// Makes everything durable and marks the end as clean. Returns the length of the log.
     ///
     /// # Errors
-    /// If that failed, or an append or sync before: the log then ends like one after a crash.
+    /// If this, or an earlier append or sync, failed: the log then ends like one after a crash.
     pub(crate) fn close(mut self) -> Result<u64> {
-        // The clean end says that all before it is synced, so it may not be on the disk before.
+        // A clean end states that everything before it is synced, so it must not reach the disk
+        // earlier.
         if self.durable_end < self.end {
             self.sync()?;
         }

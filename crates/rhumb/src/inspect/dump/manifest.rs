@@ -44,7 +44,7 @@ pub(super) fn dump(path: &Path, bytes: &[u8], number: u64, out: &mut dyn Write) 
                     output(writeln!(out, "  {}", describe(change)))?;
                 }
             }
-            Err(what) => output(writeln!(out, "  not known to this rhumb: {what}"))?,
+            Err(what) => output(writeln!(out, "  unknown to this build: {what}"))?,
         }
         end = record.end;
     }

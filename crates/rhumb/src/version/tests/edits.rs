@@ -106,10 +106,10 @@ proptest! {
         }
         bytes.truncate(cut.index(bytes.len() + 1));
         match Edit::decode(&bytes) {
-            // Varints have longer forms too, so that the bytes need not come back.
+            // A varint may be encoded in more bytes than needed, so the bytes need not come back.
             Ok(edit) => {
                 prop_assert_eq!(Edit::decode(&edit.encode()), Ok(edit.clone()));
-                // Whatever it says, it is applied or refused.
+                // The edit is applied or refused, but never panics.
                 let _ = begun().apply(&edit);
             }
             Err((offset, _)) => prop_assert!(offset <= bytes.len()),

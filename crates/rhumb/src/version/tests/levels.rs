@@ -167,7 +167,7 @@ fn obsolete_files_are_deleted_when_nobody_holds_them() {
     let newer = older
         .change(&files, &LevelChange { adds, removes })
         .unwrap();
-    // Table 1 moves and is the same table in both.
+    // Table 1 moved, and is shared by both.
     assert!(Arc::ptr_eq(
         &older.runs(2)[0].tables()[0],
         &newer.runs(3)[0].tables()[0]
@@ -178,7 +178,7 @@ fn obsolete_files_are_deleted_when_nobody_holds_them() {
     assert!(exists(2) && exists(7));
     let table2 = Arc::clone(&reader.runs(2)[0].tables()[1]);
     drop(reader);
-    // The reader deleted nothing itself.
+    // Dropping the reader deleted nothing.
     assert!(exists(7));
     assert_eq!(files.delete_garbage().unwrap(), 1);
     assert!(exists(2) && !exists(7));
@@ -187,7 +187,7 @@ fn obsolete_files_are_deleted_when_nobody_holds_them() {
     assert!(!exists(2) && exists(1));
     newer.retire(&Levels::default());
     drop(newer);
-    // A file that is gone already is no failure.
+    // A file that is missing already is no failure.
     ops::remove(&*files.fs, &files.table_path(4)).unwrap();
     assert_eq!(files.delete_garbage().unwrap(), 3);
     assert!(!exists(1));

@@ -28,7 +28,7 @@ fn put_file(fs: &Arc<dyn FileSystem>, name: &str, bytes: &[u8]) {
     ops::write_all(&mut *file, &path, bytes).unwrap();
 }
 
-/// Edits of all kinds, with some bulk.
+/// An edit with several kinds of changes, of about 1 KB.
 fn edit(i: u64) -> Edit {
     let map: Vec<u8> = (0..900).map(|j| (i * 31 + j * 7) as u8).collect();
     vec![
@@ -47,7 +47,7 @@ fn edit(i: u64) -> Edit {
     .into()
 }
 
-/// A manifest of edits, and where each of its records ends.
+/// The bytes of a manifest with some edits, and the end of each record.
 fn written(edits: u64) -> (Vec<u8>, Vec<usize>) {
     let fs = file_system();
     let mut manifest = Manifest::create(&fs, dir(), NUMBER, &edit(0)).unwrap();
@@ -62,11 +62,11 @@ fn written(edits: u64) -> (Vec<u8>, Vec<usize>) {
     (bytes, ends)
 }
 
-/// Reads it, checks that the edits are the first ones in order, and gives how many there were.
+/// Replays a manifest, checks that the edits are the first ones in order, and returns their number.
 fn replayed(bytes: &[u8]) -> Result<(u64, Tail), Error> {
     let mut edits = 0;
     let tail = replay(Path::new("m"), bytes, NUMBER, |found| {
-        assert!(found == edit(edits), "edit {edits} is another one");
+        assert!(found == edit(edits), "edit {edits} differs");
         edits += 1;
         Ok(())
     })?;

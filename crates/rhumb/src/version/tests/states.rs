@@ -33,7 +33,7 @@ fn a_snapshot_edit_gives_the_state_back() {
     let mut again = State::default();
     again.apply(&state.snapshot_edit()).unwrap();
     assert_eq!(again, state);
-    // Later runs must get later numbers too.
+    // Later runs must get larger numbers too.
     assert_eq!(state.next_file, 91);
     assert_eq!(state.next_keyspace_id, 5);
     assert_eq!(state.logs.into_iter().collect::<Vec<_>>(), [(80, Some(1))]);
