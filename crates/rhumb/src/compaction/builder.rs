@@ -11,11 +11,12 @@ use crate::fs::ops;
 use crate::table::{TableSettings, TableWriter};
 use crate::version::TableMeta;
 
-/// Writes what survives of the entries of `cursor`, which holds all inputs merged, and of `ranges`
-/// as tables of about `table_bytes` bytes. They are durable then, and so are their names.
+/// Writes the surviving entries of `cursor`, which merges all inputs, and the surviving range
+/// deletes of `ranges`, as tables of about `table_bytes` bytes. On return the tables and their
+/// names are durable.
 ///
 /// # Errors
-/// If an input cannot be read or a table cannot be written, or the work was cancelled; what was
+/// If an input cannot be read, a table cannot be written, or the work was cancelled. What was
 /// written is removed as far as possible.
 pub(super) fn write_tables(
     context: &Context<'_>,
@@ -41,8 +42,9 @@ pub(super) fn write_tables(
 
 /// Writes tables that follow each other in key order. All versions of a user key are in one table.
 ///
-/// The range deletes are divided among the tables: each takes what lies from its first key up to the
-/// next table's first key, the first one also what lies before, the last one all that lies behind.
+/// The range deletes are divided among the tables: each takes the part from its first key up to the
+/// next table's first key. The first table also takes what lies before its first key, and the last
+/// one everything after its own.
 struct Builder<'a> {
     context: &'a Context<'a>,
     settings: TableSettings,
@@ -50,7 +52,7 @@ struct Builder<'a> {
     /// A table ends when it holds about this many bytes.
     table_bytes: u64,
     open: Option<TableWriter>,
-    /// The first key of the open table; `None` for the first table.
+    /// The first key of the open table; `None` for the first table, whose part has no lower bound.
     from: Option<Box<[u8]>>,
     made: Vec<TableMeta>,
     /// File numbers of all tables that were begun.
@@ -93,7 +95,7 @@ impl<'a> Builder<'a> {
         self.writer()?.add(key, sequence, kind, &entry.value)
     }
 
-    /// Ends the last table. All tables are synced then, the directory is not.
+    /// Ends the last table. The tables are then synced, but the directory is not.
     fn finish(&mut self) -> Result<Vec<TableMeta>> {
         if self.made.is_empty() && !self.range_deletes.is_empty() {
             self.writer()?;
@@ -102,7 +104,7 @@ impl<'a> Builder<'a> {
         Ok(mem::take(&mut self.made))
     }
 
-    /// Removes what was written, as far as possible: the next opening removes the rest.
+    /// Removes what was written, as far as possible; the next opening removes the rest.
     fn abandon(self) {
         let files = self.context.files;
         drop(self.open);
@@ -124,7 +126,7 @@ impl<'a> Builder<'a> {
         Ok(self.open.insert(open))
     }
 
-    /// Ends the open table, if any, where the next one begins with the key `to`.
+    /// Ends the open table, if there is one; `to` is the first key of the next table.
     fn close(&mut self, to: Option<&[u8]>) -> Result<()> {
         let Some(writer) = self.open.take() else {
             return Ok(());

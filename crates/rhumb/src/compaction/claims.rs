@@ -1,4 +1,4 @@
-//! Which tables and ranges of keys the running merges of a keyspace have taken.
+//! Which tables and ranges of keys the running merges of a keyspace use.
 
 use std::collections::HashSet;
 use std::ops::Bound;
@@ -6,28 +6,28 @@ use std::ops::Bound;
 use super::job::Job;
 use crate::entry::is_behind;
 
-/// The claims of the merges of one keyspace that run now.
+/// The claims of the running merges of one keyspace.
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
     claims: Vec<Claim>,
     next: u64,
 }
 
-/// What one merge has taken.
+/// What one merge uses.
 #[derive(Debug)]
 struct Claim {
     id: u64,
     /// File numbers of its inputs.
     tables: HashSet<u64>,
     target_level: usize,
-    /// Whether it makes a run of its own, of whatever keys.
+    /// Whether the merge creates a new run.
     new_run: bool,
     from: Box<[u8]>,
     to: Bound<Box<[u8]>>,
 }
 
 impl Claims {
-    /// Whether a running merge has the table.
+    /// Whether a running merge uses the table.
     pub fn has(&self, number: u64) -> bool {
         self.claims.iter().any(|c| c.tables.contains(&number))
     }
@@ -37,9 +37,9 @@ impl Claims {
         self.claims.is_empty()
     }
 
-    /// Whether a merge can run beside those that do: it takes none of their tables, and does not
-    /// write keys into a level where they write neighbours. New runs of a level are made one at a
-    /// time, so that they are numbered by age.
+    /// Whether a merge can run beside the running ones: it uses none of their tables, and its range
+    /// of keys overlaps none that they write into the same level. New runs of a level are created
+    /// one at a time, so that they are numbered by age.
     pub fn admits(&self, job: &Job) -> bool {
         let Some(hull) = job.hull() else {
             return true;
@@ -55,7 +55,8 @@ impl Claims {
         })
     }
 
-    /// Notes a merge that begins; gives the number by which it is [released](Claims::release).
+    /// Claims what a starting merge uses; returns the id with which to [release](Claims::release)
+    /// it.
     pub fn take(&mut self, job: &Job) -> u64 {
         let (from, to) = match job.hull() {
             Some(hull) => (hull.from.into(), hull.to.map(Box::from)),
@@ -73,7 +74,7 @@ impl Claims {
         self.next
     }
 
-    /// Notes that a merge ended.
+    /// Drops the claim of a merge that ended.
     pub fn release(&mut self, id: u64) {
         self.claims.retain(|claim| claim.id != id);
     }

@@ -1,4 +1,4 @@
-//! What a flush or a compaction needs to know, and what it gives back.
+//! The inputs and results of a flush or a compaction.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,39 +12,39 @@ use crate::sync::Arc;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::version::{Change, Files, KeyspaceState, LevelChange, TableMeta};
 
-/// What a flush or a compaction of one keyspace needs.
+/// The parameters of a flush or a compaction of one keyspace.
 pub(crate) struct Context<'a> {
     /// The id of the keyspace.
     pub keyspace: u32,
-    /// Where tables lie.
+    /// Where the tables are.
     pub files: &'a Arc<Files>,
-    /// Layout of new tables.
+    /// The layout of new tables.
     pub table: &'a TableSpec,
-    /// Index of new tables.
+    /// The index of new tables.
     pub index: &'a IndexSpec,
-    /// Gives file numbers that were never used.
+    /// Returns a new file number.
     pub next_file: &'a dyn Fn() -> u64,
-    /// Gives key map numbers that were never used in the keyspace.
+    /// Returns a new key map number of the keyspace.
     pub next_map: &'a dyn Fn() -> u64,
     /// The key maps of the keyspace's tables.
     pub maps: &'a BTreeMap<u64, Arc<KeyMap>>,
-    /// The sequences that somebody reads at, ascending, taken after the job's inputs were chosen.
-    /// Later readers must read at a sequence not below any in the inputs.
+    /// The sequences at which readers read, ascending; collected after the job's inputs were
+    /// chosen. Later readers must read at a sequence not below any in the inputs.
     pub snapshots: &'a [Sequence],
-    /// Set to end the work early.
+    /// Set to stop the work early.
     pub cancelled: &'a AtomicBool,
-    /// What is counted on the way.
+    /// The counters to add to.
     pub counters: &'a Counters,
 }
 
-/// What one flush or compaction has done so far.
+/// The work of one flush or compaction so far.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
-    /// What building the indexes of the tables that were written took.
+    /// The time spent building the indexes of new tables.
     pub training_nanos: AtomicU64,
-    /// What the calls took that read blocks of the tables that were merged.
+    /// The time spent in calls that read blocks of the input tables.
     pub read_nanos: AtomicU64,
-    /// What the calls took that created, wrote and synced the tables.
+    /// The time spent in calls that create, write and sync new tables.
     pub write_nanos: AtomicU64,
 }
 
@@ -54,7 +54,7 @@ impl Counters {
         counter.fetch_add(nanos, Ordering::Relaxed);
     }
 
-    /// The time that a counter of nanoseconds has come to.
+    /// The value of a counter of nanoseconds.
     pub fn time(counter: &AtomicU64) -> Duration {
         Duration::from_nanos(counter.load(Ordering::Relaxed))
     }
@@ -63,18 +63,18 @@ impl Counters {
 /// A key map and its number within the keyspace.
 pub(crate) type NumberedMap = (u64, Arc<KeyMap>);
 
-/// What a flush or a compaction did, with its tables synced and its directory entries durable.
+/// The result of a flush or a compaction. Its tables are synced and their names durable.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Outcome {
-    /// The tables that come and go.
+    /// The tables to add and to remove.
     pub levels: LevelChange,
-    /// The key maps of the tables that come, known ones too: by the time the outcome is put into
-    /// the manifest, another job may have taken the last table away that used one.
+    /// The key maps of the tables to add, including known ones: by the time the outcome reaches the
+    /// manifest, another job may have removed the last other table that used a map.
     pub maps: Vec<NumberedMap>,
 }
 
 impl Outcome {
-    /// The tables that were written, not those that only move.
+    /// The new tables, without those that only move.
     pub fn made(&self) -> impl Iterator<Item = &TableMeta> {
         let moved = |t: &TableMeta| self.levels.removes.iter().any(|(_, n)| *n == t.number);
         self.levels
@@ -84,7 +84,7 @@ impl Outcome {
             .filter(move |t| !moved(t))
     }
 
-    /// The changes that put this outcome into the manifest, whose keyspace now stands as `state`.
+    /// The changes that record this outcome in the manifest, given the keyspace's current state.
     pub fn changes(&self, keyspace: u32, state: &KeyspaceState) -> Vec<Change> {
         let mut changes = Vec::new();
         for &(level, number) in &self.levels.removes {
@@ -117,7 +117,7 @@ impl Outcome {
 }
 
 impl Context<'_> {
-    /// The number under which tables use `map`: that of a known map that numbers alike, or a new one.
+    /// The number of `map`: that of a known map that numbers keys alike, or a new one.
     pub(super) fn number_map(&self, map: KeyMap) -> NumberedMap {
         match self.maps.iter().find(|(_, known)| known.numbers_like(&map)) {
             Some((number, known)) => (*number, Arc::clone(known)),
@@ -125,7 +125,7 @@ impl Context<'_> {
         }
     }
 
-    /// An error if the work is to end.
+    /// Returns an error if the work was cancelled.
     pub(super) fn check_cancelled(&self) -> Result<()> {
         if self.cancelled.load(Ordering::Relaxed) {
             return Err(Error::Closed);

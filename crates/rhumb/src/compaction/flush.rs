@@ -1,4 +1,4 @@
-//! Memtables become a table of level 0.
+//! Writing memtables as a table of level 0.
 
 use rhumb_index::{KeyMap, KeyMapBuilder};
 
@@ -11,9 +11,9 @@ use crate::memtable::{Memtable, MemtableCursor};
 use crate::sync::Arc;
 use crate::version::{LevelChange, Place, TableMeta};
 
-/// Writes `memtables`, newest first, as one table of level 0; as none if nothing of them survives.
+/// Writes `memtables`, newest first, as one table of level 0, or as none if nothing survives.
 ///
-/// The keys are read twice: first for the key map of exactly these keys, then to be written.
+/// The keys are read twice: to build the key map of exactly these keys, and to write them.
 ///
 /// # Errors
 /// If the table cannot be written; what was written of it is removed if possible.
@@ -33,7 +33,7 @@ pub(crate) fn flush(context: &Context<'_>, memtables: &[Arc<Memtable>]) -> Resul
         Below::Anything,
         (map.clone(), u64::MAX),
     )?;
-    // Memtables are flushed in the order of their age, so that file numbers are too.
+    // Memtables are flushed oldest first, so file numbers are in order of age.
     let place = |table: &TableMeta| Place {
         level: 0,
         run: table.number,
@@ -46,7 +46,7 @@ pub(crate) fn flush(context: &Context<'_>, memtables: &[Arc<Memtable>]) -> Resul
     })
 }
 
-/// The map of the keys that survive; `None` if nothing does.
+/// The key map of the surviving keys; `None` if nothing survives.
 fn key_map(
     context: &Context<'_>,
     memtables: &[Arc<Memtable>],

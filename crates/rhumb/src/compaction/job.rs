@@ -1,4 +1,4 @@
-//! A merge that was decided on: which tables, and where the result goes.
+//! A planned merge: its input tables, and where the result goes.
 
 use std::collections::HashSet;
 use std::ops::Bound;
@@ -9,7 +9,7 @@ use crate::version::{LEVELS, Levels, Place, Run, Table, first_overlap};
 /// Tables of one run.
 #[derive(Debug, Clone)]
 pub(crate) struct Input {
-    /// Where they are.
+    /// The run that they belong to.
     pub place: Place,
     /// The tables, in key order.
     pub tables: Vec<Arc<Table>>,
@@ -21,7 +21,7 @@ impl Input {
         Input::new(level, run, std::slice::from_ref(table))
     }
 
-    /// Tables of a run of `level`.
+    /// Some tables of a run of `level`.
     pub fn new(level: usize, run: &Run, tables: &[Arc<Table>]) -> Self {
         let run = run.number();
         Input {
@@ -34,45 +34,46 @@ impl Input {
 /// Tables to be merged into one run of a level.
 #[derive(Debug, Clone)]
 pub(crate) struct Job {
-    /// What is merged, newer runs first.
+    /// The tables to merge, newer runs first.
     pub inputs: Vec<Input>,
-    /// The level the merged tables go to.
+    /// The level of the merged tables.
     pub target_level: usize,
-    /// The run of that level that they become part of; `None` for a new one, newer than the others.
-    /// In the other runs of the level no table but inputs may be older and hold the same keys.
+    /// The run of that level that they join; `None` for a new run, newer than the others. If they
+    /// join a run, the level's other runs must not hold older versions of their keys, except in
+    /// inputs: these versions would stand above the newer ones of the result.
     pub target_run: Option<u64>,
-    /// Whether the tables need only change their places.
+    /// Whether the tables only change their places.
     pub trivial: bool,
 }
 
 impl Job {
-    /// The tables that are merged, newer ones first.
+    /// The tables to merge, newer ones first.
     pub fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
         self.inputs.iter().flat_map(|input| &input.tables)
     }
 
-    /// Bytes of the tables.
+    /// The total size of the tables in bytes.
     pub fn bytes(&self) -> u64 {
         self.tables().map(|t| t.meta.file_bytes).sum()
     }
 
-    /// The least range that holds all keys of the tables; `None` if there are none.
+    /// The smallest range with all keys of the tables; `None` if there are no tables.
     pub fn hull(&self) -> Option<Hull<'_>> {
         Hull::of(self.tables())
     }
 }
 
-/// A range of keys that some tables span.
+/// The range of keys that some tables span.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hull<'a> {
     /// The smallest key.
     pub from: &'a [u8],
-    /// The end.
+    /// The upper bound.
     pub to: Bound<&'a [u8]>,
 }
 
 impl<'a> Hull<'a> {
-    /// The least range that holds all keys of `tables`; `None` if there are none.
+    /// The smallest range with all keys of `tables`; `None` if there are none.
     pub fn of(tables: impl Iterator<Item = &'a Arc<Table>>) -> Option<Self> {
         let each = tables.map(|t| Hull {
             from: &t.meta.smallest,
@@ -81,7 +82,7 @@ impl<'a> Hull<'a> {
         each.reduce(Hull::and)
     }
 
-    /// The least range that holds both.
+    /// The smallest range that contains both.
     pub fn and(self, other: Self) -> Self {
         Hull {
             from: self.from.min(other.from),
@@ -90,7 +91,7 @@ impl<'a> Hull<'a> {
     }
 }
 
-/// The end that lies further back.
+/// The larger of two upper bounds.
 fn later<'a>(a: Bound<&'a [u8]>, b: Bound<&'a [u8]>) -> Bound<&'a [u8]> {
     use Bound::{Excluded, Included, Unbounded};
     let (Included(x) | Excluded(x)) = a else {
@@ -107,15 +108,15 @@ fn later<'a>(a: Bound<&'a [u8]>, b: Bound<&'a [u8]>) -> Bound<&'a [u8]> {
     }
 }
 
-/// Whether no two tables of a job may hold the same key: then they can become a run as they are.
+/// Whether no two tables may hold the same key: they can then become a run unchanged.
 pub(super) fn are_disjoint<'a>(tables: impl Iterator<Item = &'a Arc<Table>>) -> bool {
     let mut metas: Vec<_> = tables.map(|t| &t.meta).collect();
     metas.sort_by(|a, b| a.smallest.cmp(&b.smallest));
     first_overlap(metas.into_iter()).is_none()
 }
 
-/// The tables beside and below the result of a job that may hold older versions of its keys: one list
-/// a run, in key order.
+/// The tables that may hold older versions of the keys in a job's result: those of older runs of
+/// its level and of deeper levels. One list for each run, in key order.
 pub(super) fn older_tables<'a>(levels: &'a Levels, job: &Job) -> Vec<Vec<&'a Table>> {
     let inputs: HashSet<u64> = job.tables().map(|t| t.meta.number).collect();
     let beside = levels.runs(job.target_level).iter();

@@ -1,13 +1,13 @@
-//! Goes over sorted inputs and hands on what survives.
+//! Reads sorted inputs and passes on the entries that survive.
 
 use super::context::Context;
-use super::retain::{Fate, Place, Retain, RetainRanges};
+use super::retain::{Fate, KeyContext, Retain, RetainRanges};
 use crate::entry::{Cursor, EntryKind, Fragment, Piece, RangeDeletes, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::version::Table;
 
-/// Entries between two looks at whether the work is to end.
+/// How many entries are read between two checks for cancellation.
 const ENTRIES_A_CHECK: u64 = 1024;
 
 /// An entry that survives.
@@ -16,19 +16,19 @@ pub(super) struct Survivor<'a> {
     pub sequence: Sequence,
     pub kind: EntryKind,
     pub value: Pinned,
-    /// Whether the entry before had another user key.
+    /// Whether it is the first surviving version of its user key.
     pub new_key: bool,
 }
 
 /// The range deletes of a job.
 pub(super) struct Ranges {
-    /// Those of all inputs that somebody can tell from the others.
+    /// The range deletes of all inputs, without those that no reader can distinguish.
     pub all: RangeDeletes,
-    /// Those that survive.
+    /// The ones that survive.
     pub kept: RangeDeletes,
 }
 
-/// Hands the entries of `cursor`, which holds all inputs merged, to `emit` as far as they survive.
+/// Passes the surviving entries of `cursor`, which merges all inputs, to `emit`.
 pub(super) fn survivors(
     context: &Context<'_>,
     cursor: &mut dyn Cursor,
@@ -40,7 +40,7 @@ pub(super) fn survivors(
     let mut covering = Covering::new(&ranges.all);
     let mut kept = Covering::new(&ranges.kept);
     let mut key: Option<Vec<u8>> = None;
-    // Whether no version of the key was handed on yet.
+    // Whether no version of the key was passed on yet.
     let mut new_key = true;
     let mut seen = 0;
     cursor.seek_first()?;
@@ -49,11 +49,11 @@ pub(super) fn survivors(
             let buffer = key.get_or_insert_default();
             buffer.clear();
             buffer.extend_from_slice(cursor.key());
-            let place = Place {
+            let key_context = KeyContext {
                 bottom: !below.may_hold(buffer),
                 under_range_delete: !kept.of(buffer).is_empty(),
             };
-            retain.begin_key(covering.of(buffer), place);
+            retain.begin_key(covering.of(buffer), key_context);
             new_key = true;
         }
         let (sequence, kind) = (cursor.sequence(), cursor.kind());
@@ -78,7 +78,7 @@ pub(super) fn survivors(
     Ok(())
 }
 
-/// The range deletes of some inputs together, and which of them survive.
+/// The union of the inputs' range deletes, and the ones that survive.
 pub(super) fn ranges(context: &Context<'_>, inputs: &[Piece<'_>], below: &Below<'_>) -> Ranges {
     let all = RangeDeletes::merge(inputs, context.snapshots);
     let mut retain = RetainRanges::new(context.snapshots);
@@ -99,9 +99,9 @@ pub(super) fn ranges(context: &Context<'_>, inputs: &[Piece<'_>], below: &Below<
     Ranges { all, kept }
 }
 
-/// The range deletes over keys that are asked for in ascending order.
+/// The range deletes over keys, which must be queried in ascending order.
 struct Covering<'a> {
-    /// The fragments that do not end before the last key.
+    /// The fragments that do not end before the last queried key.
     fragments: &'a [Fragment],
 }
 
@@ -112,7 +112,7 @@ impl<'a> Covering<'a> {
         }
     }
 
-    /// Sequences of the range deletes over `key`, descending.
+    /// The sequences of the range deletes over `key`, descending.
     fn of(&mut self, key: &[u8]) -> &'a [Sequence] {
         while let Some((first, rest)) = self.fragments.split_first() {
             if &*first.end > key {
@@ -128,12 +128,12 @@ impl<'a> Covering<'a> {
     }
 }
 
-/// What may lie below the outputs.
+/// The tables that may hold older versions of the output's keys.
 #[derive(Debug, Clone)]
 pub(super) enum Below<'a> {
-    /// Anything: nothing is known, or looked at.
+    /// Unknown tables: any key may have older versions.
     Anything,
-    /// These runs.
+    /// The tables of these runs.
     Runs(Vec<RunBelow<'a>>),
 }
 
@@ -141,7 +141,7 @@ pub(super) enum Below<'a> {
 #[derive(Debug, Clone)]
 pub(super) struct RunBelow<'a> {
     tables: Vec<&'a Table>,
-    /// How many of them end before the last key asked for.
+    /// How many of them end before the last queried key.
     passed: usize,
 }
 
@@ -152,7 +152,7 @@ impl<'a> Below<'a> {
         Below::Runs(runs.map(|tables| RunBelow { tables, passed: 0 }).collect())
     }
 
-    /// Whether there may be versions of `key`. Keys are asked for in ascending order.
+    /// Whether there may be older versions of `key`. Keys must be queried in ascending order.
     fn may_hold(&mut self, key: &[u8]) -> bool {
         let Below::Runs(runs) = self else {
             return true;
@@ -168,7 +168,7 @@ impl<'a> Below<'a> {
         })
     }
 
-    /// Whether there may be keys in `start..end`.
+    /// Whether there may be older versions of keys in `start..end`.
     fn may_hold_any(&self, start: &[u8], end: &[u8]) -> bool {
         let Below::Runs(runs) = self else {
             return true;

@@ -1,9 +1,9 @@
-//! How tables come to be: flushes write memtables as tables, compactions merge tables into a
-//! run of theirs or a deeper level.
+//! Writing tables: flushes write memtables as tables, and compactions merge tables into a run of
+//! the same level or a deeper one.
 //!
-//! [`pick`](fn@pick) chooses a [`Job`] that can run beside those that have their [`Claims`], [`run`]
-//! does it, [`flush`] writes memtables; both give an [`Outcome`], which the owner of the manifest
-//! makes durable and visible.
+//! [`pick`](fn@pick) chooses a [`Job`] that can run beside those that hold [`Claims`], [`run`]
+//! executes it, and [`flush`] writes memtables. Both return an [`Outcome`], which the owner of the
+//! manifest makes durable and visible.
 
 mod builder;
 mod claims;

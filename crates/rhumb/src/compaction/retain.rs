@@ -1,38 +1,39 @@
 //! Which versions survive a flush or a compaction.
 //!
-//! Snapshots cut the sequences into *stripes*: two versions are in the same stripe if every snapshot
-//! that sees the older one sees the newer one too. Of each stripe of a user key only the newest
-//! version can be read, and not even that if a range delete of the same stripe is newer.
+//! Snapshots divide the sequences into *stripes*: two versions are in the same stripe if every
+//! snapshot that sees the older one also sees the newer one. Only the newest version of a user key
+//! in each stripe can be read, and not even that one if a newer range delete of the same stripe
+//! covers it.
 
 use crate::entry::{EntryKind, Sequence};
 
-/// What becomes of a version.
+/// What happens to a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// Nobody can read it, or tell it from nothing.
+    /// It is dropped: no reader can see it or its effect.
     Drop,
     /// It is kept, with this sequence.
     Keep(Sequence),
 }
 
-/// Where a user key is.
+/// What surrounds a user key.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Place {
+pub(super) struct KeyContext {
     /// No deeper level may hold the key.
     pub bottom: bool,
-    /// A range delete over the key stays: for a snapshot, or for deeper keys of its range.
+    /// A range delete over the key is kept, for a snapshot or for deeper keys of its range.
     pub under_range_delete: bool,
 }
 
-/// Decides on versions in internal order: keys ascending, each one's versions newest first.
+/// Decides on versions in internal order: keys ascending, the versions of each key newest first.
 #[derive(Debug)]
 pub(super) struct Retain<'a> {
     /// Ascending.
     snapshots: &'a [Sequence],
     /// Sequences of the range deletes over the current key, descending.
     covering: &'a [Sequence],
-    place: Place,
-    /// The stripe of the last version of the current key.
+    context: KeyContext,
+    /// The stripe of the previous version of the current key.
     stripe: Option<usize>,
 }
 
@@ -41,16 +42,16 @@ impl<'a> Retain<'a> {
         Retain {
             snapshots,
             covering: &[],
-            place: Place::default(),
+            context: KeyContext::default(),
             stripe: None,
         }
     }
 
-    /// Begins a user key. `covering` are the sequences, descending, of the range deletes over it in
-    /// the inputs.
-    pub fn begin_key(&mut self, covering: &'a [Sequence], place: Place) {
+    /// Begins a user key. `covering` are the sequences, descending, of the inputs' range deletes
+    /// over it.
+    pub fn begin_key(&mut self, covering: &'a [Sequence], context: KeyContext) {
         self.covering = covering;
-        self.place = place;
+        self.context = context;
         self.stripe = None;
     }
 
@@ -60,15 +61,15 @@ impl<'a> Retain<'a> {
         if self.stripe.replace(stripe) == Some(stripe) || self.is_covered(sequence, stripe) {
             return Fate::Drop;
         }
-        // The oldest stripe: seen by all, so that nothing older is needed.
-        if !self.place.bottom || stripe > 0 {
+        // Versions of the oldest stripe are visible to all readers, so nothing older is needed.
+        if !self.context.bottom || stripe > 0 {
             return Fate::Keep(sequence);
         }
         if kind == EntryKind::Delete {
             return Fate::Drop;
         }
-        // An older range delete would hide a sequence of 0.
-        Fate::Keep(if self.place.under_range_delete {
+        // With sequence 0 it would be hidden by an older range delete.
+        Fate::Keep(if self.context.under_range_delete {
             sequence
         } else {
             0
@@ -83,13 +84,13 @@ impl<'a> Retain<'a> {
     }
 }
 
-/// The number of snapshots that do not see `sequence`.
+/// The stripe of `sequence`: the number of snapshots that do not see it.
 pub(super) fn stripe(snapshots: &[Sequence], sequence: Sequence) -> usize {
     snapshots.partition_point(|&s| s < sequence)
 }
 
-/// Decides on the range deletes of one fragment, newest first: one a stripe is enough, and none of
-/// the oldest stripe if no deeper level may hold a key of the fragment.
+/// Decides on the range deletes of one fragment, newest first: one in each stripe is enough, and
+/// none in the oldest stripe if no deeper level may hold a key of the fragment.
 #[derive(Debug)]
 pub(super) struct RetainRanges<'a> {
     snapshots: &'a [Sequence],

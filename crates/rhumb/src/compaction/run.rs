@@ -1,4 +1,4 @@
-//! A compaction: tables are merged into one run.
+//! Executing a compaction, which merges tables into one run.
 
 use rhumb_index::KeyMapBuilder;
 
@@ -13,11 +13,11 @@ use crate::sync::Arc;
 use crate::table::TableReader;
 use crate::version::{LevelChange, LevelCursor, Levels, Place, TableMeta};
 
-/// Does a job that was picked from `levels`.
+/// Executes a job that was picked from `levels`.
 ///
 /// # Errors
 /// If an input cannot be read or an output cannot be written; [`Error::Closed`] if the work was
-/// cancelled. What was written is removed if possible.
+/// cancelled. What was written is removed as far as possible.
 pub(crate) fn run(context: &Context<'_>, job: &Job, levels: &Levels) -> Result<Outcome> {
     let inputs = job.inputs.iter();
     let removes = inputs.flat_map(|input| {
@@ -27,7 +27,7 @@ pub(crate) fn run(context: &Context<'_>, job: &Job, levels: &Levels) -> Result<O
     let removes = removes.collect();
     let place = Place {
         level: job.target_level,
-        // Later runs get later numbers.
+        // Later runs get larger numbers.
         run: job.target_run.unwrap_or_else(|| (context.next_file)()),
     };
     let (tables, maps) = match job.trivial {
@@ -41,7 +41,7 @@ pub(crate) fn run(context: &Context<'_>, job: &Job, levels: &Levels) -> Result<O
     })
 }
 
-/// The tables as they are, and their maps.
+/// The tables unchanged, and their maps.
 fn moved(context: &Context<'_>, job: &Job) -> Result<(Vec<TableMeta>, Vec<NumberedMap>)> {
     let tables = job.tables().map(|t| t.meta.clone()).collect();
     let mut maps = job
@@ -52,7 +52,7 @@ fn moved(context: &Context<'_>, job: &Job) -> Result<(Vec<TableMeta>, Vec<Number
     Ok((tables, maps))
 }
 
-/// The tables that hold what survives, and their map.
+/// New tables with what survives, and their map.
 fn merge(
     context: &Context<'_>,
     job: &Job,
@@ -78,8 +78,7 @@ fn merge(
     Ok((tables, maps))
 }
 
-/// Cursors over the inputs, newer ones first. Blocks that are read once are not worth a place in the
-/// cache.
+/// Cursors over the inputs, newer ones first. Their blocks are read once, so they are not cached.
 fn cursors(job: &Job) -> Result<Vec<Source>> {
     let each = job
         .inputs
@@ -94,7 +93,7 @@ fn cursors(job: &Job) -> Result<Vec<Source>> {
     each.collect()
 }
 
-/// The map of all keys of the inputs, which is known before the first key is read.
+/// A map of all keys of the inputs, built from their maps before any key is read.
 fn union_of_maps(context: &Context<'_>, job: &Job) -> Result<NumberedMap> {
     let mut maps = job
         .tables()

@@ -1,4 +1,4 @@
-//! The sorted runs that a keyspace is merged from.
+//! Cursors over the sorted runs that are merged into the view of a keyspace.
 
 use crate::entry::{Cursor, Here, Sequence};
 use crate::error::Result;
@@ -7,8 +7,8 @@ use crate::memtable::MemtableCursor;
 use crate::table::{GetTrace, TableCursor};
 use crate::version::LevelCursor;
 
-/// A cursor over one sorted run, whichever it is. A merge calls it for every entry, so the kind is
-/// told by a branch, not through a pointer.
+/// A cursor over one sorted run of any kind. A merge calls it for every entry, so calls are
+/// dispatched by a branch, not through a pointer.
 pub(crate) enum Source {
     /// A memtable.
     Memtable(MemtableCursor),
@@ -18,7 +18,7 @@ pub(crate) enum Source {
     Level(Box<LevelCursor>),
 }
 
-/// Calls a method of the cursor inside.
+/// Calls a method of the inner cursor.
 macro_rules! each {
     ($source:expr, $cursor:ident => $call:expr) => {
         match $source {
@@ -30,7 +30,7 @@ macro_rules! each {
 }
 
 impl Source {
-    /// What was done so far in tables.
+    /// What reading tables cost so far.
     pub fn trace(&self) -> GetTrace {
         match self {
             Source::Memtable(_) => GetTrace::default(),

@@ -1,4 +1,4 @@
-//! What is picked, what survives, and what can be read afterwards.
+//! What is picked, which versions survive, and what can be read afterwards.
 
 mod fixture;
 mod pick;

@@ -1,17 +1,17 @@
-//! Leveled compaction: a table and what it overlaps in the next level, the cheapest table first.
+//! Leveled compaction: merges a table with what it overlaps in the next level, the cheapest first.
 
 use super::super::claims::Claims;
 use super::super::job::{Hull, Input, Job};
 use crate::sync::Arc;
 use crate::version::{Levels, Run, Table};
 
-/// The best job for a level that is full; `None` if it has to wait.
+/// The best job for a full level; `None` if the level has to wait.
 pub(super) fn pick(levels: &Levels, level: usize, claims: &Claims) -> Option<Job> {
     if level > 0 && levels.runs(level).len() > 1 {
         return unite(levels, level, claims);
     }
     if levels.runs(level + 1).len() > 1 {
-        // Its own score makes it one run.
+        // The next level must become one run first, which its own score brings about.
         return None;
     }
     if level == 0 {
@@ -27,7 +27,7 @@ fn idle<'a>(run: &'a Run, claims: &Claims) -> impl Iterator<Item = &'a Arc<Table
     tables.filter(move |t| !claims.has(t.meta.number))
 }
 
-/// The job that brings the fewest bytes of the run below with its table, for that one's size.
+/// The job with the fewest bytes from the lower run for each byte of its own table.
 fn cheapest(jobs: impl Iterator<Item = Job>, claims: &Claims) -> Option<Job> {
     let cost = |job: &Job| {
         let upper = job.inputs.first().into_iter().flat_map(|i| &i.tables);
@@ -40,8 +40,8 @@ fn cheapest(jobs: impl Iterator<Item = Job>, claims: &Claims) -> Option<Job> {
         .map(|(_, job)| job)
 }
 
-/// The job that merges `upper`, tables of a level that no others of it overlap, into the next level,
-/// which has one run at most.
+/// The job that merges `upper`, tables of a level that overlap none of its others, into the next
+/// level, which has at most one run.
 pub(super) fn downward(levels: &Levels, upper: Vec<Input>) -> Job {
     let target_level = upper.first().map_or(0, |input| input.place.level) + 1;
     let hull = Hull::of(upper.iter().flat_map(|input| &input.tables));
@@ -54,7 +54,7 @@ pub(super) fn downward(levels: &Levels, upper: Vec<Input>) -> Job {
         _ => None,
     };
     let lower = lower.filter(|input| !input.tables.is_empty());
-    // Several tables of level 0 may hold versions of the same key; one that is alone cannot.
+    // Several tables of level 0 may hold versions of the same key, so only a single one can move.
     let trivial = lower.is_none() && upper.len() == 1;
     Job {
         inputs: upper.into_iter().chain(lower).collect(),
@@ -64,7 +64,7 @@ pub(super) fn downward(levels: &Levels, upper: Vec<Input>) -> Job {
     }
 }
 
-/// A job for level 0: the oldest table that can move by itself, else the oldest one of all with its
+/// A job for level 0: the oldest table that can move by itself, else the oldest table with its
 /// group.
 fn pick_level0(levels: &Levels, claims: &Claims) -> Option<Job> {
     let oldest_first = levels.level(0).rev();
@@ -78,8 +78,8 @@ fn pick_level0(levels: &Levels, claims: &Claims) -> Option<Job> {
     Some(jobs.find(|job| job.trivial).unwrap_or(first))
 }
 
-/// The job for a table of level 0 with all that overlap it, directly or through others, so that no
-/// older version stays above a newer one.
+/// The job for a table of level 0 and all tables that overlap it, directly or through others, so
+/// that no older version stays above a newer one.
 pub(super) fn group(levels: &Levels, seed: &Arc<Table>) -> Job {
     let mut hull = Hull::of([seed].into_iter());
     let mut taken = Vec::new();
@@ -100,8 +100,8 @@ pub(super) fn group(levels: &Levels, seed: &Arc<Table>) -> Job {
     downward(levels, taken)
 }
 
-/// A step towards one run, where tiered compaction left several: a table of the second oldest run
-/// joins the oldest one.
+/// A step towards a single run, where tiered compaction left several: merges a table of the second
+/// oldest run into the oldest.
 fn unite(levels: &Levels, level: usize, claims: &Claims) -> Option<Job> {
     let [.., newer, oldest] = levels.runs(level) else {
         return None;

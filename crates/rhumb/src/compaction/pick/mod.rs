@@ -1,9 +1,9 @@
-//! Which tables are to be merged next.
+//! Choosing the tables to merge next.
 //!
-//! A level is [scored](scores) by how full it is; from 1 on it should be merged. What is done about
-//! it depends on the [shape](crate::options::Compaction) that is wanted. The levels may have another
-//! one, since a store can be opened with any: each picker takes them as they are, and its jobs bring
-//! them into its own shape step by step.
+//! A level's [score](scores) tells how full it is; with a score of at least 1 it should be merged.
+//! How depends on the [shape](crate::options::Compaction) of the store's options. The levels may
+//! have another shape, since a store can be opened with any: each picker accepts them as they are,
+//! and its jobs bring them into its own shape step by step.
 
 mod leveled;
 mod range;
@@ -16,8 +16,8 @@ use crate::version::{LEVELS, Levels};
 
 pub(crate) use range::{pick_step, pick_whole};
 
-/// How much each level wants to be merged: it should be from 1 on. Tables that are being merged do
-/// not count towards the bytes of a level.
+/// How full each level is; a level with a score of at least 1 should be merged. Tables that are
+/// being merged do not count towards the bytes of a level.
 pub(crate) fn scores(levels: &Levels, options: &options::Levels, claims: &Claims) -> [f64; LEVELS] {
     let mut scores = [0.0; LEVELS];
     let ratio = f64::from(options.size_ratio.max(2));
@@ -27,7 +27,7 @@ pub(crate) fn scores(levels: &Levels, options: &options::Levels, claims: &Claims
         *score = match options.compaction {
             _ if level == 0 => runs / f64::from(options.level0_tables.max(1)),
             Compaction::Tiered => runs / ratio,
-            // Runs of another shape: to be made one.
+            // Several runs are of another shape and should become one.
             _ if runs > 1.0 => runs,
             _ if level + 1 == LEVELS => 0.0,
             _ => idle_bytes(levels, level, claims) as f64 / target,
@@ -46,8 +46,7 @@ fn idle_bytes(levels: &Levels, level: usize, claims: &Claims) -> u64 {
     idle.map(|t| t.meta.file_bytes).sum()
 }
 
-/// The job that is needed most among those that can run beside what `claims` names; `None` if none
-/// is needed.
+/// The most urgent job that can run beside those in `claims`; `None` if there is none.
 pub(crate) fn pick(levels: &Levels, options: &options::Levels, claims: &Claims) -> Option<Job> {
     let scores = scores(levels, options, claims);
     let scored = scores.into_iter().enumerate();

@@ -1,4 +1,4 @@
-//! What a user asks to be merged: a range of keys, down to where its oldest versions are.
+//! Merges that a user asked for: a range of keys, down to the level of its oldest versions.
 
 use std::ops::Bound;
 
@@ -8,14 +8,18 @@ use crate::options::Compaction;
 use crate::sync::Arc;
 use crate::version::{LEVELS, Levels, Place, Table};
 
-/// A job that moves what is in `from..to` (an empty `from` stands for the beginning) down from
-/// `level` by one, or rewrites it where it is if nothing is deeper; `None` if there is no more to do.
-/// To compact a range where each level is one run, call this for level after level, until there is no
-/// job, from level 0 on. `before` is the next file number when that began: tables of level 0 that came
-/// later are left alone, and so are rewritten ones. Wait if the job cannot run beside others.
+/// A job that moves part of `from..to` (an empty `from` stands for no lower bound) from `level`
+/// down by one level, or rewrites it in place if no deeper level has tables; `None` if nothing is
+/// left to do.
 ///
-/// At level 0 and in a rewrite the job is one table (and at level 0 those that overlap it, at any
-/// remove); elsewhere it is the first table of the level in the range.
+/// To compact a range where each level is one run, call this for each level from 0 on until it
+/// returns `None`. `before` is the next file number at the start: tables of level 0 that were
+/// flushed later are left alone, and so are tables that were already rewritten. If the job cannot
+/// run beside others, wait.
+///
+/// At level 0 the job takes the oldest table in the range with all that overlap it, directly or
+/// through others; at deeper levels the first table in the range with what it overlaps below; in a
+/// rewrite one table alone.
 pub(crate) fn pick_step(
     levels: &Levels,
     from: &[u8],
@@ -28,7 +32,7 @@ pub(crate) fn pick_step(
     }
     let deepest = levels.deepest()?;
     let table = |wanted: &dyn Fn(&Arc<Table>) -> bool| {
-        // Oldest first at level 0, in key order elsewhere.
+        // The oldest first at level 0, in key order elsewhere.
         levels.runs(level).iter().rev().find_map(|run| {
             let mut tables = run.overlapping(from, to).iter();
             let table = tables.find(|t| wanted(t))?;
@@ -40,7 +44,7 @@ pub(crate) fn pick_step(
             0 => group(levels, table(&|t| t.meta.number < before)?.1),
             _ => downward(levels, vec![table(&|_| true)?.0]),
         };
-        // What arrives at the bottom is rewritten at once.
+        // Tables that reach the bottom are rewritten at once.
         let arrives = job.target_level >= deepest;
         job.trivial &= !(arrives && job.tables().any(is_stale));
         return Some(job);
@@ -54,7 +58,7 @@ pub(crate) fn pick_step(
     })
 }
 
-/// Whether a table may hold what is not needed at the bottom.
+/// Whether a table may hold something that is not needed at the bottom.
 fn is_stale(table: &Arc<Table>) -> bool {
     let m = &table.meta;
     m.deletes > 0 || m.range_deletes > 0 || m.largest_sequence > 0
@@ -65,10 +69,10 @@ fn is_stacked(levels: &Levels) -> bool {
     (1..LEVELS).any(|level| levels.runs(level).len() > 1)
 }
 
-/// The job that merges everything in a range, and what overlaps it at any remove, into the oldest run
-/// of the last level with tables, at once. `None` if it is there and has nothing to lose, or if
-/// leveled compaction can do it by [steps](pick_step). Tables of level 0 that came after file number
-/// `before` are left alone. Wait if the job cannot run beside others.
+/// The job that merges everything in a range, and everything that overlaps it directly or through
+/// others, into the oldest run of the last level with tables. `None` if everything is there and
+/// nothing can be dropped, or if leveled compaction can do it in [steps](pick_step). Runs of level
+/// 0 from file number `before` on are left alone. If the job cannot run beside others, wait.
 pub(crate) fn pick_whole(
     levels: &Levels,
     compaction: Compaction,
@@ -97,8 +101,9 @@ pub(crate) fn pick_whole(
     due.then_some(job)
 }
 
-/// The tables that may hold keys of a range, and all that overlap these, at any remove: one list a
-/// run, newer runs first. Runs of level 0 from number `before` on are left out, as the newest ones.
+/// The tables that may hold keys of a range, and all that overlap these directly or through others:
+/// one list for each run, newer runs first. Runs of level 0 from number `before` on, which are the
+/// newest, are left out.
 fn closure(levels: &Levels, from: &[u8], to: Bound<&[u8]>, before: u64) -> Vec<Input> {
     let wanted = |level: usize, run: u64| level > 0 || run < before;
     let runs = || levels.all_runs().filter(|(l, r)| wanted(*l, r.number()));

@@ -1,4 +1,4 @@
-//! Full-level merges and tiered compaction: whole runs at a time.
+//! Full-level merges and tiered compaction, which merge whole runs.
 
 use super::super::job::{Input, Job, are_disjoint};
 use crate::version::{BASE_RUN, LEVELS, Levels};
@@ -8,10 +8,10 @@ fn all_of(levels: &Levels, level: usize) -> impl Iterator<Item = Input> {
     runs.map(move |run| Input::new(level, run, run.tables()))
 }
 
-/// The classic merge of an LSM-tree, which the EDBT study measures: all of a level with all of the
-/// next one.
+/// The classic merge of an LSM-tree, which the EDBT study measures: a whole level with the whole
+/// next level.
 pub(super) fn merge_down(levels: &Levels, level: usize) -> Option<Job> {
-    // Several runs below level 0 are of another shape: they become one where they are.
+    // Several runs below level 0 come from another shape: they are merged into one in place.
     let target_level = match level > 0 && levels.runs(level).len() > 1 {
         true => level,
         false => level + 1,
@@ -24,14 +24,16 @@ pub(super) fn merge_down(levels: &Levels, level: usize) -> Option<Job> {
     job(inputs, target_level, Some(BASE_RUN), stays)
 }
 
-/// All runs of a level become one new run of the next level, or, from the last level, of their own.
-/// The job waits for merges that have some of them: newer runs must not overtake older ones.
+/// All runs of a level become one new run of the next level; those of the last level, one of their
+/// own level. The job waits for merges that use some of them: newer runs must not overtake older
+/// ones.
 pub(super) fn stack(levels: &Levels, level: usize) -> Option<Job> {
     let target_level = (level + 1).min(LEVELS - 1);
     job(all_of(levels, level).collect(), target_level, None, true)
 }
 
-/// The job that merges `inputs`; if it `may_move` them, only where they overlap.
+/// The job that merges `inputs`, or only moves them if it `may_move` them and they do not overlap;
+/// `None` without inputs.
 fn job(
     inputs: Vec<Input>,
     target_level: usize,

@@ -1,4 +1,4 @@
-//! A small store without a log, and a plain list of what was written to it.
+//! A small store without a log, and a plain list of its writes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -135,7 +135,7 @@ impl Store {
         self.levels = newer;
     }
 
-    /// What a reader finds, source by source, each with its entries and range deletes.
+    /// The sources that a reader asks, newest first, each with its entries and range deletes.
     pub(super) fn sources(&self) -> Vec<Vec<Source>> {
         let memtable = &self.memtable;
         let mut ranges = RangeDeletes::default();
@@ -185,7 +185,8 @@ impl Store {
         model
     }
 
-    /// The directory holds the tables of the levels and nothing else, and the manifest says so.
+    /// Checks that the directory holds exactly the tables of the levels, and that the manifest
+    /// agrees.
     pub(super) fn check_files(&self) {
         self.files.delete_garbage().unwrap();
         let listed = self.files.fs.list(Path::new(DIR)).unwrap();
@@ -217,11 +218,11 @@ impl Store {
     }
 }
 
-/// A memtable or a table as a reader sees it: bounds first.
+/// A memtable or a table as a reader sees it.
 pub(super) struct Source {
     entries: Vec<(Vec<u8>, Sequence, EntryKind, Vec<u8>)>,
     ranges: RangeDeletes,
-    /// Largest key, and whether it is excluded.
+    /// The smallest and largest key, and whether the largest is excluded.
     bounds: Option<(Vec<u8>, Vec<u8>, bool)>,
 }
 
@@ -263,7 +264,8 @@ impl Source {
     }
 }
 
-/// A get: newest source first, as soon as a version is found; in tables whose bounds hold the key.
+/// A get: asks the newest source first, skips tables whose bounds exclude the key, and ends at the
+/// first version found.
 pub(super) fn read_key(sources: &[Vec<Source>], key: &[u8], snapshot: Sequence) -> Option<Vec<u8>> {
     let mut deleted = 0;
     for source in sources
@@ -283,7 +285,7 @@ pub(super) fn read_key(sources: &[Vec<Source>], key: &[u8], snapshot: Sequence) 
     None
 }
 
-/// Of each key, every source holds newer versions than the next.
+/// Checks that of each key every source holds newer versions than the next one.
 fn check_order(sources: &[Vec<Source>]) {
     let mut oldest: BTreeMap<&[u8], Sequence> = BTreeMap::new();
     for source in sources {
@@ -334,7 +336,7 @@ pub(super) fn random_operation(random: &mut StdRng) -> Operation {
 pub(super) struct Background {
     claims: Claims,
     running: Vec<(u64, Outcome)>,
-    /// How many began while others ran.
+    /// How many merges began while others ran.
     pub(super) beside: usize,
 }
 
@@ -374,7 +376,7 @@ impl Background {
         }
     }
 
-    /// Compacts a range beside the merges that run, of which those end that are in the way.
+    /// Compacts a range beside the running merges, and ends those that are in the way.
     pub(super) fn compact_range(
         &mut self,
         store: &mut Store,
@@ -393,7 +395,8 @@ impl Background {
         }
     }
 
-    /// Runs the job that `pick` chooses once those end that are in its way; whether there was one.
+    /// Runs the job that `pick` chooses, after ending the merges in its way; returns whether there
+    /// was one.
     fn run_asked(
         &mut self,
         store: &mut Store,
@@ -412,7 +415,7 @@ impl Background {
     }
 }
 
-/// Compacts a range where no other merge runs.
+/// Compacts a range while no other merge runs.
 pub(super) fn compact_range(store: &mut Store, shape: Compaction, from: &[u8], to: Bound<&[u8]>) {
     let mut random = StdRng::seed_from_u64(0);
     Background::default().compact_range(store, &mut random, shape, (from, to));

@@ -31,7 +31,7 @@ fn levels_with(specs: &[Spec<'_>], change: impl Fn(&mut TableMeta)) -> Levels {
     levels_of(specs, run, change)
 }
 
-/// Levels of tables, each in the run that `run` gives for its place in the list.
+/// Levels of tables; `run` maps a table's index in the list to its run.
 pub(super) fn levels_of(
     specs: &[Spec<'_>],
     run: impl Fn(usize) -> u64,
@@ -64,7 +64,7 @@ pub(super) fn levels_of(
     Levels::new(&Arc::new(files), tables).unwrap()
 }
 
-/// Level, target level, upper and lower tables, whether trivial.
+/// Level, target level, upper tables, lower tables, whether trivial.
 type Form = (usize, usize, Vec<u64>, Vec<u64>, bool);
 
 fn form(job: Option<Job>) -> Option<Form> {
@@ -86,7 +86,7 @@ fn form(job: Option<Job>) -> Option<Form> {
     })
 }
 
-/// Claims of merges that have these tables, and write where no other job does.
+/// A claim on these tables that conflicts with no other job's output.
 fn claims(levels: &Levels, busy: &[u64]) -> Claims {
     let mut claims = Claims::default();
     let taken = levels.all_runs().map(|(level, run)| {
@@ -134,7 +134,7 @@ fn the_fullest_level_is_first_and_a_busy_one_gives_way() {
     let scores = scores(&levels, &SHAPE, &Claims::default());
     assert_eq!(scores[..3], [1.0, 1.5, 3.0]);
     assert_eq!(picked(&levels, &[]), Some((2, 3, vec![4], vec![5], false)));
-    // Level 1 wants table 4 too, so level 0 is next.
+    // The job of level 2 would need table 4, which is in use, so level 0 is next.
     assert_eq!(
         picked(&levels, &[4, 5]),
         Some((0, 1, vec![2, 1], vec![3], false))
@@ -158,7 +158,7 @@ fn the_least_overlap_for_its_size_is_picked() {
         picked(&levels, &[]),
         Some((1, 2, vec![2], vec![5, 6], false))
     );
-    // The rest of a level that has a running job may be small enough.
+    // Tables in use do not count, so the rest of the level may be small enough.
     assert_eq!(picked(&levels, &[2, 5, 6]), None);
 }
 
@@ -191,11 +191,11 @@ fn level_0_takes_all_that_overlap_or_moves_a_lone_table() {
         picked(&all, &[]),
         Some((0, 1, vec![3, 2, 1], vec![8], false))
     );
-    // A busy table of the group, or of the next level, keeps it waiting.
+    // A table of the group or of the next level that is in use makes it wait.
     for busy in [1, 2, 3, 8] {
         assert_eq!(picked(&all, &[busy]), None, "{busy}");
     }
-    // Lone ones move without a merge: here 5 over nothing, but not 4 over 9.
+    // A lone table moves without a merge: table 5, with nothing below, but not 4, above table 9.
     let lone = [(4, 0, "h", "i", 10), (5, 0, "k", "l", 10)];
     let all = levels(&[&chained[..], &below[..], &lone[..]].concat());
     assert_eq!(picked(&all, &[]), Some((0, 1, vec![5], vec![], true)));
@@ -203,7 +203,7 @@ fn level_0_takes_all_that_overlap_or_moves_a_lone_table() {
         picked(&all, &[5]),
         Some((0, 1, vec![3, 2, 1], vec![8], false))
     );
-    // A newer table over it keeps it, so that the order of versions stays.
+    // A newer table above it makes it stay, so that the order of versions is kept.
     let covered = [(4, 0, "h", "k", 10), (5, 0, "k", "l", 10)];
     let all = levels(&[&covered[..], &below[..]].concat());
     assert_eq!(picked(&all, &[]), Some((0, 1, vec![5, 4], vec![9], false)));
@@ -222,7 +222,7 @@ fn a_range_goes_down_level_by_level_and_is_rewritten_at_the_bottom() {
         (7, 2, "y", "z", 10),
     ];
     let levels = levels_with(&specs, |m| {
-        // Table 5 has nothing to gain.
+        // Nothing of table 5 can be dropped.
         (m.smallest_sequence, m.largest_sequence) = if m.number == 5 {
             (0, 0)
         } else {

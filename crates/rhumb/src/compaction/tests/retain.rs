@@ -1,11 +1,11 @@
-//! Every snapshot reads the same from what survives as from everything.
+//! Every snapshot reads the same from the surviving versions as from all versions.
 
 use proptest::prelude::*;
 
-use crate::compaction::retain::{Fate, Place, Retain, RetainRanges};
+use crate::compaction::retain::{Fate, KeyContext, Retain, RetainRanges};
 use crate::entry::{EntryKind, MAX_SEQUENCE, RangeDeletes, Sequence};
 
-/// A version of a key, with a value that is the sequence it was written at.
+/// A version of a key, whose value is the sequence at which it was written.
 #[derive(Debug, Clone)]
 struct Entry {
     key: u8,
@@ -31,7 +31,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// A run of the store: entries in internal order, and range deletes.
+/// A sorted run: entries in internal order, and range deletes.
 #[derive(Debug, Default, Clone)]
 struct Run {
     entries: Vec<Entry>,
@@ -61,7 +61,7 @@ fn run(first: Sequence, operations: &[Operation]) -> Run {
     run
 }
 
-/// What a reader of `snapshot` finds in runs, newest first.
+/// What a reader at `snapshot` finds in runs, newest first.
 fn read(runs: &[&Run], key: u8, snapshot: Sequence) -> Option<u64> {
     let deleted = runs
         .iter()
@@ -80,7 +80,7 @@ fn read(runs: &[&Run], key: u8, snapshot: Sequence) -> Option<u64> {
     None
 }
 
-/// What the store does to `inputs`, over keys that `below` may hold.
+/// The result of compacting `inputs` above older versions in `below`.
 fn compact(inputs: &Run, below: &Run, snapshots: &[Sequence]) -> Run {
     let deeper = |key: u8| {
         let ranges = below.ranges.covering(&[key], MAX_SEQUENCE).is_some();
@@ -106,11 +106,11 @@ fn compact(inputs: &Run, below: &Run, snapshots: &[Sequence]) -> Run {
             let over =
                 |f: &&crate::entry::Fragment| *f.start <= [e.key][..] && [e.key][..] < *f.end;
             let fragment = inputs.ranges.fragments().iter().find(over);
-            let place = Place {
+            let context = KeyContext {
                 bottom: !deeper(e.key),
                 under_range_delete: output.ranges.covering(&[e.key], MAX_SEQUENCE).is_some(),
             };
-            retain.begin_key(fragment.map_or(&[], |f| &f.sequences), place);
+            retain.begin_key(fragment.map_or(&[], |f| &f.sequences), context);
         }
         if let Fate::Keep(sequence) = retain.version(e.sequence, e.kind) {
             output.entries.push(Entry {
@@ -132,7 +132,7 @@ proptest! {
         above in prop::collection::vec(operation(), 0..4),
         snapshots in prop::collection::btree_set(0u64..40, 0..5),
     ) {
-        // Numbers with gaps, so that snapshots fall between, on, and outside of them.
+        // The sequences have gaps, so that snapshots fall between, on and outside of them.
         let snapshots: Vec<Sequence> = snapshots.into_iter().collect();
         let below = run(1, &below);
         let inputs = run(7, &inputs);

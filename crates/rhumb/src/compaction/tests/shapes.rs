@@ -1,5 +1,5 @@
-//! What is picked for full-level merges and tiered compaction, where several runs are left of another
-//! shape, and what can run side by side.
+//! What is picked for full-level merges and tiered compaction, also where another shape left
+//! several runs, and which merges can run side by side.
 
 use std::ops::Bound;
 
@@ -61,7 +61,7 @@ fn a_full_level_goes_down_whole() {
     let both = levels(&[&full[..], &next[..]].concat());
     let inputs = vec![(1, vec![2, 3]), (2, vec![4, 5])];
     assert_eq!(picked(&both, FullLevel), Some((inputs, 2, Some(0), false)));
-    // Nothing below: the tables move as they are.
+    // With nothing below, the tables move unchanged.
     let alone = levels(&[&full[..], &next[2..]].concat());
     let inputs = vec![(1, vec![2, 3])];
     assert_eq!(picked(&alone, FullLevel), Some((inputs, 2, Some(0), true)));
@@ -72,7 +72,7 @@ fn a_full_level_goes_down_whole() {
         picked(&flushed, FullLevel),
         Some((inputs, 1, Some(0), false))
     );
-    // Runs of level 0 move too, if they do not overlap.
+    // Runs of level 0 can move too, if they do not overlap.
     let apart = levels(&[(7, 0, 7, "a", "b", 10), (8, 0, 8, "c", "e", 10)]);
     let inputs = vec![(0, vec![8]), (0, vec![7])];
     assert_eq!(picked(&apart, FullLevel), Some((inputs, 1, Some(0), true)));
@@ -92,14 +92,14 @@ fn a_level_full_of_runs_becomes_a_run_of_the_next() {
     let full = levels(&[&runs[..], &below[..]].concat());
     let inputs = vec![(1, vec![5]), (1, vec![3, 4]), (1, vec![2])];
     assert_eq!(picked(&full, Tiered), Some((inputs, 2, None, false)));
-    // Two runs are allowed, of whatever size.
+    // Two runs are allowed, whatever their sizes.
     let two = levels(&[&runs[1..], &below[..]].concat());
     assert_eq!(picked(&two, Tiered), None);
-    // Runs of different keys become one as they are.
+    // Runs of different keys become one run without a merge.
     let apart = levels(&[(7, 0, 7, "a", "b", 10), (8, 0, 8, "c", "e", 10)]);
     let inputs = vec![(0, vec![8]), (0, vec![7])];
     assert_eq!(picked(&apart, Tiered), Some((inputs, 1, None, true)));
-    // The last level has no next one.
+    // The runs of the last level become one of their own level.
     let last = runs.map(|(n, _, run, from, to, bytes)| (n, LAST, run, from, to, bytes));
     let inputs = vec![(LAST, vec![5]), (LAST, vec![3, 4]), (LAST, vec![2])];
     assert_eq!(
@@ -119,8 +119,8 @@ fn several_runs_become_one_where_another_shape_left_them() {
         (6, 1, 10, "b", "f", 10),
         (7, 2, 0, "a", "z", 10),
     ]);
-    // The second oldest run joins the oldest one, where that costs least: table 5 by itself. Level 0
-    // is full too, but has to wait.
+    // A table of the second oldest run joins the oldest run, the cheapest first: table 5 by itself.
+    // Level 0 is full too, but has to wait.
     let inputs = vec![(1, vec![5])];
     let first = Some((inputs, 1, Some(10), true));
     assert_eq!(picked(&stacked, Compaction::Leveled), first);
@@ -155,7 +155,7 @@ fn everything_of_a_range_is_merged_with_all_that_overlaps_it() {
         let to = to.map(str::as_bytes);
         pick_whole(&all, Compaction::Leveled, from.as_bytes(), to, before)
     };
-    // From b on by way of c, d, e and f to g, and by way of table 8 to a; table 90 came later.
+    // From b on through c, d, e and f to g, and through table 8 to a; table 90 came later.
     let job = range("b", Bound::Excluded("c"), 60).unwrap();
     let inputs = vec![
         (0, vec![50]),
@@ -169,7 +169,7 @@ fn everything_of_a_range_is_merged_with_all_that_overlaps_it() {
     let job = range("p", Bound::Unbounded, 60).unwrap();
     assert_eq!(form(&job).0, [(1, vec![4])]);
     assert!(range("h", Bound::Excluded("p"), 60).is_none());
-    // Where each level is one run, leveled compaction goes by steps.
+    // Where each level is one run, leveled compaction proceeds in steps.
     let one = levels(&[(1, 1, 0, "a", "z", 10), (2, 2, 0, "a", "z", 10)]);
     let whole = |compaction| pick_whole(&one, compaction, b"", Bound::Unbounded, 60);
     assert!(whole(Compaction::Leveled).is_none());
@@ -218,7 +218,7 @@ fn merges_run_side_by_side_if_neither_tables_nor_keys_meet() {
     assert!(admits(&claims, &[2], 3, Some(0)));
     assert!(admits(&claims, &[3, 5], 2, Some(0)));
     assert!(admits(&claims, &[5, 6], 3, Some(0)));
-    // Runs of a level are numbered one after the other.
+    // New runs of a level are created one after the other.
     assert!(!admits(&claims, &[3, 5], 2, None));
     assert!(admits(&claims, &[5], 3, None));
     let second = claims.take(&job(&all, &[5], 3, None));

@@ -1,4 +1,4 @@
-//! Flushes and compactions of a small store, against a plain list of what was written.
+//! Flushes and compactions of a small store, compared with a plain list of its writes.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -55,7 +55,7 @@ fn every_snapshot_reads_the_same_after_flushes_and_compactions() {
         let mut background = Background::default();
         let mut shape = SHAPE;
         for _ in 0..40 {
-            // As if the store were opened with another shape.
+            // As if the store were opened again with another shape.
             if random.random_bool(0.15) {
                 background.end_all(&mut store, &mut random);
                 shape.compaction = SHAPES[random.random_range(0..3)];
@@ -88,7 +88,7 @@ fn every_snapshot_reads_the_same_after_flushes_and_compactions() {
         store.check();
         store.check_files();
         assert!(store.levels.all_runs().count() <= 1, "{shape:?}");
-        // All is at the bottom: one version a live key, without deletes.
+        // Everything is at the bottom: one version of each live key, and no deletes.
         let live = store.model(MAX_SEQUENCE).len() as u64;
         let tables = || store.levels.tables().map(|(_, t)| &t.meta);
         assert_eq!(tables().map(|t| t.entries).sum::<u64>(), live);
@@ -106,7 +106,7 @@ fn every_snapshot_reads_the_same_after_flushes_and_compactions() {
 #[test]
 fn range_deletes_are_cut_between_output_tables() {
     let mut store = Store::new(memory(), small_tables());
-    // Old versions that a snapshot needs, so that nothing is dropped.
+    // A snapshot needs these old versions, so nothing is dropped.
     for number in 10..70 {
         store.write(Operation::Put(key(number), vec![1; 50]));
     }
@@ -141,7 +141,7 @@ fn range_deletes_are_cut_between_output_tables() {
     }
     store.check();
     store.check_files();
-    // Without the snapshot what they delete goes, and so do they.
+    // Without the snapshot, what they delete is dropped, and so are they.
     store.snapshots.clear();
     compact_range(&mut store, Compaction::Leveled, b"", Bound::Unbounded);
     store.check();
@@ -187,7 +187,7 @@ fn a_flush_of_nothing_makes_no_table() {
     store.check_files();
 }
 
-/// Flushes two overlapping memtables on a sound disk and gives the job to merge them.
+/// Flushes two overlapping memtables on a sound disk and returns the job that merges them.
 fn store_with_a_job(fs: &Arc<dyn FileSystem>) -> (Store, Job) {
     let mut store = Store::new(Arc::clone(fs), small_tables());
     for value in 0..2 {
@@ -242,7 +242,7 @@ fn whatever_call_fails_nothing_is_left_behind() {
 fn cancelled_work_ends_and_leaves_nothing() {
     let fs = memory();
     let mut store = Store::new(fs, small_tables());
-    // Long enough to be looked at.
+    // Enough entries for a check for cancellation.
     for round in 0..30 {
         for number in 0..KEYS {
             store.write(Operation::Put(key(number), vec![round; 10]));
