@@ -20,7 +20,7 @@ pub struct MemoryFileSystem {
 struct Disk {
     files: BTreeMap<FileId, File>,
     next_file: FileId,
-    directories: BTreeMap<PathBuf, Directory>,
+    directories: BTreeMap<PathBuf, MemoryDirectory>,
     locks: BTreeMap<PathBuf, Locked>,
 }
 
@@ -38,7 +38,7 @@ struct File {
 
 /// The names in a directory now, those on the disk, and the changes between the two.
 #[derive(Debug, Default, Clone)]
-struct Directory {
+struct MemoryDirectory {
     now: BTreeMap<String, FileId>,
     durable: BTreeMap<String, FileId>,
     unsynced: Vec<Change>,
@@ -79,7 +79,7 @@ impl Change {
     }
 }
 
-impl Directory {
+impl MemoryDirectory {
     fn change(&mut self, change: Change) {
         change.apply(&mut self.now);
         self.unsynced.push(change);
@@ -108,7 +108,7 @@ impl MemoryFileSystem {
         for root in ["", "/"] {
             lock(&fs.disk)
                 .directories
-                .insert(root.into(), Directory::default());
+                .insert(root.into(), MemoryDirectory::default());
         }
         fs
     }
@@ -125,7 +125,7 @@ impl MemoryFileSystem {
         for (path, directory) in &disk.directories {
             let names = directory.found(loss, &mut random);
             let (now, durable, unsynced) = (names.clone(), names, Vec::new());
-            let directory = Directory {
+            let directory = MemoryDirectory {
                 now,
                 durable,
                 unsynced,
@@ -235,7 +235,7 @@ fn split(path: &Path) -> io::Result<(&Path, String)> {
 }
 
 impl Disk {
-    fn directory(&mut self, path: &Path) -> io::Result<(&mut Directory, String)> {
+    fn directory(&mut self, path: &Path) -> io::Result<(&mut MemoryDirectory, String)> {
         let (directory, name) = split(path)?;
         let directory = self.directories.get_mut(directory).ok_or_else(not_found)?;
         Ok((directory, name))

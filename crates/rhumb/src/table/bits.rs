@@ -1,4 +1,5 @@
-//! Numbers of a fixed width in bits, packed from the low bit (docs/format.md, Block and Directory).
+//! Numbers of a fixed width in bits, packed starting from the low bit (docs/format.md, Block and
+//! Directory).
 
 /// How many bytes `count` numbers of `width` bits take; `None` if that overflows.
 pub(super) fn packed_bytes(count: u64, width: u32) -> Option<usize> {
@@ -6,7 +7,7 @@ pub(super) fn packed_bytes(count: u64, width: u32) -> Option<usize> {
     usize::try_from(bits.div_ceil(8)).ok()
 }
 
-/// The fewest bits that hold `largest`.
+/// The smallest width in bits that holds `largest`.
 pub(super) fn width_of(largest: u64) -> u32 {
     u64::BITS - largest.leading_zeros()
 }
@@ -28,7 +29,7 @@ pub(super) fn pack(numbers: impl Iterator<Item = u64>, width: u32, into: &mut Ve
     }
 }
 
-/// The number at `index`; bytes behind the end of `bytes` count as zero.
+/// The number at `index`; bytes after the end of `bytes` count as zero.
 #[inline]
 pub(super) fn unpack(bytes: &[u8], index: u64, width: u32) -> u64 {
     if width == 0 {
@@ -50,7 +51,7 @@ pub(super) fn unpack(bytes: &[u8], index: u64, width: u32) -> u64 {
     }
 }
 
-/// The little-endian number of `N` bytes at `at`; zero where it is not inside.
+/// The little-endian number of `N` bytes at `at`; zero if it does not lie inside `bytes`.
 #[inline]
 pub(super) fn word<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     bytes

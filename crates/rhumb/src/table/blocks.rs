@@ -1,4 +1,4 @@
-//! Writes the blocks of a table, and tells of each to what will find it.
+//! Writes the blocks of a table, and passes on what directory, index and filter need to find them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,26 +15,26 @@ use crate::error::{Error, Result};
 use crate::fs::{WriteFile, ops};
 use crate::options::Compression;
 
-/// Writes go out in pieces of at least this many bytes.
+/// Writes are buffered until they have at least this many bytes.
 const PIECE_BYTES: usize = 256 << 10;
-/// The largest raw block of several entries, whatever the partition says.
+/// The largest raw block with several entries, whatever the partition says.
 pub(super) const LARGEST_BLOCK_BYTES: usize = 16 << 20;
-/// After so many bytes of blocks it is asked whether a fixed stride is worth what it costs.
+/// The number of block bytes after which the cost of a fixed stride is judged.
 const EVEN_TRIAL_BYTES: usize = 64 << 10;
 
-/// Blocks that are to take the same bytes an entry.
+/// State of blocks that should all take the same number of bytes an entry.
 #[derive(Debug)]
 struct Even {
-    /// What every key starts with.
+    /// The prefix that every key has.
     prefix: Vec<u8>,
     /// Known after the first block with entries.
     stride: Option<Stride>,
-    /// Bytes of the blocks so far, and what they could have been.
+    /// The bytes of the blocks so far, and the bytes that they need at least.
     taken: usize,
     least: usize,
 }
 
-/// The blocks of a table in the making.
+/// The blocks of a table being written.
 #[derive(Debug)]
 pub(super) struct BlockWriter {
     path: PathBuf,
@@ -44,26 +44,26 @@ pub(super) struct BlockWriter {
     map: Arc<KeyMap>,
     block: BlockBuilder,
     raw: Vec<u8>,
-    /// Bytes not written yet, which lie at `offset - pending.len()`.
+    /// Bytes that are not written yet; they belong at `offset - pending.len()`.
     pending: Vec<u8>,
     offset: u64,
     pub directory: DirectoryBuilder,
     pub index: IndexChoice,
-    /// Hashes of the user keys, unless there is to be no filter.
+    /// Hashes of the user keys; `None` if the table gets no filter.
     pub hashes: Option<Vec<u64>>,
     ranks: u64,
-    /// How many user keys the index has got: at least those of closed blocks.
+    /// How many user keys were passed to the index: at least those of closed blocks.
     trained: u64,
-    /// Numbers of the keys of one block, on their way to the index.
+    /// The numbers of keys of one block that the index still needs.
     numbers: Vec<u64>,
     /// The last key of the last closed block with entries.
     last_key: Vec<u8>,
-    /// Blocks without entries since then.
+    /// The number of blocks without entries since then.
     empty: u64,
     even: Option<Even>,
     raw_bytes: u64,
     raw_largest: u64,
-    /// The time that writing and syncing the file took.
+    /// The time spent writing and syncing the file.
     pub write_time: Duration,
 }
 
@@ -106,22 +106,22 @@ impl BlockWriter {
         &mut self.block
     }
 
-    /// User keys of closed blocks.
+    /// The number of user keys in closed blocks.
     pub fn ranks(&self) -> u64 {
         self.ranks
     }
 
-    /// Where the file ends so far, the open block left out.
+    /// The end of the file so far, without the open block.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// About how long the file would be with the open block, in bytes.
+    /// About the length of the file in bytes, including the open block.
     pub fn estimated_bytes(&self) -> u64 {
         self.offset + self.block.raw_bytes() as u64
     }
 
-    /// Raw bytes of the closed blocks: of all, and of the largest.
+    /// The raw bytes of the closed blocks: in total, and of the largest.
     pub fn raw_bytes(&self) -> (u64, u64) {
         (self.raw_bytes, self.raw_largest)
     }
@@ -134,7 +134,7 @@ impl BlockWriter {
         }
     }
 
-    /// Gives the index the next user key, before the block that holds it is closed.
+    /// Passes the next user key to the index, before the block that holds it is closed.
     ///
     /// # Errors
     /// If keys do not ascend.
@@ -143,7 +143,7 @@ impl BlockWriter {
         self.index.push(key, number)
     }
 
-    /// Adds an entry to the open block; to a new one if it does not fit into `limit` bytes.
+    /// Adds an entry to the open block, or to a new one if it does not fit into `limit` bytes.
     ///
     /// # Errors
     /// If a write fails, or the index refuses the keys.
@@ -155,8 +155,8 @@ impl BlockWriter {
         Ok(())
     }
 
-    /// Lets all blocks take the same bytes an entry, as long as entries allow it. Before the first
-    /// block; `key` is one of the table.
+    /// From now on makes all blocks take the same number of bytes an entry, as long as the entries
+    /// allow it. Call it before the first block; `key` is any key of the table.
     pub fn begin_even(&mut self, key: &[u8]) {
         let shared = self.map.shared_prefix_bytes().min(usize::from(u16::MAX));
         let prefix = key.get(..shared).unwrap_or(key).to_vec();
@@ -169,12 +169,12 @@ impl BlockWriter {
         });
     }
 
-    /// Lets blocks take as little as they can from the next one on.
+    /// From the next block on, makes blocks as compact as possible.
     pub fn end_even(&mut self) {
         self.even = None;
     }
 
-    /// What each entry takes, if it was the same in all blocks.
+    /// The size of each entry, if it was the same in all blocks.
     pub fn stride(&self) -> Option<Stride> {
         self.even.as_ref()?.stride
     }
@@ -194,12 +194,12 @@ impl BlockWriter {
         self.directory
             .first_ranks
             .push(known - u64::from(continues));
-        // To a block without entries lead the same separators as to the next one with some.
+        // An empty block gets the same separators as the next block with entries: one cut for each.
         let cuts = self.empty + u64::from(!first);
         self.empty = 0;
         let trained = self.count_keys(continues);
         self.train_block(cuts, trained).map_err(refused)?;
-        self.stand_by(cuts, continues).map_err(refused)?;
+        self.train_fences(cuts, continues).map_err(refused)?;
         self.raw.clear();
         self.block.encode(continues, &mut self.raw);
         let stored = self.store();
@@ -213,8 +213,8 @@ impl BlockWriter {
         self.flush_pieces()
     }
 
-    /// Counts and hashes the user keys that begin in the open block, and numbers those that the index
-    /// does not have yet. Gives how many keys of the block come before these.
+    /// Counts and hashes the user keys that start in the open block, and maps those that the index
+    /// does not have yet to numbers. Returns how many keys of the block come before the latter.
     fn count_keys(&mut self, continues: bool) -> usize {
         let needs_number = self.index.needs_number();
         let mut before = usize::from(continues);
@@ -239,8 +239,8 @@ impl BlockWriter {
         before
     }
 
-    /// Tells the wanted index of the `cuts` before the open block, and gives it the keys that were
-    /// numbered: all but the first `trained`. Only this is training; the clock is asked twice a block.
+    /// Passes to the wanted index the `cuts` before the open block, and its numbered keys: all but
+    /// the first `trained`. Only this counts as training time; the clock is read twice a block.
     fn train_block(&mut self, cuts: u64, trained: usize) -> Result<(), IndexError> {
         if !self.index.is_wanted() || (cuts == 0 && self.numbers.is_empty()) {
             return Ok(());
@@ -257,9 +257,10 @@ impl BlockWriter {
         Ok(())
     }
 
-    /// Tells the fence pointers to fall back on of the `cuts` before the open block and of its keys.
-    fn stand_by(&mut self, cuts: u64, continues: bool) -> Result<(), IndexError> {
-        let Some(fences) = self.index.stand_by() else {
+    /// Passes the `cuts` before the open block, and its keys, to the fence pointers kept as a
+    /// fallback.
+    fn train_fences(&mut self, cuts: u64, continues: bool) -> Result<(), IndexError> {
+        let Some(fences) = self.index.fences() else {
             return Ok(());
         };
         for _ in 0..cuts {
@@ -269,7 +270,7 @@ impl BlockWriter {
         keys.try_for_each(|key| fences.push(key, 0))
     }
 
-    /// Writes a block without entries. The open block is closed.
+    /// Writes a block without entries. The open block must be closed.
     ///
     /// # Errors
     /// If the write fails.
@@ -287,7 +288,7 @@ impl BlockWriter {
         self.flush_pieces()
     }
 
-    /// Appends the stored form of the raw block. Gives its length.
+    /// Appends the stored form of the raw block; returns its length.
     fn store(&mut self) -> usize {
         self.raw_bytes += self.raw.len() as u64;
         self.raw_largest = self.raw_largest.max(self.raw.len() as u64);
@@ -304,8 +305,9 @@ impl BlockWriter {
         stored
     }
 
-    /// Looks whether the block that was stored, which begins `keys` user keys, keeps to the stride, and whether
-    /// that costs little: keys that stand whole may take more than keys that share.
+    /// Ends equal entry sizes if the stored block, in which `keys` user keys start, does not keep
+    /// to the stride, or if they cost too much: keys stored whole may take more bytes than keys
+    /// that share.
     fn judge_even(&mut self, stored: usize, keys: usize) {
         let Some(even) = &mut self.even else { return };
         even.taken += self.raw.len();
@@ -322,8 +324,8 @@ impl BlockWriter {
             })
         });
         let alike = stride.is_some() && even.stride.is_none_or(|known| Some(known) == stride);
-        let dear = even.taken > EVEN_TRIAL_BYTES && even.taken > even.least + even.least / 8;
-        if alike && !dear {
+        let costly = even.taken > EVEN_TRIAL_BYTES && even.taken > even.least + even.least / 8;
+        if alike && !costly {
             even.stride = stride;
         } else {
             self.even = None;
@@ -346,7 +348,7 @@ impl BlockWriter {
         Ok(())
     }
 
-    /// Writes what `append` adds behind the blocks, all of which are closed, and syncs the file.
+    /// Writes what `append` adds after the blocks, all of which are closed, and syncs the file.
     ///
     /// # Errors
     /// If a write or the sync fails.

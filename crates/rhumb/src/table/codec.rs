@@ -1,4 +1,4 @@
-//! How blocks are compressed: the number of each codec, and both directions.
+//! Compression of blocks: the number of each codec, compressing and decompressing.
 
 use super::damage::Damage;
 use crate::options::Compression;
@@ -7,26 +7,26 @@ pub(super) const CODEC_NONE: u8 = 0;
 pub(super) const CODEC_LZ4: u8 = 1;
 pub(super) const CODEC_ZSTD: u8 = 2;
 
-/// The codec of a compression, and `raw` through it; `None` for no compression, or if there is none
-/// that can be had.
+/// The codec of a compression, and `raw` compressed by it; `None` for no compression, or if it is
+/// not available.
 pub(super) fn compress(raw: &[u8], compression: Compression) -> Option<(u8, Vec<u8>)> {
     match compression {
         Compression::None => None,
         Compression::Lz4 => Some((CODEC_LZ4, lz4_flex::block::compress(raw))),
         #[cfg(feature = "zstd")]
         Compression::Zstd => Some((CODEC_ZSTD, zstd_frames::compress(raw)?)),
-        // Refused when the store was opened.
+        // Opening the store has refused this already.
         #[cfg(not(feature = "zstd"))]
         Compression::Zstd => None,
     }
 }
 
-/// The `raw_bytes` bytes that were compressed to `payload`, which follows after `header` bytes of the
-/// stored block.
+/// Decompresses `payload`, which comes after `header` bytes of the stored block, to `raw_bytes`
+/// bytes.
 ///
 /// # Errors
-/// If the payload cannot give as many bytes (before they are allocated) or does not, or if this build
-/// has no such codec.
+/// If the payload cannot decompress to that many bytes (detected before they are allocated) or does
+/// not, or if this build lacks the codec.
 pub(super) fn decompress(
     codec: u8,
     payload: &[u8],
@@ -62,22 +62,22 @@ pub(super) fn decompress(
     }
 }
 
-/// No LZ4 block of these many bytes gives more raw bytes: one byte of it stands for 255 at most. What
-/// is claimed beyond that is not worth the memory to find out.
+/// The most raw bytes to which an LZ4 block of this length can decompress, 255 for each byte.
+/// Larger claims are refused before memory is allocated.
 pub(super) fn lz4_largest(payload: &[u8]) -> u64 {
     (payload.len() as u64)
         .saturating_mul(255)
         .saturating_add(64)
 }
 
-/// The same of a Zstd frame: a block of it takes 4 bytes at least and gives 128 KiB at most (RFC
-/// 8878, section 3.1.1.2).
+/// As [`lz4_largest`], for a Zstd frame: each of its blocks takes at least 4 bytes and gives at
+/// most 128 KiB (RFC 8878, section 3.1.1.2).
 fn zstd_largest(payload: &[u8]) -> u64 {
     (payload.len() as u64).saturating_mul((128 << 10) / 4)
 }
 
-/// Zstd frames without a checksum (blocks have one), with contexts that are kept: making one takes
-/// longer than a block.
+/// Zstd frames without a checksum, since blocks have one. Contexts are reused: creating one takes
+/// longer than compressing a block.
 #[cfg(feature = "zstd")]
 mod zstd_frames {
     use std::cell::RefCell;
@@ -86,7 +86,7 @@ mod zstd_frames {
 
     use zstd::bulk::{Compressor, Decompressor};
 
-    /// The default of the library: about the ratio of the slower ones on blocks of some KiB.
+    /// The library's default, which compresses blocks of some KiB about as well as slower levels.
     const LEVEL: i32 = 3;
 
     thread_local! {
@@ -94,13 +94,13 @@ mod zstd_frames {
         static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
     }
 
-    /// `None` if there is no memory for it: the block is stored as it is then.
+    /// `None` if memory is missing: the block is then stored uncompressed.
     pub(super) fn compress(raw: &[u8]) -> Option<Vec<u8>> {
         let new = || Compressor::new(LEVEL);
         with_kept(&COMPRESSOR, new, |compressor| compressor.compress(raw)).ok()
     }
 
-    /// How many bytes were written into `raw`.
+    /// Returns the number of bytes written into `raw`.
     pub(super) fn decompress(payload: &[u8], raw: &mut [u8]) -> Result<usize, String> {
         let written = with_kept(&DECOMPRESSOR, Decompressor::new, |decompressor| {
             decompressor.decompress_to_buffer(payload, raw)
@@ -113,7 +113,7 @@ mod zstd_frames {
         new: impl FnOnce() -> io::Result<C>,
         work: impl FnOnce(&mut C) -> io::Result<T>,
     ) -> io::Result<T> {
-        // A thread that is ending keeps nothing any more.
+        // While the thread ends its kept context is gone already, so a new one is made and dropped.
         let mut context = match kept.try_with(RefCell::take).ok().flatten() {
             Some(context) => context,
             None => new()?,

@@ -1,14 +1,14 @@
-//! Ascending numbers in little memory: a line, and what it misses each of them by.
+//! Ascending numbers in little memory: a line, and residuals, the differences from it.
 //!
-//! Offsets and first ranks of blocks are nearly straight lines. What the line misses by is packed into
-//! as few bits as the worst miss needs; numbers in equal steps take none at all.
+//! Offsets and first ranks of blocks lie nearly on a straight line. The residuals are packed into
+//! as many bits as the largest one needs; numbers in equal steps need none.
 
 use super::bits::{pack, packed_bytes, unpack, width_of, word};
 use super::damage::Damage;
 
-/// What a column takes beside its residuals.
+/// The bytes of a column besides its residuals.
 pub(super) const COLUMN_HEADER_BYTES: usize = 24;
-/// Behind the residuals, so that each can be read as one 8-byte word.
+/// Bytes after the residuals, so that each can be read as one 8-byte word.
 const PADDING_BYTES: usize = 8;
 /// A residual and its bit offset fit into one 8-byte word.
 const MAX_WIDTH: u32 = 57;
@@ -52,10 +52,10 @@ impl Column {
         true
     }
 
-    /// Takes a column of `count` values off the front of `bytes`; `at` is where that is.
+    /// Decodes a column of `count` values from the front of `bytes`, and advances `at`, its offset.
     ///
     /// # Errors
-    /// If there is no such column. Residuals are not looked at.
+    /// If there is no such column. The residuals are not checked.
     pub fn decode(bytes: &mut &[u8], at: &mut usize, count: u64) -> Result<Column, Damage> {
         let header = word::<COLUMN_HEADER_BYTES>(bytes, 0);
         let width = u64::from_le_bytes(word(&header, 16));
@@ -87,12 +87,12 @@ impl Column {
         u64::try_from(value.max(0)).unwrap_or(u64::MAX)
     }
 
-    /// Memory of the residuals, in bytes.
+    /// The memory of the residuals, in bytes.
     pub fn bytes(&self) -> usize {
         self.residuals.len()
     }
 
-    /// About where `value` stands: the inverse of the line.
+    /// The approximate index of `value`, by the inverse of the line.
     #[inline]
     pub fn guess(&self, value: u64) -> u64 {
         let above = u128::try_from(i128::from(value) - i128::from(self.base)).unwrap_or(0);
@@ -101,13 +101,14 @@ impl Column {
     }
 }
 
-/// The slope, with 32 fraction bits, that needs the narrowest residuals. Their spread is a convex
-/// function of the slope, so a search by thirds finds its least value; only the corners of the
-/// convex hull can be extreme, and there are few.
+/// The slope, with 32 fraction bits, that gives the narrowest residuals. Their spread is a convex
+/// function of the slope, so ternary search finds its minimum. Only the corners of the convex hull
+/// can be extreme, and there are few.
 fn best_slope(values: &[u64]) -> u64 {
     let mut corners = hull(values, 1);
     corners.extend(hull(values, -1));
-    // With all 32 fraction bits: rounded spreads would have plateaus, on which thirds go astray.
+    // Computed with all 32 fraction bits: rounded spreads have plateaus, where ternary search
+    // fails.
     let spread = |slope: u64| {
         let line = |i: u64| i128::from(i) * i128::from(slope);
         let misses = || {

@@ -1,4 +1,4 @@
-//! Walks over the entries of a table, both ways.
+//! Goes over the entries of a table, in both directions.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ use crate::memory::{Pinned, Pins};
 pub(crate) struct TableCursor {
     table: Arc<TableReader>,
     pub(super) source: BlockSource,
-    /// The block that the cursor stands in.
+    /// The block of the current entry.
     here: Option<LoadedBlock>,
-    /// For the values of its entries.
+    /// Pins for the values of its entries.
     pins: Pins,
     slot: usize,
     key: Vec<u8>,
@@ -25,9 +25,9 @@ pub(crate) struct TableCursor {
 }
 
 impl TableReader {
-    /// A cursor over the table. Without `fill_cache`, blocks that it reads are not kept in the cache
-    /// and going forward reads many in one call at once: for passes over whole tables. With it, the
-    /// calls become larger while it goes on.
+    /// A cursor over the table. With `fill_cache`, blocks are kept in the cache, and reads become
+    /// larger while the cursor goes forward. Without it, for passes over whole tables, blocks are
+    /// not kept, and going forward reads many in one call from the start.
     pub fn cursor(self: &Arc<Self>, fill_cache: bool) -> TableCursor {
         TableCursor {
             table: Arc::clone(self),
@@ -43,12 +43,12 @@ impl TableReader {
 }
 
 impl TableCursor {
-    /// What was done so far.
+    /// What reading cost so far.
     pub fn trace(&self) -> &GetTrace {
         &self.source.trace
     }
 
-    /// Stands on `slot` of `block`.
+    /// Moves to `slot` of `block`.
     fn stand(&mut self, block: LoadedBlock, slot: usize) {
         let view = block.view();
         view.key_into(slot, &mut self.key);
@@ -58,7 +58,7 @@ impl TableCursor {
         self.here = Some(block);
     }
 
-    /// Goes to another slot of the same block.
+    /// Moves to another slot of the same block.
     #[inline]
     fn step_to(&mut self, slot: usize) {
         if let Some(block) = &self.here {
@@ -70,13 +70,13 @@ impl TableCursor {
         self.slot = slot;
     }
 
-    /// Stands nowhere.
+    /// Leaves the current entry; the cursor is then invalid.
     fn leave(&mut self) {
         self.here = None;
         self.pins.let_go();
     }
 
-    /// Goes to the first entry at or behind the start of a block, if there is one.
+    /// Goes to the first entry of `block` or of the blocks after it, if there is one.
     fn enter_first(&mut self, block: u64) -> Result<()> {
         self.leave();
         let table = Arc::clone(&self.table);
@@ -90,7 +90,7 @@ impl TableCursor {
         Ok(())
     }
 
-    /// Goes to the last entry before the start of `block`, if there is one.
+    /// Goes to the last entry of the blocks before `block`, if there is one.
     fn enter_last_before(&mut self, block: u64) -> Result<()> {
         self.leave();
         self.source.stop_forward();

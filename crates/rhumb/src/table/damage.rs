@@ -1,4 +1,4 @@
-//! What a decoder found wrong, before it is known in which file.
+//! What a decoder found wrong, while the file is not known yet.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ pub(crate) struct Damage {
 }
 
 impl Damage {
-    /// Bytes at `at` (from the start of the piece that is decoded) that cannot be right.
+    /// Wrong bytes at `at`, counted from the start of the decoded piece.
     pub fn new(at: usize, expected: impl ToString, found: impl ToString) -> Self {
         Damage {
             at,
@@ -24,7 +24,7 @@ impl Damage {
         }
     }
 
-    /// Something that a newer or differently built rhumb reads.
+    /// Something that only a newer or differently built rhumb can read.
     pub fn unsupported(what: impl ToString) -> Self {
         Damage {
             at: 0,
@@ -34,13 +34,13 @@ impl Damage {
         }
     }
 
-    /// The same in a larger piece, in which this one starts at `by`.
+    /// The same damage relative to a larger piece, in which this one starts at `by`.
     pub fn moved(mut self, by: usize) -> Self {
         self.at += by;
         self
     }
 
-    /// The error for a piece that lies at `offset` of the file at `path`.
+    /// The error for a piece at `offset` of the file at `path`.
     pub fn in_file(self, path: &Path, offset: u64) -> Error {
         if self.unsupported {
             return Error::Unsupported {
@@ -52,8 +52,8 @@ impl Damage {
         Error::corruption(path, offset, self.expected, self.found)
     }
 
-    /// The error for the raw form of a block stored at `offset`: a place in the raw form is none in
-    /// the file if the block is compressed, so it goes into the text.
+    /// The error for the raw form of a block stored at `offset`. If the block is compressed, a
+    /// position in the raw form has none in the file, so the text states it.
     pub fn in_block(mut self, path: &Path, offset: u64) -> Error {
         let at = std::mem::take(&mut self.at);
         self.expected = match self.unsupported {

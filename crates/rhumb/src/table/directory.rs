@@ -1,8 +1,9 @@
-//! The directory: where each block starts in the file, and which block a rank or a prediction means.
+//! The directory: where each block starts in the file, and which block belongs to a rank or a
+//! prediction.
 //!
-//! Where an index answers with windows of ranks, the directory keeps the first rank of each block. Where
-//! blocks were placed by the model, the prediction itself is the block (docs/format.md, Directory): then
-//! first ranks are kept only if they are all that offsets follow from, as they do where every entry
+//! If an index answers with windows of ranks, the directory keeps the first rank of each block. If
+//! the model placed the blocks, the prediction itself gives the block (docs/format.md, Directory).
+//! First ranks are then kept only if the offsets are derived from them, as they are if every entry
 //! takes the same number of bytes.
 
 use super::bits::word;
@@ -15,7 +16,8 @@ const RANKED: u8 = 0;
 const PLACED: u8 = 1;
 const STRIDED: u8 = 2;
 
-/// What blocks of equal entries take: `overhead` bytes, and `stride` more an entry.
+/// The size of blocks whose entries have equal sizes: `overhead` bytes, and `stride` for each
+/// entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stride {
     pub overhead: u32,
@@ -23,51 +25,52 @@ pub(super) struct Stride {
 }
 
 impl Stride {
-    /// Where a block starts that has `blocks` blocks and `entries` entries before it, if that can be.
+    /// The offset of a block that follows `blocks` blocks with `entries` entries, unless it
+    /// overflows.
     fn offset(self, blocks: u64, entries: u64) -> Option<u64> {
         let overheads = blocks.checked_mul(self.overhead.into())?;
         overheads.checked_add(entries.checked_mul(self.stride.into())?)
     }
 }
 
-/// How the blocks of a table are found, as its writer knows it.
+/// How the blocks of a table are found.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Arrangement<'a> {
-    /// By ranks or by fence pointers. With cells of `entries_per_cell` that the model placed before it
-    /// was given up, or 0.
+    /// By ranks or by fence pointers. `entries_per_cell` is that of the cells that the model placed
+    /// before it was given up; 0 if there are none.
     Ranked { entries_per_cell: u32 },
     /// By the model's prediction.
     Placed {
         entries_per_cell: u32,
         /// The number of the last key before each extra block.
         thresholds: &'a [u64],
-        /// If all blocks keep to it.
+        /// The size of entries, if it is equal in all blocks.
         stride: Option<Stride>,
     },
 }
 
-/// What a directory is built from.
+/// The input of a directory.
 #[derive(Debug, Default)]
 pub(super) struct DirectoryBuilder {
-    /// Offset of each block in the file, ascending.
+    /// The offset of each block in the file, ascending.
     pub offsets: Vec<u64>,
-    /// Rank of each block's first key, ascending.
+    /// The rank of each block's first key, ascending.
     pub first_ranks: Vec<u64>,
 }
 
 impl DirectoryBuilder {
-    /// How many blocks there are, before [`DirectoryBuilder::close`].
+    /// The number of blocks; only before [`DirectoryBuilder::close`].
     pub fn blocks(&self) -> u64 {
         self.offsets.len() as u64
     }
 
-    /// Ends the columns: with the end of the blocks, and the number of ranks.
+    /// Completes the columns with the end of the blocks and the number of ranks.
     pub fn close(&mut self, end: u64, ranks: u64) {
         self.offsets.push(end);
         self.first_ranks.push(ranks);
     }
 
-    /// The byte form, after [`DirectoryBuilder::close`]. `None` if an offset is beyond what the form
+    /// The byte form, after [`DirectoryBuilder::close`]; `None` if an offset exceeds what the form
     /// can hold (2^57).
     pub fn encode(&self, entries: u64, arrangement: Arrangement<'_>) -> Option<Vec<u8>> {
         let (n, form, thresholds) = match arrangement {
@@ -109,7 +112,7 @@ impl DirectoryBuilder {
     }
 }
 
-/// What tells where blocks start.
+/// The source of the blocks' offsets.
 #[derive(Debug)]
 enum Form {
     Ranked {
@@ -131,7 +134,7 @@ pub(super) struct Directory {
     blocks: u64,
     ranks: u64,
     entries: u64,
-    /// Where the blocks end.
+    /// The end of the last block.
     end: u64,
     entries_per_cell: u32,
     form: Form,
@@ -139,20 +142,20 @@ pub(super) struct Directory {
     thresholds: Box<[u64]>,
 }
 
-/// Where the model expects a key.
+/// The place that the model predicts for a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Prediction {
     pub block: u64,
-    /// How far into its cell the prediction is: a block's slot hint counts from here.
+    /// How far into its cell the prediction is. The block's slot hint is relative to this.
     pub slot: u64,
 }
 
 impl Directory {
-    /// Reads the byte form of the directory of a table whose blocks end at `end`.
+    /// Decodes the directory of a table whose blocks end at `end`.
     ///
     /// # Errors
-    /// Where the form cannot be what it claims. Residuals are not looked at: whoever reads a block
-    /// asks [`Directory::extent`], which never leaves the block area.
+    /// If the bytes cannot be such a directory. Residuals are not checked: readers of blocks call
+    /// [`Directory::extent`], whose answers never leave the block area.
     pub fn decode(bytes: &[u8], end: u64) -> Result<Directory, Damage> {
         let field = |i: usize| u64::from_le_bytes(word(bytes, i * 8));
         let Some(mut rest) = bytes.get(HEADER_BYTES..) else {
@@ -167,7 +170,7 @@ impl Directory {
         }
         check_counts([blocks, ranks, entries], entries_per_cell, end)?;
         if reserved != [0; 3] {
-            return Err(Damage::new(29, "zero in a reserved field", "others"));
+            return Err(Damage::new(29, "zero in a reserved field", "other values"));
         }
         let mut at = HEADER_BYTES;
         let mut thresholds = Box::default();
@@ -211,46 +214,47 @@ impl Directory {
         })
     }
 
-    /// How many blocks the table has.
+    /// The number of blocks.
     pub fn blocks(&self) -> u64 {
         self.blocks
     }
 
-    /// How many distinct user keys the table has.
+    /// The number of distinct user keys.
     pub fn ranks(&self) -> u64 {
         self.ranks
     }
 
-    /// How many entries the table has.
+    /// The number of entries.
     pub fn entries(&self) -> u64 {
         self.entries
     }
 
-    /// Whether the model says in which block a key is: [`Directory::place`].
+    /// Whether the model gives the block of a key: [`Directory::place`].
     pub fn is_placed(&self) -> bool {
         !matches!(self.form, Form::Ranked { .. })
     }
 
-    /// How many neighbouring predictions share a cell; 0 if no block of the table was placed by a
-    /// model, and only then each block has entries.
+    /// The number of neighbouring predictions that share a cell; 0 if the model placed no block of
+    /// the table. Blocks may be without entries only if it is not 0.
     pub fn entries_per_cell(&self) -> u32 {
         self.entries_per_cell
     }
 
-    /// How many blocks continue a cell.
+    /// The number of blocks that continue a cell.
     pub fn extra_blocks(&self) -> u64 {
         self.thresholds.len() as u64
     }
 
-    /// Whether blocks take a fixed number of bytes an entry.
+    /// Whether all entries of all blocks take the same number of bytes.
     pub fn is_strided(&self) -> bool {
         matches!(self.form, Form::Strided { .. })
     }
 
-    /// The block of a key with this number for which the index predicts the rank `predicted`. Some
-    /// block, whatever the directory says; `None` if blocks are not placed by predictions.
+    /// The place of a key with this number for which the index predicts the rank `predicted`. The
+    /// block always exists, even if the directory is damaged; `None` if blocks are not placed by
+    /// predictions.
     #[inline]
-    pub fn place(&self, predicted: u64, number: u64) -> Option<Place> {
+    pub fn place(&self, predicted: u64, number: u64) -> Option<Prediction> {
         if !self.is_placed() {
             return None;
         }
@@ -260,14 +264,15 @@ impl Directory {
             false => self.thresholds.partition_point(|t| *t < number),
         };
         let block = (predicted / n).saturating_add(extra as u64);
-        Some(Place {
+        Some(Prediction {
             block: block.min(self.blocks.saturating_sub(1)),
             slot: predicted % n,
         })
     }
 
-    /// Offset of a block in the file and its length; `None` if the directory is damaged there or
-    /// has no such block. Extents of neighbours meet, because both come from the same number.
+    /// The offset of a block in the file and its length; `None` if the directory is damaged there
+    /// or has no such block. A block ends where the next one starts, since both come from one
+    /// number.
     #[inline]
     pub fn extent(&self, block: u64) -> Option<(u64, usize)> {
         if block >= self.blocks {
@@ -290,8 +295,8 @@ impl Directory {
         }
     }
 
-    /// The rank of a block's first key, or the number of ranks behind the last block; `None` if the
-    /// directory does not know ranks.
+    /// The rank of a block's first key, or past the last block the number of ranks; `None` if the
+    /// directory does not store ranks.
     #[inline]
     pub fn first_rank(&self, block: u64) -> Option<u64> {
         match &self.form {
@@ -302,7 +307,8 @@ impl Directory {
         }
     }
 
-    /// About how many user keys start in a block: exactly, if the directory knows ranks.
+    /// The number of user keys that start in a block; an estimate if the directory does not store
+    /// ranks.
     pub fn keys_in(&self, block: u64) -> u64 {
         match (self.first_rank(block), self.first_rank(block + 1)) {
             (Some(first), Some(next)) => next.saturating_sub(first),
@@ -311,7 +317,8 @@ impl Directory {
     }
 
     /// The block in which to look for the key with this rank: the first one that starts with it, or
-    /// else the last one that starts below it. Some block, whatever the directory says.
+    /// else the last one that starts below it. The block always exists, even if the directory is
+    /// damaged.
     pub fn block_of_rank(&self, rank: u64) -> u64 {
         let (Form::Ranked { first_ranks, .. } | Form::Strided { first_ranks, .. }) = &self.form
         else {
@@ -325,12 +332,12 @@ impl Directory {
         below.saturating_sub(1)
     }
 
-    /// How many blocks start with a rank below `rank`: a guess by the line, then a gallop.
+    /// The number of blocks that start below `rank`: a guess by the line, then a galloping search.
     fn blocks_below(&self, first_ranks: &Column, rank: u64) -> u64 {
         let is_below = |block: u64| first_ranks.value(block) < rank;
         let guess = first_ranks.guess(rank).min(self.blocks);
         let (mut low, mut high, mut step) = (0, self.blocks, 1);
-        // Everything before `low` is below the rank, `high` and everything behind it is not.
+        // Everything before `low` is below the rank; `high` and everything after it is not.
         if guess < self.blocks && is_below(guess) {
             low = guess + 1;
             while low < high {
@@ -382,7 +389,7 @@ impl Directory {
 /// Checks the counts of blocks, ranks and entries against each other and against the block area.
 fn check_counts(counts: [u64; 3], entries_per_cell: u32, end: u64) -> Result<(), Damage> {
     let [blocks, ranks, entries] = counts;
-    // A block takes a byte besides its header at the least, since LZ4 may have shrunk it.
+    // A stored block has at least one byte besides its header, since LZ4 may have compressed it.
     if blocks > end / (STORED_HEADER_BYTES as u64 + 1) || (blocks == 0) != (end == 0) {
         let expected = format!("as many blocks as fit into {end} bytes");
         return Err(Damage::new(0, expected, blocks));
@@ -419,7 +426,11 @@ fn take_thresholds(bytes: &mut &[u8], at: &mut usize, blocks: u64) -> Result<Box
     let numbers = own.get(8..).unwrap_or_default().chunks_exact(8);
     let thresholds: Box<[u64]> = numbers.map(|n| u64::from_le_bytes(word(n, 0))).collect();
     if !thresholds.is_sorted() {
-        return Err(Damage::new(*at + 8, "thresholds that ascend", "others"));
+        return Err(Damage::new(
+            *at + 8,
+            "thresholds that ascend",
+            "others that do not",
+        ));
     }
     *at += own.len();
     *bytes = rest;

@@ -1,4 +1,4 @@
-//! A blocked Bloom filter: all bits of a key lie in one cache line.
+//! A blocked Bloom filter, in which all bits of a key lie in one cache line.
 //!
 //! F. Putze, P. Sanders, J. Singler, "Cache-, Hash- and Space-Efficient Bloom Filters", section 3.
 
@@ -14,7 +14,7 @@ const HEADER_BYTES: usize = 8;
 const BLOCK_BYTES: usize = 64;
 const MAX_PROBES: u8 = 32;
 
-/// The hash of a user key that all filters share; taken once a get.
+/// The hash of a user key for all filters; computed once a get.
 pub(crate) fn hash_key(key: &[u8]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(key)
 }
@@ -33,7 +33,7 @@ fn block_of(hash: u64, blocks: u32) -> usize {
     (((hash >> 32) * u64::from(blocks)) >> 32) as usize
 }
 
-/// One block in one cache line, wherever the filter lies.
+/// One filter block, aligned to a cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 struct Line([u8; BLOCK_BYTES]);
@@ -46,13 +46,13 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    /// The byte form of a filter that holds `hashes` with `bits_per_key` bits for each.
+    /// The byte form of a filter for `hashes`, with `bits_per_key` bits for each.
     pub fn encode(hashes: &[u64], bits_per_key: u32) -> Vec<u8> {
         let bits_wanted = (hashes.len() as u64).saturating_mul(u64::from(bits_per_key));
         let blocks = bits_wanted.div_ceil(8 * BLOCK_BYTES as u64);
         let blocks = u32::try_from(blocks).unwrap_or(u32::MAX).max(1);
-        // ln 2 times the bits a key would be best for one large filter; blocks that hold more keys
-        // than others make slightly fewer better.
+        // One large filter would be best with ln 2 probes for each of a key's bits. Slightly fewer
+        // suit small blocks better, since some of them hold more keys than others.
         let probes = (u64::from(bits_per_key) * 6 / 10).clamp(1, 12) as u8;
         let mut bytes = vec![0; HEADER_BYTES + blocks as usize * BLOCK_BYTES];
         let header = [TYPE_BLOCKED_BLOOM, HASH_XXH3_64, WHOLE_KEY, probes];
@@ -73,11 +73,11 @@ impl Filter {
         bytes
     }
 
-    /// Reads the byte form. `None` if it is of a type that this build does not know: the table is
-    /// then read without.
+    /// Decodes a filter; `None` if its type is unknown to this build: the table is then read
+    /// without it.
     ///
     /// # Errors
-    /// Where the form cannot be what it claims.
+    /// If the bytes cannot be such a filter.
     pub fn decode(bytes: &[u8]) -> Result<Option<Filter>, Damage> {
         let [kind, hash, hashed, probes, ..] = word::<HEADER_BYTES>(bytes, 0);
         if bytes.len() < HEADER_BYTES {
@@ -108,7 +108,7 @@ impl Filter {
         }))
     }
 
-    /// Whether a key with this hash may be there; `false` means that it is not.
+    /// Whether a key with this hash may be in the table; `false` means that it is not.
     #[inline]
     pub fn may_contain(&self, hash: u64) -> bool {
         let Some(Line(block)) = self.line(hash) else {
@@ -122,7 +122,7 @@ impl Filter {
         self.lines.get(block_of(hash, self.lines.len() as u32))
     }
 
-    /// Asks for the cache line that answers for the key with this hash.
+    /// Prefetches the cache line with the bits of this hash.
     #[inline]
     pub fn prefetch(&self, hash: u64) {
         if let Some(Line(block)) = self.line(hash) {
@@ -130,7 +130,7 @@ impl Filter {
         }
     }
 
-    /// Memory taken, in bytes.
+    /// The memory taken, in bytes.
     pub fn bytes(&self) -> usize {
         self.lines.len() * BLOCK_BYTES
     }

@@ -1,4 +1,4 @@
-//! Sections, their rows, and the footer that points to them (docs/format.md, Table).
+//! The sections of a table, their rows, and the footer that points to them (docs/format.md, Table).
 
 use std::ops::Range;
 use std::path::Path;
@@ -10,15 +10,15 @@ use crate::entry::checksum::{crc, stamped};
 use crate::error::Error;
 use crate::fs::{Access, FileSystem, ReadFile, ops};
 
-/// Bytes of the footer, at the end of the file.
+/// The bytes of the footer, which ends the file.
 pub(super) const FOOTER_BYTES: usize = 48;
 const ROW_BYTES: usize = 32;
 const MAGIC: &[u8; 8] = b"rhumbTAB";
-/// The version of tables.
+/// The format version of tables.
 const VERSION: u32 = 1;
 const REQUIRED: u16 = 1;
 
-/// What a section holds.
+/// The kinds of sections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u16)]
 pub(super) enum SectionKind {
@@ -51,7 +51,7 @@ impl SectionKind {
         }
     }
 
-    /// Only the filter is not required: a table is read without it where it is not known.
+    /// Only the filter is not required: a build that does not know it reads the table without it.
     fn flags(self) -> u16 {
         if self == SectionKind::Filter {
             0
@@ -66,7 +66,7 @@ impl SectionKind {
     }
 }
 
-/// Appends sections, rows and footer; the first section comes to lie at `offset`.
+/// Appends sections, rows and footer; `offset` is that of the first section in the file.
 pub(super) fn encode(
     sections: &[(SectionKind, Vec<u8>)],
     id: u64,
@@ -102,7 +102,7 @@ pub(super) fn encode(
 pub(super) struct Footer {
     /// The table's random id.
     pub id: u64,
-    /// Where the blocks end and the sections start.
+    /// The offset at which the blocks end and the sections start.
     pub sections_offset: u64,
     rows_offset: u64,
     rows: u32,
@@ -110,10 +110,10 @@ pub(super) struct Footer {
 }
 
 impl Footer {
-    /// Reads the last [`FOOTER_BYTES`] of a file.
+    /// Decodes the last [`FOOTER_BYTES`] of a file.
     ///
     /// # Errors
-    /// If they are no footer of a version that this build reads.
+    /// If they are not the footer of a version that this build reads.
     pub fn decode(bytes: &[u8]) -> Result<Footer, Damage> {
         if bytes.get(40..) != Some(MAGIC) {
             let found = format!("{:02x?}", bytes.get(40..).unwrap_or_default());
@@ -143,8 +143,8 @@ impl Footer {
     }
 }
 
-/// Opens a table of which nothing is known and reads its footer: the file, its length, and the
-/// footer, whose sections lie before it.
+/// Opens a table file and reads its footer; returns the file, its length in bytes, and the footer,
+/// whose sections start before it.
 ///
 /// # Errors
 /// If the file cannot be read, is too short for a table, or its footer is damaged.
@@ -173,7 +173,7 @@ pub(super) fn read_footer(
     Ok((file, file_bytes, footer))
 }
 
-/// The verified sections of a table.
+/// The sections of a table whose checksums match.
 #[derive(Debug)]
 pub(super) struct Sections<'a> {
     /// The table's random id.
@@ -184,11 +184,11 @@ pub(super) struct Sections<'a> {
 }
 
 impl<'a> Sections<'a> {
-    /// Verifies `tail`, everything behind the blocks of a table, which lies at `offset` of its file.
+    /// Verifies `tail`, everything after the blocks of a table, which lies at `offset` of its file.
     ///
     /// # Errors
-    /// If a checksum does not match, sections do not follow each other, one is missing, or one is
-    /// required that this build does not know. Places are counted from the start of `tail`.
+    /// If a checksum does not match, sections overlap or leave gaps, one is missing, or a required
+    /// one is unknown to this build. Positions are relative to the start of `tail`.
     pub fn decode(tail: &'a [u8], offset: u64) -> Result<Sections<'a>, Damage> {
         let (sections, damaged) = Self::decode_sound(tail, offset)?;
         if let Some((_, damage)) = damaged.into_iter().next() {
@@ -199,17 +199,17 @@ impl<'a> Sections<'a> {
             .find(|k| k.always() && sections.get(**k).is_none())
         {
             Some(missing) => {
-                let expected = format!("a section {}", missing.name());
+                let expected = format!("a section with the {}", missing.name());
                 Err(Damage::new(0, expected, "no such section"))
             }
             None => Ok(sections),
         }
     }
 
-    /// The sections whose checksums match; the ids of the others, and what is wrong with them.
+    /// The sections whose checksums match, and for each of the others its id and damage.
     ///
     /// # Errors
-    /// If footer or rows are damaged, or a section is required that this build does not know.
+    /// If the footer or rows are damaged, or a required section is unknown to this build.
     pub fn decode_sound(
         tail: &'a [u8],
         offset: u64,
@@ -255,15 +255,15 @@ impl<'a> Sections<'a> {
         if at != rows_at {
             return Err(Damage::new(
                 at,
-                "a section without a gap to the rows",
-                rows_at - at,
+                "sections up to the rows",
+                format!("a gap of {} bytes", rows_at - at),
             ));
         }
         Ok((sections, damaged))
     }
 
-    /// Verifies the section of `row`, which stands at `row_at`; it must start where `free` does.
-    /// Returns where it ends. One whose checksum does not match goes to `damaged`.
+    /// Verifies the section of `row`, which lies at `row_at`; the section must start where `free`
+    /// does. Returns where it ends. A section whose checksum does not match is added to `damaged`.
     fn add(
         &mut self,
         row: &[u8],
@@ -285,7 +285,7 @@ impl<'a> Sections<'a> {
             return Err(Damage::new(
                 row_at,
                 "zero in reserved bits of a section row",
-                "others",
+                "other values",
             ));
         }
         let here = offset + free.start as u64;
@@ -313,7 +313,13 @@ impl<'a> Sections<'a> {
         let place = SectionKind::ALL.iter().position(|k| *k as u16 == kind);
         match place.and_then(|at| self.ranges.get_mut(at)) {
             Some(slot) if slot.is_none() => *slot = Some(range),
-            Some(_) => return Err(Damage::new(row_at, "each section once", kind)),
+            Some(_) => {
+                return Err(Damage::new(
+                    row_at,
+                    "each section once",
+                    format!("section {kind} again"),
+                ));
+            }
             None if flags & REQUIRED != 0 => {
                 return Err(Damage::unsupported(format!("table section {kind}")));
             }
@@ -322,7 +328,7 @@ impl<'a> Sections<'a> {
         Ok(end)
     }
 
-    /// A section and where it starts in the tail; `None` if the table has none of this kind.
+    /// A section and its offset in the tail; `None` if the table has no such section.
     pub fn get(&self, kind: SectionKind) -> Option<(usize, &'a [u8])> {
         let place = SectionKind::ALL.iter().position(|k| *k == kind)?;
         let range = self.ranges.get(place)?.clone()?;
@@ -380,7 +386,8 @@ mod tests {
         }
     }
 
-    /// Changes the section id in the last row and seals rows and footer again.
+    /// Changes the section id in the last row, and makes the checksums of rows and footer match
+    /// again.
     fn with_last_id(id: u16, flags: u16) -> Vec<u8> {
         let mut sections = all();
         sections.push((SectionKind::Filter, vec![1, 2, 3]));

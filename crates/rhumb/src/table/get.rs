@@ -1,4 +1,4 @@
-//! Answers one get from one table.
+//! Gets from one table.
 
 use std::sync::Arc;
 
@@ -11,12 +11,13 @@ use crate::error::Result;
 
 impl TableReader {
     /// The newest version of `key` that is not newer than `visible`; `None` if there is none.
-    /// `hash` is [`super::hash_key`] of the key; `numbers` belongs to this key too. Range deletes are
-    /// not looked at: ask [`TableReader::covering`]. Gets of ascending keys may share a `source`.
+    /// `hash` is [`super::hash_key`] of the key, and `numbers` belongs to the key as well. Range
+    /// deletes are ignored: see [`TableReader::covering`]. Gets of ascending keys may share a
+    /// `source`.
     ///
-    /// If the key is `likely` to be here, a model is asked in the time that the filter takes to come
-    /// from memory; else that is in vain too often. Fence pointers wait for memory themselves, and would
-    /// make gets of absent keys two to three times as long.
+    /// If the key is `likely` to be in the table, a model is evaluated while the filter is loaded
+    /// from memory; otherwise this would too often be in vain. Fence pointers are not: they wait
+    /// for memory themselves, and would make gets of absent keys two to three times as slow.
     ///
     /// # Errors
     /// If a block cannot be read or is damaged.
@@ -47,7 +48,7 @@ impl TableReader {
         found
     }
 
-    /// Asks for the part of the filter that answers for `hash`.
+    /// Prefetches the part of the filter for `hash`.
     #[inline]
     pub fn prefetch_filter(&self, hash: u64) {
         if let Some(filter) = &self.filter {
@@ -55,7 +56,7 @@ impl TableReader {
         }
     }
 
-    /// The same for one who knows where the index expects the key, and that the filter has it.
+    /// The get after the filter, given where the index expects the key.
     #[inline]
     pub(super) fn find(
         &self,
@@ -79,7 +80,7 @@ impl TableReader {
         }))
     }
 
-    /// The greatest sequence, not above `visible`, of a range delete of this table that covers `key`.
+    /// The largest sequence, not above `visible`, of the table's range deletes that cover `key`.
     #[inline]
     pub fn covering(&self, key: &[u8], visible: Sequence) -> Option<Sequence> {
         if self.range_deletes.is_empty() {

@@ -1,7 +1,8 @@
-//! Builds the wanted index and, beside it, fence pointers to fall back on.
+//! Builds the wanted index and, as a fallback, fence pointers.
 //!
-//! Each is given the keys by itself, so that what the wanted one takes to train can be told: the model gets
-//! keys as soon as it can use them, the fence pointers when a block is closed.
+//! The two receive the keys separately, so that the training time of the wanted index can be
+//! measured: a model receives keys as soon as it can use them, the fence pointers when a block is
+//! closed.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -9,23 +10,23 @@ use std::time::{Duration, Instant};
 use rhumb_index::registry::{self, Answers};
 use rhumb_index::{ClosedSegment, IndexBuilder, IndexError, IndexSpec};
 
-/// What fence pointers are called in the registry.
+/// The name of fence pointers in the registry.
 const FENCE_POINTERS: &str = "fp";
-/// A model may take this much more than fence pointers: less than what is fixed in the forms of either
-/// says nothing about the keys.
+/// A model may take this many bytes more than fence pointers: differences below the fixed parts of
+/// the two forms say nothing about the keys.
 const SLACK_BYTES: usize = 256;
 
-/// The indexes of a table in the making.
+/// The indexes of a table being written.
 #[derive(Debug)]
 pub(super) struct IndexChoice {
     spec: IndexSpec,
-    /// `None` after it failed.
+    /// `None` after it was given up.
     wanted: Option<Box<dyn IndexBuilder>>,
-    /// `None` if the wanted kind is one of fence pointers.
+    /// `None` if the wanted kind is itself one of fence pointers.
     fences: Option<Box<dyn IndexBuilder>>,
     fallback: String,
     training: Duration,
-    /// How often time was added to it.
+    /// The number of times that time was added to `training`.
     laps: u32,
 }
 
@@ -36,24 +37,24 @@ pub(super) struct BuiltIndex {
     pub kind: String,
     /// Why the wanted kind was not built; empty if it was.
     pub fallback: String,
-    /// What the wanted kind took to train, also where it was given up then. The fence pointers beside
-    /// it do not count.
+    /// The training time of the wanted kind, even if it was given up later; without that of the
+    /// fence pointers.
     pub training: Duration,
 }
 
-/// What decides between the wanted kind and fence pointers.
+/// The costs that decide between the wanted kind and fence pointers.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Stakes {
-    /// Blocks of `block_bytes` on average, entries of `entry_bytes`.
+    /// A window may span several blocks. The average bytes of a block and of an entry.
     Windows { block_bytes: u64, entry_bytes: u64 },
-    /// One block is read either way; the directories beside the indexes take these many bytes.
+    /// Either index leads to one block. The bytes of the two directories that go with them.
     Placed {
         directory: usize,
         fence_directory: usize,
     },
 }
 
-/// The time that passes between two readings of the clock with nothing between them: the middle of some.
+/// The time between two successive readings of the clock; the median of many.
 fn clock_cost() -> Duration {
     static COST: OnceLock<Duration> = OnceLock::new();
     *COST.get_or_init(|| {
@@ -65,10 +66,10 @@ fn clock_cost() -> Duration {
 }
 
 impl IndexChoice {
-    /// Begins an index as specified.
+    /// Starts an index as specified.
     ///
     /// # Errors
-    /// If the registry cannot build it.
+    /// If the registry cannot create its builder.
     pub fn new(spec: &IndexSpec) -> Result<IndexChoice, IndexError> {
         let fences = match spec.kind().answers == Answers::Blocks {
             true => None,
@@ -84,27 +85,26 @@ impl IndexChoice {
         })
     }
 
-    /// What is being built: as wanted, with the knobs that were chosen.
+    /// The specification: as wanted, with the knobs that were chosen.
     pub fn spec(&self) -> &IndexSpec {
         &self.spec
     }
 
-    /// Whether keys are to be pushed with their numbers.
+    /// Whether keys must be pushed with their numbers.
     pub fn needs_number(&self) -> bool {
         self.spec.kind().needs_number
     }
 
-    /// Whether the kind may say where entries are to stand: a model that predicts what it does not know
-    /// exactly.
+    /// Whether the kind may place entries: it is a model whose predictions are not exact.
     pub fn may_place(&self) -> bool {
         self.needs_number() && !self.spec.is_exact()
     }
 
-    /// Sets the position boundary, if the kind has one and the specification names neither it nor
-    /// what keeps none. Only before any key.
+    /// Sets the position boundary, if the kind promises one and the specification does not name it.
+    /// Call it before the first key.
     ///
     /// # Errors
-    /// If the registry cannot build it.
+    /// If the registry cannot create the builder.
     pub fn choose_boundary(&mut self, boundary: u64) -> Result<(), IndexError> {
         let knob = "boundary";
         if self.spec.promised_window().is_some() && self.spec.named(knob).is_none() {
@@ -114,23 +114,24 @@ impl IndexChoice {
         Ok(())
     }
 
-    /// Tells the wanted kind how a block that has entries ended, and how the next one starts.
+    /// Passes a cut to the wanted kind: the last key of a block with entries, and the first key of
+    /// the next.
     pub fn cut(&mut self, last: &[u8], first: &[u8]) {
         if let Some(wanted) = &mut self.wanted {
             wanted.cut(last, first);
         }
     }
 
-    /// What builds the fence pointers to fall back on; `None` if none stand by. They want all cuts and
+    /// The builder of the fence pointers kept as a fallback, if there is one. It needs all cuts and
     /// user keys too, but no numbers.
-    pub fn stand_by(&mut self) -> Option<&mut dyn IndexBuilder> {
+    pub fn fences(&mut self) -> Option<&mut dyn IndexBuilder> {
         match &mut self.fences {
             Some(fences) => Some(&mut **fences),
             None => None,
         }
     }
 
-    /// Gives the wanted kind the next distinct user key.
+    /// Passes the next distinct user key to the wanted kind.
     ///
     /// # Errors
     /// If keys do not ascend.
@@ -148,19 +149,19 @@ impl IndexChoice {
         self.wanted.is_some()
     }
 
-    /// Counts the time since then as training.
+    /// Adds the time since `started` to the training time.
     pub fn trained_since(&mut self, started: Instant) {
         self.training += started.elapsed();
         self.laps = self.laps.saturating_add(1);
     }
 
-    /// What training took, without the reading of the clock: where each key has a block of its own that
-    /// would be most of it.
+    /// The training time without the cost of reading the clock, which would dominate if each key
+    /// has a block of its own.
     fn trained(&self) -> Duration {
         self.training.saturating_sub(clock_cost() * self.laps)
     }
 
-    /// Closes the model's open segment: the next key must have another number than the last.
+    /// Closes the model's open segment. The next key must have a different number than the last.
     pub fn close_segment(&mut self) {
         if let Some(wanted) = &mut self.wanted {
             wanted.close_segment();
@@ -174,12 +175,12 @@ impl IndexChoice {
         }
     }
 
-    /// What the model will predict for a number in a closed segment.
+    /// The model's prediction for a number in a closed segment.
     pub fn predict(&self, number: u64) -> Option<u64> {
         self.wanted.as_ref()?.predict_closed(number)
     }
 
-    /// Whether the wanted kind can still be built. If not, it was given up, and it is said why.
+    /// Whether the wanted kind can still be built. If not, gives it up and records the reason.
     pub fn is_fit(&mut self) -> bool {
         if self.wanted.as_ref().is_some_and(|wanted| wanted.is_unfit()) {
             let why = match self.wanted.take().map(|wanted| wanted.finish()) {
@@ -191,7 +192,7 @@ impl IndexChoice {
         self.wanted.is_some()
     }
 
-    /// Gives the wanted kind up, if there are fence pointers.
+    /// Gives up the wanted kind, if there are fence pointers to fall back on.
     pub fn fall_back(&mut self, why: impl ToString) {
         if self.fences.is_some() {
             self.wanted = None;
@@ -199,14 +200,14 @@ impl IndexChoice {
         }
     }
 
-    /// Ends the table.
+    /// Completes the index.
     ///
     /// Fence pointers are taken if the wanted kind cannot keep its promise for these keys, or if it
-    /// takes more memory and saves no reads. A kind that is exact was wanted for what it keeps in memory,
-    /// and reads the keys with the number alone: it stays.
+    /// takes more memory and saves no reads. An exact kind is kept: it is chosen for what it holds
+    /// in memory, and reads only keys with the wanted number.
     ///
     /// # Errors
-    /// If not even fence pointers can be built.
+    /// If even the fence pointers cannot be built.
     pub fn finish(&mut self, stakes: Stakes) -> Result<BuiltIndex, IndexError> {
         let fences = self.fences.take().map(|f| f.finish()).transpose()?;
         let started = Instant::now();
@@ -234,7 +235,7 @@ impl IndexChoice {
         })
     }
 
-    /// Why fence pointers are better than what was wanted, if they are.
+    /// The reason to prefer fence pointers over the wanted kind, if there is one.
     fn why_not(
         &self,
         wanted: &[u8],
@@ -250,7 +251,7 @@ impl IndexChoice {
                 let (own, fences) = (bytes + directory, fence_bytes + fence_directory);
                 Ok((own > fences + SLACK_BYTES).then(|| {
                     format!(
-                        "{kind} takes {bytes} bytes and a directory of {directory}, fence pointers \
+                        "{kind} takes {bytes} bytes and a directory of {directory}; fence pointers take \
                          {fence_bytes} and {fence_directory}"
                     )
                 }))

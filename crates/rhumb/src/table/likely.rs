@@ -1,23 +1,23 @@
-//! Where the keys and values of a block lie, mostly: what a get fetches before it has seen the block.
+//! Where keys and values probably lie in a block, for prefetching before the block is read.
 
 use super::block::BlockLayout;
 use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Keys to either side of the expected one that are prefetched, and values. Of 2, 3, 4 and 6 values of
-/// 64 bytes, 3 made gets fastest, by little.
+/// The numbers of keys and of values that are prefetched to either side of the expected one. Of 2,
+/// 3, 4 and 6 values of 64 bytes, 3 made gets fastest, by a small margin.
 const KEYS_PREFETCHED: usize = 8;
 const VALUES_PREFETCHED: usize = 3;
-/// The most bytes of either that are prefetched.
+/// The most bytes of keys that are prefetched, and of values.
 const PREFETCHED_BYTES: usize = 512;
 
-/// A row of keys or values of one length in the blocks of a table: the start of the first (32 bits), the
-/// length of one (24) and how many to fetch to either side of the expected one (8); 0 if nothing is
-/// known. It is a guess, used to prefetch only.
+/// A row of keys or values of one length in the blocks of a table: the start of the first (32
+/// bits), their length (24 bits) and the number to prefetch to either side of the expected one (8
+/// bits); 0 if unknown. It is a guess, used only for prefetching.
 #[derive(Debug, Default)]
 struct LikelyRow(AtomicU64);
 
 impl LikelyRow {
-    /// Notes a row, of which `slots` to either side of the expected one are fetched, or fewer.
+    /// Notes a row; `slots` to either side of the expected one, or fewer, will be prefetched.
     fn note(&self, start: usize, len: usize, slots: usize) {
         let slots = match PREFETCHED_BYTES.checked_div(len) {
             Some(fit @ 1..) => slots.min((fit - 1) / 2) as u64,
@@ -27,7 +27,7 @@ impl LikelyRow {
         self.0.store(row, Relaxed);
     }
 
-    /// The bytes about `slot`: where they start, and how many.
+    /// The range to prefetch around `slot`: its start and length in bytes.
     #[inline]
     fn about(&self, slot: u64) -> (usize, usize) {
         let row = self.0.load(Relaxed);
@@ -37,7 +37,7 @@ impl LikelyRow {
     }
 }
 
-/// Where keys and values lie in the blocks of a table, as far as the last block that was read tells.
+/// Where keys and values probably lie in the blocks of a table, according to the block read last.
 #[derive(Debug, Default)]
 pub(super) struct LikelyRows {
     keys: LikelyRow,
@@ -45,11 +45,12 @@ pub(super) struct LikelyRows {
 }
 
 impl LikelyRows {
-    /// Notes how a block is laid out. Others may have fewer or more entries: `usual` ones, mostly.
+    /// Notes the layout of a block. Other blocks may have other numbers of entries, but mostly
+    /// `usual`.
     pub fn note(&self, layout: &BlockLayout, usual: u32) {
         let (start, len) = layout.row();
         self.keys.note(start, len, KEYS_PREFETCHED);
-        // Where nobody knows how many keys there are, nobody knows where the values start.
+        // Without a usual number of entries, the start of the values is unknown.
         let values = match usual == 0 || len == 0 {
             true => 0,
             false => layout.value_len().unwrap_or(0),
@@ -58,7 +59,7 @@ impl LikelyRows {
         self.values.note(start, values, VALUES_PREFETCHED);
     }
 
-    /// Keys and values about `slot`: where their bytes start in a block, and how many there are.
+    /// The ranges of keys and of values to prefetch around `slot`: start and length in bytes.
     #[inline]
     pub fn about(&self, slot: u64) -> [(usize, usize); 2] {
         [self.keys.about(slot), self.values.about(slot)]
@@ -74,7 +75,7 @@ mod tests {
     fn as_many_rows_are_fetched_as_fit() {
         let row = LikelyRow::default();
         assert_eq!(row.about(5), (0, 0));
-        // 512 bytes hold 64, 7, 1 and 0 of these; both sides get as many.
+        // 512 bytes hold 64, 7 and 1 of these; equally many are prefetched on both sides.
         for (len, slots) in [(8, 8), (72, 3), (500, 0)] {
             row.note(100, len, 8);
             assert_eq!(row.about(0), (100, (2 * slots + 1) * len));

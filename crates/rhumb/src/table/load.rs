@@ -1,4 +1,4 @@
-//! Brings blocks into memory: from the cache, or verified from the file.
+//! Loads blocks: from the cache, or from the file, verifying them.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -12,20 +12,20 @@ use crate::error::{Error, Result};
 use crate::fs::ops;
 use crate::memory::{OwnedBytes, Pinned, Pins};
 
-/// The most that a walk reads in one call.
+/// The most bytes that a scan reads in one call.
 const READ_AHEAD_BYTES: u64 = 256 << 10;
 
-/// What is read of a block first, about, is its header and the start of its columns: its first line,
-/// and the one behind.
+/// The second cache line of a block: the header and the start of the columns, which are read first,
+/// lie in about the first two lines.
 const SECOND_LINE: (usize, usize) = (64, 64);
 
-/// A window that takes so many times what is read in one call is not looked through for blocks in memory.
+/// Windows of more than this many times the bytes of one call are not searched for cached blocks.
 const WIDEST_TRIMMED: u64 = 4;
 
 /// A verified block in memory.
 #[derive(Debug, Clone)]
 pub(super) struct LoadedBlock {
-    /// Its place in the table.
+    /// Its number in the table.
     pub number: u64,
     /// Its raw form.
     pub bytes: Pinned,
@@ -33,7 +33,7 @@ pub(super) struct LoadedBlock {
 }
 
 impl LoadedBlock {
-    /// A block that was verified when it was brought into memory.
+    /// A block that was verified when it was loaded.
     #[inline]
     fn new(number: u64, bytes: Pinned) -> LoadedBlock {
         LoadedBlock {
@@ -49,10 +49,11 @@ impl LoadedBlock {
         BlockView::new(&self.bytes, &self.layout)
     }
 
-    /// Whether the place of a key, by this block alone at `slot`, is there among all blocks too: the
-    /// entry there is in this block, and the one before it is as well, or is of a smaller key.
+    /// Whether `slot`, the lower bound of a key in this block, is proved to be its lower bound in
+    /// the table: there is an entry at `slot`, and the entry before it is in this block too, or has
+    /// a smaller key.
     #[inline]
-    pub fn has_place(&self, slot: usize, key: &[u8]) -> bool {
+    pub fn proves_lower_bound(&self, slot: usize, key: &[u8]) -> bool {
         let view = self.view();
         let starts_here = || !view.continues() && view.compare(0, key) == Ordering::Equal;
         slot < view.count() && (slot > 0 || self.number == 0 || starts_here())
@@ -65,48 +66,48 @@ impl LoadedBlock {
         self.bytes.get(start..start + len).unwrap_or_default()
     }
 
-    /// The value at `slot`, with a pin of its own out of `pins`.
+    /// The value at `slot`, with a pin of its own from `pins`.
     #[inline]
     pub fn value(&self, slot: usize, pins: &mut Pins) -> Pinned {
         let (start, len) = self.view().value(slot);
         self.bytes.part(start, len, pins)
     }
 
-    /// The value at `slot`, which takes over the block's pin.
+    /// The value at `slot`, which takes over the pin of the block.
     pub fn into_value(self, slot: usize) -> Pinned {
         let (start, len) = self.view().value(slot);
         self.bytes.into_part(start, len)
     }
 }
 
-/// Neighbouring blocks as they came from the file in one call. Each is verified when somebody comes to
-/// it: those that nobody comes to cost their bytes only.
+/// Neighbouring blocks read from the file in one call. Each is verified when it is used, so unused
+/// blocks cost only their bytes.
 #[derive(Debug, Clone)]
 struct Fetched {
     first: u64,
-    /// The last one, included.
+    /// The number of the last one.
     last: u64,
-    /// Where the first one starts in the file.
+    /// The offset of the first one in the file.
     start: u64,
     bytes: Arc<OwnedBytes>,
 }
 
-/// Where blocks come from on behalf of one get or cursor.
+/// Where one get or cursor takes its blocks from.
 #[derive(Debug)]
 pub(crate) struct BlockSource {
-    /// Whether blocks that are read stay in the cache.
+    /// Whether blocks that are read are kept in the cache.
     pub fill_cache: bool,
-    /// Whether calls that read are timed: those of passes over whole tables, whose calls are few.
+    /// Whether read calls are timed, as for passes over whole tables, which make few calls.
     pub(super) timed: bool,
-    /// What was read last.
+    /// The blocks of the last read call.
     fetched: Option<Fetched>,
-    /// A block that may be asked for again: the last of several gets was answered from it, or a search
-    /// came to it first.
+    /// A block that may be needed again: the one that answered the last of several gets, or the
+    /// first one of a search.
     pub(super) recent: Option<LoadedBlock>,
     keep_recent: bool,
-    /// How often a walk forward has come to a block that was not in memory.
+    /// How often a forward scan has reached a block that was not in memory.
     misses_forward: u32,
-    /// What was done.
+    /// Counts of the work done.
     pub trace: GetTrace,
 }
 
@@ -131,14 +132,15 @@ impl BlockSource {
         }
     }
 
-    /// The next table is another one: blocks go by their numbers in one table.
+    /// Forgets the blocks of the last table, before another table is read: block numbers are
+    /// relative to a table.
     #[inline]
     pub fn leave_table(&mut self) {
         self.fetched = None;
         self.recent = None;
     }
 
-    /// Lets go of the block that a search came to first, unless more gets follow.
+    /// Drops the first block of a search, unless more gets follow.
     #[inline]
     pub(super) fn forget_unless_shared(&mut self) {
         if !self.keep_recent {
@@ -146,7 +148,7 @@ impl BlockSource {
         }
     }
 
-    /// Keeps the block that a get was answered from, if more gets follow.
+    /// Keeps the block that answered a get, if more gets follow.
     #[inline]
     pub(super) fn keep(&mut self, block: &LoadedBlock) {
         let kept = self.recent.as_ref().map(|recent| recent.number);
@@ -160,14 +162,14 @@ impl BlockSource {
         fetched.is_some_and(|f| (f.first..=f.last).contains(&number))
     }
 
-    /// The walk goes elsewhere, so that nothing is known of what it will read next.
+    /// Notes that a scan moves elsewhere, so that it is unknown what it will read next.
     pub fn stop_forward(&mut self) {
         self.misses_forward = 0;
     }
 
-    /// How many blocks a walk forward is to read at once, one of which is missing now: 1, 1, 2, 4,
-    /// so that one that soon ends reads little in vain; all that fit in one call, if it is a pass
-    /// over the whole table.
+    /// How many blocks a forward scan should read at once when one is missing: 1, 1, 2, 4, ..., so
+    /// that a short scan reads little in vain. A pass over the whole table reads as many as fit in
+    /// one call.
     fn blocks_forward(&mut self) -> u64 {
         let doublings = self.misses_forward.saturating_sub(1);
         self.misses_forward = self.misses_forward.saturating_add(1);
@@ -179,7 +181,7 @@ impl BlockSource {
 }
 
 impl TableReader {
-    /// Asks for what a search of a block near `slot` will read, if the block is in memory.
+    /// Prefetches what a search of a block near `slot` will read, if the block is in memory.
     #[inline]
     pub(super) fn prefetch_block(&self, number: u64, slot: u64) {
         self.slots.prefetch(number, self.likely_rows.about(slot));
@@ -212,10 +214,10 @@ impl TableReader {
         Some(bytes)
     }
 
-    /// The block with this number for one who comes from the block before it, and will perhaps go on.
+    /// The block with this number, for a scan that comes from the block before it and may go on.
     ///
     /// # Errors
-    /// If it is damaged, or it, or one that is read along with it, cannot be read.
+    /// If it is damaged, or if it cannot be read (in a pass, together with the blocks after it).
     pub(super) fn block_going_forward(
         &self,
         number: u64,
@@ -223,7 +225,7 @@ impl TableReader {
     ) -> Result<LoadedBlock> {
         self.slots.prefetch(number + 1, [SECOND_LINE]);
         let fetched = source.has_fetched(number);
-        // A pass does not ask the cache for what it has, lest blocks look used that nobody wants.
+        // A pass does not ask the cache for blocks it has read: that would mark them as used.
         if (source.fill_cache || !fetched)
             && let Some(bytes) = self.block_in_memory(number, source)
         {
@@ -235,7 +237,7 @@ impl TableReader {
             let last = last.min(self.directory.blocks().saturating_sub(1));
             let end = self.end_forward(number, last, source.fill_cache)?;
             match self.fetch(number, end, source) {
-                // What lies behind may be unreadable and never be wanted, unless it is a pass over all.
+                // The blocks after it may be unreadable and never be needed, except in a pass.
                 Err(_) if source.fill_cache && number < end => {
                     self.fetch(number, number, source)?;
                 }
@@ -247,8 +249,8 @@ impl TableReader {
         Ok(block)
     }
 
-    /// The last of the blocks from `first` on, up to `last`, that are read in one call, and of which,
-    /// if `missing`, only `first` may be in memory.
+    /// The last block, up to `last`, that is read in one call with `first`. If `missing`, the read
+    /// ends before the first block that is in memory.
     fn end_forward(&self, first: u64, last: u64, missing: bool) -> Result<u64> {
         let Some((start, _)) = self.directory.extent(first) else {
             return Err(self.no_such_block(first));
@@ -266,8 +268,7 @@ impl TableReader {
         Ok(end)
     }
 
-    /// The block with this number, which is not in the cache: out of what was read last, or from the
-    /// file.
+    /// A block that is not in the cache, from the last read call or from the file.
     ///
     /// # Errors
     /// If it cannot be read or is damaged.
@@ -280,16 +281,16 @@ impl TableReader {
             return Err(self.no_such_block(number));
         };
         if fetched.first == fetched.last {
-            // It may be large, and is not needed twice.
+            // It is not needed again, and may be large.
             source.fetched = None;
         }
         let bytes = self.admit(number, &fetched, source.fill_cache)?;
         Ok(LoadedBlock::new(number, bytes))
     }
 
-    /// Gets ready to look for a key in the blocks `first..=last`, beginning with `probe`: if that is
-    /// not in memory, reads them in one call, unless they take more than the table reads so. Those in
-    /// memory at either end are left out.
+    /// Prepares a search in the blocks `first..=last` that begins at `probe`. If `probe` is not in
+    /// memory, the blocks are read in one call, unless they exceed the table's limit for windows.
+    /// Blocks at either end that are in memory are left out.
     pub(super) fn read_window(
         &self,
         (mut first, mut last): (u64, u64),
@@ -299,7 +300,7 @@ impl TableReader {
         if source.has_fetched(probe) || self.slots.holds(probe) {
             return;
         }
-        // A window so wide would not shrink enough, and looking at all of its blocks would take long.
+        // So wide a window would not shrink enough, and checking all of its blocks would take long.
         let too_wide = |(_, len): (u64, u64)| len > WIDEST_TRIMMED * self.window_bytes;
         if self.stretch(first, last).is_none_or(too_wide) {
             return;
@@ -314,22 +315,21 @@ impl TableReader {
             .stretch(first, last)
             .is_some_and(|(_, len)| len <= self.window_bytes)
         {
-            // If they cannot be read together, they are read one by one as they are looked into: the one
-            // that has the key may be readable, and an error is to name the one that is not.
+            // If they cannot be read together, each is read when it is searched: the one that has
+            // the key may be readable, and an error must name the one that is not.
             let _ = self.fetch(first, last, source);
         }
     }
 
-    /// Where the blocks `first..=last` lie in the file: offset and length. Both are inside the blocks
-    /// of the file, of which the footer is the witness.
+    /// The offset and length of the blocks `first..=last` in the file. Extents never leave the
+    /// block area, whose end the footer gives.
     fn stretch(&self, first: u64, last: u64) -> Option<(u64, u64)> {
         let (start, _) = self.directory.extent(first)?;
         let (last_start, last_len) = self.directory.extent(last)?;
         Some((start, last_start.checked_sub(start)? + last_len as u64))
     }
 
-    /// Reads the blocks `first..=last` in one call; they are then ready for
-    /// [`TableReader::read_block`].
+    /// Reads the blocks `first..=last` in one call, for [`TableReader::read_block`].
     fn fetch(&self, first: u64, last: u64, source: &mut BlockSource) -> Result<()> {
         source.fetched = None;
         let stretch = self.stretch(first, last);
@@ -354,8 +354,8 @@ impl TableReader {
         Ok(())
     }
 
-    /// Verifies a block that was read. If it is to be kept, it is in the cache then; else it stays
-    /// where it is.
+    /// Verifies a block that was read. If it is to be kept it is put into the cache, otherwise it
+    /// stays where it was read.
     fn admit(&self, number: u64, fetched: &Fetched, keep: bool) -> Result<Pinned> {
         let extent = self.directory.extent(number);
         let (offset, len) = extent.ok_or_else(|| self.no_such_block(number))?;
@@ -386,11 +386,6 @@ impl TableReader {
 
     fn no_such_block(&self, number: u64) -> Error {
         let expected = format!("an extent of block {number} inside the blocks of the table");
-        Error::corruption(
-            &self.path,
-            self.sections_offset,
-            expected,
-            "a directory without",
-        )
+        Error::corruption(&self.path, self.sections_offset, expected, "none")
     }
 }

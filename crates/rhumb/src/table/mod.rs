@@ -1,9 +1,9 @@
-//! Tables: sorted, immutable files of entries, found by their index (docs/format.md, Table).
+//! Tables: sorted, immutable files of entries that are found by an index (docs/format.md, Table).
 //!
-//! [`TableWriter`] makes one, [`TableReader`] answers gets from it, [`TableCursor`] walks over it.
+//! [`TableWriter`] writes a table, [`TableReader`] answers gets, [`TableCursor`] iterates over it.
 //!
-//! An index only says where to look first. What a get or a seek answers follows from the entries of
-//! the blocks that it read, so a damaged or hostile index makes it slower, never wrong: see
+//! An index only tells where to look first. The result of a get or a seek is decided by the entries
+//! of the blocks that were read, so a damaged or hostile index makes them slower, never wrong: see
 //! `search.rs`.
 
 mod bits;
@@ -36,7 +36,7 @@ mod trace;
 mod verify;
 mod writer;
 
-/// A larger entry, key and value together, stands in a block of its own.
+/// An entry whose key and value exceed this together gets a block of its own.
 const LARGE_ENTRY_BYTES: usize = 64 << 10;
 
 pub(crate) use cursor::TableCursor;

@@ -1,4 +1,4 @@
-//! What a table says of itself, by name (docs/format.md, Properties).
+//! The properties of a table, by name (docs/format.md, Properties).
 
 use std::collections::BTreeMap;
 
@@ -12,32 +12,32 @@ pub(crate) struct Properties {
 }
 
 impl Properties {
-    /// Sets a value by its text.
+    /// Sets a property to a text.
     pub fn set(&mut self, name: &str, value: impl ToString) {
         self.set_bytes(name, value.to_string().as_bytes());
     }
 
-    /// Sets a value.
+    /// Sets a property.
     pub fn set_bytes(&mut self, name: &str, value: &[u8]) {
         self.rows.insert(name.to_string(), value.to_vec());
     }
 
-    /// A value; `None` if the table does not say.
+    /// The value of a property; `None` if the table does not have it.
     pub fn bytes(&self, name: &str) -> Option<&[u8]> {
         self.rows.get(name).map(Vec::as_slice)
     }
 
-    /// A value that is text.
+    /// The value of a property, if it is text.
     pub fn text(&self, name: &str) -> Option<&str> {
         std::str::from_utf8(self.bytes(name)?).ok()
     }
 
-    /// A value that is a number.
+    /// The value of a property, if it is a number.
     pub fn number(&self, name: &str) -> Option<u64> {
         self.text(name)?.parse().ok()
     }
 
-    /// All rows, names ascending.
+    /// All properties, in ascending order of names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.rows
             .iter()
@@ -55,13 +55,13 @@ impl Properties {
         bytes
     }
 
-    /// Reads the byte form.
+    /// Decodes properties.
     ///
     /// # Errors
-    /// Where the form cannot be what it claims.
+    /// If the bytes cannot be such properties.
     pub fn decode(bytes: &[u8]) -> Result<Properties, Damage> {
         let mut reader = Reader::new(bytes);
-        let cut_short = |at: usize| Damage::new(at, "a property", "no whole one");
+        let cut_short = |at: usize| Damage::new(at, "a property", "an incomplete one");
         let count = reader.varint().ok_or_else(|| cut_short(0))?;
         let mut rows: BTreeMap<String, Vec<u8>> = BTreeMap::new();
         for _ in 0..count {

@@ -1,4 +1,4 @@
-//! A table that is open: what finds its entries is in memory, its blocks are read as they are needed.
+//! An open table: everything except the blocks is in memory; blocks are read when needed.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::fs::{Access, FileSystem, ReadFile, ops};
 use crate::memory::{BlockCache, TableSlots};
 
-/// An open table. It may be used by any number of threads.
+/// An open table. Any number of threads may use it.
 #[derive(Debug)]
 pub(crate) struct TableReader {
     pub(super) path: PathBuf,
@@ -40,11 +40,11 @@ pub(crate) struct TableReader {
     bounds: Bounds,
     /// Its blocks in memory.
     pub(super) slots: TableSlots,
-    /// Where keys and values lie in its blocks.
+    /// Where keys and values probably lie in its blocks.
     pub(super) likely_rows: LikelyRows,
 }
 
-/// The memory that an open table takes beside its blocks, in bytes.
+/// The memory that an open table takes besides its blocks, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct TableMemory {
     pub index: usize,
@@ -55,10 +55,10 @@ pub(crate) struct TableMemory {
 }
 
 impl TableReader {
-    /// Opens a table of which file length and first section are known, by one read.
+    /// Opens a table whose file length and first section are known, with one read.
     ///
     /// # Errors
-    /// If the file cannot be read, or anything behind its blocks is damaged or not known to this
+    /// If the file cannot be read, or anything after its blocks is damaged or unknown to this
     /// build.
     pub fn open(
         fs: &dyn FileSystem,
@@ -115,7 +115,7 @@ impl TableReader {
         })
     }
 
-    /// Opens a table of which nothing is known: reads its footer first.
+    /// Opens a table of unknown length; reads its footer first.
     ///
     /// # Errors
     /// As [`TableReader::open`].
@@ -138,27 +138,27 @@ impl TableReader {
         )
     }
 
-    /// Random id of the table.
+    /// The random id of the table.
     pub fn table_id(&self) -> u64 {
         self.table_id
     }
 
-    /// What the table says of itself.
+    /// The properties of the table.
     pub fn properties(&self) -> &Properties {
         &self.properties
     }
 
-    /// How many entries the table has.
+    /// The number of entries.
     pub fn entries(&self) -> u64 {
         self.directory.entries()
     }
 
-    /// How many blocks the table has.
+    /// The number of blocks.
     pub fn blocks(&self) -> u64 {
         self.directory.blocks()
     }
 
-    /// Whether it has fence pointers because the index that was wanted does not fit its keys.
+    /// Whether it has fence pointers because the wanted index does not suit its keys.
     pub fn fell_back(&self) -> bool {
         self.properties
             .text("index.fallback")
@@ -170,7 +170,7 @@ impl TableReader {
         &self.key_map
     }
 
-    /// The memory taken beside blocks.
+    /// The memory taken besides blocks.
     pub fn memory(&self) -> TableMemory {
         TableMemory {
             index: self.index.size_in_bytes(),
@@ -181,7 +181,7 @@ impl TableReader {
         }
     }
 
-    /// What the writer of the table said of it, from the table alone.
+    /// The description that the table's writer returned, from the table alone.
     pub fn summary(&self) -> TableSummary {
         let number = |name: &str| self.properties.number(name).unwrap_or(0);
         TableSummary {
@@ -206,20 +206,20 @@ impl TableReader {
     }
 }
 
-/// The most bytes of a window over several blocks that a table reads in one call. Where blocks are cut
-/// for exact windows, all of the window: looking for the key block by block would wait for the device
-/// again and again. Elsewhere a page of the device, which one block alone would cost as well; a window
-/// over larger blocks is better bisected, since one block of it mostly has the key.
+/// The most bytes of a window over several blocks that a table reads in one call. If blocks are cut
+/// for exact windows, the whole window: searching it block by block would wait for the device again
+/// and again. Otherwise a page of the device, which a single block would cost as well; a window
+/// over larger blocks is better searched by bisection, since mostly one block of it has the key.
 fn window_bytes(properties: &Properties, mean_block_bytes: u64) -> u64 {
     let partition = properties.text("partition").unwrap_or("");
     match partition.starts_with("entries(") && mean_block_bytes <= SMALL_BLOCK_BYTES {
-        // With the sectors around it no more than a direct read brings at once.
+        // With the sectors around it, no more than one direct read returns.
         true => (1 << 20) - SMALL_BLOCK_BYTES,
         false => SMALL_BLOCK_BYTES,
     }
 }
 
-/// A page of the device.
+/// The size of a page of the device.
 const SMALL_BLOCK_BYTES: u64 = 4096;
 
 /// The decoded sections of a table.
@@ -285,7 +285,7 @@ impl Parts {
     }
 }
 
-/// Refuses an index that was made for another number of keys or blocks.
+/// Refuses an index that was built for a different number of keys or blocks.
 fn check_extent(index: &dyn Index, directory: &Directory, at: usize) -> Result<(), Damage> {
     let (blocks, ranks) = (directory.blocks(), directory.ranks());
     let found = index.extent();

@@ -1,4 +1,4 @@
-//! What can still be read of a damaged table.
+//! Reading what is left of a damaged table.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use crate::entry::{EntryKind, RangeDeletes, Sequence};
 use crate::error::{Error, Result};
 use crate::fs::{FileSystem, ReadFile, ops};
 
-/// A table of which footer and directory are sound, so that its blocks can be found. Everything else
-/// may be damaged: index and filter are not needed to read the entries in order.
+/// A table whose footer and directory are sound, so that its blocks can be found. Everything else
+/// may be damaged: reading the entries in order needs neither index nor filter.
 #[derive(Debug)]
 pub(crate) struct Salvage {
     path: PathBuf,
@@ -31,24 +31,24 @@ pub(crate) struct Salvage {
 /// A block that cannot be read.
 #[derive(Debug)]
 pub(crate) struct LostBlock<'a> {
-    /// Where it starts in the file, in bytes.
+    /// Its offset in the file, in bytes.
     pub offset: u64,
-    /// How many user keys start in it, about.
+    /// About the number of user keys that start in it.
     pub keys: u64,
     /// The last key before it that could be read.
     pub behind: Option<&'a [u8]>,
-    /// What is wrong with it.
+    /// The error from reading it.
     pub error: Error,
 }
 
-/// An entry, by its key, sequence, kind and value.
+/// A visitor of entries: key, sequence, kind and value.
 pub(crate) type VisitEntry<'a> = &'a mut dyn FnMut(&[u8], Sequence, EntryKind, &[u8]) -> Result<()>;
 
 impl Salvage {
-    /// Opens what is sound of a table.
+    /// Opens a table that may be damaged.
     ///
     /// # Errors
-    /// If footer, section rows or directory are damaged: then nobody knows where the blocks are.
+    /// If the footer, section rows or directory are damaged, so that the blocks cannot be found.
     pub fn open(fs: &dyn FileSystem, path: &Path) -> Result<Salvage> {
         let (file, file_bytes, footer) = read_footer(fs, path)?;
         let start = footer.sections_offset;
@@ -87,12 +87,12 @@ impl Salvage {
         })
     }
 
-    /// Random id of the table.
+    /// The random id of the table.
     pub fn table_id(&self) -> u64 {
         self.table_id
     }
 
-    /// The range deletes, none if they are damaged.
+    /// The range deletes; none if they are damaged.
     pub fn range_deletes(&self) -> &RangeDeletes {
         &self.range_deletes
     }
@@ -102,15 +102,15 @@ impl Salvage {
         self.range_deletes_lost
     }
 
-    /// What is wrong with the sections that are damaged.
+    /// The damage of the damaged sections.
     pub fn damaged_sections(&self) -> &[Error] {
         &self.damaged_sections
     }
 
-    /// Shows the entries of the sound blocks, in order, and tells of the others.
+    /// Passes the entries of sound blocks to `visit`, in order, and the other blocks to `lost`.
     ///
     /// # Errors
-    /// If the file cannot be read, and what `visit` fails with.
+    /// If the file cannot be read, and the errors of `visit`.
     pub fn entries(
         &self,
         visit: VisitEntry<'_>,
@@ -133,11 +133,11 @@ impl Salvage {
         Ok(())
     }
 
-    /// Reads a block: where it starts, its raw form and its layout.
+    /// Reads a block; returns its offset, its raw form and its layout.
     fn load(&self, number: u64) -> Result<(u64, Vec<u8>, BlockLayout), BlockError> {
         let Some((offset, len)) = self.directory.extent(number) else {
             let expected = format!("an extent of block {number}");
-            let error = Error::corruption(&self.path, 0, expected, "a directory without");
+            let error = Error::corruption(&self.path, 0, expected, "none");
             return Err(BlockError::Lost(error));
         };
         let mut stored = vec![0; len];
@@ -150,7 +150,7 @@ impl Salvage {
         Ok((offset, raw.into_owned(), layout))
     }
 
-    /// How the blocks are cut, and how much is in them. Reads all of them.
+    /// Statistics of the blocks. Reads all of them.
     pub fn blocks(&self) -> BlockSummary {
         let directory = &self.directory;
         let (mut entries, mut bytes) = (Vec::new(), Vec::new());
@@ -171,7 +171,7 @@ impl Salvage {
         }
     }
 
-    /// Shows the entries of one block, all of them or none.
+    /// Passes the entries of one block to `visit`: all of them, or none if the block is damaged.
     fn block(
         &self,
         number: u64,
@@ -189,8 +189,8 @@ impl Salvage {
                 .as_ref()
                 .is_none_or(|(k, s)| (k, here.1) < (&here.0, *s));
             if !ascends {
-                let expected = format!("slot {slot} behind the one before");
-                let error = Error::corruption(&self.path, offset, expected, "another order");
+                let expected = format!("entry {slot} to sort after the one before it");
+                let error = Error::corruption(&self.path, offset, expected, "entries out of order");
                 return Err(BlockError::Lost(error));
             }
             before = Some(here.clone());
@@ -208,11 +208,11 @@ impl Salvage {
     }
 }
 
-/// Why a block was not shown.
+/// Why the entries of a block were not visited.
 enum BlockError {
     /// It is damaged.
     Lost(Error),
-    /// Something else went wrong.
+    /// Another error occurred.
     Failed(Error),
 }
 

@@ -1,10 +1,10 @@
-//! Finds the place of a key: the index says where to look first, the entries decide.
+//! Finds the lower bound of a key: the index tells where to look first, the entries decide.
 //!
-//! The place looked for is the first entry at or after `(key, sequence)`. Every block that is read
-//! says by its first and last entries whether that place is before it, in it or behind it; the search
-//! ends only where such a proof does. The first probe is where the index points to, so with a sound
-//! index it is nearly always the last one too. With an unsound one the search gallops and bisects
-//! its way, and comes to the same place.
+//! The lower bound is the first entry at or after `(key, sequence)`. The first and last entries of
+//! every block that is read tell whether the lower bound is before it, in it or after it; the
+//! search ends only with such a proof. The first probe is where the index points, so with a sound
+//! index it is nearly always the last one too. With an unsound index the search gallops and
+//! bisects, and finds the same entry.
 
 use rhumb_index::{Position, Probe, Window};
 
@@ -14,27 +14,28 @@ use super::trace::NumberCache;
 use crate::entry::Sequence;
 use crate::error::Result;
 
-/// Which block to read next.
+/// Determines which block to read next.
 #[derive(Debug)]
 struct Probes {
-    /// The place is not before the start of block `low`, nor behind the start of block `high`.
+    /// The lower bound is not before the start of block `low`, and not after the start of block
+    /// `high`.
     low: u64,
     high: u64,
-    /// Where it is thought to be: these blocks, the last one included.
+    /// The blocks in which it is expected, including the last one.
     first: u64,
     last: u64,
-    /// How far to look if it is not there.
+    /// How far to look next if it is not there.
     step: u64,
 }
 
 impl Probes {
-    /// Some block of `low..high`, which is not empty.
+    /// The next block to probe, in `low..high`, which must not be empty.
     fn next(&mut self) -> u64 {
         let (first, last) = (self.first.max(self.low), self.last.min(self.high - 1));
         if first <= last {
             return first + (last - first) / 2;
         }
-        // It is elsewhere. Look at the far end of ever wider ranges beside where it was thought to be.
+        // It is elsewhere. Probe the far end of ever wider ranges next to where it was expected.
         let step = self.step;
         self.step = step.saturating_mul(2);
         if self.last < self.low {
@@ -52,13 +53,13 @@ impl Probes {
 /// Where an index expects a key.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Expected {
-    /// These blocks, the last one included.
+    /// The blocks in which it is expected, including the last one.
     pub first: u64,
     pub last: u64,
-    /// How far into the cell of block `first`, if a model says so: the block's slot hint counts from
-    /// there.
+    /// How far into the cell of block `first`, if a model predicts that: the block's slot hint is
+    /// relative to this.
     slot: Option<u64>,
-    /// How many ranks the window has, if it is one.
+    /// The number of ranks in the window, if the index returned one.
     ranks: u32,
 }
 
@@ -85,7 +86,7 @@ impl TableReader {
         self.lower_bound_at(&expected, key, sequence, source)
     }
 
-    /// The same for one who knows already where the index expects the key.
+    /// As [`TableReader::lower_bound`], given where the index expects the key.
     ///
     /// # Errors
     /// As [`TableReader::lower_bound`].
@@ -106,7 +107,7 @@ impl TableReader {
         if expected.first == expected.last {
             let block = self.block(expected.first, source)?;
             let slot = block.view().lower_bound_near(key, sequence, expected.slot);
-            if block.has_place(slot, key) {
+            if block.proves_lower_bound(slot, key) {
                 return Ok(Some((block, slot)));
             }
             source.recent = Some(block);
@@ -116,7 +117,7 @@ impl TableReader {
         found
     }
 
-    /// Searches block by block, first where the index points to.
+    /// Searches block by block, starting where the index points.
     #[cold]
     fn search(
         &self,
@@ -146,22 +147,22 @@ impl TableReader {
             };
             let view = block.view();
             let slot = view.lower_bound_near(key, sequence, expected.slot_in(block.number));
-            if block.has_place(slot, key) {
+            if block.proves_lower_bound(slot, key) {
                 return Ok(Some((block, slot)));
             }
             if slot == view.count() {
                 probes.low = block.number + 1;
                 continue;
             }
-            // Blocks without entries before this one hold nothing either.
+            // The empty blocks between `probe` and this one hold no entries either.
             probes.high = probe;
             at_high = Some(block);
         }
-        // The place is between two neighbours: the start of the right one.
+        // The lower bound lies between two neighbouring blocks: it is the start of the second one.
         Ok(at_high.map(|block| (block, 0)))
     }
 
-    /// The first block of `from..to` that has entries. Only placed tables have others.
+    /// The first block of `from..to` that has entries. Only placed tables have blocks without.
     fn first_with_entries(
         &self,
         from: u64,

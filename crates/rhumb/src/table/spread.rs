@@ -1,8 +1,8 @@
-//! How much the blocks of a table hold, for people.
+//! Statistics of the blocks of a table, for display.
 
 use std::fmt;
 
-/// How numbers are spread.
+/// The distribution of some numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Spread {
     min: u64,
@@ -13,7 +13,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// Of these numbers; zeros if there are none.
+    /// The distribution of `numbers`; zeros if there are none.
     pub fn of(mut numbers: Vec<u64>) -> Spread {
         numbers.sort_unstable();
         let sum: u64 = numbers.iter().sum();
@@ -45,20 +45,20 @@ impl fmt::Display for Spread {
     }
 }
 
-/// The blocks of a table.
+/// Statistics of the blocks of a table.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BlockSummary {
-    /// Whether the model says in which block a key is.
+    /// Whether the model gives the block of a key.
     pub placed: bool,
-    /// Whether every entry takes the same bytes.
+    /// Whether every entry takes the same number of bytes.
     pub strided: bool,
-    /// How many neighbouring predictions share a cell; 0 without cells.
+    /// The number of neighbouring predictions that share a cell; 0 without cells.
     pub entries_per_cell: u32,
-    /// Blocks that continue a cell.
+    /// The number of blocks that continue a cell.
     pub extra: u64,
-    /// Blocks without entries.
+    /// The number of blocks without entries.
     pub empty: u64,
-    /// Entries a block, of the blocks that can be read.
+    /// Entries a block, over the readable blocks.
     pub entries: Spread,
     /// Stored bytes a block.
     pub bytes: Spread,

@@ -1,7 +1,7 @@
-//! A get from a table that ends early, so that what each stage costs can be told by differences, and one
-//! that looks at the clock between its parts.
+//! A get from a table that ends early, so that differences tell the cost of each stage, and one
+//! that reads the clock between its parts.
 //!
-//! Every stage and part is the production code of it; nothing here is a copy.
+//! Every stage and part runs production code; nothing here is a copy.
 
 use std::time::{Duration, Instant};
 
@@ -16,32 +16,32 @@ use crate::error::Result;
 /// How far a get goes; each stage contains the ones before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
-    /// Nothing is done: what the timing costs.
+    /// Nothing is done; measures the cost of timing.
     Nothing,
     /// The view of the keyspace and the last published sequence.
     View,
-    /// The write buffer is asked.
+    /// The write buffers are asked.
     WriteBuffer,
     /// The table of the first level that may hold the key is found.
     Table,
     /// The key is hashed and the filter asked.
     Filter,
-    /// The key becomes a number.
+    /// The key is mapped to its number.
     KeyMap,
-    /// The index and the directory name the block.
+    /// The index and the directory give the block.
     Index,
-    /// The block is found in memory, or read: where the index names several, with the others.
+    /// The block is found in memory, or read; if the index gives several, with the others.
     Block,
-    /// The entry is found in it, in another block where the index named the wrong one.
+    /// The entry is found in the block, or in another one if the index gave a wrong block.
     Search,
     /// The key is compared and the value pinned.
     Pin,
-    /// The whole get, as a user calls it.
+    /// The whole get, as called by a user.
     Get,
 }
 
 impl Stage {
-    /// All stages in their order.
+    /// All stages in order.
     pub const ALL: [Stage; 11] = [
         Stage::Nothing,
         Stage::View,
@@ -57,8 +57,8 @@ impl Stage {
     ];
 }
 
-/// What the parts of one get took, over all the tables that it asked. Each part contains one reading of
-/// the clock for each of what it was done for.
+/// The times of the parts of one get, over all the tables that it asked. Each part includes one
+/// reading of the clock for each table or run that it handled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GetTimes {
     /// Whether the key has a value.
@@ -67,29 +67,30 @@ pub struct GetTimes {
     pub write_buffers: Duration,
     /// Finding in each sorted run the table that may hold the key.
     pub tables: Duration,
-    /// How many runs that were.
+    /// The number of these runs.
     pub runs: u32,
-    /// Asking range deletes and filters of tables.
+    /// Asking the range deletes and filters of tables.
     pub filters: Duration,
-    /// How many tables that were, those without a filter among them.
+    /// The number of these tables, including those without a filter.
     pub filters_asked: u32,
-    /// In each table that is searched: the key becomes a number.
+    /// In each table that is searched: mapping the key to its number.
     pub key_map: Duration,
-    /// There too: the index and the directory name the blocks.
+    /// In each table that is searched: the index and the directory, which give the blocks.
     pub index: Duration,
-    /// There too: calls read blocks that are not in memory. It reads the clock once more a call.
+    /// In each table that is searched: calls that read blocks, with one more reading of the clock a
+    /// call.
     pub reads: Duration,
-    /// There too, the rest: blocks are found in memory, or verified and kept there, the entry is found,
-    /// its key compared and its value pinned.
+    /// In each table that is searched, the rest: finding blocks in memory, or verifying and keeping
+    /// them, finding the entry, comparing its key and pinning its value.
     pub search: Duration,
-    /// How many tables were searched, because their filters said perhaps or they have none.
+    /// The number of tables searched: their filters did not exclude the key, or they have none.
     pub tables_searched: u32,
 }
 
-/// A get under way that is timed.
+/// A timed get in progress.
 #[derive(Debug)]
 pub(crate) struct TimedGet {
-    /// What its parts took so far.
+    /// The times of its parts so far.
     pub times: GetTimes,
     /// Where its blocks come from.
     pub source: BlockSource,
@@ -108,25 +109,25 @@ impl TimedGet {
         }
     }
 
-    /// Ends a part of the get: adds what it took.
+    /// Ends a part of the get and adds its time.
     pub fn lap(&mut self, part: fn(&mut GetTimes) -> &mut Duration) {
         let now = Instant::now();
         *part(&mut self.times) += now - std::mem::replace(&mut self.last, now);
     }
 }
 
-/// What one block holds.
+/// The size of one block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockSize {
-    /// Entries, old versions and deletes included.
+    /// The number of entries, including old versions and deletes.
     pub entries: u64,
     /// Bytes in memory.
     pub raw_bytes: u64,
-    /// Bytes in the file, header included.
+    /// Bytes in the file, including the header.
     pub stored_bytes: u64,
 }
 
-/// A block held in memory, to search in it again and again.
+/// A block held in memory, for repeated searches.
 #[derive(Debug)]
 pub struct HeldBlock(LoadedBlock);
 
@@ -137,7 +138,7 @@ impl HeldBlock {
         self.0.view().lower_bound_near(key, MAX_SEQUENCE, None)
     }
 
-    /// How many entries the block has.
+    /// The number of entries.
     pub fn entries(&self) -> usize {
         self.0.view().count()
     }
@@ -151,8 +152,8 @@ impl HeldBlock {
 }
 
 impl TableReader {
-    /// Goes on with a get up to `stage`, from [`Stage::Filter`] to [`Stage::Pin`]. Gives a number that
-    /// depends on all that was done.
+    /// Runs a get up to `stage`, from [`Stage::Filter`] to [`Stage::Pin`]. Returns a number that
+    /// depends on everything that was done.
     ///
     /// # Errors
     /// If a block cannot be read or is damaged.
@@ -160,7 +161,7 @@ impl TableReader {
         self.get_until_by(stage, key, &mut BlockSource::new(true))
     }
 
-    /// The same with blocks from `source`.
+    /// As [`TableReader::get_until`], with blocks from `source`.
     ///
     /// # Errors
     /// As [`TableReader::get_until`].
@@ -198,8 +199,8 @@ impl TableReader {
         })
     }
 
-    /// Brings the block that a search looks into first into memory, with the others of the window where
-    /// the search would read them too.
+    /// Loads the block in which a search looks first, together with the others of its window if the
+    /// search would read them too.
     fn first_probe(&self, expected: &Expected, source: &mut BlockSource) -> Result<LoadedBlock> {
         let (first, last) = (expected.first, expected.last);
         let probe = first + (last - first) / 2;
@@ -209,8 +210,9 @@ impl TableReader {
         self.block(probe, source)
     }
 
-    /// [`TableReader::get`] with a look at the clock behind each part. What a get does while it waits
-    /// for memory, such as to ask the index before the filter has come, this one does in turn.
+    /// [`TableReader::get`] with a reading of the clock after each part. What a get does while it
+    /// waits for memory, such as asking the index before the filter arrives, is done one after the
+    /// other here.
     ///
     /// # Errors
     /// If a block cannot be read or is damaged.
@@ -255,7 +257,7 @@ impl TableReader {
         Ok(found.map(|(block, _)| (block.number, HeldBlock(block))))
     }
 
-    /// Brings a block into memory or finds it there, and gives what it holds.
+    /// Loads a block and returns its size.
     ///
     /// # Errors
     /// If it cannot be read or is damaged.

@@ -8,11 +8,11 @@ use super::damage::Damage;
 use crate::entry::checksum::stamped;
 use crate::options::Compression;
 
-/// What stands before the payload: checksum, codec, raw length.
+/// Bytes before the payload: checksum, codec, raw length.
 pub(super) const STORED_HEADER_BYTES: usize = 9;
 
-/// Appends the stored form of a raw block that comes to lie at `offset` of the table with this id.
-/// A block is stored compressed if that saves at least 1/16 of it.
+/// Appends the stored form of a raw block for `offset` of the table with this id. The block is
+/// compressed if that saves at least 1/16 of it.
 pub(super) fn store(
     raw: &[u8],
     compression: Compression,
@@ -37,12 +37,12 @@ pub(super) fn store(
     }
 }
 
-/// Verifies a stored block that was read from `offset` of the table with this id, and gives its raw
-/// form, of at most `raw_largest` bytes: what follows [`STORED_HEADER_BYTES`] of it, if it is not
-/// compressed.
+/// Verifies a stored block that was read from `offset` of the table with this id, and returns its
+/// raw form, of at most `raw_largest` bytes. If the block is not compressed, the raw form is
+/// borrowed from it.
 ///
 /// # Errors
-/// If the checksum does not match, or the payload is not what its header says.
+/// If the checksum does not match, or the payload does not match its header.
 pub(super) fn load(
     stored: &[u8],
     id: u64,
@@ -123,7 +123,7 @@ mod tests {
             bytes[at] ^= 0x55;
             let crc = stamped(&bytes[4..], 7, 4096);
             bytes[..4].copy_from_slice(&crc.to_le_bytes());
-            // Right only by chance, where the block's own checks have to say.
+            // The bytes may decompress by chance; the checks of the block itself would follow.
             if let Ok(found) = load(&bytes, 7, 4096, u32::MAX.into()) {
                 assert_eq!(found.len(), raw.len(), "byte {at}");
             }
@@ -142,7 +142,8 @@ mod tests {
             }
         }
         thread_local!(static AT_END: AtEnd = const { AtEnd });
-        // Made before what the codec keeps for the thread, it goes behind it.
+        // Thread-local values are dropped in the order of their creation: this one is created
+        // before the contexts of the codec.
         let thread = std::thread::spawn(|| AT_END.with(|_| drop(AtEnd)));
         thread.join().unwrap();
     }
@@ -193,7 +194,7 @@ mod tests {
             let crc = stamped(&bytes[4..], 7, 4096);
             bytes[..4].copy_from_slice(&crc.to_le_bytes());
             let damage = load(&bytes, 7, 4096, u32::MAX.into()).unwrap_err();
-            // What is possible is found wrong by decompressing it only.
+            // A possible length is refused only after decompressing.
             assert_eq!(
                 format!("{damage:?}").contains("an LZ4 block"),
                 possible,

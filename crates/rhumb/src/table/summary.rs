@@ -1,4 +1,4 @@
-//! What the rest of the store needs to know of a table without opening it.
+//! The description of a table that the rest of the store uses without opening it.
 
 use crate::entry::{RangeDeletes, Sequence};
 
@@ -38,14 +38,15 @@ pub(crate) struct TableSummary {
 pub(crate) struct Bounds {
     /// The first key.
     pub smallest: Vec<u8>,
-    /// The last key, or the first one behind.
+    /// The last key, or the excluded end of the range.
     pub largest: Vec<u8>,
-    /// Whether `largest` itself is outside: it is then the end of a range delete.
+    /// Whether `largest` is excluded: it is then the end of a range delete.
     pub largest_excluded: bool,
 }
 
 impl Bounds {
-    /// The bounds of entries with keys from `.0` to `.1`, if there are any, and of range deletes.
+    /// The bounds of range deletes and of entries, whose first and last key are given if there are
+    /// any.
     pub fn of(keys: Option<(&[u8], &[u8])>, range_deletes: &RangeDeletes) -> Bounds {
         let ranges = range_deletes
             .smallest_start()
@@ -66,8 +67,8 @@ impl Bounds {
     }
 }
 
-/// The least and the greatest of the sequences of `entries`, if there are any, and of range deletes;
-/// zeros if there are none at all.
+/// The smallest and the largest of the sequences of `entries`, if there are any, and of range
+/// deletes; zeros if there are none.
 pub(super) fn sequences(
     entries: Option<(Sequence, Sequence)>,
     range_deletes: &RangeDeletes,

@@ -1,29 +1,30 @@
-//! What one get or one cursor did, for statistics.
+//! Statistics of one get or one cursor.
 
 use std::time::Duration;
 
-/// Counts of one get, over all the tables that it asked, or of one cursor. Adding to them takes no atomics.
+/// The counts of one get over all the tables that it asked, or of one cursor. Plain numbers, not
+/// atomics.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct GetTrace {
     /// Tables that were asked for the key.
     pub tables_probed: u32,
-    /// Tables whose filter said that the key is not there.
+    /// Tables whose filter excluded the key.
     pub filter_negative: u32,
-    /// Tables whose filter said that it may be.
+    /// Tables whose filter did not exclude the key.
     pub filter_positive: u32,
-    /// Of these, the tables that did not hold it.
+    /// Those of the latter that did not hold it.
     pub filter_false_positive: u32,
     /// Ranks in the windows that indexes returned.
     pub window_ranks: u32,
     /// Blocks read from storage.
     pub blocks_read: u32,
-    /// Calls that read them.
+    /// Read calls for them.
     pub reads: u32,
     /// Bytes read from storage.
     pub bytes_read: u64,
     /// Blocks found in the cache.
     pub blocks_cached: u32,
-    /// What the calls took, if they were timed.
+    /// The time of the read calls, if they were timed.
     pub read_time: Duration,
 }
 
@@ -45,15 +46,16 @@ impl GetTrace {
     }
 }
 
-/// How many maps a get remembers its key's number for.
+/// For how many maps a get remembers its key's number.
 const REMEMBERED: usize = 4;
 
-/// The numbers of one key under the key maps that a get has met, so that each maps it once.
+/// The numbers of one key under the key maps that a get uses, so that it is mapped once for each
+/// map.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NumberCache {
-    /// Map number and the key's number under it, of the maps met last.
+    /// Map numbers, with the key's number under each map; the most recent ones.
     known: [(u64, u64); REMEMBERED],
-    /// How many maps were met.
+    /// The number of maps used so far.
     met: usize,
 }
 

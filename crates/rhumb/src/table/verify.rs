@@ -1,4 +1,4 @@
-//! Checks a whole table: every block, every key, and that all that finds them does.
+//! Checks a whole table: every block and every key, and that filter, index and directory find them.
 
 use std::cmp::Ordering;
 
@@ -11,9 +11,9 @@ use super::summary::sequences;
 use crate::entry::{EntryKind, Sequence};
 use crate::error::{Error, Result};
 
-/// What a sound table was found to hold.
+/// The contents of a table that passed verification.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct VerifyReport {
+pub(crate) struct TableReport {
     pub blocks: u64,
     pub entries: u64,
     pub deletes: u64,
@@ -23,32 +23,32 @@ pub(crate) struct VerifyReport {
     pub raw_bytes: u64,
 }
 
-/// Where a verification stands.
+/// The state of a verification.
 #[derive(Debug, Default)]
 struct Walk {
-    report: VerifyReport,
+    report: TableReport,
     /// Bytes of the largest raw block.
     raw_largest: u64,
     first_key: Vec<u8>,
-    /// The least and the greatest sequence.
+    /// The smallest and the largest sequence.
     sequences: Option<(Sequence, Sequence)>,
     key: Vec<u8>,
     last_key: Vec<u8>,
     last_sequence: Sequence,
     /// The last block with entries.
     last_block: Option<u64>,
-    /// The number of the last key, and the block where the first key with this number starts.
+    /// The number of the last key, and the block in which the first key with this number is.
     run: Option<(u64, u64)>,
 }
 
 impl TableReader {
-    /// Reads every block past the cache and checks checksums, order, counts and ranks, what the
-    /// properties say of the entries, and that the filter holds and the index finds every key. `progress` is told the blocks done and their
-    /// number.
+    /// Reads every block, bypassing the cache, and checks checksums, order, counts, ranks and
+    /// properties, and that the filter contains and the index finds every key. `progress` receives
+    /// the number of blocks done and the total.
     ///
     /// # Errors
     /// The first damage found.
-    pub fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<VerifyReport> {
+    pub fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<TableReport> {
         let mut walk = Walk::default();
         for number in 0..self.directory.blocks() {
             let block = self.block_from_file(number)?;
@@ -169,8 +169,8 @@ impl TableReader {
         Ok(())
     }
 
-    /// Checks that the directory knows the rank of the key with which a block starts, or the rank of
-    /// the next key.
+    /// Checks that the directory has the rank of a block's first key; for a block without entries,
+    /// the rank of the next key.
     fn verify_rank(&self, block: u64, rank: u64) -> Result<()> {
         match self.directory.first_rank(block) {
             Some(found) if found != rank => {
@@ -180,8 +180,8 @@ impl TableReader {
         }
     }
 
-    /// Checks that filter, index and placement know the key of the walk, whose first entry stands in
-    /// `slot` of `block`.
+    /// Checks that filter, index and placement find the current key, whose first entry is at `slot`
+    /// of `block`.
     fn verify_found(&self, block: &LoadedBlock, slot: usize, walk: &mut Walk) -> Result<()> {
         let (key, rank, at) = (&walk.key[..], walk.report.keys, block.number);
         if self
@@ -197,7 +197,7 @@ impl TableReader {
         }
         let position = self.index.locate(Probe { key, number });
         let found = match position {
-            // From a block without entries one goes on to the next one.
+            // If the index gives an empty block, a search moves on to the next block.
             Position::Block(found) => {
                 found == at || found < at && walk.last_block.is_none_or(|last| last < found)
             }

@@ -1,4 +1,4 @@
-//! Writes a table: entries in order, then what finds them.
+//! Writes a table: entries in order, then the sections with which they are found.
 
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
@@ -22,13 +22,13 @@ use crate::error::{Error, Result};
 use crate::fs::{FileSystem, names, ops};
 use crate::options::{Compression, Partition, TableSpec};
 
-/// What a raw block can hold beside the value of its only entry.
+/// The space of a raw block that is reserved for everything except the value of its only entry.
 const ENTRY_OVERHEAD_BYTES: usize = MAX_KEY_BYTES + 64;
 
-/// How entries are cut that no model places.
+/// How entries are cut if no model places them.
 const BY_BYTES: Partition = Partition::Bytes(TARGET_BYTES as u32);
 
-/// How a table is to be made.
+/// How to write a table.
 #[derive(Debug, Clone)]
 pub(crate) struct TableSettings {
     /// The id of its keyspace.
@@ -37,7 +37,7 @@ pub(crate) struct TableSettings {
     pub spec: TableSpec,
     /// Its index.
     pub index: IndexSpec,
-    /// What numbers its keys.
+    /// The map from its keys to numbers.
     pub map: Arc<KeyMap>,
     /// The number of this map within the keyspace.
     pub map_number: u64,
@@ -47,13 +47,13 @@ pub(crate) struct TableSettings {
 #[derive(Debug)]
 pub(crate) struct WrittenTable {
     pub summary: TableSummary,
-    /// What building its index took.
+    /// The time spent building its index.
     pub training: Duration,
-    /// What creating, writing and syncing its file took.
+    /// The time spent creating, writing and syncing its file.
     pub write_time: Duration,
 }
 
-/// What is counted while entries come in.
+/// Counts over the entries so far.
 #[derive(Debug, Default)]
 struct Counts {
     entries: u64,
@@ -63,10 +63,10 @@ struct Counts {
     sequences: Option<(Sequence, Sequence)>,
 }
 
-/// What decides in which block an entry stands.
+/// What decides which block an entry goes into.
 #[derive(Debug)]
 enum Cutter {
-    /// How much is in it: at most so many raw bytes and entries.
+    /// The size of the block: at most this many raw bytes and entries.
     Full { bytes: usize, entries: usize },
     /// The model.
     Model(Box<Placer>),
@@ -95,7 +95,7 @@ impl Cutter {
     }
 }
 
-/// A table in the making.
+/// A table being written.
 #[derive(Debug)]
 pub(crate) struct TableWriter {
     fs: Arc<dyn FileSystem>,
@@ -107,10 +107,10 @@ pub(crate) struct TableWriter {
     cutter: Cutter,
     /// How the last blocks are cut.
     partition: Partition,
-    /// How blocks are found where the model does not place them.
+    /// How blocks are found if the model does not place them.
     ranked: Arrangement<'static>,
     first_key: Vec<u8>,
-    /// Key and sequence of the last entry.
+    /// The key and sequence of the last entry.
     last_key: Vec<u8>,
     last_sequence: Sequence,
     counts: Counts,
@@ -166,8 +166,8 @@ impl TableWriter {
         })
     }
 
-    /// Adds an entry: a larger key than the last, or the same key with a smaller sequence. The value
-    /// of a delete is not kept.
+    /// Adds an entry: a larger key than the last one, or the same key with a smaller sequence. The
+    /// value of a delete is not stored.
     ///
     /// # Errors
     /// If the entry is out of order or too large, or a write fails.
@@ -205,7 +205,7 @@ impl TableWriter {
         }
     }
 
-    /// Cuts what waits for the model, and what comes, by bytes.
+    /// Cuts the entries that wait for the model, and all later ones, by bytes.
     fn cut_by_bytes(&mut self) -> Result<()> {
         let by_bytes = Cutter::bytes(TARGET_BYTES as usize);
         let Cutter::Model(mut placer) = std::mem::replace(&mut self.cutter, by_bytes) else {
@@ -223,7 +223,7 @@ impl TableWriter {
         let older = key == self.last_key && sequence < self.last_sequence;
         if !new_key && !older {
             return Err(Error::InvalidArgument(format!(
-                "entry {} of table {} does not come after the one before: sort entries by key, then \
+                "entry {} of table {} does not sort after the one before it: sort entries by key, then \
                  newest first",
                 self.counts.entries, self.number
             )));
@@ -251,7 +251,7 @@ impl TableWriter {
         self.last_key.extend_from_slice(entry.key);
     }
 
-    /// About how long the file would be if it were finished now, in bytes.
+    /// About the length that the file would have if it were finished now, in bytes.
     pub fn estimated_bytes(&self) -> u64 {
         let bits_per_key = u64::from(self.settings.spec.filter_bits_per_key);
         let (waiting, keys) = match &self.cutter {
@@ -262,14 +262,14 @@ impl TableWriter {
         self.blocks.estimated_bytes() + waiting + filter
     }
 
-    /// Writes everything behind the blocks and syncs the file, though not its name in the directory.
+    /// Writes everything after the blocks and syncs the file, but not its name in the directory.
     ///
     /// # Errors
-    /// If a write or the sync fails; what was written is then removed, if that is possible.
+    /// If a write or the sync fails; the file is then removed if possible.
     pub fn finish(mut self, range_deletes: &RangeDeletes) -> Result<WrittenTable> {
         let finished = self.write_sections(range_deletes);
         if finished.is_err() {
-            // The first error says more than one of the removal, and a leftover file is harmless.
+            // The first error says more than that of the removal, and a leftover file is harmless.
             let _ = self.abandon();
         }
         finished
@@ -315,7 +315,7 @@ impl TableWriter {
         })
     }
 
-    /// The directory and the index: by the model where it places the blocks and pays.
+    /// The directory and the index: those of the model, if it places the blocks and saves memory.
     fn finders(&mut self) -> Result<(Vec<u8>, BuiltIndex)> {
         let blocks = &mut self.blocks;
         let (end, entries) = (blocks.offset(), self.counts.entries);
@@ -432,8 +432,8 @@ impl TableWriter {
     }
 }
 
-/// Adds an entry to the open block, or to another if that would then have more than so many raw bytes
-/// or entries.
+/// Adds an entry to the open block, or to a new one if the block would then exceed `bytes` raw
+/// bytes or `entries` entries.
 fn cut(blocks: &mut BlockWriter, entry: &NewEntry<'_>, bytes: usize, entries: usize) -> Result<()> {
     let large = entry.key.len() + entry.value.len() > LARGE_ENTRY_BYTES;
     if large || blocks.open().count() >= entries {

@@ -7,10 +7,10 @@ use super::shape::{KeyForm, Measure, Shape, length_width};
 use super::{GROUP_ENTRIES, NO_HINT, flag};
 use crate::entry::{EntryKind, Sequence};
 
-/// What is kept for the next block after a very large one.
+/// The most buffer memory that is kept for the next block.
 const SPARE_BYTES: usize = 1 << 20;
 
-/// An entry on its way into a block.
+/// An entry to add to a block.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::table) struct NewEntry<'a> {
     pub key: &'a [u8],
@@ -20,23 +20,24 @@ pub(in crate::table) struct NewEntry<'a> {
     pub value: &'a [u8],
 }
 
-/// A block in the making. Entries come in the order of the table.
+/// A block being built. Entries are added in the order of the table.
 #[derive(Debug, Default)]
 pub(in crate::table) struct BlockBuilder {
     shape: Shape,
     keys: Vec<u8>,
     key_ends: Vec<usize>,
-    /// What each key has in common with the first of its group.
+    /// How many bytes each key shares with the first key of its group.
     with_head: Vec<usize>,
     values: Vec<u8>,
     value_ends: Vec<usize>,
     kinds: Vec<u8>,
     sequences: Vec<Sequence>,
-    /// The least and the greatest distance of a slot behind where it was expected, if any was.
+    /// The smallest and the largest distance from an entry's expected slot to its own; `None` if no
+    /// slot was expected.
     hint: Option<(i64, i64)>,
 }
 
-/// Appends the raw form of a block without entries, behind a prefix.
+/// Appends the raw form of a block without entries that has a block prefix.
 pub(in crate::table) fn encode_empty(prefix: &[u8], into: &mut Vec<u8>) {
     let flags = flag::NO_SHARING | flag::SUFFIXES_ALIKE | flag::VALUES_ALIKE | flag::KINDS_ALIKE;
     into.extend_from_slice(&[flags, 0, 0, 0]);
@@ -65,7 +66,7 @@ fn part<'a>(bytes: &'a [u8], ends: &[usize], i: usize) -> &'a [u8] {
 }
 
 impl BlockBuilder {
-    /// How many entries the block holds.
+    /// The number of entries in the block.
     pub fn count(&self) -> usize {
         self.shape.count
     }
@@ -104,24 +105,24 @@ impl BlockBuilder {
             .map(|i| self.key(i))
     }
 
-    /// Whether the blocks of a table are to take the same bytes an entry, where entries have one
-    /// size: then how much of each key is taken for the block prefix, in bytes. Only for a block
-    /// without entries.
+    /// Sets whether all blocks of a table should take the same number of bytes an entry, if the
+    /// entries have one size; `prefix` is then the length of the block prefix in bytes. Only for a
+    /// block without entries.
     pub fn set_even(&mut self, prefix: Option<usize>) {
         self.shape = Shape::without_entries(prefix);
     }
 
-    /// The bytes that each entry takes, if all take the same.
+    /// The number of bytes that each entry takes, if it is the same for all.
     pub fn stride(&self) -> Option<usize> {
         self.shape.stride()
     }
 
-    /// The size that the raw form would have if the block took as few bytes as it can.
+    /// The size that the raw form would have in its most compact layout.
     pub fn least_bytes(&self) -> usize {
         self.shape.uneven().raw_bytes()
     }
 
-    /// Tells in which slot the last entry was expected.
+    /// Notes the slot in which the last entry was expected.
     pub fn last_was_expected_in(&mut self, slot: u64) {
         let behind = self.count() as i64 - 1 - i64::try_from(slot).unwrap_or(i64::MAX);
         let (low, high) = self.hint.unwrap_or((behind, behind));
@@ -150,8 +151,8 @@ impl BlockBuilder {
         }
     }
 
-    /// Adds an entry unless the raw form would then exceed `limit` bytes. A first entry is always
-    /// taken. Returns whether it was.
+    /// Adds an entry unless the raw form would then exceed `limit` bytes; the first entry is always
+    /// added. Returns whether it was added.
     pub fn push_within(&mut self, entry: &NewEntry<'_>, limit: usize) -> bool {
         let measure = self.measure(entry);
         let shape = self.shape.with(&measure);
@@ -169,7 +170,7 @@ impl BlockBuilder {
         true
     }
 
-    /// Forgets all entries.
+    /// Removes all entries.
     pub fn clear(&mut self) {
         self.shape = Shape::without_entries(self.shape.even);
         self.hint = None;
@@ -184,7 +185,8 @@ impl BlockBuilder {
         self.values.shrink_to(SPARE_BYTES);
     }
 
-    /// Appends the raw form. `continues` says that the block before ends with this one's first key.
+    /// Appends the raw form. `continues` states that the previous block ends with this one's first
+    /// key.
     pub fn encode(&self, continues: bool, into: &mut Vec<u8>) {
         let start = into.len();
         into.reserve(self.raw_bytes());
@@ -248,7 +250,7 @@ impl BlockBuilder {
         }
     }
 
-    /// What a key shares with the first of its group, behind the block prefix.
+    /// How many bytes after the block prefix a key shares with the first key of its group.
     fn shared(&self, i: usize) -> usize {
         let with_head = self.with_head.get(i).copied().unwrap_or(0);
         with_head.saturating_sub(self.shape.prefix())

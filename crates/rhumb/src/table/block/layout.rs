@@ -1,26 +1,26 @@
-//! Where the columns of a block lie, and the proof that they do.
+//! Where the columns of a block lie, and the checks that they do.
 
 use super::super::bits::{unpack, word};
 use super::super::damage::Damage;
 use super::{HEADER_BYTES, flag};
 use crate::entry::EntryKind;
 
-/// A column of lengths: stored, or one for all entries.
+/// A column of lengths: stored, or the same length for all entries.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Lengths {
-    /// Where they are stored; if `width` is 0, what they all are.
+    /// Where the lengths are stored; if `width` is 0, the length of all entries.
     start_or_alike: u32,
-    /// Bytes of a stored length; 0 if they are all alike.
+    /// Bytes of a stored length; 0 if all lengths are equal.
     width: u8,
 }
 
 impl Lengths {
-    /// Where they are stored.
+    /// Where the lengths are stored.
     fn start(&self) -> usize {
         self.start_or_alike as usize
     }
 
-    /// What they all are, if they are alike.
+    /// The length of all entries, if the lengths are equal.
     #[inline]
     pub fn alike(&self) -> usize {
         self.start_or_alike as usize
@@ -36,7 +36,7 @@ impl Lengths {
         }
     }
 
-    /// The sum over the entries `from..to`, of one group.
+    /// The sum of the lengths of the entries `from..to`, which lie in one group.
     #[inline]
     pub fn sum(&self, raw: &[u8], from: usize, to: usize) -> usize {
         match self.width {
@@ -52,8 +52,8 @@ impl Lengths {
     }
 }
 
-/// Where the columns of a raw block lie: in bytes from its start. Small, since every get makes one;
-/// only values reach past the first 4 GiB of a block.
+/// Where the columns of a raw block lie, in bytes from its start. Small, since every get makes one;
+/// only values may lie after the first 4 GiB of a block.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::table) struct BlockLayout {
     pub(super) sequence_base: u64,
@@ -68,20 +68,20 @@ pub(in crate::table) struct BlockLayout {
     pub(super) suffix: Lengths,
     pub(super) value: Lengths,
     count: u16,
-    /// Low and high of the slot hint.
+    /// The smallest and the largest distance from the expected slot of a key to its own.
     pub(super) hint: (i16, i16),
-    /// The kind of all entries, if they are alike.
+    /// The kind of all entries, if it is the same.
     pub(super) kind_alike: Option<EntryKind>,
     sequence_width: u8,
     pub(super) group_shift: u8,
     offset_width: u8,
     pub(super) continues: bool,
-    /// Whether suffixes stand in a row of equal lengths and share nothing.
+    /// Whether keys share nothing after the block prefix and have equal lengths.
     pub(super) fixed_keys: bool,
     pub(super) fixed_values: bool,
 }
 
-/// Hands out columns one behind the other. No sum overflows, since counts have 16 bits and lengths 32.
+/// Assigns columns one after the other. Sums do not overflow: counts have 16 bits and lengths 32.
 struct Columns {
     at: u64,
 }
@@ -89,13 +89,13 @@ struct Columns {
 impl Columns {
     #[inline]
     fn take(&mut self, bytes: u64) -> u32 {
-        // Columns that start further are found out at the end.
+        // A start beyond 32 bits is truncated here; `parse` detects that at the end.
         let start = self.at as u32;
         self.at += bytes;
         start
     }
 
-    /// A column of lengths, unless they are `all` alike.
+    /// A column of lengths, or the length `all` if they are equal.
     #[inline]
     fn lengths(&mut self, count: u16, alike: bool, all: u32, code: u8) -> Lengths {
         if alike {
@@ -115,9 +115,8 @@ impl Columns {
 impl BlockLayout {
     /// Finds the columns of a raw block. Takes time independent of the number of entries.
     ///
-    /// # Errors
-    /// Where the header cannot be that of this many bytes. What the columns hold is another matter:
-    /// [`BlockLayout::check`].
+    /// If the header does not fit a block of this many bytes. The contents of the columns are not
+    /// checked here, but by [`BlockLayout::check`].
     pub fn parse(raw: &[u8]) -> Result<BlockLayout, Damage> {
         let Some(header) = raw.first_chunk::<HEADER_BYTES>() else {
             let found = format!("{} bytes", raw.len());
@@ -136,17 +135,17 @@ impl BlockLayout {
         Ok(layout)
     }
 
-    /// The columns of a raw block that [`BlockLayout::parse`] once found to be sound; of other bytes
-    /// some columns. This is what each get takes, so it asks nothing again.
+    /// The columns of a raw block that [`BlockLayout::parse`] has accepted before; for other bytes,
+    /// arbitrary columns. Every get calls this, so no check is repeated.
     #[inline]
     pub fn of_sound(raw: &[u8]) -> BlockLayout {
         Self::lay_out(raw).0
     }
 
-    /// The columns, where the values start, and where the block ends, all as the header says.
+    /// The columns, where the values start, and where the block ends, according to the header.
     #[inline]
     fn lay_out(raw: &[u8]) -> (BlockLayout, u64, u64) {
-        // As an array of known length, so that no field of it needs a check of its own.
+        // An array of known length, so that reading a field needs no bounds check.
         let header = raw.first_chunk::<HEADER_BYTES>();
         let header = header.unwrap_or(&[0; HEADER_BYTES]);
         let [flags, sequence_width] = word::<2>(header, 0);
@@ -176,7 +175,7 @@ impl BlockLayout {
             fixed_keys: is(flag::NO_SHARING) && is(flag::SUFFIXES_ALIKE),
             fixed_values: is(flag::VALUES_ALIKE),
             prefix_end: columns.at as u32,
-            // Keys that share nothing share a length of 0, all of them.
+            // With `NO_SHARING` all shared lengths are 0.
             shared: columns.lengths(count, is(flag::NO_SHARING), 0, codes),
             suffix: columns.lengths(count, is(flag::SUFFIXES_ALIKE), suffix, codes >> 2),
             value: columns.lengths(count, is(flag::VALUES_ALIKE), value, codes >> 4),
@@ -186,7 +185,7 @@ impl BlockLayout {
         (layout, values, columns.at)
     }
 
-    /// The columns behind the lengths. Gives the place of the last one.
+    /// Assigns the columns after the lengths; returns where the values, the last one, start.
     #[inline]
     fn take_rest(&mut self, raw: &[u8], columns: &mut Columns) -> u64 {
         let count = u64::from(self.count);
@@ -216,26 +215,26 @@ impl BlockLayout {
         values
     }
 
-    /// Where the last group ends: its offset and its lengths.
+    /// Where the last group ends: its offset plus the sum of its lengths.
     fn end_of_groups(&self, raw: &[u8], offsets: u32, lengths: &Lengths) -> u64 {
         let last = self.groups().saturating_sub(1);
         let start = self.offset(raw, offsets, last) as u64;
         start + lengths.sum(raw, last << self.group_shift, self.count()) as u64
     }
 
-    /// How many entries the block has.
+    /// The number of entries in the block.
     #[inline]
     pub fn count(&self) -> usize {
         self.count.into()
     }
 
-    /// Where the block prefix ends.
+    /// Where the block prefix ends, in bytes.
     #[inline]
     pub(super) fn prefix_end(&self) -> usize {
         self.prefix_end as usize
     }
 
-    /// Where the keys start, without the block prefix.
+    /// Where the keys, without the block prefix, start.
     #[inline]
     pub(super) fn keys(&self) -> usize {
         self.keys as usize
@@ -247,15 +246,16 @@ impl BlockLayout {
         self.values as usize
     }
 
-    /// Within which distance of where the model expects it the slot of each key is; `None` if the
-    /// block does not say.
+    /// The range of distances from the slot that the model expects for a key to the key's own slot;
+    /// `None` if the block does not record it.
     #[inline]
     pub fn slot_hint(&self) -> Option<(i32, i32)> {
         let (low, high) = self.hint;
         (low <= high).then_some((low.into(), high.into()))
     }
 
-    /// Where the keys start, if they are of one length and stand in a row, and that length; else 0.
+    /// Where the keys start and their length, if they have equal lengths and share nothing; else
+    /// zeros.
     pub fn row(&self) -> (usize, usize) {
         match self.fixed_keys {
             true => (self.keys(), self.suffix.alike()),
@@ -263,7 +263,7 @@ impl BlockLayout {
         }
     }
 
-    /// The length of all values, if they are of one length.
+    /// The length of all values, if it is the same.
     pub fn value_len(&self) -> Option<usize> {
         self.fixed_values.then(|| self.value.alike())
     }
@@ -272,7 +272,7 @@ impl BlockLayout {
         self.count().div_ceil(1 << self.group_shift)
     }
 
-    /// The group offset at `group` of the column that starts at `column`.
+    /// The offset of a group in the column of group offsets that starts at `column`.
     #[inline]
     fn offset(&self, raw: &[u8], column: u32, group: usize) -> usize {
         let column = column as usize;
@@ -282,13 +282,13 @@ impl BlockLayout {
         }
     }
 
-    /// Where a group of keys starts, behind the start of all of them.
+    /// Where a group of keys starts, relative to the first key.
     #[inline]
     pub(super) fn key_offset(&self, raw: &[u8], group: usize) -> usize {
         self.offset(raw, self.key_offsets, group)
     }
 
-    /// Where a group of values starts, behind the start of all of them.
+    /// Where a group of values starts, relative to the first value.
     #[inline]
     pub(super) fn value_offset(&self, raw: &[u8], group: usize) -> usize {
         self.offset(raw, self.value_offsets, group)
@@ -311,11 +311,11 @@ impl BlockLayout {
             .unwrap_or(EntryKind::Delete)
     }
 
-    /// Checks that every entry lies inside its columns, so that views can read it without asking
-    /// again. Takes time linear in the number of entries.
+    /// Checks that every entry lies inside its columns, so that views can read it without checks.
+    /// Takes time linear in the number of entries.
     ///
     /// # Errors
-    /// The first entry that does not, or whose kind this build does not know.
+    /// The first entry that lies outside, or whose kind this build does not know.
     pub fn check(&self, raw: &[u8]) -> Result<(), Damage> {
         self.check_kinds(raw)?;
         self.check_sequences(raw)?;
@@ -397,7 +397,7 @@ impl BlockLayout {
     }
 }
 
-/// Checks what the header of a block says by itself.
+/// Checks the header of a block without looking at the columns.
 fn check_header(header: &[u8; HEADER_BYTES]) -> Result<(), Damage> {
     let [flags, sequence_width] = word::<2>(header, 0);
     let [codes, kind] = word::<2>(header, 6);
@@ -411,12 +411,16 @@ fn check_header(header: &[u8; HEADER_BYTES]) -> Result<(), Damage> {
         let equal =
             flag::NO_SHARING | flag::SUFFIXES_ALIKE | flag::VALUES_ALIKE | flag::KINDS_ALIKE;
         if flags != equal {
-            let expected = format!("flags {equal:#04x} of no entry");
+            let expected = format!("flags {equal:#04x} in a block without entries");
             return Err(Damage::new(0, expected, flags));
         }
         let plain = [sequence_width, codes, kind] == [0, 0, EntryKind::Put as u8];
         if !(plain && word::<16>(header, 8) == [0; 16]) {
-            return Err(Damage::new(1, "the header of no entry", "others"));
+            return Err(Damage::new(
+                1,
+                "the header of a block without entries",
+                "other values",
+            ));
         }
     }
     if sequence_width > 64 {
@@ -447,7 +451,7 @@ fn check_header(header: &[u8; HEADER_BYTES]) -> Result<(), Damage> {
     Ok(())
 }
 
-/// The kind of all entries, if they are alike.
+/// The kind of all entries, if `alike`; else checks that the byte is zero.
 fn parse_kind(byte: u8, alike: bool) -> Result<Option<EntryKind>, Damage> {
     if !alike {
         return match byte {

@@ -4,8 +4,8 @@
 //! header | prefix | lengths | kinds | sequences | group offsets | key bytes | value bytes
 //! ```
 //!
-//! [`BlockBuilder`] makes the raw form, [`BlockLayout`] says where its columns lie and checks once
-//! that they do, [`BlockView`] reads it where it lies.
+//! [`BlockBuilder`] makes the raw form, [`BlockLayout`] locates its columns and checks them once,
+//! and [`BlockView`] reads it in place.
 
 mod builder;
 mod layout;
@@ -22,9 +22,9 @@ pub(super) use view::BlockView;
 /// Bytes of the header of a raw block.
 pub(super) const HEADER_BYTES: usize = 28;
 const GROUP_ENTRIES: usize = 16;
-/// The longest prefix that the header can name.
+/// The longest prefix that the header can describe.
 const MAX_PREFIX_BYTES: usize = 65_535;
-/// A slot hint that says that there is none.
+/// The slot hint of a block that has none: its range is empty.
 const NO_HINT: (i16, i16) = (1, 0);
 
 /// Bits of the first header byte.

@@ -1,10 +1,10 @@
 //! Finds a key inside a block.
 //!
-//! Keys of one length stand in a row, so the search there compares the first eight bytes behind the
-//! block prefix as one integer and looks at whole keys only where these are alike. Where a model
-//! placed the entries it also says about which slot a key has, and by how much that may be wrong in
-//! this block; the search then starts inside these bounds, and widens where the neighbours show that
-//! the place is not there.
+//! Keys of equal length are stored in a row. The search there compares the first eight bytes after
+//! the block prefix as one integer, and whole keys only where these are equal. Where a model placed
+//! the entries, it also predicts a key's slot, and the block records by how much predictions are
+//! off in it. The search then starts inside these bounds, and widens if the neighbouring keys show
+//! that the target is outside.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -14,16 +14,16 @@ use rhumb_index::search::{common_prefix, first_eight, first_not, first_not_by_nu
 use super::BlockView;
 use crate::entry::Sequence;
 
-/// The longest row of keys that is prefetched whole, in bytes: as many cache lines as a core has in
-/// flight at once, about.
+/// The longest row of keys that is prefetched as a whole, in bytes: about as many cache lines as a
+/// core can load at once.
 const PREFETCHED_BYTES: usize = 640;
 
-/// What is looked for.
+/// The key and sequence to find.
 #[derive(Clone, Copy)]
 struct Target<'k> {
-    /// The key behind the block prefix.
+    /// The key after the block prefix.
     rest: &'k [u8],
-    /// Its first eight bytes as a number, zeros behind its end.
+    /// Its first eight bytes as a number, padded with zeros.
     head: u64,
     sequence: Sequence,
 }
@@ -36,8 +36,9 @@ impl BlockView<'_> {
         self.lower_bound_near(key, sequence, None)
     }
 
-    /// The same; `expected` is the slot, from the start of the cell, that the model expects. The block
-    /// says how far the model is wrong in it; neither need be true.
+    /// As [`BlockView::lower_bound`]; `expected` is the slot that the model predicts, counted from
+    /// the start of the cell. The result is right even if the prediction or the block's hint is
+    /// wrong.
     pub fn lower_bound_near(&self, key: &[u8], sequence: Sequence, expected: Option<u64>) -> usize {
         let prefix = self.prefix();
         let Some(rest) = strip(prefix, key) else {
@@ -52,7 +53,7 @@ impl BlockView<'_> {
         if self.layout.fixed_keys {
             return self.lower_bound_in_row(&target, expected);
         }
-        // Whether the first key of a group is before the place.
+        // Whether the first key of a group is before the target.
         let before = |group: usize| {
             let order = self.head(group).cmp(rest);
             self.is_before(order, group << self.layout.group_shift, sequence)
@@ -80,13 +81,13 @@ impl BlockView<'_> {
         }
     }
 
-    /// Whether the entry at `slot`, whose key compares so with the one looked for, is before the
-    /// place.
+    /// Whether the entry at `slot`, whose key compares as `order` with the target's, is before the
+    /// target.
     fn is_before(&self, order: Ordering, slot: usize, sequence: Sequence) -> bool {
         order.then_with(|| sequence.cmp(&self.sequence(slot))) == Ordering::Less
     }
 
-    /// Where the place of a key is that the model expects at a slot.
+    /// The range of slots in which the target is expected.
     #[inline]
     fn bounds(&self, expected: Option<u64>) -> Range<usize> {
         let count = self.count();
@@ -95,18 +96,18 @@ impl BlockView<'_> {
         };
         let expected = i64::try_from(expected).unwrap_or(i64::MAX);
         let clamp = |slot: i64| usize::try_from(slot).unwrap_or(0).min(count);
-        // A key that is not there may belong one slot further.
+        // The lower bound of a missing key may be one slot further.
         let end = expected.saturating_add(i64::from(high) + 1);
         clamp(expected.saturating_add(low.into()))..clamp(end)
     }
 
-    /// Searches keys of one length, first where the model expects the key.
+    /// Searches keys of equal length, first where the model expects the key.
     #[inline]
     fn lower_bound_in_row(&self, target: &Target<'_>, expected: Option<u64>) -> usize {
         let count = self.count();
         let (len, keys) = (self.layout.suffix.alike(), self.layout.keys());
         let near = self.bounds(expected);
-        // What a model expects was prefetched before the block was pinned.
+        // With an expectation, the keys were prefetched before the block was pinned.
         if expected.is_none() && near.len() * len <= PREFETCHED_BYTES {
             prefetch(self.raw, keys + near.start * len..keys + near.end * len);
         }
@@ -121,7 +122,8 @@ impl BlockView<'_> {
         row.lower_bound(0..count, target)
     }
 
-    /// The first slot behind the first of `group` that is not before `rest`. The first one is.
+    /// The first slot of `group` that is not before the target. The group's first slot is before
+    /// it.
     fn lower_bound_in_group(&self, group: usize, rest: &[u8], sequence: Sequence) -> usize {
         let layout = self.layout;
         let head = self.head(group);
@@ -132,7 +134,8 @@ impl BlockView<'_> {
         for slot in first + 1..end {
             let len = layout.suffix.get(self.raw, slot);
             let shared = layout.shared.get(self.raw, slot);
-            // A key that shares more with the head than `rest` does is on the head's side of it.
+            // A key that shares more with the head than `rest` does is before the target, as the
+            // head is.
             if shared <= common {
                 let rest = rest.get(shared..).unwrap_or_default();
                 if !self.is_before(self.slice(at, len).cmp(rest), slot, sequence) {
@@ -145,7 +148,7 @@ impl BlockView<'_> {
     }
 }
 
-/// What is behind a prefix in a key, if it has that; prefixes are short, mostly.
+/// The rest of a key after a prefix, if it has the prefix. Most prefixes are short.
 #[inline]
 fn strip<'k>(prefix: &[u8], key: &'k [u8]) -> Option<&'k [u8]> {
     let (start, rest) = key.split_at_checked(prefix.len())?;
@@ -155,18 +158,18 @@ fn strip<'k>(prefix: &[u8], key: &'k [u8]) -> Option<&'k [u8]> {
     }
 }
 
-/// Keys of one length in a row.
+/// Keys of equal length, stored in a row.
 #[derive(Clone, Copy)]
 struct Row<'a> {
     view: BlockView<'a>,
     start: usize,
     len: usize,
-    /// The bits of eight bytes that belong to a key which starts with them.
+    /// Selects the bytes of a key among the eight bytes at its start, if the key is shorter.
     mask: u64,
 }
 
 impl<'a> Row<'a> {
-    /// The keys of a block whose keys stand in a row.
+    /// The keys of a block with `fixed_keys`.
     #[inline]
     fn of(view: BlockView<'a>) -> Self {
         let len = view.layout.suffix.alike();
@@ -182,19 +185,19 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// The first eight bytes of the key at `slot` as a number, zeros behind its end.
+    /// The first eight bytes of the key at `slot` as a number, padded with zeros.
     #[inline]
     fn head(&self, slot: usize) -> u64 {
         let at = self.start + slot * self.len;
         let bytes = self.view.raw.get(at..).unwrap_or_default();
-        // Bytes behind the key are of the next one, or of values, mostly.
+        // The bytes after the key, mostly of the next key or of values, are masked out.
         match bytes.first_chunk::<8>() {
             Some(word) => u64::from_be_bytes(*word) & self.mask,
             None => first_eight(bytes.get(..self.len).unwrap_or_default()),
         }
     }
 
-    /// Whether the entry at `slot` is before the place.
+    /// Whether the entry at `slot` is before the target.
     #[inline]
     fn is_before(&self, slot: usize, target: &Target<'_>) -> bool {
         let order = self.head(slot).cmp(&target.head);
@@ -202,18 +205,18 @@ impl<'a> Row<'a> {
         self.view.is_before(order, slot, target.sequence)
     }
 
-    /// How the key at `slot` compares with one whose first eight bytes are the same.
+    /// Compares the key at `slot` with one that has the same first eight bytes.
     #[inline]
     fn compare_whole(&self, slot: usize, rest: &[u8]) -> Ordering {
         if self.len <= 8 && rest.len() <= 8 {
-            // Zeros are taken for bytes that are not there, so the longer one is larger.
+            // The shorter key was padded with zeros, so the longer one is larger.
             return self.len.cmp(&rest.len());
         }
         let at = self.start + slot * self.len;
         self.view.slice(at, self.len).cmp(rest)
     }
 
-    /// The first slot of `near` that is not before the place, or its end.
+    /// The first slot of `near` that is not before the target; the end of `near` if all are.
     #[inline]
     fn lower_bound(&self, near: Range<usize>, target: &Target<'_>) -> usize {
         let head = |slot| self.head(slot);

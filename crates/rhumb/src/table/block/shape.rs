@@ -1,11 +1,11 @@
-//! What a block's size follows from, kept while entries come in, so that the exact size of the raw
-//! form is known before an entry is added.
+//! The quantities that determine a block's size. They are updated for every entry, so that the
+//! exact size of the raw form is known before an entry is added.
 
 use super::super::bits::{packed_bytes, width_of};
 use super::{GROUP_ENTRIES, HEADER_BYTES};
 use crate::entry::{EntryKind, Sequence};
 
-/// One entry, as far as sizes go.
+/// The sizes of one entry.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Measure {
     pub key: usize,
@@ -18,14 +18,14 @@ pub(super) struct Measure {
     pub sequence: Sequence,
 }
 
-/// How the keys of a block are stored.
+/// The way in which the keys of a block are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KeyForm {
-    /// All suffixes have this length and share nothing but the block prefix.
+    /// All suffixes have this length and share only the block prefix.
     Fixed(usize),
-    /// Suffixes of their own lengths share nothing but the block prefix.
+    /// Suffixes have different lengths and share only the block prefix.
     Whole,
-    /// Suffixes leave out what they share with the first key of their group.
+    /// Suffixes omit what they share with the first key of their group.
     Shared,
 }
 
@@ -33,20 +33,22 @@ pub(super) enum KeyForm {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Shape {
     pub count: usize,
-    /// If set, the block prefix is at most this long, and keys of one length stand whole behind it,
-    /// whatever else they share: so that the blocks of a table take the same bytes an entry.
+    /// If set, the block prefix has at most this length, and keys of equal length are stored whole
+    /// after it whatever else they share, so that all blocks of a table take the same number of
+    /// bytes an entry.
     pub even: Option<usize>,
-    /// What all keys share.
+    /// How many bytes all keys share.
     common: usize,
     key_bytes: usize,
     key_min: usize,
     key_max: usize,
-    /// Over the entries that do not start a group: what they share with the one that does.
+    /// How many bytes the entries that do not start a group share with the one that does: the sum,
+    /// then the largest.
     shared_bytes: usize,
     shared_max: usize,
-    /// The longest of: first keys of groups, other keys without what they share.
+    /// The largest number of bytes that such an entry does not share with it.
     unshared_max: usize,
-    /// How much of `unshared_max` and `shared_max` the block prefix takes off.
+    /// The number of entries that start a group, and the longest of their keys.
     heads: usize,
     head_max: usize,
     puts: usize,
@@ -69,7 +71,7 @@ pub(super) fn length_width(largest: usize) -> (usize, u8) {
 }
 
 impl Shape {
-    /// The shape to begin with; see [`Shape::even`].
+    /// The shape of a block without entries; see [`Shape::even`].
     pub fn without_entries(even: Option<usize>) -> Shape {
         Shape {
             even,
@@ -112,13 +114,13 @@ impl Shape {
         s
     }
 
-    /// Length of the block prefix.
+    /// The length of the block prefix.
     pub fn prefix(&self) -> usize {
         let most = self.even.unwrap_or(super::MAX_PREFIX_BYTES);
         self.common.min(most)
     }
 
-    /// The same entries, in the form that takes the fewest bytes.
+    /// The same entries in the most compact form.
     pub fn uneven(&self) -> Shape {
         Shape {
             even: None,
@@ -126,7 +128,7 @@ impl Shape {
         }
     }
 
-    /// The bytes that each entry takes, if all take the same.
+    /// The number of bytes that each entry takes, if it is the same for all.
     pub fn stride(&self) -> Option<usize> {
         let plain = self.kinds_alike && self.sequence_width() == 0;
         match (self.key_form(), self.value_form()) {
@@ -139,12 +141,12 @@ impl Shape {
         self.count.div_ceil(GROUP_ENTRIES)
     }
 
-    /// Key bytes of the form without sharing.
+    /// Key bytes in the form without sharing.
     fn whole_key_bytes(&self) -> usize {
         self.key_bytes - self.count * self.prefix()
     }
 
-    /// Key bytes of the form with sharing.
+    /// Key bytes in the form with sharing.
     fn shared_key_bytes(&self) -> usize {
         self.key_bytes - self.heads * self.prefix() - self.shared_bytes
     }
@@ -167,8 +169,8 @@ impl Shape {
         self.put_max
     }
 
-    /// How the keys are stored: keys of one length in a row of their own are faster to search, so
-    /// they may cost 1/32 more than sharing.
+    /// The way in which the keys are stored. Keys of equal length in a row are faster to search, so
+    /// they may take 1/32 more bytes than sharing.
     pub fn key_form(&self) -> KeyForm {
         let suffix_max = self.unshared_max.max(self.head_max - self.prefix());
         let lengths = length_width(self.shared_largest()).0 + length_width(suffix_max).0;
@@ -189,8 +191,9 @@ impl Shape {
         }
     }
 
-    /// The length of every value, if they are stored alike. Deletes have none; they are padded where
-    /// that costs at most 1/32 more than lengths would, or where they are at most 1 % of the entries.
+    /// The length of every value, if stored values have equal lengths. Deletes have no value; they
+    /// are padded if that costs at most 1/32 more than storing lengths, or if they are at most 1 %
+    /// of the entries.
     pub fn value_form(&self) -> Option<usize> {
         if self.puts == 0 {
             return Some(0);
@@ -203,7 +206,7 @@ impl Shape {
         (self.put_min == self.put_max && cheap).then_some(self.put_max)
     }
 
-    /// Bytes of all keys, as stored.
+    /// The bytes of all keys as stored.
     fn stored_key_bytes(&self) -> usize {
         match self.key_form() {
             KeyForm::Shared => self.shared_key_bytes(),
@@ -224,7 +227,7 @@ impl Shape {
         }
     }
 
-    /// The bytes of a group offset, 2 or 4.
+    /// The bytes of a group offset: 2 or 4.
     pub fn offset_width(&self) -> usize {
         self.offset_bytes(self.stored_key_bytes().max(self.stored_value_bytes()))
     }

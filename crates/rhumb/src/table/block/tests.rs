@@ -1,4 +1,4 @@
-//! Blocks come back as they were, whatever their shape.
+//! Blocks of any shape decode to the entries they were built from.
 
 use std::collections::BTreeMap;
 
@@ -99,7 +99,7 @@ fn check(entries: &Entries, raw: &[u8]) {
     }
 }
 
-/// Hints of how far a model is wrong: right ones, and wrong ones of all sorts.
+/// Slot hints: right ones, and wrong ones of all kinds.
 const HINTS: [(i16, i16); 7] = [
     (0, 0),
     (-2, 3),
@@ -119,7 +119,7 @@ proptest! {
     ) {
         let mut raw = encoded(&entries, false);
         let keys = BlockLayout::parse(&raw).unwrap().keys();
-        // Half the time among the keys.
+        // Half of the changes are among the keys.
         let at = if byte & 1 == 0 { at.index(raw.len()) } else { keys + at.index(raw.len() - keys + 1) };
         if let Some(stored) = raw.get_mut(at) {
             *stored ^= byte;
@@ -157,7 +157,7 @@ fn keys_and_values_of_one_size_take_no_lengths() {
     };
     let entries: Entries = (0..100).map(entry).collect();
     let raw = encoded(&entries, false);
-    // Of each key the first four bytes are the block's prefix.
+    // The block prefix holds the first four bytes of each key.
     assert_eq!(raw.len(), HEADER_BYTES + 4 + 100 * (4 + 100));
     check(&entries, &raw);
 }
@@ -239,7 +239,7 @@ fn a_block_without_entries_has_one_form_for_each_prefix() {
         let view = BlockView::new(&raw, &layout);
         assert_eq!((view.count(), view.slot_hint()), (0, None));
         assert_eq!(view.lower_bound(b"user1", 7), 0);
-        // All but the number of entries and the hint.
+        // Every byte except the number of entries and the hint.
         for at in (0..2).chain(4..24) {
             let mut other = raw.clone();
             other[at] ^= 1;

@@ -1,4 +1,4 @@
-//! Reads a block where it lies.
+//! Reads a block in place.
 
 use std::cmp::Ordering;
 
@@ -6,8 +6,8 @@ use super::super::damage::Damage;
 use super::{BlockLayout, HEADER_BYTES};
 use crate::entry::{EntryKind, Sequence, copy_words};
 
-/// A raw block with its layout. The layout was checked when the block was read; a slot out of
-/// bounds, or a layout of another block, gives empty answers.
+/// A raw block with its layout, which was checked when the block was read. A slot out of bounds, or
+/// the layout of another block, gives empty answers.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::table) struct BlockView<'a> {
     pub(super) raw: &'a [u8],
@@ -15,19 +15,19 @@ pub(in crate::table) struct BlockView<'a> {
 }
 
 impl<'a> BlockView<'a> {
-    /// Puts a block and its layout together.
+    /// Combines a block with its layout.
     #[inline]
     pub fn new(raw: &'a [u8], layout: &'a BlockLayout) -> Self {
         BlockView { raw, layout }
     }
 
-    /// How many entries the block has.
+    /// The number of entries in the block.
     #[inline]
     pub fn count(&self) -> usize {
         self.layout.count()
     }
 
-    /// Whether the block before ends with this one's first key.
+    /// Whether the previous block ends with this one's first key.
     #[inline]
     pub fn continues(&self) -> bool {
         self.layout.continues
@@ -55,7 +55,7 @@ impl<'a> BlockView<'a> {
         self.layout.kind(self.raw, slot)
     }
 
-    /// Where the value at `slot` starts in the raw form, and its length; a delete has none.
+    /// Where the value at `slot` starts in the raw form, and its length; zeros for a delete.
     #[inline]
     pub fn value(&self, slot: usize) -> (usize, usize) {
         let layout = self.layout;
@@ -74,7 +74,7 @@ impl<'a> BlockView<'a> {
         (layout.values() + before, len)
     }
 
-    /// The first suffix of a group, which the others may share bytes with.
+    /// The first suffix of a group, with which the others may share bytes.
     pub(super) fn head(&self, group: usize) -> &'a [u8] {
         let layout = self.layout;
         let start = layout.keys() + layout.key_offset(self.raw, group);
@@ -84,8 +84,8 @@ impl<'a> BlockView<'a> {
         )
     }
 
-    /// The key at `slot` behind the block prefix, in two parts: what it shares with the first key
-    /// of its group, and the rest.
+    /// The key at `slot` after the block prefix, in two parts: what it shares with the first key of
+    /// its group, and the rest.
     #[inline]
     fn key_parts(&self, slot: usize) -> (&'a [u8], &'a [u8]) {
         let layout = self.layout;
@@ -106,7 +106,7 @@ impl<'a> BlockView<'a> {
         (shared, self.slice(start, len))
     }
 
-    /// Checks that keys ascend, and the sequences of one key descend. Takes time linear in the
+    /// Checks that keys ascend and that the sequences of each key descend. Takes time linear in the
     /// number of entries.
     ///
     /// # Errors
@@ -119,7 +119,8 @@ impl<'a> BlockView<'a> {
         for slot in 0..self.count() {
             let suffix = self.slice(at, layout.suffix.get(self.raw, slot));
             let here = (layout.shared.get(self.raw, slot), suffix);
-            // The first of a group shares nothing, so it does not matter which head it is held to.
+            // The first key of a group shares nothing, so the head of the group before it may be
+            // used.
             let order = match slot {
                 0 => Ordering::Less,
                 _ => compare_tails(head, before, here),
@@ -141,13 +142,13 @@ impl<'a> BlockView<'a> {
         Ok(())
     }
 
-    // Not inlined: few entries have the key of the one before.
+    // Not inlined: few entries have the same key as the entry before.
     #[inline(never)]
     fn is_older(&self, slot: usize) -> bool {
         self.sequence(slot) < self.sequence(slot - 1)
     }
 
-    /// Puts the key at `slot` into `key`.
+    /// Copies the key at `slot` into `key`.
     pub fn key_into(&self, slot: usize, key: &mut Vec<u8>) {
         let (shared, suffix) = self.key_parts(slot);
         key.clear();
@@ -156,7 +157,7 @@ impl<'a> BlockView<'a> {
         key.extend_from_slice(suffix);
     }
 
-    /// Puts the key at `slot` into `key`, which holds another key of this block.
+    /// Copies the key at `slot` into `key`, which holds another key of this block.
     #[inline]
     pub fn next_key_into(&self, slot: usize, key: &mut Vec<u8>) {
         let (shared, suffix) = self.key_parts(slot);
@@ -173,7 +174,7 @@ impl<'a> BlockView<'a> {
         key.extend_from_slice(suffix);
     }
 
-    /// How the key at `slot` compares with `key`.
+    /// Compares the key at `slot` with `key`.
     pub fn compare(&self, slot: usize, key: &[u8]) -> Ordering {
         let (shared, suffix) = self.key_parts(slot);
         match key.split_at_checked(self.prefix().len()) {
@@ -185,7 +186,7 @@ impl<'a> BlockView<'a> {
         }
     }
 
-    /// Within which distance of its expected slot each key of the block is, if the block says.
+    /// As [`BlockLayout::slot_hint`].
     pub fn slot_hint(&self) -> Option<(i32, i32)> {
         self.layout.slot_hint()
     }
@@ -193,11 +194,11 @@ impl<'a> BlockView<'a> {
 
 #[cold]
 fn out_of_order(slot: usize, at: usize) -> Damage {
-    let expected = format!("entry {slot} behind the one before it");
+    let expected = format!("entry {slot} to sort after the one before it");
     Damage::new(at, expected, "entries out of order")
 }
 
-/// How two keys compare that are given as how many bytes they share with `head`, and their rest.
+/// Compares two keys, each given as the number of bytes that it shares with `head`, and its rest.
 #[inline]
 fn compare_tails(head: &[u8], one: (usize, &[u8]), other: (usize, &[u8])) -> Ordering {
     let between = |from: usize, to: usize| head.get(from..to).unwrap_or_default();
@@ -208,7 +209,7 @@ fn compare_tails(head: &[u8], one: (usize, &[u8]), other: (usize, &[u8])) -> Ord
     }
 }
 
-/// How `start` with `rest` behind it compares with `other`.
+/// Compares the concatenation of `start` and `rest` with `other`.
 fn compare_joined(start: &[u8], rest: &[u8], other: &[u8]) -> Ordering {
     let (other_start, other_rest) = other.split_at(start.len().min(other.len()));
     start.cmp(other_start).then_with(|| rest.cmp(other_rest))

@@ -1,4 +1,4 @@
-//! The cells of a placed table, one after the other, each a block or several.
+//! The cells of a placed table, in order; each is one block or several.
 
 use super::super::blocks::{BlockWriter, LARGEST_BLOCK_BYTES};
 use super::TARGET_BYTES;
@@ -6,20 +6,21 @@ use super::waiting::Front;
 use crate::error::Result;
 use crate::table::LARGE_ENTRY_BYTES;
 
-/// A cell goes on in another block beyond so many times the target. Wide enough for cells whose count
-/// strays as far as the model's error lets it: each extra block costs memory for ever.
+/// A cell continues in another block when its block would exceed this many times the target. Wide
+/// enough for cells whose count varies as far as the model's error allows, since each extra block
+/// costs memory permanently.
 const LARGEST_TIMES: usize = 8;
-/// The model is given up if reading the block of a key takes so many times what is meant.
-const DEAR_TIMES: u64 = 2;
-/// Not before so many bytes were placed.
+/// The model is given up if reading the block of a key takes this many times the intended bytes.
+const COSTLY_TIMES: u64 = 2;
+/// The cost of reads is judged only after this many bytes were placed.
 const TRIAL_BYTES: u64 = 256 << 10;
-/// It is given up too if cells hold so many times less than is meant: each block costs memory and its
-/// headers, however little is in it.
+/// The model is also given up if blocks hold less than the intended bytes divided by this, since
+/// each block costs memory and headers, however little it holds.
 const POOR_TIMES: u64 = 4;
-/// Not before there were so many blocks.
+/// The filling of blocks is judged only after this many blocks.
 const TRIAL_BLOCKS: u64 = 1_024;
 
-/// What reading the block of each key would take.
+/// The cost of reading the block of each key.
 #[derive(Debug, Default)]
 struct Reads {
     keys: u64,
@@ -28,35 +29,36 @@ struct Reads {
     key_bytes: u128,
 }
 
-/// The cells so far.
+/// The state of the cells so far.
 #[derive(Debug)]
 pub(super) struct Cells {
     entries_per_cell: u32,
-    /// Bytes of a raw block of several entries.
+    /// The most bytes of a raw block with several entries.
     limit: usize,
-    /// Bytes that reading the block of a key is to take on average.
+    /// The intended bytes to read for a key, on average.
     meant: u64,
-    /// Bytes of keys and values that a block is to hold, if that is what cells were chosen for.
+    /// The intended bytes of keys and values in a block, if cell sizes were chosen for them.
     filling: Option<u64>,
-    /// Bytes of keys and values so far, and blocks with those of cells without entries.
+    /// The bytes of keys and values so far, and the number of blocks, including those of empty
+    /// cells.
     filled: u64,
     blocks: u64,
     /// The cell of the open block.
     open: Option<u64>,
-    /// User keys that begin in the open block.
+    /// The number of user keys that start in the open block.
     keys: u64,
     last_number: u64,
-    /// Whether the last entry stands alone in its block.
+    /// Whether the last entry is alone in its block.
     after_large: bool,
     has_empty: bool,
     thresholds: Vec<u64>,
     reads: Reads,
-    too_dear: Option<String>,
+    too_costly: Option<String>,
 }
 
 impl Cells {
-    /// `key_bytes` is what is to be read of a user key and its values, on average; `chosen` says that the size of
-    /// cells follows from it, and was not asked for.
+    /// `key_bytes` is the average number of bytes to read for a user key with its values. `chosen`
+    /// states that the size of cells was derived from it, not requested.
     pub fn new(entries_per_cell: u32, key_bytes: u64, chosen: bool) -> Cells {
         let cell_bytes = key_bytes.saturating_mul(entries_per_cell.into());
         let target = cell_bytes.max(TARGET_BYTES);
@@ -75,7 +77,7 @@ impl Cells {
             has_empty: false,
             thresholds: Vec::new(),
             reads: Reads::default(),
-            too_dear: None,
+            too_costly: None,
         }
     }
 
@@ -88,12 +90,12 @@ impl Cells {
         &self.thresholds
     }
 
-    /// Whether a cell has no entry.
+    /// Whether any cell has no entry.
     pub fn has_empty(&self) -> bool {
         self.has_empty
     }
 
-    /// Puts an entry into its cell. Neither predictions nor numbers may descend.
+    /// Puts an entry into its cell. Neither predictions nor numbers may decrease.
     ///
     /// # Errors
     /// As [`BlockWriter::push`].
@@ -127,7 +129,7 @@ impl Cells {
         Ok(())
     }
 
-    /// Ends the open cell and begins another, with blocks for those between.
+    /// Ends the open cell and starts another; the cells between them become empty blocks.
     fn enter(&mut self, cell: u64, blocks: &mut BlockWriter) -> Result<()> {
         self.close(blocks)?;
         let next = self.open.map_or(0, |open| open + 1);
@@ -162,25 +164,24 @@ impl Cells {
     fn judge(&mut self) {
         let (reads, meant) = (&self.reads, self.meant);
         let mean = reads.key_bytes / u128::from(reads.keys.max(1));
-        if reads.bytes >= TRIAL_BYTES && mean > u128::from(meant.saturating_mul(DEAR_TIMES)) {
-            let why =
-                format!("a get would read {mean} bytes on average, and is meant to read {meant}");
-            self.too_dear = Some(why);
+        if reads.bytes >= TRIAL_BYTES && mean > u128::from(meant.saturating_mul(COSTLY_TIMES)) {
+            let why = format!("a get would read {mean} bytes on average instead of {meant}");
+            self.too_costly = Some(why);
         }
         let held = self.filled / self.blocks.max(1);
         if self.blocks >= TRIAL_BLOCKS
             && let Some(filling) = self.filling
             && held < filling / POOR_TIMES
         {
-            let why =
-                format!("its blocks hold {held} bytes on average, and are meant to hold {filling}");
-            self.too_dear = Some(why);
+            let why = format!("its blocks hold {held} bytes on average instead of {filling}");
+            self.too_costly = Some(why);
         }
     }
 
-    /// Why the model does not serve these keys, if it does not: where many keys share a number, or sizes
-    /// differ much, cells are large where the keys are, or too small to be worth a block each.
-    pub fn too_dear(&mut self) -> Option<String> {
-        self.too_dear.take()
+    /// The reason to give up the model, if there is one. If many keys share a number or sizes
+    /// differ much, the cells with most keys are large; or cells are too small to be worth a block
+    /// each.
+    pub fn too_costly(&mut self) -> Option<String> {
+        self.too_costly.take()
     }
 }

@@ -1,23 +1,25 @@
-//! How many entries share a cell, and how exact the model is to be.
+//! Chooses how many entries share a cell, and the position boundary of the model.
 
-/// What a block is to take, in bytes.
+/// The intended size of a block, in bytes.
 pub(in crate::table) const TARGET_BYTES: u64 = 4096;
 /// Bits of a segment of a linear model.
 const SEGMENT_BITS: u64 = 160;
-/// The boundaries to choose from: windows of these use a whole number of bits.
+/// The boundaries to choose from; their windows need a whole number of bits.
 const BOUNDARIES: [u64; 6] = [8, 16, 32, 64, 128, 256];
 
-/// Entries a cell where a user key takes `key_bytes` with its values: cells come near the target.
+/// The entries a cell for user keys that take `key_bytes` with their values, so that cells are
+/// close to the target.
 pub(super) fn entries_per_cell(key_bytes: u64) -> u32 {
     let n = (TARGET_BYTES + key_bytes / 2) / key_bytes.max(1);
     n.clamp(1, u16::MAX.into()) as u32
 }
 
-/// The boundary with which a model over uniform keys and its directory take the fewest bits.
+/// The boundary for which a model over uniform keys and its directory take the fewest bits.
 ///
-/// A loose boundary lets segments be longer: about three times the square of the error, and not more
-/// than the `most_keys` that may wait for one to close. But it lets first ranks stray further from their
-/// line, and the directory spends as many bits on each block as the furthest one needs.
+/// A larger boundary allows longer segments: their length grows with about three times the square
+/// of the error, up to the `most_keys` that may wait for a segment to close. But it also lets first
+/// ranks deviate further from their line, and the directory spends as many bits on each block as
+/// the largest deviation needs.
 pub(super) fn boundary(entries_per_cell: u32, most_keys: u64) -> u64 {
     let milli_bits_per_key = |boundary: u64| {
         let error = (boundary - 2) / 2;

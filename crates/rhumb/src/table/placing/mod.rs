@@ -1,9 +1,9 @@
-//! Places entries by the model: an entry's block is what the model predicts for its key, divided by the
-//! entries a cell (docs/format.md, Directory).
+//! Places entries by the model: the block of an entry is the model's prediction for its key divided
+//! by the entries a cell (docs/format.md, Directory).
 //!
-//! Entries wait until the model's segment over them is closed, since only then it is known what will be
-//! predicted for them. The first MiB decides how many entries share a cell and how exact the model is to
-//! be. Where the model does not serve the keys, placing ends: the rest of the table is cut by bytes.
+//! Entries wait until the model has closed their segment, since the predictions for them are
+//! unknown before. The first MiB decides how many entries share a cell and how exact the model must
+//! be. If the model does not suit the keys, placing ends and the rest of the table is cut by bytes.
 
 mod cells;
 mod cost;
@@ -24,41 +24,41 @@ use crate::error::Result;
 
 pub(super) use cost::TARGET_BYTES;
 
-/// As many bytes of entries are looked at before anything is chosen, and wait for a segment to close by
-/// itself.
+/// Parameters are chosen after this many bytes of entries. When this many wait later on, the open
+/// segment is closed.
 const LEARN_BYTES: usize = 1 << 20;
-/// The most that is kept for entries whose segment cannot be closed, beside the last of them: then one
-/// number has them all.
+/// The most memory for waiting entries, except the last. More of them can only wait if all have one
+/// number, so that their segment cannot be closed.
 const MOST_WAITING_BYTES: usize = 16 * LEARN_BYTES;
-/// Entries are handed to the model when so many bytes of them came in.
+/// Entries are passed to the model in batches of this many bytes.
 const BATCH_BYTES: usize = 16 << 10;
 
-/// Whether a model goes on placing entries.
+/// Whether the model continues to place entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Placing {
     GoesOn,
-    /// What waits, and what comes, is to be cut by bytes.
+    /// The waiting entries and all later ones must be cut by bytes.
     Ended,
 }
 
-/// Entries on their way to the blocks that the model predicts.
+/// Places entries into the blocks that the model predicts.
 #[derive(Debug)]
 pub(super) struct Placer {
-    /// As wanted; 0: to be chosen.
+    /// As requested; 0 if it is to be chosen.
     entries_per_cell: u32,
     waiting: Waiting,
-    /// Bytes that came in since the model got the last batch.
+    /// The bytes added since the last batch was passed to the model.
     batch: usize,
-    /// `None` until the first entries were looked at.
+    /// `None` until parameters are chosen.
     cells: Option<Cells>,
-    /// Whether to close the open segment where the number changes.
+    /// Whether to close the open segment when the number changes.
     close_due: bool,
-    /// The last number that the model got.
+    /// The last number that was passed to the model.
     last_number: Option<u64>,
     closed: Vec<ClosedSegment>,
-    /// User keys that were placed.
+    /// The number of user keys placed.
     placed: u64,
-    /// What the model predicts for the last of them.
+    /// The model's prediction for the last of them.
     predicted: u64,
 }
 
@@ -77,17 +77,17 @@ impl Placer {
         }
     }
 
-    /// Bytes of the entries that wait.
+    /// The bytes of the waiting entries.
     pub fn waiting_bytes(&self) -> usize {
         self.waiting.bytes()
     }
 
-    /// User keys that wait.
+    /// The number of user keys that wait.
     pub fn waiting_keys(&self) -> u64 {
         self.waiting.keys()
     }
 
-    /// Takes an entry; `new_key` says that it is the first of its user key.
+    /// Adds an entry; `new_key` states that it is the first one of its user key.
     ///
     /// # Errors
     /// As [`BlockWriter::push`].
@@ -110,7 +110,7 @@ impl Placer {
         self.advance(blocks, false)
     }
 
-    /// Places what waits, at the end of the table.
+    /// Places the waiting entries at the end of the table.
     ///
     /// # Errors
     /// As [`BlockWriter::push`].
@@ -134,13 +134,13 @@ impl Placer {
         }
         blocks.index.take_closed(&mut self.closed);
         if closed_here && self.closed.is_empty() {
-            // A kind that has no segments predicts no ranks before it is finished.
+            // A kind without segments predicts no ranks before it is finished.
             return Ok(Placing::Ended);
         }
         let placing = self.place(blocks)?;
         let waiting = self.waiting.memory_before_last();
         if placing == Placing::GoesOn && waiting > MOST_WAITING_BYTES {
-            let why = format!("{waiting} bytes wait for the end of the keys with one number");
+            let why = format!("{waiting} bytes of entries have keys with one number");
             blocks.index.fall_back(why);
             return Ok(Placing::Ended);
         }
@@ -148,7 +148,7 @@ impl Placer {
         Ok(placing)
     }
 
-    /// Chooses the size of cells and the boundary for keys like those that wait.
+    /// Chooses the size of cells and the boundary for keys like the waiting ones.
     fn choose(&self, blocks: &mut BlockWriter) -> Result<Cells, IndexError> {
         let stored = self.stored_bytes();
         let key_bytes = (stored / self.waiting.keys().max(1)).max(1);
@@ -162,12 +162,14 @@ impl Placer {
         if let Some(first) = self.waiting.front() {
             blocks.begin_even(first.key);
         }
-        // Many versions of a key go on over blocks, so that a get reads the newest only.
+        // A key with many versions continues over several blocks, so that a get reads only the
+        // newest.
         let read_bytes = key_bytes.min(entry_bytes.max(TARGET_BYTES));
         Ok(Cells::new(n, read_bytes, self.entries_per_cell == 0))
     }
 
-    /// About what the entries that wait will take in blocks: keys may share much with their neighbours.
+    /// About the bytes that the waiting entries will take in blocks, where keys may share much with
+    /// their neighbours.
     fn stored_bytes(&self) -> u64 {
         let (mut block, mut stored) = (BlockBuilder::default(), 0);
         for waiting in self.waiting.iter() {
@@ -183,11 +185,11 @@ impl Placer {
                 block.push_within(&entry, TARGET_BYTES as usize);
             }
         }
-        // Headers are not what is asked for.
+        // The size should not include headers.
         (stored + block.raw_bytes()).min(self.waiting.bytes()) as u64
     }
 
-    /// Gives the model what it does not have yet. Returns whether a segment was closed on the way.
+    /// Passes new keys to the model. Returns whether a segment was closed.
     fn train(&mut self, blocks: &mut BlockWriter, finishing: bool) -> Result<bool, IndexError> {
         let mut closed = false;
         while let Some((key, number)) = self.waiting.untrained() {
@@ -220,7 +222,7 @@ impl Placer {
                     Some(predicted) if predicted >= self.predicted => self.predicted = predicted,
                     predicted => {
                         let before = self.predicted;
-                        let why = format!("it predicts {predicted:?} behind {before}");
+                        let why = format!("it predicts {predicted:?} after {before}");
                         blocks.index.fall_back(why);
                         return Ok(Placing::Ended);
                     }
@@ -229,7 +231,7 @@ impl Placer {
             cells.put(&waiting, self.predicted, blocks)?;
             self.placed += u64::from(waiting.new_key);
             self.waiting.pop();
-            if let Some(why) = cells.too_dear() {
+            if let Some(why) = cells.too_costly() {
                 blocks.index.fall_back(why);
                 return Ok(Placing::Ended);
             }
@@ -238,10 +240,10 @@ impl Placer {
         Ok(Placing::GoesOn)
     }
 
-    /// Shows the entries that wait, in order, and forgets them.
+    /// Passes the waiting entries to `take`, in order, and removes them.
     ///
     /// # Errors
-    /// What `take` fails with.
+    /// The errors of `take`.
     pub fn drain(&mut self, mut take: impl FnMut(&NewEntry<'_>) -> Result<()>) -> Result<()> {
         while let Some(waiting) = self.waiting.front() {
             take(&waiting.entry())?;
@@ -250,12 +252,12 @@ impl Placer {
         Ok(())
     }
 
-    /// Entries a cell; 0 if nothing was placed.
+    /// The entries a cell; 0 if nothing was placed.
     pub fn entries_per_cell(&self) -> u32 {
         self.cells.as_ref().map_or(0, Cells::entries_per_cell)
     }
 
-    /// How the blocks are found if placing went on to the end.
+    /// The arrangement of the blocks if the model places them up to the end.
     pub fn arrangement(&self, blocks: &BlockWriter) -> Arrangement<'_> {
         Arrangement::Placed {
             entries_per_cell: self.entries_per_cell(),
@@ -264,7 +266,7 @@ impl Placer {
         }
     }
 
-    /// How the blocks are found if the model does not find them.
+    /// The arrangement of the blocks if the model was given up.
     pub fn given_up(&self) -> Arrangement<'static> {
         let with_empty = self.cells.as_ref().filter(|cells| cells.has_empty());
         Arrangement::Ranked {

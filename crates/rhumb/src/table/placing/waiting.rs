@@ -1,15 +1,15 @@
-//! Entries that wait to be placed.
+//! Entries waiting to be placed.
 
 use std::collections::VecDeque;
 
 use super::super::block::NewEntry;
 use crate::entry::{EntryKind, Sequence};
 
-/// What is kept for the next entries after a very large one.
+/// The most buffer memory that is kept for later entries.
 const SPARE_BYTES: usize = 2 << 20;
 
 #[derive(Debug, Clone, Copy)]
-struct Record {
+struct WaitingEntry {
     key: usize,
     value: usize,
     number: u64,
@@ -18,25 +18,25 @@ struct Record {
     new_key: bool,
 }
 
-/// A queue of entries: their bytes end to end, and a small record each.
+/// A queue of entries: their concatenated bytes, and a small record for each.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     bytes: Vec<u8>,
-    /// How many of the bytes belong to entries that are gone.
+    /// How many of the bytes belong to removed entries.
     gone: usize,
-    records: VecDeque<Record>,
+    records: VecDeque<WaitingEntry>,
     keys: u64,
-    /// How many records the model has seen, and the bytes of these.
+    /// The number of records that were passed to the model, and their bytes.
     trained: usize,
     trained_bytes: usize,
 }
 
-/// The entry whose turn it is.
+/// The first entry of the queue.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Front<'a> {
     pub key: &'a [u8],
     value: &'a [u8],
-    /// The number of the key, in its first entry.
+    /// The number of the key; only set in its first entry.
     pub number: u64,
     sequence: Sequence,
     kind: EntryKind,
@@ -56,12 +56,12 @@ impl<'a> Front<'a> {
 }
 
 impl Waiting {
-    /// Bytes of keys and values.
+    /// The bytes of keys and values.
     pub fn bytes(&self) -> usize {
         self.bytes.len() - self.gone
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn entries(&self) -> u64 {
         self.records.len() as u64
     }
@@ -70,20 +70,20 @@ impl Waiting {
     pub fn memory_before_last(&self) -> usize {
         let last = self.records.back().map_or(0, |r| r.key + r.value);
         let before = self.records.len().saturating_sub(1);
-        self.bytes().saturating_sub(last) + before * size_of::<Record>()
+        self.bytes().saturating_sub(last) + before * size_of::<WaitingEntry>()
     }
 
-    /// How many user keys begin among the entries.
+    /// The number of user keys that start among the entries.
     pub fn keys(&self) -> u64 {
         self.keys
     }
 
-    /// Adds an entry, whose key has this number if it is the first of its user key.
+    /// Adds an entry; `number` is that of its key if it is the first of its user key.
     pub fn push(&mut self, entry: &NewEntry<'_>, number: u64, new_key: bool) {
         self.bytes.extend_from_slice(entry.key);
         self.bytes.extend_from_slice(entry.value);
         self.keys += u64::from(new_key);
-        self.records.push_back(Record {
+        self.records.push_back(WaitingEntry {
             key: entry.key.len(),
             value: entry.value.len(),
             number,
@@ -93,9 +93,9 @@ impl Waiting {
         });
     }
 
-    /// The next user key that the model has not seen, and its number. Each is given once.
+    /// The next user key that was not passed to the model, with its number. Each is returned once.
     pub fn untrained(&mut self) -> Option<(&[u8], u64)> {
-        let older = |r: &&Record| !r.new_key;
+        let older = |r: &&WaitingEntry| !r.new_key;
         while let Some(record) = self.records.get(self.trained).filter(older) {
             self.trained += 1;
             self.trained_bytes += record.key + record.value;
@@ -142,7 +142,7 @@ impl Waiting {
         }
     }
 
-    /// Gives the room of entries that are gone to those that come, now and then.
+    /// Reuses the memory of removed entries once they are at least half of the bytes.
     pub fn compact(&mut self) {
         if self.gone >= self.bytes.len() / 2 {
             self.bytes.drain(..self.gone);

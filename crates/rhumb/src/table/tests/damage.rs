@@ -1,4 +1,4 @@
-//! Damaged tables are refused: no panic, no wrong answer.
+//! Damaged tables are refused: they cause no panic and no wrong answer.
 
 use std::cmp::Reverse;
 
@@ -7,7 +7,7 @@ use rand::SeedableRng;
 use super::*;
 use crate::entry::{Cursor, MAX_SEQUENCE};
 
-/// A table of at least 64 KiB with every section and both kinds of block.
+/// A table of at least 64 KiB with every section, and with compressed and uncompressed blocks.
 fn sample(rng: &mut StdRng) -> (TestTable, Model) {
     let mut model = Model::new();
     for i in 0..750u64 {
@@ -62,7 +62,7 @@ fn every_flipped_byte_is_detected_and_answers_stay_right() {
             assert!(test.open(0).is_err(), "byte {at}, seed {seed}");
             continue;
         }
-        // Blocks: the open table reads the damaged file.
+        // A byte of a block: the open table reads the damaged file.
         let touched = keys.len() * at / sections;
         let near = touched.saturating_sub(12)..(touched + 12).min(keys.len());
         for key in &keys[near] {

@@ -1,4 +1,4 @@
-//! Directories come back as written, in each form, and hostile ones answer something inside.
+//! Directories of each form decode as written, and hostile ones give answers inside the table.
 
 use super::test_seed;
 use crate::table::column::COLUMN_HEADER_BYTES;
@@ -50,7 +50,7 @@ fn ragged_blocks_come_back_and_are_found_by_rank() {
             rank += rng.random::<u64>() >> rng.random_range(57..64);
         }
         rank += 1;
-        // A first rank may not be the count itself.
+        // The rank of a block's first key must be below the number of keys.
         let mut builder = DirectoryBuilder {
             offsets: offsets.clone(),
             first_ranks: ranks.clone(),

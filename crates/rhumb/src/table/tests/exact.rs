@@ -1,5 +1,5 @@
-//! Tables whose index answers with the keys looked up and no others: what keeps the mapped keys, and the
-//! data-unclustered kinds.
+//! Tables whose index gives the exact ranks of the keys looked up: kinds that retain the mapped
+//! keys, and the data-unclustered kinds.
 
 use std::cmp::Reverse;
 
@@ -10,7 +10,7 @@ use super::round_trip::check_cursor;
 use super::*;
 use crate::entry::MAX_SEQUENCE;
 
-/// A kind with its mapped keys, and all kinds that are exact by themselves.
+/// A kind that retains its mapped keys, and all kinds that are exact by themselves.
 fn specs() -> Vec<&'static str> {
     let kinds = registry::kinds()
         .iter()
@@ -24,7 +24,7 @@ fn kind_of(spec: &str) -> &'static Kind {
     registry::kinds().iter().find(|k| k.name == name).unwrap()
 }
 
-/// Keys far apart, of which every hundredth has some more with its number behind it.
+/// Keys far apart; every hundredth is followed by `ties` more with the same number.
 fn with_ties(rng: &mut StdRng, count: usize, ties: u8) -> Model {
     let put = |key: Vec<u8>| ((key, Reverse(1)), (EntryKind::Put, vec![7; 200]));
     let mut model = Model::new();
@@ -37,7 +37,7 @@ fn with_ties(rng: &mut StdRng, count: usize, ties: u8) -> Model {
     model
 }
 
-/// Gets every key with the blocks of its number, and of no other.
+/// Gets every key by reading only blocks of keys with its number.
 fn get_all(table: &TableReader, model: &Model, context: &str) {
     let mut runs: BTreeMap<u64, u32> = BTreeMap::new();
     for (key, _) in model.keys() {
@@ -58,7 +58,7 @@ fn get_all(table: &TableReader, model: &Model, context: &str) {
 }
 
 #[test]
-fn some_ties_do_not_put_an_exact_kind_away() {
+fn an_exact_kind_is_kept_in_spite_of_some_ties() {
     let seed = test_seed();
     let mut rng = StdRng::seed_from_u64(seed);
     let model = with_ties(&mut rng, 3_000, 2);
@@ -98,9 +98,9 @@ fn exact_kinds_are_cut_by_bytes_and_kept() {
     }
 }
 
-/// Entries go to the file while they come, whatever the kind.
+/// Entries are written to the file as they arrive, whatever the kind.
 #[test]
-fn exact_kinds_let_nothing_wait() {
+fn exact_kinds_write_entries_as_they_arrive() {
     for spec in specs() {
         let fs = Arc::new(MemoryFileSystem::new());
         let dynamic: Arc<dyn FileSystem> = fs.clone();
@@ -117,10 +117,10 @@ fn exact_kinds_let_nothing_wait() {
 }
 
 #[test]
-fn fence_pointers_stand_by_for_all_kinds_but_themselves() {
+fn fence_pointers_are_the_fallback_of_all_other_kinds() {
     let mut rng = StdRng::seed_from_u64(5);
     let model = with_ties(&mut rng, 3, 200);
-    // One number for all keys.
+    // A map that gives all keys one number.
     let map = Arc::new(KeyMapBuilder::new().build());
     for kind in registry::kinds() {
         for partition in ["entries(1)", "predicted"] {
@@ -129,7 +129,7 @@ fn fence_pointers_stand_by_for_all_kinds_but_themselves() {
             let test = TestTable::new(&settings, &model, &RangeDeletes::default());
             let summary = &test.summary;
             let context = format!("{} {partition}", kind.name);
-            // No model tells the keys apart, if it is numbers that count.
+            // No model that needs numbers can distinguish the keys.
             let built = if kind.needs_number { "fp" } else { kind.name };
             assert_eq!(summary.index_kind, built, "{context}");
             assert_eq!(summary.index_fallback.is_empty(), !kind.needs_number);

@@ -1,4 +1,4 @@
-//! Sections with a right checksum and wrong contents: slower or refused, never wrong.
+//! Sections with matching checksums and wrong contents: slower or refused, never wrong.
 
 use rand::SeedableRng;
 
@@ -18,7 +18,8 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
 }
 
-/// Changes the section with this id and seals section, rows and footer again.
+/// Changes the section with this id, and makes the checksums of section, rows and footer match
+/// again.
 fn with_section(table: &[u8], id: u16, change: impl FnOnce(&mut [u8])) -> Vec<u8> {
     let mut bytes = table.to_vec();
     let footer = bytes.len() - FOOTER_BYTES;
@@ -104,7 +105,7 @@ fn hostile_indexes_maps_and_directories_never_give_a_wrong_answer() {
     assert!(right.iter().all(|n| *n > 20), "{right:?}");
 }
 
-/// How many mutations of placed tables are tried.
+/// The number of mutations of placed tables.
 fn cases() -> usize {
     match std::env::var("RHUMB_DEEP") {
         Ok(_) => 1_000_000,
@@ -112,7 +113,7 @@ fn cases() -> usize {
     }
 }
 
-/// A small placed table: with a stride or without, with versions, cells without entries, extra blocks.
+/// A small placed table: with a stride or without, with versions, empty cells and extra blocks.
 fn placed_table(rng: &mut StdRng) -> (TestTable, Model, Arc<TableReader>) {
     loop {
         let mut model = random_model(rng);
@@ -135,7 +136,7 @@ fn placed_table(rng: &mut StdRng) -> (TestTable, Model, Arc<TableReader>) {
     }
 }
 
-/// Changes the slot hint of a block and seals the block again, if it is stored as it is.
+/// Changes the slot hint of a block that is not compressed, and makes its checksum match again.
 fn with_hint(rng: &mut StdRng, table: &TableReader, bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     let (offset, len) = table
@@ -147,7 +148,7 @@ fn with_hint(rng: &mut StdRng, table: &TableReader, bytes: &[u8]) -> Vec<u8> {
         let hint: u32 = match rng.random_range(0..3) {
             0 => rng.random(),
             1 => 0x7fff_7fff,
-            // Narrow, and near what is right.
+            // Narrow, and close to a right one.
             _ => [0, 0x0001_0001, 0xffff_ffff, 0x0002_0001][rng.random_range(0..4)],
         };
         block[9 + 24..9 + 28].copy_from_slice(&hint.to_le_bytes());
@@ -175,7 +176,7 @@ fn hostile_placements_never_give_a_wrong_answer() {
             let which = rng.random_range(0..4);
             test.set_bytes(&match which {
                 0 => with_section(&good, DIRECTORY, |section| mutate(&mut rng, section)),
-                // Entries a cell; thresholds or stride.
+                // The entries a cell; or the thresholds or the stride.
                 1 => with_section(&good, DIRECTORY, |section| match rng.random() {
                     true => {
                         let n = [1, 2, 4, 9, 300, u32::MAX][rng.random_range(0..6)];
@@ -252,7 +253,7 @@ fn properties_that_differ_from_the_entries_are_found() {
             let at = section
                 .windows(name.len())
                 .position(|w| w == name.as_bytes());
-            // Behind the name stand the length and the first byte of the value.
+            // The name is followed by the length and the first byte of the value.
             section[at.unwrap() + name.len() + 1] += 1;
         }));
         let error = test.open(0).unwrap().verify(&mut |_, _| {}).unwrap_err();
@@ -337,7 +338,7 @@ fn hostile_blocks_do_not_panic() {
     );
 }
 
-/// Goes over a table both ways until an error.
+/// Goes over a table in both directions until an error.
 fn walk(table: &Arc<TableReader>) {
     use crate::entry::Cursor;
     let mut cursor = table.cursor(false);
@@ -359,7 +360,7 @@ fn walk(table: &Arc<TableReader>) {
 fn hostile_tables_that_were_given_up_half_way_never_give_a_wrong_answer() {
     let seed = test_seed();
     let mut rng = StdRng::seed_from_u64(seed);
-    // Cells with and without entries, then blocks cut by bytes.
+    // Cells with and without entries, followed by blocks cut by bytes.
     let spread = (0..22_000).map(|_| (rng.random::<u64>() >> 1).to_be_bytes().to_vec());
     let tied = (0..2_000u32).map(|i| [&[0xf0; 8][..], &i.to_be_bytes()].concat());
     let keys: Vec<_> = spread.chain(tied).collect();

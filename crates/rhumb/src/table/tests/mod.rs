@@ -80,7 +80,7 @@ fn random_bytes(rng: &mut StdRng, len: usize) -> Vec<u8> {
     bytes
 }
 
-/// Some random way to make keys from numbers, so that they come in all shapes.
+/// A random way to make keys from numbers, so that keys have all kinds of shapes.
 fn key_maker(rng: &mut StdRng) -> impl Fn(u64) -> Vec<u8> + use<> {
     let shape = rng.random_range(0..5);
     move |n: u64| match shape {
@@ -92,7 +92,8 @@ fn key_maker(rng: &mut StdRng) -> impl Fn(u64) -> Vec<u8> + use<> {
     }
 }
 
-/// Random entries: keys of some shape, sometimes with versions, deletes, values of one or many sizes.
+/// Random entries: keys of one shape, sometimes with versions and deletes, with values of one or
+/// many sizes.
 fn random_model(rng: &mut StdRng) -> Model {
     let make_key = key_maker(rng);
     let keys = rng.random_range(1..400);
@@ -176,7 +177,7 @@ impl TestTable {
     }
 }
 
-/// An answer in plain form.
+/// The answer of a get: sequence, kind and value.
 type Answer = Option<(Sequence, EntryKind, Vec<u8>)>;
 
 fn get(table: &TableReader, key: &[u8], visible: Sequence) -> Result<Answer> {
@@ -191,7 +192,7 @@ fn expected(model: &Model, key: &[u8], visible: Sequence) -> Answer {
     (found == key).then(|| (sequence.0, *kind, value.clone()))
 }
 
-/// Keys at, just before, just behind and between those of the model.
+/// Keys at, just before, just after and between those of the model.
 fn probes(rng: &mut StdRng, model: &Model, count: usize) -> Vec<Vec<u8>> {
     let keys: Vec<&Vec<u8>> = model.keys().map(|(key, _)| key).collect();
     let mut probes = vec![Vec::new(), vec![0xff; 40]];

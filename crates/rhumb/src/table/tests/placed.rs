@@ -1,4 +1,5 @@
-//! Tables whose blocks are placed by the model: one block a get, little memory, and the same answers.
+//! Tables whose blocks are placed by the model: a get reads one block, with little memory, and the
+//! answers are the same.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,7 +12,7 @@ use super::*;
 use crate::entry::MAX_SEQUENCE;
 use crate::table::load::BlockSource;
 
-/// One version of each key, with a value of its own length.
+/// One version of each key; `value_bytes` gives the length of the value by the key's index.
 fn model_of(
     keys: impl IntoIterator<Item = Vec<u8>>,
     value_bytes: impl Fn(usize) -> usize,
@@ -30,7 +31,7 @@ fn random_numbers(rng: &mut StdRng, count: usize) -> Vec<u64> {
     numbers
 }
 
-/// Writes and opens a table without a cache, and verifies it.
+/// Writes and verifies a table, opened without a cache.
 fn built(settings: &TableSettings, model: &Model) -> Arc<TableReader> {
     let test = TestTable::new(settings, model, &RangeDeletes::default());
     let table = test.open(0).unwrap();
@@ -47,8 +48,8 @@ fn trace_of(table: &TableReader, key: &[u8], visible: Sequence) -> (Answer, GetT
     (answer, source.trace)
 }
 
-/// Gets every key of the model. In a placed table each is read with one block, unless the keys before
-/// it have its number too. Gives the bytes that were read.
+/// Gets every key of the model. In a placed table this reads one block for each key, unless the key
+/// before it has the same number. Returns the bytes that were read.
 fn get_all(table: &TableReader, model: &Model, context: &str) -> u64 {
     let mut bytes = 0;
     let mut last = None;
@@ -114,12 +115,13 @@ fn every_distribution_is_placed_or_falls_back() {
     );
 }
 
-/// What finds the keys of a table, in bytes for `keys` keys, and the bytes that a get reads.
+/// The memory of index and directory in bytes, scaled to `keys` keys, and the bytes that a get
+/// reads.
 fn costs(table: &TableReader, model: &Model, keys: u64) -> (u64, u64) {
     assert!(table.directory.is_strided(), "{:?}", table.properties());
     let mut source = BlockSource::new(true);
     for number in 0..10 {
-        // Twice the error, and no further.
+        // The hint spans at most twice the error to either side.
         let (low, high) = table
             .block(number, &mut source)
             .unwrap()
@@ -138,15 +140,16 @@ fn costs(table: &TableReader, model: &Model, keys: u64) -> (u64, u64) {
 #[test]
 fn small_and_large_entries_stay_within_their_budgets() {
     let mut rng = StdRng::seed_from_u64(7);
-    // Five million integers with values of 64 bytes: 119 KiB and 5,600 bytes a read.
+    // Five million integers with values of 64 bytes: the limits are 119 KiB and 5,600 bytes a read.
     let keys = random_numbers(&mut rng, 200_000).into_iter();
     let model = model_of(keys.map(|n| n.to_be_bytes().to_vec()), |_| 64);
     let table = built(&settings("plr", "filter=0", &model), &model);
     let (memory, read) = costs(&table, &model, 5_000_000);
     println!("integers: {memory} bytes in memory, {read} a get");
     assert!(memory <= 100 << 10 && read <= 4_500, "{memory} {read}");
-    // Two million decimal keys with values of 1,000 bytes: 444 KiB and 5,840 bytes a read. So small a
-    // table counts what is fixed in a form a hundred times, which costs 3 % there.
+    // Two million decimal keys with values of 1,000 bytes: the limits are 444 KiB and 5,840 bytes a
+    // read. In so small a table, the fixed bytes of the forms are counted a hundred times, which
+    // adds 3 %.
     let decimal =
         |rng: &mut StdRng| -> Vec<u8> { (0..24).map(|_| rng.random_range(b'0'..=b'9')).collect() };
     let model = model_of((0..20_000).map(|_| decimal(&mut rng)), |_| 1_000);
@@ -161,7 +164,7 @@ fn small_and_large_entries_stay_within_their_budgets() {
 fn versions_of_a_key_go_on_over_many_blocks() {
     let seed = test_seed();
     let mut rng = StdRng::seed_from_u64(seed);
-    // The greatest number of all belongs to the last key.
+    // The last key has the largest number of all.
     let mut keys: Vec<Vec<u8>> = random_numbers(&mut rng, 3_000)
         .iter()
         .map(|n| n.to_be_bytes().to_vec())
@@ -225,7 +228,7 @@ fn large_entries_stand_alone_and_cost_others_nothing() {
     }
 }
 
-/// A map that was made of other keys.
+/// Settings with a map that was made of other keys.
 fn with_map(mut settings: TableSettings, keys: &[&[u8]]) -> TableSettings {
     let mut map = KeyMapBuilder::new();
     keys.iter().for_each(|key| map.push(key));
@@ -265,7 +268,7 @@ fn maps_that_tell_no_keys_apart_cost_time_only() {
 fn a_model_that_stops_serving_gives_the_rest_to_fence_pointers() {
     let seed = test_seed();
     let mut rng = StdRng::seed_from_u64(seed);
-    // Numbers far apart, then many keys that differ only behind what the map counts.
+    // Numbers far apart, then many keys that differ only after what the map distinguishes.
     let spread = random_numbers(&mut rng, 30_000);
     let spread = spread.iter().map(|n| (n >> 1).to_be_bytes().to_vec());
     let tied = (0..3_000u32).map(|i| [&[0xf0; 8][..], &i.to_be_bytes()].concat());
@@ -280,7 +283,7 @@ fn a_model_that_stops_serving_gives_the_rest_to_fence_pointers() {
         let table = test.open(0).unwrap();
         table.verify(&mut |_, _| {}).unwrap();
         assert_eq!(table.properties().text("partition"), Some("bytes(4096)"));
-        // With one entry a cell there are cells without any.
+        // With one entry a cell, some cells are empty.
         let cells = table.directory.entries_per_cell();
         assert_eq!(cells, if partition == "predicted" { 0 } else { 1 });
         for (key, _) in model.keys() {
@@ -347,7 +350,7 @@ fn prefixes_that_keys_share_do_not_spoil_the_stride() {
     let table = built(&settings("plr", "filter=0", &model), &model);
     assert!(table.directory.is_strided(), "{:?}", table.properties());
     get_all(&table, &model, "profiles");
-    // Long keys that share much with their neighbours alone: a stride would cost more than it saves.
+    // Long keys that share much only with their neighbours: a stride would cost more than it saves.
     let key = |n: u64| format!("{:064}/{:04}", (n % 50).pow(9), n / 50).into_bytes();
     let model = model_of((0..20_000).map(key), |_| 8);
     let table = built(&settings("plr", "filter=0", &model), &model);
@@ -378,11 +381,11 @@ fn cells_chosen_for_large_entries_are_given_up_where_small_ones_follow() {
         assert!(own < least + least / 4, "{own} bytes, else {least}");
         assert!(table.blocks() < 8_000, "{} blocks", table.blocks());
         let why = table.properties().text("index.fallback").unwrap();
-        assert!(why.contains("meant to"), "{why}");
+        assert!(why.contains("on average instead of"), "{why}");
         get_all(&table, &model, "small behind large");
         check_cursor(&mut rng, &table, &model);
     }
-    // Who asks for small cells gets them.
+    // Small cells are kept if they were requested.
     let model = model_of((0..50_000u64).map(|n| n.to_be_bytes().to_vec()), large);
     let table = built(
         &settings("plr", "partition=predicted(2),filter=0", &model),

@@ -1,4 +1,4 @@
-//! What is read in one call by those who go on from block to block.
+//! What is read in one call while a cursor goes from block to block.
 
 use super::*;
 use crate::entry::{Cursor, MAX_SEQUENCE};
@@ -13,7 +13,7 @@ fn value(number: u64) -> Vec<u8> {
     vec![number as u8; 100]
 }
 
-/// Some 900 blocks of 4 KiB.
+/// Entries of about 900 blocks of 4 KiB.
 fn model() -> Model {
     let entry = |n: u64| {
         let place = (n.to_be_bytes().to_vec(), std::cmp::Reverse(n + 1));
@@ -125,8 +125,8 @@ fn a_pass_reads_much_at_once_and_keeps_nothing() {
     assert!((0..table.blocks()).all(|block| table.slots.get(block).is_none()));
 }
 
-/// Blocks of 64 KiB that take a hundredth of that in the file: a call brings in many, and only those in
-/// use are decompressed.
+/// Blocks of 64 KiB that take a hundredth of that in the file: one call reads many of them, and
+/// only those in use are decompressed.
 #[test]
 fn what_is_compressed_well_is_read_much_at_once_and_nothing_in_vain() {
     let model: Model = (0..3_000u64)

@@ -1,4 +1,4 @@
-//! What is written is read: gets and cursors against a model.
+//! Tables return what was written: gets and cursors are compared with a model.
 
 use std::cmp::Reverse;
 
@@ -320,7 +320,7 @@ fn entries_out_of_order_are_refused() {
     assert!(fs.list(Path::new("/")).unwrap().is_empty());
 }
 
-/// A stage contains the ones before it: the block of a get is read with the others of its window.
+/// A stage includes the stages before it: the block of a get is read with the others of its window.
 #[cfg(feature = "internals")]
 #[test]
 fn the_block_stage_reads_what_a_get_reads() {

@@ -1,5 +1,5 @@
-//! Tables whose keys and sizes change on the way, so that a model that was fitted to the first of them
-//! has to cope with the others: the same answers.
+//! Tables whose keys and sizes change along the way, so that a model fitted to the first of them
+//! has to cope with the others: the answers are the same.
 
 use std::cmp::Reverse;
 
@@ -10,7 +10,7 @@ use super::*;
 use crate::entry::MAX_SEQUENCE;
 use crate::table::salvage::Salvage;
 
-/// Adds keys of one shape, all behind `tag`, with about `bytes` of keys and values.
+/// Adds keys of one shape with the prefix `tag`, with about `bytes` of keys and values.
 fn add_phase(rng: &mut StdRng, tag: &[u8], bytes: usize, model: &mut Model) {
     let shape = rng.random_range(0..7);
     let value_len = [0, 1, 8, 30, 100, 1_000, 5_000, 70_000, 300_000][rng.random_range(0..9)];
@@ -24,7 +24,7 @@ fn add_phase(rng: &mut StdRng, tag: &[u8], bytes: usize, model: &mut Model) {
         let step = match shape {
             0 => 1,
             1 => rng.random_range(1..1 << 30),
-            // Clusters, ever further apart.
+            // Clusters at growing distances.
             2 if rng.random_bool(0.01) => 1 << rng.random_range(0..40),
             _ => rng.random_range(1..4),
         };
@@ -80,13 +80,13 @@ fn shifting_model(rng: &mut StdRng) -> Model {
         };
         let mut own = Model::new();
         add_phase(rng, &tag, bytes, &mut own);
-        // Phases are in no order of tags, which the model sorts.
+        // Phases are added in any order of their tags; the model sorts them.
         model.append(&mut own);
     }
     model
 }
 
-/// A key map that was made of all keys, of some, of the first ones, or of quite others.
+/// A key map made of all keys, some of them, the first ones, none, or other keys.
 fn some_map(rng: &mut StdRng, model: &Model) -> Arc<rhumb_index::KeyMap> {
     let mut map = KeyMapBuilder::new();
     let which = rng.random_range(0..6);
@@ -146,8 +146,8 @@ fn some_settings(rng: &mut StdRng, model: &Model) -> TableSettings {
     settings
 }
 
-/// Gets the newest version of each key, and some older ones. In a placed table each key is read with one
-/// block, unless the keys before it have its number too.
+/// Gets the newest version of each key, and some older ones. In a placed table this reads one block
+/// for each key, unless the key before it has the same number.
 fn check_keys(rng: &mut StdRng, table: &TableReader, model: &Model, context: &str) {
     let (mut last, mut last_number) = (None, None);
     for ((key, sequence), (kind, value)) in model {
@@ -171,7 +171,7 @@ fn check_keys(rng: &mut StdRng, table: &TableReader, model: &Model, context: &st
     }
 }
 
-/// Writes and reads a table. Says how its blocks are found.
+/// Writes and reads a table. Returns how its blocks are found.
 fn check_table(rng: &mut StdRng, model: &Model, context: &str) -> &'static str {
     let settings = some_settings(rng, model);
     let context = format!("{context}, {} {}", settings.index, settings.spec);
@@ -220,6 +220,6 @@ fn tables_whose_keys_change_on_the_way_answer_as_the_model_does() {
     println!("{outcomes:?}");
     let placed = ["placed", "strided"].map(|outcome| outcomes.get(outcome).unwrap_or(&0));
     let of_all = 3 * rounds;
-    // A tenth of all is more than chance takes away, over many rounds.
+    // Over many rounds, chance alone does not reduce the share of placed tables below a tenth.
     assert!(rounds < 100 || placed[0] + placed[1] > of_all / 10);
 }
