@@ -136,7 +136,7 @@ impl<'a> Builder<'a> {
         let counters = self.context.counters;
         Counters::add_time(&counters.training_nanos, written.training);
         Counters::add_time(&counters.write_nanos, written.write_time);
-        self.made.push(TableMeta::from(written.summary));
+        self.made.push(written.summary);
         Ok(())
     }
 }

@@ -47,7 +47,7 @@ fn check(
 ) -> Result<(u64, u64)> {
     let reader = open_table(&*directory.fs, path, meta.number)?;
     let found = reader.summary();
-    let bounds = (&found.bounds.smallest[..], &found.bounds.largest[..]);
+    let bounds = (&found.smallest, &found.largest);
     let agrees = [
         ("id", found.table_id == meta.table_id),
         ("length", found.file_bytes == meta.file_bytes),
@@ -61,10 +61,10 @@ fn check(
             "number of range deletes",
             found.range_deletes == meta.range_deletes,
         ),
-        ("range of keys", bounds == (&*meta.smallest, &*meta.largest)),
+        ("range of keys", bounds == (&meta.smallest, &meta.largest)),
         (
             "end of keys",
-            found.bounds.largest_excluded == meta.largest_excluded,
+            found.largest_excluded == meta.largest_excluded,
         ),
         (
             "smallest sequence",

@@ -48,6 +48,6 @@ pub(crate) use salvage::{LostBlock, Salvage};
 pub(crate) use stages::TimedGet;
 #[cfg(feature = "internals")]
 pub use stages::{BlockSize, GetTimes, HeldBlock, Stage};
-pub(crate) use summary::TableSummary;
+pub(crate) use summary::TableMeta;
 pub(crate) use trace::{GetTrace, NumberCache};
 pub(crate) use writer::{TableSettings, TableWriter};

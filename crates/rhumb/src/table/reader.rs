@@ -11,7 +11,7 @@ use super::filter::Filter;
 use super::footer::{SectionKind, Sections, read_footer};
 use super::likely::LikelyRows;
 use super::properties::Properties;
-use super::summary::{Bounds, TableSummary};
+use super::summary::{Bounds, TableMeta};
 use crate::entry::RangeDeletes;
 use crate::error::{Error, Result};
 use crate::fs::{Access, FileSystem, ReadFile, ops};
@@ -182,9 +182,10 @@ impl TableReader {
     }
 
     /// The description that the table's writer returned, from the table alone.
-    pub fn summary(&self) -> TableSummary {
+    pub fn summary(&self) -> TableMeta {
         let number = |name: &str| self.properties.number(name).unwrap_or(0);
-        TableSummary {
+        let bounds = self.bounds.clone();
+        TableMeta {
             number: self.number,
             file_bytes: self.file_bytes,
             sections_offset: self.sections_offset,
@@ -192,16 +193,13 @@ impl TableReader {
             entries: self.entries(),
             deletes: number("deletes"),
             range_deletes: self.range_deletes.fragments().len() as u64,
-            bounds: self.bounds.clone(),
+            smallest: bounds.smallest,
+            largest: bounds.largest,
+            largest_excluded: bounds.largest_excluded,
             smallest_sequence: number("sequence.smallest"),
             largest_sequence: number("sequence.largest"),
             map_number: self.map_number,
             index_kind: self.index.kind().to_string(),
-            index_fallback: self
-                .properties
-                .text("index.fallback")
-                .unwrap_or("")
-                .to_string(),
         }
     }
 }

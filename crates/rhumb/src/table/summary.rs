@@ -2,44 +2,46 @@
 
 use crate::entry::{RangeDeletes, Sequence};
 
-/// A finished table.
+/// What the manifest records of a table: enough to open it, and to choose it without opening it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct TableSummary {
-    /// Number of its file.
+pub(crate) struct TableMeta {
+    /// The file number.
     pub number: u64,
     /// Length of the file in bytes.
     pub file_bytes: u64,
-    /// Where its blocks end and its sections start.
+    /// The offset of the first section, which is the end of the blocks.
     pub sections_offset: u64,
-    /// Random id, mixed into its checksums.
+    /// The random id that the table's checksums depend on.
     pub table_id: u64,
-    /// Entries, deletes among them.
+    /// The number of entries, including deletes.
     pub entries: u64,
-    /// Entries that are deletes.
+    /// The number of entries that are deletes.
     pub deletes: u64,
-    /// Fragments of range deletes.
+    /// The number of fragments of range deletes.
     pub range_deletes: u64,
-    /// What user keys it can hold or delete.
-    pub bounds: Bounds,
-    /// The least sequence of an entry or range delete.
+    /// The smallest user key of entries and range deletes.
+    pub smallest: Box<[u8]>,
+    /// The largest user key of entries and range deletes.
+    pub largest: Box<[u8]>,
+    /// Whether `largest` is the excluded end of a range delete, and so no key of the table.
+    pub largest_excluded: bool,
+    /// The smallest sequence of entries and range deletes.
     pub smallest_sequence: Sequence,
-    /// The greatest sequence of an entry or range delete.
+    /// The largest sequence of entries and range deletes.
     pub largest_sequence: Sequence,
-    /// Number of its key map.
+    /// The number of the key map, within the keyspace.
     pub map_number: u64,
-    /// The index kind that was built.
+    /// The name of the index kind.
     pub index_kind: String,
-    /// Why the wanted kind was not built; empty if it was.
-    pub index_fallback: String,
 }
 
 /// A range of user keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Bounds {
     /// The first key.
-    pub smallest: Vec<u8>,
+    pub smallest: Box<[u8]>,
     /// The last key, or the excluded end of the range.
-    pub largest: Vec<u8>,
+    pub largest: Box<[u8]>,
     /// Whether `largest` is excluded: it is then the end of a range delete.
     pub largest_excluded: bool,
 }
@@ -60,8 +62,8 @@ impl Bounds {
             }
         };
         Bounds {
-            smallest: smallest.to_vec(),
-            largest: largest.to_vec(),
+            smallest: smallest.into(),
+            largest: largest.into(),
             largest_excluded,
         }
     }
@@ -95,7 +97,11 @@ mod tests {
         let keys = Some((&b"c"[..], &b"m"[..]));
         let bounds = |keys, ranges: &RangeDeletes| {
             let b = Bounds::of(keys, ranges);
-            (b.smallest, b.largest, b.largest_excluded)
+            (
+                b.smallest.into_vec(),
+                b.largest.into_vec(),
+                b.largest_excluded,
+            )
         };
         assert_eq!(bounds(keys, &ranges), (b"c".to_vec(), b"m".to_vec(), false));
         ranges.insert(b"d", b"m", 9);

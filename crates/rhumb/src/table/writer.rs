@@ -16,7 +16,7 @@ use super::footer::{self, SectionKind};
 use super::index_choice::{BuiltIndex, IndexChoice, Stakes};
 use super::placing::{Placer, Placing, TARGET_BYTES};
 use super::properties::Properties;
-use super::summary::{self, Bounds, TableSummary};
+use super::summary::{self, Bounds, TableMeta};
 use crate::entry::{EntryKind, MAX_KEY_BYTES, RangeDeletes, Sequence};
 use crate::error::{Error, Result};
 use crate::fs::{FileSystem, names, ops};
@@ -46,7 +46,7 @@ pub(crate) struct TableSettings {
 /// A table that was written.
 #[derive(Debug)]
 pub(crate) struct WrittenTable {
-    pub summary: TableSummary,
+    pub summary: TableMeta,
     /// The time spent building its index.
     pub training: Duration,
     /// The time spent creating, writing and syncing its file.
@@ -366,9 +366,10 @@ impl TableWriter {
         range_deletes: &RangeDeletes,
         sections_offset: u64,
         index: BuiltIndex,
-    ) -> TableSummary {
+    ) -> TableMeta {
         let sequences = summary::sequences(self.counts.sequences, range_deletes);
-        TableSummary {
+        let bounds = Bounds::of(self.keys(), range_deletes);
+        TableMeta {
             number: self.number,
             file_bytes: self.blocks.offset(),
             sections_offset,
@@ -376,12 +377,13 @@ impl TableWriter {
             entries: self.counts.entries,
             deletes: self.counts.deletes,
             range_deletes: range_deletes.fragments().len() as u64,
-            bounds: Bounds::of(self.keys(), range_deletes),
+            smallest: bounds.smallest,
+            largest: bounds.largest,
+            largest_excluded: bounds.largest_excluded,
             smallest_sequence: sequences.0,
             largest_sequence: sequences.1,
             map_number: self.settings.map_number,
             index_kind: index.kind,
-            index_fallback: index.fallback,
         }
     }
 

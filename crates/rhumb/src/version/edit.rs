@@ -6,41 +6,8 @@ use std::ops::Bound;
 use crate::entry::Sequence;
 use crate::entry::is_behind;
 use crate::entry::varint::{Reader, encode, encode_bytes};
-use crate::table::TableSummary;
+pub(crate) use crate::table::TableMeta;
 use crate::version::Place;
-
-/// What the manifest records of a table: enough to open it, and to choose it without opening it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct TableMeta {
-    /// The file number.
-    pub number: u64,
-    /// Length of the file in bytes.
-    pub file_bytes: u64,
-    /// The offset of the first section, which is the end of the blocks.
-    pub sections_offset: u64,
-    /// The random id that the table's checksums depend on.
-    pub table_id: u64,
-    /// The number of entries, including deletes.
-    pub entries: u64,
-    /// The number of entries that are deletes.
-    pub deletes: u64,
-    /// The number of fragments of range deletes.
-    pub range_deletes: u64,
-    /// The smallest user key of entries and range deletes.
-    pub smallest: Box<[u8]>,
-    /// The largest user key of entries and range deletes.
-    pub largest: Box<[u8]>,
-    /// Whether `largest` is the excluded end of a range delete, and so no key of the table.
-    pub largest_excluded: bool,
-    /// The smallest sequence of entries and range deletes.
-    pub smallest_sequence: Sequence,
-    /// The largest sequence of entries and range deletes.
-    pub largest_sequence: Sequence,
-    /// The number of the key map, within the keyspace.
-    pub map_number: u64,
-    /// The name of the index kind.
-    pub index_kind: String,
-}
 
 impl TableMeta {
     /// Whether every key of the table is below `key`.
@@ -342,27 +309,6 @@ impl Edit {
             changes.push(change);
         }
         Ok(Edit { changes })
-    }
-}
-
-impl From<TableSummary> for TableMeta {
-    fn from(summary: TableSummary) -> Self {
-        TableMeta {
-            number: summary.number,
-            file_bytes: summary.file_bytes,
-            sections_offset: summary.sections_offset,
-            table_id: summary.table_id,
-            entries: summary.entries,
-            deletes: summary.deletes,
-            range_deletes: summary.range_deletes,
-            smallest: summary.bounds.smallest.into(),
-            largest: summary.bounds.largest.into(),
-            largest_excluded: summary.bounds.largest_excluded,
-            smallest_sequence: summary.smallest_sequence,
-            largest_sequence: summary.largest_sequence,
-            map_number: summary.map_number,
-            index_kind: summary.index_kind,
-        }
     }
 }
 

@@ -44,7 +44,7 @@ impl Repair<'_> {
                     let keyspace = keyspace.and_then(|id| u32::try_from(id).ok());
                     strays.push(Stray {
                         keyspace: keyspace.filter(|id| *id < u32::MAX),
-                        meta: TableMeta::from(reader.summary()),
+                        meta: reader.summary(),
                     });
                 }
                 Err(e @ Error::Corruption { .. }) => {

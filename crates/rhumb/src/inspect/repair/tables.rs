@@ -153,9 +153,7 @@ impl Repair<'_> {
             let _ = writer.abandon();
             return Err(e);
         }
-        Ok(TableMeta::from(
-            writer.finish(salvage.range_deletes())?.summary,
-        ))
+        Ok(writer.finish(salvage.range_deletes())?.summary)
     }
 }
 

@@ -67,7 +67,7 @@ fn an_exact_kind_is_kept_in_spite_of_some_ties() {
             let settings = settings(spec, &format!("partition={partition}"), &model);
             let test = TestTable::new(&settings, &model, &RangeDeletes::default());
             let context = format!("{spec} {partition} seed {seed}");
-            assert_eq!(test.summary.index_fallback, "", "{context}");
+            assert_eq!(test.fallback(), "", "{context}");
             assert_eq!(test.summary.index_kind, kind_of(spec).name, "{context}");
             let table = test.open(0).unwrap();
             table.verify(&mut |_, _| {}).unwrap();
@@ -132,7 +132,7 @@ fn fence_pointers_are_the_fallback_of_all_other_kinds() {
             // No model that needs numbers can distinguish the keys.
             let built = if kind.needs_number { "fp" } else { kind.name };
             assert_eq!(summary.index_kind, built, "{context}");
-            assert_eq!(summary.index_fallback.is_empty(), !kind.needs_number);
+            assert_eq!(test.fallback().is_empty(), !kind.needs_number);
             let table = test.open(0).unwrap();
             assert_eq!(table.index.widest_window() == 0, built.starts_with("fp"));
             for ((key, _), (_, value)) in &model {

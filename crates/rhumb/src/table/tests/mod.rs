@@ -17,7 +17,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, RngExt};
 use rhumb_index::KeyMapBuilder;
 
-use super::summary::TableSummary;
+use super::summary::TableMeta;
 use super::{
     BlockSource, GetTrace, NumberCache, TableReader, TableSettings, TableWriter, hash_key,
 };
@@ -140,7 +140,7 @@ fn random_ranges(rng: &mut StdRng) -> RangeDeletes {
 struct TestTable {
     fs: Arc<MemoryFileSystem>,
     path: PathBuf,
-    summary: TableSummary,
+    summary: TableMeta,
 }
 
 impl TestTable {
@@ -154,6 +154,13 @@ impl TestTable {
         let summary = writer.finish(ranges).unwrap().summary;
         let path = PathBuf::from("/000007.table");
         TestTable { fs, path, summary }
+    }
+
+    /// Why the table has fence pointers in place of the wanted index; empty if it has not.
+    fn fallback(&self) -> String {
+        let table = self.open(0).unwrap();
+        let why = table.properties().text("index.fallback");
+        why.unwrap().to_string()
     }
 
     fn bytes(&self) -> Vec<u8> {

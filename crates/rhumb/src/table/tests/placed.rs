@@ -278,7 +278,7 @@ fn a_model_that_stops_serving_gives_the_rest_to_fence_pointers() {
         let settings = settings("plr", &spec, &model);
         let test = TestTable::new(&settings, &model, &RangeDeletes::default());
         assert_eq!(test.summary.index_kind, "fp");
-        let why = &test.summary.index_fallback;
+        let why = test.fallback();
         assert!(why.contains("share a number"), "{why}");
         let table = test.open(0).unwrap();
         table.verify(&mut |_, _| {}).unwrap();
@@ -415,11 +415,9 @@ fn versions_of_one_key_are_written_while_they_come() {
     writer.add(b"two", 1, EntryKind::Put, &value).unwrap();
     let summary = writer.finish(&RangeDeletes::default()).unwrap().summary;
     assert_eq!((summary.entries, &summary.index_kind[..]), (4_001, "fp"));
-    assert!(
-        summary.index_fallback.contains("one number"),
-        "{}",
-        summary.index_fallback
-    );
+    let path = PathBuf::from("/000007.table");
+    let why = TestTable { fs, path, summary }.fallback();
+    assert!(why.contains("one number"), "{why}");
 }
 
 #[test]

@@ -81,7 +81,7 @@ fn every_kind_is_built_and_finds_with_one_block_a_get() {
     for kind in ["fp", "fp-raw", "plr:boundary=16"].into_iter().chain(exact) {
         let settings = settings(kind, "", &model);
         let table = TestTable::new(&settings, &model, &RangeDeletes::default());
-        assert_eq!(table.summary.index_fallback, "");
+        assert_eq!(table.fallback(), "");
         assert_eq!(table.summary.index_kind, kind.split(':').next().unwrap());
         let table = table.open(0).unwrap();
         let mut source = BlockSource::new(true);
@@ -248,7 +248,7 @@ fn tables_of_range_deletes_only_are_legal() {
     for kind in KINDS {
         let model = Model::new();
         let test = TestTable::new(&settings(kind, "", &model), &model, &ranges);
-        let bounds = &test.summary.bounds;
+        let bounds = &test.summary;
         assert_eq!(
             (&bounds.smallest[..], &bounds.largest[..]),
             (&b"d"[..], &b"m"[..])
@@ -296,11 +296,8 @@ fn keys_that_no_model_tells_apart_fall_back_to_fence_pointers() {
         &RangeDeletes::default(),
     );
     assert_eq!(test.summary.index_kind, "fp");
-    assert!(
-        test.summary.index_fallback.contains("plr"),
-        "{:?}",
-        test.summary.index_fallback
-    );
+    let why = test.fallback();
+    assert!(why.contains("plr"), "{why}");
     test.open(1 << 20).unwrap().verify(&mut |_, _| {}).unwrap();
 }
 
