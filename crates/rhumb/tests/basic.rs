@@ -1,4 +1,4 @@
-//! The first things that anybody tries.
+//! The basic operations: write, read, delete, scan and reopen.
 
 mod kit;
 

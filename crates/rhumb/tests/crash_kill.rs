@@ -1,5 +1,5 @@
-//! A process that writes is killed at a random moment, and the store is opened again: everything it
-//! acknowledged must be there, whatever its durability, since the operating system lives on.
+//! A writing process is killed at a random moment, and the store is opened again: everything that
+//! was acknowledged must be there, whatever its durability, since the operating system survives.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod kit;
@@ -31,17 +31,18 @@ fn options() -> Options {
     tiny(Arc::new(OsFileSystem::new()))
 }
 
-/// The write with this number, the same in both processes.
+/// The write with this number; both processes compute the same.
 fn numbered(number: usize) -> (Vec<(String, Change)>, Durability) {
     let mut random = Random(case_seed(number as u64));
     let Step::Write(changes, durability) = RECIPE.write(&mut random, number as u64) else {
-        unreachable!("recipes are for writes");
+        unreachable!("a recipe makes only writes");
     };
     let named = |(which, change): (usize, Change)| (KEYSPACES[which].to_string(), change);
     (changes.into_iter().map(named).collect(), durability)
 }
 
-/// A child: writes from a number on, and says which writes were acknowledged, until it is killed.
+/// The child: writes from a number on and prints the number of each acknowledged write, until it is
+/// killed.
 #[test]
 fn writer() {
     let Some(task) = child::task("writer") else {
@@ -92,15 +93,15 @@ fn killed_processes_leave_all_that_was_acknowledged() {
         }
         std::thread::sleep(Duration::from_micros(random.below(2000)));
         child.kill().unwrap();
-        // A line that was cut off says nothing.
+        // An incomplete last line is ignored.
         let rest: Vec<String> = lines.map_while(Result::ok).collect();
         for line in rest.iter().rev().skip(1).rev() {
             take(line);
         }
         let acknowledged = take("");
         child.wait().unwrap();
-        // The write under way when the process was killed may be there as well, and those whose
-        // acknowledgement stayed in the pipe.
+        // The write in progress when the process was killed may be there as well, and so may writes
+        // whose acknowledgement stayed in the pipe.
         for number in first..acknowledged + 200 {
             oracle.push(Event::Write(numbered(number).0));
         }
@@ -120,7 +121,8 @@ fn killed_processes_leave_all_that_was_acknowledged() {
     }
     let (seed, time) = (kit::seed(), started.elapsed().as_secs_f64());
     println!(
-        "{kills} kills, {written} writes, {lost_acknowledgements} unheard; seed {seed}, {time:.1} s"
+        "{kills} kills, {written} writes, {lost_acknowledgements} unacknowledged; \
+         seed {seed}, {time:.1} s"
     );
     assert!(written >= kills);
 }

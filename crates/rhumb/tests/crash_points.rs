@@ -1,6 +1,6 @@
-//! The power is cut before, amid and behind every call that changes the disk, and every kind of loss
-//! follows. The store must come back with a prefix of the commit order that holds every durable
-//! write. Then one sync at a time is left out, which these same checks must notice.
+//! The power is cut before, during and after every call that changes the disk, with every kind of
+//! loss. The store must come back with a prefix of the commit order that holds every durable write.
+//! Then one sync at a time is left out, and the same checks must notice it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod kit;
@@ -15,10 +15,10 @@ use kit::world::{Work, World};
 use kit::{LOSSES, case_seed, in_parallel};
 use rhumb::fs::{Plan, Site};
 
-/// Steps a script.
+/// Steps in a script.
 const LENGTH: u64 = 60;
 
-/// Runs a script and keeps every moment.
+/// Runs a script and records every moment at which the power can be cut.
 fn record(script: &Script, plan: Plan) -> Result<World, String> {
     let mut world = World::new(plan, true);
     let run = world.run(script);
@@ -27,7 +27,7 @@ fn record(script: &Script, plan: Plan) -> Result<World, String> {
     Ok(world)
 }
 
-/// Cuts the power at every moment, in every way.
+/// Cuts the power at every recorded moment, with every kind of loss.
 fn check(script: &Script, world: &World, checker: &Checker) -> Result<(), String> {
     in_parallel(world.points.len(), |at| {
         let point = &world.points[at];
@@ -74,13 +74,13 @@ fn every_moment_leaves_a_legal_prefix() {
     assert_eq!(kit::panics(), panics);
 }
 
-/// Functions whose sync can be left out without harm after a loss of power, and why.
+/// Functions whose sync can be left out without harm after a loss of power, with the reason.
 const REDUNDANT: [(&str, &str); 1] = [(
     "end_manifest",
-    "the last edit of a store that is closed changes nothing: it is there against damage",
+    "the last edit of a closed store changes nothing: it only helps to detect damage",
 )];
 
-/// The function that a site is in.
+/// The name of the function that contains a site.
 fn function_at(site: &Site) -> String {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let source = std::fs::read_to_string(format!("{root}/{}", site.file)).unwrap();

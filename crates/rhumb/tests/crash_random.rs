@@ -19,10 +19,10 @@ use kit::{DIR, PARTITIONS, Random, SHAPES, case_seed, deep, in_parallel, tiny_sh
 use rhumb::Db;
 use rhumb::fs::{DataLoss, DirectoryLoss, FaultyFileSystem, Loss, MemoryFileSystem, Plan};
 
-/// Crashes of one run of a script: the same moment, other losses.
+/// Losses tried for one run of a script, all at the same moment.
 const LOSSES_A_RUN: usize = 5;
 
-/// A loss of any kind; of unsynced data 0, 10, 50, 90 or 100 % is kept.
+/// A random kind of loss; scattered losses keep 0, 10, 50, 90 or 100 % of unsynced pages.
 fn any_loss(random: &mut Random) -> Loss {
     let page = if random.percent(50) { 512 } else { 4096 };
     let kept_percent = [0, 10, 50, 90, 100][random.below(5) as usize];
@@ -39,12 +39,12 @@ fn any_loss(random: &mut Random) -> Loss {
     Loss { data, directory }
 }
 
-/// A disk at the moment the power was cut, and what may be found on it.
+/// A disk at the moment of the power cut, and the contents that may be found on it.
 struct Crashed {
     disk: MemoryFileSystem,
     legal: RangeInclusive<usize>,
     prints: Vec<u64>,
-    /// What the store did before.
+    /// The work that the store had done before.
     work: Work,
 }
 
@@ -139,15 +139,13 @@ fn crashes_during_recovery_leave_legal_prefixes() {
     .unwrap();
     let (cuts, opened) = (cuts.into_inner(), opened.into_inner());
     let (seed, time) = (kit::seed(), started.elapsed().as_secs_f64());
-    println!(
-        "{runs} runs, three deep: {cuts} recoveries cut, {opened} not; seed {seed}, {time:.1} s"
-    );
+    println!("{runs} runs of three recoveries: {cuts} cut, {opened} not; seed {seed}, {time:.1} s");
     assert!(cuts >= runs, "too few recoveries were cut");
     assert_eq!(kit::panics(), panics);
 }
 
-/// Opens the store and cuts the power in one of the calls that this makes. Whether it opened all
-/// the same: then what it holds is known, and stays so.
+/// Opens the store and cuts the power during one of the calls that this makes; returns whether it
+/// opened nevertheless. If its contents could be read, only they are legal afterwards.
 fn recover(crashed: &mut Crashed, cut_at: u64) -> Result<bool, String> {
     let plan = Plan {
         cut_at: Some(cut_at),
@@ -167,7 +165,7 @@ fn recover(crashed: &mut Crashed, cut_at: u64) -> Result<bool, String> {
         Ok(content) => {
             let found = fingerprint(&content);
             let found = position(&crashed.prints, crashed.legal.clone(), found);
-            let found = found.ok_or("opened with no legal prefix")?;
+            let found = found.ok_or("opened with contents that are no legal prefix")?;
             crashed.legal = found..=found;
         }
         Err(_) if faulty.power_is_cut() => {}

@@ -1,10 +1,11 @@
-//! Every byte of a log, a table, a manifest and `CURRENT` is changed, and each is cut off at every
-//! length. The store must refuse what is damaged or give the right answer: never a wrong one, never
-//! a panic.
+//! Every byte of a log, a table, a manifest and `CURRENT` is changed, and each file is cut off at
+//! every length. The store must report the damage or give the right answer: never a wrong one,
+//! never a panic.
 //!
-//! The samples are whole stores that fork in memory, opened for reading each time, and for writing
-//! now and then. What a file that was not closed may lose of its unsynced end is a legal prefix; so
-//! is what a manifest loses when it is cut between two edits, which nothing can tell from a crash.
+//! The samples are whole stores, forked in memory; each is opened for reading, and some for writing
+//! as well. A log that was not closed may lose part of its unsynced end, so a legal prefix is
+//! accepted. The same holds for a manifest that is cut between two edits, which cannot be told from
+//! a crash.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod kit;
@@ -23,9 +24,9 @@ use kit::{DIR, Random, SHAPES, case_seed, dir, in_parallel, tiny_shaped};
 use rhumb::fs::{FileSystem, MemoryFileSystem};
 use rhumb::{Compaction, Db, Durability, Options, Partition};
 
-/// One in so many changes is tried on a store that is opened for writing.
+/// One change in this many is also tried on a store opened for writing.
 const OPENED_FOR_WRITING: usize = 64;
-/// The files are at least this long where they can be.
+/// The least length of damaged files, where possible.
 const LEAST_BYTES: usize = 64 << 10;
 
 fn options(disk: &MemoryFileSystem) -> Options {
@@ -44,19 +45,19 @@ fn shaped(disk: &MemoryFileSystem, shape: Compaction) -> Options {
 
 type Entries = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// A store, what it holds, and the file that is damaged.
+/// A store, its expected contents, and the file to damage.
 struct Sample {
     disk: MemoryFileSystem,
     file: PathBuf,
     oracle: Oracle,
 }
 
-/// What came of opening and reading a damaged store.
+/// The result of opening and reading a damaged store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
-    /// An error when it was opened.
+    /// Opening it gave an error.
     Refused,
-    /// An error when it was read.
+    /// Reading it gave an error.
     Failed,
     /// Everything is there.
     Whole,
@@ -65,12 +66,13 @@ enum Verdict {
 }
 
 impl Sample {
-    /// Opens a new store and lets `fill` write to it; `closed` says whether it is closed.
+    /// Opens a new store and lets `fill` write to it; `closed` tells whether the sample is the
+    /// closed store.
     fn new(closed: bool, fill: impl FnOnce(&mut Db, &mut Oracle, &MemoryFileSystem)) -> Sample {
         Sample::shaped(closed, Compaction::Leveled, fill)
     }
 
-    /// The same with levels of a shape.
+    /// As [`Sample::new`], with levels of the given shape.
     fn shaped(
         closed: bool,
         shape: Compaction,
@@ -90,7 +92,7 @@ impl Sample {
         }
     }
 
-    /// Damages the longest file with this extension.
+    /// Chooses the longest file with this extension for damage.
     fn damaging(mut self, extension: &str) -> Sample {
         let names = self.disk.list(dir()).unwrap();
         let paths = names
@@ -106,14 +108,14 @@ impl Sample {
         self.disk.bytes(&self.file).unwrap()
     }
 
-    /// Prints what is damaged, which must not be too short.
+    /// Prints what is damaged, and checks that it is long enough.
     fn announce(&self, what: &str) {
         let bytes = self.bytes().len();
         println!("{what} of {bytes} bytes, seed {}", kit::seed());
         assert!(bytes >= LEAST_BYTES, "{what} of {bytes} bytes");
     }
 
-    /// Puts other bytes into the file, opens the store, and reads it.
+    /// Replaces the bytes of the file, opens the store, and reads it.
     fn with(
         &self,
         bytes: Vec<u8>,
@@ -146,7 +148,7 @@ impl Sample {
         })
     }
 
-    /// Scans everything and looks up some keys.
+    /// Scans all keyspaces and looks up some keys.
     fn judge(&self, db: &Db, case: usize, legal: RangeInclusive<usize>) -> Result<Verdict, String> {
         let mut content = Content::new();
         let mut failed = false;
@@ -171,8 +173,8 @@ impl Sample {
         Ok(verdict)
     }
 
-    /// The entries of a keyspace up to the first error, and whether there was none. From either end,
-    /// what comes before an error must be right.
+    /// The entries of a keyspace up to the first error, and whether there was no error. The entries
+    /// before an error must be right.
     fn scan(&self, db: &Db, name: &str) -> Result<(Entries, bool), String> {
         let keyspace = db.keyspace(name).map_err(|e| e.to_string())?;
         let mut found = BTreeMap::new();
@@ -197,7 +199,7 @@ impl Sample {
     }
 }
 
-/// Gets of a few keys give the right value or an error.
+/// Checks that gets of a few keys return the right value or an error.
 fn look_up(db: &Db, content: &Content, case: usize) -> Result<(), String> {
     let mut random = Random(case_seed(case as u64));
     for (name, keys) in content {
@@ -216,12 +218,12 @@ fn look_up(db: &Db, content: &Content, case: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Changes every byte, and prints what came of it.
+/// Changes every byte, and prints the results.
 fn flip_every_byte(what: &str, sample: &Sample, legal: RangeInclusive<usize>) -> [usize; 4] {
     let bytes = sample.bytes();
     try_all(what, "byte changed", bytes.len(), |at| {
         let mut changed = bytes.clone();
-        // A change of one bit in one case of two, of any bits else.
+        // One half of the changes flips one bit, the other half any bits.
         let random = Random(case_seed(at as u64)).next();
         changed[at] ^= match random % 2 {
             0 => 1 << (random / 2 % 8),
@@ -249,7 +251,7 @@ fn cut_at_each(
     })
 }
 
-/// Zeros in place of 512 bytes, and more bytes behind the end.
+/// Overwrites each 512 bytes with zeros, and appends bytes to the end.
 fn wipe_and_extend(what: &str, sample: &Sample, legal: RangeInclusive<usize>) {
     let bytes = sample.bytes();
     let sectors = bytes.len().div_ceil(512);
@@ -290,7 +292,7 @@ fn try_all(
     [refused, failed, whole, shorter]
 }
 
-/// Only the right answer, or an error.
+/// Only the right contents are legal, or an error.
 fn exact(sample: &Sample) -> RangeInclusive<usize> {
     sample.oracle.len()..=sample.oracle.len()
 }
@@ -332,8 +334,8 @@ fn fill(db: &Db, oracle: &mut Oracle, random: &mut Random, writes: usize, synced
     }
 }
 
-/// Tables with several blocks, versions kept for a snapshot, deletes and range deletes; no log of
-/// any length.
+/// A sample of tables with several blocks, versions kept for a snapshot, deletes and range deletes;
+/// its log is almost empty.
 fn tables() -> Sample {
     Sample::new(true, |db, oracle, disk| {
         let mut random = Random(case_seed(0));
@@ -346,7 +348,7 @@ fn tables() -> Sample {
             db.keyspace(&name).unwrap().flush().unwrap();
         }
         drop(before);
-        // The log goes when it is ended and something is flushed.
+        // A log is removed only after it has ended and everything in it is flushed.
         let another = Db::open("/another", options(disk)).unwrap();
         std::mem::replace(db, another).close().unwrap();
         *db = Db::open(DIR, options(disk)).unwrap();
@@ -381,7 +383,7 @@ fn manifest() -> Sample {
                 .collect();
             put_batch(db, oracle, changes, Durability::Immediate);
             db.flush().unwrap();
-            // Or the edits, and so the size, would depend on which thread is quicker.
+            // Otherwise the edits, and so the size, would depend on the speed of threads.
             db.settle();
         }
         let changes = vec![("default", Change::Delete(key(1)))];
@@ -396,9 +398,9 @@ fn damaged_tables_give_errors() {
     let sample = tables().damaging(".table");
     sample.announce("a table");
     let [_, _, whole, shorter] = flip_every_byte("table", &sample, exact(&sample));
-    assert_eq!((whole, shorter), (0, 0), "bytes that nothing checks");
+    assert_eq!((whole, shorter), (0, 0), "no check covers some bytes");
     let [_, _, whole, shorter] = cut_everywhere("table", &sample, exact(&sample));
-    assert_eq!((whole, shorter), (0, 0), "cuts that go unnoticed");
+    assert_eq!((whole, shorter), (0, 0), "some cuts are not noticed");
     wipe_and_extend("table", &sample, exact(&sample));
     assert_eq!(kit::panics(), panics);
 }
@@ -410,26 +412,27 @@ fn damaged_logs_give_errors() {
     sample.announce("a log");
     let legal = exact(&sample);
     let [_, _, whole, shorter] = flip_every_byte("log", &sample, legal.clone());
-    assert_eq!((whole, shorter), (0, 0), "bytes that nothing checks");
+    assert_eq!((whole, shorter), (0, 0), "no check covers some bytes");
     let [_, _, whole, shorter] = cut_everywhere("log", &sample, legal.clone());
-    assert_eq!((whole, shorter), (0, 0), "cuts that go unnoticed");
+    assert_eq!((whole, shorter), (0, 0), "some cuts are not noticed");
     wipe_and_extend("log", &sample, legal);
     assert_eq!(kit::panics(), panics);
 }
 
-/// A log that was not ended: what is synced and named as durable by a later frame must be there.
+/// A log that was not closed: what was synced according to a later frame must be there.
 #[test]
 fn damaged_open_logs_give_errors_or_prefixes() {
     let panics = kit::count_panics();
     let sample = log(false).damaging(".log");
     let all = 2..=sample.oracle.len();
     let [_, _, _, shorter] = flip_every_byte("open log", &sample, all.clone());
-    // The frames behind the last one but one that names a durable end before it.
+    // Only changes in the last frames, which no later frame names as durable, may pass for a torn
+    // end.
     assert!(
         shorter * 10 < sample.bytes().len(),
         "{shorter} changes passed for a torn end"
     );
-    // Each one is read to its end, so that a sample must do.
+    // Reading each takes long, so only some lengths are tried.
     cut_at_each("open log", &sample, 7, all.clone());
     wipe_and_extend("open log", &sample, all);
     assert_eq!(kit::panics(), panics);
@@ -460,7 +463,7 @@ fn a_damaged_current_gives_errors() {
     assert_eq!(kit::panics(), panics);
 }
 
-/// Whatever happens to the file, the store says which one it is.
+/// Checks that the store names the bad file in its error.
 fn refuses(disk: &MemoryFileSystem, name: &str) {
     let reading = |db: rhumb::Result<Db>| match db {
         Err(e) => e.to_string(),

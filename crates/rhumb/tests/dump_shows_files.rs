@@ -1,4 +1,5 @@
-//! `dump` shows each kind of file as text, damaged or not, and says of others that they are none.
+//! `dump` shows each kind of file as text, damaged or not, and refuses files that are not part of a
+//! store.
 
 mod damage;
 
@@ -93,7 +94,7 @@ fn damage_is_named_and_passed_over() {
 fn no_damage_makes_it_panic() {
     let store = Store::new();
     let (image, mut kinds) = (store.image(), std::collections::BTreeSet::new());
-    // One file of each kind.
+    // One file of each kind is enough.
     for (path, bytes) in image.iter().filter(|(_, bytes)| !bytes.is_empty()) {
         if !kinds.insert(path.extension()) {
             continue;

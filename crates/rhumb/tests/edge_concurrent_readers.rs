@@ -1,4 +1,5 @@
-//! Readers and writers at the same time: no half batches, no lost writes, no moving iterators.
+//! Readers and writers at the same time: no partial batches, no lost writes, no changes under an
+//! iterator.
 
 #![allow(
     clippy::unwrap_used,
@@ -14,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use kit::small;
 use rhumb::{Db, Durability, WriteBatch};
 
-/// Ends the readers even when the writer panics, so that a failure shows instead of hanging.
+/// Stops the readers even if the writer panics, so that a failure is reported and does not hang.
 struct Done<'a>(&'a AtomicBool);
 
 impl Drop for Done<'_> {
@@ -43,7 +44,7 @@ fn no_snapshot_sees_half_of_a_batch_over_keyspaces() {
                     assert_eq!(here, there, "reader {reader}");
                     assert!(here >= last, "time goes backwards: {here} after {last}");
                     last = here;
-                    // Each batch also moves one key from one keyspace to the other.
+                    // Each batch also moves a key from one keyspace to the other.
                     let keys = snapshot.prefix(db, "moving").unwrap().count();
                     let back = snapshot.prefix(other, "moving").unwrap().rev().count();
                     assert_eq!(keys + back, usize::from(here > 0), "at {here}");
@@ -83,7 +84,7 @@ fn writes_of_four_threads_are_all_there_and_share_syncs() {
                 for n in 0..1500u32 {
                     let key = [thread.to_be_bytes(), n.to_be_bytes()].concat();
                     db.put(&key, [thread as u8; 50]).unwrap();
-                    // What a thread wrote it reads.
+                    // A thread reads its own writes.
                     assert_eq!(db.get(&key).unwrap().unwrap(), [thread as u8; 50]);
                 }
             });
@@ -126,7 +127,7 @@ fn iterators_stay_still_while_everything_moves() {
         );
         assert_eq!(ends.next().unwrap().unwrap().0, key(step));
         assert_eq!(ends.next_back().unwrap().unwrap().0, key(1999 - step));
-        // Ahead of, at and behind the iterators.
+        // Write ahead of, at and behind the iterators.
         db.put((step * 2).to_be_bytes(), [2; 30]).unwrap();
         db.delete((step + 1).to_be_bytes()).unwrap();
         match step {

@@ -1,4 +1,4 @@
-//! Keyspaces go while everything else goes on, and leave nothing behind.
+//! Keyspaces can be dropped during any other work, and leave no files behind.
 
 #![allow(
     clippy::unwrap_used,
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use kit::{files, small};
 use rhumb::{Db, Durability, Error, Options, WriteBatch};
 
-/// Every write becomes a table at once, so that flushes and compactions are always under way.
+/// Every write becomes a table at once, so that flushes and compactions always run.
 fn busy() -> Options {
     let mut options = small();
     options.write_buffer_bytes = 1;
@@ -36,7 +36,7 @@ fn dropping_a_keyspace_under_background_work_does_no_harm() {
         let mut batch = WriteBatch::new();
         batch.put(&keyspace, "a", [7; 300]).unwrap();
         db.write_with(batch, Durability::Buffered).unwrap();
-        // The flush has begun, or is about to.
+        // Wait until the flush has started or is about to.
         for _ in 0..round % 100 * 20 {
             std::hint::spin_loop();
         }
@@ -61,10 +61,13 @@ fn a_dropped_keyspaces_files_go_when_its_last_reader_does() {
     let mut reader = keyspace.iter().unwrap();
     assert_eq!(reader.next().unwrap().unwrap().0, 0u32.to_be_bytes());
     db.drop_keyspace("brief").unwrap();
-    assert_eq!(reader.count(), 199, "what an iterator sees stays");
+    assert_eq!(reader.count(), 199, "an iterator keeps what it sees");
     let started = Instant::now();
     while tables(&options) > 0 {
-        assert!(started.elapsed() < Duration::from_secs(10), "files stay");
+        assert!(
+            started.elapsed() < Duration::from_secs(10),
+            "the files are not removed"
+        );
         db.put("a", "b").unwrap();
         db.delete("a").unwrap();
         db.compact_range(None, None).unwrap();
@@ -101,7 +104,10 @@ fn handles_to_a_dropped_keyspace_fail_clearly() {
     gone(old.flush());
     gone(old.compact_range(None, None));
     gone(db.write(batch));
-    assert!(db.get("in default").unwrap().is_none(), "half of a batch");
+    assert!(
+        db.get("in default").unwrap().is_none(),
+        "part of a refused batch was written"
+    );
     assert_eq!(young.iter().unwrap().count(), 0);
     assert_eq!(snapshot.iter(&young).unwrap().count(), 0);
 

@@ -1,4 +1,4 @@
-//! One key, a hundred thousand versions.
+//! One key with a hundred thousand versions.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,7 +10,7 @@
 use rhumb::{Db, Durability, Iter, Options, Partition, Snapshot, TableSpec, WriteBatch};
 
 const VERSIONS: u32 = 100_000;
-/// How many versions a batch writes; snapshots are taken between batches.
+/// The number of versions between two snapshots.
 const STEP: u32 = 1_000;
 
 fn put_buffered(db: &Db, key: &str, value: u32) {
@@ -24,7 +24,8 @@ fn entries(iter: Iter<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
         .collect()
 }
 
-/// A snapshot sees version `version` of the key between its two neighbours, from either end.
+/// Checks that a snapshot sees this version of the key, between its two neighbours, from either
+/// end.
 fn sees(db: &Db, snapshot: &Snapshot, version: u32) {
     let found = snapshot.get(db, "key").unwrap();
     assert_eq!(found.unwrap(), version.to_be_bytes(), "get of {version}");

@@ -1,4 +1,4 @@
-//! A panic in a background thread ends the writing, and nobody waits for ever.
+//! A panic in a background thread makes the store read-only, and no call waits for ever.
 
 #![allow(
     clippy::unwrap_used,
@@ -16,13 +16,16 @@ use std::time::Duration;
 use rhumb::fs::{Access, FileLock, FileSystem, LockMode, MemoryFileSystem, ReadFile, WriteFile};
 use rhumb::{Db, Error, Options};
 
-/// Panics when a table is to be made.
+/// A file system that panics when a table is created.
 #[derive(Debug)]
 struct Panicking(MemoryFileSystem);
 
 impl FileSystem for Panicking {
     fn create(&self, path: &Path) -> io::Result<Box<dyn WriteFile>> {
-        assert!(path.extension() != Some("table".as_ref()), "no tables here");
+        assert!(
+            path.extension() != Some("table".as_ref()),
+            "creating tables panics here"
+        );
         self.0.create(path)
     }
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn ReadFile>> {
@@ -66,7 +69,7 @@ fn a_panic_in_the_background_makes_the_store_read_only() {
         db
     });
     let flushed = receive.recv_timeout(Duration::from_secs(10));
-    let flushed = flushed.expect("the flush waits for a thread that is gone");
+    let flushed = flushed.expect("the flush waits for a thread that has ended");
     assert!(
         matches!(flushed, Err(Error::ReadOnly { .. })),
         "{flushed:?}"

@@ -1,4 +1,4 @@
-//! Range deletes: alone, over table boundaries, under later writes, between snapshots.
+//! Range deletes: alone, across table boundaries, below later writes, between snapshots.
 
 #![allow(
     clippy::unwrap_used,
@@ -54,7 +54,11 @@ fn a_store_of_range_deletes_only() {
     assert_eq!(keys(&db), []);
     db.compact_range(None, None).unwrap();
     assert_eq!(keys(&db), []);
-    assert_eq!(tables(&db), 0, "nothing is left to be deleted");
+    assert_eq!(
+        tables(&db),
+        0,
+        "range deletes with nothing to delete are kept"
+    );
 }
 
 #[test]
@@ -126,7 +130,7 @@ fn each_snapshot_sees_the_range_deletes_before_it() {
     }
     let check = || {
         for (part, (snapshot, visible)) in snapshots.iter().enumerate() {
-            // Each part before the last one has its first key back.
+            // Each part before the last one has its first key again.
             let expected = visible + part.saturating_sub(1);
             assert_eq!(snapshot.iter(&db).unwrap().count(), expected, "{part}");
             assert_eq!(snapshot.iter(&db).unwrap().rev().count(), expected);
@@ -145,7 +149,7 @@ fn each_snapshot_sees_the_range_deletes_before_it() {
     check();
 }
 
-/// Many range deletes over one another take room and time in proportion to their number.
+/// Many overlapping range deletes take memory and time in proportion to their number.
 #[test]
 fn thousands_of_growing_range_deletes() {
     const RANGES: u32 = 3000;
@@ -162,7 +166,10 @@ fn thousands_of_growing_range_deletes() {
     db.flush().unwrap();
     assert_eq!(keys(&db), [RANGES - 1]);
     let bytes = db.stats().unwrap().keyspaces[0].range_delete_bytes;
-    assert!(bytes < 1 << 10, "one range covers them all: {bytes} bytes");
+    assert!(
+        bytes < 1 << 10,
+        "one range would cover them all, not {bytes} bytes"
+    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What a scan touches, and what it must not: nothing behind its bounds, nothing twice.
+//! What a scan reads: nothing beyond its bounds, and nothing twice.
 
 #![allow(
     clippy::unwrap_used,
@@ -16,7 +16,7 @@ fn key(n: u32) -> [u8; 4] {
     n.to_be_bytes()
 }
 
-/// On a disk, without a wait for each write.
+/// Options for a store on a disk, whose writes are not synced one by one.
 fn on_disk() -> Options {
     Options {
         durability: Durability::Buffered,
@@ -49,20 +49,26 @@ fn a_scan_ends_at_its_bounds_though_all_behind_them_is_deleted() {
         assert!(db.range(from..to).unwrap().next_back().is_none());
     }
     let read = db.stats().unwrap().cache_bytes - before;
-    assert!(read < 16 << 10, "a few blocks would do, not {read} bytes");
+    assert!(
+        read < 16 << 10,
+        "the scan read {read} bytes, more than a few blocks"
+    );
     assert!(db.iter().unwrap().next().is_none());
     let read = db.stats().unwrap().cache_bytes - before;
-    assert!(read > 100_000, "these are counted: {read} bytes");
+    assert!(
+        read > 100_000,
+        "only {read} bytes were counted for all blocks"
+    );
 }
 
-/// The number of an entry that was handed out, whose value is to be its own.
+/// The number of an entry that was returned; checks its value.
 fn taken((found, value): &(Key, Value<'_>)) -> u32 {
     let n = u32::from_be_bytes(found[..].try_into().unwrap());
     assert_eq!(*value, format!("v{n}"));
     n
 }
 
-/// The same of the next entry that is lent.
+/// The number of the next entry that [`Iter::advance`] lends; checks its value.
 fn lent(iter: &mut Iter<'_>) -> Option<u32> {
     iter.advance().unwrap().then(|| {
         let n = u32::from_be_bytes(iter.key().try_into().unwrap());
@@ -127,7 +133,11 @@ fn both_ends_of_a_scan_meet_within_any_bounds() {
                     let Some(n) = next else { break };
                     if at_front { &mut front } else { &mut back }.push(n);
                     let last = front.last().map_or(vec![], |n| key(*n).to_vec());
-                    assert_eq!(iter.key(), last, "it stays while the other end moves");
+                    assert_eq!(
+                        iter.key(),
+                        last,
+                        "the key must not change while the other end moves"
+                    );
                 }
                 assert!(iter.next().is_none() && iter.next_back().is_none());
                 assert!(!iter.advance().unwrap());
@@ -156,13 +166,13 @@ fn a_walk_pins_the_block_that_it_stands_in_and_no_other() {
     db.settle();
     let pinned = || db.stats().unwrap().cache.pinned_blocks;
     for n in 0..990 {
-        // Behind the last key of a block its search comes to the wrong block first.
+        // The search for a key after the last one of a block looks into the wrong block first.
         let from = [key(n).as_slice(), &[0]].concat();
         let mut iter = db.range(from..).unwrap();
         let mut values = Vec::new();
         for _ in 0..3 {
             assert!(iter.advance().unwrap());
-            assert_eq!(pinned(), 1, "from behind {n}");
+            assert_eq!(pinned(), 1, "from after {n}");
         }
         values.extend(iter.next().map(|entry| entry.unwrap().1));
         drop(iter);
@@ -203,7 +213,7 @@ fn a_scan_opens_no_table_outside_its_bounds() {
     assert_eq!(range().rev().filter(|e| e.is_ok()).count(), 90);
     assert!(
         db.iter().unwrap().any(|e| e.is_err()),
-        "the others are gone"
+        "the other tables are missing"
     );
 }
 
@@ -225,7 +235,7 @@ fn a_snapshot_is_of_one_store_only() {
     assert!(snapshot.get(&second, "key").unwrap().is_none());
 }
 
-/// Twelve versions of `k1`, one of `k2` and twelve of `k3`, in a table that is returned.
+/// Writes twelve versions of `k1`, one of `k2` and twelve of `k3` into a table; returns its path.
 fn write_versions(dir: &Path, table: TableSpec) -> PathBuf {
     let options = Options { table, ..on_disk() };
     let db = Db::open(dir, options).unwrap();
@@ -242,13 +252,13 @@ fn write_versions(dir: &Path, table: TableSpec) -> PathBuf {
     tables(dir).pop().unwrap()
 }
 
-/// Makes `change` in the block that ends at the end of the blocks, and gives it a right checksum.
+/// Applies `change` to the last block, and makes its checksum match again.
 fn change_last_block(table: &Path, change: impl FnOnce(&mut [u8])) {
     let mut bytes = fs::read(table).unwrap();
     let footer = bytes.len() - 48;
     let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
     let (id, end) = (number(footer), number(footer + 8) as usize);
-    // Checksum and stamp as docs/format.md has them.
+    // Checksum and stamp as in docs/format.md.
     let sum = |bytes: &[u8], offset: usize| {
         let mixed = id ^ (offset as u64).rotate_left(32) ^ offset as u64;
         let stamp = (mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as u32;
@@ -284,7 +294,7 @@ fn an_unsorted_block_ends_a_scan_with_an_error() {
     assert!(db.get("k1").is_err());
 }
 
-/// Each block ascends, and the second one begins again below where the first ended.
+/// Each block is sorted, but the second one starts below the end of the first.
 #[test]
 fn blocks_out_of_order_end_a_scan_with_an_error() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! Levels of every shape hold the same: from one opening to the next, with several merges at once.
+//! Levels of every shape hold the same data, also when the shape changes between two openings, and
+//! with several merges at once.
 
 #![allow(
     clippy::unwrap_used,
@@ -70,7 +71,7 @@ fn write(db: &Db, model: &mut Model, random: &mut StdRng, count: usize) {
     }
 }
 
-/// Gets, scans from both ends and a range give what the model has, also as of a snapshot.
+/// Checks that gets, scans from both ends and a range agree with the model, also at a snapshot.
 fn check(db: &Db, model: &Model, old: Option<&(Snapshot, Model)>, random: &mut StdRng) {
     let owned = |e: rhumb::Result<(rhumb::Key, rhumb::Value<'_>)>| {
         let (key, value) = e.unwrap();
@@ -102,7 +103,7 @@ fn check(db: &Db, model: &Model, old: Option<&(Snapshot, Model)>, random: &mut S
     assert!(range.eq(expected));
 }
 
-/// How many runs each level has.
+/// The number of runs of each level.
 fn runs(db: &Db) -> Vec<u64> {
     let stats = db.stats().unwrap();
     stats.keyspaces[0].levels.iter().map(|l| l.runs).collect()
@@ -151,7 +152,7 @@ fn a_store_is_brought_into_the_shape_it_is_opened_with() {
                 check(&db, &model, None, &mut random);
                 assert_eq!(self::runs(&db).iter().sum::<u64>(), 1, "{told}");
             }
-            // Now and then with merges under way.
+            // Sometimes close while merges run.
             if random.random_bool(0.5) {
                 write(&db, &mut model, &mut random, 300);
             }
@@ -159,7 +160,7 @@ fn a_store_is_brought_into_the_shape_it_is_opened_with() {
             verify(&options);
         }
     }
-    assert!(most_runs >= 2, "tiers were never more than one run");
+    assert!(most_runs >= 2, "no tier ever had more than one run");
 }
 
 #[test]
@@ -212,11 +213,11 @@ fn closing_ends_all_merges() {
         let rest = db.keyspace(rhumb::DEFAULT_KEYSPACE).unwrap();
         write(&db, &mut model, &mut random, 300);
         std::thread::scope(|scope| {
-            // Ends early, or is done by then; neither may hang.
+            // It may be interrupted or complete, but must not hang.
             scope.spawn(|| drop(rest.compact_range(None, None)));
             db.close().unwrap();
         });
-        // The last handle holds the lock of the store.
+        // The last handle keeps the store locked.
         drop(rest);
         let db = Db::open_read_only("store", shaped(&base, Compaction::Leveled)).unwrap();
         check(&db, &model, None, &mut random);

@@ -36,8 +36,8 @@ fn shapes() -> impl Iterator<Item = Options> {
         })
 }
 
-/// Runs `check` on what `write` wrote while it is in the write buffer, in tables, after they were
-/// merged, and after opening again.
+/// Runs `check` on what `write` wrote: in the write buffer, after reopening, in tables, after
+/// merging them, and after reopening for reading.
 fn everywhere(options: &Options, write: impl Fn(&Db), check: impl Fn(&Db)) {
     let db = Db::open("store", options.clone()).unwrap();
     write(&db);
@@ -53,7 +53,7 @@ fn everywhere(options: &Options, write: impl Fn(&Db), check: impl Fn(&Db)) {
     check(&Db::open_read_only("store", options.clone()).unwrap());
 }
 
-/// Mostly noise, so that LZ4 does not make it small.
+/// Mostly random bytes, so that LZ4 does not compress them.
 fn noise(bytes: usize) -> Vec<u8> {
     let mut state = 1u64;
     let mut noise = Vec::with_capacity(bytes + 8);
@@ -157,7 +157,7 @@ fn keys_of_0xff_bytes_end_the_order_and_have_prefixes() {
         everywhere(&options, write, |db| {
             for (n, key) in keys.iter().enumerate() {
                 assert_eq!(db.get(key).unwrap().unwrap(), [n as u8]);
-                // Those that are longer, their neighbours, itself and its neighbour.
+                // The key itself and the longer ones, each with its neighbour.
                 let expected = 2 * (keys.len() - n);
                 assert_eq!(db.prefix(key).unwrap().count(), expected);
                 assert_eq!(db.prefix(key).unwrap().rev().count(), expected);

@@ -1,4 +1,4 @@
-//! Stores that are opened and closed often.
+//! The number of logs stays small, also in stores that are opened and closed often.
 
 use rhumb::{Db, Options};
 
@@ -17,8 +17,8 @@ fn logs_of_many_short_lives_do_not_pile_up() {
     assert_eq!(db.iter().unwrap().count(), 40);
 }
 
-/// What is in tables needs no log: a flush that was asked for leaves none behind, and what other
-/// keyspaces have not flushed keeps theirs.
+/// Data in tables needs no log: a requested flush leaves no log behind, unless other keyspaces have
+/// unflushed writes in it.
 #[test]
 fn a_flush_leaves_no_log_that_is_of_no_use() {
     let options = Options::in_memory();
@@ -38,7 +38,7 @@ fn a_flush_leaves_no_log_that_is_of_no_use() {
     db.put("flushed", "value").unwrap();
     db.flush().unwrap();
     db.settle();
-    assert_eq!(logs(), 1, "of the other keyspace");
+    assert_eq!(logs(), 1, "the log of the other keyspace");
     drop((other, db));
     let db = Db::open("db", options).unwrap();
     assert_eq!(db.iter().unwrap().count(), 4);

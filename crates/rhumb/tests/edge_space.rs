@@ -1,4 +1,4 @@
-//! What was deleted takes no room, and files that nobody needs go.
+//! Deleted data takes no space, and files that are not needed are removed.
 
 #![allow(
     clippy::unwrap_used,
@@ -25,7 +25,7 @@ fn tables(db: &Db) -> usize {
     levels.map(|l| l.tables as usize).sum()
 }
 
-/// The directory comes to hold the files of the levels and no others.
+/// Waits until the directory holds exactly the tables of the levels.
 fn only_live_files_stay(db: &Db, options: &Options) {
     let started = Instant::now();
     while files(options, ".table").len() != tables(db) {
@@ -103,7 +103,7 @@ fn ascending_loads_move_tables_without_reading_them() {
 }
 
 #[test]
-fn logs_whose_writes_are_in_tables_go() {
+fn logs_whose_writes_are_in_tables_are_removed() {
     let options = Options {
         log_bytes: 1 << 20,
         ..small()

@@ -1,4 +1,4 @@
-//! A get that reads windows of small blocks in several tables mixes none of them up.
+//! A get that reads windows of small blocks in several tables does not mix up their blocks.
 
 #![allow(clippy::unwrap_used)]
 
@@ -13,11 +13,11 @@ fn blocks_read_with_others_are_not_taken_for_those_of_the_next_table() {
         let mut options = Options::in_memory();
         options.cache_bytes = cache_bytes;
         options.index = "plr:boundary=16".parse().unwrap();
-        // Every table is asked, and a window spans many blocks that are read in one call.
+        // Every table is searched, and a window spans many blocks, which are read in one call.
         options.table = "partition=entries(1),filter=0".parse().unwrap();
         options.levels.level0_tables = 100;
         let db = Db::open("store", options).unwrap();
-        // In an irregular pattern, so that keys are not where the model expects them most.
+        // The pattern is irregular, so that keys are often not where the model expects them.
         let table_of = |number: u32| (number.wrapping_mul(0x9E37_79B9) >> 16) % TABLES;
         for table in 0..TABLES {
             for number in (0..KEYS).filter(|number| table_of(*number) == table) {

@@ -1,6 +1,6 @@
-//! Every place in the store that calls the file system fails once, in every way that a call can
-//! fail. Interruptions and short calls must not be seen at all; after anything else the store may
-//! say so and stop, but never lose or invent anything.
+//! Every call site of the file system in the store fails once, in every way that a call can fail.
+//! Interruptions and short calls must have no visible effect; after any other fault the store may
+//! return an error and stop, but must never lose or invent anything.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod kit;
@@ -29,10 +29,10 @@ const FAULTS: [Fault; 5] = [
     Fault::ShortWrite,
 ];
 
-/// Faults that the store must get over without anybody noticing.
+/// Faults that the store must handle without any visible effect.
 const HARMLESS: [Fault; 3] = [Fault::Interrupted, Fault::ShortRead, Fault::ShortWrite];
 
-/// Which scripts reach which sites.
+/// The sites, each with the scripts that reach it.
 fn sites(scripts: &[Script]) -> BTreeMap<Site, Vec<usize>> {
     let mut sites: BTreeMap<Site, Vec<usize>> = BTreeMap::new();
     for (number, script) in scripts.iter().enumerate() {
@@ -46,7 +46,7 @@ fn sites(scripts: &[Script]) -> BTreeMap<Site, Vec<usize>> {
     sites
 }
 
-/// What became of a script with a fault.
+/// The result of a script with a fault.
 struct Outcome {
     work: Work,
     fired: bool,
@@ -54,7 +54,7 @@ struct Outcome {
     errors: usize,
 }
 
-/// Runs a script with one fault; `patience` says how often a step is tried again.
+/// Runs a script with one fault; `patience` is how often a failed step is repeated.
 fn run(script: &Script, at: FaultAt, fault: Fault, patience: usize) -> Result<Outcome, String> {
     let plan = Plan {
         fault: Some((at, fault)),
@@ -79,7 +79,7 @@ fn run(script: &Script, at: FaultAt, fault: Fault, patience: usize) -> Result<Ou
         errors: world.errors.len(),
     };
     if HARMLESS.contains(&fault) && (outcome.errors > 0 || outcome.stopped) {
-        return Err(format!("noticed: {:?}", world.errors));
+        return Err(format!("the fault was noticed: {:?}", world.errors));
     }
     let takes_room = |call| matches!(call, FileCall::Write | FileCall::Create);
     if let (FaultAt::Site(site), Fault::NoSpace) = (at, fault)
@@ -103,14 +103,14 @@ fn run(script: &Script, at: FaultAt, fault: Fault, patience: usize) -> Result<Ou
     Ok(outcome)
 }
 
-/// A store that takes no writes any more can still be read: it holds all writes but perhaps the one
-/// that failed.
+/// Checks that a store that accepts no more writes can still be read, and holds all writes except
+/// perhaps the one that failed.
 fn reads_go_on(world: &World) -> Result<(), String> {
     let Some(db) = &world.db else { return Ok(()) };
     let content = read_all(db).map_err(|e| format!("cannot be read after a fault: {e}"))?;
     match position(&world.oracle.prints, world.visible(), fingerprint(&content)) {
         Some(_) => Ok(()),
-        None => Err("holds something else after a fault".to_string()),
+        None => Err("its contents are wrong after a fault".to_string()),
     }
 }
 
@@ -131,8 +131,8 @@ fn every_site_may_fail_once() {
     let missed = Mutex::new(Vec::new());
     in_parallel(cases.len(), |at| {
         let (site, fault, reached_by) = &cases[at];
-        // Threads differ from run to run: a site may not be reached again at once, and one that is
-        // reached in a race only, hardly ever.
+        // The order of threads differs from run to run: a site may take several tries to be reached
+        // again, and one that is reached only in a race hardly ever is.
         let raced = reached_by.iter().all(|number| !scripts[*number].settled);
         let tries = if raced { 60 } else { reached_by.len().max(8) };
         for script in reached_by.iter().cycle().take(tries) {
@@ -147,7 +147,7 @@ fn every_site_may_fail_once() {
             }
         }
         match raced {
-            true => println!("not reached again, since it takes a race: {fault:?}, {site}"),
+            true => println!("not reached again, since that depends on a race: {fault:?}, {site}"),
             false => held(&missed).push(format!("{fault:?}, {site}")),
         }
         Ok::<(), String>(())
@@ -200,7 +200,8 @@ fn any_call_may_fail() {
     assert_eq!(kit::panics(), panics);
 }
 
-/// A failed sync in the open store ends the writing, whichever it was and whoever noticed it.
+/// After a failed sync in the open store nothing more is written, whichever sync it was and
+/// whichever thread noticed.
 #[test]
 fn nothing_is_acknowledged_after_a_failed_sync() {
     let panics = kit::count_panics();
@@ -269,6 +270,6 @@ fn writes_resume_when_a_full_disk_has_room_again() {
         started.elapsed().as_secs_f64(),
     );
     println!("{full} times full in {runs} runs, seed {seed}, {time:.1} s");
-    assert!(full >= runs, "the disk was hardly ever full");
+    assert!(full >= runs, "the disk was full too rarely");
     assert_eq!(kit::panics(), panics);
 }

@@ -1,5 +1,5 @@
-//! Bodies of fuzz targets, run over seeded, mutated corpora: whatever the bytes are, nothing panics
-//! and nothing wrong is read.
+//! The bodies of fuzz targets, run over seeded and mutated inputs: whatever the bytes are, nothing
+//! panics and nothing wrong is read.
 
 #![allow(
     clippy::unwrap_used,
@@ -27,12 +27,12 @@ use rhumb::{Compression, Db, Durability, Levels, Options, Result, TableSpec, Wri
 
 type Content = BTreeMap<String, BTreeMap<Vec<u8>, Vec<u8>>>;
 
-/// A store on a disk as it is found after a crash, and what may be read of it.
+/// A store as found on a disk after a crash, and the contents that may be read from it.
 struct Specimen {
     disk: MemoryFileSystem,
     options: Options,
-    /// After each batch that may be missing because it was torn at the end of a log; the last one is
-    /// what an undamaged store holds.
+    /// The contents after each batch that may be missing because it was torn off the end of a log;
+    /// the last one is that of an undamaged store.
     states: Vec<Content>,
 }
 
@@ -56,7 +56,7 @@ fn options(index: &str, compression: Compression, disk: &MemoryFileSystem) -> Op
     }
 }
 
-/// Everything in all keyspaces by scans; gets, counts and the scans back must agree.
+/// The contents of all keyspaces by forward scans; checks that gets and backward scans agree.
 fn read_all(db: &Db) -> Result<Content> {
     let mut content = Content::new();
     for name in db.keyspaces() {
@@ -79,7 +79,8 @@ fn read_all(db: &Db) -> Result<Content> {
     Ok(content)
 }
 
-/// Tables with many versions, range deletes and two keyspaces; then a log that was not ended.
+/// A specimen with tables that have many versions, range deletes and two keyspaces, and with a log
+/// that was not closed.
 fn specimen(seed: u64) -> Specimen {
     let mut choices = Choices::seeded(seed);
     let disk = MemoryFileSystem::new();
@@ -141,7 +142,7 @@ fn files(disk: &MemoryFileSystem) -> Vec<PathBuf> {
     paths
 }
 
-/// Damages bytes in the ways that fuzzers do. `donor` gives bytes to splice in.
+/// Damages bytes as fuzzers do. `donor` provides bytes to splice in.
 fn mutate(bytes: &mut Vec<u8>, donor: &[u8], choices: &mut Choices) {
     for _ in 0..=choices.below(3) {
         let at = choices.below(bytes.len() as u64 + 1) as usize;
@@ -172,7 +173,7 @@ fn mutate(bytes: &mut Vec<u8>, donor: &[u8], choices: &mut Choices) {
     }
 }
 
-/// What reading a damaged store came to.
+/// The result of reading a damaged store.
 enum Verdict {
     Refused,
     Same,
@@ -187,12 +188,12 @@ fn judge(specimen: &Specimen, read: Result<Content>, what: &str) -> Result<Verdi
         Some(n) if n + 1 == specimen.states.len() => Ok(Verdict::Same),
         // Only the end of a log may be missing.
         Some(_) if what.ends_with(".log") => Ok(Verdict::Prefix),
-        Some(n) => Err(format!("{what}: batches after {n} are gone")),
-        None => Err(format!("{what}: content that never was")),
+        Some(n) => Err(format!("{what}: the batches after {n} are missing")),
+        None => Err(format!("{what}: contents that the store never had")),
     }
 }
 
-/// A fuzz body: the store with one or two files damaged, opened for reading or writing.
+/// A fuzz body: damages one file of the store and opens it for reading or writing.
 fn open_damaged(specimen: &Specimen, choices: &mut Choices) -> Result<Verdict, String> {
     let disk = specimen.disk.fork();
     let paths = files(&disk);
@@ -217,7 +218,7 @@ fn open_damaged(specimen: &Specimen, choices: &mut Choices) -> Result<Verdict, S
         Err(_) => Verdict::Refused,
     };
     let Ok(db) = opened else { return Ok(verdict) };
-    // Damage in a table may show only now; it must show as an error.
+    // Damage in a table may be found only now, but must give an error.
     let before = read_all(&db);
     let merged = db.compact_range(None, None);
     if let (Ok(before), Ok(())) = (&before, merged) {
@@ -251,12 +252,12 @@ fn a_store_with_damaged_files_is_refused_or_read_right() {
     });
     let [refused, same, prefix] = counts.map(AtomicU64::into_inner);
     println!("{refused} refused, {same} not touched by the damage, {prefix} with a shorter log");
-    // With few cases, as when one is replayed, there need not be all of them.
+    // A single replayed case cannot have all three results.
     let all_kinds = refused > 0 && same > 0 && prefix > 0;
     assert!(all_kinds || refused + same + prefix < 1_000);
 }
 
-/// A fuzz body: bytes as a list of operations, compared with the model.
+/// A fuzz body: runs bytes as a list of operations, and compares with the model.
 fn run_bytes(bytes: &[u8]) -> Result<(), String> {
     let mut choices = Choices::from_bytes(bytes);
     let options = choose(&mut choices, &INDEXES, &Options::in_memory());
@@ -284,7 +285,7 @@ fn bytes_as_operations_answer_as_sorted_maps_do() {
     cases("bytes as operations", 8_000, |seed| {
         let mut choices = Choices::seeded(seed);
         let length = 1 + choices.below(3000) as usize;
-        // Bytes of few kinds repeat the same operations, which random ones never do.
+        // Bytes of few kinds repeat the same operations, unlike random ones.
         let kinds = choices.pick(&[2, 8, 64, 256]);
         let step = choices.pick(&[1, 7, 41]);
         let mut bytes: Vec<u8> = (0..length)

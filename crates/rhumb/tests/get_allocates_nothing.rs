@@ -1,4 +1,4 @@
-//! A get that finds its blocks in memory allocates nothing, whether the key is there or not.
+//! A get that finds its blocks in memory allocates nothing, whether or not the key exists.
 
 #![allow(clippy::unwrap_used)]
 
@@ -14,11 +14,11 @@ thread_local! {
 /// Counts the allocations of each thread.
 struct Counting;
 
-// SAFETY: everything is left to the system's allocator; counting allocates nothing.
+// SAFETY: all work is passed to the system's allocator; counting does not allocate.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller keeps to the contract, which is the same.
+        // SAFETY: the caller fulfils the same contract.
         unsafe { System.alloc(layout) }
     }
 
@@ -49,7 +49,7 @@ fn a_warm_get_allocates_nothing() {
             db.put(key(2 * number), [number as u8; 100]).unwrap();
         }
     };
-    // Tables of several levels and a memtable.
+    // Tables on several levels, and a memtable.
     store(&mut (0..KEYS));
     db.compact_range(None, None).unwrap();
     store(&mut (0..KEYS).step_by(7));
@@ -68,7 +68,7 @@ fn a_warm_get_allocates_nothing() {
     };
     assert!(
         read(0) > 0,
-        "the allocations that bring blocks in are counted"
+        "allocations for reading blocks are not counted"
     );
     assert_eq!((read(0), read(0)), (0, 0));
 }

@@ -1,14 +1,14 @@
-//! Files of each version of the format are read for ever.
+//! Files of each version of the format can be read for ever.
 //!
 //! `golden/format-1/store` is the directory of a store that was cut off while it was open,
-//! `expected.tsv` is what it holds and `files.tsv` is what the files are. They are never changed, and
-//! opened only as copies. A new version of the format gets a directory of its own beside, written by
+//! `expected.tsv` lists its contents and `files.tsv` its files. They are never changed, and only
+//! copies of them are opened. A new version of the format gets a directory of its own, written by
 //!
 //! ```sh
 //! RHUMB_WRITE_GOLDEN=1 cargo test --release -p rhumb --test golden_files made
 //! ```
 //!
-//! which refuses to write into one that is there.
+//! which refuses to write into an existing one.
 
 #![allow(
     clippy::unwrap_used,
@@ -28,7 +28,7 @@ use golden::{options, read_all};
 use rhumb::fs::MemoryFileSystem;
 use rhumb::{Db, Error, Options, Result, inspect};
 
-/// The parts of the manifest that counts, as `dump` names them: each tag of an edit.
+/// The parts of the current manifest as `dump` names them: one for each tag of an edit.
 const EDITS: &[&str] = &[
     "next file number",
     "last sequence",
@@ -54,13 +54,14 @@ fn dumped(disk: &MemoryFileSystem, name: &str) -> String {
     String::from_utf8(text).unwrap()
 }
 
-/// All files of a kind as text, by name.
+/// All files of a kind as text, in order of name.
 fn dumps(disk: &MemoryFileSystem, kind: &str) -> Vec<String> {
     let names = files(disk).into_keys().filter(|name| name.ends_with(kind));
     names.map(|name| dumped(disk, &name)).collect()
 }
 
-/// Whether the files have all forms that a golden set is to have, so that none is lost in silence.
+/// Checks that the files have all forms that a golden set must have, so that none is lost
+/// unnoticed.
 fn check_forms(disk: &MemoryFileSystem) {
     let mut found: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (name, bytes) in files(disk) {
@@ -92,7 +93,7 @@ fn check_forms(disk: &MemoryFileSystem) {
     }
 }
 
-/// Makes the files of a new version if asked to; in any case what makes them is run.
+/// Always runs the code that makes golden files; writes the files of a new version if asked to.
 #[test]
 fn the_golden_store_has_all_forms_when_made() {
     let (disk, content) = make();
@@ -108,7 +109,7 @@ fn the_golden_store_has_all_forms_when_made() {
 
 fn write(disk: &MemoryFileSystem, content: &Content) {
     let (dir, files) = (directory(FORMAT), files(disk));
-    // Fails where there is one: golden files are never written twice.
+    // Fails if the directory exists: golden files are never overwritten.
     std::fs::create_dir(&dir).expect("a new version of the format");
     std::fs::create_dir(dir.join("store")).unwrap();
     std::fs::write(dir.join("expected.tsv"), listing(content)).unwrap();
@@ -131,7 +132,7 @@ fn the_golden_files_of_format_1_are_as_they_were_written() {
     check_forms(&disk);
 }
 
-/// On a copy on the disk, as a user would.
+/// Reads a copy on a real disk, as a user would.
 #[test]
 fn format_1_is_read_and_sound() {
     let dir = tempfile::tempdir().unwrap();
@@ -153,7 +154,7 @@ fn format_1_is_read_and_sound() {
     assert!(report.tables > 15 && report.logs == 2 && report.entries > 2_000);
 }
 
-/// By a reader that shares nothing with the store but the words of docs/format.md.
+/// Uses the reader that was written from docs/format.md alone.
 #[test]
 fn the_tables_of_format_1_are_as_the_document_says() {
     let disk = copy_in_memory(1);
@@ -210,7 +211,7 @@ fn format_1_is_written_on() {
     assert_eq!(read_all(&db).unwrap(), content);
 }
 
-/// Where a kind of file says its version, and where the checksum of all before stands.
+/// Writes a version into a file, and the checksum of the bytes before it.
 fn claim(bytes: &mut [u8], version_at: usize, crc: (usize, usize), version: u32) {
     bytes[version_at..][..4].copy_from_slice(&version.to_le_bytes());
     let right = crc32c::crc32c(&bytes[crc.0..crc.1]);

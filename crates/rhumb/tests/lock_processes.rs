@@ -1,4 +1,4 @@
-//! Two processes race for a store: one writer, or any number of readers.
+//! Two processes compete for a store, which can have one writer or any number of readers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod kit;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use kit::{Random, case_seed, child, deep};
 use rhumb::{Db, Error, Options};
 
-/// Says what came of opening, on a line that the test runner does not write.
+/// The result of opening, as a line that the test runner does not write.
 fn opened(opening: &rhumb::Result<Db>) -> &'static str {
     match opening {
         Ok(_) => "@won",
@@ -20,7 +20,7 @@ fn opened(opening: &rhumb::Result<Db>) -> &'static str {
     }
 }
 
-/// A child: opens the store at each `write` or `read`, and lets it go at `release`.
+/// The child: opens the store on each `write` or `read`, and closes it on `release`.
 #[test]
 fn contender() {
     let Some(dir) = child::task("contender") else {
@@ -65,7 +65,7 @@ impl Contender {
         let (sender, answers) = channel();
         std::thread::spawn(move || {
             for line in lines.map_while(Result::ok) {
-                // The runner may have written a part of the line before.
+                // The runner may have written to the same line before.
                 if let Some((_, answer)) = line.split_once('@') {
                     let _ = sender.send(answer.to_string());
                 }

@@ -1,4 +1,4 @@
-//! The store answers as sorted maps do, whatever is done to it, in whichever order.
+//! The store answers as sorted maps do, whatever operations are run on it, in any order.
 
 #![allow(
     clippy::unwrap_used,
@@ -23,7 +23,7 @@ use rhumb::Options;
 
 const INDEXES: [&str; 2] = ["fp", "plr:boundary=16"];
 
-/// Settings that cover every index, partition, compression and shape in turn; the rest is chosen.
+/// Settings that take turns of index, partition, compression and shape; the rest is chosen.
 fn settings(seed: u64, base: &Options) -> Options {
     let mut options = choose(&mut Choices::seeded(seed), &INDEXES, base);
     options.index = INDEXES[(seed % 2) as usize].parse().unwrap();
@@ -33,7 +33,7 @@ fn settings(seed: u64, base: &Options) -> Options {
     options
 }
 
-/// Everything in every keyspace, both ways.
+/// Scans of every keyspace, in both directions.
 fn everything() -> Vec<Op> {
     let scan = |keyspace, walk| {
         Op::Scan(Scan {
@@ -87,7 +87,7 @@ fn four_thousand_histories_answer_as_sorted_maps_do() {
     });
     let total = total.into_inner().unwrap();
     println!("{total:?}");
-    // Histories that stay in the write buffer would prove little. One alone, run again, may.
+    // Histories that stay in the write buffer prove little, but a single replayed one may.
     let alone = number("RHUMB_SEED").is_some();
     assert!(
         alone

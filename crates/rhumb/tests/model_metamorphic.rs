@@ -1,4 +1,4 @@
-//! One list of operations, thirty option sets: what a reader sees depends on none of them.
+//! A list of operations under 32 option sets: what a reader sees is the same under all of them.
 
 #![allow(
     clippy::unwrap_used,
@@ -18,11 +18,11 @@ use kit_model::settings::{COMPRESSIONS, INDEXES, PARTITIONS, SHAPES, choose, des
 use kit_model::shrink::{Failure, check};
 use rhumb::Options;
 
-/// How many option sets each list runs under: the default one, one for each of the settings that a
-/// study compares, and the rest by choice.
+/// The number of option sets for each list: the default one, and others in which index, partition,
+/// compression and shape take turns while the rest is chosen.
 const OPTION_SETS: usize = 32;
 
-/// The choice of the n-th set; it begins elsewhere with another seed.
+/// The n-th choice in turn; the seed determines the first one.
 fn in_turn<T: Copy>(choices: &[T], n: usize, seed: u64) -> T {
     let count = choices.len();
     choices[(n + (seed % count as u64) as usize) % count]
@@ -35,7 +35,7 @@ fn option_sets(seed: u64) -> Vec<Options> {
         let n = sets.len();
         let mut options = choose(&mut choices, &INDEXES, &Options::in_memory());
         options.file_system = Options::in_memory().file_system;
-        // Over the lists, each index kind meets each partition, compression and shape.
+        // Over many lists, each index kind meets each partition, compression and shape.
         options.index = INDEXES[n % INDEXES.len()].parse().unwrap();
         options.table.partition = in_turn(&PARTITIONS, n, seed);
         options.table.compression = in_turn(COMPRESSIONS, n, seed);
@@ -55,7 +55,7 @@ fn outcomes(options: &Options, ops: &[Op]) -> Vec<Outcome> {
     ops.iter().map(|op| session.run(op)).collect()
 }
 
-/// Runs the list under every option set; the first is what the others must equal.
+/// Runs the list under every option set and compares the outcomes with those of the first set.
 fn all_agree(sets: &[Options], ops: &[Op]) -> Result<(), Failure> {
     let expected = outcomes(&sets[0], ops);
     for (n, options) in sets.iter().enumerate().skip(1) {

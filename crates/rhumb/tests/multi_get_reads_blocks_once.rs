@@ -1,4 +1,4 @@
-//! Many gets at once read each block once, in whatever order the keys come.
+//! A `multi_get` reads each block once, whatever the order of its keys.
 
 #![allow(clippy::unwrap_used)]
 
@@ -14,7 +14,7 @@ fn key(number: u32) -> [u8; 4] {
 fn each_block_is_read_once() {
     for table in ["predicted", "bytes(4096)"] {
         let mut options = Options::in_memory();
-        // Nothing stays in memory but what the call itself holds.
+        // Only the call itself keeps blocks in memory.
         options.cache_bytes = 0;
         options.table.partition = format!("partition={table}")
             .parse::<rhumb::TableSpec>()
@@ -37,7 +37,7 @@ fn each_block_is_read_once() {
         let every_hundredth: Vec<_> = (0..KEYS).step_by(100).map(key).collect();
         let few = blocks_read(&every_hundredth);
         assert!(few <= every_hundredth.len() as u64);
-        // Each key three times, backwards and in a jumble.
+        // Each key three times: once backwards, twice in mixed order.
         let jumbled = (0..KEYS).map(|n| key((n * 7_919) % KEYS));
         let keys: Vec<_> = (0..KEYS)
             .rev()

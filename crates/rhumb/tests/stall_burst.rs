@@ -1,4 +1,4 @@
-//! A burst of writes faster than tables can be made: memory stays bounded, and so do the stalls.
+//! A burst of writes faster than tables can be written: memory and stalls stay bounded.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod kit;
@@ -11,11 +11,11 @@ use kit::{DIR, Random, deep, seed, tiny};
 use rhumb::fs::MemoryFileSystem;
 use rhumb::{Db, Durability, Options, TableSpec, WriteBatch};
 
-/// How many write buffers there may be at most: one that fills, four that wait to be flushed.
+/// The most write buffers at a time: one being filled, four waiting to be flushed.
 const BUFFERS: u64 = 5;
-/// What the last write of a full buffer may take beyond it.
+/// How far the last write may exceed a full buffer, in bytes.
 const OVERSHOOT: u64 = 64 << 10;
-/// The longest time that a write may be held up.
+/// The longest time that a write may be delayed.
 const LONGEST_STALL: Duration = Duration::from_secs(2);
 
 #[test]

@@ -1,4 +1,5 @@
-//! The times in `stats` add up: training and calls are parts of the flushes and merges they belong to.
+//! The times in `stats` add up: training, reads and writes are parts of the flushes and merges to
+//! which they belong.
 
 #![allow(clippy::unwrap_used, reason = "all of it is test code")]
 
@@ -18,7 +19,7 @@ fn load(index: &str, table: &str) -> WriteStats {
             base_bytes: 128 << 10,
             level0_tables: 2,
         },
-        // Merges that run side by side would take more time together than passes by the clock.
+        // Merges side by side would take more time in sum than passes on the clock.
         compaction_threads: 1,
         ..Options::in_memory()
     };
@@ -55,7 +56,7 @@ fn parts_are_smaller_than_the_whole() {
     }
 }
 
-/// Who waited for work finds it counted.
+/// After waiting for work, the caller finds it counted.
 #[test]
 fn flushes_and_merges_are_counted_before_they_are_seen() {
     let options = Options {

@@ -1,4 +1,5 @@
-//! `verify` finds every flipped byte, cut and missing file, and finds nothing in a sound store.
+//! `verify` finds every flipped byte, truncation and missing file, and reports nothing in a sound
+//! store.
 
 mod damage;
 
@@ -34,7 +35,7 @@ fn every_flipped_byte_is_found() {
         for at in (0..bytes.len()).step_by(step).chain([1, 9, last]) {
             flip(path, at);
             let report = store.verify().unwrap();
-            // In the last write of a log or manifest it cannot be told from a crash.
+            // Damage in the last write of a log or manifest cannot be told from a crash.
             let torn = report
                 .warnings
                 .iter()
@@ -55,7 +56,7 @@ fn every_flipped_byte_is_found() {
 fn cut_and_missing_files_are_found() {
     let store = Store::new();
     for (path, bytes) in store.image().iter().filter(|(_, bytes)| !bytes.is_empty()) {
-        // A log that is cut may have ended there in a crash.
+        // A truncated log may have ended there in a crash.
         if path.extension().is_none_or(|e| e != "log") {
             truncate(path, bytes.len() / 3);
             assert!(!store.verify().unwrap().damage.is_empty(), "{path:?} cut");

@@ -1,4 +1,4 @@
-//! Tables cut into single entries: a get reads the window of the model in one call and nothing else.
+//! In tables cut into single entries, a get reads exactly the window of the model, in one call.
 
 #![allow(clippy::unwrap_used, reason = "all of it is test code")]
 
@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use rhumb::fs::Access;
 use rhumb::{Db, Durability, Error, Options, ReadStats};
 
-/// Entries of one size, in the order of their keys.
+/// Entries of equal size, sorted by key.
 struct Entries {
     keys: Vec<Vec<u8>>,
     value_bytes: usize,
 }
 
 impl Entries {
-    /// With keys whose first 8 bytes are random numbers.
+    /// Entries with keys whose first 8 bytes are random numbers.
     fn new(count: u64, key_bytes: usize, value_bytes: usize) -> Entries {
         let key = |number: u64| {
             let mixed = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -28,7 +28,7 @@ impl Entries {
         Entries { keys, value_bytes }
     }
 
-    /// 8 + 8 and 24 + 1000 bytes, the sizes of the study that such tables follow.
+    /// Entries of 8 + 8 and of 24 + 1000 bytes, the sizes of the study that uses such tables.
     fn both_sizes() -> [Entries; 2] {
         [Entries::new(20_000, 8, 8), Entries::new(4_000, 24, 1_000)]
     }
@@ -55,7 +55,7 @@ impl Entries {
         }
     }
 
-    /// Writes all entries and brings them into one run.
+    /// Writes all entries and compacts them into one run.
     fn write(&self, path: &Path, options: Options) {
         let db = Db::open(path, options).unwrap();
         for number in 0..self.count() {
@@ -78,7 +78,7 @@ fn table_of(directory: &Path) -> PathBuf {
     tables[0].clone()
 }
 
-/// What 500 gets, of half of the first 1000 keys, took together in a store with a cache of so many bytes.
+/// The statistics of 500 gets among the first 1,000 keys, with a cache of `cache_bytes` bytes.
 fn gets(entries: &Entries, index: &str, cache_bytes: u64) -> ReadStats {
     let directory = tempfile::tempdir().unwrap();
     let options = entries.options(index, cache_bytes);
@@ -117,7 +117,7 @@ fn bytes_fall_with_the_boundary() {
     }
 }
 
-/// What is in memory of a window is not asked for again at its ends, and splits no call.
+/// Blocks at the ends of a window that are in memory are not read again, and do not split the call.
 #[test]
 fn a_get_reads_at_most_once_with_part_of_its_window_in_memory() {
     for entries in &Entries::both_sizes() {
@@ -143,7 +143,7 @@ fn a_flipped_byte_in_the_block_that_answers_is_an_error() {
         let path = table_of(directory.path());
         let mut bytes = std::fs::read(&path).unwrap();
         let damaged = 7_000u64;
-        // The value of an entry: its last bytes. Blocks are of one length, and the first come first.
+        // The value ends its block. Blocks have equal lengths, in the order of entries.
         let stored = {
             let db = Db::open(directory.path(), options.clone()).unwrap();
             db.get(entries.key(damaged)).unwrap();
@@ -156,7 +156,8 @@ fn a_flipped_byte_in_the_block_that_answers_is_an_error() {
         let db = Db::open(directory.path(), options).unwrap();
         let error = db.get(entries.key(damaged)).unwrap_err();
         assert!(matches!(error, Error::Corruption { .. }), "{error}");
-        // Others are in the same windows, and are found unless the search looks into the block.
+        // Neighbouring keys share windows with it, and are found unless the search reads the
+        // damaged block.
         let near = damaged - 20..damaged + 20;
         let found = near.filter(|n| match db.get(entries.key(*n)) {
             Ok(value) => value.unwrap() == entries.value(*n),
@@ -194,7 +195,7 @@ fn a_seek_reads_a_window_and_a_scan_what_it_shows() {
     assert_eq!(scans.seeks, 201);
     let read = scans.blocks_read - seeks.blocks_read;
     assert!((100..300).contains(&read), "{read}");
-    // An iterator that was never stepped has read nothing.
+    // An iterator that was never advanced has read nothing.
     drop(db.iter().unwrap());
     assert_eq!(db.stats().unwrap().scans, scans);
     assert_eq!(db.stats().unwrap().reads, ReadStats::default());

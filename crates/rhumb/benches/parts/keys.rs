@@ -1,10 +1,10 @@
-//! Keys to look for, and stores that hold them.
+//! Keys to look up, and stores that hold them.
 
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{Rng, SeedableRng};
 use rhumb::{Db, Durability, Options, WriteBatch};
 
-/// How many keys there are.
+/// The number of keys generated.
 pub const COUNT: usize = 200_000;
 
 /// Ascending, distinct keys.
@@ -47,8 +47,8 @@ impl Shape {
         }
     }
 
-    /// A store in memory that holds all keys, written in random order and in `parts` flushes, and
-    /// then merged if it is one.
+    /// A store in memory with all keys, written in random order with `parts` flushes; if `parts` is
+    /// 1, compacted as well.
     pub fn store(self, parts: usize) -> Db {
         let options = Options {
             durability: Durability::Buffered,
@@ -83,7 +83,7 @@ pub fn shuffled(keys: &[Vec<u8>]) -> Vec<Vec<u8>> {
     keys
 }
 
-/// Goes round some things for ever.
+/// Cycles through some things for ever.
 pub struct Round<'a, T> {
     things: &'a [T],
     next: usize,

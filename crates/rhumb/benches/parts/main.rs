@@ -1,7 +1,7 @@
-//! What the parts of the store cost, each alone:
-//! `cargo bench -p rhumb --features internals`, or with `-- <part of a name>` some of them.
+//! The cost of single parts of the store: `cargo bench -p rhumb --features internals`, or with `--
+//! <part of a name>` only some of them.
 //!
-//! These are for whoever changes a part. What a user sees is measured by `rhumb-lab`.
+//! These benches are for changes of a part. What a user sees is measured by `rhumb-lab`.
 
 #![allow(
     missing_docs,

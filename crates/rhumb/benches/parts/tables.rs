@@ -7,8 +7,8 @@ use rhumb::internals::{self, HeldBlock, Stage};
 
 use super::keys::{Round, Shape, shuffled};
 
-/// A get that ends behind each stage, over random keys of a table in memory: what a stage costs is the
-/// difference to the one above it.
+/// A get that ends after each stage, over random keys of a table in memory: the cost of a stage is
+/// the difference to the stage before it.
 pub fn stages(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("get_until");
     let db = Shape::Uniform.store(1);
@@ -28,7 +28,7 @@ pub fn stages(criterion: &mut Criterion) {
     });
 }
 
-/// The search for a key in the block that holds it, which lies in the processor's cache.
+/// The search for a key in its block, which is in the processor's cache.
 pub fn searches(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("block_search");
     for (name, shape) in [

@@ -18,7 +18,7 @@ fn filled(keys: &[Vec<u8>]) -> WriteBuffer {
     buffer
 }
 
-/// Inserts into a memtable from empty on, and gets from a full one.
+/// Inserts into a memtable that is empty at first, and gets from a full one.
 pub fn write_buffer(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("memtable");
     let ascending = Shape::Uniform.keys();
@@ -38,7 +38,7 @@ pub fn write_buffer(criterion: &mut Criterion) {
     });
 }
 
-/// Appends frames of 1 and of 100 pairs to a log, handed to the operating system and not synced.
+/// Appends frames of 1 and of 100 pairs to a log, without syncing.
 pub fn log(criterion: &mut Criterion) {
     const FRAMES: u64 = 100;
     let mut group = criterion.benchmark_group("log");

@@ -1,5 +1,5 @@
 //! Stores of several tables, and ways to damage them.
-// Each test file uses its part of this, and a broken expectation is a failed test.
+// Each test file uses a part of this module, and a wrong expectation is a failed test.
 #![allow(dead_code, clippy::unwrap_used, clippy::panic)]
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 pub type Contents = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// Small tables and levels, so that little data makes many.
+/// Small tables and levels, so that little data makes many of them.
 pub fn options() -> Options {
     Options {
         write_buffer_bytes: 128 << 10,
@@ -37,14 +37,14 @@ pub fn key(i: u32) -> Vec<u8> {
 /// A closed store in a directory of its own.
 pub struct Store {
     dir: TempDir,
-    /// What it holds.
+    /// The expected contents.
     pub contents: Contents,
 }
 
 impl Store {
-    /// Keys that were written in several rounds, some overwritten, some deleted: in tables of several
-    /// levels, the last ones in logs only. The log is long enough for more than one segment, of which
-    /// the first is not needed any more.
+    /// Keys written in several rounds, some overwritten, some deleted. They are in tables of
+    /// several levels, the last ones only in logs. The log is long enough for more than one
+    /// segment, the first of which is not needed any more.
     pub fn new() -> Self {
         let store = Store {
             dir: tempfile::tempdir().unwrap(),
@@ -85,7 +85,7 @@ impl Store {
         self
     }
 
-    /// Tables that were merged may still be there: nothing of them counts.
+    /// Removes tables that were merged but not deleted yet: nothing in them counts.
     fn remove_strays(&self) {
         for warning in self.verify().unwrap().warnings {
             let (name, _) = warning.split_once(" belongs to nothing").unwrap();
@@ -119,7 +119,7 @@ impl Store {
             .collect()
     }
 
-    /// Puts the files back.
+    /// Restores the files of an image.
     pub fn restore(&self, image: &BTreeMap<PathBuf, Vec<u8>>) {
         fs::remove_dir_all(self.path()).unwrap();
         fs::create_dir(self.path()).unwrap();
@@ -128,7 +128,7 @@ impl Store {
         }
     }
 
-    /// Names of the files that repairs moved away.
+    /// The names of the files that repairs moved away.
     pub fn lost_files(&self) -> Vec<String> {
         let Ok(files) = fs::read_dir(self.path().join("lost")) else {
             return Vec::new();
@@ -148,7 +148,7 @@ impl Store {
         inspect::repair(&self.path(), &options(), &mut |_| {}).unwrap()
     }
 
-    /// What the store holds now, by scan; each key is looked up too.
+    /// The contents of the store now, by a scan; each key is looked up as well.
     pub fn read(&self) -> Contents {
         let db = Db::open_read_only(self.path(), options()).unwrap();
         let found: Contents = db
@@ -162,8 +162,8 @@ impl Store {
         found
     }
 
-    /// Repairs and checks what must hold after any repair: the store is sound and takes writes that
-    /// stay, and a second repair finds nothing to do.
+    /// Repairs, and checks what must hold after any repair: the store is sound and keeps new
+    /// writes, and a second repair finds nothing to do.
     pub fn repair_and_check(&self) -> (RepairReport, Contents) {
         let report = self.repair();
         let sound = self.verify().unwrap();
@@ -189,7 +189,7 @@ impl Store {
         let mut expected = found.clone();
         expected.extend((0..300).map(|i| (format!("new{i}").into_bytes(), b"x".to_vec())));
         expected.insert(key(0), b"last".to_vec());
-        assert!(self.read() == expected, "writes after a repair do not stay");
+        assert!(self.read() == expected, "writes after a repair are lost");
         (report, found)
     }
 }
@@ -201,7 +201,7 @@ pub fn flip(path: &Path, at: usize) {
     fs::write(path, bytes).unwrap();
 }
 
-/// Cuts a file.
+/// Truncates a file.
 pub fn truncate(path: &Path, bytes: usize) {
     let old = fs::read(path).unwrap();
     fs::write(path, &old[..bytes]).unwrap();

@@ -1,5 +1,6 @@
-//! Tables and manifests read once more, by the words of docs/format.md alone: it shares no code with the
-//! store, so that the document, the store and the golden files are held against each other.
+//! A second reader of tables and manifests, written from docs/format.md alone: it shares no code
+//! with the store, so that the document, the store and the golden files are checked against each
+//! other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,10 +31,10 @@ impl Block {
 
 pub struct Table {
     pub form: u8,
-    /// Entries a cell.
+    /// The entries a cell.
     pub cell: u64,
     pub thresholds: Vec<u64>,
-    /// Widths of the residuals of the directory's columns.
+    /// The widths of the residuals in the directory's columns.
     pub widths: Vec<u64>,
     pub blocks: Vec<Block>,
     pub sections: BTreeMap<u64, Vec<u8>>,
@@ -70,13 +71,13 @@ fn string<'a>(bytes: &mut &'a [u8]) -> &'a [u8] {
     string
 }
 
-/// What is stored as the checksum of a piece.
+/// The stored checksum of a piece.
 pub fn stamped(bytes: &[u8], id: u64, offset: u64) -> u32 {
     let mixed = (id ^ offset.rotate_left(32) ^ offset).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     crc32c::crc32c(bytes).wrapping_add((mixed >> 32) as u32)
 }
 
-/// Reads a table.
+/// Decodes a table.
 pub fn table(file: &[u8]) -> Table {
     let footer = &file[file.len() - 48..];
     assert_eq!(&footer[40..], b"rhumbTAB");
@@ -272,7 +273,7 @@ fn read_properties(mut bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
     properties
 }
 
-/// What each golden set is to hold of tables, beside what all tables have.
+/// The forms that the tables of each golden set must contain, besides what all tables have.
 pub const FORMS: &[&str] = &[
     "a ranked directory, every block with entries",
     "a ranked directory behind empty cells, the model given up half-way",
@@ -323,7 +324,7 @@ pub const FORMS: &[&str] = &[
 ];
 
 impl Table {
-    /// Which of [`FORMS`] the table has.
+    /// The [`FORMS`] that the table has.
     pub fn forms(&self) -> BTreeSet<&'static str> {
         let mut forms = BTreeSet::new();
         let mut note = |has: bool, form: &'static str| {

@@ -1,4 +1,4 @@
-//! Makes a store whose files have every form that the format knows and a store writes.
+//! Makes a store whose files have every form of the format that a store writes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,9 +8,8 @@ use rhumb::{Db, Durability, Options, WriteBatch};
 
 use super::Content;
 
-/// The keyspaces, each with keys of which another kind of key map is made: ranges of bytes behind
-/// literals; ranges with an end at any position; sets of bytes; truncated; of no key at all (range
-/// deletes only).
+/// The keyspaces, whose keys lead to different kinds of key maps: ranges of bytes after literals;
+/// ranges with keys of any length; sets of bytes; truncated; of no key at all (range deletes only).
 pub const KEYSPACES: [&str; 5] = [
     "integers",
     "decimals",
@@ -24,7 +23,7 @@ fn key(keyspace: &str, n: u64) -> Vec<u8> {
         "integers" => (n * n * 1_000_003).to_be_bytes().to_vec(),
         "decimals" => format!("user{}", n * 37).into_bytes(),
         "words" => [b'a', b'e', b'\0', 0xff, b'z', b'q', b'0', b'Z'].map(|letter| {
-            // Each position has letters of its own, far from each other.
+            // Each position has its own letters, far apart from each other.
             letter.wrapping_add(((n >> (letter % 7)) as u8 & 3).wrapping_mul(11))
         })[..3 + (n % 6) as usize]
             .to_vec(),
@@ -44,7 +43,7 @@ fn noise(n: u64) -> String {
         .collect()
 }
 
-/// Writes to a store and says what it holds then.
+/// Writes to a store and tracks its contents.
 struct Writer {
     db: Db,
     content: Content,
@@ -108,7 +107,7 @@ impl Writer {
     }
 }
 
-/// First opening: tables with fence pointers, not compressed, on the last level.
+/// First opening: writes uncompressed tables with fence pointers, on the last level.
 fn first_life(disk: &MemoryFileSystem) -> Content {
     let table = "partition=bytes(512),filter=10,compression=none";
     let mut writer = Writer::open(disk, "fp", table, Content::new());
@@ -128,8 +127,8 @@ fn first_life(disk: &MemoryFileSystem) -> Content {
     writer.close()
 }
 
-/// Second opening: tables with models that place their blocks, compressed, of level 0, with deletes of
-/// all kinds and two versions of some keys, of which a snapshot held one.
+/// Second opening: writes compressed tables whose blocks are placed by models, on level 0, with all
+/// kinds of deletes and two versions of some keys, one of which a snapshot holds.
 fn second_life(disk: &MemoryFileSystem, content: Content) -> Content {
     let table = "partition=predicted(4),filter=0,compression=lz4";
     let mut writer = Writer::open(disk, "plr:boundary=16", table, content);
@@ -161,10 +160,10 @@ fn second_life(disk: &MemoryFileSystem, content: Content) -> Content {
     writer.close()
 }
 
-/// Fills a keyspace.
+/// A function that fills a keyspace.
 type Fill = fn(&mut Writer);
 
-/// Openings that each write one keyspace in one table of a form of its own.
+/// Openings that each write one keyspace, to one table of a particular form.
 fn lives_of_forms(disk: &MemoryFileSystem, mut content: Content) -> Content {
     let none = "filter=0,compression=none";
     let lz4 = "filter=0,compression=lz4";
@@ -229,16 +228,16 @@ fn lives_of_forms(disk: &MemoryFileSystem, mut content: Content) -> Content {
     content
 }
 
-/// Clusters of 10 keys, which are predicted alike, so that there are cells without any.
+/// Clusters of 10 keys with nearly equal predictions, so that some cells are empty.
 fn clustered(n: u64) -> u64 {
     n / 10 * 1_000_000 + n % 10
 }
 
-/// Keys and values of one length, and no sequences: all blocks keep to a stride.
+/// Keys and values of equal lengths and no sequences, so that all blocks keep to a stride.
 fn strided(writer: &mut Writer) {
     let mut batch = WriteBatch::new();
     for n in 0..200u64 {
-        // Of many digits, or the key map would close the gaps.
+        // With fewer digits the key map would close the gaps.
         let number = (n / 10 + 1) * 7_919_123_457 + n % 10;
         let key = format!("user{number:012}").into_bytes();
         let value = format!("value {n:06}").into_bytes();
@@ -248,7 +247,7 @@ fn strided(writer: &mut Writer) {
     writer.compact("strided");
 }
 
-/// The same with cells that go on in other blocks.
+/// As [`strided`], with cells that continue in other blocks.
 fn strided_long(writer: &mut Writer) {
     let mut batch = WriteBatch::new();
     for n in 0..120u64 {
@@ -259,8 +258,8 @@ fn strided_long(writer: &mut Writer) {
     writer.compact("strided, long cells");
 }
 
-/// Cells that go on in other blocks: a value that stands alone, and more versions of a key than one
-/// block takes.
+/// Cells that continue in other blocks: one with a value that gets a block of its own, and one with
+/// more versions of a key than fit in a block.
 fn placed(writer: &mut Writer) {
     let mut batch = WriteBatch::new();
     let key = |n: u64| format!("item/{:05}", clustered(n) / 1000 + n * 37).into_bytes();
@@ -282,8 +281,8 @@ fn placed(writer: &mut Writer) {
     writer.flush("placed");
 }
 
-/// Cells for small values, and large ones first: the model is given up when it is seen how much a get
-/// would read.
+/// Large values first, then small ones, for which cells are chosen: the model is given up when gets
+/// would read too much.
 fn given_up_half_way(writer: &mut Writer) {
     let mut batch = WriteBatch::new();
     for n in 0..480 {
@@ -299,7 +298,7 @@ fn given_up_half_way(writer: &mut Writer) {
     writer.flush("half-way");
 }
 
-/// Keys that follow no line, and an exact model: it takes more than fence pointers.
+/// Keys that follow no line, with an exact model, which takes more memory than fence pointers.
 fn given_up_at_the_end(writer: &mut Writer) {
     let mut batch = WriteBatch::new();
     let mut key = 0u64;
@@ -313,7 +312,7 @@ fn given_up_at_the_end(writer: &mut Writer) {
     writer.flush("at the end");
 }
 
-/// Keys of which the map tells the first 16 digits only: three share each number.
+/// Keys of which the map distinguishes only the first 16 digits: three keys share each number.
 fn tied(writer: &mut Writer) {
     let mut batch = WriteBatch::new();
     for n in 0..450 {
@@ -324,7 +323,7 @@ fn tied(writer: &mut Writer) {
     writer.flush("tied");
 }
 
-/// Keys that share much with their neighbours, behind what all share, and one delete in a hundred.
+/// Keys that share much with their neighbours after a common prefix, and one delete in a hundred.
 fn shared(writer: &mut Writer) {
     let mut batch = WriteBatch::new();
     for n in 0..200u64 {
@@ -339,7 +338,7 @@ fn shared(writer: &mut Writer) {
     writer.flush("shared");
 }
 
-/// More versions of keys than a block takes, where no model places them.
+/// More versions of keys than fit in a block, where no model places them.
 fn versions(writer: &mut Writer) {
     let mut snapshots = Vec::new();
     for version in 0..12 {
@@ -354,7 +353,7 @@ fn versions(writer: &mut Writer) {
     writer.flush("versions");
 }
 
-/// More than 64 KiB in a block of many entries.
+/// Blocks of many entries with more than 64 KiB.
 fn wide(writer: &mut Writer) {
     let mut batch = WriteBatch::new();
     for n in 0..100u64 {
@@ -365,7 +364,7 @@ fn wide(writer: &mut Writer) {
     writer.flush("wide");
 }
 
-/// An opening whose log holds only what the last one flushes.
+/// An opening whose log holds only what the last opening flushes.
 fn life_with_a_log_to_remove(disk: &MemoryFileSystem, content: Content) -> Content {
     let mut writer = Writer::open(disk, "plr", "compression=lz4", content);
     let mut batch = WriteBatch::new();
@@ -379,7 +378,7 @@ fn life_with_a_log_to_remove(disk: &MemoryFileSystem, content: Content) -> Conte
     writer.close()
 }
 
-/// An opening that leaves writes in a log that is ended cleanly.
+/// An opening that leaves writes in a cleanly closed log.
 fn life_with_a_clean_end(disk: &MemoryFileSystem, content: Content) -> Content {
     let mut writer = Writer::open(disk, "plr", "compression=lz4", content);
     for n in 0..10u64 {
@@ -393,7 +392,7 @@ fn life_with_a_clean_end(disk: &MemoryFileSystem, content: Content) -> Content {
     writer.close()
 }
 
-/// The last opening: edits of all kinds, and writes in a log that is never ended.
+/// The last opening: makes edits of all kinds, and leaves writes in a log that is never closed.
 fn last_life(disk: &MemoryFileSystem, content: Content) -> (MemoryFileSystem, Content) {
     let table = "partition=bytes(4096),compression=lz4";
     let mut writer = Writer::open(disk, "fp-raw", table, content);
@@ -432,7 +431,7 @@ fn last_life(disk: &MemoryFileSystem, content: Content) -> (MemoryFileSystem, Co
     (disk.fork(), writer.content)
 }
 
-/// A frame that was cut short goes behind the last log.
+/// Appends an incomplete frame to the last log.
 fn tear(disk: &MemoryFileSystem) {
     let mut logs = super::files(disk).into_iter();
     let (name, mut bytes) = logs.rfind(|(name, _)| name.ends_with(".log")).unwrap();
@@ -441,7 +440,7 @@ fn tear(disk: &MemoryFileSystem) {
     disk.set_bytes(&path, bytes).unwrap();
 }
 
-/// The store, as it lies on the disk when it is cut off, and what it holds.
+/// The store as it is on the disk when it is cut off, and its contents.
 pub fn make() -> (MemoryFileSystem, Content) {
     let disk = MemoryFileSystem::new();
     let content = first_life(&disk);

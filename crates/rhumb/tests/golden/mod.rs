@@ -1,4 +1,4 @@
-//! The golden files, and what is compared with them.
+//! The golden files, and functions to compare with them.
 
 pub mod decode;
 pub mod make;
@@ -11,21 +11,22 @@ use std::sync::Arc;
 use rhumb::fs::{FileSystem, MemoryFileSystem};
 use rhumb::{Db, Options};
 
-/// What a store holds: keyspaces by name, values by key.
+/// The contents of a store: keyspaces by name, values by key.
 pub type Content = BTreeMap<String, BTreeMap<Vec<u8>, Vec<u8>>>;
 
-/// The version of the format that this build writes, for whose files there is a directory.
+/// The version of the format that this build writes; its golden files have a directory.
 pub const FORMAT: u32 = 1;
 
-/// Values up to this length stand in the listing; of longer ones length and hash do.
+/// The listing shows values up to this length; of longer ones it shows length and hash.
 const LISTED_BYTES: usize = 80;
 
-/// The directory of the golden files of a version: `store`, and what is expected of it.
+/// The directory of the golden files of a version: `store`, and the expected contents.
 pub fn directory(format: u32) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/format-{format}"))
 }
 
-/// Copies the golden store into memory, as `store`. Nothing ever opens the files themselves.
+/// Copies the golden store into memory, as `store`. The files themselves are never opened as a
+/// store.
 pub fn copy_in_memory(format: u32) -> MemoryFileSystem {
     let disk = MemoryFileSystem::new();
     disk.create_dir(Path::new("store")).unwrap();
@@ -42,7 +43,7 @@ pub fn copy_in_memory(format: u32) -> MemoryFileSystem {
 pub fn files(disk: &MemoryFileSystem) -> BTreeMap<String, Vec<u8>> {
     let dir = Path::new("store");
     let names = disk.list(dir).unwrap().into_iter();
-    // An empty file says nothing, and is made where it is missing.
+    // An empty file, such as the lock, is created where it is missing, so it is left out.
     names
         .map(|name| (name.clone(), disk.bytes(&dir.join(name)).unwrap()))
         .filter(|(_, bytes)| !bytes.is_empty())
@@ -56,8 +57,8 @@ pub fn options(disk: &MemoryFileSystem) -> Options {
     }
 }
 
-/// All that a store holds, read in each way that there is: by scans to either side, key by key, and
-/// by many keys at once.
+/// The contents of a store, read in every way: by scans in both directions, key by key, and by many
+/// keys at once.
 pub fn read_all(db: &Db) -> rhumb::Result<Content> {
     let mut content = Content::new();
     for name in db.keyspaces() {
@@ -86,9 +87,9 @@ pub fn read_all(db: &Db) -> rhumb::Result<Content> {
     Ok(content)
 }
 
-/// The content as text: a line for each keyspace, followed by one for each of its keys, with its value
-/// behind a tab. Bytes that are not printable are escaped as in Rust; of a long value its length and
-/// its XXH3-64 are given.
+/// The contents as text: a line for each keyspace, followed by a line for each of its keys, with
+/// the value after a tab. Bytes that are not printable are escaped as in Rust; a long value is
+/// shown by its length and its XXH3-64.
 pub fn listing(content: &Content) -> String {
     let mut text = String::new();
     for (name, map) in content {

@@ -1,4 +1,4 @@
-//! Writes batches, and reads everything in every way.
+//! Writes batches, and reads all contents in every way.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub fn write(db: &Db, changes: &[(String, Change)], durability: Durability) -> r
     db.write_with(batch, durability)
 }
 
-/// Everything a store holds: read forwards, backwards and key by key, which must agree.
+/// The contents of a store: read forwards, backwards and key by key, which must agree.
 pub fn read_all(db: &Db) -> Result<Content, Trouble> {
     let mut content = Content::new();
     for name in db.keyspaces() {
@@ -74,7 +74,7 @@ fn compare(name: &str, a: Vec<(Vec<u8>, Vec<u8>)>, b: Vec<(Vec<u8>, Vec<u8>)>) -
     difference(&of(a), &of(b))
 }
 
-/// What a snapshot shows must not change.
+/// Checks that a snapshot still shows the expected contents.
 pub fn read_held(db: &Db, snapshot: &Snapshot, expected: &Content) -> Result<(), Trouble> {
     let mut found = Content::new();
     for name in expected.keys() {

@@ -1,4 +1,4 @@
-//! Opens a disk as it was found after a loss of power, and says whether that was legal.
+//! Opens a disk as found after a loss of power, and checks that its contents are legal.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -15,7 +15,7 @@ use super::recorder::{Point, held};
 
 use super::{DIR, PARTITIONS, SHAPES, dir, files, tiny_shaped};
 
-/// Checks disks, and remembers those it has seen: many losses leave the same disk.
+/// Checks disks, and remembers those it has seen, since many losses leave the same disk.
 #[derive(Debug, Default)]
 pub struct Checker {
     seen: Mutex<HashMap<u64, u64>>,
@@ -24,7 +24,7 @@ pub struct Checker {
 }
 
 impl Checker {
-    /// Cuts the power at a moment; the store must come back with a legal prefix.
+    /// Cuts the power at a moment, and checks that the store comes back with a legal prefix.
     pub fn point(
         &self,
         point: &Point,
@@ -37,7 +37,7 @@ impl Checker {
             .map_err(|wrong| format!("{}, {loss:?}, seed {seed}: {wrong}", point.call))
     }
 
-    /// Opens a disk; the store must hold a legal prefix.
+    /// Opens a disk, and checks that the store holds a legal prefix.
     pub fn disk(
         &self,
         disk: &MemoryFileSystem,
@@ -59,15 +59,15 @@ impl Checker {
         if position(prints, legal.clone(), found).is_none() {
             let anywhere = position(prints, 0..=prints.len() - 1, found);
             return Err(match anywhere {
-                Some(at) => format!("found the first {at} events, not one of {legal:?}"),
-                None => format!("found no prefix at all, not one of {legal:?}"),
+                Some(at) => format!("found the first {at} events, expected one of {legal:?}"),
+                None => format!("found no prefix of the commit order, expected one of {legal:?}"),
             });
         }
         Ok(())
     }
 }
 
-/// A number for the files of a disk.
+/// A hash of the files of a disk.
 fn disk_print(disk: &MemoryFileSystem) -> u64 {
     let mut print = 0;
     for name in disk.list(dir()).unwrap_or_default() {
@@ -78,11 +78,11 @@ fn disk_print(disk: &MemoryFileSystem) -> u64 {
     print
 }
 
-/// Opens the store, reads all of it, writes more, closes and opens it again, and looks for files
-/// that nobody needs. Returns what it held at first.
+/// Opens the store, reads all contents, writes more, closes and reopens it, and looks for orphaned
+/// files. Returns the fingerprint of the first contents.
 pub fn check_disk(disk: &MemoryFileSystem) -> Result<u64, String> {
     let opened = |e: rhumb::Error| format!("the store does not open: {e}");
-    // The store brings its levels into any shape, whichever they have.
+    // The store brings its levels into any shape, so the shape is varied.
     let number = disk_print(disk) as usize;
     let options = |n: usize| {
         let shape = SHAPES[(number % 3 + n) % 3];
@@ -99,16 +99,16 @@ pub fn check_disk(disk: &MemoryFileSystem) -> Result<u64, String> {
     if recovery.torn_bytes > on_disk || recovery.log_frames > recovery.log_operations + on_disk {
         return Err(format!("{recovery:?} of {on_disk} bytes of log"));
     }
-    write_more(&db, &mut content).map_err(|e| format!("no writes after a crash: {e}"))?;
+    write_more(&db, &mut content).map_err(|e| format!("cannot write after a crash: {e}"))?;
     db.close().map_err(|e| format!("cannot be closed: {e}"))?;
 
     let db = Db::open(DIR, options(1)).map_err(|e| format!("does not open again: {e}"))?;
     db.settle();
-    let again = read_all(&db).map_err(|wrong| format!("opened again: {wrong}"))?;
+    let again = read_all(&db).map_err(|wrong| format!("after reopening: {wrong}"))?;
     if again != content {
         let difference = super::oracle::difference(&content, &again);
         return Err(format!(
-            "opened again, it holds something else\n  {difference}"
+            "after reopening, the contents differ\n  {difference}"
         ));
     }
     no_orphans(&db, disk)?;
@@ -138,7 +138,7 @@ fn log_bytes(disk: &MemoryFileSystem) -> u64 {
         .sum()
 }
 
-/// Every file of a settled store is one that it names.
+/// Checks that a settled store has no files that it does not need.
 pub fn no_orphans(db: &Db, disk: &MemoryFileSystem) -> Result<(), String> {
     let stats = db.stats().map_err(|e| e.to_string())?;
     let levels = stats.keyspaces.iter().flat_map(|keyspace| &keyspace.levels);

@@ -1,11 +1,11 @@
-//! Runs a test of the same binary in a process of its own.
+//! Runs a test of the same binary in a separate process.
 
 use std::process::{Child, Command, Stdio};
 
-/// Says to a child what it is to do.
+/// The environment variable that tells a child its task.
 const TASK: &str = "RHUMB_TEST_CHILD";
 
-/// The task of this process, if it is a child: `name` and what was said to it.
+/// The task of this process, if it is a child started for the test `name`.
 pub fn task(name: &str) -> Option<String> {
     let task = std::env::var(TASK).ok()?;
     task.strip_prefix(name)?
@@ -13,7 +13,7 @@ pub fn task(name: &str) -> Option<String> {
         .map(str::to_string)
 }
 
-/// Starts the test `name` in a process of its own, with its input and output as pipes.
+/// Starts the test `name` in a separate process, with pipes as its input and output.
 pub fn start(name: &str, task: &str) -> std::io::Result<Child> {
     Command::new(std::env::current_exe()?)
         .args(["--exact", name, "--nocapture", "--test-threads=1"])

@@ -1,5 +1,5 @@
-//! What tests of whole stores share: settings, scripts that drive a store, an oracle that knows
-//! every state a store may be found in, and file systems that remember every moment.
+//! Shared parts of the tests of whole stores: settings, scripts that drive a store, an oracle of
+//! all legal contents, and file systems that record every moment.
 #![allow(dead_code, reason = "each test uses its part")]
 
 pub mod access;
@@ -19,7 +19,7 @@ use std::sync::{Arc, Once};
 use rhumb::fs::{DataLoss, DirectoryLoss, FileSystem, Loss};
 use rhumb::{Compaction, Compression, Levels, Options, Partition, TableSpec};
 
-/// Where the stores of the tests lie in their file systems.
+/// The directory of the stores in their file systems.
 pub const DIR: &str = "/store";
 
 /// The directory of the store as a path.
@@ -27,12 +27,12 @@ pub fn dir() -> &'static Path {
     Path::new(DIR)
 }
 
-/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): the same numbers for the same seed, for ever.
+/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): a seed always gives the same numbers.
 #[derive(Debug, Clone)]
 pub struct Random(pub u64);
 
 impl Random {
-    /// Any number.
+    /// A random number of 64 bits.
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
@@ -46,13 +46,13 @@ impl Random {
         self.next() % bound.max(1)
     }
 
-    /// Yes in so many of 100 cases.
+    /// `true` with a probability of `odds` percent.
     pub fn percent(&mut self, odds: u64) -> bool {
         self.below(100) < odds
     }
 }
 
-/// The seed of this run: `RHUMB_SEED`, or the same one every time.
+/// The seed of this run: `RHUMB_SEED`, or else a fixed one.
 pub fn seed() -> u64 {
     let given = std::env::var("RHUMB_SEED").ok();
     given
@@ -60,26 +60,26 @@ pub fn seed() -> u64 {
         .unwrap_or(20_260_101)
 }
 
-/// How many times as much as CI does is to be done: `RHUMB_DEEP`.
+/// The factor by which to do more work than CI does: `RHUMB_DEEP`.
 pub fn deep() -> usize {
     let given = std::env::var("RHUMB_DEEP").ok();
     given.and_then(|text| text.parse().ok()).unwrap_or(1).max(1)
 }
 
-/// A number of one's own for case `case` of a test.
+/// The seed for case `case` of a test.
 pub fn case_seed(case: u64) -> u64 {
     Random(seed() ^ case.wrapping_mul(0xD1B5_4A32_D192_ED03)).next()
 }
 
-/// The shapes of levels. Every store may be opened with another one than before.
+/// The shapes of levels. A store may be opened with a different one each time.
 pub const SHAPES: [Compaction; 3] = [
     Compaction::Leveled,
     Compaction::FullLevel,
     Compaction::Tiered,
 ];
 
-/// Settings on a file system in memory under which a few thousand writes make tables in several
-/// levels. All else is as users have it, merges by several threads among it.
+/// Settings on a file system in memory with which a few thousand writes make tables in several
+/// levels. Everything else is as for users, including merges by several threads.
 pub fn small() -> Options {
     Options {
         write_buffer_bytes: 8 << 10,
@@ -97,15 +97,15 @@ pub fn small() -> Options {
     }
 }
 
-/// The files of a store in `dir` whose names end like this.
+/// The names of the files of a store in `dir` with this ending.
 pub fn files(file_system: &dyn FileSystem, dir: &Path, ending: &str) -> Vec<String> {
     let mut names = file_system.list(dir).unwrap_or_default();
     names.retain(|name| name.ends_with(ending));
     names
 }
 
-/// Settings so small that a few hundred writes flush, merge, rotate logs and replace manifests; one
-/// thread merges, or the calls would come in another order each time.
+/// Settings so small that a few hundred writes flush, merge, rotate logs and replace manifests.
+/// Only one thread merges, since otherwise the order of calls would differ each time.
 pub fn tiny(file_system: Arc<dyn FileSystem>) -> Options {
     Options {
         write_buffer_bytes: 8 << 10,
@@ -129,17 +129,17 @@ pub fn tiny(file_system: Arc<dyn FileSystem>) -> Options {
     }
 }
 
-/// How tables are cut into blocks: as bytes say, or as the model of the index predicts.
+/// The ways to cut tables into blocks: by bytes, or by the predictions of the index's model.
 pub const PARTITIONS: [Partition; 2] = [Partition::Bytes(512), Partition::Predicted(3)];
 
-/// The settings of [`tiny`] with levels of a shape.
+/// The settings of [`tiny`] with levels of the given shape.
 pub fn tiny_shaped(file_system: Arc<dyn FileSystem>, compaction: Compaction) -> Options {
     let mut options = tiny(file_system);
     options.levels.compaction = compaction;
     options
 }
 
-/// The losses of power that every moment is tried with.
+/// The losses of power that are tried for every moment.
 pub const LOSSES: [Loss; 11] = {
     use DataLoss::{Kept, Lost, Scattered, Torn};
     let page = 512;
@@ -171,8 +171,8 @@ const fn loss(data: DataLoss, directory: DirectoryLoss) -> Loss {
 
 static PANICS: AtomicUsize = AtomicUsize::new(0);
 
-/// Counts panics from now on, those of background threads included, which nobody joins to see.
-/// Returns how many there were before.
+/// Counts panics from now on, including those of background threads, which are never joined.
+/// Returns the number so far.
 pub fn count_panics() -> usize {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -185,12 +185,12 @@ pub fn count_panics() -> usize {
     panics()
 }
 
-/// How many panics there were.
+/// The number of panics so far.
 pub fn panics() -> usize {
     PANICS.load(Ordering::SeqCst)
 }
 
-/// Does `work` for every number below `count` on two threads, until one of them fails.
+/// Does `work` for every number below `count` on two threads, until a call fails.
 pub fn in_parallel<E: Send>(
     count: usize,
     work: impl Fn(usize) -> Result<(), E> + Sync,

@@ -1,19 +1,19 @@
-//! What a store may hold: the state after every prefix of the commit order.
+//! The legal contents of a store: the state after every prefix of the commit order.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// What a store holds, by keyspace and key.
+/// The contents of a store, by keyspace and key.
 pub type Content = BTreeMap<String, BTreeMap<Vec<u8>, Vec<u8>>>;
 
-/// One step of the commit order: it is there whole or not at all.
+/// One step of the commit order, which is present completely or not at all.
 #[derive(Debug, Clone)]
 pub enum Event {
     /// A batch: changes of keyspaces.
     Write(Vec<(String, Change)>),
-    /// A keyspace is made.
+    /// A keyspace is created.
     Create(String),
     /// A keyspace is dropped.
     Drop(String),
@@ -24,9 +24,9 @@ pub enum Event {
 pub enum Change {
     /// A key gets a value.
     Put(Vec<u8>, Vec<u8>),
-    /// A key goes.
+    /// A key is removed.
     Delete(Vec<u8>),
-    /// The keys from the first on and below the second go.
+    /// The keys from the first up to the second, which is excluded, are removed.
     DeleteRange(Vec<u8>, Vec<u8>),
 }
 
@@ -34,7 +34,7 @@ pub enum Change {
 #[derive(Debug, Clone)]
 pub struct Oracle {
     pub events: Vec<Event>,
-    /// One more than there are events.
+    /// The fingerprints; one more than there are events.
     pub prints: Vec<u64>,
     pub content: Content,
     print: u64,
@@ -47,7 +47,7 @@ impl Default for Oracle {
 }
 
 impl Oracle {
-    /// A new store: its default keyspace, empty.
+    /// A new store, with an empty default keyspace.
     pub fn new() -> Self {
         let content = Content::from([(rhumb::DEFAULT_KEYSPACE.to_string(), BTreeMap::new())]);
         let print = fingerprint(&content);
@@ -66,12 +66,12 @@ impl Oracle {
         self.prints.push(self.print);
     }
 
-    /// How many events there are.
+    /// The number of events.
     pub fn len(&self) -> usize {
         self.events.len()
     }
 
-    /// Forgets the events behind the first `length`.
+    /// Drops the events after the first `length`.
     pub fn truncate(&mut self, length: usize) {
         let mut shorter = Oracle::new();
         for event in self.events.drain(..).take(length) {
@@ -137,14 +137,14 @@ impl Oracle {
     }
 }
 
-/// The longest of the allowed prefixes that leads to this state.
+/// The longest of the legal prefixes whose state has this fingerprint.
 pub fn position(prints: &[u64], legal: RangeInclusive<usize>, found: u64) -> Option<usize> {
     legal
         .rev()
         .find(|length| prints.get(*length) == Some(&found))
 }
 
-/// A number for a state: the sum over its keyspaces and entries, so that it can follow changes.
+/// A fingerprint of a state: a sum over its keyspaces and entries, so that it can be updated.
 pub fn fingerprint(content: &Content) -> u64 {
     let mut sum = 0u64;
     for (name, keys) in content {
@@ -165,7 +165,7 @@ fn print_of(name: &str, entry: Option<(&Vec<u8>, &Vec<u8>)>) -> u64 {
     print
 }
 
-/// What differs, in a few lines.
+/// The differences, in a few lines.
 pub fn difference(expected: &Content, found: &Content) -> String {
     let mut lines = Vec::new();
     for name in expected.keys().chain(found.keys()) {

@@ -1,4 +1,4 @@
-//! A file system that keeps the disk of every moment at which the power could be cut.
+//! A file system that records the disk at every moment at which the power could be cut.
 
 use std::io;
 use std::ops::RangeInclusive;
@@ -7,33 +7,33 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rhumb::fs::{Access, FileLock, FileSystem, LockMode, MemoryFileSystem, ReadFile, WriteFile};
 
-/// How far the commit order has come.
+/// How much of the commit order was submitted, and how much is durable.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Progress {
-    /// Counts the times that events were lost in a crash: prefixes of different orders differ.
+    /// The number of crashes that lost events; prefixes of different generations differ.
     pub generation: usize,
-    /// So many events must be found after a loss of power.
+    /// How many events must be found after a loss of power.
     pub durable: usize,
-    /// So many events may be found.
+    /// How many events may be found.
     pub submitted: usize,
 }
 
-/// Shared by the one who writes and those who look at the disk meanwhile.
+/// Shared by the writer and those that look at the disk meanwhile.
 pub type SharedProgress = Arc<Mutex<Progress>>;
 
 /// A moment at which the power is cut.
 #[derive(Debug, Clone)]
 pub struct Point {
-    /// The disk, with what is not synced yet.
+    /// The disk, including what is not synced yet.
     pub disk: MemoryFileSystem,
     pub generation: usize,
     /// How many events may be found.
     pub legal: RangeInclusive<usize>,
-    /// Which call was under way.
+    /// The call in progress.
     pub call: String,
 }
 
-/// The moments so far.
+/// The moments recorded so far.
 #[derive(Debug, Default)]
 pub struct Record {
     pub points: Vec<Point>,
@@ -41,7 +41,7 @@ pub struct Record {
     pub stopped: bool,
 }
 
-/// Passes calls on, and copies the disk before, amid and behind each one that changes it.
+/// Passes calls on, and copies the disk before, during and after each one that changes it.
 #[derive(Debug, Clone)]
 pub struct Recorder {
     disk: MemoryFileSystem,
@@ -67,7 +67,7 @@ impl Recorder {
         self.record.clone()
     }
 
-    /// One call at a time, so that each copy is of one moment.
+    /// Makes one call at a time, so that each copy shows one moment.
     fn mutate<T>(
         &self,
         name: &str,
@@ -81,7 +81,7 @@ impl Recorder {
         record.calls += 1;
         let call = record.calls;
         let mut keep = |when: &str| {
-            // Acknowledged before the copy was made: it must be there. Handed in after: it may not.
+            // An event acknowledged before the copy must be in it; one submitted by its end may be.
             let before = *held(&self.progress);
             let disk = self.disk.fork();
             let after = *held(&self.progress);

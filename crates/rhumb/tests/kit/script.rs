@@ -1,4 +1,4 @@
-//! Lists of things to do with a store.
+//! Scripts: lists of steps to do with a store.
 
 use rhumb::Durability;
 use rhumb::fs::Loss;
@@ -6,10 +6,10 @@ use rhumb::fs::Loss;
 use super::Random;
 use super::oracle::Change;
 
-/// The keyspaces that scripts know by number; the first is always there.
+/// The keyspaces that scripts refer to by number; the first always exists.
 pub const KEYSPACES: [&str; 4] = [rhumb::DEFAULT_KEYSPACE, "accounts", "by-name", "c"];
 
-/// One thing to do. What does not fit (a write to a keyspace that is not there) is left out.
+/// One step. A step that is impossible (a write to a missing keyspace) is skipped.
 #[derive(Debug, Clone)]
 pub enum Step {
     /// Writes a batch.
@@ -17,15 +17,15 @@ pub enum Step {
     /// Makes everything acknowledged durable.
     Sync,
     Flush(usize),
-    /// Merges a whole keyspace, or its upper half.
+    /// Compacts a whole keyspace, or its upper half.
     Compact(usize, bool),
     Create(usize),
     Drop(usize),
-    /// Reads everything, live and through the snapshot that is held, in all ways.
+    /// Reads everything in all ways, live and through the snapshot that is held.
     Read,
-    /// Takes a snapshot and holds it, in place of the one held before.
+    /// Takes a snapshot and holds it, replacing the one held before.
     Hold,
-    /// Leaves so many bytes of room on the disk, until the store says that it is full.
+    /// Leaves this many bytes of space on the disk, until the store finds it full.
     Full(u64),
     /// Closes the store and opens it again.
     Reopen,
@@ -35,7 +35,7 @@ pub enum Step {
     Crash(Loss, u64),
 }
 
-/// A key by number; some have long common beginnings, one is empty.
+/// The key with this number; some have long common prefixes, one is empty.
 pub fn key(number: u64) -> Vec<u8> {
     match number {
         0 => Vec::new(),
@@ -44,7 +44,7 @@ pub fn key(number: u64) -> Vec<u8> {
     }
 }
 
-/// A value of so many bytes that no other write has; half of it compresses well.
+/// A value of about `length` bytes that no other write has; half of it compresses well.
 pub fn value(random: &mut Random, length: u64) -> Vec<u8> {
     let mut bytes = format!("{:016x}", random.next()).into_bytes();
     while (bytes.len() as u64) < length {
@@ -58,18 +58,18 @@ pub fn value(random: &mut Random, length: u64) -> Vec<u8> {
     bytes
 }
 
-/// What a script is made of: odds of each kind of change and step.
+/// The mixture of a script: the probabilities of changes and steps.
 #[derive(Debug, Clone, Copy)]
 pub struct Recipe {
     pub keys: u64,
-    /// Values hold 9 bytes up to this many, or ten times as many in one case of 20.
+    /// Values have from 9 up to about this many bytes, or ten times as many in one case of 20.
     pub value_bytes: u64,
     pub buffered_percent: u64,
     pub batch: u64,
     pub keyspaces: u64,
     pub delete_percent: u64,
     pub range_delete_percent: u64,
-    /// Keys ascend instead of being random.
+    /// Whether keys ascend instead of being random.
     pub ascending: bool,
 }
 
@@ -85,7 +85,7 @@ impl Recipe {
         ascending: false,
     };
 
-    /// A batch of writes; `number` counts up within a script.
+    /// A batch of writes; `number` counts the writes of a script.
     pub fn write(&self, random: &mut Random, number: u64) -> Step {
         let count = 1 + random.below(self.batch);
         let changes = (0..count)

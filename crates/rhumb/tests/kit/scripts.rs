@@ -1,5 +1,5 @@
-//! The scripts that every call site and every crash point is tried with. Each is there for the part
-//! of the store that it is named after.
+//! The scripts with which every call site and every crash point is tried. Each is named after the
+//! part of the store that it exercises.
 
 use super::script::{Recipe, Step};
 use rhumb::Compaction;
@@ -11,28 +11,29 @@ use super::{LOSSES, Random, SHAPES, case_seed};
 pub struct Script {
     pub name: &'static str,
     pub steps: Vec<Step>,
-    /// Whether to wait after each step until background work is done; else it goes on meanwhile.
+    /// Whether to wait after each step until background work is done.
     pub settled: bool,
-    /// The shapes of levels with which the store is opened, one after the other and from the start.
+    /// The shapes of levels with which the store is opened, in turn.
     pub shapes: Vec<Compaction>,
-    /// Which of the [`PARTITIONS`](super::PARTITIONS) the first opening has; later ones take turns.
+    /// The index in [`PARTITIONS`](super::PARTITIONS) for the first opening; later openings
+    /// alternate.
     pub first_partition: usize,
 }
 
-/// All shapes, from another one for each number.
+/// All shapes; `number` determines which comes first.
 pub fn shapes(number: u64) -> Vec<Compaction> {
     let mut shapes = SHAPES.to_vec();
     shapes.rotate_left((number % 3) as usize);
     shapes
 }
 
-/// Makes the steps of a script of about so many writes.
+/// Makes the steps of a script with about this many writes.
 type Make = fn(&mut Random, u64) -> Vec<Step>;
 
-/// The script whose disk is full now and then.
+/// The script whose disk is full at times.
 pub const FULL_DISK: &str = "full-disk";
 
-/// All of them, of about `length` steps each.
+/// All scripts, of about `length` steps each.
 pub fn all(length: u64) -> Vec<Script> {
     let made: [(&'static str, Make); 16] = [
         ("writes", writes),
@@ -60,7 +61,7 @@ pub fn all(length: u64) -> Vec<Script> {
             name,
             steps,
             settled,
-            // Leveled first where tables are to move.
+            // Leveled comes first for the script whose tables should move.
             shapes: shapes(i as u64 + 2),
             first_partition: i / 3 % 2,
         }
@@ -68,7 +69,7 @@ pub fn all(length: u64) -> Vec<Script> {
     scripts.collect()
 }
 
-/// Repeats writes; every `every` of them is followed by what `also` says.
+/// Repeats writes; after every `every` of them comes the step of `also`.
 fn repeat(
     random: &mut Random,
     length: u64,
@@ -99,7 +100,7 @@ fn batches(random: &mut Random, length: u64) -> Vec<Step> {
         ..Recipe::PLAIN
     };
     let mut steps = vec![Step::Create(1), Step::Create(2)];
-    // One keyspace is flushed while the others' writes are in the log only.
+    // One keyspace is flushed while writes of the others are only in the log.
     steps.extend(repeat(random, length, recipe, 9, |r, n| {
         Some(match n % 4 {
             3 => Step::Kill,
@@ -147,7 +148,7 @@ fn moves(random: &mut Random, length: u64) -> Vec<Step> {
 }
 
 fn rotation(random: &mut Random, length: u64) -> Vec<Step> {
-    // A keyspace that is hardly written to pins the logs until it is flushed for their sake.
+    // A keyspace with few writes pins the logs until it is flushed for their sake.
     let pin = Recipe {
         keyspaces: 2,
         ..Recipe::PLAIN
@@ -259,7 +260,7 @@ fn reads(random: &mut Random, length: u64) -> Vec<Step> {
     steps
 }
 
-/// Writes on a disk that is full now and then.
+/// Writes on a disk that is full at times.
 pub fn full_disk(random: &mut Random, length: u64) -> Vec<Step> {
     let recipe = Recipe {
         value_bytes: 700,
@@ -277,7 +278,7 @@ pub fn full_disk(random: &mut Random, length: u64) -> Vec<Step> {
     steps
 }
 
-/// Writes that several merges at once are behind with.
+/// Many writes, so that several merges run at once and lag behind.
 fn merges(random: &mut Random, length: u64) -> Vec<Step> {
     let recipe = Recipe {
         keys: 200,
@@ -303,7 +304,7 @@ fn merges(random: &mut Random, length: u64) -> Vec<Step> {
     steps
 }
 
-/// Everything at once, at random.
+/// All kinds of steps, at random.
 pub fn mixed(random: &mut Random, length: u64) -> Vec<Step> {
     let recipe = Recipe {
         keys: 20 + random.below(60),

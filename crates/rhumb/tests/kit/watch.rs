@@ -1,4 +1,4 @@
-//! A file system that lets merges meet, and counts those that run beside another one.
+//! A file system that makes merges run side by side, and counts those that do.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,24 +12,24 @@ use rhumb::fs::{Access, FileLock, FileSystem, LockMode, ReadFile, WriteFile};
 
 use super::recorder::held;
 
-/// The tables that merges write now, by thread. Clones share it.
+/// The tables that merges are writing, by thread. Clones share the state.
 #[derive(Debug, Default, Clone)]
 pub struct Merging {
     writing: Arc<Mutex<BTreeMap<String, usize>>>,
     begun: Arc<Condvar>,
     beside: Arc<AtomicU64>,
-    /// How long a merge waits at its tables for another one: on a disk in memory they would hardly
-    /// ever meet.
+    /// How long a merge waits at each table for another merge: with a disk in memory, merges would
+    /// hardly ever run side by side.
     pub patience: Duration,
 }
 
 impl Merging {
-    /// How many tables were begun by merges while another thread wrote one of another merge.
+    /// How many tables were begun while another thread wrote a table of another merge.
     pub fn beside(&self) -> u64 {
         self.beside.load(Ordering::Relaxed)
     }
 
-    /// Notes that this thread writes a table; flushes do not count.
+    /// Notes that this thread writes a table. Flushes are not counted.
     fn begin(&self, path: &Path) -> Option<Writing> {
         let table = path.extension() == Some("table".as_ref());
         if !table || thread::current().name() == Some("rhumb-flush") {
@@ -56,7 +56,7 @@ fn name(thread: ThreadId) -> String {
     format!("{thread:?}")
 }
 
-/// A table that a thread writes.
+/// A table being written by a thread.
 #[derive(Debug)]
 struct Writing(Merging, String);
 
@@ -72,7 +72,7 @@ impl Drop for Writing {
     }
 }
 
-/// Passes calls on.
+/// Passes calls on, and notes the tables being written.
 #[derive(Debug, Clone)]
 pub struct Watch<F> {
     pub inner: F,

@@ -1,4 +1,4 @@
-//! Runs scripts against a store on a disk that can fail, and knows what the store owes meanwhile.
+//! Runs scripts against a store on a disk that can fail, and tracks what the store must hold.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -16,12 +16,12 @@ use super::scripts::Script;
 use super::watch::{Merging, Watch};
 use super::{DIR, PARTITIONS, SHAPES, tiny_shaped};
 
-/// Why a script ended before its end.
+/// Why a script stopped early.
 #[derive(Debug)]
 pub enum Trouble {
-    /// The store said that it could not go on.
+    /// The store returned an error.
     Stopped(Error),
-    /// The store did what it must never do.
+    /// The store did something that it must never do.
     Wrong(String),
 }
 
@@ -40,13 +40,13 @@ impl fmt::Display for Trouble {
     }
 }
 
-/// What stores did before they were closed, so that a test can show that it tried everything.
+/// The work that stores did before they were closed, so that a test can show what it covered.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Work {
     pub flushes: u64,
-    /// Merges by shape and by partition, in the order of [`SHAPES`] and [`PARTITIONS`].
+    /// Merges by shape and partition, in the order of [`SHAPES`] and [`PARTITIONS`].
     pub merges: [[u64; 2]; 3],
-    /// Tables that merges began beside other merges, likewise.
+    /// Tables that merges began beside other merges, in the same order.
     pub beside: [[u64; 2]; 3],
     pub moves: u64,
     pub openings: u64,
@@ -54,8 +54,8 @@ pub struct Work {
     pub logs: u64,
 }
 
-/// Shows that of each shape and partition at `least` so many merges were reached, and gives their
-/// sum. How many ran at once, chance decides.
+/// Checks that each shape and partition had at least `least` merges, and returns their sum. How
+/// many of them ran side by side depends on chance.
 pub fn check_merges<'a>(work: impl IntoIterator<Item = &'a Work>, least: u64) -> u64 {
     let (mut merges, mut beside) = ([[0; 2]; 3], [[0; 2]; 3]);
     for work in work {
@@ -67,7 +67,7 @@ pub fn check_merges<'a>(work: impl IntoIterator<Item = &'a Work>, least: u64) ->
     for (shape, name) in SHAPES.iter().enumerate() {
         for (partition, cut) in PARTITIONS.iter().enumerate() {
             let (merges, beside) = (merges[shape][partition], beside[shape][partition]);
-            println!("{name}, {cut}: {merges} merges, {beside} tables begun beside others");
+            println!("{name}, {cut}: {merges} merges, {beside} tables begun beside other merges");
             assert!(merges >= least, "{name}, {cut}: too few merges");
         }
     }
@@ -82,27 +82,27 @@ pub struct World {
     /// The fingerprints of commit orders whose ends were lost in a crash, by generation.
     histories: Vec<Arc<Vec<u64>>>,
     pub progress: SharedProgress,
-    /// Every moment so far, if they are kept.
+    /// Every moment so far, if they are recorded.
     pub points: Vec<Point>,
     recorder: Option<Recorder>,
     pub sites: BTreeMap<Site, u64>,
     pub plan: Plan,
     /// The shapes of levels with which the store is opened, in turn.
     pub shapes: Vec<Compaction>,
-    /// Which partition the first opening has.
+    /// The index in [`PARTITIONS`] for the first opening.
     first_partition: usize,
-    /// Whether background work is waited for after each step.
+    /// Whether to wait for background work after each step.
     settled: bool,
-    /// The settings of the open store, as places in [`SHAPES`] and [`PARTITIONS`].
+    /// The settings of the open store, as indexes of [`SHAPES`] and [`PARTITIONS`].
     opened: (usize, usize),
     merging: Merging,
-    /// How often a step that fails is tried again.
+    /// How often a failing step is repeated.
     pub patience: usize,
-    /// How often the disk was found full, and room was made.
+    /// How often the disk was found full and space was made.
     pub full: usize,
     budgeted: bool,
     roomy: bool,
-    /// Set when a call failed in a settled script, until the store is opened again.
+    /// Whether a call has failed in a settled script since the store was opened.
     poisoned: bool,
     /// Whether a failed call must end all writing.
     pub strict: bool,
@@ -117,13 +117,13 @@ pub struct World {
 }
 
 impl World {
-    /// An empty disk on which things go as planned; `record` keeps every moment.
+    /// A world with an empty disk; `record` records every moment.
     pub fn new(plan: Plan, record: bool) -> World {
         let memory = MemoryFileSystem::new();
         World::on(memory, Oracle::new(), plan, record)
     }
 
-    /// A disk with a store that holds all that `oracle` knows.
+    /// A world with a disk whose store holds all events of `oracle`.
     pub fn on(memory: MemoryFileSystem, oracle: Oracle, plan: Plan, record: bool) -> World {
         let progress = SharedProgress::default();
         held(&progress).submitted = oracle.len();
@@ -160,7 +160,7 @@ impl World {
         }
     }
 
-    /// Opens the store, does all steps, and closes it.
+    /// Opens the store, does all steps, and closes the store.
     pub fn run(&mut self, script: &Script) -> Result<(), Trouble> {
         self.shapes = script.shapes.clone();
         self.first_partition = script.first_partition;
@@ -170,7 +170,7 @@ impl World {
             let (events, poisoned, faults) = (self.oracle.len(), self.poisoned, self.faults_now());
             self.step(step)?;
             if poisoned && self.poisoned && self.oracle.len() > events {
-                let wrong = "acknowledged something after a sync failed".to_string();
+                let wrong = "a write was acknowledged after a failed sync".to_string();
                 return Err(Trouble::Wrong(wrong));
             }
             if let Some(db) = self.db.as_ref().filter(|_| script.settled) {
@@ -186,7 +186,7 @@ impl World {
         self.faults + self.faulty.faults()
     }
 
-    /// Ends the run: nothing is recorded any more, and the store is let go.
+    /// Ends the run: stops recording and drops the store.
     pub fn end(&mut self) {
         self.absorb();
         self.held = None;
@@ -194,7 +194,7 @@ impl World {
         self.db = None;
     }
 
-    /// Takes over what the open store did, which is let go of next.
+    /// Adds up the work of the open store, which is dropped next.
     fn count_work(&mut self) {
         let (shape, partition) = self.opened;
         let (merging, work) = (std::mem::take(&mut self.merging), &mut self.work);
@@ -206,13 +206,13 @@ impl World {
         }
     }
 
-    /// The fingerprints of the prefixes that points of a generation may hold.
+    /// The fingerprints of the prefixes that are legal at points of a generation.
     pub fn prints(&self, generation: usize) -> Arc<Vec<u64>> {
         let old = self.histories.get(generation).cloned();
         old.unwrap_or_else(|| Arc::new(self.oracle.prints.clone()))
     }
 
-    /// What an open store may show: all, or all but the write that failed.
+    /// How many events an open store may show: all, or all except the write that failed.
     pub fn visible(&self) -> std::ops::RangeInclusive<usize> {
         let length = self.oracle.len();
         match self.known {
@@ -271,8 +271,8 @@ impl World {
         }
     }
 
-    /// Does something with the store, again if it failed and there is patience left; `again` counts
-    /// the failures.
+    /// Calls the store, and repeats a failing call while patience is left; `make` receives the
+    /// number of failures.
     fn attempt<T>(&mut self, make: impl Fn(&Db, usize) -> rhumb::Result<T>) -> Result<T, Trouble> {
         for tried in 0.. {
             let Some(db) = &self.db else { break };
@@ -290,7 +290,7 @@ impl World {
         }
         self.errors.push(error.clone());
         if matches!(error, Error::DiskFull { .. }) && self.patience > 0 && tried < 2000 {
-            // Background work looks for room now and then.
+            // Background work checks for space from time to time.
             std::thread::sleep(Duration::from_millis(1));
             return Ok(());
         }
@@ -302,7 +302,7 @@ impl World {
         Ok(())
     }
 
-    /// Reads go on while the disk is full, and the store goes on when it is not.
+    /// Checks that reads continue on a full disk, then makes space.
     fn make_room(&mut self) -> Result<(), Trouble> {
         if !self.roomy {
             let Some(db) = &self.db else { return Ok(()) };
@@ -411,8 +411,8 @@ impl World {
         }
     }
 
-    /// Opens the store and finds out which prefix of the commit order it holds: later events are
-    /// lost, those before are durable, since opening makes durable what it finds.
+    /// Opens the store and determines which prefix of the commit order it holds. Later events are
+    /// lost; the prefix is durable, since opening makes durable what it finds.
     pub fn open(&mut self) -> Result<(), Trouble> {
         let number = self.work.openings as usize;
         let shape = self.shapes[number % self.shapes.len()];
@@ -425,11 +425,11 @@ impl World {
         };
         let mut options = tiny_shaped(Arc::new(watch), shape);
         options.compaction_threads = match self.settled {
-            // More would make the calls in another order each time.
+            // With more threads the order of calls would differ each time.
             true => 1,
             false => 2 + number % 2,
         };
-        // In turn, and another one first for another shape.
+        // Partitions alternate, starting with a different one for each script.
         let place = SHAPES.iter().position(|s| *s == shape).unwrap_or_default();
         self.opened = (place, (number + self.first_partition) % 2);
         options.table.partition = PARTITIONS[self.opened.1];
@@ -466,7 +466,7 @@ impl World {
         let Some(found) = position(prints, legal, fingerprint(content)) else {
             let difference = difference(&self.oracle.content_at(durable), content);
             return Err(Trouble::Wrong(format!(
-                "opened with no prefix of {durable} to {submitted} events; from the first\n  {difference}"
+                "opened with no prefix of {durable} to {submitted} events\n  {difference}"
             )));
         };
         let mut progress = held(&self.progress);
@@ -496,7 +496,7 @@ impl World {
         Ok(())
     }
 
-    /// Goes on with another disk; what becomes of the one so far is of no interest.
+    /// Continues with another disk; the old one is not used any more.
     pub fn next_life(&mut self, disk: MemoryFileSystem) {
         let (calls, mutating) = (self.faulty.calls(), self.faulty.mutating_calls());
         self.plan.cut_at = self.plan.cut_at.and_then(|at| at.checked_sub(mutating));
@@ -519,7 +519,7 @@ impl World {
         self.faulty = stack(&self.memory, self.recorder.as_ref(), self.plan);
     }
 
-    /// Takes over what the file systems of this life saw, and stops the recording.
+    /// Takes over what this life's file systems recorded, and stops the recording.
     fn absorb(&mut self) {
         for (site, count) in self.faulty.sites() {
             *self.sites.entry(site).or_default() += count;
@@ -540,7 +540,7 @@ impl World {
         }
     }
 
-    /// The sites that synced something.
+    /// The sites that made syncs.
     pub fn sync_sites(&self) -> BTreeSet<Site> {
         let syncs = self.sites.keys().filter(|site| site.call.is_sync());
         syncs.copied().collect()

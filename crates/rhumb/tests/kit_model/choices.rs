@@ -1,6 +1,6 @@
-//! Where generated tests take their decisions from: a seed, or the bytes of a fuzzer.
+//! The decisions of generated tests, from a seed or from the bytes of a fuzzer.
 
-/// A source of decisions that gives the same ones again for the same seed or bytes.
+/// A source of decisions that are the same for the same seed or bytes.
 #[derive(Debug, Clone)]
 pub struct Choices {
     state: u64,
@@ -9,7 +9,7 @@ pub struct Choices {
 }
 
 impl Choices {
-    /// Endless decisions from a seed.
+    /// Unlimited decisions from a seed.
     pub fn seeded(seed: u64) -> Self {
         Choices {
             state: seed,
@@ -18,7 +18,7 @@ impl Choices {
         }
     }
 
-    /// Decisions read from bytes; all zero behind their end.
+    /// Decisions read from bytes; zeros after their end.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         Choices {
             state: 0,
@@ -27,12 +27,12 @@ impl Choices {
         }
     }
 
-    /// Whether there is anything left to decide with.
+    /// Whether all bytes are used up.
     pub fn exhausted(&self) -> bool {
         self.bytes.as_ref().is_some_and(|b| self.at >= b.len())
     }
 
-    /// The next 64 bits (of a seed, splitmix64; of bytes, two of them).
+    /// The next 64 bits by splitmix64 of a seed, or the next two of the bytes.
     pub fn next(&mut self) -> u64 {
         if let Some(bytes) = &self.bytes {
             let byte = |i: usize| u64::from(bytes.get(i).copied().unwrap_or(0));
@@ -53,7 +53,7 @@ impl Choices {
         next.checked_rem(n).unwrap_or(0)
     }
 
-    /// True this many times in a hundred.
+    /// `true` with a probability of `percent` percent.
     pub fn percent(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }

@@ -1,15 +1,15 @@
-//! Operation lists made from choices.
+//! Generates lists of operations from choices.
 
 use std::ops::Bound;
 
 use super::choices::Choices;
 use super::operation::{Cover, Key, Op, Scan, ValueSpec, Walk, Write};
 
-/// How many keyspaces and snapshots an operation may name. Keyspace 0 is the default one.
+/// The numbers of keyspaces and snapshots that operations refer to. Keyspace 0 is the default one.
 pub const KEYSPACES: usize = 4;
 pub const SNAPSHOTS: usize = 4;
 
-/// Families of keys, each with its own way to make orders, prefixes and learned models hard.
+/// Families of keys, each difficult for orders, prefixes or learned models in its own way.
 #[derive(Debug, Clone, Copy)]
 enum Family {
     TinyAlphabet,
@@ -29,15 +29,15 @@ const FAMILIES: [Family; 6] = [
     Family::Edges,
 ];
 
-/// Makes the operations of one history.
+/// Generates the operations of one history.
 pub struct Generator<'a> {
     choices: &'a mut Choices,
     families: [Family; KEYSPACES],
-    /// How many different keys a family has, about.
+    /// About the number of different keys of a family.
     keys: u64,
-    /// Numbers the values, so that no two are equal.
+    /// The number of the last value; it makes values different.
     tag: u64,
-    /// Values are up to this long, mostly much shorter.
+    /// The longest value; most are much shorter.
     longest_value: u64,
 }
 
@@ -58,7 +58,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// A list of operations; shorter where the choices run out.
+    /// A list of `count` operations, or fewer if the choices run out.
     pub fn list(&mut self, count: usize) -> Vec<Op> {
         let mut list = Vec::new();
         while list.len() < count && !self.choices.exhausted() {
@@ -103,7 +103,7 @@ impl<'a> Generator<'a> {
         self.key(keyspace)
     }
 
-    /// A key of the keyspace's family; now and then one of another's.
+    /// A key of the keyspace's family, or sometimes of another one.
     fn key(&mut self, keyspace: usize) -> Key {
         let strange = self.choices.percent(3);
         let family = if strange {
@@ -151,7 +151,7 @@ impl<'a> Generator<'a> {
 
     fn two_keys(&mut self, keyspace: usize) -> (Key, Key) {
         let (a, b) = (self.key(keyspace), self.key(keyspace));
-        // A range the wrong way round is empty, and must do no harm.
+        // A reversed range is empty, and must have no effect.
         if a <= b || self.choices.percent(5) {
             (a, b)
         } else {

@@ -1,5 +1,5 @@
-//! Operation lists over the public API: generated, run against a store, and run against a model
-//! that must answer the same.
+//! Lists of operations on the public API: generated, run on a store, and run on a model, whose
+//! answers must be the same.
 
 #![allow(
     dead_code,

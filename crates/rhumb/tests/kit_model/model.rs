@@ -1,4 +1,4 @@
-//! The model: sorted maps, copied for each snapshot.
+//! The model: sorted maps, which are copied for each snapshot.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Bound;
@@ -9,14 +9,14 @@ use super::operation::{Cover, Op, Outcome, Scan, Write};
 
 type Map = BTreeMap<Vec<u8>, Arc<Vec<u8>>>;
 
-/// One life of a keyspace: a name that was dropped and created again names another one.
+/// One life of a keyspace: a name that is dropped and created again starts another life.
 #[derive(Debug, Clone)]
 struct Space {
     life: u64,
     map: Arc<Map>,
 }
 
-/// What a store must answer.
+/// The model, whose answers a store must give.
 #[derive(Debug)]
 pub struct Model {
     spaces: [Option<Space>; KEYSPACES],
@@ -115,8 +115,8 @@ impl Model {
         Ok(Outcome::Done)
     }
 
-    /// The map of a keyspace, now or in a snapshot; a keyspace that is younger was empty then. A
-    /// snapshot that was not taken stands for now.
+    /// The map of a keyspace, now or in a snapshot. A keyspace created after the snapshot is empty
+    /// in it. A snapshot that was not taken stands for the present.
     fn seen(&self, n: usize, snapshot: Option<usize>) -> Result<Arc<Map>, &'static str> {
         let space = self.space(n)?;
         Ok(match snapshot.and_then(|s| self.snapshots[s].as_ref()) {

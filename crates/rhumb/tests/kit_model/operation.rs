@@ -1,4 +1,4 @@
-//! What can be done to a store, and what it answers.
+//! The operations on a store, and their outcomes.
 
 use std::fmt;
 use std::ops::Bound;
@@ -18,7 +18,7 @@ impl fmt::Debug for Key {
     }
 }
 
-/// A value, named by its length and a number that tells it from others.
+/// A value, given by its length and a number that makes it different from others.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct ValueSpec {
     pub bytes: usize,
@@ -26,7 +26,7 @@ pub struct ValueSpec {
 }
 
 impl ValueSpec {
-    /// The bytes: the first half repeats (LZ4 shrinks it), the rest does not.
+    /// The bytes: the first half repeats, so that LZ4 shrinks it; the rest does not.
     pub fn expand(self) -> Vec<u8> {
         let mut random = super::choices::Choices::seeded(self.tag);
         let mut value = Vec::with_capacity(self.bytes + 8);
@@ -57,7 +57,7 @@ pub enum Write {
     DeleteRange(usize, Key, Key),
 }
 
-/// Which keys a scan covers.
+/// The keys that a scan covers.
 #[derive(Debug, Clone)]
 pub enum Cover {
     All,
@@ -65,17 +65,17 @@ pub enum Cover {
     Prefix(Key),
 }
 
-/// From which ends a scan takes its entries.
+/// The ends from which a scan takes its entries.
 #[derive(Debug, Clone, Copy)]
 pub enum Walk {
     Forward,
     Backward,
-    /// From both, by the bits of choices made from this seed, until they meet.
+    /// From both ends, as chosen with this seed, until they meet.
     Mixed(u64),
 }
 
 impl Walk {
-    /// Whether each step takes from the front.
+    /// For each step, whether it takes from the front.
     pub fn steps(self) -> impl Iterator<Item = bool> {
         let mut random = match self {
             Walk::Mixed(seed) => Some(super::choices::Choices::seeded(seed)),
@@ -88,22 +88,22 @@ impl Walk {
     }
 }
 
-/// A scan of a keyspace, now or as a snapshot sees it.
+/// A scan of a keyspace, now or at a snapshot.
 #[derive(Debug, Clone)]
 pub struct Scan {
     pub keyspace: usize,
     pub snapshot: Option<usize>,
     pub cover: Cover,
     pub walk: Walk,
-    /// Operations done in the middle of the scan, after so many steps.
+    /// Operations done during the scan, after this many steps.
     pub between: (usize, Vec<Op>),
 }
 
-/// One operation. Keyspaces and snapshots are named by small numbers.
+/// One operation. Keyspaces and snapshots are identified by small numbers.
 #[derive(Debug, Clone)]
 pub enum Op {
     One(Write),
-    /// Whether it is buffered, and its writes.
+    /// A batch: whether it is buffered, and its writes.
     Batch(bool, Vec<Write>),
     Get(usize, Option<usize>, Key),
     MultiGet(usize, Vec<Key>),
@@ -116,13 +116,13 @@ pub enum Op {
     Sync,
     Create(usize),
     Drop(usize),
-    /// Close and open; the number chooses new settings where a run allows it.
+    /// Closes and opens the store; the number chooses new settings if the run allows it.
     Reopen(u64),
-    /// Close, open for reading, do these, open for writing again.
+    /// Closes the store, opens it read-only, does these operations, and opens it for writing again.
     ReadOnly(Vec<Op>),
 }
 
-/// What an operation answers. Two runs of one list must give equal outcomes.
+/// The outcome of an operation. Two runs of one list must have equal outcomes.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Outcome {
     Done,

@@ -1,11 +1,11 @@
-//! Many seeded cases over the processors, with what it takes to run one of them again.
+//! Runs many seeded cases on two threads, and tells how to repeat one of them.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// Runs `case` for `count` seeds (times `RHUMB_DEEP`) on two threads, or for the one seed of
-/// `RHUMB_SEED`. A case returns what is wrong.
+/// Runs `case` for `count` seeds (times `RHUMB_DEEP`) on two threads, or only for the seed in
+/// `RHUMB_SEED`. The error of a case says what is wrong.
 ///
 /// # Panics
 /// At the first case that fails, with its seed.

@@ -1,11 +1,11 @@
-//! A store that operation lists are run on.
+//! A store on which lists of operations are run.
 
 use rhumb::{Db, Durability, Error, Iter, Keyspace, Options, Result, Snapshot, Value, WriteBatch};
 
 use super::generate::SNAPSHOTS;
 use super::operation::{Cover, Key, Op, Outcome, Scan, Write};
 
-/// The options for opening again, chosen by a number.
+/// Chooses the options for reopening, given a number and the old options.
 pub type Reopen = Box<dyn Fn(u64, &Options) -> Options>;
 
 /// An open store with its snapshots.
@@ -17,7 +17,7 @@ pub struct Session {
     worked: Worked,
 }
 
-/// What stores did in the background.
+/// The background work of stores.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Worked {
     pub flushes: u64,
@@ -41,7 +41,7 @@ pub fn name(n: usize) -> String {
     }
 }
 
-/// How an outcome names an error.
+/// The name of an error in an outcome.
 fn kind(error: &Error) -> String {
     match error {
         Error::NoSuchKeyspace(_) => "NoSuchKeyspace".to_string(),
@@ -55,12 +55,12 @@ fn kind(error: &Error) -> String {
 }
 
 impl Session {
-    /// Opens a new store that keeps its options.
+    /// Opens a new store that always keeps its options.
     pub fn new(options: Options) -> Result<Self> {
         Self::with_reopen(options, Box::new(|_, options| options.clone()))
     }
 
-    /// Opens a new store that chooses its options anew whenever it is opened again.
+    /// Opens a new store that chooses new options whenever it is reopened.
     pub fn with_reopen(options: Options, reopen: Reopen) -> Result<Self> {
         Ok(Session {
             db: Some(Db::open("store", options.clone())?),
@@ -75,7 +75,7 @@ impl Session {
         self.db.as_ref().expect("the store is open")
     }
 
-    /// What the store did in the background, in all its openings.
+    /// The background work of the store, over all its openings.
     pub fn worked(&self) -> Worked {
         let writes = self.db().stats().expect("tables open").writes;
         let mut worked = self.worked;
@@ -225,7 +225,7 @@ impl Session {
     }
 }
 
-/// An entry that an iterator handed out.
+/// An entry that an iterator returned.
 fn taken((key, value): (rhumb::Key, Value<'_>)) -> (Vec<u8>, Vec<u8>) {
     (key.to_vec(), value.to_vec())
 }

@@ -1,11 +1,11 @@
-//! Option sets that make small stores do what large ones do.
+//! Option sets that make small stores behave like large ones.
 
 use rhumb::fs::Access;
 use rhumb::{Compaction, Compression, Levels, Options, Partition, TableSpec};
 
 use super::choices::Choices;
 
-/// The index kinds that exist, in several settings.
+/// The index kinds, some with several settings.
 pub const INDEXES: [&str; 18] = [
     "fp",
     "fp-raw",
@@ -51,9 +51,10 @@ pub const SHAPES: [Compaction; 3] = [
     Compaction::Tiered,
 ];
 
-/// Every one of these may differ from one opening to the next.
+/// Options for one opening; all of these may change when the store is reopened.
 pub fn choose(choices: &mut Choices, indexes: &[&str], base: &Options) -> Options {
-    // A write buffer takes its first 4 KiB at once: with 1, every write becomes a table.
+    // A write buffer allocates its first 4 KiB at once: with a limit of 1, every write becomes a
+    // table.
     let write_buffer_bytes = choices.pick(&[1, 8 << 10, 8 << 10, 1 << 20]);
     Options {
         write_buffer_bytes,
@@ -78,7 +79,7 @@ pub fn choose(choices: &mut Choices, indexes: &[&str], base: &Options) -> Option
     }
 }
 
-/// What matters of a store's settings, on one line.
+/// The relevant settings of a store, on one line.
 pub fn describe(options: &Options) -> String {
     format!(
         "index {}, table {}, {:?}, {} threads, write buffer {}, log {}, cache {}, {:?}",

@@ -1,17 +1,17 @@
-//! The shortest list of operations that still fails.
+//! Finds a short list of operations that still fails.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::operation::Op;
 
-/// Where a run failed (the number of operations it did), and why.
+/// A failed run: the number of operations done, and the reason.
 #[derive(Debug)]
 pub struct Failure {
     pub after: usize,
     pub why: String,
 }
 
-/// Runs the list; panics are failures at its end.
+/// Runs the list; a panic counts as a failure at its end.
 fn attempt(ops: &[Op], run: &dyn Fn(&[Op]) -> Result<(), Failure>) -> Result<(), Failure> {
     catch_unwind(AssertUnwindSafe(|| run(ops))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
@@ -23,8 +23,8 @@ fn attempt(ops: &[Op], run: &dyn Fn(&[Op]) -> Result<(), Failure>) -> Result<(),
     })
 }
 
-/// Runs a list, and on failure looks for a shorter one that fails too: its shortest failing prefix,
-/// then that without parts that are not needed. Tells the failure and the operations.
+/// Runs a list. On failure looks for a shorter one that fails too: first the shortest failing
+/// prefix, then that without unnecessary parts. The error has the failure and the operations.
 pub fn check(ops: &[Op], run: &dyn Fn(&[Op]) -> Result<(), Failure>) -> Result<(), String> {
     let Err(first) = attempt(ops, run) else {
         return Ok(());
