@@ -6,13 +6,15 @@ use std::thread::JoinHandle;
 use super::store::Store;
 use crate::error::{Error, Result};
 
-/// One step of background work; whether there was something to do.
+/// One step of background work. Returns whether there was something to do.
 type Task = fn(&Store) -> Result<bool>;
 
-/// More threads would wait for the disk, and for each other's tables.
+/// The most threads that are started for compactions: more of them would wait for the disk and for
+/// each other's tables.
 const MOST_COMPACTION_THREADS: usize = 4;
 
-/// How many threads merge tables: as the options say, else one core is left to the user's threads.
+/// The number of compaction threads: the number in the options, or, if that is 0, the number of
+/// cores less one, between 1 and [`MOST_COMPACTION_THREADS`].
 fn compaction_threads(store: &Store) -> usize {
     match store.options.compaction_threads {
         0 => {
@@ -23,10 +25,10 @@ fn compaction_threads(store: &Store) -> usize {
     }
 }
 
-/// Starts the threads of a store.
+/// Starts the background threads of a store.
 ///
 /// # Errors
-/// If the operating system gives none.
+/// If the operating system cannot start a thread.
 pub(super) fn start(store: &Arc<Store>) -> Result<Vec<JoinHandle<()>>> {
     let flush: (&str, Task) = ("rhumb-flush", Store::flush_one);
     let compact: (&str, Task) = ("rhumb-compact", Store::compact_one);
@@ -47,7 +49,7 @@ pub(super) fn start(store: &Arc<Store>) -> Result<Vec<JoinHandle<()>>> {
     Ok(threads)
 }
 
-/// Does a task again and again while there is something to do, until the store closes.
+/// Repeats a task while there is something to do and waits otherwise, until the store closes.
 fn work(store: &Store, task: Task) {
     let _guard = FailOnPanic(store);
     let mut failed = false;
@@ -69,7 +71,8 @@ fn work(store: &Store, task: Task) {
     }
 }
 
-/// Ends the writing when its thread panics, so that nobody waits for work that is never done.
+/// Puts the store into read-only mode when a background thread panics, so that no caller waits for
+/// work that will never be done.
 struct FailOnPanic<'a>(&'a Store);
 
 impl Drop for FailOnPanic<'_> {

@@ -1,4 +1,4 @@
-//! Writes that happen together.
+//! Batches of writes.
 
 use std::sync::Arc;
 
@@ -9,7 +9,8 @@ use crate::entry::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use crate::error::{Error, Result};
 use crate::sync::atomic::Ordering;
 
-/// Writes to one or more keyspaces that become visible, and survive a crash, all or none.
+/// Writes to one or more keyspaces that are atomic: all of them or none become visible, and all of
+/// them or none survive a crash.
 ///
 /// ```
 /// # fn main() -> rhumb::Result<()> {
@@ -27,18 +28,18 @@ use crate::sync::atomic::Ordering;
 #[derive(Debug, Default, Clone)]
 pub struct WriteBatch {
     pub(super) operations: Operations,
-    /// The keyspaces that the operations name.
+    /// The keyspaces that the operations write to.
     pub(super) keyspaces: Vec<Arc<OpenKeyspace>>,
     user_bytes: usize,
 }
 
 impl WriteBatch {
-    /// A batch without operations.
+    /// Makes an empty batch.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets a key's value.
+    /// Sets the value of a key.
     ///
     /// # Errors
     /// If the key is longer than 65,536 bytes or the value does not fit into 4 GiB.
@@ -67,7 +68,7 @@ impl WriteBatch {
         Ok(())
     }
 
-    /// Removes all keys from `start` on and below `end`. Nothing happens if `start >= end`.
+    /// Removes all keys at or after `start` and below `end`. Does nothing if `start >= end`.
     ///
     /// # Errors
     /// If a key is longer than 65,536 bytes.
@@ -86,33 +87,34 @@ impl WriteBatch {
         Ok(())
     }
 
-    /// How many operations the batch holds.
+    /// The number of operations in the batch.
     pub fn len(&self) -> usize {
         self.operations.count() as usize
     }
 
-    /// Whether the batch holds no operation.
+    /// Whether the batch is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many bytes the batch takes in the log.
+    /// The number of bytes that the operations take in the log.
     pub fn bytes(&self) -> usize {
         self.operations.bytes().len()
     }
 
-    /// Bytes of keys and values.
+    /// The number of bytes in the keys and values of the operations.
     pub(super) fn user_bytes(&self) -> usize {
         self.user_bytes
     }
 
-    /// Notes that the batch names `keyspace`; returns its id.
+    /// Adds `keyspace` to the list of keyspaces that the batch writes to. Returns its id.
     fn name(&mut self, keyspace: &Keyspace) -> Result<u32> {
         let state = keyspace.state();
         if let Some(first) = self.keyspaces.first()
             && first.store != state.store
         {
-            let message = "a batch holds writes to one store: use one batch for each".to_string();
+            let message =
+                "a batch holds writes to one store only: use a batch for each store".to_string();
             return Err(Error::InvalidArgument(message));
         }
         if !self.keyspaces.iter().any(|k| k.id == state.id) {
@@ -121,16 +123,16 @@ impl WriteBatch {
         Ok(state.id)
     }
 
-    /// Whether the batch belongs to the store numbered `store`.
+    /// Fails if the batch holds writes to another store than the one numbered `store`.
     pub(super) fn check_store(&self, store: u64) -> Result<()> {
         if self.keyspaces.iter().any(|k| k.store != store) {
-            let message = "the batch was made for the keyspaces of another store".to_string();
+            let message = "the batch holds writes to keyspaces of another store".to_string();
             return Err(Error::InvalidArgument(message));
         }
         Ok(())
     }
 
-    /// An error if one of the keyspaces was dropped since.
+    /// Fails if one of the keyspaces has been dropped.
     pub(super) fn check_keyspaces(&self) -> Result<()> {
         match self
             .keyspaces
@@ -155,7 +157,8 @@ fn check_key(key: &[u8]) -> Result<&[u8]> {
 }
 
 fn check_value(value: &[u8]) -> Result<&[u8]> {
-    // The frame and the block around a value have 32-bit lengths, so a little is kept back.
+    // The log frame and the block that hold the value have 32-bit lengths too. The megabyte is for
+    // what they hold besides the value.
     if value.len() > MAX_VALUE_BYTES - (1 << 20) {
         let message = format!(
             "a value of {} bytes is too long: values stay below 4 GiB",

@@ -1,32 +1,32 @@
-//! Group commit: writers queue up, one of them writes for all that wait.
+//! Group commit: writers queue their requests, and one of them, the leader, serves all that wait.
 
 use std::collections::{HashMap, VecDeque};
 
 use crate::sync::{Condvar, Mutex, lock, wait};
 
-/// Lets one caller at a time work for the group of all that have queued up.
+/// A queue of requests, served in groups by one of the callers at a time, the leader.
 ///
-/// Groups form by themselves: while a leader is busy (writing, syncing), the others queue, and the
-/// next leader takes them all.
+/// Groups form by themselves: while a leader is busy (writing, syncing), further requests are
+/// queued, and the next leader takes all of them.
 #[derive(Debug)]
 pub(super) struct CommitQueue<T, R> {
-    state: Mutex<State<T, R>>,
+    state: Mutex<QueueState<T, R>>,
     changed: Condvar,
 }
 
 #[derive(Debug)]
-struct State<T, R> {
+struct QueueState<T, R> {
     waiting: VecDeque<(u64, T)>,
     results: HashMap<u64, R>,
     next_ticket: u64,
     leading: bool,
-    /// A leader panicked.
+    /// Whether a leader panicked.
     broken: bool,
 }
 
 impl<T, R> CommitQueue<T, R> {
     pub(super) fn new() -> Self {
-        let state = State {
+        let state = QueueState {
             waiting: VecDeque::new(),
             results: HashMap::new(),
             next_ticket: 0,
@@ -39,12 +39,12 @@ impl<T, R> CommitQueue<T, R> {
         }
     }
 
-    /// Hands in `request` and returns its result. `lead` is called by the callers that become
-    /// leader, never by two at once, with requests in the order in which they were handed in; it
-    /// returns one result for each.
+    /// Queues `request`, waits until it is served and returns its result. A caller that becomes
+    /// leader calls `lead` with the queued requests in the order in which they were queued; `lead`
+    /// returns one result for each. Two leaders never run at the same time.
     ///
-    /// `None` once a leader has panicked: what became of its group is not known, and nobody may
-    /// write after it.
+    /// Returns `None` once a leader has panicked: the outcome of its group is unknown, so no
+    /// further request is served.
     pub(super) fn submit(&self, request: T, mut lead: impl FnMut(Vec<T>) -> Vec<R>) -> Option<R> {
         let mut state = lock(&self.state);
         let ticket = state.next_ticket;
@@ -78,7 +78,7 @@ impl<T, R> CommitQueue<T, R> {
     }
 }
 
-/// Tells the others if the leader does not come back.
+/// Marks the queue as broken, and wakes the waiting callers, if the leader panics.
 struct Leader<'a, T, R> {
     queue: &'a CommitQueue<T, R>,
     finished: bool,
@@ -99,7 +99,7 @@ mod models {
     use crate::sync::Arc;
     use crate::sync::atomic::{AtomicUsize, Ordering};
 
-    /// Three writers: each gets its own answer, leaders never overlap, order is kept.
+    /// Three writers: each gets its own result, and leaders never overlap.
     #[test]
     fn loom_every_writer_gets_its_own_result() {
         let mut model = loom::model::Builder::new();
@@ -160,7 +160,8 @@ mod tests {
     fn a_leader_that_panics_leaves_nobody_waiting() {
         let queue = CommitQueue::<u64, u64>::new();
         std::thread::scope(|scope| {
-            let leader = scope.spawn(|| queue.submit(1, |_| panic!("as the test wants it")));
+            let leader =
+                scope.spawn(|| queue.submit(1, |_| panic!("the panic that the test asks for")));
             assert!(leader.join().is_err());
         });
         assert_eq!(queue.submit(2, |group| group), None);

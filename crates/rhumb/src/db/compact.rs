@@ -1,4 +1,4 @@
-//! Compactions: what the levels need, and what a user asks for.
+//! Compactions: those that the shape of the levels calls for, and those that a user asks for.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -14,8 +14,9 @@ use crate::sync::lock;
 use crate::version::LEVELS;
 
 impl Store {
-    /// Does the merge that some keyspace needs most beside those that run, and deletes the files that
-    /// nobody reads any more; whether there was something to do.
+    /// Runs the most urgent merge of the first keyspace that has one to do beside the running
+    /// merges, and deletes the files that no reader uses any more. Returns whether there was a
+    /// merge to do.
     pub(super) fn compact_one(&self) -> Result<bool> {
         self.check_writable()?;
         self.collect_garbage();
@@ -32,7 +33,8 @@ impl Store {
         Ok(false)
     }
 
-    /// Brings everything in a range down to the last level that holds any of it, into one run.
+    /// Merges the tables that may hold keys of a range down to the last level with tables, into one
+    /// run.
     pub(super) fn compact_range(
         &self,
         keyspace: &OpenKeyspace,
@@ -48,8 +50,8 @@ impl Store {
                 compaction::pick_whole(levels, compaction, from, to, before)
             })
         };
-        // Twice without work: a merge that ends between the two looks may leave a level with two runs,
-        // or bring tables down that are still to be rewritten.
+        // Two rounds without work are needed: a merge that ends between the two kinds of picks may
+        // leave two runs in a level, or move tables down that are still to be rewritten.
         let mut idle = 0;
         while idle < 2 {
             if let Some(merge) = pick_whole()? {
@@ -72,14 +74,14 @@ impl Store {
         Ok(())
     }
 
-    /// Frees what readers have let go of, and deletes the tables that nobody reads any more. What
-    /// cannot be deleted now is deleted when the store is opened again.
+    /// Frees the views that no reader uses any more, and deletes the tables that are in no view. A
+    /// file that cannot be deleted now is deleted when the store is opened again.
     pub(super) fn collect_garbage(&self) {
         self.free_views();
         let _ = self.files.delete_garbage();
     }
 
-    /// Frees the views that readers have let go of, with the memtables that only they hold.
+    /// Frees the views that no reader uses any more, and the memtables that only those views hold.
     pub(super) fn free_views(&self) {
         for keyspace in self.keyspaces.load().values() {
             keyspace.view.free_replaced();
@@ -89,14 +91,14 @@ impl Store {
 
     fn run_merge(&self, merge: &Merge<'_>) -> Result<()> {
         match self.merge_tables(merge) {
-            // Dropped meanwhile: nobody misses what was to be merged.
+            // The keyspace was dropped meanwhile, so its tables need not be merged.
             Err(Error::NoSuchKeyspace(_)) => Ok(()),
             result => result,
         }
     }
 
     /// # Errors
-    /// [`Error::NoSuchKeyspace`] if the keyspace was dropped meanwhile, which is no harm.
+    /// [`Error::NoSuchKeyspace`] if the keyspace was dropped meanwhile; nothing is lost then.
     fn merge_tables(&self, merge: &Merge<'_>) -> Result<()> {
         let started = Instant::now();
         let (keyspace, job) = (merge.keyspace, &merge.job);
@@ -122,8 +124,9 @@ impl Store {
         .inspect_err(|e| self.discard_if_dropped(&outcome, e))
     }
 
-    /// Calls `work` with what a flush or a compaction of a keyspace needs. Its inputs were chosen
-    /// before, so that no reader can come later who reads below them.
+    /// Calls `work` with the context that a flush or a compaction of a keyspace needs. The
+    /// snapshots in it are read after the inputs were chosen, so a reader that starts later sees at
+    /// least the newest sequence of the inputs.
     pub(super) fn with_context<T>(
         &self,
         keyspace: &OpenKeyspace,
@@ -163,8 +166,8 @@ mod tests {
     use crate::version::Levels;
     use crate::{Db, Options};
 
-    /// Every flush replaces views that hold the memtable; where only the threads that merge freed
-    /// them, memory grew by a write buffer a flush for as long as a merge ran.
+    /// Every flush replaces views that hold the memtable. When only the compaction threads freed
+    /// such views, memory grew by a write buffer for each flush while a merge was running.
     #[test]
     fn flushed_memtables_are_freed_while_merges_run() {
         let options = Options {
@@ -173,7 +176,7 @@ mod tests {
         };
         let db = Db::open("store", options).unwrap();
         let store = &db.handle.store;
-        // Stands for a merge that takes long: no thread that merges goes on.
+        // Stands for a long merge: the only compaction thread cannot proceed.
         let merging = lock(&store.merges);
         let mut flushed = Vec::new();
         for n in 0..16u32 {
@@ -186,8 +189,9 @@ mod tests {
         assert!(held < 4, "{held} of 16 flushed memtables are still held");
     }
 
-    /// The run that a level is emptied of can still be the target of a merge when another merge
-    /// begins a run there: the level has two then, which steps from level to level cannot take.
+    /// A run can still be the target of a merge after its last table has left it. If another merge
+    /// begins a new run in that level meanwhile, the level ends up with two runs, which
+    /// step-by-step compaction cannot handle.
     #[test]
     fn a_range_is_compacted_although_its_level_gets_a_second_run() {
         let mut options = Options::in_memory();
@@ -214,7 +218,7 @@ mod tests {
         let merges = [begin(0, 12).unwrap(), begin(1, 0).unwrap()];
         std::thread::scope(|scope| {
             let compacted = scope.spawn(|| db.compact_range(None, None));
-            // Nothing is picked for others from when on it waits for the two.
+            // While `compact_range` waits for the two merges, `pick` is not called for others.
             let mut waits = false;
             while !waits {
                 waits = true;
@@ -229,6 +233,10 @@ mod tests {
             compacted.join().unwrap().unwrap();
         });
         let levels = &keyspace.view.load().levels;
-        assert_eq!(levels.tables().count(), 0, "deletes of nothing are left");
+        assert_eq!(
+            levels.tables().count(),
+            0,
+            "deletes are left although there is nothing below them"
+        );
     }
 }

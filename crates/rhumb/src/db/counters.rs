@@ -1,5 +1,5 @@
-//! Counters of reads and writes: plain atomics, spread over cache lines so that threads that read
-//! do not fight over them.
+//! Counters of reads and writes. The counters of reads are atomics in one stripe per thread, so
+//! that reading threads do not contend for cache lines.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,11 +10,12 @@ use crate::sync::atomic::Ordering::Relaxed;
 use crate::sync::{Mutex, lock, thread_number};
 use crate::table::GetTrace;
 
-/// Stripes that belong to one numbered thread each. Further threads share the one behind them.
+/// The number of stripes that belong to one numbered thread each. All further threads share one
+/// more stripe, the last.
 const OWNED: usize = 64;
 
-/// Counts of gets and scans. A thread that owns its stripe adds to it by a load and a store, which costs next
-/// to nothing; a locked instruction would cost as much as a hash of the key.
+/// Counts of gets and scans. A thread that owns its stripe adds to a counter by a load and a store,
+/// which costs next to nothing; a locked instruction would cost as much as hashing the key.
 #[derive(Debug)]
 pub(super) struct ReadCounters {
     stripes: Box<[Stripe; OWNED + 1]>,
@@ -29,7 +30,7 @@ impl Default for ReadCounters {
     }
 }
 
-/// In this order, so that what a get adds to lies in two cache lines.
+/// The counters of one thread. Their order keeps the counters of gets within two cache lines.
 #[derive(Debug, Default)]
 #[repr(C, align(128))]
 struct Stripe {
@@ -44,7 +45,7 @@ struct Stripe {
     of_scans: Blocks,
 }
 
-/// What finding and reading blocks took.
+/// Counters of finding and reading blocks.
 #[derive(Debug, Default)]
 struct Blocks {
     window_ranks: AtomicU64,
@@ -78,7 +79,8 @@ impl Stripe {
 }
 
 impl ReadCounters {
-    /// Counts one get that ended in a memtable or, as `trace` tells, in the tables.
+    /// Counts one get. `memtable_hit`: it was answered by a memtable. `trace`: what it did in
+    /// tables.
     pub(super) fn count(&self, memtable_hit: bool, trace: &GetTrace) {
         let Some((stripe, owned)) = self.stripe() else {
             return;
@@ -96,7 +98,7 @@ impl ReadCounters {
         stripe.of_gets.add(trace, owned);
     }
 
-    /// Counts what one iterator did, which was placed `seeks` times.
+    /// Counts what one iterator did. It was positioned `seeks` times.
     pub(super) fn count_scan(&self, seeks: u32, trace: &GetTrace) {
         if let Some((stripe, owned)) = self.stripe() {
             Stripe::add(&stripe.seeks, seeks, owned);
@@ -104,7 +106,7 @@ impl ReadCounters {
         }
     }
 
-    /// The stripe of this thread, and whether no other thread adds to it.
+    /// The stripe of this thread, and whether this thread owns it.
     #[inline]
     fn stripe(&self) -> Option<(&Stripe, bool)> {
         let number = thread_number().unwrap_or(OWNED).min(OWNED);
@@ -145,7 +147,7 @@ impl ReadCounters {
     }
 }
 
-/// Counts of writes and of the work behind them.
+/// Counts of writes, flushes and compactions.
 #[derive(Debug, Default, Clone)]
 pub(super) struct WriteCounters(Arc<Mutex<WriteStats>>);
 
@@ -154,7 +156,7 @@ impl WriteCounters {
         change(&mut lock(&self.0));
     }
 
-    /// Counts a writer that was held up for `time`, wholly (`stall`) or for a little while.
+    /// Counts a writer that was delayed for `time`: by a stall (`stall`) or a slowdown.
     pub(super) fn held_up(&self, reason: &str, time: Duration, stall: bool) {
         self.update(|w| {
             if stall {

@@ -1,4 +1,4 @@
-//! The range deletes over the keys that an iterator passes.
+//! The range deletes over the keys that an iterator visits.
 
 use std::sync::Arc;
 
@@ -7,21 +7,21 @@ use crate::entry::{RangeDeleteTree, Sequence, Span};
 use crate::error::Result;
 use crate::version::Run;
 
-/// Tells of keys, mostly neighbours, which versions of them are deleted. Looks into the range
-/// deletes where it is asked and nowhere else, and remembers how far an answer holds.
+/// Finds the newest visible range delete over each key that an iterator visits. Remembers the range
+/// of keys for which the last answer holds, so that neighbouring keys mostly need no search.
 pub(super) struct Coverage {
     visible: Sequence,
     memtables: Vec<Arc<RangeDeleteTree>>,
     /// The runs that have range deletes.
     runs: Vec<Arc<Run>>,
-    /// The last answer, and the keys that it is true of; they are none at first.
+    /// The last answer, and the range of keys for which it holds: `from..to`, empty at first.
     sequence: Sequence,
     from: Vec<u8>,
     to: Option<Vec<u8>>,
 }
 
 impl Coverage {
-    /// The range deletes that are visible at `visible` in the memtables of `view` and in `runs`.
+    /// Takes the range deletes up to sequence `visible` in the memtables of `view` and in `runs`.
     pub(super) fn new<'a>(
         view: &View,
         runs: impl Iterator<Item = &'a Arc<Run>>,
@@ -38,7 +38,8 @@ impl Coverage {
         }
     }
 
-    /// The sequence below which versions of `key` are deleted; 0 if they are not.
+    /// The sequence of the newest visible range delete over `key`: it deletes all older versions. 0
+    /// if there is none.
     ///
     /// # Errors
     /// If a table that may delete the key cannot be opened.
@@ -70,7 +71,8 @@ impl Coverage {
     }
 }
 
-/// What deletes `key` in the tables of a run. A table deletes nothing outside its bounds.
+/// The newest visible range delete over `key` in the tables of a run. A table deletes nothing
+/// outside its key range.
 fn around<'a>(run: &'a Run, key: &[u8], visible: Sequence) -> Result<Span<'a>> {
     let tables = run.tables();
     let at = tables.partition_point(|t| t.meta.ends_before(key));

@@ -1,4 +1,4 @@
-//! One look-up, told step by step.
+//! The steps of one get as text.
 
 use std::fmt;
 
@@ -9,12 +9,12 @@ use crate::error::Result;
 use crate::table::BlockSource;
 use crate::version::{LEVELS, Table};
 
-/// The steps of one look-up, and what it found.
+/// The steps and the result of one get.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explanation {
-    /// One line a step.
+    /// The steps, one line each.
     pub steps: Vec<String>,
-    /// The value, if the key has one.
+    /// The value of the key, if there is one.
     pub value: Option<Vec<u8>>,
 }
 
@@ -30,7 +30,8 @@ impl fmt::Display for Explanation {
     }
 }
 
-/// Walks the sources as [`Lookup::run`] does, telling what each says.
+/// Asks the memtables and tables in the same order as [`Lookup::run`] does, and describes each
+/// step.
 pub(super) fn explain(view: &View, key: &[u8], visible: Sequence) -> Result<Explanation> {
     let mut steps = vec![format!(
         "look up {} bytes as of sequence {visible}",
@@ -60,7 +61,7 @@ pub(super) fn explain(view: &View, key: &[u8], visible: Sequence) -> Result<Expl
         }
         let asked: Vec<_> = runs.iter().filter_map(|run| run.table_for(key)).collect();
         steps.push(format!(
-            "level {level}: {} of {} tables, in {} runs, may hold it",
+            "level {level}: {} of its {} tables may hold the key (number of runs: {})",
             asked.len(),
             view.levels.level(level).count(),
             runs.len()
@@ -85,7 +86,7 @@ fn end(steps: Vec<String>, lookup: &mut Lookup<'_>) -> Explanation {
     }
 }
 
-/// Asks one table and tells what its filter, index and blocks did.
+/// Looks the key up in one table and describes what its filter, index and blocks did.
 fn ask(table: &Table, lookup: &mut Lookup<'_>) -> Result<String> {
     let mut source = BlockSource::new(true);
     lookup.ask_table(table, &mut source, false)?;
@@ -96,11 +97,11 @@ fn ask(table: &Table, lookup: &mut Lookup<'_>) -> Result<String> {
         meta.number, meta.index_kind, meta.entries
     );
     if trace.filter_negative > 0 {
-        line += "filter says no";
+        line += "the filter excludes the key";
         return Ok(line);
     }
     if trace.filter_positive > 0 {
-        line += "filter says perhaps, ";
+        line += "the filter admits the key, ";
     }
     let ranks = trace.window_ranks;
     if ranks > 0 {

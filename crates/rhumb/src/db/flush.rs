@@ -1,4 +1,4 @@
-//! Memtables become tables of level 0.
+//! Flushes: each writes a memtable to a table in level 0.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,12 +11,13 @@ use crate::memtable::Memtable;
 use crate::sync::lock;
 
 impl Store {
-    /// Flushes the oldest waiting memtable of some keyspace; whether there was one.
+    /// Flushes the memtable with the oldest write among the oldest waiting memtables of all
+    /// keyspaces. Returns whether there was a memtable to flush.
     pub(super) fn flush_one(&self) -> Result<bool> {
         self.check_writable()?;
-        // The other threads may be merging for long, and each flush replaces views.
+        // The compaction threads may be busy for long, and every flush replaces views.
         self.free_views();
-        // The oldest write of all first: it holds back the logs.
+        // The oldest write comes first, since it keeps its log from being deleted.
         let keyspaces = self.keyspaces.load();
         let waiting = keyspaces.values().filter_map(|keyspace| {
             let oldest = keyspace.view.load().waiting.last().cloned();
@@ -27,20 +28,21 @@ impl Store {
             return Ok(false);
         };
         match self.flush_memtable(&keyspace, memtable) {
-            // Dropped meanwhile: nobody misses these writes.
+            // The keyspace was dropped meanwhile, so its writes need not be flushed.
             Err(Error::NoSuchKeyspace(_)) => Ok(true),
             result => result.map(|()| true),
         }
     }
 
     /// # Errors
-    /// [`Error::NoSuchKeyspace`] if the keyspace was dropped meanwhile, which is no harm.
+    /// [`Error::NoSuchKeyspace`] if the keyspace was dropped meanwhile; nothing is lost then.
     fn flush_memtable(&self, keyspace: &OpenKeyspace, memtable: Arc<Memtable>) -> Result<()> {
         if memtable.is_empty() {
             return self.install(keyspace, &Outcome::default(), &[memtable], |_| {});
         }
         let started = Instant::now();
-        // Otherwise these writes could outlive earlier ones of another keyspace.
+        // Without the sync, these writes could survive a crash that loses earlier writes to another
+        // keyspace.
         self.sync_log_through(memtable.largest_sequence().unwrap_or(0))?;
         let memtables = [memtable];
         let counters = Counters::default();
@@ -58,25 +60,27 @@ impl Store {
         self.collect_logs()
     }
 
-    /// Removes the tables just made for a keyspace that was dropped before they could be installed.
+    /// Deletes the new tables if `error` says that the keyspace was dropped before they could be
+    /// installed.
     pub(super) fn discard_if_dropped(&self, outcome: &Outcome, error: &Error) {
         if !matches!(error, Error::NoSuchKeyspace(_)) {
             return;
         }
         for table in outcome.made() {
-            // What stays is removed when the store is opened again.
+            // A file that remains is deleted when the store is opened again.
             let _ = ops::remove(&**self.fs(), &self.files.table_path(table.number));
         }
     }
 
-    /// Turns everything written to a keyspace so far into tables, and waits for it.
+    /// Flushes everything that was written to a keyspace so far, and waits for it.
     pub(super) fn flush_keyspace(&self, keyspace: &Arc<OpenKeyspace>) -> Result<()> {
         self.check_writable()?;
         let newest = {
             let mut write = lock(&self.write);
             if !keyspace.view.load().active.is_empty() {
                 keyspace.view.rotate();
-                // Its log can go when it is a table, and need not wait for the next write.
+                // A new log, so that the old one can be deleted as soon as its writes are in
+                // tables, without waiting for the next write.
                 self.rotate_log(&mut write)?;
             }
             keyspace.view.load().waiting.first().cloned()
@@ -105,11 +109,11 @@ mod tests {
     use crate::options::Options;
 
     #[test]
-    fn flushed_memtables_go_while_all_else_is_busy() {
+    fn flushed_memtables_are_freed_while_all_other_threads_are_busy() {
         let mut options = Options::in_memory();
         options.compaction_threads = 1;
         let db = Db::open("flush", options).unwrap();
-        // As one long merge would, this keeps the only other thread.
+        // Occupies the only compaction thread, as a long merge would.
         let busy = lock(&db.handle.store.merges);
         let mut flushed = Vec::new();
         for n in 0..8u64 {
@@ -117,10 +121,10 @@ mod tests {
             flushed.push(Arc::downgrade(&db.state().view.load().active));
             db.flush().unwrap();
         }
-        // The thread that flushed the last one may not have come to free it yet.
+        // The flush thread may not have freed the last memtable yet.
         flushed.pop();
         let kept = flushed.iter().filter(|m| m.upgrade().is_some()).count();
         drop(busy);
-        assert_eq!(kept, 0, "memtables are kept that are tables already");
+        assert_eq!(kept, 0, "flushed memtables are still held");
     }
 }

@@ -1,4 +1,5 @@
-//! What keeps a store open: the last handle to go closes it.
+//! The part of an open store that all user-facing handles share: the store closes when the last
+//! handle is dropped.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -25,7 +26,7 @@ impl Handle {
         }
     }
 
-    /// Writes a batch with the durability that the options name.
+    /// Writes a batch with the durability of the store's options.
     pub(super) fn write(&self, batch: WriteBatch) -> Result<()> {
         self.write_with(batch, self.store.options.durability)
     }
@@ -35,26 +36,25 @@ impl Handle {
         self.store.submit(batch, durability)
     }
 
-    /// Waits until the threads have nothing to do, or cannot go on.
+    /// Waits until the background threads have nothing to do or cannot go on.
     pub(super) fn settle(&self) {
         let threads = lock(&self.threads).len();
-        // A thread that woke up late may not have looked around yet.
+        // A thread that has just woken up may not have looked for work yet.
         self.store.signals.wake_all();
         while self.store.check_writable().is_ok() && !self.store.signals.wait_for_rest(threads) {}
-        // One thread may have let go of a table after the other had looked for such.
+        // One thread may have released a table after another had looked for garbage.
         self.store.collect_garbage();
     }
 
-    /// Stops the threads and ends the log cleanly. What comes after it fails.
+    /// Stops the threads and ends the log cleanly. Later writes fail.
     pub(super) fn close(&self) -> Result<()> {
         self.store.cancelled.store(true, Ordering::Relaxed);
         self.store.signals.shut_down();
         for thread in lock(&self.threads).drain(..) {
-            // A thread that panicked has nothing more to say; its work is redone when the store is
-            // opened again.
+            // If a thread panicked, its work is redone when the store is opened again.
             let _ = thread.join();
         }
-        // The threads may have ended before they came to what the last merge left.
+        // The threads may have ended before they deleted the inputs of the last merge.
         self.store.collect_garbage();
         self.store.end_log()
     }
@@ -62,7 +62,7 @@ impl Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // Nobody is left to tell; what was acknowledged as durable is.
+        // The error cannot be returned from here. Whatever was acknowledged as durable is durable.
         let _ = self.close();
     }
 }

@@ -1,4 +1,5 @@
-//! How a change becomes durable, and then visible: manifest first, readers second.
+//! How a change of the tables is made: it becomes durable in the manifest first and visible to
+//! readers second.
 
 use std::sync::Arc;
 
@@ -13,17 +14,18 @@ use crate::sync::atomic::Ordering;
 use crate::sync::lock;
 use crate::version::{Change, Edit, Manifest, publish};
 
-/// A manifest that grew by more than this, or than a write buffer, is written anew.
+/// A manifest is replaced when it has grown by more than this, or by more than a write buffer.
 const LONGEST_MANIFEST: u64 = 4 << 20;
 
 impl Store {
-    /// Makes a change of a keyspace's tables durable and shows it to readers; `flushed` are the
-    /// memtables whose entries the new tables hold. It is counted before anybody sees it: who waited
-    /// for it finds it in the statistics.
+    /// Makes a change of a keyspace's tables durable and shows it to readers. `flushed` are the
+    /// memtables whose entries are in the new tables. `count` updates the statistics before the
+    /// change is visible, so a caller that waited for the change finds it counted.
     ///
     /// # Errors
-    /// Nothing has changed then, but the edit may be on the disk until the manifest is replaced; the
-    /// new tables are kept until then.
+    /// If the edit could not be written. The tables of the store are unchanged then, but the
+    /// manifest on disk may hold the edit until it is replaced, so the new tables are kept until
+    /// then.
     pub(super) fn install(
         &self,
         keyspace: &OpenKeyspace,
@@ -70,7 +72,7 @@ impl Store {
         next.apply(&edit).map_err(Error::InvalidArgument)?;
         let Some(manifest) = &catalog.manifest else {
             return Err(Error::ReadOnly {
-                reason: "it was opened so".to_string(),
+                reason: "it was opened for reading only".to_string(),
             });
         };
         let longest = LONGEST_MANIFEST.min(self.options.write_buffer_bytes);
@@ -79,8 +81,8 @@ impl Store {
         }
         if let Some(manifest) = &mut catalog.manifest {
             manifest.append(&edit).inspect_err(|e| {
-                // Whether the edit is on the disk is not known. A full disk is waited out: the
-                // next edit begins a new manifest. After anything else nothing may be built on it.
+                // It is unknown whether the edit is on the disk. After a full disk the next edit
+                // begins a new manifest; after any other error nothing more may be written.
                 self.fail_unless_full(e);
             })?;
         }
@@ -95,14 +97,14 @@ impl Store {
         let manifest = Manifest::create(fs, &self.dir, number, &catalog.state.snapshot_edit())
             .inspect_err(|e| self.fail_unless_full(e))?;
         publish(fs, &self.dir, number).inspect_err(|e| {
-            // CURRENT may point to either manifest now; a crash decides. Both say the same as long
-            // as nothing is added to one of them.
+            // After a crash, `CURRENT` may name either manifest. They are equivalent as long as
+            // nothing is appended to one of them.
             self.fail_unless_full(e);
         })?;
         let old = catalog.manifest.replace(manifest);
         let old = old.map(|old| self.dir.join(manifest_name(old.number())));
         for path in old.into_iter().chain(catalog.strays.drain(..)) {
-            // A leftover is removed when the store is opened again.
+            // A file that remains is deleted when the store is opened again.
             let _ = ops::remove(&**fs, &path);
         }
         Ok(())

@@ -1,5 +1,5 @@
-//! Doors to parts of the store, for the benches and the lab only. Unstable: they change with the parts,
-//! and no version number says so.
+//! Access to parts of the store, for the benches and the lab only. Unstable: it changes with the
+//! parts, without a change of the version number.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,11 +18,12 @@ use crate::table::{TableReader, TimedGet, hash_key};
 use crate::version::Table;
 use crate::wal::LogWriter;
 
-/// Looks `key` up in the default keyspace, and ends behind `stage`: for a store whose tables are one
-/// sorted run, as [`crate::Keyspace::compact_range`] leaves them. What a stage costs is the difference to
-/// the one before, also over different random keys; while blocks are read from files, keys of two stages
-/// must not be the same, since the first finds them for the second. For other stores, or many reads, see
-/// [`get_timed`]. Gives a number that depends on all that was done.
+/// Looks `key` up in the default keyspace and stops after `stage`. For stores whose tables are one
+/// sorted run, as [`crate::Keyspace::compact_range`] leaves them. The cost of a stage is the
+/// difference to the time of the stage before, which may be measured with other random keys. While
+/// blocks are read from files, the keys of two stages must differ, since the first look-up leaves
+/// blocks in memory for the second. For other stores, or many reads, see [`get_timed`]. Returns a
+/// number that depends on all the work, so that the compiler keeps it.
 ///
 /// # Errors
 /// If a file cannot be read or is damaged.
@@ -49,8 +50,9 @@ pub fn get_until(db: &Db, stage: Stage, key: &[u8]) -> Result<u64> {
     }
 }
 
-/// Looks `key` up in the default keyspace and tells what its parts took: in any store, cold or warm. The
-/// statistics of the store do not count it.
+/// Looks `key` up in the default keyspace and returns the times of the parts of the get. For any
+/// store, whether its blocks are in memory or not. The statistics of the store do not count this
+/// get.
 ///
 /// # Errors
 /// If a file cannot be read or is damaged.
@@ -85,16 +87,16 @@ fn table_of<'v>(view: &'v View, key: &[u8]) -> Option<&'v Arc<Table>> {
         .find_map(|(_, run)| run.table_for(key))
 }
 
-/// The hash that all filters share.
+/// The hash of a key that all filters use.
 pub fn hash(key: &[u8]) -> u64 {
     hash_key(key)
 }
 
-/// One table of the default keyspace.
+/// A table of the default keyspace.
 #[derive(Debug)]
 pub struct OpenTable(Arc<TableReader>);
 
-/// All tables of the default keyspace: newer levels first, and within a level in its order.
+/// All tables of the default keyspace: level by level, and within a level in the order of its runs.
 ///
 /// # Errors
 /// If a table cannot be opened.
@@ -107,17 +109,17 @@ pub fn tables(db: &Db) -> Result<Vec<OpenTable>> {
 }
 
 impl OpenTable {
-    /// The number of its file.
+    /// The number of the table's file.
     pub fn number(&self) -> u64 {
         self.0.summary().number
     }
 
-    /// How many blocks it has.
+    /// The number of blocks.
     pub fn blocks(&self) -> u64 {
         self.0.blocks()
     }
 
-    /// Goes on with a get up to `stage`, from [`Stage::Filter`] to [`Stage::Pin`].
+    /// Continues a get up to `stage`, from [`Stage::Filter`] to [`Stage::Pin`].
     ///
     /// # Errors
     /// If a block cannot be read or is damaged.
@@ -125,7 +127,7 @@ impl OpenTable {
         self.0.get_until(stage, key)
     }
 
-    /// The block that holds the first entry at or after `key`, and its number.
+    /// The block that holds the first entry at or after `key`, with its number.
     ///
     /// # Errors
     /// If a block cannot be read or is damaged.
@@ -133,7 +135,7 @@ impl OpenTable {
         self.0.hold_block(key)
     }
 
-    /// What a block holds; it stays in the cache if `fill_cache`.
+    /// The sizes of a block. If `fill_cache`, the block stays in memory.
     ///
     /// # Errors
     /// If it cannot be read or is damaged.
@@ -142,10 +144,10 @@ impl OpenTable {
     }
 }
 
-/// A merge of everything in the default keyspace, every version of every key.
+/// A merge cursor over all entries of the default keyspace, including old versions.
 pub struct Merge(MergeCursor<Source>);
 
-/// A merge that stands nowhere.
+/// A merge cursor that is not positioned.
 ///
 /// # Errors
 /// If a table cannot be opened.
@@ -160,7 +162,7 @@ pub fn merge(db: &Db) -> Result<Merge> {
 }
 
 impl Merge {
-    /// Goes to the first entry.
+    /// Moves to the first entry.
     ///
     /// # Errors
     /// If a block cannot be read or is damaged.
@@ -168,7 +170,7 @@ impl Merge {
         self.0.seek_first()
     }
 
-    /// Goes one entry on and gives the length of its key; `None` behind the last.
+    /// Moves to the next entry and returns the length of its key; `None` after the last.
     ///
     /// # Errors
     /// If a block cannot be read or is damaged.
@@ -178,7 +180,7 @@ impl Merge {
     }
 }
 
-/// A memtable alone.
+/// A separate memtable.
 #[derive(Debug, Default)]
 pub struct WriteBuffer(Memtable);
 
@@ -197,7 +199,7 @@ impl WriteBuffer {
     }
 }
 
-/// A log alone.
+/// A separate log.
 #[derive(Debug)]
 pub struct Log {
     writer: LogWriter,
@@ -206,10 +208,10 @@ pub struct Log {
 }
 
 impl Log {
-    /// Makes an empty log in `directory`, whose frames all put these pairs.
+    /// Makes an empty log in `directory`. Each frame appended to it puts `pairs`.
     ///
     /// # Errors
-    /// If it exists or cannot be made.
+    /// If it exists or cannot be created.
     pub fn create(fs: &dyn FileSystem, directory: &Path, pairs: &[(&[u8], &[u8])]) -> Result<Log> {
         let mut operations = Operations::default();
         for (key, value) in pairs {
@@ -222,7 +224,7 @@ impl Log {
         })
     }
 
-    /// Appends one frame, not synced.
+    /// Appends a frame, without a sync.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -247,7 +249,7 @@ mod tests {
         (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 1).to_be_bytes()
     }
 
-    /// A store of several levels and a filled write buffer, in which nothing stays in memory.
+    /// A store with several levels and a write buffer that is not empty, with a cache of 0 bytes.
     fn store(table: &str) -> Db {
         let options = Options {
             table: table.parse().unwrap(),

@@ -1,4 +1,4 @@
-//! Iterators over the visible keys of a keyspace, from both ends.
+//! Iterators over the visible keys of a keyspace, in both directions.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use crate::error::Result;
 use crate::memory::Pinned;
 use crate::table::GetTrace;
 
-/// The keys of a range with their values, in order; [`Iterator::rev`] and
-/// [`DoubleEndedIterator::next_back`] go from the other end. It shows the store as it was when the
-/// iterator was made, whatever is written meanwhile.
+/// An iterator over the keys of a range and their values, in key order; [`Iterator::rev`] and
+/// [`DoubleEndedIterator::next_back`] start from the other end. It returns what was visible when
+/// the iterator was made, whatever is written meanwhile.
 ///
 /// After an error the iterator ends.
 pub struct Iter<'db> {
@@ -23,11 +23,12 @@ pub struct Iter<'db> {
     visible: Sequence,
     from: Bound<Vec<u8>>,
     to: Bound<Vec<u8>>,
-    /// Each end's cursor knows the last key given out there: where the ends meet, the iterator ends.
+    /// The cursors of the two ends. Each remembers the last key returned there; the iterator ends
+    /// where the two meet.
     front: Option<VisibleCursor>,
     back: Option<VisibleCursor>,
     done: bool,
-    /// Whether the front stands on a key.
+    /// Whether the front cursor is on a key that `key` and `value` return.
     lends: bool,
     counters: &'db ReadCounters,
 }
@@ -53,9 +54,9 @@ impl<'db> Iter<'db> {
         }
     }
 
-    /// Goes to the next key from the front; `false` if there is none. It is then lent by [`Iter::key`]
-    /// and [`Iter::value`] from where it lies, which is faster than [`Iterator::next`]: nothing is
-    /// copied or pinned for it. The two may be mixed.
+    /// Moves to the next key from the front. Returns `false` if there is none. [`Iter::key`] and
+    /// [`Iter::value`] then borrow the entry in place, which is faster than [`Iterator::next`]:
+    /// nothing is copied or pinned. Calls of `advance` and `next` may be mixed.
     ///
     /// ```
     /// # fn main() -> rhumb::Result<()> {
@@ -81,13 +82,14 @@ impl<'db> Iter<'db> {
         step
     }
 
-    /// The key that [`Iter::advance`], or `next`, came to; empty if none.
+    /// The key that the last [`Iter::advance`] or `next` moved to; empty if there is none.
     #[inline]
     pub fn key(&self) -> &[u8] {
         self.lent().map_or(&[], VisibleCursor::key)
     }
 
-    /// The value of the key that [`Iter::advance`], or `next`, came to; empty if none.
+    /// The value of the key that the last [`Iter::advance`] or `next` moved to; empty if there is
+    /// none.
     #[inline]
     pub fn value(&self) -> &[u8] {
         self.lent().map_or(&[], VisibleCursor::value)
@@ -110,7 +112,7 @@ impl<'db> Iter<'db> {
         self.front.insert(front).first(from, to)
     }
 
-    /// Goes one key back at the back, and gives its value.
+    /// Moves to the previous key at the back. Returns its value.
     fn retreat(&mut self) -> Result<Option<Pinned>> {
         let from = match &self.front {
             Some(front) => Bound::Excluded(front.key()),

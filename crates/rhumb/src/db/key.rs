@@ -1,4 +1,4 @@
-//! A key as an iterator hands it out.
+//! The type of the keys that iterators return.
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;
@@ -8,11 +8,11 @@ use std::ops::Deref;
 
 use crate::entry::copy_words;
 
-/// Keys up to this length take no allocation, which would cost as much as finding them.
+/// Keys up to this length are stored inline: an allocation would cost as much as finding the key.
 const INLINE_BYTES: usize = 30;
 
-/// A key of an entry: a byte string that stands for itself. Up to 30 bytes lie in the value itself;
-/// [`Key::into`] a `Vec<u8>` or [`Key::to_vec`] (from `[u8]`) give it as a vector.
+/// A key that an iterator returned, as a byte string. Up to 30 bytes are stored inline.
+/// [`Key::into`] a `Vec<u8>` and [`Key::to_vec`] (from `[u8]`) convert it to a vector.
 #[derive(Clone)]
 pub struct Key(Form);
 

@@ -1,4 +1,4 @@
-//! A keyspace: an ordered map of its own within a store.
+//! A keyspace: a separate ordered map within a store.
 
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
@@ -17,7 +17,8 @@ use crate::table::BlockSource;
 
 /// A handle to one keyspace. Cloning it is cheap; the store stays open as long as a handle lives.
 ///
-/// Keys are byte strings of up to 65,536 bytes in the order of their bytes; values hold up to 4 GiB.
+/// Keys are byte strings of up to 65,536 bytes in the order of their bytes; values hold up to 4
+/// GiB.
 #[derive(Debug, Clone)]
 pub struct Keyspace {
     handle: Arc<Handle>,
@@ -33,7 +34,7 @@ impl Keyspace {
         &self.state
     }
 
-    /// The name under which it was created.
+    /// The name of the keyspace.
     pub fn name(&self) -> &str {
         &self.state.name
     }
@@ -45,7 +46,7 @@ impl Keyspace {
         Ok(())
     }
 
-    /// The value of `key`, pinned where it lies.
+    /// The value of `key`, pinned in memory without copying.
     ///
     /// # Errors
     /// If a file cannot be read or is damaged, or the keyspace was dropped.
@@ -59,8 +60,8 @@ impl Keyspace {
 
     fn look_up(&self, key: &[u8], visible: Option<Sequence>) -> Result<Option<Value<'_>>> {
         let store = &self.handle.store;
-        // The view first: a write that is published later is in it or in none of its sources. A
-        // drop sets its mark before it empties the view.
+        // The view is loaded before the sequence is read, so every write up to that sequence is in
+        // the view. A drop sets its mark before it empties the view.
         let view = self.state.view.load();
         self.check()?;
         let mut lookup = Lookup::new(key, visible.unwrap_or_else(|| store.visible()));
@@ -70,9 +71,9 @@ impl Keyspace {
         Ok(value.map(Value::new))
     }
 
-    /// The values of several keys, as of one moment, in the order of `keys`. Keys that lie close to
-    /// one another cost less than as many gets: each table is visited once, and each block that answers several of
-    /// them is read once.
+    /// The values of several keys at one moment, in the order of `keys`. For keys that lie close
+    /// together this is cheaper than single gets: each table is visited once, and a block that
+    /// holds several of the keys is read once.
     ///
     /// # Errors
     /// As [`Keyspace::get`].
@@ -103,7 +104,7 @@ impl Keyspace {
         self.handle.write(batch)
     }
 
-    /// Removes `key`; it need not be there.
+    /// Removes `key`. It is no error if the key does not exist.
     ///
     /// # Errors
     /// As [`Keyspace::put`].
@@ -113,7 +114,7 @@ impl Keyspace {
         self.handle.write(batch)
     }
 
-    /// Removes all keys from `start` on and below `end`, at the cost of one write.
+    /// Removes all keys at or after `start` and below `end`, at the cost of one write.
     ///
     /// # Errors
     /// As [`Keyspace::put`].
@@ -139,7 +140,8 @@ impl Keyspace {
     /// # let db = rhumb::Db::open("example", rhumb::Options::in_memory())?;
     /// db.put("apple", "1")?;
     /// db.put("pear", "2")?;
-    /// let keys: Vec<rhumb::Key> = db.range("a".."b")?.map(|e| Ok(e?.0)).collect::<rhumb::Result<_>>()?;
+    /// let keys = db.range("a".."b")?.map(|entry| Ok(entry?.0));
+    /// let keys: Vec<rhumb::Key> = keys.collect::<rhumb::Result<_>>()?;
     /// assert_eq!(keys, [b"apple"]);
     /// # Ok(())
     /// # }
@@ -197,7 +199,7 @@ impl Keyspace {
         Ok(Iter::new(view, visible, from, to, counters))
     }
 
-    /// Turns what was written so far into tables, and waits for it.
+    /// Writes everything that was written to the keyspace so far to tables, and waits for it.
     ///
     /// # Errors
     /// If the tables cannot be written.
@@ -206,8 +208,9 @@ impl Keyspace {
         self.handle.store.flush_keyspace(&self.state)
     }
 
-    /// Flushes, then merges all tables that may hold keys from `from` on and below `to` (`None`: no
-    /// bound) down to the last level, and waits for it. Takes as long as rewriting them.
+    /// Flushes, then merges all tables that may hold keys at or after `from` and below `to`
+    /// (`None`: unbounded) down to the last level with tables, and waits for it. This takes as long
+    /// as rewriting these tables.
     ///
     /// # Errors
     /// If tables cannot be read or written.
@@ -216,7 +219,7 @@ impl Keyspace {
         self.handle.store.compact_range(&self.state, from, to)
     }
 
-    /// Looks `key` up and tells each step.
+    /// Looks `key` up and describes each step.
     ///
     /// # Errors
     /// As [`Keyspace::get`].

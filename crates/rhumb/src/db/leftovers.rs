@@ -1,4 +1,4 @@
-//! What lies in the directory, held against what the manifest says.
+//! Compares the files in the directory with those that the manifest names.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,8 +10,8 @@ use crate::fs::{Access, FileSystem, ops};
 use crate::options::Options;
 use crate::version::{Manifest, State};
 
-/// A directory with logs or tables but without `CURRENT` is a damaged store, not a new one: the
-/// first log is begun after `CURRENT` is there.
+/// Refuses a directory with logs or tables but without `CURRENT`: it is a damaged store, not a new
+/// one, since the first log is created after `CURRENT`.
 pub(super) fn refuse_headless(dir: &Path, options: &Options) -> Result<()> {
     let names = ops::list(&*options.file_system, dir)?;
     let data = |name: &&String| {
@@ -22,7 +22,7 @@ pub(super) fn refuse_headless(dir: &Path, options: &Options) -> Result<()> {
     };
     match names.iter().find(data) {
         Some(name) => {
-            let found = format!("no such file beside {name}");
+            let found = format!("no such file, although {name} exists");
             Err(Error::corruption(
                 &dir.join(names::CURRENT),
                 0,
@@ -34,13 +34,13 @@ pub(super) fn refuse_headless(dir: &Path, options: &Options) -> Result<()> {
     }
 }
 
-/// Refuses a store whose files show that the manifest lost edits. Damage to its last edit looks like
-/// a torn tail; but a table that it took away is gone from the disk, and a log that it began holds
-/// writes, since these come after the edit is durable. Logs that were taken away are older than all
-/// that are named.
+/// Refuses a store whose files show that the manifest lost edits. Damage to the last edit looks
+/// like a torn tail. But the tables that the lost edit removed may be gone from the disk, and a log
+/// that it began may hold writes, since a log is written to only once its edit is durable. Logs
+/// that an edit removed have smaller numbers than the newest log that the manifest names.
 ///
 /// # Errors
-/// [`Error::Corruption`] with the first file that shows it, and if the directory cannot be read.
+/// [`Error::Corruption`] that names a file that shows the loss; or if the directory cannot be read.
 pub(crate) fn refuse_lost_edits(dir: &Path, fs: &dyn FileSystem, state: &State) -> Result<()> {
     let newest_log = state.logs.last_key_value().map(|(id, _)| *id);
     let mut tables = BTreeSet::new();
@@ -69,12 +69,12 @@ pub(crate) fn refuse_lost_edits(dir: &Path, fs: &dyn FileSystem, state: &State) 
     }
 }
 
-/// Refuses a log that the manifest never named, unless it is empty.
+/// Refuses a log that the manifest does not name, unless it is empty.
 fn refuse_writes(fs: &dyn FileSystem, path: &Path) -> Result<()> {
     let length = ops::len(&*ops::open(fs, path, Access::Buffered)?, path)?;
     if length > 0 {
-        let expected = "a log that the manifest names";
-        let found = format!("{length} bytes of a log that it does not name");
+        let expected = "a log that the manifest names, or an empty one";
+        let found = format!("a log with {length} bytes that the manifest does not name");
         return Err(Error::corruption(path, 0, expected, found));
     }
     Ok(())
@@ -88,7 +88,7 @@ fn named_tables(state: &State) -> BTreeSet<u64> {
         .collect()
 }
 
-/// Removes the files of earlier lives that nothing names any more.
+/// Deletes the files that the manifest does not name, left from earlier openings of the store.
 pub(super) fn remove_leftovers(store: &Store) -> Result<()> {
     let fs = &**store.fs();
     let catalog = crate::sync::lock(&store.catalog);

@@ -1,4 +1,4 @@
-//! Keyspaces come and go; the log ends.
+//! Creating and dropping keyspaces, and ending the log.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ impl Store {
     pub(super) fn create_keyspace(&self, name: &str) -> Result<Arc<OpenKeyspace>> {
         if name.is_empty() || name.len() > LONGEST_NAME {
             let message = format!(
-                "a keyspace's name has 1 to {LONGEST_NAME} bytes, not {}",
+                "the name of a keyspace has 1 to {LONGEST_NAME} bytes, but this one has {}",
                 name.len()
             );
             return Err(Error::InvalidArgument(message));
         }
-        // It is durable at once; what was written before it must not be missing then.
+        // The keyspace is durable at once, so all earlier writes have to be durable first.
         let mut write = lock(&self.write);
         self.sync_log(&mut write)?;
         let mut catalog = lock(&self.catalog);
@@ -53,10 +53,12 @@ impl Store {
     /// Drops a keyspace; its tables go when nobody reads them any more.
     pub(super) fn drop_keyspace(&self, name: &str) -> Result<()> {
         if name == DEFAULT_KEYSPACE {
-            let message = "the default keyspace cannot be dropped: delete its keys".to_string();
+            let message =
+                "the default keyspace cannot be dropped: delete its keys instead".to_string();
             return Err(Error::InvalidArgument(message));
         }
-        // No group is being written meanwhile, so each comes before the drop or is refused.
+        // The lock keeps groups from being written meanwhile: each comes before the drop or is
+        // refused.
         let mut write = lock(&self.write);
         self.sync_log(&mut write)?;
         let mut catalog = lock(&self.catalog);
@@ -86,10 +88,11 @@ impl Store {
         });
     }
 
-    /// Ends the log cleanly and takes no writes any more.
+    /// Ends the log cleanly. No writes are taken afterwards.
     ///
     /// # Errors
-    /// If writing failed now or before: what was acknowledged as durable is, the rest may be lost.
+    /// If a write failed now or earlier. What was acknowledged as durable is durable; the rest may
+    /// be lost.
     pub(super) fn end_log(&self) -> Result<()> {
         let mut write = lock(&self.write);
         if lock(&self.catalog).manifest.is_none() {
@@ -103,8 +106,8 @@ impl Store {
         self.end_manifest(write.to_seal.take())
     }
 
-    /// Adds an edit that changes nothing but says where the log ends: without it, damage to the
-    /// last edit, or to the end of the log, could pass for a torn tail.
+    /// Appends an edit that only states where the log ends. Without it, damage to the last edit or
+    /// to the end of the log could be mistaken for a torn tail.
     fn end_manifest(&self, log: Option<(u64, u64)>) -> Result<()> {
         let mut edit = Edit::default();
         if let Some((id, valid_end)) = log {
@@ -113,7 +116,7 @@ impl Store {
         match &mut lock(&self.catalog).manifest {
             Some(manifest) if manifest.grown_bytes() > 0 && !manifest.broken() => {
                 match manifest.append(&edit) {
-                    // Nothing is missing but the guard.
+                    // Only this safeguard is missing.
                     Err(Error::DiskFull { .. }) => Ok(()),
                     ended => ended,
                 }

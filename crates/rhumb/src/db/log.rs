@@ -1,4 +1,4 @@
-//! The log that takes writes, and when it is sealed and replaced.
+//! The active log, and how logs are sealed, replaced and deleted.
 
 use std::collections::VecDeque;
 
@@ -11,24 +11,25 @@ use crate::sync::lock;
 use crate::version::{Change, Edit};
 use crate::wal::LogWriter;
 
-/// A log that is complete.
+/// A complete log, to which nothing is appended any more.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SealedLog {
     pub(super) id: u64,
     pub(super) bytes: u64,
-    /// No operation in it has a larger sequence.
+    /// The largest sequence among its operations, or a larger one.
     pub(super) largest_sequence: Sequence,
 }
 
-/// What the leader of a commit group works on.
+/// The state of the write path, guarded by the write lock.
 #[derive(Debug)]
 pub(super) struct WriteState {
-    /// The log that takes writes; `None` when one has to be made first, and in read-only stores.
+    /// The active log; `None` if the next write has to create one, and in read-only stores.
     pub(super) log: Option<LogWriter>,
-    /// A log whose end must be put into the manifest before another one is begun.
+    /// The id and end of a sealed log whose end must be put into the manifest before another log is
+    /// begun.
     pub(super) to_seal: Option<(u64, u64)>,
     pub(super) sealed: VecDeque<SealedLog>,
-    /// The last sequence given out.
+    /// The last sequence that was assigned.
     pub(super) last_sequence: Sequence,
 }
 
@@ -38,7 +39,7 @@ impl WriteState {
         self.sealed.iter().map(|l| l.bytes).sum::<u64>() + active
     }
 
-    /// Notes that a log is complete and durable.
+    /// Records that a log is complete and durable.
     fn seal(&mut self, id: u64, bytes: u64) {
         self.to_seal = Some((id, bytes));
         self.sealed.push_back(SealedLog {
@@ -50,8 +51,8 @@ impl WriteState {
 }
 
 impl Store {
-    /// Makes sure there is a log to write to. A sealed one's end goes into the manifest first, so
-    /// that no frame behind it can ever come back.
+    /// Makes sure that there is an active log. The end of the log sealed before it is put into the
+    /// manifest first, so that nothing behind that end can ever be replayed.
     pub(super) fn ensure_log(&self, write: &mut WriteState) -> Result<()> {
         if write.log.is_some() {
             return Ok(());
@@ -77,8 +78,8 @@ impl Store {
         Ok(())
     }
 
-    /// Ends the active log cleanly; the next write begins another, and the manifest will state where
-    /// this one ends.
+    /// Ends the active log cleanly. The next write begins another log, with an edit that states
+    /// where this one ends.
     pub(super) fn rotate_log(&self, write: &mut WriteState) -> Result<()> {
         let Some(mut log) = write.log.take() else {
             return Ok(());
@@ -88,7 +89,7 @@ impl Store {
         }
         let (id, end) = (log.log_id(), log.end());
         let end = match log.close() {
-            // Everything is durable, only the mark of the clean end is missing.
+            // Everything is durable; only the mark of the clean end is missing.
             Err(Error::DiskFull { .. }) => end,
             closed => closed.inspect_err(|e| self.fail(e))?,
         };
@@ -96,8 +97,8 @@ impl Store {
         Ok(())
     }
 
-    /// After a failed append: what was written before it stays, and is made durable, so that later
-    /// logs continue a prefix.
+    /// Seals the active log after a failed append: what it held before is kept and made durable, so
+    /// that the logs together hold a prefix of the writes without gaps.
     pub(super) fn seal_log(&self, write: &mut WriteState) -> Result<()> {
         let Some(mut log) = write.log.take() else {
             return Ok(());
@@ -107,7 +108,7 @@ impl Store {
         Ok(())
     }
 
-    /// Makes everything up to `sequence` durable, if it is not yet. Sealed logs are.
+    /// Makes everything up to `sequence` durable. Sealed logs are durable already.
     pub(super) fn sync_log_through(&self, sequence: Sequence) -> Result<()> {
         let mut write = lock(&self.write);
         let sealed = write.sealed.back().map_or(0, |l| l.largest_sequence);
@@ -117,10 +118,11 @@ impl Store {
         }
     }
 
-    /// Makes everything in the active log durable. Sealed logs are.
+    /// Makes everything in the active log durable. Sealed logs are durable already.
     #[track_caller]
     pub(super) fn sync_log(&self, write: &mut WriteState) -> Result<()> {
-        // A log whose sync failed while the caller waited for the lock is gone, not synced.
+        // If a sync failed while the caller waited for the lock, that log is no longer active, but
+        // it is not durable either.
         self.check_writable()?;
         match &mut write.log {
             Some(log) if log.durable_end() < log.end() => self.synced(log),
@@ -128,13 +130,14 @@ impl Store {
         }
     }
 
-    /// Syncs a log; a failure ends all writing, since nothing is known of the disk after it.
+    /// Syncs a log. A failure makes the store read-only, since the state of the disk is unknown
+    /// after it.
     #[track_caller]
     pub(super) fn synced(&self, log: &mut LogWriter) -> Result<()> {
         log.sync().inspect_err(|e| self.fail(e))
     }
 
-    /// Removes the logs whose operations are all in tables.
+    /// Deletes the sealed logs whose operations are all in tables.
     pub(super) fn collect_logs(&self) -> Result<()> {
         let mut write = lock(&self.write);
         let keyspaces = self.keyspaces.load();
@@ -158,7 +161,7 @@ impl Store {
         }
         self.commit_edit(&mut lock(&self.catalog), edit)?;
         write.sealed.drain(..gone.len());
-        // Where a log ends that no manifest names is of no use.
+        // The manifest needs no end for a log that it no longer names.
         write.to_seal.take_if(|(id, _)| gone.contains(id));
         drop(write);
         for id in gone {

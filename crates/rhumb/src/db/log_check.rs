@@ -1,4 +1,4 @@
-//! What the frames of a store's logs must keep to, whoever reads them.
+//! Checks of the frames in a store's logs, for all code that reads logs.
 
 use std::path::PathBuf;
 
@@ -7,15 +7,15 @@ use crate::error::{Error, Result};
 use crate::fs::names::LARGEST_NUMBER;
 use crate::wal::Frame;
 
-/// Holds a log against the logs before it and against the manifest: sequences ascend over all of
-/// them, and every keyspace was created.
+/// Checks a log against the manifest and the logs before it: sequences must ascend over all logs,
+/// and every keyspace must have been created.
 #[derive(Debug)]
 pub(crate) struct LogCheck {
-    /// The log.
+    /// The path of the log.
     pub path: PathBuf,
-    /// No keyspace has this id or a larger one.
+    /// The id that the next new keyspace gets: all keyspaces have smaller ids.
     pub next_keyspace_id: u32,
-    /// The last sequence so far, in this log and those before it.
+    /// The last sequence so far, in this log and the logs before it.
     pub last: Sequence,
 }
 
@@ -32,7 +32,7 @@ impl LogCheck {
         Ok(())
     }
 
-    /// Checks an operation of the frame that was checked last.
+    /// Checks an operation of the last checked frame.
     ///
     /// # Errors
     /// [`Error::Corruption`] if its keyspace was never created.

@@ -1,4 +1,4 @@
-//! Who merges what at the moment.
+//! The running merges, and which tables they claim.
 
 use std::collections::BTreeMap;
 
@@ -8,37 +8,37 @@ use crate::error::Result;
 use crate::sync::{Arc, lock};
 use crate::version::Levels;
 
-/// The merges that run, by keyspace id. The lock is held while one is picked, and for a moment when
-/// it ends, so that each is picked from levels that hold the results of all that ended.
+/// The running merges by keyspace id. The lock is held while a merge is picked, and again when it
+/// ends, so every merge is picked from levels that hold the results of all merges that have ended.
 #[derive(Debug, Default)]
 pub(super) struct Merges {
-    keyspaces: BTreeMap<u32, InKeyspace>,
+    keyspaces: BTreeMap<u32, KeyspaceMerges>,
 }
 
 #[derive(Debug, Default)]
-struct InKeyspace {
+struct KeyspaceMerges {
     claims: Claims,
-    /// How many callers wait for merges to end that are in the way of what they asked for: no other
-    /// merge begins meanwhile.
+    /// The number of callers that wait until running merges no longer block the merge they ask for.
+    /// While it is not 0, background work begins no merge in the keyspace.
     waiting: usize,
 }
 
-/// A merge that has its claims. They end with it.
+/// A running merge with its claims. Dropping it releases them.
 pub(super) struct Merge<'a> {
     store: &'a Store,
     pub(super) keyspace: &'a OpenKeyspace,
     pub(super) job: Job,
-    /// The levels that it was picked from.
+    /// The levels it was picked from.
     pub(super) levels: Arc<Levels>,
     claim: u64,
 }
 
 impl<'a> Merge<'a> {
-    /// Claims what a job takes.
+    /// Claims the inputs and the output of a job.
     fn begin(
         store: &'a Store,
         keyspace: &'a OpenKeyspace,
-        running: &mut InKeyspace,
+        running: &mut KeyspaceMerges,
         job: Job,
         levels: Arc<Levels>,
     ) -> Self {
@@ -54,15 +54,15 @@ impl<'a> Merge<'a> {
 
 impl Drop for Merge<'_> {
     fn drop(&mut self) {
-        // Others may wait for its tables, or have found nothing to do beside it.
-        let release = |k: &mut InKeyspace| k.claims.release(self.claim);
+        // Others may wait for these tables, or found no merge that can run beside this one.
+        let release = |k: &mut KeyspaceMerges| k.claims.release(self.claim);
         self.store.change_merges(self.keyspace, release);
     }
 }
 
 impl Merges {
-    /// The keyspace's merges; an idle keyspace is forgotten by [`Merges::forget_idle`].
-    fn of(&mut self, keyspace: &OpenKeyspace) -> &mut InKeyspace {
+    /// The merges of a keyspace. [`Merges::forget_idle`] removes keyspaces without any.
+    fn of(&mut self, keyspace: &OpenKeyspace) -> &mut KeyspaceMerges {
         self.keyspaces.entry(keyspace.id).or_default()
     }
 
@@ -72,28 +72,28 @@ impl Merges {
     }
 }
 
-/// While it is there, background work begins no merge of the keyspace.
-struct Waiting<'a> {
+/// While this exists, background work begins no merge in the keyspace.
+struct WaitingCaller<'a> {
     store: &'a Store,
     keyspace: &'a OpenKeyspace,
 }
 
-impl<'a> Waiting<'a> {
+impl<'a> WaitingCaller<'a> {
     fn begin(store: &'a Store, keyspace: &'a OpenKeyspace) -> Self {
         lock(&store.merges).of(keyspace).waiting += 1;
-        Waiting { store, keyspace }
+        WaitingCaller { store, keyspace }
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingCaller<'_> {
     fn drop(&mut self) {
         self.store.change_merges(self.keyspace, |k| k.waiting -= 1);
     }
 }
 
 impl Store {
-    /// Changes who merges in a keyspace, and wakes those who wait for such changes.
-    fn change_merges(&self, keyspace: &OpenKeyspace, change: impl FnOnce(&mut InKeyspace)) {
+    /// Changes the merges of a keyspace, and wakes the threads that wait for changes.
+    fn change_merges(&self, keyspace: &OpenKeyspace, change: impl FnOnce(&mut KeyspaceMerges)) {
         let mut merges = lock(&self.merges);
         change(merges.of(keyspace));
         merges.forget_idle();
@@ -101,8 +101,8 @@ impl Store {
         self.signals.wake_all();
     }
 
-    /// Begins the merge of a keyspace that `pick` chooses beside those that run, if any. What readers
-    /// who come later see is not older than its inputs.
+    /// Begins the merge of a keyspace that `pick` chooses beside the running ones, if it chooses
+    /// one. All writes in its inputs are visible to readers that start later.
     pub(super) fn begin_merge<'a>(
         &'a self,
         keyspace: &'a OpenKeyspace,
@@ -120,8 +120,9 @@ impl Store {
         merge
     }
 
-    /// Begins the merge of a keyspace that `pick` chooses as soon as no other is in its way; `None` if
-    /// it chooses none. It goes before background work that has not begun.
+    /// Waits until the merge that `pick` chooses can run beside the running ones, and begins it.
+    /// Returns `None` if `pick` chooses none. Meanwhile background work begins no merge in the
+    /// keyspace.
     ///
     /// # Errors
     /// If the store takes no writes any more, or closes.
@@ -130,7 +131,7 @@ impl Store {
         keyspace: &'a OpenKeyspace,
         pick: impl Fn(&Levels) -> Option<Job>,
     ) -> Result<Option<Merge<'a>>> {
-        let _waiting = Waiting::begin(self, keyspace);
+        let _waiting = WaitingCaller::begin(self, keyspace);
         loop {
             self.check_writable()?;
             let seen = self.signals.changes();

@@ -58,7 +58,7 @@ use crate::error::{Error, Result};
 use crate::options::{Durability, Options};
 use handle::Handle;
 
-/// The keyspace that every store has; [`Db`] stands for it.
+/// The name of the keyspace that every store has; [`Db`] derefs to it.
 pub const DEFAULT_KEYSPACE: &str = "default";
 
 /// An open store. It derefs to its default [`Keyspace`], so that `db.get(key)` works.
@@ -80,8 +80,8 @@ pub struct Db {
 }
 
 impl Db {
-    /// Opens the store in a directory, or creates it ([`Options::create_if_missing`]). One process
-    /// has it open at a time.
+    /// Opens the store in a directory, or creates it ([`Options::create_if_missing`]). Only one
+    /// process can have it open at a time.
     ///
     /// # Errors
     /// If the directory is in use, holds no store, or is damaged; or for any I/O error.
@@ -89,8 +89,8 @@ impl Db {
         Db::from_handle(open::open(path.as_ref(), options)?)
     }
 
-    /// Opens a store for reading only; many processes can, while none writes. Nothing on the disk
-    /// changes.
+    /// Opens a store for reading only. Several processes can do so at the same time, but not while
+    /// one has it open for writing. Nothing on the disk changes.
     ///
     /// # Errors
     /// As [`Db::open`].
@@ -104,29 +104,30 @@ impl Db {
         Ok(Db { handle, default })
     }
 
-    /// A handle to the keyspace of that name.
+    /// A handle to the keyspace with that name.
     ///
     /// # Errors
-    /// If there is none.
+    /// If there is no such keyspace.
     pub fn keyspace(&self, name: &str) -> Result<Keyspace> {
         keyspace_of(&self.handle, name)
     }
 
-    /// Makes a new, empty keyspace, durably.
+    /// Creates an empty keyspace, durably.
     ///
     /// # Errors
-    /// If there is one of that name, the name is empty or longer than 255 bytes, or the store
-    /// takes no writes.
+    /// If there is a keyspace with that name, the name is empty or longer than 255 bytes, or the
+    /// store takes no writes.
     pub fn create_keyspace(&self, name: &str) -> Result<Keyspace> {
         let state = self.handle.store.create_keyspace(name)?;
         Ok(Keyspace::new(self.handle.clone(), state))
     }
 
-    /// Removes a keyspace and all it holds, durably. Handles to it, and its iterators, fail or end
-    /// where they are.
+    /// Removes a keyspace and all its keys, durably. Later calls on its handles fail; iterators
+    /// that exist already can be read to their ends.
     ///
     /// # Errors
-    /// If there is none of that name, it is the default one, or the store takes no writes.
+    /// If there is no keyspace with that name, it is the default keyspace, or the store takes no
+    /// writes.
     pub fn drop_keyspace(&self, name: &str) -> Result<()> {
         self.handle.store.drop_keyspace(name)
     }
@@ -143,12 +144,13 @@ impl Db {
     ///
     /// # Errors
     /// If the batch belongs to another store or a dropped keyspace, or the store takes no writes.
-    /// After an I/O error it is open whether the batch is there until the store is opened again.
+    /// After an I/O error it is unknown whether the batch was written, until the store is opened
+    /// again.
     pub fn write(&self, batch: WriteBatch) -> Result<()> {
         self.handle.write(batch)
     }
 
-    /// Writes a batch with a durability of its own.
+    /// Writes a batch with the given durability.
     ///
     /// # Errors
     /// As [`Db::write`].
@@ -156,20 +158,20 @@ impl Db {
         self.handle.write_with(batch, durability)
     }
 
-    /// The store as it is now, all keyspaces, to be read from later.
+    /// A snapshot of all keyspaces, to be read later.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::new(self.handle.clone())
     }
 
-    /// Makes everything acknowledged so far durable.
+    /// Makes everything that was acknowledged so far durable.
     ///
     /// # Errors
-    /// If the disk fails; the store is read-only then until it is opened again.
+    /// If the sync fails; the store is then read-only until it is opened again.
     pub fn sync(&self) -> Result<()> {
         self.handle.store.sync_now()
     }
 
-    /// What the store holds and what it did. Opens every table that was not read yet.
+    /// Describes what the store holds and what it did. Opens every table that is not open yet.
     ///
     /// # Errors
     /// If a table cannot be opened.
@@ -177,18 +179,18 @@ impl Db {
         self.handle.store.measure()
     }
 
-    /// Waits until no flush or compaction is due, or none can be done. For tests that want to see
-    /// the same files each time.
+    /// Waits until no flush or compaction is due, or none can be done. For tests that need the same
+    /// files each time.
     #[doc(hidden)]
     pub fn settle(&self) {
         self.handle.settle();
     }
 
-    /// Closes the store and says whether that went well. Handles, snapshots and iterators that are
-    /// still there can read on; writes fail.
+    /// Closes the store and returns whether that succeeded. Remaining handles, snapshots and
+    /// iterators can still read; writes fail.
     ///
     /// # Errors
-    /// If the log cannot be ended; what was acknowledged as durable is there all the same.
+    /// If the log cannot be ended. What was acknowledged as durable is durable all the same.
     pub fn close(self) -> Result<()> {
         self.handle.close()
     }

@@ -1,5 +1,5 @@
-//! Many look-ups at one moment: source after source, and within a source in the order of the keys, so
-//! that no table is visited twice and no block read twice.
+//! Gets of many keys at one moment. The memtables and tables are asked one after another, each for
+//! all keys in key order, so that no table is visited twice and no block is read twice.
 
 use super::counters::ReadCounters;
 use super::read::Lookup;
@@ -10,7 +10,7 @@ use crate::memory::Pinned;
 use crate::table::{BlockSource, GetTrace};
 use crate::version::Run;
 
-/// The values of `keys` in their order, as of `visible`.
+/// The values of `keys`, in the same order, as of sequence `visible`.
 pub(super) fn look_up_all(
     view: &View,
     keys: &[&[u8]],
@@ -38,7 +38,7 @@ pub(super) fn look_up_all(
     Ok(values)
 }
 
-/// Asks the tables of a run, which ascend, for the keys whose answers they may change.
+/// Asks the tables of a run, in key order, for the keys whose answers they may change.
 fn ask_run(
     level: usize,
     run: &Run,

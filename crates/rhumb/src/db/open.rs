@@ -1,4 +1,4 @@
-//! Opening a store: read what the manifest says, replay the logs, begin a new manifest.
+//! Opening a store: read the manifest, replay the logs, begin a new manifest.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,7 +27,8 @@ use crate::sync::{HazardSlots, Mutex};
 use crate::version::{Change, Edit, Files, Levels, Manifest, State, publish, read, read_current};
 use crate::wal::sync_log;
 
-/// Stores opened by this process so far, so that batches cannot be mixed up.
+/// The number of stores that this process has opened. It gives each store a number of its own, so
+/// that batches and snapshots are used only with their own store.
 static OPENED: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
 
 /// Opens a store for reading and writing.
@@ -52,7 +53,7 @@ pub(super) fn open(dir: &Path, options: Options) -> Result<Handle> {
         }
     };
     for id in state.logs.keys() {
-        // Before it is read: what is replayed is on the disk then.
+        // The log is synced before it is read, so everything that is replayed is durable.
         ops::if_found(sync_log(fs, dir, *id))?;
     }
     let store = Arc::new(assemble(dir, options, lock, state)?);
@@ -82,7 +83,7 @@ pub(super) fn open_read_only(dir: &Path, options: Options) -> Result<Handle> {
         });
     };
     let store = assemble(dir, options, lock, state)?;
-    let reason = "it was opened so; open it for writing instead".to_string();
+    let reason = "it was opened for reading only; open it for writing instead".to_string();
     *crate::sync::lock(&store.failure) = Some(Error::ReadOnly { reason });
     Ok(Handle::new(Arc::new(store), Vec::new()))
 }
@@ -103,7 +104,7 @@ fn take_lock(dir: &Path, options: &Options, mode: LockMode) -> Result<Box<dyn Fi
     }
 }
 
-/// What the manifest says; `None` if there is no store.
+/// The state according to the manifest; `None` if there is no store.
 fn read_state(dir: &Path, options: &Options) -> Result<Option<State>> {
     let Some(number) = read_current(&options.file_system, dir)? else {
         return Ok(None);
@@ -114,7 +115,7 @@ fn read_state(dir: &Path, options: &Options) -> Result<Option<State>> {
     Ok(Some(state))
 }
 
-/// The state of a store that was never opened.
+/// The state of a new store.
 fn new_state() -> Result<State> {
     let mut state = State::default();
     let changes = vec![
@@ -130,7 +131,8 @@ fn new_state() -> Result<State> {
     Ok(state)
 }
 
-/// Puts the store together in memory, with the writes of its logs in memtables.
+/// Puts the store together in memory, with the writes of its logs in memtables. The files do not
+/// change.
 fn assemble(dir: &Path, options: Options, lock: Box<dyn FileLock>, state: State) -> Result<Store> {
     let fs = options.file_system.clone();
     let cache = Arc::new(BlockCache::new(options.cache_bytes)?);
@@ -194,8 +196,9 @@ fn assemble(dir: &Path, options: Options, lock: Box<dyn FileLock>, state: State)
     })
 }
 
-/// Begins a new manifest that names everything, the valid ends of the replayed logs included, so
-/// that nothing behind them can ever come back. Only then may a new log acknowledge anything.
+/// Begins a new manifest with the whole state, including the valid ends of the replayed logs, so
+/// that nothing behind these ends can ever be replayed. A new log may acknowledge writes only after
+/// this.
 fn begin(store: &Store) -> Result<()> {
     let fs = store.fs();
     for name in ops::list(&**fs, &store.dir)? {

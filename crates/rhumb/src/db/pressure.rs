@@ -1,4 +1,5 @@
-//! Back-pressure: writers are slowed down before they have to wait.
+//! Back-pressure: writers are slowed down when background work falls behind, and stalled when it
+//! falls far behind.
 
 use std::time::{Duration, Instant};
 
@@ -6,25 +7,25 @@ use super::store::Store;
 use crate::error::Result;
 use crate::version::Levels;
 
-/// Waiting memtables of one keyspace at which writers are slowed down, and at which they wait.
+/// The numbers of waiting memtables in one keyspace at which writers are slowed down and stalled.
 const WAITING_SLOW: usize = 2;
 const WAITING_STALL: usize = 4;
-/// Tables of level 0 at which writers are slowed down and wait, as multiples of the number that
-/// starts a compaction.
+/// The numbers of runs in level 0 at which writers are slowed down and stalled, as multiples of the
+/// number of tables that starts a compaction.
 const LEVEL0_SLOW: usize = 3;
 const LEVEL0_STALL: usize = 9;
-/// A writer that is slowed down most writes so many bytes a second.
+/// The bytes a second that writers reach under the strongest slowdown.
 const SLOWEST: f64 = 4.0 * 1024.0 * 1024.0;
 
-/// A group sleeps no longer at once; what it owes beyond that, the next ones pay.
+/// The longest sleep of one group. The time owed beyond that is slept by later groups.
 const LONGEST_SLEEP: Duration = Duration::from_millis(100);
 
-/// How hard the background work presses on the writers.
+/// Whether writers have to wait for background work, and why.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Pressure {
-    /// Not at all.
+    /// Writers are not held up.
     None,
-    /// Writers are slowed down, by a share of the most (0 to 1).
+    /// Writers are slowed down, by this share of the strongest slowdown (0 to 1).
     Slow(f64, &'static str),
     /// Writers wait.
     Stall(&'static str),
@@ -51,9 +52,9 @@ impl Pressure {
 }
 
 impl Store {
-    /// Works out the pressure anew, after memtables or levels changed.
+    /// Computes the pressure again, after memtables or levels changed.
     pub(super) fn update_pressure(&self) {
-        // Worked out under the lock, so that a later change is never overwritten by an earlier one.
+        // It is computed under the lock, so that an earlier result never overwrites a later one.
         self.signals.set_pressure(|| self.worst_pressure());
     }
 
@@ -89,10 +90,10 @@ impl Store {
         )
     }
 
-    /// Holds the leader of a group up as the pressure demands.
+    /// Makes the leader of a commit group wait as long as the pressure demands.
     ///
     /// # Errors
-    /// If the store takes no writes any more, or waits for room on a full disk.
+    /// If the store takes no writes any more, or if, during a stall, the disk is full.
     pub(super) fn wait_for_room(&self, bytes: usize) -> Result<()> {
         match self.signals.pressure() {
             Pressure::None => Ok(()),

@@ -1,4 +1,4 @@
-//! One look-up: the memtables, then the tables that may hold the key, newest first.
+//! Gets: the memtables are asked first, then the tables that may hold the key, newest first.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::version::Table;
 
 use super::view::View;
 
-/// A look-up under way: what it asks for, and what it found so far.
+/// A running look-up: its key, and what it found so far.
 pub(super) struct Lookup<'a> {
     key: &'a [u8],
     hash: u64,
@@ -23,12 +23,12 @@ pub(super) struct Lookup<'a> {
     found: Option<Version>,
     /// The newest range delete over the key found so far, or 0.
     covered: Sequence,
-    /// Whether a memtable ended it.
+    /// Whether a memtable decided the answer.
     pub(super) memtable_hit: bool,
 }
 
 impl<'a> Lookup<'a> {
-    /// Prepares to look `key` up as of `visible`.
+    /// Prepares to look up `key` as of sequence `visible`.
     pub(super) fn new(key: &'a [u8], visible: Sequence) -> Self {
         Lookup {
             key,
@@ -41,10 +41,11 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Looks the key up; `None` if it has no value.
+    /// Looks the key up. Returns `None` if it has no value.
     ///
-    /// Every source is newer than the next, so the first that says anything about the key ends the
-    /// search; tables of level 0 are compared by sequence.
+    /// Each source is newer than the next, so the first source with a version of the key or a range
+    /// delete over it ends the search. Tables of level 0 are the exception: they are all asked if
+    /// they may hold something newer.
     pub(super) fn run(&mut self, view: &View, source: &mut BlockSource) -> Result<Option<Pinned>> {
         let key = self.key;
         let runs = view.levels.all_runs();
@@ -59,14 +60,15 @@ impl<'a> Lookup<'a> {
             self.prefetch_filter(next);
             if self.may_be_changed_by(level, table) {
                 source.leave_table();
-                // What no run before it holds is in the last one, if it is anywhere.
+                // A key that no earlier run holds is in the last run if it is anywhere.
                 self.ask_table(table, source, next.is_none())?;
             }
         }
         Ok(self.take_answer())
     }
 
-    /// Fetches what the filter of a table has on the key, while the source before it is asked.
+    /// Prefetches the part of a table's filter that the key needs, while the source before it is
+    /// asked.
     #[inline]
     fn prefetch_filter(&self, table: Option<(usize, &Arc<Table>)>) {
         if let Some(reader) = table.and_then(|(_, table)| table.open_reader()) {
@@ -74,7 +76,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Asks the memtables, until one decides.
+    /// Asks the memtables until one decides the answer.
     pub(super) fn ask_memtables(&mut self, view: &View) {
         for memtable in view.filled_memtables() {
             self.ask_memtable(memtable);
@@ -93,8 +95,8 @@ impl<'a> Lookup<'a> {
         self.found = memtable.get(self.key, self.visible);
     }
 
-    /// Whether a table of a level may change the answer. Every run is newer than the next, except at
-    /// level 0, where sequences may overlap after a repair.
+    /// Whether a table of a level may change the answer. Each run is newer than the next, except in
+    /// level 0, where the sequences of runs may overlap after a repair.
     pub(super) fn may_be_changed_by(&self, level: usize, table: &Table) -> bool {
         let found = self.found.as_ref().map_or(0, |v| v.sequence);
         !self.decided() || (level == 0 && found.max(self.covered) <= table.meta.largest_sequence)
@@ -105,9 +107,9 @@ impl<'a> Lookup<'a> {
         self.key
     }
 
-    /// Asks one table, keeping the newer of its answer and the one found before. `source` reads its
-    /// blocks and counts what it took; look-ups of ascending keys in one table may share it. `likely`:
-    /// see [`crate::table::TableReader::get`].
+    /// Asks one table. Keeps its version of the key if that is newer than the one found before.
+    /// `source` reads the blocks and counts the work; look-ups of ascending keys in one table may
+    /// share it. `likely`: see [`crate::table::TableReader::get`].
     #[inline]
     pub(super) fn ask_table(
         &mut self,
@@ -121,7 +123,7 @@ impl<'a> Lookup<'a> {
         })
     }
 
-    /// The same where `get` asks the table for versions of the key.
+    /// Asks one table; `get` finds the version of the key in it.
     #[inline]
     pub(super) fn ask_table_by(
         &mut self,
@@ -140,7 +142,7 @@ impl<'a> Lookup<'a> {
         Ok(())
     }
 
-    /// Asks one table by a get that is timed.
+    /// Asks one table by a timed get.
     #[cfg(feature = "internals")]
     pub(super) fn ask_table_timed(&mut self, table: &Table, get: &mut TimedGet) -> Result<()> {
         self.ask_table_by(table, |reader, lookup| {
@@ -149,12 +151,12 @@ impl<'a> Lookup<'a> {
         })
     }
 
-    /// Whether older sources cannot change the answer any more.
+    /// Whether older sources can no longer change the answer.
     pub(super) fn decided(&self) -> bool {
         self.found.is_some() || self.covered > 0
     }
 
-    /// The key's value by what was found, which this lets go of.
+    /// Takes the value of the key out of what was found; `None` if it has no value.
     pub(super) fn take_answer(&mut self) -> Option<Pinned> {
         let version = self.found.take()?;
         let alive = version.kind == EntryKind::Put && version.sequence >= self.covered;

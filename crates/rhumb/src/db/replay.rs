@@ -1,4 +1,4 @@
-//! Logs become memtables again.
+//! Replaying logs into memtables.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -17,17 +17,17 @@ use crate::options::Options;
 use crate::version::State;
 use crate::wal::{Frame, read_log};
 
-/// What the logs held.
+/// The outcome of replaying the logs.
 pub(super) struct Replayed {
     pub(super) sealed: VecDeque<SealedLog>,
     pub(super) last_sequence: Sequence,
     pub(super) recovery: RecoveryStats,
 }
 
-/// Puts the operations of the logs that are in no table yet into memtables.
+/// Puts the operations in the logs that are not in tables yet into memtables.
 ///
 /// # Errors
-/// If a log that the manifest names is not there, or is damaged below its durable end.
+/// If a log that the manifest names is missing, or is damaged below its durable end.
 pub(super) fn replay(
     dir: &Path,
     options: &Options,
@@ -71,7 +71,7 @@ pub(super) fn replay(
     Ok(replayed)
 }
 
-/// A log that is not there is damage, since the manifest names it.
+/// Reports a missing log as corruption, since the manifest names it.
 fn named_but_missing(error: Error, path: &Path) -> Error {
     match error {
         Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
@@ -95,7 +95,7 @@ impl LogReplay<'_> {
         frame.operations(&mut |sequence, operation| self.operation(sequence, &operation))
     }
 
-    /// Operations of dropped keyspaces, and those that are in tables, are passed over.
+    /// Applies an operation, unless its keyspace was dropped or it is in a table already.
     fn operation(&mut self, sequence: Sequence, operation: &Operation<'_>) -> Result<()> {
         let id = operation.keyspace;
         self.check.operation(sequence, id)?;

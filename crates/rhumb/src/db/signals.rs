@@ -1,4 +1,4 @@
-//! How the threads of a store tell each other that something changed.
+//! Signals between the threads of a store: something changed, or a thread has nothing to do.
 
 use std::time::{Duration, Instant};
 
@@ -6,30 +6,31 @@ use super::pressure::Pressure;
 use crate::error::{Error, Result};
 use crate::sync::{Condvar, Mutex, lock, wait_timeout};
 
-/// A writer sleeps once it owes this much, since shorter sleeps are not kept.
+/// A writer sleeps once it owes this much, since the system does not time shorter sleeps well.
 const LEAST_SLEEP: Duration = Duration::from_millis(1);
-/// Waiting threads look around at least this often.
+/// The longest time that waiting threads wait before they check again.
 const LOOK_AROUND: Duration = Duration::from_millis(100);
 
-/// Wakes those who wait for work, for room, or for an end.
+/// Wakes the threads that wait for work, for room, or for the store to close.
 #[derive(Debug)]
 pub(super) struct Signals {
     state: Mutex<Signalled>,
     changed: Condvar,
-    /// Told apart from `changed`, or two threads that rest would wake each other for ever.
+    /// Separate from `changed`: if resting threads signalled `changed`, two of them would wake each
+    /// other forever.
     rested: Condvar,
 }
 
-/// What the threads of a store know of each other.
+/// The state that the threads of a store share for signalling.
 #[derive(Debug)]
 pub(super) struct Signalled {
-    /// Counts the changes, so that none is missed between looking and waiting.
+    /// The number of changes so far, so that none between a check and a wait is missed.
     changes: u64,
     shutting_down: bool,
     disk_full: Option<Error>,
     pressure: Pressure,
     owed: Duration,
-    /// How many threads found nothing to do since the last change.
+    /// The number of threads that found nothing to do since the last change.
     resting: usize,
 }
 
@@ -38,7 +39,7 @@ impl Signalled {
         self.pressure
     }
 
-    /// An error while background work waits for room on the disk, or the store is closing.
+    /// Fails while background work waits for room on the disk, or if the store is closing.
     pub(super) fn disk_full(&self) -> Result<()> {
         if self.shutting_down {
             return Err(Error::Closed);
@@ -93,7 +94,7 @@ impl Signals {
         self.change(|s| s.disk_full = None);
     }
 
-    /// Waits for the time after which a failed step is tried again, or for the end.
+    /// Waits before a failed step is tried again; returns early if the store closes.
     pub(super) fn wait_a_while(&self) {
         let until = Instant::now() + LOOK_AROUND;
         let mut state = lock(&self.state);
@@ -114,14 +115,14 @@ impl Signals {
         lock(&self.state).pressure
     }
 
-    /// Adds to the time that writers owe; whether it is worth a sleep now.
+    /// Adds to the time that writers owe. Returns whether it is long enough for a sleep.
     pub(super) fn owe(&self, time: Duration) -> bool {
         let mut state = lock(&self.state);
         state.owed += time;
         state.owed >= LEAST_SLEEP
     }
 
-    /// The time owed so far, at most `most`, which is then owed no more.
+    /// Takes up to `most` off the time owed. Returns how much was taken off.
     pub(super) fn pay(&self, most: Duration) -> Duration {
         let mut state = lock(&self.state);
         let paid = state.owed.min(most);
@@ -129,7 +130,7 @@ impl Signals {
         paid
     }
 
-    /// Waits until `waiting` says no.
+    /// Waits while `waiting` returns `true`.
     pub(super) fn wait_while(&self, waiting: impl Fn(&Signalled) -> Result<bool>) -> Result<()> {
         let mut state = lock(&self.state);
         while waiting(&state)? {
@@ -138,12 +139,13 @@ impl Signals {
         Ok(())
     }
 
-    /// How often something changed so far.
+    /// The number of changes so far.
     pub(super) fn changes(&self) -> u64 {
         lock(&self.state).changes
     }
 
-    /// Waits until something changed since [`Signals::changes`] said `seen`, or for a while.
+    /// Waits until something has changed since [`Signals::changes`] returned `seen`, or for a
+    /// while.
     pub(super) fn wait_for_change(&self, seen: u64) {
         let mut state = lock(&self.state);
         if state.changes != seen || state.shutting_down {
@@ -157,8 +159,7 @@ impl Signals {
         }
     }
 
-    /// Waits until something changed since [`Signals::changes`] said `seen`, or for a while. For
-    /// callers, who do not count as resting.
+    /// Like [`Signals::wait_for_change`], but the caller is not counted as a thread without work.
     ///
     /// # Errors
     /// If the store is closing.
@@ -173,8 +174,8 @@ impl Signals {
         }
     }
 
-    /// Waits a while for so many threads to have nothing to do, or to wait for room or for the end;
-    /// whether it came to that.
+    /// Waits a while until `threads` threads have nothing to do, the disk is full, or the store
+    /// closes. Returns whether one of these is the case.
     pub(super) fn wait_for_rest(&self, threads: usize) -> bool {
         let rests = |state: &Signalled| {
             state.resting >= threads || state.shutting_down || state.disk_full.is_some()
@@ -191,7 +192,8 @@ mod tests {
 
     use super::*;
 
-    /// Threads that rest told each other so by the signal that wakes them, and never slept.
+    /// Regression test: resting threads once used the signal that wakes them to announce that they
+    /// rest, so they never slept.
     #[test]
     fn resting_threads_let_each_other_rest() {
         let signals = Signals::new();
@@ -209,7 +211,7 @@ mod tests {
             std::thread::sleep(2 * LOOK_AROUND);
             signals.shut_down();
         });
-        // Two or three each, if they sleep; hundreds of thousands if they do not.
+        // Two or three rounds each if the threads sleep; hundreds of thousands if they do not.
         assert!(rounds.into_inner() < 1_000);
     }
 }

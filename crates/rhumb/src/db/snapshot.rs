@@ -1,4 +1,4 @@
-//! Reads at one moment.
+//! Snapshots: reads of the store as it was at one moment.
 
 use std::ops::RangeBounds;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use super::{Iter, Keyspace, Value};
 use crate::entry::Sequence;
 use crate::error::{Error, Result};
 
-/// The whole store, all keyspaces, as it was when the snapshot was taken. It costs nothing to take;
-/// while it lives, the versions it sees are kept.
+/// All keyspaces of the store as they were when the snapshot was taken. Taking one costs next to
+/// nothing; while it exists, the versions that it sees are kept.
 #[derive(Debug)]
 pub struct Snapshot {
     handle: Arc<Handle>,
@@ -22,13 +22,14 @@ impl Snapshot {
         Snapshot { handle, sequence }
     }
 
-    /// Sequences of different stores have nothing to do with one another.
+    /// Fails if the keyspace belongs to another store, whose sequences are unrelated.
     fn check(&self, keyspace: &Keyspace) -> Result<()> {
         if keyspace.state().store == self.handle.store.number {
             return Ok(());
         }
         Err(Error::InvalidArgument(format!(
-            "the keyspace {:?} is of another store than the snapshot: take a snapshot of that store",
+            "the keyspace {:?} and the snapshot belong to different stores: take a snapshot of the \
+             keyspace's store",
             keyspace.name()
         )))
     }

@@ -1,4 +1,4 @@
-//! What a store says of itself.
+//! The statistics of a store.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,82 +6,83 @@ use std::time::Duration;
 /// A store's state and what it did since it was opened. Sizes are bytes.
 #[derive(Debug, Clone, Default)]
 pub struct Stats {
-    /// One entry a keyspace, by name.
+    /// The keyspaces, sorted by name.
     pub keyspaces: Vec<KeyspaceStats>,
-    /// What gets did.
+    /// Counts of gets.
     pub reads: ReadStats,
-    /// What iterators did.
+    /// Counts of scans.
     pub scans: ScanStats,
-    /// What writes, flushes and compactions did.
+    /// Counts of writes, flushes and compactions.
     pub writes: WriteStats,
-    /// Blocks in memory now.
+    /// The bytes of the blocks in memory.
     pub cache_bytes: u64,
-    /// Blocks that may be in memory.
+    /// The largest number of bytes of blocks that may be kept in memory.
     pub cache_capacity: u64,
-    /// More of the blocks in memory.
+    /// More about the blocks in memory.
     pub cache: CacheStats,
-    /// Logs on disk.
+    /// The bytes of the logs on disk.
     pub log_bytes: u64,
-    /// What opening the store found.
+    /// What was found in the logs when the store was opened.
     pub recovery: RecoveryStats,
 }
 
-/// One keyspace.
+/// The state of one keyspace.
 #[derive(Debug, Clone, Default)]
 pub struct KeyspaceStats {
-    /// Its name.
+    /// The name of the keyspace.
     pub name: String,
     /// Its levels, from level 0.
     pub levels: Vec<LevelStats>,
-    /// Memory of its write buffers.
+    /// The memory of the write buffers.
     pub memtable_bytes: u64,
-    /// Memory of its tables' indexes.
+    /// The memory of the indexes of tables.
     pub index_bytes: u64,
-    /// Memory of its tables' directories.
+    /// The memory of the directories of tables.
     pub directory_bytes: u64,
-    /// Memory of its tables' filters.
+    /// The memory of the filters of tables.
     pub filter_bytes: u64,
-    /// Memory of its tables' key maps.
+    /// The memory of the key maps of tables.
     pub key_map_bytes: u64,
-    /// Memory of its tables' range deletes.
+    /// The memory of the range deletes of tables.
     pub range_delete_bytes: u64,
-    /// Entries in its tables, old versions and deletes included.
+    /// The number of entries in tables, including old versions and deletes.
     pub entries: u64,
-    /// How many of its tables fell back to fence pointers.
+    /// The number of tables that fell back to fence pointers.
     pub fallbacks: u64,
-    /// How many of its tables have which index.
+    /// The number of tables with each kind of index.
     pub index_kinds: BTreeMap<String, u64>,
 }
 
-/// One level.
+/// The state of one level.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LevelStats {
-    /// Number of sorted runs.
+    /// The number of sorted runs.
     pub runs: u64,
-    /// Number of tables.
+    /// The number of tables.
     pub tables: u64,
-    /// Their bytes on disk.
+    /// The bytes of the tables on disk.
     pub bytes: u64,
-    /// Their entries.
+    /// The number of entries in the tables.
     pub entries: u64,
 }
 
-/// The memory of blocks.
+/// The memory that blocks take.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CacheStats {
-    /// Memory in use for blocks: frames, full or free, their headers, and what finds them. Stays
-    /// within [`Stats::cache_capacity`] and a thirty-second of it.
+    /// The memory used for blocks: frames, full or free, their headers, and the structures that
+    /// find them. At most 33/32 of [`Stats::cache_capacity`].
     pub memory_bytes: u64,
-    /// Of this, what finds the blocks: 4 bytes for each block of a table that has some in memory.
+    /// The part of `memory_bytes` used to find blocks: 4 bytes for each block of every table that
+    /// has blocks in memory.
     pub slot_bytes: u64,
-    /// Blocks that cannot be removed now, because values or iterators lie in them.
+    /// The number of blocks that cannot be removed now, because values or iterators use them.
     pub pinned_blocks: u64,
-    /// Their bytes.
+    /// The bytes of these pinned blocks.
     pub pinned_bytes: u64,
-    /// How many blocks were removed to make room since the store was opened.
+    /// The number of blocks removed to make room since the store was opened.
     pub evictions: u64,
-    /// How many blocks were read that found no room: all was pinned, or the cache is too small for
-    /// them. They are read again the next time.
+    /// The number of blocks read that were not kept, because all blocks in memory were pinned or
+    /// the cache is too small for them. They are read again the next time.
     pub bypassed: u64,
     /// The bytes of those that values or iterators still lie in; not part of the memory above.
     pub bypassed_bytes: u64,
@@ -90,99 +91,99 @@ pub struct CacheStats {
 /// Counts of gets since the store was opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReadStats {
-    /// Keys looked up.
+    /// The number of keys looked up.
     pub gets: u64,
-    /// Of these, answered by a write buffer.
+    /// The number of gets that a write buffer answered.
     pub memtable_hits: u64,
-    /// Tables asked.
+    /// The number of tables asked.
     pub tables_probed: u64,
-    /// Tables whose filter said no.
+    /// The number of tables whose filter excluded the key.
     pub filter_negative: u64,
-    /// Tables whose filter said perhaps.
+    /// The number of tables whose filter admitted the key.
     pub filter_positive: u64,
-    /// Of these, tables that did not hold the key.
+    /// The number of tables whose filter admitted the key although they did not hold it.
     pub filter_false_positive: u64,
-    /// Ranks in the windows that models returned.
+    /// The number of ranks in the windows that models returned.
     pub window_ranks: u64,
-    /// Calls that read blocks from files. One may read several that lie side by side.
+    /// The number of calls that read blocks from files. One call may read several adjacent blocks.
     pub read_calls: u64,
-    /// Blocks read from files. Of those that a call brings, only those that are looked into are
-    /// verified, and may stay in memory.
+    /// The number of blocks read from files. Of the blocks that a call reads, only those that are
+    /// searched are verified and may stay in memory.
     pub blocks_read: u64,
-    /// Bytes of these blocks as they are stored.
+    /// The bytes of the blocks read, as stored.
     pub bytes_read: u64,
-    /// Blocks found in memory.
+    /// The number of blocks found in memory.
     pub blocks_cached: u64,
 }
 
-/// Counts of iterators since the store was opened. An iterator adds its own when it is dropped.
+/// Counts of scans since the store was opened. An iterator adds its counts when it is dropped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ScanStats {
-    /// How often an end of an iterator was placed at its first key. The first step from an end does
-    /// that and nothing else.
+    /// How often an end of an iterator was positioned: once for each end that was used, at its
+    /// first step.
     pub seeks: u64,
-    /// Ranks in the windows that models returned.
+    /// The number of ranks in the windows that models returned.
     pub window_ranks: u64,
-    /// Calls that read blocks from files.
+    /// The number of calls that read blocks from files.
     pub read_calls: u64,
-    /// Blocks read from files, those among them that were read ahead in vain.
+    /// The number of blocks read from files, including those read ahead but not used.
     pub blocks_read: u64,
-    /// Bytes of these blocks as they are stored.
+    /// The bytes of the blocks read, as stored.
     pub bytes_read: u64,
-    /// Blocks found in memory.
+    /// The number of blocks found in memory.
     pub blocks_cached: u64,
 }
 
 /// Counts of writes since the store was opened.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WriteStats {
-    /// Bytes of keys and values handed in.
+    /// The bytes of the keys and values that were written by the user.
     pub user_bytes: u64,
-    /// Bytes written to logs.
+    /// The bytes written to logs.
     pub log_bytes: u64,
-    /// Write buffers turned into tables.
+    /// The number of write buffers flushed to tables.
     pub flushes: u64,
-    /// Bytes of these tables.
+    /// The bytes of the tables that flushes wrote.
     pub flushed_bytes: u64,
-    /// What flushes took by the clock, from the sync of the log before them until readers had the
-    /// table.
+    /// The elapsed time of flushes, from the sync of the log before each until its table was
+    /// visible to readers.
     pub flush_time: Duration,
-    /// Of this, building the indexes of the wanted kind for these tables: taking in keys with their
-    /// numbers, or the keys between blocks, and encoding. Not the fence pointers that stand by for a
-    /// model, the key map, the directory or the filter.
+    /// The part of `flush_time` spent building indexes of the kind asked for: taking in keys with
+    /// their numbers, or the keys between blocks, and encoding. Fence pointers built as a fallback
+    /// for a model, the key map, the directory and the filter are not included.
     pub flush_training_time: Duration,
-    /// Of this, the calls that created, wrote and synced these tables.
+    /// The part of `flush_time` spent in the calls that created, wrote and synced the tables.
     pub flush_write_time: Duration,
-    /// Merges of tables.
+    /// The number of merges of tables.
     pub compactions: u64,
-    /// Tables moved down a level without being read.
+    /// The number of tables moved down a level without being rewritten.
     pub trivial_moves: u64,
-    /// Bytes read by merges.
+    /// The bytes read by merges.
     pub compaction_bytes_read: u64,
-    /// Bytes written by merges.
+    /// The bytes written by merges.
     pub compaction_bytes_written: u64,
-    /// What merges took by the clock, until readers had their tables: the sum over merges, of which
-    /// several may have run at one time.
+    /// The elapsed time of merges, until their tables were visible to readers: the sum over all
+    /// merges, several of which may have run at the same time.
     pub compaction_time: Duration,
-    /// Of this, building the indexes of the tables they wrote, as in
+    /// The part of `compaction_time` spent building indexes, as in
     /// [`WriteStats::flush_training_time`].
     pub compaction_training_time: Duration,
-    /// Of this, the calls that read blocks.
+    /// The part of `compaction_time` spent in the calls that read blocks.
     pub compaction_read_time: Duration,
-    /// Of this, the calls that created, wrote and synced tables.
+    /// The part of `compaction_time` spent in the calls that created, wrote and synced tables.
     pub compaction_write_time: Duration,
-    /// How often a write was slowed down.
+    /// How often writers were slowed down.
     pub slowdowns: u64,
-    /// How often a write had to wait for a flush or a merge.
+    /// How often writers had to wait for a flush or a merge.
     pub stalls: u64,
-    /// The longest time a write was held up.
+    /// The longest time that a writer was held up.
     pub longest_stall: Duration,
-    /// How often for which reason.
+    /// How often writers were slowed down or had to wait, by reason.
     pub stall_reasons: BTreeMap<String, u64>,
 }
 
 impl WriteStats {
-    /// Bytes written to files for each byte handed in; 0 where nothing was.
+    /// The bytes written to files for each byte that the user wrote; 0 if the user wrote nothing.
     pub fn write_amplification(&self) -> f64 {
         let written = self.log_bytes + self.flushed_bytes + self.compaction_bytes_written;
         if self.user_bytes == 0 {
@@ -193,13 +194,13 @@ impl WriteStats {
     }
 }
 
-/// What opening the store found in its logs.
+/// What was found in the logs when the store was opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RecoveryStats {
-    /// Commit groups read from logs.
+    /// The number of commit groups read from logs.
     pub log_frames: u64,
-    /// Operations put back into write buffers.
+    /// The number of operations put back into write buffers.
     pub log_operations: u64,
-    /// Bytes of writes under way when the store was cut off, never acknowledged as durable.
+    /// The bytes of unfinished writes at the ends of logs. They were never acknowledged as durable.
     pub torn_bytes: u64,
 }

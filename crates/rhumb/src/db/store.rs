@@ -25,61 +25,63 @@ use crate::version::{Files, Manifest, State};
 /// One keyspace of an open store.
 #[derive(Debug)]
 pub(super) struct OpenKeyspace {
-    /// Which of the stores open in this process it belongs to.
+    /// The number of the store it belongs to, among the stores opened by this process.
     pub(super) store: u64,
     pub(super) id: u32,
     pub(super) name: String,
     pub(super) view: CurrentView,
     /// The number that the next new key map gets.
     pub(super) next_map: AtomicU64,
-    /// Set when the keyspace is dropped, so that handles and background work let go of it.
+    /// Set when the keyspace is dropped, so that handles and background work stop using it.
     pub(super) dropped: AtomicBool,
 }
 
-/// The manifest and what it says. Whoever holds it may change the set of tables.
+/// The manifest and the state that it holds. Its lock is held to change the set of tables.
 #[derive(Debug)]
 pub(super) struct Catalog {
     pub(super) state: State,
     /// `None` in a store opened read-only.
     pub(super) manifest: Option<Manifest>,
-    /// Files of edits that failed: the manifest may name them until it is replaced.
+    /// The files that failed edits added. They are kept until the manifest is replaced, since the
+    /// manifest on disk may name them.
     pub(super) strays: Vec<PathBuf>,
 }
 
-/// An open store. Locks are taken in the order of the fields: merges, write, catalog, snapshots.
+/// An open store. Locks are taken in the order of the fields: `merges`, `write`, `catalog`,
+/// `snapshots`.
 #[derive(Debug)]
 pub(super) struct Store {
     pub(super) dir: PathBuf,
-    /// Which of the stores open in this process it is.
+    /// The number of this store among the stores opened by this process.
     pub(super) number: u64,
     pub(super) options: Options,
-    /// By id; readers take it without a lock.
+    /// By keyspace id. Readers load it without a lock.
     pub(super) keyspaces: ArcSwap<BTreeMap<u32, Arc<OpenKeyspace>>>,
-    /// The last sequence that readers may see.
+    /// The last sequence that is visible to readers.
     pub(super) published: AtomicU64,
     pub(super) queue: CommitQueue<Request, Result<()>>,
-    /// Held while a merge is picked, and when one ends; not while it runs.
+    /// Locked while a merge is picked and when a merge ends, but not while it runs.
     pub(super) merges: Mutex<Merges>,
-    /// Held while a group is written, and while a memtable is exchanged.
+    /// Locked while a group is written and while a memtable is replaced.
     pub(super) write: Mutex<WriteState>,
     pub(super) catalog: Mutex<Catalog>,
     pub(super) next_file: AtomicU64,
     pub(super) snapshots: Mutex<BTreeMap<Sequence, usize>>,
     pub(super) signals: Signals,
-    /// Why the store takes no writes any more.
+    /// The error that writes return, once the store takes no more writes.
     pub(super) failure: Mutex<Option<Error>>,
-    /// The tables' files, and those of them to delete.
+    /// The files of the tables, including those to be deleted.
     pub(super) files: Arc<Files>,
-    /// Where threads note which views they read.
+    /// The hazard slots in which threads record the views that they read.
     pub(super) slots: Arc<HazardSlots>,
-    /// Dropped keyspaces that somebody still reads.
+    /// Dropped keyspaces with views that are still read.
     pub(super) dropped: Mutex<Vec<Arc<OpenKeyspace>>>,
     /// Set to end running merges early.
     pub(super) cancelled: AtomicBool,
     pub(super) reads: ReadCounters,
     pub(super) writes: WriteCounters,
     pub(super) recovery: RecoveryStats,
-    /// Held until the store is gone.
+    /// Held until the store is dropped.
     pub(super) _lock: Box<dyn FileLock>,
 }
 
@@ -88,23 +90,24 @@ impl Store {
         &self.options.file_system
     }
 
-    /// The last sequence that readers may see now.
+    /// The last sequence that is visible to readers.
     pub(super) fn visible(&self) -> Sequence {
         self.published.load(Ordering::Acquire)
     }
 
-    /// A file number never used before.
+    /// A file number that was never used before.
     pub(super) fn new_file(&self) -> u64 {
         self.next_file.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The sequences at which a version must stay readable, ascending. Taken under the lock that
-    /// [`Store::pin_snapshot`] takes, so that no snapshot appears below them later.
+    /// The sequences of all snapshots, ascending: the versions visible at them must be kept. Read
+    /// under the same lock as in [`Store::pin_snapshot`], so that no snapshot with a smaller
+    /// sequence can appear later.
     pub(super) fn pinned_sequences(&self) -> Vec<Sequence> {
         lock(&self.snapshots).keys().copied().collect()
     }
 
-    /// Pins the present moment.
+    /// Pins a snapshot of the present state. Returns its sequence.
     pub(super) fn pin_snapshot(&self) -> Sequence {
         let mut snapshots = lock(&self.snapshots);
         let sequence = self.visible();
@@ -122,7 +125,8 @@ impl Store {
         }
     }
 
-    /// Ends all writing because of `error`; the first reason stays.
+    /// Makes the store read-only because of `error`. If this happened before, the first reason is
+    /// kept.
     pub(super) fn fail(&self, error: &Error) {
         let mut failure = lock(&self.failure);
         if failure.is_none() {
@@ -133,14 +137,14 @@ impl Store {
         self.signals.wake_all();
     }
 
-    /// Ends all writing because of `error`, but waits out a full disk.
+    /// Makes the store read-only because of `error`, unless the disk is full, which may pass.
     pub(super) fn fail_unless_full(&self, error: &Error) {
         if !matches!(error, Error::DiskFull { .. }) {
             self.fail(error);
         }
     }
 
-    /// An error if the store takes no writes.
+    /// Fails if the store takes no writes.
     pub(super) fn check_writable(&self) -> Result<()> {
         match &*lock(&self.failure) {
             Some(error) => Err(error.clone()),
@@ -156,8 +160,8 @@ impl Store {
             .cloned()
     }
 
-    /// What a failed background step means for the store: a full disk is waited out, anything else
-    /// ends the writing.
+    /// Handles an error in background work: a full disk may pass, any other error makes the store
+    /// read-only.
     pub(super) fn note_background_error(&self, error: &Error) {
         match error {
             Error::DiskFull { .. } => self.signals.set_disk_full(error.clone()),

@@ -1,4 +1,4 @@
-//! A value as a read hands it out.
+//! The type of the values that reads return.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -1,11 +1,12 @@
-//! What a reader of one keyspace sees at one moment, and how it is exchanged.
+//! The view of a keyspace: the memtables and levels that a reader uses, and how it is replaced.
 
 use crate::memtable::Memtable;
 use crate::sync::{Arc, Guard, HazardSlots, Swap};
 use crate::version::Levels;
 
-/// The sources of a keyspace, newest first: the memtable that takes writes, those that wait to be
-/// flushed, the levels. A view never changes; a reader that holds one sees a stable world.
+/// The sources of a keyspace, newest first: the active memtable, those that wait to be flushed, and
+/// the levels. A view never changes, except that writes are added to the active memtable under
+/// newer sequences.
 #[derive(Debug)]
 pub(super) struct View {
     pub(super) active: Arc<Memtable>,
@@ -20,14 +21,14 @@ impl View {
         std::iter::once(&self.active).chain(&self.waiting)
     }
 
-    /// Those that a reader has to ask, which took the view before it chose its moment: what comes into
-    /// one that is empty now is not visible to it.
+    /// The memtables that are not empty. They are enough for a reader that loaded the view before
+    /// its sequence: what is written later to an empty memtable is not visible to it.
     pub(super) fn filled_memtables(&self) -> impl Iterator<Item = &Arc<Memtable>> {
         self.memtables().filter(|memtable| !memtable.is_empty())
     }
 }
 
-/// The current [`View`]; readers take it without a lock.
+/// The current [`View`]. Readers load it without a lock.
 #[derive(Debug)]
 pub(super) struct CurrentView {
     view: Swap<View>,
@@ -45,31 +46,32 @@ impl CurrentView {
         }
     }
 
-    /// The view now, for the length of one read.
+    /// The current view, for one short read.
     #[inline]
     pub(super) fn load(&self) -> Guard<'_, View> {
         self.view.load()
     }
 
-    /// The view now, to be kept.
+    /// The current view, to be kept for longer.
     pub(super) fn load_full(&self) -> Arc<View> {
         self.view.load_full()
     }
 
-    /// Frees the replaced views that nobody reads any more; whether that was all of them. For
-    /// background threads: it may mean giving back large memory.
+    /// Frees the replaced views that no reader uses any more. Returns whether those were all. For
+    /// background threads, since freeing large memory takes time.
     pub(super) fn free_replaced(&self) -> bool {
         self.view.free()
     }
 
-    /// Starts a new active memtable; the full one waits to be flushed. The caller holds the write
-    /// lock, so that nobody is inserting.
+    /// Starts a new active memtable; the full one then waits to be flushed. The caller holds the
+    /// write lock, so that no write is being inserted.
     pub(super) fn rotate(&self) {
         self.view.replace(|view| {
             let mut waiting = Vec::with_capacity(view.waiting.len() + 1);
             waiting.push(view.active.clone());
             waiting.extend(view.waiting.iter().cloned());
-            // Later keys mostly look like earlier ones, and the memtable compares them faster then.
+            // Later keys mostly share the prefix of earlier ones, and comparisons are faster with
+            // it known.
             let active = Arc::new(Memtable::with_prefix(view.active.common_prefix()));
             View {
                 active,
@@ -79,7 +81,7 @@ impl CurrentView {
         });
     }
 
-    /// Installs new levels, and takes out the memtables that are in them now.
+    /// Installs new levels, and removes the memtables that were flushed to them.
     pub(super) fn install(&self, levels: Levels, flushed: &[Arc<Memtable>]) {
         self.view.replace(|view| View {
             active: view.active.clone(),
@@ -93,7 +95,7 @@ impl CurrentView {
         });
     }
 
-    /// Lets go of everything.
+    /// Removes all memtables and tables from the view.
     pub(super) fn empty(&self) {
         self.view.replace(|_| View {
             active: Arc::new(Memtable::new()),
@@ -102,7 +104,7 @@ impl CurrentView {
         });
     }
 
-    /// The smallest sequence that is in a memtable only; `None` if there is none.
+    /// The smallest sequence in the memtables; `None` if they are all empty.
     pub(super) fn lowest_unflushed(&self) -> Option<u64> {
         let view = self.load();
         view.memtables().filter_map(|m| m.smallest_sequence()).min()

@@ -1,4 +1,4 @@
-//! From versions to keys: a cursor that shows each key once, as of one moment.
+//! A cursor that turns versions into keys: it shows each visible key once, as of one sequence.
 
 use std::ops::Bound;
 use std::path::PathBuf;
@@ -13,11 +13,12 @@ use crate::memory::Pinned;
 use crate::table::GetTrace;
 use crate::version::{LevelCursor, Levels, Run};
 
-/// After so many versions of one key a seek is cheaper than stepping on.
+/// After this many versions of one key, a seek is cheaper than more steps.
 const STEPS_BEFORE_SEEK: u32 = 8;
 
-/// Walks the keys that are visible at a sequence: from a bound on forwards, or from one backwards,
-/// not both. Each step is told the other bound, and looks at no key behind it but the first.
+/// Moves over the keys that are visible at a sequence: forwards from a lower bound or backwards
+/// from an upper bound, but not both. Each step is given the opposite bound, and reads at most one
+/// key beyond it.
 pub(super) struct VisibleCursor {
     versions: MergeCursor<Source>,
     coverage: Coverage,
@@ -25,13 +26,13 @@ pub(super) struct VisibleCursor {
     visible: Sequence,
     /// The key shown last.
     key: Vec<u8>,
-    /// Where the versions of a key were last passed by a seek.
+    /// The key and sequence of the last seek over versions of a key.
     sought: Option<(Vec<u8>, Sequence)>,
 }
 
 impl VisibleCursor {
-    /// A cursor over those sources of `view`, as of `visible`, that may hold keys between two bounds,
-    /// outside which it must not be sent.
+    /// A cursor over the sources of `view` that may hold keys between two bounds, as of sequence
+    /// `visible`. It must not be moved outside the bounds.
     pub(super) fn new(
         view: &View,
         visible: Sequence,
@@ -66,7 +67,7 @@ impl VisibleCursor {
         })
     }
 
-    /// Adds what was done so far in tables.
+    /// Adds the counts of the work in tables so far.
     pub(super) fn add_trace(&self, trace: &mut GetTrace) {
         let sources = self.versions.children();
         sources.for_each(|source| trace.add(&source.trace()));
@@ -77,17 +78,17 @@ impl VisibleCursor {
         &self.key
     }
 
-    /// The value of the key shown last, where it lies, of a cursor that goes forwards.
+    /// The value of the key shown last, in place. Only for a cursor that moves forwards.
     pub(super) fn value(&self) -> &[u8] {
         self.versions.value_bytes()
     }
 
-    /// The same, pinned.
+    /// The value of the key shown last, pinned. Only for a cursor that moves forwards.
     pub(super) fn pin_value(&mut self) -> Pinned {
         self.versions.value()
     }
 
-    /// Shows the first key between the bounds; `false` if there is no such key.
+    /// Shows the first key between the bounds. Returns `false` if there is none.
     pub(super) fn first(&mut self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<bool> {
         match from {
             Bound::Unbounded => self.versions.seek_first()?,
@@ -97,7 +98,7 @@ impl VisibleCursor {
         self.show_forward(to)
     }
 
-    /// Shows the last key between the bounds: its value, or `None` if there is no such key.
+    /// Shows the last key between the bounds. Returns its value, or `None` if there is no such key.
     pub(super) fn last(&mut self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<Option<Pinned>> {
         match to {
             Bound::Unbounded => self.versions.seek_last()?,
@@ -107,14 +108,14 @@ impl VisibleCursor {
         self.show_backward(from)
     }
 
-    /// Shows the next key up to a bound, after another one going forwards.
+    /// Shows the next key up to a bound. The cursor must have moved forwards to a key before.
     #[inline]
     pub(super) fn next(&mut self, to: Bound<&[u8]>) -> Result<bool> {
         self.skip_key_forward()?;
         self.show_forward(to)
     }
 
-    /// Shows the key before, down to a bound, after another one going backwards.
+    /// Shows the key before, down to a bound. The cursor must have moved backwards to a key before.
     pub(super) fn prev(&mut self, from: Bound<&[u8]>) -> Result<Option<Pinned>> {
         self.show_backward(from)
     }
@@ -126,7 +127,7 @@ impl VisibleCursor {
         here.is_some_and(|here| is_same(here.key, &self.key))
     }
 
-    /// From the first version of some key on: shows the first key that is alive.
+    /// Shows the first visible key from here on. The cursor is on the first version of a key.
     #[inline]
     fn show_forward(&mut self, to: Bound<&[u8]>) -> Result<bool> {
         while let Some(here) = self.versions.here() {
@@ -144,8 +145,8 @@ impl VisibleCursor {
         Ok(false)
     }
 
-    /// Within the versions of `self.key`, passes those written after the moment we show; whether
-    /// there is one behind them.
+    /// Moves past the versions of `self.key` that are too new to be visible. Returns whether a
+    /// visible one follows.
     fn skip_invisible(&mut self) -> Result<bool> {
         let mut steps = 0;
         while self.versions.sequence() > self.visible {
@@ -163,7 +164,7 @@ impl VisibleCursor {
         Ok(true)
     }
 
-    /// From a version of `self.key` to the first one of a later key.
+    /// Moves from a version of `self.key` to the first version of a later key.
     #[inline]
     fn skip_key_forward(&mut self) -> Result<()> {
         let mut steps = 0;
@@ -181,7 +182,7 @@ impl VisibleCursor {
         }
     }
 
-    /// From the last version of some key backwards: shows the first key that is alive.
+    /// Shows the first visible key from here backwards. The cursor is on the last version of a key.
     fn show_backward(&mut self, from: Bound<&[u8]>) -> Result<Option<Pinned>> {
         while let Some(here) = self.versions.here() {
             set_key(&mut self.key, here.key);
@@ -196,8 +197,8 @@ impl VisibleCursor {
         Ok(None)
     }
 
-    /// From the oldest version of `self.key` backwards over all of them; returns the value of the
-    /// newest visible one if the key is alive.
+    /// Moves backwards over all versions of `self.key`, from the oldest one. Returns the value of
+    /// the newest visible version if it is not deleted.
     fn newest_visible_backward(&mut self) -> Result<Option<Pinned>> {
         let mut newest = None;
         let mut steps = 0;
@@ -228,7 +229,8 @@ impl VisibleCursor {
         Ok(newest)
     }
 
-    /// Whether the version under the cursor, the newest visible one, is a value.
+    /// Whether the version under the cursor, the newest visible one of the key, is a value that is
+    /// not deleted.
     #[inline]
     fn is_alive(&mut self) -> Result<bool> {
         let covered = self.coverage.over(&self.key)?;
@@ -236,8 +238,9 @@ impl VisibleCursor {
         Ok(here.is_some_and(|here| here.kind == EntryKind::Put && here.sequence >= covered))
     }
 
-    /// Notes that the versions of `self.key` are to be passed by a seek to `sequence`. Such seeks go
-    /// ever further the same way, or else the tables are not in order, and going on might never end.
+    /// Checks a seek past the versions of `self.key` to `sequence`. Each such seek must go further
+    /// than the last one in the same direction; otherwise the tables are out of order, and the
+    /// iteration might never end.
     fn note_seek(&mut self, sequence: Sequence, direction: Direction) -> Result<()> {
         let (last_key, last_sequence) = match &mut self.sought {
             Some(sought) => sought,
@@ -283,11 +286,11 @@ fn successor(key: &[u8]) -> Vec<u8> {
     next
 }
 
-/// The error for a key that came up a second time. The first table that may hold it is named; which
-/// one is out of order takes `verify` to find.
+/// The error for a key that was met twice. It names the first table that may hold the key; only
+/// `verify` finds out which one is out of order.
 fn out_of_order(levels: &Levels, key: &[u8]) -> Error {
     let table = levels.tables().find(|(_, t)| t.meta.may_hold(key));
     let path = table.map_or_else(PathBuf::new, |(_, t)| t.path());
-    let expected = "keys that ascend, here and in the other tables of these keys";
-    Error::corruption(&path, 0, expected, format!("{key:02x?} a second time"))
+    let expected = "ascending keys in this table and in those that overlap it";
+    Error::corruption(&path, 0, expected, format!("the key {key:02x?} twice"))
 }

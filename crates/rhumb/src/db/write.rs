@@ -1,5 +1,5 @@
-//! The write path: a group of batches goes into the log, into the memtables, to the disk, and is
-//! then published, all of it or nothing.
+//! The write path: a group of batches is appended to the log, inserted into the memtables, synced
+//! if asked for, and then published as a whole.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use crate::options::Durability;
 use crate::sync::atomic::Ordering;
 use crate::sync::lock;
 
-/// Batches are written together up to this many bytes.
+/// The most bytes of batches that are joined in one log frame.
 const LONGEST_GROUP: usize = 64 << 20;
 
-/// So many logs, left from earlier openings, are turned into tables.
+/// This many logs left by earlier openings are flushed to tables when the store is opened.
 const MANY_LOGS: usize = 8;
 
-/// A batch on its way.
+/// A batch in the commit queue.
 #[derive(Debug)]
 pub(super) struct Request {
     batch: WriteBatch,
@@ -28,7 +28,7 @@ pub(super) struct Request {
 }
 
 impl Store {
-    /// Writes a batch together with those that other threads hand in meanwhile.
+    /// Writes a batch, together with those that other threads submit meanwhile.
     pub(super) fn submit(&self, batch: WriteBatch, durability: Durability) -> Result<()> {
         self.check_writable()?;
         if batch.is_empty() {
@@ -37,14 +37,14 @@ impl Store {
         let request = Request { batch, durability };
         let written = self.queue.submit(request, |group| self.commit_group(group));
         written.unwrap_or_else(|| {
-            let reason = "an earlier write ended in a panic; close the store and open it again";
+            let reason = "an earlier write panicked; close the store and open it again";
             Err(Error::ReadOnly {
                 reason: reason.to_string(),
             })
         })
     }
 
-    /// One result for each request, in order.
+    /// Writes a group. Returns one result for each request, in order.
     fn commit_group(&self, group: Vec<Request>) -> Vec<Result<()>> {
         let bytes = group.iter().map(|r| r.batch.bytes()).sum();
         if let Err(e) = self
@@ -66,7 +66,7 @@ impl Store {
         checks.into_iter().map(result).collect()
     }
 
-    /// Writes a group as one frame, or as several where one would become too long.
+    /// Writes a group as one frame, or as several if one would be too long.
     fn write_in_frames(&self, write: &mut WriteState, group: &[&Request]) -> Vec<Result<()>> {
         let mut results = Vec::with_capacity(group.len());
         let mut rest = group;
@@ -78,8 +78,8 @@ impl Store {
             };
             let count = rest.iter().take_while(fits).count().max(1);
             let (frame, later) = rest.split_at(count);
-            // Again, since the store may have closed or failed while the lock was waited for, or
-            // with the frame before.
+            // Checked again, since the store may have been closed or have failed while the caller
+            // waited for the lock, or while it wrote the frame before.
             let written = self
                 .check_writable()
                 .and_then(|()| self.write_group(write, frame));
@@ -108,7 +108,7 @@ impl Store {
         Ok(())
     }
 
-    /// Puts the group into the log as one frame.
+    /// Appends the group to the log as one frame.
     fn append(&self, write: &mut WriteState, first: Sequence, group: &[&Request]) -> Result<()> {
         let joined;
         let operations = match group {
@@ -144,8 +144,8 @@ impl Store {
         }
     }
 
-    /// Exchanges the memtables and the log that are full, and the memtable that holds back the
-    /// oldest log when the logs take too much room.
+    /// Replaces full memtables, and the log if it is full. If the logs take too much room, it also
+    /// replaces the memtables that keep the oldest logs from being deleted.
     fn rotate_full(&self, write: &mut WriteState, touched: &[Arc<OpenKeyspace>]) {
         let mut rotated = false;
         for keyspace in touched {
@@ -157,7 +157,8 @@ impl Store {
         let segment = self.options.write_buffer_bytes.max(1 << 20);
         let segment = segment.min(self.options.log_bytes / 4);
         if write.log.as_ref().is_some_and(|l| l.end() >= segment) {
-            // The group is written; what comes after it learns of a failure.
+            // This group is written already. If the log cannot be ended, later writes return the
+            // error.
             let _ = self.rotate_log(write);
             rotated |= self.rotate_oldest(write);
         }
@@ -167,7 +168,8 @@ impl Store {
         }
     }
 
-    /// Sends the memtables to be flushed that hold back the logs which take too much room.
+    /// If the logs together take too much room, sends the memtables with writes of the oldest logs
+    /// to be flushed. Returns whether there were any.
     fn rotate_oldest(&self, write: &WriteState) -> bool {
         let mut over = write.log_bytes().saturating_sub(self.options.log_bytes);
         let mut largest = 0;
@@ -189,9 +191,9 @@ impl Store {
         rotated
     }
 
-    /// Flushes what many small logs hold that are left from earlier openings, since each opening
-    /// reads them all. It is less than a write buffer, and done at once: a life may be too short for
-    /// the threads to come to it.
+    /// Flushes the writes of many small logs that earlier openings left, since every opening reads
+    /// them all. Together they hold less than a write buffer. The flush is done here, since the
+    /// store may be closed before the flush thread gets to it.
     pub(super) fn flush_many_logs(&self) -> Result<()> {
         let (logs, bytes) = {
             let write = lock(&self.write);
@@ -208,7 +210,7 @@ impl Store {
         loop {
             match self.flush_one() {
                 Ok(true) => {}
-                // The threads try again when there is room.
+                // The background threads try again when there is room.
                 Ok(false) | Err(Error::DiskFull { .. }) => return Ok(()),
                 Err(e) => return Err(e),
             }
@@ -221,7 +223,8 @@ impl Store {
     }
 }
 
-/// Puts a group's operations into the memtables, unpublished. Returns the keyspaces written to.
+/// Inserts the operations of a group into the memtables without publishing them. Returns the
+/// keyspaces written to.
 fn insert(first: Sequence, group: &[&Request]) -> Result<Vec<Arc<OpenKeyspace>>> {
     let mut touched: Vec<Arc<OpenKeyspace>> = Vec::new();
     let mut sequence = first;
@@ -248,7 +251,7 @@ fn insert(first: Sequence, group: &[&Request]) -> Result<Vec<Arc<OpenKeyspace>>>
     Ok(touched)
 }
 
-/// Puts one operation into a memtable.
+/// Inserts one operation into a memtable.
 pub(super) fn apply(memtable: &Memtable, sequence: Sequence, op: &Op<'_>) -> Result<()> {
     match *op {
         Op::Put { key, value } => memtable.insert(key, sequence, EntryKind::Put, value),

@@ -47,7 +47,7 @@ fn kind(error: &Error) -> String {
         Error::NoSuchKeyspace(_) => "NoSuchKeyspace".to_string(),
         Error::KeyspaceExists(_) => "KeyspaceExists".to_string(),
         Error::InvalidArgument(_) => "InvalidArgument".to_string(),
-        Error::ReadOnly { reason } if reason.starts_with("it was opened so") => {
+        Error::ReadOnly { reason } if reason.starts_with("it was opened for reading only") => {
             "ReadOnly".to_string()
         }
         other => format!("unexpected: {other}"),
