@@ -117,7 +117,7 @@ fn other_files_are_none() {
     let notes = store.path().join("notes");
     fs::write(&notes, "x").unwrap();
     let error = dump(&notes).unwrap_err().to_string();
-    assert!(error.contains("is no file of a store"), "{error}");
+    assert!(error.contains("is not a file of a store"), "{error}");
     let missing = dump(&store.path().join("999999.log"))
         .unwrap_err()
         .to_string();

@@ -32,7 +32,7 @@ impl LogCheck {
         Ok(())
     }
 
-    /// Checks an operation of the last checked frame.
+    /// Checks an operation of the frame that was checked last.
     ///
     /// # Errors
     /// [`Error::Corruption`] if its keyspace was never created.

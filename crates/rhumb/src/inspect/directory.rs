@@ -1,4 +1,4 @@
-//! The files of a store, and the lock on them.
+//! The files in a store's directory, and the lock that a tool takes on it.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::fs::{Access, FileLock, FileSystem, LockMode, ops};
 use crate::options::Options;
 use crate::sync::Arc;
 
-/// A store's directory, locked for as long as this lives.
+/// The directory of a store, locked while this value exists.
 pub(super) struct Directory {
     /// The file system.
     pub fs: Arc<dyn FileSystem>,
@@ -21,7 +21,7 @@ pub(super) struct Directory {
     pub logs: Vec<u64>,
     /// Numbers of the tables, ascending.
     pub tables: Vec<u64>,
-    /// Other names: files that were being made, and files that are not the store's.
+    /// The names of all other files: temporary files, and files that are not the store's.
     pub others: Vec<String>,
     _lock: Box<dyn FileLock>,
 }
@@ -36,7 +36,8 @@ impl Directory {
         let not_found = || Error::NotFound {
             path: path.to_path_buf(),
         };
-        // Listed before the lock is taken, so that no lock file is left in a directory without store.
+        // Listed before the lock is taken, so that no lock file is left in a directory without a
+        // store.
         let names = ops::if_found(ops::list(&*fs, path))?.ok_or_else(not_found)?;
         let of_store = |n: &String| n == names::CURRENT || names::parse(n).is_some();
         if !names.iter().any(of_store) {
@@ -46,7 +47,7 @@ impl Directory {
             let path = path.to_path_buf();
             Error::Locked { path }
         })?;
-        // Listed again, since the last writer may have made and deleted files in between.
+        // Listed again, since a writer may have created and deleted files meanwhile.
         let names = ops::list(&*fs, path)?;
         let mut directory = Directory {
             fs,
@@ -102,13 +103,13 @@ impl Directory {
     }
 }
 
-/// Where `repair` moves what it could not use.
+/// The sub-directory to which `repair` moves the files that it could not use.
 pub(super) const LOST: &str = "lost";
 
-/// Counts the bytes of the files that a tool goes over.
+/// The progress of a tool, in bytes of the files that it reads.
 pub(super) struct Progress<'a> {
     report: &'a mut dyn FnMut(VerifyProgress<'_>),
-    /// Bytes of the files that were finished.
+    /// The bytes of the files that have been read.
     pub bytes_done: u64,
     bytes: u64,
 }
@@ -122,7 +123,7 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Says that `file` is about to be read.
+    /// Reports that `file` is about to be read.
     pub fn begin(&mut self, file: &Path) {
         (self.report)(VerifyProgress {
             file,
@@ -131,7 +132,7 @@ impl<'a> Progress<'a> {
         });
     }
 
-    /// Says that `bytes` more are done.
+    /// Counts `bytes` more as done.
     pub fn done(&mut self, bytes: u64) {
         self.bytes_done += bytes;
     }

@@ -1,7 +1,7 @@
-//! Tools around a store that is not open: check every byte, mend what is damaged, show a file.
+//! Tools for a store that is not open: check every byte, repair what is damaged, show a file.
 //!
-//! They read files from outside, so they share nothing with an open store but the formats and the
-//! lock, and they go on where opening would refuse.
+//! They share only the file formats and the lock with an open store, and continue where opening the
+//! store would fail.
 
 mod directory;
 mod dump;

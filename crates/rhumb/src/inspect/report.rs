@@ -1,51 +1,51 @@
-//! What the tools say.
+//! The reports of the tools.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 
-/// How far a tool is.
+/// The progress of a tool.
 #[derive(Debug, Clone, Copy)]
 pub struct VerifyProgress<'a> {
     /// The file that is being read.
     pub file: &'a Path,
-    /// Bytes of the files that were read already.
+    /// The bytes of the files that have been read.
     pub bytes_done: u64,
-    /// Bytes of all files that will be read.
+    /// The bytes of all files to read.
     pub bytes: u64,
 }
 
-/// What [`verify`](super::verify()) found.
+/// The findings of [`verify`](super::verify()).
 #[derive(Debug, Clone, Default)]
 pub struct VerifyReport {
-    /// Tables that were checked.
+    /// The number of tables checked.
     pub tables: u64,
-    /// Blocks in them.
+    /// The number of blocks in these tables.
     pub blocks: u64,
-    /// Entries in them, deletes included.
+    /// The number of entries in these tables, including deletes.
     pub entries: u64,
-    /// Logs that were checked.
+    /// The number of logs checked.
     pub logs: u64,
-    /// Operations in them.
+    /// The number of operations in these logs.
     pub log_operations: u64,
-    /// Bytes that were read.
+    /// The number of bytes read.
     pub bytes: u64,
-    /// What is damaged. A store with any damage must not be relied on.
+    /// The damage found. A store with any damage cannot be relied on.
     pub damage: Vec<Error>,
-    /// What is unusual, and harms nothing.
+    /// Unusual findings that do no harm.
     pub warnings: Vec<String>,
 }
 
-/// What [`repair`](super::repair()) did.
+/// The outcome of [`repair`](super::repair()).
 #[derive(Debug, Clone, Default)]
 pub struct RepairReport {
-    /// Tables that were sound and were left as they are.
+    /// The number of sound tables, left as they are.
     pub tables_kept: u64,
-    /// Tables that were written anew: from their sound blocks, or merged because their places among
-    /// the levels were lost.
+    /// The number of tables rewritten: from their sound blocks, or by a merge because their places
+    /// among the levels were lost.
     pub tables_rewritten: u64,
-    /// Logs that go on to count.
+    /// The number of logs that remain in use.
     pub logs: u64,
     /// Operations in them; they are replayed when the store is opened next.
     pub operations_saved: u64,
@@ -58,11 +58,11 @@ pub struct RepairReport {
 /// Something that could not be saved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loss {
-    /// The file in which it stood.
+    /// The file that held it.
     pub path: PathBuf,
-    /// Where it stood there, in bytes.
+    /// Its offset in the file, in bytes.
     pub offset: u64,
-    /// What it was.
+    /// A description of what was lost.
     pub what: String,
     /// Why it could not be read.
     pub why: String,

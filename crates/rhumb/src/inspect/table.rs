@@ -1,4 +1,4 @@
-//! Opening and checking a table from outside a store.
+//! Opening and checking a table outside an open store.
 
 use std::path::Path;
 
@@ -10,18 +10,18 @@ use crate::sync::Arc;
 use crate::table::TableReader;
 use crate::version::TableMeta;
 
-/// Opens a table of which nothing is known but its number. Each has a cache of its own, which takes
-/// next to nothing: the tools read every block once.
+/// Opens a table without a description from the manifest. Its cache has room for no block, since
+/// the tools read each block once.
 pub(super) fn open_table(fs: &dyn FileSystem, path: &Path, number: u64) -> Result<TableReader> {
     let cache = Arc::new(BlockCache::new(0)?);
     TableReader::open_any(fs, path, number, Access::Buffered, cache)
 }
 
-/// Reads all of a table and checks it, also against what the manifest says of it. Gives the numbers
-/// of blocks and of entries.
+/// Reads and checks a whole table, and compares it with what the manifest says about it. Returns
+/// the numbers of blocks and entries.
 ///
 /// # Errors
-/// The first damage, or if the file cannot be read.
+/// The first damage found; or if the file cannot be read.
 pub(super) fn check_table(
     directory: &Directory,
     meta: &TableMeta,

@@ -1,4 +1,4 @@
-//! Stores whose files are sound, each for itself, and do not fit together.
+//! Stores with sound files that do not fit together.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::wal::LogWriter;
 
 const DIR: &str = "/store";
 
-/// A store of these logs, of one write each, by id, sequence and keyspace.
+/// A store with logs of one write each, given by log id, sequence and keyspace id.
 fn store(logs: &[(u64, u64, u32)]) -> Options {
     let options = Options::in_memory();
     let (fs, dir) = (&options.file_system, Path::new(DIR));
@@ -32,7 +32,7 @@ fn store(logs: &[(u64, u64, u32)]) -> Options {
     options
 }
 
-/// Whether `verify` finds damage; opening must agree.
+/// Whether `verify` finds damage. Asserts that opening the store agrees.
 fn is_damaged(options: &Options) -> bool {
     let report = verify(Path::new(DIR), options, &mut |_| {}).unwrap();
     let opened = Db::open_read_only(DIR, options.clone());
@@ -49,7 +49,7 @@ fn logs_must_ascend_and_name_known_keyspaces() {
         (&[(2, 5, 0), (3, 4, 0)], true, 1),
         (&[(2, 5, 0), (3, 1 << 63, 0)], true, 1),
         (&[(2, 5, 0), (3, 6, u32::MAX)], true, 1),
-        // Nobody knows its name, yet it is sound.
+        // The keyspace is unknown, but the log is sound.
         (&[(2, 5, 0), (3, 6, 1)], true, 2),
     ] {
         let options = store(logs);

@@ -1,4 +1,4 @@
-//! Reads every file of a store and checks all that can be checked.
+//! Reads every file of a store and checks everything that can be checked.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,12 +13,12 @@ use crate::options::Options;
 use crate::version::{self, State, TableMeta};
 use crate::wal;
 
-/// Checks a store: `CURRENT`, the manifest, every log and every table, and that the levels fit
-/// together. The store is locked as by a reader and nothing is changed.
+/// Checks a store: `CURRENT`, the manifest, every log and every table, and that the tables fit into
+/// the levels. The store is locked as by a reader, and nothing is changed.
 ///
 /// # Errors
-/// If there is no store, a writer has it open, a file cannot be read, or a newer rhumb made it.
-/// Damage is no error but part of the report.
+/// If there is no store, a writer has it open, a file cannot be read, or a newer version of rhumb
+/// made it. Damage is not returned as an error; it is listed in the report.
 pub fn verify(
     path: &Path,
     options: &Options,
@@ -29,7 +29,7 @@ pub fn verify(
     let checked = read_state(&directory, &mut report.warnings);
     let Some((manifest, state)) = report.take(checked)? else {
         report.warnings.push(
-            "without a manifest nobody knows what the other files hold: they were not checked"
+            "the other files were not checked, since only the manifest tells what they hold"
                 .to_string(),
         );
         return Ok(report);
@@ -53,7 +53,7 @@ pub fn verify(
 }
 
 impl VerifyReport {
-    /// Notes damage and goes on; other errors end the check.
+    /// Records damage in the report and continues. Other errors end the check.
     fn take<T>(&mut self, result: Result<T>) -> Result<Option<T>> {
         match result {
             Ok(found) => Ok(Some(found)),
@@ -65,7 +65,7 @@ impl VerifyReport {
         }
     }
 
-    /// Whether damage of a file was noted.
+    /// Whether the report lists damage in a file.
     fn names(&self, file: &Path) -> bool {
         let names =
             |damage: &Error| matches!(damage, Error::Corruption { path, .. } if path == file);
@@ -78,8 +78,8 @@ fn tables_of(state: &State) -> impl Iterator<Item = &TableMeta> {
     keyspaces.flat_map(|keyspace| keyspace.tables().map(|(_, table)| table))
 }
 
-/// The number of the manifest that counts and what it says. Tables that overlap where they must not
-/// are refused on the way.
+/// The number of the current manifest and the state that it holds. Fails if tables overlap that
+/// must not.
 fn read_state(directory: &Directory, warnings: &mut Vec<String>) -> Result<(u64, State)> {
     let (fs, path) = (&directory.fs, &directory.path);
     let Some(number) = version::read_current(fs, path)? else {
@@ -101,11 +101,12 @@ fn read_state(directory: &Directory, warnings: &mut Vec<String>) -> Result<(u64,
 fn torn(path: &Path, bytes: u64, offset: u64) -> String {
     let path = path.display();
     format!(
-        "{path} has a torn tail of {bytes} bytes at offset {offset}: what a crash cut short, or damage in the last write"
+        "{path} has a torn tail of {bytes} bytes at offset {offset}: a write that a crash cut \
+         short, or damage to the last write"
     )
 }
 
-/// Numbers that were given must lie below those that will be given next.
+/// Checks that the next numbers in the manifest are larger than all numbers in use.
 fn check_numbers(directory: &Directory, manifest: u64, state: &State, report: &mut VerifyReport) {
     let path = directory.manifest_path(manifest);
     let mut wrong = |expected: String, found: String| {
@@ -199,10 +200,10 @@ fn check_tables(
     Ok(())
 }
 
-/// Files can show that the manifest lost edits: opening the store would refuse it.
+/// Checks for files which show that the manifest lost edits. Opening the store fails in this case.
 fn check_edits(directory: &Directory, state: &State, report: &mut VerifyReport) -> Result<()> {
     match refuse_lost_edits(&directory.path, &*directory.fs, state) {
-        // A missing table was noted already.
+        // A missing table was reported already.
         Err(Error::Corruption { path, .. }) if report.names(&path) => Ok(()),
         checked => report.take(checked).map(|_| ()),
     }
@@ -223,13 +224,15 @@ fn look_for_strays(directory: &Directory, manifest: u64, state: &State, report: 
     let names: Vec<String> = names.filter(harmless).collect();
     for name in names {
         report.warnings.push(format!(
-            "{name} belongs to nothing: the next opening for writing removes it"
+            "{name} is not in use: the next opening for writing deletes it"
         ));
     }
     for name in &directory.others {
         report.warnings.push(match names::is_temporary(name) {
-            true => format!("{name} was never finished: the next opening for writing removes it"),
-            false => format!("{name} is no file of the store: it is left alone"),
+            true => {
+                format!("{name} is an unfinished file: the next opening for writing deletes it")
+            }
+            false => format!("{name} is not a file of the store: it is left as it is"),
         });
     }
 }

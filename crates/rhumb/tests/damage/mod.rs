@@ -85,10 +85,10 @@ impl Store {
         self
     }
 
-    /// Removes tables that were merged but not deleted yet: nothing in them counts.
+    /// Removes tables that were merged but not deleted yet: nothing in them is in use.
     fn remove_strays(&self) {
         for warning in self.verify().unwrap().warnings {
-            let (name, _) = warning.split_once(" belongs to nothing").unwrap();
+            let (name, _) = warning.split_once(" is not in use").unwrap();
             fs::remove_file(self.path().join(name)).unwrap();
         }
     }

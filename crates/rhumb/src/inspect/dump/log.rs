@@ -1,4 +1,4 @@
-//! A log as text: frames and their operations.
+//! A log as text: its frames and their operations.
 
 use std::io::Write;
 use std::path::Path;
@@ -8,12 +8,12 @@ use crate::entry::operations::{Op, OperationIter};
 use crate::error::{Error, Result};
 use crate::wal::{SoundFrame, sound_frames};
 
-/// Writes the frames of a log, those behind damage too.
+/// Writes the frames of a log, including those behind damage.
 pub(super) fn dump(path: &Path, log: &[u8], log_id: u64, out: &mut dyn Write) -> Result<()> {
     let frames = sound_frames(log, log_id);
     if frames.is_empty() && !log.is_empty() {
         let expected = format!("a frame of log {log_id}");
-        return Err(Error::corruption(path, 0, expected, "none anywhere"));
+        return Err(Error::corruption(path, 0, expected, "none"));
     }
     output(writeln!(out, "log {log_id}, {} bytes", log.len()))?;
     let mut end = 0;
@@ -48,7 +48,7 @@ fn dump_frame(frame: &SoundFrame, log: &[u8], out: &mut dyn Write) -> Result<()>
         let Ok(operation) = operation else {
             return output(writeln!(
                 out,
-                "  {sequence}: an operation that is not known"
+                "  {sequence}: an operation of an unknown kind"
             ));
         };
         let what = match operation.op {

@@ -1,4 +1,4 @@
-//! A manifest and `CURRENT` as text.
+//! A manifest, or `CURRENT`, as text.
 
 use std::io::Write;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::fs::{FileSystem, names};
 use crate::sync::Arc;
 use crate::version::{self, Change, Place, TableMeta};
 
-/// Writes which manifest counts.
+/// Writes the name of the current manifest.
 pub(super) fn dump_current(
     fs: &Arc<dyn FileSystem>,
     path: &Path,
@@ -22,14 +22,14 @@ pub(super) fn dump_current(
     match version::read_current(fs, directory)? {
         Some(number) => output(writeln!(
             out,
-            "the manifest that counts is {}",
+            "the current manifest is {}",
             names::manifest_name(number)
         )),
         None => Err(Error::io("open", path, std::io::ErrorKind::NotFound.into())),
     }
 }
 
-/// Writes the edits of a manifest, those behind damage too.
+/// Writes the edits of a manifest, including those behind damage.
 pub(super) fn dump(path: &Path, bytes: &[u8], number: u64, out: &mut dyn Write) -> Result<()> {
     let records = version::sound_records(path, bytes, number)?;
     output(writeln!(out, "manifest {number}, {} bytes", bytes.len()))?;

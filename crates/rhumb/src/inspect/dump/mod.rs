@@ -1,4 +1,4 @@
-//! A file of a store as text.
+//! The files of a store as text.
 
 mod log;
 mod manifest;
@@ -12,15 +12,15 @@ use crate::fs::names::{self, FileKind};
 use crate::fs::ops;
 use crate::options::Options;
 
-/// Bytes of a value that are shown.
+/// The number of bytes of a value that are shown.
 const SHOWN_BYTES: usize = 64;
 
-/// Writes a log, table, manifest or `CURRENT` file as text: its frames, entries or edits, and where
-/// it is damaged. The store is not locked: a file that is being written may seem cut short.
+/// Writes a log, table, manifest or `CURRENT` file as text: its frames, entries or edits, and its
+/// damaged parts. The store is not locked: a file that is being written may appear to be cut off.
 ///
 /// # Errors
-/// If the file cannot be read, is none of these, or is damaged where it says what it is; if `out`
-/// fails, which is an [`Error::Io`] on `the output`.
+/// If the file cannot be read, is not one of these, or its header is damaged; if `out` fails, as an
+/// [`Error::Io`] on `the output`.
 pub fn dump(file: &Path, options: &Options, out: &mut dyn Write) -> Result<()> {
     let name = file.file_name().and_then(|n| n.to_str()).unwrap_or("");
     let fs = &*options.file_system;
@@ -37,19 +37,20 @@ pub fn dump(file: &Path, options: &Options, out: &mut dyn Write) -> Result<()> {
     }
 }
 
-/// Numbers are mixed into the checksums, so that a file cannot be read under another name.
+/// The error for a file without a name of the store's files. The name matters: the number in it is
+/// part of the checksums.
 fn none_of_ours(file: &Path, options: &Options) -> Error {
     if let Err(e) = ops::open(&*options.file_system, file, options.access) {
         return e;
     }
     Error::InvalidArgument(format!(
-        "{} is no file of a store: give one that is named CURRENT, NNNNNN.log, NNNNNN.table or \
+        "{} is not a file of a store: give one that is named CURRENT, NNNNNN.log, NNNNNN.table or \
          NNNNNN.manifest, as the store named it",
         file.display()
     ))
 }
 
-/// An error of the output.
+/// Converts an error of the output.
 fn output(result: io::Result<()>) -> Result<()> {
     result.map_err(|e| Error::io("write to", Path::new("the output"), e))
 }
@@ -59,7 +60,7 @@ fn key(bytes: &[u8]) -> String {
     format!("\"{}\"", bytes.escape_ascii())
 }
 
-/// A value as text, its beginning if it is long.
+/// A value as text; only its beginning if it is long.
 fn value(bytes: &[u8]) -> String {
     match bytes.get(..SHOWN_BYTES) {
         Some(start) if start.len() < bytes.len() => {

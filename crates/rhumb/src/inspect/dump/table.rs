@@ -1,4 +1,4 @@
-//! A table as text: what it says of itself, and its entries.
+//! A table as text: its description and its entries.
 
 use std::io::Write;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::options::Options;
 use crate::table::{Salvage, TableReader};
 
-/// Writes a table. Damaged parts are named and passed over.
+/// Writes a table. Damaged parts are described and skipped.
 pub(super) fn dump(path: &Path, number: u64, options: &Options, out: &mut dyn Write) -> Result<()> {
     let fs = &*options.file_system;
     let salvage = Salvage::open(fs, path)?;
@@ -54,7 +54,8 @@ fn describe(reader: &TableReader, out: &mut dyn Write) -> Result<()> {
     ))?;
     output(writeln!(
         out,
-        "in memory: directory {}, index {} ({}), filter {}, key map {} ({}), range deletes {} bytes",
+        "in memory: directory {}, index {} ({}), filter {}, key map {} ({}), range deletes {} \
+         bytes",
         memory.directory,
         memory.index,
         found.index_kind,
@@ -71,7 +72,7 @@ fn describe(reader: &TableReader, out: &mut dyn Write) -> Result<()> {
 }
 
 fn dump_entries(salvage: &Salvage, out: &mut dyn Write) -> Result<()> {
-    // Both closures write, one after the other.
+    // Both closures write to it, but never at the same time.
     let out = std::cell::RefCell::new(out);
     let mut failed = Ok(());
     salvage.entries(

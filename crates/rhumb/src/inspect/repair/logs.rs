@@ -1,4 +1,4 @@
-//! Logs go on to count up to the first damage.
+//! Logs are kept up to the first damage.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::fs::ops;
 use crate::wal::{self, SoundFrame, sound_frames};
 
 impl Repair<'_> {
-    /// Reads the logs in their order and cuts the first damaged one; those behind it are lost.
+    /// Reads the logs in order and cuts the first damaged one. The logs after it are lost.
     pub(super) fn read_logs(&mut self, pieces: &mut Pieces) -> Result<()> {
         if pieces.patched {
             self.choose_logs(pieces);
@@ -69,7 +69,7 @@ impl Repair<'_> {
         Ok(!pieces.patched)
     }
 
-    /// The first sequence in the logs behind one.
+    /// The first sequence in the logs after the given one.
     fn first_sequence_behind(&self, log: u64, pieces: &Pieces) -> Result<Option<Sequence>> {
         let later = pieces.logs.range(log.saturating_add(1)..);
         for (&later, _) in later.filter(|(id, _)| self.directory.logs.contains(id)) {
@@ -83,7 +83,8 @@ impl Repair<'_> {
         Ok(None)
     }
 
-    /// Where edits are lost, logs count that no edit names.
+    /// Adds the logs that no readable edit names or removes, since the edits that name them may be
+    /// lost.
     fn choose_logs(&mut self, pieces: &mut Pieces) {
         let there = &self.directory.logs;
         for log in there
@@ -120,7 +121,7 @@ impl Repair<'_> {
         Ok(operations)
     }
 
-    /// Keeps the frames before the damage, none if the log is `behind` a damaged one.
+    /// Keeps the frames before the damage; none if the log is `behind` a damaged one.
     fn cut_log(
         &mut self,
         log: u64,
@@ -132,7 +133,8 @@ impl Repair<'_> {
         let path = self.directory.log_path(log);
         let bytes = ops::read_all(&*self.directory.fs, &path)?;
         let frames = sound_frames(&bytes, log);
-        // Sequences of lost operations are not given again, so that nothing can be mistaken for them.
+        // The sequences of lost operations are not used again, so that new operations cannot be
+        // mistaken for them.
         let ends = frames
             .iter()
             .map(|f| f.first_sequence.saturating_add(f.count.into()))
@@ -159,7 +161,7 @@ impl Repair<'_> {
         Ok(())
     }
 
-    /// Cuts the logs that the new manifest says end earlier. The damaged ones are copied first.
+    /// Cuts the logs that end earlier in the new manifest, after copying them to `lost`.
     pub(super) fn replace_logs(&mut self) -> Result<()> {
         for (log, end) in std::mem::take(&mut self.cuts) {
             let path = self.directory.log_path(log);
@@ -170,7 +172,8 @@ impl Repair<'_> {
         Ok(())
     }
 
-    /// Replaces a log by its beginning, at once: the store may be opened only with one of the two.
+    /// Replaces a log by its beginning atomically: the store must find one of the two when it is
+    /// opened.
     fn replace_log(&self, log: u64, path: &Path, bytes: &[u8]) -> Result<()> {
         let fs = &*self.directory.fs;
         let made = (self.directory.path).join(format!("{}.tmp", names::log_name(log)));
@@ -185,8 +188,8 @@ fn behind_damage(path: &Path) -> Error {
     Error::corruption(path, 0, "a log behind sound ones", "damage before it")
 }
 
-/// Above the ids of all keyspaces. Where edits are lost, one of them may have created a keyspace, and
-/// it gets a new name.
+/// An id above those of all keyspaces; the largest id if edits are lost, since a lost edit may have
+/// created a keyspace, which then gets a new name.
 fn next_keyspace_id(pieces: &Pieces) -> u32 {
     match pieces.patched {
         true => u32::MAX,
@@ -202,8 +205,9 @@ fn what_is_lost(frames: &[SoundFrame]) -> String {
     )
 }
 
-/// How many frames follow each other from the start, with operations that can be read, of keyspaces
-/// below `next_keyspace_id`, and sequences that ascend from `last`, which is moved to theirs.
+/// Counts the frames at the start of a log that are adjacent and sound, with readable operations of
+/// keyspaces below `next_keyspace_id`, and with sequences that ascend from `last`. Sets `last` to
+/// their last sequence.
 fn good_frames(
     frames: &[SoundFrame],
     log: &[u8],

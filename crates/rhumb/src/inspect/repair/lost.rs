@@ -1,4 +1,4 @@
-//! The sub-directory `lost`, where files go that the repaired store does not use.
+//! The sub-directory `lost`, to which files that the repaired store does not use are moved.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use super::super::directory::{Directory, LOST};
 use crate::error::Result;
 use crate::fs::ops;
 
-/// Files to be moved away once the new manifest is in force.
+/// The files to move to `lost` once the new manifest is in force.
 #[derive(Debug, Default)]
 pub(super) struct LostFiles {
     files: BTreeSet<PathBuf>,
@@ -34,7 +34,7 @@ impl LostFiles {
     }
 }
 
-/// Writes a copy of a file, whose bytes are `bytes`, durably.
+/// Writes a durable copy of a file with the content `bytes` to `lost`.
 pub(super) fn keep_copy(directory: &Directory, path: &Path, bytes: &[u8]) -> Result<()> {
     let fs = &*directory.fs;
     let to = free_path(directory, path)?;
@@ -42,14 +42,15 @@ pub(super) fn keep_copy(directory: &Directory, path: &Path, bytes: &[u8]) -> Res
     ops::sync_dir(fs, &directory.path.join(LOST))
 }
 
-/// Writes a new file, durably but for its name.
+/// Writes a new file and syncs it, but not its name in the directory.
 pub(super) fn write_file(directory: &Directory, path: &Path, bytes: &[u8]) -> Result<()> {
     let mut file = ops::create(&*directory.fs, path)?;
     ops::write_all(&mut *file, path, bytes)?;
     ops::sync(&mut *file, path)
 }
 
-/// Where a file goes: under its name, with a number behind it if an earlier repair left one there.
+/// A free path in `lost` for a file: its name, with a number appended if an earlier repair left a
+/// file of that name there.
 fn free_path(directory: &Directory, path: &Path) -> Result<PathBuf> {
     let lost = directory.path.join(LOST);
     ops::create_dir(&*directory.fs, &lost)?;

@@ -1,4 +1,4 @@
-//! Tables whose places among the levels are lost are merged into one sorted run, which is right
+//! Merging tables whose places among the levels are lost into one sorted run, which is correct
 //! whatever their places were.
 
 use std::collections::BTreeMap;
@@ -17,12 +17,12 @@ use crate::memory::BlockCache;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::version::{BASE_RUN, Files, Levels, Place, State, TableMeta};
 
-/// Keeps every sequence as it is, where a merge would otherwise forget those that nobody needs: logs
-/// may be replayed over the result whose operations are older.
+/// Makes the merge keep every sequence; otherwise it would replace by 0 the sequences that no
+/// snapshot needs. Older operations may be replayed from logs over the merged tables.
 const KEEP_SEQUENCES: &[Sequence] = &[0];
 
 impl Repair<'_> {
-    /// Merges the tables of each keyspace that do not fit together.
+    /// Merges the tables of each keyspace whose tables do not fit together.
     pub(super) fn merge_misplaced(&mut self, pieces: &mut Pieces) -> Result<()> {
         let ids: Vec<u32> = pieces.keyspaces.keys().copied().collect();
         for id in ids {
@@ -85,8 +85,8 @@ impl Repair<'_> {
         Ok(())
     }
 
-    /// The tables of a keyspace, each under a key map number of its own, and the maps that they hold
-    /// themselves: edits that name maps may be lost.
+    /// The tables of a keyspace, each with a new key map number, and the key maps stored in the
+    /// tables: edits with key maps may be lost.
     fn tables_with_maps(&self, keyspace: u32, pieces: &Pieces) -> Result<(Vec<TableMeta>, Maps)> {
         let (mut tables, mut maps) = (Vec::new(), Maps::new());
         let first_map = pieces.new_map(keyspace);
@@ -105,7 +105,7 @@ impl Repair<'_> {
 /// Key maps by number.
 type Maps = BTreeMap<u64, Arc<KeyMap>>;
 
-/// Whether the tables of a keyspace can stand at the levels that are known for them.
+/// Whether the tables of a keyspace fit into the levels known for them.
 fn fits_together(keyspace: u32, pieces: &Pieces) -> bool {
     State::default()
         .apply(&pieces.edit_of(Some(keyspace)))

@@ -1,8 +1,9 @@
-//! Saves of a damaged store what its checksums vouch for.
+//! Repairs a damaged store: saves everything that has a valid checksum.
 //!
-//! The order of events makes a crash harmless: new tables are made durable, then a new manifest names
-//! what counts from now on, then logs are cut (until then the store refuses to open, and `repair` can
-//! be called again), then what was not used moves into the sub-directory `lost`.
+//! The order of the steps makes a crash harmless. New tables are made durable first. Then a new
+//! manifest is published that names all files in use. Then logs are cut; until this is done,
+//! opening the store fails, and `repair` can be called again. Last, unused files are moved to the
+//! sub-directory `lost`.
 
 mod logs;
 mod lost;
@@ -69,7 +70,7 @@ pub fn repair(
     Ok(repair.report)
 }
 
-/// A repair under way.
+/// A running repair.
 struct Repair<'a> {
     directory: Directory,
     options: &'a Options,
@@ -79,7 +80,7 @@ struct Repair<'a> {
     /// Whether anything has to be written.
     changed: bool,
     lost: LostFiles,
-    /// Logs to be cut, and where.
+    /// The logs to cut, with the lengths to keep.
     cuts: Vec<(u64, usize)>,
     progress: Progress<'a>,
 }
@@ -94,7 +95,7 @@ impl Repair<'_> {
         self.report.notes.push(note.into());
     }
 
-    /// Puts the new manifest in force, then moves away what does not count any more.
+    /// Publishes the new manifest, then cuts logs and moves unused files away.
     fn publish(&mut self, mut pieces: Pieces) -> Result<()> {
         let (number, path) = (self.new_file(), self.directory.path.clone());
         pieces.next_file = self.next_file;
@@ -120,7 +121,7 @@ impl Repair<'_> {
     }
 }
 
-/// Above every number in the manifests and in the names of the files.
+/// A number above all numbers in the manifests and file names.
 fn next_file(directory: &Directory, pieces: &Pieces) -> Result<u64> {
     let named = [&directory.manifests, &directory.logs, &directory.tables];
     let largest = named.iter().filter_map(|n| n.last()).max();
@@ -132,8 +133,8 @@ fn next_file(directory: &Directory, pieces: &Pieces) -> Result<u64> {
     })
 }
 
-/// What is known of the store: from the manifest that counts if it is sound, else from the sound
-/// records of all manifests.
+/// What is known about the store: from the current manifest if it is sound, otherwise from the
+/// sound records of all manifests.
 fn gather(directory: &Directory, report: &mut RepairReport) -> Result<Pieces> {
     let (fs, path) = (&directory.fs, &directory.path);
     let current_path = path.join(names::CURRENT);
@@ -182,8 +183,8 @@ fn lost_edits(directory: &Directory, state: &State, seen: &Pieces, torn: bool) -
         Err(Error::Corruption { .. }) => return Ok(true),
         Err(e) => return Err(e),
     }
-    // Logs are deleted only when the edit that removes them is durable, and those that name the tables
-    // with their operations.
+    // A log is deleted only when two things are durable: the edit that removes it, and the edits
+    // that name the tables with its operations.
     let gone = |log: &u64| !directory.logs.contains(log);
     let strays = directory.tables.iter().any(|n| !seen.names_table(*n));
     if (torn || strays) && state.logs.keys().any(gone) {
@@ -198,7 +199,7 @@ fn lost_edits(directory: &Directory, state: &State, seen: &Pieces, torn: bool) -
     Ok(false)
 }
 
-/// The ids of the keyspaces to which operations of a log belong, as far as these can be read.
+/// The ids of the keyspaces to which the readable operations of a log belong.
 fn keyspaces_in_log(directory: &Directory, log: u64) -> Result<BTreeSet<u32>> {
     let bytes = ops::read_all(&*directory.fs, &directory.log_path(log))?;
     let mut used = BTreeSet::new();
@@ -206,7 +207,7 @@ fn keyspaces_in_log(directory: &Directory, log: u64) -> Result<BTreeSet<u32>> {
         let payload = bytes.get(frame.payload).unwrap_or_default();
         used.extend(OperationIter::new(payload).flatten().map(|o| o.keyspace));
     }
-    // The largest is no keyspace's: there is always a next one.
+    // No keyspace can have the largest id, since the next id must be larger.
     used.remove(&u32::MAX);
     Ok(used)
 }

@@ -1,4 +1,5 @@
-//! What is known of a store: the sum of the edits that can be read, whether they fit together or not.
+//! What is known about a damaged store: the sum of the readable edits, whether they fit together or
+//! not.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +12,7 @@ use crate::version::{
     BASE_RUN, Change, Edit, MANIFEST_HEADER_BYTES, Place, TableMeta, sound_records,
 };
 
-/// A table and its place.
+/// A table with its keyspace and place.
 #[derive(Debug, Clone)]
 pub(super) struct PlacedTable {
     pub keyspace: u32,
@@ -19,39 +20,39 @@ pub(super) struct PlacedTable {
     pub meta: TableMeta,
 }
 
-/// The pieces of a state. Unlike [`State`](crate::version::State) it takes every edit.
+/// The parts of a state. Unlike [`State`](crate::version::State), it accepts every edit.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
-    /// Whether edits may be missing.
+    /// Whether edits may be missing, so that the parts were put together from all manifests.
     pub patched: bool,
     /// Whether the manifest is sound, but `CURRENT` has to be written anew.
     pub republish: bool,
     pub next_file: u64,
     pub last_sequence: Sequence,
     pub next_keyspace_id: u32,
-    /// Names by id.
+    /// Keyspace names by id.
     pub keyspaces: BTreeMap<u32, String>,
     /// A whole description of the store named all keyspaces with ids below this.
     pub described: u32,
-    /// Ids of keyspaces that are gone.
+    /// The ids of keyspaces that were dropped.
     pub dropped: BTreeSet<u32>,
     pub lowest_unflushed: BTreeMap<u32, Sequence>,
-    /// Keyspaces with tables whose levels are not known.
+    /// The keyspaces that have tables with unknown levels.
     pub misplaced: BTreeSet<u32>,
     /// By file number.
     pub tables: BTreeMap<u64, PlacedTable>,
-    /// File numbers of tables that are gone.
+    /// The file numbers of tables that were removed.
     pub removed: BTreeSet<u64>,
-    /// Byte forms of key maps, by keyspace and number.
+    /// Key maps as bytes, by keyspace and number.
     pub maps: BTreeMap<(u32, u64), Vec<u8>>,
-    /// Valid ends by log id.
+    /// The valid end of each log, by log id.
     pub logs: BTreeMap<u64, Option<u64>>,
-    /// Ids of logs that are gone.
+    /// The ids of logs that were removed.
     pub removed_logs: BTreeSet<u64>,
 }
 
 impl Pieces {
-    /// Takes over what an edit says.
+    /// Applies an edit.
     pub fn apply(&mut self, edit: &Edit) {
         for change in &edit.changes {
             self.change(change);
@@ -99,7 +100,7 @@ impl Pieces {
         }
     }
 
-    /// Puts a table at a place of a keyspace.
+    /// Adds a table at a place in a keyspace.
     pub fn add_table(&mut self, keyspace: u32, place: Place, meta: TableMeta) {
         let table = PlacedTable {
             keyspace,
@@ -117,8 +118,8 @@ impl Pieces {
         self.removed.extend(gone);
     }
 
-    /// Begins anew, since the first edit of a later manifest describes everything. What it does not
-    /// name any more is gone.
+    /// Starts again with the first edit of a later manifest, which describes the whole store.
+    /// Everything that it does not name was removed.
     fn begin_manifest(&mut self, edit: &Edit) {
         let before = std::mem::take(self);
         self.patched = before.patched;
@@ -136,7 +137,7 @@ impl Pieces {
         self.dropped.retain(|id| !self.keyspaces.contains_key(id));
     }
 
-    /// Whether a table is in use, or was.
+    /// Whether a table is or was in use.
     pub fn names_table(&self, number: u64) -> bool {
         self.tables.contains_key(&number) || self.removed.contains(&number)
     }
@@ -162,16 +163,16 @@ impl Pieces {
         largest.map_or(0, |n| n.saturating_add(1))
     }
 
-    /// Makes the sequences that are given from now on larger than all that are in use, and keeps logs
-    /// from being replayed over newer tables: memtables are flushed in the order of sequences, so that
-    /// what is not newer than a table of the keyspace is in tables.
+    /// Makes all later sequences larger than those in use, and keeps operations in logs from being
+    /// replayed over newer tables: memtables are flushed in the order of sequences, so an operation
+    /// that is not newer than a table of its keyspace is in a table already.
     pub fn settle_sequences(&mut self) {
         for table in self.tables.values() {
             let above = table.meta.largest_sequence.saturating_add(1);
             let lowest = self.lowest_unflushed.entry(table.keyspace).or_default();
             *lowest = (*lowest).max(above);
         }
-        // Operations below the lowest unflushed one are passed over when logs are replayed.
+        // Operations below the lowest unflushed sequence are skipped when logs are replayed.
         let flushed = self.lowest_unflushed.values().map(|s| s.saturating_sub(1));
         self.last_sequence = self.last_sequence.max(flushed.max().unwrap_or(0));
     }
@@ -181,19 +182,19 @@ impl Pieces {
         self.tables.values().filter(move |t| t.keyspace == keyspace)
     }
 
-    /// Whether the keyspace has runs of tiered compaction. An edit that moved one is not missed by
-    /// those behind it, and without it the run would stand over newer ones.
+    /// Whether the keyspace has runs of tiered compaction. If an edit that moved such a run is
+    /// lost, later edits still apply, and the run would be placed above newer ones.
     pub fn has_tiers(&self, keyspace: u32) -> bool {
         let mut tables = self.tables_of(keyspace);
         tables.any(|t| t.place.level > 0 && t.place.run != BASE_RUN)
     }
 
-    /// One edit that says all of it.
+    /// One edit with everything.
     pub fn edit(&self) -> Edit {
         self.edit_of(None)
     }
 
-    /// One edit that says all of it, or all of one keyspace.
+    /// One edit with everything, or with everything of one keyspace.
     pub fn edit_of(&self, only: Option<u32>) -> Edit {
         let wanted = |id: &u32| only.is_none_or(|only| only == *id);
         let mut changes = vec![
@@ -239,7 +240,7 @@ impl Pieces {
     }
 }
 
-/// Gathers the sound records of all manifests, those behind damage too.
+/// Gathers the sound records of all manifests, including those behind damage.
 pub(super) fn piece_together(directory: &Directory, report: &mut RepairReport) -> Result<Pieces> {
     let mut pieces = Pieces {
         patched: true,

@@ -1,4 +1,4 @@
-//! Where the manifest is lost, files say where they belong as far as they can.
+//! Finds the keyspaces of tables that no readable edit names.
 
 use std::collections::BTreeSet;
 
@@ -13,13 +13,13 @@ use crate::version::{Place, TableMeta};
 
 /// A table that no readable edit names.
 struct Stray {
-    /// The keyspace that it names itself.
+    /// The keyspace that the table names itself, if any.
     keyspace: Option<u32>,
     meta: TableMeta,
 }
 
 impl Repair<'_> {
-    /// Gives a keyspace to every table that no readable edit names, and a name to every keyspace.
+    /// Assigns a keyspace to every table that no readable edit names, and a name to every keyspace.
     pub(super) fn place_strays(&mut self, pieces: &mut Pieces) -> Result<()> {
         let strays = self.open_strays(pieces)?;
         self.name_keyspaces(&strays, pieces)?;
@@ -57,7 +57,7 @@ impl Repair<'_> {
         Ok(strays)
     }
 
-    /// Keyspaces of which only tables and operations in logs are left get new names.
+    /// Gives new names to keyspaces that are known only from tables and from operations in logs.
     fn name_keyspaces(&mut self, strays: &[Stray], pieces: &mut Pieces) -> Result<()> {
         let mut used: BTreeSet<u32> = strays.iter().filter_map(|s| s.keyspace).collect();
         for &log in pieces.logs.keys() {
@@ -86,8 +86,9 @@ impl Repair<'_> {
         Ok(())
     }
 
-    /// Puts a table into the keyspace that it names. One that names none goes to the only keyspace if
-    /// there is but one, else to a new one: mixing the tables of several keyspaces could hide entries.
+    /// Adds a table to the keyspace that it names. A table that names none is added to the only
+    /// keyspace, or, if there are several, to a new one: mixing tables of several keyspaces could
+    /// hide entries.
     fn place_stray(&mut self, stray: Stray, only: Option<u32>, pieces: &mut Pieces) {
         let number = stray.meta.number;
         let path = self.directory.table_path(number);

@@ -1,4 +1,4 @@
-//! Sound tables are kept as they are, damaged ones are written anew from their sound blocks.
+//! Sound tables are kept as they are; damaged tables are rewritten from their sound blocks.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -32,7 +32,8 @@ impl Repair<'_> {
         Ok(())
     }
 
-    /// A table that is not there is lost, unless it may have been merged into one that lost edits name.
+    /// Handles a missing table: it is lost, unless it may have been merged into a table that lost
+    /// edits name.
     fn miss_table(&mut self, table: &PlacedTable, pieces: &mut Pieces) {
         let number = table.meta.number;
         let path = self.directory.table_path(number);
@@ -62,12 +63,12 @@ impl Repair<'_> {
         self.changed = true;
     }
 
-    /// Replaces a damaged table by one that holds what can be read of it, in the same place.
+    /// Replaces a damaged table by a new one with everything readable in it, in the same place.
     fn rewrite(&mut self, table: &PlacedTable, why: &Error, pieces: &mut Pieces) -> Result<()> {
         let path = self.directory.table_path(table.meta.number);
         let salvage = match Salvage::open(&*self.directory.fs, &path) {
             Ok(salvage) if salvage.table_id() == table.meta.table_id => salvage,
-            // Another table under this name: its entries belong elsewhere.
+            // Another table has this name; its entries belong elsewhere.
             Ok(_) => {
                 self.lose_table(table, why, pieces);
                 return Ok(());
@@ -149,7 +150,7 @@ impl Repair<'_> {
             &mut |_| {},
         );
         if let Err(e) = written {
-            // The next opening removes it otherwise.
+            // If this fails, the next opening of the store deletes the file.
             let _ = writer.abandon();
             return Err(e);
         }
