@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leader_that_panics_leaves_nobody_waiting() {
+    fn later_requests_fail_after_a_leader_panics() {
         let queue = CommitQueue::<u64, u64>::new();
         std::thread::scope(|scope| {
             let leader =

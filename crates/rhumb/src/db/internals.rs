@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_a_get_fill_it_and_find_what_a_get_finds() {
+    fn timed_gets_find_the_same_and_their_parts_add_up() {
         for table in ["partition=entries(1),filter=0,size=16KiB", "size=16KiB"] {
             let db = store(table);
             let levels = &db.stats().unwrap().keyspaces[0].levels;

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_stays_where_it_cannot_read() {
+    fn a_failed_read_leaves_the_position_unchanged() {
         let mut bytes = vec![7, 1, 2, 3, 4, 5, 6];
         encode_bytes(b"key", &mut bytes);
         encode(u64::MAX, &mut bytes);

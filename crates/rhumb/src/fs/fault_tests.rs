@@ -1,4 +1,4 @@
-//! The faulty file system fails as planned and knows which line of the store made each call.
+//! The faulty file system fails as planned and reports which line of the store made each call.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! A file system in memory that models a disk: it knows what was synced, and can show the disk as
+//! A file system in memory that models a disk: it tracks what was synced, and can show the disk as
 //! it would be found after a loss of power.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -35,9 +35,9 @@ pub enum Access {
 /// Who else may hold a lock at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockMode {
-    /// Nobody.
+    /// No other holder.
     Exclusive,
-    /// Others that share it.
+    /// Other holders with this mode.
     Shared,
 }
 

@@ -302,7 +302,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_can_leave_direct_reads() {
+    fn a_file_can_be_switched_from_direct_to_buffered_reads() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         fs::write(&path, [7; 10_000]).unwrap();

@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn readers_never_free_and_free_frees_what_nobody_reads() {
+    fn free_frees_unread_values_and_readers_free_none() {
         let slots = Arc::new(HazardSlots::default());
         let swap = Swap::new(Arc::new(1), &slots);
         let (first, nested, kept) = (swap.load(), swap.load(), swap.load_full());

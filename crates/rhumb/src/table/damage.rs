@@ -1,4 +1,4 @@
-//! What a decoder found wrong, while the file is not known yet.
+//! Errors of decoders that do not know the path of the file.
 
 use std::path::Path;
 

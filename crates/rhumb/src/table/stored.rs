@@ -150,7 +150,7 @@ mod tests {
 
     #[cfg(not(feature = "zstd"))]
     #[test]
-    fn a_zstd_block_says_what_it_takes_to_read_it() {
+    fn the_error_for_a_zstd_block_names_the_cargo_feature() {
         let mut bytes = stored(&[1; 100], Compression::None);
         bytes[4] = CODEC_ZSTD;
         let crc = stamped(&bytes[4..], 7, 4096);

@@ -394,7 +394,7 @@ fn after_a_crash_a_log_holds_a_prefix_with_all_that_was_synced() {
 }
 
 #[test]
-fn a_log_takes_nothing_after_a_failed_append_but_can_be_sealed() {
+fn after_a_failed_append_a_log_can_only_be_sealed() {
     let memory = disk();
     let fs = FaultyFileSystem::new(Arc::new(memory.clone()), Plan::default());
     let mut log = LogWriter::create(&fs, Path::new(DIR), ID).unwrap();

@@ -33,13 +33,13 @@ pub fn dump(file: &Path, options: &Options, out: &mut dyn Write) -> Result<()> {
         }
         Some((FileKind::Log, number)) => log::dump(file, &ops::read_all(fs, file)?, number, out),
         Some((FileKind::Table, number)) => table::dump(file, number, options, out),
-        None => Err(none_of_ours(file, options)),
+        None => Err(not_a_store_file(file, options)),
     }
 }
 
 /// The error for a file without a name of the store's files. The name matters: the number in it is
 /// part of the checksums.
-fn none_of_ours(file: &Path, options: &Options) -> Error {
+fn not_a_store_file(file: &Path, options: &Options) -> Error {
     if let Err(e) = ops::open(&*options.file_system, file, options.access) {
         return e;
     }

@@ -27,7 +27,7 @@ const SLACK: u64 = 2 * LAP;
 /// How many slabs are tried in search of one that can be emptied; a slab with pinned frames cannot.
 const SLABS_TRIED: usize = 4;
 
-/// What the pool knows of a slab.
+/// The pool's record of a slab.
 #[derive(Debug, Clone, Copy, Default)]
 struct Slab {
     class: usize,

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_entries_want_loose_models_and_large_ones_exact_ones() {
+    fn small_entries_get_loose_models_and_large_entries_exact_ones() {
         let chosen = |key_bytes: u64| {
             let n = entries_per_cell(key_bytes);
             (n, boundary(n, (1 << 20) / key_bytes))

@@ -151,7 +151,7 @@ fn runs_are_newest_first_and_go_with_their_last_table() {
 }
 
 #[test]
-fn obsolete_files_are_deleted_when_nobody_holds_them() {
+fn obsolete_files_are_deleted_when_no_reader_holds_them() {
     let files = files();
     let exists = |number| {
         let opened = ops::open(&*files.fs, &files.table_path(number), Access::Buffered);
