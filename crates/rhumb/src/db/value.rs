@@ -6,8 +6,23 @@ use std::ops::Deref;
 
 use crate::memory::Pinned;
 
-/// A value, lying where it was found: in a block or in the write buffer. It keeps that memory from
-/// being reused, so hold it briefly, or take a copy with [`Value::to_vec`] (from `[u8]`).
+/// A value, lying where it was found, in a block or in the write buffer: it is not copied.
+///
+/// It can be held as long as its [`Keyspace`](crate::Keyspace) handle, and stays as it is, whatever
+/// happens to its key and its store meanwhile: other writes, compaction, the drop of the keyspace,
+/// [`Db::close`](crate::Db::close). But the memory it lies in cannot be used for anything else. So
+/// values held for long are better copied, with `to_vec` (of `[u8]`). Those held keep:
+///
+/// - of blocks in the cache, these blocks, and so no more than the cache. But pinned blocks leave less
+///   of the cache to others, and where all of it is pinned, other blocks are read again for each get.
+/// - of blocks that found no room in the cache, at most twice the bytes of the values, and some 100
+///   bytes each. A value that takes less than half of its block is copied in this case.
+/// - of the write buffer, chunks of its memory. Values that were written one after the other share a
+///   chunk of up to 256 KiB, those above 64 KiB have one of their own. It is freed when all that is held
+///   of it, and the buffer, are gone.
+///
+/// [`CacheStats`](crate::CacheStats) counts the first as `pinned_bytes` and the second as
+/// `bypassed_bytes`.
 #[derive(Clone)]
 pub struct Value<'db> {
     pinned: Pinned,

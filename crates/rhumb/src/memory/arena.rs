@@ -1,12 +1,14 @@
-//! The bytes of one memtable: appended, never moved, and freed all at once.
+//! The bytes of one memtable: appended, never moved, and freed with the memtable, except for the chunks in
+//! which bytes are pinned.
 
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 // The standard atomics, not those of `crate::sync`: the loom models check only the links, whose
 // ordering must not depend on the arena's.
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::Pinned;
 use crate::sync::{Mutex, lock};
 
 /// The size of the first chunk; each following chunk is twice as large, up to [`CHUNK_BYTES`]. The
@@ -123,13 +125,26 @@ impl Arena {
     /// in the filled part of one chunk. They do not move while the arena lives.
     #[inline]
     pub fn bytes(&self, start: u64, len: usize) -> &[u8] {
+        self.find(start, len).map_or(&[], |(_, bytes)| bytes)
+    }
+
+    /// The same bytes, pinned: they outlive the arena, and keep one chunk of it in memory.
+    #[inline]
+    pub fn pin(&self, start: u64, len: usize) -> Pinned {
+        let Some((chunk, bytes)) = self.find(start, len) else {
+            return Pinned::empty();
+        };
+        // SAFETY: bytes that a chunk gives out do not change any more, and lie in its memory.
+        unsafe { Pinned::in_chunk(Arc::clone(&chunk.owner), bytes) }
+    }
+
+    #[inline]
+    fn find(&self, start: u64, len: usize) -> Option<(&Chunk, &[u8])> {
         let offset = (start & ((1 << POSITION_OFFSET_BITS) - 1)) as usize;
-        u32::try_from(start >> POSITION_OFFSET_BITS)
-            .ok()
-            .filter(|&number| number < MOST_CHUNKS)
-            .and_then(|number| self.chunk(number))
-            .and_then(|chunk| chunk.filled().get(offset..offset.checked_add(len)?))
-            .unwrap_or_default()
+        let number = u32::try_from(start >> POSITION_OFFSET_BITS).ok();
+        let chunk = self.chunk(number.filter(|&number| number < MOST_CHUNKS)?)?;
+        let bytes = chunk.filled().get(offset..offset.checked_add(len)?)?;
+        Some((chunk, bytes))
     }
 
     fn add_chunk(&self, tail: &mut Tail, bytes: usize) -> Option<u32> {
@@ -170,11 +185,29 @@ impl fmt::Debug for Arena {
 /// Memory that is filled from the front. The first `filled` bytes never change and any thread may
 /// read them; only the thread that appends uses the others.
 struct Chunk {
+    /// The memory of `owner`, kept here too so that reads need not follow the pointer to it.
     memory: NonNull<[u8]>,
     filled: AtomicUsize,
+    owner: Arc<ChunkMemory>,
 }
 
-// SAFETY: a chunk owns its memory, as a `Box<[u8]>` does, and can be sent to any thread with it.
+/// The memory of a chunk, shared by the arena and the pins of bytes in it.
+pub(super) struct ChunkMemory(NonNull<[u8]>);
+
+// SAFETY: it owns its memory, as a `Box<[u8]>` does, and can be sent to any thread with it.
+unsafe impl Send for ChunkMemory {}
+// SAFETY: by itself it gives no access to the memory.
+unsafe impl Sync for ChunkMemory {}
+
+impl Drop for ChunkMemory {
+    fn drop(&mut self) {
+        // SAFETY: the memory was leaked from a box by `Chunk::new`, and nothing borrows it now: chunks
+        // and pins, which borrow it, hold this.
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    }
+}
+
+// SAFETY: a chunk shares the ownership of its memory, which can be sent to any thread.
 unsafe impl Send for Chunk {}
 // SAFETY: a shared chunk gives access only to its `filled` bytes, which are written before `filled`
 // grows over them (release, acquire) and never after. Only one thread appends at a time: `append`
@@ -183,10 +216,11 @@ unsafe impl Sync for Chunk {}
 
 impl Chunk {
     fn new(bytes: usize) -> Self {
-        let memory = Box::leak(vec![0; bytes].into_boxed_slice());
+        let memory = NonNull::from(Box::leak(vec![0; bytes].into_boxed_slice()));
         Chunk {
-            memory: NonNull::from(memory),
+            memory,
             filled: AtomicUsize::new(0),
+            owner: Arc::new(ChunkMemory(memory)),
         }
     }
 
@@ -223,20 +257,10 @@ impl Chunk {
     }
 }
 
-impl Drop for Chunk {
-    fn drop(&mut self) {
-        // SAFETY: the memory was leaked from a box by `Chunk::new`, and nothing borrows it now.
-        drop(unsafe { Box::from_raw(self.memory.as_ptr()) });
-    }
-}
-
 #[cfg(test)]
 #[cfg(not(loom))]
 mod tests {
     use super::*;
-    use std::sync::Arc;
-
-    use crate::memory::Pinned;
 
     /// A record whose bytes are all derived from its number.
     fn record(i: usize) -> Vec<u8> {
@@ -250,7 +274,7 @@ mod tests {
 
     #[test]
     fn records_of_every_size_stay_where_they_are() {
-        let arena = Arc::new(Arena::new());
+        let arena = Arena::new();
         let mut addresses = Vec::new();
         let mut total = 0;
         for i in 0..2000 {
@@ -263,8 +287,7 @@ mod tests {
             let expected = record(i);
             assert_eq!(arena.record_onwards(address)[..expected.len()], expected);
             let skip = expected.len() / 2;
-            let pinned =
-                Pinned::in_arena(arena.clone(), address.position(skip), expected.len() - skip);
+            let pinned = arena.pin(address.position(skip), expected.len() - skip);
             assert_eq!(*pinned, expected[skip..]);
         }
         assert!((total..total * 5 / 4).contains(&arena.bytes_allocated()));
@@ -287,6 +310,9 @@ mod tests {
         assert_eq!(arena.bytes(address.position(9), 0), b"");
         assert_eq!(arena.bytes(address.position(5), usize::MAX), b"");
         assert_eq!(arena.bytes(u64::MAX, 1), b"");
+        assert_eq!(&*arena.pin(address.position(0), 5), b"rhumb");
+        assert_eq!(&*arena.pin(address.position(0), 9), b"");
+        assert_eq!(&*arena.pin(u64::MAX, 1), b"");
         for address in [1, 1 << OFFSET_BITS, u32::MAX] {
             assert_eq!(arena.record_onwards(Address(address)), b"");
         }
@@ -294,11 +320,12 @@ mod tests {
 
     #[test]
     fn pinned_bytes_outlive_the_arena() {
-        let arena = Arc::new(Arena::new());
+        let arena = Arena::new();
         let address = arena.append(&[b"rhumb", b" line"]).unwrap();
-        let pinned = Pinned::in_arena(arena.clone(), address.position(0), 10);
-        drop(arena);
-        assert_eq!(&*pinned, b"rhumb line");
+        let pinned = arena.pin(address.position(0), 10);
+        let again = pinned.clone();
+        drop((arena, pinned));
+        assert_eq!(&*again, b"rhumb line");
     }
 
     #[test]

@@ -4,11 +4,15 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::Arena;
+use super::arena::ChunkMemory;
 use super::frames::{Bypass, FramePin, PinStock};
 
-/// A range of bytes that keeps the memory it lies in as it is: the frame of a block, or the arena of
-/// a memtable. Cloning it copies no bytes, unless there are half a billion clones already.
+/// A part of a block outside of the cache keeps the block in memory if the block is at most so many times
+/// as large; else the part is copied.
+const MOST_KEPT: usize = 2;
+
+/// A range of bytes that keeps the memory it lies in as it is: the frame of a block, or a chunk of
+/// a memtable's arena. Cloning it copies no bytes, unless there are half a billion clones already.
 pub struct Pinned {
     start: *const u8,
     len: usize,
@@ -21,8 +25,8 @@ enum Memory {
     None,
     /// A frame of the block cache.
     Frame(FramePin),
-    /// An arena, which keeps what was appended where it is.
-    Arena(Arc<Arena>),
+    /// A chunk of an arena, which keeps what was appended where it is.
+    Chunk(Arc<ChunkMemory>),
     /// Memory of its own.
     Owned(Arc<OwnedBytes>),
 }
@@ -56,14 +60,16 @@ impl Pinned {
         }
     }
 
-    /// The `len` bytes at `position` of an arena; none where these are not inside.
+    /// Bytes of an arena's chunk.
+    ///
+    /// # Safety
+    /// They do not change, and are there, as long as `memory` is held.
     #[inline]
-    pub(crate) fn in_arena(arena: Arc<Arena>, position: u64, len: usize) -> Self {
-        let bytes = arena.bytes(position, len);
+    pub(super) unsafe fn in_chunk(memory: Arc<ChunkMemory>, bytes: &[u8]) -> Self {
         Pinned {
             start: bytes.as_ptr(),
             len: bytes.len(),
-            memory: Memory::Arena(arena),
+            memory: Memory::Chunk(memory),
         }
     }
 
@@ -99,7 +105,7 @@ impl Pinned {
     }
 
     /// The `len` bytes at `start` of these, with the pin; none, pinning nothing, if these are not
-    /// inside.
+    /// inside. A small part of a block outside of the cache is copied, and pins nothing more.
     #[inline]
     pub(crate) fn into_part(mut self, start: usize, len: usize) -> Self {
         let bytes = part(&self, start, len);
@@ -107,7 +113,20 @@ impl Pinned {
             return Pinned::empty();
         }
         (self.start, self.len) = (bytes.as_ptr(), len);
-        self
+        match self.memory {
+            Memory::Owned(_) => self.or_copy(),
+            _ => self,
+        }
+    }
+
+    /// These bytes, or a copy if they are a small part of a block outside of the cache.
+    #[cold]
+    fn or_copy(self) -> Self {
+        match &self.memory {
+            Memory::Owned(owned) => owned.copy_if_small(&self),
+            _ => None,
+        }
+        .unwrap_or(self)
     }
 }
 
@@ -167,7 +186,7 @@ impl Clone for Pinned {
                 Some(pin) => Memory::Frame(pin),
                 None => return Pinned::from(self.to_vec()),
             },
-            Memory::Arena(arena) => Memory::Arena(Arc::clone(arena)),
+            Memory::Chunk(chunk) => Memory::Chunk(Arc::clone(chunk)),
             Memory::Owned(owned) => Memory::Owned(Arc::clone(owned)),
         };
         Pinned { memory, ..*self }
@@ -204,6 +223,18 @@ impl OwnedBytes {
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
+
+    /// A copy of a part of these bytes, if they are counted and more than [`MOST_KEPT`] times as many.
+    /// Otherwise somebody who holds many small parts, each of another block, would keep all these blocks.
+    /// Bytes that are not counted belong to a pass over a whole table, which holds few blocks at a time.
+    fn copy_if_small(&self, part: &[u8]) -> Option<Pinned> {
+        let counted = self.counted.as_ref()?;
+        let is_small = part.len().saturating_mul(MOST_KEPT) < self.bytes.len();
+        is_small.then(|| {
+            let copy = Bypass::count(counted, part.to_vec());
+            Pinned::owned(Arc::new(copy), 0, part.len())
+        })
+    }
 }
 
 impl fmt::Debug for OwnedBytes {
@@ -219,5 +250,41 @@ impl Drop for OwnedBytes {
         if let Some(bypass) = &self.counted {
             bypass.release(self.bytes.len());
         }
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+    use crate::memory::{BlockCache, TableSlots};
+
+    #[test]
+    fn small_parts_of_a_block_without_a_frame_are_copied() {
+        let cache = Arc::new(BlockCache::new(0).unwrap());
+        let table = TableSlots::new(Arc::clone(&cache), 1);
+        let bytes: Vec<u8> = (0..1_000).map(|i| i as u8).collect();
+        let held = || cache.state().bypassed_bytes;
+        for (len, kept) in [(0, 0), (1, 1), (499, 499), (500, 1_000), (1_000, 1_000)] {
+            let whole = table.bypass(bytes.clone());
+            let part = whole.part(0, len, &mut Pins::default());
+            drop(whole);
+            assert_eq!((&*part, held()), (&bytes[..len], kept));
+            let again = part.clone();
+            drop(part);
+            assert_eq!((&*again, held()), (&bytes[..len], kept));
+            drop(again);
+            assert_eq!(held(), 0);
+            let part = table.bypass(bytes.clone()).into_part(0, len);
+            assert_eq!((&*part, held()), (&bytes[..len], kept));
+        }
+        assert_eq!(cache.state().bypassed, 10, "copies are not blocks");
+    }
+
+    #[test]
+    fn parts_of_bytes_that_nobody_counts_are_not_copied() {
+        let whole = Pinned::from(vec![7; 1_000]);
+        let part = whole.part(10, 1, &mut Pins::default());
+        assert_eq!(part.as_ptr(), whole[10..].as_ptr());
     }
 }

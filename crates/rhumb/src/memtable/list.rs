@@ -22,7 +22,7 @@
 //! also be found on every lower one.
 
 use std::cmp::Ordering::{Equal, Greater, Less};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use rhumb_index::search::common_prefix;
 
@@ -66,7 +66,7 @@ struct Target<'a> {
 }
 
 pub(super) struct SkipList {
-    arena: Arc<Arena>,
+    arena: Arena,
     links: Links,
     /// A guess of the prefix that most keys share.
     likely_prefix: Box<[u8]>,
@@ -155,7 +155,7 @@ impl SkipList {
     /// 0, determines the heights of nodes.
     pub fn new(likely_prefix: Box<[u8]>, seed: u32) -> Self {
         SkipList {
-            arena: Arc::new(Arena::new()),
+            arena: Arena::new(),
             links: Links::new(),
             likely_prefix,
             prefix: OnceLock::new(),
@@ -167,7 +167,7 @@ impl SkipList {
         }
     }
 
-    pub fn arena(&self) -> &Arc<Arena> {
+    pub fn arena(&self) -> &Arena {
         &self.arena
     }
 

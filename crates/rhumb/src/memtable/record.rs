@@ -10,8 +10,6 @@
 //!
 //! in the machine's byte order, since records never leave the process.
 
-use std::sync::Arc;
-
 use crate::entry::{EntryKind, Sequence};
 use crate::memory::{Address, Arena, Pinned};
 
@@ -75,10 +73,10 @@ impl<'a> Record<'a> {
     }
 
     /// The value, pinned in the record's arena.
-    pub fn value(&self, arena: &Arc<Arena>) -> Pinned {
+    pub fn value(&self, arena: &Arena) -> Pinned {
         match self.value_extent() {
             (_, 0) => Pinned::empty(),
-            (start, len) => Pinned::in_arena(arena.clone(), start, len),
+            (start, len) => arena.pin(start, len),
         }
     }
 

@@ -39,7 +39,8 @@ use space::FrameSpace;
 /// Caches below this keep nothing.
 const LEAST_CAPACITY: u64 = 1 << 10;
 
-/// Counts the blocks that got no frame and lie on the heap for their readers.
+/// Counts the blocks that got no frame and lie on the heap for their readers, and what was copied out of
+/// them.
 #[derive(Debug, Default)]
 pub(super) struct Bypass {
     blocks: AtomicU64,
@@ -47,6 +48,13 @@ pub(super) struct Bypass {
 }
 
 impl Bypass {
+    /// Bytes that are counted until they are dropped.
+    pub fn count(bypass: &Arc<Bypass>, bytes: Vec<u8>) -> OwnedBytes {
+        let len = bytes.len() as u64;
+        bypass.bytes.fetch_add(len, Ordering::Relaxed);
+        OwnedBytes::counted(bytes, Arc::clone(bypass))
+    }
+
     pub fn release(&self, bytes: usize) {
         self.bytes.fetch_sub(bytes as u64, Ordering::Relaxed);
     }
@@ -67,7 +75,8 @@ pub(crate) struct CacheState {
     /// The number of blocks that are pinned in their frames, and their bytes.
     pub pinned_blocks: u64,
     pub pinned_bytes: u64,
-    /// The number of blocks so far that got no frame, and the bytes of those still held.
+    /// The number of blocks so far that got no frame, and the bytes of those still held and of what was
+    /// copied out of them.
     pub bypassed: u64,
     pub bypassed_bytes: u64,
 }
@@ -123,9 +132,7 @@ impl BlockCache {
     /// Memory for a block that got no frame; it is counted until it is dropped.
     pub fn bypass(&self, bytes: Vec<u8>) -> OwnedBytes {
         self.bypass.blocks.fetch_add(1, Ordering::Relaxed);
-        let len = bytes.len() as u64;
-        self.bypass.bytes.fetch_add(len, Ordering::Relaxed);
-        OwnedBytes::counted(bytes, Arc::clone(&self.bypass))
+        Bypass::count(&self.bypass, bytes)
     }
 
     fn frames(&self) -> Option<&(Arc<FrameSpace>, Mutex<Pool>)> {
