@@ -33,16 +33,9 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// An error if this build does not have it.
-    fn check(self) -> Result<(), Error> {
-        match self {
-            Compression::Zstd if !cfg!(feature = "zstd") => {
-                let what = "compression=zstd needs a rhumb that was built with the cargo feature \
-                            `zstd`: use one, or write compression=lz4";
-                Err(Error::InvalidArgument(what.to_string()))
-            }
-            _ => Ok(()),
-        }
+    /// Whether this build has it.
+    fn is_built(self) -> bool {
+        self != Compression::Zstd || cfg!(feature = "zstd")
     }
 }
 
@@ -76,19 +69,23 @@ impl fmt::Display for Partition {
 pub struct TableSpec {
     /// How blocks are cut.
     pub partition: Partition,
-    /// Bits of Bloom filter a key; 0 for no filter.
+    /// Bits of Bloom filter a key, at most 64; 0 for no filter.
     pub filter_bits_per_key: u32,
     /// How blocks are compressed.
     pub compression: Compression,
-    /// A table of a level ends when it holds about this many bytes.
+    /// A table of a level ends when it holds about this many bytes. At least 1; the text form takes at
+    /// least 1 KiB, since a smaller number mostly lacks its unit.
     pub table_bytes: u64,
 }
 
-const PARTITION_RANGE: RangeInclusive<u32> = 1..=16 << 20;
+const LARGEST_PARTITION: u32 = 16 << 20;
+const PARTITION_RANGE: RangeInclusive<u32> = 1..=LARGEST_PARTITION;
 const PARTITION_EXPECTED: &str = "partition=predicted, partition=predicted(16), \
      partition=bytes(4096) or partition=entries(16), 1 to 16Mi of them";
 const MOST_FILTER_BITS: u32 = 64;
 const COMPRESSION_EXPECTED: &str = "compression=none, compression=lz4 or compression=zstd";
+const COMPRESSION_BUILT: &str =
+    "compression=lz4, or use a rhumb that was built with the cargo feature `zstd`";
 const FILTER_EXPECTED: &str = "filter=0 to filter=64 (bits a key)";
 
 impl Default for TableSpec {
@@ -103,19 +100,31 @@ impl Default for TableSpec {
 }
 
 impl TableSpec {
-    /// An error if a value is out of the range that its text form is held to.
+    /// An error, in the words of the code, if a value is out of its range.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        let known = match self.partition {
-            Partition::Bytes(n) | Partition::Entries(n) => PARTITION_RANGE.contains(&n),
-            Partition::Predicted(n) => n <= *PARTITION_RANGE.end(),
+        let (name, n, least) = match self.partition {
+            Partition::Bytes(n) => ("Bytes", n, 1),
+            Partition::Entries(n) => ("Entries", n, 1),
+            Partition::Predicted(n) => ("Predicted", n, 0),
         };
-        if !known {
-            return Err(bad(&self.to_string(), PARTITION_EXPECTED));
+        if !(least..=LARGEST_PARTITION).contains(&n) {
+            return Err(Error::InvalidArgument(format!(
+                "TableSpec::partition is {name}({n}): \
+                 set it to Partition::{name}(n) with n from {least} to {LARGEST_PARTITION}"
+            )));
         }
-        if self.filter_bits_per_key > MOST_FILTER_BITS {
-            return Err(bad(&self.to_string(), FILTER_EXPECTED));
+        let bits = self.filter_bits_per_key;
+        let most_bits = u64::from(MOST_FILTER_BITS);
+        check_range("TableSpec::filter_bits_per_key", bits, 0..=most_bits)?;
+        check_range("TableSpec::table_bytes", self.table_bytes, 1..=u64::MAX)?;
+        if !self.compression.is_built() {
+            return Err(Error::InvalidArgument(format!(
+                "TableSpec::compression is {:?}, which this build of rhumb lacks: set it to \
+                 Compression::Lz4, or build rhumb with the cargo feature `zstd`",
+                self.compression
+            )));
         }
-        self.compression.check()
+        Ok(())
     }
 }
 
@@ -143,7 +152,10 @@ impl FromStr for TableSpec {
         for setting in text.split(',').filter(|s| !s.is_empty()) {
             let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
             match name {
-                "partition" => spec.partition = parse_partition(value)?,
+                "partition" => {
+                    spec.partition =
+                        parse_partition(value).ok_or_else(|| bad(setting, PARTITION_EXPECTED))?;
+                }
                 "filter" => {
                     spec.filter_bits_per_key = parse_size(value)
                         .and_then(|n| u32::try_from(n).ok())
@@ -157,7 +169,9 @@ impl FromStr for TableSpec {
                         "zstd" => Compression::Zstd,
                         _ => return Err(bad(setting, COMPRESSION_EXPECTED)),
                     };
-                    spec.compression.check()?;
+                    if !spec.compression.is_built() {
+                        return Err(bad(setting, COMPRESSION_BUILT));
+                    }
                 }
                 "size" => {
                     spec.table_bytes = parse_size(value)
@@ -171,23 +185,20 @@ impl FromStr for TableSpec {
     }
 }
 
-fn parse_partition(text: &str) -> Result<Partition, Error> {
-    let expected = PARTITION_EXPECTED;
+fn parse_partition(text: &str) -> Option<Partition> {
     if text == "predicted" {
-        return Ok(Partition::Predicted(0));
+        return Some(Partition::Predicted(0));
     }
-    let (name, rest) = text.split_once('(').ok_or_else(|| bad(text, expected))?;
-    let n = rest
-        .strip_suffix(')')
-        .and_then(parse_size)
-        .and_then(|n| u32::try_from(n).ok())
-        .filter(|n| PARTITION_RANGE.contains(n))
-        .ok_or_else(|| bad(text, expected))?;
+    let (name, rest) = text.split_once('(')?;
+    let n = rest.strip_suffix(')').and_then(parse_size)?;
+    let n = u32::try_from(n)
+        .ok()
+        .filter(|n| PARTITION_RANGE.contains(n))?;
     match name {
-        "bytes" => Ok(Partition::Bytes(n)),
-        "entries" => Ok(Partition::Entries(n.min(u32::from(u16::MAX)))),
-        "predicted" => Ok(Partition::Predicted(n.min(u32::from(u16::MAX)))),
-        _ => Err(bad(text, expected)),
+        "bytes" => Some(Partition::Bytes(n)),
+        "entries" => Some(Partition::Entries(n.min(u32::from(u16::MAX)))),
+        "predicted" => Some(Partition::Predicted(n.min(u32::from(u16::MAX)))),
+        _ => None,
     }
 }
 
@@ -206,8 +217,27 @@ fn parse_size(text: &str) -> Option<u64> {
 
 fn bad(found: &str, expected: &str) -> Error {
     Error::InvalidArgument(format!(
-        "table setting {found:?} is not known: write {expected}"
+        "table setting {found:?} cannot be used: write {expected}"
     ))
+}
+
+/// An error, in the words of the code, if the value of a field is out of its range.
+fn check_range(
+    field: &str,
+    value: impl Into<u64>,
+    allowed: RangeInclusive<u64>,
+) -> Result<(), Error> {
+    let value = value.into();
+    if allowed.contains(&value) {
+        return Ok(());
+    }
+    let (least, most) = allowed.into_inner();
+    let allowed = match most {
+        u64::MAX => format!("at least {least}"),
+        _ => format!("a number from {least} to {most}"),
+    };
+    let message = format!("{field} is {value}: set it to {allowed}");
+    Err(Error::InvalidArgument(message))
 }
 
 /// When and how levels are merged.
@@ -261,10 +291,19 @@ pub struct Levels {
     /// How many times larger each level is than the one above it; under tiered compaction, how many
     /// runs a level from 1 on holds. At least 2.
     pub size_ratio: u32,
-    /// Size of level 1 in bytes; without meaning under tiered compaction.
+    /// Size of level 1 in bytes, at least 1; without meaning under tiered compaction.
     pub base_bytes: u64,
-    /// How many runs (flushed tables) level 0 holds before they are merged into level 1.
+    /// How many runs (flushed tables) level 0 holds before they are merged into level 1. At least 1.
     pub level0_tables: u32,
+}
+
+impl Levels {
+    /// An error, in the words of the code, if a value is out of its range.
+    fn check(&self) -> Result<(), Error> {
+        check_range("Levels::size_ratio", self.size_ratio, 2..=u64::MAX)?;
+        check_range("Levels::base_bytes", self.base_bytes, 1..=u64::MAX)?;
+        check_range("Levels::level0_tables", self.level0_tables, 1..=u64::MAX)
+    }
 }
 
 impl Default for Levels {
@@ -286,10 +325,10 @@ pub struct Options {
     pub create_if_missing: bool,
     /// Durability of writes that do not say their own. Default: [`Durability::Immediate`].
     pub durability: Durability,
-    /// Bytes of writes that one keyspace buffers before they become a table. Default: 64 MiB.
+    /// Bytes of writes that one keyspace buffers before they become a table. At least 1. Default: 64 MiB.
     pub write_buffer_bytes: u64,
     /// Bytes of log that may be kept for buffered writes before the keyspace that holds the oldest
-    /// is flushed. Default: 512 MiB.
+    /// is flushed. At least 1; a new log begins after each quarter of it. Default: 512 MiB.
     pub log_bytes: u64,
     /// Bytes of blocks kept in memory, with what finds them; at most 512 GiB are used, and a block
     /// above about 1/256 of it is not kept. Address space for all of it is reserved when the store is
@@ -330,17 +369,18 @@ impl Default for Options {
 }
 
 /// More threads than any machine has disks to keep busy.
-const MOST_COMPACTION_THREADS: usize = 64;
+const MOST_COMPACTION_THREADS: u64 = 64;
 
 impl Options {
-    /// An error if a value is out of its range.
+    /// An error, in the words of the code, if a value is out of its range.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        let threads = self.compaction_threads;
-        if threads > MOST_COMPACTION_THREADS {
-            return Err(Error::InvalidArgument(format!(
-                "compaction_threads is {threads}: write 0 to {MOST_COMPACTION_THREADS}"
-            )));
-        }
+        let threads = u64::try_from(self.compaction_threads).unwrap_or(u64::MAX);
+        let most_threads = MOST_COMPACTION_THREADS;
+        check_range("Options::compaction_threads", threads, 0..=most_threads)?;
+        let buffer = self.write_buffer_bytes;
+        check_range("Options::write_buffer_bytes", buffer, 1..=u64::MAX)?;
+        check_range("Options::log_bytes", self.log_bytes, 1..=u64::MAX)?;
+        self.levels.check()?;
         self.table.check()
     }
 

@@ -84,7 +84,8 @@ impl Db {
     /// process can have it open at a time.
     ///
     /// # Errors
-    /// If the directory is in use, holds no store, or is damaged; or for any I/O error.
+    /// If an option is out of its range, the directory is in use, holds no store, or is damaged; or for
+    /// any I/O error.
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Db> {
         Db::from_handle(open::open(path.as_ref(), options)?)
     }

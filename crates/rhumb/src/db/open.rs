@@ -67,6 +67,7 @@ pub(super) fn open(dir: &Path, options: Options) -> Result<Handle> {
 
 /// Opens a store without changing anything.
 pub(super) fn open_read_only(dir: &Path, options: Options) -> Result<Handle> {
+    options.check()?;
     // A lock file made in a directory without a store would change it.
     if read_current(&options.file_system, dir)?.is_none() {
         if ops::if_found(ops::list(&*options.file_system, dir))?.is_some() {

@@ -30,8 +30,10 @@ impl Directory {
     /// Locks the store in a directory and lists its files.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if there is no file of a store, [`Error::Locked`] if others use it.
+    /// [`Error::NotFound`] if there is no file of a store, [`Error::Locked`] if others use it,
+    /// [`Error::InvalidArgument`] for options that a store cannot be opened with.
     pub fn open(path: &Path, options: &Options, mode: LockMode) -> Result<Self> {
+        options.check()?;
         let fs = Arc::clone(&options.file_system);
         let not_found = || Error::NotFound {
             path: path.to_path_buf(),

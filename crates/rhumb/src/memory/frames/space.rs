@@ -92,8 +92,8 @@ impl FrameSpace {
         let header_bytes = slabs.saturating_mul(places * size_of::<Header>());
         let region = Region::reserve(headers_offset.saturating_add(header_bytes)).map_err(|e| {
             Error::InvalidArgument(format!(
-                "a cache of {capacity} bytes cannot be reserved ({e}): \
-                 choose smaller cache_bytes, or let the process have more address space"
+                "Options::cache_bytes is {capacity}, and so much address space cannot be reserved ({e}): \
+                 set it smaller, or let the process have more"
             ))
         })?;
         let whole = |bytes: usize| bytes - bytes % HUGE_PAGE_BYTES;
