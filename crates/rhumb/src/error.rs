@@ -76,8 +76,8 @@ pub enum Error {
     /// A keyspace of that name exists already.
     #[error("a keyspace named {0:?} exists already: choose another name or drop it first")]
     KeyspaceExists(String),
-    /// The store was closed while the call was under way.
-    #[error("the store is closed")]
+    /// The store was closed, before the call or while it was under way. Reads still work.
+    #[error("the store is closed: drop its handles and open it again to write")]
     Closed,
 }
 

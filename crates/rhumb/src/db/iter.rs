@@ -15,7 +15,9 @@ use crate::table::GetTrace;
 
 /// An iterator over the keys of a range and their values, in key order; [`Iterator::rev`] and
 /// [`DoubleEndedIterator::next_back`] start from the other end. It returns what was visible when
-/// the iterator was made, whatever is written meanwhile.
+/// the iterator was made, whatever happens meanwhile: writes, compaction, the drop of the keyspace,
+/// [`Db::close`](crate::Db::close). The tables that it reads stay on the disk, and the write buffers in
+/// memory, until it is dropped.
 ///
 /// After an error the iterator ends.
 pub struct Iter<'db> {

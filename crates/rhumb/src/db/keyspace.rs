@@ -15,7 +15,8 @@ use crate::error::{Error, Result};
 use crate::sync::atomic::Ordering;
 use crate::table::BlockSource;
 
-/// A handle to one keyspace. Cloning it is cheap; the store stays open as long as a handle lives.
+/// A handle to one keyspace. Cloning it is cheap; the store stays open as long as a handle lives. After
+/// [`Db::close`](crate::Db::close) it can be read from, and keeps the directory locked.
 ///
 /// Keys are byte strings of up to 65,536 bytes in the order of their bytes; values hold up to 4
 /// GiB.

@@ -63,6 +63,10 @@ pub const DEFAULT_KEYSPACE: &str = "default";
 
 /// An open store. It derefs to its default [`Keyspace`], so that `db.get(key)` works.
 ///
+/// [`Keyspace`] handles and [`Snapshot`]s keep the store open. If a `Db` is dropped before them, the store
+/// goes on as before, takes writes through these handles, and is closed when the last of them is dropped.
+/// Whether closing went well is said by [`Db::close`] only.
+///
 /// ```
 /// # fn main() -> rhumb::Result<()> {
 /// # let options = rhumb::Options::in_memory();
@@ -123,8 +127,9 @@ impl Db {
         Ok(Keyspace::new(self.handle.clone(), state))
     }
 
-    /// Removes a keyspace and all its keys, durably. Later calls on its handles fail; iterators
-    /// that exist already can be read to their ends.
+    /// Removes a keyspace and all its keys, durably. Later calls on its handles fail with
+    /// [`Error::NoSuchKeyspace`], reads through earlier snapshots too. Iterators and values that exist
+    /// already can be read to their ends; the files are deleted when the last iterator is dropped.
     ///
     /// # Errors
     /// If there is no keyspace with that name, it is the default keyspace, or the store takes no
@@ -187,11 +192,18 @@ impl Db {
         self.handle.settle();
     }
 
-    /// Closes the store and returns whether that succeeded. Remaining handles, snapshots and
-    /// iterators can still read; writes fail.
+    /// Closes the store and returns whether that succeeded. It waits until the background threads have
+    /// ended or broken off their flushes and merges, and ends the log. Later writes, flushes and
+    /// compactions, and those that other threads have under way, fail with [`Error::Closed`], or with the
+    /// error that ended all writing before.
+    ///
+    /// Remaining [`Keyspace`] handles, [`Snapshot`]s, iterators and values can still be read, and the files
+    /// that they read stay. As long as a handle or a snapshot exists, the directory stays locked, and
+    /// opening it again gives [`Error::Locked`].
     ///
     /// # Errors
-    /// If the log cannot be ended. What was acknowledged as durable is durable all the same.
+    /// If the log cannot be ended. What was acknowledged as durable is durable all the same, and the store
+    /// is closed.
     pub fn close(self) -> Result<()> {
         self.handle.close()
     }

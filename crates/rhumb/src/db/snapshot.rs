@@ -9,7 +9,8 @@ use crate::entry::Sequence;
 use crate::error::{Error, Result};
 
 /// All keyspaces of the store as they were when the snapshot was taken. Taking one costs next to
-/// nothing; while it exists, the versions that it sees are kept.
+/// nothing; while it exists, the versions that it sees are kept, except for those of dropped keyspaces. It
+/// can be read after [`Db::close`](crate::Db::close) too, and keeps the directory locked until it is dropped.
 #[derive(Debug)]
 pub struct Snapshot {
     handle: Arc<Handle>,
