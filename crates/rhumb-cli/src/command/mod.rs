@@ -30,7 +30,7 @@ pub enum Command {
     Scan(scan::Scan),
     /// Load the entries of a file
     Load(load::Load),
-    /// Show the contents of the store and its memory
+    /// Show levels, tables and entries of a store, and its memory
     Stats(stats::StatsCommand),
     /// Check every byte of a store
     Verify(verify::Verify),

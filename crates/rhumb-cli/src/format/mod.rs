@@ -26,7 +26,7 @@ pub enum Format {
     LastBlank,
     /// One object {"key": "...", "value": "..."} on each line; plain JSON strings without escapes.
     Jsonl,
-    /// The number of keys, then the keys, 64-bit little-endian; stored as 8 bytes big-endian.
+    /// A count, then the keys, 64-bit little-endian: stored as 8 bytes big-endian, values empty.
     Sosd,
 }
 

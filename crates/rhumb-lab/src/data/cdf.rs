@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn squares_bend() {
+    fn the_curve_of_square_numbers_is_not_straight() {
         let mut keys = Strings::default();
         for n in 0..=1_000u64 {
             keys.push(format!("{:08}", n * n).as_bytes());

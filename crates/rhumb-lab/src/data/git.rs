@@ -42,7 +42,7 @@ pub fn offsets(repository: &Path) -> Result<Vec<u64>> {
     }
     if largest.is_empty() {
         return Err(Error::Usage(format!(
-            "{} holds no packed objects: run `git gc` in the repository, or name another",
+            "{} has no packed objects: run `git gc` in the repository, or choose another",
             packs.display()
         )));
     }

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn mixed_values_spread_over_the_doublings() {
+    fn mixed_values_use_each_doubling_equally() {
         let input = Input::with_random_values("u", &uniform::keys(8_000, 1), Sizes::Mixed, 0, 5);
         let (mut value, mut bytes, mut lengths) = (Vec::new(), 0, Vec::new());
         for rank in 0..input.keys.len() {
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_loaded_as_they_came() {
+    fn keys_are_loaded_in_their_order_of_arrival() {
         let all = uniform::keys(100, 1);
         let make = || Input::with_random_values("u", &all, Sizes::Fixed(1), 5, 5);
         let any = make().load_order(&mut Random::new(1, 1));

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_cut_at_the_last_blank() {
+    fn lines_are_split_at_the_last_blank() {
         let text = b"usr/b c.txt   x/two\nusr/a\tx/one\n\nusr/b c.txt x/three,y/four\n".to_vec();
         let pairs = parse(text, Path::new("t")).unwrap();
         let found: Vec<(&[u8], &[u8])> = pairs.iter().collect();

@@ -152,7 +152,7 @@ fn stores_runs_from_end_to_end() {
 }
 
 #[test]
-fn repeats_go_by_turns_and_give_a_spread() {
+fn stores_take_turns_and_repeats_give_a_spread() {
     let arguments = Arguments {
         runs: Some(3),
         gets: Some(500),

@@ -65,7 +65,7 @@ fn compare(store: &dyn Store, all: &BTreeMap<Vec<u8>, Vec<u8>>, name: &str) {
 }
 
 #[test]
-fn stores_keep_what_they_are_given() {
+fn stores_return_what_was_written() {
     for table in [
         "size=256KiB",
         "size=256KiB,compression=lz4",

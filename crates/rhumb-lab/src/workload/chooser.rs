@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_zipfian_draws_have_their_head_in_front() {
+    fn plain_zipfian_draws_prefer_the_first_records() {
         let counts = counts("plain-zipfian=0.9", 1_000, 1_000);
         let first = 1.0 / zeta(1_000, 0.9);
         let rest = 1.0 - first * (1.0 + 0.5f64.powf(0.9));

@@ -267,7 +267,7 @@ fn the_error_names_the_versions_for_an_old_value() {
 }
 
 #[test]
-fn an_open_loop_counts_the_delay_of_those_behind() {
+fn an_open_loop_counts_the_delay_of_later_operations() {
     let store = Model::default();
     let stall = Duration::from_millis(60);
     let open = Load {
@@ -311,7 +311,7 @@ fn a_time_ends_a_run() {
 }
 
 #[test]
-fn workloads_that_cannot_be_run_are_refused_before() {
+fn workloads_that_cannot_be_run_are_refused() {
     let refuse = |mix: &str, change: &dyn Fn(&mut Load)| {
         let mut load = load(1_000, 1);
         change(&mut load);
@@ -338,7 +338,7 @@ fn workloads_that_cannot_be_run_are_refused_before() {
 }
 
 #[test]
-fn figures_are_of_all_operations_and_of_those_that_occurred() {
+fn figures_cover_all_operations_and_each_kind_that_occurred() {
     let mixes = ["read=3,update=1,insert=1"; 2];
     let outcomes = drive(&Model::default(), &mixes, load(500, 2), || ()).unwrap();
     let rates: Vec<f64> = outcomes.iter().map(|o| o.per_second).collect();

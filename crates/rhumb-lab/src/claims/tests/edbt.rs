@@ -29,7 +29,7 @@ fn fails_only(verdict: &Verdict, part: &str) -> bool {
 }
 
 #[test]
-fn a_world_as_published_bears_the_claims_out() {
+fn published_figures_confirm_the_claims() {
     let cells = cells(NARROW, as_published);
     let judged_by_results = all().filter(|claim| matches!(claim.judge, Judge::By { .. }));
     for id in judged_by_results.map(|claim| claim.id) {
@@ -158,7 +158,7 @@ fn all_contrary(cell: &Cell, metric: &str, value: f64) -> f64 {
 }
 
 #[test]
-fn a_contrary_world_refutes_each_claim() {
+fn contrary_figures_refute_each_claim() {
     for (id, contrary) in CONTRARIES {
         assert_eq!(with(id, contrary), Verdict::DoesNotHold, "{id}");
     }
@@ -336,7 +336,7 @@ fn verdicts_name_missing_cells() {
 }
 
 #[test]
-fn the_matrix_is_as_published_in_a_world_as_published() {
+fn published_figures_give_the_published_matrix() {
     let cells = cells(NARROW, as_published);
     let evidence = Evidence::new(&cells, SCALE).unwrap();
     for (ours, published) in suitability(&evidence).iter().zip(TABLE_2) {
