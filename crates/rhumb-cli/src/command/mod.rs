@@ -17,30 +17,19 @@ use clap::Subcommand;
 
 use crate::failure::Failure;
 
-/// The subcommand to run.
+/// The subcommand to run. Its help is the documentation of its type.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Store a value under a key
     Put(put::Put),
-    /// Print the value of a key
     Get(get::Get),
-    /// Delete a key
     Del(del::Del),
-    /// Print keys and values in order
     Scan(scan::Scan),
-    /// Load the entries of a file
     Load(load::Load),
-    /// Show levels, tables and entries of a store, and its memory
     Stats(stats::StatsCommand),
-    /// Check every byte of a store
     Verify(verify::Verify),
-    /// Save the undamaged parts of a damaged store
     Repair(repair::Repair),
-    /// Show a log, table, manifest or CURRENT file as text
     Dump(dump::Dump),
-    /// Show step by step how a key is looked up
     ExplainGet(explain_get::ExplainGet),
-    /// Merge the tables of an interval of keys
     Compact(compact::Compact),
     /// List, create or drop keyspaces
     #[command(subcommand)]

@@ -10,8 +10,10 @@ use crate::arguments::{Store, shown};
 use crate::failure::Failure;
 use crate::{output, progress};
 
-/// Read every file of the store and check all checksums, the order of entries, and the order of
-/// tables in levels. Nothing is changed. The exit code is 1 if damage was found.
+/// Read every file of the store and check it
+///
+/// All checksums, the order of entries, and the order of tables in levels are checked. Nothing is
+/// changed. The exit code is 1 if damage was found.
 #[derive(Debug, Args)]
 pub struct Verify {
     #[command(flatten)]
