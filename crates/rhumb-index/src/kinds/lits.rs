@@ -28,10 +28,11 @@
 //! - The trie's nodes have up to 64 children, as HOT's adapt to the keys, but they are parted by the shortest
 //!   strings between neighbours instead of by single bits, and are balanced: so no chain of prefixes
 //!   makes them deep, and they are searched as leaves are.
-//! - Costs of steps are measured on the machine at hand, once in a process, and what a model costs is
-//!   computed of the slots that its keys fall into; the published table of latencies is of another
-//!   machine and looks at the number of keys and bytes only. `choice=model` and `choice=trie` take no
-//!   measure: equal keys give equal bytes then. With `choice=measured` they do so within a process.
+//! - Three costs of steps take the place of the published table of latencies, which looks at the number of
+//!   keys and bytes only; what a model costs is computed of the slots that its keys fall into. The costs
+//!   were measured once ([`costs`]), so that equal keys give equal bytes in every process and on every
+//!   machine. With `choice=measured` they are measured on the machine at hand, once in a process, as the
+//!   published table has to be: equal keys give equal bytes within a process only.
 //! - Alone in memory, full leaves become tries, which grow as B-trees do ([`grow`]). `upkeep=bounded`: the
 //!   root and models are built anew when three times as many keys came or went as they were built
 //!   for, and every node when three in four are gone; with the root the table is trained anew. All is
@@ -70,11 +71,12 @@ use crate::knob::{Knob, Settings};
 /// Which nodes are built.
 const CHOICE: Knob = Knob {
     name: "choice",
-    about: "nodes: the cheaper ones as measured here, models wherever they part keys, tries only",
-    default: 0,
+    about: "nodes: the cheaper ones by costs measured here or fixed ones, models where they part keys, tries",
+    // The default came last, and a value keeps its number.
+    default: 3,
     min: 0,
-    max: 2,
-    choices: &["measured", "model", "trie"],
+    max: 3,
+    choices: &["measured", "model", "trie", "fixed"],
 };
 
 pub(crate) const KIND: Kind = Kind {
@@ -101,9 +103,10 @@ pub(crate) const KIND: Kind = Kind {
 
 fn choice(settings: &Settings) -> Choice {
     match CHOICE.of(settings) {
-        0 => Choice::Measured(Costs::measured()),
+        0 => Choice::Cheaper(Costs::measured()),
         1 => Choice::Model,
-        _ => Choice::Trie,
+        2 => Choice::Trie,
+        _ => Choice::Cheaper(Costs::FIXED),
     }
 }
 

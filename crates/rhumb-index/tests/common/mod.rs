@@ -10,7 +10,7 @@ pub fn from_env(name: &str, default: u64) -> u64 {
 }
 
 /// What other knobs than the position boundary make of kinds.
-const VARIANTS: [&str; 16] = [
+const VARIANTS: [&str; 17] = [
     "pgm:boundary=4,eps_recursive=1",
     "pgm:boundary=5,eps_recursive=30",
     "radix-spline:boundary=6,radix_bits=1",
@@ -23,6 +23,7 @@ const VARIANTS: [&str; 16] = [
     "rmi:leaves=500,root=cubic",
     "rmi:leaves=4096",
     "rmi:leaves=20,retained=1",
+    "lits:choice=measured",
     "lits:choice=model",
     "lits:choice=trie",
     "nfl:flow=never",

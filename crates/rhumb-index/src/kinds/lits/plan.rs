@@ -7,7 +7,7 @@
 //! shortest strings that do so, where they are short and about as many keys are on either side. So
 //! every child has at most three quarters of the keys, and depths are logarithms, whatever the keys are.
 //!
-//! Of the two the cheaper one is taken, by what steps cost on this machine ([`super::costs`]): a model costs
+//! Of the two the cheaper one is taken, by what steps cost ([`super::costs`]): a model costs
 //! a step, the bytes that its keys send through the table, and tries below for the keys in full slots; a trie costs a
 //! step for each of its levels.
 
@@ -25,7 +25,7 @@ pub(super) const LEAF: usize = 16;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Choice {
     /// Whatever costs less.
-    Measured(Costs),
+    Cheaper(Costs),
     /// Models wherever they part the keys.
     Model,
     /// Tries only.
@@ -109,7 +109,7 @@ impl<'a> Planner<'a> {
         let model = match self.layout.choice {
             Choice::Trie => None,
             Choice::Model => self.model(keys.clone(), at),
-            Choice::Measured(costs) => {
+            Choice::Cheaper(costs) => {
                 let trie = costs.trie(keys.len());
                 self.model(keys.clone(), at)
                     .filter(|model| model.cost < trie)
@@ -138,7 +138,7 @@ impl<'a> Planner<'a> {
             span => span,
         };
         let least = SlotLine::least(slots, if inner_span > 0 { inner } else { outer }, span);
-        if let Choice::Measured(costs) = self.layout.choice {
+        if let Choice::Cheaper(costs) = self.layout.choice {
             // Of most keys that no model suits this many tell so.
             let step = n.div_ceil(SAMPLE);
             let sample = keys.clone().step_by(step);
@@ -177,7 +177,7 @@ impl<'a> Planner<'a> {
     fn judge(&self, line: SlotLine, numbers: &[u64], bytes: f64) -> Option<Candidate> {
         let slots: Vec<u32> = numbers.iter().map(|number| line.slot(*number)).collect();
         let costs = match self.layout.choice {
-            Choice::Measured(costs) => costs,
+            Choice::Cheaper(costs) => costs,
             _ => Costs::EVEN,
         };
         let mut below = 0.0;
