@@ -7,6 +7,7 @@ pub(super) mod gallop;
 pub(super) mod knobs;
 pub(super) mod least_squares;
 pub(super) mod lines;
+pub(super) mod logarithm;
 pub(super) mod order;
 pub(super) mod reach;
 pub(crate) mod retained;

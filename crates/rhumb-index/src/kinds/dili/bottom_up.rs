@@ -13,6 +13,7 @@ use std::collections::BinaryHeap;
 
 use super::upkeep::LEAF_CAP;
 use crate::kinds::shared::least_squares::Moments;
+use crate::kinds::shared::logarithm::log2;
 
 /// A root may have so many children.
 const ROOT: usize = 1 << 16;
@@ -157,9 +158,10 @@ impl Merging {
 /// What it costs on average to come through a layer of so many pieces over so many keys, with this
 /// root-mean-square error, and through those above.
 fn cost(height: i32, pieces: f64, keys: f64, error: f64) -> f64 {
-    let levels = 1.0 + pieces.ln() / (keys / pieces).max(2.0).ln();
-    let search = 2.0 * (1.0 + error).log2();
-    LEVEL * levels + STEP * ABOVE.powi(height) * search
+    let levels = 1.0 + log2(pieces) / log2((keys / pieces).max(2.0));
+    let search = 2.0 * log2(1.0 + error);
+    let share = (0..height).fold(1.0, |share, _| share * ABOVE);
+    LEVEL * levels + STEP * share * search
 }
 
 /// The first ranks of the pieces into which so many keys are best divided.

@@ -1,6 +1,7 @@
 //! Chooses the root by how evenly it spreads a sample of the numbers.
 
 use super::root::{Shape, tangents};
+use crate::kinds::shared::logarithm::log2;
 
 /// A sample has one number of this many, within bounds.
 const SAMPLED: usize = 64;
@@ -174,8 +175,8 @@ impl Chooser<'_> {
         let sizes = leaves.map(|leaf| leaf.len() as f64);
         let count = self.sample.len() as f64;
         match self.aim {
-            Aim::Average => sizes.map(|size| size * size.log2()).sum::<f64>() / count,
-            Aim::Worst => (sizes.map(|size| size * size).sum::<f64>() / count).log2(),
+            Aim::Average => sizes.map(|size| size * log2(size)).sum::<f64>() / count,
+            Aim::Worst => log2(sizes.map(|size| size * size).sum::<f64>() / count),
         }
     }
 }
