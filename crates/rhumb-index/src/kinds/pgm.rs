@@ -103,9 +103,10 @@ impl Level {
         });
         Level {
             pieces: pieces.collect(),
-            // One more as pieces round down, and one as the last number that is not above the one
-            // sought stands before the first that is not below it.
-            reach: (lines.widest() / 2 + 2) as usize,
+            // With e the error and p the rounded prediction for a number, the last number not above it
+            // stands at p - e - 1 at least, as the next one may already stand above it, and at p + e at
+            // most. Pieces round down: what they say is p or p - 1. So one more than e is enough both ways.
+            reach: (lines.widest() / 2 + 1) as usize,
             below,
         }
     }

@@ -89,3 +89,57 @@ impl Upkeep {
         self.is_bounded() && keys < built / 4
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Upkeep::{Bounded, Published};
+    use super::*;
+
+    fn wear(keys: u32, built: u32, average: f32) -> Wear {
+        Wear {
+            keys,
+            built,
+            average,
+            built_average: 1.5,
+            level: 1,
+        }
+    }
+
+    /// Adjusted where the average cost has doubled; not over 8,192 keys, but where a key stands too deep.
+    #[test]
+    fn the_published_rule_is_that_of_the_paper() {
+        assert!(Published.adjusts(&wear(100, 50, 3.0)) && !Published.adjusts(&wear(100, 50, 2.99)));
+        assert!(Published.adjusts(&wear(9, 9, 3.0)) && !Published.adjusts(&wear(8, 8, 3.0)));
+        let large = |keys| Published.adjusts(&wear(keys, 50, 9.0));
+        assert!(large(8_191) && !large(8_192));
+        let deep = |level| {
+            let wear = wear(9_000, 50, 9.0);
+            Published.adjusts(&Wear { level, ..wear })
+        };
+        assert!(deep(513) && !deep(512));
+        assert!(!Published.is_bloated(1_000, 1) && !Published.shrinks(1, 1_000));
+        assert!(!Published.outgrown(1 << 30, 8));
+    }
+
+    #[test]
+    fn the_bounded_rule_counts_keys_and_cells_too() {
+        assert!(Bounded.adjusts(&wear(9_000, 8_000, 3.0)));
+        assert!(Bounded.adjusts(&wear(150, 50, 1.5)) && !Bounded.adjusts(&wear(149, 50, 1.5)));
+        assert!(Bounded.adjusts(&wear(8, 1, 1.5)) && !Bounded.adjusts(&wear(7, 1, 1.5)));
+        assert!(Bounded.is_bloated(301, 100) && !Bounded.is_bloated(300, 100));
+        assert!(Bounded.shrinks(24, 100) && !Bounded.shrinks(25, 100));
+        assert!(Bounded.outgrown(30_000, 10_000) && !Bounded.outgrown(29_999, 10_000));
+        assert!(!Bounded.outgrown(8_000, 10) && Bounded.outgrown(8_192, 10));
+    }
+
+    /// Two slots a key, a tenth more with each adjustment, up to six as published.
+    #[test]
+    fn slots_a_key_grow_with_adjustments() {
+        let published = [0, 1, 40, 90].map(|adjusted| Published.ratio(adjusted));
+        assert_eq!(published, [2.0, 2.1, 6.0, 6.0]);
+        assert_eq!(
+            [0, 10, 90].map(|adjusted| Bounded.ratio(adjusted)),
+            [2.0, 3.0, 3.0]
+        );
+    }
+}

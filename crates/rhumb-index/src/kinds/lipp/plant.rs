@@ -75,3 +75,14 @@ fn model(entries: &[(u64, u64)], room: Room) -> Model {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_nodes_have_fewer_slots_a_key() {
+        let slots = [99_999, 100_000, 999_999, 1_000_000].map(slots_for);
+        assert_eq!(slots, [399_996, 300_000, 2_999_997, 2_000_000]);
+    }
+}

@@ -144,3 +144,60 @@ impl Lipp {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stats(built: u64, keys: u64, deeper: u64) -> Stats {
+        Stats {
+            keys,
+            built,
+            put: keys - built,
+            deeper,
+            ..Stats::default()
+        }
+    }
+
+    /// Four times the keys, of which a tenth made a child; no smaller node than 64 keys, none above a million.
+    #[test]
+    fn the_published_rule_is_that_of_the_paper() {
+        let outgrown = |stats: Stats| stats.is_outgrown_as_published();
+        assert!(outgrown(stats(100, 400, 30)));
+        assert!(!outgrown(stats(100, 399, 30)) && !outgrown(stats(100, 400, 29)));
+        assert!(outgrown(stats(16, 64, 48)) && !outgrown(stats(15, 63, 48)));
+        assert!(outgrown(stats(250_000, 1_000_000, 750_000)));
+        assert!(!outgrown(stats(250_000, 1_000_001, 750_001)));
+    }
+
+    /// The same at any size, and where as many keys came below as it was built with, or half as many outside.
+    #[test]
+    fn the_bounded_rule_counts_what_came_below_and_outside() {
+        let outgrown = |stats: Stats| stats.is_outgrown();
+        assert!(
+            outgrown(stats(1_000, 4_000, 300)) && outgrown(stats(2_000_000, 8_000_000, 600_000))
+        );
+        assert!(!outgrown(stats(1_000, 3_999, 300)) && !outgrown(stats(1_000, 4_000, 299)));
+        assert!(outgrown(stats(100, 200, 100)) && !outgrown(stats(100, 200, 99)));
+        let outside = |below, above| Stats {
+            below,
+            above,
+            ..stats(100, 150, 0)
+        };
+        assert!(outgrown(outside(25, 25)) && !outgrown(outside(25, 24)));
+    }
+
+    #[test]
+    fn room_is_kept_where_half_of_the_keys_came() {
+        let room = |below, above| {
+            let stats = Stats {
+                below,
+                above,
+                ..stats(100, 150, 0)
+            };
+            (stats.room().below, stats.room().above)
+        };
+        assert_eq!(room(25, 25), (true, true));
+        assert_eq!((room(24, 25), room(25, 24)), ((false, true), (true, false)));
+    }
+}

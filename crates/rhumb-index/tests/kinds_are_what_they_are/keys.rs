@@ -1,0 +1,42 @@
+//! Keys of fixed seeds, made with integers only: the same on every machine.
+
+use rhumb_index::check::SplitMix64;
+
+fn sorted(mut numbers: Vec<u64>) -> Vec<u64> {
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+}
+
+/// Any numbers.
+pub fn uniform(count: usize) -> Vec<u64> {
+    let mut random = SplitMix64::new(5);
+    sorted((0..count).map(|_| random.next_u64()).collect())
+}
+
+/// A heavy tail: the share of numbers above x falls as 1 / x.
+pub fn heavy_tailed(count: usize) -> Vec<u64> {
+    let mut random = SplitMix64::new(5);
+    let number = |_| (1 << 62) / (1 + random.below(1 << 44));
+    sorted((0..count).map(number).collect())
+}
+
+/// Dense clusters, as many as their number says, far from each other.
+pub fn clustered(count: usize, clusters: u64) -> Vec<u64> {
+    let mut random = SplitMix64::new(5);
+    let centres: Vec<u64> = (0..clusters).map(|_| random.next_u64() >> 4).collect();
+    let number = |_| *random.choose(&centres).unwrap() + random.below(1 << 24);
+    sorted((0..count).map(number).collect())
+}
+
+/// Even numbers, and 21 far above them.
+pub fn with_late_outliers(count: usize) -> Vec<u64> {
+    let mut random = SplitMix64::new(5);
+    let near = (0..count).map(|_| random.below(1 << 40));
+    sorted(near.chain((0..21).map(|i| (1 << 62) + (i << 57))).collect())
+}
+
+/// A multiple of `step` for each.
+pub fn even(count: u64, step: u64) -> Vec<u64> {
+    (0..count).map(|i| i * step).collect()
+}
