@@ -42,7 +42,7 @@ impl Row {
 /// How far a line may be from a rank where windows hold at most so many keys: half a rank is won by
 /// rounding predictions, 1/32 of a rank is kept for rounding slopes.
 pub fn bound(boundary: u64) -> f64 {
-    ((boundary - 1) / 2) as f64 + 0.5 - 1.0 / 32.0
+    ((boundary - 2) / 2) as f64 + 0.5 - 1.0 / 32.0
 }
 
 /// Numbers that tell the algorithms apart by how many of them the first line takes: one at 0, one at X
