@@ -25,7 +25,7 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(100);
 pub(super) enum Pressure {
     /// Writers are not held up.
     None,
-    /// Writers are slowed down, by this share of the strongest slowdown (0 to 1).
+    /// Writers are slowed down. The delay grows with the square of the number, which is at most 1.
     Slow(f64, &'static str),
     /// Writers wait.
     Stall(&'static str),
