@@ -7,6 +7,7 @@ mod keys;
 mod merge;
 pub(crate) mod operations;
 mod range_deletes;
+pub(crate) mod stretches;
 pub(crate) mod varint;
 
 use crate::error::Result;

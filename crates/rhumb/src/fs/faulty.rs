@@ -391,4 +391,9 @@ impl ReadFile for FaultyReadFile {
         begin(&self.control, FileCall::Len, 0)?;
         self.inner.len()
     }
+
+    fn holes(&self, enough: u64) -> io::Result<u64> {
+        begin(&self.control, FileCall::Len, 0)?;
+        self.inner.holes(enough)
+    }
 }

@@ -14,6 +14,7 @@ mod memory;
 pub(crate) mod names;
 pub(crate) mod ops;
 mod os;
+mod special;
 #[cfg(test)]
 mod tests;
 
@@ -46,7 +47,7 @@ pub enum LockMode {
 pub trait FileSystem: Debug + Send + Sync {
     /// Creates an empty file for appending; fails if it exists.
     fn create(&self, path: &Path) -> io::Result<Box<dyn WriteFile>>;
-    /// Opens an existing file for reading.
+    /// Opens an existing file for reading. What is no file is an error, at once.
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn ReadFile>>;
     /// Renames a file, replacing the target.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
@@ -55,7 +56,8 @@ pub trait FileSystem: Debug + Send + Sync {
     /// Creates a directory and the missing ones above it, and makes what it created durable. A
     /// directory that exists already is left as it is.
     fn create_dir(&self, path: &Path) -> io::Result<()>;
-    /// The names (not paths) of the files in a directory.
+    /// The names (not paths) of the files in a directory. What is no file, but is named like a file of
+    /// a store, is an error.
     fn list(&self, path: &Path) -> io::Result<Vec<String>>;
     /// Makes the contents of an existing file durable, whichever process wrote them; its name in
     /// the directory is not made durable.
@@ -86,6 +88,12 @@ pub trait ReadFile: Debug + Send + Sync {
     fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize>;
     /// The file's length in bytes.
     fn len(&self) -> io::Result<u64>;
+    /// How many of its bytes were never written and read as zeros, as far as the file system knows;
+    /// who counts may stop at `enough`.
+    fn holes(&self, enough: u64) -> io::Result<u64> {
+        let _ = enough;
+        Ok(0)
+    }
 }
 
 /// A lock held on a file until it is dropped.

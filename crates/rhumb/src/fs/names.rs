@@ -66,6 +66,11 @@ pub(crate) fn parse(name: &str) -> Option<(FileKind, u64)> {
         .map(|kind| (kind, number))
 }
 
+/// Whether the store gives this name to a file in its directory.
+pub(super) fn is_of_store(name: &str) -> bool {
+    [LOCK, CURRENT, CURRENT_TMP].contains(&name) || parse(name).is_some()
+}
+
 /// Whether the file is an unfinished one, which can be removed.
 pub(crate) fn is_temporary(name: &str) -> bool {
     name == CURRENT_TMP
@@ -111,5 +116,6 @@ mod tests {
         }
         assert!(is_temporary(CURRENT_TMP));
         assert!(!is_temporary(CURRENT));
+        assert!(is_of_store(CURRENT_TMP) && is_of_store(LOCK) && !is_of_store("lost"));
     }
 }

@@ -10,8 +10,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::special::sparse;
 use super::{Access, FileLock, FileSystem, LockMode, ReadFile, WriteFile};
 use crate::error::{Error, Result};
+
+/// The most bytes of a file that may never have been written: a crash, or a file system that leaves out
+/// zeros, may leave some, and no store writes a file of them.
+const LARGEST_HOLES: u64 = 256 << 20;
+
+/// Up to so many bytes are read without asking whether they were written.
+const SMALL_BYTES: u64 = 1 << 20;
 
 thread_local! {
     static SITE: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
@@ -232,6 +240,24 @@ pub(crate) fn read_all_from_disk(fs: &dyn FileSystem, path: &Path) -> Result<Vec
 fn read_whole(fs: &dyn FileSystem, path: &Path, access: Access) -> Result<Vec<u8>> {
     let file = open(fs, path, access)?;
     let length = len(&*file, path)?;
+    read_range(&*file, path, 0, length)
+}
+
+/// `length` bytes from `offset` of a file, whose length was asked for, so that a length that only
+/// damaged or forged bytes claim costs no memory.
+///
+/// # Errors
+/// If they cannot be read, do not fit into memory, or most of the file was never written.
+#[track_caller]
+pub(crate) fn read_range(
+    file: &dyn ReadFile,
+    path: &Path,
+    offset: u64,
+    length: u64,
+) -> Result<Vec<u8>> {
+    if length > SMALL_BYTES {
+        refuse_sparse(file, path)?;
+    }
     let mut bytes = Vec::new();
     let fits = usize::try_from(length)
         .ok()
@@ -240,6 +266,16 @@ fn read_whole(fs: &dyn FileSystem, path: &Path, access: Access) -> Result<Vec<u8
         return Err(Error::io("read", path, io::ErrorKind::OutOfMemory.into()));
     };
     bytes.resize(length, 0);
-    read_exact_at(&*file, path, &mut bytes, 0)?;
+    read_exact_at(file, path, &mut bytes, offset)?;
     Ok(bytes)
+}
+
+/// Refuses a file that is longer than what a store ever writes, and is not filled.
+#[track_caller]
+fn refuse_sparse(file: &dyn ReadFile, path: &Path) -> Result<()> {
+    let holes = retry("measure", path, || file.holes(LARGEST_HOLES))?;
+    match holes < LARGEST_HOLES {
+        true => Ok(()),
+        false => Err(Error::io("read", path, sparse(len(file, path)?, holes))),
+    }
 }

@@ -9,7 +9,8 @@ use std::sync::{Arc, Once};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::{Access, FileLock, FileSystem, LockMode, ReadFile, WriteFile};
+use super::special::{not_a_file, open_file, special_kind};
+use super::{Access, FileLock, FileSystem, LockMode, ReadFile, WriteFile, names};
 use crate::sync::atomic::{AtomicBool, Ordering};
 
 /// Direct reads go to memory at multiples of this. Where the file system does not report a smaller
@@ -64,7 +65,7 @@ impl FileSystem for OsFileSystem {
 
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn ReadFile>> {
         Ok(Arc::new(match access {
-            Access::Buffered => OsReadFile::buffered(File::open(path)?),
+            Access::Buffered => OsReadFile::buffered(open_to_read(path)?),
             Access::Direct => open_direct(path)?,
         }))
     }
@@ -97,17 +98,26 @@ impl FileSystem for OsFileSystem {
         let mut names = Vec::new();
         for entry in fs::read_dir(path)? {
             let entry = entry?;
-            if entry.file_type()?.is_dir() {
-                continue;
-            }
             // The store gives no file a name that is not Unicode.
-            names.extend(entry.file_name().into_string());
+            let Ok(name) = entry.file_name().into_string() else {
+                continue;
+            };
+            let kind = entry.file_type()?;
+            if !kind.is_file()
+                && names::is_of_store(&name)
+                && let Some(special) = special_kind(&entry.path())
+            {
+                return Err(not_a_file(&format!("{name} in it"), special));
+            }
+            if !kind.is_dir() {
+                names.push(name);
+            }
         }
         Ok(names)
     }
 
     fn sync_file(&self, path: &Path) -> io::Result<()> {
-        File::open(path)?.sync_all()
+        open_to_read(path)?.sync_all()
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
@@ -132,17 +142,18 @@ impl FileSystem for OsFileSystem {
 /// A shared lock needs no write permission, so that a store on a read-only medium can be read.
 fn open_lock_file(path: &Path, mode: LockMode) -> io::Result<File> {
     if mode == LockMode::Shared {
-        match File::open(path) {
+        match open_to_read(path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
             opened => return opened,
         }
     }
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(path)
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    open_file(path, &options)
+}
+
+fn open_to_read(path: &Path) -> io::Result<File> {
+    open_file(path, OpenOptions::new().read(true))
 }
 
 /// Opens a file past the page cache, or through it where the file system refuses direct reads.
@@ -152,9 +163,9 @@ fn open_direct(path: &Path) -> io::Result<OsReadFile> {
 
     use rustix::fs::OFlags;
     let flags = OFlags::DIRECT.bits().cast_signed();
-    match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+    match open_file(path, OpenOptions::new().read(true).custom_flags(flags)) {
         Err(e) if e.kind() == io::ErrorKind::InvalidInput => {
-            Ok(OsReadFile::buffered(File::open(path)?))
+            Ok(OsReadFile::buffered(open_to_read(path)?))
         }
         opened => {
             let file = opened?;
@@ -169,7 +180,7 @@ fn open_direct(path: &Path) -> io::Result<OsReadFile> {
 
 #[cfg(not(target_os = "linux"))]
 fn open_direct(path: &Path) -> io::Result<OsReadFile> {
-    Ok(OsReadFile::buffered(File::open(path)?))
+    Ok(OsReadFile::buffered(open_to_read(path)?))
 }
 
 /// The unit in which direct reads of a file start and end, as its file system reports it (Linux 6.1
@@ -227,6 +238,21 @@ impl ReadFile for OsReadFile {
 
     fn len(&self) -> io::Result<u64> {
         Ok(self.file.metadata()?.len())
+    }
+
+    #[cfg(target_os = "linux")]
+    fn holes(&self, enough: u64) -> io::Result<u64> {
+        use rustix::fs::{SeekFrom, seek};
+        let (mut at, mut holes, end) = (0, 0, self.len()?);
+        while at < end && holes < enough {
+            let hole = seek(&self.file, SeekFrom::Hole(at))?;
+            at = match seek(&self.file, SeekFrom::Data(hole)) {
+                Err(rustix::io::Errno::NXIO) => end,
+                data => data?,
+            };
+            holes += at.saturating_sub(hole);
+        }
+        Ok(holes)
     }
 }
 

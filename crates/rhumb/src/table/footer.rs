@@ -173,6 +173,26 @@ pub(super) fn read_footer(
     Ok((file, file_bytes, footer))
 }
 
+/// Everything behind the blocks of a table of `file_bytes` bytes. The numbers may be forged, so the file
+/// is asked before memory is taken.
+pub(super) fn read_tail(
+    file: &dyn ReadFile,
+    path: &Path,
+    file_bytes: u64,
+    sections_offset: u64,
+) -> Result<Vec<u8>, Error> {
+    let length = ops::len(file, path)?;
+    let tail = file_bytes.checked_sub(sections_offset);
+    match tail.filter(|_| file_bytes <= length) {
+        Some(tail) => ops::read_range(file, path, sections_offset, tail),
+        None => {
+            let expected = format!("sections from {sections_offset} to {file_bytes}");
+            let found = format!("a file of {length} bytes");
+            Err(Error::corruption(path, length, expected, found))
+        }
+    }
+}
+
 /// The sections of a table whose checksums match.
 #[derive(Debug)]
 pub(super) struct Sections<'a> {

@@ -8,12 +8,12 @@ use rhumb_index::{Index, IndexError, KeyMap, registry};
 use super::damage::Damage;
 use super::directory::Directory;
 use super::filter::Filter;
-use super::footer::{SectionKind, Sections, read_footer};
+use super::footer::{SectionKind, Sections, read_footer, read_tail};
 use super::likely::LikelyRows;
 use super::properties::Properties;
 use super::summary::{Bounds, TableMeta};
 use crate::entry::RangeDeletes;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fs::{Access, FileSystem, ReadFile, ops};
 use crate::memory::{BlockCache, TableSlots};
 
@@ -70,21 +70,7 @@ impl TableReader {
         cache: Arc<BlockCache>,
     ) -> Result<TableReader> {
         let file = ops::open(fs, path, access)?;
-        let len = file_bytes
-            .checked_sub(sections_offset)
-            .and_then(|n| usize::try_from(n).ok());
-        let mut tail = Vec::new();
-        let Some(len) = len.filter(|len| tail.try_reserve_exact(*len).is_ok()) else {
-            let expected = format!("sections before the end at {file_bytes}");
-            return Err(Error::corruption(
-                path,
-                file_bytes,
-                expected,
-                sections_offset,
-            ));
-        };
-        tail.resize(len, 0);
-        ops::read_exact_at(&*file, path, &mut tail, sections_offset)?;
+        let tail = read_tail(&*file, path, file_bytes, sections_offset)?;
         let at = |damage: Damage| damage.in_file(path, sections_offset);
         let sections = Sections::decode(&tail, sections_offset).map_err(at)?;
         let parts = Parts::decode(&sections, sections_offset).map_err(at)?;

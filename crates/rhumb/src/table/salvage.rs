@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::block::{BlockLayout, BlockView};
 use super::damage::Damage;
 use super::directory::Directory;
-use super::footer::{SectionKind, Sections, read_footer};
+use super::footer::{SectionKind, Sections, read_footer, read_tail};
 use super::properties::Properties;
 use super::spread::{BlockSummary, Spread};
 use super::stored::load;
@@ -52,12 +52,7 @@ impl Salvage {
     pub fn open(fs: &dyn FileSystem, path: &Path) -> Result<Salvage> {
         let (file, file_bytes, footer) = read_footer(fs, path)?;
         let start = footer.sections_offset;
-        let Ok(tail) = usize::try_from(file_bytes.saturating_sub(start)) else {
-            let expected = "sections that fit into memory";
-            return Err(Error::corruption(path, start, expected, file_bytes));
-        };
-        let mut bytes = vec![0; tail];
-        ops::read_exact_at(&*file, path, &mut bytes, start)?;
+        let bytes = read_tail(&*file, path, file_bytes, start)?;
         let at = |damage: Damage| damage.in_file(path, start);
         let (sections, damaged) = Sections::decode_sound(&bytes, start).map_err(at)?;
         let lost_section = |kind| damaged.iter().any(|(id, _)| *id == kind as u16);
@@ -140,8 +135,8 @@ impl Salvage {
             let error = Error::corruption(&self.path, 0, expected, "none");
             return Err(BlockError::Lost(error));
         };
-        let mut stored = vec![0; len];
-        ops::read_exact_at(&*self.file, &self.path, &mut stored, offset).map_err(sort_error)?;
+        let stored = ops::read_range(&*self.file, &self.path, offset, len as u64);
+        let stored = stored.map_err(sort_error)?;
         let raw = load(&stored, self.table_id, offset, self.raw_largest);
         let raw = raw.map_err(|d| sort_error(d.in_file(&self.path, offset)))?;
         let in_block = |d: Damage| sort_error(d.in_block(&self.path, offset));

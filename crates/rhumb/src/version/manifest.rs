@@ -11,6 +11,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::entry::checksum::{crc, crc_append, stamp};
+use crate::entry::stretches::Stretches;
 use crate::entry::varint::Reader;
 use crate::error::{Error, Result};
 use crate::fs::{FileSystem, WriteFile, names, ops};
@@ -208,8 +209,9 @@ pub(super) fn replay(
     mut apply: impl FnMut(Edit) -> Result<(), String>,
 ) -> Result<Tail> {
     check_header(path, bytes)?;
+    let records = Records::new(bytes, number);
     let mut at = HEADER_BYTES;
-    while let Some(found) = record_at(bytes, at, number) {
+    while let Some(found) = records.at(at) {
         let edit = Edit::decode(found.payload).map_err(|(offset, what)| {
             let offset = at + RECORD_HEADER_BYTES + offset;
             Error::corruption(path, offset as u64, "a change that this build knows", what)
@@ -219,7 +221,7 @@ pub(super) fn replay(
         })?;
         at = found.end;
     }
-    if at == HEADER_BYTES || durable_end(bytes, at, number) > at as u64 {
+    if at == HEADER_BYTES || records.durable_end(at) > at as u64 {
         // A manifest is durable with its first edit before CURRENT names it.
         return Err(Error::corruption(
             path,
@@ -242,40 +244,59 @@ pub(super) struct ManifestRecord<'a> {
     pub end: usize,
 }
 
-/// The record at `at`, if it is complete and its checksum matches.
-pub(super) fn record_at(bytes: &[u8], at: usize, number: u64) -> Option<ManifestRecord<'_>> {
-    let mut reader = Reader::new(bytes.get(at..)?);
-    let stored = reader.u32()?;
-    let length = usize::try_from(reader.u32()?).ok()?;
-    let durable = reader.u64()?;
-    let payload = reader.take(length)?;
-    if durable > at as u64 {
-        return None;
-    }
-    let end = at + RECORD_HEADER_BYTES + length;
-    let computed = crc(bytes.get(at + 4..end)?).wrapping_add(stamp(number, at as u64));
-    (stored == computed).then_some(ManifestRecord {
-        durable,
-        payload,
-        end,
-    })
+/// The records of a manifest, found by their checksums.
+pub(super) struct Records<'a> {
+    bytes: &'a [u8],
+    checksums: Stretches<'a>,
+    /// The file number of the manifest.
+    number: u64,
 }
 
-/// The largest durable offset in any sound record from `from` on. Records before `from` need no
-/// look: the durable offset of a record is at most its own offset.
-fn durable_end(bytes: &[u8], from: usize, number: u64) -> u64 {
-    let mut at = from;
-    let mut durable = 0;
-    while at + RECORD_HEADER_BYTES <= bytes.len() {
-        match record_at(bytes, at, number) {
-            Some(found) => {
-                durable = durable.max(found.durable);
-                at = found.end;
-            }
-            None => at += 1,
+impl<'a> Records<'a> {
+    pub fn new(bytes: &'a [u8], number: u64) -> Self {
+        Records {
+            bytes,
+            checksums: Stretches::new(bytes),
+            number,
         }
     }
-    durable
+
+    /// The record at `at`, if a sound one stands there.
+    fn at(&self, at: usize) -> Option<ManifestRecord<'a>> {
+        let mut reader = Reader::new(self.bytes.get(at..)?);
+        let stored = reader.u32()?;
+        let length = usize::try_from(reader.u32()?).ok()?;
+        let durable = reader.u64()?;
+        let payload = reader.take(length)?;
+        if durable > at as u64 {
+            return None;
+        }
+        let end = at + RECORD_HEADER_BYTES + length;
+        let computed = self.checksums.crc(at + 4..end)?;
+        let computed = computed.wrapping_add(stamp(self.number, at as u64));
+        (stored == computed).then_some(ManifestRecord {
+            durable,
+            payload,
+            end,
+        })
+    }
+
+    /// The first sound record from `from` on, and where it stands.
+    pub fn next(&self, from: usize) -> Option<(usize, ManifestRecord<'a>)> {
+        let last = self.bytes.len().checked_sub(RECORD_HEADER_BYTES)?;
+        (from..=last).find_map(|at| Some((at, self.at(at)?)))
+    }
+
+    /// The greatest durable offset that any sound record from `from` on names. Records before name no
+    /// more than their own offsets.
+    fn durable_end(&self, from: usize) -> u64 {
+        let (mut at, mut durable) = (from, 0);
+        while let Some((_, found)) = self.next(at) {
+            durable = durable.max(found.durable);
+            at = found.end;
+        }
+        durable
+    }
 }
 
 fn record(number: u64, offset: u64, durable: u64, edit: &Edit, path: &Path) -> Result<Vec<u8>> {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::Edit;
-use super::manifest::{HEADER_BYTES, RECORD_HEADER_BYTES, check_header, record_at};
+use super::manifest::{HEADER_BYTES, RECORD_HEADER_BYTES, Records, check_header};
 use crate::error::Result;
 
 /// A record whose checksum matches.
@@ -26,13 +26,9 @@ pub(crate) struct SoundRecord {
 /// If the header is damaged, or is that of a version that this build does not read.
 pub(crate) fn sound_records(path: &Path, bytes: &[u8], number: u64) -> Result<Vec<SoundRecord>> {
     check_header(path, bytes)?;
-    let mut records = Vec::new();
-    let mut at = HEADER_BYTES;
-    while at + RECORD_HEADER_BYTES <= bytes.len() {
-        let Some(found) = record_at(bytes, at, number) else {
-            at += 1;
-            continue;
-        };
+    let (mut records, mut end) = (Vec::new(), HEADER_BYTES);
+    let all = Records::new(bytes, number);
+    while let Some((at, found)) = all.next(end) {
         let edit = Edit::decode(found.payload).map_err(|(offset, what)| {
             format!("{what} at offset {}", at + RECORD_HEADER_BYTES + offset)
         });
@@ -42,7 +38,7 @@ pub(crate) fn sound_records(path: &Path, bytes: &[u8], number: u64) -> Result<Ve
             durable: found.durable,
             edit,
         });
-        at = found.end;
+        end = found.end;
     }
     Ok(records)
 }

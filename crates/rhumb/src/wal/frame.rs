@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::entry::Sequence;
 use crate::entry::checksum;
+use crate::entry::stretches::Stretches;
 use crate::entry::varint::Reader;
 use crate::error::{Error, Result};
 
@@ -44,7 +45,7 @@ pub(super) struct NoFrame {
 /// Whether the identity of a frame of this log stands at `at`. A cheap test: the frame itself may
 /// be incomplete or damaged.
 #[inline]
-pub(super) fn may_start(log: &[u8], log_id: u64, at: usize) -> bool {
+fn may_start(log: &[u8], log_id: u64, at: usize) -> bool {
     let identity = log
         .get(at..)
         .and_then(|rest| rest.get(IDENTITY..HEADER_BYTES));
@@ -53,6 +54,40 @@ pub(super) fn may_start(log: &[u8], log_id: u64, at: usize) -> bool {
     };
     let offset = rest.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
     u64::from_le_bytes(*id) == log_id && offset == Some(at as u64)
+}
+
+/// The frames of a log, found by their identities and checksums wherever they stand.
+pub(super) struct Frames<'a> {
+    log: &'a [u8],
+    checksums: Stretches<'a>,
+    log_id: u64,
+}
+
+impl<'a> Frames<'a> {
+    pub(super) fn new(log: &'a [u8], log_id: u64) -> Self {
+        Frames {
+            log,
+            checksums: Stretches::new(log),
+            log_id,
+        }
+    }
+
+    /// The first sound frame from `from` on, and where it stands.
+    pub(super) fn next(&self, from: usize) -> Option<(usize, Header)> {
+        let last = self.log.len().checked_sub(HEADER_BYTES)?;
+        (from..=last).find_map(|at| Some((at, self.at(at)?)))
+    }
+
+    #[inline]
+    fn at(&self, at: usize) -> Option<Header> {
+        if !may_start(self.log, self.log_id, at) {
+            return None;
+        }
+        let (crc, header) = Header::fields(self.log.get(at..)?)?;
+        let computed = self.checksums.crc(at + 4..at + header.frame_bytes())?;
+        let computed = computed.wrapping_add(checksum::stamp(self.log_id, at as u64));
+        (crc == computed).then_some(header)
+    }
 }
 
 impl Header {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::frame::{FrameKind, HEADER_BYTES, Header, may_start};
+use super::frame::{FrameKind, Frames, HEADER_BYTES, Header};
 use crate::entry::Sequence;
 use crate::entry::operations::{Operation, OperationIter};
 use crate::error::{Error, Result};
@@ -194,17 +194,12 @@ impl Scan<'_> {
     /// Searches the bytes after the end for later frames, which state how much of the log was
     /// durable.
     fn search_later_frames(&mut self) -> Result<()> {
-        let mut at = self.end;
-        while at + HEADER_BYTES <= self.log.len() {
-            let found = may_start(self.log, self.log_id, at)
-                .then(|| Header::decode(self.log, self.log_id, at).ok());
-            if let Some(header) = found.flatten() {
-                header.check(self.path, at as u64)?;
-                self.durable = self.durable.max(header.durable);
-                at += header.frame_bytes();
-            } else {
-                at += 1;
-            }
+        let frames = Frames::new(self.log, self.log_id);
+        let mut from = self.end;
+        while let Some((at, header)) = frames.next(from) {
+            header.check(self.path, at as u64)?;
+            self.durable = self.durable.max(header.durable);
+            from = at + header.frame_bytes();
         }
         Ok(())
     }

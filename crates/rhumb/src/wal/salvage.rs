@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::frame::{HEADER_BYTES, Header, may_start};
+use super::frame::{Frames, HEADER_BYTES};
 use crate::entry::Sequence;
 
 /// A frame whose checksum matches.
@@ -25,14 +25,9 @@ pub(crate) struct SoundFrame {
 /// All frames of the log with this id whose checksums match, in file order, including those after
 /// damage: a frame's header tells where it belongs.
 pub(crate) fn sound_frames(log: &[u8], log_id: u64) -> Vec<SoundFrame> {
-    let mut frames = Vec::new();
-    let mut at = 0;
-    while at + HEADER_BYTES <= log.len() {
-        let found = may_start(log, log_id, at).then(|| Header::decode(log, log_id, at).ok());
-        let Some(header) = found.flatten() else {
-            at += 1;
-            continue;
-        };
+    let (mut frames, mut from) = (Vec::new(), 0);
+    let all = Frames::new(log, log_id);
+    while let Some((at, header)) = all.next(from) {
         let end = at + header.frame_bytes();
         frames.push(SoundFrame {
             offset: at,
@@ -42,7 +37,7 @@ pub(crate) fn sound_frames(log: &[u8], log_id: u64) -> Vec<SoundFrame> {
             durable: header.durable,
             payload: at + HEADER_BYTES..end,
         });
-        at = end;
+        from = end;
     }
     frames
 }

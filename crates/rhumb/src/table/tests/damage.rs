@@ -137,3 +137,13 @@ fn damage_stops_a_cursor_with_an_error() {
     assert!(keys.next().is_some(), "the damage was not met");
     assert!(!cursor.valid());
 }
+
+#[test]
+fn a_length_that_the_manifest_claims_costs_no_memory() {
+    let (mut test, _) = sample(&mut StdRng::seed_from_u64(3));
+    let there = test.summary.file_bytes;
+    test.summary.file_bytes = 1 << 42;
+    let refused = test.open(0).unwrap_err().to_string();
+    let named = format!("found a file of {there} bytes");
+    assert!(refused.contains(&named), "{refused}");
+}
