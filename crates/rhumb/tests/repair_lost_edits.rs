@@ -373,3 +373,33 @@ fn newer_runs_stay_newer_whichever_edit_is_lost() {
     }
     assert!(repaired > 5, "{repaired} of {}", edits.len());
 }
+
+#[test]
+fn a_damaged_last_edit_leaves_a_doubt() {
+    let crashed = Crashed::new(options(), Damage::Flipped, |path, options| {
+        let db = Db::open(path, options).unwrap();
+        db.put("a", "1").unwrap();
+        db.sync().unwrap();
+        db.create_keyspace("users").unwrap();
+        db
+    });
+    // It may have been cut short by the crash, so the store opens, without the keyspace.
+    assert_eq!(
+        Db::open_read_only(crashed.path(), options())
+            .unwrap()
+            .keyspaces(),
+        ["default"]
+    );
+    let report = inspect::repair(&crashed.path(), &options(), &mut |_| {}).unwrap();
+    let manifest = crashed
+        .files("manifest")
+        .pop()
+        .unwrap()
+        .display()
+        .to_string();
+    let doubted = report
+        .doubts
+        .iter()
+        .any(|doubt| doubt.what.starts_with(&manifest));
+    assert!(report.lost.is_empty() && doubted, "{report:?}");
+}

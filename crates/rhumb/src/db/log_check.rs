@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::entry::Sequence;
 use crate::error::{Error, Result};
 use crate::fs::names::LARGEST_NUMBER;
-use crate::wal::Frame;
+use crate::wal::{Frame, LogSummary};
 
 /// Checks a log against the manifest and the logs before it: sequences must ascend over all logs,
 /// and every keyspace must have been created.
@@ -17,19 +17,59 @@ pub(crate) struct LogCheck {
     pub next_keyspace_id: u32,
     /// The last sequence so far, in this log and the logs before it.
     pub last: Sequence,
+    /// The first sequence of this log.
+    first: Option<Sequence>,
 }
 
 impl LogCheck {
+    /// A check of the log at `path`; the logs before it end with the sequence `last`, 0 if there is none.
+    pub(crate) fn new(path: PathBuf, next_keyspace_id: u32, last: Sequence) -> Self {
+        LogCheck {
+            path,
+            next_keyspace_id,
+            last,
+            first: None,
+        }
+    }
+
     /// Checks a frame before its operations are looked at.
     ///
     /// # Errors
     /// [`Error::Corruption`] if its first sequence is not above all before, or above the largest.
-    pub(crate) fn frame(&self, frame: &Frame<'_>) -> Result<()> {
+    pub(crate) fn frame(&mut self, frame: &Frame<'_>) -> Result<()> {
         if frame.first_sequence <= self.last || frame.first_sequence > LARGEST_NUMBER {
             let expected = format!("a sequence above {}", self.last);
             return Err(self.damaged(&expected, &frame.first_sequence.to_string()));
         }
+        self.first.get_or_insert(frame.first_sequence);
         Ok(())
+    }
+
+    /// Checks the end of a log that was not closed, and whose end no manifest names (`known_end`). Before
+    /// a table is named the log is durable through the table's largest sequence. So a log that begins
+    /// before that sequence and ends before it has lost what followed.
+    ///
+    /// # Errors
+    /// [`Error::Corruption`] if the log ends before.
+    pub(crate) fn end(
+        &self,
+        summary: &LogSummary,
+        known_end: Option<u64>,
+        last_in_tables: Sequence,
+    ) -> Result<()> {
+        let open = known_end.is_none() && !summary.clean;
+        let held = self.first.is_some_and(|first| first <= last_in_tables);
+        if !(open && held && self.last < last_in_tables) {
+            return Ok(());
+        }
+        let expected = format!("operations up to sequence {last_in_tables}, which a table has");
+        let found = format!("the end of the log behind sequence {}", self.last);
+        Err(Error::corruption(
+            &self.path,
+            summary.valid_end,
+            expected,
+            found,
+        ))
     }
 
     /// Checks an operation of the frame that was checked last.

@@ -39,14 +39,10 @@ pub(super) fn replay(
         last_sequence: state.last_sequence,
         recovery: RecoveryStats::default(),
     };
-    let mut last_in_logs = 0;
+    let (mut last_in_logs, last_in_tables) = (0, state.last_in_tables());
     for (&id, &valid_end) in &state.logs {
         let mut replay = LogReplay {
-            check: LogCheck {
-                path: dir.join(log_name(id)),
-                next_keyspace_id: state.next_keyspace_id,
-                last: last_in_logs,
-            },
+            check: LogCheck::new(dir.join(log_name(id)), state.next_keyspace_id, last_in_logs),
             state,
             keyspaces,
             write_buffer_bytes: options.write_buffer_bytes,
@@ -56,6 +52,7 @@ pub(super) fn replay(
             replay.frame(&frame)
         });
         let summary = summary.map_err(|e| named_but_missing(e, &dir.join(log_name(id))))?;
+        replay.check.end(&summary, valid_end, last_in_tables)?;
         last_in_logs = replay.check.last;
         replayed.recovery.log_frames += summary.frames;
         replayed.recovery.log_operations += replay.operations;

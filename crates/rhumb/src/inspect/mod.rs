@@ -14,5 +14,5 @@ mod verify;
 
 pub use dump::dump;
 pub use repair::repair;
-pub use report::{Loss, RepairReport, VerifyProgress, VerifyReport};
+pub use report::{Doubt, Loss, RepairReport, Sequences, VerifyProgress, VerifyReport};
 pub use verify::verify;

@@ -47,12 +47,91 @@ pub struct RepairReport {
     pub tables_rewritten: u64,
     /// The number of logs that remain in use.
     pub logs: u64,
-    /// Operations in them; they are replayed when the store is opened next.
+    /// Operations in them. When the store is opened next those are replayed that are in no table yet.
     pub operations_saved: u64,
     /// What could not be saved.
     pub lost: Vec<Loss>,
+    /// What cannot be known: more may be lost than [`lost`](Self::lost) names.
+    pub doubts: Vec<Doubt>,
     /// What else is worth knowing.
     pub notes: Vec<String>,
+}
+
+impl RepairReport {
+    /// Whether all that was written is there: nothing is lost, and no file is missing or cut short that
+    /// could have held more. A store that was not closed may have written more than its log shows.
+    pub fn all_saved(&self) -> bool {
+        self.lost.is_empty() && self.doubts.is_empty()
+    }
+
+    /// Which writes may be missing, in ascending order: older values of their keys may show again, and
+    /// keys that they deleted may be back. Other keys have the values that were written last.
+    pub fn may_be_missing(&self) -> Vec<Sequences> {
+        let lost = self.lost.iter().map(|loss| loss.sequences);
+        let mut all: Vec<Sequences> = lost
+            .chain(self.doubts.iter().map(|d| d.sequences))
+            .collect();
+        all.sort_unstable_by_key(|sequences| sequences.first);
+        let mut joined: Vec<Sequences> = Vec::new();
+        for next in all {
+            match joined.last_mut() {
+                Some(before) if before.last.is_none_or(|last| next.first <= last + 1) => {
+                    before.last = before.last.zip(next.last).map(|(a, b)| a.max(b));
+                }
+                _ => joined.push(next),
+            }
+        }
+        joined
+    }
+}
+
+/// The sequences of some writes. Each operation has one; the first of a store has 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sequences {
+    /// The first of them.
+    pub first: u64,
+    /// The last of them; `None` if all from the first on may be among them.
+    pub last: Option<u64>,
+}
+
+impl Sequences {
+    /// Those of all writes.
+    pub(super) const ALL: Sequences = Sequences::from(1);
+
+    /// Those from `first` on.
+    pub(super) const fn from(first: u64) -> Self {
+        Sequences { first, last: None }
+    }
+
+    /// Whether a sequence is among them.
+    pub fn contains(&self, sequence: u64) -> bool {
+        sequence >= self.first && self.last.is_none_or(|last| sequence <= last)
+    }
+}
+
+impl fmt::Display for Sequences {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.last {
+            Some(last) if last == self.first => write!(f, "sequence {last}"),
+            Some(last) => write!(f, "sequences {} to {last}", self.first),
+            None => write!(f, "sequences from {} on", self.first),
+        }
+    }
+}
+
+/// Something that the files that are left do not tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Doubt {
+    /// What is not known, and why.
+    pub what: String,
+    /// The writes that may be missing.
+    pub sequences: Sequences,
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({} may be missing)", self.what, self.sequences)
+    }
 }
 
 /// Something that could not be saved.
@@ -66,18 +145,26 @@ pub struct Loss {
     pub what: String,
     /// Why it could not be read.
     pub why: String,
+    /// The writes that may have stood there. A key may have a newer version elsewhere.
+    pub sequences: Sequences,
 }
 
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (path, offset) = (self.path.display(), self.offset);
-        write!(f, "{path} at offset {offset}: {} ({})", self.what, self.why)
+        let (path, offset, sequences) = (self.path.display(), self.offset, self.sequences);
+        let (what, why) = (&self.what, &self.why);
+        write!(f, "{path} at offset {offset}: {what}; {sequences} ({why})")
     }
 }
 
 impl Loss {
     /// What was lost because of `error`, whose place in the file is used if it names one.
-    pub(super) fn new(path: &Path, what: impl Into<String>, error: &Error) -> Self {
+    pub(super) fn new(
+        path: &Path,
+        what: impl Into<String>,
+        error: &Error,
+        sequences: Sequences,
+    ) -> Self {
         let (offset, why) = match error {
             Error::Corruption {
                 offset,
@@ -92,6 +179,7 @@ impl Loss {
             offset,
             what: what.into(),
             why,
+            sequences,
         }
     }
 }

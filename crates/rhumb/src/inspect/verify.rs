@@ -138,7 +138,7 @@ fn check_logs(
     report: &mut VerifyReport,
     progress: &mut Progress<'_>,
 ) -> Result<()> {
-    let mut last = 0;
+    let (mut last, last_in_tables) = (0, state.last_in_tables());
     for (&log, &known_end) in &state.logs {
         let path = directory.log_path(log);
         progress.begin(&path);
@@ -148,11 +148,7 @@ fn check_logs(
             continue;
         }
         let mut operations = 0;
-        let mut check = LogCheck {
-            path: path.clone(),
-            next_keyspace_id: state.next_keyspace_id,
-            last,
-        };
+        let mut check = LogCheck::new(path.clone(), state.next_keyspace_id, last);
         let mut count = |frame: wal::Frame<'_>| {
             check.frame(&frame)?;
             frame.operations(&mut |sequence, operation| {
@@ -161,6 +157,10 @@ fn check_logs(
             })
         };
         let read = wal::read_log(&*directory.fs, &directory.path, log, known_end, &mut count);
+        let read = read.and_then(|summary| {
+            check.end(&summary, known_end, last_in_tables)?;
+            Ok(summary)
+        });
         last = check.last;
         let summary = report.take(read)?;
         if let Some(summary) = summary.filter(|s| s.torn_bytes > 0) {

@@ -173,6 +173,15 @@ impl State {
         Ok(())
     }
 
+    /// The largest sequence in a table, 0 if there is none.
+    pub fn last_in_tables(&self) -> Sequence {
+        let tables = self.keyspaces.values().flat_map(KeyspaceState::tables);
+        tables
+            .map(|(_, table)| table.largest_sequence)
+            .max()
+            .unwrap_or(0)
+    }
+
     /// One edit that describes the whole state, for the start of a new manifest.
     pub fn snapshot_edit(&self) -> Edit {
         let mut changes = vec![

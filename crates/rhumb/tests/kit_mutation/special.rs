@@ -9,8 +9,11 @@ use std::path::Path;
 /// A file that claims so much would fill any memory.
 pub const TERABYTE: u64 = 1 << 40;
 
-/// What makes it, and how an error calls it.
-pub const KINDS: [(&str, fn(&Path)); 7] = [
+/// How an error calls it, and what makes it.
+pub type Kind = (&'static str, fn(&Path));
+
+/// All that can stand there.
+pub const KINDS: [Kind; 7] = [
     ("a named pipe", make_pipe),
     ("a socket", |path| drop(UnixListener::bind(path).unwrap())),
     ("a character device", |path| {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::super::report::Loss;
+use super::super::report::{Doubt, Loss, Sequences};
 use super::Repair;
 use super::lost::{keep_copy, write_file};
 use super::pieces::Pieces;
@@ -12,7 +12,7 @@ use crate::entry::operations::OperationIter;
 use crate::error::{Error, Result};
 use crate::fs::names::{self, LARGEST_NUMBER};
 use crate::fs::ops;
-use crate::wal::{self, SoundFrame, sound_frames};
+use crate::wal::{self, LogSummary, SoundFrame, sound_frames};
 
 impl Repair<'_> {
     /// Reads the logs in order and cuts the first damaged one. The logs after it are lost.
@@ -25,7 +25,7 @@ impl Repair<'_> {
         for (log, known_end) in pieces.logs.clone() {
             let path = self.directory.log_path(log);
             if !self.directory.logs.contains(&log) {
-                cut |= self.miss_log(log, &path, pieces)?;
+                cut |= self.miss_log(log, &path, last, pieces)?;
                 continue;
             }
             let read = match cut {
@@ -33,9 +33,14 @@ impl Repair<'_> {
                 false => self.read_log(log, known_end, &mut last, pieces),
             };
             match read {
-                Ok(operations) => {
+                Ok((operations, summary)) => {
                     self.report.logs += 1;
                     self.report.operations_saved += operations;
+                    // A new manifest says where it ends.
+                    pieces.logs.insert(log, Some(summary.valid_end));
+                    if known_end.is_none() && !summary.clean {
+                        self.doubt_end(&path, last);
+                    }
                 }
                 Err(e @ Error::Corruption { .. }) => {
                     self.changed = true;
@@ -45,12 +50,27 @@ impl Repair<'_> {
                 Err(e) => return Err(e),
             }
         }
+        if let Some(manifest) = &pieces.torn_manifest {
+            let what = format!(
+                "{} ends with bytes that are no edit: a crash cut it short, or it is damaged, and the \
+                 last change of a keyspace, table or log may be lost",
+                manifest.display()
+            );
+            let sequences = Sequences::from(last.max(pieces.last_sequence).saturating_add(1));
+            self.report.doubts.push(Doubt { what, sequences });
+        }
         Ok(())
     }
 
     /// A log that is not there is lost, unless nothing of it was needed any more: then the edit that
     /// removed it is. Whether the logs behind it do not count either.
-    fn miss_log(&mut self, log: u64, path: &Path, pieces: &mut Pieces) -> Result<bool> {
+    fn miss_log(
+        &mut self,
+        log: u64,
+        path: &Path,
+        last: Sequence,
+        pieces: &mut Pieces,
+    ) -> Result<bool> {
         pieces.logs.remove(&log);
         self.changed = true;
         let next = self.first_sequence_behind(log, pieces)?;
@@ -64,7 +84,11 @@ impl Repair<'_> {
         }
         let e = Error::corruption(path, 0, "a log", "no such file");
         let what = "all operations of the log that are in no table";
-        self.report.lost.push(Loss::new(path, what, &e));
+        let sequences = Sequences {
+            first: pieces.least_unflushed().max(last.saturating_add(1)),
+            last: next.map(|next| next.saturating_sub(1)),
+        };
+        self.report.lost.push(Loss::new(path, what, &e, sequences));
         // Where edits are lost, one of them most likely removed it.
         Ok(!pieces.patched)
     }
@@ -102,23 +126,34 @@ impl Repair<'_> {
         known_end: Option<u64>,
         last: &mut Sequence,
         pieces: &Pieces,
-    ) -> Result<u64> {
+    ) -> Result<(u64, LogSummary)> {
         let mut operations = 0;
-        let mut check = LogCheck {
-            path: self.directory.log_path(log),
-            next_keyspace_id: next_keyspace_id(pieces),
-            last: *last,
-        };
+        let path = self.directory.log_path(log);
+        let mut check = LogCheck::new(path, next_keyspace_id(pieces), *last);
         let (fs, path) = (&*self.directory.fs, &self.directory.path);
-        wal::read_log(fs, path, log, known_end, &mut |frame| {
+        let summary = wal::read_log(fs, path, log, known_end, &mut |frame| {
             check.frame(&frame)?;
             frame.operations(&mut |sequence, operation| {
                 operations += 1;
                 check.operation(sequence, operation.keyspace)
             })
         })?;
+        if !pieces.patched {
+            check.end(&summary, known_end, pieces.last_in_tables())?;
+        }
         *last = check.last;
-        Ok(operations)
+        Ok((operations, summary))
+    }
+
+    /// What a crash cut short looks like what damage cut off, if the log was not closed.
+    fn doubt_end(&mut self, log: &Path, last: Sequence) {
+        let log = log.display();
+        self.report.doubts.push(Doubt {
+            what: format!(
+                "{log} was not closed: if more was written to it, the file does not show it"
+            ),
+            sequences: Sequences::from(last.saturating_add(1)),
+        });
     }
 
     /// Keeps the frames before the damage; none if the log is `behind` a damaged one.
@@ -146,7 +181,8 @@ impl Repair<'_> {
         };
         let (good, rest) = frames.split_at(kept);
         let end = good.last().map_or(0, |f| f.payload.end);
-        let mut loss = Loss::new(&path, what_is_lost(rest), error);
+        let sequences = Sequences::from(last.saturating_add(1));
+        let mut loss = Loss::new(&path, what_is_lost(rest), error, sequences);
         loss.offset = end as u64;
         self.report.lost.push(loss);
         if good.is_empty() {

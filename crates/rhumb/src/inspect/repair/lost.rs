@@ -14,6 +14,10 @@ pub(super) struct LostFiles {
 }
 
 impl LostFiles {
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
     /// Notes a file to be moved away.
     pub fn add(&mut self, path: PathBuf) {
         self.files.insert(path);

@@ -17,21 +17,23 @@ use std::path::Path;
 
 use self::lost::LostFiles;
 use self::pieces::Pieces;
-use super::directory::{Directory, Progress};
-use super::report::{Loss, RepairReport, VerifyProgress};
+use super::directory::{Directory, LOST, Progress};
+use super::report::{Doubt, Loss, RepairReport, Sequences, VerifyProgress};
 use crate::db::refuse_lost_edits;
 use crate::entry::operations::OperationIter;
 use crate::error::{Error, Result};
 use crate::fs::{LockMode, names, ops};
 use crate::options::Options;
 use crate::version::{self, Manifest, State};
-use crate::wal::sound_frames;
+use crate::wal::{self, sound_frames};
 
 /// Saves of a damaged store what its checksums vouch for, so that it opens again. Damaged files are
 /// moved into the sub-directory `lost`, never deleted. A sound store is left as it is.
 ///
-/// What is lost, the report names. Where a block of a table or a part of a log is lost, older values
-/// of its keys may show again, and keys deleted there may come back. Logs are replayed up to the
+/// The report names what is lost ([`RepairReport::lost`]) and what the files that are left cannot tell
+/// ([`RepairReport::doubts`]): only where both are empty all that was written is there. Where a block of
+/// a table or a part of a log is lost, older values of its keys may show again, and keys deleted there
+/// may come back; [`RepairReport::may_be_missing`] says for which writes. Logs are replayed up to the
 /// first damage, since what follows may build on what is lost.
 ///
 /// # Errors
@@ -104,11 +106,24 @@ impl Repair<'_> {
         let applied = state.apply(&pieces.edit());
         applied.map_err(|what| Error::corruption(&path, 0, "pieces that fit together", what))?;
         self.keep_strays(&pieces);
+        self.make_room()?;
         let fs = &self.directory.fs;
+        for log in pieces.logs.keys() {
+            // The new manifest says that all of it is there.
+            wal::sync_log(&**fs, &path, *log)?;
+        }
         Manifest::create(fs, &path, number, &state.snapshot_edit())?;
         version::publish(fs, &path, number)?;
         self.replace_logs()?;
         self.lost.move_away(&self.directory)
+    }
+
+    /// Makes the directory for what is moved away, while nothing depends on it.
+    fn make_room(&self) -> Result<()> {
+        match self.lost.is_empty() && self.cuts.is_empty() {
+            true => Ok(()),
+            false => ops::create_dir(&*self.directory.fs, &self.directory.path.join(LOST)),
+        }
     }
 
     /// Moves tables away that are not in use and were not removed by an edit: the next opening would
@@ -144,15 +159,15 @@ fn gather(directory: &Directory, report: &mut RepairReport) -> Result<Pieces> {
         Ok(number) => (Some(number), false),
         Err(e @ Error::Corruption { .. }) => {
             let what = "which manifest counts, so the last one is taken";
-            report
-                .notes
-                .push(Loss::new(&current_path, what, &e).to_string());
+            let what = Loss::new(&current_path, what, &e, Sequences::ALL);
+            let what = format!("{what}; if a newer one is gone, nothing shows it");
+            doubt(report, what, Sequences::ALL);
             (directory.manifests.last().copied(), true)
         }
         Err(e) => return Err(e),
     };
     let Some(number) = candidate else {
-        return pieces::piece_together(directory, report);
+        return piece_together(directory, report);
     };
     let (mut state, mut seen) = (State::default(), Pieces::default());
     let read = version::read(fs, path, number, |edit| {
@@ -161,18 +176,32 @@ fn gather(directory: &Directory, report: &mut RepairReport) -> Result<Pieces> {
     });
     match read {
         Ok(tail) if lost_edits(directory, &state, &seen, tail.torn_bytes > 0)? => {
-            pieces::piece_together(directory, report)
+            piece_together(directory, report)
         }
-        Ok(_) => {
+        Ok(tail) => {
             let mut pieces = Pieces::default();
             pieces.apply(&state.snapshot_edit());
             pieces.republish = republish;
             pieces.removed = seen.removed;
+            pieces.torn_manifest = (tail.torn_bytes > 0).then(|| directory.manifest_path(number));
             Ok(pieces)
         }
-        Err(Error::Corruption { .. }) => pieces::piece_together(directory, report),
+        Err(Error::Corruption { .. }) => piece_together(directory, report),
         Err(e) => Err(e),
     }
+}
+
+/// What the sound records of all manifests say, and the files themselves.
+fn piece_together(directory: &Directory, report: &mut RepairReport) -> Result<Pieces> {
+    let what = "edits of the manifest are lost: the files that are left are put together as well as they \
+                tell themselves, and do not show whether others are gone";
+    doubt(report, what, Sequences::ALL);
+    pieces::piece_together(directory, report)
+}
+
+fn doubt(report: &mut RepairReport, what: impl Into<String>, sequences: Sequences) {
+    let what = what.into();
+    report.doubts.push(Doubt { what, sequences });
 }
 
 /// Whether the files show that edits behind those that can be read, which say what was `seen`, are

@@ -2,9 +2,10 @@
 //! not.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use super::super::directory::Directory;
-use super::super::report::{Loss, RepairReport};
+use super::super::report::{Loss, RepairReport, Sequences};
 use crate::entry::Sequence;
 use crate::error::{Error, Result};
 use crate::fs::ops;
@@ -25,6 +26,8 @@ pub(super) struct PlacedTable {
 pub(super) struct Pieces {
     /// Whether edits may be missing, so that the parts were put together from all manifests.
     pub patched: bool,
+    /// The manifest, if bytes follow its last edit that are none.
+    pub torn_manifest: Option<PathBuf>,
     /// Whether the manifest is sound, but `CURRENT` has to be written anew.
     pub republish: bool,
     pub next_file: u64,
@@ -150,8 +153,34 @@ impl Pieces {
 
     /// Whether every operation below `sequence` is in a table, or of a keyspace that was dropped.
     pub fn all_flushed_below(&self, sequence: Sequence) -> bool {
+        self.least_unflushed() >= sequence
+    }
+
+    /// The sequences of the operations that a table may hold. A merge writes 0 for those that all
+    /// readers see: of them nothing is known but that they were flushed.
+    pub fn sequences_of(&self, table: &PlacedTable) -> Sequences {
+        let (smallest, largest) = (table.meta.smallest_sequence, table.meta.largest_sequence);
+        let lowest = self.lowest_unflushed.get(&table.keyspace);
+        let flushed = lowest.map_or(0, |lowest| lowest.saturating_sub(1));
+        Sequences {
+            first: smallest.max(1),
+            last: Some(match smallest {
+                0 => largest.max(flushed),
+                _ => largest,
+            }),
+        }
+    }
+
+    /// The largest sequence in a table, 0 if there is none.
+    pub fn last_in_tables(&self) -> Sequence {
+        let tables = self.tables.values();
+        tables.map(|t| t.meta.largest_sequence).max().unwrap_or(0)
+    }
+
+    /// The least sequence of an operation that may be in logs only.
+    pub fn least_unflushed(&self) -> Sequence {
         let lowest = |id| self.lowest_unflushed.get(id).copied().unwrap_or(0);
-        self.keyspaces.keys().all(|id| lowest(id) >= sequence)
+        self.keyspaces.keys().map(lowest).min().unwrap_or(0)
     }
 
     /// A key map number that was never used in the keyspace.
@@ -263,7 +292,8 @@ fn read_manifest(
     let records = match sound_records(&path, &bytes, number) {
         Ok(records) => records,
         Err(e @ Error::Corruption { .. }) => {
-            report.lost.push(Loss::new(&path, "a whole manifest", &e));
+            let loss = Loss::new(&path, "a whole manifest", &e, Sequences::ALL);
+            report.lost.push(loss);
             return Ok(());
         }
         Err(e) => return Err(e),
@@ -276,6 +306,7 @@ fn read_manifest(
                 offset: from,
                 what: format!("{} bytes of edits", to - from),
                 why: "no record with a right checksum".to_string(),
+                sequences: Sequences::ALL,
             });
         }
     };

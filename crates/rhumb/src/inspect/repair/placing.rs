@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::report::Loss;
+use super::super::report::{Loss, Sequences};
 use super::super::table::open_table;
 use super::Repair;
 use super::keyspaces_in_log;
@@ -49,7 +49,8 @@ impl Repair<'_> {
                 }
                 Err(e @ Error::Corruption { .. }) => {
                     let what = "a whole table that no readable edit names";
-                    self.report.lost.push(Loss::new(&path, what, &e));
+                    let loss = Loss::new(&path, what, &e, Sequences::ALL);
+                    self.report.lost.push(loss);
                 }
                 Err(e) => return Err(e),
             }

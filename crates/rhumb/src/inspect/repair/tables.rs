@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rhumb_index::{KeyMap, KeyMapBuilder};
 
-use super::super::report::Loss;
+use super::super::report::{Loss, Sequences};
 use super::super::table::check_table;
 use super::Repair;
 use super::pieces::{Pieces, PlacedTable};
@@ -57,7 +57,10 @@ impl Repair<'_> {
             meta.smallest.escape_ascii(),
             meta.largest.escape_ascii()
         );
-        self.report.lost.push(Loss::new(&path, what, error));
+        let sequences = pieces.sequences_of(table);
+        self.report
+            .lost
+            .push(Loss::new(&path, what, error, sequences));
         pieces.tables.remove(&meta.number);
         self.lost.add(path);
         self.changed = true;
@@ -80,12 +83,12 @@ impl Repair<'_> {
             Err(e) => return Err(e),
         };
         self.changed = true;
-        let map = self.survey(&path, &salvage)?;
+        let sequences = pieces.sequences_of(table);
+        let map = self.survey(&path, &salvage, sequences)?;
         if salvage.range_deletes_lost() {
             let e = salvage.damaged_sections().first().unwrap_or(why);
-            self.report
-                .lost
-                .push(Loss::new(&path, "the range deletes of the table", e));
+            let what = "the range deletes of the table";
+            self.report.lost.push(Loss::new(&path, what, e, sequences));
         }
         pieces.tables.remove(&table.meta.number);
         self.lost.add(path.clone());
@@ -109,7 +112,12 @@ impl Repair<'_> {
     }
 
     /// Notes what is lost of a table, and gives the key map of what is not; `None` if that is nothing.
-    fn survey(&mut self, path: &Path, salvage: &Salvage) -> Result<Option<Arc<KeyMap>>> {
+    fn survey(
+        &mut self,
+        path: &Path,
+        salvage: &Salvage,
+        sequences: Sequences,
+    ) -> Result<Option<Arc<KeyMap>>> {
         let mut map = KeyMapBuilder::new();
         let (mut last, mut entries) = (Vec::new(), 0u64);
         let lost = &mut self.report.lost;
@@ -123,7 +131,7 @@ impl Repair<'_> {
                 entries += 1;
                 Ok(())
             },
-            &mut |block| lost.push(loss_of_block(path, &block)),
+            &mut |block| lost.push(loss_of_block(path, &block, sequences)),
         )?;
         let nothing = entries == 0 && salvage.range_deletes().is_empty();
         Ok((!nothing).then(|| Arc::new(map.build())))
@@ -158,13 +166,13 @@ impl Repair<'_> {
     }
 }
 
-fn loss_of_block(path: &Path, block: &LostBlock<'_>) -> Loss {
+fn loss_of_block(path: &Path, block: &LostBlock<'_>, sequences: Sequences) -> Loss {
     let behind = match block.behind {
         Some(key) => format!("behind \"{}\"", key.escape_ascii()),
         None => "at the start".to_string(),
     };
     let what = format!("a block of {} keys {behind}", block.keys);
-    let mut loss = Loss::new(path, what, &block.error);
+    let mut loss = Loss::new(path, what, &block.error, sequences);
     loss.offset = block.offset;
     loss
 }

@@ -1,0 +1,74 @@
+//! A log that was not closed may end early after a crash, but not before what a table proves it had.
+// A broken expectation is a failed test.
+#![allow(clippy::unwrap_used)]
+
+mod damage;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use damage::{key, options, truncate};
+use rhumb::{Db, inspect};
+
+/// The files of a store whose log was not closed: 100 writes to each of two keyspaces by turns, those of
+/// the first in a table.
+fn crashed(dir: &Path) -> PathBuf {
+    let (live, crashed) = (dir.join("live"), dir.join("crashed"));
+    let db = Db::open(&live, options()).unwrap();
+    let users = db.create_keyspace("users").unwrap();
+    for i in 0..100 {
+        db.put(key(i), "flushed").unwrap();
+        users.put(key(i), "in the log only").unwrap();
+    }
+    db.flush().unwrap();
+    fs::create_dir(&crashed).unwrap();
+    for file in fs::read_dir(&live).unwrap().map(|f| f.unwrap().path()) {
+        fs::copy(&file, crashed.join(file.file_name().unwrap())).unwrap();
+    }
+    crashed
+}
+
+/// Where the frames of a log begin.
+fn frames(log: &Path) -> Vec<usize> {
+    let mut out = Vec::new();
+    inspect::dump(log, &options(), &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let frames = text.lines().filter(|line| line.contains("durable below"));
+    frames
+        .map(|line| line.split_once(':').unwrap().0.parse().unwrap())
+        .collect()
+}
+
+#[test]
+fn a_log_that_ends_before_a_sequence_in_a_table_is_damaged() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = crashed(dir.path());
+    let mut logs = fs::read_dir(&path).unwrap().map(|f| f.unwrap().path());
+    let log = logs
+        .find(|f| f.extension().is_some_and(|e| e == "log"))
+        .unwrap();
+    let frames = frames(&log);
+    assert_eq!(frames.len(), 200, "one for each write");
+    // The last write is of the keyspace that was not flushed, so a crash may cut it off.
+    truncate(&log, frames[199]);
+    let users = |db: &Db| db.keyspace("users").unwrap().iter().unwrap().count();
+    assert_eq!(users(&Db::open_read_only(&path, options()).unwrap()), 99);
+
+    truncate(&log, frames[120]);
+    let refused = Db::open_read_only(&path, options())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        refused.contains("operations up to sequence 199, which a table has"),
+        "{refused}"
+    );
+    assert!(Db::open(&path, options()).is_err());
+    let verified = inspect::verify(&path, &options(), &mut |_| {}).unwrap();
+    assert_eq!(verified.damage.len(), 1, "{verified:?}");
+
+    let report = inspect::repair(&path, &options(), &mut |_| {}).unwrap();
+    let missing = report.may_be_missing();
+    assert_eq!((missing.len(), missing[0].first), (1, 121), "{report:?}");
+    let db = Db::open(&path, options()).unwrap();
+    assert_eq!((db.iter().unwrap().count(), users(&db)), (100, 60));
+}
