@@ -24,7 +24,11 @@ fn help_goes_to_the_standard_output() {
     let shell = Shell::new();
     assert!(shell.ok_text(&["--help"]).contains("explain-get"));
     assert!(shell.ok_text(&["load", "--help"]).contains("last-blank"));
-    assert!(shell.ok_text(&["load", "--help"]).contains("malformed line"));
+    assert!(
+        shell
+            .ok_text(&["load", "--help"])
+            .contains("malformed line")
+    );
     assert!(shell.ok_text(&["verify", "--help"]).contains("exit code"));
     assert!(shell.ok_text(&["--version"]).starts_with("rhumb "));
 }

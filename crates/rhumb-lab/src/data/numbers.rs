@@ -24,7 +24,6 @@ pub enum Numbers {
 }
 
 /// The smallest and the largest binary logarithm of the sigma of a cluster of `osm`.
-
 const SIGMA_BITS: (f64, f64) = (24.0, 40.0);
 /// The number of clusters of `osm`.
 const CLUSTERS: u64 = 100_000;
