@@ -13,6 +13,7 @@
 //! # Ok::<(), rhumb_index::IndexError>(())
 //! ```
 
+mod build;
 mod column;
 mod element;
 mod finder;

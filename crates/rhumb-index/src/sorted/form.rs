@@ -12,7 +12,6 @@ use std::ops::Range;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::column::Column;
 use crate::bytes::Reader;
 use crate::{ByteForm, IndexError, KeyMap};
 
@@ -173,17 +172,6 @@ impl Sections {
         let expected = format!("{:016x}, the checksum of all sections", self.digest);
         let reader = Reader::new(NAME, form);
         Err(reader.damaged_at(HEADER, expected, format!("{found:016x}")))
-    }
-
-    /// The column of so many elements in a section.
-    pub(super) fn column<C: Column>(
-        &self,
-        form: &[u8],
-        section: usize,
-        count: usize,
-    ) -> Result<C, IndexError> {
-        let place = self.places.get(section).cloned().unwrap_or_default();
-        C::open(form, place, count)
     }
 
     /// The key map, if there is one.

@@ -4,11 +4,12 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::ops::RangeBounds;
 
+use super::build::Entries;
 use super::column::{Collector, Column};
 use super::element::Element;
 use super::form::VALUES;
 use super::iter::Iter;
-use super::set::{Entries, SortedSet};
+use super::set::SortedSet;
 use crate::{ByteForm, IndexError, IndexSpec, Window};
 
 /// A sorted map from keys, which may repeat, to values: a [`SortedSet`] of the keys, and the values beside
@@ -83,7 +84,8 @@ impl<'a, K: Element + ?Sized, V: Element + ?Sized> SortedMap<'a, K, V> {
     /// As [`SortedSet::open`]; [`IndexError::Types`] also if values have another type.
     pub fn open(bytes: impl Into<ByteForm<'a>>) -> Result<Self, IndexError> {
         let keys = SortedSet::with_values(bytes.into(), V::CODE)?;
-        let values = keys.sections().column(keys.form(), VALUES, keys.len())?;
+        let place = keys.sections().places[VALUES].clone();
+        let values = V::Column::open(keys.form(), place, keys.len())?;
         Ok(SortedMap { keys, values })
     }
 

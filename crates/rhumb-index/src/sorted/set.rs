@@ -1,23 +1,17 @@
 //! A sorted set.
 
 use std::borrow::Borrow;
-use std::cmp::Ordering;
 use std::fmt;
 use std::ops::{Bound, Range, RangeBounds};
 
-use super::column::{Collector, Column};
+use super::build;
+use super::column::Column;
 use super::element::Element;
-use super::finder::{self, BLOCK, Finder};
-use super::form::{FIRSTS, Header, KEYS, Sections, Writer};
+use super::finder::Finder;
+use super::form::{FIRSTS, Header, KEYS, NAME, Sections};
 use super::iter::Keys;
 use crate::bytes::{Reader, u32_of};
 use crate::{ByteForm, Index, IndexError, IndexSpec, KeyMap, Window, registry};
-
-/// The index over keys where none is named: few bytes, and windows that one look at memory brings.
-const DEFAULT: &str = "pgm:boundary=34";
-
-/// What takes its place where keys share so many numbers that it cannot.
-const FALLBACK: &str = "fp";
 
 /// How many look-ups of a batch are under way side by side: each has a few cache lines to wait for.
 const SIDE_BY_SIDE: usize = 16;
@@ -60,7 +54,7 @@ impl<'a, K: Element + ?Sized> SortedSet<'a, K> {
     where
         I: IntoIterator<Item: Borrow<K>>,
     {
-        Self::owned(build::<K, I>(None, keys)?)
+        Self::owned(build::set::<K, I>(None, keys)?)
     }
 
     /// The same with an index of one's own choice, such as `lits` for strings or `plex` for numbers.
@@ -71,7 +65,7 @@ impl<'a, K: Element + ?Sized> SortedSet<'a, K> {
     where
         I: IntoIterator<Item: Borrow<K>>,
     {
-        Self::owned(build::<K, I>(Some(index), keys)?)
+        Self::owned(build::set::<K, I>(Some(index), keys)?)
     }
 
     fn owned(form: Vec<u8>) -> Result<Self, IndexError> {
@@ -108,11 +102,11 @@ impl<'a, K: Element + ?Sized> SortedSet<'a, K> {
                 found: types(key_type, sections.header.value_type),
             });
         }
-        let keys = sections.column(&form, KEYS, distinct)?;
+        let keys = K::Column::open(&form, sections.places[KEYS].clone(), distinct)?;
         let firsts = sections.places[FIRSTS].clone();
         let needed = if distinct < entries { 4 * distinct } else { 0 };
         if firsts.len() != needed {
-            let reader = Reader::new(super::form::NAME, &form);
+            let reader = Reader::new(NAME, &form);
             let expected = format!("{needed} bytes of first entries");
             return Err(reader.damaged_at(firsts.start, expected, firsts.len()));
         }
@@ -377,114 +371,4 @@ fn name(code: u8) -> &'static str {
     ];
     let at = usize::from(code).checked_sub(1);
     at.and_then(|at| NAMES.get(at)).unwrap_or(&"a later type")
-}
-
-/// The byte form of a set.
-fn build<K, I>(spec: Option<&IndexSpec>, keys: I) -> Result<Vec<u8>, IndexError>
-where
-    K: Element + ?Sized,
-    I: IntoIterator<Item: Borrow<K>>,
-{
-    let mut entries = Entries::<K>::default();
-    for key in keys {
-        entries.push(key.borrow())?;
-    }
-    entries.finish(spec, 0, |_| ())
-}
-
-/// Collects the keys of sorted entries.
-pub(super) struct Entries<K: Element + ?Sized> {
-    keys: <K::Column as Column>::Collector,
-    /// How many there are, all different.
-    distinct: u32,
-    /// The first entry of each of them, from when a key first repeats.
-    firsts: Option<Vec<u32>>,
-    len: u32,
-}
-
-impl<K: Element + ?Sized> Default for Entries<K> {
-    fn default() -> Self {
-        Entries {
-            keys: Default::default(),
-            distinct: 0,
-            firsts: None,
-            len: 0,
-        }
-    }
-}
-
-impl<K: Element + ?Sized> Entries<K> {
-    /// Adds the key of the next entry.
-    pub(super) fn push(&mut self, key: &K) -> Result<(), IndexError> {
-        let position = self.len;
-        self.len = position.checked_add(1).ok_or_else(|| IndexError::Unfit {
-            kind: "a sorted set",
-            why: "there are 2^32 entries or more: make several sets".into(),
-        })?;
-        let mut room = [0; 16];
-        let item = key.stored(&mut room);
-        match self.keys.compare_last(item) {
-            Some(Ordering::Greater) => {
-                let position = position.into();
-                return Err(IndexError::UnsortedEntries { position });
-            }
-            Some(Ordering::Equal) => {
-                self.firsts
-                    .get_or_insert_with(|| (0..self.distinct).collect());
-            }
-            Some(Ordering::Less) | None => {
-                self.keys.push(item);
-                self.distinct += 1;
-                if let Some(firsts) = &mut self.firsts {
-                    firsts.push(position);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The byte form, with the values that `append` appends.
-    pub(super) fn finish(
-        self,
-        spec: Option<&IndexSpec>,
-        value_type: u8,
-        append: impl FnOnce(&mut Vec<u8>),
-    ) -> Result<Vec<u8>, IndexError> {
-        let distinct = self.distinct as usize;
-        let firsts = self.firsts.unwrap_or_default();
-        let header = Header {
-            key_type: K::CODE,
-            value_type,
-            block: BLOCK,
-            entries: self.len as usize,
-            distinct,
-        };
-        let mut writer = Writer::new();
-        writer.section(|out| self.keys.finish(out));
-        let place = writer.last();
-        writer.section(|out| out.extend(firsts.iter().flat_map(|n| n.to_le_bytes())));
-        writer.section(append);
-        let keys = K::Column::open(writer.bytes(), place, distinct)?;
-        let (index, map) = choose(spec, writer.bytes(), &keys, distinct)?;
-        let map = map.map_or(Vec::new(), |map| map.to_bytes());
-        writer.section(|out| out.extend_from_slice(&map));
-        writer.section(|out| out.extend_from_slice(&index));
-        Ok(writer.finish(header, &map))
-    }
-}
-
-/// The index that was asked for, or the one that serves these keys.
-fn choose<C: Column>(
-    spec: Option<&IndexSpec>,
-    form: &[u8],
-    keys: &C,
-    count: usize,
-) -> Result<(Vec<u8>, Option<KeyMap>), IndexError> {
-    match spec {
-        Some(spec) => finder::build(spec, form, keys, count),
-        None => match finder::build(&DEFAULT.parse()?, form, keys, count) {
-            Err(IndexError::Unfit { .. }) => finder::build(&FALLBACK.parse()?, form, keys, count),
-            built => built,
-        },
-    }
 }
