@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use rhumb::{
-    Compaction, DEFAULT_KEYSPACE, Db, Durability, IndexSpec, Keyspace, Levels, Options, TableSpec,
+    Compaction, DEFAULT_KEYSPACE, Db, Durability, IndexSpec, Keyspace, KeyspaceOptions, Levels,
+    Options, TableSpec,
 };
 
 use crate::escape;
@@ -61,15 +62,32 @@ impl InKeyspace {
     }
 }
 
-/// Settings for new tables and for merging levels.
+/// Settings for new tables.
 #[derive(Debug, Args)]
-pub struct Layout {
+pub struct NewTables {
     /// The index of new tables, such as `plr:boundary=16` or `fp`.
     #[arg(long, value_name = "SPEC")]
     index: Option<IndexSpec>,
     /// The layout of new tables, such as `partition=bytes(4096),filter=10,compression=lz4`.
     #[arg(long, value_name = "SPEC")]
     table: Option<TableSpec>,
+}
+
+impl NewTables {
+    /// The options of a keyspace with these settings.
+    pub fn options(self) -> KeyspaceOptions {
+        KeyspaceOptions {
+            index: self.index,
+            table: self.table,
+        }
+    }
+}
+
+/// How new tables are made, and levels merged.
+#[derive(Debug, Args)]
+pub struct Layout {
+    #[command(flatten)]
+    tables: NewTables,
     /// How levels are merged: `leveled`, `full-level` or `tiered`.
     #[arg(long, value_name = "SHAPE", default_value_t)]
     compaction: Compaction,
@@ -80,8 +98,8 @@ impl Layout {
     pub fn options(self) -> Options {
         let defaults = Options::default();
         Options {
-            index: self.index.unwrap_or(defaults.index),
-            table: self.table.unwrap_or(defaults.table),
+            index: self.tables.index.unwrap_or(defaults.index),
+            table: self.tables.table.unwrap_or(defaults.table),
             levels: Levels {
                 compaction: self.compaction,
                 ..defaults.levels

@@ -37,3 +37,51 @@ fn keyspaces_are_kept_apart() {
     shell.fails(1, &["keyspace", "drop", "--db", "db", "users"]);
     shell.fails(1, &["put", "--db", "db", "--keyspace", "users", "k", "1"]);
 }
+
+#[test]
+fn keyspaces_have_options_of_their_own() {
+    let shell = Shell::new();
+    let options = || {
+        let stats: serde_json::Value =
+            serde_json::from_str(&shell.ok_text(&["stats", "--db", "db", "--json"])).unwrap();
+        stats["keyspaces"][1]["options"].clone()
+    };
+    let create = [
+        "keyspace",
+        "create",
+        "--db",
+        "db",
+        "users",
+        "--index",
+        "pgm:boundary=8",
+    ];
+    shell.ok(&create);
+    assert_eq!(
+        options(),
+        serde_json::json!({"index": "pgm:boundary=8", "table": null})
+    );
+    shell.file("x.tsv", "k\t3\nl\t4\n");
+    shell.ok(&["load", "--db", "db", "--keyspace", "users", "x.tsv"]);
+    shell.ok(&[
+        "keyspace",
+        "set",
+        "--db",
+        "db",
+        "users",
+        "--table",
+        "size=1MiB,filter=3",
+    ]);
+    let table = "partition=predicted,filter=3,compression=none,size=1048576";
+    assert_eq!(
+        options(),
+        serde_json::json!({"index": null, "table": table})
+    );
+    shell.ok(&["keyspace", "set", "--db", "db", "users"]);
+    assert_eq!(options(), serde_json::json!({"index": null, "table": null}));
+    let error = shell.fails(1, &["keyspace", "set", "--db", "db", "nobody"]);
+    assert!(error.contains("no keyspace named \"nobody\""), "{error}");
+    shell.fails(
+        2,
+        &["keyspace", "set", "--db", "db", "users", "--index", "foo"],
+    );
+}

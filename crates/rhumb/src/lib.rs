@@ -42,7 +42,9 @@ pub use db::{
     ReadStats, RecoveryStats, ScanStats, Snapshot, Stats, Value, WriteBatch, WriteStats,
 };
 pub use error::{Error, Result};
-pub use options::{Compaction, Compression, Durability, Levels, Options, Partition, TableSpec};
+pub use options::{
+    Compaction, Compression, Durability, KeyspaceOptions, Levels, Options, Partition, TableSpec,
+};
 pub use rhumb_index::IndexSpec;
 
 /// Runs the examples of the README.

@@ -1,5 +1,7 @@
 //! What a user can set.
 
+mod keyspace;
+
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -7,6 +9,7 @@ use std::sync::Arc;
 
 use crate::error::Error;
 use crate::fs::{Access, FileSystem, MemoryFileSystem, OsFileSystem};
+pub use keyspace::KeyspaceOptions;
 
 /// When a write is acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

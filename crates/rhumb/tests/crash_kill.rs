@@ -14,7 +14,7 @@ use kit::oracle::{Change, Event, Oracle, difference, fingerprint, position};
 use kit::script::{KEYSPACES, Recipe, Step};
 use kit::{Random, case_seed, child, deep, tiny};
 use rhumb::fs::OsFileSystem;
-use rhumb::{Db, Durability, Options};
+use rhumb::{Db, Durability, KeyspaceOptions, Options};
 
 const RECIPE: Recipe = Recipe {
     keys: 200,
@@ -67,7 +67,8 @@ fn killed_processes_leave_all_that_was_acknowledged() {
     let db = Db::open(&dir, options()).unwrap();
     for name in &KEYSPACES[1..3] {
         db.create_keyspace(name).unwrap();
-        oracle.push(Event::Create((*name).to_string()));
+        let options = KeyspaceOptions::default();
+        oracle.push(Event::Create((*name).to_string(), options));
     }
     db.close().unwrap();
     let created = oracle.len();

@@ -18,11 +18,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use kit::access::{read_all, write};
-use kit::oracle::{Change, Content, Event, Oracle, fingerprint, position};
+use kit::oracle::{Change, Content, Event, Oracle, fingerprint, options_entry, position};
 use kit::script::{key, value};
 use kit::{DIR, Random, SHAPES, case_seed, dir, in_parallel, tiny_shaped};
 use rhumb::fs::{FileSystem, MemoryFileSystem};
-use rhumb::{Compaction, Db, Durability, Options, Partition};
+use rhumb::{Compaction, Db, Durability, KeyspaceOptions, Options, Partition};
 
 /// One change in this many is also tried on a store opened for writing.
 const OPENED_FOR_WRITING: usize = 64;
@@ -195,6 +195,10 @@ impl Sample {
                 return Err(format!("{name}: wrong entries before an error"));
             }
         }
+        let options = keyspace.options().map_err(|e| e.to_string())?;
+        if let Change::Put(key, text) = options_entry(&options) {
+            found.insert(key, text);
+        }
         Ok((found, whole))
     }
 }
@@ -298,8 +302,12 @@ fn exact(sample: &Sample) -> RangeInclusive<usize> {
 }
 
 fn create(db: &Db, oracle: &mut Oracle, name: &str) {
-    db.create_keyspace(name).unwrap();
-    oracle.push(Event::Create(name.to_string()));
+    let options = KeyspaceOptions {
+        index: Some("pgm:boundary=16".parse().unwrap()),
+        ..KeyspaceOptions::default()
+    };
+    db.create_keyspace_with(name, options.clone()).unwrap();
+    oracle.push(Event::Create(name.to_string(), options));
 }
 
 fn put_batch(db: &Db, oracle: &mut Oracle, changes: Vec<(&str, Change)>, durability: Durability) {

@@ -33,7 +33,7 @@ fn settings(seed: u64, base: &Options) -> Options {
     options
 }
 
-/// Scans of every keyspace, in both directions.
+/// Scans of every keyspace, in both directions, and its options, before and after the store is reopened.
 fn everything() -> Vec<Op> {
     let scan = |keyspace, walk| {
         Op::Scan(Scan {
@@ -44,9 +44,17 @@ fn everything() -> Vec<Op> {
             between: (0, Vec::new()),
         })
     };
-    (0..KEYSPACES)
-        .flat_map(|n| [scan(n, Walk::Forward), scan(n, Walk::Backward)])
-        .collect()
+    let all = |n| {
+        [
+            scan(n, Walk::Forward),
+            scan(n, Walk::Backward),
+            Op::Options(n),
+        ]
+    };
+    let mut ops: Vec<Op> = (0..KEYSPACES).flat_map(all).collect();
+    ops.push(Op::Reopen(0));
+    ops.extend((0..KEYSPACES).map(Op::Options));
+    ops
 }
 
 fn run(options: &Options, ops: &[Op], total: &Mutex<Worked>) -> Result<(), Failure> {

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use rhumb::Options;
 use serde_json::json;
 
-use crate::arguments::Store;
+use crate::arguments::{NewTables, Store};
 use crate::failure::Failure;
 use crate::output;
 
@@ -14,7 +14,9 @@ pub enum KeyspaceCommand {
     /// Print the names of all keyspaces
     List(List),
     /// Create a keyspace, and the store if there is none
-    Create(Named),
+    Create(Tables),
+    /// Set how new tables of a keyspace are made
+    Set(Tables),
     /// Drop a keyspace with everything in it
     Drop(Named),
 }
@@ -38,6 +40,16 @@ pub struct Named {
     name: String,
 }
 
+/// How new tables of a keyspace are made, kept in the store. What is not given is as each opening of the
+/// store says, now and from now on.
+#[derive(Debug, Args)]
+pub struct Tables {
+    #[command(flatten)]
+    named: Named,
+    #[command(flatten)]
+    tables: NewTables,
+}
+
 impl KeyspaceCommand {
     /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
@@ -49,9 +61,14 @@ impl KeyspaceCommand {
                     false => output::print(&names.join("\n")),
                 }
             }
-            KeyspaceCommand::Create(named) => {
+            KeyspaceCommand::Create(Tables { named, tables }) => {
                 let db = named.store.write_or_create(Options::default())?;
-                db.create_keyspace(&named.name)?;
+                db.create_keyspace_with(&named.name, tables.options())?;
+                Ok(db.close()?)
+            }
+            KeyspaceCommand::Set(Tables { named, tables }) => {
+                let db = named.store.write(Options::default())?;
+                db.keyspace(&named.name)?.set_options(tables.options())?;
                 Ok(db.close()?)
             }
             KeyspaceCommand::Drop(named) => {

@@ -131,6 +131,10 @@ fn keyspace_json(keyspace: &KeyspaceStats) -> Value {
     let levels: Vec<Value> = keyspace.levels.iter().map(level).collect();
     json!({
         "name": keyspace.name,
+        "options": {
+            "index": keyspace.options.index.as_ref().map(ToString::to_string),
+            "table": keyspace.options.table.as_ref().map(ToString::to_string),
+        },
         "levels": levels,
         "entries": keyspace.entries,
         "memtable_bytes": keyspace.memtable_bytes,

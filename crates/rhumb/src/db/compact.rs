@@ -134,20 +134,21 @@ impl Store {
         work: impl FnOnce(&Context<'_>) -> Result<T>,
     ) -> Result<T> {
         let snapshots = self.pinned_sequences();
-        let maps = {
+        let (maps, options) = {
             let catalog = lock(&self.catalog);
             let state = catalog.state.keyspaces.get(&keyspace.id);
             let state = state.ok_or_else(|| Error::NoSuchKeyspace(keyspace.name.clone()))?;
             keyspace
                 .next_map
                 .fetch_max(state.next_map, Ordering::Relaxed);
-            state.maps.clone()
+            (state.maps.clone(), state.options.clone())
         };
+        let (index, table) = options.layout(&self.options);
         work(&Context {
             keyspace: keyspace.id,
             files: &self.files,
-            table: &self.options.table,
-            index: &self.options.index,
+            table,
+            index,
             next_file: &|| self.new_file(),
             next_map: &|| keyspace.next_map.fetch_add(1, Ordering::Relaxed),
             maps: &maps,

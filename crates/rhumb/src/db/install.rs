@@ -63,8 +63,8 @@ impl Store {
         Ok(())
     }
 
-    /// Makes an edit durable and applies it. A manifest that broke (on a full disk) or grew long is
-    /// replaced by a new one first.
+    /// Makes an edit durable and applies it. A manifest that broke (on a full disk), grew long, or is of
+    /// a version without such edits is replaced by a new one first.
     pub(super) fn commit_edit(&self, catalog: &mut Catalog, mut edit: Edit) -> Result<()> {
         edit.changes
             .push(Change::NextFile(self.next_file.load(Ordering::Relaxed)));
@@ -76,8 +76,8 @@ impl Store {
             });
         };
         let longest = LONGEST_MANIFEST.min(self.options.write_buffer_bytes);
-        if manifest.broken() || manifest.grown_bytes() > longest {
-            self.replace_manifest(catalog)?;
+        if manifest.broken() || manifest.grown_bytes() > longest || !manifest.takes(&edit) {
+            self.replace_manifest(catalog, &edit)?;
         }
         if let Some(manifest) = &mut catalog.manifest {
             manifest.append(&edit).inspect_err(|e| {
@@ -90,11 +90,12 @@ impl Store {
         Ok(())
     }
 
-    /// Begins a new manifest that says what the state says, and makes it count.
-    fn replace_manifest(&self, catalog: &mut Catalog) -> Result<()> {
+    /// Begins a new manifest that says what the state says, and makes it count. It can hold `next`.
+    fn replace_manifest(&self, catalog: &mut Catalog, next: &Edit) -> Result<()> {
         let number = self.new_file();
         let fs = self.fs();
-        let manifest = Manifest::create(fs, &self.dir, number, &catalog.state.snapshot_edit())
+        let first = catalog.state.snapshot_edit();
+        let manifest = Manifest::create(fs, &self.dir, number, &first, next)
             .inspect_err(|e| self.fail_unless_full(e))?;
         publish(fs, &self.dir, number).inspect_err(|e| {
             // After a crash, `CURRENT` may name either manifest. They are equivalent as long as

@@ -12,6 +12,7 @@ use super::store::OpenKeyspace;
 use super::{Iter, Value};
 use crate::entry::Sequence;
 use crate::error::{Error, Result};
+use crate::options::KeyspaceOptions;
 use crate::sync::atomic::Ordering;
 use crate::table::BlockSource;
 
@@ -38,6 +39,27 @@ impl Keyspace {
     /// The name of the keyspace.
     pub fn name(&self) -> &str {
         &self.state.name
+    }
+
+    /// What is set for this keyspace alone. Waits for a change of the manifest that is under way.
+    ///
+    /// # Errors
+    /// If the keyspace was dropped.
+    pub fn options(&self) -> Result<KeyspaceOptions> {
+        self.handle.store.keyspace_options(&self.state)
+    }
+
+    /// Sets all options of this keyspace, durably and at once; what was written before is durable then
+    /// too. Does nothing where they are set so already. They hold for the tables that later flushes and
+    /// merges write: tables that are there stay as they are until they are merged.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for options that a store cannot be opened with; if the keyspace was
+    /// dropped, or the store takes no writes. After an I/O error it is open whether the options are set
+    /// until the store is opened again.
+    pub fn set_options(&self, options: KeyspaceOptions) -> Result<()> {
+        let store = &self.handle.store;
+        store.set_keyspace_options(&self.state, options)
     }
 
     fn check(&self) -> Result<()> {

@@ -7,6 +7,7 @@ use super::DEFAULT_KEYSPACE;
 use super::store::{OpenKeyspace, Store};
 use super::view::CurrentView;
 use crate::error::{Error, Result};
+use crate::options::KeyspaceOptions;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::lock;
 use crate::version::{Change, Edit, Levels};
@@ -15,7 +16,12 @@ const LONGEST_NAME: usize = 255;
 
 impl Store {
     /// Makes a keyspace; the manifest knows it before any log frame names it.
-    pub(super) fn create_keyspace(&self, name: &str) -> Result<Arc<OpenKeyspace>> {
+    pub(super) fn create_keyspace(
+        &self,
+        name: &str,
+        options: KeyspaceOptions,
+    ) -> Result<Arc<OpenKeyspace>> {
+        let options = options.checked()?;
         if name.is_empty() || name.len() > LONGEST_NAME {
             let message = format!(
                 "the name of a keyspace has 1 to {LONGEST_NAME} bytes, but this one has {}",
@@ -31,10 +37,14 @@ impl Store {
             return Err(Error::KeyspaceExists(name.to_string()));
         }
         let id = catalog.state.next_keyspace_id;
-        let changes = vec![Change::CreateKeyspace {
+        let mut changes = vec![Change::CreateKeyspace {
             id,
             name: name.to_string(),
         }];
+        if options != KeyspaceOptions::default() {
+            let keyspace = id;
+            changes.push(Change::Options { keyspace, options });
+        }
         self.commit_edit(&mut catalog, Edit { changes })?;
         let keyspace = Arc::new(OpenKeyspace {
             store: self.number,
@@ -48,6 +58,37 @@ impl Store {
             keyspaces.insert(id, keyspace.clone());
         });
         Ok(keyspace)
+    }
+
+    /// What is set for a keyspace alone.
+    pub(super) fn keyspace_options(&self, keyspace: &OpenKeyspace) -> Result<KeyspaceOptions> {
+        let catalog = lock(&self.catalog);
+        let state = catalog.state.keyspaces.get(&keyspace.id);
+        let state = state.ok_or_else(|| Error::NoSuchKeyspace(keyspace.name.clone()))?;
+        Ok(state.options.clone())
+    }
+
+    /// Sets a keyspace's options, as one step of the commit order: durable at once, and never without
+    /// what was written before.
+    pub(super) fn set_keyspace_options(
+        &self,
+        keyspace: &OpenKeyspace,
+        options: KeyspaceOptions,
+    ) -> Result<()> {
+        let options = options.checked()?;
+        self.check_writable()?;
+        if self.keyspace_options(keyspace)? == options {
+            return Ok(());
+        }
+        let mut write = lock(&self.write);
+        self.sync_log(&mut write)?;
+        let mut catalog = lock(&self.catalog);
+        if !catalog.state.keyspaces.contains_key(&keyspace.id) {
+            return Err(Error::NoSuchKeyspace(keyspace.name.clone()));
+        }
+        let keyspace = keyspace.id;
+        let changes = vec![Change::Options { keyspace, options }];
+        self.commit_edit(&mut catalog, Edit { changes })
     }
 
     /// Drops a keyspace; its tables go when nobody reads them any more.

@@ -2,7 +2,8 @@
 
 use super::stats::{CacheStats, KeyspaceStats, LevelStats, Stats};
 use super::store::{OpenKeyspace, Store};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::options::KeyspaceOptions;
 use crate::sync::lock;
 use crate::version::LEVELS;
 
@@ -10,7 +11,12 @@ impl Store {
     pub(super) fn measure(&self) -> Result<Stats> {
         let mut keyspaces = Vec::new();
         for keyspace in self.keyspaces.load().values() {
-            keyspaces.push(measure_keyspace(keyspace)?);
+            let options = match self.keyspace_options(keyspace) {
+                // Dropped meanwhile.
+                Err(Error::NoSuchKeyspace(_)) => continue,
+                options => options?,
+            };
+            keyspaces.push(measure_keyspace(keyspace, options)?);
         }
         keyspaces.sort_by(|a, b| a.name.cmp(&b.name));
         let cache = self.files.cache.state();
@@ -36,10 +42,11 @@ impl Store {
     }
 }
 
-fn measure_keyspace(keyspace: &OpenKeyspace) -> Result<KeyspaceStats> {
+fn measure_keyspace(keyspace: &OpenKeyspace, options: KeyspaceOptions) -> Result<KeyspaceStats> {
     let view = keyspace.view.load_full();
     let mut stats = KeyspaceStats {
         name: keyspace.name.clone(),
+        options,
         levels: vec![LevelStats::default(); LEVELS],
         memtable_bytes: view.memtables().map(|m| m.bytes() as u64).sum(),
         ..KeyspaceStats::default()

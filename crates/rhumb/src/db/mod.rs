@@ -55,7 +55,7 @@ pub(crate) use leftovers::refuse_lost_edits;
 pub(crate) use log_check::LogCheck;
 
 use crate::error::{Error, Result};
-use crate::options::{Durability, Options};
+use crate::options::{Durability, KeyspaceOptions, Options};
 use handle::Handle;
 
 /// The name of the keyspace that every store has; [`Db`] derefs to it.
@@ -123,7 +123,16 @@ impl Db {
     /// If there is a keyspace with that name, the name is empty or longer than 255 bytes, or the
     /// store takes no writes.
     pub fn create_keyspace(&self, name: &str) -> Result<Keyspace> {
-        let state = self.handle.store.create_keyspace(name)?;
+        self.create_keyspace_with(name, KeyspaceOptions::default())
+    }
+
+    /// Makes a new, empty keyspace with options of its own, durably and at once.
+    ///
+    /// # Errors
+    /// As [`Db::create_keyspace`]; [`Error::InvalidArgument`] for options that a store cannot be opened
+    /// with.
+    pub fn create_keyspace_with(&self, name: &str, options: KeyspaceOptions) -> Result<Keyspace> {
+        let state = self.handle.store.create_keyspace(name, options)?;
         Ok(Keyspace::new(self.handle.clone(), state))
     }
 

@@ -223,7 +223,8 @@ fn begin(store: &Store) -> Result<()> {
         .state
         .apply(&Edit { changes })
         .map_err(Error::InvalidArgument)?;
-    let manifest = Manifest::create(fs, &store.dir, number, &catalog.state.snapshot_edit())?;
+    let first = catalog.state.snapshot_edit();
+    let manifest = Manifest::create(fs, &store.dir, number, &first, &Edit::default())?;
     publish(fs, &store.dir, number)?;
     catalog.manifest = Some(manifest);
     Ok(())

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::options::KeyspaceOptions;
+
 /// A store's state and what it did since it was opened. Sizes are bytes.
 #[derive(Debug, Clone, Default)]
 pub struct Stats {
@@ -31,6 +33,8 @@ pub struct Stats {
 pub struct KeyspaceStats {
     /// The name of the keyspace.
     pub name: String,
+    /// What is set for it alone.
+    pub options: KeyspaceOptions,
     /// Its levels, from level 0.
     pub levels: Vec<LevelStats>,
     /// The memory of the write buffers.

@@ -27,7 +27,7 @@ fn store(logs: &[(u64, u64, u32)]) -> Options {
         log.append(sequence, operations.bytes(), 1).unwrap();
         log.close().unwrap();
     }
-    Manifest::create(fs, dir, 9, &Edit::from(changes)).unwrap();
+    Manifest::create(fs, dir, 9, &Edit::from(changes), &Edit::default()).unwrap();
     publish(fs, dir, 9).unwrap();
     options
 }

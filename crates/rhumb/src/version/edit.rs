@@ -6,8 +6,10 @@ use std::ops::Bound;
 use crate::entry::Sequence;
 use crate::entry::is_behind;
 use crate::entry::varint::{Reader, encode, encode_bytes};
+use crate::options::KeyspaceOptions;
 pub(crate) use crate::table::TableMeta;
 use crate::version::Place;
+use crate::version::option_list::{Refusal, decode_options, encode_options};
 
 impl TableMeta {
     /// Whether every key of the table is below `key`.
@@ -161,6 +163,13 @@ pub(crate) enum Change {
     NextKeyspaceId(u32),
     /// Adds a log, which must exist when the store is opened.
     BeginLog(u64),
+    /// The options of a keyspace, in place of those before.
+    Options {
+        /// Of which keyspace.
+        keyspace: u32,
+        /// All of them.
+        options: KeyspaceOptions,
+    },
 }
 
 impl Change {
@@ -178,6 +187,7 @@ impl Change {
             Change::KeyMap { .. } => 10,
             Change::NextKeyspaceId(_) => 11,
             Change::BeginLog(_) => 12,
+            Change::Options { .. } => 13,
         }
     }
 
@@ -233,10 +243,14 @@ impl Change {
                 encode(*number, into);
                 encode_bytes(map, into);
             }
+            Change::Options { keyspace, options } => {
+                encode(u64::from(*keyspace), into);
+                encode_bytes(&encode_options(options), into);
+            }
         }
     }
 
-    fn take(from: &mut Reader<'_>) -> Result<Change, String> {
+    fn take(from: &mut Reader<'_>, version: u32) -> Result<Change, Refusal> {
         let [tag] = fixed(from, "tag")?;
         Ok(match tag {
             1 => Change::NextFile(number(from, "next file number")?),
@@ -275,7 +289,11 @@ impl Change {
             },
             11 => Change::NextKeyspaceId(small(from, "next keyspace id")?),
             12 => Change::BeginLog(number(from, "log id")?),
-            other => return Err(format!("unknown tag {other}")),
+            13 if version > 1 => Change::Options {
+                keyspace: small(from, "keyspace id")?,
+                options: decode_options(bytes(from, "options")?)?,
+            },
+            other => return Err(format!("unknown tag {other}").into()),
         })
     }
 }
@@ -297,15 +315,22 @@ impl Edit {
         bytes
     }
 
-    /// Reads what [`Edit::encode`] wrote, from all of `bytes`.
+    /// The least version of a manifest that can hold the edit.
+    pub fn version(&self) -> u32 {
+        let has_options = |change: &Change| matches!(change, Change::Options { .. });
+        1 + u32::from(self.changes.iter().any(has_options))
+    }
+
+    /// Reads what [`Edit::encode`] wrote, from all of `bytes`, in a manifest of a version.
     ///
     /// # Errors
     /// The position, in bytes from the start, and what was found there.
-    pub fn decode(bytes: &[u8]) -> Result<Edit, (usize, String)> {
+    pub fn decode(bytes: &[u8], version: u32) -> Result<Edit, (usize, Refusal)> {
         let mut reader = Reader::new(bytes);
         let mut changes = Vec::new();
         while !reader.is_empty() {
-            let change = Change::take(&mut reader).map_err(|found| (reader.position(), found))?;
+            let change =
+                Change::take(&mut reader, version).map_err(|found| (reader.position(), found))?;
             changes.push(change);
         }
         Ok(Edit { changes })

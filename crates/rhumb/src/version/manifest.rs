@@ -17,11 +17,15 @@ use crate::error::{Error, Result};
 use crate::fs::{FileSystem, WriteFile, names, ops};
 use crate::sync::Arc;
 use crate::version::Edit;
+use crate::version::option_list::Refusal;
 
 const MAGIC: &[u8; 8] = b"rhumbMAN";
 const CURRENT_MAGIC: &[u8; 8] = b"rhumbCUR";
-/// The format version of manifests, of `CURRENT`, and of the logs that a manifest names.
+/// The format version of `CURRENT`, of the logs that a manifest names, and of manifests whose edits have no
+/// options of keyspaces.
 const FORMAT_VERSION: u32 = 1;
+/// The last format version of manifests: see [`Edit::version`].
+const LAST_VERSION: u32 = 2;
 /// The offset of the first record.
 pub(crate) const HEADER_BYTES: usize = 16;
 pub(super) const RECORD_HEADER_BYTES: usize = 16;
@@ -33,6 +37,7 @@ pub(crate) struct Manifest {
     file: Box<dyn WriteFile>,
     path: PathBuf,
     number: u64,
+    version: u32,
     first_bytes: u64,
     bytes: u64,
     broken: bool,
@@ -40,11 +45,19 @@ pub(crate) struct Manifest {
 
 impl Manifest {
     /// Creates a manifest, durably, whose first edit describes the whole state. It takes effect
-    /// only when it is published.
+    /// only when it is published. Its version is the least that can
+    /// hold that edit and `next`.
     ///
     /// # Errors
     /// If the file exists or cannot be written; an incomplete file is removed if possible.
-    pub fn create(fs: &Arc<dyn FileSystem>, dir: &Path, number: u64, first: &Edit) -> Result<Self> {
+    pub fn create(
+        fs: &Arc<dyn FileSystem>,
+        dir: &Path,
+        number: u64,
+        first: &Edit,
+        next: &Edit,
+    ) -> Result<Self> {
+        let version = first.version().max(next.version());
         let path = dir.join(names::manifest_name(number));
         let file = ops::create(&**fs, &path)?;
         let (first_bytes, bytes, broken) = (0, 0, false);
@@ -52,6 +65,7 @@ impl Manifest {
             file,
             path,
             number,
+            version,
             first_bytes,
             bytes,
             broken,
@@ -68,7 +82,7 @@ impl Manifest {
     }
 
     fn begin(&mut self, first: &Edit) -> Result<()> {
-        let mut bytes = header().to_vec();
+        let mut bytes = header(self.version).to_vec();
         bytes.extend(record(
             self.number,
             HEADER_BYTES as u64,
@@ -110,6 +124,11 @@ impl Manifest {
     /// Whether an append failed.
     pub fn broken(&self) -> bool {
         self.broken
+    }
+
+    /// Whether the manifest can hold an edit.
+    pub fn takes(&self, edit: &Edit) -> bool {
+        edit.version() <= self.version
     }
 
     /// The file number.
@@ -167,7 +186,7 @@ pub(crate) fn read_current(fs: &Arc<dyn FileSystem>, dir: &Path) -> Result<Optio
     if stored != bytes.get(..20).map(crc) {
         return damaged(20, "the checksum of bytes 0..20", "a different one");
     }
-    check_version(&path, version)?;
+    check_version(&path, version, FORMAT_VERSION)?;
     Ok(number)
 }
 
@@ -208,13 +227,19 @@ pub(super) fn replay(
     number: u64,
     mut apply: impl FnMut(Edit) -> Result<(), String>,
 ) -> Result<Tail> {
-    check_header(path, bytes)?;
+    let version = check_header(path, bytes)?;
     let records = Records::new(bytes, number);
     let mut at = HEADER_BYTES;
     while let Some(found) = records.at(at) {
-        let edit = Edit::decode(found.payload).map_err(|(offset, what)| {
-            let offset = at + RECORD_HEADER_BYTES + offset;
-            Error::corruption(path, offset as u64, "a change that this build knows", what)
+        let edit = Edit::decode(found.payload, version).map_err(|(offset, what)| match what {
+            Refusal::Damaged(what) => {
+                let offset = at + RECORD_HEADER_BYTES + offset;
+                Error::corruption(path, offset as u64, "a change that this build knows", what)
+            }
+            Refusal::Later(what) => Error::Unsupported {
+                path: path.to_path_buf(),
+                what,
+            },
         })?;
         apply(edit).map_err(|what| {
             Error::corruption(path, at as u64, "an edit that fits those before it", what)
@@ -316,17 +341,18 @@ fn record(number: u64, offset: u64, durable: u64, edit: &Edit, path: &Path) -> R
     Ok(bytes)
 }
 
-fn header() -> [u8; HEADER_BYTES] {
+fn header(version: u32) -> [u8; HEADER_BYTES] {
     let mut header = [0; HEADER_BYTES];
     let (fixed, checksum) = header.split_at_mut(12);
-    let (magic, version) = fixed.split_at_mut(8);
+    let (magic, stored) = fixed.split_at_mut(8);
     magic.copy_from_slice(MAGIC);
-    version.copy_from_slice(&FORMAT_VERSION.to_le_bytes());
+    stored.copy_from_slice(&version.to_le_bytes());
     checksum.copy_from_slice(&crc(fixed).to_le_bytes());
     header
 }
 
-pub(super) fn check_header(path: &Path, bytes: &[u8]) -> Result<()> {
+/// Checks the header and gives the version.
+pub(super) fn check_header(path: &Path, bytes: &[u8]) -> Result<u32> {
     let mut reader = Reader::new(bytes);
     if reader.take(8) != Some(MAGIC) {
         return Err(Error::corruption(
@@ -341,15 +367,20 @@ pub(super) fn check_header(path: &Path, bytes: &[u8]) -> Result<()> {
         let expected = "the checksum of bytes 0..12";
         return Err(Error::corruption(path, 12, expected, "a different one"));
     }
-    check_version(path, version)
+    check_version(path, version, LAST_VERSION)
 }
 
-fn check_version(path: &Path, version: Option<u32>) -> Result<()> {
-    match version {
-        Some(FORMAT_VERSION) | None => Ok(()),
-        Some(other) => Err(Error::Unsupported {
-            path: path.to_path_buf(),
-            what: format!("format version {other} (this build reads version {FORMAT_VERSION})"),
-        }),
+fn check_version(path: &Path, version: Option<u32>, last: u32) -> Result<u32> {
+    let version = version.unwrap_or(FORMAT_VERSION);
+    if (FORMAT_VERSION..=last).contains(&version) {
+        return Ok(version);
     }
+    let known = match last {
+        FORMAT_VERSION => "version 1".to_string(),
+        last => format!("versions 1 to {last}"),
+    };
+    Err(Error::Unsupported {
+        path: path.to_path_buf(),
+        what: format!("format version {version} (this build reads {known})"),
+    })
 }

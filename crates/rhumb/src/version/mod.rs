@@ -6,6 +6,7 @@ mod files;
 mod level_cursor;
 mod levels;
 mod manifest;
+mod option_list;
 mod run;
 mod salvage;
 mod state;

@@ -25,11 +25,11 @@ pub(crate) struct SoundRecord {
 /// # Errors
 /// If the header is damaged, or is that of a version that this build does not read.
 pub(crate) fn sound_records(path: &Path, bytes: &[u8], number: u64) -> Result<Vec<SoundRecord>> {
-    check_header(path, bytes)?;
+    let version = check_header(path, bytes)?;
     let (mut records, mut end) = (Vec::new(), HEADER_BYTES);
     let all = Records::new(bytes, number);
     while let Some((at, found)) = all.next(end) {
-        let edit = Edit::decode(found.payload).map_err(|(offset, what)| {
+        let edit = Edit::decode(found.payload, version).map_err(|(offset, what)| {
             format!("{what} at offset {}", at + RECORD_HEADER_BYTES + offset)
         });
         records.push(SoundRecord {

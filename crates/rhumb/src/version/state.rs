@@ -7,6 +7,7 @@ use rhumb_index::KeyMap;
 
 use crate::entry::Sequence;
 use crate::fs::names::LARGEST_NUMBER;
+use crate::options::KeyspaceOptions;
 use crate::sync::Arc;
 use crate::version::{Change, Edit, LEVELS, Place, TableMeta};
 
@@ -30,6 +31,8 @@ pub(crate) struct State {
 pub(crate) struct KeyspaceState {
     /// Its name.
     pub name: String,
+    /// What is set for it alone.
+    pub options: KeyspaceOptions,
     /// All operations in logs below this sequence are in tables, or were dropped.
     pub lowest_unflushed: Sequence,
     /// The key maps of its tables, by number.
@@ -127,6 +130,9 @@ impl State {
             Change::NextKeyspaceId(next) => {
                 self.next_keyspace_id = self.next_keyspace_id.max(*next);
             }
+            Change::Options { keyspace, options } => {
+                self.keyspace(*keyspace)?.options = options.clone();
+            }
         }
         Ok(())
     }
@@ -199,6 +205,10 @@ impl State {
             let (name, sequence) = (state.name.clone(), state.lowest_unflushed);
             changes.push(Change::CreateKeyspace { id: keyspace, name });
             changes.push(Change::LowestUnflushed { keyspace, sequence });
+            if state.options != KeyspaceOptions::default() {
+                let options = state.options.clone();
+                changes.push(Change::Options { keyspace, options });
+            }
             for (&number, map) in &state.maps {
                 let map = map.to_bytes();
                 changes.push(Change::KeyMap {

@@ -14,7 +14,8 @@ use rhumb::{Db, Options};
 /// The contents of a store: keyspaces by name, values by key.
 pub type Content = BTreeMap<String, BTreeMap<Vec<u8>, Vec<u8>>>;
 
-/// The version of the format that this build writes; its golden files have a directory.
+/// The version of the format that this build writes if no keyspace has options; its golden files have a
+/// directory.
 pub const FORMAT: u32 = 1;
 
 /// The listing shows values up to this length; of longer ones it shows length and hash.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rhumb::{Db, Durability, Snapshot, WriteBatch};
 
-use super::oracle::{Change, Content, difference};
+use super::oracle::{Change, Content, OPTIONS_KEY, difference, options_entry};
 use super::script;
 use super::world::Trouble;
 
@@ -64,7 +64,11 @@ pub fn read_all(db: &Db) -> Result<Content, Trouble> {
                 )));
             }
         }
-        content.insert(name, forwards.into_iter().collect());
+        let mut entries: BTreeMap<_, _> = forwards.into_iter().collect();
+        if let Change::Put(key, text) = options_entry(&keyspace.options()?) {
+            entries.insert(key, text);
+        }
+        content.insert(name, entries);
     }
     Ok(content)
 }
@@ -90,6 +94,10 @@ pub fn read_held(db: &Db, snapshot: &Snapshot, expected: &Content) -> Result<(),
                     "a snapshot's get differs from its scan".to_string(),
                 ));
             }
+        }
+        // Options are not of a moment.
+        if let Some(options) = expected.get(name).and_then(|e| e.get(OPTIONS_KEY)) {
+            keys.insert(OPTIONS_KEY.to_vec(), options.clone());
         }
         found.insert(name.clone(), keys);
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
+use rhumb::KeyspaceOptions;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// The contents of a store, by keyspace and key.
@@ -13,10 +14,24 @@ pub type Content = BTreeMap<String, BTreeMap<Vec<u8>, Vec<u8>>>;
 pub enum Event {
     /// A batch: changes of keyspaces.
     Write(Vec<(String, Change)>),
-    /// A keyspace is created.
-    Create(String),
+    /// A keyspace is created, with options.
+    Create(String, KeyspaceOptions),
     /// A keyspace is dropped.
     Drop(String),
+    /// The options of a keyspace are set.
+    Options(String, KeyspaceOptions),
+}
+
+/// Under this key the options of a keyspace stand in its content, as text, if any are set. No script
+/// writes such keys.
+pub const OPTIONS_KEY: &[u8] = b"~options";
+
+/// The options of a keyspace as an entry of its content.
+pub fn options_entry(options: &KeyspaceOptions) -> Change {
+    match *options == KeyspaceOptions::default() {
+        true => Change::Delete(OPTIONS_KEY.to_vec()),
+        false => Change::Put(OPTIONS_KEY.to_vec(), options.to_string().into_bytes()),
+    }
 }
 
 /// One change of a keyspace.
@@ -89,9 +104,10 @@ impl Oracle {
 
     fn apply(&mut self, event: &Event) {
         match event {
-            Event::Create(name) => {
+            Event::Create(name, options) => {
                 self.print = self.print.wrapping_add(print_of(name, None));
                 self.content.insert(name.clone(), BTreeMap::new());
+                self.change(name, &options_entry(options));
             }
             Event::Drop(name) => {
                 let gone = self.content.remove(name).unwrap_or_default();
@@ -105,6 +121,7 @@ impl Oracle {
                     self.change(name, change);
                 }
             }
+            Event::Options(name, options) => self.change(name, &options_entry(options)),
         }
     }
 

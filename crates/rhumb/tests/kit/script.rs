@@ -1,7 +1,7 @@
 //! Scripts: lists of steps to do with a store.
 
-use rhumb::Durability;
 use rhumb::fs::Loss;
+use rhumb::{Durability, KeyspaceOptions};
 
 use super::Random;
 use super::oracle::Change;
@@ -20,6 +20,10 @@ pub enum Step {
     /// Compacts a whole keyspace, or its upper half.
     Compact(usize, bool),
     Create(usize),
+    /// Makes a keyspace with some of [`options`].
+    CreateWith(usize, usize),
+    /// Sets some of [`options`].
+    SetOptions(usize, usize),
     Drop(usize),
     /// Reads everything in all ways, live and through the snapshot that is held.
     Read,
@@ -33,6 +37,18 @@ pub enum Step {
     Kill,
     /// Cuts the power and opens the store again.
     Crash(Loss, u64),
+}
+
+/// Options of a keyspace by number; 0: none.
+pub fn options(number: usize) -> KeyspaceOptions {
+    let index = ["fp", "pgm:boundary=8", "plr"].get(number % 4);
+    let table = "partition=bytes(512),filter=5,compression=lz4,size=4KiB";
+    KeyspaceOptions {
+        index: index
+            .filter(|_| number > 0)
+            .and_then(|text| text.parse().ok()),
+        table: (number > 3).then(|| table.parse().ok()).flatten(),
+    }
 }
 
 /// The key with this number; some have long common prefixes, one is empty.

@@ -35,7 +35,7 @@ pub const FULL_DISK: &str = "full-disk";
 
 /// All scripts, of about `length` steps each.
 pub fn all(length: u64) -> Vec<Script> {
-    let made: [(&'static str, Make); 16] = [
+    let made: [(&'static str, Make); 17] = [
         ("writes", writes),
         ("batches", batches),
         ("flush", flush),
@@ -52,6 +52,7 @@ pub fn all(length: u64) -> Vec<Script> {
         ("leveled", merges),
         ("full-level", merges),
         ("tiered", merges),
+        ("options", options),
     ];
     let scripts = made.into_iter().enumerate().map(|(i, (name, make))| {
         let mut random = Random(case_seed(i as u64));
@@ -222,6 +223,28 @@ fn keyspaces(random: &mut Random, length: u64) -> Vec<Step> {
     })
 }
 
+/// Options of keyspaces come, change and go, between flushes by them.
+fn options(random: &mut Random, length: u64) -> Vec<Step> {
+    let recipe = Recipe {
+        keyspaces: 3,
+        batch: 3,
+        value_bytes: 300,
+        ..Recipe::PLAIN
+    };
+    repeat(random, length, recipe, 3, |r, n| {
+        let (which, number) = (r.below(3) as usize, r.below(6) as usize);
+        Some(match n % 8 {
+            0 => Step::CreateWith(1 + n as usize / 8 % 2, number),
+            2 => Step::Flush(which),
+            4 => Step::Compact(which, false),
+            5 => Step::Drop(2),
+            6 => Step::Reopen,
+            7 => Step::Kill,
+            _ => Step::SetOptions(which, number),
+        })
+    })
+}
+
 fn range_deletes(random: &mut Random, length: u64) -> Vec<Step> {
     let recipe = Recipe {
         range_delete_percent: 15,
@@ -320,7 +343,9 @@ pub fn mixed(random: &mut Random, length: u64) -> Vec<Step> {
     let every = 1 + random.below(8);
     steps.extend(repeat(random, length, recipe, every, |r, _| {
         let which = r.below(recipe.keyspaces) as usize;
-        Some(match r.below(20) {
+        Some(match r.below(22) {
+            20 => Step::CreateWith(which, r.below(6) as usize),
+            21 => Step::SetOptions(which, r.below(6) as usize),
             0..6 => Step::Flush(which),
             6..8 => Step::Compact(which, r.percent(50)),
             8..10 => Step::Sync,

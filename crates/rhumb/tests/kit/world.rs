@@ -9,7 +9,9 @@ use rhumb::fs::{FaultAt, FaultyFileSystem, FileSystem, MemoryFileSystem, Plan, S
 use rhumb::{Compaction, Db, Durability, Error, Keyspace, Snapshot};
 
 use super::access::{read_all, read_held, write};
-use super::oracle::{Change, Content, Event, Oracle, difference, fingerprint, position};
+use super::oracle::{
+    Change, Content, Event, OPTIONS_KEY, Oracle, difference, fingerprint, options_entry, position,
+};
 use super::recorder::{Point, Recorder, SharedProgress, held};
 use super::script::{KEYSPACES, Step};
 use super::scripts::Script;
@@ -240,7 +242,9 @@ impl World {
                 let from = upper.then(|| super::script::key(30));
                 self.with(*which, |k| k.compact_range(from.as_deref(), None))
             }
-            Step::Create(which) => self.create(KEYSPACES[*which]),
+            Step::Create(which) => self.create(KEYSPACES[*which], 0),
+            Step::CreateWith(which, number) => self.create(KEYSPACES[*which], *number),
+            Step::SetOptions(which, number) => self.set_options(KEYSPACES[*which], *number),
             Step::Drop(which) => self.drop_keyspace(KEYSPACES[*which]),
             Step::Read => self.read(),
             Step::Hold => {
@@ -361,15 +365,38 @@ impl World {
         self.attempt(|db, _| make(&db.keyspace(name)?))
     }
 
-    fn create(&mut self, name: &str) -> Result<(), Trouble> {
+    fn create(&mut self, name: &str, number: usize) -> Result<(), Trouble> {
         if self.oracle.content.contains_key(name) {
             return Ok(());
         }
-        self.submit(Event::Create(name.to_string()));
-        self.attempt(|db, tried| match db.create_keyspace(name) {
-            Err(Error::KeyspaceExists(_)) if tried > 0 => Ok(()),
-            made => made.map(drop),
-        })?;
+        let options = super::script::options(number);
+        self.submit(Event::Create(name.to_string(), options.clone()));
+        self.attempt(
+            |db, tried| match db.create_keyspace_with(name, options.clone()) {
+                Err(Error::KeyspaceExists(_)) if tried > 0 => Ok(()),
+                made => made.map(drop),
+            },
+        )?;
+        self.all_durable();
+        Ok(())
+    }
+
+    fn set_options(&mut self, name: &str, number: usize) -> Result<(), Trouble> {
+        let options = super::script::options(number);
+        let Some(keys) = self.oracle.content.get(name) else {
+            return Ok(());
+        };
+        let entry = keys.get(OPTIONS_KEY);
+        let same = match options_entry(&options) {
+            Change::Put(_, text) => entry == Some(&text),
+            _ => entry.is_none(),
+        };
+        if same {
+            // Nothing is written, so that it makes nothing durable.
+            return self.attempt(|db, _| db.keyspace(name)?.set_options(options.clone()));
+        }
+        self.submit(Event::Options(name.to_string(), options.clone()));
+        self.attempt(|db, _| db.keyspace(name)?.set_options(options.clone()))?;
         self.all_durable();
         Ok(())
     }

@@ -80,7 +80,9 @@ impl<'a> Generator<'a> {
             865..905 => Op::Flush(self.keyspace()),
             905..940 => self.compact(),
             940..945 => Op::Sync,
-            945..970 => Op::Create(self.choices.below(KEYSPACES as u64) as usize),
+            945..960 => Op::Create(self.choices.below(KEYSPACES as u64) as usize),
+            960..966 => Op::CreateWith(self.keyspace(), self.choices.next()),
+            966..970 => Op::SetOptions(self.keyspace(), self.choices.next()),
             970..978 => Op::Drop(self.choices.below(KEYSPACES as u64) as usize),
             978..990 if outer => Op::Reopen(self.choices.next()),
             990..1000 if outer => self.read_only(),
@@ -267,6 +269,8 @@ impl<'a> Generator<'a> {
             }));
             reads.push(Op::Get(self.keyspace(), None, self.key_any()));
         }
+        reads.push(Op::Options(self.keyspace()));
+        reads.push(Op::SetOptions(self.keyspace(), self.choices.next()));
         reads.push(Op::One(self.write()));
         reads.push(Op::Flush(0));
         Op::ReadOnly(reads)

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use super::generate::{KEYSPACES, SNAPSHOTS};
 use super::operation::{Cover, Op, Outcome, Scan, Write};
+use super::settings::keyspace_options;
+use rhumb::KeyspaceOptions;
 
 type Map = BTreeMap<Vec<u8>, Arc<Vec<u8>>>;
 
@@ -14,6 +16,7 @@ type Map = BTreeMap<Vec<u8>, Arc<Vec<u8>>>;
 struct Space {
     life: u64,
     map: Arc<Map>,
+    options: KeyspaceOptions,
 }
 
 /// The model, whose answers a store must give.
@@ -33,14 +36,14 @@ impl Model {
             lives: 0,
             read_only: false,
         };
-        model.create(0);
+        model.create(0, KeyspaceOptions::default());
         model
     }
 
-    fn create(&mut self, n: usize) {
+    fn create(&mut self, n: usize, options: KeyspaceOptions) {
         self.lives += 1;
         let (life, map) = (self.lives, Arc::default());
-        self.spaces[n] = Some(Space { life, map });
+        self.spaces[n] = Some(Space { life, map, options });
     }
 
     pub fn run(&mut self, op: &Op) -> Outcome {
@@ -88,13 +91,15 @@ impl Model {
                 self.writable()?;
             }
             Op::Sync => self.writable()?,
-            Op::Create(n) => {
+            Op::Create(n) => self.create_new(*n, KeyspaceOptions::default())?,
+            Op::CreateWith(n, number) => self.create_new(*n, keyspace_options(*number))?,
+            Op::SetOptions(n, number) => {
+                self.space(*n)?;
                 self.writable()?;
-                if self.spaces[*n].is_some() {
-                    return Err("KeyspaceExists");
-                }
-                self.create(*n);
+                let space = self.spaces[*n].as_mut().ok_or("NoSuchKeyspace")?;
+                space.options = keyspace_options(*number);
             }
+            Op::Options(n) => return Ok(Outcome::Set(self.space(*n)?.options.clone())),
             Op::Drop(n) => {
                 self.writable()?;
                 if *n == 0 {
@@ -113,6 +118,15 @@ impl Model {
             }
         }
         Ok(Outcome::Done)
+    }
+
+    fn create_new(&mut self, n: usize, options: KeyspaceOptions) -> Result<(), &'static str> {
+        self.writable()?;
+        if self.spaces[n].is_some() {
+            return Err("KeyspaceExists");
+        }
+        self.create(n, options);
+        Ok(())
     }
 
     /// The map of a keyspace, now or in a snapshot. A keyspace created after the snapshot is empty

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::Bound;
 
+use rhumb::KeyspaceOptions;
+
 /// A key.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key(pub Vec<u8>);
@@ -115,7 +117,13 @@ pub enum Op {
     Compact(usize, Option<Key>, Option<Key>),
     Sync,
     Create(usize),
+    /// With options of its own, by number.
+    CreateWith(usize, u64),
     Drop(usize),
+    /// Sets options, by number.
+    SetOptions(usize, u64),
+    /// The options that are set.
+    Options(usize),
     /// Closes and opens the store; the number chooses new settings if the run allows it.
     Reopen(u64),
     /// Closes the store, opens it read-only, does these operations, and opens it for writing again.
@@ -130,6 +138,7 @@ pub enum Outcome {
     Values(Vec<Option<Vec<u8>>>),
     Is(bool),
     Entries(Vec<(Vec<u8>, Vec<u8>)>),
+    Set(KeyspaceOptions),
     Many(Vec<Outcome>),
     Failed(String),
 }
@@ -144,6 +153,7 @@ impl fmt::Debug for Outcome {
                 .entries(vs.iter().map(|v| short(v.as_deref())))
                 .finish(),
             Outcome::Is(is) => write!(f, "Is({is})"),
+            Outcome::Set(options) => write!(f, "Set({options})"),
             Outcome::Entries(entries) => f
                 .debug_map()
                 .entries(

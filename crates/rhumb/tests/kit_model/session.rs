@@ -4,6 +4,7 @@ use rhumb::{Db, Durability, Error, Iter, Keyspace, Options, Result, Snapshot, Va
 
 use super::generate::SNAPSHOTS;
 use super::operation::{Cover, Key, Op, Outcome, Scan, Write};
+use super::settings::keyspace_options;
 
 /// Chooses the options for reopening, given a number and the old options.
 pub type Reopen = Box<dyn Fn(u64, &Options) -> Options>;
@@ -128,6 +129,17 @@ impl Session {
             }
             Op::Sync => self.db().sync()?,
             Op::Create(n) => drop(self.db().create_keyspace(&name(*n))?),
+            Op::CreateWith(n, number) => {
+                let options = keyspace_options(*number);
+                self.db().create_keyspace_with(&name(*n), options)?;
+            }
+            Op::SetOptions(n, number) => {
+                self.keyspace(*n)?.set_options(keyspace_options(*number))?;
+            }
+            Op::Options(n) => {
+                let options = self.keyspace(*n)?.options()?;
+                return Ok(Outcome::Set(options));
+            }
             Op::Drop(n) => self.db().drop_keyspace(&name(*n))?,
             Op::Reopen(choice) => {
                 self.close()?;

@@ -1,7 +1,7 @@
 //! Option sets that make small stores behave like large ones.
 
 use rhumb::fs::Access;
-use rhumb::{Compaction, Compression, Levels, Options, Partition, TableSpec};
+use rhumb::{Compaction, Compression, KeyspaceOptions, Levels, Options, Partition, TableSpec};
 
 use super::choices::Choices;
 
@@ -76,6 +76,22 @@ pub fn choose(choices: &mut Choices, indexes: &[&str], base: &Options) -> Option
         compaction_threads: choices.pick(&[1, 3]),
         access: choices.pick(&[Access::Buffered, Access::Direct]),
         ..base.clone()
+    }
+}
+
+/// The options of a keyspace that a number stands for.
+pub fn keyspace_options(number: u64) -> KeyspaceOptions {
+    let mut choices = Choices::seeded(number);
+    let index = choices.pick(&INDEXES).parse().unwrap();
+    let table = TableSpec {
+        partition: choices.pick(&PARTITIONS),
+        filter_bits_per_key: choices.pick(&[0, 10, 3]),
+        compression: choices.pick(COMPRESSIONS),
+        table_bytes: choices.pick(&[1 << 10, 4 << 10, 1 << 20]),
+    };
+    KeyspaceOptions {
+        index: choices.percent(60).then_some(index),
+        table: choices.percent(60).then_some(table),
     }
 }
 

@@ -64,7 +64,7 @@ impl Store {
         let name = "default".to_string();
         let first = Edit::from(vec![Change::CreateKeyspace { id: KEYSPACE, name }]);
         state.apply(&first).unwrap();
-        let manifest = Manifest::create(&fs, Path::new(DIR), 1, &first).unwrap();
+        let manifest = Manifest::create(&fs, Path::new(DIR), 1, &first, &Edit::default()).unwrap();
         let files = Files::new(fs, PathBuf::from(DIR), Access::Buffered, cache);
         Store {
             files: Arc::new(files),

@@ -94,6 +94,7 @@ fn describe(change: &Change) -> String {
             format!("keyspace {keyspace}: key map {number}, {} bytes", map.len())
         }
         Change::NextKeyspaceId(next) => format!("next keyspace id {next}"),
+        Change::Options { keyspace, options } => format!("keyspace {keyspace}: options: {options}"),
     }
 }
 

@@ -56,11 +56,13 @@ impl Repair<'_> {
         };
         let (next_file, next_map) = (AtomicU64::new(self.next_file), AtomicU64::new(free_map));
         let (cancelled, counters) = (AtomicBool::new(false), Counters::default());
+        let options = pieces.options_of(keyspace);
+        let (index, table) = options.layout(self.options);
         let context = Context {
             keyspace,
             files: &files,
-            table: &self.options.table,
-            index: &self.options.index,
+            table,
+            index,
             next_file: &|| next_file.fetch_add(1, Ordering::Relaxed),
             next_map: &|| next_map.fetch_add(1, Ordering::Relaxed),
             maps: &maps,

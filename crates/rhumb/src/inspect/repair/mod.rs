@@ -24,7 +24,7 @@ use crate::entry::operations::OperationIter;
 use crate::error::{Error, Result};
 use crate::fs::{LockMode, names, ops};
 use crate::options::Options;
-use crate::version::{self, Manifest, State};
+use crate::version::{self, Edit, Manifest, State};
 use crate::wal::{self, sound_frames};
 
 /// Saves of a damaged store what its checksums vouch for, so that it opens again. Damaged files are
@@ -112,7 +112,7 @@ impl Repair<'_> {
             // The new manifest says that all of it is there.
             wal::sync_log(&**fs, &path, *log)?;
         }
-        Manifest::create(fs, &path, number, &state.snapshot_edit())?;
+        Manifest::create(fs, &path, number, &state.snapshot_edit(), &Edit::default())?;
         version::publish(fs, &path, number)?;
         self.replace_logs()?;
         self.lost.move_away(&self.directory)

@@ -9,6 +9,7 @@ use super::super::report::{Loss, RepairReport, Sequences};
 use crate::entry::Sequence;
 use crate::error::{Error, Result};
 use crate::fs::ops;
+use crate::options::KeyspaceOptions;
 use crate::version::{
     BASE_RUN, Change, Edit, MANIFEST_HEADER_BYTES, Place, TableMeta, sound_records,
 };
@@ -35,6 +36,8 @@ pub(super) struct Pieces {
     pub next_keyspace_id: u32,
     /// Keyspace names by id.
     pub keyspaces: BTreeMap<u32, String>,
+    /// What is set for keyspaces, by id.
+    pub options: BTreeMap<u32, KeyspaceOptions>,
     /// A whole description of the store named all keyspaces with ids below this.
     pub described: u32,
     /// The ids of keyspaces that were dropped.
@@ -99,6 +102,9 @@ impl Pieces {
                 map,
             } => {
                 self.maps.insert((*keyspace, *number), map.clone());
+            }
+            Change::Options { keyspace, options } => {
+                self.options.insert(*keyspace, options.clone());
             }
         }
     }
@@ -206,6 +212,11 @@ impl Pieces {
         self.last_sequence = self.last_sequence.max(flushed.max().unwrap_or(0));
     }
 
+    /// What is set for a keyspace.
+    pub fn options_of(&self, keyspace: u32) -> KeyspaceOptions {
+        self.options.get(&keyspace).cloned().unwrap_or_default()
+    }
+
     /// The tables of a keyspace.
     pub fn tables_of(&self, keyspace: u32) -> impl Iterator<Item = &PlacedTable> {
         self.tables.values().filter(move |t| t.keyspace == keyspace)
@@ -238,6 +249,10 @@ impl Pieces {
                     keyspace: id,
                     sequence,
                 });
+            }
+            if let Some(options) = self.options.get(&id) {
+                let (keyspace, options) = (id, options.clone());
+                changes.push(Change::Options { keyspace, options });
             }
         }
         changes.push(Change::NextKeyspaceId(self.next_keyspace_id));

@@ -10,6 +10,7 @@ use super::super::table::check_table;
 use super::Repair;
 use super::pieces::{Pieces, PlacedTable};
 use crate::error::{Error, Result};
+use crate::options::KeyspaceOptions;
 use crate::table::{LostBlock, Salvage, TableSettings, TableWriter};
 use crate::version::TableMeta;
 
@@ -99,7 +100,8 @@ impl Repair<'_> {
         pieces
             .maps
             .insert((table.keyspace, map_number), map.to_bytes());
-        let meta = self.write_anew(&salvage, table.keyspace, (map_number, map))?;
+        let options = pieces.options_of(table.keyspace);
+        let meta = self.write_anew(&salvage, table.keyspace, &options, (map_number, map))?;
         self.note(format!(
             "{} was damaged and is now table {} with {} entries",
             path.display(),
@@ -141,12 +143,14 @@ impl Repair<'_> {
         &mut self,
         salvage: &Salvage,
         keyspace: u32,
+        options: &KeyspaceOptions,
         (map_number, map): (u64, Arc<KeyMap>),
     ) -> Result<TableMeta> {
+        let (index, spec) = options.layout(self.options);
         let settings = TableSettings {
             keyspace,
-            spec: self.options.table.clone(),
-            index: self.options.index.clone(),
+            spec: spec.clone(),
+            index: index.clone(),
             map,
             map_number,
         };

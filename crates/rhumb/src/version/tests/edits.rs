@@ -1,6 +1,8 @@
 use proptest::prelude::*;
 
+use super::super::option_list::Refusal;
 use super::*;
+use crate::options::KeyspaceOptions;
 
 fn key() -> impl Strategy<Value = Box<[u8]>> {
     prop::collection::vec(any::<u8>(), 0..20).prop_map(Into::into)
@@ -76,7 +78,24 @@ fn any_change() -> impl Strategy<Value = Change> {
                 map
             }),
         any::<u32>().prop_map(Change::NextKeyspaceId),
+        (any::<u32>(), any_options())
+            .prop_map(|(keyspace, options)| Change::Options { keyspace, options }),
     ]
+}
+
+fn any_options() -> impl Strategy<Value = KeyspaceOptions> {
+    const INDEXES: &[&str] = &["plr", "pgm:boundary=8,retained=1", "rmi:root=cubic", "lits"];
+    const TABLES: &[&str] = &[
+        "",
+        "partition=entries(4),filter=0,size=1KiB",
+        "compression=lz4",
+    ];
+    let index = prop::option::of(prop::sample::select(INDEXES));
+    let table = prop::option::of(prop::sample::select(TABLES));
+    (index, table).prop_map(|(index, table)| KeyspaceOptions {
+        index: index.map(|text| text.parse().unwrap()),
+        table: table.map(|text| text.parse().unwrap()),
+    })
 }
 
 fn any_edit() -> impl Strategy<Value = Edit> {
@@ -88,7 +107,7 @@ proptest! {
 
     #[test]
     fn edits_come_back(edit in any_edit()) {
-        prop_assert_eq!(Edit::decode(&edit.encode()), Ok(edit));
+        prop_assert_eq!(Edit::decode(&edit.encode(), edit.version()), Ok(edit));
     }
 
     #[test]
@@ -105,10 +124,10 @@ proptest! {
             }
         }
         bytes.truncate(cut.index(bytes.len() + 1));
-        match Edit::decode(&bytes) {
+        match Edit::decode(&bytes, 2) {
             // A varint may be encoded in more bytes than needed, so the bytes need not come back.
             Ok(edit) => {
-                prop_assert_eq!(Edit::decode(&edit.encode()), Ok(edit.clone()));
+                prop_assert_eq!(Edit::decode(&edit.encode(), 2), Ok(edit.clone()));
                 // The edit is applied or refused, but never panics.
                 let _ = begun().apply(&edit);
             }
@@ -130,9 +149,9 @@ fn tables_that_cannot_be_are_refused() {
     for damage in wrong {
         let mut table = sound.clone();
         damage(&mut table);
-        assert!(Edit::decode(&Edit::from(vec![add(0, table)]).encode()).is_err());
+        assert!(Edit::decode(&Edit::from(vec![add(0, table)]).encode(), 1).is_err());
     }
-    assert!(Edit::decode(&Edit::from(vec![add(0, sound)]).encode()).is_ok());
+    assert!(Edit::decode(&Edit::from(vec![add(0, sound)]).encode(), 1).is_ok());
 }
 
 #[test]
@@ -150,4 +169,76 @@ fn bytes_are_those_of_the_format() {
         },
     ]);
     assert_eq!(edit.encode(), [1, 0xAC, 2, 3, 2, 2, b'a', b'b', 6, 2, 3, 4]);
+}
+
+/// A change of the options of keyspace 2, with these bytes as its options.
+fn options_change(options: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![13, 2];
+    crate::entry::varint::encode_bytes(options, &mut bytes);
+    bytes
+}
+
+#[test]
+fn options_are_texts_by_number() {
+    let table = "partition=entries(4),filter=0,compression=lz4,size=1024";
+    let options = KeyspaceOptions {
+        index: Some("plr:boundary=8".parse().unwrap()),
+        table: Some(table.parse().unwrap()),
+    };
+    let mut list = b"\x01\x0eplr:boundary=8\x02".to_vec();
+    list.push(table.len() as u8);
+    list.extend(table.bytes());
+    let keyspace = 2;
+    let edit = Edit::from(vec![Change::Options { keyspace, options }]);
+    assert_eq!(edit.version(), 2);
+    assert_eq!(edit.encode(), options_change(&list));
+    let options = KeyspaceOptions::default();
+    let none = Edit::from(vec![Change::Options { keyspace, options }]);
+    assert_eq!(none.encode(), [13, 2, 0]);
+    // The first version had no such change.
+    for edit in [edit, none] {
+        let (_, refused) = Edit::decode(&edit.encode(), 1).unwrap_err();
+        assert_eq!(refused, Refusal::Damaged("unknown tag 13".to_string()));
+    }
+}
+
+#[test]
+fn options_that_no_rhumb_writes_are_damage() {
+    let too_long = [&[1, 0x81, 8][..], &[b'x'; 1025]].concat();
+    let wrong: [(&[u8], &str); 8] = [
+        (b"\x01\x00", "a text of 0 bytes"),
+        (&too_long, "a text of 1025 bytes"),
+        (b"\x01\x03plr\x01\x03plr", "option 1 behind option 1"),
+        (b"\x02\x08filter=1\x01\x03plr", "option 1 behind option 2"),
+        (b"\x01\x04plr", "no text of option 1"),
+        (b"\x01", "no text of option 1"),
+        (
+            b"\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+            "no text of option 1",
+        ),
+        (b"\x01\x02\xff\xfe", "not UTF-8"),
+    ];
+    for (list, why) in wrong {
+        let (_, refused) = Edit::decode(&options_change(list), 2).unwrap_err();
+        assert!(matches!(refused, Refusal::Damaged(_)), "{refused}");
+        assert!(refused.to_string().contains(why), "{refused}");
+    }
+    // The list ends behind the edit.
+    assert!(Edit::decode(&[13, 2, 200, 1], 2).is_err());
+}
+
+#[test]
+fn options_of_later_builds_are_told_from_damage() {
+    let later: [(&[u8], &str); 5] = [
+        (b"\x01\x03foo", "no index kind \"foo\""),
+        (b"\x01\x05plr:x", "knob=value"),
+        (b"\x02\x06blob=9", "blob=9"),
+        (b"\x02\x08filter=x", "filter"),
+        (b"\x01\x03plr\x03\x0416Ki", "option 3, \"16Ki\""),
+    ];
+    for (list, why) in later {
+        let (_, refused) = Edit::decode(&options_change(list), 2).unwrap_err();
+        assert!(matches!(refused, Refusal::Later(_)), "{refused}");
+        assert!(refused.to_string().contains(why), "{refused}");
+    }
 }

@@ -50,7 +50,7 @@ fn edit(i: u64) -> Edit {
 /// The bytes of a manifest with some edits, and the end of each record.
 fn written(edits: u64) -> (Vec<u8>, Vec<usize>) {
     let fs = file_system();
-    let mut manifest = Manifest::create(&fs, dir(), NUMBER, &edit(0)).unwrap();
+    let mut manifest = Manifest::create(&fs, dir(), NUMBER, &edit(0), &Edit::default()).unwrap();
     let name = names::manifest_name(NUMBER);
     let mut ends = vec![bytes_of(&fs, &name).len()];
     for i in 1..edits {
@@ -77,7 +77,7 @@ fn replayed(bytes: &[u8]) -> Result<(u64, Tail), Error> {
 fn what_was_appended_is_read() {
     let fs = file_system();
     assert_eq!(read_current(&fs, dir()).unwrap(), None);
-    let mut manifest = Manifest::create(&fs, dir(), NUMBER, &edit(0)).unwrap();
+    let mut manifest = Manifest::create(&fs, dir(), NUMBER, &edit(0), &Edit::default()).unwrap();
     assert_eq!(
         (manifest.number(), manifest.grown_bytes(), manifest.broken()),
         (NUMBER, 0, false)
@@ -93,7 +93,7 @@ fn what_was_appended_is_read() {
     });
     assert_eq!(tail.unwrap().torn_bytes, 0);
     assert_eq!(found, [edit(0), edit(1), Edit::default()]);
-    assert!(Manifest::create(&fs, dir(), NUMBER, &edit(0)).is_err());
+    assert!(Manifest::create(&fs, dir(), NUMBER, &edit(0), &Edit::default()).is_err());
     publish(&fs, dir(), u64::MAX).unwrap();
     assert_eq!(read_current(&fs, dir()).unwrap(), Some(u64::MAX));
     let missing = read(&fs, dir(), 999, |_| Ok(()));
@@ -228,4 +228,66 @@ fn a_later_format_is_not_called_damage() {
         matches!(refused, Err(Error::Unsupported { .. })),
         "{refused:?}"
     );
+}
+
+fn options_edit() -> Edit {
+    let options = crate::options::KeyspaceOptions {
+        index: Some("fp".parse().unwrap()),
+        table: None,
+    };
+    let keyspace = 1;
+    vec![Change::Options { keyspace, options }].into()
+}
+
+/// The first version as long as it will do, so that every rhumb reads the store.
+#[test]
+fn a_manifest_has_the_version_that_its_edits_need() {
+    let (plain, options) = (edit(0), options_edit());
+    for (first, next, version) in [
+        (&plain, &plain, 1u8),
+        (&plain, &options, 2),
+        (&options, &plain, 2),
+    ] {
+        let fs = file_system();
+        let mut manifest = Manifest::create(&fs, dir(), NUMBER, first, next).unwrap();
+        assert!(manifest.takes(&plain));
+        assert_eq!(manifest.takes(&options), version == 2);
+        manifest.append(next).unwrap();
+        let bytes = bytes_of(&fs, &names::manifest_name(NUMBER));
+        assert_eq!(bytes[8..12], [version, 0, 0, 0]);
+        let mut found = Vec::new();
+        let tail = replay(Path::new("m"), &bytes, NUMBER, |edit| {
+            found.push(edit);
+            Ok(())
+        });
+        assert_eq!(tail.unwrap().valid_end, bytes.len() as u64);
+        assert_eq!(found, [first.clone(), next.clone()]);
+    }
+}
+
+#[test]
+fn options_of_a_later_rhumb_are_told_from_damage() {
+    let fs = file_system();
+    let mut manifest =
+        Manifest::create(&fs, dir(), NUMBER, &options_edit(), &Edit::default()).unwrap();
+    manifest.append(&Edit::default()).unwrap();
+    let name = names::manifest_name(NUMBER);
+    let bytes = bytes_of(&fs, &name);
+    let change = |what: &[u8], to: &[u8]| {
+        let mut bytes = bytes.clone();
+        let at = bytes.windows(what.len()).position(|w| w == what).unwrap();
+        bytes[at..][..to.len()].copy_from_slice(to);
+        let length = HEADER_BYTES + 16 + options_edit().encode().len();
+        let record = &bytes[HEADER_BYTES + 4..length];
+        let sum = crate::entry::checksum::crc(record)
+            .wrapping_add(crate::entry::checksum::stamp(NUMBER, HEADER_BYTES as u64));
+        bytes[HEADER_BYTES..][..4].copy_from_slice(&sum.to_le_bytes());
+        replay(Path::new("m"), &bytes, NUMBER, |_| Ok(())).unwrap_err()
+    };
+    let later = change(b"\x01\x02fp", b"\x01\x02fq");
+    assert!(matches!(later, Error::Unsupported { .. }), "{later}");
+    assert!(later.to_string().starts_with("m needs"), "{later}");
+    assert!(later.to_string().contains("\"fq\""), "{later}");
+    let damaged = change(b"\x01\x02fp", b"\x01\x02\xff\xff");
+    assert!(matches!(damaged, Error::Corruption { .. }), "{damaged}");
 }
