@@ -9,7 +9,7 @@ use super::handle::Handle;
 use super::multi_get::look_up_all;
 use super::read::Lookup;
 use super::store::OpenKeyspace;
-use super::{Iter, Value};
+use super::{Iter, Key, Value};
 use crate::entry::Sequence;
 use crate::error::{Error, Result};
 use crate::options::KeyspaceOptions;
@@ -147,6 +147,94 @@ impl Keyspace {
         self.handle.write(batch)
     }
 
+    /// Removes all keys that start with `prefix`, at the cost of one write. An empty prefix, or one of
+    /// bytes 0xFF only, takes 128 KiB in the log; others take what [`Keyspace::delete_range`] takes.
+    ///
+    /// # Errors
+    /// As [`Keyspace::put`].
+    pub fn delete_prefix(&self, prefix: impl AsRef<[u8]>) -> Result<()> {
+        let mut batch = WriteBatch::new();
+        batch.delete_prefix(self, prefix)?;
+        self.handle.write(batch)
+    }
+
+    /// Removes all keys, at the cost of one write (128 KiB in the log). Snapshots and iterators still see
+    /// them. Space on disk is given back by merges: by [`Keyspace::compact_range`] over everything at once.
+    ///
+    /// # Errors
+    /// As [`Keyspace::put`].
+    pub fn clear(&self) -> Result<()> {
+        self.delete_prefix([])
+    }
+
+    /// The first key with its value; `None` if there is none. Costs a seek, and a step for each key that
+    /// was deleted before it and that merges have not dropped yet.
+    ///
+    /// ```
+    /// # fn main() -> rhumb::Result<()> {
+    /// # let db = rhumb::Db::open("example", rhumb::Options::in_memory())?;
+    /// db.put("apple", "1")?;
+    /// db.put("pear", "2")?;
+    /// let (key, value) = db.first()?.expect("a key is there");
+    /// assert_eq!((&*key, &*value), (&b"apple"[..], &b"1"[..]));
+    /// assert_eq!(db.last()?.expect("a key is there").0, "pear");
+    /// db.clear()?;
+    /// assert!(db.is_empty()?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Keyspace::get`].
+    pub fn first(&self) -> Result<Option<(Key, Value<'_>)>> {
+        self.iter()?.next().transpose()
+    }
+
+    /// The last key with its value; as [`Keyspace::first`].
+    ///
+    /// # Errors
+    /// As [`Keyspace::get`].
+    pub fn last(&self) -> Result<Option<(Key, Value<'_>)>> {
+        self.iter()?.next_back().transpose()
+    }
+
+    /// Whether there is no key. Costs as much as [`Keyspace::first`].
+    ///
+    /// # Errors
+    /// As [`Keyspace::get`].
+    pub fn is_empty(&self) -> Result<bool> {
+        Ok(!self.iter()?.advance()?)
+    }
+
+    /// About how many keys there are, and never less than there are, from what is known of each table and
+    /// write buffer: nothing is read. `iter` and `count` give the exact number.
+    ///
+    /// It counts the values in tables, and the entries of write buffers. So it is too large by the older
+    /// values of keys, by keys that were deleted since their values were written, and by deletes in write
+    /// buffers, all of which merges drop where no snapshot needs them. Where each key was written once
+    /// and none deleted, and after [`Keyspace::compact_range`] over everything, it is exact.
+    ///
+    /// # Errors
+    /// If the keyspace was dropped.
+    pub fn approximate_len(&self) -> Result<u64> {
+        let view = self.state.view.load_full();
+        self.check()?;
+        let buffered: u64 = view.memtables().map(|memtable| memtable.entries()).sum();
+        let tables = view.levels.tables().map(|(_, table)| &table.meta);
+        let stored: u64 = tables.map(|t| t.entries.saturating_sub(t.deletes)).sum();
+        Ok(buffered + stored)
+    }
+
+    /// Bytes of its tables on disk; the log is shared by all keyspaces and not counted. Nothing is read.
+    ///
+    /// # Errors
+    /// If the keyspace was dropped.
+    pub fn disk_space(&self) -> Result<u64> {
+        let view = self.state.view.load_full();
+        self.check()?;
+        Ok(view.levels.tables().map(|(_, t)| t.meta.file_bytes).sum())
+    }
+
     /// All keys with their values, in order, from either end.
     ///
     /// # Errors
@@ -258,7 +346,7 @@ fn owned<K: AsRef<[u8]>>(bound: Bound<&K>) -> Bound<Vec<u8>> {
 }
 
 /// The end of the range of keys that start with `prefix`.
-fn behind_prefix(prefix: &[u8]) -> Bound<Vec<u8>> {
+pub(super) fn behind_prefix(prefix: &[u8]) -> Bound<Vec<u8>> {
     let mut end = prefix.to_vec();
     while let Some(last) = end.last_mut() {
         if *last < u8::MAX {

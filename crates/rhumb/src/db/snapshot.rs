@@ -4,7 +4,7 @@ use std::ops::RangeBounds;
 use std::sync::Arc;
 
 use super::handle::Handle;
-use super::{Iter, Keyspace, Value};
+use super::{Iter, Key, Keyspace, Value};
 use crate::entry::Sequence;
 use crate::error::{Error, Result};
 
@@ -46,6 +46,30 @@ impl Snapshot {
     ) -> Result<Option<Value<'a>>> {
         self.check(keyspace)?;
         keyspace.get_at(key.as_ref(), self.sequence)
+    }
+
+    /// The first key that a keyspace had, with its value. See [`Keyspace::first`].
+    ///
+    /// # Errors
+    /// As [`Keyspace::get`]; [`Error::InvalidArgument`] if the keyspace is of another store.
+    pub fn first<'a>(&self, keyspace: &'a Keyspace) -> Result<Option<(Key, Value<'a>)>> {
+        self.iter(keyspace)?.next().transpose()
+    }
+
+    /// The last key that a keyspace had, with its value. See [`Keyspace::last`].
+    ///
+    /// # Errors
+    /// As [`Keyspace::get`]; [`Error::InvalidArgument`] if the keyspace is of another store.
+    pub fn last<'a>(&self, keyspace: &'a Keyspace) -> Result<Option<(Key, Value<'a>)>> {
+        self.iter(keyspace)?.next_back().transpose()
+    }
+
+    /// Whether a keyspace had no key.
+    ///
+    /// # Errors
+    /// As [`Keyspace::get`]; [`Error::InvalidArgument`] if the keyspace is of another store.
+    pub fn is_empty(&self, keyspace: &Keyspace) -> Result<bool> {
+        Ok(!self.iter(keyspace)?.advance()?)
     }
 
     /// All keys and values of a keyspace. See [`Keyspace::iter`].

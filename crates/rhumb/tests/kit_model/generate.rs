@@ -72,12 +72,15 @@ impl<'a> Generator<'a> {
             0..330 => Op::One(self.write()),
             330..460 => self.batch(),
             460..540 => Op::Get(self.keyspace(), self.snapshot(40), self.key_any()),
-            540..570 => self.multi_get(),
-            570..590 => Op::Contains(self.keyspace(), self.key_any()),
+            540..565 => self.multi_get(),
+            565..580 => Op::Ends(self.keyspace(), self.snapshot(40)),
+            580..590 => Op::Contains(self.keyspace(), self.key_any()),
             590..800 => Op::Scan(self.scan(outer)),
             800..845 => Op::TakeSnapshot(self.choices.below(SNAPSHOTS as u64) as usize),
             845..865 => Op::DropSnapshot(self.choices.below(SNAPSHOTS as u64) as usize),
-            865..905 => Op::Flush(self.keyspace()),
+            865..870 => self.delete_prefix(),
+            870..872 => Op::Clear(self.keyspace()),
+            872..905 => Op::Flush(self.keyspace()),
             905..940 => self.compact(),
             940..945 => Op::Sync,
             945..960 => Op::Create(self.choices.below(KEYSPACES as u64) as usize),
@@ -201,6 +204,14 @@ impl<'a> Generator<'a> {
         Op::MultiGet(keyspace, (0..count).map(|_| self.key(keyspace)).collect())
     }
 
+    fn delete_prefix(&mut self) -> Op {
+        let keyspace = self.keyspace();
+        let mut key = self.key(keyspace);
+        let kept = self.choices.below(key.0.len() as u64 + 1) as usize;
+        key.0.truncate(kept);
+        Op::DeletePrefix(keyspace, key)
+    }
+
     fn bound(&mut self, key: Key) -> Bound<Key> {
         match self.choices.below(3) {
             0 => Bound::Included(key),
@@ -270,6 +281,7 @@ impl<'a> Generator<'a> {
             reads.push(Op::Get(self.keyspace(), None, self.key_any()));
         }
         reads.push(Op::Options(self.keyspace()));
+        reads.push(Op::Ends(self.keyspace(), None));
         reads.push(Op::SetOptions(self.keyspace(), self.choices.next()));
         reads.push(Op::One(self.write()));
         reads.push(Op::Flush(0));

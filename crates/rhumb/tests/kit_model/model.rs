@@ -99,6 +99,18 @@ impl Model {
                 let space = self.spaces[*n].as_mut().ok_or("NoSuchKeyspace")?;
                 space.options = keyspace_options(*number);
             }
+            Op::Ends(n, snapshot) => {
+                let map = self.seen(*n, *snapshot)?;
+                let ends = [map.first_key_value(), map.last_key_value()].into_iter();
+                let ends = ends.flatten().map(|(k, v)| (k.clone(), v.to_vec()));
+                return Ok(Outcome::Many(vec![
+                    Outcome::Entries(ends.collect()),
+                    Outcome::Is(map.is_empty()),
+                    Outcome::Is(true),
+                ]));
+            }
+            Op::DeletePrefix(n, prefix) => self.delete_prefix(*n, &prefix.0)?,
+            Op::Clear(n) => self.delete_prefix(*n, &[])?,
             Op::Options(n) => return Ok(Outcome::Set(self.space(*n)?.options.clone())),
             Op::Drop(n) => {
                 self.writable()?;
@@ -163,6 +175,14 @@ impl Model {
                 }
             }
         }
+        Ok(())
+    }
+
+    fn delete_prefix(&mut self, n: usize, prefix: &[u8]) -> Result<(), &'static str> {
+        self.space(n)?;
+        self.writable()?;
+        let space = self.spaces[n].as_mut().ok_or("NoSuchKeyspace")?;
+        Arc::make_mut(&mut space.map).retain(|key, _| !key.starts_with(prefix));
         Ok(())
     }
 

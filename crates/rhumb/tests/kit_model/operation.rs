@@ -122,6 +122,10 @@ pub enum Op {
     Drop(usize),
     /// Sets options, by number.
     SetOptions(usize, u64),
+    /// The first and the last key, and whether no estimate is below the number of keys.
+    Ends(usize, Option<usize>),
+    DeletePrefix(usize, Key),
+    Clear(usize),
     /// The options that are set.
     Options(usize),
     /// Closes and opens the store; the number chooses new settings if the run allows it.

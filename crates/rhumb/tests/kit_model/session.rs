@@ -136,6 +136,9 @@ impl Session {
             Op::SetOptions(n, number) => {
                 self.keyspace(*n)?.set_options(keyspace_options(*number))?;
             }
+            Op::Ends(n, snapshot) => return self.ends(*n, *snapshot),
+            Op::DeletePrefix(n, prefix) => self.keyspace(*n)?.delete_prefix(&prefix.0)?,
+            Op::Clear(n) => self.keyspace(*n)?.clear()?,
             Op::Options(n) => {
                 let options = self.keyspace(*n)?.options()?;
                 return Ok(Outcome::Set(options));
@@ -156,6 +159,21 @@ impl Session {
             }
         }
         Ok(Outcome::Done)
+    }
+
+    fn ends(&self, n: usize, snapshot: Option<usize>) -> Result<Outcome> {
+        let keyspace = self.keyspace(n)?;
+        let k = &keyspace;
+        let (first, last, is_empty) = match snapshot.and_then(|s| self.snapshots[s].as_ref()) {
+            None => (k.first()?, k.last()?, k.is_empty()?),
+            Some(s) => (s.first(k)?, s.last(k)?, s.is_empty(k)?),
+        };
+        let estimated = k.approximate_len()? >= k.iter()?.count() as u64;
+        Ok(Outcome::Many(vec![
+            Outcome::Entries([first, last].into_iter().flatten().map(taken).collect()),
+            Outcome::Is(is_empty),
+            Outcome::Is(estimated),
+        ]))
     }
 
     fn close(&mut self) -> Result<()> {
