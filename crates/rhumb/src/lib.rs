@@ -38,8 +38,9 @@ mod wal;
 #[doc(hidden)]
 pub use db::internals;
 pub use db::{
-    CacheStats, DEFAULT_KEYSPACE, Db, Explanation, Iter, Key, Keyspace, KeyspaceStats, LevelStats,
-    ReadStats, RecoveryStats, ScanStats, Snapshot, Stats, Value, WriteBatch, WriteStats,
+    CacheStats, CompareAndSwapError, DEFAULT_KEYSPACE, Db, Explanation, Iter, Key, Keyspace,
+    KeyspaceStats, LevelStats, ReadStats, RecoveryStats, ScanStats, Snapshot, Stats, Value,
+    WriteBatch, WriteStats,
 };
 pub use error::{Error, Result};
 pub use options::{

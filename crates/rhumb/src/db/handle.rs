@@ -6,6 +6,8 @@ use std::thread::JoinHandle;
 
 use super::batch::WriteBatch;
 use super::store::Store;
+use super::swap::Condition;
+use super::write::{Request, Written};
 use crate::error::Result;
 use crate::options::Durability;
 use crate::sync::atomic::Ordering;
@@ -33,7 +35,23 @@ impl Handle {
 
     pub(super) fn write_with(&self, batch: WriteBatch, durability: Durability) -> Result<()> {
         batch.check_store(self.store.number)?;
-        self.store.submit(batch, durability)
+        let condition = None;
+        let request = Request {
+            batch,
+            durability,
+            condition,
+        };
+        // Without a condition, whether it holds is no question.
+        self.store.submit(request).map(|_| ())
+    }
+
+    /// Writes a batch if a condition holds then, with the durability that the options name.
+    pub(super) fn write_if(&self, condition: Condition, batch: WriteBatch) -> Written {
+        self.store.submit(Request {
+            batch,
+            durability: self.store.options.durability,
+            condition: Some(condition),
+        })
     }
 
     /// Waits until the background threads have nothing to do or cannot go on.

@@ -9,6 +9,7 @@ use super::handle::Handle;
 use super::multi_get::look_up_all;
 use super::read::Lookup;
 use super::store::OpenKeyspace;
+use super::swap::{CompareAndSwapError, Condition};
 use super::{Iter, Key, Value};
 use crate::entry::Sequence;
 use crate::error::{Error, Result};
@@ -135,6 +136,60 @@ impl Keyspace {
         let mut batch = WriteBatch::new();
         batch.delete(self, key)?;
         self.handle.write(batch)
+    }
+
+    /// Sets the value of `key` to `new` if it is `expected` now, as one step that no other write comes
+    /// between; `None` stands for no value. With it counters, locks and the like are built:
+    ///
+    /// ```
+    /// # fn main() -> rhumb::Result<()> {
+    /// # let db = rhumb::Db::open("example", rhumb::Options::in_memory())?;
+    /// let mut current: Option<Vec<u8>> = None;
+    /// loop {
+    ///     let count = current.as_deref().map_or(0, |bytes| bytes[0]);
+    ///     match db.compare_and_swap("visits", current.as_deref(), Some(&[count + 1]))? {
+    ///         Ok(()) => break,
+    ///         Err(other) => current = other.current,
+    ///     }
+    /// }
+    /// # assert_eq!(db.get("visits")?.as_deref(), Some(&[1][..]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// Costs a get and a write. Other writers wait for a second look at the value, which is in memory
+    /// mostly, because the get brought its block there. It is as durable as [`Options::durability`] says;
+    /// the value that it is compared with may be a [`Durability::Buffered`] one, as that of a get.
+    ///
+    /// [`Options::durability`]: crate::Options::durability
+    /// [`Durability::Buffered`]: crate::Durability::Buffered
+    ///
+    /// # Errors
+    /// As [`Keyspace::get`] and [`Keyspace::put`]. The inner error: the key has another value, which is
+    /// handed out, and nothing was written.
+    pub fn compare_and_swap(
+        &self,
+        key: impl AsRef<[u8]>,
+        expected: Option<&[u8]>,
+        new: Option<&[u8]>,
+    ) -> Result<Result<(), CompareAndSwapError>> {
+        let key = key.as_ref();
+        let mut batch = WriteBatch::new();
+        match new {
+            Some(value) => batch.put(self, key, value)?,
+            None => batch.delete(self, key)?,
+        }
+        self.handle.store.check_writable()?;
+        let condition = Condition {
+            keyspace: self.state.clone(),
+            key: key.to_vec(),
+            expected: expected.map(<[u8]>::to_vec),
+        };
+        // Those who are too late need not queue up, and others need not wait for the disk.
+        if let Err(other) = condition.compare(self.get(key)?.as_deref()) {
+            return Ok(Err(other));
+        }
+        self.handle.write_if(condition, batch)
     }
 
     /// Removes all keys at or after `start` and below `end`, at the cost of one write.

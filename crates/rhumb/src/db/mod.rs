@@ -31,6 +31,7 @@ mod signals;
 mod snapshot;
 mod stats;
 mod store;
+mod swap;
 mod value;
 mod view;
 mod visible;
@@ -49,6 +50,7 @@ pub use snapshot::Snapshot;
 pub use stats::{
     CacheStats, KeyspaceStats, LevelStats, ReadStats, RecoveryStats, ScanStats, Stats, WriteStats,
 };
+pub use swap::CompareAndSwapError;
 pub use value::Value;
 
 pub(crate) use leftovers::refuse_lost_edits;

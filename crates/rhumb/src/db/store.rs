@@ -13,7 +13,7 @@ use super::merges::Merges;
 use super::signals::Signals;
 use super::stats::RecoveryStats;
 use super::view::CurrentView;
-use super::write::Request;
+use super::write::{Request, Written};
 use crate::entry::Sequence;
 use crate::error::{Error, Result};
 use crate::fs::{FileLock, FileSystem};
@@ -59,7 +59,7 @@ pub(super) struct Store {
     pub(super) keyspaces: ArcSwap<BTreeMap<u32, Arc<OpenKeyspace>>>,
     /// The last sequence that is visible to readers.
     pub(super) published: AtomicU64,
-    pub(super) queue: CommitQueue<Request, Result<()>>,
+    pub(super) queue: CommitQueue<Request, Written>,
     /// Locked while a merge is picked and when a merge ends, but not while it runs.
     pub(super) merges: Mutex<Merges>,
     /// Locked while a group is written and while a memtable is replaced.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::batch::WriteBatch;
 use super::log::WriteState;
 use super::store::{OpenKeyspace, Store};
+use super::swap::{CompareAndSwapError, Condition};
 use crate::entry::operations::{Op, OperationIter, Operations};
 use crate::entry::{EntryKind, Sequence};
 use crate::error::{Error, Result};
@@ -23,18 +24,21 @@ const MANY_LOGS: usize = 8;
 /// A batch in the commit queue.
 #[derive(Debug)]
 pub(super) struct Request {
-    batch: WriteBatch,
-    durability: Durability,
+    pub(super) batch: WriteBatch,
+    pub(super) durability: Durability,
+    pub(super) condition: Option<Condition>,
 }
+
+/// What became of a request: written, or not since its condition did not hold; or the error.
+pub(super) type Written = Result<Result<(), CompareAndSwapError>>;
 
 impl Store {
     /// Writes a batch, together with those that other threads submit meanwhile.
-    pub(super) fn submit(&self, batch: WriteBatch, durability: Durability) -> Result<()> {
+    pub(super) fn submit(&self, request: Request) -> Written {
         self.check_writable()?;
-        if batch.is_empty() {
-            return Ok(());
+        if request.batch.is_empty() {
+            return Ok(Ok(()));
         }
-        let request = Request { batch, durability };
         let written = self.queue.submit(request, |group| self.commit_group(group));
         written.unwrap_or_else(|| {
             let reason = "an earlier write panicked; close the store and open it again";
@@ -45,7 +49,7 @@ impl Store {
     }
 
     /// Writes a group. Returns one result for each request, in order.
-    fn commit_group(&self, group: Vec<Request>) -> Vec<Result<()>> {
+    pub(super) fn commit_group(&self, group: Vec<Request>) -> Vec<Written> {
         let bytes = group.iter().map(|r| r.batch.bytes()).sum();
         if let Err(e) = self
             .check_writable()
@@ -62,12 +66,12 @@ impl Store {
             .map(|(r, _)| r)
             .collect();
         let mut written = self.write_in_frames(&mut write, &accepted).into_iter();
-        let result = |check: Result<()>| check.and_then(|()| written.next().unwrap_or(Ok(())));
+        let result = |check: Result<()>| check.and_then(|()| written.next().unwrap_or(Ok(Ok(()))));
         checks.into_iter().map(result).collect()
     }
 
     /// Writes a group as one frame, or as several if one would be too long.
-    fn write_in_frames(&self, write: &mut WriteState, group: &[&Request]) -> Vec<Result<()>> {
+    fn write_in_frames(&self, write: &mut WriteState, group: &[&Request]) -> Vec<Written> {
         let mut results = Vec::with_capacity(group.len());
         let mut rest = group;
         while !rest.is_empty() {
@@ -78,15 +82,37 @@ impl Store {
             };
             let count = rest.iter().take_while(fits).count().max(1);
             let (frame, later) = rest.split_at(count);
-            // Checked again, since the store may have been closed or have failed while the caller
-            // waited for the lock, or while it wrote the frame before.
-            let written = self
-                .check_writable()
-                .and_then(|()| self.write_group(write, frame));
-            results.extend(frame.iter().map(|_| written.clone()));
+            results.extend(self.write_frame(write, frame));
             rest = later;
         }
         results
+    }
+
+    /// Writes the requests of a frame whose conditions hold.
+    fn write_frame(&self, write: &mut WriteState, frame: &[&Request]) -> Vec<Written> {
+        let mut accepted = Vec::with_capacity(frame.len());
+        let mut checked: Vec<Written> = Vec::with_capacity(frame.len());
+        for &request in frame {
+            let holds = match &request.condition {
+                Some(condition) => self.check_condition(condition, &accepted, write.last_sequence),
+                None => Ok(Ok(())),
+            };
+            if let Ok(Ok(())) = holds {
+                accepted.push(request);
+            }
+            checked.push(holds);
+        }
+        // Checked again, since the store may have been closed or have failed while the caller waited for
+        // the lock, or while it wrote the frame before.
+        let written = self.check_writable().and_then(|()| match accepted[..] {
+            [] => Ok(()),
+            _ => self.write_group(write, &accepted),
+        });
+        match written {
+            Ok(()) => checked,
+            // What a condition was compared with may not have been written either.
+            Err(e) => frame.iter().map(|_| Err(e.clone())).collect(),
+        }
     }
 
     fn write_group(&self, write: &mut WriteState, group: &[&Request]) -> Result<()> {

@@ -19,6 +19,8 @@ pub enum Step {
     Flush(usize),
     /// Compacts a whole keyspace, or its upper half.
     Compact(usize, bool),
+    /// Sets a value, or removes it, by comparing it with the one that is there.
+    Swap(usize, Vec<u8>, Option<Vec<u8>>),
     Create(usize),
     /// Makes a keyspace with some of [`options`].
     CreateWith(usize, usize),

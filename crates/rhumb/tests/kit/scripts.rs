@@ -1,7 +1,7 @@
 //! The scripts with which every call site and every crash point is tried. Each is named after the
 //! part of the store that it exercises.
 
-use super::script::{Recipe, Step};
+use super::script::{Recipe, Step, key, value};
 use rhumb::Compaction;
 
 use super::{LOSSES, Random, SHAPES, case_seed};
@@ -35,7 +35,7 @@ pub const FULL_DISK: &str = "full-disk";
 
 /// All scripts, of about `length` steps each.
 pub fn all(length: u64) -> Vec<Script> {
-    let made: [(&'static str, Make); 17] = [
+    let made: [(&'static str, Make); 18] = [
         ("writes", writes),
         ("batches", batches),
         ("flush", flush),
@@ -53,6 +53,7 @@ pub fn all(length: u64) -> Vec<Script> {
         ("full-level", merges),
         ("tiered", merges),
         ("options", options),
+        ("swaps", swaps),
     ];
     let scripts = made.into_iter().enumerate().map(|(i, (name, make))| {
         let mut random = Random(case_seed(i as u64));
@@ -223,6 +224,32 @@ fn keyspaces(random: &mut Random, length: u64) -> Vec<Step> {
     })
 }
 
+/// A value set, or removed, by comparing.
+fn swap(random: &mut Random, keyspaces: u64) -> Step {
+    let (which, at) = (random.below(keyspaces) as usize, random.below(60));
+    let new = random.percent(80).then(|| value(random, 100));
+    Step::Swap(which, key(at), new)
+}
+
+/// Values are compared in the write buffer and in tables, behind buffered writes that may be lost.
+fn swaps(random: &mut Random, length: u64) -> Vec<Step> {
+    let recipe = Recipe {
+        keyspaces: 2,
+        buffered_percent: 80,
+        range_delete_percent: 5,
+        ..Recipe::PLAIN
+    };
+    let mut steps = vec![Step::Create(1)];
+    steps.extend(repeat(random, length, recipe, 1, |r, n| {
+        Some(match n % 9 {
+            3 => Step::Flush(r.below(2) as usize),
+            8 => Step::Crash(LOSSES[r.below(LOSSES.len() as u64) as usize], r.next()),
+            _ => swap(r, 2),
+        })
+    }));
+    steps
+}
+
 /// Options of keyspaces come, change and go, between flushes by them.
 fn options(random: &mut Random, length: u64) -> Vec<Step> {
     let recipe = Recipe {
@@ -343,7 +370,8 @@ pub fn mixed(random: &mut Random, length: u64) -> Vec<Step> {
     let every = 1 + random.below(8);
     steps.extend(repeat(random, length, recipe, every, |r, _| {
         let which = r.below(recipe.keyspaces) as usize;
-        Some(match r.below(22) {
+        Some(match r.below(23) {
+            22 => swap(r, recipe.keyspaces),
             20 => Step::CreateWith(which, r.below(6) as usize),
             21 => Step::SetOptions(which, r.below(6) as usize),
             0..6 => Step::Flush(which),

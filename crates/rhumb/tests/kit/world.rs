@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rhumb::fs::{FaultAt, FaultyFileSystem, FileSystem, MemoryFileSystem, Plan, Site};
-use rhumb::{Compaction, Db, Durability, Error, Keyspace, Snapshot};
+use rhumb::{Compaction, CompareAndSwapError, Db, Durability, Error, Keyspace, Snapshot};
 
 use super::access::{read_all, read_held, write};
 use super::oracle::{
@@ -242,6 +242,7 @@ impl World {
                 let from = upper.then(|| super::script::key(30));
                 self.with(*which, |k| k.compact_range(from.as_deref(), None))
             }
+            Step::Swap(which, key, new) => self.swap(KEYSPACES[*which], key, new.as_deref()),
             Step::Create(which) => self.create(KEYSPACES[*which], 0),
             Step::CreateWith(which, number) => self.create(KEYSPACES[*which], *number),
             Step::SetOptions(which, number) => self.set_options(KEYSPACES[*which], *number),
@@ -350,6 +351,34 @@ impl World {
         if durability == Durability::Immediate {
             self.all_durable();
         }
+        Ok(())
+    }
+
+    fn swap(&mut self, name: &str, key: &[u8], new: Option<&[u8]>) -> Result<(), Trouble> {
+        let Some(keys) = self.oracle.content.get(name) else {
+            return Ok(());
+        };
+        let current = keys.get(key).cloned();
+        let change = match new {
+            Some(value) => Change::Put(key.to_vec(), value.to_vec()),
+            None => Change::Delete(key.to_vec()),
+        };
+        let wrong = self.attempt(|db, _| {
+            db.keyspace(name)?
+                .compare_and_swap(key, Some(b"not there"), new)
+        })?;
+        self.submit(Event::Write(vec![(name.to_string(), change)]));
+        let right = self.attempt(|db, tried| {
+            let keyspace = db.keyspace(name)?;
+            let swapped = keyspace.compare_and_swap(key, current.as_deref(), new)?;
+            // What failed may have been written all the same.
+            let before = |other: &CompareAndSwapError| tried > 0 && other.current.as_deref() == new;
+            Ok(swapped.or_else(|other| before(&other).then_some(()).ok_or(other)))
+        })?;
+        if wrong.is_ok() || right.is_err() {
+            return Err(Trouble::Wrong("a wrong answer to a swap".to_string()));
+        }
+        self.all_durable();
         Ok(())
     }
 

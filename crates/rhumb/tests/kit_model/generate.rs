@@ -70,7 +70,8 @@ impl<'a> Generator<'a> {
     fn operation(&mut self, outer: bool) -> Op {
         match self.choices.below(1000) {
             0..330 => Op::One(self.write()),
-            330..460 => self.batch(),
+            330..440 => self.batch(),
+            440..460 => self.swap(),
             460..540 => Op::Get(self.keyspace(), self.snapshot(40), self.key_any()),
             540..565 => self.multi_get(),
             565..580 => Op::Ends(self.keyspace(), self.snapshot(40)),
@@ -202,6 +203,13 @@ impl<'a> Generator<'a> {
         let keyspace = self.keyspace();
         let count = self.choices.below(6);
         Op::MultiGet(keyspace, (0..count).map(|_| self.key(keyspace)).collect())
+    }
+
+    fn swap(&mut self) -> Op {
+        let keyspace = self.keyspace();
+        let (key, right) = (self.key(keyspace), self.choices.percent(70));
+        let new = self.choices.percent(75).then(|| self.value());
+        Op::Swap(keyspace, key, right, new)
     }
 
     fn delete_prefix(&mut self) -> Op {

@@ -5,7 +5,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use super::generate::{KEYSPACES, SNAPSHOTS};
-use super::operation::{Cover, Op, Outcome, Scan, Write};
+use super::operation::{Cover, Key, Op, Outcome, Scan, ValueSpec, Write, expected};
 use super::settings::keyspace_options;
 use rhumb::KeyspaceOptions;
 
@@ -109,6 +109,7 @@ impl Model {
                     Outcome::Is(true),
                 ]));
             }
+            Op::Swap(n, key, right, new) => return self.swap(*n, key, *right, *new),
             Op::DeletePrefix(n, prefix) => self.delete_prefix(*n, &prefix.0)?,
             Op::Clear(n) => self.delete_prefix(*n, &[])?,
             Op::Options(n) => return Ok(Outcome::Set(self.space(*n)?.options.clone())),
@@ -176,6 +177,26 @@ impl Model {
             }
         }
         Ok(())
+    }
+
+    fn swap(
+        &mut self,
+        n: usize,
+        key: &Key,
+        right: bool,
+        new: Option<ValueSpec>,
+    ) -> Result<Outcome, &'static str> {
+        let current = self.space(n)?.map.get(&key.0).map(|v| v.to_vec());
+        self.writable()?;
+        if expected(current.clone(), right) != current {
+            return Ok(Outcome::Value(current));
+        }
+        let key = key.clone();
+        self.write(&[match new {
+            Some(value) => Write::Put(n, key, value),
+            None => Write::Delete(n, key),
+        }])?;
+        Ok(Outcome::Done)
     }
 
     fn delete_prefix(&mut self, n: usize, prefix: &[u8]) -> Result<(), &'static str> {

@@ -59,6 +59,15 @@ pub enum Write {
     DeleteRange(usize, Key, Key),
 }
 
+/// What a swap expects where a key has this value: the right one, or another.
+pub fn expected(current: Option<Vec<u8>>, right: bool) -> Option<Vec<u8>> {
+    match (right, current) {
+        (true, current) => current,
+        (false, None) => Some(Vec::new()),
+        (false, Some(mut value)) => (value.pop().is_some()).then_some(value),
+    }
+}
+
 /// The keys that a scan covers.
 #[derive(Debug, Clone)]
 pub enum Cover {
@@ -124,6 +133,8 @@ pub enum Op {
     SetOptions(usize, u64),
     /// The first and the last key, and whether no estimate is below the number of keys.
     Ends(usize, Option<usize>),
+    /// Sets the value to the last one, or to none, if it is the right one, or if it is another.
+    Swap(usize, Key, bool, Option<ValueSpec>),
     DeletePrefix(usize, Key),
     Clear(usize),
     /// The options that are set.

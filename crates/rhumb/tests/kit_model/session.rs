@@ -3,7 +3,7 @@
 use rhumb::{Db, Durability, Error, Iter, Keyspace, Options, Result, Snapshot, Value, WriteBatch};
 
 use super::generate::SNAPSHOTS;
-use super::operation::{Cover, Key, Op, Outcome, Scan, Write};
+use super::operation::{Cover, Key, Op, Outcome, Scan, ValueSpec, Write, expected};
 use super::settings::keyspace_options;
 
 /// Chooses the options for reopening, given a number and the old options.
@@ -137,6 +137,18 @@ impl Session {
                 self.keyspace(*n)?.set_options(keyspace_options(*number))?;
             }
             Op::Ends(n, snapshot) => return self.ends(*n, *snapshot),
+            Op::Swap(n, key, right, new) => {
+                let keyspace = self.keyspace(*n)?;
+                let current = keyspace.get(&key.0)?.map(|value| value.to_vec());
+                let expected = expected(current, *right);
+                let new = new.map(ValueSpec::expand);
+                let swapped =
+                    keyspace.compare_and_swap(&key.0, expected.as_deref(), new.as_deref())?;
+                return Ok(match swapped {
+                    Ok(()) => Outcome::Done,
+                    Err(other) => Outcome::Value(other.current),
+                });
+            }
             Op::DeletePrefix(n, prefix) => self.keyspace(*n)?.delete_prefix(&prefix.0)?,
             Op::Clear(n) => self.keyspace(*n)?.clear()?,
             Op::Options(n) => {
