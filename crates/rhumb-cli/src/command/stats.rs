@@ -1,10 +1,6 @@
 //! `rhumb stats`
 
-use std::fmt::Write;
-
 use clap::Args;
-use comfy_table::{CellAlignment, Table, presets};
-use indicatif::{HumanBytes, HumanCount};
 use rhumb::{KeyspaceStats, ReadStats, ScanStats, Stats, WriteStats};
 use serde_json::{Value, json};
 
@@ -29,83 +25,9 @@ impl StatsCommand {
         let stats = db.stats()?;
         match self.json {
             true => output::print_json(&stats_json(&stats)),
-            false => output::print(stats_text(&stats).trim_end()),
+            false => output::print(stats.to_string().trim_end()),
         }
     }
-}
-
-/// Omits the counters of reads and writes, which are zero: this process made none.
-fn stats_text(stats: &Stats) -> String {
-    let mut text = String::new();
-    for keyspace in &stats.keyspaces {
-        text.push_str(&keyspace_text(keyspace));
-        text.push('\n');
-    }
-    let recovery = &stats.recovery;
-    let _ = writeln!(
-        text,
-        "log: {}; {} in {} are not in tables yet",
-        HumanBytes(stats.log_bytes),
-        output::count(recovery.log_operations, "operation"),
-        output::count(recovery.log_frames, "frame"),
-    );
-    if recovery.torn_bytes > 0 {
-        let _ = writeln!(
-            text,
-            "torn tail of the log: {} ignored; these writes were never acknowledged as durable",
-            HumanBytes(recovery.torn_bytes),
-        );
-    }
-    text
-}
-
-fn keyspace_text(keyspace: &KeyspaceStats) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header(vec!["level", "runs", "tables", "bytes", "entries"]);
-    for (number, level) in keyspace.levels.iter().enumerate() {
-        if level.tables > 0 {
-            table.add_row(vec![
-                number.to_string(),
-                HumanCount(level.runs).to_string(),
-                HumanCount(level.tables).to_string(),
-                HumanBytes(level.bytes).to_string(),
-                HumanCount(level.entries).to_string(),
-            ]);
-        }
-    }
-    for column in table.column_iter_mut() {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    let kinds: Vec<String> = keyspace
-        .index_kinds
-        .iter()
-        .map(|(kind, tables)| format!("{kind} in {}", output::count(*tables, "table")))
-        .collect();
-    let mut text = format!("keyspace {}\n", keyspace.name);
-    match keyspace.levels.iter().any(|level| level.tables > 0) {
-        true => {
-            let _ = writeln!(text, "{table}");
-            let _ = writeln!(
-                text,
-                "  index: {}; {} fell back to fence pointers",
-                kinds.join(", "),
-                output::count(keyspace.fallbacks, "table")
-            );
-        }
-        false => text.push_str("  no tables\n"),
-    }
-    let _ = writeln!(
-        text,
-        "  in memory: write buffer {}, index {}, directory {}, filter {}, key map {}, range deletes {}",
-        HumanBytes(keyspace.memtable_bytes),
-        HumanBytes(keyspace.index_bytes),
-        HumanBytes(keyspace.directory_bytes),
-        HumanBytes(keyspace.filter_bytes),
-        HumanBytes(keyspace.key_map_bytes),
-        HumanBytes(keyspace.range_delete_bytes),
-    );
-    text
 }
 
 fn stats_json(stats: &Stats) -> Value {

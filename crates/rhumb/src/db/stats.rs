@@ -1,11 +1,21 @@
 //! The statistics of a store.
 
+mod text;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::options::KeyspaceOptions;
 
-/// A store's state and what it did since it was opened. Sizes are bytes.
+/// A store's state and what it did since it was opened. Sizes are bytes. It displays as text of several lines:
+///
+/// ```
+/// # fn main() -> rhumb::Result<()> {
+/// # let db = rhumb::Db::open("example", rhumb::Options::in_memory())?;
+/// println!("{}", db.stats()?);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Stats {
     /// The keyspaces, sorted by name.
@@ -33,7 +43,7 @@ pub struct Stats {
 pub struct KeyspaceStats {
     /// The name of the keyspace.
     pub name: String,
-    /// What is set for it alone.
+    /// The options of the keyspace alone.
     pub options: KeyspaceOptions,
     /// Its levels, from level 0.
     pub levels: Vec<LevelStats>,

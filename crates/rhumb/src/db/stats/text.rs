@@ -1,0 +1,294 @@
+//! [`Stats`] as text for people.
+
+use std::fmt::{self, Display, Formatter};
+
+use super::{KeyspaceStats, LevelStats, ReadStats, ScanStats, Stats, WriteStats};
+use crate::options::KeyspaceOptions;
+
+/// Readable text of several lines: the levels of each keyspace as a table, the memory in use, and the
+/// counters that are not zero. The text may change from one version to the next.
+impl Display for Stats {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for keyspace in &self.keyspaces {
+            writeln!(f, "{keyspace}")?;
+        }
+        let recovery = &self.recovery;
+        writeln!(
+            f,
+            "log: {}; {} in {} replayed when the store was opened",
+            Bytes(self.log_bytes),
+            Counted(recovery.log_operations, "operation"),
+            Counted(recovery.log_frames, "frame"),
+        )?;
+        if recovery.torn_bytes > 0 {
+            writeln!(
+                f,
+                "torn tail of the log: {} ignored; these writes were never acknowledged as durable",
+                Bytes(recovery.torn_bytes),
+            )?;
+        }
+        let cache = &self.cache;
+        if cache.memory_bytes > 0 {
+            writeln!(
+                f,
+                "cache: {} of {}; {} ({}) pinned, {} evicted",
+                Bytes(cache.memory_bytes),
+                Bytes(self.cache_capacity),
+                Counted(cache.pinned_blocks, "block"),
+                Bytes(cache.pinned_bytes),
+                Counted(cache.evictions, "block"),
+            )?;
+        }
+        write_gets(&self.reads, f)?;
+        write_scans(&self.scans, f)?;
+        write_writes(&self.writes, f)
+    }
+}
+
+/// The part of [`Stats`]' text for one keyspace.
+impl Display for KeyspaceStats {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(f, "keyspace {}", self.name)?;
+        if self.options != KeyspaceOptions::default() {
+            writeln!(f, "  options: {}", self.options)?;
+        }
+        let filled = |(_, level): &(usize, &LevelStats)| level.tables > 0;
+        let levels: Vec<_> = self.levels.iter().enumerate().filter(filled).collect();
+        if levels.is_empty() {
+            writeln!(f, "  no tables")?;
+        } else {
+            write_levels(&levels, f)?;
+            let kinds = self.index_kinds.iter();
+            let kinds =
+                kinds.map(|(kind, tables)| format!("{kind} in {}", Counted(*tables, "table")));
+            writeln!(
+                f,
+                "  index: {}; {} fell back to fence pointers",
+                kinds.collect::<Vec<_>>().join(", "),
+                Counted(self.fallbacks, "table"),
+            )?;
+        }
+        writeln!(
+            f,
+            "  in memory: write buffer {}, index {}, directory {}, filter {}, key map {}, range deletes {}",
+            Bytes(self.memtable_bytes),
+            Bytes(self.index_bytes),
+            Bytes(self.directory_bytes),
+            Bytes(self.filter_bytes),
+            Bytes(self.key_map_bytes),
+            Bytes(self.range_delete_bytes),
+        )
+    }
+}
+
+/// One line a level, in columns that are as wide as they need to be.
+fn write_levels(levels: &[(usize, &LevelStats)], f: &mut Formatter<'_>) -> fmt::Result {
+    let mut rows = vec![["level", "runs", "tables", "bytes", "entries"].map(str::to_string)];
+    rows.extend(levels.iter().map(|(number, level)| {
+        [
+            number.to_string(),
+            Count(level.runs).to_string(),
+            Count(level.tables).to_string(),
+            Bytes(level.bytes).to_string(),
+            Count(level.entries).to_string(),
+        ]
+    }));
+    let mut widths = [0; 5];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.len());
+        }
+    }
+    for row in &rows {
+        for (cell, width) in row.iter().zip(widths) {
+            write!(f, "  {cell:>width$}")?;
+        }
+        writeln!(f)?;
+    }
+    Ok(())
+}
+
+fn write_gets(reads: &ReadStats, f: &mut Formatter<'_>) -> fmt::Result {
+    if reads.gets == 0 {
+        return Ok(());
+    }
+    writeln!(
+        f,
+        "gets: {}, {} answered by write buffers; {} asked, {} ruled out by filters; {} ({}) read, {} \
+         found in memory",
+        Counted(reads.gets, "key"),
+        Count(reads.memtable_hits),
+        Counted(reads.tables_probed, "table"),
+        Count(reads.filter_negative),
+        Counted(reads.blocks_read, "block"),
+        Bytes(reads.bytes_read),
+        Count(reads.blocks_cached),
+    )
+}
+
+fn write_scans(scans: &ScanStats, f: &mut Formatter<'_>) -> fmt::Result {
+    if scans.seeks == 0 {
+        return Ok(());
+    }
+    writeln!(
+        f,
+        "scans: {}; {} ({}) read, {} found in memory",
+        Counted(scans.seeks, "seek"),
+        Counted(scans.blocks_read, "block"),
+        Bytes(scans.bytes_read),
+        Count(scans.blocks_cached),
+    )
+}
+
+fn write_writes(writes: &WriteStats, f: &mut Formatter<'_>) -> fmt::Result {
+    if writes.user_bytes + writes.flushes + writes.compactions + writes.trivial_moves > 0 {
+        writeln!(
+            f,
+            "writes: {} of keys and values, {} of log; {} of {} in {:.1?}; {} read {} and wrote {} in \
+             {:.1?}; {} moved; write amplification {:.1}",
+            Bytes(writes.user_bytes),
+            Bytes(writes.log_bytes),
+            Counted(writes.flushes, "flush"),
+            Bytes(writes.flushed_bytes),
+            writes.flush_time,
+            Counted(writes.compactions, "merge"),
+            Bytes(writes.compaction_bytes_read),
+            Bytes(writes.compaction_bytes_written),
+            writes.compaction_time,
+            Counted(writes.trivial_moves, "table"),
+            writes.write_amplification(),
+        )?;
+    }
+    if writes.slowdowns + writes.stalls > 0 {
+        writeln!(
+            f,
+            "writes held up: {}, {}, the longest {:.1?}",
+            Counted(writes.slowdowns, "slowdown"),
+            Counted(writes.stalls, "stall"),
+            writes.longest_stall,
+        )?;
+    }
+    Ok(())
+}
+
+/// A size, such as `12 B` or `1.50 MiB`.
+struct Bytes(u64);
+
+impl Display for Bytes {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if self.0 < 1024 {
+            return write!(f, "{} B", self.0);
+        }
+        let (mut size, mut unit) = (self.0 as f64 / 1024.0, "KiB");
+        for larger in ["MiB", "GiB", "TiB", "PiB", "EiB"] {
+            // What would be written as 1024.00 is 1.00 of the next unit.
+            if size < 1023.995 {
+                break;
+            }
+            (size, unit) = (size / 1024.0, larger);
+        }
+        write!(f, "{size:.2} {unit}")
+    }
+}
+
+/// A number with commas, such as `12,345`.
+struct Count(u64);
+
+impl Display for Count {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let digits = self.0.to_string();
+        for (place, digit) in digits.chars().enumerate() {
+            if place > 0 && (digits.len() - place).is_multiple_of(3) {
+                f.write_str(",")?;
+            }
+            write!(f, "{digit}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A number with its noun, such as `1 table`, `2 tables` or `3 flushes`.
+struct Counted(u64, &'static str);
+
+impl Display for Counted {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Counted(number, noun) = self;
+        let ending = match (number, noun.ends_with("sh")) {
+            (1, _) => "",
+            (_, true) => "es",
+            (_, false) => "s",
+        };
+        write!(f, "{} {noun}{ending}", Count(*number))
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_readable() {
+        for (bytes, text) in [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1.00 KiB"),
+            (1_572_864, "1.50 MiB"),
+            ((1 << 20) - 1, "1.00 MiB"),
+            (u64::MAX, "16.00 EiB"),
+        ] {
+            assert_eq!(Bytes(bytes).to_string(), text);
+        }
+        for (count, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1,000"),
+            (1_234_567, "1,234,567"),
+        ] {
+            assert_eq!(Count(count).to_string(), text);
+        }
+        assert_eq!(Counted(1, "flush").to_string(), "1 flush");
+        assert_eq!(Counted(2, "flush").to_string(), "2 flushes");
+        assert_eq!(Counted(1000, "table").to_string(), "1,000 tables");
+    }
+
+    #[test]
+    fn levels_stand_in_columns() {
+        let level = |runs, bytes, entries| LevelStats {
+            runs,
+            tables: 1,
+            bytes,
+            entries,
+        };
+        let keyspace = KeyspaceStats {
+            name: "users".to_string(),
+            options: KeyspaceOptions {
+                index: Some("fp".parse().unwrap()),
+                table: None,
+            },
+            levels: vec![
+                level(2, 700, 1_234_567),
+                LevelStats::default(),
+                level(1, 3 << 20, 9),
+            ],
+            index_kinds: [("fp".to_string(), 2)].into(),
+            ..KeyspaceStats::default()
+        };
+        let stats = Stats {
+            keyspaces: vec![keyspace],
+            ..Stats::default()
+        };
+        let expected = "\
+keyspace users
+  options: index fp, table of the store
+  level  runs  tables     bytes    entries
+      0     2       1     700 B  1,234,567
+      2     1       1  3.00 MiB          9
+  index: fp in 2 tables; 0 tables fell back to fence pointers
+  in memory: write buffer 0 B, index 0 B, directory 0 B, filter 0 B, key map 0 B, range deletes 0 B
+
+log: 0 B; 0 operations in 0 frames replayed when the store was opened
+";
+        assert_eq!(stats.to_string(), expected);
+    }
+}
