@@ -4,7 +4,7 @@ use std::fmt;
 
 use rhumb_index::IndexSpec;
 
-use super::{Options, TableSpec};
+use super::{Options, TableSpec, check_range};
 use crate::error::Error;
 
 /// Settings of one keyspace. They are kept in the store, unlike [`Options`], which hold for one
@@ -43,6 +43,12 @@ impl KeyspaceOptions {
     pub(crate) fn checked(mut self) -> Result<Self, Error> {
         if let Some(table) = &mut self.table {
             table.check()?;
+            let least = 1 << 10;
+            check_range(
+                "TableSpec::table_bytes",
+                table.table_bytes,
+                least..=u64::MAX,
+            )?;
             *table = table.to_string().parse()?;
         }
         Ok(self)
