@@ -1,5 +1,5 @@
-//! The index kinds, one file each, bigger ones with a folder beside it; `shared` has what several of
-//! them use.
+//! The index kinds, one file each; larger kinds have a folder beside it. `shared` holds what
+//! several kinds use.
 
 pub(crate) mod alex;
 pub(crate) mod btree;

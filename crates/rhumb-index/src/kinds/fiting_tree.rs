@@ -2,11 +2,11 @@
 //! Fonseca and Kraska, "FITing-Tree: A Data-aware Index Structure", SIGMOD 2019, sections 3 and 4, for
 //! data that does not change.
 //!
-//! Guarantee and bytes are those of [`super::shared::lines`], cut by [`crate::segment::cone`]: about three times
-//! the fewest segments possible, but the cheapest to train; behind the common header there are the lines
-//! and nothing else. A key takes constant time to build. A look-up descends a B+-tree over the M
-//! segments' first numbers ([`super::shared::lines::Tree`]) in O(log_16 M) nodes of 16 numbers, then reads one
-//! segment.
+//! See [`super::shared::lines`] for the guarantee and the byte form: after the common header there
+//! are the lines and nothing else. They are cut by [`crate::segment::cone`], which makes about
+//! three times the fewest segments possible but is the cheapest to train. Building takes constant
+//! time a key. A look-up descends a B+-tree over the M segments' first numbers
+//! ([`super::shared::lines::Tree`]) in O(log_16 M) nodes of 16 numbers, then reads one segment.
 
 use super::shared::knobs::BOUNDARY;
 use super::shared::lines::{LineBuilder, LineIndex, LineKind, Tree};

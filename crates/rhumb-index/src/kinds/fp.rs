@@ -1,22 +1,23 @@
 //! Fence pointers, compressed: one shortest separator a block.
 //!
 //! A separator is the shortest string above every key before the block and not above the block's
-//! first key. What all separators share is stored once. The rest is front-coded in groups of 64:
-//! the first of a group, its *head*, is whole; each other one is the length it shares with the one
-//! before it, then its own bytes. A look-up is a binary search over the heads, O(log S) steps for S
-//! separators, and a scan of one group, which compares each byte of the key once and rebuilds
-//! nothing. Building takes time in the bytes of the separators. Any keys will do.
+//! first key. The prefix that all separators share is stored once. The rest is front-coded in
+//! groups of 64: the first of a group, its *head*, is stored whole; each of the others as the
+//! length of the prefix shared with the one before it and its remaining bytes. A look-up is a
+//! binary search over the heads, O(log S) steps for S separators, and a scan of one group, which
+//! compares each byte of the key once and rebuilds no separator. Building takes time linear in the
+//! bytes of the separators. All keys are supported.
 //!
 //! Byte form, version 2, little-endian, after the common header of 4 bytes:
 //!
 //! ```text
 //! offset  size  field
 //!      4     4  S, number of separators: the table has S + 1 blocks
-//!      8     4  P, length of what all separators share
+//!      8     4  P, length of the prefix that all separators share
 //!     12     4  B, bytes of all groups
-//!     16     P  what all separators share
+//!     16     P  the prefix that all separators share
 //!           4G  offset of each group in the groups' bytes; G = S / 64, rounded up
-//!            B  groups: a head is length, bytes; another is shared length, length, bytes
+//!            B  groups: a head is length, bytes; the others are shared length, length, bytes
 //! ```
 //!
 //! Lengths inside groups are LEB128. Version 1 had groups of 16.
@@ -29,8 +30,8 @@ use crate::kind::{Answers, FORM_ONLY, HEADER, Kind};
 use crate::search::common_prefix;
 use crate::{ByteForm, Index, IndexError, Position, Probe};
 
-/// Separators in a group: longer groups save heads, and steps of the search among them, and cost
-/// scanning.
+/// Separators in a group. Longer groups need fewer heads and fewer steps of the search among them,
+/// but a longer scan.
 const GROUP: usize = 64;
 
 /// Separators in a group of version 1.
@@ -52,9 +53,9 @@ pub(crate) const KIND: Kind = Kind {
     open: |bytes| Ok(Box::new(Fp::open(bytes)?)),
 };
 
-/// What comes behind the common header.
+/// Appends the bytes after the common header.
 fn encode(separators: &Separators, group: usize, out: &mut Vec<u8>) {
-    // They ascend, so what the first and the last share, all do.
+    // Separators ascend, so the common prefix of the first and the last is that of all.
     let last = separators.get(separators.len().saturating_sub(1));
     let prefix = last
         .get(..common_prefix(separators.get(0), last))
@@ -96,7 +97,7 @@ struct Fp<'a> {
     separators: usize,
     /// Separators in a group.
     group: usize,
-    /// Where the group offsets and the groups start; the shared prefix ends at the first.
+    /// Offsets of the group offsets, where the shared prefix ends, and of the groups.
     offsets_at: usize,
     groups_at: usize,
 }
@@ -145,7 +146,7 @@ impl<'a> Fp<'a> {
         })
     }
 
-    /// The bytes from a group's head on, empty beyond the end.
+    /// The bytes from a group's head on; empty past the end.
     fn group(&self, group: usize) -> &[u8] {
         let offsets = self
             .bytes
@@ -174,10 +175,11 @@ impl<'a> Fp<'a> {
 
     /// How many separators of the group are not above the key.
     ///
-    /// `matched` is what the key shares with the last separator, which is not above it. The next
-    /// separator shares `shared` bytes with that one and is not below it: if `shared` is more, it
-    /// parts from the key where the last one did and is below too; if it is less, it is above
-    /// the last one, and so above the key, at a byte where these two agree.
+    /// `matched` is the length that the key shares with the previous separator, which is not above
+    /// the key. The next separator shares `shared` bytes with the previous one and is not below it.
+    /// If `shared` is greater than `matched`, the next one differs from the key at the same byte as
+    /// the previous one and is below the key too. If it is less, the next one is above the previous
+    /// one at a byte where the previous one equals the key, so it is above the key.
     fn scan(&self, group: usize, key: &[u8]) -> usize {
         let mut rest = self.group(group);
         let members = (self.separators - group * self.group).min(self.group);
@@ -188,7 +190,7 @@ impl<'a> Fp<'a> {
             } else {
                 take_varint(&mut rest)
             };
-            // Lengths that cannot be read end the scan: damaged bytes may mislead, not panic.
+            // Unreadable lengths end the scan: damaged bytes may give wrong answers but no panic.
             let (Some(shared), Some(own)) = (shared, take_piece(&mut rest)) else {
                 return member;
             };
@@ -208,7 +210,7 @@ impl<'a> Fp<'a> {
     }
 }
 
-/// Splits a length and as many bytes off the front.
+/// Splits off a length and that many bytes.
 fn take_piece<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let length = take_varint(bytes)?;
     let (piece, rest) = bytes.split_at_checked(length)?;
@@ -266,7 +268,7 @@ mod tests {
     use crate::check::{Case, SplitMix64, build, distributions, map_of};
     use crate::registry;
 
-    /// What the first version wrote: groups of 16.
+    /// The byte form of version 1, with groups of 16.
     fn first_form(keys: &[Vec<u8>], every: usize) -> Vec<u8> {
         let mut separators = Separators::new(Cut::Shortest);
         let starts = (1..keys.len()).filter(|rank| rank % every == 0);

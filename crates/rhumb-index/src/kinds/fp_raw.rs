@@ -1,7 +1,7 @@
 //! Fence pointers as published systems keep them: each block's whole first key.
 //!
-//! Kept for comparisons; [`super::fp`] answers alike and is smaller. A look-up is a binary search over
-//! S separators, O(log S) comparisons of keys; building copies them.
+//! For comparisons: [`super::fp`] gives the same answers and is smaller. A look-up is a binary
+//! search over S separators, O(log S) comparisons of keys. Building copies the separators.
 //!
 //! Byte form, version 2, little-endian, after the common header of 4 bytes:
 //!
@@ -9,15 +9,15 @@
 //! offset  size  field
 //!      4     4  S, number of separators: the table has S + 1 blocks
 //!      8     4  B, bytes of all separators
-//!     12     4  L, the length of each if it is the same, or 0
-//!     16    4S  where each separator ends, in the separators' bytes; only where L is 0
-//!            B  separators, end to end
+//!     12     4  L, the length of each separator if all have the same, else 0
+//!     16    4S  the end of each separator in the separators' bytes; only where L is 0
+//!            B  separators, concatenated
 //! ```
 //!
-//! Version 1 had no L, and always the ends.
+//! Version 1 had no L and always had the ends.
 //!
-//! A separator is a block's first key, or that key and a 0x00 where its versions began in the
-//! block before.
+//! A separator is a block's first key, or that key with a 0x00 appended where its versions began in
+//! the block before.
 
 use super::shared::separators::{Cut, FenceBuilder, Separators};
 use crate::bytes::{Reader, u32_of};
@@ -51,14 +51,14 @@ fn encode(separators: &Separators, out: &mut Vec<u8>) {
     out.extend(separators.bytes());
 }
 
-/// Whole first keys, used from their bytes.
+/// Whole first keys, read from the byte form.
 #[derive(Debug)]
 struct FpRaw<'a> {
     bytes: ByteForm<'a>,
     separators: usize,
-    /// The length of each separator; 0 if there are ends.
+    /// The length of each separator; 0 if their ends are stored.
     length: usize,
-    /// Where the ends start, and the separators.
+    /// Offsets of the ends and of the separators.
     ends_at: usize,
     keys_at: usize,
 }
@@ -89,7 +89,7 @@ impl<'a> FpRaw<'a> {
             _ => separators.checked_mul(length),
         };
         if end != Some(total) {
-            let expected = format!("separators that ascend to {total}");
+            let expected = format!("ascending ends, the last one {total}");
             let found = end.map_or("ends that do not ascend".into(), |end| end.to_string());
             return Err(reader.damaged_at(ends_at, expected, found));
         }
@@ -102,7 +102,7 @@ impl<'a> FpRaw<'a> {
         })
     }
 
-    /// The separator before block `i + 1`, empty beyond the end.
+    /// Separator `i`, which stands before block `i + 1`; empty past the end.
     #[inline]
     fn separator(&self, i: usize) -> &[u8] {
         let keys = self.bytes.get(self.keys_at..).unwrap_or_default();
@@ -117,10 +117,11 @@ impl<'a> FpRaw<'a> {
         keys.get(start..end).unwrap_or_default()
     }
 
-    /// How many separators are not above a key; `is_above` says whether the separator there is.
+    /// How many separators are not above a key; `is_above` compares the separator at an index with
+    /// the key.
     ///
-    /// It branches, unlike [`crate::search::first_not`], so that the processor runs ahead of slow memory
-    /// on the way that it guesses: nothing is known of where to look first.
+    /// Unlike [`crate::search::first_not`] it branches: with no prediction of where the key is, the
+    /// separators are out of cache, and the processor can speculate ahead of the slow memory.
     #[inline]
     fn count(&self, is_above: impl Fn(usize) -> bool) -> usize {
         let (mut lo, mut hi) = (0, self.separators);

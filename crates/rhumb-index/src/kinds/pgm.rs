@@ -1,16 +1,17 @@
 //! The PGM-index: Ferragina and Vinciguerra, "The PGM-index: a fully-dynamic compressed learned index
 //! with provable worst-case bounds", VLDB 2020, sections 2 and 3 (the static index).
 //!
-//! Guarantee and lines are those of [`super::shared::lines`], cut by [`crate::segment::hull`]: no other cut into
-//! lines of this bound, over at most 2^18 ranks each, has fewer segments. To find a number's segment the
-//! same is done again: the segments' first numbers are cut into segments of a smaller bound,
-//! `eps_recursive`, and so on until few are left. A look-up predicts from level to level and searches about `2 eps_recursive + 5` numbers
-//! at each; the levels are O(log M) for M segments. A key takes constant time on average to build, and
-//! memory for the segments and the points of the open one.
+//! See [`super::shared::lines`] for the guarantee and the form of the lines, cut by
+//! [`crate::segment::hull`]: no other division into lines of this bound, over at most 2^18 ranks
+//! each, has fewer segments. Segments are found recursively: their first numbers are cut into
+//! segments of a smaller bound, `eps_recursive`, and so on until few are left. A look-up predicts
+//! from level to level and searches about `2 eps_recursive + 5` numbers at each; there are O(log M)
+//! levels for M segments. Building takes constant time a key on average, and memory for the
+//! segments and the points of the open one.
 //!
-//! Behind the lines come the number of levels above them (4 bytes) and then these, the lowest first, in
-//! the form of lines. The keys of a level are the segments of the one below; its position boundary is
-//! `2 eps_recursive + 2`.
+//! After the lines come the number of levels above them (4 bytes) and then these levels, the lowest
+//! first, in the form of lines. The keys of a level are the segments of the level below; its
+//! position boundary is `2 eps_recursive + 2`.
 
 use super::shared::knobs::BOUNDARY;
 use super::shared::lines::{
@@ -58,10 +59,10 @@ impl LineKind for Pgm {
     }
 }
 
-/// The levels above the lines, made ready for look-ups.
+/// The levels above the lines, decoded for look-ups.
 #[derive(Debug)]
 struct Levels {
-    /// The numbers at which the pieces of the highest level start; without levels, none.
+    /// The first numbers of the pieces of the highest level; empty without levels.
     top: Vec<u64>,
     /// The highest first.
     levels: Vec<Level>,
@@ -71,20 +72,21 @@ struct Levels {
 #[derive(Debug)]
 struct Level {
     pieces: Vec<LevelLine>,
-    /// By how much the place of a number below may be lower than what a piece says, and by how much
-    /// higher.
+    /// How far the place of a number in the level below may be from the place that a piece
+    /// predicts.
     reach: usize,
-    /// The numbers that the level is over; none above the lines, which have them.
+    /// The numbers of the level below; empty for the lowest level, which is over the lines' own
+    /// column.
     below: Vec<u64>,
 }
 
-/// A line over places in the level below.
+/// A line over places in the level below, relative to `first_place`.
 #[derive(Debug)]
 struct LevelLine {
     first_number: u64,
     slope: f64,
     offset: f64,
-    /// The largest distance from `first_place`.
+    /// The largest place relative to `first_place`.
     last: f64,
     first_place: usize,
 }
@@ -103,15 +105,15 @@ impl Level {
         });
         Level {
             pieces: pieces.collect(),
-            // With e the error and p the rounded prediction for a number, the last number not above it
-            // stands at p - e - 1 at least, as the next one may already stand above it, and at p + e at
-            // most. Pieces round down: what they say is p or p - 1. So one more than e is enough both ways.
+            // Let e be the error and p the rounded prediction for a number. The last number not above
+            // it is at p - e - 1 at least, as the next one may already be above it, and at p + e at
+            // most. Pieces round down and predict p or p - 1, so e + 1 is enough in both directions.
             reach: (lines.widest() / 2 + 1) as usize,
             below,
         }
     }
 
-    /// Where in the level below a number is expected, if it belongs to piece `i`.
+    /// The place in the level below at which a number of piece `i` is expected.
     #[inline(always)]
     fn expected(&self, i: usize, number: u64) -> usize {
         let Some(piece) = self.pieces.get(i) else {
@@ -122,7 +124,7 @@ impl Level {
         piece.first_place + y as u32 as usize
     }
 
-    /// The places in the level below, of which there are `len`, where a number can be.
+    /// The range of places in the level below, of length `len`, in which a number can be.
     #[inline(always)]
     fn around(&self, piece: usize, number: u64, len: usize) -> (usize, usize) {
         let start = self.expected(piece, number).saturating_sub(self.reach);
@@ -131,7 +133,7 @@ impl Level {
     }
 }
 
-/// The numbers at which lines start.
+/// The first numbers of the lines.
 fn numbers(lines: &Lines, bytes: &[u8]) -> Vec<u64> {
     let numbers = lines.numbers(bytes).iter();
     numbers.map(|bytes| u64::from_le_bytes(*bytes)).collect()
@@ -181,7 +183,7 @@ impl Route for Levels {
         let mut levels = Vec::new();
         for (place, pair) in all.windows(2).enumerate() {
             let [level, below] = pair else { continue };
-            // The lines have their numbers themselves.
+            // The column of the lines serves as the numbers below the lowest level.
             let below = match place + 1 == count {
                 true => Vec::new(),
                 false => numbers(below, bytes),

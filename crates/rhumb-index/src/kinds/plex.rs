@@ -1,15 +1,15 @@
-//! PLEX (Stoian, Kipf, Marcus and Kraska, "PLEX: towards practical learned indexing", AIDB 2021): the
-//! spline of RadixSpline under a radix table or a compact Hist-Tree, whichever a cost model expects
-//! to answer sooner, with no knob but the position boundary.
+//! PLEX (Stoian, Kipf, Marcus and Kraska, "PLEX: towards practical learned indexing", AIDB 2021):
+//! the spline of RadixSpline under a radix table or a compact Hist-Tree, whichever a cost model
+//! expects to be faster. There is no knob for the choice.
 //!
-//! Guarantee and bytes are those of [`super::shared::spline`]. A key takes constant time to build, and each top
-//! that is considered time in the number of knots. A look-up reads two cells, or one a level of the
-//! tree, and searches among the knots of a bin.
+//! See [`super::shared::spline`] for the guarantee and the byte form. Building takes constant time
+//! a key, and time linear in the number of knots for each top considered. A look-up reads two cells
+//! of a radix table, or one cell a level of a tree, and then searches among the knots of a bin.
 //!
 //! The cost model counts the cache lines that a look-up waits for one after the other, averaged
-//! over the keys, from exact counts of the knots in each bin. Fewer lines must be worth their
-//! memory, which is at most that of the spline. A few outliers at either end, which would spoil any
-//! division by powers of two, are left to a search of their own.
+//! over the keys, from exact counts of the knots in each bin. It weighs them against the memory of
+//! the top, which is at most that of the spline. A few outliers at either end, which would spoil
+//! any division by powers of two, are left out and searched separately.
 
 use super::shared::knobs::BOUNDARY;
 use super::shared::retained::RETAINED;
@@ -49,19 +49,20 @@ const TREE_LIMITS: [u8; 4] = [2, 4, 8, 16];
 /// The most bits of a radix table.
 const RADIX_BITS: u32 = 24;
 
-/// Bytes that stay in the first-level cache between look-ups.
+/// Bytes assumed to stay in the first-level cache between look-ups.
 const NEAR_BYTES: u64 = 16 << 10;
 
-/// What reading such bytes costs, in cache lines from further away.
+/// The cost of reading them, relative to a cache line from further away.
 const NEAR: f64 = 0.25;
 
-/// How many lines less a look-up must read for a top as large as the spline to be worth it.
+/// How many cache lines a look-up must save for a top as large as the spline to pay off.
 const LINES_FOR_ALL_BYTES: f64 = 1.0;
 
-/// The most knots that are left out at either end, and one in how many at most.
+/// The most knots left out at either end: an absolute limit, and the divisor of the number of knots
+/// for a relative one.
 const MOST_LEFT_OUT: (usize, usize) = (32, 256);
 
-/// The top with the least expected cost, over what is left without outliers.
+/// The top with the least expected cost over the knots that are not outliers.
 fn choose(_: &Settings, knots: &[Knot], keys: u64) -> (Top, LeftOut) {
     let left_out = outliers(knots);
     (cheapest(left_out.rest(knots), keys), left_out)
@@ -86,7 +87,7 @@ fn cheapest(knots: &[Knot], keys: u64) -> Top {
     let (first, last) = (knots.first(), knots.last());
     let range = last.zip(first).map_or(0, |(l, f)| l.number - f.number);
     let most_cells = (knots.len() * KNOT / CELL).max(1) as u64;
-    // With no bits, all knots are searched.
+    // With 0 bits, a look-up searches all knots.
     let mut best = Top::Radix(RadixTable::new(range, 0));
     let mut least = f64::INFINITY;
     let mut consider = |top: Top, lines: f64, cells: u64| {
@@ -122,7 +123,7 @@ fn cheapest(knots: &[Knot], keys: u64) -> Top {
     best
 }
 
-/// What reading one of so many cells costs.
+/// The cost of reading one of this many cells.
 fn access(cells: u64) -> f64 {
     if cells * CELL as u64 <= NEAR_BYTES {
         NEAR
@@ -131,19 +132,19 @@ fn access(cells: u64) -> f64 {
     }
 }
 
-/// The lines that a search among the knots of a bin waits for: about four candidates are on the
-/// line that is read first; each doubling of them is a step more.
+/// The cache lines that a search among the knots of a bin waits for. About four candidates are on
+/// the line that is read first; each doubling of their number takes one more step.
 fn search(knots: usize) -> u64 {
     1 + u64::from((knots / 4 + 1).ilog2())
 }
 
-/// What steps cost that every look-up takes, whether it needs them or not.
+/// The cost of the steps that every look-up takes, needed or not.
 fn steps(levels: usize, most_knots: usize) -> f64 {
     let halvings = halvings_of(most_knots + 1);
     NEAR * (levels as f64 + f64::from(halvings))
 }
 
-/// What searching the knots costs below a radix table, on average over the keys.
+/// The cost of searching the knots below a radix table, averaged over the keys.
 fn table_search(table: RadixTable, knots: &[Knot], keys: u64) -> f64 {
     let first = knots.first().map_or(0, |knot| knot.number);
     let prefix = |knot: &Knot| table.prefix(knot.number - first);
@@ -158,10 +159,10 @@ fn table_search(table: RadixTable, knots: &[Knot], keys: u64) -> f64 {
     lines as f64 / keys.max(1) as f64 + steps(0, most)
 }
 
-/// What a walk down a Hist-Tree and the search in its leaf cost, on average over the keys.
+/// The cost of walking down a Hist-Tree and searching its leaf, averaged over the keys.
 fn tree_lines(survey: &Survey, bits: u8, limit: u8, keys: u64) -> f64 {
     let far = survey.levels.iter().map(|&(nodes, passing)| {
-        // What is near is among the steps.
+        // The cost of a near access is counted by `steps`.
         (access(nodes << bits) - NEAR) * passing as f64
     });
     let leaves = survey.leaves.iter().enumerate();

@@ -1,9 +1,10 @@
 //! Greedy piecewise linear regression over key numbers, as in Bourbon (OSDI 2020, section 4.1)
 //! and DobLIX, with the algorithm of [`crate::segment::greedy`].
 //!
-//! Guarantee and bytes are those of [`super::shared::lines`]; behind the common header there are the lines and
-//! nothing else. A key takes constant time to build. A look-up descends a tree over the M segments' first
-//! numbers ([`super::shared::lines::Tree`]) in O(log_16 M) nodes of 16 numbers, then reads one segment.
+//! See [`super::shared::lines`] for the guarantee and the byte form: after the common header there
+//! are the lines and nothing else. Building takes constant time a key. A look-up descends a tree
+//! over the M segments' first numbers ([`super::shared::lines::Tree`]) in O(log_16 M) nodes of 16
+//! numbers, then reads one segment.
 
 mod first_form;
 

@@ -2,9 +2,10 @@
 //! linear spline under a radix table over the most significant bits of a number's distance to the
 //! first.
 //!
-//! Guarantee and bytes are those of [`super::shared::spline`]. A key takes constant time to build. A look-up
-//! reads two cells of the table and searches the knots between them: one or two where numbers are
-//! spread evenly, all M of them, in O(log M) steps, where nearly all numbers share their highest bits.
+//! See [`super::shared::spline`] for the guarantee and the byte form. Building takes constant time
+//! a key. A look-up reads two cells of the table and searches the knots between them: one or two
+//! knots where numbers are spread evenly, all M of them, in O(log M) steps, where nearly all
+//! numbers share their highest bits.
 
 use super::shared::knobs::BOUNDARY;
 use super::shared::retained::RETAINED;
@@ -14,7 +15,7 @@ use crate::knob::{Knob, Settings};
 
 const RADIX_BITS: Knob = Knob {
     name: "radix_bits",
-    about: "most bits that index the radix table; fewer are taken where there are few knots",
+    about: "most bits that index the radix table; few knots take fewer bits",
     default: 18,
     min: 1,
     max: 24,
@@ -45,7 +46,7 @@ fn is_table(top: Top, left_out: LeftOut) -> bool {
     matches!(top, Top::Radix(_)) && left_out == LeftOut::default()
 }
 
-/// A table with about a cell a knot at most: more would cost memory and save next to nothing.
+/// A table with at most about one cell a knot: more would cost memory and save next to nothing.
 fn table_for(settings: &Settings, knots: &[Knot], _keys: u64) -> (Top, LeftOut) {
     let (first, last) = (knots.first(), knots.last());
     let range = last.zip(first).map_or(0, |(l, f)| l.number - f.number);

@@ -1,5 +1,5 @@
-//! What several index kinds use: builders and readers of families of kinds, knobs, and the arithmetic
-//! that makes windows right.
+//! Parts that several index kinds use: builders and readers of families of kinds, knobs, and the
+//! arithmetic behind the window guarantee.
 
 pub(super) mod exact;
 pub(super) mod fixed_line;

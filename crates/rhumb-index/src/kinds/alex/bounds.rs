@@ -1,4 +1,4 @@
-//! What any input may cause at most: depth, the cost of data nodes, and entries laid out again.
+//! Worst-case bounds: depth, the cost of data nodes, and entries laid out again.
 
 use std::cell::Cell;
 
@@ -18,7 +18,7 @@ thread_local! {
     static LAID_OUT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Takes down that so many entries are laid out in a data node.
+/// Counts entries that are laid out in a data node.
 pub(super) fn count(entries: usize) {
     LAID_OUT.set(LAID_OUT.get() + entries);
 }
@@ -31,7 +31,7 @@ fn in_use(index: &Alex) -> Vec<&Leaf> {
     leaves
 }
 
-/// The most that an entry of a data node costs on average, if it were laid out now.
+/// The largest average cost of an entry over all data nodes, if each were laid out now.
 fn worst_cost(index: &Alex) -> f64 {
     let costs = in_use(index).into_iter().map(|leaf| {
         let entries = leaf.entries();
@@ -40,7 +40,7 @@ fn worst_cost(index: &Alex) -> f64 {
     costs.fold(0.0, f64::max)
 }
 
-/// The most entries that stand side by side without a gap.
+/// The most entries without a gap between them.
 fn longest_run(index: &Alex) -> usize {
     let runs = in_use(index).into_iter().map(|leaf| {
         let (mut run, mut longest) = (0, 0);
@@ -62,7 +62,7 @@ fn loaded(keys: &[u64]) -> Alex {
     index
 }
 
-/// As many keys in every interval half as wide as the one before.
+/// Keys spread evenly on a logarithmic scale.
 fn log_uniform(len: usize) -> Vec<u64> {
     let mut random = SplitMix64::new(5);
     let mut key = || random.next_u64() >> random.below(60);
@@ -120,18 +120,19 @@ fn a_burst_into_a_large_data_node_is_split_off() {
         }
         let (laid_out, run) = (LAID_OUT.get(), longest_run(&index));
         audit(&index);
-        // Each entry of the large node a few times, and each of the burst some times more.
+        // Each entry of the large node is laid out a few times, each of the burst some times more.
         let most = 4 * spread.len() + 10 * burst.len();
         assert!(laid_out < most, "{order}: {laid_out}");
-        // Those in descending order always find gaps before the run.
+        // Entries in descending order always find gaps before the run.
         assert!(run < 3_000 || order == "down", "{order}: {run}");
         assert!(index.depth().max < 16, "{order}: {:?}", index.depth());
     }
 }
 
 #[test]
-fn building_anew_is_paid_for_by_insertions() {
-    // Toward each other, and ever slower: every data node is split at its edge again and again.
+fn rebuilding_is_paid_for_by_insertions() {
+    // From both ends inward, and with shrinking steps: every data node is split at its edge again
+    // and again.
     let inward = (0..50_000u64).map(|i| if i % 2 == 0 { i } else { u64::MAX - i });
     let shrinking =
         (0..50_000u64).map(|i| u64::MAX - i - (f64::exp(i as f64 / 50_000.0 * 43.0) as u64));
@@ -157,7 +158,7 @@ fn building_anew_is_paid_for_by_insertions() {
 }
 
 #[test]
-fn a_long_way_is_built_anew_only_where_it_is_worn() {
+fn a_long_path_is_rebuilt_only_at_worn_nodes() {
     let keys = log_uniform(20_000);
     let mut index = loaded(&keys);
     let len = index.len();
@@ -167,7 +168,7 @@ fn a_long_way_is_built_anew_only_where_it_is_worn() {
     let key = key.unwrap();
     let inners = index.path(key).inners;
     assert!(inners.len() >= 3, "{inners:?}");
-    // Insertions are counted at every inner node above, when their data node is laid out again.
+    // Insertions into a data node are counted at all inner nodes above when it is laid out again.
     let before: Vec<usize> = inners
         .iter()
         .map(|inner| index.lasts[*inner as usize])
@@ -182,7 +183,7 @@ fn a_long_way_is_built_anew_only_where_it_is_worn() {
     for (inner, before) in inners.iter().zip(before) {
         assert_eq!(index.lasts[*inner as usize], before.saturating_sub(9));
     }
-    // Of so few entries even this way would be too long.
+    // With so few entries even this path would be too long.
     index.len = 1;
     index.lasts.fill(1);
     LAID_OUT.set(0);
@@ -199,7 +200,7 @@ fn a_long_way_is_built_anew_only_where_it_is_worn() {
     );
 }
 
-/// Writes a form of these inner nodes' first places and numbers of places, and of one data node.
+/// Writes a form with inner nodes of these first places and numbers of places, and one data node.
 fn form(inners: &[(u32, u32)], places: u32, slots: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     for count in [inners.len() as u32, 1, places, 1] {
@@ -219,7 +220,7 @@ fn form(inners: &[(u32, u32)], places: u32, slots: u32) -> Vec<u8> {
 }
 
 #[test]
-fn a_form_names_every_place_once_and_no_empty_node() {
+fn a_form_has_every_place_once_and_no_empty_node() {
     let opens = |bytes: Vec<u8>| Form::open(&bytes, 1).is_ok();
     assert!(opens(form(&[], 0, 1)) && opens(form(&[(0, 2), (2, 3)], 5, 1)));
     for inners in [

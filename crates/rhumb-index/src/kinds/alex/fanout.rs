@@ -1,11 +1,12 @@
-//! How an inner node shares out its entries: the fan-out tree of the paper, section 4.
+//! Dividing the entries of an inner node among children: the fan-out tree of the paper, section 4.
 //!
-//! Level by level a node is cut into children half as wide. The level of the least cost is taken, and
-//! neighbours are joined again from there on upward wherever one data node is not worse than two.
+//! At each level of the tree, children are half as wide as at the level above. The level with the
+//! least cost is taken, and from there upward neighbours are joined wherever one data node is no
+//! worse than two.
 //!
-//! The tree is over the *window*: all numbers from the least to the greatest, unless more than half of the
-//! entries are in a 64th of it; then over that part, and so on. Without that, a few outliers make a level of
-//! nodes that separates nothing.
+//! The tree covers the *window*: all numbers from the least to the greatest, unless more than half
+//! of the entries are in a 64th of it; then that part, and so on. Otherwise a few outliers would
+//! make a level of nodes that separates nothing.
 
 use super::fit::{BYTE_COST, LEVEL_COST, SlotLine};
 use super::leaf::{MOST_SLOTS, slots_of};
@@ -13,39 +14,39 @@ use super::tree::DENSITY;
 use crate::kinds::shared::gallop::first_ahead;
 use std::ops::Range;
 
-/// Neighbours are joined if that leaves at most so many entries, whatever the cost: they are searched at
-/// once.
+/// Neighbours are joined, whatever the cost, if they have at most this many entries together: these
+/// are searched at once.
 pub(super) const FEW: usize = 32;
 
-/// A node has at most one place for so many entries.
+/// A node has at most one place for this many entries.
 const PLACE: usize = 8;
 
-/// A child with more than two thirds of the entries is no progress.
+/// Reject splits that leave over 2/3 of the entries in one child.
 const MOST: (usize, usize) = (2, 3);
 
-/// Bytes of a data node, but for its slots, as published. Ours has a third of that; but taking the true size
-/// makes nodes so many that look-ups wait for them.
+/// Bytes of a data node without its slots, as published. Ours has a third of that, but with the
+/// true size there would be so many nodes that look-ups wait for them.
 pub(super) const NODE: f64 = 208.0;
 
-/// An inner node to be.
+/// An inner node before its children are built.
 #[derive(Debug)]
 pub(super) struct InnerPlan {
     pub(super) base: u64,
     pub(super) shift: u32,
-    /// Which places are for which entries, in order; none is empty.
+    /// The places and the entries of each child, in order; neither is empty.
     pub(super) children: Vec<(Range<usize>, Range<usize>)>,
-    /// What it costs on average over the entries.
+    /// The average cost over the entries.
     pub(super) cost: f64,
 }
 
-/// A node of the fan-out tree: where its entries end, and what they cost in sum.
+/// A node of the fan-out tree: where its entries end, and the sum of their costs.
 #[derive(Debug, Clone, Copy)]
 struct Part {
     end: usize,
     cost: f64,
 }
 
-/// Shares out entries, at least two, in an index of so many. `zooms` unless the window is to be all
+/// Divides at least two entries in an index of `total`. `zooms` allows a window narrower than all
 /// numbers.
 pub(super) fn plan(entries: &[(u64, u64)], total: usize, zooms: bool) -> InnerPlan {
     let window = match zooms {
@@ -62,7 +63,7 @@ pub(super) fn plan(entries: &[(u64, u64)], total: usize, zooms: bool) -> InnerPl
     let plan = tree.plan();
     plan.unwrap_or_else(|| match zooms {
         true => tree.halves(),
-        // As published there is only the tree; these are for a data node that is too large.
+        // The published design has only the tree; halves are for a data node that is too large.
         false => InnerPlan {
             cost: f64::INFINITY,
             ..tree.halves()
@@ -70,7 +71,7 @@ pub(super) fn plan(entries: &[(u64, u64)], total: usize, zooms: bool) -> InnerPl
     })
 }
 
-/// The ranks of the window.
+/// The ranks of the entries in the window.
 fn zoom(entries: &[(u64, u64)]) -> Range<usize> {
     let mut window = 0..entries.len();
     loop {
@@ -95,7 +96,7 @@ fn zoom(entries: &[(u64, u64)]) -> Range<usize> {
     }
 }
 
-/// Where the entries of a place end. Looks near the start first.
+/// Where the entries of a place end; the search starts at the beginning of `ranks`.
 fn end_of(entries: &[(u64, u64)], ranks: Range<usize>, base: u64, place: u64, shift: u32) -> usize {
     first_ahead(ranks, 8, |rank| (entries[rank].0 - base) >> shift <= place)
 }
@@ -106,12 +107,12 @@ struct FanOutTree<'a> {
     window: Range<usize>,
     base: u64,
     span: u64,
-    /// What a data node costs in sum.
+    /// The cost of a data node, as a sum over entries.
     node_cost: f64,
 }
 
 impl FanOutTree<'_> {
-    /// The cheapest node; `None` if none is sound.
+    /// The cheapest division; `None` if each leaves too many entries in one child.
     fn plan(&self) -> Option<InnerPlan> {
         let top = self.span.checked_ilog2()?;
         let most_places = (self.entries.len() / PLACE).max(2) as u64;
@@ -119,7 +120,7 @@ impl FanOutTree<'_> {
         let mut best: Option<(f64, usize, u32)> = None;
         let mut rises = 0;
         let mut shift = top;
-        // Data nodes of more than the largest size need not be looked at.
+        // Levels whose data nodes would exceed the largest size are skipped.
         let fewest = self.window.len() as u64 / (MOST_SLOTS as u64 / 2);
         while shift > 0 && self.span >> (shift - 1) < most_places && self.span >> shift < fewest {
             shift -= 1;
@@ -147,12 +148,13 @@ impl FanOutTree<'_> {
         Some(self.laid_out(&parts, shift, cost / self.entries.len() as f64))
     }
 
-    /// Two children of as many entries each.
+    /// Two children with half of the entries each.
     fn halves(&self) -> InnerPlan {
         let len = self.entries.len();
         let half = len / 2;
         let at = self.entries[half].0;
-        // As wide as the entries before, so that the node can go on to the left; `at` is not the least.
+        // As wide as the entries before `at`, so that the node can be extended to the left; `at` is
+        // not the least key.
         let shift = (at - self.entries[0].0).ilog2();
         let inside = self.leaf_cost(0..half) + self.leaf_cost(half..len);
         InnerPlan {
@@ -163,7 +165,7 @@ impl FanOutTree<'_> {
         }
     }
 
-    /// Cuts the window into parts of 2^shift numbers.
+    /// Divides the window into parts of 2^shift numbers.
     fn level(&self, shift: u32) -> Vec<Part> {
         let mut start = self.window.start;
         let places = 0..=self.span >> shift;
@@ -182,7 +184,7 @@ impl FanOutTree<'_> {
         parts.collect()
     }
 
-    /// What these entries cost in sum in a data node.
+    /// The sum of these entries' costs in one data node.
     fn leaf_cost(&self, ranks: Range<usize>) -> f64 {
         let entries = &self.entries[ranks];
         match entries.len() {
@@ -191,14 +193,14 @@ impl FanOutTree<'_> {
         }
     }
 
-    /// What a level costs in sum.
+    /// The sum of the costs of a level.
     fn cost(&self, level: &[Part]) -> f64 {
         let nodes = level.iter().filter(|part| part.cost > 0.0).count();
         let inside: f64 = level.iter().map(|part| part.cost).sum();
         inside + LEVEL_COST * self.entries.len() as f64 + self.node_cost * nodes as f64
     }
 
-    /// How many entries the largest child gets, those beyond the window counted in.
+    /// How many entries the largest child may get, including those outside the window.
     fn largest(&self, level: &[Part]) -> usize {
         let mut start = self.window.start;
         let inside = level.iter().map(|part| {
@@ -207,17 +209,17 @@ impl FanOutTree<'_> {
             len
         });
         let beyond = self.window.start + (self.entries.len() - self.window.end);
-        // Those below the window may have to go into its first part.
+        // Entries below the window may have to go into its first part.
         inside.max().unwrap_or(0) + beyond
     }
 
-    /// The last of these levels with parts joined that are no better than the one above them: runs of
-    /// its places, and where their entries end.
+    /// The last of these levels, with parts joined wherever the part above them is no worse. For
+    /// each run of places: where it ends, and where its entries end.
     fn joined(&self, levels: &[Vec<Part>]) -> Vec<(usize, usize)> {
         let Some((finest, coarser)) = levels.split_last() else {
             return Vec::new();
         };
-        // How many of its places each part so far takes.
+        // Each part with the number of places it takes.
         let mut parts: Vec<(usize, Part)> = finest.iter().map(|part| (1, *part)).collect();
         for (up, level) in coarser.iter().rev().enumerate() {
             let width = 2usize << up;
@@ -243,7 +245,7 @@ impl FanOutTree<'_> {
         ends.collect()
     }
 
-    /// Joins the last two parts if they make up the last `places` places, and one is no worse.
+    /// Joins the last two parts if they make up the last `places` places and one part is no worse.
     fn join(&self, parts: &mut Vec<(usize, Part)>, places: usize, start: usize, whole: Part) {
         let [.., left, right] = parts.as_slice() else {
             return;
@@ -257,8 +259,8 @@ impl FanOutTree<'_> {
         }
     }
 
-    /// Makes children of runs of places: those below and above the window get places of their own, empty
-    /// runs and small ones join their neighbours.
+    /// Makes children of runs of places. Entries below and above the window get places of their
+    /// own; runs with no or few entries join their neighbours.
     fn laid_out(&self, parts: &[(usize, usize)], shift: u32, cost: f64) -> InnerPlan {
         let (mut base, mut moved) = (self.base, 0);
         let mut cuts = Vec::with_capacity(parts.len() + 2);
@@ -269,7 +271,7 @@ impl FanOutTree<'_> {
         }
         cuts.extend(parts.iter().map(|(place, end)| (place + moved, *end)));
         if let Some(last) = cuts.last_mut() {
-            // The last place may reach beyond the window.
+            // The last place may extend past the window.
             let all = self.entries.len();
             last.1 = end_of(
                 self.entries,

@@ -1,40 +1,40 @@
-//! The line of a data node, and what its errors cost.
+//! The line of a data node, and the cost of its errors.
 
 use crate::kinds::shared::least_squares::Sums;
 
-/// What a step of exponential search costs in the published cost model.
+/// The cost of a step of exponential search in the published cost model.
 pub(super) const STEP_COST: f64 = 20.0;
 
-/// What moving an entry by a slot costs there.
+/// The cost there of moving an entry by a slot.
 pub(super) const SHIFT_COST: f64 = 0.5;
 
-/// What a further level of nodes costs there.
+/// The cost there of another level of nodes.
 pub(super) const LEVEL_COST: f64 = 20.0;
 
-/// What a byte of nodes, entries excluded, costs there.
+/// The cost there of a byte of nodes, entries excluded.
 pub(super) const BYTE_COST: f64 = 5e-7;
 
-/// A cost that a data node is not left with: twelve steps and a hundred moves.
+/// The highest cost at which a data node is kept: twelve steps and a hundred moves.
 pub(super) const BEARABLE: u32 = 300;
 
-/// Numbers that a line is fitted to, at least, where there are more.
+/// The least sample of numbers that a line is fitted to, where there are more.
 const FITTED: usize = 512;
 
 /// A line from numbers to slots.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct SlotLine {
-    /// Where the line is anchored: numbers below count as this one.
+    /// The origin of the line; lower numbers are treated as this one.
     pub(super) base: u64,
-    /// Slots a number: finite and not negative.
+    /// Slots for each number: finite and not negative.
     pub(super) slope: f64,
-    /// Where the line is at the base, in slots: finite.
+    /// The value of the line at the base, in slots: finite.
     pub(super) offset: f32,
     /// How many slots there are, at least one.
     pub(super) slots: u32,
 }
 
 impl SlotLine {
-    /// The line through ascending entries by least squares, stretched over so many slots.
+    /// The least-squares line through ascending entries, scaled to this many slots.
     pub(super) fn of(entries: &[(u64, u64)], slots: usize) -> SlotLine {
         let first = entries.first().map_or(0, |entry| entry.0);
         let last = entries.last().map_or(first, |entry| entry.0);
@@ -67,19 +67,20 @@ impl SlotLine {
         self.slot(number).min(self.slots - 1) as usize
     }
 
-    /// The same, not cut down to the last slot.
+    /// The predicted slot, not clamped to the last slot.
     ///
-    /// Weakly monotone, since every step is: the subtraction, the conversion, multiplying by a slope that
-    /// is not negative, adding and the cast, which saturates. The conversion is that of a number without a
-    /// sign: it takes more instructions than the other, but that one waits for whatever its register held
-    /// before, such as an entry that the last look-up reads.
+    /// Weakly monotone, since every step is: the subtraction, the conversion, the multiplication by
+    /// a slope that is not negative, the addition and the cast, which saturates. The distance is
+    /// converted as an unsigned number. That takes more instructions than a signed conversion, but
+    /// the signed one depends on the old value of its register, such as an entry that the last
+    /// look-up is still reading.
     #[inline(always)]
     pub(super) fn slot(&self, number: u64) -> u32 {
         let distance = number.saturating_sub(self.base) as f64;
         (distance * self.slope + f64::from(self.offset)) as u32
     }
 
-    /// The line so many slots further right, anchored as far left as it goes.
+    /// The line moved this many slots to the right, with its base as low as possible.
     pub(super) fn moved(self, slots: usize) -> SlotLine {
         let offset = f64::from(self.offset) + slots as f64;
         let room = match self.slope > 0.0 {
@@ -94,8 +95,9 @@ impl SlotLine {
         }
     }
 
-    /// Gives every entry its slot, the predicted one or the next that is free, ascending and so that all
-    /// have room; tells `place` entry, predicted and given slot.
+    /// Assigns ascending slots to the entries: the predicted slot or the next free one, but low
+    /// enough to leave room for all later entries. Calls `place` with the entry, its predicted and
+    /// its assigned slot.
     #[inline(always)]
     pub(super) fn place(
         &self,
@@ -120,7 +122,7 @@ impl SlotLine {
     }
 }
 
-/// Sums up what placed entries will cost.
+/// Sums the expected costs of placed entries.
 #[derive(Debug, Default)]
 pub(super) struct Toll {
     steps: u64,
@@ -130,12 +132,12 @@ pub(super) struct Toll {
 }
 
 impl Toll {
-    /// Takes in the next entry.
+    /// Adds the next entry.
     #[inline(always)]
     pub(super) fn add(&mut self, predicted: usize, slot: usize) {
         self.steps += u64::from(steps(predicted, slot));
         if slot > self.next {
-            // An insertion among so many without a gap moves a quarter of them on average.
+            // An insertion into a run without gaps moves a quarter of the run on average.
             self.shifts += self.packed * self.packed;
             self.packed = 0;
         }
@@ -143,14 +145,14 @@ impl Toll {
         self.next = slot + 1;
     }
 
-    /// The cost of one of so many entries.
+    /// The mean cost of one of this many entries.
     pub(super) fn mean(&self, entries: usize) -> f64 {
         let shifts = (self.shifts + self.packed * self.packed) as f64 / 4.0;
         (self.steps as f64 * STEP_COST + shifts * SHIFT_COST) / entries.max(1) as f64
     }
 }
 
-/// How many steps exponential search takes from the predicted slot.
+/// How many steps an exponential search from the predicted slot takes.
 #[inline(always)]
 pub(super) fn steps(predicted: usize, slot: usize) -> u32 {
     usize::BITS - predicted.abs_diff(slot).leading_zeros()
@@ -187,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_straight_row_costs_next_to_nothing() {
+    fn evenly_spaced_keys_cost_less_than_a_step() {
         for (first, gap) in [(0, 1), (u64::MAX - 99_999 * 7, 7), (1 << 53, 1 << 40)] {
             let entries: Vec<(u64, u64)> = (0..100_000).map(|i| (first + i * gap, i)).collect();
             let cost = SlotLine::of(&entries, 142_858).cost(&entries);
@@ -196,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn one_number_and_none_have_a_line() {
+    fn one_or_no_number_gives_a_level_line() {
         for entries in [&[][..], &[(7, 0)], &[(u64::MAX, 0)]] {
             let fit = SlotLine::of(entries, 16);
             assert_eq!((fit.slope, fit.offset), (0.0, 0.0));

@@ -1,4 +1,4 @@
-//! ALEX in a table: the nodes of a bulk-loaded index, used from their bytes.
+//! ALEX in a table: the nodes of a bulk-loaded index, read from the byte form.
 //!
 //! ```text
 //! offset  size  field
@@ -6,18 +6,19 @@
 //!      4     4  L, number of data nodes, at least 1
 //!      8     4  C, number of places
 //!     12     4  S, number of slots
-//!     16   20I  inner nodes, every child behind its parent: base (8), shift (4; 0 to 63), its first
-//!               place (4; the next one of all), its places (4; at least 1)
+//!     16   20I  inner nodes, every child after its parent: base (8), shift (4; 0 to 63), first
+//!               place (4; places are consecutive), number of places (4; at least 1)
 //!          4C   places: the number of an inner node, or of a data node plus 2^31
-//!         32L   data nodes in order: base (8), slope (f64), offset (f32), slots that predictions are cut
-//!               down to (4; at least 1), its first slot (4), its slots (4; at least 1)
+//!         32L   data nodes in order: base (8), slope (f64), offset (f32), number of slots to
+//!               which predictions are clamped (4; at least 1), first slot (4), number of slots
+//!               (4; at least 1)
 //!         12S   slots: number (8), rank (4)
-//! ```
 //!
-//! The root is inner node 0, or data node 0 if there is none; children and slots are predicted as in memory.
-//! Gaps hold number and rank of the next entry, and there are none behind the last one: so the first slot
-//! whose number is not below the one looked for says everything about it. If there is none, the first slot of
-//! the next data node does; there are no data nodes without entries.
+//! The root is inner node 0, or data node 0 if there are no inner nodes; children and slots are
+//! predicted as in memory. Gaps hold the number and rank of the next entry, and there are none
+//! after the last entry. The first slot whose number is not below the one sought therefore gives
+//! its rank or lower bound. If there is none, the first slot of the next data node gives the lower
+//! bound; no data node is empty.
 
 use super::KIND;
 use super::fit::SlotLine;
@@ -35,14 +36,14 @@ const INNER: usize = 20;
 const NODE: usize = 32;
 const SLOT: usize = 12;
 
-/// How many slots from the one before the predicted one on are searched without a branch.
+/// How many slots, from the one before the predicted one on, are searched without a branch.
 const WINDOW: usize = 8;
 
-/// The levels that a look-up follows; bulk loading makes fewer, a child having at most two thirds of
+/// The most levels of a look-up. Bulk loading makes fewer, since a child has at most two thirds of
 /// its parent's numbers.
 const MOST_LEVELS: usize = 64;
 
-/// Where the parts of the form are.
+/// The offsets of the parts of the form.
 #[derive(Debug)]
 pub(super) struct Form {
     inners: usize,
@@ -91,7 +92,7 @@ impl Layout for Form {
         if nodes == 0 {
             return damaged(4, "a data node", "none".to_owned());
         }
-        // Each place belongs to one inner node, in order: so every one is looked at once.
+        // Each place belongs to one inner node, in order, so that each is checked once.
         let mut rest = place_bytes.as_chunks::<4>().0;
         for (i, inner) in inner_bytes.as_chunks::<INNER>().0.iter().enumerate() {
             let [shift, first, len] = [2, 3, 4].map(|field| u32_of(inner, field) as usize);
@@ -103,13 +104,17 @@ impl Layout for Form {
             let (own, others) = rest.split_at_checked(len).unwrap_or_default();
             if shift > 63 || !is_next || own.is_empty() || !own.iter().all(is_child) {
                 let found = format!("shift {shift}, {len} places from {first}");
-                return damaged(inners_at + i * INNER, "nodes behind this one", found);
+                return damaged(
+                    inners_at + i * INNER,
+                    "consecutive places of existing nodes",
+                    found,
+                );
             }
             rest = others;
         }
         if !rest.is_empty() {
             let found = format!("{} more", rest.len());
-            return damaged(8, "the places of the inner nodes", found);
+            return damaged(8, "no places besides those of the inner nodes", found);
         }
         for (i, node) in node_bytes.as_chunks::<NODE>().0.iter().enumerate() {
             let fit = fit_of(node);
@@ -117,11 +122,7 @@ impl Layout for Form {
             let is_line = fit.slope >= 0.0 && fit.slope.is_finite() && fit.offset.is_finite();
             if !is_line || fit.slots == 0 || len == 0 || first + len > slots as u64 {
                 let found = format!("{fit:?}, {len} slots from {first}");
-                return damaged(
-                    nodes_at + i * NODE,
-                    "a line over slots that there are",
-                    found,
-                );
+                return damaged(nodes_at + i * NODE, "a line over existing slots", found);
             }
         }
         Ok(Form {
@@ -146,7 +147,7 @@ impl Layout for Form {
                 false => Place::Before(rank),
             };
         }
-        // Behind the last number of this node is the first one of the next.
+        // After the last number of this node comes the first number of the next node.
         let behind = Some(node + 1).filter(|node| *node < self.nodes);
         let first = behind.and_then(|node| self.node(bytes, node)?.slots.first());
         Place::Before(first.map_or(u64::MAX, |slot| u64::from(u32_of(slot, 2))))
@@ -227,7 +228,7 @@ impl Node<'_> {
         }
     }
 
-    /// The same, searched far from a slot.
+    /// As [`Node::seek`], searching outward from a slot.
     #[inline(never)]
     fn seek_outward(&self, from: usize, number: u64) -> usize {
         let slots = self.slots;
@@ -257,7 +258,7 @@ fn put_slots(leaf: &Leaf, out: &mut Vec<u8>) {
 fn write(index: &Alex, out: &mut Vec<u8>) -> Result<(), IndexError> {
     let mut places = Vec::new();
     let (mut inners, mut nodes, mut slots) = (Vec::new(), Vec::new(), Vec::new());
-    // Inner nodes are built behind their children: written in the reverse order they are before them.
+    // Children are added before their parents; in reverse order every parent comes first.
     let last = index.inners.len() as u32;
     for inner in index.inners.iter().rev() {
         inners.extend(inner.base.to_le_bytes());
@@ -291,7 +292,7 @@ fn write(index: &Alex, out: &mut Vec<u8>) -> Result<(), IndexError> {
     if slots.len() / SLOT > u32::MAX as usize {
         return Err(IndexError::Unfit {
             kind: KIND.name,
-            why: "there are more than 2^32 slots".to_owned(),
+            why: "more than 2^32 - 1 slots: write smaller tables".to_owned(),
         });
     }
     let counts = [

@@ -1,9 +1,9 @@
 //! An inner node: a line from numbers to children.
 //!
-//! The published line has any slope and as many children as a power of two; here the slope is a power of
-//! two, and the children are as many as there are. Then the child is found by a subtraction and a shift,
-//! exactly: a node may be refined, or go on to either side, and no number that was there before changes
-//! its child.
+//! The published line has any slope and a power of two of children; here the slope is a power of
+//! two, and the number of children is arbitrary. A child is then found exactly, by a subtraction
+//! and a shift: a node may be refined, or extended to either side, without any number changing its
+//! child.
 
 /// A node's number; data nodes have this bit set.
 pub(super) const LEAF: u32 = 1 << 31;
@@ -11,24 +11,24 @@ pub(super) const LEAF: u32 = 1 << 31;
 /// An inner node.
 #[derive(Debug, Default)]
 pub(super) struct Inner {
-    /// The least number of child 0, but for those below all.
+    /// The least number of child 0, which also takes all numbers below.
     pub(super) base: u64,
-    /// A child is for 2^shift numbers.
+    /// A place is for 2^shift numbers.
     pub(super) shift: u32,
-    /// How many different children there are.
+    /// The number of distinct children.
     pub(super) nodes: u32,
-    /// Each node in one or more places next to each other.
+    /// The child in each place; a child has one or more adjacent places.
     pub(super) children: Box<[u32]>,
 }
 
 impl Inner {
-    /// Where a number would be, if there were children enough.
+    /// The place of a number, not clamped to the places that exist.
     #[inline(always)]
     pub(super) fn place(&self, number: u64) -> u64 {
         number.saturating_sub(self.base) >> self.shift
     }
 
-    /// Where a number is.
+    /// The place of a number.
     #[inline(always)]
     pub(super) fn slot(&self, number: u64) -> usize {
         let last = self.children.len() as u64 - 1;
@@ -41,7 +41,7 @@ impl Inner {
         self.children[self.slot(number)]
     }
 
-    /// The places of the node that is in this place.
+    /// All places of the child in this place.
     pub(super) fn places(&self, slot: usize) -> std::ops::Range<usize> {
         let node = self.children[slot];
         let other = |place: &u32| *place != node;
@@ -53,14 +53,14 @@ impl Inner {
         start..len.map_or(self.children.len(), |len| slot + len)
     }
 
-    /// Different children, in order.
+    /// The distinct children, in order.
     pub(super) fn nodes(&self) -> impl Iterator<Item = u32> + '_ {
         self.children
             .chunk_by(|a, b| a == b)
             .filter_map(|chunk| chunk.first().copied())
     }
 
-    /// Gives 2^bits places to every child; `bits` is not above the shift.
+    /// Divides every place into 2^bits places of the same child; `bits` must not exceed the shift.
     pub(super) fn refine(&mut self, bits: u32) {
         let children = self.children.iter();
         self.children = children
@@ -69,7 +69,7 @@ impl Inner {
         self.shift -= bits;
     }
 
-    /// So many more places of the last child.
+    /// Adds this many places of the last child.
     pub(super) fn extend(&mut self, more: usize) {
         let mut children = std::mem::take(&mut self.children).into_vec();
         let last = children.last().copied().unwrap_or_default();
@@ -77,7 +77,7 @@ impl Inner {
         self.children = children.into_boxed_slice();
     }
 
-    /// So many more places of the first child, if numbers go down so far.
+    /// Adds this many places of the first child. Returns false if that would need numbers below 0.
     pub(super) fn extend_left(&mut self, more: usize) -> bool {
         let room = (more as u64).checked_mul(1 << self.shift);
         let Some(base) = room.and_then(|room| self.base.checked_sub(room)) else {
@@ -112,7 +112,7 @@ mod tests {
         assert!(lower.extend_left(31));
         assert!(
             !lower.extend_left(1),
-            "11 numbers are left, a place takes 32"
+            "11 numbers are left below the base, and a place takes 32"
         );
         for node in [finer, wider, lower] {
             let after: Vec<u32> = numbers().map(|number| node.child(number)).collect();

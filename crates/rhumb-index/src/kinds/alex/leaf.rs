@@ -1,45 +1,46 @@
 //! A data node: a gapped array with a line over it.
 //!
-//! Slots lie in lines of the cache, four keys and their values in each; the last lines hold a bit for every
-//! slot, which is set where there is an entry. The keys of all slots ascend weakly, those of gaps among
-//! them, so that a search needs no bits. A gap has the key of the next entry, so a key that is there is
-//! the last of those alike, and is found without its bit too; behind the last entry gaps have the greatest
-//! key there is, and before the first they may have the least: for these two keys bits are looked at, so
-//! that every key can be stored. A removal that would have to change many gaps leaves the node *loose*:
-//! then gaps may have any key between their neighbours', and bits are looked at for all.
+//! Slots lie in cache lines of four keys and their values; the last lines hold a bit for every
+//! slot, which is set if the slot holds an entry. The keys of all slots, gaps included, ascend
+//! weakly, so that a search needs no bits. A gap has the key of the next entry. A present key is
+//! therefore in the last of the slots with this key and is found without bits, too. Gaps after the
+//! last entry have the greatest key, and gaps before the first entry may have the least: for these
+//! two keys bits are consulted, so that every key can be stored. A removal that would have to
+//! change many gaps makes the node *loose* instead: gaps may then have any key between their
+//! neighbours', and bits are consulted for all keys.
 
 use super::fit::{SlotLine, Toll};
 use crate::kinds::shared::gallop::first_about;
 use crate::search::prefetch_line;
 
-/// Slots of a line.
+/// Slots of a cache line.
 const LINE_SLOTS: usize = 4;
 
-/// Bits of a line.
+/// Bits of a cache line.
 const BITS: usize = 512;
 
-/// How many lines about the predicted slot are searched without a branch. Every line that is read costs:
-/// with four, look-ups take up to half as long again.
+/// How many lines around the predicted slot are searched without a branch. Every line that is read
+/// costs time: with four, look-ups take up to half as long again.
 const WINDOW: usize = 2;
 
 /// The fewest slots of a data node.
 const LEAST_SLOTS: usize = 16;
 
-/// A removal changes at most so many gaps.
+/// The most gaps that a removal changes.
 const TIDIED: usize = 64;
 
-/// The most: 16 MiB.
+/// The most slots of a data node: 16 MiB.
 pub(super) const MOST_SLOTS: usize = 1 << 20;
 
-/// No data node.
+/// The number of no data node.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// A line of the cache: four keys and four values, or 512 bits.
+/// A cache line: four keys and four values, or 512 bits.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct CacheLine([u64; 8]);
 
-/// A data node. As long as a line of the cache.
+/// A data node; this struct takes one cache line.
 #[derive(Debug)]
 pub(super) struct Leaf {
     pub(super) fit: SlotLine,
@@ -47,22 +48,22 @@ pub(super) struct Leaf {
     pub(super) lines: Box<[CacheLine]>,
     /// How many entries there are.
     pub(super) len: u32,
-    /// The data nodes before and behind this one.
+    /// The data nodes before and after this one.
     pub(super) before: u32,
     pub(super) behind: u32,
     /// Insertions since the line was fitted.
     pub(super) inserts: u32,
-    /// What they cost, an entry moved by a slot being 1.
+    /// The cost of these insertions, in moves of an entry by a slot.
     pub(super) work: u32,
-    /// The cost that was expected of one when the line was fitted.
+    /// The expected cost of an insertion when the line was fitted.
     pub(super) expected: u16,
-    /// Whether gaps may have other keys than the next entry's.
+    /// Whether gaps may have keys other than that of the next entry.
     pub(super) is_loose: bool,
-    /// Rises with entries put before or behind all others, falls with those put between.
+    /// Rises with entries inserted before or after all others, falls with those inserted between.
     pub(super) edge: u8,
 }
 
-/// How many slots so many entries take at a density in tenths.
+/// How many slots the entries take at a density in tenths.
 pub(super) fn slots_of(entries: usize, density: usize) -> usize {
     let slots = (entries * 10)
         .div_ceil(density)
@@ -71,7 +72,7 @@ pub(super) fn slots_of(entries: usize, density: usize) -> usize {
 }
 
 impl Leaf {
-    /// Lays out ascending entries in so many slots, a multiple of 4 that is enough for them.
+    /// Lays out ascending entries in `slots` slots, a multiple of 4 that is large enough for them.
     pub(super) fn new(entries: &[(u64, u64)], slots: usize) -> Leaf {
         #[cfg(test)]
         super::bounds::count(entries.len());
@@ -90,7 +91,7 @@ impl Leaf {
         leaf
     }
 
-    /// One without entries under a line.
+    /// A node without entries under a line.
     pub(super) fn empty(fit: SlotLine) -> Leaf {
         let slots = fit.slots as usize;
         let lines = vec![CacheLine([0; 8]); slots.div_ceil(BITS) + slots / LINE_SLOTS];
@@ -149,7 +150,7 @@ impl Leaf {
         self.mark(slot);
     }
 
-    /// Puts what is in a slot into another one, but for its bit.
+    /// Copies a slot's key and value to another slot, but not its bit.
     #[inline(always)]
     pub(super) fn copy(&mut self, from: usize, to: usize) {
         let (key, value) = (self.key(from), self.value(from));
@@ -165,13 +166,13 @@ impl Leaf {
         self.lines[line].0[slot % BITS / 64] |= 1 << (slot % 64);
     }
 
-    /// Makes a gap of a slot.
+    /// Turns a slot into a gap.
     pub(super) fn clear(&mut self, slot: usize) {
         let line = self.slot_lines() + slot / BITS;
         self.lines[line].0[slot % BITS / 64] &= !(1 << (slot % 64));
     }
 
-    /// Gives slots a key.
+    /// Sets the key of slots.
     #[inline(always)]
     pub(super) fn fill(&mut self, slots: std::ops::Range<usize>, key: u64) {
         for slot in slots {
@@ -179,7 +180,7 @@ impl Leaf {
         }
     }
 
-    /// Asks for a slot's bit ahead of its use.
+    /// Prefetches a slot's bit.
     #[inline(always)]
     pub(super) fn prefetch_bit(&self, slot: usize) {
         let line = self.slot_lines() + slot / BITS;
@@ -204,7 +205,7 @@ impl Leaf {
         self.from(slot, self.slots(), 0)
     }
 
-    /// The same, looked for in so many slots; the slot behind them if there is none.
+    /// As [`Leaf::entry_from`] within `len` slots; the slot after them if there is none.
     #[inline(always)]
     pub(super) fn entry_within(&self, slot: usize, len: usize) -> usize {
         self.from(slot, self.slots().min(slot + len), 0)
@@ -247,18 +248,19 @@ impl Leaf {
         Some(word * 64 + 63 - bits.leading_zeros() as usize)
     }
 
-    /// The first slot whose key is not before the one looked for, or the number of slots; searched from a slot.
+    /// The first slot whose key is not before the one sought, or the number of slots; searches near
+    /// `slot`.
     #[inline(always)]
     pub(super) fn seek_near(&self, slot: usize, is_before: impl Fn(u64) -> bool) -> usize {
         let lines = &self.lines[..self.slot_lines()];
-        // Entries are in the predicted slot or, if that was taken, a few slots right of it; insertions may
-        // have moved them to the left too.
+        // An entry is in the predicted slot or, if that was taken, a few slots to the right of it;
+        // insertions may have moved it to the left too.
         let first = (slot.saturating_sub(1) / LINE_SLOTS).min(lines.len().saturating_sub(WINDOW));
         let Some(window) = lines[first..].first_chunk::<WINDOW>() else {
             return 0;
         };
-        // Counted, not compared one by one: which slot it is cannot be foreseen, and a branch gone wrong
-        // would wait for memory and keep the next look-up from starting.
+        // Slots are counted instead of compared one by one: the result is unpredictable, and a
+        // mispredicted branch would wait for memory and keep the next look-up from starting.
         let mut before = 0;
         for line in window {
             for column in 0..LINE_SLOTS {
@@ -281,7 +283,7 @@ impl Leaf {
         self.entry_from(self.seek_near(predicted, |other| other < key))
     }
 
-    /// The slot of a key that is there.
+    /// The slot of a key, if present.
     #[inline(always)]
     fn find(&self, key: u64) -> Option<usize> {
         if self.is_loose || key == 0 || key == u64::MAX {
@@ -299,7 +301,7 @@ impl Leaf {
         Some(self.value(self.find(key)?))
     }
 
-    /// Takes a key out. Gives its value.
+    /// Removes a key. Returns its value.
     pub(super) fn remove(&mut self, key: u64) -> Option<u64> {
         self.prefetch_bit(self.fit.predict(key));
         let slot = self.find(key)?;
@@ -335,7 +337,7 @@ impl Leaf {
     }
 }
 
-/// The first slot whose key is not before the one looked for; searched far from a slot.
+/// The first slot whose key is not before the one sought; searches outward from a slot.
 #[inline(never)]
 fn seek_outward(lines: &[CacheLine], from: usize, is_before: impl Fn(u64) -> bool) -> usize {
     first_about(

@@ -1,44 +1,45 @@
-//! Insertion into a data node, and how one grows at its edges.
+//! Insertion into a data node, and growth of a node at its edges.
 
 use super::fit::{BEARABLE, LEVEL_COST, STEP_COST, SlotLine, steps};
 use super::leaf::{Leaf, slots_of};
 use super::tree::DENSITY;
 use crate::updatable::Existing;
 
-/// An entry goes at most so many slots into a run of gaps, however far in it is predicted: the slots before
-/// it take its key.
+/// The most slots that an entry is stored into a run of gaps, however far into it it is predicted:
+/// the gaps before it must take its key.
 const FILL: usize = 32;
 
-/// An entry below or above all others moves others at most so far in a node that grows at its edge.
+/// The most slots that an entry below or above all others moves others by in a node that grows at
+/// its edge.
 const EDGE: usize = 32;
 
-/// A node grows at its edge if [`Leaf::edge`] is at least this: where most entries come there. Others
-/// would be left with too few gaps between their entries.
+/// A node grows at its edge if [`Leaf::edge`] is at least this, which means that most entries
+/// arrive there. Other nodes would be left with too few gaps between their entries.
 const APPENDED: u8 = 16;
 
-/// Up to so many slots a node doubles where it grows at an edge; above, it grows by a quarter.
+/// A node with fewer slots doubles when it grows at an edge; a larger one grows by a quarter.
 const DOUBLED: usize = 1 << 15;
 
-/// Beyond so many insertions since the line was fitted the earlier ones count less and less.
+/// After this many insertions since the line was fitted, the earlier ones are counted half.
 const COUNTED: u32 = 1 << 20;
 
-/// What became of an entry that was to be stored.
+/// The result of storing an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Put {
-    /// The key was there, with this value.
+    /// The key was present, with this value.
     Old(u64),
-    /// It is stored.
+    /// The entry was stored.
     New,
-    /// It is stored, and insertions have become so costly that something must be done.
+    /// The entry was stored, and insertions have become too costly for the node as it is.
     Costly,
-    /// There are too few gaps.
+    /// The entry was not stored: there are too few gaps.
     Full,
-    /// There is room, but far from the end where it is needed: before all entries, or behind them.
+    /// The entry was not stored: it belongs before or after all others, and the nearest gap is far.
     Edge { is_left: bool },
 }
 
 impl Leaf {
-    /// Stores an entry if there is room; if `at_any_cost`, however many others must move.
+    /// Stores an entry if there is room. With `at_any_cost`, any number of others may move.
     #[inline]
     pub(super) fn put(
         &mut self,
@@ -60,7 +61,7 @@ impl Leaf {
                 return Put::Old(old);
             }
         }
-        // Density 0.8 at most.
+        // The density is at most 0.8.
         if (self.len as usize + 1) * 5 > self.slots() * 4 {
             return Put::Full;
         }
@@ -87,7 +88,8 @@ impl Leaf {
         // A step costs as much as 40 moves.
         let work = 40 * steps(predicted, slot) + moved as u32;
         self.work = self.work.saturating_add(work);
-        // More than is bearable, after enough of them to pay for a new node.
+        // Above the highest cost at which a node is kept, after enough insertions to pay for a new
+        // node.
         let bearable = (self.inserts * 2 * BEARABLE).saturating_add(self.fit.slots * 8);
         match self.work > bearable {
             true => Put::Costly,
@@ -95,8 +97,8 @@ impl Leaf {
         }
     }
 
-    /// Stores an entry in the gaps about its slot, from which on keys are not below it. False if there are
-    /// none.
+    /// Stores an entry in the gaps around its slot, the first one whose key is not below it.
+    /// Returns false if there are none.
     #[inline(always)]
     fn put_into_gap(&mut self, predicted: usize, slot: usize, key: u64, value: u64) -> bool {
         let next = self.entry_within(slot, FILL);
@@ -123,8 +125,9 @@ impl Leaf {
         true
     }
 
-    /// Stores an entry between two others by moving those up to the nearest gap. Gives how many; or, at an
-    /// edge from which it is far, which edge it is.
+    /// Stores an entry between two others by moving entries up to the nearest gap. Returns how many
+    /// moved, or, if the gap is far from the edge where the entry belongs, whether that is the left
+    /// edge.
     fn put_between(
         &mut self,
         slot: usize,
@@ -147,7 +150,7 @@ impl Leaf {
                 (slot - 1, left)
             }
             (_, Some(right)) => (slot, right),
-            // There is a gap: the density is at most 0.8.
+            // There is always a gap, since the density is at most 0.8.
             _ => (slot, slot),
         };
         if gap < toward {
@@ -162,24 +165,24 @@ impl Leaf {
         Ok(gap.abs_diff(toward))
     }
 
-    /// Whether insertions cost far more than was expected.
+    /// Whether insertions cost far more than expected.
     pub(super) fn is_strained(&self) -> bool {
         let cost = f64::from(self.work) / 2.0 / f64::from(self.inserts.max(1));
-        // A new line must be paid for.
+        // A new line must be paid for by insertions.
         self.inserts >= 32 + self.len / 32 && cost > LEVEL_COST + 1.5 * f64::from(self.expected)
     }
 
-    /// Whether insertions beside a key cost more than is bearable: many entries stand there without a gap, as
-    /// under a line that is for far wider numbers.
+    /// Whether insertions next to a key cost more than is acceptable because many entries stand
+    /// there without a gap, as under a line that covers far wider numbers.
     pub(super) fn is_packed_at(&self, key: u64) -> bool {
         let predicted = self.fit.predict(key);
         let slot = self.seek_near(predicted, |other| other < key);
         let run = self.gap_from(slot) - self.gap_before(slot).map_or(0, |gap| gap + 1);
-        // An insertion among so many moves a quarter of them on average.
+        // An insertion into a run without gaps moves a quarter of the run on average.
         40 * steps(predicted, slot) as usize + run / 4 > 2 * BEARABLE as usize
     }
 
-    /// How many slots it has after it has grown at an edge.
+    /// The number of slots after growth at an edge.
     pub(super) fn slots_grown(&self) -> usize {
         let slots = self.slots();
         match slots < DOUBLED {
@@ -188,7 +191,8 @@ impl Leaf {
         }
     }
 
-    /// The same entries in the same order, with gaps before or behind them all. The line goes on there.
+    /// The same entries in the same order, with gaps before or after them all and the line
+    /// extended.
     pub(super) fn grown(&self, is_left: bool) -> Leaf {
         let (slots, grown) = (self.slots(), self.slots_grown());
         let shift = if is_left { grown - slots } else { 0 };
@@ -222,7 +226,7 @@ impl Leaf {
         }
     }
 
-    /// A node of the same entries under a line of their own, at a density in tenths.
+    /// A node of the same entries with a new line, at a density in tenths.
     pub(super) fn refitted(&self, entries: &[(u64, u64)], density: usize) -> Leaf {
         Leaf {
             edge: self.edge,
@@ -232,7 +236,7 @@ impl Leaf {
         }
     }
 
-    /// An empty node beside this one, whose first entry will have this key.
+    /// An empty node next to this one; `key` is the first that will be inserted.
     pub(super) fn neighbour(&self, key: u64, is_left: bool) -> Leaf {
         let slots = slots_of(0, DENSITY);
         let fit = SlotLine {
@@ -243,7 +247,7 @@ impl Leaf {
         };
         let mut leaf = Leaf::empty(if is_left { fit.moved(slots - 1) } else { fit });
         leaf.fill(0..slots, u64::MAX);
-        // As many steps as in a good node, or what this one takes.
+        // The expected cost of this node, but at least that of a step.
         leaf.expected = self.expected.max(STEP_COST as u16);
         leaf
     }

@@ -1,4 +1,4 @@
-//! The parts together: order after every change, and the traps of the published design.
+//! The parts together: order after every change, and inputs that are hard for the published design.
 
 use std::ops::ControlFlow;
 
@@ -12,11 +12,15 @@ use crate::kinds::shared::exact::{Layout, Place};
 use crate::updatable::{Depth, Existing, Updatable};
 use crate::{IndexError, registry};
 
-/// Fails unless nodes and entries are in order and every key leads to its own data node.
+/// Fails unless nodes and entries are in order and every key leads to the data node that holds it.
 pub(super) fn audit(index: &Alex) {
     let mut leaves = Vec::new();
     index.visit(index.root, 1, &mut |leaf, _| leaves.push(leaf));
-    assert_eq!(leaves.len(), index.leaf_count(), "each is reached once");
+    assert_eq!(
+        leaves.len(),
+        index.leaf_count(),
+        "each data node is reached once"
+    );
     let (mut before, mut len, mut last) = (NONE, 0, None);
     for (i, &id) in leaves.iter().enumerate() {
         let leaf = &index.leaves[id as usize];
@@ -37,7 +41,7 @@ pub(super) fn audit(index: &Alex) {
         for (key, _) in entries {
             assert!(last < Some(key));
             last = Some(key);
-            assert_eq!(index.path(key).leaf, id, "the way of {key}");
+            assert_eq!(index.path(key).leaf, id, "the path of {key}");
         }
         len += leaf.len as usize;
     }
@@ -108,7 +112,7 @@ fn nodes_are_in_order_after_every_change() {
     }
 }
 
-/// Fails if depth or memory are beyond what any input may cause.
+/// Fails if depth or memory exceed the bounds for any input.
 fn within_bounds(index: &Alex, what: &str) {
     let (len, depth) = (index.len(), index.depth());
     let most = 8.0 + 2.5 * (len.max(2) as f64).log2();
@@ -117,7 +121,7 @@ fn within_bounds(index: &Alex, what: &str) {
     assert!(bytes < 10_000 + 120 * len, "{what}: {bytes} for {len}");
 }
 
-/// Inserts keys in this order, then removes most, and watches order and bounds.
+/// Inserts keys in this order, then removes most, and checks order and bounds.
 fn comes_and_goes(keys: &[u64], loaded: usize, what: &str) {
     let mut index = Alex::new(true);
     let mut entries: Vec<(u64, u64)> = keys[..loaded].iter().map(|key| (*key, !key)).collect();
@@ -155,7 +159,8 @@ pub(super) fn shuffle(keys: &mut [u64], random: &mut SplitMix64) {
 pub(super) fn hard_inputs() -> Vec<(&'static str, Vec<u64>)> {
     let mut random = SplitMix64::new(17);
     let powers = (0..64).flat_map(|bits| [1u64 << bits, (1 << bits) - 1, u64::MAX >> bits]);
-    // In every interval half as wide as the one before as many keys.
+    // The same number of keys in each of a series of intervals, each half as wide as the one
+    // before.
     let nested = (0..58).flat_map(|bits| {
         let mut random = SplitMix64::new(bits);
         (0..500).map(move |_| u64::MAX - (u64::MAX >> bits) + (random.next_u64() >> (bits + 1)))
@@ -241,7 +246,7 @@ fn published_upkeep_stays_in_order() {
 }
 
 #[test]
-fn a_key_that_comes_and_goes_wears_nothing_out() {
+fn repeated_insertion_and_removal_needs_no_more_memory() {
     let mut index = Alex::new(true);
     let entries: Vec<(u64, u64)> = (0..500).map(|i| (i * 100, i)).collect();
     index.bulk_load(&entries).unwrap();
@@ -258,7 +263,7 @@ fn a_key_that_comes_and_goes_wears_nothing_out() {
 fn outliers_do_not_spoil_the_root() {
     let mut keys: Vec<(u64, u64)> = (0..100_000u64).map(|i| (i * i / 8 + i * 40, i)).collect();
     keys.extend((0..21).map(|i| ((1 << 59) + (i << 56), i)));
-    // What an entry costs in its data node, on average.
+    // The average cost of an entry in its data node.
     let costs = [true, false].map(|is_bounded| {
         let mut index = Alex::new(is_bounded);
         index.bulk_load(&keys).unwrap();
@@ -299,7 +304,8 @@ fn keys_far_above_the_largest_find_nothing() {
 
 #[test]
 fn removal_from_long_runs_of_gaps_keeps_others() {
-    // Two clusters and a wide hole between them, which the line gives gaps; then first in, first out.
+    // Two clusters with a wide hole between them, which the line gives gaps; keys are removed in
+    // ascending order.
     let keys: Vec<u64> = (0..3_000).chain((0..3_000).map(|i| 40_000 + i)).collect();
     let entries: Vec<(u64, u64)> = keys.iter().map(|key| (*key, *key)).collect();
     let mut index = Alex::new(true);

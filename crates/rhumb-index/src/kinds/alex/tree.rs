@@ -1,4 +1,4 @@
-//! The nodes of an index, and the ways through them.
+//! The nodes of an index, and the paths through them.
 
 use std::ops::ControlFlow;
 
@@ -11,7 +11,7 @@ use super::upkeep::{Reason, lasts};
 use crate::IndexError;
 use crate::updatable::{Depth, Existing, Updatable, ascending};
 
-/// Data nodes are made so dense, in tenths.
+/// The density of newly built data nodes, in tenths.
 pub(super) const DENSITY: usize = 7;
 
 /// An index in memory.
@@ -19,18 +19,18 @@ pub(super) const DENSITY: usize = 7;
 pub(crate) struct Alex {
     pub(super) inners: Vec<Inner>,
     pub(super) leaves: Vec<Leaf>,
-    /// How many more insertions below an inner node it lasts, until it may be built anew.
+    /// For each inner node: how many more insertions below it must come before it may be rebuilt.
     pub(super) lasts: Vec<usize>,
-    /// Numbers of inner and of data nodes that are not in use.
+    /// Numbers of unused inner and data nodes.
     pub(super) free_inners: Vec<u32>,
     pub(super) free_leaves: Vec<u32>,
     pub(super) root: u32,
     pub(super) len: usize,
-    /// Whether memory and depth are kept within bounds, which the published design does not.
+    /// Whether memory and depth are kept within bounds, unlike in the published design.
     pub(super) is_bounded: bool,
 }
 
-/// The way to a data node.
+/// The path to a data node.
 #[derive(Debug)]
 pub(super) struct Path {
     /// Inner nodes from the root on.
@@ -56,7 +56,7 @@ impl Alex {
         index
     }
 
-    /// Replaces all that is there by ascending entries.
+    /// Replaces the content by ascending entries.
     pub(crate) fn load(&mut self, entries: &[(u64, u64)]) {
         (self.inners, self.leaves) = (Vec::new(), Vec::new());
         (self.free_inners, self.free_leaves, self.lasts) = Default::default();
@@ -68,8 +68,9 @@ impl Alex {
         self.lasts.shrink_to_fit();
     }
 
-    /// Builds nodes over entries; `last` is the data node before them all, and then the last of them. They
-    /// are more than one node if `divides`, which takes two entries.
+    /// Builds nodes over entries. `last` is the data node before them all, and then becomes the
+    /// last of the new ones. With `divides` there will be more than one node, which takes at least
+    /// two entries.
     pub(super) fn build(&mut self, entries: &[(u64, u64)], divides: bool, last: &mut u32) -> u32 {
         let slots = slots_of(entries.len(), DENSITY);
         if !divides && entries.len() <= FEW {
@@ -102,7 +103,7 @@ impl Alex {
         self.add_inner(inner, entries.len())
     }
 
-    /// Puts an inner node over so many entries into the arena.
+    /// Adds an inner node over this many entries to the arena.
     pub(super) fn add_inner(&mut self, inner: Inner, entries: usize) -> u32 {
         let lasts = lasts(entries);
         if let Some(id) = self.free_inners.pop() {
@@ -114,7 +115,7 @@ impl Alex {
         self.inners.len() as u32 - 1
     }
 
-    /// Puts a data node into the arena, and behind another one, which it takes the place of.
+    /// Adds a data node to the arena, after the data node `last`, and makes it `last`.
     pub(super) fn add_leaf(&mut self, mut leaf: Leaf, last: &mut u32) -> u32 {
         leaf.before = *last;
         let id = match self.free_leaves.pop() {
@@ -144,7 +145,7 @@ impl Alex {
         (node ^ LEAF) as usize
     }
 
-    /// The way to the data node that a key belongs to.
+    /// The path to the data node that a key belongs to.
     pub(super) fn path(&self, key: u64) -> Path {
         let mut inners = Vec::new();
         let mut node = self.root;
@@ -163,7 +164,7 @@ impl Alex {
         self.leaves.len() - self.free_leaves.len()
     }
 
-    /// Visits data nodes below a node, in order, with their depth.
+    /// Visits the data nodes below a node, in order, with their depth.
     pub(super) fn visit(&self, node: u32, depth: usize, visit: &mut dyn FnMut(u32, usize)) {
         if node & LEAF != 0 {
             return visit(node ^ LEAF, depth);
@@ -173,11 +174,12 @@ impl Alex {
         }
     }
 
-    /// Stores an entry, making room as often as it takes.
+    /// Stores an entry, making room as often as necessary.
     fn put_entry(&mut self, key: u64, value: u64, existing: Existing) -> Option<u64> {
         for attempt in 0.. {
             let id = self.leaf_of(key);
-            // A second attempt at the edge of a node moves as many entries as it must.
+            // The third attempt may move any number of entries, in case growing at the edge did not
+            // help.
             let put = self.leaves[id].put(key, value, existing, attempt > 1);
             match put {
                 Put::Old(old) => return Some(old),

@@ -1,9 +1,10 @@
-//! What happens where a data node has no room, or costs too much: it grows, gets a new line, or is split.
+//! Makes room in a data node that is full or costs too much: it grows, gets a new line, or is
+//! split.
 //!
-//! A split leaves the data node's line to its halves and goes into the parent, if one of the parent's children
-//! can begin between them; the parent may be refined or go on to a side for that. Else a new inner
-//! node takes the place of the data node. `bounded` keeps parents small for that, and builds the nodes below
-//! an inner node anew where such splits have made them deep.
+//! A split goes into the parent if one of the parent's places can begin between the halves; the
+//! parent may be refined or extended to a side for that. Otherwise a new inner node takes the place
+//! of the data node. With `bounded` upkeep parents are kept small, and the nodes below an inner
+//! node are rebuilt where such splits have made them deep.
 
 use super::fanout::{FEW, NODE};
 use super::fit::{BYTE_COST, SlotLine};
@@ -20,12 +21,12 @@ const PLACES: usize = 16;
 /// The most places of an inner node as published: 4 MiB.
 const MOST_PLACES: usize = 1 << 20;
 
-/// How many insertions below an inner node it lasts that was built over so many entries: in a way that has
-/// become too long, it is built anew after them.
+/// How many insertions below an inner node, built over this many entries, must come before it may
+/// be rebuilt because its path has become too long.
 ///
-/// So each insertion pays for nine entries to be laid out again at every inner node on its way, at most.
-/// And a child is built over at most 2/3 + 1/8 of the entries of its parent, as long as that lasts: two
-/// thirds are the most that it has from the first.
+/// Each insertion then pays for laying out at most nine entries at every inner node on its path.
+/// And until then a child is built over at most 2/3 + 1/8 of the entries of its parent, since it
+/// has at most two thirds of them at first.
 pub(super) fn lasts(entries: usize) -> usize {
     entries / 8
 }
@@ -37,11 +38,11 @@ pub(super) enum Reason {
     Full,
     /// Insertions have become costly.
     Cost,
-    /// An entry belongs before or behind all others, where there is no gap.
+    /// An entry belongs before or after all others, where there is no gap.
     Edge { is_left: bool },
 }
 
-/// Where a data node may be split: above `low`, not above `high`, best at `middle`.
+/// Where a data node may be split: above `low`, not above `high`, preferably at `middle`.
 #[derive(Debug, Clone, Copy)]
 struct SplitRange {
     low: u64,
@@ -50,7 +51,7 @@ struct SplitRange {
 }
 
 impl Alex {
-    /// Makes room for a key, or makes the data node that it belongs to cheaper.
+    /// Makes room for a key, or reduces the cost of the data node it belongs to.
     pub(super) fn make_room(&mut self, key: u64, reason: Reason) {
         let path = self.path(key);
         let leaf = &self.leaves[path.leaf as usize];
@@ -78,11 +79,11 @@ impl Alex {
         let fits = slots_of(len, density) <= MOST_SLOTS;
         let is_too_full = reason == Reason::Full || len * 20 >= leaf.slots() * 11;
         let keeps = !is_strained || !self.is_cheaper_split(&entries);
-        // Where the size is what forbids to grow at an edge, another line would not help.
+        // Where the largest size forbids growing at an edge, a new line would not help.
         let grows = fits && !(matches!(reason, Reason::Edge { .. }) && is_too_full && !is_strained);
         if len <= FEW || grows && keeps {
             let refitted = leaf.refitted(&entries, density);
-            // The costs above are means over all entries; but it is here that insertions come.
+            // The costs above are means over all entries, but insertions arrive at this key.
             let is_no_help = reason == Reason::Cost && refitted.is_packed_at(key);
             if len <= FEW || !self.is_bounded || !is_no_help {
                 self.leaves[path.leaf as usize] = refitted;
@@ -95,9 +96,11 @@ impl Alex {
         }
     }
 
-    /// Takes the insertions into a data node since the last time from what the inner nodes on its way last.
+    /// Subtracts the insertions into a data node since the last count from the [`lasts`] of the
+    /// inner nodes on its path.
     ///
-    /// A data node that removals have made smaller since then needs no count: it has fewer entries now.
+    /// If removals cause a data node to be rebuilt first, its insertions are not counted; that is
+    /// harmless, since it then has fewer entries.
     fn count_inserts(&mut self, path: &Path) {
         let leaf = &mut self.leaves[path.leaf as usize];
         let inserts = std::mem::take(&mut leaf.inserts) as usize;
@@ -108,7 +111,7 @@ impl Alex {
         }
     }
 
-    /// Whether two data nodes cost less than one of all these entries.
+    /// Whether two data nodes cost less than one for all these entries.
     fn is_cheaper_split(&self, entries: &[(u64, u64)]) -> bool {
         let cost = |entries: &[(u64, u64)]| {
             let slots = slots_of(entries.len(), DENSITY);
@@ -119,7 +122,7 @@ impl Alex {
         cost(left) + cost(right) + node < cost(entries)
     }
 
-    /// Splits a data node about its median.
+    /// Splits a data node near its median.
     fn split(&mut self, path: &Path, entries: &[(u64, u64)]) {
         let key = |rank: usize| entries.get(rank).map_or(0, |entry| entry.0);
         let cut = SplitRange {
@@ -139,8 +142,8 @@ impl Alex {
         self.limit_depth(cut.middle);
     }
 
-    /// Splits a data node to which a key above or below all others belongs near that key, so that most
-    /// entries stay together: no more will come among them where keys arrive in order.
+    /// Splits a data node near a key that belongs above or below all its entries, so that most
+    /// entries stay together: if keys arrive in order, no more will arrive among them.
     fn split_off(
         &mut self,
         path: &Path,
@@ -166,7 +169,8 @@ impl Alex {
         }
         let old = path.leaf;
         let (left, right) = self.put_beside(old, key, is_left);
-        // Places as wide as what the data node is about, so that the next ones find theirs.
+        // Places about as wide as the range of the data node, so that the next keys find places of
+        // their own.
         let at = if is_left { first.0 } else { key };
         let shift = (last.0 - first.0).clamp(1, at).ilog2();
         let inner = Inner {
@@ -181,7 +185,8 @@ impl Alex {
         true
     }
 
-    /// Puts an empty data node, whose first entry will have this key, beside another one. Gives both.
+    /// Adds an empty data node next to another one; `key` is the first that will be inserted.
+    /// Returns both, in order.
     fn put_beside(&mut self, old: u32, key: u64, is_left: bool) -> (u32, u32) {
         let Leaf { before, behind, .. } = self.leaves[old as usize];
         let new = self.leaves[old as usize].neighbour(key, is_left);
@@ -194,8 +199,8 @@ impl Alex {
         }
     }
 
-    /// Cuts a data node where a place of its parent begins. Where keys arrive in order, no more will come to
-    /// the far side, the `settled` one: that is laid out as if it were loaded.
+    /// Cuts a data node where a place of its parent begins. If keys arrive in order, no more will
+    /// arrive on the far side, `settled`, which is therefore laid out as in a bulk load.
     fn cut(
         &mut self,
         path: &Path,
@@ -232,8 +237,8 @@ impl Alex {
         self.inners[parent].nodes += 1;
     }
 
-    /// Finds or makes a place of the parent where a data node can be cut: the right half's first. `None` if
-    /// it would take too many places.
+    /// Finds or makes a place of the parent at which a data node can be cut: the first place of the
+    /// right half. `None` if that would take too many places.
     fn make_place(&mut self, path: &Path, cut: SplitRange) -> Option<(usize, usize)> {
         let parent = *path.inners.last()? as usize;
         let is_bounded = self.is_bounded;
@@ -242,16 +247,16 @@ impl Alex {
             true => inner.nodes as usize * PLACES,
             false => MOST_PLACES,
         };
-        // Cuts below the base: the node goes on to the left first.
+        // For cuts below the base, first extend the node to the left.
         if cut.low < inner.base {
             let missing = inner.base - cut.middle.min(inner.base);
-            // One more, for what is below the cut.
+            // One place more, for entries below the cut.
             let more = (missing >> inner.shift) + 2;
             if more + inner.children.len() as u64 <= most as u64 && missing > 0 {
                 inner.extend_left(more as usize);
             }
         }
-        // Then places as narrow as it takes.
+        // Then refine the places as far as necessary.
         let (low, high) = (
             cut.low.saturating_sub(inner.base),
             cut.high.saturating_sub(inner.base),
@@ -271,7 +276,8 @@ impl Alex {
         }
         let (low, high) = (inner.place(cut.low), inner.place(cut.high));
         let middle = inner.place(cut.middle);
-        // The cut is where the place begins: that of the middle or the next one, as allowed.
+        // The cut is where a place begins: that of the middle, or the next one within the allowed
+        // range.
         let at = match middle > low {
             true => middle,
             false => low + 1,
@@ -287,12 +293,12 @@ impl Alex {
         Some((parent, at as usize))
     }
 
-    /// Puts a node into the places of a path's data node, to which a key belongs.
+    /// Replaces the data node at the end of a path, to which a key belongs.
     fn replace(&mut self, path: &Path, key: u64, node: u32) {
         self.replace_child(path.inners.last().copied(), key, node);
     }
 
-    /// Puts a node into the places of the one that a key leads to, below a node or at the root.
+    /// Replaces the child that a key leads to, below a parent or at the root.
     fn replace_child(&mut self, parent: Option<u32>, key: u64, node: u32) {
         let Some(parent) = parent else {
             self.root = node;
@@ -313,14 +319,15 @@ impl Alex {
         }
     }
 
-    /// Builds nodes anew where the way to a key has become long, if they have lasted long enough to pay for it:
-    /// the lowest first, as they cost least.
+    /// Rebuilds nodes on a path to a key that has become long, if enough insertions have paid for
+    /// it: the lowest first, as they cost least.
     ///
-    /// Then the way is short or all inner nodes on it still last, so that each was built over at most 19/24 of
-    /// the entries of the one above ([`lasts`]), and the lowest over more than [`FEW`]: there are at most
-    /// 1 + 2.97 log2(n / 32) of them, n being the entries of the uppermost. Not counted are those of
-    /// [`Alex::split_off`] at the edges of a data node that has the largest size, which are for far wider
-    /// numbers each than the one below.
+    /// Afterwards the path is short, or none of its inner nodes may be rebuilt yet. In that case
+    /// each was built over at most 19/24 of the entries of the one above ([`lasts`]), and the
+    /// lowest over more than [`FEW`], so there are at most 1 + 2.97 log2(n / 32) of them for the n
+    /// entries of the uppermost. This excludes the inner nodes that [`Alex::split_off`] makes at
+    /// the edges of a data node of the largest size, each of which covers far wider numbers than
+    /// the one below.
     pub(super) fn limit_depth(&mut self, key: u64) {
         let allowed = 4 + self.len.max(1).ilog2() as usize / 4;
         while self.is_bounded {
@@ -335,7 +342,7 @@ impl Alex {
         }
     }
 
-    /// Builds an inner node to which a key leads, and all nodes below it, anew.
+    /// Rebuilds an inner node that a key leads to, with all nodes below it.
     fn rebuild(&mut self, parent: Option<u32>, key: u64, inner: u32) {
         let mut leaves = Vec::new();
         self.visit(inner, 0, &mut |leaf, _| leaves.push(leaf));
@@ -354,7 +361,7 @@ impl Alex {
         self.replace_child(parent, key, node);
     }
 
-    /// Gives back a node and all below it.
+    /// Frees a node and all below it.
     fn free(&mut self, node: u32) {
         if node & LEAF != 0 {
             let leaf = (node ^ LEAF) as usize;
@@ -366,7 +373,7 @@ impl Alex {
         self.free_inners.push(node);
     }
 
-    /// Gives back memory after a removal from a data node.
+    /// Frees memory after a removal from a data node.
     pub(super) fn shrink(&mut self, leaf: usize) {
         let node = &self.leaves[leaf];
         let len = node.len as usize;

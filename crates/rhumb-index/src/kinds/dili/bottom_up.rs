@@ -1,12 +1,13 @@
 //! The first phase: pieces of keys that lie near a line, layer on layer.
 //!
-//! Neighbouring pieces are merged, always those whose merger adds least to the squared errors of the
-//! least-squares lines; of all the numbers of pieces passed on the way, the one is taken that costs
-//! least. The pieces' first keys are the keys of the next layer, until few enough are left for a root.
+//! The two neighbouring pieces are merged whose merger adds least to the squared errors of the
+//! least-squares lines, again and again. Of all the piece counts on the way, the one with the least
+//! cost is chosen. The pieces' first keys are the keys of the next layer, until few enough are left
+//! for a root.
 //!
-//! The published procedure starts from pairs of keys. Ours starts from blocks, 8 to 64 keys each by the number
-//! of keys, as pieces of less than 16 keys on average are never chosen; it keeps moments, which
-//! are added up in constant time, so that a merger takes O(log n).
+//! The published procedure starts from pairs of keys. Ours starts from blocks of 8 to 64 keys,
+//! depending on the number of keys, since pieces of fewer than 16 keys on average are never chosen.
+//! It keeps moments, which are added in constant time, so that a merger takes O(log n).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,17 +16,17 @@ use super::upkeep::LEAF_CAP;
 use crate::kinds::shared::least_squares::Moments;
 use crate::kinds::shared::logarithm::log2;
 
-/// A root may have so many children.
+/// The most children of a root.
 const ROOT: usize = 1 << 16;
 
-/// How much a level above the leaves costs, against a step of the search in one, and how much less the
-/// errors of the layer above count: the published constants.
+/// The published constants: the cost of a level above the leaves, the cost of a step of the search
+/// in a leaf, and the factor by which the errors of each higher layer count less.
 const LEVEL: f64 = 2.0 + 25.0 / 130.0;
 const STEP: f64 = 1.0 + 17.0 / 130.0;
 const ABOVE: f64 = 0.1;
 
-/// How much a merger counts for each key that it brings together, beside errors: on straight stretches pieces
-/// are to grow evenly.
+/// The cost of a merger for each key of the merged piece, beside errors, so that pieces of straight
+/// stretches grow evenly.
 const EVENLY: f64 = 1e-3;
 
 /// For each layer from the leaves up, the ranks of its pieces' first keys.
@@ -70,19 +71,19 @@ struct Piece {
     start: u32,
     next: u32,
     previous: u32,
-    /// How often it changed; `u32::MAX` once it has become part of another one.
+    /// How often the piece changed; `u32::MAX` once it is merged into another.
     version: u32,
 }
 
 const NONE: u32 = u32::MAX;
 
-/// Pieces that are being merged.
+/// Pieces during merging.
 struct Merging {
     pieces: Vec<Piece>,
     /// The most keys in a piece.
     most: f64,
-    /// What a merger of a piece with the next one adds to the errors and a little more (as bits: it is not
-    /// negative), the piece, and its version then.
+    /// Candidate mergers of a piece with the next one: their cost (as bits: it is not negative),
+    /// the piece, and its version.
     candidates: BinaryHeap<Reverse<(u64, u32, u32)>>,
 }
 
@@ -124,8 +125,8 @@ impl Merging {
         Some(Reverse((rank.to_bits(), i, piece.version)))
     }
 
-    /// Merges the pair that adds least to the errors. Gives the start of the piece that is no more and
-    /// what was added.
+    /// Performs the cheapest merger. Returns the start of the piece that disappears and the added
+    /// error.
     fn step(&mut self) -> Option<(u32, f64)> {
         loop {
             let Reverse((_, i, version)) = self.candidates.pop()?;
@@ -155,8 +156,8 @@ impl Merging {
     }
 }
 
-/// What it costs on average to come through a layer of so many pieces over so many keys, with this
-/// root-mean-square error, and through those above.
+/// The average cost of passing through the layers from one with this many pieces over this many
+/// keys and this root-mean-square error up to the root.
 fn cost(height: i32, pieces: f64, keys: f64, error: f64) -> f64 {
     let levels = 1.0 + log2(pieces) / log2((keys / pieces).max(2.0));
     let search = 2.0 * log2(1.0 + error);
@@ -164,10 +165,11 @@ fn cost(height: i32, pieces: f64, keys: f64, error: f64) -> f64 {
     LEVEL * levels + STEP * share * search
 }
 
-/// The first ranks of the pieces into which so many keys are best divided.
+/// The first ranks of the pieces in the best division of `len` keys.
 fn merged(len: usize, block: usize, height: i32, key: impl Fn(usize) -> u64) -> Vec<u32> {
     let mut merging = Merging::new(len, block, if height == 0 { LEAF_CAP } else { len }, key);
-    // Pieces of 16 to 200 keys on average at the leaves, of 100 to 10,000 above, as published.
+    // As published: pieces of 16 to 200 keys on average in the lowest layer, of 100 to 10,000
+    // above.
     let (fewest, most) = match height {
         0 => (len / 200, len / 16),
         _ => (len / 10_000, len / 100),
@@ -208,8 +210,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_break_where_the_slope_does() {
-        // Two slopes: with the fewest pieces that are allowed, a piece ends at the bend.
+    fn pieces_end_where_the_slope_changes() {
+        // Two slopes: when two pieces are left, one ends at the bend.
         let keys: Vec<u64> = (0..800u64)
             .map(|i| if i < 400 { i } else { 400 + (i - 400) * 1000 })
             .collect();

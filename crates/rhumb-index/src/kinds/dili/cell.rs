@@ -1,25 +1,25 @@
 //! A slot of a leaf, or an entry of a run.
 //!
-//! What a slot holds needs no bits beside it. Key 0 belongs to slot 0 and `u64::MAX` does not, whatever
-//! the line. So a slot whose key is its *mark*, `u64::MAX` in slot 0 and 0 in every other, holds no
-//! entry, and no look-up that comes to the slot can be for its mark.
+//! A slot needs no extra bits to tell its content. With every line, key 0 belongs to slot 0 and
+//! `u64::MAX` to another slot. A slot whose key is its *mark*, `u64::MAX` in slot 0 and 0 in every
+//! other, therefore holds no entry, and no look-up that reaches the slot can be for its mark.
 
-/// The most keys that stand in a run.
+/// The most keys in a run.
 pub(super) const RUN: usize = 8;
 
-/// A place for an entry.
+/// A slot or an entry of a run, 16 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Cell {
     pub(super) key: u64,
     pub(super) value: u64,
 }
 
-/// What a slot holds.
+/// The content of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Held {
     Nothing,
     Entry,
-    /// So many entries in cells from here on, with room for so many.
+    /// `len` entries in cells from `at` on, with room for `room`.
     Run {
         at: usize,
         len: usize,
@@ -29,7 +29,7 @@ pub(super) enum Held {
     Nested(usize),
 }
 
-/// The key that says that a slot holds no entry.
+/// The key of a slot that holds no entry.
 #[inline(always)]
 pub(super) fn mark(slot: usize) -> u64 {
     match slot {
@@ -64,7 +64,7 @@ impl Cell {
         }
     }
 
-    /// What it means that the key of a slot is its mark.
+    /// The content of a slot whose key is its mark.
     #[inline(always)]
     pub(super) fn marked(self) -> Held {
         let value = self.value as usize;

@@ -8,11 +8,11 @@ use crate::kinds::shared::fixed_line::FixedLine;
 pub(super) struct LeafShape {
     pub(super) line: FixedLine,
     pub(super) slots: usize,
-    /// Cells that runs take behind the slots.
+    /// Cells of runs after the slots.
     pub(super) run_cells: usize,
 }
 
-/// The line and the slots of a leaf of these entries, of which there are at least two; see
+/// The line and the slots of a leaf of these entries, at least two; see
 /// [`super::leaf::Leaf::build`].
 pub(super) fn best(entries: &[(u64, u64)], ratio: f64, expects_more: bool) -> LeafShape {
     let len = entries.len();
@@ -31,7 +31,8 @@ pub(super) fn best(entries: &[(u64, u64)], ratio: f64, expects_more: bool) -> Le
         false => (equal, by_equal),
     };
     if fall.largest > len.div_ceil(2).max(RUN) {
-        // No line separates them well. This one halves them, and so depth is logarithmic.
+        // Neither line separates the keys well. This one halves them, which keeps depth
+        // logarithmic.
         let middle = entries
             .get(len / 2 - 1..)
             .and_then(|rest| rest.first_chunk::<2>());
@@ -49,11 +50,11 @@ pub(super) fn best(entries: &[(u64, u64)], ratio: f64, expects_more: bool) -> Le
     }
 }
 
-/// How the keys of a leaf would fall into slots.
+/// The cost of a line for the keys of a leaf.
 #[derive(Debug, Default, Clone, Copy)]
 struct Fall {
     cost: usize,
-    /// Cells that runs need.
+    /// Cells of runs.
     cells: usize,
     largest: usize,
 }
@@ -65,7 +66,7 @@ fn fall_of(line: FixedLine, slots: usize, entries: &[(u64, u64)]) -> Fall {
         fall.largest = fall.largest.max(len);
         fall.cost += match len {
             1 => 1,
-            // A nested leaf: its line and slots are read, and some of its keys meet again.
+            // A nested leaf: its line and slots are read too, and some of its keys collide again.
             _ if len > RUN => 4 * len,
             _ => {
                 fall.cells += len;
@@ -76,7 +77,7 @@ fn fall_of(line: FixedLine, slots: usize, entries: &[(u64, u64)]) -> Fall {
     fall
 }
 
-/// The slots that entries belong to, each with these.
+/// Groups entries by slot.
 pub(super) fn groups(
     line: FixedLine,
     slots: usize,

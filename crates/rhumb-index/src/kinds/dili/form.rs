@@ -1,8 +1,9 @@
-//! The byte form: the same tree, which never changes, in fewer bytes.
+//! The byte form: the same tree in fewer bytes, immutable.
 //!
-//! `FORMAT.md` describes it byte by byte. Cells of 12 bytes (number, rank) are the slots of all leaves, with the
-//! runs behind those of their leaf; nodes of 24 bytes are lines with the cells or nodes that they lead to. Slots
-//! to which no number belongs hold a copy of the next entry, so that lower bounds need no walk.
+//! `FORMAT.md` describes it byte by byte. Cells of 12 bytes (number, rank) are the slots of all
+//! leaves, each leaf's followed by its runs. Nodes of 24 bytes are lines with the range of the
+//! cells or nodes that they lead to. Slots to which no number belongs hold a copy of the next
+//! entry, so that lower bounds need no walk.
 
 mod laying;
 
@@ -16,25 +17,25 @@ use crate::kinds::shared::exact::{Layout, Place};
 use crate::kinds::shared::fixed_line::FixedLine;
 use crate::knob::Settings;
 
-/// The rank of a cell for several numbers.
+/// The rank in a cell that stands for several numbers.
 const SEVERAL: u32 = u32::MAX;
 
-/// What tells the last place of an internal node from that of a leaf.
+/// Set in an internal node's last place, to tell it from a leaf's.
 const INNER: u32 = 1 << 31;
 
-/// Internal nodes below each other, at most; and leaves, each of which halves the number of its keys or the
-/// range of them.
+/// The most levels of internal nodes, and of leaves; each nested leaf halves the number of its keys
+/// or their range.
 const DEEPEST: usize = 64;
 
-/// Bytes in front of the cells, of a cell, and of a node.
+/// Bytes before the cells, of a cell, and of a node.
 const HEADER: usize = 8;
 const CELL: usize = 12;
 const NODE: usize = 24;
 
-/// A form that was opened, and is read in place.
+/// An opened form, read in place.
 #[derive(Debug)]
 pub(super) struct DiliLayout {
-    /// Where the nodes are. Those that lead to nodes lead to later ones.
+    /// Offset of the nodes. Internal nodes lead only to later nodes.
     nodes_at: usize,
 }
 
@@ -92,7 +93,7 @@ impl Layout for DiliLayout {
 }
 
 impl DiliLayout {
-    /// Where a number is. `None` where the form is damaged.
+    /// The place of a number; `None` if the form is damaged.
     fn descend(&self, bytes: &[u8], number: u64) -> Option<Place> {
         let (mut cell, mut least) = (self.cell(bytes, number)?, 0);
         for _ in 0..DEEPEST {
@@ -119,7 +120,7 @@ impl DiliLayout {
         bytes.get(at..)?.first_chunk().map(Node::read)
     }
 
-    /// The cell that a number belongs to, as long as it is with no others.
+    /// The cell of a number in the leaf at the end of the internal nodes.
     #[inline(always)]
     fn cell(&self, bytes: &[u8], number: u64) -> Option<usize> {
         let mut node = self.node(bytes, 0)?;
@@ -128,18 +129,19 @@ impl DiliLayout {
             if !node.is_inner() {
                 return Some(next);
             }
-            // Behind the one before, and not for long, as was seen at open.
+            // A later node, after at most [`DEEPEST`] levels: both are checked when the form is
+            // opened.
             node = self.node(bytes, next)?;
         }
     }
 }
 
-/// The first node that cannot be what it is, with what was expected there. Linear time, whatever the nodes are.
+/// The first invalid node and what was expected there. Takes linear time for any bytes.
 fn damaged(nodes: &[[u8; NODE]], cells: usize) -> Option<(usize, String)> {
     if nodes.is_empty() {
         return Some((0, "a root".into()));
     }
-    // Internal nodes passed on the way to each.
+    // The number of internal nodes on the way to each node.
     let mut levels = vec![0u8; nodes.len()];
     let mut children = 0;
     for (i, node) in nodes.iter().map(Node::read).enumerate() {
@@ -160,7 +162,7 @@ fn damaged(nodes: &[[u8; NODE]], cells: usize) -> Option<(usize, String)> {
         let below = node.first as usize..=node.first as usize + node.last();
         children += below.clone().count();
         if children >= nodes.len() {
-            return Some((i, "a child of one node only".into()));
+            return Some((i, "nodes with one parent each".into()));
         }
         for child in &mut levels[below] {
             *child = level.max(*child);
@@ -169,11 +171,11 @@ fn damaged(nodes: &[[u8; NODE]], cells: usize) -> Option<(usize, String)> {
     None
 }
 
-/// Where a number is among so many ascending entries from a cell on.
+/// The place of a number among `len` ascending entries from a cell on.
 #[inline(always)]
 fn among(bytes: &[u8], first: usize, len: usize, number: u64) -> Option<Place> {
     let mut cell = first;
-    // The last one is taken where all are below.
+    // If all are below the number, the last one is used.
     let last = first + len.min(RUN) - 1;
     while cell < last && entry(bytes, cell)?.0 < number {
         cell += 1;
@@ -182,7 +184,7 @@ fn among(bytes: &[u8], first: usize, len: usize, number: u64) -> Option<Place> {
     Some(Place::of(key, rank.into(), number))
 }
 
-/// Number and rank of a cell.
+/// The number and the rank in a cell.
 #[inline(always)]
 fn entry(bytes: &[u8], cell: usize) -> Option<(u64, u32)> {
     let at = HEADER + CELL * cell;
@@ -215,26 +217,26 @@ impl Default for Node {
 }
 
 impl Node {
-    /// The cell of a number, or the node.
+    /// The cell or node that a number leads to.
     #[inline(always)]
     fn next(&self, number: u64) -> usize {
         let place = self.line.place(number).min(self.last() as u64) as usize;
         self.first as usize + place
     }
 
-    /// Whether it leads to nodes, not cells.
+    /// Whether the node leads to nodes, not cells.
     #[inline(always)]
     fn is_inner(&self) -> bool {
         self.last & INNER != 0
     }
 
-    /// The last of its places.
+    /// The last place of the node's line.
     #[inline(always)]
     fn last(&self) -> usize {
         (self.last & !INNER) as usize
     }
 
-    /// Whether all that this node leads to is there, and behind it, which has this number.
+    /// Whether all that node `number` leads to exists; an internal node must lead to later nodes.
     fn is_within(&self, number: usize, cells: usize, nodes: usize) -> bool {
         let first = self.first as usize;
         let (least, most) = match self.is_inner() {
@@ -275,7 +277,7 @@ mod tests {
     use crate::check::SplitMix64;
     use crate::registry;
 
-    /// Uneven keys, by the hundred thousand: several levels, runs, and leaves in leaves.
+    /// About a hundred thousand uneven keys, which make several levels, runs, and nested leaves.
     fn uneven(random: &mut SplitMix64) -> Vec<u64> {
         let mut keys: Vec<u64> = (0..2_000)
             .flat_map(|_| {
@@ -330,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_lead_behind_themselves() {
+    fn internal_nodes_lead_to_later_nodes() {
         let node = |first, last| Node {
             line: FixedLine::separating(0, 0),
             first,
@@ -375,18 +377,18 @@ mod tests {
     }
 
     #[test]
-    fn nodes_stand_below_one_node() {
+    fn nodes_have_one_parent() {
         let leaf = leads_to(0, 0);
         let of_two = [leads_to(1, INNER), leads_to(2, INNER), leaf];
         assert!(opened(&of_two, &[cell(7, 0)]).1.is_ok());
         let of_one = [leads_to(1, 1 | INNER), leads_to(2, INNER), leaf];
         let error = opened(&of_one, &[cell(7, 0)]).1.unwrap_err().to_string();
-        assert!(error.contains("a child of one node only"), "{error}");
+        assert!(error.contains("nodes with one parent each"), "{error}");
         assert!(opened(&[], &[]).1.is_err());
     }
 
     #[test]
-    fn cells_lead_to_leaves_behind_them() {
+    fn cells_lead_to_later_leaves() {
         let several = |node| cell(node, SEVERAL);
         let at = |nodes: &[Node], cells: &[[u8; CELL]]| {
             let (bytes, layout) = opened(nodes, cells);
@@ -395,7 +397,7 @@ mod tests {
         let (first, second) = (leads_to(0, 0), leads_to(2, 0));
         let cells = [several(1), several(2), cell(7, 0)];
         assert_eq!(at(&[first, second, first], &cells), Place::At(0));
-        // To an internal node, whose places would be cells; to itself; to a node before; and nowhere.
+        // To an internal node, to the node itself, to an earlier node, and to none.
         let inner = leads_to(2, INNER);
         assert_eq!(at(&[first, inner, first], &cells), Place::Before(0));
         assert_eq!(at(&[first, first, first], &cells), Place::Before(0));
@@ -404,7 +406,7 @@ mod tests {
             Place::Before(0)
         );
         assert_eq!(at(&[first], &cells), Place::Before(0));
-        // A run longer than any is cut.
+        // A run with more than eight entries is cut.
         let mut run = vec![cell(1 | 9 << 32, SEVERAL)];
         run.extend((0..9).map(|i| cell(i, i as u32)));
         assert_eq!(at(&[first], &run), Place::At(7));

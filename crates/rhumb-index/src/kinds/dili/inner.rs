@@ -1,4 +1,4 @@
-//! An internal node: its range in equal parts, one for each child.
+//! An internal node divides its range into equal parts, one for each child.
 
 use std::ops::ControlFlow;
 
@@ -8,8 +8,8 @@ use super::upkeep::{LEAF_CAP, Upkeep};
 use crate::kinds::shared::fixed_line::FixedLine;
 use crate::updatable::Existing;
 
-/// What stands below an internal node. Leaves stand in their parents, so that finding one's line takes no
-/// access of its own.
+/// A child of an internal node. Leaves are stored inside their parents, so that reading a leaf's
+/// line takes no access of its own.
 #[derive(Debug)]
 pub(super) enum Child {
     Leaf(Leaf),
@@ -85,7 +85,7 @@ impl Child {
         Some(value)
     }
 
-    /// Builds the subtree again, with room where most of the new keys came.
+    /// Rebuilds the subtree, with room at the end where most of the new keys arrived.
     fn rebuild(&mut self) {
         let mut entries = Vec::with_capacity(self.keys());
         let _ = self.walk(None, &mut |key, value| {
@@ -101,7 +101,7 @@ impl Child {
             Child::Inner(inner) => inner.built,
         };
         let room = top_down::room(&entries, ends, built);
-        // The old nodes go before the new ones come.
+        // Frees the old nodes before building the new ones.
         *self = Child::Leaf(Leaf::default());
         *self = top_down::build(&entries, room);
     }
@@ -124,8 +124,8 @@ impl Child {
         ControlFlow::Continue(())
     }
 
-    /// Adds up the levels on the way to each key and gives those to the deepest; `above` are passed
-    /// before this node.
+    /// Adds the level of each key to `sum` and returns the deepest level; `above` levels are above
+    /// this node.
     pub(super) fn levels(&self, above: usize, sum: &mut u64) -> usize {
         match self {
             Child::Leaf(leaf) => leaf.levels(above, sum),
@@ -173,7 +173,8 @@ impl Inner {
         found
     }
 
-    /// A leaf without keys for a child that had none, as large as they are on average.
+    /// An empty leaf for a child without slots, with room for as many keys as children had on
+    /// average.
     fn ready_leaf(&self, slot: usize) -> Leaf {
         let min = self.line.first_number(slot as u64);
         let max = self.line.first_number(slot as u64 + 1).saturating_sub(1);
@@ -184,7 +185,7 @@ impl Inner {
 
 #[cfg(test)]
 impl Child {
-    /// Whether it, or a node below it, would be built again.
+    /// Whether this node or one below it would be rebuilt now.
     pub(super) fn is_to_be_built(&self) -> bool {
         let below = match self {
             Child::Leaf(_) => &[],

@@ -1,7 +1,9 @@
-//! A leaf: keys in the slots that its line gives them, and keys that meet in one slot below it.
+//! A leaf: keys in the slots that its line assigns, and keys that collide in a slot stored below
+//! it.
 //!
-//! Two to eight keys that meet stand side by side, in order, behind the slots: a *run*, which is what the
-//! published leaf of fan-out two is for, drawn out. More of them are a *nested* leaf with a line of its own.
+//! Two to eight colliding keys are stored side by side, in order, after the slots: a *run*, a
+//! longer form of the published leaf of fan-out two. More of them form a *nested* leaf with a line
+//! of its own.
 
 mod putting;
 mod removing;
@@ -13,22 +15,22 @@ use super::fit::{self, LeafShape, groups};
 use super::upkeep::Upkeep;
 use crate::kinds::shared::fixed_line::FixedLine;
 
-/// What leaves take together.
+/// The cost and the memory of a leaf with its nested leaves.
 #[derive(Debug, Default, Clone, Copy)]
 struct Total {
-    /// How many accesses it takes to come from the leaf of a key to the key, in sum.
+    /// The sum over the keys of the accesses from the leaf to the key.
     cost: u64,
-    /// Memory in cells, with that of the leaves themselves.
+    /// Memory in cells, including that of the leaves themselves.
     cells: u64,
 }
 
-/// What only leaves with nested ones, or adjusted ones, have.
+/// Fields that only leaves with nested leaves, or adjusted leaves, need.
 #[derive(Debug)]
 struct More {
     nested: Vec<Leaf>,
-    /// What the nested leaves take.
+    /// The total of the nested leaves.
     below: Total,
-    /// The cells that they took when the leaf was built.
+    /// The cells of the nested leaves when the leaf was built.
     built_cells: u64,
     /// The average cost of a key when the leaf was built.
     average: f32,
@@ -48,10 +50,10 @@ impl Default for More {
     }
 }
 
-/// What a key costs on average, about, in a leaf without nested ones: between 1 and 2.
+/// The assumed average cost of a key in a leaf without nested leaves, where it is between 1 and 2.
 const UNNESTED: f32 = 1.5;
 
-/// The cells that a leaf is as large as.
+/// The size of a leaf in cells.
 const LEAF_CELLS: u64 = (size_of::<Leaf>() / size_of::<Cell>()) as u64;
 
 impl More {
@@ -63,7 +65,7 @@ impl More {
         self.nested.len() - 1
     }
 
-    /// Changes a nested leaf.
+    /// Changes a nested leaf and updates the total.
     fn change<R>(&mut self, number: usize, change: impl FnOnce(&mut Leaf) -> R) -> Option<R> {
         let leaf = self.nested.get_mut(number)?;
         let before = leaf.total();
@@ -75,7 +77,7 @@ impl More {
     }
 }
 
-/// A leaf, in one cache line beside its cells.
+/// A leaf: one cache line, and its cells.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(super) struct Leaf {
@@ -84,15 +86,15 @@ pub(super) struct Leaf {
     cells: Vec<Cell>,
     slots: u32,
     keys: u32,
-    /// How many keys it had when it was built, or was built for.
+    /// How many keys it was built with, or prepared for.
     built: u32,
-    /// How many of them stand in its runs.
+    /// How many of the keys are in runs.
     in_runs: u32,
     more: Option<Box<More>>,
 }
 
 impl Default for Leaf {
-    /// A leaf without slots, which takes no key before it is built.
+    /// A leaf without slots, which is replaced at the first insertion.
     fn default() -> Self {
         Leaf {
             line: FixedLine::separating(0, 0),
@@ -107,8 +109,8 @@ impl Default for Leaf {
 }
 
 impl Leaf {
-    /// A leaf of these entries, which ascend, with so many slots a key. Where keys are expected above
-    /// the last, half as many slots again stay free for them.
+    /// A leaf of ascending entries with `ratio` slots a key. If more keys are expected above the
+    /// last one, half as many slots again stay free for them.
     pub(super) fn build(entries: &[(u64, u64)], ratio: f64, expects_more: bool) -> Self {
         if let [] | [_] = entries {
             return entries
@@ -134,8 +136,8 @@ impl Leaf {
         leaf
     }
 
-    /// Puts the entries of a slot in place, which held nothing else of its own, and keeps count of what they
-    /// take, but not of the keys.
+    /// Stores the entries of a slot, which held none of its own, and updates the memory counts, but
+    /// not the number of keys.
     fn fill(&mut self, slot: usize, group: &[(u64, u64)], ratio: f64) {
         match group {
             [] => self.cells[slot] = Cell::nothing(slot),
@@ -162,7 +164,7 @@ impl Leaf {
         leaf
     }
 
-    /// A leaf without keys, ready for about so many between these two.
+    /// An empty leaf with room for about `keys` keys between `min` and `max`.
     pub(super) fn ready(min: u64, max: u64, keys: usize, ratio: f64) -> Self {
         let slots = ((keys as f64 * ratio) as usize).max(4);
         let line = FixedLine::equal(min, max.max(min.saturating_add(2)).max(2), slots);
@@ -186,7 +188,7 @@ impl Leaf {
         self.keys as usize
     }
 
-    /// The keys that its slots are for, but the last one, which is also for all keys behind.
+    /// The first keys of the first and of the last slot; the last slot takes all greater keys too.
     pub(super) fn ends(&self) -> (u64, u64) {
         let last = self
             .line
@@ -222,7 +224,7 @@ impl Leaf {
         self.line.slot(key, self.slots as usize)
     }
 
-    /// What a slot holds.
+    /// The content of a slot.
     pub(super) fn held(&self, slot: usize) -> Held {
         let cell = self.cells[slot];
         match cell.key == mark(slot) {
@@ -258,16 +260,16 @@ impl Leaf {
         }
     }
 
-    /// Builds it again from all that it holds, as for a leaf that was adjusted so often.
+    /// Rebuilds the leaf from all its entries; `adjusted` becomes its number of adjustments.
     fn rebuild(&mut self, adjusted: u32, upkeep: Upkeep) {
         let mut entries = Vec::with_capacity(self.keys());
         self.collect(&mut entries);
         if entries.is_empty() {
-            // Not without slots: who would then build it to be ready would do so for each key that comes and goes.
+            // Keep two slots: an empty leaf would be rebuilt on every insert after a remove.
             *self = Leaf::empty(FixedLine::separating(0, 0), 2, 0);
             return;
         }
-        // Keys that came behind the last slot's start are in that slot or below.
+        // Keys from the last slot's first key on are in that slot.
         let last = self.ends().1;
         let behind = entries.len() - entries.partition_point(|entry| entry.0 < last);
         let came = self.keys.saturating_sub(self.built) as usize;
@@ -321,8 +323,8 @@ impl Leaf {
         ControlFlow::Continue(())
     }
 
-    /// Adds up the levels on the way to each key and gives those to the deepest; `above` are passed
-    /// before this leaf.
+    /// Adds the level of each key to `sum` and returns the deepest level; `above` levels are above
+    /// this leaf.
     pub(super) fn levels(&self, above: usize, sum: &mut u64) -> usize {
         let mut deepest = 0;
         for slot in 0..self.slots() {
@@ -364,8 +366,8 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_keys_like_others() {
-        // 0 and the greatest key are what tells slots without entries.
+    fn marks_can_be_keys() {
+        // 0 and the greatest key are also the marks of slots without entries.
         for keys in [
             vec![0, u64::MAX],
             vec![0, 1, 2],
@@ -394,7 +396,8 @@ mod tests {
             let entries: Vec<(u64, u64)> = (0..100).map(|i| (i << 40, i)).collect();
             let mut leaf = Leaf::build(&entries, 2.0, false);
             let mut random = SplitMix64::new(5);
-            // All new keys come into one slot: without adjustments they would be a level deeper each eight.
+            // All new keys fall into one slot: without adjustments there would be one more level
+            // for every eight.
             for _ in 0..5_000 {
                 let key = (50 << 40) + 1 + random.below(1 << 30);
                 leaf.put((key, 1), Existing::Keep, upkeep);
@@ -410,8 +413,9 @@ mod tests {
     }
 
     #[test]
-    fn the_published_upkeep_gives_in_by_levels_however_many_keys_there_are() {
-        // Frozen leaves below each other, with as many keys as would make the average cost low.
+    fn published_upkeep_limits_levels_for_any_number_of_keys() {
+        // A chain of leaves that are never adjusted, with so many keys that the average cost is
+        // low.
         let mut leaf = Leaf::single((u64::MAX, 0));
         for _ in 0..600 {
             let mut above = Leaf::empty(FixedLine::equal(0, u64::MAX, 2), 2, 0);

@@ -1,14 +1,14 @@
-//! The lines of nodes: from a key to one of the node's slots.
+//! The lines of nodes, from a key to one of the node's slots.
 //!
-//! A slope is below one slot a key: keys one apart never need more. Rounding it moves no key by more than
-//! one slot.
+//! Slopes are below one slot a key, since consecutive keys never need more. Rounding the slope
+//! moves no key by more than one slot.
 
 use crate::kinds::shared::fixed_line::FixedLine;
 use crate::kinds::shared::least_squares::Moments;
 
 impl FixedLine {
-    /// A line of this base and slope, steepened and moved just so far that 0 stands in slot 0 and
-    /// `u64::MAX` in another one.
+    /// A line with this base and slope, adjusted just enough that key 0 is in slot 0 and `u64::MAX`
+    /// in another slot.
     pub(super) fn separating(base: u64, slope: u64) -> Self {
         let base = base.min(u64::MAX - 2);
         let least = (u64::MAX / (u64::MAX - base)).saturating_add(1);
@@ -18,19 +18,19 @@ impl FixedLine {
         }
     }
 
-    /// The line that deals the keys from `min` to `max` out to so many slots, equally wide. With three
-    /// keys or more, the first and the last are in different slots.
+    /// The line that distributes the keys from `min` to `max` over slots of equal width. If the
+    /// range holds three keys or more, `min` and `max` are in different slots.
     pub(super) fn equal(min: u64, max: u64, slots: usize) -> Self {
         let keys = u128::from(max - min) + 1;
         match u64::try_from(((slots as u128) << 64) / keys) {
             Ok(slope) => FixedLine::separating(min, slope),
-            // A slot for each key: the base is the key before the first.
+            // A slot for each key: the base is one below the first key.
             Err(_) => FixedLine::separating(min.saturating_sub(1), u64::MAX),
         }
     }
 
-    /// A line that gives slot 0 to keys up to `below`, which is not 0, and others to those from `above` on, which
-    /// is above it.
+    /// A line that assigns slot 0 to keys up to `below`, which is not 0, and other slots to keys
+    /// from `above` on, which must be greater than `below`.
     pub(super) fn parting(below: u64, above: u64) -> Self {
         let distance = above - below;
         match distance {
@@ -39,8 +39,8 @@ impl FixedLine {
         }
     }
 
-    /// The least-squares line through the slots of ascending keys, of which there are at least two, if
-    /// each had `ratio` slots.
+    /// The least-squares line from ascending keys, at least two, to their slots, with `ratio` slots
+    /// a key.
     pub(super) fn fitted(entries: &[(u64, u64)], ratio: f64) -> Self {
         let origin = entries.first().map_or(0, |entry| entry.0);
         let last = entries.last().map_or(0, |entry| entry.0);
@@ -59,7 +59,7 @@ impl FixedLine {
         )
     }
 
-    /// A key's slot among so many; 0 if there are none.
+    /// The slot of a key among `slots`; 0 if there are none.
     #[inline(always)]
     pub(super) fn slot(&self, key: u64, slots: usize) -> usize {
         self.place(key).min(slots.saturating_sub(1) as u64) as usize
@@ -72,7 +72,7 @@ mod tests {
     use crate::check::SplitMix64;
 
     #[test]
-    fn ends_are_apart_whatever_the_line() {
+    fn extreme_keys_have_different_slots_on_every_line() {
         let mut random = SplitMix64::new(1);
         for _ in 0..20_000 {
             let any = |random: &mut SplitMix64| random.next_u64() >> random.below(64);
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_slots_part_the_ends_and_start_where_they_say() {
+    fn equal_slots_separate_the_ends_and_start_at_their_first_numbers() {
         let mut random = SplitMix64::new(2);
         for _ in 0..20_000 {
             let min = random.next_u64() >> random.below(64);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn parting_lines_part() {
+    fn parting_lines_separate_two_keys() {
         let mut random = SplitMix64::new(4);
         for i in 0..20_000 {
             let near = [1, 1 << 53, 1 << 63, u64::MAX - 20][i % 4];
@@ -123,8 +123,9 @@ mod tests {
     }
 
     #[test]
-    fn a_far_outlier_leaves_its_fit_near_the_others() {
-        // Raw sums of squares lose neighbours above 2^53: the public code then answers wrongly.
+    fn neighbouring_keys_above_2_53_get_different_slots() {
+        // Sums of squares over raw keys cannot tell neighbours above 2^53 apart; the public code
+        // then gives wrong answers.
         let base = 1u64 << 62;
         let entries: Vec<(u64, u64)> = (0..1000).map(|i| (base + i * 7, i)).collect();
         let line = FixedLine::fitted(&entries, 2.0);

@@ -1,10 +1,10 @@
-//! The second phase: from the root down, with the fan-outs that the first phase found.
+//! The second phase: top-down, with the fan-outs that the first phase found.
 //!
-//! An internal node divides the range of its keys equally, by as many parts as there are pieces of the
-//! layer below in it, so that a child is found by its line alone. Where a part still holds several
-//! pieces, as in clusters and beside outliers, the published design has a leaf all the same; ours has
-//! another internal node, whose range is that of its own keys. Every level divides by at least two, and
-//! few keys make a leaf, so there are never more levels than bits in a key.
+//! An internal node divides the range of its keys equally, into as many parts as the layer below
+//! has pieces in it, so that its line alone gives the child of a key. A part may still hold several
+//! pieces, as in clusters and beside outliers. The published design makes such a part a leaf; ours
+//! makes it another internal node, over the range of its own keys. Every level divides by at least
+//! two and few keys make a leaf, so there are never more levels than bits in a key.
 
 use super::bottom_up::Layers;
 use super::inner::{Child, Inner};
@@ -13,18 +13,19 @@ use super::upkeep::{LEAF_CAP, RATIO};
 use crate::kinds::shared::fixed_line::FixedLine;
 use crate::kinds::shared::gallop::first_ahead;
 
-/// A leaf may hold so many pieces, unless it would be too large.
+/// The most pieces of a leaf, unless it would be too large.
 const PIECES: usize = 3;
 
-/// Keys for which a range keeps room, before and behind those that are there, as distances.
+/// Distances by which a range is extended below and above the present keys, for keys to come.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Room {
     below: u64,
     above: u64,
 }
 
-/// Room for what is to come, given what came: `built` keys between `ends` were there before. Where most new
-/// keys came at one side, as many again, twice over, find room there: then the node will be built again.
+/// The room for future keys, judged by the recent ones: the node was built with `built` keys
+/// between `ends`. If more than half of the new keys arrived at one side, that side gets twice the
+/// distance they covered, so that the node is rebuilt when its keys have multiplied.
 pub(super) fn room(entries: &[(u64, u64)], ends: (u64, u64), built: usize) -> Room {
     let (Some(first), Some(last)) = (entries.first(), entries.last()) else {
         return Room::default();
@@ -43,16 +44,16 @@ pub(super) fn room(entries: &[(u64, u64)], ends: (u64, u64), built: usize) -> Ro
     }
 }
 
-/// A subtree of these entries, which ascend.
+/// The subtree of ascending entries.
 pub(super) fn build(entries: &[(u64, u64)], room: Room) -> Child {
     let plan = FirstPhase::of(entries);
     plan.node(0, entries.len(), plan.layers.height(), room)
 }
 
-/// What a node is made.
+/// The shape of a node.
 pub(super) enum Shape {
     Leaf,
-    /// Equal parts of a range, whose children stand at this layer or lower.
+    /// Equal parts of a range, with children from this layer or lower.
     Parts {
         line: FixedLine,
         parts: usize,
@@ -60,7 +61,7 @@ pub(super) enum Shape {
     },
 }
 
-/// What the first phase found of some entries.
+/// The layers that the first phase found for some entries.
 pub(super) struct FirstPhase<'a> {
     entries: &'a [(u64, u64)],
     layers: Layers,
@@ -74,7 +75,7 @@ impl<'a> FirstPhase<'a> {
         }
     }
 
-    /// The subtree of entries `lo..hi`, whose children stand at this layer or lower.
+    /// The subtree of entries `lo..hi`, with children from this layer or lower.
     fn node(&self, lo: usize, hi: usize, layer: usize, room: Room) -> Child {
         let entries = &self.entries[lo..hi];
         let shape = self.shape_with(lo, hi, layer, room);
@@ -103,7 +104,7 @@ impl<'a> FirstPhase<'a> {
         self.layers.height()
     }
 
-    /// What the node of entries `lo..hi` is, whose children stand at this layer or lower.
+    /// The shape of the node of entries `lo..hi`, with children from this layer or lower.
     pub(super) fn shape(&self, lo: usize, hi: usize, layer: usize) -> Shape {
         self.shape_with(lo, hi, layer, Room::default())
     }
@@ -121,7 +122,7 @@ impl<'a> FirstPhase<'a> {
         if is_leaf {
             return Shape::Leaf;
         }
-        // The highest layer that tells them apart.
+        // The highest layer that separates these entries.
         let mut layer = layer;
         let mut pieces = self.layers.pieces(layer, lo, hi);
         while pieces.len() < 2 && layer > 0 {
@@ -132,7 +133,7 @@ impl<'a> FirstPhase<'a> {
         let layer = layer.saturating_sub(1);
         if room == Room::default() {
             let (crowded, line) = self.best_line((first.0, last.0), pieces, parts);
-            // Where equal parts separate next to nothing, a leaf at least halves the keys.
+            // Equal parts would separate hardly anything; a leaf at least halves the keys.
             if 2 * crowded > pieces.len() && entries.len() <= LEAF_CAP {
                 return Shape::Leaf;
             }
@@ -146,9 +147,9 @@ impl<'a> FirstPhase<'a> {
         Shape::Parts { line, parts, layer }
     }
 
-    /// The line that divides the keys between `ends` best into so many parts: over all of the range, or without
-    /// up to an eighth of the pieces at either end, which then share the first or the last part. With the number
-    /// of pieces that [`crowded`] counts.
+    /// The line that best divides the keys between `ends` into parts: over all of the range, or
+    /// without up to an eighth of the pieces at either end, which then share the first or the last
+    /// part. It comes with its number of [`crowded`] pieces.
     fn best_line(&self, ends: (u64, u64), pieces: &[u32], parts: usize) -> (usize, FixedLine) {
         let key = |i: usize| {
             pieces
@@ -176,7 +177,7 @@ impl<'a> FirstPhase<'a> {
         best
     }
 
-    /// The first entry behind a part, among `start..hi`.
+    /// The first entry after a part, among `start..hi`.
     pub(super) fn end_of(
         &self,
         line: FixedLine,
@@ -192,7 +193,7 @@ impl<'a> FirstPhase<'a> {
     }
 }
 
-/// How many pieces share their part with so many others that it needs another level.
+/// How many pieces share their part with so many others that the part needs another level.
 fn crowded(parts: impl Iterator<Item = usize>) -> usize {
     let (mut crowded, mut len, mut last) = (0, 0, usize::MAX);
     for part in parts {

@@ -1,4 +1,4 @@
-//! The whole index, alone in memory.
+//! The index in memory.
 
 use std::ops::ControlFlow;
 
@@ -85,7 +85,7 @@ mod tests {
         index
     }
 
-    /// Looks up all keys; values are their ranks.
+    /// Checks that every key is found with its rank as value.
     fn all_found(index: &Dili, keys: &[u64]) {
         for (key, rank) in keys.iter().zip(0..) {
             assert_eq!(index.get(key), Some(rank), "{key}");
@@ -108,7 +108,7 @@ mod tests {
         }
     }
 
-    /// Keys in the order of arrival: the depth and the size a key stay small, whatever that order is.
+    /// Inserts keys in the given order: depth and memory a key must stay small for any order.
     fn arrive(name: &str, first: &[u64], arriving: &[u64]) {
         let mut index = loaded(first);
         for (key, rank) in arriving.iter().zip(first.len() as u64..) {
@@ -158,7 +158,8 @@ mod tests {
 
     #[test]
     fn bursts_into_one_place_stay_shallow() {
-        // Into a gap of a large index: by ever smaller steps, and in order.
+        // Into a gap of a large index: in ascending and descending order, and in ever smaller
+        // steps.
         let keys: Vec<u64> = (0..200_000).map(|i| i << 40).collect();
         let middle = keys[100_000];
         let rising: Vec<u64> = (1..150_000).map(|i| middle + i).collect();
@@ -190,7 +191,7 @@ mod tests {
         few_bits.dedup();
         let mut outliers: Vec<u64> = (0..100_000).map(|i| i * 3).collect();
         outliers.extend((0..21).map(|i| u64::MAX - ((20 - i) << 40)));
-        // Clusters of clusters of clusters.
+        // Clusters nested three levels deep.
         let nested: Vec<u64> = (0..40u64.pow(3))
             .map(|i| ((i / 1600) << 50) | ((i / 40 % 40) << 25) | (i % 40))
             .collect();
@@ -214,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_goes_with_the_keys() {
+    fn memory_is_proportional_to_the_keys() {
         let keys: Vec<u64> = (0..200_000).map(|i| i * 7).collect();
         let mut index = loaded(&keys);
         for key in &keys[1000..] {
@@ -222,7 +223,7 @@ mod tests {
         }
         assert!(index.size_in_bytes() < 400_000, "{}", index.size_in_bytes());
         all_found(&index, &keys[..1000]);
-        // Coming and going in one place leaves nothing behind.
+        // Repeated insertions and removals in one place must not leak memory.
         let before = index.size_in_bytes();
         for round in 0..50_000u64 {
             for key in [1, 2, 3, 4, 5, 6] {
@@ -235,7 +236,7 @@ mod tests {
         assert!(index.size_in_bytes() < 2 * before + 4000);
     }
 
-    /// Lets bursts of keys come and go between `index`'s own, and gives the most bytes that it took.
+    /// Inserts and removes bursts of keys between `index`'s own; returns the largest size in bytes.
     fn bursts(index: &mut Dili, random: &mut SplitMix64, rounds: u32) -> usize {
         let mut most = 0;
         for _ in 0..rounds {
@@ -265,7 +266,8 @@ mod tests {
         }
     }
 
-    /// Bursts in the gaps of bursts, so many levels, in `width` keys from `low` on.
+    /// Inserts and removes bursts of `width` keys from `low` on, with further bursts in their gaps
+    /// for `levels` levels.
     fn burst_in_bursts(index: &mut Dili, low: u64, width: u64, levels: u32) {
         let burst = |index: &mut Dili, count: u64| -> Vec<u64> {
             let keys = (0..count).map(|i| low + count + i * (width / count));
@@ -301,8 +303,8 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_come_and_go_alone_build_nothing() {
-        // Room for more keys is made behind the last, as long as it is used up evenly.
+    fn inserting_and_removing_one_key_at_a_time_rebuilds_nothing() {
+        // Appending keys evenly makes the index keep room after the last key.
         let mut index = loaded(&(0..40_000).collect::<Vec<u64>>());
         for key in 40_000..130_000 {
             index.insert(&key, key);
@@ -313,7 +315,7 @@ mod tests {
             assert!(index.insert(&key, key));
             index.remove(&key);
         }
-        // What was built for the first of them stays for others, and is small.
+        // The first of these keys builds a small leaf, which then serves all others.
         let after = index.size_in_bytes();
         for key in behind {
             assert!(index.insert(&key, key));
@@ -324,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_just_built_is_not_built_again() {
+    fn new_nodes_are_not_due_for_rebuilding() {
         let mut few_bits: Vec<u64> = (0..64 * 64 * 64)
             .map(|i| 1u64 << (i % 64) | 1 << (i / 64 % 64) | 1 << (i / 4096))
             .collect();
@@ -341,8 +343,9 @@ mod tests {
     }
 
     #[test]
-    fn the_published_upkeep_gives_in_before_the_stack_ends() {
-        // Frozen leaves make a chain at the right edge, one level each 8,192 keys.
+    fn published_upkeep_does_not_overflow_the_stack() {
+        // Leaves that are never adjusted form a chain at the right edge, one level for every 8,192
+        // keys.
         let mut index = Dili::new(Upkeep::Published);
         let count = 300_000 * from_env("RHUMB_DEEP", 1);
         for key in 0..count {

@@ -1,43 +1,45 @@
-//! When nodes are built again.
+//! The rules for rebuilding nodes.
 
-/// How many keys a leaf may hold, at most, when it is built or adjusted.
+/// The most keys of a leaf when it is built or adjusted.
 pub(super) const LEAF_CAP: usize = 8_192;
 
-/// How many times the keys that it was built with a node may have. A chain of nodes that each grew out of one
-/// child of the node above holds, from each level to the next, at most two thirds of the keys; so its length
-/// is logarithmic, and a key is built again as often.
+/// The growth at which a node is rebuilt, as a multiple of the keys it was built with. In a chain
+/// of nodes that each grew out of one child of the node above, each level holds at most two thirds
+/// of the keys of the level above. The length of the chain is therefore logarithmic, and so is the
+/// number of times a key is rebuilt.
 const GROWN: usize = 3;
 
-/// Levels to a key, from one leaf on, at which the published upkeep gives in: deeper trees would overflow the
-/// stack.
+/// Levels to a key, from one leaf on, at which published upkeep forces a rebuild: deeper trees
+/// would overflow the stack.
 const DEEPEST: u64 = 512;
 
-/// How the tree keeps its shape while keys come and go.
+/// How the tree is restructured as keys are inserted and removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Upkeep {
-    /// A node is built again when it has [`GROWN`] times the keys that it was built with or less than a
-    /// quarter, and a leaf when it takes three times the memory. A leaf over [`LEAF_CAP`] becomes a subtree, and
-    /// a nested leaf with few keys a run.
+    /// A node is rebuilt when it has [`GROWN`] times as many keys as it was built with or less than
+    /// a quarter, and a leaf when it takes three times its memory. A leaf over [`LEAF_CAP`] becomes
+    /// a subtree, and a nested leaf with few keys a run.
     Bounded,
-    /// A leaf is adjusted when its average cost has doubled, unless it holds [`LEAF_CAP`] keys or more. Only
-    /// where a key then comes to stand over [`DEEPEST`] levels below it is adjusted all the same.
+    /// A leaf is adjusted when its average cost has doubled, unless it holds [`LEAF_CAP`] keys or
+    /// more. It is adjusted in any case when a key is inserted more than [`DEEPEST`] levels below
+    /// it.
     Published,
 }
 
-/// Slots a key in a leaf that is built for the first time.
+/// Slots a key in a newly built leaf.
 pub(super) const RATIO: f64 = 2.0;
 
-/// What has become of a leaf.
+/// The state of a leaf after an insertion.
 #[derive(Debug)]
 pub(super) struct Wear {
     pub(super) keys: u32,
     /// The keys that it was built with.
     pub(super) built: u32,
-    /// What a key costs on average.
+    /// The average cost of a key.
     pub(super) average: f32,
-    /// What it cost when the leaf was built.
+    /// The average cost when the leaf was built.
     pub(super) built_average: f32,
-    /// On which level below it the newest key stands.
+    /// The level of the newest key below the leaf.
     pub(super) level: u64,
 }
 
@@ -46,7 +48,7 @@ impl Upkeep {
         self == Upkeep::Bounded
     }
 
-    /// Slots a key in a leaf that has been adjusted so often.
+    /// Slots a key in a leaf after this many adjustments.
     pub(super) fn ratio(self, adjusted: u32) -> f64 {
         let most = match self {
             Upkeep::Bounded => 3.0,
@@ -55,7 +57,7 @@ impl Upkeep {
         (RATIO + 0.1 * f64::from(adjusted)).min(most)
     }
 
-    /// Whether a leaf that has a new key is to be adjusted.
+    /// Whether a leaf with a new key should be adjusted.
     pub(super) fn adjusts(self, wear: &Wear) -> bool {
         let has_degraded = wear.average >= 2.0 * wear.built_average && wear.keys > 8;
         match self {
@@ -68,23 +70,23 @@ impl Upkeep {
         }
     }
 
-    /// Whether a leaf takes so many cells, against those that it was built with, that it is built again:
-    /// places of runs and nested leaves of keys that are gone.
+    /// Whether a leaf has so many more cells than when it was built that it should be rebuilt: some
+    /// belong to runs and nested leaves whose keys are gone.
     pub(super) fn is_bloated(self, cells: u64, built: u64) -> bool {
         self.is_bounded() && cells > 3 * built
     }
 
-    /// Whether a leaf of so many keys is to become a subtree: more than any that is built has.
+    /// Whether a leaf of this many keys should become a subtree; no newly built leaf is that large.
     pub(super) fn overflows(self, keys: usize) -> bool {
         self.is_bounded() && keys > LEAF_CAP
     }
 
-    /// Whether an internal node has grown so far beyond what it was built with that it is built again.
+    /// Whether an internal node has grown so much that it should be rebuilt.
     pub(super) fn outgrown(self, keys: usize, built: usize) -> bool {
         self.is_bounded() && keys >= GROWN * built.max(LEAF_CAP / GROWN)
     }
 
-    /// Whether a node has lost so many keys that it is built again.
+    /// Whether a node has lost so many keys that it should be rebuilt.
     pub(super) fn shrinks(self, keys: usize, built: usize) -> bool {
         self.is_bounded() && keys < built / 4
     }

@@ -1,14 +1,15 @@
-//! Turns the first version of `plr`'s bytes, which had the fields of segments in columns, into the
-//! second one, which has them in records.
+//! Converts version 1 of `plr`'s bytes, which stored each field of the segments in a column, into
+//! version 2, which stores them in records.
 
 use crate::IndexError;
 use crate::bytes::Reader;
 use crate::kind::HEADER;
 
-/// An index of the first form in the second. What it says is checked when that is opened.
+/// Converts an index from version 1 to version 2. The field values are checked when the result is
+/// opened.
 ///
 /// # Errors
-/// [`IndexError::Damaged`] if there are more or fewer bytes than the segments take.
+/// [`IndexError::Damaged`] if the length does not fit the number of segments.
 pub(super) fn to_second(bytes: &[u8]) -> Result<Vec<u8>, IndexError> {
     let mut reader = Reader::new(super::KIND.name, bytes);
     reader.take(HEADER)?;
@@ -42,7 +43,7 @@ mod tests {
     use crate::check::{Case, SplitMix64, build, distributions, map_of};
     use crate::registry;
 
-    /// What the first version wrote for the same lines.
+    /// The byte form of version 1 for the same lines.
     fn first_form(second: &[u8]) -> Vec<u8> {
         let segments = u32_of(second, 1) as usize;
         let (head, rest) = second.split_at(24);

@@ -1,14 +1,14 @@
-//! Lines in whole numbers: exact and monotone, whatever the numbers are.
+//! Lines in integer arithmetic: exact and monotone for all numbers.
 
-/// A line from numbers to places: `floor((number - base) * slope / 2^64)`, and 0 for numbers below the
-/// base.
+/// A line from numbers to places: `floor((number - base) * slope / 2^64)`, and 0 for numbers below
+/// the base.
 ///
-/// The place is the upper half of a product of 128 bits, so nothing is rounded but that.
+/// The place is the upper half of a 128-bit product, so this division is the only rounding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::kinds) struct FixedLine {
-    /// Where place 0 starts.
+    /// The number from which distances count; it and all smaller numbers have place 0.
     pub(in crate::kinds) base: u64,
-    /// Places in 2^64 numbers.
+    /// Places for each 2^64 numbers.
     pub(in crate::kinds) slope: u64,
 }
 
@@ -20,7 +20,7 @@ impl FixedLine {
         ((distance * u128::from(self.slope)) >> 64) as u64
     }
 
-    /// The first number of a place; the slope is not 0.
+    /// The first number of a place; the slope must not be 0.
     pub(in crate::kinds) fn first_number(&self, place: u64) -> u64 {
         let distance = (u128::from(place) << 64).div_ceil(u128::from(self.slope));
         self.base

@@ -1,15 +1,17 @@
-//! Galloping (exponential) search: in steps that double, then binary in the last of them.
+//! Galloping (exponential) search: step lengths double until the target is passed, then a binary
+//! search covers the last step.
 //!
-//! It costs the logarithm of the distance between where it starts and what it finds. The search of windows
-//! ([`crate::search`]) gallops on its own: it fetches several cache lines at each step, since its keys are
-//! mostly out of cache.
+//! The cost is logarithmic in the distance from the start to the target. The search in windows
+//! ([`crate::search`]) has its own galloping, which prefetches several cache lines at each step
+//! because its keys are mostly out of cache.
 
 use std::ops::Range;
 
 use crate::search::first_not;
 
-/// The first place of `range` for which `is_before` is false, which it stays from there on; the range's
-/// end if there is none. Searched from the start, which is the likelier end; the first step is so long.
+/// The first place of `range` for which `is_before` is false, or the range's end if there is none.
+/// `is_before` must be false for all later places too. The search starts at the range's start with
+/// a first step of `step` places.
 #[inline(always)]
 pub(in crate::kinds) fn first_ahead(
     range: Range<usize>,
@@ -25,7 +27,8 @@ pub(in crate::kinds) fn first_ahead(
     first_not(start..end, is_before)
 }
 
-/// The same for the places below `len`, searched to both sides from `from`, which is at most `len`.
+/// As [`first_ahead`] for the places below `len`, searching in either direction from `from`, which
+/// is at most `len`.
 #[inline(always)]
 pub(in crate::kinds) fn first_about(
     len: usize,
@@ -54,7 +57,7 @@ mod tests {
         for (len, step) in [(0, 1), (1, 1), (40, 1), (41, 8), (7, 8)] {
             for first in 0..=len {
                 for from in 0..=len {
-                    // Places behind the end are not asked for.
+                    // No place past the end is tested.
                     let is_before = |place: usize| {
                         assert!(place <= len);
                         place < first

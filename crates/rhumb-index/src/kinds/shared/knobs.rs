@@ -12,10 +12,10 @@ pub(crate) const BOUNDARY: Knob = Knob {
     choices: &[],
 };
 
-/// How an updatable kind keeps its shape while keys come and go, alone in memory.
+/// How an updatable kind in memory restructures itself as keys are inserted and removed.
 pub(crate) const UPKEEP: Knob = Knob {
     name: "upkeep",
-    about: "alone in memory: bounded (memory and depth are, in any order of keys), or as published",
+    about: "restructuring in memory: with bounded memory and depth, or as published",
     default: 0,
     min: 0,
     max: 1,

@@ -1,9 +1,9 @@
-//! Lines of least squares.
+//! Least-squares lines.
 //!
-//! Sums of squares are taken about a centre: those of raw keys would lose what tells neighbours apart
-//! beside outliers, since an f64 holds 53 bits.
+//! Sums of squares are taken about a centre: an f64 holds 53 bits, so sums over raw keys would lose
+//! the differences between neighbouring keys when there are outliers.
 
-/// Sums over points, whose coordinates count from a centre near their middle.
+/// Sums over points; coordinates are relative to a centre near the middle of the points.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::kinds) struct Sums {
     count: f64,
@@ -26,7 +26,8 @@ impl Sums {
         self.yy += y * y;
     }
 
-    /// The slope of the line of least squares; 0 where it would descend, or where all points have one x.
+    /// The slope of the least-squares line; 0 if the line would descend or all points have the same
+    /// x.
     pub(in crate::kinds) fn slope(&self) -> f64 {
         let spread = self.count * self.xx - self.x * self.x;
         let slope = (self.count * self.xy - self.x * self.y) / spread;
@@ -36,14 +37,14 @@ impl Sums {
         }
     }
 
-    /// The mean point, through which the line goes; NaN if there is no point.
+    /// The mean point, which the line passes through; NaN without points.
     pub(in crate::kinds) fn mean(&self) -> (f64, f64) {
         (self.x / self.count, self.y / self.count)
     }
 }
 
-/// What a line of least squares needs of a piece of a row of keys and their ranks, in a form that can be
-/// merged with the next piece: the means, and sums about them.
+/// The means of some consecutive keys and their ranks, and sums of squares about these means. They
+/// determine the least-squares line and can be merged with those of the next keys.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::kinds) struct Moments {
     /// The key that `x` counts from.
@@ -58,7 +59,7 @@ pub(in crate::kinds) struct Moments {
 }
 
 impl Moments {
-    /// Of keys and their ranks.
+    /// The moments of the keys with these ranks.
     pub(in crate::kinds) fn of(ranks: std::ops::Range<usize>, key: impl Fn(usize) -> u64) -> Self {
         let origin = key(ranks.start);
         let count = ranks.len() as f64;
@@ -80,7 +81,7 @@ impl Moments {
         }
     }
 
-    /// Of the points of both; `next` are above.
+    /// The moments of the points of both; the points of `next` must be above those of `self`.
     pub(in crate::kinds) fn with(&self, next: &Moments) -> Self {
         let count = self.count + next.count;
         let dx = (next.origin - self.origin) as f64 + next.x - self.x;
@@ -98,8 +99,8 @@ impl Moments {
         }
     }
 
-    /// By how many ranks the line of least squares rises a key; NaN if all keys are one. As
-    /// [`Sums::slope`], where the sums of `x` and `y` are 0.
+    /// The slope of the least-squares line in ranks for each unit of the key; NaN if there is only
+    /// one key. Equals [`Sums::slope`] since the sums of `x` and `y` are 0.
     pub(in crate::kinds) fn slope(&self) -> f64 {
         self.xy / self.xx
     }

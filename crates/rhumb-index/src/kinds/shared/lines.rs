@@ -1,20 +1,21 @@
-//! What the kinds share whose model is a row of straight lines: `plr`, `fiting-tree` and `pgm`. They
-//! differ in how they cut the row ([`crate::segment`]) and in how they find a number's line
-//! ([`Route`]).
+//! Shared by the kinds whose model is a row of straight lines: `plr`, `fiting-tree` and `pgm`. They
+//! differ in how they cut the keys into segments ([`crate::segment`]) and in how they find the
+//! segment of a number ([`Route`]).
 //!
-//! Why windows are right says [`super::reach`]; error and longest run are measured per segment.
+//! See [`super::reach`] for the proof that windows are correct; error and longest run are measured
+//! for each segment.
 //!
-//! The lines' bytes, little-endian, columns end to end:
+//! Byte form of the lines, little-endian, columns end to end:
 //!
 //! ```text
 //! offset  size  field
 //!      0     4  M, number of segments
 //!      4     8  N, number of keys, below 2^32
 //!     12     2  position boundary: 2 error + run of every segment is at most this
-//!     14     2  flags: bit 0, there is a column of runs; without it every run is 1
+//!     14     2  flags: bit 0 is set if there is a column of runs; without it every run is 1
 //!     16     4  reserved, zero
 //!     20    8M  number of each segment's first key, ascending
-//!       12M+12  M records, and one of which only the rank counts: N
+//!       12M+12  M records, and a final record whose rank is N and whose other fields are unused
 //!           2M  longest run of each segment, in keys; only with the column of runs
 //!
 //! record
@@ -24,8 +25,8 @@
 //!     10     2  error, in ranks
 //! ```
 //!
-//! A segment takes 20 bytes, or 22 where numbers repeat. The numbers, which are searched, stand by
-//! themselves; of the rest a look-up reads one record and the rank of the next.
+//! A segment takes 20 bytes, or 22 where numbers repeat. The numbers are in a column of their own
+//! because they are searched; a look-up then reads one record and the rank of the next.
 
 mod builder;
 mod index;
@@ -46,7 +47,7 @@ use crate::kinds::shared::reach::Reach;
 use crate::knob::Settings;
 use crate::segment::{Fit, Line};
 
-/// Flag of the column of runs.
+/// Set if there is a column of runs.
 const RUNS: u16 = 1;
 
 /// Bytes of a record.
@@ -54,9 +55,9 @@ const RECORD: usize = 12;
 
 /// A kind whose model is a row of lines.
 pub(crate) trait LineKind: Debug + Send + Sync + 'static {
-    /// How it cuts the row.
+    /// How keys are cut into segments.
     type Fit: Fit;
-    /// How it finds a number's line.
+    /// How the segment of a number is found.
     type Route: Route;
     /// Its name, knobs, and how it is built and opened.
     fn kind() -> &'static Kind;
@@ -64,23 +65,24 @@ pub(crate) trait LineKind: Debug + Send + Sync + 'static {
 
 /// Finds the segment of a number.
 pub(crate) trait Route: Debug + Send + Sync + Sized {
-    /// Appends what it needs beside the lines, if anything.
+    /// Appends its own bytes, if any, after the lines.
     fn encode(_: &Settings, _segments: &[Segment], _out: &mut Vec<u8>) {}
 
     /// Reads what [`Route::encode`] appended.
     ///
     /// # Errors
-    /// [`IndexError::Damaged`] if it does not belong to these lines.
+    /// [`IndexError::Damaged`] if the bytes do not belong to these lines.
     fn open(reader: &mut Reader<'_>, lines: &Lines) -> Result<Self, IndexError>;
 
-    /// The last segment that starts at or below the number, or the first. There is at least one.
+    /// The last segment that starts at or below the number; segment 0 if there is none. There must
+    /// be at least one segment.
     fn find(&self, bytes: &[u8], lines: &Lines, number: u64) -> usize;
 
-    /// The memory that it takes beside the bytes of the index.
+    /// Bytes of memory, those of the byte form not counted.
     fn size_in_bytes(&self) -> usize;
 }
 
-/// One piece of the model.
+/// One segment of the model.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Segment {
     pub line: Line,

@@ -9,7 +9,7 @@ pub(crate) struct Order {
     keys: u64,
 }
 
-/// The last key; integers are compared as such.
+/// The last key; one pushed as an integer is kept and compared as an integer.
 #[derive(Debug, Default)]
 enum Last {
     #[default]
@@ -36,7 +36,7 @@ impl Order {
         Ok(rank)
     }
 
-    /// The rank that a key would have, which is not noted.
+    /// The rank that a key would have, without noting the key.
     ///
     /// # Errors
     /// [`IndexError::Unsorted`] if it is not above the last one.
@@ -54,7 +54,7 @@ impl Order {
         }
     }
 
-    /// Notes the next key, one of 8 big-endian bytes, and gives its rank.
+    /// Notes the next key, given as the integer of its 8 big-endian bytes, and gives its rank.
     ///
     /// # Errors
     /// [`IndexError::Unsorted`] if it is not above the key before it.
@@ -97,7 +97,7 @@ impl Order {
         Ok(first_rank)
     }
 
-    /// How many keys there were.
+    /// How many keys were pushed.
     pub(crate) fn keys(&self) -> u64 {
         self.keys
     }

@@ -1,10 +1,10 @@
 //! Keeps the mapped keys in memory beside a model, so that it answers with exact ranks: the mode in
-//! which "Evaluating Learned Indexes in LSM-tree Systems" (section 4, Figure 7) lets clustered kinds
-//! read one entry, as unclustered ones do.
+//! which "Evaluating Learned Indexes in LSM-tree Systems" (section 4, Figure 7) lets clustered
+//! kinds read one entry, as unclustered kinds do.
 //!
-//! Any kind with the knob `retained` can be built so. The model's window is searched in the numbers of
-//! all keys, 8 bytes each; what comes out is the run of keys with the number looked up, which is one
-//! key where no two share a number, or the place where it would be.
+//! Any kind with the knob `retained` can be built this way. A look-up searches the model's window
+//! in the numbers of all keys, 8 bytes each. The result is the run of keys with the number looked
+//! up, one key unless numbers are shared, or the empty window at the place where it would be.
 //!
 //! Byte form, version 1, little-endian, after the common header of 4 bytes:
 //!
@@ -21,13 +21,13 @@ use crate::knob::{Knob, Settings};
 use crate::search::lower_bound_in_column;
 use crate::{ByteForm, ClosedSegment, Index, IndexBuilder, IndexError, Position, Probe, Window};
 
-/// Kind id and name of this form; the kind that it is told as is the model's.
+/// Kind id and name of this form; [`Index::kind`] gives the model's name.
 pub(crate) const ID: u8 = 9;
 const VERSION: u8 = 1;
 pub(crate) const NAME: &str = "mapped keys";
 const NUMBERS_AT: usize = HEADER + 4;
 
-/// The knob of the kinds that can be built so.
+/// The knob of the kinds that can retain their keys.
 pub(crate) const RETAINED: Knob = Knob {
     name: "retained",
     about: "1 to keep the mapped keys in memory and answer with exact ranks",
@@ -37,7 +37,7 @@ pub(crate) const RETAINED: Knob = Knob {
     choices: &[],
 };
 
-/// A builder that keeps the numbers, around a model's builder, if the knob says so.
+/// Wraps a model's builder into one that keeps the numbers if the knob is 1.
 pub(crate) fn wrap(settings: &Settings, model: Box<dyn IndexBuilder>) -> Box<dyn IndexBuilder> {
     match settings.get(RETAINED.name) {
         Some(1) => Box::new(RetainedBuilder {
@@ -90,7 +90,7 @@ impl IndexBuilder for RetainedBuilder {
     fn finish(self: Box<Self>) -> Result<Vec<u8>, IndexError> {
         let model = self.model.finish()?;
         let mut out = vec![ID, VERSION, 0, 0];
-        // A model has said that there are fewer than 2^32.
+        // Model builders refuse 2^32 keys and more.
         out.extend((self.numbers.len() as u32).to_le_bytes());
         out.extend(self.numbers.iter().flat_map(|number| number.to_le_bytes()));
         out.extend(model);
@@ -102,12 +102,12 @@ impl IndexBuilder for RetainedBuilder {
 #[derive(Debug)]
 struct Retained<'a> {
     model: Box<dyn Index + 'a>,
-    /// Header and numbers, as they are stored.
+    /// Header and numbers in their byte form.
     bytes: ByteForm<'a>,
     longest_run: u64,
 }
 
-/// Opens the byte form, and the model in it with `open_model`, which checks the model's header.
+/// Opens the byte form; `open_model` opens the model in it and checks the model's header.
 ///
 /// # Errors
 /// As [`crate::registry::open`].
@@ -123,7 +123,7 @@ pub(crate) fn open(
     let mut pairs = numbers().zip(numbers().skip(1)).enumerate();
     if let Some((i, (before, number))) = pairs.find(|(_, (before, number))| number < before) {
         let offset = NUMBERS_AT + (i + 1) * 8;
-        let expected = format!("numbers that ascend, {before} or more");
+        let expected = format!("ascending numbers, {before} or more");
         return Err(reader.damaged_at(offset, expected, number));
     }
     let longest_run = longest_run(numbers());
@@ -148,7 +148,7 @@ pub(crate) fn open(
     }))
 }
 
-/// How often the most frequent of sorted numbers occurs.
+/// How often the most frequent number occurs in a sorted sequence.
 fn longest_run(numbers: impl Iterator<Item = u64>) -> u64 {
     let (mut longest, mut run, mut last) = (0, 0, None);
     for number in numbers {

@@ -1,5 +1,5 @@
-//! Turns pushed keys into *runs*: keys that share a number. Every model trains on runs, with the
-//! rank of a run's first key.
+//! Groups pushed keys into *runs*: keys that share a number. Every model is trained on runs, each
+//! with the rank of its first key.
 
 use super::order::Order;
 use crate::IndexError;
@@ -14,18 +14,18 @@ pub(crate) struct Run {
     pub keys: u64,
 }
 
-/// Runs that ended.
+/// Runs that the last push completed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Ended<'n> {
     /// The first of them, of any length.
     pub run: Option<Run>,
     /// The numbers of the others, each a run of one key.
     pub plain: &'n [u64],
-    /// The rank of the first of these.
+    /// The rank of the first number in `plain`.
     pub first_rank: u64,
 }
 
-/// Counts keys into runs, up to the first that no model with this boundary can serve.
+/// Groups keys into runs until one is too long for any model with this boundary.
 #[derive(Debug)]
 pub(crate) struct Runs {
     boundary: u64,
@@ -53,13 +53,13 @@ impl Runs {
         self.boundary
     }
 
-    /// The error bound, in ranks, that a run of this length leaves within the position boundary; a
-    /// rank at either end is for absent keys.
+    /// The error bound, in ranks, that a run of this length leaves within the position boundary;
+    /// two ranks are reserved for absent keys, one at either end.
     pub(crate) fn bound_for(&self, keys: u64) -> u64 {
         (self.boundary - 2).saturating_sub(keys - 1) / 2
     }
 
-    /// Adds a key. Gives the run before it, if that ended now.
+    /// Adds a key. Returns the run before it if this key starts a new one.
     ///
     /// # Errors
     /// [`IndexError::Unsorted`] or [`IndexError::UnsortedNumbers`] if keys or numbers do not ascend.
@@ -71,8 +71,8 @@ impl Runs {
         Ok(self.count(rank, number))
     }
 
-    /// Adds keys of 8 big-endian bytes that stand for themselves as numbers. Gives the runs that
-    /// ended by them.
+    /// Adds keys of 8 big-endian bytes whose numbers are these integers. Returns the runs that this
+    /// completes.
     ///
     /// # Errors
     /// [`IndexError::Unsorted`] or [`IndexError::UnsortedNumbers`] if they do not ascend.
@@ -99,7 +99,7 @@ impl Runs {
             });
         }
         if repeats {
-            // The first one ends the run before it.
+            // The first number extends the pending run, which then ends.
             run = self.pending;
             (plain, first_rank) = (plain.get(1..).unwrap_or_default(), first_rank + 1);
         }
@@ -115,7 +115,7 @@ impl Runs {
         })
     }
 
-    /// Says what is wrong with a key whose number is below the one before.
+    /// The error for a key whose number is below the one before.
     #[cold]
     fn descends<T>(&self, key: &[u8], number: u64, before: u64) -> Result<T, IndexError> {
         let rank = self.order.check(key)?;
@@ -140,7 +140,8 @@ impl Runs {
         })
     }
 
-    /// What is rare: a key with the number of the one before, or one too many.
+    /// The rare cases: a key with the number of the key before it, or more keys than ranks can
+    /// count.
     #[cold]
     fn repeat(&mut self, rank: u64, number: u64) {
         if rank >= u64::from(u32::MAX) {
@@ -150,7 +151,9 @@ impl Runs {
             return;
         }
         let Some(run) = self.pending.as_mut().filter(|run| run.number == number) else {
-            return self.give_up("a number went on after its segment was closed");
+            let why =
+                "keys that share a number are in two segments: close segments between numbers";
+            return self.give_up(why);
         };
         run.keys += 1;
         let keys = run.keys;
@@ -163,7 +166,7 @@ impl Runs {
         }
     }
 
-    /// The last run, which is not to grow any more.
+    /// Ends and returns the last run.
     pub(crate) fn end(&mut self) -> Option<Run> {
         self.pending.take()
     }
@@ -178,21 +181,21 @@ impl Runs {
         self.last_number
     }
 
-    /// No model will do, for this reason; the first one counts.
+    /// Marks the keys as unfit for any model; only the first reason is kept.
     pub(crate) fn give_up(&mut self, why: impl Into<String>) {
         self.unfit.get_or_insert_with(|| why.into());
         self.pending = None;
     }
 
-    /// Whether no model will do.
+    /// Whether the keys are unfit for any model.
     pub(crate) fn is_unfit(&self) -> bool {
         self.unfit.is_some()
     }
 
-    /// How many keys there were, once they have ended.
+    /// How many keys were pushed.
     ///
     /// # Errors
-    /// [`IndexError::Unfit`] if no model will do.
+    /// [`IndexError::Unfit`] if [`Runs::is_unfit`].
     pub(crate) fn finish(self, kind: &'static str) -> Result<u64, IndexError> {
         match self.unfit {
             Some(why) => Err(IndexError::Unfit { kind, why }),
@@ -205,8 +208,8 @@ impl Runs {
 mod tests {
     use super::*;
 
-    /// Everything that comes out of pushing one by one, or as many at once as `at_once` says; before
-    /// them a shorter key that has the first number too.
+    /// All runs of pushing numbers `at_once` at a time, singly if it is 1. A shorter key with the
+    /// first number is pushed before them.
     fn runs_of(numbers: &[u64], at_once: usize) -> (Vec<Run>, Result<u64, IndexError>) {
         let mut runs = Runs::new(16);
         let mut out = Vec::new();
@@ -237,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn many_at_once_are_as_one_by_one() {
+    fn bulk_pushes_give_the_same_runs_as_single_pushes() {
         let numbers: Vec<u64> = (0..100).map(|i| (i * i) << 8).collect();
         let one_by_one = runs_of(&numbers, 1);
         assert_eq!((one_by_one.0.len(), one_by_one.1.clone()), (100, Ok(101)));

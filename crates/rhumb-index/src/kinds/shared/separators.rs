@@ -1,25 +1,25 @@
-//! The separators of a table's blocks, collected while it is written.
+//! The separators of a table's blocks, collected while the table is written.
 
 use super::order::Order;
 use crate::kind::Kind;
 use crate::search::common_prefix;
 use crate::{IndexBuilder, IndexError};
 
-/// Builds fence pointers of either kind.
+/// Builds `fp` or `fp-raw`.
 #[derive(Debug)]
 pub(crate) struct FenceBuilder {
     kind: &'static Kind,
     order: Order,
     separators: Separators,
     encode: Encode,
-    /// Keys that came many at once.
+    /// How many keys were pushed in bulk.
     in_bulk: usize,
 }
 
-/// The most keys that may come in bulk without a cut: as many as the widest window of a model.
+/// The most keys that may be pushed in bulk without a cut: the widest window of any model.
 const MOST_UNCUT: usize = 1024;
 
-/// Appends the separators, which have been checked, to the common header.
+/// Appends the separators, once checked, to the common header.
 type Encode = fn(&Separators, &mut Vec<u8>);
 
 impl FenceBuilder {
@@ -53,8 +53,8 @@ impl IndexBuilder for FenceBuilder {
             return Err(IndexError::Unfit {
                 kind: self.kind.name,
                 why: format!(
-                    "{} keys were pushed and no block was told of: call `cut` where each block starts, \
-                     or make a SortedSet, which does",
+                    "{} keys were pushed but no block boundaries: call `cut` where each block \
+                     starts, or build a SortedSet, which does",
                     self.in_bulk
                 ),
             });
@@ -66,22 +66,23 @@ impl IndexBuilder for FenceBuilder {
     }
 }
 
-/// How much of a block's first key separates it from the block before.
+/// How much of a block's first key is its separator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cut {
-    /// The shortest string above the last key before and not above the first key here.
+    /// The shortest prefix of the block's first key that is above the last key before the block.
     Shortest,
     /// The whole first key.
     Whole,
 }
 
-/// Ascending separators, end to end.
+/// Ascending separators, concatenated.
 #[derive(Debug)]
 pub(crate) struct Separators {
     cut: Cut,
     bytes: Vec<u8>,
     ends: Vec<usize>,
-    /// The first cut whose keys did not ascend, reported at the end: a cut itself cannot fail.
+    /// The error of the first cut whose keys did not ascend. It is reported at the end because
+    /// `cut` returns no result.
     unsorted: Option<IndexError>,
 }
 
@@ -95,10 +96,11 @@ impl Separators {
         }
     }
 
-    /// Adds the separator between two keys that stand next to each other.
+    /// Adds the separator between two adjacent keys.
     ///
-    /// Where both are one key, whose versions continue, the separator is that key and a 0x00,
-    /// the least string above it: so the key itself is found in the first of its blocks.
+    /// If they are the same key, whose versions span the cut, the separator is that key with a 0x00
+    /// appended, the least string above it. The key itself is then found in the first of its
+    /// blocks.
     pub(crate) fn push(&mut self, last: &[u8], first: &[u8]) {
         let start = self.bytes.len();
         let len = match self.cut {
@@ -123,7 +125,7 @@ impl Separators {
         self.ends.len()
     }
 
-    /// All separators, end to end.
+    /// All separators, concatenated.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -133,7 +135,7 @@ impl Separators {
         &self.ends
     }
 
-    /// The separator before block `i + 1`, empty beyond the end.
+    /// Separator `i`, which stands before block `i + 1`; empty past the end.
     pub(crate) fn get(&self, i: usize) -> &[u8] {
         let start = i
             .checked_sub(1)

@@ -1,19 +1,20 @@
-//! A linear spline through some of the keys, the *knots*, and a *top* that leads to the right
-//! knot: what RadixSpline and PLEX share.
+//! A linear spline through some of the keys, the *knots*, and a *top* that finds the knots around a
+//! number: shared by RadixSpline and PLEX.
 //!
-//! Knots are picked by [`crate::segment::corridor`]. The model `f` interpolates between the first
-//! ranks of two neighbouring knots; segment i holds the numbers from knot i up to, not including,
-//! knot i + 1, and the last one all from the last knot on, where `f` is that knot's rank.
+//! Knots are chosen by [`crate::segment::corridor`]. The model `f` interpolates between the first
+//! ranks of two neighbouring knots. Segment i holds the numbers from knot i up to, not including,
+//! knot i + 1. The last segment holds all numbers from the last knot on, where `f` is that knot's
+//! rank.
 //!
-//! `f` is clamped to the segment's ranks, from its knot's rank to one below the next knot's; why windows
-//! are right says [`super::reach`]. Where no numbers repeat, every run is 1, and one error serves all
-//! segments; else each segment has its own, so that 2 error + run stays within the position boundary
-//! wherever runs are long.
+//! `f` is clamped to the segment's ranks, from its knot's rank to one below the next knot's. See
+//! [`super::reach`] for the proof that windows are correct. Where no numbers repeat, every run is 1
+//! and all segments share one error. Otherwise each segment has its own error and run, so that 2
+//! error + run stays within the position boundary wherever runs are long.
 //!
 //! The byte form is described in `FORMAT.md`: a header of 32 bytes, 12 bytes a knot, 4 bytes a
-//! segment where numbers repeat, and the top, which may leave out some knots at either end. A knot's
-//! number and rank stand together, so that a look-up reads the two it interpolates between from one
-//! or two cache lines.
+//! segment where numbers repeat, and the top, which may leave out some knots at either end. A
+//! knot's number and rank are stored together, so that a look-up reads both knots it interpolates
+//! between from one or two cache lines.
 
 mod builder;
 mod hist_tree;
@@ -36,8 +37,8 @@ use crate::kind::HEADER;
 /// Where the knots start.
 const KNOTS_AT: usize = HEADER + 28;
 
-/// Bytes of the error and the run of a segment.
+/// Bytes of a segment's error and run.
 const REACH: usize = 4;
 
-/// Flag of the column of these.
+/// Set if each segment has its own error and run.
 const REACHES: u8 = 1;

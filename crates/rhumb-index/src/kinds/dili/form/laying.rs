@@ -6,11 +6,11 @@ use super::super::top_down::{FirstPhase, Shape};
 use super::{CELL, DEEPEST, INNER, Node, SEVERAL, cell};
 use crate::kinds::shared::fixed_line::FixedLine;
 
-/// Slots a key in a leaf. Fewer than in memory: nothing will be inserted, and what more keys that meet cost,
-/// fewer cache misses save.
+/// Slots a key in a leaf. Fewer than in memory: there are no insertions, and fewer cache misses
+/// outweigh more collisions.
 const RATIO: f64 = 1.4;
 
-/// A form in the making.
+/// A form under construction.
 pub(super) struct Laying<'a> {
     plan: &'a FirstPhase<'a>,
     entries: &'a [(u64, u64)],
@@ -19,7 +19,7 @@ pub(super) struct Laying<'a> {
 }
 
 impl<'a> Laying<'a> {
-    /// All of it.
+    /// Lays out all entries.
     pub(super) fn of(plan: &'a FirstPhase<'a>, entries: &'a [(u64, u64)]) -> Self {
         let mut laying = Laying {
             plan,
@@ -31,8 +31,8 @@ impl<'a> Laying<'a> {
         laying
     }
 
-    /// Makes a node of entries `lo..hi` and all below it, whose children stand at this layer or lower; so
-    /// many internal nodes are above it.
+    /// Lays out the subtree of entries `lo..hi` at node `at`, with children from this layer or
+    /// lower. There are `above` internal nodes above it.
     fn node(&mut self, at: usize, (lo, hi): (usize, usize), (layer, above): (usize, usize)) {
         let (line, parts, layer) = match self.plan.shape(lo, hi, layer) {
             Shape::Parts { line, parts, layer } if above < DEEPEST => (line, parts, layer),
@@ -69,7 +69,7 @@ impl<'a> Laying<'a> {
             last: (slots - 1) as u32,
         };
         self.cells.resize(first + slots, [0; CELL]);
-        // What is filled so far, and where the next group starts.
+        // The next cell to fill, and the first entry of the next group.
         let (mut filled, mut start) = (first, lo);
         for (slot, group) in fit::groups(line, slots, entries) {
             let slot = first + slot;
@@ -91,7 +91,7 @@ impl<'a> Laying<'a> {
         }
     }
 
-    /// Adds a leaf, and gives its number.
+    /// Adds a nested leaf and returns its number.
     fn nested(&mut self, range: (usize, usize)) -> usize {
         let at = self.nodes.len();
         self.nodes.push(Node::default());
@@ -99,7 +99,7 @@ impl<'a> Laying<'a> {
         at
     }
 
-    /// Adds cells for entries side by side, and gives the first one's number.
+    /// Adds a run of cells and returns the number of the first.
     fn run(&mut self, group: &[(u64, u64)]) -> usize {
         let at = self.cells.len();
         let cells = group.iter().map(|entry| cell(entry.0, entry.1 as u32));

@@ -1,11 +1,11 @@
-//! Putting keys into a leaf.
+//! Insertion into a leaf.
 
 use super::super::cell::{Cell, Held, RUN};
 use super::super::upkeep::{Upkeep, Wear};
 use super::{LEAF_CELLS, Leaf, UNNESTED};
 use crate::updatable::Existing;
 
-/// Cells that a run gets when two keys meet.
+/// Cells of a new run, when two keys collide.
 const FIRST_ROOM: usize = 4;
 
 impl Leaf {
@@ -44,7 +44,7 @@ impl Leaf {
         found
     }
 
-    /// Adjusts the leaf to a new key, if need be, before which all of them cost so much.
+    /// Adjusts the leaf after an insertion if necessary; `before` is its cost without the new key.
     fn keep_shape(&mut self, before: u64, upkeep: Upkeep) {
         let total = self.total();
         let more = self.more.as_deref();
@@ -59,7 +59,7 @@ impl Leaf {
             self.rebuild(self.adjusted() + 1, upkeep);
             return;
         }
-        // No less than what it took when it was built, as each key takes one cell at most behind the slots.
+        // At least the memory at building, since each key takes at most one cell after the slots.
         let built = LEAF_CELLS
             + u64::from(self.slots)
             + u64::from(self.built)
@@ -69,7 +69,7 @@ impl Leaf {
         }
     }
 
-    /// Puts an entry into a slot that holds one. Gives its value if it has the key.
+    /// Puts an entry into a slot that holds one. Returns the old value if the keys are equal.
     fn put_beside(&mut self, slot: usize, entry: (u64, u64), existing: Existing) -> Option<u64> {
         let (old, new) = (self.cells[slot], Cell::entry(entry));
         if old.key == new.key {
@@ -89,7 +89,7 @@ impl Leaf {
         None
     }
 
-    /// The same for a slot with a run.
+    /// As [`Leaf::put_beside`] for a slot that holds a run.
     fn put_in_run(
         &mut self,
         slot: usize,
@@ -126,7 +126,7 @@ impl Leaf {
         None
     }
 
-    /// Gives a full run more room, and says where it is now and how much room it has.
+    /// Gives a full run more room; returns its new start and room.
     fn widen(&mut self, at: usize, len: usize) -> (usize, usize) {
         let room = (2 * len).clamp(FIRST_ROOM, RUN);
         let is_last = at + len == self.cells.len();
@@ -138,7 +138,7 @@ impl Leaf {
         (moved, room)
     }
 
-    /// Takes the cells of a run back, if they are the last ones. Others wait until the leaf is built again.
+    /// Frees the cells of a run if they are the last ones. Others stay until the leaf is rebuilt.
     pub(super) fn release(&mut self, at: usize, room: usize) {
         if at + room == self.cells.len() {
             self.cells.truncate(at);

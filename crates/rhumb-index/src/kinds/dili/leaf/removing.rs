@@ -1,10 +1,11 @@
-//! Taking keys out of a leaf.
+//! Removal from a leaf.
 
 use super::super::cell::{Cell, Held, RUN};
 use super::super::upkeep::{RATIO, Upkeep};
 use super::{LEAF_CELLS, Leaf};
 
-/// A nested leaf with so few keys is made a run: a good deal fewer than make a nested leaf of a run.
+/// A nested leaf with at most this many keys becomes a run. It takes far more keys to make a run a
+/// nested leaf, so removals and insertions cannot alternate between the two forms.
 const FEW: usize = RUN / 2;
 
 impl Leaf {
@@ -44,7 +45,7 @@ impl Leaf {
         Some(value)
     }
 
-    /// Takes a key out of a run.
+    /// Removes a key from a run.
     fn remove_from_run(
         &mut self,
         slot: usize,
@@ -56,7 +57,8 @@ impl Leaf {
         self.cells.copy_within(at + place + 1..at + len, at + place);
         self.in_runs -= 1;
         self.cells[slot] = Cell::run(slot, at, len - 1, room);
-        // Published, nothing would reclaim cells that runs come to leave over and over again.
+        // Published upkeep keeps the run: nothing would reclaim the cells that repeated conversions
+        // leave behind.
         if len == 2 && upkeep.is_bounded() {
             self.cells[slot] = self.cells[at];
             self.in_runs -= 1;
@@ -65,7 +67,7 @@ impl Leaf {
         value
     }
 
-    /// Puts the keys of a nested leaf back into its slot, if it has few.
+    /// Moves the keys of a nested leaf back into its slot if there are few.
     fn put_back(&mut self, slot: usize, number: usize) {
         let Some(more) = &mut self.more else { return };
         if more.nested.get(number).is_none_or(|leaf| leaf.keys() > FEW) {
@@ -73,7 +75,7 @@ impl Leaf {
         }
         let mut entries = Vec::with_capacity(FEW);
         more.change(number, |leaf| std::mem::take(leaf).collect(&mut entries));
-        // Those behind keep their numbers until the leaf is built again.
+        // Nested leaves after it keep their numbers until the leaf is rebuilt.
         while more.nested.pop_if(|last| last.slots == 0).is_some() {
             more.below.cells -= LEAF_CELLS;
         }

@@ -9,7 +9,7 @@ use crate::kinds::shared::runs::{Run, Runs};
 use crate::knob::Settings;
 use crate::{IndexBuilder, IndexError};
 
-/// Builds a kind that is made of a layout.
+/// Builds a kind whose byte form is a layout.
 #[derive(Debug)]
 pub(crate) struct ExactBuilder<L> {
     settings: Settings,

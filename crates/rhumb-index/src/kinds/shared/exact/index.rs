@@ -1,4 +1,4 @@
-//! A layout, used from its byte form.
+//! Answers look-ups from the byte form of a layout.
 
 use std::ops::Range;
 
@@ -16,14 +16,14 @@ pub(crate) struct ExactIndex<'a, L> {
     /// `None` if there are no keys.
     layout: Option<L>,
     layout_at: usize,
-    /// Which bytes say what keys share numbers; empty if none do.
+    /// The bytes of the tie bits; empty if no keys share a number.
     ties: Range<usize>,
     keys: u64,
     longest_run: u64,
 }
 
-/// Moves bytes, where need be, so that byte `at` starts a cache line; says by how many they are now further
-/// behind.
+/// Moves the bytes, if necessary, so that byte `at` starts a cache line. Returns how far they
+/// moved.
 fn aligned(bytes: ByteForm<'_>, at: usize) -> (ByteForm<'_>, usize) {
     let behind = |start: *const u8| (start.addr() + at) % LINE_BYTES;
     if behind(bytes.as_ptr()) == 0 {
@@ -36,7 +36,7 @@ fn aligned(bytes: ByteForm<'_>, at: usize) -> (ByteForm<'_>, usize) {
     (ByteForm::from_owner(room), by)
 }
 
-/// The same damage, of bytes so far behind the front.
+/// The same damage with its offset moved back by `by` bytes.
 fn behind(mut error: IndexError, by: usize) -> IndexError {
     if let IndexError::Damaged { offset, .. } = &mut error {
         *offset += by;
@@ -105,15 +105,15 @@ impl<'a, L: Layout> ExactIndex<'a, L> {
         self.bytes.get(self.layout_at..).unwrap_or_default()
     }
 
-    /// The window of a number where that takes more than a few steps, or numbers are shared. Apart, to keep
-    /// other look-ups short.
+    /// The window of a number for which [`Layout::find_at_once`] gives `None`, or in an index with
+    /// shared numbers. Not inlined, to keep the common path short.
     #[inline(never)]
     fn whole_window(&self, number: u64) -> Window {
         let Some(layout) = &self.layout else {
             return Window { lo: 0, hi: 0 };
         };
         let place = layout.find(self.layout_bytes(), number);
-        // The bits were counted at open, and all are of keys.
+        // Opening has checked that all set bits belong to keys.
         let bits = self.bytes.get(self.ties.clone()).unwrap_or_default();
         let behind = |rank: u64| match bits {
             [] => rank + 1,
@@ -186,7 +186,7 @@ mod tests {
     use crate::registry::{self, Answers};
 
     #[test]
-    fn damage_is_told_by_its_place_in_the_whole_form() {
+    fn offsets_of_damage_count_from_the_start_of_the_index() {
         let exact = registry::kinds()
             .iter()
             .filter(|kind| kind.answers == Answers::Exact);
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_moved_to_where_a_line_starts() {
+    fn bytes_are_moved_to_the_start_of_a_cache_line() {
         for at in 0..200 {
             let bytes: Vec<u8> = (0..=255).collect();
             let (moved, by) = aligned(ByteForm::from(&bytes), at);

@@ -1,14 +1,14 @@
-//! Which keys share a number with the key before them: one bit a key, where there are any.
+//! Tie bits: one bit for each key that says whether it shares its number with the key before it.
 
 use crate::IndexError;
 use crate::bytes::{Reader, u64_of};
 
-/// Bytes that the bits of so many keys take.
+/// Bytes of the bits of `keys` keys.
 fn bytes_of(keys: u64) -> usize {
     keys.div_ceil(64) as usize * 8
 }
 
-/// Writes the bits of so many keys, given the distinct numbers and the ranks of their first keys.
+/// Writes the bits of `keys` keys, given the distinct numbers and the ranks of their first keys.
 pub(super) fn put(keys: u64, entries: &[(u64, u64)], out: &mut Vec<u8>) {
     let mut firsts = entries.iter().map(|entry| entry.1).peekable();
     for word in 0..keys.div_ceil(64) {
@@ -22,12 +22,11 @@ pub(super) fn put(keys: u64, entries: &[(u64, u64)], out: &mut Vec<u8>) {
     }
 }
 
-/// Reads the bits of `keys` keys, of which so many are the first with their number.
-///
-/// Gives the most keys that share one.
+/// Reads the bits of `keys` keys with `firsts` distinct numbers. Returns the length of the longest
+/// run of keys that share a number.
 ///
 /// # Errors
-/// [`IndexError::Damaged`] if it cannot be that.
+/// [`IndexError::Damaged`] if the bits do not fit these counts.
 pub(super) fn read(reader: &mut Reader<'_>, keys: u64, firsts: u64) -> Result<u64, IndexError> {
     let offset = reader.at();
     let words = reader.take(bytes_of(keys))?.as_chunks::<8>().0;
@@ -40,10 +39,10 @@ pub(super) fn read(reader: &mut Reader<'_>, keys: u64, firsts: u64) -> Result<u6
     };
     if starts_tied || behind != 0 || set + firsts != keys {
         let expected = format!(
-            "{} bits of {keys}, not the first",
+            "{} of {keys} bits set, the first bit clear",
             keys.saturating_sub(firsts)
         );
-        return Err(reader.damaged_at(offset, expected, format!("{set} bits")));
+        return Err(reader.damaged_at(offset, expected, format!("{set} bits set")));
     }
     let (mut longest, mut run) = (1u64, 1u64);
     for mut word in words() {
@@ -63,14 +62,14 @@ pub(super) fn read(reader: &mut Reader<'_>, keys: u64, firsts: u64) -> Result<u6
     Ok(longest)
 }
 
-/// How many keys have the number of the key of this rank, which is the first of them.
+/// The length of the run whose first key has this rank.
 pub(super) fn run(bits: &[u8], rank: u64) -> u64 {
     let mut next = rank + 1;
     loop {
         let word = u64_of(bits, (next / 64) as usize) >> (next % 64);
         let ones = u64::from(word.trailing_ones());
         next += ones;
-        // The word is used up: go on in the next one.
+        // The run reaches the end of the word: continue in the next one.
         if ones == 0 || !next.is_multiple_of(64) {
             return next - rank;
         }

@@ -1,4 +1,4 @@
-//! Trains a row of lines while the keys stream by.
+//! Trains a row of lines on a stream of keys.
 
 use std::marker::PhantomData;
 
@@ -15,28 +15,28 @@ pub(crate) struct LineBuilder<K: LineKind> {
     settings: Settings,
     runs: Runs,
     row: Row<K::Fit>,
-    /// How many closed segments have been taken.
+    /// How many closed segments [`IndexBuilder::take_closed`] has returned.
     taken: usize,
     kind: PhantomData<K>,
 }
 
-/// A row of segments that is being cut.
+/// A row of segments under construction.
 #[derive(Debug, Default)]
 struct Row<F> {
     open: Open<F>,
     closed: Vec<Segment>,
 }
 
-/// A segment that still grows. Its points are kept until it closes, to measure the true error.
+/// A segment that may still grow. Its points are kept until it closes, to measure the true error.
 #[derive(Debug, Default)]
 struct Open<F> {
     fit: F,
-    /// The numbers of its runs; none: there is no segment.
+    /// The numbers of its runs; empty if no segment is open.
     numbers: Vec<u64>,
-    /// The first rank of each run less that of the first, while not all runs are 1.
+    /// The first rank of each run less that of the first; empty while every run is one key long.
     ranks: Vec<u32>,
     first_rank: u64,
-    /// How many ranks it covers.
+    /// How many keys it covers.
     keys: u64,
     longest_run: u64,
 }
@@ -54,7 +54,7 @@ impl<K: LineKind> LineBuilder<K> {
 }
 
 impl<F: Fit> Row<F> {
-    /// Moves a run into a segment, now that its length is known.
+    /// Adds a run of known length to the open segment, or starts a new segment with it.
     #[inline]
     fn settle(&mut self, runs: &mut Runs, run: Run) {
         if !self.open.add(runs, run) {
@@ -63,7 +63,7 @@ impl<F: Fit> Row<F> {
         }
     }
 
-    /// Moves runs of one key each into segments; the first of them has this rank.
+    /// As [`Row::settle`] for runs of one key each, the first of which has rank `first_rank`.
     fn settle_all(&mut self, runs: &mut Runs, mut numbers: &[u64], mut first_rank: u64) {
         while let [number, rest @ ..] = numbers {
             let taken = self.open.add_all(numbers);
@@ -87,8 +87,8 @@ impl<F: Fit> Row<F> {
         let Some(segment) = self.open.close() else {
             return;
         };
-        // Enough was kept back for rounding, so this does not happen; were that wrong, the table
-        // would fall back rather than break its promise.
+        // The fits reserve more than rounding takes, so this should not happen. If it does, the
+        // model is given up instead of breaking the position boundary.
         if segment.reach.width() > runs.boundary() {
             return runs.give_up("rounding exceeds the position boundary: use fp");
         }
@@ -109,7 +109,7 @@ impl<F: Fit> Open<F> {
         (self.first_rank, self.keys, self.longest_run) = (run.first_rank, run.keys, run.keys);
     }
 
-    /// Takes in the next run, or says that it needs a new segment.
+    /// Adds the next run if it fits; returns false if it needs a new segment.
     #[inline]
     fn add(&mut self, runs: &Runs, run: Run) -> bool {
         let Some(&first) = self.numbers.first() else {
@@ -132,7 +132,7 @@ impl<F: Fit> Open<F> {
         fits
     }
 
-    /// Takes in runs of one key, as many as belong to this segment; says how many.
+    /// Adds as many of these runs of one key as fit; returns how many.
     fn add_all(&mut self, numbers: &[u64]) -> usize {
         let Some(&first) = self.numbers.first() else {
             return 0;
@@ -149,7 +149,8 @@ impl<F: Fit> Open<F> {
         taken.len()
     }
 
-    /// Takes in a run longer than all before: the lines must pass closer to all points.
+    /// Adds a run longer than all before it, which leaves a smaller error bound for the whole
+    /// segment.
     #[cold]
     fn add_longest(&mut self, runs: &Runs, run: Run, first: u64) -> bool {
         let fits = self.refit(runs, run.keys) && self.fit.add(run.number - first, self.keys);
@@ -162,10 +163,10 @@ impl<F: Fit> Open<F> {
         fits
     }
 
-    /// Fits the points again, with the bound that the longest run leaves.
+    /// Fits all points again with the error bound that a longest run of this length leaves.
     fn refit(&mut self, runs: &Runs, longest_run: u64) -> bool {
         self.fit.start(line_bound(runs.bound_for(longest_run)));
-        // The first point is where the coordinates start.
+        // The first point is the origin of the coordinates.
         let first = self.numbers.first().copied().unwrap_or(0);
         (1..self.numbers.len()).all(|i| {
             let number = self.numbers.get(i).copied().unwrap_or(first);
@@ -173,8 +174,8 @@ impl<F: Fit> Open<F> {
         })
     }
 
-    /// Notes the ranks of so many runs to come, of which all but the last have one key, from the first
-    /// one that its place does not tell.
+    /// Notes the ranks of the next `runs` runs, of which all but the last have one key. If `ranks` is
+    /// empty, it is first filled with the ranks so far, which equal the positions.
     fn note_ranks(&mut self, runs: usize) {
         if self.ranks.is_empty() {
             self.ranks.extend(0..self.numbers.len() as u32);
@@ -182,12 +183,12 @@ impl<F: Fit> Open<F> {
         self.ranks.extend((self.keys as u32..).take(runs));
     }
 
-    /// The first rank of run `i`, less that of the first.
+    /// The first rank of run `i` less that of the first run.
     fn rank(&self, i: usize) -> u64 {
         self.ranks.get(i).map_or(i as u64, |&rank| rank.into())
     }
 
-    /// The finished segment, its error measured by the lookup's arithmetic.
+    /// The finished segment; its error is measured with the arithmetic of look-ups.
     fn close(&mut self) -> Option<Segment> {
         let (x, y, slope) = self.fit.line();
         let line = Line {
@@ -238,7 +239,7 @@ impl<K: LineKind> IndexBuilder for LineBuilder<K> {
         let open = self.row.open.numbers.first().copied();
         let ends = match open.or(self.runs.pending_number()) {
             Some(first) => number >= first,
-            // Numbers above the last may yet come to be in a segment.
+            // Numbers above the last one may still join a segment.
             None => self.runs.last_number().is_none_or(|last| number > last),
         };
         if ends {
@@ -283,7 +284,7 @@ pub(crate) fn cut_numbers<F: Fit>(numbers: &[u64], boundary: u64) -> Vec<Segment
     row.closed
 }
 
-/// Appends the lines' bytes: a header, the numbers, the records.
+/// Appends the byte form of the lines: a header, the numbers, the records, the runs if needed.
 pub(crate) fn encode_lines(segments: &[Segment], keys: u64, boundary: u64, out: &mut Vec<u8>) {
     let runs = segments.iter().any(|segment| segment.reach.run != 1);
     out.extend((segments.len() as u32).to_le_bytes());

@@ -1,11 +1,11 @@
-//! Answers of a row of lines and its route.
+//! Answers look-ups from lines and their route.
 
 use super::{LineKind, Lines, Route};
 use crate::bytes::Reader;
 use crate::kind::HEADER;
 use crate::{ByteForm, Index, IndexError, Position, Probe, Window};
 
-/// A model used from its bytes.
+/// Lines and their route, read from the byte form.
 #[derive(Debug)]
 pub(crate) struct LineIndex<'a, K: LineKind> {
     bytes: ByteForm<'a>,

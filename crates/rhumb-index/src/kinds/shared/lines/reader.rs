@@ -1,4 +1,4 @@
-//! A row of lines, used from its bytes.
+//! Reads a row of lines from the byte form.
 
 use super::{RECORD, RUNS, Segment};
 use crate::bytes::{Reader, f32_of, i16_of, u16_of, u32_of, u64_of};
@@ -7,10 +7,10 @@ use crate::kinds::shared::reach::Reach;
 use crate::segment::Line;
 use crate::{IndexError, Window};
 
-/// Where a row of lines stands in the bytes of an index, and how many there are.
+/// The offsets and counts of a row of lines within the bytes of an index.
 #[derive(Debug, Clone)]
 pub(crate) struct Lines {
-    /// Where the numbers, the records and the runs start; `runs_at` is 0 without runs.
+    /// Offsets of the numbers, the records and the runs; `runs_at` is 0 without runs.
     numbers_at: usize,
     records_at: usize,
     runs_at: usize,
@@ -51,8 +51,8 @@ impl Lines {
         Ok(lines)
     }
 
-    /// Checks every segment once and notes the widest window, which is never stored: what the
-    /// lines promise is what their segments say.
+    /// Checks every segment and notes the widest window, which is derived from the segments instead
+    /// of stored.
     fn check(&mut self, boundary: u64, reader: &Reader<'_>) -> Result<(), IndexError> {
         let bytes = reader.bytes();
         for i in 0..self.segments {
@@ -69,7 +69,7 @@ impl Lines {
                 && segment.reach.width() <= boundary;
             if !sound {
                 let expected = format!(
-                    "segment {i} of {}: ranks and numbers that ascend, a finite slope that is not \
+                    "segment {i} of {}: ascending ranks and numbers, a finite slope that is not \
                      negative, a window of at most {boundary}",
                     self.segments
                 );
@@ -103,7 +103,7 @@ impl Lines {
         column.unwrap_or_default().as_chunks().0
     }
 
-    /// Where a number is, if it belongs to segment `i`.
+    /// The window of a number that belongs to segment `i`.
     #[inline(always)]
     pub(crate) fn window(&self, bytes: &[u8], i: usize, number: u64) -> Window {
         let segment = self.segment(bytes, i);
@@ -118,13 +118,13 @@ impl Lines {
         self.segment(bytes, i).line
     }
 
-    /// The fields of segment `i`, as far as there are any.
+    /// The fields of segment `i`; those past the last segment are 0 except the first rank.
     #[inline(always)]
     fn segment(&self, bytes: &[u8], i: usize) -> Segment {
         let number = bytes.get(self.numbers_at + i * 8..);
         let records = bytes.get(self.records_at + i * RECORD..);
         let both = records.and_then(|records| records.first_chunk::<{ 2 * RECORD }>());
-        // Behind the last record there is none: only the end of the keys is asked for there.
+        // The final record has no successor; only its rank is used.
         let both = both.copied().unwrap_or_else(|| last_alone(records));
         let run = match self.runs_at {
             0 => 1,
@@ -147,7 +147,7 @@ impl Lines {
     }
 }
 
-/// The last record, and nothing behind it.
+/// The final record, followed by zeros.
 #[cold]
 fn last_alone(records: Option<&[u8]>) -> [u8; 2 * RECORD] {
     let mut both = [0; 2 * RECORD];

@@ -1,16 +1,17 @@
-//! A B+-tree over the first numbers of segments, 16 a node, each node in two cache lines.
+//! A B+-tree over the first numbers of segments with 16 numbers a node; a node takes two cache
+//! lines.
 //!
-//! As nothing changes, it needs no pointers: each level is every 16th number of the one below, down to
-//! the column of the lines itself. It is made when an index is opened, and takes 8/15 of a byte a
-//! segment.
+//! The tree is static, so it needs no pointers: each level consists of every 16th number of the
+//! level below, and the lowest level is the column of the lines itself. The tree is built when an
+//! index is opened and takes 8/15 of a byte a segment.
 
 use super::{Lines, Route};
 use crate::IndexError;
 use crate::bytes::Reader;
 use crate::search::{FEW, last_not_above, last_of_few};
 
-/// The levels above the lines, the top first; the last node of each is filled up with the largest
-/// number, which nothing is above.
+/// The levels above the lines, the top first. The last node of each is padded with the largest
+/// number.
 #[derive(Debug)]
 pub(crate) struct Tree {
     levels: Vec<Vec<[u64; FEW]>>,
@@ -39,7 +40,7 @@ impl Route for Tree {
     #[inline(always)]
     fn find(&self, bytes: &[u8], lines: &Lines, number: u64) -> usize {
         if number == u64::MAX {
-            // Even what nodes are filled up with is not above it.
+            // The padding of nodes is not above this number, so the search would count it.
             return lines.segments() - 1;
         }
         let numbers = lines.numbers(bytes);

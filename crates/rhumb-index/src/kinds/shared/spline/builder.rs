@@ -1,4 +1,4 @@
-//! Picks the knots while the keys stream by.
+//! Chooses the knots on a stream of keys.
 
 use super::knots::KnotLine;
 use super::{Knot, LeftOut, REACHES, Top};
@@ -10,23 +10,23 @@ use crate::segment::MAX_RANKS;
 use crate::segment::corridor::Corridor;
 use crate::{ClosedSegment, IndexBuilder, IndexError};
 
-/// Chooses the top, and the knots that it leaves out, once all knots over so many keys are known.
+/// Chooses the top and the knots it leaves out, given all knots and the number of keys.
 type ChooseTop = fn(&Settings, &[Knot], u64) -> (Top, LeftOut);
 
-/// Builds a spline of any kind.
+/// Builds a spline, for any kind.
 #[derive(Debug)]
 pub(in crate::kinds) struct SplineBuilder {
     kind: &'static Kind,
     settings: Settings,
     choose_top: ChooseTop,
     runs: Runs,
-    /// Knots that are fixed. The last one is the base of the open segment, if there is one.
+    /// The fixed knots. The last one starts the open segment, if there is one.
     knots: Vec<Knot>,
-    /// How far windows of the closed segments reach, from the first knot on.
+    /// How far the windows of each closed segment extend, from the first segment on.
     reaches: Vec<Reach>,
     /// The segment that starts at the last knot and still grows.
     open: Option<Open>,
-    /// How many closed segments have been taken.
+    /// How many closed segments [`IndexBuilder::take_closed`] has returned.
     taken: usize,
 }
 
@@ -38,7 +38,8 @@ struct Open {
     /// The error bound that its longest run leaves, in ranks.
     bound: u64,
     longest: u64,
-    /// How many keys the last run has, which ends the segment if the next one does not fit in.
+    /// The length of the last run. That run's first key becomes the right knot if the next run does
+    /// not fit.
     last_keys: u64,
     /// The number of every key, to measure the true error.
     numbers: Vec<u64>,
@@ -64,7 +65,7 @@ impl SplineBuilder {
         }
     }
 
-    /// Takes in a run whose length is known.
+    /// Adds a run whose length is known.
     fn settle(&mut self, run: Run) {
         let bound = self.runs.bound_for(run.keys);
         let Some(open) = &mut self.open else {
@@ -77,7 +78,8 @@ impl SplineBuilder {
         }
     }
 
-    /// Moves runs of one key each into segments; the first of them has this rank.
+    /// As [`SplineBuilder::settle`] for runs of one key each, the first of which has rank
+    /// `first_rank`.
     fn settle_all(&mut self, mut numbers: &[u64], mut first_rank: u64) {
         while !self.runs.is_unfit() {
             let taken = self.open.as_mut().map_or(0, |open| open.add_all(numbers));
@@ -94,7 +96,7 @@ impl SplineBuilder {
         }
     }
 
-    /// Takes in a run that the open segment cannot hold as it is.
+    /// Adds a run that the open segment cannot hold as it is.
     #[cold]
     fn turn(&mut self, run: Run, bound: u64) {
         if self.open.as_ref().is_some_and(|open| !open.can_reach(run)) {
@@ -114,7 +116,7 @@ impl SplineBuilder {
         self.begin(run, bound, open.numbers);
     }
 
-    /// Starts a segment at a run; `numbers` is memory to be used again.
+    /// Starts a segment at a run; `numbers` is a buffer to reuse.
     fn begin(&mut self, run: Run, bound: u64, mut numbers: Vec<u64>) {
         if self.runs.is_unfit() {
             return;
@@ -132,7 +134,8 @@ impl SplineBuilder {
         });
     }
 
-    /// Closes the open segment with its last run as the right knot.
+    /// Closes the open segment with its last run as the right knot. Returns that run and the
+    /// buffer.
     fn end_before_last(&mut self) -> Option<(Run, Vec<u64>)> {
         let open = self.open.take()?;
         let last = open.last();
@@ -141,10 +144,10 @@ impl SplineBuilder {
         Some((last, open.numbers))
     }
 
-    /// Notes how far the windows of a closed segment reach.
+    /// Notes how far the windows of a closed segment extend.
     fn note(&mut self, reach: Reach) {
-        // The corridor kept back more than rounding takes, so this does not happen; were that
-        // wrong, the table would fall back rather than break its promise.
+        // The corridor reserves more than rounding takes, so this should not happen. If it does,
+        // the model is given up instead of breaking the position boundary.
         if reach.width() > self.runs.boundary() {
             return self
                 .runs
@@ -153,13 +156,13 @@ impl SplineBuilder {
         self.reaches.push(reach);
     }
 
-    /// The rank behind a closed segment.
+    /// The end of a closed segment's ranks.
     fn end_of(&self, segment: usize) -> u64 {
         let next = self.knots.get(segment + 1);
         next.map_or_else(|| self.closed_keys(), |knot| knot.rank.into())
     }
 
-    /// How many keys there were when the last segment was closed: the last knot and its run.
+    /// The end of the last closed segment's ranks if it starts at the last knot.
     fn closed_keys(&self) -> u64 {
         let run = self.reaches.last().map_or(0, |reach| reach.run.into());
         self.knots
@@ -171,20 +174,21 @@ impl SplineBuilder {
 fn knot_of(run: Run) -> Knot {
     Knot {
         number: run.number,
-        // Runs end below 2^32 keys.
+        // The number of keys is below 2^32.
         rank: run.first_rank as u32,
     }
 }
 
 impl Open {
-    /// Whether a segment up to this run holds all runs so far.
+    /// Whether a line from the base to this run is near enough to all runs between, and the segment
+    /// would not cover too many ranks.
     #[inline]
     fn can_reach(&self, run: Run) -> bool {
         let rank = run.first_rank - u64::from(self.base.rank);
         rank + run.keys <= MAX_RANKS && self.corridor.holds(run.number - self.base.number, rank)
     }
 
-    /// Takes in a run that it reaches.
+    /// Adds a run that [`Open::can_reach`].
     #[inline]
     fn add(&mut self, run: Run) {
         let rank = run.first_rank - u64::from(self.base.rank);
@@ -197,7 +201,7 @@ impl Open {
         }
     }
 
-    /// Takes in runs of one key each, as many as it reaches; says how many.
+    /// Adds as many of these runs of one key as can be reached; returns how many.
     fn add_all(&mut self, numbers: &[u64]) -> usize {
         let room = MAX_RANKS.saturating_sub(self.numbers.len() as u64) as usize;
         let near = numbers.get(..room).unwrap_or(numbers);
@@ -219,8 +223,8 @@ impl Open {
         }
     }
 
-    /// How far the windows of the segment reach that holds the first `keys` of its keys and ends at a
-    /// knot, by the look-up's arithmetic.
+    /// How far the windows of a segment extend that holds the first `keys` keys and ends at the
+    /// knot `right`, measured with the arithmetic of look-ups.
     fn measure(&self, keys: usize, right: Knot) -> Reach {
         let line = KnotLine::new(self.base, Some(right), right.rank.into());
         let numbers = self.numbers.get(..keys).unwrap_or_default();
@@ -270,7 +274,7 @@ impl IndexBuilder for SplineBuilder {
         let after = self.knots.partition_point(|knot| knot.number <= number);
         let segment = after.saturating_sub(1);
         let (&left, right) = (self.knots.get(segment)?, self.knots.get(segment + 1));
-        // Numbers above the last key of all may yet come to be in a segment.
+        // Numbers above the last key may still join a segment.
         let is_closed = segment < self.reaches.len() && (right.is_some() || number <= left.number);
         let line = KnotLine::new(left, right.copied(), self.end_of(segment));
         is_closed.then(|| line.predict(number))
@@ -287,7 +291,7 @@ impl IndexBuilder for SplineBuilder {
             self.end_before_last();
             self.knots.push(knot_of(last));
         }
-        // No line leads on from the last knot, whose run is a segment.
+        // No line starts at the last knot; its run is a segment of its own.
         self.open = None;
         self.note(Reach::new(0, last.keys));
     }
@@ -314,7 +318,7 @@ impl IndexBuilder for SplineBuilder {
     }
 }
 
-/// What the byte form is made of.
+/// The parts of the byte form.
 struct Parts<'a> {
     kind: &'static Kind,
     boundary: u64,

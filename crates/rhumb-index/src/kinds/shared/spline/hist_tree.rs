@@ -2,10 +2,10 @@
 //! CIDR 2021, in the read-only form that PLEX (Stoian et al., 2021, section 3) puts above its
 //! spline.
 //!
-//! A trie over the distances to the first knot, `bits` of them a level. A node is as many cells as
-//! it has bins. A bin with more knots than the limit is a node of the next level; any other is a
-//! leaf, which says how many knots are left of it, so that leaves of empty bins answer too. Nodes
-//! stand level by level, every child behind its parent.
+//! A trie over the distances to the first knot, `bits` of them a level. A node has a cell for each
+//! of its bins. A bin with more knots than the limit is a node of the next level. Any other bin is
+//! a leaf, whose cell counts the knots to the left of it; that is defined for empty bins too. Nodes
+//! are stored level by level, every child after its parent.
 
 use std::hint::select_unpredictable;
 
@@ -26,7 +26,7 @@ pub(in crate::kinds) struct HistTree {
     pub(super) shift: u8,
 }
 
-/// Knots of one bin: from, up to, and the shift by which they are told apart.
+/// A bin: its range of knots, and the shift that selects the bits for its own bins.
 #[derive(Debug, Clone, Copy)]
 struct Bin {
     start: usize,
@@ -36,12 +36,12 @@ struct Bin {
     depth: usize,
 }
 
-/// What a tree that is not built yet would take.
+/// The predicted size and cost of a tree that is not built.
 #[derive(Debug, Clone, Default)]
 pub(in crate::kinds) struct Survey {
-    /// Nodes of each level, and the keys whose look-ups pass them.
+    /// For each level: the number of nodes, and of keys whose look-ups pass them.
     pub levels: Vec<(u64, u64)>,
-    /// How often leaves of so many knots are searched, in keys.
+    /// Indexed by the number of knots in a leaf: how many keys' look-ups search such a leaf.
     pub leaves: Vec<u64>,
 }
 
@@ -49,7 +49,7 @@ impl HistTree {
     /// The most bits of a level.
     pub(super) const MOST_BITS: u8 = 16;
 
-    /// The most knots that cells can count.
+    /// The most knots that a cell can count.
     pub(in crate::kinds) const MOST_KNOTS: usize = LEAF as usize - 1;
 
     /// A tree over numbers up to `range` above the first.
@@ -62,13 +62,13 @@ impl HistTree {
         }
     }
 
-    /// The bin, within its node, of a number so far above the first.
+    /// The bin, within its node, of a number at a distance of `above` from the first knot.
     #[inline]
     fn bin_of(self, above: u64, shift: u8) -> usize {
         ((above >> shift) as usize) & ((1 << self.bits) - 1)
     }
 
-    /// The whole tree as a bin.
+    /// The root as a bin.
     fn root(self, knots: &[Knot]) -> Bin {
         Bin {
             start: 0,
@@ -78,7 +78,8 @@ impl HistTree {
         }
     }
 
-    /// Calls `each` with the number and the knots of the node's bins that hold knots, in order.
+    /// Calls `each` with the index and the knots of each of the node's bins that holds knots, in
+    /// order.
     fn split(self, knots: &[Knot], node: Bin, mut each: impl FnMut(usize, Bin)) {
         let first = knots.first().map_or(0, |knot| knot.number);
         let bin = |knot: &Knot| self.bin_of(knot.number - first, node.shift);
@@ -122,7 +123,7 @@ impl HistTree {
         cells
     }
 
-    /// What trees with this shape's bits take, for each of several limits, in ascending order.
+    /// The cost of trees with this shape's bits for each of several ascending limits.
     pub(in crate::kinds) fn survey<const N: usize>(
         self,
         knots: &[Knot],
@@ -158,8 +159,8 @@ impl HistTree {
         surveys
     }
 
-    /// How far searches go in the cells of a byte form, if they are those of a tree over this range
-    /// and so many knots: a walk down ends, and a leaf names a knot.
+    /// The effort of a search if the cells are valid for a tree over this range and number of
+    /// knots, so that every walk terminates and every leaf refers to an existing knot; else `None`.
     pub(super) fn check(self, cells: &Cells, range: u64, knots: usize) -> Option<Effort> {
         let has_shape = (1..=Self::MOST_BITS).contains(&self.bits)
             && self.limit > 0
@@ -168,7 +169,7 @@ impl HistTree {
         if !has_shape || nodes == 0 || nodes << self.bits != cells.len() {
             return None;
         }
-        // How many levels there are from the root to each node, itself included.
+        // The depth of each node, counted in nodes from the root to it.
         let mut depths = vec![1u32; nodes];
         for (node, cells) in cells.chunks_exact(1 << self.bits).enumerate() {
             let depth = depths.get(node).copied()?;
@@ -185,15 +186,15 @@ impl HistTree {
                 }
             }
         }
-        // A level of a tree takes bits of the numbers.
+        // Each level consumes bits of the number, which bounds the number of levels.
         let levels = depths.into_iter().max()?;
         let most = u64::BITS.div_ceil(self.bits.into());
         (levels <= most).then(|| Effort::new(levels, self.limit.into()))
     }
 
-    /// The first and the last knot that the search for a number goes through, `above` being its
-    /// distance to the first knot's. There are so many `levels`: where a leaf is above the lowest,
-    /// the walk stays there, since that costs less than a branch that is guessed wrongly.
+    /// The first and the last candidate knot for a number at a distance of `above` from the first
+    /// knot. The loop always takes `levels` steps: a walk that reaches a leaf early stays there,
+    /// since that costs less than a mispredicted branch.
     #[inline]
     pub(super) fn find(self, cells: &Cells, levels: u32, above: u64) -> (usize, usize) {
         let mut shift = self.shift;

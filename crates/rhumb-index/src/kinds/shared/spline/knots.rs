@@ -48,12 +48,12 @@ impl<'a> Knots<'a> {
         self.0.iter().map(Knot::from_bytes)
     }
 
-    /// The last knot among `lo..=hi` that is not above the number, or `lo`; those beyond the last
-    /// knot are left out. Knots behind `hi` are known to be above the number, and there are so
-    /// few between that `halvings` ([`halvings_of`]) leave what is compared at once.
+    /// The last knot in `lo..=hi` that is not above the number, or `lo`; indices past the last knot
+    /// are ignored. Knots after `hi` must be above the number. `halvings` must be at least
+    /// [`halvings_of`] the number of candidates.
     ///
-    /// It branches nowhere that a processor could guess wrongly, so that this look-up does not hold
-    /// up the next one, which the processor has begun meanwhile.
+    /// It has no unpredictable branches, so that the processor can overlap this look-up with the
+    /// next one.
     #[inline]
     pub(super) fn last_not_above(self, lo: usize, hi: usize, halvings: u32, number: u64) -> usize {
         let hi = hi.min(self.0.len().saturating_sub(1));
@@ -74,11 +74,11 @@ impl<'a> Knots<'a> {
     }
 }
 
-/// How many knots behind the first candidate are compared with a number at once: they lie on one
-/// cache line or two.
+/// How many knots after the first candidate are compared with a number at once: they lie in one or
+/// two cache lines.
 const AT_ONCE: usize = 4;
 
-/// How often so many candidates must be halved before the rest is compared at once.
+/// How often this many candidates must be halved before the rest is compared at once.
 pub(in crate::kinds) fn halvings_of(candidates: usize) -> u32 {
     let mut left = candidates;
     let mut halvings = 0;
@@ -94,17 +94,16 @@ pub(in crate::kinds) fn halvings_of(candidates: usize) -> u32 {
 pub(super) struct KnotLine {
     number: u64,
     rank: u64,
-    /// Numbers from knot to knot; 0 behind the last.
+    /// Numbers from knot to knot; 0 after the last knot.
     span: u64,
-    /// Ranks a number, at least 0.
+    /// Ranks for each number, at least 0.
     slope: f64,
     /// How far above `rank` predictions may be.
     most: f64,
 }
 
 impl KnotLine {
-    /// The line between two knots, or the level one behind the last knot, in a table of so many
-    /// keys.
+    /// The line between two knots, or the level line after the last knot of a table of `keys` keys.
     #[inline]
     pub(super) fn new(left: Knot, right: Option<Knot>, keys: u64) -> KnotLine {
         // Both are below 2^32.
@@ -128,19 +127,19 @@ impl KnotLine {
 
     /// How far the predicted rank of a number is above the knot's.
     ///
-    /// Monotone in the number, since every step is: the subtraction, the conversion, multiplying
-    /// by a slope that is not negative, clamping and rounding. Builders measure with this very
-    /// function, so rounding cannot break a bound.
+    /// Monotone in the number, since every step is: the subtraction, the conversion, the
+    /// multiplication by a slope that is not negative, clamping and rounding. Builders measure
+    /// errors with this same function, so rounding cannot break a bound.
     #[inline(always)]
     fn rise(&self, number: u64) -> u32 {
         let x = number.saturating_sub(self.number).min(self.span);
         let y = self.slope * x as f64;
-        // Ranks are below 2^32, and to 32 bits the conversion is shortest.
+        // Ranks are below 2^32, and the conversion to 32 bits takes the fewest instructions.
         (y.min(self.most) + 0.5) as u32
     }
 
-    /// The largest distance between the predicted ranks of numbers and their ranks, which go up by
-    /// one from the knot's.
+    /// The largest distance between the predicted and the true ranks of numbers whose ranks ascend
+    /// by one from the knot's.
     pub(super) fn largest_error(&self, numbers: &[u64]) -> u64 {
         wide(LargestError {
             line: *self,
@@ -150,7 +149,7 @@ impl KnotLine {
     }
 }
 
-/// The work of [`KnotLine::largest_error`].
+/// The input of [`KnotLine::largest_error`].
 struct LargestError<'a> {
     line: KnotLine,
     numbers: &'a [u64],

@@ -1,6 +1,6 @@
-//! A radix table over knots: RadixSpline's top, and one of PLEX's.
+//! A radix table over knots: the top of RadixSpline, and one of PLEX's tops.
 //!
-//! Cell p holds how many knots have a prefix below p: the knots with prefix p are those from
+//! Cell p holds the number of knots with a prefix below p: the knots with prefix p are those from
 //! cell p to cell p + 1.
 
 use super::Knot;
@@ -14,21 +14,21 @@ pub(in crate::kinds) struct RadixTable {
 }
 
 impl RadixTable {
-    /// The table by the most significant `bits` of numbers up to `range` above the first; one bit
-    /// at least where the range takes all 64.
+    /// The table over the most significant `bits` of distances up to `range`; at least one bit is
+    /// used if the range takes all 64.
     pub(in crate::kinds) fn new(range: u64, bits: u32) -> Self {
         let width = u64::BITS - range.leading_zeros();
         let shift = width.saturating_sub(bits).min(u64::BITS - 1) as u8;
         RadixTable { shift }
     }
 
-    /// How many cells it has over this range.
+    /// How many cells the table has over this range.
     pub(in crate::kinds) fn cells(self, range: u64) -> u64 {
-        // A range of all numbers and a shift of 0 are too much for any memory.
+        // Saturates for the full range and a shift of 0, which would fit no memory.
         self.prefix(range).saturating_add(2)
     }
 
-    /// The prefix of a number so far above the first.
+    /// The prefix of a number at a distance of `above` from the first knot.
     #[inline]
     pub(in crate::kinds) fn prefix(self, above: u64) -> u64 {
         above >> self.shift
@@ -50,8 +50,8 @@ impl RadixTable {
         table
     }
 
-    /// How far searches go in the cells of a byte form, if they are those of a table over this
-    /// range and so many knots.
+    /// The effort of a search if the cells are valid for a table over this range and number of
+    /// knots; else `None`.
     pub(super) fn check(self, cells: &Cells, range: u64, knots: usize) -> Option<Effort> {
         let values = cells.iter().map(|cell| u32::from_le_bytes(*cell) as usize);
         let is_sound = cells.len() as u64 == self.cells(range)
@@ -63,8 +63,8 @@ impl RadixTable {
         is_sound.then(|| Effort::new(0, most))
     }
 
-    /// The first and the last knot that the search for a number goes through, `above` being its
-    /// distance to the first knot's.
+    /// The first and the last candidate knot for a number at a distance of `above` from the first
+    /// knot.
     #[inline]
     pub(super) fn find(self, cells: &Cells, above: u64) -> (usize, usize) {
         let prefix = self.prefix(above) as usize;

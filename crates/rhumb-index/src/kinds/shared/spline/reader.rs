@@ -1,5 +1,5 @@
-//! Answers from the byte form. Its columns are used as they are; each stands by itself, so that a
-//! look-up finds it without arithmetic.
+//! Reads a spline from its byte form. Each column is copied into a field of its own, so that a
+//! look-up finds it without address arithmetic.
 
 use super::knots::{KnotLine, Knots};
 use super::top::Effort;
@@ -10,12 +10,12 @@ use crate::kinds::shared::knobs::BOUNDARY;
 use crate::kinds::shared::reach::Reach;
 use crate::{Index, IndexError, Position, Probe, Window};
 
-/// A spline under its top, used from its bytes.
+/// A spline under its top, read from the byte form.
 #[derive(Debug)]
 pub(in crate::kinds) struct Spline {
     kind: &'static Kind,
     keys: u64,
-    /// The reach of all segments, if they have none of their own.
+    /// The common error and run of all segments; `None` if each has its own.
     reach: Option<Reach>,
     widest: u64,
     knots: Box<[[u8; KNOT]]>,
@@ -23,17 +23,18 @@ pub(in crate::kinds) struct Spline {
     top: Top,
     cells: Box<[[u8; CELL]]>,
     left_out: LeftOut,
-    /// The number of the first knot that the top is over, and how far above it that of the last is.
+    /// The number of the first knot under the top, and the distance from it to the number of the
+    /// last.
     lowest: u64,
     range: u64,
     effort: Effort,
 }
 
 impl Spline {
-    /// Opens the byte form of a kind; `allows` says which tops it may have.
+    /// Opens the byte form of a kind; `allows` tells which tops the kind may have.
     ///
     /// # Errors
-    /// [`IndexError::Damaged`] if the bytes are none.
+    /// [`IndexError::Damaged`] if the bytes are not a valid form.
     pub(in crate::kinds) fn open(
         kind: &'static Kind,
         bytes: &[u8],
@@ -82,7 +83,7 @@ impl Spline {
         Ok(spline)
     }
 
-    /// Checks every knot and reach once and notes the widest window, which is never stored.
+    /// Checks every knot, error and run, and notes the widest window, which is never stored.
     fn check_knots(&mut self, boundary: u64) -> Result<(), IndexError> {
         let mut before = None;
         for (i, knot) in Knots(&self.knots).iter().enumerate() {
@@ -97,7 +98,7 @@ impl Spline {
                 && reach.width() <= boundary;
             if !is_sound {
                 let expected = format!(
-                    "knot {i} of {}: numbers that ascend, ranks that ascend from 0 and stay below \
+                    "knot {i} of {}: ascending numbers, ranks that ascend from 0 and stay below \
                      {}, windows of at most {boundary}",
                     self.knots.len(),
                     self.keys
@@ -111,7 +112,7 @@ impl Spline {
         Ok(())
     }
 
-    /// Checks the cells, and notes what the top is over and how far searches go.
+    /// Checks the cells, and notes the range of the top and the effort of searches.
     fn check_top(&mut self) -> Result<(), IndexError> {
         let covered = Knots(self.left_out.rest(&self.knots));
         let last = covered.get(covered.0.len().saturating_sub(1));
@@ -155,11 +156,11 @@ impl Spline {
         })
     }
 
-    /// The segment of a number and the rank predicted there, if there are keys.
+    /// The segment of a number and its predicted rank; `None` without keys.
     #[inline]
     fn find(&self, number: u64) -> Option<(usize, u64)> {
         if self.keys == 0 {
-            // Nothing was asked of a top without knots.
+            // The top of an empty index is not checked, so it must not be used.
             return None;
         }
         let knots = Knots(&self.knots);
@@ -175,7 +176,7 @@ impl Spline {
         Some((segment, line.predict(number)))
     }
 
-    /// The segment of a number that is below or above all that the top is over.
+    /// The segment of a number that is below or above the range of the top.
     #[cold]
     fn find_outside(&self, number: u64) -> usize {
         let (low, high) = (self.left_out.low, self.left_out.high);

@@ -1,5 +1,5 @@
-//! What the tests over all kinds do not reach: every top, chosen or not, and what is promised of
-//! segments that closed while keys still came.
+//! Cases that the tests over all kinds do not cover: every top, whether a cost model would choose
+//! it or not, and predictions from segments that closed while keys were still being pushed.
 
 use super::knots::Knots;
 use super::{HistTree, KNOT, KNOTS_AT, Knot, RadixTable, Top};
@@ -126,7 +126,7 @@ fn many_numbers_at_once_give_the_bytes_that_single_keys_give() {
 }
 
 #[test]
-fn what_a_closed_segment_predicts_stays() {
+fn predictions_of_closed_segments_do_not_change() {
     let mut random = SplitMix64::new(seed());
     let mut asked = 0;
     for round in 0..400 {
@@ -153,7 +153,7 @@ fn what_a_closed_segment_predicts_stays() {
                 assert_eq!(segment.first_rank, ranks, "segments follow each other");
                 ranks += segment.ranks;
             }
-            // Present or not: what is answered once is answered always.
+            // Whether the probe is present or not, a prediction once given must not change.
             let probe = number.saturating_sub(random.below(40 * spread)) + 1;
             predicted.extend(model.predict_closed(probe).map(|rank| (probe, rank)));
             assert!(predicted.last().is_none_or(|(_, rank)| *rank < ranks));
@@ -173,7 +173,7 @@ fn what_a_closed_segment_predicts_stays() {
 }
 
 #[test]
-fn a_number_does_not_go_on_behind_its_segment() {
+fn keys_of_one_number_cannot_span_two_segments() {
     let mut model = builder("plex");
     model.push(b"a", 1).unwrap();
     model.push(b"b", 2).unwrap();
@@ -183,7 +183,7 @@ fn a_number_does_not_go_on_behind_its_segment() {
 }
 
 #[test]
-fn all_radix_bits_keep_the_promise() {
+fn windows_hold_for_all_radix_bits() {
     for name in [
         "uniform",
         "late-outliers",
@@ -211,7 +211,7 @@ fn all_radix_bits_keep_the_promise() {
 }
 
 #[test]
-fn plex_takes_either_top_and_no_more_memory_than_twice_the_spline() {
+fn plex_uses_both_tops_and_at_most_twice_the_bytes_of_the_spline() {
     let mut forms = [0, 0];
     for (name, numbers) in number_sets(seed(), 20_000) {
         let mut model = builder("plex:boundary=4");
@@ -219,7 +219,7 @@ fn plex_takes_either_top_and_no_more_memory_than_twice_the_spline() {
         let bytes = model.finish().unwrap();
         let knots = u32::from_le_bytes(bytes[4..8].try_into().unwrap()) as usize;
         forms[usize::from(bytes[21])] += 1;
-        // A handful of knots takes a table of two cells.
+        // With fewer than two knots the table still has two cells.
         let most = KNOTS_AT + 2 * KNOT * knots.max(2);
         assert!(
             bytes.len() <= most,
@@ -256,7 +256,7 @@ fn outliers_are_left_out_and_found() {
             ..Case::new(&keys, &spec, 16)
         };
         check(&case, random.next_u64()).unwrap();
-        // Uniform numbers that hardly any look-up of the check hits.
+        // Random numbers of various magnitudes, which the look-ups of the check rarely hit.
         let index = registry::open(bytes).unwrap();
         for _ in 0..5000 {
             let number = random.next_u64() >> random.below(30);
@@ -274,7 +274,7 @@ fn outliers_are_left_out_and_found() {
 }
 
 #[test]
-fn an_empty_index_asks_nothing_of_its_top() {
+fn an_empty_index_does_not_use_its_top() {
     for form in [
         [1, 5, 0, 1],
         [1, 0, 0, 0],

@@ -1,4 +1,4 @@
-//! What stands above the knots.
+//! The structures above the knots.
 
 use super::{HistTree, Knot, RadixTable, halvings_of};
 
@@ -14,8 +14,8 @@ pub(super) fn cell_of(cells: &Cells, i: usize) -> u32 {
     cells.get(i).map_or(0, |cell| u32::from_le_bytes(*cell))
 }
 
-/// How many knots at either end a top leaves out. A few outliers would stretch the range that it
-/// divides by powers of two.
+/// How many knots at either end a top leaves out, because a few outliers would stretch the range
+/// that the top divides by powers of two.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::kinds) struct LeftOut {
     pub low: u8,
@@ -23,7 +23,7 @@ pub(in crate::kinds) struct LeftOut {
 }
 
 impl LeftOut {
-    /// The knots that the top is over; none if more are left out than there are.
+    /// The knots under the top; none if more are left out than there are.
     pub(in crate::kinds) fn rest<K>(self, knots: &[K]) -> &[K] {
         let end = knots.len().saturating_sub(self.high.into());
         knots.get(self.low.into()..end).unwrap_or_default()
@@ -38,7 +38,7 @@ pub(in crate::kinds) enum Top {
 }
 
 impl Top {
-    /// Its form, shift, bits a level and limit, as they are stored.
+    /// Its form, shift, bits a level and limit, as stored.
     pub(super) fn to_bytes(self) -> [u8; 4] {
         match self {
             Top::Radix(table) => [0, table.shift, 0, 0],
@@ -46,7 +46,7 @@ impl Top {
         }
     }
 
-    /// The top that is stored so, if there is one.
+    /// The top stored in these bytes, if they are valid.
     pub(super) fn from_bytes(bytes: [u8; 4]) -> Option<Top> {
         match bytes {
             [0, shift @ ..=63, 0, 0] => Some(Top::Radix(RadixTable { shift })),
@@ -63,8 +63,9 @@ impl Top {
         }
     }
 
-    /// How far searches go in cells, if they could be those of this top over so many knots, the last
-    /// of which is `range` above the first. Any search in sound cells ends.
+    /// The effort of a search if the cells are valid for this top over `knots` knots, the last of
+    /// which is at a distance of `range` from the first; else `None`. Any search in valid cells
+    /// terminates.
     pub(super) fn check(self, cells: &Cells, range: u64, knots: usize) -> Option<Effort> {
         match self {
             Top::Radix(table) => table.check(cells, range, knots),
@@ -72,8 +73,8 @@ impl Top {
         }
     }
 
-    /// The first and the last knot that the search for a number goes through, `above` being its
-    /// distance to the first knot's. The last may be behind the last there is.
+    /// The first and the last candidate knot for a number at a distance of `above` from the first
+    /// knot. The last may be past the end of the knots.
     #[inline]
     pub(super) fn find(self, cells: &Cells, effort: Effort, above: u64) -> (usize, usize) {
         match self {
@@ -83,7 +84,8 @@ impl Top {
     }
 }
 
-/// How many steps a search takes. All take as many, so that none is guessed wrongly.
+/// The number of steps of a search. Every search takes all of them, so that the processor can
+/// predict their branches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Effort {
     /// Levels of a tree.
@@ -93,7 +95,8 @@ pub(super) struct Effort {
 }
 
 impl Effort {
-    /// With so many levels and knots in a bin at most; the knot left of the bin is a candidate too.
+    /// For this many levels and at most `knots` knots in a bin; the knot before the bin is a
+    /// candidate too.
     pub(super) fn new(levels: u32, knots: usize) -> Self {
         Effort {
             levels,
