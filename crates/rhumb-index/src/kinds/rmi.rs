@@ -1,19 +1,19 @@
-//! Recursive model index of two layers: Kraska, Beutel, Chi, Dean and Polyzotis, "The case for
+//! A recursive model index of two layers: Kraska, Beutel, Chi, Dean and Polyzotis, "The case for
 //! learned index structures", SIGMOD 2018, in the form of Marcus et al., "Benchmarking learned
 //! indexes", VLDB 2020.
 //!
-//! A *root*, a line or a monotone cubic, spreads the numbers over many *leaves*; each leaf is a
-//! line fitted to the numbers that fell to it. The root only guesses: a look-up goes from the
-//! guess to the leaf that holds the number, as the leaves' first numbers say (`base(i) <= q <
-//! base(i + 1)`), so nothing hangs on the root's rounding. Numbers below all keys go to the first
+//! A *root*, a line or a monotone cubic, distributes the numbers over many *leaves*; each leaf is a
+//! line fitted to its numbers. The root only predicts the leaf: a look-up walks from there to the
+//! leaf whose range of first numbers contains the number (`base(i) <= q < base(i + 1)`), so
+//! correctness does not depend on the root's rounding. Numbers below all keys belong to the first
 //! leaf.
 //!
-//! A leaf predicts p = f(q), clamped to its ranks; its windows all have one width w and are
-//! p - w/2 .. p + (w + 1)/2, halves rounded down. Offset and width are measured by the look-up's
-//! own arithmetic such that the window of each number holds all ranks of its *run*, the keys that
-//! share it.
+//! A leaf predicts p = f(q), clamped to its ranks. All its windows have one width w and are p - w/2
+//! .. p + (w + 1)/2, halves rounded down. Offset and width are measured with the arithmetic of
+//! look-ups such that the window of each number holds all ranks of its *run*, the keys that share
+//! it.
 //!
-//! Why that is right. Let the distinct numbers be x0 < x1 < ..., ri the first rank of xi and ni
+//! Proof. Let the distinct numbers be x0 < x1 < ..., ri the first rank of xi and ni
 //! the length of its run, so that r(i+1) = ri + ni, and let lo(q) and hi(q) be the ends of the
 //! window. Both are monotone within a leaf since f is, and lo(xi) <= ri, ri + ni <= hi(xi).
 //!
@@ -21,21 +21,21 @@
 //!   ri ..= ri + ni: inside.
 //! - A number q between xi and x(i+1), both in one leaf, has the lower bound r(i+1), and
 //!   lo(q) <= lo(x(i+1)) <= r(i+1) = ri + ni <= hi(xi) <= hi(q).
-//! - If xi is the last number of its leaf, r(i+1) <= hi(q) stands, and lo(q) <= r(i+1) since f is
-//!   clamped to the leaf's ranks, all below r(i+1). This covers the gap between two leaves and the
-//!   numbers above the last key.
+//! - If xi is the last number of its leaf, r(i+1) <= hi(q) holds as before, and lo(q) <= r(i+1)
+//!   since f is clamped to the leaf's ranks, all below r(i+1). This covers the gap between two
+//!   leaves and the numbers above the last key.
 //! - Below x0 the lower bound is 0, f is f(x0), and lo(x0) <= r0 = 0. If the first leaf is empty, its
 //!   window is 0 .. 0.
 //!
-//! Clamping f moves no window off a run that it held: the runs lie within the leaf's ranks too.
+//! Clamping f moves no window off a run, since the runs lie within the leaf's ranks too.
 //!
-//! How many leaves it takes to keep windows within the position boundary is searched for, unless
-//! the specification says how many there shall be: then windows are as wide as they come out, and
-//! the widest is what [`crate::Index::widest_window`] says.
+//! The builder searches for the number of leaves that keeps windows within the position boundary,
+//! unless the specification gives the number. In that case windows may be wider than the boundary,
+//! and [`crate::Index::widest_window`] tells the widest.
 //!
-//! Building takes time in the number of keys for each number of leaves that is tried, and memory for
-//! their numbers. A look-up computes the guess and reads the leaves from there to the right one, mostly
-//! one or two.
+//! Building takes time linear in the keys for each number of leaves that is tried, and memory for
+//! their numbers. A look-up computes the prediction and reads the leaves from there to the right
+//! one, mostly one or two.
 //!
 //! Byte form, version 1, little-endian, after the common header of 4 bytes:
 //!
@@ -44,9 +44,9 @@
 //!      4     4  M, number of leaves
 //!      8     8  N, number of keys, below 2^32
 //!     16     8  start of the root's range, a number
-//!     24     8  scale (f64): what a number counts in the root
-//!     32    24  c1, c2, c3 (f64): the guess is c3 t^3 + c2 t^2 + c1 t
-//!     56     4  position boundary that every leaf keeps, or 0 where none is promised
+//!     24     8  scale (f64): t is the scaled distance of a number from the start
+//!     32    24  c1, c2, c3 (f64): the predicted leaf is c3 t^3 + c2 t^2 + c1 t
+//!     56     4  position boundary that every leaf keeps, or 0 if there is none
 //!     60     1  1 if the first leaf is for the numbers below the root's range, else 0
 //!     61     3  reserved, zero
 //!     64   24M  leaves
@@ -54,7 +54,7 @@
 //! leaf
 //!      0     8  base: its first number
 //!      8     4  its first rank
-//!     12     4  slope, ranks a number (f32), at least 0
+//!     12     4  slope, ranks for each number (f32), at least 0
 //!     16     4  offset, in ranks (i32)
 //!     20     4  width of its windows, in ranks
 //! ```
@@ -74,20 +74,20 @@ use super::shared::retained::RETAINED;
 use crate::kind::{Answers, FORM_ONLY, Kind};
 use crate::knob::Knob;
 
-/// How many leaves; where the specification says so, the position boundary is no promise.
+/// The number of leaves; if it is given, the position boundary is not kept.
 const LEAVES: Knob = Knob {
     name: "leaves",
-    about: "number of leaves; 0 finds as many as the position boundary takes, else it is not kept",
+    about: "number of leaves; 0: as many as the boundary needs; else the boundary is not kept",
     default: 0,
     min: 0,
     max: 1 << 24,
     choices: &[],
 };
 
-/// The model that picks the leaf: one of its choices.
+/// The model that predicts the leaf.
 const ROOT: Knob = Knob {
     name: "root",
-    about: "model that picks the leaf: linear, cubic, or whichever spreads the keys better",
+    about: "model that predicts the leaf: linear, cubic, or whichever spreads keys best",
     default: 0,
     min: 0,
     max: 2,

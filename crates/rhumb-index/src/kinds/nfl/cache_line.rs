@@ -13,16 +13,17 @@
 //!
 //! dense node                                 node
 //!      0    40  first numbers of buckets          0     8  base
-//!               1 to 5, 2^64 - 1 where            8     8  factor
-//!               there are none                   16     4  first line
+//!               1 to 5, 2^64 - 1 for              8     8  factor
+//!               buckets that do not exist        16     4  first line
 //!     40     4  first line                       20     4  lines
 //!     44    18  zero                             24     1  shift, 0 to 63
 //!     62     1  buckets, 2 to 6                  25    38  zero
 //!     63     1  2                                63     1  3
 //! ```
 //!
-//! An empty bucket has the rank of the first number above, so that it answers like any other. A narrow
-//! bucket holds numbers less than 2^32 - 1 apart, whose ranks are at most 255 apart.
+//! An empty bucket has the rank of the next greater number, so that it answers like any other. In a
+//! narrow bucket the numbers are less than 2^32 - 1 above the first, and the ranks at most 255
+//! above the first.
 
 use super::model::Linear;
 use crate::bytes::{u16_of, u32_of, u64_of};
@@ -41,7 +42,7 @@ const NARROW: usize = 11;
 /// The most buckets of a dense node.
 const DENSE: usize = 6;
 
-/// A line as it is stored.
+/// A cache line as stored.
 pub(super) type CacheLine = [u8; BYTES];
 
 const SHIFT: usize = 24;
@@ -52,12 +53,12 @@ const TAG_NARROW: u8 = 1;
 const TAG_DENSE: u8 = 2;
 const TAG_NODE: u8 = 3;
 
-/// Where a look-up goes on from a line.
+/// The next step of a look-up after a line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Step {
-    /// It is over.
+    /// The look-up is finished.
     Found(Place),
-    /// To this line.
+    /// Read this line next.
     Line(usize),
 }
 
@@ -67,12 +68,13 @@ fn put(line: &mut CacheLine, at: usize, bytes: &[u8]) {
     room.zip(bytes).for_each(|(to, from)| *to = *from);
 }
 
-/// How many entries a bucket of these holds, as estimated.
+/// The estimated number of entries that fill one bucket.
 pub(super) fn capacity(entries: &[(u64, u64)]) -> usize {
     if are_near(entries) { NARROW } else { WIDE }
 }
 
-/// Whether narrow buckets would hold most of the entries: if the middle half of them were spread evenly.
+/// Whether narrow buckets would hold most of the entries, assuming that the middle half of them is
+/// evenly spread.
 pub(super) fn are_near(entries: &[(u64, u64)]) -> bool {
     let (low, high) = (entries.len() / 4, entries.len() * 3 / 4);
     let (Some(first), Some(last)) = (entries.get(low), entries.get(high)) else {
@@ -84,13 +86,13 @@ pub(super) fn are_near(entries: &[(u64, u64)]) -> bool {
         && of_a_bucket(last.1 - first.1) <= u128::from(u8::MAX)
 }
 
-/// How many buckets entries take, as estimated; `None` if they need a node with a model.
+/// The estimated number of buckets that entries take; `None` if they need a node with a model.
 pub(super) fn buckets(entries: &[(u64, u64)]) -> Option<usize> {
     let buckets = entries.len().div_ceil(capacity(entries));
     (buckets <= DENSE).then_some(buckets)
 }
 
-/// How many of the entries, from the first on, one bucket holds.
+/// How many of the first entries fit into one bucket.
 fn held(entries: &[(u64, u64)]) -> usize {
     let first = entries.first().copied().unwrap_or_default();
     let fits = |entry: &&(u64, u64)| fits_narrow(first, **entry);
@@ -98,7 +100,7 @@ fn held(entries: &[(u64, u64)]) -> usize {
     narrow.max(entries.len().min(WIDE))
 }
 
-/// Whether a narrow bucket with this first entry can hold another one above.
+/// Whether a narrow bucket with this first entry can hold a greater one.
 fn fits_narrow(first: (u64, u64), other: (u64, u64)) -> bool {
     other.0 - first.0 < u64::from(u32::MAX) && other.1 - first.1 <= u64::from(u8::MAX)
 }
@@ -117,9 +119,9 @@ pub(super) fn divided(mut entries: &[(u64, u64)]) -> Option<Vec<&[(u64, u64)]>> 
     Some(buckets)
 }
 
-/// A bucket of entries that one holds, each a number and its rank. A rank is at most 1024 above the one
-/// before. It is narrow where it must be, and where it can be if its neighbours are: it costs look-ups time
-/// if they cannot foresee which form they will meet.
+/// A bucket of entries that fit into one, each a number and its rank. A rank is at most 1024 above
+/// the one before. A bucket is narrow where it must be, and also where it can be if `among_narrow`:
+/// mixed forms cost look-ups time because the branch on the form is mispredicted.
 pub(super) fn bucket(entries: &[(u64, u64)], among_narrow: bool) -> CacheLine {
     let mut line = [0xff; BYTES];
     put(&mut line, 48, &[0; 16]);
@@ -148,14 +150,14 @@ pub(super) fn bucket(entries: &[(u64, u64)], among_narrow: bool) -> CacheLine {
     line
 }
 
-/// A bucket without entries below this rank.
+/// A bucket without entries; the next greater number has this rank.
 pub(super) fn empty(rank: u64) -> CacheLine {
     let mut line = bucket(&[], false);
     put(&mut line, 48, &(rank as u32).to_le_bytes());
     line
 }
 
-/// What leads to these buckets, from this line on.
+/// The line of a dense node, whose buckets are the lines from `first_line` on.
 pub(super) fn dense(buckets: &[&[(u64, u64)]], first_line: usize) -> CacheLine {
     let mut line = [0; BYTES];
     put(&mut line, 0, &[0xff; 40]);
@@ -168,7 +170,7 @@ pub(super) fn dense(buckets: &[&[(u64, u64)]], first_line: usize) -> CacheLine {
     line
 }
 
-/// What leads to a node with a model, whose slots are the lines from this one on.
+/// The line of a node with a model, whose slots are the lines from `first_line` on.
 pub(super) fn node(model: &Linear, first_line: usize) -> CacheLine {
     let mut line = [0; BYTES];
     put(&mut line, 0, &model.line.base.to_le_bytes());
@@ -180,7 +182,7 @@ pub(super) fn node(model: &Linear, first_line: usize) -> CacheLine {
     line
 }
 
-/// Looks for a number in a line.
+/// Searches for a number in a line.
 #[inline(always)]
 pub(super) fn step(line: &CacheLine, number: u64) -> Step {
     let [.., count, tag] = *line;
@@ -190,7 +192,7 @@ pub(super) fn step(line: &CacheLine, number: u64) -> Step {
         TAG_DENSE => {
             let separators: [u64; DENSE - 1] = std::array::from_fn(|i| u64_of(line, i));
             let passed = separators.iter().filter(|first| **first <= number).count();
-            // Unused separators are passed by the greatest number.
+            // The greatest number passes unused separators too.
             let bucket = passed.min(usize::from(count).saturating_sub(1));
             Step::Line(u32_of(line, 10) as usize + bucket)
         }
@@ -208,7 +210,7 @@ pub(super) fn step(line: &CacheLine, number: u64) -> Step {
     }
 }
 
-// Neither search below branches on where a number stands, which nothing could predict.
+// Neither search below branches on the position of a number, which is unpredictable.
 
 #[inline(always)]
 fn in_wide(line: &CacheLine, count: usize, number: u64) -> Place {
@@ -216,7 +218,7 @@ fn in_wide(line: &CacheLine, count: usize, number: u64) -> Place {
         .map(|i| usize::from(u64_of(line, i) < number))
         .sum();
     let rank = |i: usize| {
-        // Before the second there is none, but bytes of the first rank.
+        // The bytes before the second entry's offset belong to the first rank.
         let behind = u64::from(u16_of(line, 25 + i)) * u64::from(i > 0);
         u64::from(u32_of(line, 12)) + behind
     };
@@ -238,7 +240,7 @@ fn in_narrow(line: &CacheLine, count: usize, number: u64) -> Place {
     let Some(apart) = number.checked_sub(u64_of(line, 0)) else {
         return Place::Before(rank(0));
     };
-    // What is further away than numbers of the bucket can be is above all of them.
+    // A larger distance than a bucket can hold is above all of its numbers.
     let apart = apart.min(u64::from(u32::MAX)) as u32;
     let others = (2..1 + NARROW).map(|i| u32_of(line, i));
     let below: u32 = others.map(|other| u32::from(other < apart)).sum();
@@ -257,7 +259,7 @@ fn in_narrow(line: &CacheLine, count: usize, number: u64) -> Place {
 mod tests {
     use super::*;
 
-    /// Asks a line, of which a bucket was made, for each number and its neighbours.
+    /// Looks up each number of a bucket and its neighbours.
     fn check(entries: &[(u64, u64)]) {
         check_as(entries, false);
         check_as(entries, true);
@@ -307,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_holds_what_it_can_write() {
+    fn buckets_hold_as_many_entries_as_fit() {
         let apart = |apart: u64, ranks: u64| {
             let entries: Vec<_> = (0..16).map(|i| (i * apart, i * ranks)).collect();
             held(&entries)

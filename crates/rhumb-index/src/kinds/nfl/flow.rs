@@ -1,4 +1,5 @@
-//! The flow, as it is trained: a monotone network of two layers from two features of a number to its image.
+//! The flow as trained: a monotone network of two layers from two features of a number to its
+//! image.
 //!
 //! ```text
 //! d = double(x - base), 0 where x is below        t = d * linear scale
@@ -7,18 +8,20 @@
 //! image = (p * t + q * g) + v[0] * s(u[0]) + v[1] * s(u[1]) + ... from left to right
 //! ```
 //!
-//! *Weakly monotone in floating point, by construction:* rounding keeps order, so each single operation
-//! does where its exact value does. Conversion of integers, addition of constants and products with
-//! weights that are not negative do; 1 / (1 + |u|) falls as |u| grows, so 1 less it grows; sums of functions
-//! that do not fall do not fall. The logarithm is made of the exponent, which is exact, and of a
-//! fraction that is cut off at 1. Nothing but + - * / is used, which IEEE 754 defines to the bit, so
-//! images are the same on every machine. Look-ups use a table of them ([`super::warped`]).
+//! *Weakly monotone in floating point, by construction:* rounding keeps order, so each operation is
+//! monotone wherever its exact value is. Conversion of integers, addition of constants and products
+//! with weights that are not negative are monotone; 1 / (1 + |u|) falls as |u| grows, so 1 less
+//! this value grows; sums of monotone functions are monotone. The logarithm is the sum of the
+//! exponent, which is exact, and of a fraction limited to 1. Only + - * / are used, which IEEE 754
+//! defines to the bit, so images are the same on every machine. Look-ups use a table of images
+//! ([`super::warped`]).
 
 /// Units in the hidden layer.
 pub(super) const WIDTH: usize = 4;
 
-/// Octaves are joined without kinks by A (1 - 1 / (1 + B m)): its slope at the end of an octave is half of that
-/// at the start for B = 2^(1/2) - 1, and it reaches 1 there for A = (1 + B) / B. It is within 0.001 of log2(1 + m).
+/// The fraction of the logarithm in an octave is A (1 - 1 / (1 + B m)). With B = 2^(1/2) - 1 its
+/// slope at the end of an octave is half of that at the start, so octaves join without kinks; with
+/// A = (1 + B) / B it reaches 1 there. It is within 0.001 of log2(1 + m).
 const B: f64 = std::f64::consts::SQRT_2 - 1.0;
 const A: f64 = (1.0 + B) / B;
 
@@ -40,7 +43,7 @@ pub(super) fn logarithm_slope(x: f64) -> f64 {
     A * B / (below * below) / octave
 }
 
-/// The activation: grows from -1 to 1.
+/// The activation function: grows from -1 to 1.
 #[inline(always)]
 pub(super) fn activation(u: f64) -> f64 {
     (1.0 - 1.0 / (1.0 + u.abs())).copysign(u)
@@ -51,7 +54,7 @@ pub(super) fn activation(u: f64) -> f64 {
 pub(super) struct Unit {
     /// Weight of the linear feature, not negative.
     pub(super) a: f64,
-    /// Weight of the logarithmic one, not negative.
+    /// Weight of the logarithmic feature, not negative.
     pub(super) b: f64,
     /// Bias.
     pub(super) c: f64,
@@ -60,7 +63,7 @@ pub(super) struct Unit {
 }
 
 impl Unit {
-    /// What goes into the activation.
+    /// The input of the activation function.
     #[inline(always)]
     pub(super) fn input(&self, [t, g]: [f64; 2]) -> f64 {
         (self.a * t + self.b * g) + self.c
@@ -70,15 +73,15 @@ impl Unit {
 /// The features of a number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Features {
-    /// Numbers up to this one are alike.
+    /// All numbers up to this one have the features of this one.
     pub(super) base: u64,
-    /// Of the linear and the logarithmic feature; not negative.
+    /// Scales of the linear and the logarithmic feature; not negative.
     pub(super) scales: [f64; 2],
 }
 
 impl Features {
-    /// Features that are 0 for the first number; the linear one is 1 for a high one, the logarithmic one for
-    /// the last.
+    /// Features that are 0 for `first`; the linear one is 1 for `high`, the logarithmic one for
+    /// `last`.
     pub(super) fn over(first: u64, high: u64, last: u64) -> Self {
         let range = |to: u64| (to.saturating_sub(first) as f64).max(1.0);
         Features {
@@ -101,13 +104,13 @@ impl Features {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Flow {
     pub(super) features: Features,
-    /// Weights past the hidden layer, not negative.
+    /// Weights of the features in the output, past the hidden layer; not negative.
     pub(super) past: [f64; 2],
     pub(super) units: [Unit; WIDTH],
 }
 
 impl Flow {
-    /// The image of features.
+    /// The image for these features.
     #[inline(always)]
     pub(super) fn image_of(&self, features: [f64; 2]) -> f64 {
         let past = self.past[0] * features[0] + self.past[1] * features[1];
@@ -157,7 +160,7 @@ pub(super) mod tests {
                     .features
                     .base
                     .wrapping_add(random.next_u64() >> random.below(64));
-                // Neighbours, also of powers of two, where octaves meet.
+                // Neighbouring numbers, including those around powers of two, where octaves meet.
                 let corner = flow
                     .features
                     .base
@@ -175,7 +178,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_logarithm_is_one() {
+    fn the_logarithm_is_near_log2() {
         let mut random = SplitMix64::new(3);
         for _ in 0..10_000 {
             let x = 1.0 + (random.next_u64() >> random.below(64)) as f64;

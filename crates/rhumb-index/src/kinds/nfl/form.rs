@@ -1,4 +1,4 @@
-//! The form of AFLI, laid and used in place.
+//! The byte form of AFLI: written, and read in place.
 //!
 //! ```text
 //! offset  size  field
@@ -9,13 +9,13 @@
 //!     10     6  zero
 //!     16     8  base of the line; 0 with a flow
 //!     24     8  factor of the line; 0 with a flow
-//!     32   64T  lines, as [`super::cache_line`] has them: the root's R first, every node behind what leads to it
+//!     32   64T  lines as in [`super::cache_line`]: the root's R first, every node after its parent
 //!               only with a flow: base (8), C, number of its cells (4), bits (1), shift (1), zero (2)
-//!           4C  cells, not falling
+//!           4C  cells, ascending weakly
 //! ```
 //!
-//! Slots are `floor(max(x - base, 0) * factor / 2^(64 + shift))` for a line, and those of
-//! [`super::warped`] for a flow; either at most the number of lines less 1.
+//! A line gives the slot `floor(max(x - base, 0) * factor / 2^(64 + shift))`, a flow that of
+//! [`super::warped`]; both are clamped to the number of lines less 1.
 
 use super::cache_line::{self, Step};
 use super::lay::{Laying, Root, Use, root};
@@ -68,7 +68,10 @@ impl Layout for Afli {
         let Ok(total) = u32::try_from(lines.len()) else {
             return Err(IndexError::Unfit {
                 kind: KIND.name,
-                why: format!("{} slots, 2^32 or more", lines.len()),
+                why: format!(
+                    "{} slots are too many, 2^32 or more: write smaller tables",
+                    lines.len()
+                ),
             });
         };
         let (tag, base, factor, slots) = match &root {
@@ -94,7 +97,7 @@ impl Layout for Afli {
         let mut reader = Reader::new(KIND.name, bytes);
         let (lines, slots) = (reader.length()?, reader.u32()?);
         if slots == 0 || slots as usize > lines {
-            let expected = "1 line of the root or more, and not more than there are";
+            let expected = "1 to all lines for the root";
             return Err(reader.damaged_at(4, expected, format!("{slots} of {lines}")));
         }
         let (tag, shift) = (reader.u8()?, reader.u8()?);
@@ -114,7 +117,7 @@ impl Layout for Afli {
                 Root::Warped(Warped::read(&mut reader, slots)?)
             }
             _ => {
-                let expected = "model 0 with a line, or 1 without";
+                let expected = "model 0 with a line, or model 1 without one";
                 return Err(reader.damaged_at(
                     8,
                     expected,
@@ -153,7 +156,7 @@ impl Layout for Afli {
                 Step::Line(next) => at = next,
             }
         }
-        // Only damage leads here.
+        // Reached only if the form is damaged.
         Place::Before(0)
     }
 }

@@ -1,4 +1,4 @@
-//! Laying out entries: models are chosen, and lines filled, from the root down.
+//! Layout of entries: models are chosen and lines filled from the root down.
 
 use super::cache_line::{self, BYTES, CacheLine};
 use super::model::{Linear, Model, by_slot};
@@ -6,20 +6,20 @@ use super::survey::{self, Cost};
 use super::train;
 use super::warped::Warped;
 
-/// Numbers a slot that are tried, in percent of a full bucket.
+/// The loads that are tried: numbers for each slot, in percent of a full bucket.
 const LOADS: [usize; 9] = [42, 50, 60, 75, 90, 150, 300, 1000, 5000];
 
-/// The fewest slots of a node, so that children cover a seventh of its numbers at most.
+/// The fewest slots of a node, so that a child covers at most a seventh of its numbers.
 const LEAST_SLOTS: usize = 8;
 
-/// From this level on lines span all numbers of their node, so that depth is bounded: each level divides
-/// the numbers by seven at least, and they are at most 2^64.
+/// From this level on, lines span all numbers of their node, which bounds depth: each level divides
+/// the range of at most 2^64 numbers by at least seven.
 const WHOLE_FROM: usize = 32;
 
-/// Whether a flow is used.
+/// When a flow is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
-    /// Where it pays.
+    /// Only if it saves time.
     Auto,
     Never,
     Always,
@@ -38,9 +38,9 @@ fn ends(entries: &[(u64, u64)]) -> (u64, u64) {
     (number(entries.first()), number(entries.last()))
 }
 
-/// The numbers without far outliers: three quarters of the distance between the quartiles are left on
-/// either side, which is more than enough for even numbers. All but a quarter of the entries are inside on
-/// each side.
+/// The range of the numbers without far outliers: it extends past the quartiles by three quarters
+/// of the distance between them, which is more than enough for evenly spread numbers. On either
+/// side at most a quarter of the entries are outside.
 fn bulk(entries: &[(u64, u64)]) -> (u64, u64) {
     let (first, last) = ends(entries);
     let quarter = |i: usize| entries.get(entries.len() * i / 4).map_or(0, |e| e.0);
@@ -52,7 +52,7 @@ fn bulk(entries: &[(u64, u64)]) -> (u64, u64) {
     )
 }
 
-/// The cheapest of the models that a function makes for numbers of slots.
+/// The cheapest of the models that `make` returns for various numbers of slots.
 fn cheapest<M: Model>(
     entries: &[(u64, u64)],
     table: usize,
@@ -77,10 +77,10 @@ fn cheapest<M: Model>(
     })
 }
 
-/// A line.
+/// A line with its range and cost.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plain {
-    /// The numbers that it divides.
+    /// The range of numbers that it divides.
     range: (u64, u64),
     model: Linear,
     pub(super) cost: Cost,
@@ -100,17 +100,18 @@ pub(super) fn line_for(entries: &[(u64, u64)], table: usize, level: usize) -> Pl
         .unwrap_or(plain)
 }
 
-/// What the flow does to conflicts.
+/// The effect of a flow on conflicts.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Trial {
     pub(super) flow: Warped,
     pub(super) cost: Cost,
-    /// The tail conflict degrees without and with it.
+    /// The tail conflict degrees without and with the flow.
     pub(super) tails: [usize; 2],
 }
 
 impl Trial {
-    /// Whether the flow lowers the tail of conflicts by a tenth and what it saves outweighs its evaluation.
+    /// Whether the flow lowers the tail of conflicts by a tenth and saves more than its evaluation
+    /// costs.
     pub(super) fn pays(&self, plain: &Cost) -> bool {
         let [before, after] = self.tails;
         after * 10 <= before * 9
@@ -119,7 +120,7 @@ impl Trial {
     }
 }
 
-/// Trains a flow and counts what it does.
+/// Trains a flow and measures its effect.
 pub(super) fn trial(entries: &[(u64, u64)], plain: &Plain) -> Option<Trial> {
     let ends = ends(entries);
     let flow = train::train(entries)?;
@@ -140,7 +141,7 @@ pub(super) fn trial(entries: &[(u64, u64)], plain: &Plain) -> Option<Trial> {
 /// Chooses the root's model.
 pub(super) fn root(entries: &[(u64, u64)], flow: Use) -> Root {
     let plain = line_for(entries, entries.len(), 0);
-    // One line a look-up is the least there can be: what is above it is all that a flow can save.
+    // A look-up reads at least one line, so a flow can save at most the lines above one.
     let may_pay = plain.cost.lines > 1.0 + survey::FLOW && entries.len() >= train::LEAST;
     let trial = match flow {
         Use::Always if entries.len() > 1 => trial(entries, &plain),
@@ -150,29 +151,29 @@ pub(super) fn root(entries: &[(u64, u64)], flow: Use) -> Root {
     trial.map_or(Root::Linear(plain.model), |trial| Root::Warped(trial.flow))
 }
 
-/// The lines while they are laid.
+/// Lines while they are being laid out.
 #[derive(Debug)]
 pub(super) struct Laying<'a> {
     out: &'a mut Vec<u8>,
-    /// Where in `out` the first line starts.
+    /// The offset of the first line in `out`.
     start: usize,
     /// How many numbers the table has.
     table: usize,
 }
 
 impl<'a> Laying<'a> {
-    /// Lines at the end of `out` for a table with so many numbers.
+    /// Lines at the end of `out` for a table with `table` numbers.
     pub(super) fn new(out: &'a mut Vec<u8>, table: usize) -> Self {
         let start = out.len();
         Laying { out, start, table }
     }
 
-    /// How many there are.
+    /// How many lines there are.
     pub(super) fn len(&self) -> usize {
         (self.out.len() - self.start) / BYTES
     }
 
-    /// Adds so many lines; gives the first.
+    /// Adds this many lines; returns the first.
     fn reserve(&mut self, lines: usize) -> usize {
         let first = self.len();
         self.out.resize(self.out.len() + lines * BYTES, 0);
@@ -186,8 +187,8 @@ impl<'a> Laying<'a> {
         }
     }
 
-    /// Lays a node: a line for each slot of its model, and what they lead to behind all of them. Gives the
-    /// first line.
+    /// Lays out a node: a line for each slot of its model, then the lines below. Returns the first
+    /// line.
     pub(super) fn node(
         &mut self,
         entries: &[(u64, u64)],
@@ -206,7 +207,7 @@ impl<'a> Laying<'a> {
             self.set(first + slot, &line);
             next = slot + 1;
         }
-        // Nothing of this node is above: the last number leads to what follows.
+        // Slots past the last entry point to the last entry, whose successor is the lower bound.
         let last = entries.last().map(std::slice::from_ref).unwrap_or_default();
         for at in next..model.slots() {
             self.set(first + at, &cache_line::bucket(last, false));
@@ -214,7 +215,7 @@ impl<'a> Laying<'a> {
         first
     }
 
-    /// The line of a slot; lays what it leads to.
+    /// Makes the line of a slot and lays out the lines below it.
     fn slot(&mut self, entries: &[(u64, u64)], are_near: bool, level: usize) -> CacheLine {
         let buckets = cache_line::divided(entries);
         match buckets.as_deref() {

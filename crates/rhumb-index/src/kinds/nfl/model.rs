@@ -2,7 +2,7 @@
 
 use crate::kinds::shared::fixed_line::FixedLine;
 
-/// Says to which slot a number belongs.
+/// Computes the slot of a number.
 pub(super) trait Model {
     /// How many slots there are, at least 1.
     fn slots(&self) -> usize;
@@ -11,7 +11,7 @@ pub(super) trait Model {
     fn slot(&self, number: u64) -> usize;
 }
 
-/// Entries in ascending order, those of each slot together, with the slot.
+/// Groups ascending entries by slot.
 pub(super) fn by_slot<'a>(
     entries: &'a [(u64, u64)],
     model: &'a impl Model,
@@ -34,29 +34,30 @@ pub(super) fn by_slot<'a>(
     })
 }
 
-/// A line, in whole numbers.
+/// A line in integer arithmetic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Linear {
-    /// Gives slots in units of 2^-shift.
+    /// Computes slots in units of 2^-shift.
     pub(super) line: FixedLine,
-    /// So many bits of precision come from here, 63 at most.
+    /// Additional bits of precision of the line, at most 63.
     pub(super) shift: u8,
-    /// How many slots there are, one line each.
+    /// How many slots there are, one cache line each.
     pub(super) lines: u32,
 }
 
 impl Linear {
-    /// Divides the numbers from one to another, which is not below it, into equal pieces; numbers outside
-    /// belong to the first and the last piece.
+    /// Divides the numbers from `first` to `last`, which must not be below it, into equal pieces;
+    /// numbers outside belong to the first and the last piece.
     ///
-    /// There are as many pieces as numbers at most. If there are more than two, the first and the last
-    /// number belong to different ones: the factor is rounded down by less than 1, so the last number comes
-    /// to the last piece but one or the last.
+    /// There are at most as many pieces as numbers. If there are more than two, the first and the
+    /// last number belong to different ones: the factor is rounded down by less than 1, so the last
+    /// number is in the last piece or the one before it.
     pub(super) fn over((first, last): (u64, u64), lines: usize) -> Self {
         let numbers = u128::from(last - first) + 1;
         let lines = (lines.max(1) as u128).min(numbers).min(u32::MAX.into());
         let slots = (lines << 64) - 1;
-        // Of the quotient, below 2^64 and at least 1 but where it is all rounding, no bit is wasted.
+        // The shift that makes the factor use all 64 bits. The quotient is below 2^64; it is 0 only
+        // for one piece over all numbers, and is then taken as 1.
         let shift = ((slots / numbers).max(1) as u64).leading_zeros();
         Linear {
             line: FixedLine {
@@ -68,7 +69,7 @@ impl Linear {
         }
     }
 
-    /// The slot of a number; 0 where there are none.
+    /// The slot of a number; 0 if there are no lines.
     #[inline(always)]
     pub(super) fn slot_of(&self, number: u64) -> usize {
         let slot = self.line.place(number) >> (self.shift & 63);

@@ -1,52 +1,53 @@
-//! What a model is expected to cost, counted over runs of neighbouring entries: nothing is timed.
+//! The expected cost of a model, counted over runs of neighbouring entries: nothing is timed.
 //!
-//! The unit is a line read from far away, about a cache miss. Lines under which much of the table lies
-//! are read often enough to stay near.
+//! The unit is the read of a line that is out of cache. Lines above a large part of the table are
+//! read often enough to stay in cache.
 
 use std::ops::Range;
 
 use super::cache_line;
 use super::model::{Model, by_slot};
 
-/// Up to so many entries, all are counted; of more, [`RUNS`] runs of [`RUN`].
+/// Up to this many entries, all are counted; of more, [`RUNS`] runs of [`RUN`] entries.
 const ALL: usize = 1 << 14;
 const RUNS: usize = 32;
 const RUN: usize = 512;
 
-/// A line that takes more than one in so many look-ups is near.
+/// A line that more than one in this many look-ups reads is assumed to be in cache.
 const NEAR_LINES: usize = 4096;
 
-/// What reading a near line costs.
+/// The cost of reading a line in cache.
 const NEAR: f64 = 0.2;
 
-/// What the flow costs: 20 instructions and a cell, which is near, all before the first line can be asked for,
-/// where look-ups without it take 75 and a line. Measured, it outweighs the near lines that it saves.
+/// The cost of the flow: 20 instructions and a cell in cache, all before the first line can be
+/// requested. Look-ups without a flow take 75 instructions and a line. Measurements show that it
+/// outweighs the reads in cache that it saves.
 pub(super) const FLOW: f64 = 0.25;
 
-/// Bytes a number that are worth a line less.
+/// The bytes for each number that are worth as much as one line read less.
 const BYTES_FOR_A_LINE: f64 = 64.0;
 
-/// Lines read in a node below, and those that it takes for what fills one.
+/// For a node below: the lines read there, and the lines it takes for each full bucket of entries.
 const BELOW: (f64, f64) = (1.15, 2.2);
 
-/// The share of slots, in percent, whose conflicts are not in the tail.
+/// The share of slots, in percent, that do not belong to the tail.
 const TAIL: usize = 99;
 
-/// Slots a number over which conflicts are counted, as published: so many halves.
+/// Slots for each number over which conflicts are counted, as published: this many halves.
 const TAIL_SLOTS: usize = 3;
 
-/// Entries that share a slot.
+/// Entries that share a slot; some may lie outside the run that is counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Group {
-    /// Which entries they are.
+    /// The ranks of these entries.
     all: Range<usize>,
-    /// How many of them belong to the run that is counted.
+    /// How many of them are in the counted run.
     counted: usize,
-    /// Whether the first of them does.
+    /// Whether the first of them is in the counted run.
     is_whole: bool,
 }
 
-/// Visits the groups of some runs of entries under a model. Gives how many entries were counted.
+/// Visits the groups of some runs of entries under a model. Returns how many entries were counted.
 fn groups(entries: &[(u64, u64)], model: &impl Model, mut visit: impl FnMut(Group)) -> usize {
     let total = entries.len();
     let (runs, run) = match total {
@@ -77,7 +78,7 @@ fn groups(entries: &[(u64, u64)], model: &impl Model, mut visit: impl FnMut(Grou
     runs * run
 }
 
-/// Where run `i` starts and ends among so many entries.
+/// The start and end of run `i` among `total` entries.
 fn bounds(i: usize, total: usize) -> (usize, usize) {
     match total {
         ..=ALL => (0, total),
@@ -88,17 +89,17 @@ fn bounds(i: usize, total: usize) -> (usize, usize) {
     }
 }
 
-/// What a model is expected to cost.
+/// The expected cost of a model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Cost {
     /// Lines that a look-up reads, on average over the entries.
     pub(super) lines: f64,
-    /// Bytes an entry.
+    /// Bytes for each entry.
     pub(super) bytes: f64,
 }
 
 impl Cost {
-    /// All of it, in lines.
+    /// The whole cost, in lines.
     pub(super) fn total(&self) -> f64 {
         self.lines + self.bytes / BYTES_FOR_A_LINE
     }
@@ -135,12 +136,12 @@ pub(super) fn cost(entries: &[(u64, u64)], model: &impl Model, table: usize) -> 
     }
 }
 
-/// How many slots the tail of conflicts is counted over.
+/// The number of slots over which the tail of conflicts is counted.
 pub(super) fn tail_slots(numbers: usize) -> usize {
     numbers * TAIL_SLOTS / 2
 }
 
-/// The tail conflict degree: 99 in 100 slots that are used have at most so many numbers beside the first.
+/// The tail conflict degree: 99 of 100 used slots have at most this many numbers besides the first.
 pub(super) fn tail_conflicts(entries: &[(u64, u64)], model: &impl Model) -> usize {
     let mut sizes = Vec::new();
     groups(entries, model, |group| {
@@ -164,7 +165,7 @@ mod tests {
 
     #[test]
     fn groups_are_counted_whole() {
-        // 1 number a slot, then one slot with all others, larger than any run.
+        // One number in each slot, then one slot with all others, larger than any run.
         let count = 100_000u64;
         let numbers = (0..count).map(|i| {
             if i < count / 2 {
@@ -199,14 +200,14 @@ mod tests {
     }
 
     #[test]
-    fn conflicts_and_room_cost() {
+    fn conflicts_and_empty_slots_have_a_cost() {
         let entries: Vec<_> = (0..10_000u64).map(|i| (i * 1000, i)).collect();
         let over = |lines| cost(&entries, &Linear::over((0, 9_999_000), lines), 100_000_000);
-        // Evenly filled buckets, with little room and with much.
+        // Evenly filled buckets: first full ones, then mostly empty ones.
         assert_eq!(over(1000).lines, 1.0);
         assert!((over(1000).bytes - 6.4).abs() < 0.1);
         assert!(over(5000).total() > over(1000).total());
-        // Twenty numbers a slot need a dense node, a hundred a model.
+        // Twenty numbers in a slot need a dense node, a hundred a model.
         assert!((over(500).lines - 2.0).abs() < 0.01);
         assert!(over(100).lines > 2.1 && over(100).bytes > over(500).bytes);
     }

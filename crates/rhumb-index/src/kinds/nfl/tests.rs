@@ -1,4 +1,4 @@
-//! What the parts make together.
+//! Tests of the parts together.
 
 use super::form::Afli;
 use super::lay::{Root, Trial, Use, line_for, root, trial};
@@ -29,7 +29,7 @@ fn lognormal() -> Vec<(u64, u64)> {
     })
 }
 
-/// 1 / p^2: the tail of the tail.
+/// Values of 1 / p^2: a heavy tail.
 fn heavy() -> Vec<(u64, u64)> {
     made(100_000, |random| (random.fraction().powi(-2) * 1e7) as u64)
 }
@@ -71,7 +71,7 @@ fn a_flow_is_kept_only_where_it_pays() {
         assert!(matches!(root(&entries, Use::Never), Root::Linear(_)));
         assert!(matches!(root(&entries, Use::Always), Root::Warped(_)));
     }
-    // Too few to be worth any training.
+    // Too few numbers for training to be worth its time.
     let few: Vec<_> = lognormal().into_iter().step_by(50).collect();
     assert!(matches!(root(&few, Use::Auto), Root::Linear(_)));
 }
@@ -100,7 +100,7 @@ fn a_flow_pays_where_the_tail_falls_by_a_tenth_and_reads_by_its_cost() {
 fn hard() -> Vec<(&'static str, Vec<(u64, u64)>)> {
     let powers = (0..64).flat_map(|i| [1u64 << i, (1 << i) - 1, (1 << i) | 1]);
     let doubling = (0..64u32).flat_map(|i| (0..200).map(move |j| (1u64 << i).saturating_add(j)));
-    // Each half is again a cluster and one far away, down to neighbours.
+    // Each half is a cluster at one scale and a far copy of it, down to neighbouring numbers.
     let mut nested = vec![0u64];
     for level in 0..13 {
         let far = 1u64 << (4 * level + 3);
@@ -153,7 +153,7 @@ fn hard_numbers_are_found_in_little_room() {
                     assert!(is_right, "{name} {spec}: {place:?} below {number}");
                 }
             }
-            // A table of a flow takes up to 2 KiB.
+            // The table of a flow takes up to 2 KiB.
             let room = 3000 + 100 * entries.len();
             assert!(bytes.len() < room, "{name} {spec}: {} bytes", bytes.len());
         }

@@ -1,19 +1,19 @@
-//! Training: the flow whose image of the numbers is the likeliest to be uniform.
+//! Training finds the flow under which the images of the numbers are most likely to be uniform.
 //!
-//! If f is the image scaled to 0..1 between the first number and the last, a uniform image means that
-//! numbers have the density f'. Training maximises the mean logarithm of f' over a sample, that is it
-//! minimises
+//! Let f be the image scaled to 0..1 between the first number and the last. A uniform image means
+//! that the numbers have the density f'. Training maximises the mean logarithm of f' over a sample;
+//! that is, it minimises
 //!
 //! ```text
 //! log(y(last) - y(first)) - mean of log y'(x)
 //! ```
 //!
-//! with y the unscaled image, by Adam (Kingma and Ba, 2015) over gradients written out below. The
-//! sample has evenly spaced ranks, a batch is every 32nd of them and weights start at quantiles, so
-//! there is no randomness; and neither loss nor logarithm need to be computed. Weights that must not be
-//! negative are squares of what is trained.
+//! with y the unscaled image. It uses Adam (Kingma and Ba, 2015) with the gradient written out
+//! below. The sample has evenly spaced ranks, a batch is every 32nd example and weights start at
+//! quantiles, so there is no randomness; neither the loss nor a logarithm is computed. Weights that
+//! must not be negative are squares of the trained values.
 //!
-//! The time is bounded: [`STEPS`] batches of 256 numbers, some 5 ms on a core of today.
+//! The time is bounded: [`STEPS`] batches of 256 numbers, about 5 ms on a current core.
 
 use super::flow::{Features, Flow, Unit, WIDTH, activation, logarithm_slope};
 
@@ -29,25 +29,25 @@ const BATCHES: usize = 32;
 /// Steps of training: how many batches are used.
 const STEPS: usize = 640;
 
-/// How far a weight moves in the first step; less and less later.
+/// How far a weight moves in the first step; the rate falls to 0 from there.
 const RATE: f64 = 0.03;
 
-/// Weights: four a unit, and two past the hidden layer.
+/// Weights: four for each unit, and two past the hidden layer.
 const WEIGHTS: usize = 4 * WIDTH + 2;
 
-/// A number of the sample, as training sees it.
+/// A number of the sample, prepared for training.
 #[derive(Debug, Clone, Copy)]
 struct Example {
     features: [f64; 2],
-    /// Derivatives of the features with respect to the linear one, divided by their sum: the size of a
-    /// derivative does not matter to the gradient of its logarithm, and so nothing overflows.
+    /// Derivatives of the features, divided by their sum: the size of a derivative does not matter
+    /// to the gradient of its logarithm, and nothing overflows.
     slopes: [f64; 2],
 }
 
-/// Trains a flow for entries in ascending order, of which there are two at least.
+/// Trains a flow for ascending entries, of which there must be at least two.
 pub(super) fn train(entries: &[(u64, u64)]) -> Option<Flow> {
     let (first, last) = (entries.first()?.0, entries.last()?.0);
-    // Outliers above must not press the others together.
+    // Outliers at the top must not compress the others.
     let high = entries.get(entries.len() * 99 / 100)?.0;
     let features = Features::over(first, high, last);
     let ends = [features.of(first), features.of(last)];
@@ -56,7 +56,7 @@ pub(super) fn train(entries: &[(u64, u64)]) -> Option<Flow> {
     for step in 0..STEPS {
         let batch = examples.iter().skip(step % BATCHES).step_by(BATCHES);
         let gradient = gradient(&adam.weights, batch, ends);
-        // Falls to nothing at the end, so that the last batches do not leave their mark.
+        // The rate falls to 0, so that the last batches have no lasting effect.
         adam.descend(&gradient, RATE * (1.0 - step as f64 / STEPS as f64));
     }
     let [past, units] = [&adam.weights[..2], &adam.weights[2..]];
@@ -68,7 +68,7 @@ pub(super) fn train(entries: &[(u64, u64)]) -> Option<Flow> {
     flow.image(last).is_finite().then_some(flow)
 }
 
-/// Numbers of evenly spaced ranks.
+/// Examples with evenly spaced ranks.
 fn sample(entries: &[(u64, u64)], features: &Features) -> Vec<Example> {
     let count = entries.len().min(SAMPLE);
     let ranks = (0..count).map(|i| (i * entries.len() + entries.len() / 2) / count.max(1));
@@ -86,7 +86,8 @@ fn sample(entries: &[(u64, u64)], features: &Features) -> Vec<Example> {
     numbers.map(|entry| of(entry.0)).collect()
 }
 
-/// Where training starts: each feature has two units, at quantiles and as wide as what lies between.
+/// The initial weights: each feature has two units, centred at quantiles and as wide as the
+/// distance between two of them.
 fn start(examples: &[Example]) -> [f64; WEIGHTS] {
     let quantile = |feature: usize, eighths: usize| {
         let example = examples.get(examples.len() * eighths / 8);
@@ -98,7 +99,7 @@ fn start(examples: &[Example]) -> [f64; WEIGHTS] {
         let feature = i % 2;
         let centre = quantile(feature, 1 + 2 * i);
         let width = quantile(feature, 6) - quantile(feature, 2);
-        // Sharper than this there is nothing left that a unit could still move to.
+        // Cap the initial weight: steeper units have vanishing gradients.
         let weight = (1.0 / width.max(1e-9)).min(1e6);
         let (on, off) = (weight.sqrt(), 0.1);
         let [a, b] = if feature == 0 { [on, off] } else { [off, on] };
@@ -107,7 +108,7 @@ fn start(examples: &[Example]) -> [f64; WEIGHTS] {
     weights
 }
 
-/// What weights mean: all but biases are squared.
+/// The units for trained values: all weights except biases are squares.
 fn units_of(weights: &[f64]) -> [Unit; WIDTH] {
     let mut units = [Unit::default(); WIDTH];
     for (unit, [a, b, c, v]) in units.iter_mut().zip(weights.as_chunks::<4>().0) {
@@ -171,7 +172,7 @@ fn gradient<'a>(
     sum
 }
 
-/// y(last) - y(first), for the features of these two, and its gradient.
+/// y(last) - y(first), given the features of both, and its gradient.
 fn span(
     units: &[Unit; WIDTH],
     past: [f64; 2],
@@ -200,13 +201,13 @@ fn span(
     (span, parts)
 }
 
-/// Adam, with the constants of its paper.
+/// Adam with the constants of its paper.
 #[derive(Debug)]
 struct Adam {
     weights: [f64; WEIGHTS],
     mean: [f64; WEIGHTS],
     square: [f64; WEIGHTS],
-    /// What the means still lack, having started at 0.
+    /// The weight that the initial 0 still has in each of the means.
     lack: [f64; 2],
 }
 
@@ -220,8 +221,8 @@ impl Adam {
         }
     }
 
-    /// One step against a gradient. Large weights move by a share of themselves, as they span orders of
-    /// magnitude.
+    /// One step against a gradient. Large weights move in proportion to their size, since weights
+    /// span orders of magnitude.
     fn descend(&mut self, gradient: &[f64; WEIGHTS], rate: f64) {
         const DECAY: [f64; 2] = [0.9, 0.999];
         self.lack = [self.lack[0] * DECAY[0], self.lack[1] * DECAY[1]];
@@ -250,7 +251,7 @@ mod tests {
         entries
     }
 
-    /// The largest difference between the image, scaled to 0..1, and the share of numbers below.
+    /// The largest difference between the image, scaled to 0..1, and the share of smaller numbers.
     fn unevenness(flow: &Flow, entries: &[(u64, u64)]) -> f64 {
         let image = |entry: Option<&(u64, u64)>| entry.map_or(0.0, |e| flow.image(e.0));
         let (start, end) = (image(entries.first()), image(entries.last()));
@@ -296,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn gradients_are_those_of_the_loss() {
+    fn gradients_match_the_loss() {
         let mut random = SplitMix64::new(11);
         let entries = entries(500, |p| 1e9 * (1.0 - p).powi(-2));
         let last = entries[entries.len() - 1].0;

@@ -1,23 +1,23 @@
-//! A flow as look-ups use it: a table of its images at cells that get wider with the distance from the
-//! first number, and lines between.
+//! A flow for look-ups: a table of its images at cells that get wider with the distance from the
+//! first number, with linear interpolation between.
 //!
 //! ```text
-//! d = min(x - base + 2^bits, 2^64 - 1), x - base being 0 where x is below
+//! d = min(x - base + 2^bits, 2^64 - 1), where x - base is 0 if x is below base
 //! o = position of d's highest bit, less `bits`; f = the lowest o bits of d
 //! c = o * 2^bits + (d >> o) - 2^bits
 //! slot = (cell[c] + floor(f * (cell[c + 1] - cell[c]) / 2^o)) >> shift
 //! ```
 //!
 //! The first 2 * 2^bits numbers have a cell each; after that each octave has 2^bits cells. Numbers
-//! behind the last cell belong to the last slot. All is done in whole numbers, and a cell's images are
-//! between its ends, so slots are weakly monotone if the table is. This takes some 20 instructions, a fifth
-//! of what the network takes.
+//! past the last cell belong to the last slot. All arithmetic is on integers, and images inside a
+//! cell are between those of its ends, so slots are weakly monotone if the table is. This takes
+//! about 20 instructions, a fifth of what the network takes.
 
 use super::flow::Flow;
 use super::model::Model;
 use crate::bytes::Reader;
 
-/// Tables for this many numbers have cells of [`FINE`] bits an octave, smaller ones of [`COARSE`].
+/// Tables of at least this many numbers have 2^[`FINE`] cells an octave, smaller ones 2^[`COARSE`].
 const MANY: usize = 1 << 16;
 const FINE: u8 = 5;
 const COARSE: u8 = 3;
@@ -27,17 +27,18 @@ const COARSE: u8 = 3;
 pub(super) struct Warped {
     /// Numbers up to this one belong to the first slot.
     base: u64,
-    /// Bits of a distance that tell cells of an octave apart.
+    /// Bits of a distance that select a cell within its octave.
     bits: u8,
-    /// Bits of the cells behind the point.
+    /// Fractional bits of the images in `cells`.
     shift: u8,
     /// How many slots there are, at least 1.
     pub(super) lines: u32,
-    /// The images of cells' first numbers, in slots, not falling; one more than there are cells.
+    /// The images of the cells' first numbers, in slots, ascending weakly; one more than there are
+    /// cells.
     cells: Vec<u32>,
 }
 
-/// The cell of a distance, and how far inside it is, of 2^64.
+/// The cell of a distance, and the position inside it as a fraction of 2^64.
 #[inline(always)]
 fn cell(distance: u64, bits: u8) -> (usize, u64) {
     let d = distance.saturating_add(1 << bits);
@@ -55,7 +56,7 @@ fn start_of(cell: u64, bits: u8) -> u64 {
 }
 
 impl Warped {
-    /// Divides the image of the numbers from one to another, of a table of so many numbers.
+    /// Divides the image of the numbers from `first` to `last`, for a table of `numbers` numbers.
     pub(super) fn over(
         flow: &Flow,
         (first, last): (u64, u64),
@@ -67,7 +68,7 @@ impl Warped {
         let shift = lines.leading_zeros() as u8 - 1;
         let (start, end) = (flow.image(first), flow.image(last));
         let most = f64::from(lines << shift);
-        // An image that is a single point gives one slot, which a line then divides.
+        // If all images are equal, all numbers are in one slot, and lines divide them further.
         let scale = Some(most / (end - start)).filter(|scale| scale.is_finite());
         let scale = scale.unwrap_or(0.0);
         let (last_cell, _) = cell(last - first, bits);
@@ -89,7 +90,7 @@ impl Warped {
         self.cells.capacity() * size_of::<u32>()
     }
 
-    /// Appends the form, but for the number of slots.
+    /// Appends the byte form without the number of slots.
     pub(super) fn put(&self, out: &mut Vec<u8>) {
         out.extend(self.base.to_le_bytes());
         out.extend((self.cells.len() as u32).to_le_bytes());
@@ -98,17 +99,17 @@ impl Warped {
         cells.for_each(|cell| out.extend(cell.to_le_bytes()));
     }
 
-    /// Reads the form.
+    /// Reads the byte form.
     ///
     /// # Errors
-    /// [`crate::IndexError::Damaged`] if it is none.
+    /// [`crate::IndexError::Damaged`] if it is invalid.
     pub(super) fn read(reader: &mut Reader<'_>, lines: u32) -> Result<Self, crate::IndexError> {
         let base = reader.u64()?;
         let count = reader.length()?;
         let offset = reader.at();
         let (bits, shift) = (reader.u8()?, reader.u8()?);
         if !(1..=16).contains(&bits) || shift > 31 {
-            let expected = "1 to 16 bits a cell, and 0 to 31 behind the point";
+            let expected = "1 to 16 bits for the cells of an octave, and 0 to 31 fractional bits";
             return Err(reader.damaged_at(offset, expected, format!("{bits}, {shift}")));
         }
         reader.reserved(2)?;
@@ -116,7 +117,11 @@ impl Warped {
         let cells = reader.take(count.saturating_mul(4))?.as_chunks::<4>().0;
         let cells: Vec<_> = cells.iter().map(|cell| u32::from_le_bytes(*cell)).collect();
         if !cells.is_sorted() {
-            return Err(reader.damaged_at(offset, "images that do not fall", "others"));
+            return Err(reader.damaged_at(
+                offset,
+                "images in ascending order",
+                "descending images",
+            ));
         }
         Ok(Warped {
             base,
@@ -154,7 +159,7 @@ mod tests {
     use crate::check::SplitMix64;
 
     #[test]
-    fn cells_follow_each_other() {
+    fn cells_are_contiguous() {
         for bits in [1, COARSE, FINE, 16] {
             let last = cell(u64::MAX, bits).0 as u64;
             assert!(last < (65 - u64::from(bits)) << bits);
@@ -190,7 +195,7 @@ mod tests {
             let slots = probes.iter().map(|probe| model.slot(*probe));
             assert!(slots.clone().all(|slot| slot < lines));
             assert!(slots.is_sorted(), "{model:?}");
-            // Where a cell starts the table is the flow.
+            // At the start of a cell, the table equals the flow.
             let (start, end) = (flow.image(first), flow.image(last));
             for probe in probes.iter().filter(|x| (first..=last).contains(*x)) {
                 let (_, inside) = cell(probe - first, FINE);
@@ -204,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_survives_its_bytes() {
+    fn a_table_is_read_as_written() {
         let flow = random_flow(&mut SplitMix64::new(5));
         let range = (flow.features.base, u64::MAX);
         for numbers in [10, MANY] {

@@ -1,4 +1,4 @@
-//! Keeps the numbers, 8 bytes a key, and trains the model when they have ended.
+//! Collects the numbers, 8 bytes a key, and trains the model at the end.
 
 use super::choose::{Aim, Roots, choose};
 use super::lay::{Search, lay, most_leaves};
@@ -15,7 +15,7 @@ use crate::{IndexBuilder, IndexError};
 pub(super) struct RmiBuilder {
     /// The position boundary, unless the number of leaves is given.
     boundary: Option<u64>,
-    /// How many leaves, or 0 for as many as the boundary takes.
+    /// The number of leaves, or 0 for as many as the boundary takes.
     leaves: usize,
     roots: Roots,
     runs: Runs,
@@ -34,13 +34,14 @@ impl RmiBuilder {
                 1 => Roots::Linear,
                 _ => Roots::Cubic,
             },
-            // Without a promise no run is too long.
+            // Without a boundary no run is too long.
             runs: Runs::new(boundary.unwrap_or(u64::MAX)),
             points: Points::default(),
         }
     }
 
-    /// A model with as many leaves as were asked for, or as there are numbers, if these are fewer.
+    /// A model with the given number of leaves, or with one for each number if there are fewer
+    /// numbers.
     fn train(&self) -> Option<(Root, Vec<Leaf>)> {
         let numbers = self.points.numbers();
         let leaves = self.leaves.min(numbers.len());
@@ -49,10 +50,10 @@ impl RmiBuilder {
         Some((root, lay(&self.points, &root, None).ok()?))
     }
 
-    /// A model that keeps the boundary.
+    /// A model that keeps the boundary, if there is one.
     fn train_within(&self, boundary: u64) -> Option<(Root, Vec<Leaf>)> {
         let most = most_leaves(&self.points);
-        // Where no root that leaves few numbers out will do, one may that leaves more out.
+        // Roots that leave no numbers out first; if none works, one that leaves some out may.
         let shapes = [Aim::Worst, Aim::Average]
             .into_iter()
             .flat_map(|aim| choose(self.points.numbers(), most, self.roots, aim));
@@ -65,8 +66,8 @@ impl RmiBuilder {
         IndexError::Unfit {
             kind: KIND.name,
             why: format!(
-                "{most} leaves, the most worth having for {keys} keys, leave windows above the \
-                 position boundary: raise it, name a number of leaves or use fp"
+                "{most} leaves, the most that are useful for {keys} keys, leave windows above the \
+                 position boundary: raise it, set the number of leaves or use fp"
             ),
         }
     }
@@ -109,7 +110,7 @@ impl IndexBuilder for RmiBuilder {
     }
 }
 
-/// The byte form: a header, then leaf after leaf.
+/// The byte form: a header, then all leaves.
 fn encode(root: &Root, leaves: &[Leaf], keys: u64, boundary: Option<u64>) -> Vec<u8> {
     let mut out = Vec::with_capacity(LEAVES_AT + leaves.len() * LEAF);
     out.extend(KIND.header());
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn many_numbers_at_once_are_what_each_would_be() {
+    fn bulk_pushes_give_the_same_bytes_as_single_pushes() {
         let numbers: Vec<u64> = (0..5000).map(|i| i * i).collect();
         for spec in ["rmi:boundary=64", "rmi:leaves=100"] {
             let (mut one, mut many) = (builder(spec), builder(spec));
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_do_not_ascend_are_named_by_rank() {
+    fn errors_tell_the_rank_of_an_unsorted_number() {
         let unsorted = |numbers: &[u64]| {
             let mut builder = builder("rmi");
             builder.push_numbers(&[1, 5]).unwrap();
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_are_too_long_for_a_boundary_only() {
+    fn long_runs_are_unfit_only_with_a_boundary() {
         let with_run = |spec: &str, keys: u32| {
             let mut builder = builder(spec);
             for key in 0..keys {
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_go_on_with_a_shorter_key_before() {
+    fn bulk_pushes_may_follow_a_shorter_key() {
         let keys: [&[u8]; 4] = [&[1; 7], &[1, 1, 1, 1, 1, 1, 1, 0], &[2; 8], &[3; 8]];
         let numbers = keys.map(|key| {
             let mut bytes = [0; 8];

@@ -1,16 +1,16 @@
-//! Chooses the root by how evenly it spreads a sample of the numbers.
+//! Chooses the root that distributes a sample of the numbers most evenly.
 
 use super::root::{Shape, tangents};
 use crate::kinds::shared::logarithm::log2;
 
-/// A sample has one number of this many, within bounds.
+/// The sample has one of this many numbers, within the bounds of [`SAMPLE`].
 const SAMPLED: usize = 64;
 const SAMPLE: std::ops::RangeInclusive<usize> = 1024..=16_384;
 
-/// How many numbers of the sample come to a leaf at most, where leaves are that many.
+/// Costs are estimated with at most one leaf for this many numbers of the sample.
 const PER_LEAF: usize = 4;
 
-/// What the leaves are to be good at.
+/// What the choice minimises.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Aim {
     /// Short searches on average.
@@ -20,7 +20,7 @@ pub(super) enum Aim {
 }
 
 impl Aim {
-    /// How much a root has to save, in bits a number, to be taken before one that is simpler.
+    /// The bits for each number that a root must save to be preferred to a simpler one.
     fn worth(self) -> f64 {
         match self {
             Aim::Average => 0.1,
@@ -28,9 +28,9 @@ impl Aim {
         }
     }
 
-    /// How many of the lowest, or of the highest, of `count` numbers a root may leave out, beside those
-    /// beyond the widest gap near the end: 1 of 2^14, 2^10 or 2^7 for good averages; none for a
-    /// boundary, which every leaf must keep.
+    /// How many of the lowest, or of the highest, of `count` numbers a root may leave out, in
+    /// addition to those beyond the widest gap near the end: 1 of 2^14, 2^10 or 2^7 for good
+    /// averages; none for a boundary, which every leaf must keep.
     fn left_out(self, count: usize) -> impl Iterator<Item = usize> {
         let shifts: &[u32] = match self {
             Aim::Average => &[14, 10, 7],
@@ -40,7 +40,7 @@ impl Aim {
     }
 }
 
-/// Which roots may be taken.
+/// Which roots are allowed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Roots {
     Both,
@@ -48,7 +48,8 @@ pub(super) enum Roots {
     Cubic,
 }
 
-/// The roots to try for about so many leaves, the best one first. There is at least one number.
+/// The roots to try for about `leaves` leaves, the best one first. There must be at least one
+/// number.
 pub(super) fn choose(numbers: &[u64], leaves: usize, roots: Roots, aim: Aim) -> Vec<Shape> {
     let count = numbers.len();
     let size = (count / SAMPLED).clamp(*SAMPLE.start(), *SAMPLE.end());
@@ -69,7 +70,7 @@ pub(super) fn choose(numbers: &[u64], leaves: usize, roots: Roots, aim: Aim) -> 
         shapes.extend([chooser.cubic(whole), chooser.cubic(ends)]);
     }
     shapes.dedup();
-    // The simpler a root is, the earlier it stands, and the less it is asked to save.
+    // Simpler roots come first and need to save less.
     let cost = |(place, shape)| (chooser.cost(&shape) + place as f64 * aim.worth(), shape);
     let mut shapes: Vec<_> = shapes.into_iter().enumerate().map(cost).collect();
     shapes.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -88,7 +89,7 @@ impl Chooser<'_> {
         self.numbers.get(i).copied().unwrap_or(0)
     }
 
-    /// A line over the numbers from one place to another.
+    /// A line over the numbers between two ranks.
     fn linear(&self, (first, last): (usize, usize)) -> Shape {
         Shape {
             range: (self.number(first), self.number(last.max(first))),
@@ -97,7 +98,7 @@ impl Chooser<'_> {
         }
     }
 
-    /// A cubic over the numbers from one place to another, fitted to the sample.
+    /// A cubic over the numbers between two ranks, fitted to the sample.
     fn cubic(&self, ends: (usize, usize)) -> Shape {
         let line = self.linear(ends);
         let (start, end) = line.range;
@@ -113,8 +114,8 @@ impl Chooser<'_> {
         }
     }
 
-    /// The places between which a line spreads the numbers best. The upper end is looked for
-    /// first, which is where skewed numbers are sparse.
+    /// The ranks between which a line distributes the numbers best. The upper end is chosen first,
+    /// since skewed numbers are sparse there.
     fn ends(&self, whole: (usize, usize)) -> (usize, usize) {
         let mut best = (self.cost(&self.linear(whole)), whole);
         let mut consider = |start: Option<usize>, end: Option<usize>| {
@@ -134,7 +135,7 @@ impl Chooser<'_> {
         best.1
     }
 
-    /// Places at which the range may end.
+    /// Ranks at which the range may end.
     fn upper_ends(&self) -> Vec<usize> {
         let count = self.numbers.len();
         let tail = count.saturating_sub((count >> 10).max(32));
@@ -147,7 +148,7 @@ impl Chooser<'_> {
         ends
     }
 
-    /// Places at which the range may start.
+    /// Ranks at which the range may start.
     fn lower_ends(&self) -> Vec<usize> {
         let count = self.numbers.len();
         let head = (count >> 10).max(32).min(count);
@@ -157,7 +158,7 @@ impl Chooser<'_> {
         starts
     }
 
-    /// The place before the widest gap between neighbours from one place to another.
+    /// The rank before the widest gap between neighbours in a range of ranks.
     fn widest_gap(&self, from: usize, to: usize) -> usize {
         let numbers = self.numbers.get(from..to).unwrap_or_default();
         let pairs = numbers.iter().zip(numbers.iter().skip(1)).enumerate();
@@ -165,8 +166,8 @@ impl Chooser<'_> {
         from + widest.map_or(0, |(place, _)| place)
     }
 
-    /// Bits that it takes to find a number among those of its leaf; of an average number, or as if
-    /// all were in leaves as full as a number's leaf on average is.
+    /// The bits needed to find a number among those of its leaf: for the average number, or as if
+    /// all leaves were as full as the leaf of the average number.
     fn cost(&self, shape: &Shape) -> f64 {
         let root = shape.over(self.leaves.min(self.sample.len() / PER_LEAF).max(1));
         let leaves = self

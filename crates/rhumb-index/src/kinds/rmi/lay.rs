@@ -1,4 +1,4 @@
-//! Lays leaves out under a root, and finds how many a position boundary takes.
+//! Lays out leaves under a root, and finds the number of leaves that a position boundary needs.
 
 use std::ops::Range;
 
@@ -7,26 +7,26 @@ use super::points::Points;
 use super::root::{Root, Shape};
 use crate::kinds::shared::gallop::first_ahead;
 
-/// Leaves come to at most one of this many keys, 6 bytes a key: `fp` takes less with blocks of any
-/// size in use, so a model that needs more has no worth.
+/// There is at most one leaf for this many keys, 6 bytes a key: `fp` takes less with blocks of any
+/// usual size, so a model with more leaves is not useful.
 const KEYS_PER_LEAF: u64 = 4;
 
-/// The search ends when it knows the number of leaves to one part in this many.
+/// The search stops when it knows the number of leaves to one part in this many.
 const PRECISION: usize = 8;
 
-/// The most leaves that are worth having for a position boundary.
+/// The most leaves that are useful for a position boundary.
 pub(super) fn most_leaves(points: &Points) -> usize {
     (points.keys() / KEYS_PER_LEAF).max(1) as usize
 }
 
-/// Fits a leaf to the numbers of each guess. The error is the place of a number whose leaf exceeds
-/// the limit.
+/// Fits a leaf to the numbers of each prediction. The error is the index of a number whose leaf
+/// exceeds the limit.
 pub(super) fn lay(points: &Points, root: &Root, limit: Option<u64>) -> Result<Vec<Leaf>, usize> {
     let numbers = points.numbers();
     let mut leaves: Vec<Leaf> = Vec::with_capacity(root.leaves);
     let mut start = 0;
     while let Some(&number) = numbers.get(start) {
-        // A cubic may step back by rounding; leaves never do.
+        // The prediction of a cubic may decrease by rounding; the leaf must not.
         let place = root.guess(number).max(leaves.len());
         let is_here = |i: usize| numbers.get(i).is_some_and(|&n| root.guess(n) <= place);
         let end = first_ahead(start + 1..numbers.len(), 1, is_here);
@@ -38,13 +38,13 @@ pub(super) fn lay(points: &Points, root: &Root, limit: Option<u64>) -> Result<Ve
     Ok(leaves)
 }
 
-/// Looks for the fewest leaves with which every window keeps within the boundary.
+/// Searches for the fewest leaves with which every window keeps within the boundary.
 pub(super) struct Search<'a> {
     points: &'a Points,
     shape: Shape,
     boundary: u64,
-    /// Places whose leaf was too wide. They are tried first, so that most attempts with too few
-    /// leaves end at once.
+    /// Indices of numbers whose leaf was too wide. They are tested first, so that most attempts
+    /// with too few leaves fail at once.
     witnesses: Vec<usize>,
 }
 
@@ -58,8 +58,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Doubles the number of leaves until they do, then closes in on the least. More leaves can be
-    /// worse here and there, so it is the least of those tried.
+    /// Doubles the number of leaves until it suffices, then searches for the least by bisection.
+    /// Since more leaves can occasionally be worse, the result is the least of those tried.
     pub(super) fn run(mut self) -> Option<(Root, Vec<Leaf>)> {
         let most = most_leaves(self.points);
         let (mut few, mut enough) = (0, 1);
@@ -101,7 +101,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The places of the numbers that share a leaf with one place.
+    /// The indices of the numbers that share a leaf with number `place`.
     fn span(&self, root: &Root, place: usize) -> Range<usize> {
         let numbers = self.points.numbers();
         let leaf = numbers.get(place).map_or(0, |&number| root.guess(number));

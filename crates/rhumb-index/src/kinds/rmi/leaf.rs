@@ -1,4 +1,4 @@
-//! One leaf: a line over the numbers that the root gave it.
+//! A leaf: a line over the numbers that the root assigned to it.
 
 use std::ops::Range;
 
@@ -9,49 +9,51 @@ use crate::kinds::shared::least_squares::Sums;
 /// Bytes of a leaf.
 pub(super) const LEAF: usize = 24;
 
-/// Windows up to this width are as narrow as the leaf allows, for they are read as a whole; wider
-/// ones have the prediction in their middle, for they are searched from there.
+/// Windows up to this width are as narrow as the leaf allows, because they are read as a whole.
+/// Wider ones are centred at the prediction, because they are searched from there.
 const NARROW: u64 = 64;
 
-/// How many ranks of a leaf are compared with its chord before it is fitted.
+/// How many ranks of a leaf are compared with its chord before a line is fitted.
 const CHORD_POINTS: u64 = 16;
 
-/// A leaf whose windows exceed the limit is fitted again, more closely, unless it has more than this
-/// many times the limit's keys: so large a leaf was never brought within the limit by a better line.
+/// A leaf whose windows exceed the limit is fitted again, more closely, unless it has more than
+/// this many times the limit's keys: no better line was seen to bring such a leaf within the limit.
 const CLOSER: u64 = 64;
 
-/// A line is fitted to at least so many numbers of a leaf and at most twice as many: neighbours
-/// stand off a line alike, so more would hardly change it.
+/// A line is fitted to at least this many numbers of a leaf and at most twice as many: neighbours
+/// have similar errors, so more would hardly change it.
 const FITTED: usize = 128;
 
-/// How often the range of slopes is narrowed for that.
+/// How often the range of slopes is narrowed for a closer fit.
 const CLOSER_STEPS: usize = 16;
 
-/// A line from numbers to ranks, and how wide a window around it holds every key of the leaf.
+/// A line from numbers to ranks, and the width of the windows around it that hold every key of the
+/// leaf.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Leaf {
-    /// Its first number, where the line is anchored.
+    /// Its first number, the origin of the line.
     pub(super) base: u64,
     pub(super) first_rank: u32,
-    /// Ranks a number, at least 0. 24 bits do: what they are off by is measured with the rest.
+    /// Ranks for each number, at least 0. 24 bits of precision suffice, since the error is measured
+    /// after rounding.
     pub(super) slope: f32,
-    /// What is added to the line, in ranks.
+    /// Added to the line, in ranks.
     pub(super) offset: i32,
-    /// How many ranks a window holds, before clamping; at least 1 if the leaf is not empty.
+    /// The number of ranks in a window, before clamping; at least 1 if the leaf is not empty.
     pub(super) width: u32,
 }
 
-/// Where the line stands `distance` above the base, in ranks, before the offset.
+/// The value of the line, in ranks and without the offset, at `distance` above the base.
 ///
-/// Monotone, since every step is: the conversion, multiplying by a slope that is not negative, and
-/// the cast, which saturates.
+/// Monotone, since every step is: the conversion, the multiplication by a slope that is not
+/// negative, and the cast, which saturates.
 #[inline]
 fn line(slope: f32, distance: u64) -> i64 {
     (f64::from(slope) * distance as f64) as i32 as i64
 }
 
 impl Leaf {
-    /// A leaf before this one that no number fell to.
+    /// An empty leaf before this one.
     pub(super) fn empty(self) -> Leaf {
         Leaf {
             slope: 0.0,
@@ -95,7 +97,7 @@ impl Leaf {
         }
     }
 
-    /// Fits a line to some numbers, at least one. `None` if its windows would exceed the limit.
+    /// Fits a line to one or more numbers. `None` if its windows would exceed the limit.
     pub(super) fn fit(points: &Points, span: Range<usize>, limit: Option<u64>) -> Option<Leaf> {
         let fit = LeafPoints { points, span };
         let keys = fit.keys();
@@ -109,7 +111,7 @@ impl Leaf {
             best = fit.closer(best, limit);
         }
         if best.width() > limit.min(keys) {
-            // A level line needs no more than one window over the whole leaf.
+            // A level line needs no more than a window over the whole leaf.
             best = fit.measure(0.0);
         }
         if best.width() > limit {
@@ -129,7 +131,7 @@ impl Leaf {
     }
 }
 
-/// A slope, and how far the ranks of all keys stand from its line at least and at most.
+/// A slope, and the least and greatest difference of the keys' ranks from its line.
 #[derive(Debug, Clone, Copy)]
 struct Measured {
     slope: f32,
@@ -143,9 +145,9 @@ impl Measured {
         self.most.abs_diff(self.least) + 1
     }
 
-    /// Offset and width of the narrowest windows or, if it is known how far the mean key stands
-    /// above the line, of windows with that in their middle. `None` if 32 bits are not enough,
-    /// which they are for level lines.
+    /// Offset and width of the narrowest windows or, given the mean difference of ranks from the
+    /// line, of windows centred there. `None` if 32 bits are not enough; they always are for level
+    /// lines.
     fn placed(&self, centre: Option<f64>) -> Option<(i32, u32)> {
         let (offset, width) = match centre {
             None => (
@@ -153,7 +155,7 @@ impl Measured {
                 self.width(),
             ),
             Some(centre) => {
-                // The line rounds down, so keys stand half a rank higher above it.
+                // The line rounds down, which adds half a rank to the mean difference.
                 let offset = ((centre + 0.5).round() as i64).clamp(self.least, self.most);
                 let reach = self.most.abs_diff(offset).max(offset.abs_diff(self.least));
                 (offset, 2 * reach + 1)
@@ -163,7 +165,7 @@ impl Measured {
     }
 }
 
-/// A leaf's numbers, for which a line is looked for.
+/// The numbers to which a leaf's line is fitted.
 struct LeafPoints<'a> {
     points: &'a Points,
     span: Range<usize>,
@@ -174,8 +176,8 @@ impl LeafPoints<'_> {
         self.points.rank(self.span.end) - self.points.rank(self.span.start)
     }
 
-    /// The slope of the least squares, and how far the mean rank stands above the line of that
-    /// slope through the base. Sums are taken about the middle number, so that little cancels.
+    /// The least-squares slope, and the mean difference of ranks from the line of that slope
+    /// through the base. Sums are taken about the middle number to reduce cancellation.
     fn least_squares(&self) -> (f32, f64) {
         let numbers = self.points.numbers();
         let number = |i: usize| numbers.get(i).copied().unwrap_or(0);
@@ -198,7 +200,7 @@ impl LeafPoints<'_> {
         (slope, centre)
     }
 
-    /// How far all keys stand from the line with this slope through the base.
+    /// The differences of all keys' ranks from the line with this slope through the base.
     fn measure(&self, slope: f32) -> Measured {
         let (mut least, mut most) = (i64::MAX, i64::MIN);
         self.points
@@ -210,8 +212,8 @@ impl LeafPoints<'_> {
         Measured { slope, least, most }
     }
 
-    /// A slope whose windows are narrower, down to the limit: the width is a convex function of the
-    /// slope but for rounding, so its least is found by thirds.
+    /// A slope with narrower windows, down to the limit. Apart from rounding, the width is a convex
+    /// function of the slope, so ternary search finds its minimum.
     fn closer(&self, first: Measured, limit: u64) -> Measured {
         let (mut low, mut high) = (first.slope * 0.5, first.slope * 1.5);
         let mut best = first;
@@ -235,8 +237,8 @@ impl LeafPoints<'_> {
         best
     }
 
-    /// Whether some key stands so far from the chord, from the first key to the last, that no line
-    /// keeps within the limit: the three residuals of any line differ by that distance.
+    /// Whether some key is so far from the chord, from the first key to the last, that no line is
+    /// within the limit: for any line, the errors of these three keys differ by that distance.
     fn leaves_chord(&self, limit: u64) -> bool {
         let Range { start, end } = self.span;
         let numbers = self.points.numbers();

@@ -1,14 +1,14 @@
-//! What a model is trained on: the distinct numbers, and where their runs stand.
+//! The training set of a model: the distinct numbers and the ranks of their runs.
 
 use std::ops::Range;
 
 use crate::kinds::shared::runs::Run;
 
-/// The distinct numbers in order, with the first rank of each one's run.
+/// The distinct numbers in order, each with the first rank of its run.
 #[derive(Debug, Default)]
 pub(super) struct Points {
     numbers: Vec<u64>,
-    /// First rank of each number; empty while no number repeats, as a rank is its place then.
+    /// First rank of each number; empty while no number repeats, since its rank is then its index.
     ranks: Vec<u32>,
     keys: u64,
 }
@@ -19,7 +19,7 @@ impl Points {
         self.extend(run.first_rank, &[run.number]);
     }
 
-    /// Adds the next runs, all of one key, from this rank on.
+    /// Adds the next runs, of one key each, from this rank on.
     pub(super) fn extend(&mut self, first_rank: u64, numbers: &[u64]) {
         let is_place = numbers.is_empty() || first_rank == self.numbers.len() as u64;
         if !self.ranks.is_empty() || !is_place {
@@ -29,7 +29,7 @@ impl Points {
         self.numbers.extend_from_slice(numbers);
     }
 
-    /// Notes how many keys there were: the last run ends there.
+    /// Notes the number of keys, which is where the last run ends.
     pub(super) fn end(&mut self, keys: u64) {
         self.keys = keys;
         if keys != self.numbers.len() as u64 {
@@ -37,7 +37,7 @@ impl Points {
         }
     }
 
-    /// Writes out the ranks that were places so far.
+    /// Stores the ranks that have equalled indices so far.
     fn write_ranks(&mut self) {
         if self.ranks.is_empty() {
             self.ranks.extend(0..self.numbers.len() as u32);
@@ -49,12 +49,12 @@ impl Points {
         &self.numbers
     }
 
-    /// How many keys there are, once they have ended.
+    /// The number of keys, after [`Points::end`].
     pub(super) fn keys(&self) -> u64 {
         self.keys
     }
 
-    /// The first rank of number `i`, or the number of keys beyond the last.
+    /// The first rank of number `i`, or the number of keys past the last.
     pub(super) fn rank(&self, i: usize) -> u64 {
         if i >= self.numbers.len() {
             self.keys
@@ -64,7 +64,7 @@ impl Points {
     }
 
     /// Calls `each` with the distance of each number of the span from the first one, and with the
-    /// first and last rank of its run, counted from the span's first rank.
+    /// first and last rank of its run, relative to the span's first rank.
     #[inline]
     pub(super) fn walk(&self, span: Range<usize>, mut each: impl FnMut(u64, i64, i64)) {
         if !self.ranks.is_empty() {
@@ -77,7 +77,7 @@ impl Points {
         }
     }
 
-    /// Calls `each` as [`Points::walk`] does, for one number out of `step`.
+    /// As [`Points::walk`] for one of every `step` numbers.
     #[inline]
     pub(super) fn stride(
         &self,

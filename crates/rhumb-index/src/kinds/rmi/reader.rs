@@ -1,4 +1,4 @@
-//! Answers from the byte form, in place.
+//! Answers look-ups from the byte form, in place.
 
 use super::leaf::{LEAF, Leaf};
 use super::root::Root;
@@ -8,10 +8,10 @@ use crate::kind::HEADER;
 use crate::kinds::shared::gallop::first_about;
 use crate::{ByteForm, Index, IndexError, Position, Probe, Window};
 
-/// Where the leaves start.
+/// Offset of the leaves.
 pub(super) const LEAVES_AT: usize = HEADER + 60;
 
-/// A root and its leaves, used from their bytes.
+/// A root and its leaves, read from the byte form.
 #[derive(Debug)]
 pub(super) struct Rmi<'a> {
     bytes: ByteForm<'a>,
@@ -59,10 +59,10 @@ impl<'a> Rmi<'a> {
         Ok(rmi)
     }
 
-    /// Checks every leaf once and notes the widest window, which is never stored: what the table
-    /// promises is what its leaves say.
+    /// Checks every leaf and notes the widest window, which is derived from the leaves instead of
+    /// stored.
     fn check(&mut self, boundary: u64) -> Result<(), IndexError> {
-        // A window is at most twice as wide as its leaf has keys, and clamped to the table.
+        // A window is at most twice as wide as its leaf has keys; it is clamped to the table.
         let (most, most_stored) = match boundary {
             0 => (self.keys, 2 * self.keys),
             boundary => (boundary, boundary),
@@ -85,7 +85,7 @@ impl<'a> Rmi<'a> {
                     what: KIND.name,
                     offset: LEAVES_AT + i * LEAF,
                     expected: format!(
-                        "leaf {i} of {}: ranks and numbers that ascend, a finite slope that is not \
+                        "leaf {i} of {}: ascending ranks and numbers, a finite slope that is not \
                          negative, a window of at most {most_stored}",
                         leaves.len()
                     ),
@@ -107,7 +107,7 @@ impl<'a> Rmi<'a> {
             .0
     }
 
-    /// Where the ranks of a leaf end: at the next one's first, or the end of the keys.
+    /// The end of a leaf's ranks: the next leaf's first rank, or the number of keys.
     #[inline]
     fn end_of(&self, leaves: &[[u8; LEAF]], i: usize) -> u64 {
         leaves
@@ -115,7 +115,7 @@ impl<'a> Rmi<'a> {
             .map_or(self.keys, |next| u32_of(next, 2).into())
     }
 
-    /// The leaf that holds a number and the predicted rank, or `None` if there is no key.
+    /// The leaf that holds a number, and the predicted rank; `None` without keys.
     #[inline]
     fn find(&self, number: u64) -> Option<(Leaf, u64)> {
         let leaves = self.leaves();
@@ -139,11 +139,11 @@ fn base_of(leaf: &[u8; LEAF]) -> u64 {
     u64_of(leaf, 0)
 }
 
-/// The last leaf whose base is not above the number, or the first, in about twice the logarithm of
-/// its distance from where the walk starts.
+/// The last leaf whose base is not above the number, or the first leaf, in about twice the
+/// logarithm of the distance from `from`.
 ///
-/// Stored keys are found without it. Other numbers may fall to an empty leaf, or between the last
-/// number of a leaf and the first of the next.
+/// Stored keys are found without this walk. Other numbers may be predicted to be in an empty leaf,
+/// or lie between the last number of a leaf and the first of the next.
 #[cold]
 fn walk(leaves: &[[u8; LEAF]], from: usize, number: u64) -> usize {
     let is_not_above = |i: usize| leaves.get(i).is_some_and(|leaf| base_of(leaf) <= number);
@@ -196,9 +196,9 @@ mod tests {
     use super::*;
     use crate::registry;
 
-    /// What is looked up through a root that guesses nonsense is found all the same.
+    /// Look-ups succeed even with a root whose predictions are wrong.
     #[test]
-    fn nothing_hangs_on_the_root() {
+    fn windows_do_not_depend_on_the_root() {
         let keys: Vec<u64> = (0..3000u64).map(|i| i * i * i + i % 7 * i).collect();
         let mut builder = (KIND.builder)(&registry::settings("rmi:leaves=500"));
         keys.iter()

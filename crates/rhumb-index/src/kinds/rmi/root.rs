@@ -1,25 +1,25 @@
-//! The model that guesses the leaf of a number.
+//! The model that predicts the leaf of a number.
 
-/// A line or a cubic over a range of numbers. Numbers below the range and above it have a leaf of
+/// A line or a cubic over a range of numbers. Numbers below and above the range have a leaf of
 /// their own at either end, if there are such keys.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Root {
-    /// Where the range starts.
+    /// The start of the range.
     pub(super) start: u64,
-    /// What a number counts.
+    /// The factor that scales distances from the start.
     pub(super) scale: f64,
-    /// Factors of t, t^2 and t^3, in leaves, where t is the scaled distance from the start.
+    /// Coefficients of t, t^2 and t^3, in leaves, where t is the scaled distance from the start.
     pub(super) curve: [f64; 3],
-    /// The leaf at the range's start: 1 if there are keys below it, else 0.
+    /// The leaf at the range's start: 1 if there are keys below the range, else 0.
     pub(super) first_leaf: u8,
     /// How many leaves there are.
     pub(super) leaves: usize,
 }
 
 impl Root {
-    /// The leaf that probably holds the number; below [`Root::leaves`] if that is not 0.
+    /// The leaf that probably holds the number; below [`Root::leaves`] if there are leaves.
     ///
-    /// Monotone for lines; cubics may step back by rounding where they are level.
+    /// Monotone for lines; cubics may decrease by rounding where they are level.
     #[inline]
     pub(super) fn guess(&self, number: u64) -> usize {
         let Some(distance) = number.checked_sub(self.start) else {
@@ -30,34 +30,35 @@ impl Root {
         let leaf = if c2 == 0.0 && c3 == 0.0 {
             t * c1
         } else if t > 1.0 {
-            // Behind its range a cubic may turn back.
+            // Past its range a cubic may decrease.
             f64::INFINITY
         } else {
             ((c3 * t + c2) * t + c1) * t
         };
-        // Casts saturate, so no number of leaves is exceeded by rounding, infinity or NaN.
+        // Casts saturate and are clamped, so rounding, infinity or NaN cannot exceed the number of
+        // leaves.
         let leaf = leaf as i32 as i64 + i64::from(self.first_leaf);
         (leaf.max(0) as usize).min(self.leaves.saturating_sub(1))
     }
 }
 
-/// The root for any number of leaves.
+/// A root before its number of leaves is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Shape {
     /// First and last number of the range.
     pub(super) range: (u64, u64),
     /// Whether there are keys below the range, and above it.
     pub(super) outside: (bool, bool),
-    /// Tangents at both ends, in heights of the range a width of it; `None` for a line.
+    /// Tangents at both ends, relative to the diagonal of the range; `None` for a line.
     pub(super) tangents: Option<(f64, f64)>,
 }
 
 impl Shape {
-    /// The root that spreads the range over so many leaves, less those for what is outside.
+    /// The root that distributes the range over `leaves` leaves, less those for numbers outside.
     pub(super) fn over(&self, leaves: usize) -> Root {
         let (start, end) = self.range;
         let ends = usize::from(self.outside.0) + usize::from(self.outside.1);
-        // The last number of the range is to stay within it, so a little is kept back.
+        // Slightly fewer leaves and a wider range keep the last number of the range inside it.
         let inside = leaves.saturating_sub(ends).max(1) as f64 * (1.0 - 1e-12);
         let width = (end - start).max(1) as f64 * (1.0 + 1e-12);
         let (scale, curve) = match self.tangents {
@@ -77,19 +78,19 @@ impl Shape {
     }
 }
 
-/// The cubic from (0, 0) to (1, 1) with these tangents: factors of t, t^2 and t^3.
+/// The cubic from (0, 0) to (1, 1) with these tangents: coefficients of t, t^2 and t^3.
 fn cubic((left, right): (f64, f64)) -> [f64; 3] {
     [left, 3.0 - 2.0 * left - right, left + right - 2.0]
 }
 
-/// The tangents, each of 0 to 3, of the cubic that comes near to the points by least squares.
+/// The tangents, each of 0 to 3, of the cubic that fits the points by least squares.
 ///
 /// A cubic from (0, 0) to (1, 1) with such tangents is monotone (Fritsch and Carlson, "Monotone
 /// piecewise cubic interpolation", SIAM J. Numer. Anal. 1980).
 pub(super) fn tangents(points: impl Iterator<Item = (f64, f64)>) -> (f64, f64) {
     let (mut aa, mut ab, mut bb, mut ay, mut by) = (0.0, 0.0, 0.0, 0.0, 0.0);
     for (t, y) in points {
-        // What the tangents add to the cubic that is level at both ends.
+        // The terms that the tangents add to the cubic that is level at both ends.
         let (a, b) = (t * (1.0 - t) * (1.0 - t), -t * t * (1.0 - t));
         let rest = y - t * t * (3.0 - 2.0 * t);
         aa += a * a;
@@ -107,7 +108,7 @@ pub(super) fn tangents(points: impl Iterator<Item = (f64, f64)>) -> (f64, f64) {
         }
     };
     let left = bounded((ay * bb - by * ab) / determinant);
-    // With the left one as it had to be, the right one is the best for it.
+    // Once the left tangent is clamped, the best right one depends on it.
     (left, bounded((by - left * ab) / bb))
 }
 
