@@ -1,25 +1,27 @@
-//! A B+-tree, the yardstick of the updatable kinds: Bayer and McCreight, "Organization and Maintenance of
-//! Large Ordered Indices" (Acta Informatica, 1972), with all entries in the leaves (Comer, "The Ubiquitous
-//! B-Tree", Computing Surveys, 1979). The published comparisons use one of nodes of 256 bytes (stx).
+//! A B+-tree, the baseline for the updatable kinds: Bayer and McCreight, "Organization and
+//! Maintenance of Large Ordered Indices" (Acta Informatica, 1972), with all entries in the leaves
+//! (Comer, "The Ubiquitous B-Tree", Computing Surveys, 1979). The published comparisons use one
+//! with nodes of 256 bytes (stx).
 //!
-//! Alone in memory it keeps integers or strings of bytes. A leaf has 16 keys and their values, 256 bytes
-//! for integers; an inner node 32 children, each with a key that is not below any of its own and below all
-//! of the next one's. Integers are searched by counting those below the one looked for, side by side and
-//! without a branch; of strings eight bytes each are, from where the keys of the node begin to differ.
-//! Strings are compared as a whole where these are alike.
+//! In memory the keys are integers or byte strings. A leaf has 16 keys and their values, 256 bytes
+//! for integers; an inner node has 32 children, each with a bound: a key that is not below any key
+//! of the child and below all keys of the next. A search in a node counts the integers below the
+//! one sought, with SIMD and without a branch. For strings it counts eight-byte heads, taken after
+//! the prefix that all keys of the node share; strings with equal heads are compared in full.
 //!
-//! With n keys a look-up, a lower bound, an insert and a remove take O(log n) nodes; inserts move at most
-//! 16 entries in a leaf. Ranges go on from leaf to leaf by way of the nodes above, so that leaves need no
-//! links.
+//! With n keys a look-up, a lower bound, an insert and a remove take O(log n) nodes; an insert
+//! moves at most 16 entries in a leaf. Range scans move from leaf to leaf through the nodes above,
+//! so leaves need no links.
 //!
-//! Bulk loading fills every leaf. A full leaf is split in halves; but the last one, if the key belongs
-//! behind all others, stays full and the key starts a leaf of its own, and so with the first one and a key
-//! before all others: keys that come in order leave full leaves. A node that is left with less than a
-//! quarter takes from a neighbour or is merged with it: depth stays within log_8. The tree is built anew
-//! when its leaves, unused ones too, have four times as many places as there are keys, and 256: that takes
-//! constant time a remove on average, and memory stays within four times of what full leaves need. Room for
-//! nodes to come, a MiB at most or as much as there is, is beside that. What parts two leaves of strings
-//! is not much longer than what parts the keys that are left in them.
+//! Bulk loading fills every leaf. A full leaf is split in halves, with two exceptions for keys that
+//! arrive in order: if the key belongs after all others, the last leaf stays full and the key
+//! starts a leaf of its own, and likewise for a key before all others. A node that is left with
+//! less than a quarter of its entries takes some from a neighbour or is merged with it, so depth
+//! stays within log_8. The tree is rebuilt when its leaves, unused ones included, have more than
+//! 256 places plus four for each key. This takes constant time a remove on average and keeps memory
+//! within four times of what full leaves need. Room for future nodes comes on top: at most 1 MiB or
+//! as much as is used. The bound between two leaves of strings is not much longer than the keys
+//! left in them require.
 //!
 //! In a table it is a static tree without pointers; see [`table`].
 
@@ -46,7 +48,7 @@ use table::Table;
 pub(crate) const KIND: Kind = Kind {
     name: "btree",
     id: 15,
-    about: "B+-tree of cache-conscious nodes, the yardstick of the updatable kinds",
+    about: "B+-tree of cache-conscious nodes, the baseline for the updatable kinds",
     knobs: &[BOUNDARY],
     needs_number: true,
     answers: Answers::Exact,
@@ -59,7 +61,7 @@ pub(crate) const KIND: Kind = Kind {
     open: |bytes| Ok(Box::new(ExactIndex::<Table>::open(bytes)?)),
 };
 
-/// Keys of a leaf.
+/// Entries of a leaf.
 const LEAF: usize = 16;
 /// Children of an inner node.
 const FAN_OUT: usize = 32;
@@ -83,7 +85,8 @@ impl<K: Stored + ?Sized> Default for Leaf<K> {
 #[derive(Debug)]
 #[repr(C)]
 struct Inner<K: Stored + ?Sized> {
-    /// For each child the largest key that belongs there; a pad for the last child of all.
+    /// For each child the largest key that may be stored there; a pad for the last child of the
+    /// level.
     bounds: Keys<K, FAN_OUT>,
     children: [u32; FAN_OUT],
 }
@@ -97,12 +100,12 @@ impl<K: Stored + ?Sized> Default for Inner<K> {
     }
 }
 
-/// The tree alone in memory.
+/// The tree in memory.
 #[derive(Debug)]
 struct BTree<K: Stored + ?Sized> {
     leaves: Arena<Leaf<K>>,
     inners: Arena<Inner<K>>,
-    /// A leaf if there are no inner levels, or else an inner node with two children at least.
+    /// A leaf if there are no inner levels; otherwise an inner node with at least two children.
     root: u32,
     inner_levels: usize,
     len: usize,
@@ -123,7 +126,7 @@ impl<K: Stored + ?Sized> Default for BTree<K> {
 }
 
 impl<K: Stored + ?Sized> BTree<K> {
-    /// Visits what is in and below a node so many levels above the leaves.
+    /// Visits the entries below a node that is `levels` levels above the leaves.
     fn walk_below(
         &self,
         node: u32,
@@ -168,12 +171,12 @@ impl<K: Stored + ?Sized> Counting for Get<'_, K> {
         let mut node = tree.root;
         for _ in 0..tree.inner_levels {
             let inner = tree.inners.node(node);
-            // No key is above the last bound, so that the cut does nothing.
+            // No key is above the last bound, so the clamp has no effect; it spares a bounds check.
             let slot = inner.bounds.below_by(count, key).min(FAN_OUT - 1);
             node = inner.children[slot];
         }
         let leaf = tree.leaves.node(node);
-        // Values come from memory together with keys.
+        // Fetches the values while the keys are searched.
         prefetch(&leaf.values, 0..LEAF);
         let at = leaf.keys.below_by(count, key);
         let is_there = leaf.keys.looks_like(at, key)
@@ -209,7 +212,7 @@ impl<K: Stored + ?Sized> Updatable<K> for BTree<K> {
     }
 
     fn walk(&self, from: &K, visit: &mut dyn FnMut(&K, u64) -> ControlFlow<()>) {
-        // Whether it came to the end or was broken off is the visitor's to know.
+        // The visitor knows whether it broke off; ignore the result.
         let _ = self.walk_below(self.root, self.inner_levels, Some(from), visit);
     }
 
@@ -232,8 +235,8 @@ impl<K: Stored + ?Sized> Updatable<K> for BTree<K> {
     }
 }
 
-/// Moves entries over between two neighbours of so many, until the left one has `left_len`. Places
-/// without entries, which are behind all others, are all alike and stay so.
+/// Moves entries between two neighbouring nodes with these numbers of entries until the left one
+/// has `left_len`. Unused places, which come last, all hold the same value and still do afterwards.
 fn level_out<T>(left: &mut [T], right: &mut [T], lens: [usize; 2], left_len: usize) {
     let [had_left, had_right] = lens;
     if left_len < had_left {

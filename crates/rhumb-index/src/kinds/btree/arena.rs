@@ -1,16 +1,16 @@
-//! Where nodes live: in chunks, told by numbers.
+//! The memory of nodes: chunks, in which nodes have numbers.
 
-/// The most bytes of a chunk: so many that the list of chunks stays in the near caches.
+/// The most bytes of a chunk: large enough that the list of chunks stays in the first caches.
 const CHUNK_BYTES: usize = 1 << 20;
 
 /// Nodes and how many entries each has.
 #[derive(Debug)]
 pub(super) struct Arena<T> {
-    /// All but the last are full. None but the first ever moves.
+    /// All chunks but the last are full. Only the first one ever moves.
     chunks: Vec<Vec<T>>,
-    /// Of each node, beside the nodes, so that these fill whole cache lines.
+    /// The number of entries of each node; kept apart so that nodes fill whole cache lines.
     lens: Vec<u8>,
-    /// Nodes that are not used.
+    /// Unused nodes.
     free: Vec<u32>,
 }
 
@@ -47,7 +47,7 @@ impl<T: Default> Arena<T> {
         id as u32
     }
 
-    /// Gives a node back.
+    /// Frees a node.
     pub(super) fn free(&mut self, id: u32) {
         *self.node_mut(id) = T::default();
         self.set_len(id, 0);
@@ -86,17 +86,17 @@ impl<T: Default> Arena<T> {
         self.lens[id as usize] = len as u8;
     }
 
-    /// How many nodes there are, unused ones too.
+    /// How many nodes there are, unused ones included.
     pub(super) fn count(&self) -> usize {
         self.lens.len()
     }
 
-    /// All nodes, unused ones too, which are as new.
+    /// All nodes, unused ones included, which are as new.
     pub(super) fn nodes(&self) -> impl Iterator<Item = &T> {
         self.chunks.iter().flatten()
     }
 
-    /// What all of it takes, but for what nodes own elsewhere, in bytes.
+    /// Bytes of the arena, without the memory that nodes own elsewhere.
     pub(super) fn size_in_bytes(&self) -> usize {
         let nodes: usize = self.chunks.iter().map(Vec::capacity).sum();
         nodes * size_of::<T>()

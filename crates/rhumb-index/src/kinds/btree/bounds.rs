@@ -1,16 +1,17 @@
-//! Bounds of strings that become shorter when the keys that they parted are gone.
+//! Shortening of string bounds whose neighbouring keys are gone.
 //!
-//! A bound is as long as what its neighbours share when it is made, and may be left when both are gone.
-//! It stands above the two leaves that it parts, and once more in each node down to the left one, as the bound
-//! of its last child.
+//! A new bound is about as long as the common prefix of its neighbours, and may stay when both are
+//! removed. It is stored above the two leaves that it separates, and again in each node down to the
+//! left leaf, as the bound of that node's last child.
 
 use super::BTree;
 use super::keys::Stored;
 
-/// Bounds of so few bytes are left as they are: a shorter one would not be worth the look at both leaves.
+/// Bounds of at most this many bytes are not shortened: that would not be worth reading both
+/// leaves.
 const SHORT: usize = 32;
 
-/// The bound of a child of an inner node that is not the last one, and how far the node is above the
+/// The bound of a child of an inner node, not the last child, and the level of the node above the
 /// leaves.
 #[derive(Clone, Copy)]
 struct ChildBound {
@@ -20,12 +21,12 @@ struct ChildBound {
 }
 
 impl<K: Stored + ?Sized> BTree<K> {
-    /// Shortens the bound that a removed key was next to, if there is one.
+    /// Shortens the bound next to a removed key, if there is one.
     pub(super) fn shorten_bound_at(&mut self, key: &K) {
         if size_of::<K::Rest>() == 0 {
             return;
         }
-        // The bounds of the leaf, which are those of the lowest nodes that have more on that side.
+        // The bounds of the leaf, each from the lowest node that has another child on that side.
         let (mut before, mut behind) = (None, None);
         let mut node = self.root;
         for levels in (1..=self.inner_levels).rev() {
@@ -63,8 +64,9 @@ impl<K: Stored + ?Sized> BTree<K> {
             return;
         }
         self.inners.node_mut(node).bounds.set(slot, Some(bound));
-        // What one leaf gives away is the other one's now, and belongs below all that is above that. What
-        // each side shares with the old bound, both share.
+        // Keys between the new and the old bound now belong to the other side, whose nodes may only
+        // skip a prefix of these keys too: the shorter of the prefixes that both leaves share with
+        // the old bound.
         let skips = [right, left].map(|leaf| self.leaves.node(leaf).keys.skip());
         for (mut node, skip, is_left) in [(below[0], skips[0], true), (below[1], skips[1], false)] {
             for _ in 1..levels {
@@ -81,8 +83,8 @@ impl<K: Stored + ?Sized> BTree<K> {
         }
     }
 
-    /// The last leaf below the left one of two children of a node so high, or the first one below the
-    /// right one.
+    /// The last leaf below the left of two children of a node at this level, or the first leaf
+    /// below the right one.
     fn edge(&self, [left, right]: [u32; 2], levels: usize, is_left: bool) -> u32 {
         let mut node = if is_left { left } else { right };
         for _ in 1..levels {
@@ -100,12 +102,12 @@ mod tests {
     use crate::check::SplitMix64;
     use std::collections::BTreeSet;
 
-    /// Keys that only differ behind many bytes part leaves, and go.
+    /// Keys that differ only after many bytes separate leaves and are then removed.
     #[test]
     fn bounds_do_not_outlive_long_keys() {
         const LONG: usize = 4096;
         for by_load in [false, true] {
-            // So many that full leaves end between two long ones.
+            // A number of keys for which full leaves end between two long ones.
             let mut keys: BTreeSet<Vec<u8>> = (0..7).map(|i| vec![i]).collect();
             let mut long = Vec::new();
             for group in 0..500 {
@@ -133,12 +135,12 @@ mod tests {
             check(&tree);
             let inners = tree.inners.nodes();
             let texts: usize = inners.map(|inner| inner.bounds.heap_bytes()).sum();
-            // A few that were not next to what went.
+            // A few bounds may stay that were not next to removed keys.
             assert!(texts < 20 * LONG, "{texts}");
         }
     }
 
-    /// Bounds that move, up and down and between any levels, leave every key where it is found.
+    /// Every key is still found when bounds move up and down and between levels.
     #[test]
     fn keys_are_found_beside_bounds_that_move() {
         let mut random = SplitMix64::new(12);

@@ -1,4 +1,4 @@
-//! Inserts and removes.
+//! Insertion and removal.
 
 use std::ops::ControlFlow;
 
@@ -8,21 +8,22 @@ use super::{BTree, FAN_OUT, LEAF, level_out};
 use crate::search::prefetch;
 use crate::updatable::Existing;
 
-/// Nodes with fewer entries than this part of their places take some from a neighbour; neighbours whose
-/// entries leave as much free in one node are merged. So a node has much to take or to give between two
-/// such changes.
+/// A node that uses less than one in this many of its places takes entries from a neighbour.
+/// Neighbours are merged if that leaves as much free in the merged node, so that a node can take or
+/// lose many entries between two such changes.
 const PART: usize = 4;
 
-/// How many places leaves have, unused leaves too, beyond [`PART`] for each key, before the tree is built
-/// anew. Leaves in use are below that: all but the outermost have at least as many keys as told by [`PART`].
+/// The places of leaves, unused leaves included, beyond [`PART`] for each key, at which the tree is
+/// rebuilt. The leaves in use never reach that: all but the outermost are at least one [`PART`]th
+/// full.
 const SPARE: usize = 256;
 
-/// A key on its way down, and where it is.
+/// An insertion on its way down.
 struct Descent<'k, K: ?Sized> {
     key: &'k K,
     value: u64,
     existing: Existing,
-    /// Whether it has been at the first child of every node, and at the last one.
+    /// Whether the path so far leads to the first child of every node, or to the last.
     is_first: bool,
     is_last: bool,
 }
@@ -34,14 +35,14 @@ struct Split<K: Stored + ?Sized> {
     right: u32,
 }
 
-/// An entry that was taken out.
+/// A removed entry.
 struct Removed {
     value: u64,
-    /// Whether it was the first one of its leaf, or the last one.
+    /// Whether it was the first or the last entry of its leaf.
     was_outermost: bool,
 }
 
-/// Where to split a full node that a key comes into.
+/// The number of entries that the left half keeps when a full node is split.
 fn cut(places: usize, at_last: Option<usize>, at_first: Option<usize>) -> usize {
     at_last.or(at_first).unwrap_or(places / 2)
 }
@@ -115,7 +116,7 @@ impl<K: Stored + ?Sized> BTree<K> {
         let Descent { key, value, .. } = descent;
         let len = self.leaves.len(id);
         let leaf = self.leaves.node_mut(id);
-        // They move with the keys.
+        // Values move with the keys.
         prefetch(&leaf.values, 0..LEAF);
         let at = leaf.keys.below(key);
         if at < len && leaf.keys.looks_like(at, key) {
@@ -144,7 +145,7 @@ impl<K: Stored + ?Sized> BTree<K> {
         (None, Some(Split { bound, right }))
     }
 
-    /// Puts an entry in a place of a leaf that has room.
+    /// Stores an entry at an index of a leaf that has room.
     fn add_entry(&mut self, id: u32, at: usize, key: &K, value: u64) {
         let len = self.leaves.len(id);
         let leaf = self.leaves.node_mut(id);
@@ -154,11 +155,11 @@ impl<K: Stored + ?Sized> BTree<K> {
         self.leaves.set_len(id, len + 1);
     }
 
-    /// Takes the right half of a child that was split into an inner node that has room.
+    /// Adds the right half of a child that was split to an inner node that has room.
     fn add_child(&mut self, id: u32, slot: usize, split: Split<K>) {
         let len = self.inners.len(id);
         let inner = self.inners.node_mut(id);
-        // The bound of both is that of the right half now.
+        // The old bound is now that of the right half.
         inner
             .bounds
             .insert(slot, len, Some(K::borrowed(&split.bound)));
@@ -167,14 +168,14 @@ impl<K: Stored + ?Sized> BTree<K> {
         self.inners.set_len(id, len + 1);
     }
 
-    /// A bound for the left one of two leaves that have keys.
+    /// A bound for the left of two leaves that have keys.
     pub(super) fn bound_between(&self, left: u32, right: u32) -> K::Owned {
         let last = self.leaves.node(left).keys.key(self.leaves.len(left) - 1);
         K::between(last, self.leaves.node(right).keys.key(0))
     }
 
-    /// Lets the heads in the halves of a child, which is still one child here, leave out as much as the
-    /// narrower bounds allow.
+    /// Lengthens the prefix skipped by the heads in both halves of a child as far as the new bound
+    /// allows. The right half is not yet a child of the node.
     fn skip_more(&mut self, node: u32, slot: usize, levels: usize, split: &Split<K>) {
         let inner = self.inners.node(node);
         let middle = K::borrowed(&split.bound);
@@ -197,7 +198,7 @@ impl<K: Stored + ?Sized> BTree<K> {
         }
     }
 
-    /// Moves entries between neighbouring leaves until the left one has so many.
+    /// Moves entries between neighbouring leaves until the left one has `left_len`.
     fn level_leaves(&mut self, left: u32, right: u32, left_len: usize) {
         let lens = [self.leaves.len(left), self.leaves.len(right)];
         if let Some([a, b]) = self.leaves.two_mut(left, right) {
@@ -208,7 +209,7 @@ impl<K: Stored + ?Sized> BTree<K> {
         }
     }
 
-    /// The same with children of neighbouring inner nodes.
+    /// As [`BTree::level_leaves`] for children of neighbouring inner nodes.
     fn level_inners(&mut self, left: u32, right: u32, left_len: usize) {
         let lens = [self.inners.len(left), self.inners.len(right)];
         if let Some([a, b]) = self.inners.two_mut(left, right) {
@@ -236,14 +237,14 @@ impl<K: Stored + ?Sized> BTree<K> {
         Some(removed.value)
     }
 
-    /// Builds full leaves, and gives back what is not used.
+    /// Rebuilds the tree with full leaves and frees unused memory.
     fn build_anew(&mut self) {
         let mut entries = Vec::with_capacity(self.len);
         let _ = self.walk_below(self.root, self.inner_levels, None, &mut |key, value| {
             entries.push((key.to_key(), value));
             ControlFlow::Continue(())
         });
-        // They ascend.
+        // The entries ascend, so loading cannot fail.
         if let Ok(tree) = load(&entries) {
             *self = tree;
         }
@@ -276,13 +277,15 @@ impl<K: Stored + ?Sized> BTree<K> {
             _ => self.inners.len(child) < FAN_OUT / PART,
         };
         if is_thin {
-            // With the one before, or if it is the first with the one behind: there are two.
+            // Fill it from the child before it or, if it is the first, from the one after it; there
+            // are at least two.
             self.fill(node, slot.saturating_sub(1), levels);
         }
         Some(removed)
     }
 
-    /// Merges the child in a slot with the next one, or moves entries so that both have as many.
+    /// Merges the child in a slot with the next one, or moves entries so that both have equally
+    /// many.
     fn fill(&mut self, node: u32, slot: usize, levels: usize) {
         let children = self.inners.node(node).children;
         let (left, right) = (children[slot], children[slot + 1]);

@@ -1,4 +1,5 @@
-//! How a node keeps its keys: eight bytes of each side by side, to be counted at once, the rest apart.
+//! The keys of a node: the heads of eight bytes in one array, so that SIMD can count them, and the
+//! rest of the keys in another.
 
 use std::cmp::Ordering;
 use std::fmt::Debug;
@@ -7,36 +8,36 @@ use super::level_out;
 use crate::search::{Count, Counting, common_prefix, counting, first_eight, first_not};
 use crate::updatable::Key;
 
-/// The head of places that hold no key: no head is above it.
+/// The head of unused places: no head is above it.
 const PAD: u64 = u64::MAX;
 
-/// Keys that nodes can keep.
+/// Keys that nodes can store.
 pub(crate) trait Stored: Key + Debug + 'static {
-    /// What is stored beside the head to give the whole key.
+    /// The part of the key stored beside the head.
     type Rest: Debug + Default + Send + Sync;
-    /// How much of the front of all keys of a node their heads leave out, because they share it.
+    /// The length of the prefix that all keys of a node share, which heads leave out.
     type Skip: Copy + Debug + Default + Ord + Send + Sync;
 
-    /// A number that never is smaller for a larger key, among keys that share what is skipped.
+    /// A number that never decreases as the key grows, among keys that share the skipped prefix.
     fn head(&self, skip: Self::Skip) -> u64;
 
-    /// What to store beside the head.
+    /// The part of the key stored beside the head.
     fn rest(&self) -> Self::Rest;
 
     /// The whole key.
     fn whole<'a>(head: &'a u64, rest: &'a Self::Rest) -> &'a Self;
 
-    /// What a stored key is to one looked for that has the same head.
+    /// Compares a stored key with one of equal head.
     fn compare(rest: &Self::Rest, key: &Self) -> Ordering;
 
-    /// Whether a place with the head [`PAD`] and this rest holds no key; false where only the number of
+    /// Whether a place with the head [`PAD`] and this rest is unused; false if only the number of
     /// keys can tell.
     fn is_pad(rest: &Self::Rest) -> bool;
 
-    /// What all keys from one to another share.
+    /// The prefix that all keys from `from` to `to` share.
     fn shared(from: &Self, to: &Self) -> Self::Skip;
 
-    /// A key not below the one and below the other, which is larger.
+    /// A key not below `below` and below `above`, which is the greater one.
     fn between(below: &Self, above: &Self) -> Self::Owned;
 }
 
@@ -105,7 +106,7 @@ impl Stored for [u8] {
         u32::try_from(common_prefix(from, to)).unwrap_or(u32::MAX)
     }
 
-    /// The shortest such key, or the one below.
+    /// The shortest such key if it is shorter than both, else `below`.
     fn between(below: &[u8], above: &[u8]) -> Box<[u8]> {
         match above.get(..=common_prefix(below, above)) {
             Some(cut) if cut.len() < above.len().min(below.len()) => cut.into(),
@@ -114,7 +115,7 @@ impl Stored for [u8] {
     }
 }
 
-/// Up to `N` ascending keys. How many there are is known elsewhere; places behind them are pads.
+/// Up to `N` ascending keys. The owner knows how many; unused places hold pads.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Keys<K: Stored + ?Sized, const N: usize> {
@@ -140,7 +141,7 @@ impl<K: Stored + ?Sized, const N: usize> Keys<K, N> {
         counting(Below { keys: self, key })
     }
 
-    /// The same, by a way to count that was chosen before.
+    /// As [`Keys::below`], with a counting method chosen before.
     #[inline(always)]
     pub(super) fn below_by<C: Count>(&self, count: C, key: &K) -> usize {
         let head = key.head(self.skip);
@@ -152,7 +153,7 @@ impl<K: Stored + ?Sized, const N: usize> Keys<K, N> {
         self.below_alike(first, head, key)
     }
 
-    /// The same, given the first of the places that have the key's head.
+    /// As [`Keys::below`], given the first place with a head not below the key's.
     #[inline]
     fn below_alike(&self, first: usize, head: u64, key: &K) -> usize {
         first_not(first..N, |at| {
@@ -162,7 +163,8 @@ impl<K: Stored + ?Sized, const N: usize> Keys<K, N> {
         })
     }
 
-    /// Whether this place, perhaps behind all, has this key, or is a pad that looks like it.
+    /// Whether this place, which may be past the last key, holds this key or a pad that looks like
+    /// it.
     #[inline(always)]
     pub(super) fn looks_like(&self, at: usize, key: &K) -> bool {
         match (self.heads.get(at), self.rests.get(at)) {
@@ -173,46 +175,47 @@ impl<K: Stored + ?Sized, const N: usize> Keys<K, N> {
         }
     }
 
-    /// Whether pads may look like this key.
+    /// Whether pads can look like this key.
     #[inline(always)]
     pub(super) fn is_like_pads(&self, key: &K) -> bool {
         key.head(self.skip) == PAD
     }
 
-    /// The key in a place that has one.
+    /// The key in a used place.
     #[inline(always)]
     pub(super) fn key(&self, at: usize) -> &K {
         K::whole(&self.heads[at], &self.rests[at])
     }
 
-    /// Whether a place has no key, or the largest possible one.
+    /// Whether a place is unused, or holds the largest possible key.
     pub(super) fn is_pad(&self, at: usize) -> bool {
         self.heads[at] == PAD && (size_of::<K::Rest>() == 0 || K::is_pad(&self.rests[at]))
     }
 
-    /// Puts a key, or else a pad, in a place.
+    /// Stores a key, or a pad for `None`, in a place.
     pub(super) fn set(&mut self, at: usize, key: Option<&K>) {
         self.heads[at] = key.map_or(PAD, |key| key.head(self.skip));
         self.rests[at] = key.map_or_else(K::Rest::default, K::rest);
     }
 
-    /// Puts a key, or else a pad, before the one in a place; `len` keys are there, fewer than `N`.
+    /// Inserts a key, or a pad for `None`, at a place; `len` places are used, fewer than `N`.
     pub(super) fn insert(&mut self, at: usize, len: usize, key: Option<&K>) {
         self.heads.copy_within(at..len, at + 1);
         self.rests[at..=len].rotate_right(1);
         self.set(at, key);
     }
 
-    /// Takes out the key in a place, of `len`.
+    /// Removes the key at a place; `len` places are used.
     pub(super) fn remove(&mut self, at: usize, len: usize) {
         self.heads.copy_within(at + 1..len, at);
         self.rests[at..len].rotate_left(1);
         self.set(len - 1, None);
     }
 
-    /// Moves keys between this node and its right neighbour, until so many are here; see [`level_out`].
+    /// Moves keys between this node and its right neighbour until this one has `left_len`; see
+    /// [`level_out`].
     pub(super) fn level_out(&mut self, lens: [usize; 2], right: &mut Self, left_len: usize) {
-        // What each side shares with the bound between them, both share.
+        // Each side shares its prefix with the bound between them, so both share the shorter one.
         let skip = self.skip.min(right.skip);
         self.skip_to(skip, lens[0]);
         right.skip_to(skip, lens[1]);
@@ -220,22 +223,24 @@ impl<K: Stored + ?Sized, const N: usize> Keys<K, N> {
         level_out(&mut self.rests, &mut right.rests, lens, left_len);
     }
 
-    /// What keys own elsewhere, in bytes.
+    /// Bytes that the keys own on the heap.
     pub(super) fn heap_bytes(&self) -> usize {
         (0..N).map(|at| self.key(at).heap_bytes()).sum()
     }
 
-    /// What heads leave out.
+    /// The prefix length that heads leave out.
     pub(super) fn skip(&self) -> K::Skip {
         self.skip
     }
 
-    /// Lets heads leave out at least this, which all that may ever be here share.
+    /// Makes heads leave out at least `skip` bytes, which all keys that may be stored here must
+    /// share.
     pub(super) fn skip_more(&mut self, skip: K::Skip, len: usize) {
         self.skip_to(self.skip.max(skip), len);
     }
 
-    /// Lets heads leave out at most this, as other keys may come here from now on.
+    /// Makes heads leave out at most `skip` bytes, because other keys may be stored here from now
+    /// on.
     pub(super) fn skip_less(&mut self, skip: K::Skip, len: usize) {
         self.skip_to(self.skip.min(skip), len);
     }
@@ -252,7 +257,7 @@ impl<K: Stored + ?Sized, const N: usize> Keys<K, N> {
     }
 }
 
-/// A search in one node.
+/// A search in a node.
 struct Below<'a, K: Stored + ?Sized, const N: usize> {
     keys: &'a Keys<K, N>,
     key: &'a K,
@@ -282,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn every_place_is_found_among_keys_of_like_heads_and_pads() {
+    fn keys_with_equal_heads_and_pads_are_ordered() {
         let mut random = SplitMix64::new(5);
         for round in 0..20_000 {
             let prefix = vec![7; round % 3];

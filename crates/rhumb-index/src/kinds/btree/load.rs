@@ -1,14 +1,14 @@
-//! Bulk loading: full leaves, full inner nodes above them.
+//! Bulk loading: full leaves with full inner nodes above them.
 
 use super::keys::Stored;
 use super::{BTree, FAN_OUT, LEAF};
 use crate::IndexError;
 use crate::updatable::ascending;
 
-/// A node of the level that was made last, and the bound that it has in the one above.
+/// A node of the level built last, and its bound in the level above.
 struct Child<K: Stored + ?Sized> {
     id: u32,
-    /// `None` for the last one.
+    /// `None` for the last node of the level.
     bound: Option<K::Owned>,
 }
 
@@ -34,7 +34,7 @@ pub(super) fn load<K: Stored + ?Sized>(
     Ok(tree)
 }
 
-/// What all keys share that belong below one child, given the bounds of it and of the one before.
+/// The prefix that all keys below a child share, given its bound and that of the child before it.
 fn shared<K: Stored + ?Sized>(before: Option<&Child<K>>, bound: Option<&K::Owned>) -> K::Skip {
     match (before.and_then(|before| before.bound.as_ref()), bound) {
         (Some(low), Some(high)) => K::shared(K::borrowed(low), K::borrowed(high)),
@@ -48,7 +48,7 @@ fn leaves<K: Stored + ?Sized>(tree: &mut BTree<K>, entries: &[(K::Owned, u64)]) 
     while !rest.is_empty() {
         let (own, behind) = rest.split_at(rest.len().min(LEAF));
         rest = behind;
-        // The tree begins with an empty leaf.
+        // A new tree has an empty leaf.
         let id = if level.is_empty() {
             tree.root
         } else {
@@ -77,7 +77,7 @@ fn inners<K: Stored + ?Sized>(tree: &mut BTree<K>, below: Vec<Child<K>>) -> Vec<
     let mut left = below.len();
     let mut below = below.into_iter();
     while left > 0 {
-        // Every inner node has two children at least.
+        // Every inner node needs at least two children.
         let len = if left == FAN_OUT + 1 {
             FAN_OUT - 1
         } else {

@@ -1,23 +1,23 @@
-//! The tree in a table: as nothing changes, it needs no pointers.
+//! The tree in a table: it is static, so it needs no pointers.
 //!
-//! Numbers are in one ascending column, 16 a node, the last node perhaps with fewer. Each level above has
-//! the last number of every node of the one below, again 16 a node, up to a level of one node. A number is
-//! found by counting those below it, from the top down: as many nodes to the left of its own are in the
-//! level below. That is two cache lines a level and nothing that depends on a branch. Levels above take
-//! 8/15 of a byte a number.
+//! Numbers are in one ascending column, 16 a node; the last node may have fewer. Each level above
+//! has the last number of every node of the level below, again 16 a node, up to a level of one
+//! node. A search goes from the top down and counts the numbers below the one sought: that many
+//! nodes precede its own in the level below. It reads two cache lines a level and does not branch.
+//! The levels above take 8/15 of a byte a number.
 //!
 //! Layout, little-endian:
 //!
 //! ```text
 //! offset  size  field
-//!      0     4  1 if there are ranks; 0 if the i-th number has rank i
+//!      0     4  1 if there are ranks, 0 if number i has rank i
 //!      4     4  reserved
 //!      8        levels, the top first: 8 bytes a number
 //!            8D  numbers, ascending
-//!            4D  their ranks; only where there are any
+//!            4D  their ranks, only if there are ranks
 //! ```
 //!
-//! Order is not checked when it is opened, which reads nothing but lengths.
+//! Opening does not check the order; it reads only the lengths.
 
 use super::KIND;
 use crate::IndexError;
@@ -30,12 +30,12 @@ use crate::search::{Count, Counting, counting, first_not};
 /// Numbers of a node.
 const NODE: usize = 16;
 
-/// The tree, used from its bytes.
+/// The tree, read from the byte form.
 #[derive(Debug)]
 pub(super) struct Table {
-    /// Where each level starts, the top first, and how many numbers it has; the last one has all.
+    /// The offset of each level, the top first, and its number of numbers; the last level has all.
     levels: Vec<(usize, usize)>,
-    /// Where ranks start, if there are any.
+    /// The offset of the ranks, if there are any.
     ranks_at: Option<usize>,
 }
 
@@ -65,7 +65,7 @@ impl Layout for Table {
         let lens = lens(entries.len());
         for (level, &len) in lens.iter().enumerate() {
             let step = NODE.pow((lens.len() - 1 - level) as u32);
-            // The last number of each node, and of what is left at the end.
+            // The last number of each node; the last node may not be full.
             let places = (1..=len).map(|node| (node * step).min(entries.len()) - 1);
             let numbers = places.filter_map(|at| entries.get(at));
             out.extend(numbers.flat_map(|entry| entry.0.to_le_bytes()));
@@ -111,7 +111,7 @@ impl Layout for Table {
         })
     }
 
-    /// The column of numbers, of which each node is then two lines and not three.
+    /// Aligns the column of numbers, so that a node takes two cache lines, not three.
     fn cache_line_at(&self) -> Option<usize> {
         self.levels.last().map(|(at, _)| *at)
     }
@@ -157,10 +157,10 @@ impl Counting for Find<'_> {
     }
 }
 
-/// The first number of the node that starts at a place that is not below one, or the end of the node.
+/// The first number of the node at `start` that is not below `number`, or the end of the node.
 #[inline(always)]
 fn lower_bound<C: Count>(count: C, column: &[[u8; 8]], start: usize, number: u64) -> usize {
-    // Of the last node neighbours are counted too, which changes nothing: they are below.
+    // For the last node this counts some of its neighbour's numbers too, all of which are below.
     if let Some(last) = column.len().checked_sub(NODE) {
         let start = start.min(last);
         if let Some(node) = column

@@ -1,4 +1,4 @@
-//! Memory and depth stay within what is promised, in any order of inserts and removes.
+//! Memory and depth stay within their bounds for any order of inserts and removes.
 
 use super::*;
 use crate::check::SplitMix64;
@@ -39,7 +39,7 @@ pub(super) fn check<K: Stored + ?Sized>(tree: &BTree<K>) {
 }
 
 #[test]
-fn keys_that_come_in_order_leave_full_leaves() {
+fn keys_inserted_in_order_leave_full_leaves() {
     let ascending: Vec<u64> = (0..KEYS).collect();
     let descending: Vec<u64> = (0..KEYS).rev().collect();
     let mut loaded = BTree::<u64>::default();
@@ -74,8 +74,8 @@ fn inserted<K: Stored + ?Sized>(entries: &[(K::Owned, u64)]) -> BTree<K> {
     tree
 }
 
-/// Takes all but so many keys out of a tree, in an order, and compares what it takes then with one of
-/// those that are left.
+/// Removes all but `keep` keys from a tree, in this order, and compares its size with that of a
+/// tree of the remaining keys.
 fn is_given_back<K: Stored + ?Sized>(
     mut tree: BTree<K>,
     entries: &[(K::Owned, u64)],
@@ -96,9 +96,9 @@ fn is_given_back<K: Stored + ?Sized>(
         ControlFlow::Continue(())
     });
     let (size, needed) = (tree.size_in_bytes(), loaded::<K>(&left).size_in_bytes());
-    // Four times as much, twice that for nodes to come, and 32 leaves.
+    // Four times as much, doubled for room for future nodes, and 32 leaves.
     assert!(size < 8 * needed + 20_000, "{keep}: {size}, {needed}");
-    // What was given back is there again for what comes.
+    // Freed memory is used again.
     for i in shuffled(0..entries.len() as u64) {
         tree.upsert(K::borrowed(&entries[i as usize].0), 3);
     }
@@ -124,24 +124,24 @@ fn removes_give_back<K: Stored + ?Sized>(key: fn(u64) -> K::Owned) {
 }
 
 #[test]
-fn removes_give_memory_back_and_depth() {
+fn removes_reduce_memory_and_depth() {
     removes_give_back::<u64>(|i| i);
     removes_give_back::<[u8]>(|i| format!("key/{i:06}").into_bytes().into());
 }
 
 #[test]
-fn a_quarter_of_the_memory_is_used_whatever_comes_and_goes() {
-    // Always in the middle of what is there: no leaf is at an edge.
+fn at_least_a_quarter_of_the_memory_is_used() {
+    // Always in the middle of the present keys: no leaf is at an edge.
     let mut tree = BTree::<u64>::default();
     let key = |i: u64| if i.is_multiple_of(2) { i } else { u64::MAX - i };
     for i in 0..KEYS {
         tree.insert(&key(i), i);
     }
     check(&tree);
-    // Nothing went: splits leave halves.
+    // Nothing was removed: splits leave halves.
     let leaves = tree.leaves.count();
     assert!(leaves * LEAF / 2 <= KEYS as usize + leaves, "{leaves}");
-    // Leaves that are thinned out as far as they go, and filled at one end only.
+    // Leaves are thinned out as far as possible, and then filled at one end only.
     for i in (0..KEYS).filter(|i| i % 16 >= 4) {
         assert_eq!(tree.remove(&key(i)), Some(i));
         if i % 1000 == 7 {
@@ -149,7 +149,7 @@ fn a_quarter_of_the_memory_is_used_whatever_comes_and_goes() {
         }
     }
     check(&tree);
-    // Bursts anywhere, which go in other orders than they came in, and windows that slide.
+    // Bursts anywhere, which are removed in other orders than inserted, and sliding windows.
     let mut random = SplitMix64::new(31);
     for _ in 0..300 {
         let (base, width) = (random.next_u64() >> 1, 1 << (10 + random.below(46)));
@@ -201,7 +201,7 @@ fn strings_skip_what_their_node_shares() {
 }
 
 #[test]
-fn the_largest_key_is_one_like_any_other() {
+fn the_largest_key_can_be_stored() {
     let mut tree = BTree::<u64>::default();
     for round in 0..40 {
         let key = u64::MAX - round;

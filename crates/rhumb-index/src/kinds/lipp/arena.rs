@@ -1,4 +1,4 @@
-//! The memory of all nodes: cache lines that are given out and taken back.
+//! The memory of all nodes: cache lines that are allocated and freed.
 
 use super::cache_line::{CacheLine, Node, SLOTS, SUMMARIZED, Slot, Stats};
 use super::model::{Model, class, slots_of};
@@ -7,19 +7,19 @@ use crate::search::prefetch_line;
 /// Lines in a region of memory: 8 MiB. A power of two.
 const REGION: usize = 1 << 17;
 
-/// Classes of sizes in which lines are given out.
+/// Size classes in which lines are allocated.
 const CLASSES: usize = 240;
 
-/// Lines given out and taken back.
+/// Allocated and free lines.
 #[derive(Debug)]
 pub(super) struct Arena {
-    /// Of [`REGION`] lines each, but for the last, which is as long as it is used.
+    /// Each has [`REGION`] lines, except the last, which has as many as were allocated.
     regions: Vec<Vec<CacheLine>>,
-    /// Lines that were taken back, by class.
+    /// Free lines, by class.
     free: Vec<Vec<u32>>,
-    /// One bit for each class of which there are any.
+    /// One bit for each class, set if there are free lines of it.
     has_free: [u64; CLASSES.div_ceil(64)],
-    /// How many lines were taken back.
+    /// How many lines are free.
     freed: usize,
 }
 
@@ -33,7 +33,7 @@ impl Arena {
         }
     }
 
-    /// A line that was given out.
+    /// An allocated line.
     #[inline(always)]
     pub(super) fn line(&self, at: u32) -> &CacheLine {
         static NONE: CacheLine = CacheLine::EMPTY;
@@ -49,13 +49,13 @@ impl Arena {
         region.get_mut(at as usize % REGION)
     }
 
-    /// What a slot of a node holds.
+    /// The content of a slot of a node.
     #[inline(always)]
     pub(super) fn slot(&self, node: Node, slot: u32) -> Slot {
         self.line(node.first + slot / SLOTS).slot(slot % SLOTS)
     }
 
-    /// Changes what a slot of a node holds.
+    /// Sets the content of a slot of a node.
     pub(super) fn set(&mut self, node: Node, slot: u32, holds: Slot) {
         let at = slot / SLOTS;
         let Some(line) = self.line_mut(node.first + at) else {
@@ -73,7 +73,7 @@ impl Arena {
         }
     }
 
-    /// The first line of a node, from line `at` on, with a slot that is not empty.
+    /// The first line of a node, from line `at` on, with a used slot.
     #[inline]
     pub(super) fn next_used(&self, node: Node, mut at: u32) -> Option<u32> {
         while at < node.lines() {
@@ -88,13 +88,13 @@ impl Arena {
         None
     }
 
-    /// Asks for the line of a slot that may be wanted soon, or not exist.
+    /// Prefetches the line of a slot that may be needed soon, and need not exist.
     #[inline(always)]
     pub(super) fn expect(&self, node: Node, slot: u32) {
         prefetch_line(std::ptr::from_ref(self.line(node.first + slot / SLOTS)).cast());
     }
 
-    /// The first line of a node from line `at` on that may have a slot that is not empty.
+    /// The first line of a node, from line `at` on, that may have a used slot, by its summaries.
     fn next_summarized(&self, node: Node, mut at: u32) -> Option<u32> {
         while at < node.lines() {
             let summary = self.line(node.first + node.lines() + at / SUMMARIZED);
@@ -108,7 +108,7 @@ impl Arena {
         None
     }
 
-    /// Asks for what [`Arena::stats`] reads.
+    /// Prefetches the line that [`Arena::stats`] reads.
     #[inline(always)]
     pub(super) fn expect_stats(&self, node: Node) {
         if node.is_counted() {
@@ -116,7 +116,7 @@ impl Arena {
         }
     }
 
-    /// What is counted of a node that is.
+    /// The statistics of a node that has them.
     pub(super) fn stats(&self, node: Node) -> Stats {
         let [[keys, built], [put, deeper], [below, above]] = self.line(node.first - 1).slots;
         Stats {
@@ -129,7 +129,7 @@ impl Arena {
         }
     }
 
-    /// Changes what is counted of it.
+    /// Sets the statistics of a node that has them.
     pub(super) fn set_stats(&mut self, node: Node, stats: Stats) {
         if let Some(line) = self.line_mut(node.first - 1) {
             line.slots = [
@@ -140,7 +140,7 @@ impl Arena {
         }
     }
 
-    /// A node with this model, all of its slots empty.
+    /// Allocates a node with this model and empty slots.
     pub(super) fn take(&mut self, model: Model) -> Node {
         let mut node = Node { model, first: 1 };
         let (start, lines) = node.extent();
@@ -148,14 +148,14 @@ impl Arena {
         node
     }
 
-    /// Takes back the lines of a node.
+    /// Frees the lines of a node.
     pub(super) fn give_back(&mut self, node: Node) {
         let (start, lines) = node.extent();
-        // What was given out, which may be one more.
+        // The allocated size, which may be one line more.
         self.put_free(start, slots_of(class(lines)));
     }
 
-    /// Takes back everything.
+    /// Frees everything.
     pub(super) fn clear(&mut self) {
         *self = Arena::new();
     }
@@ -177,7 +177,8 @@ impl Arena {
         start
     }
 
-    /// The smallest class, not below the one given, of which lines were taken back; and some of it.
+    /// Takes free lines of the smallest class that has some and is not below `class`. Returns their
+    /// class and start.
     fn pop_free(&mut self, class: u32) -> Option<(u32, u32)> {
         let (word, bit) = (class as usize / 64, class % 64);
         let masks = std::iter::once(!0 << bit).chain(std::iter::repeat(!0));
@@ -218,7 +219,7 @@ impl Arena {
         }
     }
 
-    /// Lines that were never given out.
+    /// Appends lines that were never allocated before.
     fn grow(&mut self, lines: u32) -> u32 {
         let start = self.all();
         let mut missing = lines as usize;
@@ -228,7 +229,8 @@ impl Arena {
                 .last()
                 .is_some_and(|region| region.len() < REGION);
             if !has_room {
-                // The first grows as it must, so that small indexes stay small; others never move.
+                // The first region grows as needed, so that small indexes stay small; other regions
+                // never move.
                 let room = if self.regions.is_empty() { 0 } else { REGION };
                 self.regions.push(Vec::with_capacity(room));
             }
@@ -246,12 +248,12 @@ impl Arena {
         self.regions.len().saturating_sub(1) * REGION + last
     }
 
-    /// Whether more is free than is used, and not just a little.
+    /// Whether more than half of the lines and more than a few are free.
     pub(super) fn is_wasteful(&self) -> bool {
         self.freed > self.all() / 2 + 64
     }
 
-    /// All memory, free lines included.
+    /// Bytes of all memory, free lines included.
     pub(super) fn size_in_bytes(&self) -> usize {
         let lines: usize = self.regions.iter().map(Vec::capacity).sum();
         let free: usize = self.free.iter().map(Vec::capacity).sum();

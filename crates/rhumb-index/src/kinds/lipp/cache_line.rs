@@ -1,32 +1,32 @@
-//! What nodes are made of: cache lines of three slots each.
+//! Nodes consist of cache lines of three slots each.
 
 use super::model::{Model, class, slots_of};
 
 /// Slots in a cache line.
 pub(super) const SLOTS: u32 = 3;
 
-/// Cache lines that one summary stands for.
+/// Cache lines that one summary covers.
 pub(super) const SUMMARIZED: u32 = 6 * 64;
 
-/// Nodes of at most so many lines of slots need no summary.
+/// Nodes of at most this many lines of slots have no summary.
 const UNSUMMARIZED: u32 = 32;
 
 /// Three slots with their tags.
 ///
-/// Nodes of more than one line have others, too, in which only the words of the slots count: a [`Stats`] in
-/// front, and summaries behind, in which bit b % 64 of word b / 64 is set if line b of the node may have a slot
-/// that is not empty.
+/// Nodes of more than one line have additional lines of which only the words of the slots are used:
+/// a [`Stats`] before the slots, and summaries after them. Bit b % 64 of word b / 64 of the
+/// summaries is set if line b of the node may have a used slot.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 pub(super) struct CacheLine {
-    /// Bit i: slot i is not empty.
+    /// Bit i is set if slot i is used.
     pub(super) filled: u8,
-    /// Bit i: slot i leads to a child.
+    /// Bit i is set if slot i leads to a child.
     children: u8,
     reserved: u16,
-    /// The last slots of the children.
+    /// For slots that lead to a child, the child's last slot.
     last: [u32; 3],
-    /// Keys and values; of children, bases, and where lines start with slopes above.
+    /// Key and value; for a child, its base, and its first line with its slope in the upper half.
     pub(super) slots: [[u64; 2]; 3],
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Node {
     pub(super) first: u32,
 }
 
-/// What a slot holds.
+/// The content of a slot.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Slot {
     Empty,
@@ -46,16 +46,17 @@ pub(super) enum Slot {
     Child(Node),
 }
 
-/// What is counted of a node with more than one line, for its upkeep.
+/// Statistics of a node with more than one line, for its upkeep.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Stats {
     /// Keys in the node and below.
     pub(super) keys: u64,
-    /// How many there were when it was built.
+    /// How many keys there were when it was built.
     pub(super) built: u64,
-    /// Keys put since then, those that were removed again included.
+    /// Keys put since then, including those removed again.
     pub(super) put: u64,
-    /// How many of those found their place below this node; as published, how many made a child of it.
+    /// How many of those were placed below this node; with published upkeep, how many made a new
+    /// child.
     pub(super) deeper: u64,
     /// Keys put since then that were below the range of the model.
     pub(super) below: u64,
@@ -102,7 +103,7 @@ impl CacheLine {
         self.children >> i & 1 == 1
     }
 
-    /// The value in a slot that leads to no child, if it is of this key.
+    /// The value in a slot that leads to no child, if it holds this key.
     #[inline(always)]
     pub(super) fn value_of(&self, i: u32, key: u64) -> Option<u64> {
         let [own, value] = self.slots[i as usize];
@@ -117,7 +118,7 @@ impl CacheLine {
         })
     }
 
-    /// Changes what a slot holds.
+    /// Sets the content of a slot.
     pub(super) fn set(&mut self, i: u32, slot: Slot) {
         let (filled, child) = match slot {
             Slot::Empty => (0, 0),
@@ -143,7 +144,7 @@ impl Node {
         self.model.slots() / SLOTS
     }
 
-    /// Whether there are [`Stats`].
+    /// Whether the node has [`Stats`].
     #[inline(always)]
     pub(super) fn is_counted(&self) -> bool {
         self.model.slots() > SLOTS
@@ -153,7 +154,7 @@ impl Node {
         self.lines() > UNSUMMARIZED
     }
 
-    /// All lines: where they start, and how many.
+    /// The start and the number of all its lines.
     pub(super) fn extent(&self) -> (u32, u32) {
         let lines = self.lines();
         match self.is_counted() {
@@ -163,7 +164,7 @@ impl Node {
     }
 }
 
-/// Summaries that so many lines of slots need.
+/// Summaries that this many lines of slots need.
 fn summaries(lines: u32) -> u32 {
     match lines > UNSUMMARIZED {
         true => lines.div_ceil(SUMMARIZED),
@@ -171,12 +172,12 @@ fn summaries(lines: u32) -> u32 {
     }
 }
 
-/// How many slots a node that is counted has: at least so many, and as many as fill up what is given out.
+/// The slots of a node with [`Stats`]: at least `slots`, and as many as fill the allocated lines.
 pub(super) fn rounded(slots: u32) -> u32 {
     let lines = slots.div_ceil(SLOTS).max(2);
     let given = slots_of(class(1 + lines + summaries(lines)));
     let rest = given - 1;
-    // One more than needed at the most, which then stays unused.
+    // At most one summary more than needed; its line then stays unused.
     let summaries = if rest > UNSUMMARIZED + 1 {
         rest.div_ceil(SUMMARIZED + 1)
     } else {
@@ -190,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nodes_fill_what_is_given_out() {
+    fn nodes_fill_their_allocation() {
         for slots in (1..20_000).chain((20..30).map(|bit| (1 << bit) - 7)) {
             let rounded = rounded(slots);
             assert!(rounded >= slots && rounded.is_multiple_of(SLOTS));

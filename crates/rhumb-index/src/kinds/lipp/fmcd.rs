@@ -1,12 +1,13 @@
-//! The model of a node: the one with the fewest conflicts for its slots, or, where no line separates well, another,
-//! so that no child ever gets more than two thirds of the numbers, and slots stay linear in numbers.
+//! The model of a node: the one with the fewest conflicts for its slots or, if no line separates
+//! the numbers well, another one. No child gets more than two thirds of the numbers, and the number
+//! of slots is linear in the numbers.
 
 use super::model::Model;
 
-/// Slots that a node may have for each that is used, but for the few that any node may have.
+/// Slots for each used one in any node, apart from a few that every node may have.
 const SPARSEST: u32 = 16;
 
-/// What a model makes of the numbers that it is for.
+/// A model and its effect on the numbers it was fitted to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FittedModel {
     pub(crate) model: Model,
@@ -14,25 +15,26 @@ pub(crate) struct FittedModel {
     pub(crate) largest: usize,
     /// How many slots have a number.
     pub(crate) used: u32,
-    /// Whether the model is a line through all of them, which [`Model::extended`] may extend.
+    /// Whether the model is a line over all numbers, which [`Model::extended`] may extend.
     pub(crate) is_line: bool,
 }
 
 impl FittedModel {
-    /// The model of a node for ascending entries, of which there are at least two. About `slots` slots, which
-    /// `round` makes a number that a node may have, not below the one given, and at most an eighth above it.
+    /// The model of a node for at least two ascending entries. It has about `slots` slots; `round`
+    /// returns an allowed number of slots not below its argument and at most an eighth above it.
     ///
-    /// That is the one with the fewest conflicts (FMCD), or where there is none the line through the ends. If
-    /// it uses less than a sixteenth of the slots, there are fewer. If it leaves more than two thirds of
-    /// the entries together, the model has few slots and separates the lower half of the entries from the upper,
-    /// which always works. Linear time for each halving of the slots.
+    /// This is the model with the fewest conflicts (FMCD) or, if there is none, the line through
+    /// the ends. If it uses less than a sixteenth of the slots, fewer slots are tried. If it leaves
+    /// more than two thirds of the entries together, the model has few slots and separates the
+    /// lower half of the entries from the upper, which is always possible. Takes linear time for
+    /// each number of slots tried.
     pub(crate) fn new(entries: &[(u64, u64)], slots: u32, round: fn(u32) -> u32) -> Self {
         let numbers = entries.len();
         if let [(first, _), .., (last, _)] = *entries {
             if let [(first, _), (second, _), (third, _)] = *entries {
                 return FittedModel::of(Model::of_three([first, second, third], round(3)), entries);
             }
-            // Where there are slots for all numbers of the range, each has its own.
+            // If there are slots for all numbers of the range, each gets its own.
             let range = u32::try_from((last - first).saturating_add(1)).ok();
             let is_dense = |range: &u32| *range <= slots && *range as usize / 8 <= numbers;
             if let Some(range) = range.filter(is_dense) {
@@ -82,17 +84,18 @@ impl FittedModel {
     }
 }
 
-/// How many slots are enough where so many of them are used; `None` where there are no more than that.
+/// A sufficient smaller number of slots when `used` of them are used; `None` if `slots` is not too
+/// many.
 fn fewer_slots(used: u32, slots: u32, round: fn(u32) -> u32) -> Option<u32> {
     if used >= slots / SPARSEST {
         return None;
     }
-    // Less than half of the slots.
+    // This is less than half of the slots.
     let fewer = round((used * (SPARSEST / 2)).max(4));
     (fewer < slots).then_some(fewer)
 }
 
-/// Entries that have a slot in common, with that slot; slots ascend.
+/// Groups entries by slot; slots ascend.
 pub(crate) fn runs(
     model: Model,
     entries: &[(u64, u64)],
@@ -110,16 +113,17 @@ pub(crate) fn runs(
     })
 }
 
-/// The model of LIPP (VLDB 2021, algorithm 4): the least degree of conflict D with which slots as wide as
-/// these hold at most D numbers each, if the D first and the D last of all are left out. `None` if D would be
-/// above a third of the numbers.
+/// The model of LIPP (VLDB 2021, algorithm 4) for the least conflict degree D: when the D first and
+/// D last numbers are left out, slots of the resulting width hold at most D numbers each. `None` if
+/// D would exceed a third of the numbers.
 ///
-/// Only whole differences of numbers are compared. At most so many steps as there are numbers, and as D.
+/// Only integer differences are compared. Takes at most as many steps as there are numbers, plus D.
 fn fewest_conflicts(entries: &[(u64, u64)], slots: u32) -> Option<Model> {
     let number = |i: usize| entries.get(i).map_or(u64::MAX, |entry| entry.0);
     let len = entries.len();
     let inner = u64::from(slots.max(3) - 2);
-    // What the slots but two have to cover, so that the first and the last take those left out.
+    // The range to be covered by all slots but two; the first and the last slot take the numbers
+    // left out.
     let covered = |degree: usize| number(len - 1 - degree) - number(degree);
     let mut degree = 1;
     let mut width = covered(degree).div_ceil(inner);
@@ -136,7 +140,7 @@ fn fewest_conflicts(entries: &[(u64, u64)], slots: u32) -> Option<Model> {
         width = covered(degree).div_ceil(inner);
     }
     let width = (covered(degree) as f64 / inner as f64).max(1e-9);
-    // The first that is not left out starts slot 1.
+    // Slot 1 starts at the first number that is not left out.
     let base = number(degree).saturating_sub(width.ceil() as u64);
     Some(Model::new(base, width, slots))
 }
@@ -168,7 +172,7 @@ mod tests {
         slots_of(class(slots))
     }
 
-    /// Ascending numbers of many shapes, with ranks.
+    /// Ascending numbers of many distributions, with ranks.
     fn sets(random: &mut SplitMix64) -> Vec<Vec<(u64, u64)>> {
         let mut sets = Vec::new();
         for distribution in distributions::all() {
@@ -217,7 +221,7 @@ mod tests {
     #[test]
     fn slots_become_fewer_only_where_most_are_empty() {
         for slots in [1 << 30, 9 << 27, u32::MAX] {
-            // As many numbers as 2^29 have slots of their own, too.
+            // Also for 2^29 used slots, eight times which would overflow.
             for used in [slots / SPARSEST, 1 << 29, slots] {
                 assert_eq!(fewer_slots(used, slots, |slots| slots), None);
             }
@@ -230,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn the_degree_of_conflict_is_the_least() {
+    fn the_conflict_degree_is_the_least() {
         for entries in sets(&mut SplitMix64::new(13)) {
             let (len, slots) = (entries.len(), 2 * entries.len() as u32);
             let Some(model) = (len > 3)
@@ -240,14 +244,15 @@ mod tests {
                 continue;
             };
             let number = |i: usize| u128::from(entries[i].0);
-            // By its definition.
+            // The definition of the degree.
             let fits = |degree: usize| {
                 let covered = number(len - 1 - degree) - number(degree);
                 let apart = (0..len - degree).map(|i| number(i + degree) - number(i));
                 apart.min().unwrap() * u128::from(slots - 2) >= covered
             };
             let least = (1..=len / 3).find(|degree| fits(*degree)).unwrap();
-            // Widths are rounded up to whole numbers in the search, and down by 2^-16 in the model.
+            // Widths are rounded up to integers in the search, and slopes down by 2^-16 in the
+            // model.
             let largest = runs(model, &entries).map(|run| run.1.len()).max().unwrap();
             assert!(
                 largest <= 2 * least + 1,
@@ -257,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn evenly_spaced_numbers_meet_at_the_ends_at_most() {
+    fn evenly_spaced_numbers_collide_only_at_the_ends() {
         for gap in [1, 3, 1 << 20, 1 << 50] {
             for base in [0, 1 << 53, 1 << 63] {
                 let entries: Vec<_> = (0..5_000).map(|i| (base + i * gap, i)).collect();

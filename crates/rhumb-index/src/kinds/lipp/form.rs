@@ -1,25 +1,27 @@
-//! The byte form of a tree of slots that never changes.
+//! The byte form of an immutable tree of slots.
 //!
 //! ```text
 //! offset  size  field
 //!      0     8  base of the root
 //!      8     4  packed model of the root
 //!     12     4  S, number of slots of all nodes
-//!     16   16S  slots: those of the root, then node after node, each behind its parent
+//!     16   16S  slots: those of the root, then those of all nodes, each after its parent
 //!
 //! slot
 //!      0     8  number: of an entry, or the base of a child
-//!      8     4  rank of an entry, or the first slot of a child, which is behind this one
+//!      8     4  rank of an entry, or the first slot of a child, which is after this one
 //!     12     4  0 for an entry, or the packed model of a child
 //!
 //! packed model
-//!   bits 0 to 7   class c of the node's slots: c of them where c is below 16, else (8 + c % 8) * 2^(c / 8 - 1)
+//!   bits 0 to 7   class c of the number of slots: c slots if c is below 16, else
+//!                 (8 + c % 8) * 2^(c / 8 - 1)
 //!   bits 8 to 31  bits 7 to 30 of the slope (f32), whose other bits are zero
 //! ```
 //!
-//! The slot of a number in a node is `floor(slope * double(number - base))`, at most the last one, with the
-//! difference in unsigned 64-bit integers, 0 where the number is below. A slot that no number of the tree has
-//! holds a copy of the next entry, or of the last one of the node where there is none behind it.
+//! The slot of a number in a node is `floor(slope * double(number - base))`, clamped to the last
+//! slot. The difference is an unsigned 64-bit integer, 0 if the number is below the base. A slot to
+//! which no number of the tree belongs holds a copy of the next entry, or of the node's last entry
+//! if there is none after it.
 
 use super::fmcd::{FittedModel, runs};
 use super::model::{Model, class, slots_of};
@@ -27,21 +29,21 @@ use crate::IndexError;
 use crate::bytes::Reader;
 use crate::kinds::shared::exact::Place;
 
-/// Bytes that a slot takes.
+/// Bytes of a slot.
 const SLOT_BYTES: usize = 16;
 
-/// Bytes in front of the slots.
+/// Bytes before the slots.
 const HEADER: usize = 16;
 
-/// Nodes on the way to a slot that a sound form never exceeds: children have at most two thirds of their
+/// An upper bound on the nodes on a path in a valid form: children have at most two thirds of their
 /// parents' entries.
 const DEEPEST: usize = 64;
 
-/// Appends the form of a tree over ascending entries (number and rank), of which there is at least one.
-/// `slots_for` says how many slots a node of so many entries is to have.
+/// Appends the form of a tree over one or more ascending entries (number and rank). `slots_for`
+/// gives the number of slots for a node of this many entries.
 ///
 /// # Errors
-/// [`IndexError::Unfit`] if there would be 2^32 slots.
+/// [`IndexError::Unfit`] if there would be 2^32 slots or more.
 pub(crate) fn lay(
     kind: &'static str,
     entries: &[(u64, u64)],
@@ -60,7 +62,7 @@ pub(crate) fn lay(
     let (Some((base, packed)), Ok(slots)) = (root, u32::try_from(slots)) else {
         return Err(IndexError::Unfit {
             kind,
-            why: format!("{slots} slots are needed, which is too many"),
+            why: format!("{slots} slots are too many: write smaller tables"),
         });
     };
     let fields = [
@@ -77,14 +79,14 @@ pub(crate) fn lay(
 
 struct Laying<'a> {
     out: &'a mut Vec<u8>,
-    /// Where slots start.
+    /// Offset of the slots.
     first: usize,
     slots_for: fn(usize) -> u32,
 }
 
 impl Laying<'_> {
-    /// Lays a node and all below it behind what is there, and gives its base and packed model. `None` where
-    /// there are too many slots.
+    /// Lays out a node and all below it at the end of the form, and returns its base and packed
+    /// model. `None` if there are too many slots.
     fn node(&mut self, entries: &[(u64, u64)]) -> Option<(u64, u32)> {
         let model = match entries {
             [entry] => Model::splitting(entry.0, entry.0, 1),
@@ -102,7 +104,7 @@ impl Laying<'_> {
         for (slot, run) in runs(model, entries) {
             let [entry, ..] = *run else { continue };
             let at = start + slot as usize * SLOT_BYTES;
-            // Empty slots up to here, and this one.
+            // Fills empty slots up to here, and this one.
             self.fill(next, at + SLOT_BYTES, record(entry.0, entry.1 as u32, 0))?;
             next = at + SLOT_BYTES;
             if run.len() > 1 {
@@ -130,17 +132,17 @@ fn record(number: u64, place: u32, packed: u32) -> [u8; SLOT_BYTES] {
     (u128::from(number) | u128::from(place) << 64 | u128::from(packed) << 96).to_le_bytes()
 }
 
-/// A tree, used from its byte form.
+/// A tree, read from its byte form.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SlotTree {
     root: Model,
 }
 
 impl SlotTree {
-    /// Reads the form: all that is left.
+    /// Reads the form, which must extend to the end of the reader.
     ///
     /// # Errors
-    /// [`IndexError::Damaged`] if it cannot be one. Damage that goes unnoticed can make answers wrong.
+    /// [`IndexError::Damaged`] if it is invalid. Undetected damage can make answers wrong.
     pub(crate) fn open(reader: &mut Reader<'_>) -> Result<Self, IndexError> {
         let base = reader.u64()?;
         let offset = reader.at();
@@ -157,8 +159,8 @@ impl SlotTree {
         Ok(SlotTree { root })
     }
 
-    /// Where a number is in the tree with this form. Reads one slot a level, of which there are few even
-    /// where the form is damaged.
+    /// Finds a number in the tree of this form. Reads one slot a level, and only a few even in
+    /// damaged forms.
     #[inline]
     pub(crate) fn find(&self, form: &[u8], number: u64) -> Place {
         let slots = form
@@ -210,7 +212,7 @@ mod tests {
                 .collect();
             numbers.sort_unstable();
             numbers.dedup();
-            // Ranks with gaps, as where numbers have several keys.
+            // Ranks with gaps, as if numbers had several keys.
             let entries: Vec<_> = numbers.iter().zip(0..).map(|(n, i)| (*n, 3 * i)).collect();
             let (form, tree) = tree(&entries);
             let near = numbers
@@ -225,7 +227,7 @@ mod tests {
                 ];
                 match numbers.get(place) == Some(&number) {
                     true => assert_eq!(found, Place::At(3 * place as u64)),
-                    // Behind the last one only the one before is known.
+                    // After the last number only the one before it is known.
                     false if place == numbers.len() => assert_eq!(found, expected[1]),
                     false if place == 0 => assert_eq!(found, expected[0]),
                     false => assert!(expected.contains(&found), "{found:?} {expected:?}"),
@@ -235,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_leads_back_to_its_parent_is_left() {
+    fn a_cycle_of_nodes_ends() {
         let (mut form, _) = tree(&[(5, 0)]);
         let packed = Model::splitting(0, 9, 1).pack();
         form[HEADER..].copy_from_slice(&record(0, 0, packed));
@@ -244,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_form_is_refused() {
+    fn invalid_forms_are_refused() {
         let (form, _) = tree(&[(5, 0), (7, 1), (1 << 40, 2)]);
         for len in 0..form.len() {
             let cut = form.get(..len).unwrap();

@@ -1,4 +1,4 @@
-//! The index alone in memory.
+//! The index in memory.
 
 use std::ops::ControlFlow;
 
@@ -20,15 +20,15 @@ pub(super) struct Lipp {
     pub(super) root: Node,
     len: usize,
     pub(super) is_published: bool,
-    /// The way to the key that was put or removed last, kept for its memory.
+    /// The path to the key put or removed last; kept to reuse its memory.
     way: Vec<Step>,
-    /// Keys in all nodes that were built anew.
+    /// The number of keys in all rebuilt nodes.
     #[cfg(test)]
     pub(super) rebuilt: u64,
 }
 
 impl Lipp {
-    /// An empty one.
+    /// An empty index.
     pub(super) fn new(settings: &Settings) -> Self {
         let mut lines = Arena::new();
         Lipp {
@@ -42,7 +42,7 @@ impl Lipp {
         }
     }
 
-    /// Makes `way` the nodes on the way to a key, and gives what the slot at its end holds.
+    /// Sets `way` to the path to a key, and returns the content of the slot at its end.
     #[inline]
     fn go(&self, key: u64, way: &mut Vec<Step>) -> Slot {
         way.clear();
@@ -58,7 +58,8 @@ impl Lipp {
         }
     }
 
-    /// Stores an entry that is not there at the end of the way. Gives whether it met another.
+    /// Stores an entry with a new key at the end of a path. Returns whether its slot held another
+    /// entry.
     fn place(&mut self, way: &[Step], entry: (u64, u64), holds: Slot) -> bool {
         let Some((step, above)) = way.split_last() else {
             return false;
@@ -72,7 +73,8 @@ impl Lipp {
                 self.lines.set(node, slot, child);
                 true
             }
-            // There are at most three others: all are planted anew.
+            // A node of one line has at most three other entries: it is built again with all of
+            // them.
             Slot::Entry(..) => {
                 let mut all = [entry; SLOTS as usize + 1];
                 let others = self.lines.line(node.first).entries();
@@ -96,7 +98,7 @@ impl Lipp {
         }
     }
 
-    /// Makes the slot at the end of the way lead to something else; the root, where the way is empty.
+    /// Sets the slot at the end of a path; an empty path is that to the root.
     pub(super) fn lead(&mut self, way: &[Step], holds: Slot) {
         match (way.last(), holds) {
             (Some(step), _) => self.lines.set(step.node, step.slot, holds),
@@ -105,13 +107,13 @@ impl Lipp {
         }
     }
 
-    /// Takes the entry at the end of the way out of its slot.
+    /// Removes the entry at the end of a path.
     fn clear(&mut self, way: &[Step]) {
         let Some((step, above)) = way.split_last() else {
             return;
         };
         self.lines.set(step.node, step.slot, Slot::Empty);
-        // A node of one line is for two keys or three.
+        // A node of one line must have two or three keys.
         if step.node.is_counted() || above.is_empty() {
             return;
         }

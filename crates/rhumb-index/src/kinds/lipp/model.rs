@@ -1,26 +1,27 @@
-//! Which slot of a node a number has; how that is packed into a slot of the byte form; and the models that always
-//! separate two or three numbers, or halve any more.
+//! Models, which compute the slot of a number in a node; their packed form in the byte form; and
+//! models that always separate two or three numbers, or halve more.
 
-/// Bits of a slope (f32) that are always zero: what a packed model has no room for.
+/// Bits of a slope (f32) that are always zero, because a packed model has no room for them.
 const SLOPE_DROPPED: u32 = 7;
 
-/// A line that gives slots: `floor(slope * double(number - base))`, clamped to the slots there are.
+/// A line: the slot is `floor(slope * double(number - base))`, clamped to the existing slots.
 ///
-/// Weakly monotone in floating point: so are the difference, its conversion, the product with a slope that
-/// is not negative, and the rounding down. Slopes keep 16 bits of their mantissa ([`Model::pack`]).
+/// Weakly monotone in floating point, since the difference, its conversion, the product with a
+/// slope that is not negative, and the rounding down are. Slopes keep 16 bits of their mantissa
+/// ([`Model::pack`]).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Model {
     /// Numbers up to this one have slot 0.
     base: u64,
-    /// In slots a number: finite, not negative.
+    /// Slots for each number: finite, not negative.
     slope: f32,
     /// The last slot.
     last: u32,
 }
 
-/// The largest slope of so few bits that is not above this one.
+/// The largest slope of 16 mantissa bits that is not above this one.
 fn rounded_down(slope: f64) -> f32 {
-    // Casts to f32 round to nearest, which the lower bits then undo but for one step.
+    // The cast rounds to nearest; clearing the lower bits undoes this except possibly for one step.
     let slope = slope.clamp(f64::from(f32::MIN_POSITIVE), 4e9);
     let mask = !0 << SLOPE_DROPPED;
     let cut = f32::from_bits((slope as f32).to_bits() & mask);
@@ -31,8 +32,8 @@ fn rounded_down(slope: f64) -> f32 {
 }
 
 impl Model {
-    /// A model of so many slots, at least one, each `width` numbers wide, the first of them from `base`.
-    /// Slots come out wider by up to 2^-16, never narrower.
+    /// A model of one or more slots, each `width` numbers wide, the first from `base` on. Rounding
+    /// makes slots wider by up to 2^-16, never narrower.
     pub(crate) fn new(base: u64, width: f64, slots: u32) -> Self {
         Model {
             base,
@@ -41,11 +42,11 @@ impl Model {
         }
     }
 
-    /// A model that gives slot 0 to numbers up to `base` and another to those from `next`, above it, on: 1
-    /// to numbers below `base + 2 * (next - base) * 0.9999`.
+    /// A model that assigns slot 0 to numbers up to `base` and other slots to numbers from `next`,
+    /// which is greater: slot 1 to those below `base + 2 * (next - base) * 0.9999`.
     pub(crate) fn splitting(base: u64, next: u64, slots: u32) -> Self {
         let slope = 1.0 / (next.saturating_sub(base).max(1)) as f64;
-        // One step up, so that rounding cannot bring `next` below 1.
+        // One step up, so that rounding cannot move `next` into slot 0.
         let slope = rounded_down(slope).to_bits() + (1 << SLOPE_DROPPED);
         Model {
             base,
@@ -54,7 +55,8 @@ impl Model {
         }
     }
 
-    /// A model of at least three slots that gives three ascending numbers a slot each: 0, 1 and 2 or more.
+    /// A model of at least three slots that assigns slots 0, 1 and 2 or more to three ascending
+    /// numbers.
     pub(crate) fn of_three(numbers: [u64; 3], slots: u32) -> Self {
         let [first, second, third] = numbers;
         let after = third - second;
@@ -65,8 +67,8 @@ impl Model {
         }
     }
 
-    /// The same line over `slots` slots, of which so many come before the first; less where numbers would
-    /// be below 0.
+    /// The same line over `slots` slots, with `before` of them added before the first; fewer if
+    /// that would need numbers below 0.
     pub(crate) fn extended(&self, before: u32, slots: u32) -> Self {
         let shift = f64::from(before) / f64::from(self.slope);
         Model {
@@ -88,26 +90,26 @@ impl Model {
         self.base
     }
 
-    /// In slots a number.
+    /// Slots for each number.
     #[inline(always)]
     pub(crate) fn slope(&self) -> f32 {
         self.slope
     }
 
-    /// The model of these parts; they may be damaged.
+    /// A model with these fields, which may be damaged.
     #[inline(always)]
     pub(crate) fn of_parts(base: u64, slope: f32, last: u32) -> Self {
         Model { base, slope, last }
     }
 
-    /// The slot of a number: below [`Model::slots`], whatever the parts are.
+    /// The slot of a number: below [`Model::slots`], for any fields.
     #[inline(always)]
     pub(crate) fn slot(&self, number: u64) -> u32 {
-        // The cast saturates, and makes 0 of what is no number.
+        // The cast saturates and turns NaN into 0.
         (self.line(number) as u32).min(self.last)
     }
 
-    /// Where the line has a number, in slots, if there were slots without end.
+    /// The value of the line for a number, in slots, not clamped.
     #[inline(always)]
     pub(crate) fn line(&self, number: u64) -> f64 {
         number.saturating_sub(self.base) as f64 * f64::from(self.slope)
@@ -118,7 +120,7 @@ impl Model {
         (self.slope.to_bits() >> SLOPE_DROPPED) << 8 | class(self.slots())
     }
 
-    /// The model with this base that was packed into these bits; they may be damaged.
+    /// The model with this base and these packed bits, which may be damaged.
     #[inline(always)]
     pub(crate) fn unpack(base: u64, packed: u32) -> Self {
         let slope = f32::from_bits((packed >> 8) << SLOPE_DROPPED);
@@ -127,23 +129,24 @@ impl Model {
     }
 }
 
-/// How many slots a class stands for: all numbers up to 15, then eight for each power of two; ascending.
+/// The number of slots of a class: all numbers up to 15, then eight for each power of two;
+/// ascending.
 #[inline(always)]
 pub(crate) fn slots_of(class: u32) -> u32 {
     match class {
         0..16 => class,
-        // Up to 15 * 2^28, and no shift is too far.
+        // At most 15 * 2^28; the clamp keeps the shift in range.
         _ => (8 + (class & 7)) << ((class >> 3) - 1).min(28),
     }
 }
 
-/// The smallest class that stands for at least so many slots.
+/// The smallest class of at least this many slots.
 pub(crate) fn class(slots: u32) -> u32 {
     if slots < 16 {
         return slots;
     }
     let shift = 28 - slots.leading_zeros();
-    // Rounding up may carry into the next power of two, whose first class comes next.
+    // Rounding up may carry into the next power of two, whose first class is the next class.
     ((shift << 3) + slots.div_ceil(1 << shift)).min(239)
 }
 

@@ -5,14 +5,14 @@ use super::cache_line::{Node, SLOTS, Slot, Stats, rounded};
 use super::fmcd::{FittedModel, runs};
 use super::model::Model;
 
-/// On which sides of its keys a node gets as much room again as they take.
+/// The sides of its keys on which a node gets as much room again as they take.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Room {
     pub(super) below: bool,
     pub(super) above: bool,
 }
 
-/// Slots of a node of so many keys.
+/// Slots of a node of this many keys.
 pub(super) fn slots_for(keys: usize) -> u32 {
     let per_key = match keys {
         1_000_000.. => 2,
@@ -24,7 +24,7 @@ pub(super) fn slots_for(keys: usize) -> u32 {
         .min(1 << 30)
 }
 
-/// What a slot holds that is to lead to these ascending entries.
+/// The content of a slot for these ascending entries.
 pub(super) fn plant(lines: &mut Arena, entries: &[(u64, u64)], room: Room) -> Slot {
     match *entries {
         [] => Slot::Empty,
@@ -33,7 +33,7 @@ pub(super) fn plant(lines: &mut Arena, entries: &[(u64, u64)], room: Room) -> Sl
     }
 }
 
-/// A node for ascending entries, even if there are none.
+/// A node for ascending entries, also for none.
 pub(super) fn plant_node(lines: &mut Arena, entries: &[(u64, u64)], room: Room) -> Node {
     let model = model(entries, room);
     let node = lines.take(model);
@@ -57,7 +57,7 @@ fn model(entries: &[(u64, u64)], room: Room) -> Model {
     match *entries {
         [] => Model::splitting(0, 0, SLOTS),
         [(key, _)] => Model::splitting(key, key, SLOTS),
-        // Slots 0 and 2, mostly.
+        // Mostly slots 0 and 2.
         [(first, _), (second, _)] => {
             let middle = first + (second - first).div_ceil(2);
             Model::splitting(first, middle, SLOTS)

@@ -1,4 +1,4 @@
-//! LIPP over the keys of a table, which never change.
+//! LIPP over the immutable keys of a table.
 
 use super::KIND;
 use super::form::{SlotTree, lay};
@@ -9,11 +9,11 @@ use crate::kind::Kind;
 use crate::kinds::shared::exact::{Layout, Place};
 use crate::knob::Settings;
 
-/// A tree of slots behind what exact forms share.
+/// A tree of slots in the form that exact kinds share.
 #[derive(Debug)]
 pub(super) struct Table(SlotTree);
 
-/// Slots of a node in a table. Nothing is ever put into it, so it needs fewer.
+/// Slots of a node in a table. It needs fewer because nothing is inserted.
 fn slots_in_table(keys: usize) -> u32 {
     match keys {
         0..4 => keys as u32,

@@ -1,4 +1,5 @@
-//! What the published design does not keep, and this one does: depth, memory and work, in any order.
+//! Bounds on depth, memory and work, in any order of operations, which the published design does
+//! not have.
 //!
 //! Replays from `RHUMB_SEED`; `RHUMB_DEEP` multiplies the appends.
 
@@ -30,7 +31,8 @@ fn number_sets(len: usize) -> impl Iterator<Item = (&'static str, Vec<u64>)> {
     })
 }
 
-/// The most that is promised of an index of so many keys: levels, and bytes but for some hundreds of lines.
+/// Asserts the bounds for an index of this many keys: levels, and bytes apart from some hundreds of
+/// lines.
 fn assert_bounded(index: &Lipp, what: &str) {
     let keys = index.len() as f64;
     let (depth, bytes) = (index.depth(), index.size_in_bytes() as f64);
@@ -90,7 +92,7 @@ fn reversed_appends_stay_shallow_and_cheap() {
 }
 
 #[test]
-fn the_published_upkeep_leaves_a_chain_at_the_right_edge() {
+fn published_upkeep_makes_a_chain_at_the_right_edge() {
     let depths = ["lipp", "lipp:upkeep=published"].map(|spec| {
         let mut index = lipp(spec);
         let (mut random, mut key) = (SplitMix64::new(3), 0);
@@ -152,7 +154,7 @@ fn any_keys_in_any_order_stay_within_bounds() {
 }
 
 #[test]
-fn every_level_of_powers_takes_many_keys() {
+fn sums_of_two_powers_make_few_levels() {
     // No line separates more than a few of these.
     let mut numbers: Vec<u64> = (0..64)
         .flat_map(|i| (0..=i).map(move |j| 1 << i | 1 << j))
@@ -182,7 +184,7 @@ fn bursts_between_two_keys_are_spread_out() {
 }
 
 #[test]
-fn removals_give_memory_back() {
+fn removals_free_memory() {
     let mut index = lipp("lipp");
     let mut random = SplitMix64::new(6);
     let numbers: Vec<u64> = (0..50_000).map(|_| random.next_u64()).collect();
@@ -201,7 +203,7 @@ fn removals_give_memory_back() {
 
 #[test]
 fn memory_does_not_creep() {
-    // A window of keys that moves on: old ones go as new ones come.
+    // A sliding window of keys: the oldest is removed as a new one is inserted.
     let mut index = lipp("lipp");
     let (mut random, mut key) = (SplitMix64::new(7), 0);
     let mut alive = BTreeMap::new();
@@ -226,7 +228,8 @@ fn memory_does_not_creep() {
 
 #[test]
 fn windows_that_zoom_in_stay_shallow_and_small() {
-    // Counts stay level while old keys go, and new ones come into one slot.
+    // The number of keys stays level while old keys are removed and all new ones fall into one
+    // slot.
     let centre = 0x5555_5555_5555_5555;
     let cases = [1, 2, 4, 8].map(|octave| [8, 12, 16, 24, 32, 64].map(|live| (octave, live)));
     let large = [(64, 32), (256, 256), (1_024, 1_024), (1_024, 1_536)];
@@ -258,7 +261,7 @@ fn windows_that_zoom_in_stay_shallow_and_small() {
 }
 
 #[test]
-fn the_published_upkeep_gives_in_where_a_chain_becomes_too_deep() {
+fn published_upkeep_limits_the_depth_of_chains() {
     // No node is ever four times as large as built.
     let mut index = lipp("lipp:upkeep=published");
     let mut deepest = 0;

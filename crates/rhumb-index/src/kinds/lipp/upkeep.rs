@@ -1,26 +1,27 @@
-//! When nodes are built anew.
+//! The rules for rebuilding nodes.
 
 use super::cache_line::{Node, Stats};
 use super::map::Lipp;
 use super::plant::{Room, plant, plant_node};
 use super::walk::{collect, give_back};
 
-/// How many times as large as built a node is when it may be built anew.
+/// The growth at which a node may be rebuilt, as a multiple of the keys it was built with.
 const GROWN: u64 = 4;
 
-/// How many times as large as it is a node was when built if it is built anew for its emptiness.
+/// A node is rebuilt when it has at most one in this many of the keys it was built with.
 const EMPTIED: u64 = 2;
 
-/// Smaller nodes are not built anew as published.
+/// With published upkeep, nodes of fewer keys are not rebuilt.
 const PUBLISHED_LEAST: u64 = 64;
 
-/// Nor are larger ones.
+/// With published upkeep, nodes of more keys are not rebuilt.
 const PUBLISHED_MOST: u64 = 1_000_000;
 
-/// Nodes on a way to a key, as published, but for a few more below a node that was just built anew.
+/// The most nodes on a path with published upkeep, apart from a few more below a node that was just
+/// rebuilt.
 const PUBLISHED_DEEPEST: usize = 1_000;
 
-/// A node on the way to a key, and the key's slot in it.
+/// A node on the path to a key, and the key's slot in it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Step {
     pub(super) node: Node,
@@ -30,16 +31,17 @@ pub(super) struct Step {
 impl Stats {
     /// Whether a node has outgrown its model.
     ///
-    /// The second rule holds where as many keys go as come, too. On a way down, each node was built for at most two
-    /// thirds of the keys of the one above, and what was put below that since; and of those there are, on
-    /// all of the way, no more than the first was built for. So 12 nodes down, keys are half as many.
+    /// The second rule also applies where as many keys are removed as inserted. On a path, each
+    /// node was built for at most two thirds of the keys of the node above plus the keys that were
+    /// put below that node since. These are, along the whole path, no more than the first node was
+    /// built for. So the number of keys halves within 12 nodes.
     fn is_outgrown(&self) -> bool {
         let has_grown = self.keys >= GROWN * self.built && self.deeper * 10 >= self.put;
         let outside = self.below + self.above;
         has_grown || self.deeper >= self.built || outside * 2 >= self.built
     }
 
-    /// The same by the rule of the paper (section 4.3) and its public code.
+    /// As [`Stats::is_outgrown`] by the rule of the paper (section 4.3) and its public code.
     fn is_outgrown_as_published(&self) -> bool {
         let put = self.keys.saturating_sub(self.built);
         self.keys >= GROWN * self.built
@@ -47,7 +49,7 @@ impl Stats {
             && self.deeper * 10 >= put
     }
 
-    /// Where the next keys are to be expected if they go on as they came.
+    /// The sides on which most of the recent keys were outside the model's range.
     fn room(&self) -> Room {
         let put = self.put.max(1);
         Room {
@@ -58,9 +60,9 @@ impl Stats {
 }
 
 impl Lipp {
-    /// Counts a new key in the nodes on its way; builds the topmost one anew that has outgrown its model, or,
-    /// as published, any that is on a way too deep to be walked.
-    /// `met` says whether there was another key in its slot.
+    /// Counts a new key in the nodes on its path and rebuilds the topmost one that has outgrown its
+    /// model. With published upkeep this includes nodes on a path that is too deep. `met` tells
+    /// whether the key's slot held another key.
     pub(super) fn count_put(&mut self, way: &[Step], key: u64, met: bool) {
         let mut outgrown = None;
         for (i, step) in way.iter().enumerate() {
@@ -91,8 +93,8 @@ impl Lipp {
         }
     }
 
-    /// Takes a key out of the counts of the nodes on its way; builds the topmost one anew that has become too
-    /// empty.
+    /// Subtracts a removed key from the counts of the nodes on its path and rebuilds the topmost
+    /// one that has become too empty.
     pub(super) fn count_remove(&mut self, way: &[Step]) {
         let mut emptied = None;
         for (i, step) in way.iter().enumerate() {
@@ -113,7 +115,7 @@ impl Lipp {
         }
     }
 
-    /// Builds a node on the way anew with all that is below it.
+    /// Rebuilds a node on a path with all nodes below it.
     fn rebuild(&mut self, way: &[Step], i: usize, room: Room) {
         let Some(step) = way.get(i) else { return };
         let keys = match step.node.is_counted() {

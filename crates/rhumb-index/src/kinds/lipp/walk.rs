@@ -1,4 +1,4 @@
-//! Goes over entries in order.
+//! Scans entries in order.
 
 use std::ops::ControlFlow;
 
@@ -12,7 +12,7 @@ type Visit<'a> = &'a mut dyn FnMut(&u64, u64) -> ControlFlow<()>;
 pub(super) fn walk(lines: &Arena, node: Node, from: u64, visit: Visit<'_>) -> ControlFlow<()> {
     let slot = node.model.slot(from);
     lines.expect(node, slot + SLOTS);
-    // Slots left of that of `from` have only keys below it.
+    // Slots before that of `from` have only keys below it.
     match lines.slot(node, slot) {
         Slot::Child(child) => walk(lines, child, from, visit)?,
         Slot::Entry(key, value) if key >= from => visit(&key, value)?,
@@ -26,7 +26,7 @@ fn rest(lines: &Arena, node: Node, slot: u32, visit: Visit<'_>) -> ControlFlow<(
     let mut at = slot / SLOTS;
     while let Some(used) = lines.next_used(node, at) {
         let line = lines.line(node.first + used);
-        // Only in the first line there can be slots in front.
+        // Only the first line can have slots before `slot`.
         for i in slot.saturating_sub(used * SLOTS)..SLOTS {
             match line.slot(i) {
                 Slot::Child(child) => rest(lines, child, 0, visit)?,
@@ -39,7 +39,7 @@ fn rest(lines: &Arena, node: Node, slot: u32, visit: Visit<'_>) -> ControlFlow<(
     ControlFlow::Continue(())
 }
 
-/// The entries of a node in ascending order; there are about so many.
+/// The entries of a node in ascending order; `keys` is their approximate number.
 pub(super) fn collect(lines: &Arena, root: Node, keys: usize) -> Vec<(u64, u64)> {
     let mut entries = Vec::with_capacity(keys);
     let _ = rest(lines, root, 0, &mut |&key, value| {
@@ -49,7 +49,7 @@ pub(super) fn collect(lines: &Arena, root: Node, keys: usize) -> Vec<(u64, u64)>
     entries
 }
 
-/// Gives back the lines of a node and of all nodes below.
+/// Frees the lines of a node and of all nodes below.
 pub(super) fn give_back(lines: &mut Arena, root: Node) {
     let mut left = vec![root];
     while let Some(node) = left.pop() {
@@ -60,7 +60,7 @@ pub(super) fn give_back(lines: &mut Arena, root: Node) {
     }
 }
 
-/// Over how many nodes the keys of a node lie.
+/// The depth of the keys below a node, in nodes.
 pub(super) fn depth(lines: &Arena, root: Node) -> Depth {
     let (mut keys, mut levels, mut max) = (0u64, 0u64, 0);
     let mut left = vec![(root, 1)];
