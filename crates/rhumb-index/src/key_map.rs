@@ -1,4 +1,4 @@
-//! Byte strings become numbers, in order.
+//! Order-preserving maps from byte strings to numbers.
 
 mod alphabet;
 mod builder;
@@ -16,7 +16,7 @@ use digits::Digit;
 
 use crate::search::first_eight;
 
-/// Positions beyond this one never count: no key is longer.
+/// Positions from this one on never count.
 pub(crate) const MAX_DEPTH: usize = 65_536;
 
 /// The largest product of radices; 16 hex digits make exactly this many numbers.
@@ -33,51 +33,52 @@ const MAX_PRODUCT: u128 = 1 << 64;
 /// is final. Such a symbol may lie above the whole alphabet: then the digit equals its radix and
 /// carries into the position before, past every stored key that shares the prefix and no further.
 ///
-/// A position where all keys agree has radix 1: common prefixes, the dashes of a UUID and zero
-/// padding vanish; decimal digits become decimal numbers and hex digits hexadecimal ones. Keys
-/// that all have 8 bytes are read as big-endian integers instead.
+/// A position where all keys agree has radix 1, so common prefixes, the dashes of a UUID and zero
+/// padding disappear; decimal digits become decimal numbers and hex digits hexadecimal ones. If all
+/// keys have 8 bytes, they are read as big-endian integers instead.
 ///
 /// Numbers of different maps must never be compared, unless [`KeyMap::numbers_like`] holds.
 ///
-/// It holds the positions that count, split into *digits*, where stored keys differ, and
+/// The map stores the positions that count in two groups: *digits*, where stored keys differ, and
 /// *literals*, where they agree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyMap {
     alphabets: Vec<Alphabet>,
-    /// At most 64 of them, by position.
+    /// At most 64, by position.
     digits: Vec<Digit>,
-    /// The bytes of all positions that are no digits, in order.
+    /// The bytes of all positions that are not digits, in order.
     literals: Vec<u8>,
     /// Product of all radices.
     product: u128,
-    /// Length of the shortest stored key, at most the depth: END is a symbol from here on.
+    /// Length of the shortest stored key, at most the depth. From this position on END is a symbol.
     shortest: u32,
-    /// Whether it stops because the product would overflow, not because all keys have ended.
+    /// Whether the positions stop because the product would overflow, not because all keys have
+    /// ended.
     truncated: bool,
-    /// Whether it was made from no key at all.
+    /// Whether the map was made from no keys.
     empty: bool,
-    /// Follows from all the above, and from the machine.
+    /// Derived from all fields above and from the processor.
     method: Method,
 }
 
-/// How keys are numbered. All that fit a map give the same numbers.
+/// How keys are numbered. Every method that a map allows gives the same numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Method {
-    /// As a big-endian integer.
+    /// The key as a big-endian integer.
     Identity,
     /// Digit by digit.
     Digits,
-    /// All digits at once where their symbols are known, else digit by digit.
+    /// All digits at once if all symbols are known, else digit by digit.
     #[cfg(target_arch = "x86_64")]
     Lanes(Box<simd::Lanes>),
 }
 
 impl KeyMap {
-    /// The map that reads the first 8 bytes of any key as a big-endian integer, with zeros behind
-    /// its end, whatever the keys are.
+    /// The map that reads the first 8 bytes of any key as a big-endian integer, padded with zeros
+    /// at its end.
     ///
-    /// This is the plain mapping of published systems. It costs nothing to compute, and shows what
-    /// the alphabets of the stored keys are worth in comparison. It equals the map of all 8-byte
+    /// This is the plain mapping of published systems. It costs nothing to compute and shows, by
+    /// comparison, what the alphabets of the stored keys gain. It equals the map of all 8-byte
     /// keys.
     pub fn eight_bytes() -> KeyMap {
         (0..=u8::MAX).map(|byte| [byte; 8]).collect()
@@ -85,9 +86,9 @@ impl KeyMap {
 
     /// The number of any byte string, stored or not: `a <= b` implies `number(a) <= number(b)`.
     ///
-    /// Takes time in the number of positions where stored keys differ (at most 64), plus one
-    /// comparison of the bytes where they agree. On x86-64 with AVX2, which is looked for when the
-    /// map is made, digits are taken all at once where that is possible.
+    /// Takes time linear in the number of positions where stored keys differ (at most 64), plus one
+    /// comparison of the bytes where they agree. On x86-64 with AVX2, which is detected when the
+    /// map is made, all digits are computed at once where possible.
     #[inline]
     pub fn number(&self, key: &[u8]) -> u64 {
         match &self.method {
@@ -101,8 +102,8 @@ impl KeyMap {
         }
     }
 
-    /// The same number as [`KeyMap::number`] gives, without instructions that not every machine
-    /// has: for tests and measurements that compare the two.
+    /// The same number as [`KeyMap::number`], computed without optional processor instructions: for
+    /// tests and measurements that compare the two.
     pub fn number_portable(&self, key: &[u8]) -> u64 {
         match &self.method {
             Method::Identity => first_eight(key),
@@ -110,7 +111,7 @@ impl KeyMap {
         }
     }
 
-    /// `identity` where all stored keys have 8 bytes, `constant` where nothing varies, else
+    /// `identity` if all stored keys have 8 bytes, `constant` if no position varies, else
     /// `mixed-radix`.
     pub fn kind(&self) -> &'static str {
         if self.method == Method::Identity {
@@ -122,17 +123,17 @@ impl KeyMap {
         }
     }
 
-    /// How many bytes every key that the map was made of starts with in common, as far as the map
-    /// knows: positions before the first digit.
+    /// The length of the prefix that all keys of the map share, as far as the map knows it: the
+    /// positions before the first digit.
     pub fn shared_prefix_bytes(&self) -> usize {
         let first = self.digits.first().map(|digit| digit.position as usize);
         first.unwrap_or(self.literals.len())
     }
 
-    /// Whether both maps give every byte string the same number, so that tables numbered by
-    /// either may share one.
+    /// Whether both maps give every byte string the same number, so that tables numbered by either
+    /// may share one map.
     ///
-    /// Equal maps do, and so do all identity maps, though their alphabets may differ (these
+    /// Equal maps do, and so do all identity maps, although their alphabets may differ (these
     /// matter only in a union with a map that is not the identity).
     pub fn numbers_like(&self, other: &KeyMap) -> bool {
         self == other || (self.method == Method::Identity && other.method == Method::Identity)

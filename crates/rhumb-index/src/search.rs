@@ -1,4 +1,4 @@
-//! The last mile: from the window that an index answers with to the rank of a key.
+//! The last mile: from the window that an index returns to the rank of a key.
 //!
 //! ```
 //! use rhumb_index::{IndexSpec, Position, Probe, registry, search};
@@ -17,26 +17,29 @@
 //! # Ok::<(), rhumb_index::IndexError>(())
 //! ```
 //!
-//! [`lower_bound_u64`] searches integers and [`lower_bound_bytes`] byte strings. What both are made of
-//! serves keys that lie otherwise, as in the blocks of the `rhumb` store: [`first_not`] searches any
-//! range of places, [`first_not_by_number`] compares [`first_eight`] bytes before whole keys, and
-//! [`prefetch`] asks for memory ahead of its use.
+//! [`lower_bound_u64`] searches integers and [`lower_bound_bytes`] byte strings. Their parts serve
+//! keys that are stored differently, as in the blocks of the `rhumb` store: [`first_not`] searches
+//! any range of indices, [`first_not_by_number`] compares [`first_eight`] bytes before whole keys,
+//! and [`prefetch`] fetches memory ahead of its use.
 //!
-//! # What is done where
+//! # Methods
 //!
-//! Keys that are in no cache cost a wait each; what counts is how few waits follow each other, and how
-//! few instructions are between one look-up and the next, which the processor begins meanwhile.
+//! Each access to a key out of cache waits for memory. What counts is how few waits follow each
+//! other, and how few instructions separate one look-up from the next, which the processor starts
+//! meanwhile.
 //!
-//! - Windows of up to 40 integers: counted side by side, where the processor has AVX-512.
-//! - Other windows of up to 136 integers or 34 byte strings: all of them are asked for at once, then
+//! - Windows of up to 40 integers are searched by counting with SIMD if the processor has AVX-512.
+//! - Other windows of up to 136 integers or 34 byte strings are prefetched at once and then
 //!   bisected without branches.
-//! - Wider ones, where a model mostly is nearly right: so many about the middle; where the key is not
-//!   among them, places 8 times as far each, then seven places at once that cut the rest in eight.
+//! - Wider windows are searched from the middle, where the model expects the key: first as many
+//!   keys as above around the middle; then, if the key is not among them, keys at distances that
+//!   grow by a factor of 8; then seven keys at once that divide the rest into eight parts.
 //!
-//! Nanoseconds of processor time a look-up, of random keys that are there among 10 million integers
-//! (80 MB in pages of 4 KiB; AMD EPYC of family 26), in windows of `plr` with the boundary named. The
-//! first number is of look-ups that follow each other freely, the second where each waits for the
-//! answer of the one before it; the last column bisected all windows, those of 18 and 34 too:
+//! Nanoseconds of processor time for a look-up of random present keys among 10 million integers (80
+//! MB in pages of 4 KiB; AMD EPYC of family 26), in windows of `plr` with the given boundary. The
+//! first number is for independent look-ups, the second for look-ups that each need the answer of
+//! the one before. The last column was measured with bisection in all windows, including those of
+//! 18 and 34:
 //!
 //! | window | `partition_point` | bisected, no prefetch, checked | AVX2 count | AVX-512 count | exponential | [`lower_bound_u64`] |
 //! |---|---|---|---|---|---|---|
@@ -48,16 +51,17 @@
 //! | a million, key within 100 of the middle | 746 / 1,870 | 1,137 / 2,131 | - | - | 137 / 283 | 103 / 238 |
 //! | a million, key anywhere | 707 / 1,903 | 1,089 / 1,905 | - | - | 811 / 1,693 | 787 / 1,005 |
 //!
-//! Alone, counting gains next to nothing. Behind an index it does: a bisection that waits for memory
-//! fills the processor's queues with instructions that wait too, and the next look-up cannot begin
-//! meanwhile. Over 10 million uniform integers, `plr:boundary=18` and the search took 217 ns bisecting and
-//! 157 ns counting, `pgm:boundary=18` 232 and 145.
+//! In isolation, counting gains next to nothing. After an index it does gain: a bisection that
+//! waits for memory fills the processor's queues with dependent instructions, so the next look-up
+//! cannot start meanwhile. Over 10 million uniform integers, `plr:boundary=18` and the search took
+//! 217 ns with bisection and 157 ns with counting, `pgm:boundary=18` 232 and 145 ns.
 //!
-//! Two million decimal keys of 24 bytes, each a vector of its own, in windows of 18, 34, 130 and 258:
+//! Two million decimal keys of 24 bytes, each in a vector of its own, in windows of 18, 34, 130 and
+//! 258:
 //! [`lower_bound_bytes`] takes 440 / 478, 472 / 472, 748 / 848 and 1,272 / 1,481 ns,
 //! `partition_point` 544 / 917, 836 / 1,298, 1,748 / 2,198 and 2,777 / 3,347 ns.
 //!
-//! `cargo bench -p rhumb-index --bench last_mile` measures it anew.
+//! `cargo bench -p rhumb-index --bench last_mile` repeats these measurements.
 
 mod column;
 mod count;
@@ -80,7 +84,7 @@ pub use prefetch::{LINE_BYTES, prefetch, prefetch_bytes, prefetch_line};
 pub(crate) use texts::{Strings, lower_bound_strings};
 pub use texts::{common_prefix, first_eight, lower_bound_bytes};
 
-/// The part of a window that is inside a slice; nobody has said that any is.
+/// Clips a window to a slice; the result may be empty.
 #[inline]
 fn clamped(window: Window, len: usize) -> Range<usize> {
     let clamp = |rank: u64, end: usize| usize::try_from(rank).unwrap_or(end).min(end);

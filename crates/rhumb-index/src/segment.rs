@@ -1,9 +1,10 @@
-//! Straight pieces of a model, and the algorithms that find them.
+//! Segments of a model, and the algorithms that find them.
 //!
-//! All work from left to right: a piece takes in points until no line reaches all of them. What
-//! differs is which lines they keep in mind: all of them ([`hull`], the fewest pieces), those
-//! through one point in the middle of the first two ([`greedy`]), or those through the first point
-//! ([`cone`]). [`corridor`] finds the pieces of a spline, whose ends are points themselves.
+//! All algorithms work from left to right: a segment takes points until no line is within the error
+//! bound of all of them. They differ in the lines they consider: all lines ([`hull`], the fewest
+//! segments), those through one point in the middle of the first two ([`greedy`]), or those through
+//! the first point ([`cone`]). [`corridor`] finds the segments of a spline, whose ends are points
+//! themselves.
 
 pub(crate) mod cone;
 pub(crate) mod corridor;
@@ -14,7 +15,7 @@ use std::fmt::Debug;
 
 use crate::wide::{Work, wide};
 
-/// Fractions of a rank that a line's offset is stored in.
+/// The fraction of a rank in which a line's offset is stored.
 const OFFSET_UNIT: f64 = 64.0;
 
 /// Error bounds are whole multiples of this fraction of a rank, so that they are exact in integers.
@@ -22,46 +23,46 @@ pub(crate) const BOUND_UNIT: f64 = 32.0;
 
 /// The most ranks that one segment covers.
 ///
-/// It bounds the points that a builder holds to measure the error, and the effect of a slope rounded
-/// to 24 bits: 2^-24 of 2^18 ranks is 1/64 of a rank. A segment each 262,144 keys costs nothing that
-/// anybody could notice.
+/// This limits the points that a builder holds to measure the error, and the effect of a slope
+/// rounded to 24 bits: 2^-24 of 2^18 ranks is 1/64 of a rank. One segment for every 262,144 keys
+/// has a negligible cost.
 pub(crate) const MAX_RANKS: u64 = 1 << 18;
 
-/// How much a builder must keep back from its error bound for [`Line::through`]'s rounding: 1/64 of a
-/// rank for the slope, 1/128 for the offset, the rest for double arithmetic.
+/// What a builder must subtract from its error bound for the rounding in [`Line::through`]: 1/64 of
+/// a rank for the slope, 1/128 for the offset, the rest for double arithmetic.
 const ROUNDING: f64 = 1.0 / 32.0;
 
-/// The bound for lines if predictions, rounded to whole ranks, may be wrong by `error`: half a rank
-/// more, less what rounding takes.
+/// The bound for lines if predictions, rounded to whole ranks, may be off by `error`: half a rank
+/// more, less the reserve for rounding.
 pub(crate) fn line_bound(error: u64) -> f64 {
     error as f64 + 0.5 - ROUNDING
 }
 
 /// The lines that pass within a bound of all points so far.
 pub(crate) trait Fit: Debug + Default + Send + 'static {
-    /// Begins with the point (0, 0). `bound` is above 0, in ranks, a multiple of 1/32.
+    /// Starts with the point (0, 0). `bound` is in ranks, above 0 and a multiple of 1/32.
     fn start(&mut self, bound: f64);
 
-    /// Takes in a point right of all others and not below them, or says that no line reaches it;
-    /// then nothing has changed.
+    /// Adds a point to the right of all others and not below them. Returns false, and changes
+    /// nothing, if no line is within the bound of it.
     fn add(&mut self, x: u64, y: u64) -> bool;
 
-    /// Takes in points whose numbers are so far above `first` and whose ranks go on from `y`; says how
-    /// many of them, up to the first that no line reaches.
+    /// Adds points with these numbers, relative to `first`, and with consecutive ranks from `y` on,
+    /// up to the first that does not fit. Returns how many were added.
     fn add_all(&mut self, first: u64, y: u64, numbers: &[u64]) -> usize {
         let mut points = numbers.iter().zip(y..);
         let outside = points.position(|(number, y)| !self.add(number - first, y));
         outside.unwrap_or(numbers.len())
     }
 
-    /// A point of a line in the middle of all that fit, and its slope, which is not negative.
+    /// A point on a line in the middle of all that fit, and its slope, which is not negative.
     fn line(&self) -> (f64, f64, f64);
 }
 
-/// A way to cut points into straight pieces.
+/// A method of dividing points into straight pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Segmentation {
-    /// The fewest pieces there can be: convex hulls (O'Rourke 1981), as in the PGM-index.
+    /// The fewest pieces possible: convex hulls (O'Rourke 1981), as in the PGM-index.
     Optimal,
     /// Lines through one point between the first two: greedy PLR, as in Bourbon.
     Greedy,
@@ -70,11 +71,11 @@ pub enum Segmentation {
 }
 
 impl Segmentation {
-    /// How many pieces it needs for ascending distinct numbers, if each number's place among them is
-    /// to be within `error` of its piece's line, before any rounding: the figure that papers print.
+    /// How many pieces it needs for ascending distinct numbers if each number's rank is to be
+    /// within `error` of its piece's line, before any rounding: the figure that papers report.
     ///
-    /// Numbers that are not above all before them are left out, and take no place. An `error` of 0
-    /// counts as 1/32 of a place.
+    /// Numbers that are not above all before them are left out and have no rank. An `error` of 0
+    /// counts as 1/32 of a rank.
     ///
     /// Takes linear time, and memory for the points of one piece at most.
     ///
@@ -120,21 +121,21 @@ fn pieces<F: Fit>(numbers: &[u64], error: u32) -> usize {
 /// A line from numbers to ranks, over the ranks that one segment covers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Line {
-    /// The number of the first key: lines are anchored here, on integers, so that numbers above
-    /// 2^53 lose nothing that matters.
+    /// The number of the first key. Distances from it are integers, so that numbers above 2^53 lose
+    /// no precision that matters.
     pub(crate) first_number: u64,
     /// The rank of the first key.
     pub(crate) first_rank: u64,
     /// How many ranks the segment covers, at least 1.
     pub(crate) ranks: u64,
-    /// Ranks a number, at least 0.
+    /// Ranks for each number, at least 0.
     pub(crate) slope: f32,
-    /// What the line predicts for `first_number`, less `first_rank`, in 1/64 of a rank.
+    /// The prediction for `first_number` less `first_rank`, in 1/64 of a rank.
     pub(crate) offset: i16,
 }
 
 impl Line {
-    /// The line through a point, `(x, y)` away from the first key, rounded as it is stored.
+    /// The line through a point, `(x, y)` relative to the first key, rounded as stored.
     pub(crate) fn through(mut self, x: f64, y: f64, slope: f64) -> Line {
         self.slope = slope.max(0.0) as f32;
         // The rounded slope is used, so that the line still goes through the point.
@@ -144,24 +145,24 @@ impl Line {
 
     /// The predicted rank of a number, within the segment's ranks.
     ///
-    /// Monotone in the number, since every step is: the subtraction, the conversion, multiplying
-    /// by a slope that is not negative, adding, clamping and rounding. Builders measure with this
-    /// very function, so rounding cannot break a bound. A slope that is no number predicts the
-    /// first rank (`NaN.max(0.0)` is 0), infinity the last.
+    /// Monotone in the number, since every step is: the subtraction, the conversion, the
+    /// multiplication by a slope that is not negative, addition, clamping and rounding. Builders
+    /// measure errors with this same function, so rounding cannot break a bound. A slope of NaN
+    /// predicts the first rank (`NaN.max(0.0)` is 0), infinity the last.
     #[inline(always)]
     pub(crate) fn predict(&self, number: u64) -> u64 {
         let last = self.ranks.saturating_sub(1) as f64;
-        // The height is below 2^32, which takes fewer instructions than 64 bits.
+        // The height is below 2^32, and converting to 32 bits takes fewer instructions than to 64.
         self.first_rank + u64::from((self.height(number, last) + 0.5) as u32)
     }
 
-    /// What the line predicts for the first number, less the first rank.
+    /// The prediction for the first number, less the first rank.
     #[inline(always)]
     pub(crate) fn offset(&self) -> f64 {
         f64::from(self.offset) / OFFSET_UNIT
     }
 
-    /// What is predicted before rounding, less the first rank; `last` is below 2^32.
+    /// The prediction before rounding, less the first rank; `last` is below 2^32.
     #[inline(always)]
     fn height(&self, number: u64, last: f64) -> f64 {
         let x = number.saturating_sub(self.first_number) as f64;
@@ -169,11 +170,12 @@ impl Line {
         y.max(0.0).min(last)
     }
 
-    /// No prediction is further from its number's rank, which is counted from the first rank.
+    /// An upper bound on the distance of predictions from the ranks of these numbers. `ranks` are
+    /// relative to the first rank; if empty, they are 0, 1, 2 and so on.
     ///
-    /// It is measured by the very arithmetic of [`Line::predict`] up to rounding: a rank being whole,
-    /// the rounded prediction is off by the rounded distance at most. What the sum inside that rounding
-    /// may lose in turn is added. Ranks are 0, 1, 2 and so on if none are given.
+    /// It is measured with the arithmetic of [`Line::predict`] before rounding. Ranks are whole, so
+    /// the rounded prediction is off by at most the rounded distance; the error of the addition
+    /// before that rounding is added.
     pub(crate) fn error(&self, numbers: &[u64], ranks: &[u32]) -> u64 {
         let distance = match ranks.is_empty() {
             true => wide(DistanceInRow(self, numbers)),
@@ -248,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_straight_row_is_one_piece_and_no_row_none() {
+    fn evenly_spaced_numbers_are_one_piece_and_none_are_none() {
         let row: Vec<u64> = (0..100_000).map(|i| 3 + i * 7).collect();
         assert_eq!(Segmentation::Optimal.pieces(&row, 1), 1);
         assert_eq!(Segmentation::Cone.pieces(&row, 1), 1);
@@ -256,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_do_not_ascend_take_no_place() {
+    fn numbers_that_do_not_ascend_are_left_out() {
         let ascending = [0, 5, 9, 10, 400, u64::MAX];
         let spoilt = [0, 0, 5, 3, 9, 10, 9, 400, u64::MAX, u64::MAX, 7];
         for segmentation in [

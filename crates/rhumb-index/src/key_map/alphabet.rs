@@ -1,4 +1,4 @@
-//! The set of bytes that stored keys have at one position.
+//! The set of bytes that stored keys have at a position.
 
 /// A set of byte values, one bit each.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -11,7 +11,7 @@ impl ByteSet {
         set
     }
 
-    /// Adds a byte; says whether it is new.
+    /// Adds a byte; returns whether it is new.
     pub(super) fn insert(&mut self, byte: u8) -> bool {
         let word = &mut self.0[usize::from(byte >> 6)];
         let bit = 1u64 << (byte & 63);
@@ -45,7 +45,7 @@ impl ByteSet {
     }
 }
 
-/// A byte set in the form in which keys are mapped.
+/// A byte set prepared for mapping keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Alphabet {
     /// Every byte of `lo..=hi`; the rank is a subtraction.
@@ -54,8 +54,8 @@ pub(super) enum Alphabet {
     Set(Box<Ranks>),
 }
 
-/// A byte set that is no range, with the rank of each byte: one load a digit, where counting bits
-/// takes twice the time.
+/// A byte set that is not a range, with the rank of each byte: a look-up takes one load for each
+/// digit, while counting bits would take twice the time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Ranks {
     pub(super) set: ByteSet,
@@ -65,10 +65,10 @@ pub(super) struct Ranks {
 }
 
 impl Alphabet {
-    /// The cheapest exact form of a set that is not empty.
+    /// The cheapest exact form of a set, `None` if it is empty.
     ///
-    /// A range is taken only where it adds no byte: widening a set would make a union depend on
-    /// the order in which it was formed.
+    /// A range is used only if it adds no byte: widening a set would make a union depend on the
+    /// order in which it was formed.
     pub(super) fn new(set: ByteSet) -> Option<Self> {
         let (lo, hi) = (set.min()?, set.max()?);
         if u32::from(hi - lo) + 1 == set.len() {

@@ -1,12 +1,12 @@
-//! Collects the alphabets of keys, or of existing maps, into a [`KeyMap`].
+//! Collects the alphabets of keys, or of existing maps, for a [`KeyMap`].
 
 use super::alphabet::{Alphabet, ByteSet};
 use super::{Digit, KeyMap, MAX_DEPTH, MAX_PRODUCT, Method};
 
-/// Collects keys, in any order, and makes the [`KeyMap`] of exactly these.
+/// Collects keys, in any order, and makes the [`KeyMap`] of exactly these keys.
 ///
-/// Holds one set of 32 bytes a position, up to where the product of the radices would exceed
-/// 2^64; a key that shows nothing new costs one bit test a position.
+/// Holds one set of 32 bytes for each position, up to the position where the product of the radices
+/// would exceed 2^64. A key that adds nothing new costs one bit test for each position.
 ///
 /// ```
 /// let mut builder = rhumb_index::KeyMapBuilder::new();
@@ -21,10 +21,11 @@ use super::{Digit, KeyMap, MAX_DEPTH, MAX_PRODUCT, Method};
 #[derive(Debug, Clone, Default)]
 pub struct KeyMapBuilder {
     sets: Vec<ByteSet>,
-    /// Length of the shortest key, `None` before the first. END is a symbol of every position
-    /// from here on, so it needs no bit of its own.
+    /// Length of the shortest key, `None` before the first. From this position on END is a symbol,
+    /// so it needs no bit of its own.
     shortest: Option<usize>,
-    /// Whether `sets` ends because the product would overflow: it can then only get shorter.
+    /// Whether `sets` ends because the product would overflow. From then on it can only get
+    /// shorter.
     truncated: bool,
 }
 
@@ -34,7 +35,7 @@ impl KeyMapBuilder {
         Self::default()
     }
 
-    /// Adds a key. Keys come in any order and may repeat.
+    /// Adds a key. Keys may be added in any order and may repeat.
     pub fn push(&mut self, key: &[u8]) {
         let mut new = false;
         for (set, &byte) in self.sets.iter_mut().zip(key) {
@@ -55,9 +56,9 @@ impl KeyMapBuilder {
 
     /// Adds all keys of an existing map: the result is the map of both key sets together.
     ///
-    /// A map that stopped early says nothing of later positions, and nothing is needed. It
-    /// stopped where its product would have overflowed; the union's alphabets contain that map's
-    /// at each position, so the union's product overflows there too, or before.
+    /// A map that stopped early has no data on later positions, and none is needed. It stopped
+    /// where its product would have overflowed. The union's alphabets contain that map's alphabet
+    /// at each position, so the union's product overflows there or earlier.
     pub fn absorb(&mut self, map: &KeyMap) {
         if map.empty {
             return;
@@ -77,7 +78,7 @@ impl KeyMapBuilder {
         self.stop_at_overflow();
     }
 
-    /// Makes the map of all keys seen.
+    /// Makes the map of all keys added so far.
     pub fn build(&self) -> KeyMap {
         let depth = self.sets.len();
         let shortest = self.shortest.unwrap_or(depth).min(depth);
@@ -107,7 +108,7 @@ impl KeyMapBuilder {
         map
     }
 
-    /// Notes a key's length; says whether it is the shortest so far.
+    /// Notes a key's length; returns whether it is the shortest so far.
     fn see_length(&mut self, len: usize) -> bool {
         let new = self.shortest.is_none_or(|shortest| len < shortest);
         if new {
@@ -131,7 +132,7 @@ impl KeyMapBuilder {
     }
 }
 
-/// The map of all keys that come.
+/// The map of all keys of an iterator.
 ///
 /// ```
 /// let map: rhumb_index::KeyMap = ["user-0000", "user-9999"].into_iter().collect();
@@ -145,8 +146,8 @@ impl<K: AsRef<[u8]>> FromIterator<K> for KeyMap {
     }
 }
 
-/// The place of an alphabet in the list, where identical ones are kept once. At most 64
-/// positions are digits, so a linear search is quick.
+/// The index of an alphabet in the list, which keeps identical ones once. At most 64 positions are
+/// digits, so a linear search is quick.
 fn intern(alphabets: &mut Vec<Alphabet>, alphabet: Alphabet) -> u8 {
     let place = alphabets.iter().position(|known| *known == alphabet);
     place.unwrap_or_else(|| {

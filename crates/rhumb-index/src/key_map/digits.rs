@@ -1,4 +1,4 @@
-//! Numbers keys digit by digit: on any machine, and wherever a symbol is not known.
+//! Numbers keys digit by digit: on any machine, and for keys with unknown symbols.
 
 use std::cmp::Ordering;
 use std::ops::ControlFlow::{self, Break, Continue};
@@ -6,25 +6,25 @@ use std::ops::ControlFlow::{self, Break, Continue};
 use super::alphabet::Alphabet;
 use super::{KeyMap, MAX_PRODUCT, Method};
 
-/// A position where stored keys differ. END is one of its symbols, below all bytes, from the
-/// shortest key's length on.
+/// A position where stored keys differ. From the shortest key's length on, END is one of its
+/// symbols, below all bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Digit {
-    /// Product of the radices to the right: at most 2^63 where this radix is at least 2.
+    /// Product of the radices to the right; at most 2^63 if this radix is at least 2.
     weight: u64,
     pub(super) position: u32,
-    /// Which of the map's alphabets: there are at most as many as digits.
+    /// Index of its alphabet in the map; there are at most as many alphabets as digits.
     pub(super) alphabet: u8,
-    /// Where the alphabet is the range `lo..=lo + span`.
+    /// If the alphabet is a range, it is `lo..=lo + span`.
     lo: u8,
     span: u8,
-    /// How many digits stand side by side from this one on that are alike in whether END is a
-    /// symbol and in whether they rank by subtraction: at least 1.
+    /// The length of the run of digits at consecutive positions from this one on that all have END
+    /// as a symbol or all do not, and all rank by subtraction or all do not: at least 1.
     run: u8,
 }
 
 impl Digit {
-    /// A digit that [`KeyMap::prepare`] has yet to complete.
+    /// A digit that [`KeyMap::prepare`] must complete.
     pub(super) fn new(position: u32, alphabet: u8) -> Self {
         Digit {
             weight: 0,
@@ -38,8 +38,8 @@ impl Digit {
 }
 
 impl KeyMap {
-    /// Completes a map of which alphabets, digits and literals stand: weights and runs, from the
-    /// right, and the method. Gives `None` where the product exceeds its limit.
+    /// Completes a map whose alphabets, digits and literals are set: computes weights and runs,
+    /// from the right, and chooses the method. `None` if the product exceeds its limit.
     pub(super) fn prepare(&mut self) -> Option<()> {
         let mut product = 1u128;
         let mut next: Option<Digit> = None;
@@ -67,7 +67,7 @@ impl KeyMap {
     }
 
     fn best_method(&self) -> Method {
-        // No key was shorter than 8 bytes, and all had ended there.
+        // The shortest key has 8 bytes, and no key is longer.
         if !self.truncated && !self.empty && self.shortest == 8 && self.depth() == 8 {
             return Method::Identity;
         }
@@ -78,9 +78,9 @@ impl KeyMap {
         Method::Digits
     }
 
-    /// The number of a key, by the rule: see the text of the parent module.
+    /// The number of a key by the rule in the docs of [`KeyMap`].
     pub(super) fn number_by_digits(&self, key: &[u8]) -> u64 {
-        // While all symbols are known the sum stays below the product of radices, so 64 bits do.
+        // While all symbols are known the sum is below the product of radices, so 64 bits suffice.
         let mut sum = 0u64;
         let mut weight = self.product;
         let mut literals = self.literals.as_slice();
@@ -107,7 +107,7 @@ impl KeyMap {
                 Continue(sum) => sum,
                 Break(number) => return number,
             };
-            // END is the least symbol, here and at all later positions: they add nothing.
+            // END is the least symbol, here and at all later positions, so these add nothing.
             if symbols.len() < run.len() {
                 return sum;
             }
@@ -118,8 +118,8 @@ impl KeyMap {
         carry(sum, above.into(), 1)
     }
 
-    /// Adds the digits of some symbols one by one. Breaks with the whole number at a symbol that is
-    /// not known.
+    /// Adds the digits of some symbols one by one. Breaks with the final number at an unknown
+    /// symbol.
     #[inline]
     fn add_ranks(
         &self,
@@ -141,14 +141,14 @@ impl KeyMap {
     }
 }
 
-/// Whether a digit ranks by subtraction.
+/// Whether the rank of a digit's symbol is a subtraction.
 fn is_range(alphabets: &[Alphabet], digit: &Digit) -> bool {
     let alphabet = alphabets.get(usize::from(digit.alphabet));
     matches!(alphabet, Some(Alphabet::Range { .. }))
 }
 
-/// Adds the digits of some symbols that all rank by subtraction, if all are known. That is asked
-/// at the end: without a way out between them, digits overlap.
+/// Adds the digits of some symbols that all rank by subtraction, if all are known. This is tested
+/// only at the end: without a branch between them, the processor overlaps the digits.
 #[inline]
 fn add_offsets(mut sum: u64, digits: &[Digit], symbols: &[u8], ends: u64) -> Option<u64> {
     let mut known = true;
@@ -160,17 +160,18 @@ fn add_offsets(mut sum: u64, digits: &[Digit], symbols: &[u8], ends: u64) -> Opt
     known.then_some(sum)
 }
 
-/// Adds the last digit that counts. It may equal its radix, and the sum then reach 2^64.
+/// Adds the last digit that counts. The digit may equal its radix, and the sum may then reach 2^64,
+/// which saturates.
 fn carry(sum: u64, below: u64, weight: u128) -> u64 {
     let total = u128::from(sum) + u128::from(below) * weight;
     u64::try_from(total).unwrap_or(u64::MAX)
 }
 
-/// Compares a run of bytes with the key's symbols from position `at` on. A key that ends inside
-/// the run is less, since END is the least symbol.
+/// Compares a run of bytes with the key's symbols from position `at` on. A key that ends inside the
+/// run is less, since END is the least symbol.
 fn compare_at(key: &[u8], at: usize, run: &[u8]) -> Ordering {
-    // Not only a short cut: on an empty vector's dangling pointer a masked `memcmp` takes an assist
-    // of a hundred cycles.
+    // This is more than a short cut: for an empty vector's dangling pointer a masked `memcmp` takes
+    // a microcode assist of a hundred cycles.
     if run.is_empty() {
         return Ordering::Equal;
     }

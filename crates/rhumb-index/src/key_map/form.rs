@@ -9,8 +9,8 @@
 //!      8     4  L, number of literals; the depth is D + L, at most 65,536
 //!     12     2  A, number of alphabets, at most D
 //!     14     2  reserved, zero
-//!     16        A alphabets: 0, lo, hi (every byte of lo..=hi) or 1 and a set of 32 bytes, the
-//!               bit of byte b being bit b % 8 of byte b / 8
+//!     16        A alphabets: 0, lo, hi (every byte of lo..=hi); or 1 and a set of 32 bytes, in
+//!               which bit b % 8 of byte b / 8 stands for byte b
 //!            6  D digits, by position: position (4), alphabet (2)
 //!            L  literals, in the order of the other positions
 //! ```
@@ -60,8 +60,8 @@ impl KeyMap {
     /// Reads the byte form of exactly one map.
     ///
     /// # Errors
-    /// [`IndexError::Version`] for a later version; [`IndexError::Damaged`] for bytes that no
-    /// version 1 map has. Any map that is accepted is monotone.
+    /// [`IndexError::Version`] for a later version; [`IndexError::Damaged`] for bytes that are not
+    /// a version 1 map. Every map that is accepted is monotone.
     pub fn from_bytes(bytes: &[u8]) -> Result<KeyMap, IndexError> {
         let mut reader = Reader::new("key map", bytes);
         reader.version(VERSION)?;
@@ -76,12 +76,13 @@ impl KeyMap {
         let depth = digits + literals;
         if digits > 64 || depth > MAX_DEPTH || shortest as usize > depth || alphabets > digits {
             return Err(reader.damaged(
-                "at most 64 digits, 65,536 positions, an alphabet a digit, a shortest key within",
+                "at most 64 digits, 65,536 positions, as many alphabets as digits, a shortest key \
+                 within the positions",
                 format!("{digits}, {depth}, {alphabets}, {shortest}"),
             ));
         }
         if flags & EMPTY != 0 && (depth != 0 || flags != EMPTY) {
-            return Err(reader.damaged("no position in a map of no key", depth));
+            return Err(reader.damaged("no positions in a map of no keys", depth));
         }
         reader.reserved(2)?;
         let mut map = KeyMap {
@@ -113,7 +114,7 @@ fn read_alphabets(reader: &mut Reader<'_>, count: usize) -> Result<Vec<Alphabet>
             }
             1 => {
                 let words = reader.take(32)?;
-                // A set that is a range has another form: each map has one byte form only.
+                // A set that is a range has another form, so that each map has only one byte form.
                 Alphabet::new(ByteSet([0, 1, 2, 3].map(|i| u64_of(words, i))))
                     .filter(|alphabet| matches!(alphabet, Alphabet::Set(_)))
             }
@@ -125,7 +126,11 @@ fn read_alphabets(reader: &mut Reader<'_>, count: usize) -> Result<Vec<Alphabet>
             } else {
                 "a set that is empty or a range"
             };
-            reader.damaged_at(offset, "a range in order, or a set that is no range", found)
+            reader.damaged_at(
+                offset,
+                "an ascending range, or a set that is not a range",
+                found,
+            )
         })?);
     }
     Ok(alphabets)

@@ -1,11 +1,11 @@
-//! Which maps number all digits at once, and that they read no byte beside the key.
+//! Tests of which maps number all digits at once, and that they ignore the bytes around the key.
 
 #![allow(clippy::unwrap_used)]
 
 use super::{KeyMap, Method};
 use crate::check::{SplitMix64, distributions, map_of};
 
-/// Whether the map numbers all digits at once; `None` on a machine that cannot.
+/// Whether the map numbers all digits at once; `None` without AVX2.
 fn at_once(map: &KeyMap) -> Option<bool> {
     is_x86_feature_detected!("avx2").then_some(matches!(map.method, Method::Lanes(_)))
 }
@@ -16,7 +16,7 @@ fn map_of_distribution(name: &str) -> KeyMap {
 }
 
 #[test]
-fn texts_of_digits_are_numbered_at_once() {
+fn digits_are_numbered_at_once() {
     for name in ["decimal-24", "decimal-unpadded", "hex-16", "uuid"] {
         assert_ne!(at_once(&map_of_distribution(name)), Some(false), "{name}");
     }
@@ -39,7 +39,7 @@ fn texts_of_digits_are_numbered_at_once() {
 }
 
 #[test]
-fn a_prefix_of_any_length_leaves_the_digits_at_once() {
+fn digits_after_prefixes_of_any_length_are_numbered_at_once() {
     let numbers = || (0..2000u64).map(|i| i * 7_919_777 % 10_000_000_000);
     for len in [0, 7, 8, 22, 23, 40, 1000] {
         let prefix = "p".repeat(len);
@@ -57,8 +57,8 @@ fn a_prefix_of_any_length_leaves_the_digits_at_once() {
     }
 }
 
-/// Keys of ten positions: two symbols each, but `wide` of them at one position, where every 100th
-/// key has ended if END is one of these.
+/// Keys of ten positions with two symbols each, except `wide` symbols at one position. With `ends`
+/// one of these is END: every 100th key ends there.
 fn keys_of_a_wide_position(position: usize, wide: u32, ends: bool) -> Vec<Vec<u8>> {
     let bytes = wide - u32::from(ends);
     let key = |i: u32| {
@@ -75,7 +75,7 @@ fn keys_of_a_wide_position(position: usize, wide: u32, ends: bool) -> Vec<Vec<u8
 }
 
 #[test]
-fn radices_are_at_once_up_to_what_their_lanes_can_hold() {
+fn lanes_are_used_up_to_their_largest_radix() {
     for position in 0..10 {
         for wide in [126, 127, 128, 129, 130, 254, 255, 256, 257] {
             for ends in [false, true] {
@@ -94,7 +94,7 @@ fn radices_are_at_once_up_to_what_their_lanes_can_hold() {
     }
 }
 
-/// Maps that number at once keys of any length up to 80 bytes.
+/// Maps that use lanes, for keys of various lengths.
 fn maps_of_lengths() -> Vec<KeyMap> {
     let mut random = SplitMix64::new(12);
     let maps = [0, 5, 30].map(|shortest| {
@@ -111,7 +111,7 @@ fn maps_of_lengths() -> Vec<KeyMap> {
     maps.into()
 }
 
-/// The probe of this length: the maps' prefix, then known symbols.
+/// A key of this length: the map's prefix, then known symbols.
 fn probe(map: &KeyMap, len: usize) -> Vec<u8> {
     let prefix = map.shared_prefix_bytes();
     (0..len)
@@ -120,7 +120,7 @@ fn probe(map: &KeyMap, len: usize) -> Vec<u8> {
 }
 
 #[test]
-fn bytes_beside_a_key_do_not_count() {
+fn bytes_around_a_key_are_ignored() {
     for map in maps_of_lengths() {
         for len in 0..=80 {
             let key = probe(&map, len);
@@ -140,17 +140,17 @@ fn bytes_beside_a_key_do_not_count() {
     }
 }
 
-/// Keys that begin or end where memory does: a read of one byte more would end the process.
+/// Keys at the start and end of accessible memory: reading one byte more would crash the process.
 #[cfg(target_os = "linux")]
 #[test]
 #[allow(unsafe_code)]
-fn keys_at_the_very_edge_of_memory_are_read_within() {
+fn no_byte_outside_a_key_is_read() {
     use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 
-    // A multiple of the page size of any Linux.
+    // A multiple of the page size of every Linux.
     const PAGE: usize = 1 << 16;
-    // SAFETY: new memory, of which the pages before and behind the middle one are closed; nothing
-    // else uses it, and it lives to the end of the test.
+    // SAFETY: new memory whose outer pages are made inaccessible; nothing else uses it, and it
+    // lives to the end of the test.
     let (all, middle) = unsafe {
         let all = mmap_anonymous(
             std::ptr::null_mut(),
@@ -174,6 +174,6 @@ fn keys_at_the_very_edge_of_memory_are_read_within() {
             assert_eq!(map.number(&middle[PAGE - len..]), right);
         }
     }
-    // SAFETY: mapped above, and `middle` is not used any more.
+    // SAFETY: mapped above; `middle` is not used any more.
     unsafe { munmap(all, 3 * PAGE) }.unwrap();
 }

@@ -1,13 +1,13 @@
-//! The search that models make inside: for the last number that is not above another.
+//! The search inside models: for the last number that is not above another.
 
 use super::numbers::Number;
 
-/// How many numbers are looked at without a branch: two cache lines.
+/// How many numbers are searched without a branch: two cache lines.
 pub(crate) const FEW: usize = 16;
 
-/// The last of the numbers from `start` to below `end` that is not above `number`; or `start`, if all
-/// of them are. Those before `start` are known to be not above it, and those from `end` on to be above,
-/// or `start` is 0.
+/// The last of the numbers in `start..end` that is not above `number`, or `start` if all are above.
+/// The numbers before `start` must not be above it, or `start` is 0, and those from `end` on must
+/// be above it.
 #[inline(always)]
 pub(crate) fn last_not_above<N: Number>(
     numbers: &[N],
@@ -16,7 +16,7 @@ pub(crate) fn last_not_above<N: Number>(
     number: u64,
 ) -> usize {
     if end.saturating_sub(start) <= FEW && numbers.len() >= FEW {
-        // Neighbours that are searched too change nothing.
+        // Searching some neighbours too does not change the result.
         let start = start.min(numbers.len() - FEW);
         if let Some(few) = numbers.get(start..).and_then(|from| from.first_chunk()) {
             return start + last_of_few(few, number);
@@ -27,8 +27,8 @@ pub(crate) fn last_not_above<N: Number>(
     start + count.saturating_sub(1)
 }
 
-/// The last of these that is not above `number`, or the first. Every fourth one is looked at, and then
-/// three neighbours, side by side: two rounds of waiting for memory, and no branch.
+/// The last of these that is not above `number`, or the first. Compares every fourth one, and then
+/// three neighbours: two rounds of memory accesses, and no branch.
 #[inline(always)]
 pub(crate) fn last_of_few<N: Number>(few: &[N; FEW], number: u64) -> usize {
     let goes_on = |at: usize| usize::from(few[at].value() <= number);

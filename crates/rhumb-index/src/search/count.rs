@@ -1,51 +1,51 @@
-//! Counts the numbers below a key side by side, in vectors.
+//! Counts the numbers below a key with SIMD.
 #![allow(unsafe_code)]
 
 use super::numbers::Number;
 
-/// Numbers that are counted at once: three or four cache lines, or five or six.
+/// Sizes that are counted at once: three or four cache lines, or five or six.
 pub(super) const FEW: usize = 24;
 pub(super) const MORE: usize = 40;
 
-/// How many of these, at most 64, are below `key`; `None` where the processor has no instructions that
-/// make it worth while.
+/// How many of these, at most 64, are below `key`; `None` if the processor lacks the instructions
+/// that make counting faster.
 ///
-/// A look-up that waits for memory holds back every instruction that needs what it waits for, and the
-/// queues for these are short: when they are full, the processor cannot begin the next look-up
-/// meanwhile. A bisection of 24 numbers puts some fifteen of them there, one after the other; this
+/// A look-up that waits for memory holds back every instruction that depends on the result, and the
+/// queues for these are short: when they are full, the processor cannot start the next look-up. A
+/// bisection of 24 numbers has about fifteen such instructions, one after the other; counting has
 /// six.
 #[inline]
 pub(super) fn below<T: Number, const N: usize>(numbers: &[T; N], key: u64) -> Option<usize> {
     const { assert!(N.is_multiple_of(8) && N <= 64 && size_of::<T>() == 8) };
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("popcnt") {
-        // SAFETY: the processor has what the function was compiled for.
+        // SAFETY: the processor has the features that the function is compiled for.
         return Some(unsafe { below_avx512(numbers, key) });
     }
     let _ = (numbers, key);
     None
 }
 
-/// A way to count, which goes without branches.
+/// A method of counting without branches.
 pub(crate) trait Count: Copy {
-    /// How many of these, at most 64, are below `key`; they ascend.
+    /// How many of these ascending numbers, at most 64, are below `key`.
     fn below<T: Number, const N: usize>(self, numbers: &[T; N], key: u64) -> usize;
 }
 
-/// Something that counts again and again, as a search from node to node.
+/// A computation that counts repeatedly, such as a search from node to node.
 pub(crate) trait Counting {
     type Answer;
 
-    /// Does it by one of the ways. To be inlined always, so that it is compiled for each.
+    /// Runs the computation with a method. Must always be inlined, so that it is compiled for each.
     fn by<C: Count>(self, count: C) -> Self::Answer;
 }
 
-/// Does it by the best way that the processor has, which is chosen once and not for every node.
+/// Runs a computation with the best method for the processor, chosen once and not for every node.
 #[inline(always)]
 pub(crate) fn counting<W: Counting>(work: W) -> W::Answer {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("popcnt") {
-        // SAFETY: the processor has what the function was compiled for.
+        // SAFETY: the processor has the features that the function is compiled for.
         return unsafe { counting_avx512(work) };
     }
     work.by(ByFours)
@@ -57,7 +57,7 @@ fn counting_avx512<W: Counting>(work: W) -> W::Answer {
     work.by(SideBySide(()))
 }
 
-/// All numbers side by side; made only where the processor can.
+/// Compares all numbers in parallel; created only if the processor supports it.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
 struct SideBySide(());
@@ -67,12 +67,13 @@ impl Count for SideBySide {
     #[inline(always)]
     fn below<T: Number, const N: usize>(self, numbers: &[T; N], key: u64) -> usize {
         const { assert!(N.is_multiple_of(8) && N <= 64 && size_of::<T>() == 8) };
-        // SAFETY: there is one of these only where the processor has what the function was compiled for.
+        // SAFETY: values of this type exist only if the processor has the features that the
+        // function needs.
         unsafe { below_avx512(numbers, key) }
     }
 }
 
-/// Every fourth number, and then three neighbours.
+/// Compares every fourth number, and then three neighbours.
 #[derive(Clone, Copy)]
 struct ByFours;
 
@@ -104,7 +105,7 @@ fn below_avx512<T: Number, const N: usize>(numbers: &[T; N], key: u64) -> usize 
     let mut mask = 0u64;
     for (i, eight) in eights.iter().enumerate() {
         // SAFETY: there are 64 bytes to read, which need not be aligned; the processor is
-        // little-endian, as numbers of a byte form are.
+        // little-endian, as are the numbers of byte forms.
         let eight = unsafe { _mm512_loadu_si512(eight.as_ptr().cast()) };
         mask |= u64::from(_mm512_cmplt_epu64_mask(eight, key)) << (8 * i);
     }

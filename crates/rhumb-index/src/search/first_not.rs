@@ -1,16 +1,16 @@
-//! Binary search without branches that depend on what is compared.
+//! Binary search without branches that depend on comparisons.
 
 use std::hint::select_unpredictable;
 use std::ops::Range;
 
-/// The first place of `range` for which `is_before` is false, which it stays from there on; the
-/// range's end if there is none. Each step is a conditional move: which way it goes cannot be
-/// foreseen, and a branch that goes wrong throws away what the processor has begun of the next
-/// look-up.
+/// The first index of `range` for which `is_before` is false; the range's end if there is none.
+/// `is_before` must be false for all later indices too. Each step is a conditional move: its
+/// direction is unpredictable, and a mispredicted branch would discard what the processor has
+/// started of the next look-up.
 ///
-/// For a slice alone [`slice::partition_point`] does the same; this is for keys that lie elsewhere,
-/// such as in the columns of a block. `is_before` is called for places of the range only, for
-/// ceil(log2(length)) + 1 of them.
+/// For a slice [`slice::partition_point`] does the same; this function is for keys stored
+/// elsewhere, such as in the columns of a block. `is_before` is called only for indices of the
+/// range, for ceil(log2(length)) + 1 of them.
 ///
 /// ```
 /// let column = [3_u32, 5, 5, 9].map(u32::to_le_bytes).concat();
@@ -32,12 +32,12 @@ pub fn first_not(range: Range<usize>, is_before: impl Fn(usize) -> bool) -> usiz
     first + usize::from(is_before(first))
 }
 
-/// The first place of `range` whose key is not before the one looked for, found by numbers of the
-/// keys, most of which differ; the end of `range` if there is none.
+/// The first index of `range` whose key is not before the one sought; the end of `range` if there
+/// is none. Most comparisons are of numbers of the keys.
 ///
-/// Smaller keys never have larger numbers, so that only keys with the number `target` of the key that
-/// is looked for need be compared in full, by `is_before`. [`crate::search::first_eight`] makes such
-/// numbers.
+/// Smaller keys must not have larger numbers. Only keys whose number equals the `target`, the
+/// number of the key sought, are compared in full, by `is_before`. [`crate::search::first_eight`]
+/// makes such numbers.
 #[inline]
 pub fn first_not_by_number(
     range: Range<usize>,
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn keys_of_one_number_are_compared_in_full() {
-        // Runs of keys with one number, of every length to 5; the place is anywhere.
+        // Runs of keys with equal numbers, of every length up to 5; the place is anywhere.
         for runs in 0..6_usize.pow(3) {
             let lengths = [runs % 6, runs / 6 % 6, runs / 36];
             let numbers: Vec<u64> = (0..3)

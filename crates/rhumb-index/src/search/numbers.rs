@@ -7,12 +7,12 @@ use super::outward::{Sorted, from_middle};
 use super::{clamped, prefetch};
 use crate::Window;
 
-/// Where a number belongs in a sorted slice, given the window that an index answered with: the first
-/// rank in `lo..=hi` whose number is not below `key`, `hi` if there is none. A window that reaches
-/// beyond the slice is cut off there, so that the answer is at most the slice's length.
+/// The rank at which a number belongs in a sorted slice, given the window that an index returned:
+/// the first rank in `lo..=hi` whose number is not below `key`, or `hi` if there is none. A window
+/// that extends past the slice is clipped, so the answer is at most the slice's length.
 ///
-/// Numbers may repeat. For a number whose place is outside the window the answer is the end of the
-/// window that is closer to it.
+/// Numbers may repeat. For a number whose rank is outside the window the answer is the nearer end
+/// of the window.
 ///
 /// ```
 /// use rhumb_index::{Window, search};
@@ -28,20 +28,20 @@ pub fn lower_bound_u64(numbers: &[u64], window: Window, key: u64) -> usize {
     lower_bound_in_column(numbers, window, key)
 }
 
-/// The same for numbers that are stored in any way, such as those of a byte form.
+/// As [`lower_bound_u64`] for numbers stored in other types, such as those of a byte form.
 #[inline]
 pub(crate) fn lower_bound_in_column<N: Number>(column: &[N], window: Window, key: u64) -> usize {
     let numbers = column;
     from_middle(Numbers { numbers, key }, clamped(window, numbers.len()))
 }
 
-/// How a number is stored.
+/// A stored number.
 pub(crate) trait Number: Copy {
     /// The number.
     fn value(self) -> u64;
 
-    /// How many of these are below `key`, counted side by side; `None` where that is not possible or
-    /// does not pay.
+    /// How many of these are below `key`, counted with SIMD; `None` if that is not possible or not
+    /// faster.
     #[inline(always)]
     fn count_below<const N: usize>(_numbers: &[Self; N], _key: u64) -> Option<usize> {
         None
@@ -85,7 +85,7 @@ macro_rules! narrow {
 }
 narrow!(u8, u16, u32);
 
-/// Sorted numbers, and the one looked for.
+/// Sorted numbers, and the one sought.
 #[derive(Clone, Copy)]
 struct Numbers<'a, N> {
     numbers: &'a [N],
@@ -93,7 +93,7 @@ struct Numbers<'a, N> {
 }
 
 impl<N: Number> Sorted for Numbers<'_, N> {
-    /// Seventeen cache lines, about as many as a core waits for side by side.
+    /// Seventeen cache lines, about as many as a core fetches in parallel.
     const NEAR: usize = 136;
 
     #[inline]
@@ -109,7 +109,7 @@ impl<N: Number> Sorted for Numbers<'_, N> {
 
     #[inline]
     fn search_near(self, range: Range<usize>) -> usize {
-        // Kinds that know the place of every key leave one to look at, or none.
+        // Exact kinds give a window of one key or none.
         if range.len() <= 1 {
             return range.start + usize::from(!range.is_empty() && self.is_before(range.start));
         }
@@ -126,17 +126,17 @@ impl<N: Number> Sorted for Numbers<'_, N> {
         let start = range.start;
         let near = self.numbers.get(range).unwrap_or_default();
         prefetch(near, 0..near.len());
-        // The loop of `first_not`, without checks of bounds.
+        // The loop of `first_not`, without bounds checks.
         start + near.partition_point(|number| number.value() < self.key)
     }
 }
 
 impl<N: Number> Numbers<'_, N> {
-    /// The first place of at most `AT_ONCE` that is not before the key, or their end, by counting.
-    /// `None` where that does not pay.
+    /// The first index of a range of at most `AT_ONCE` numbers that is not before the key, or its
+    /// end, by counting. `None` if that is not faster.
     #[inline]
     fn count<const AT_ONCE: usize>(self, range: Range<usize>) -> Option<usize> {
-        // Neighbours are counted too, which changes nothing: the slice is sorted.
+        // Neighbours are counted too; the slice is sorted, so clamping corrects the result.
         let start = range.start.min(self.numbers.len().checked_sub(AT_ONCE)?);
         let numbers = self.numbers.get(start..)?.first_chunk::<AT_ONCE>()?;
         let counted = N::count_below(numbers, self.key)?;

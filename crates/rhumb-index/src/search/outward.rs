@@ -1,45 +1,45 @@
-//! Where to look first: about the middle of a window, then ever further away from it.
+//! Search outward from the middle of a window.
 //!
-//! Memory that is not in a cache takes some 100 ns, and a binary search that waits for it at every
-//! step takes a multiple. So this one asks for many cache lines at once: for all keys where they are
-//! few, else for those about the middle, which is the place that the model expects, and beyond
-//! them for seven keys that cut what is left in eight.
+//! Memory that is not in a cache takes about 100 ns, and a binary search that waits for it at every
+//! step takes a multiple of that. This search prefetches many cache lines at once: all keys if they
+//! are few, otherwise those around the middle, where the model expects the key, and further out
+//! seven keys that divide the rest into eight parts.
 
 use std::ops::Range;
 
 use super::first_not;
 
-/// Parts that a step cuts a wide range into.
+/// Parts into which a step divides a wide range.
 const PARTS: usize = 8;
 
-/// Sorted keys and one that is looked for among them.
+/// Sorted keys and one that is sought among them.
 pub(super) trait Sorted: Copy {
-    /// How many keys are asked for at once, at least [`PARTS`].
+    /// How many keys are prefetched at once, at least [`PARTS`].
     const NEAR: usize;
 
-    /// Whether the key at a place is before the one looked for.
+    /// Whether the key at an index is before the one sought.
     fn is_before(self, at: usize) -> bool;
 
-    /// Asks for the key at a place ahead of its use.
+    /// Prefetches the key at an index.
     fn prefetch(self, at: usize);
 
-    /// The first place of at most [`Sorted::NEAR`] that is not before the key, or their end.
-    /// Asks for them all first.
+    /// The first index of a range of at most [`Sorted::NEAR`] keys that is not before the key, or
+    /// its end. Prefetches them all first.
     fn search_near(self, range: Range<usize>) -> usize;
 }
 
-/// The first place of the range that is not before the key, or its end.
+/// The first index of the range that is not before the key, or its end.
 #[inline]
 pub(super) fn from_middle<S: Sorted>(keys: S, range: Range<usize>) -> usize {
-    // Apart, so that a look-up in a narrow window is few instructions: the processor then begins the
-    // next ones while this one waits.
+    // Separate, so that a look-up in a narrow window takes few instructions and the processor can
+    // start the next ones while it waits.
     if range.len() <= S::NEAR {
         return keys.search_near(range);
     }
     outward(keys, range)
 }
 
-/// The same for a range that is longer than what is searched at once.
+/// As [`from_middle`] for a range longer than [`Sorted::NEAR`].
 #[inline(never)]
 fn outward<S: Sorted>(keys: S, range: Range<usize>) -> usize {
     let start = range.start + range.len().saturating_sub(S::NEAR) / 2;
@@ -51,7 +51,7 @@ fn outward<S: Sorted>(keys: S, range: Range<usize>) -> usize {
     }
 }
 
-/// The same for a range whose start is the likelier side.
+/// As [`from_middle`] for a range in which the key is likely near the start.
 #[cold]
 fn above<S: Sorted>(keys: S, mut range: Range<usize>) -> usize {
     let mut step = S::NEAR;
@@ -67,7 +67,7 @@ fn above<S: Sorted>(keys: S, mut range: Range<usize>) -> usize {
     narrow(keys, range)
 }
 
-/// The same for a range whose end is the likelier side.
+/// As [`from_middle`] for a range in which the key is likely near the end.
 #[cold]
 fn below<S: Sorted>(keys: S, mut range: Range<usize>) -> usize {
     let mut step = S::NEAR;
@@ -83,7 +83,8 @@ fn below<S: Sorted>(keys: S, mut range: Range<usize>) -> usize {
     narrow(keys, range)
 }
 
-/// The same for a range of which nothing is known: as many waits as it has digits in base 8.
+/// As [`from_middle`] for a range with no expected place: each step waits once and leaves an
+/// eighth.
 fn narrow<S: Sorted>(keys: S, mut range: Range<usize>) -> usize {
     while range.len() > S::NEAR {
         let (start, part) = (range.start, range.len() / PARTS);

@@ -1,4 +1,4 @@
-//! Asks the processor for memory ahead of its use.
+//! Prefetches memory ahead of its use.
 #![allow(
     unsafe_code,
     reason = "the standard library has no safe prefetch, and without one a look-up out of cache takes \
@@ -10,9 +10,9 @@ use std::ops::Range;
 /// The size of a cache line, in bytes.
 pub const LINE_BYTES: usize = 64;
 
-/// Asks for the cache lines of a range of a slice, as far as it is inside. It changes nothing but the
-/// time that the next reads take. Costs about a nanosecond a line; the lines arrive side by side, so
-/// ask for all that a search may need before the first read.
+/// Prefetches the cache lines of a range of a slice, clipped to the slice. It changes nothing but
+/// the time that the next reads take. Costs about a nanosecond a line; the lines are fetched in
+/// parallel, so prefetch all that a search may need before the first read.
 ///
 /// ```
 /// let numbers = [1_u64; 100];
@@ -29,21 +29,22 @@ pub fn prefetch<T>(slice: &[T], range: Range<usize>) {
     );
 }
 
-/// Asks for the cache lines of `len` bytes at any address, such as memory that others may write to.
+/// Prefetches the cache lines of `len` bytes at any address, such as memory that others may write
+/// to.
 #[inline]
 pub fn prefetch_bytes(start: *const u8, len: usize) {
     let Some(last) = len.checked_sub(1) else {
         return;
     };
-    // Not by whole lines: how many there are would depend on the address too, and the processor could
-    // not foresee the end of the loop.
+    // One prefetch for each 64 bytes, not for each line: the number of lines also depends on the
+    // address, and the processor could not predict the end of the loop.
     for at in (0..len).step_by(LINE_BYTES) {
         prefetch_line(start.wrapping_add(at));
     }
     prefetch_line(start.wrapping_add(last));
 }
 
-/// Asks for the cache line that an address is in. Any address will do.
+/// Prefetches the cache line of an address. Any address is allowed.
 #[inline]
 pub fn prefetch_line(address: *const u8) {
     #[cfg(target_arch = "x86_64")]
@@ -61,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_range_and_address_will_do() {
+    fn any_range_and_address_is_allowed() {
         let bytes = [7_u8; 200];
         for range in [
             0..200,

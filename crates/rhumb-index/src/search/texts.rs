@@ -6,11 +6,11 @@ use super::outward::{Sorted, from_middle};
 use super::{LINE_BYTES, clamped, first_not_by_number, prefetch};
 use crate::Window;
 
-/// The first rank in `lo..=hi` of a window over sorted byte strings whose key is not below `key`; `hi`
-/// if there is none. [`crate::search::lower_bound_u64`] does so for integers.
+/// The first rank in `lo..=hi` of a window over sorted byte strings whose key is not below `key`;
+/// `hi` if there is none. As [`crate::search::lower_bound_u64`] for byte strings.
 ///
-/// What all keys of the window share is compared once, then eight bytes behind it as a number, and
-/// whole keys only where these are alike.
+/// The prefix that all keys of the window share is compared once, then the next eight bytes as a
+/// number, and whole keys only where these are equal.
 ///
 /// ```
 /// use rhumb_index::{Window, search};
@@ -26,21 +26,22 @@ pub fn lower_bound_bytes<K: AsRef<[u8]>>(keys: &[K], window: Window, key: &[u8])
     lower_bound_strings(keys, window, key)
 }
 
-/// The same for byte strings that are stored in any way.
+/// As [`lower_bound_bytes`] for byte strings stored in other ways.
 #[inline]
 pub(crate) fn lower_bound_strings<S: Strings>(keys: S, window: Window, key: &[u8]) -> usize {
     from_middle(Texts { keys, key }, clamped(window, keys.len()))
 }
 
-/// Sorted byte strings, however they are stored.
+/// Sorted byte strings, stored in some way.
 pub(crate) trait Strings: Copy {
     /// How many there are.
     fn len(self) -> usize;
 
-    /// One of them, empty beyond the end.
+    /// One of them; empty past the end.
     fn at(&self, at: usize) -> &[u8];
 
-    /// Asks for the strings of a range, by their first bytes at least, and for what says where they are.
+    /// Prefetches the strings of a range, at least their first bytes, and the data that locates
+    /// them.
     fn prefetch(self, range: Range<usize>);
 }
 
@@ -62,7 +63,7 @@ impl<K: AsRef<[u8]>> Strings for &[K] {
     }
 }
 
-/// Sorted byte strings, and the one looked for.
+/// Sorted byte strings, and the one sought.
 #[derive(Clone, Copy)]
 struct Texts<'k, S> {
     keys: S,
@@ -70,7 +71,7 @@ struct Texts<'k, S> {
 }
 
 impl<S: Strings> Sorted for Texts<'_, S> {
-    /// Each key is a cache line of its own, mostly.
+    /// Each key is usually in a cache line of its own.
     const NEAR: usize = 34;
 
     #[inline]
@@ -122,8 +123,8 @@ pub fn common_prefix<'k>(a: &'k [u8], b: &'k [u8]) -> usize {
     same + rest.take_while(|(x, y)| x == y).count()
 }
 
-/// The first eight bytes of a key as a big-endian number, as if zeros followed: keys with smaller
-/// numbers are smaller, and only those with the same number need be compared in full.
+/// The first eight bytes of a key as a big-endian number, padded with zeros: keys with smaller
+/// numbers are smaller, and only keys with equal numbers need be compared in full.
 ///
 /// ```
 /// use rhumb_index::search::first_eight;
@@ -136,7 +137,7 @@ pub fn first_eight(key: &[u8]) -> u64 {
     if let Some(eight) = key.first_chunk() {
         return u64::from_be_bytes(*eight);
     }
-    // Pieces that overlap where there are fewer bytes: no loop, the end of which is hard to foresee.
+    // Overlapping pieces for shorter keys: no loop, whose end would be hard to predict.
     let behind = |at: usize| 64 - 8 * at as u32;
     if let (Some(first), Some(last)) = (key.first_chunk(), key.last_chunk()) {
         let (first, last) = (u32::from_be_bytes(*first), u32::from_be_bytes(*last));
@@ -161,7 +162,7 @@ mod tests {
         for start in 0..8 {
             for (long, short) in (0..=26).flat_map(|a| (0..=a).map(move |b| (a, b))) {
                 let a = &bytes[start..start + long];
-                // The last round changes nothing.
+                // The last round changes no byte.
                 for changed in 0..=short {
                     let mut b = bytes[start..start + short].to_vec();
                     b.iter_mut()
@@ -178,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn first_eight_is_as_if_zeros_followed() {
+    fn first_eight_pads_with_zeros() {
         let bytes: Vec<u8> = (200..220).collect();
         for len in 0..bytes.len() {
             let mut padded = bytes[..len].to_vec();

@@ -42,25 +42,25 @@ impl Fit for Cone {
     }
 }
 
-/// The slopes of lines that meet in a point.
+/// The range of slopes of lines through a common point.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Slopes {
     pub flattest: f64,
     pub steepest: f64,
 }
 
-/// Points that are looked at together.
+/// Points that are processed together.
 const BLOCK: usize = 8;
 
 impl Slopes {
-    /// What one point leaves.
+    /// All slopes: the range after the first point.
     const ALL: Slopes = Slopes {
         flattest: f64::NEG_INFINITY,
         steepest: f64::INFINITY,
     };
 
-    /// Leaves the slopes whose lines pass within the bound of a point, `(x, y)` away from where they
-    /// meet, x being above 0; changes nothing and says so if there are none.
+    /// Keeps the slopes whose lines pass within the bound of a point, `(x, y)` relative to the
+    /// common point, with x above 0. Returns false, and changes nothing, if there are none.
     #[inline]
     pub fn narrow(&mut self, x: f64, y: f64, bound: f64) -> bool {
         let narrower = self.narrowed(x, y, bound);
@@ -71,11 +71,11 @@ impl Slopes {
         fits
     }
 
-    /// Takes in points whose numbers are so far above `first` and whose ranks go on from `y`, up to
-    /// the first that does not fit; says how many of them fit. The lines meet in `pivot`.
+    /// Adds points with these numbers, relative to `first`, and with consecutive ranks from `y` on,
+    /// up to the first that does not fit. Returns how many fit. The lines pass through `pivot`.
     ///
-    /// As the range only ever gets narrower, all points of a block fit if it is not empty behind
-    /// them: so a block is computed without a branch and mostly side by side.
+    /// The range only gets narrower, so if it is not empty after a block, all points of the block
+    /// fit: a block is computed without a branch and mostly in parallel.
     pub fn narrow_all(
         &mut self,
         first: u64,
@@ -113,7 +113,7 @@ impl Slopes {
         }
     }
 
-    /// The slope in the middle, or 0 if that is below 0 or there was but one point.
+    /// The slope in the middle of the range; 0 if that is below 0 or there is only one point.
     pub fn middle(&self) -> f64 {
         let middle = (self.flattest + self.steepest) / 2.0;
         if middle.is_finite() {
@@ -124,7 +124,7 @@ impl Slopes {
     }
 }
 
-/// Narrows slopes by blocks of points; gives how many points fitted.
+/// Narrows slopes by blocks of points; returns how many points fit.
 struct Narrowing<'a> {
     slopes: &'a mut Slopes,
     first: u64,

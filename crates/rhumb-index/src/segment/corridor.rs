@@ -1,21 +1,21 @@
 //! The greedy spline corridor: Neumann and Michel, "Smooth interpolating histograms with error
 //! guarantees", BNCOD 2008, section 4, as used by RadixSpline and PLEX.
 //!
-//! From a base point, each further point leaves a corridor of directions: the straight lines that
-//! pass within the bound of it. A point in whose direction all points before are within their
-//! bounds may end a segment, and the last such point does. State and time a point are constant.
+//! Each point after the base point leaves a corridor of directions: the straight lines that pass
+//! within the bound of it. A point may end a segment if the line to it is within the bounds of all
+//! points before it; the last such point does. State and time for each point are constant.
 //!
 //! All comparisons are exact: directions are fractions of integers, compared by cross products.
 
-/// Fractions of a rank that bounds are counted in.
+/// The fraction of a rank in which bounds are counted.
 const UNIT: u64 = 64;
 
-/// Predictions are rounded to whole ranks, so that half a rank more than the bound is within it.
-/// Of this half, 1/32 of a rank is kept back for the rounding of doubles when predicting, which is
-/// below 2^-30 of a rank in segments of [`super::MAX_RANKS`] ranks.
+/// Predictions are rounded to whole ranks, which allows half a rank more than the bound. Of this
+/// half, 1/32 of a rank is reserved for the rounding of doubles in predictions, which is below
+/// 2^-30 of a rank in segments of [`super::MAX_RANKS`] ranks.
 const SLACK: u64 = UNIT / 2 - UNIT / 32;
 
-/// A direction right and up: `rise` parts of a rank over `run` numbers.
+/// A direction to the right and up: `rise` fractions of a rank over `run` numbers.
 #[derive(Debug, Clone, Copy)]
 struct Direction {
     run: u64,
@@ -40,7 +40,7 @@ pub(crate) struct Corridor {
 }
 
 impl Corridor {
-    /// Every direction that does not descend; the bound is in ranks.
+    /// All directions that do not descend; the bound is in ranks.
     pub(crate) fn new(bound: u64) -> Self {
         Corridor {
             bound: bound * UNIT + SLACK,
@@ -49,7 +49,7 @@ impl Corridor {
         }
     }
 
-    /// Whether the line from the base to a point, `x` numbers right of it and `y` ranks above,
+    /// Whether the line from the base to a point, `x` numbers to the right and `y` ranks above,
     /// passes within the bound of all points so far.
     #[inline]
     pub(crate) fn holds(&self, x: u64, y: u64) -> bool {
@@ -60,7 +60,7 @@ impl Corridor {
         !to_point.is_above(self.steepest) && !self.flattest.is_above(to_point)
     }
 
-    /// Leaves the directions that pass within the bound of this point too.
+    /// Keeps the directions that pass within the bound of this point too.
     #[inline]
     pub(crate) fn narrow(&mut self, x: u64, y: u64) {
         let above = Direction {
@@ -79,10 +79,10 @@ impl Corridor {
         }
     }
 
-    /// Takes in points whose numbers are so far above `first` and whose ranks go on from `y`; says
-    /// how many of them, up to the first to which no line leads.
+    /// Adds points with these numbers, relative to `first`, and with consecutive ranks from `y` on,
+    /// up to the first that the corridor does not hold. Returns how many were added.
     pub(crate) fn add_all(&mut self, first: u64, y: u64, numbers: &[u64]) -> usize {
-        // A copy stays in registers.
+        // A local copy stays in registers.
         let mut corridor = *self;
         let mut points = numbers.iter().zip(y..);
         let outside = points.position(|(number, y)| {
@@ -104,7 +104,7 @@ mod tests {
     use crate::check::SplitMix64;
 
     #[test]
-    fn lines_to_held_points_pass_within_the_bound_of_all_before() {
+    fn lines_to_held_points_are_within_the_bound_of_earlier_points() {
         let mut random = SplitMix64::new(5);
         let (mut held, mut refused) = (0, 0);
         for round in 0..2000 {
@@ -113,7 +113,7 @@ mod tests {
             let mut points: Vec<(u64, u64)> = Vec::new();
             let (mut x, mut y) = (0u64, 0);
             for _ in 0..60 {
-                // Up to the whole number range, where doubles could not tell points apart.
+                // Up to the largest numbers, where doubles could not distinguish points.
                 x = x.saturating_add(1 + random.below(1 << (round % 58)));
                 y += 1 + random.below(2);
                 if !corridor.holds(x, y) {

@@ -2,10 +2,10 @@
 //! piecewise linear representation for online stream approximation", VLDB Journal 2014, in the
 //! greedy form that Bourbon (OSDI 2020) took for its tables.
 //!
-//! Of the lines that pass within the bound of the first two points, the steepest and the flattest cross
-//! in one point. All later lines go through it; each further point narrows the range of their
-//! slopes. State and time a point are constant, and the pieces are about 1.4 times the fewest
-//! possible.
+//! Of the lines within the bound of the first two points, the steepest and the flattest cross in
+//! one point. All later lines pass through it; each further point narrows the range of their
+//! slopes. State and time for each point are constant, and there are about 1.4 times the fewest
+//! segments possible.
 
 use super::Fit;
 use super::cone::Slopes;
@@ -14,9 +14,9 @@ use super::cone::Slopes;
 #[derive(Debug, Default)]
 pub(crate) struct Greedy {
     bound: f64,
-    /// Where all lines meet; the origin while there is one point.
+    /// The point where all lines meet; the origin while there is only one point.
     pivot: (f64, f64),
-    /// Once there are two points.
+    /// The range of slopes; `None` until there are two points.
     slopes: Option<Slopes>,
 }
 
@@ -42,7 +42,8 @@ impl Fit for Greedy {
             });
             return true;
         };
-        // Positive: x is at least the second point's, twice the pivot's.
+        // x is positive relative to the pivot: it is at least the second point's, which is twice
+        // the pivot's.
         slopes.narrow(x - self.pivot.0, y - self.pivot.1, self.bound)
     }
 
@@ -59,8 +60,8 @@ impl Fit for Greedy {
         skip + slopes.narrow_all(first, y, rest, self.pivot, self.bound)
     }
 
-    /// Ranks ascend, so the steepest slope is above 0; where the middle is below 0, slope 0 lies in
-    /// the range too.
+    /// Ranks ascend, so the steepest slope is above 0; if the middle is below 0, slope 0 is in the
+    /// range too.
     fn line(&self) -> (f64, f64, f64) {
         let slope = self.slopes.as_ref().map_or(0.0, Slopes::middle);
         (self.pivot.0, self.pivot.1, slope)

@@ -1,14 +1,15 @@
 //! Optimal piecewise linear approximation: O'Rourke, "An on-line algorithm for fitting straight lines
-//! between data ranges", CACM 1981, as the PGM-index takes it (Ferragina and Vinciguerra, VLDB 2020,
+//! between data ranges", CACM 1981, as in the PGM-index (Ferragina and Vinciguerra, VLDB 2020,
 //! section 2.1).
 //!
-//! A line fits if it passes above each point's *floor*, bound below it, and below its *ceiling*, bound
-//! above it. The flattest line that fits touches a ceiling and, to its right, a floor; the steepest one
-//! a floor and, to its right, a ceiling. A new point rules out all lines if its ceiling is below the
-//! flattest or its floor above the steepest; else it may tilt either, which then touches the hull of
-//! the older floors or ceilings in one point further right than before. Points that a hull has left
-//! behind never come back, so a point takes constant time on average. As a piece ends only where no
-//! line at all fits, there are never more pieces than in any other way to cut.
+//! A line fits if it passes above each point's *floor*, which is the bound below it, and below its
+//! *ceiling*, the bound above it. The flattest line that fits touches a ceiling and, to its right,
+//! a floor; the steepest one touches a floor and, to its right, a ceiling. A new point excludes all
+//! lines if its ceiling is below the flattest or its floor above the steepest. Otherwise it may
+//! tilt either line, which then touches the hull of the older floors or ceilings in one point
+//! further right than before. Points that a line has passed are never touched again, so a point
+//! takes constant time on average. A segment ends only where no line at all fits, so no other
+//! method has fewer segments.
 //!
 //! All comparisons are exact: cross products of integers in 128 bits.
 
@@ -21,7 +22,7 @@ struct Point {
     y: i64,
 }
 
-/// A direction to the right: the numbers are above 0.
+/// A direction to the right: `dx` is above 0.
 #[derive(Debug, Clone, Copy)]
 struct Slope {
     dx: u64,
@@ -29,7 +30,7 @@ struct Slope {
 }
 
 impl Point {
-    /// The direction from here to a point right of it.
+    /// The direction to a point further right.
     #[inline]
     fn to(self, right: Point) -> Slope {
         Slope {
@@ -45,13 +46,13 @@ impl Slope {
         i128::from(self.dy) * i128::from(other.dx) < i128::from(other.dy) * i128::from(self.dx)
     }
 
-    /// In ranks a number.
+    /// Ranks for each number.
     fn ratio(self) -> f64 {
         self.dy as f64 / BOUND_UNIT / self.dx as f64
     }
 }
 
-/// A hull of points from left to right, of which those before `start` are behind.
+/// A hull of points from left to right; those before `start` have been passed.
 #[derive(Debug, Default)]
 struct Chain {
     points: Vec<Point>,
@@ -65,8 +66,8 @@ impl Chain {
         self.start = 0;
     }
 
-    /// Adds a point on the right, dropping those that are then inside. `bends` says whether the way
-    /// from one direction to the next one bends as the hull does.
+    /// Adds a point on the right and removes those that are then inside the hull. `bends` tells
+    /// whether two consecutive directions bend as the hull does.
     #[inline]
     fn push(&mut self, point: Point, bends: impl Fn(Slope, Slope) -> bool) {
         while let [.., before, last] = self.points.get(self.start..).unwrap_or_default()
@@ -77,8 +78,8 @@ impl Chain {
         self.points.push(point);
     }
 
-    /// The point from which the direction to `target` is the best one; those before it are behind
-    /// from now on. From left to right directions get better up to it, and worse after it.
+    /// The point from which the direction to `target` is best; points before it count as passed
+    /// from now on. From left to right directions get better up to this point, and worse after it.
     #[inline]
     fn tangent(&mut self, target: Point, better: impl Fn(Slope, Slope) -> bool) -> Point {
         let mut points = self.points.get(self.start..).unwrap_or_default().iter();
@@ -102,7 +103,7 @@ pub(crate) struct Hull {
     /// The floors' upper hull, the ceilings' lower hull.
     floors: Chain,
     ceilings: Chain,
-    /// From a ceiling to a floor, and from a floor to a ceiling.
+    /// Lines from a ceiling to a floor, and from a floor to a ceiling.
     flattest: (Point, Point),
     steepest: (Point, Point),
 }
@@ -167,19 +168,19 @@ impl Fit for Hull {
         true
     }
 
-    /// The mean of the flattest and the steepest line that fit, which fits too; or that mixture of
-    /// them which is level, where the mean falls.
+    /// The mean of the flattest and the steepest line that fit, which fits too; if the mean
+    /// descends, the mixture of both that is level.
     fn line(&self) -> (f64, f64, f64) {
         if self.points < 2 {
             return (0.0, 0.0, 0.0);
         }
         let slopes = [self.flattest, self.steepest].map(|(from, to)| from.to(to).ratio());
         let share = match slopes[0] + slopes[1] < 0.0 {
-            // Ranks ascend, so the steepest one rises.
+            // Ranks ascend, so the steepest line rises.
             true => slopes[1] / (slopes[1] - slopes[0]),
             false => 0.5,
         };
-        // Where they cross, more or less; there the mixture is known best.
+        // Near the crossing of both lines, where the mixture is most precise.
         let x = self.steepest.0.x.max(self.flattest.0.x) as f64;
         let [flat, steep] = [(self.flattest.0, slopes[0]), (self.steepest.0, slopes[1])]
             .map(|(from, slope)| from.y as f64 / BOUND_UNIT + slope * (x - from.x as f64));
@@ -193,10 +194,11 @@ mod tests {
     use super::*;
     use crate::check::SplitMix64;
 
-    /// Whether a line fits, by looking at every pair of a ceiling and a floor: the steepest line down
-    /// from any ceiling to a later floor must not be steeper than any from a floor to a ceiling.
+    /// Whether a line fits, by testing every pair of a ceiling and a floor: the steepest line down
+    /// from any ceiling to a later floor must not be steeper than any line from a floor to a later
+    /// ceiling.
     fn fits_by_brute_force(points: &[(u64, u64)], bound: i128) -> bool {
-        // Exact fractions: dy over dx, dx above 0.
+        // Exact fractions: dy over dx, with dx above 0.
         let (mut flattest, mut steepest) = (None::<(i128, i128)>, None::<(i128, i128)>);
         for (i, left) in points.iter().enumerate() {
             for right in &points[i + 1..] {
@@ -218,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_in_exactly_what_some_line_reaches() {
+    fn accepts_exactly_the_points_that_some_line_fits() {
         let mut random = SplitMix64::new(7);
         for round in 0..20_000 {
             let bound = [1.0, 1.46875, 3.0][round % 3];
