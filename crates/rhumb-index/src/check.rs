@@ -1,8 +1,8 @@
-//! Tries to break the promises of an index.
+//! Checks that an index keeps the contract of [`Index`].
 //!
-//! [`check`] builds an index over given keys, opens it from its bytes, and compares what it
-//! answers with the truth: for every key, for both neighbours of every key, for random absent
-//! keys, and for keys at both ends of the key space. [`distributions`] makes the keys.
+//! [`check`] builds an index over given keys, opens it from its bytes, and compares its answers
+//! with the correct ones: for every key, for both neighbours of every key, for random absent keys,
+//! and for keys at both ends of the key space. [`distributions`] makes the keys.
 //!
 //! ```
 //! use rhumb_index::check::{Case, SplitMix64, check, distributions};
@@ -15,14 +15,14 @@
 //! # Ok::<(), rhumb_index::IndexError>(())
 //! ```
 //!
-//! [`check_own`] does the same for an index that this crate does not know, given as a closure:
+//! [`check_own`] does the same for an index from outside this crate, given as a closure:
 //!
 //! ```
 //! use rhumb_index::check::{Own, SplitMix64, check_own, distributions};
 //! use rhumb_index::{Position, Window};
 //!
 //! let keys = distributions::by_name("uuid").unwrap().keys(&mut SplitMix64::new(1), 1000);
-//! // An index that knows in which 16 keys another one belongs.
+//! // An index with the first of every 16 keys.
 //! let fences: Vec<_> = keys.iter().step_by(16).collect();
 //! let locate = |key: &[u8]| {
 //!     let block = fences.partition_point(|fence| fence.as_slice() <= key).saturating_sub(1);
@@ -44,23 +44,23 @@ pub(crate) use crate::random::from_env;
 
 use crate::{Index, IndexError, IndexSpec, KeyMap, Position, Probe, Window, registry};
 
-/// What to check.
+/// What to check: keys, index and look-ups.
 #[derive(Debug, Clone, Copy)]
 pub struct Case<'a> {
     /// Sorted distinct keys.
     pub keys: &'a [Vec<u8>],
     /// The index to build over them.
     pub spec: &'a IndexSpec,
-    /// A block starts at every rank that this divides; at least 1.
+    /// Blocks start at every multiple of this rank; at least 1.
     pub cut_every: usize,
-    /// The map that numbers the keys; without one, the map of exactly these keys.
+    /// The map that numbers the keys; `None` for the map of exactly these keys.
     pub map: Option<&'a KeyMap>,
     /// How many random absent keys to look up.
     pub random: usize,
 }
 
 impl<'a> Case<'a> {
-    /// A case whose keys are numbered by the map of exactly these keys, without random look-ups.
+    /// A case that uses the map of exactly these keys and makes no random look-ups.
     pub fn new(keys: &'a [Vec<u8>], spec: &'a IndexSpec, cut_every: usize) -> Self {
         Case {
             keys,
@@ -72,26 +72,26 @@ impl<'a> Case<'a> {
     }
 }
 
-/// What was looked up, and what it took.
+/// The number of look-ups, and the sizes they met.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// All look-ups.
     pub lookups: u64,
-    /// Look-ups of keys that are there.
+    /// Look-ups of present keys.
     pub present: u64,
     /// The most ranks that a window held; 0 for kinds that answer with blocks.
     pub widest: u64,
-    /// Footprint of the index.
+    /// Bytes of the index.
     pub index_bytes: usize,
-    /// Footprint of the key map; 0 for kinds that need no numbers.
+    /// Bytes of the key map; 0 for kinds that need no numbers.
     pub map_bytes: usize,
 }
 
-/// Why a check did not pass.
+/// Why a check failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CheckError {
-    /// The index could not be built or opened. [`IndexError::Unfit`] is an honest answer where
-    /// keys tie.
+    /// The index could not be built or opened. [`IndexError::Unfit`] is a permitted result if many
+    /// keys share numbers.
     #[error(transparent)]
     Index(#[from] IndexError),
     /// An answer breaks the contract.
@@ -105,36 +105,37 @@ pub enum CheckError {
         key: Vec<u8>,
         /// Its rank, or its lower bound if it is absent.
         rank: u64,
-        /// The promise that is broken.
+        /// The part of the contract that is violated.
         what: &'static str,
         /// The answer.
         got: String,
     },
 }
 
-/// An index of any make, to be checked by [`check_own`].
+/// An index of any implementation, to be checked by [`check_own`].
 #[derive(Debug, Clone, Copy)]
 pub struct Own<'a> {
-    /// How errors call it.
+    /// Its name in errors.
     pub name: &'a str,
-    /// Sorted distinct keys, all of which it was made of.
+    /// The sorted distinct keys it was built with.
     pub keys: &'a [Vec<u8>],
-    /// If it answers with blocks: one starts at every rank that this divides; at least 1.
+    /// For an index that answers with blocks: blocks start at every multiple of this rank; at least
+    /// 1.
     pub cut_every: usize,
-    /// If it answers with windows: the most ranks that one may hold.
+    /// For an index that answers with windows: the most ranks that a window may hold.
     pub widest: u64,
     /// How many random absent keys to look up.
     pub random: usize,
 }
 
-/// Checks the answers of an index that is given by a closure, from a key to its [`Position`]: of all keys,
+/// Checks the answers of an index given as a closure from a key to its [`Position`]: of all keys,
 /// of both neighbours of each, of strings below and above all, and of random ones.
 ///
-/// It holds them to the contract of [`Index`]. What else a registered kind promises, such as monotone
-/// predictions, [`check`] looks at too.
+/// Answers are compared with the contract of [`Index`]. Further properties of registered kinds,
+/// such as monotone predictions, are checked only by [`check`].
 ///
 /// # Errors
-/// [`CheckError::Violation`] for the first broken promise.
+/// [`CheckError::Violation`] for the first violation.
 pub fn check_own(
     own: &Own<'_>,
     seed: u64,
@@ -149,12 +150,12 @@ pub fn check_own(
     Ok(run.counts)
 }
 
-/// Builds, opens and checks one index; the seed picks the random absent keys.
+/// Builds, opens and checks an index; the seed determines the random absent keys.
 ///
-/// Costs a few look-ups a key; only random keys and some neighbours need a binary search.
+/// Takes a few look-ups for each key; only random keys and some neighbours need a binary search.
 ///
 /// # Errors
-/// The first broken promise, or the error of building or opening.
+/// The first violation, or the error of building or opening.
 pub fn check(case: &Case<'_>, seed: u64) -> Result<Counts, CheckError> {
     let own_map;
     let map = match case.map {
@@ -201,7 +202,7 @@ pub fn map_of<K: AsRef<[u8]>>(keys: &[K]) -> KeyMap {
 /// Builds the byte form of the case's index.
 ///
 /// # Errors
-/// What the builder says.
+/// The error of the builder.
 pub fn build(case: &Case<'_>, map: &KeyMap) -> Result<Vec<u8>, IndexError> {
     let mut builder = registry::builder(case.spec)?;
     let mut before: &[u8] = &[];
@@ -220,7 +221,7 @@ pub fn build(case: &Case<'_>, map: &KeyMap) -> Result<Vec<u8>, IndexError> {
     builder.finish()
 }
 
-/// A check under way.
+/// A check in progress.
 struct Run<'a> {
     own: Own<'a>,
     locate: &'a mut dyn FnMut(&[u8]) -> Position,
@@ -256,7 +257,7 @@ impl Run<'_> {
         index: &dyn Index,
         map: &KeyMap,
     ) -> Result<(), CheckError> {
-        // Where mapped keys are retained, windows are narrower than the model's.
+        // If mapped keys are retained, windows are narrower than the model's.
         let model = match (spec.get("retained"), spec.promised_window()) {
             (Some(1), promised) => promised.unwrap_or(index.extent()),
             _ => 0,
@@ -300,7 +301,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Looks up a key that is probably absent, with the truth from a binary search.
+    /// Looks up a key that is probably absent; a binary search gives its correct rank.
     fn absent(&mut self, key: &[u8]) -> Result<(), CheckError> {
         let found = self
             .own
@@ -367,12 +368,12 @@ impl Run<'_> {
     }
 }
 
-/// Turns a key followed by 0x00 into a string just below the key; there is none below the empty
-/// key.
+/// Turns a key followed by 0x00 into a string just below the key. Returns false for the empty key,
+/// which has none below it.
 fn step_back(probe: &mut Vec<u8>) -> bool {
     probe.pop();
     match probe.pop() {
-        // Without its last 0x00 it is the string directly below.
+        // Without its last 0x00 the key is the string directly below.
         Some(0) => true,
         Some(last) => {
             probe.extend([last - 1, 0xff, 0xff]);
@@ -382,7 +383,7 @@ fn step_back(probe: &mut Vec<u8>) -> bool {
     }
 }
 
-/// A string near to a stored one, or any string.
+/// A string near a stored one, or any string.
 fn near_miss(random: &mut SplitMix64, keys: &[Vec<u8>]) -> Vec<u8> {
     let Some(key) = random.choose(keys).filter(|_| random.clone().below(4) > 0) else {
         let len = random.below(20) as usize;

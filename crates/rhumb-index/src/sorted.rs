@@ -1,8 +1,9 @@
-//! Sorted sets and maps that a learned index finds keys in: owned, immutable, and usable in place from
-//! borrowed or mapped bytes.
+//! Sorted sets and maps whose keys are found by a learned index: immutable, owned or used in place
+//! from borrowed or mapped bytes.
 //!
-//! [`SortedSet`] and [`SortedMap`] choose the index, number the keys and search the last mile. They are
-//! the front door of this crate; its parts serve those who keep the keys themselves.
+//! [`SortedSet`] and [`SortedMap`] choose the index, number the keys and search the last mile. They
+//! are the main interface of this crate; its other parts are for callers that store the keys
+//! themselves.
 //!
 //! ```
 //! use rhumb_index::SortedMap;

@@ -1,11 +1,11 @@
-//! Named key distributions: the sets that every index kind must survive.
+//! Named key distributions, over which every index kind is checked.
 
 mod numbers;
 mod texts;
 
 use super::SplitMix64;
 
-/// A way to make keys.
+/// A method of making keys.
 #[derive(Debug, Clone, Copy)]
 pub struct Distribution {
     /// Its name in reports.
@@ -14,8 +14,8 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// About `count` sorted distinct keys: fewer where the distribution has no more, or where
-    /// some repeat.
+    /// About `count` sorted distinct keys: fewer if the distribution has no more, or if some
+    /// repeat.
     pub fn keys(&self, random: &mut SplitMix64, count: usize) -> Vec<Vec<u8>> {
         let mut keys = (self.make)(random, count);
         keys.sort_unstable();
@@ -37,5 +37,5 @@ pub fn by_name(name: &str) -> Option<Distribution> {
     all().find(|distribution| distribution.name == name)
 }
 
-/// A row of the lists: a name and what makes the keys.
+/// An entry of the lists: a name, and the function that makes the keys.
 type Row = (&'static str, fn(&mut SplitMix64, usize) -> Vec<Vec<u8>>);

@@ -1,4 +1,4 @@
-//! Bodies of fuzz targets: whatever the bytes are, nothing panics and no promise is broken.
+//! Bodies of fuzz targets: no input may cause a panic or break the contract of an index.
 //!
 //! The crate's tests run them over seeded bytes; `fuzz/` at the root of the repository wraps them for
 //! `cargo fuzz`.
@@ -7,14 +7,14 @@ use super::{Case, CheckError, SplitMix64, build, check, distributions, map_of};
 use crate::registry::Kind;
 use crate::{Index, IndexError, IndexSpec, KeyMap, Position, Probe, registry};
 
-/// The largest value of a knob that [`keys`] takes: millions of leaves would take seconds.
+/// The largest value of a knob that [`keys`] uses: millions of leaves would take seconds.
 const LARGEST: u64 = 4096;
 
-/// Takes the bytes for an index of any kind. If they open, answers stay within the table and within
-/// the widest window. Says whether they open.
+/// Opens the bytes as an index of any kind. If they open, answers must stay within the table and
+/// within the widest window. Returns whether they open.
 ///
 /// # Panics
-/// If an answer does not.
+/// If an answer is outside.
 pub fn index_bytes(bytes: &[u8]) -> bool {
     let seed = seed_of(bytes);
     let Ok(index) = registry::open(bytes.to_vec()) else {
@@ -31,10 +31,10 @@ pub fn index_bytes(bytes: &[u8]) -> bool {
     true
 }
 
-/// Asks an index that may be damaged for a key.
+/// Looks up a key in an index that may be damaged.
 ///
 /// # Panics
-/// If the answer is outside of the table, or wider than [`Index::widest_window`].
+/// If the answer is outside the table, or wider than [`Index::widest_window`].
 pub fn answers_within(index: &dyn Index, key: &[u8], number: u64) {
     let position = index.locate(Probe { key, number });
     let (extent, widest) = (index.extent(), index.widest_window());
@@ -52,11 +52,11 @@ pub fn answers_within(index: &dyn Index, key: &[u8], number: u64) {
     );
 }
 
-/// Takes the first bytes for an index specification and the rest for keys; builds and checks it. Says
-/// whether an index was built: kinds may be unfit for the keys.
+/// Uses the first bytes as an index specification and the rest as keys; builds and checks the
+/// index. Returns whether it was built: kinds may be unfit for the keys.
 ///
 /// # Panics
-/// If the index breaks its promise.
+/// If the index violates its contract.
 pub fn keys(bytes: &[u8]) -> bool {
     let (&[kind, knob, cut, length], rest) = bytes.split_first_chunk().unwrap_or((&[0; 4], &[]));
     let kinds = registry::kinds();
@@ -89,8 +89,8 @@ pub fn keys(bytes: &[u8]) -> bool {
     checked.is_ok()
 }
 
-/// A specification of a kind whose knobs follow from a byte. Of knobs that exclude each other the one that
-/// comes first counts, or the last.
+/// A specification of a kind whose knobs are derived from a byte. Of knobs that exclude each other,
+/// the first one counts, or with `is_reversed` the last.
 fn spec_of(kind: &Kind, knob: u8, is_reversed: bool) -> Option<IndexSpec> {
     let mut spec: IndexSpec = kind.name.parse().ok()?;
     let mut knobs: Vec<_> = kind.knobs.iter().collect();
@@ -98,7 +98,7 @@ fn spec_of(kind: &Kind, knob: u8, is_reversed: bool) -> Option<IndexSpec> {
         knobs.reverse();
     }
     for known in knobs {
-        // Some of the range, its ends among it.
+        // Some values of the range, including its ends.
         let value = match u64::from(knob) % 42 {
             41 => known.max.min(LARGEST),
             some => known.min + some % (known.max - known.min + 1),
@@ -110,15 +110,15 @@ fn spec_of(kind: &Kind, knob: u8, is_reversed: bool) -> Option<IndexSpec> {
     Some(spec)
 }
 
-/// The most keys under a form that is damaged on purpose.
+/// The most keys of an index that is damaged on purpose.
 const DAMAGED_KEYS: usize = 1024;
 
-/// Builds an index of one kind and damages it: the first four bytes choose keys and knobs, the others are
-/// [edits](edit) of the form. So they reach fields that bytes made from nothing never get to.
-/// If the form still opens, answers stay within the table. Says whether it opens.
+/// Builds an index of one kind and damages it: the first four bytes choose keys and knobs, the
+/// others are [edits](edit) of its byte form, which reach fields that random bytes never get to. If
+/// the form still opens, answers must stay within the table. Returns whether it opens.
 ///
 /// # Panics
-/// If an answer does not.
+/// If an answer is outside.
 pub fn kind_bytes(kind: &str, bytes: &[u8]) -> bool {
     let (&[keys, count, knob, cut], edits) = bytes.split_first_chunk().unwrap_or((&[0; 4], &[]));
     let kind = registry::kinds().iter().find(|known| known.name == kind);
@@ -156,19 +156,21 @@ pub fn kind_bytes(kind: &str, bytes: &[u8]) -> bool {
     true
 }
 
-/// Damages one place: of the 24 bits before the value the highest two say how, the others where.
+/// Damages one place: of the 24 bits before the value, the highest two select the kind of damage,
+/// the others the place.
 fn edit(form: &mut Vec<u8>, [low, middle, high, value]: [u8; 4]) {
     let at = u32::from_le_bytes([low, middle, high & 0x3f, 0]) as usize;
     let at = at % form.len().max(1);
     match high >> 6 {
-        // A field of 8 bytes: NaN, infinities, all ones and small numbers among them.
+        // Overwrites a field of 8 bytes, with NaN, infinities, all ones and small numbers among the
+        // values.
         3 => {
             let field = form.iter_mut().skip(at & !7).take(8);
             let fill = if value < 8 { 0 } else { 0xff };
             let bytes = [value, fill, fill, fill, fill, fill, fill, value | fill];
             field.zip(bytes).for_each(|(byte, new)| *byte = new);
         }
-        // Rarely, as what is cut off is mostly noticed at once.
+        // Rare, since truncated forms are mostly detected at once.
         2 if value == 0 => form.truncate(at),
         how => {
             if let Some(byte) = form.get_mut(at) {
@@ -182,11 +184,11 @@ fn edit(form: &mut Vec<u8>, [low, middle, high, value]: [u8; 4]) {
     }
 }
 
-/// Takes the bytes for a key map. If they are one, it is monotone and has no other bytes. Says whether
-/// they are.
+/// Opens the bytes as a key map. If they are one, it must be monotone and have no other byte form.
+/// Returns whether they are.
 ///
 /// # Panics
-/// If it is not.
+/// If the map is not.
 pub fn key_map_bytes(bytes: &[u8]) -> bool {
     let Ok(map) = KeyMap::from_bytes(bytes) else {
         return false;
@@ -197,7 +199,7 @@ pub fn key_map_bytes(bytes: &[u8]) -> bool {
         .map(|_| {
             let len = random.below(40) as usize;
             let mut probe = random.bytes(len, 256);
-            // Symbols that the map knows are likelier among its own bytes.
+            // Bytes of the form are more likely to be symbols that the map knows.
             probe.iter_mut().for_each(|byte| {
                 *byte = random.choose(bytes).copied().unwrap_or(*byte);
             });
@@ -210,11 +212,11 @@ pub fn key_map_bytes(bytes: &[u8]) -> bool {
     true
 }
 
-/// Takes the bytes for lines of text, one key each, and makes a map of them and of each half.
+/// Uses the bytes as lines of text, one key each, and makes a map of all keys and of each half.
 ///
 /// # Panics
-/// If a map is not monotone over the keys, does not survive its bytes, or the union of the halves is
-/// not the map of all.
+/// If a map is not monotone over the keys, is not read back as written, or the union of the halves
+/// is not the map of all.
 pub fn key_map_keys(bytes: &[u8]) {
     let mut keys: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').collect();
     keys.sort_unstable();
@@ -229,7 +231,7 @@ pub fn key_map_keys(bytes: &[u8]) {
     assert_eq!(union.build(), map);
 }
 
-/// Any number that depends on all bytes.
+/// A number that depends on all bytes.
 fn seed_of(bytes: &[u8]) -> u64 {
     let mix = |seed: u64, byte: &u8| (seed ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix)

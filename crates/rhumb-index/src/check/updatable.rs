@@ -1,8 +1,8 @@
 //! Compares an updatable index with a `BTreeMap` over generated histories.
 //!
-//! A history takes some keys of one of the [`super::distributions`], in one of several orders; it may bulk
-//! load some of them, then inserts, upserts, removes, looks up and walks, and after every step compares
-//! what is answered with what the map answers. Everything follows from the seed.
+//! A history takes some keys of one of the [`super::distributions`], in one of several orders. It
+//! may bulk load some of them; then it inserts, upserts, removes, looks up and walks, and after
+//! every step compares the answers with those of the map. All choices follow from the seed.
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
@@ -25,26 +25,26 @@ enum Order {
     Random,
     Sorted,
     Reversed,
-    /// Sorted but for some that are a few places away from where they should be, or anywhere.
+    /// Sorted, except some keys that are a few places away or anywhere.
     NearSorted,
-    /// Neighbours follow each other, stretch by stretch.
+    /// Runs of neighbouring keys.
     Clustered,
-    /// A few keys, over and over.
+    /// A few keys, repeatedly.
     Repeated,
 }
 
-/// What histories consisted of.
+/// The size of the histories that were run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Histories, each over an index of its own.
     pub histories: u64,
     /// Steps in all of them.
     pub steps: u64,
-    /// The most keys that came into one index.
+    /// The most keys inserted into one index.
     pub most_keys: usize,
 }
 
-/// A history in which an index and the map disagree.
+/// A history in which the index and the map disagree.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}, history {history} of seed {seed}, over keys of {distribution}: {what}")]
 pub struct Disagreement {
@@ -52,15 +52,15 @@ pub struct Disagreement {
     pub kind: &'static str,
     /// The seed that was given.
     pub seed: u64,
-    /// Which history, counted from 0: it replays by itself from seed plus this number.
+    /// The number of the history, from 0: it is replayed as history 0 of the seed plus this number.
     pub history: u64,
-    /// Where its keys came from.
+    /// The distribution of its keys.
     pub distribution: &'static str,
-    /// Step, what was asked, and both answers.
+    /// The step, the operation, and both answers.
     pub what: String,
 }
 
-/// Runs so many histories, each over a new index of at most about `most_keys` keys.
+/// Runs `count` histories, each over a new index of at most about `most_keys` keys.
 ///
 /// # Errors
 /// The first disagreement.
@@ -77,7 +77,7 @@ pub fn histories<K: FromBytes + ?Sized>(
         let Some(distribution) = random.choose(&distributions) else {
             break;
         };
-        // Mostly few keys: every step is then likelier to touch what the ones before it made.
+        // Mostly few keys, so that steps are more likely to touch the results of earlier ones.
         let most = [20, 200, 200, 1_000, most_keys][random.below(5) as usize].min(most_keys);
         let len = 1 + random.below(most as u64) as usize;
         let keys = distribution.keys(&mut random, len);
@@ -100,9 +100,9 @@ pub fn histories<K: FromBytes + ?Sized>(
     Ok(counts)
 }
 
-/// Keys that can be made of the distributions' bytes.
+/// Keys that can be made from the bytes of distributions.
 pub trait FromBytes: Key {
-    /// A key that depends on these bytes; integers of 8 bytes give themselves.
+    /// A key that depends on these bytes; 8 bytes give their big-endian integer.
     fn from_bytes(bytes: &[u8]) -> Self::Owned;
 }
 
@@ -110,7 +110,7 @@ impl FromBytes for u64 {
     fn from_bytes(bytes: &[u8]) -> u64 {
         let first = bytes.iter().take(8);
         let number = first.fold(0u64, |number, byte| number << 8 | u64::from(*byte));
-        // Of longer keys the later bytes count too, so that few collide.
+        // The later bytes of longer keys count too, so that few keys collide.
         let rest = bytes.iter().skip(8);
         rest.fold(number, |number, byte| {
             number.wrapping_mul(31).wrapping_add(u64::from(*byte))
@@ -124,7 +124,7 @@ impl FromBytes for [u8] {
     }
 }
 
-/// A history under way.
+/// A history in progress.
 struct Run<K: FromBytes + ?Sized> {
     index: Box<dyn Updatable<K>>,
     model: BTreeMap<K::Owned, u64>,
@@ -152,7 +152,7 @@ impl<K: FromBytes + ?Sized> Run<K> {
         match self.random.below(3) {
             0 => {}
             1 => self.bulk_load(|_, _| true)?,
-            // Every other one, or the lower half: the rest comes by inserts.
+            // Every other key, or the lower half; the rest is inserted.
             _ if self.random.below(2) == 0 => self.bulk_load(|i, _| i % 2 == 0)?,
             _ => self.bulk_load(|i, all| i < all / 2)?,
         }
@@ -162,7 +162,7 @@ impl<K: FromBytes + ?Sized> Run<K> {
             self.step(&key, removes)?;
         }
         self.whole()?;
-        // Take nearly everything out again, in the end by every other key.
+        // Remove nearly all keys.
         if self.random.below(3) == 0 {
             let mut keys = std::mem::take(&mut self.keys);
             self.shuffle(&mut keys);
@@ -182,7 +182,7 @@ impl<K: FromBytes + ?Sized> Run<K> {
         self.load_again()
     }
 
-    /// Loads some keys in place of what there is; before that, what does not ascend, in vain.
+    /// Loads some keys in place of the old ones, after trying to load keys that do not ascend.
     fn load_again(&mut self) -> Result<(), String> {
         self.keys.sort_unstable();
         let mut entries: Vec<_> = self.keys.iter().map(|key| (key.clone(), 7)).collect();
@@ -245,7 +245,7 @@ impl<K: FromBytes + ?Sized> Run<K> {
         }
     }
 
-    /// A key that is to be stored, and around it whatever else happens.
+    /// Stores a key and performs another random operation.
     fn step(&mut self, key: &K::Owned, removes: u64) -> Result<(), String> {
         self.put(key)?;
         let other = self.any_key();
@@ -257,7 +257,7 @@ impl<K: FromBytes + ?Sized> Run<K> {
         }
     }
 
-    /// Mostly one of the keys of the history; else another.
+    /// Mostly a key of the history; otherwise a random one.
     fn any_key(&mut self) -> K::Owned {
         if self.random.below(6) > 0 {
             let known = self.random.choose(&self.keys).cloned();
@@ -299,7 +299,7 @@ impl<K: FromBytes + ?Sized> Run<K> {
         self.get(key)
     }
 
-    /// Some entries from a key on, and its lower bound.
+    /// Compares some entries from a key on, and its lower bound.
     fn walk(&mut self, from: &K::Owned) -> Result<(), String> {
         let most = self.random.below(20) as usize;
         let expected = self
@@ -333,7 +333,7 @@ impl<K: FromBytes + ?Sized> Run<K> {
         )
     }
 
-    /// Everything.
+    /// Compares all entries, the length, the depth and the size.
     fn whole(&mut self) -> Result<(), String> {
         let least = K::Owned::default();
         let expected: Vec<_> = self.model.clone().into_iter().collect();
@@ -343,7 +343,7 @@ impl<K: FromBytes + ?Sized> Run<K> {
         let depth = self.index.depth();
         let is_sound = self.model.is_empty() || depth.mean <= depth.max as f64 && depth.mean >= 1.0;
         agree("a sound depth", &least, true, is_sound)?;
-        // Keys may be kept without what they share.
+        // Keys may be stored without their common prefixes, so only values count.
         let least_size = self.model.len() * 8;
         agree(
             "size",

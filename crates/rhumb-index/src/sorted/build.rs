@@ -9,10 +9,10 @@ use super::finder::{self, BLOCK};
 use super::form::{Header, Writer};
 use crate::{IndexError, IndexSpec, KeyMap};
 
-/// The index over keys where none is named: few bytes, and windows that one look at memory brings.
+/// The default index: it takes few bytes, and its windows can be fetched with one wait for memory.
 const DEFAULT: &str = "pgm:boundary=34";
 
-/// What takes its place where keys share so many numbers that it cannot.
+/// The index used if so many keys share numbers that the default is unfit.
 const FALLBACK: &str = "fp";
 
 /// The byte form of a set.
@@ -31,9 +31,9 @@ where
 /// Collects the keys of sorted entries.
 pub(super) struct Entries<K: Element + ?Sized> {
     keys: <K::Column as Column>::Collector,
-    /// How many there are, all different.
+    /// How many distinct keys there are.
     distinct: u32,
-    /// The first entry of each of them, from when a key first repeats.
+    /// The first entry of each distinct key; `None` until a key repeats.
     firsts: Option<Vec<u32>>,
     len: u32,
 }
@@ -79,7 +79,7 @@ impl<K: Element + ?Sized> Entries<K> {
         Ok(())
     }
 
-    /// The byte form, with the values that `append` appends.
+    /// The byte form, with the values that `append` writes.
     pub(super) fn finish(
         self,
         spec: Option<&IndexSpec>,
@@ -109,7 +109,7 @@ impl<K: Element + ?Sized> Entries<K> {
     }
 }
 
-/// The index that was asked for, or the one that serves these keys.
+/// The given index, or the first default that can serve these keys.
 fn choose<C: Column>(
     spec: Option<&IndexSpec>,
     form: &[u8],

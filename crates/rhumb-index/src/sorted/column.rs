@@ -9,55 +9,55 @@ use crate::bytes::Reader;
 use crate::search::{Number, lower_bound_in_column, prefetch};
 use crate::{IndexError, KeyMap, Window};
 
-/// Where elements of one sort stand in a byte form, which is given to every call.
+/// The location of elements of one type in a byte form. The form is passed to every call.
 pub trait Column: Debug + Sized {
-    /// An element as it is stored.
+    /// An element as stored.
     type Item<'k>: Copy + Ord + Debug;
 
-    /// Whether items are numbers, which are their own place in the order; else a key map numbers them.
+    /// Whether items are numbers and need no key map.
     const NUMBERS: bool;
 
-    /// What collects elements.
+    /// Collects elements for the column.
     type Collector: Collector<Column = Self>;
 
-    /// Takes `place` of a form as a column of `count` elements.
+    /// Opens `place` of a form as a column of `count` elements.
     fn open(form: &[u8], place: Range<usize>, count: usize) -> Result<Self, IndexError>;
 
-    /// One of them; `None` beyond the end, or if the bytes are damaged.
+    /// An element; `None` past the end, or if the bytes are damaged.
     fn get<'b>(&self, form: &'b [u8], at: usize) -> Option<Self::Item<'b>>;
 
-    /// The first place in a window whose element is not below `item`.
+    /// The first index in a window whose element is not below `item`.
     fn lower_bound(&self, form: &[u8], window: Window, item: Self::Item<'_>) -> usize;
 
-    /// Asks for the elements of a window ahead of their use.
+    /// Prefetches the elements of a window.
     fn prefetch(&self, form: &[u8], window: Window);
 
-    /// Asks for what [`Column::prefetch`] itself waits for.
+    /// Prefetches the data that [`Column::prefetch`] itself reads.
     fn prefetch_places(&self, form: &[u8], window: Window);
 
     /// The number by which models find an item.
     fn number(map: Option<&KeyMap>, item: Self::Item<'_>) -> u64;
 
-    /// Shows the bytes of an item, whose order is that of the items.
+    /// Passes the bytes of an item to `show`. Their order is that of the items.
     fn with_bytes<R>(item: Self::Item<'_>, show: impl FnOnce(&[u8]) -> R) -> R;
 }
 
 /// Collects the elements of a column.
 pub trait Collector: Default {
-    /// The column that comes out.
+    /// The type of the column.
     type Column: Column;
 
-    /// Adds one.
+    /// Adds an element.
     fn push(&mut self, item: <Self::Column as Column>::Item<'_>);
 
-    /// How the one that was added last compares with `item`; `None` if there is none.
+    /// Compares the last element added with `item`; `None` if there is none.
     fn compare_last(&self, item: <Self::Column as Column>::Item<'_>) -> Option<Ordering>;
 
     /// Appends the column.
     fn finish(self, out: &mut Vec<u8>);
 }
 
-/// The range that a window is, as far as it has a meaning here.
+/// A window as a range of `usize`, clamped.
 pub(super) fn range(window: Window) -> Range<usize> {
     let clamp = |rank: u64| usize::try_from(rank).unwrap_or(usize::MAX);
     clamp(window.lo)..clamp(window.hi)

@@ -1,4 +1,4 @@
-//! What sorted sets and maps may hold.
+//! The types of keys and values.
 
 use std::fmt::Debug;
 
@@ -8,27 +8,28 @@ use super::strings::Strings;
 /// A type of keys and values of [`SortedSet`](crate::SortedSet) and [`SortedMap`](crate::SortedMap):
 /// the integers of all widths, `f32` and `f64` in their total order, `str` and `[u8]`.
 ///
-/// Numbers take as many bytes as their type. Strings take 4 bytes besides their own, 8 where there are
-/// more than 4 GiB of them in all, and none where all have one length.
+/// Numbers take as many bytes as their type. Strings take 4 bytes besides their own, 8 if there are
+/// more than 4 GiB of them in total, and none if all have the same length.
 ///
-/// The trait is sealed: what it is made of is no part of the API.
+/// The trait is sealed; its items are not part of the API.
 pub trait Element: sealed::Sealed {
-    /// What look-ups return: a number itself, a string as a reference into the stored bytes.
+    /// The type that look-ups return: a number itself, or a reference to the stored bytes of a
+    /// string.
     type Ref<'a>: Copy + Debug + PartialEq + PartialOrd;
 
     /// How elements are stored.
     #[doc(hidden)]
     type Column: Column;
 
-    /// The type's code in byte forms, never used for another one.
+    /// The type's code in byte forms, never reused for another type.
     #[doc(hidden)]
     const CODE: u8;
 
-    /// The stored form; `room` is for those that have to be made.
+    /// The stored form; `room` is a buffer for forms that must be computed.
     #[doc(hidden)]
     fn stored<'k>(&'k self, room: &'k mut [u8; 16]) -> <Self::Column as Column>::Item<'k>;
 
-    /// What a stored form stands for.
+    /// The element of a stored form.
     #[doc(hidden)]
     fn from_stored<'a>(stored: <Self::Column as Column>::Item<'a>) -> Self::Ref<'a>;
 }
@@ -37,7 +38,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// Types of up to 8 bytes, as numbers in the same order.
+/// Types of up to 8 bytes, stored as numbers in the same order.
 macro_rules! numbers {
     ($($type:ty, $code:literal, $bytes:literal, $to:expr, $from:expr;)*) => {$(
         impl sealed::Sealed for $type {}
@@ -77,8 +78,8 @@ numbers! {
     f64, 12, 8, |n| ordered_64(n.to_bits()), |n| f64::from_bits(bits_64(n));
 }
 
-/// The bits of a floating-point number as an integer in the total order: of negative ones all bits are
-/// turned, of others the sign.
+/// The bits of a floating-point number as an integer in the total order: all bits of negative
+/// numbers are inverted, and the sign bit of others.
 fn ordered_32(bits: u32) -> u32 {
     bits ^ (((bits as i32) >> 31) as u32 | 1 << 31)
 }
@@ -95,7 +96,7 @@ fn bits_64(ordered: u64) -> u64 {
     ordered ^ (!(((ordered as i64) >> 63) as u64) | 1 << 63)
 }
 
-/// Types of 16 bytes, as strings of big-endian bytes.
+/// Types of 16 bytes, stored as strings of big-endian bytes.
 macro_rules! wide {
     ($($type:ty, $code:literal, $sign:expr;)*) => {$(
         impl sealed::Sealed for $type {}
@@ -155,7 +156,7 @@ impl Element for str {
         self.as_bytes()
     }
 
-    /// Of bytes that are not UTF-8, which only damage leads to, as much as is.
+    /// Bytes that are not UTF-8, which only damage causes, are cut off.
     #[inline]
     fn from_stored<'a>(stored: <Self::Column as Column>::Item<'a>) -> Self::Ref<'a> {
         match str::from_utf8(stored) {
@@ -172,7 +173,7 @@ impl Element for str {
 mod tests {
     use super::*;
 
-    /// Stored forms ascend as the elements do, and lead back to them.
+    /// Checks that stored forms ascend as the elements do, and convert back.
     fn ascends<T>(sorted: &[T])
     where
         T: for<'a> Element<Ref<'a> = T, Column = Fixed<8>> + Copy + PartialEq,
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn every_width_leads_back() {
+    fn every_width_converts_back() {
         for n in i16::MIN..=i16::MAX {
             assert_eq!(i16::from_stored(n.stored(&mut [0; 16])), n);
             let small = n as i8;

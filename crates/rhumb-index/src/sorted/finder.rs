@@ -9,10 +9,10 @@ use crate::{
 /// Keys in a block of an index that answers with blocks: a few cache lines of numbers.
 pub(super) const BLOCK: u32 = 16;
 
-/// Numbers that are handed to a builder at once.
+/// How many numbers are pushed to a builder at once.
 const AT_ONCE: usize = 4096;
 
-/// What leads from a key to a window of distinct keys.
+/// Finds the window of a key among the distinct keys.
 #[derive(Debug)]
 pub(super) struct Finder<'a> {
     index: Box<dyn Index + 'a>,
@@ -24,10 +24,10 @@ pub(super) struct Finder<'a> {
 }
 
 impl<'a> Finder<'a> {
-    /// Takes an index over so many keys.
+    /// Uses an index over `keys` keys.
     ///
     /// # Errors
-    /// [`IndexError::Damaged`] if it is not one over so many keys, or its map is missing.
+    /// [`IndexError::Damaged`] if the index does not have this many keys, or its map is missing.
     pub(super) fn new<C: Column>(
         index: Box<dyn Index + 'a>,
         map: Option<KeyMap>,
@@ -68,8 +68,8 @@ impl<'a> Finder<'a> {
         })
     }
 
-    /// The window of an item: the key is in it if it is there, else its lower bound is in it or right
-    /// behind it.
+    /// The window of an item: a present key is in it; for an absent key the lower bound is in it or
+    /// just after it.
     #[inline(always)]
     pub(super) fn window<C: Column>(&self, item: C::Item<'_>) -> Window {
         if self.by_number {
@@ -94,10 +94,10 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// The byte forms of an index over a column, and of the key map that it needs.
+/// The byte form of an index over a column, and the key map that it needs.
 ///
 /// # Errors
-/// What the builder says; [`IndexError::Unfit`] if the kind cannot serve these keys.
+/// The error of the builder; [`IndexError::Unfit`] if the kind cannot serve these keys.
 pub(super) fn build<C: Column>(
     spec: &IndexSpec,
     form: &[u8],
@@ -122,7 +122,7 @@ fn map_of<C: Column>(form: &[u8], keys: &C, count: usize) -> KeyMap {
     builder.build()
 }
 
-/// Every key, with a cut where each block starts.
+/// Pushes every key, with a cut where each block starts.
 fn push_keys<C: Column>(
     builder: &mut dyn IndexBuilder,
     form: &[u8],
@@ -140,7 +140,7 @@ fn push_keys<C: Column>(
     Ok(())
 }
 
-/// The same where keys are numbers.
+/// As [`push_keys`] for keys that are numbers.
 fn push_numbers<C: Column>(
     builder: &mut dyn IndexBuilder,
     form: &[u8],
@@ -158,7 +158,7 @@ fn push_numbers<C: Column>(
     Ok(())
 }
 
-/// Tells the builder of a new block if one starts with the key at a place.
+/// Calls [`IndexBuilder::cut`] if a block starts with the key at an index.
 fn cut<C: Column>(builder: &mut dyn IndexBuilder, form: &[u8], keys: &C, at: usize) {
     if at == 0 || !at.is_multiple_of(BLOCK as usize) {
         return;

@@ -1,12 +1,12 @@
-//! The byte form of sorted sets and maps: a header, then five sections, each from the next multiple of
-//! 64 on. `FORMAT.md` describes it byte by byte.
+//! The byte form of sorted sets and maps: a header and then five sections, each aligned to 64
+//! bytes. `FORMAT.md` describes it byte by byte.
 //!
 //! ```text
 //! | header 96 | distinct keys | first entries | values | key map | index |
 //! ```
 //!
-//! The header has checksums of itself, of the key map and of all the rest, so that opening finds out a
-//! damaged header or a map of other keys without reading the keys.
+//! The header has checksums of itself, of the key map and of everything after the header, so that
+//! opening detects a damaged header or the key map of other keys without reading the keys.
 
 use std::ops::Range;
 
@@ -20,10 +20,10 @@ const VERSION: u8 = 1;
 pub(super) const HEADER: usize = 96;
 const ALIGNMENT: usize = 64;
 
-/// How errors call the whole.
+/// The name of the form in errors.
 pub(super) const NAME: &str = "sorted set or map";
 
-/// What the header says of the entries.
+/// The description of the entries in the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Header {
     pub key_type: u8,
@@ -43,7 +43,7 @@ pub(super) const VALUES: usize = 2;
 pub(super) const MAP: usize = 3;
 pub(super) const INDEX: usize = 4;
 
-/// Writes sections behind a header.
+/// Writes sections after a header.
 pub(super) struct Writer {
     out: Vec<u8>,
     lengths: Vec<u64>,
@@ -66,7 +66,7 @@ impl Writer {
         self.lengths.push((self.out.len() - start) as u64);
     }
 
-    /// Where the last section is.
+    /// The location of the last section.
     pub(super) fn last(&self) -> Range<usize> {
         let length = self.lengths.last().map_or(0, |length| *length as usize);
         self.out.len() - length..self.out.len()
@@ -97,17 +97,17 @@ impl Writer {
     }
 }
 
-/// A form whose header is sound, and where its sections are.
+/// A form whose header is valid, with the locations of its sections.
 #[derive(Debug)]
 pub(super) struct Sections {
     pub header: Header,
     pub places: [Range<usize>; SECTIONS],
-    /// The digest of everything behind the header.
+    /// The checksum of everything after the header.
     digest: u64,
 }
 
 impl Sections {
-    /// Reads header and key map, and nothing else.
+    /// Reads the header and the key map, and nothing else.
     ///
     /// # Errors
     /// [`IndexError::Damaged`] or [`IndexError::Version`].
@@ -115,7 +115,7 @@ impl Sections {
         let mut reader = Reader::new(NAME, form);
         if reader.take(MAGIC.len())? != MAGIC {
             let found = String::from_utf8_lossy(form.get(..8).unwrap_or_default());
-            let expected = "\"rhumbset\", with which every form starts";
+            let expected = "\"rhumbset\" at the start";
             return Err(reader.damaged_at(0, expected, format!("{found:?}")));
         }
         reader.version(VERSION)?;
@@ -138,13 +138,17 @@ impl Sections {
         let is_sound = entries <= u64::from(u32::MAX) && distinct <= entries && block > 0;
         if !is_sound || (distinct == 0) != (entries == 0) {
             let found = format!("{entries} entries, {distinct} keys, blocks of {block}");
-            return Err(reader.damaged_at(12, "fewer than 2^32 entries, and as many keys", found));
+            return Err(reader.damaged_at(
+                12,
+                "fewer than 2^32 entries, and no more keys than entries",
+                found,
+            ));
         }
         let places = places(&mut reader, lengths)?;
         let map = form.get(places[MAP].clone()).unwrap_or_default();
         let found = xxh3_64(map);
         if found != map_digest {
-            let expected = format!("the key map of these keys, of digest {map_digest:016x}");
+            let expected = format!("the key map of these keys, with checksum {map_digest:016x}");
             return Err(reader.damaged_at(places[MAP].start, expected, format!("{found:016x}")));
         }
         Ok(Sections {
@@ -160,10 +164,10 @@ impl Sections {
         })
     }
 
-    /// Compares all bytes with their digest, which reads them all.
+    /// Compares all bytes after the header with their checksum, which reads them all.
     ///
     /// # Errors
-    /// [`IndexError::Damaged`] if they are not as they were written.
+    /// [`IndexError::Damaged`] if they have changed since they were written.
     pub(super) fn verify(&self, form: &[u8]) -> Result<(), IndexError> {
         let found = xxh3_64(form.get(HEADER..).unwrap_or_default());
         if found == self.digest {
@@ -182,13 +186,13 @@ impl Sections {
         }
     }
 
-    /// The index's own bytes.
+    /// The bytes of the index.
     pub(super) fn index<'a>(&self, form: &ByteForm<'a>) -> ByteForm<'a> {
         form.part(self.places[INDEX].clone()).unwrap_or_default()
     }
 }
 
-/// Where sections of these lengths are; they end with the form.
+/// The locations of sections of these lengths, which must fill the form.
 fn places(
     reader: &mut Reader<'_>,
     lengths: [usize; SECTIONS],

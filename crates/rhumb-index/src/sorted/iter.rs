@@ -8,7 +8,7 @@ use super::element::Element;
 use super::map::SortedMap;
 use super::set::SortedSet;
 
-/// An entry on the way: its position, and the distinct rank of its key.
+/// An entry: its position, and the rank of its key among the distinct keys.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     position: usize,
@@ -19,7 +19,7 @@ struct Place {
 pub struct Keys<'s, K: Element + ?Sized> {
     set: &'s SortedSet<'s, K>,
     front: Place,
-    /// The last entry that is left, if any is.
+    /// The last remaining entry, if there is one.
     back: Place,
     left: usize,
 }
@@ -56,7 +56,7 @@ impl<'s, K: Element + ?Sized> Keys<'s, K> {
         Some((position, K::from_stored(self.set.item(rank)?)))
     }
 
-    /// The same from the back.
+    /// As [`Keys::step`] from the back.
     #[inline]
     fn step_back(&mut self) -> Option<(usize, K::Ref<'s>)> {
         self.left = self.left.checked_sub(1)?;

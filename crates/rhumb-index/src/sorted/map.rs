@@ -12,10 +12,10 @@ use super::iter::Iter;
 use super::set::SortedSet;
 use crate::{ByteForm, IndexError, IndexSpec, Window};
 
-/// A sorted map from keys, which may repeat, to values: a [`SortedSet`] of the keys, and the values beside
-/// it in one buffer. It never changes.
+/// A sorted map from keys, which may repeat, to values. It stores a [`SortedSet`] of the keys and
+/// the values in one buffer, and is immutable.
 ///
-/// Values of other types than [`Element`] go into a slice of one's own, by
+/// For values of other types than [`Element`], store them in a slice and index it by
 /// [`SortedSet::position`].
 ///
 /// ```
@@ -36,8 +36,8 @@ pub struct SortedMap<'a, K: Element + ?Sized, V: Element + ?Sized> {
 }
 
 impl<'a, K: Element + ?Sized, V: Element + ?Sized> SortedMap<'a, K, V> {
-    /// The map of entries that are sorted by key; equal keys are next to each other, and all are kept
-    /// with their values in the order given.
+    /// The map of entries sorted by key. Equal keys are adjacent, and all are kept with their
+    /// values in the given order.
     ///
     /// # Errors
     /// As [`SortedSet::from_sorted`].
@@ -50,7 +50,7 @@ impl<'a, K: Element + ?Sized, V: Element + ?Sized> SortedMap<'a, K, V> {
         Self::build(None, entries)
     }
 
-    /// The same with an index of one's own choice.
+    /// As [`SortedMap::from_sorted`] with the given index.
     ///
     /// # Errors
     /// As [`SortedSet::from_sorted_with`].
@@ -78,10 +78,10 @@ impl<'a, K: Element + ?Sized, V: Element + ?Sized> SortedMap<'a, K, V> {
         Self::open(keys.finish(index, V::CODE, |out| values.finish(out))?)
     }
 
-    /// Opens what [`SortedMap::as_bytes`] gave, in place, as [`SortedSet::open`] does.
+    /// Opens the bytes of [`SortedMap::as_bytes`] in place, as [`SortedSet::open`] does.
     ///
     /// # Errors
-    /// As [`SortedSet::open`]; [`IndexError::Types`] also if values have another type.
+    /// As [`SortedSet::open`]; [`IndexError::Types`] also if the values have another type.
     pub fn open(bytes: impl Into<ByteForm<'a>>) -> Result<Self, IndexError> {
         let keys = SortedSet::with_values(bytes.into(), V::CODE)?;
         let place = keys.sections().places[VALUES].clone();
@@ -89,12 +89,12 @@ impl<'a, K: Element + ?Sized, V: Element + ?Sized> SortedMap<'a, K, V> {
         Ok(SortedMap { keys, values })
     }
 
-    /// The keys, with what can be asked of them alone: positions, whether they are there, the index.
+    /// The keys as a set: for positions, membership and the index.
     pub fn keys(&self) -> &SortedSet<'a, K> {
         &self.keys
     }
 
-    /// The whole map as bytes, which [`SortedMap::open`] takes.
+    /// The whole map as bytes, for [`SortedMap::open`].
     pub fn as_bytes(&self) -> &[u8] {
         self.keys.as_bytes()
     }
@@ -107,7 +107,7 @@ impl<'a, K: Element + ?Sized, V: Element + ?Sized> SortedMap<'a, K, V> {
     /// Compares all bytes with their checksum, as [`SortedSet::verify`] does.
     ///
     /// # Errors
-    /// As there.
+    /// As [`SortedSet::verify`].
     pub fn verify(&self) -> Result<(), IndexError> {
         self.keys.verify()
     }
@@ -122,14 +122,14 @@ impl<'a, K: Element + ?Sized, V: Element + ?Sized> SortedMap<'a, K, V> {
         self.keys.is_empty()
     }
 
-    /// The value of a key, the first one if the key repeats; `None` if it is not there.
+    /// The value of a key, the first one if the key repeats; `None` if the key is absent.
     #[inline]
     pub fn get(&self, key: &K) -> Option<V::Ref<'_>> {
         self.value(self.keys.position(key)?)
     }
 
-    /// The values of many keys, as [`SortedMap::get`] gives them. Where the entries are in no cache this
-    /// takes a fraction of the time: the waits for memory overlap.
+    /// The values of many keys, as from [`SortedMap::get`]. If the entries are out of cache this
+    /// takes a fraction of the time, since the waits for memory overlap.
     pub fn get_many<Q: Borrow<K>>(&self, keys: &[Q]) -> Vec<Option<V::Ref<'_>>> {
         let mut values = Vec::with_capacity(keys.len());
         let form = self.keys.form();
@@ -146,7 +146,7 @@ impl<'a, K: Element + ?Sized, V: Element + ?Sized> SortedMap<'a, K, V> {
         values
     }
 
-    /// The value of the entry at a position; `None` beyond the end.
+    /// The value of the entry at a position; `None` past the end.
     #[inline]
     pub fn value(&self, position: usize) -> Option<V::Ref<'_>> {
         self.values
@@ -154,7 +154,7 @@ impl<'a, K: Element + ?Sized, V: Element + ?Sized> SortedMap<'a, K, V> {
             .map(V::from_stored)
     }
 
-    /// The entry at a position; `None` beyond the end.
+    /// The entry at a position; `None` past the end.
     pub fn entry(&self, position: usize) -> Option<(K::Ref<'_>, V::Ref<'_>)> {
         Some((self.keys.key(position)?, self.value(position)?))
     }
@@ -169,13 +169,13 @@ impl<'a, K: Element + ?Sized, V: Element + ?Sized> SortedMap<'a, K, V> {
         self.entry(self.len().checked_sub(1)?)
     }
 
-    /// All entries in order, from both ends.
+    /// All entries in order; the iterator is double-ended.
     pub fn iter(&self) -> Iter<'_, K, V> {
         Iter::new(self, 0..self.len())
     }
 
-    /// The entries of a range of keys in order, from both ends, as [`SortedSet::range`] gives the keys.
-    /// All values of one key are `range(key..=key)`.
+    /// The entries of a range of keys in order, as [`SortedSet::range`] gives the keys; the
+    /// iterator is double-ended. All values of one key are in `range(key..=key)`.
     pub fn range<Q: Borrow<K>>(&self, range: impl RangeBounds<Q>) -> Iter<'_, K, V> {
         Iter::new(self, self.keys.positions_of_range(range))
     }

@@ -13,17 +13,17 @@ use super::iter::Keys;
 use crate::bytes::{Reader, u32_of};
 use crate::{ByteForm, Index, IndexError, IndexSpec, KeyMap, Window, registry};
 
-/// How many look-ups of a batch are under way side by side: each has a few cache lines to wait for.
+/// How many look-ups of a batch overlap; each waits for a few cache lines.
 const SIDE_BY_SIDE: usize = 16;
 
 /// How a key is stored.
 type Item<'k, K> = <<K as Element>::Column as Column>::Item<'k>;
 
-/// A sorted set of keys, which may repeat, found by a learned index. It never changes.
+/// A sorted set of keys, which may repeat, found by a learned index. It is immutable.
 ///
-/// Keys lie in one buffer together with their index. [`SortedSet::as_bytes`] is that buffer, and
-/// [`SortedSet::open`] uses one in place, without reading the keys. A look-up costs what the index and the
-/// search of its window cost: about one wait for memory where the index fits into the caches.
+/// Keys are stored in one buffer with their index. [`SortedSet::as_bytes`] is that buffer, and
+/// [`SortedSet::open`] uses one in place, without reading the keys. A look-up costs as much as the
+/// index and the search of its window: about one wait for memory if the index fits into the caches.
 ///
 /// ```
 /// use rhumb_index::SortedSet;
@@ -38,18 +38,19 @@ pub struct SortedSet<'a, K: Element + ?Sized> {
     sections: Sections,
     keys: K::Column,
     finder: Finder<'a>,
-    /// Where the first entry of each distinct key is told; empty if all keys differ.
+    /// The location of the first entry of each distinct key; empty if all keys differ.
     firsts: Range<usize>,
 }
 
 impl<'a, K: Element + ?Sized> SortedSet<'a, K> {
-    /// The set of sorted keys; equal ones are next to each other and are all kept.
+    /// The set of sorted keys. Equal keys are adjacent and are all kept.
     ///
-    /// Takes time in the number of keys, and memory for twice their bytes. Strings are indexed by a
-    /// model where one can serve them, else by fence pointers: see [`SortedSet::index`].
+    /// Takes time linear in the number of keys, and memory for twice their bytes. Strings are
+    /// indexed by a model if one can serve them, else by fence pointers: see [`SortedSet::index`].
     ///
     /// # Errors
-    /// [`IndexError::UnsortedEntries`] if the keys descend. [`IndexError::Unfit`] if there are 2^32.
+    /// [`IndexError::UnsortedEntries`] if the keys descend. [`IndexError::Unfit`] if there are 2^32
+    /// or more.
     pub fn from_sorted<I>(keys: I) -> Result<Self, IndexError>
     where
         I: IntoIterator<Item: Borrow<K>>,
@@ -57,7 +58,8 @@ impl<'a, K: Element + ?Sized> SortedSet<'a, K> {
         Self::owned(build::set::<K, I>(None, keys)?)
     }
 
-    /// The same with an index of one's own choice, such as `lits` for strings or `plex` for numbers.
+    /// As [`SortedSet::from_sorted`] with the given index, such as `lits` for strings or `plex` for
+    /// numbers.
     ///
     /// # Errors
     /// As [`SortedSet::from_sorted`], and [`IndexError::Unfit`] if this kind cannot serve these keys.
@@ -72,21 +74,22 @@ impl<'a, K: Element + ?Sized> SortedSet<'a, K> {
         Self::with_values(form.into(), 0)
     }
 
-    /// Opens what [`SortedSet::as_bytes`] gave, in place: nothing is copied, and of the bytes only the
-    /// header, the key map and what the kind of index checks are read, never the keys.
+    /// Opens the bytes of [`SortedSet::as_bytes`] in place. Nothing is copied; only the header, the
+    /// key map and what the kind of index checks are read, never the keys.
     ///
-    /// Takes owned bytes, borrowed ones, or by [`ByteForm::from_owner`] a memory map. Bytes that were
-    /// damaged since they were written can make answers wrong, but never lead to a panic or an access
-    /// out of bounds: [`SortedSet::verify`] finds such damage.
+    /// Accepts owned bytes, borrowed bytes, or a memory map by [`ByteForm::from_owner`]. Bytes that
+    /// were damaged since they were written can make answers wrong, but never cause a panic or an
+    /// access out of bounds: [`SortedSet::verify`] detects such damage.
     ///
     /// # Errors
-    /// [`IndexError::Damaged`] or [`IndexError::Version`] if this is no such form, or its key map is not
-    /// that of its index; [`IndexError::Types`] if it is a map, or has keys of another type.
+    /// [`IndexError::Damaged`] or [`IndexError::Version`] if the bytes are not a set, or the key
+    /// map does not belong to these keys; [`IndexError::Types`] if they are a map, or have keys of
+    /// another type.
     pub fn open(bytes: impl Into<ByteForm<'a>>) -> Result<Self, IndexError> {
         Self::with_values(bytes.into(), 0)
     }
 
-    /// Opens a form that has values of this type.
+    /// Opens a form with values of this type.
     pub(super) fn with_values(form: ByteForm<'a>, value_type: u8) -> Result<Self, IndexError> {
         let sections = Sections::read(&form)?;
         let Header {
@@ -121,8 +124,8 @@ impl<'a, K: Element + ?Sized> SortedSet<'a, K> {
         })
     }
 
-    /// The whole set as bytes, which [`SortedSet::open`] takes. They are the same for the same keys and
-    /// index, on every machine.
+    /// The whole set as bytes, for [`SortedSet::open`]. The same keys and index give the same bytes
+    /// on every machine.
     pub fn as_bytes(&self) -> &[u8] {
         &self.form
     }
@@ -132,7 +135,7 @@ impl<'a, K: Element + ?Sized> SortedSet<'a, K> {
         self.as_bytes().to_vec()
     }
 
-    /// Compares all bytes with the checksum that was written with them. Reads them all.
+    /// Compares all bytes with the checksum written with them. Reads all bytes.
     ///
     /// # Errors
     /// [`IndexError::Damaged`] if they have changed.
@@ -140,7 +143,7 @@ impl<'a, K: Element + ?Sized> SortedSet<'a, K> {
         self.sections.verify(&self.form)
     }
 
-    /// How many keys there are, equal ones counted each.
+    /// How many keys there are; each of several equal keys counts.
     pub fn len(&self) -> usize {
         self.sections.header.entries
     }
@@ -155,13 +158,13 @@ impl<'a, K: Element + ?Sized> SortedSet<'a, K> {
         self.sections.header.distinct
     }
 
-    /// Whether a key is there.
+    /// Whether a key is present.
     #[inline]
     pub fn contains(&self, key: &K) -> bool {
         self.rank(key).is_some()
     }
 
-    /// The position of the first entry with this key, from 0; `None` if it is not there.
+    /// The position of the first entry with this key, from 0; `None` if the key is absent.
     #[inline]
     pub fn position(&self, key: &K) -> Option<usize> {
         self.rank(key).map(|rank| self.first_entry(rank))
@@ -184,15 +187,15 @@ impl<'a, K: Element + ?Sized> SortedSet<'a, K> {
         self.first_entry(rank + usize::from(is_there))
     }
 
-    /// The positions of many keys, as [`SortedSet::position`] gives them. Where keys are in no cache this
-    /// takes a fraction of the time: the waits for memory overlap.
+    /// The positions of many keys, as from [`SortedSet::position`]. If the keys are out of cache
+    /// this takes a fraction of the time, since the waits for memory overlap.
     pub fn positions<Q: Borrow<K>>(&self, keys: &[Q]) -> Vec<Option<usize>> {
         let mut positions = Vec::with_capacity(keys.len());
         self.positions_by(keys, |some| positions.extend_from_slice(some));
         positions
     }
 
-    /// The same, handed out as they are found, some at a time.
+    /// As [`SortedSet::positions`], passing the positions to `found` in batches.
     pub(super) fn positions_by<Q: Borrow<K>>(
         &self,
         keys: &[Q],
@@ -220,7 +223,7 @@ impl<'a, K: Element + ?Sized> SortedSet<'a, K> {
         }
     }
 
-    /// The key of the entry at a position; `None` beyond the end.
+    /// The key of the entry at a position; `None` past the end.
     #[inline]
     pub fn key(&self, position: usize) -> Option<K::Ref<'_>> {
         if position >= self.len() {
@@ -239,13 +242,13 @@ impl<'a, K: Element + ?Sized> SortedSet<'a, K> {
         self.key(self.len().checked_sub(1)?)
     }
 
-    /// All keys in order, from both ends.
+    /// All keys in order; the iterator is double-ended.
     pub fn iter(&self) -> Keys<'_, K> {
         Keys::new(self, 0..self.len())
     }
 
-    /// The keys of a range in order, from both ends: two look-ups, then steps to the next entry. A range
-    /// that ends before it starts is empty.
+    /// The keys of a range in order: two look-ups, then steps to the next entry. The iterator is
+    /// double-ended. A range that ends before it starts is empty.
     ///
     /// ```
     /// # use rhumb_index::SortedSet;
@@ -272,7 +275,7 @@ impl<'a, K: Element + ?Sized> SortedSet<'a, K> {
         start..end.max(start)
     }
 
-    /// The index behind the set. It counts distinct keys.
+    /// The index of the set, which is over the distinct keys.
     pub fn index(&self) -> &(dyn Index + 'a) {
         self.finder.index()
     }
@@ -282,7 +285,7 @@ impl<'a, K: Element + ?Sized> SortedSet<'a, K> {
         self.finder.map()
     }
 
-    /// What the index takes besides the keys, in bytes, its key map included.
+    /// Bytes of the index besides the keys, including its key map.
     pub fn index_bytes(&self) -> usize {
         let map = self.key_map().map_or(0, KeyMap::size_in_bytes);
         self.index().size_in_bytes() + map
@@ -296,7 +299,7 @@ impl<'a, K: Element + ?Sized> SortedSet<'a, K> {
         &self.sections
     }
 
-    /// The key of a distinct rank, as it is stored.
+    /// The key of a distinct rank, as stored.
     #[inline(always)]
     pub(super) fn item(&self, rank: usize) -> Option<Item<'_, K>> {
         self.keys.get(&self.form, rank)
@@ -317,7 +320,7 @@ impl<'a, K: Element + ?Sized> SortedSet<'a, K> {
         (self.item(rank) == Some(item)).then_some(rank)
     }
 
-    /// Where the entries of a distinct rank start.
+    /// The position of the first entry of a distinct rank.
     #[inline(always)]
     pub(super) fn first_entry(&self, rank: usize) -> usize {
         if self.firsts.is_empty() {
@@ -356,7 +359,7 @@ impl<K: Element + ?Sized> fmt::Debug for SortedSet<'_, K> {
     }
 }
 
-/// What entries of such types are, for people.
+/// The description of a form with these types.
 fn types(key: u8, value: u8) -> String {
     match value {
         0 => format!("a set of {}", name(key)),

@@ -9,37 +9,37 @@ use crate::bytes::Reader;
 use crate::search::{LINE_BYTES, Number, Strings as Searched, lower_bound_strings, prefetch};
 use crate::{IndexError, KeyMap, Window};
 
-/// Byte strings, end to end: all of one length, or each with the place where it starts.
+/// Byte strings, concatenated: all of the same length, or with the start of each.
 #[derive(Debug)]
 pub struct Strings {
-    /// The length of all of them, 0 if there are starts.
+    /// The length of each string; 0 if starts are stored.
     stride: usize,
-    /// Bytes of a start: 4 or 8, 0 if there are none.
+    /// Bytes of each start: 4 or 8; 0 if there are none.
     width: usize,
-    /// Where the starts are, and the strings.
+    /// The locations of the starts and of the strings.
     starts: Range<usize>,
     bytes: Range<usize>,
 }
 
-/// Bytes before the starts: the length of all strings, and the bytes of a start.
+/// Bytes before the starts: the length of each string and the bytes of each start.
 const STRINGS_HEADER: usize = 8;
 
-/// How many bytes of strings are asked for at once.
+/// The most bytes of strings that are prefetched at once.
 const MOST_AHEAD: usize = 34 * LINE_BYTES;
 
-/// Where strings start.
+/// The starts of strings.
 trait Starts: Copy {
-    /// Where a string starts, or the one before it ends; `None` beyond the end of all.
+    /// The start of a string, which is the end of the one before it; `None` past the end.
     fn start(self, at: usize) -> Option<usize>;
 
-    /// Asks for the starts of the strings of a range.
+    /// Prefetches the starts of the strings of a range.
     fn prefetch_starts(self, range: Range<usize>);
 
     /// How many strings there are.
     fn count(self) -> usize;
 }
 
-/// As many strings of one length.
+/// Strings of the same length.
 #[derive(Clone, Copy)]
 struct Strided {
     stride: usize,
@@ -78,7 +78,7 @@ impl<N: Number> Starts for &[N] {
     }
 }
 
-/// A column with its bytes at hand.
+/// A column together with its bytes.
 #[derive(Clone, Copy)]
 struct InForm<'b, S> {
     starts: S,
@@ -115,7 +115,7 @@ impl<S: Starts> Searched for InForm<'_, S> {
     }
 }
 
-/// Evaluates an expression over a column with its bytes at hand, compiled for each way to store starts.
+/// Evaluates an expression over a column with its bytes, compiled for each way of storing starts.
 macro_rules! in_form {
     ($column:expr, $form:expr, $strings:ident => $answer:expr) => {{
         let (column, form): (&Strings, &[u8]) = ($column, $form);
@@ -215,7 +215,7 @@ impl Column for Strings {
 #[derive(Debug)]
 pub struct Texts {
     bytes: Vec<u8>,
-    /// Where each starts, and where the last one ends.
+    /// The start of each string, and the end of the last.
     starts: Vec<u64>,
 }
 
@@ -229,7 +229,7 @@ impl Default for Texts {
 }
 
 impl Texts {
-    /// The length of all strings; 0 if they differ, or are empty.
+    /// The length of each string; 0 if they differ or are empty.
     fn stride(&self) -> usize {
         let ends = self.starts.iter().skip(1);
         let mut lens = self.starts.iter().zip(ends).map(|(start, end)| end - start);

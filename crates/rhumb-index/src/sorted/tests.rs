@@ -4,7 +4,7 @@ use super::*;
 use crate::check::{SplitMix64, distributions, from_env};
 use crate::{IndexError, registry};
 
-/// Everything that can be asked, against a sorted slice with equal keys in it.
+/// Compares all operations with a sorted slice that may have equal keys.
 fn agrees(set: &SortedSet<'_, [u8]>, keys: &[Vec<u8>], probes: &[Vec<u8>]) {
     assert_eq!(set.len(), keys.len());
     assert!(set.iter().eq(keys.iter().map(Vec::as_slice)));
@@ -106,7 +106,7 @@ fn every_kind_serves_a_set() {
     }
 }
 
-/// A map of a type of numbers against a `BTreeMap`, through its bytes.
+/// Compares a map of a number type with a `BTreeMap`, after a round trip through bytes.
 fn map_agrees<K>(numbers: impl Iterator<Item = K>, absent: &[K])
 where
     K: for<'a> Element<Ref<'a> = K> + Copy + Ord,
@@ -169,7 +169,7 @@ fn floating_point_numbers_are_found() {
 }
 
 #[test]
-fn numbers_may_repeat_as_often_as_they_like() {
+fn numbers_may_repeat_any_number_of_times() {
     let numbers: Vec<u32> = (0..2000)
         .flat_map(|i| std::iter::repeat_n(i * 5, i as usize % 90))
         .collect();
@@ -209,7 +209,7 @@ fn ends_of_an_iterator_meet() {
 }
 
 #[test]
-fn none_and_one_are_sets_too() {
+fn sets_may_have_one_key_or_none() {
     let none = SortedSet::<str>::from_sorted(Vec::<String>::new()).unwrap();
     assert!(none.is_empty() && none.first().is_none() && none.last().is_none());
     assert_eq!((none.lower_bound("a"), none.contains("")), (0, false));
@@ -225,7 +225,7 @@ fn none_and_one_are_sets_too() {
 }
 
 #[test]
-fn what_cannot_be_is_an_error_that_says_so() {
+fn misuse_is_a_clear_error() {
     let error = SortedSet::<i32>::from_sorted([1, -1]).unwrap_err();
     assert_eq!(error, IndexError::UnsortedEntries { position: 1 });
     let map = SortedMap::<u64, u32>::from_sorted([(1, 2)]).unwrap();
@@ -243,7 +243,7 @@ fn what_cannot_be_is_an_error_that_says_so() {
     assert!(SortedSet::<u64>::open(&b"rhumbsetx"[..]).is_err());
 }
 
-/// Two forms whose parts have the same lengths.
+/// Two forms whose sections have the same lengths.
 fn twins() -> [Vec<u8>; 2] {
     ["abcdefghij", "klmnopqrst"].map(|letters| {
         let keys = letters
@@ -273,7 +273,7 @@ fn a_key_map_of_other_keys_is_an_error() {
 }
 
 #[test]
-fn damage_never_leads_astray() {
+fn damage_never_panics_and_is_detected() {
     let seed = from_env("RHUMB_SEED", 3);
     println!("RHUMB_SEED={seed}");
     let mut random = SplitMix64::new(seed);
@@ -284,8 +284,8 @@ fn damage_never_leads_astray() {
     let mut opened = 0;
     for round in 0..6_000 {
         let mut bytes = sound.clone();
-        // The header has a checksum, so most damage is done behind it, and some of it in one that is
-        // made to look sound.
+        // The header has a checksum, so most damage is done after it, and some in a header whose
+        // checksum is recomputed.
         let at = random.below(bytes.len() as u64) as usize;
         match round % 4 {
             0 => bytes.truncate(at),

@@ -109,7 +109,7 @@ fn keys(numbers: impl IntoIterator<Item = u64>) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Numbers from `start` on, each so far above the one before as its place says.
+/// Numbers from `start` on; `gap` gives the difference to the next number for each index.
 fn gaps(count: usize, start: u64, mut gap: impl FnMut(u64) -> u64) -> Vec<Vec<u8>> {
     let places = 0..count as u64;
     keys(places.scan(start, |number, place| {
@@ -118,7 +118,7 @@ fn gaps(count: usize, start: u64, mut gap: impl FnMut(u64) -> u64) -> Vec<Vec<u8
     }))
 }
 
-/// Numbers on both sides of a middle, about every third one.
+/// Numbers on both sides of a middle, about one in three.
 fn around(random: &mut SplitMix64, count: usize, middle: u64) -> Vec<Vec<u8>> {
     let width = 3 * count as u64;
     keys((0..count).map(|_| middle - width / 2 + random.below(width)))

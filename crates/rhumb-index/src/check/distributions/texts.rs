@@ -1,4 +1,4 @@
-//! Byte strings of other shapes: texts, compounds, and what breaks parsers of them.
+//! Byte strings of other kinds: texts, compound keys, and edge cases.
 
 use super::Row;
 use crate::check::SplitMix64;
@@ -115,7 +115,8 @@ fn any_length(random: &mut SplitMix64, below: u64, alphabet: u64) -> Vec<u8> {
     random.bytes(len, alphabet)
 }
 
-/// A front that uses up a key map's 64 bits, so that whatever follows ties.
+/// A prefix that uses up a key map's 64 bits, so that keys that differ only after it share a
+/// number.
 fn spread(i: usize) -> Vec<u8> {
     (i as u64)
         .wrapping_mul(0x9e37_79b9_7f4a_7c15)
