@@ -1,7 +1,7 @@
-//! What it takes to number a key, by the kind of key and the way of the map:
-//! `cargo bench -p rhumb-index --bench key_maps`, or with `-- <part of a name>` some of them.
+//! The time to number a key, by the kind of key and the method of the map: `cargo bench -p
+//! rhumb-index --bench key_maps`, or with `-- <part of a name>` only some.
 //!
-//! Every iteration numbers another key. Footprints are printed first.
+//! Every iteration numbers another key. Memory sizes are printed first.
 
 #![allow(
     missing_docs,
@@ -16,7 +16,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use rhumb_index::KeyMap;
 use rhumb_index::check::{SplitMix64, distributions, map_of};
 
-/// Few enough for the nearest caches, too many for a branch predictor to learn.
+/// Few enough for the first caches, too many for a branch predictor to learn.
 const KEYS: usize = 10_000;
 
 /// Named sets of keys, each in random order.
@@ -42,7 +42,7 @@ fn sets() -> Vec<(&'static str, Vec<Vec<u8>>)> {
         for last in (1..keys.len()).rev() {
             keys.swap(last, random.below(last as u64 + 1) as usize);
         }
-        // Copied, for memory in the order of use.
+        // Copied, so that they are in memory in the order of use.
         sets.push((name, keys.iter().map(|key| key.to_vec()).collect()));
     }
     sets

@@ -1,8 +1,8 @@
-//! What each kind takes to build and to ask, over integers and over text:
-//! `cargo bench -p rhumb-index --bench kinds`, or with `-- <part of a name>` some of them.
+//! The time to build each kind and to look keys up, over integers and over text: `cargo bench -p
+//! rhumb-index --bench kinds`, or with `-- <part of a name>` only some.
 //!
-//! For whoever changes a kind; `rhumb-lab run indexes` compares kinds, out of cache and with the search
-//! that follows.
+//! For use when changing a kind; `rhumb-lab run indexes` compares kinds, out of cache and including
+//! the search in windows.
 
 #![allow(
     missing_docs,
@@ -22,7 +22,7 @@ const KEYS: usize = 200_000;
 /// Keys in a block of fence pointers.
 const BLOCK: usize = 50;
 
-/// Sorted keys, and their map.
+/// Sorted keys with their maps.
 fn sets() -> Vec<(&'static str, Vec<Vec<u8>>, KeyMap)> {
     let names = ["uniform", "clusters", "decimal-24"];
     let sets = names.map(|name| {
@@ -44,14 +44,14 @@ fn case<'a>(keys: &'a [Vec<u8>], spec: &'a IndexSpec, map: &'a KeyMap) -> Case<'
     }
 }
 
-/// Training, with the numbering of the keys and the bytes that come out.
+/// Training, including numbering the keys and writing the bytes.
 fn builds(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("build");
     for (set, keys, map) in sets() {
         group.throughput(Throughput::Elements(keys.len() as u64));
         for kind in registry::kinds() {
             let spec: IndexSpec = kind.name.parse().unwrap();
-            // What ends in `Unfit` takes its time too, and is not to be mistaken for a model.
+            // A build that ends in `Unfit` takes time too, and must not be mistaken for a model.
             let fit = match build(&case(&keys, &spec, &map), &map) {
                 Ok(_) => "",
                 Err(_) => " (unfit)",

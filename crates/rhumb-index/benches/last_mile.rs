@@ -1,9 +1,10 @@
-//! The last mile out of cache: `cargo bench -p rhumb-index --bench last_mile`, or with
-//! `-- <part of a name>` some of it.
+//! The last mile out of cache: `cargo bench -p rhumb-index --bench last_mile`, or with `-- <part of
+//! a name>` only some.
 //!
-//! A name says what keys are searched, the position boundary of the model that gives the windows,
-//! whether a look-up waits for the answer of the one before it (`dependent`) or a processor may begin
-//! it meanwhile (`independent`), and the method. A time is that of a thousand look-ups.
+//! A name consists of the type of the keys, the position boundary of the model that gives the
+//! windows, whether a look-up depends on the answer of the one before it (`dependent`) or the
+//! processor may overlap them (`independent`), and the method. A time is that of a thousand
+//! look-ups.
 
 #![allow(
     missing_docs,
@@ -25,7 +26,7 @@ const PROBES: usize = 1_000_000;
 /// Look-ups that are timed together.
 const BATCH: usize = 1_000;
 
-/// Random keys that are there, each with its window.
+/// Random present keys, each with its window.
 struct Probes<K> {
     name: String,
     keys: Vec<(K, Window)>,
@@ -70,7 +71,7 @@ impl<K: Clone> Probes<K> {
     }
 }
 
-/// What a model with a position boundary answers.
+/// The windows of a model with a position boundary.
 fn model(
     boundary: u64,
     add: impl Fn(&mut dyn rhumb_index::IndexBuilder),
@@ -99,7 +100,7 @@ fn integers(criterion: &mut Criterion) {
         let window = |_, key: &u64| model(&key.to_be_bytes(), *key);
         Probes::new(format!("u64/{boundary}"), &keys, window)
     };
-    // Of a model that promises nothing, and is mostly right.
+    // Windows of a model without a guarantee that is mostly accurate.
     let wide = |rank: usize, key: &u64| {
         let error = SplitMix64::new(*key).normal() * 32.0;
         let middle = (rank as f64 + error).max(0.0) as u64;
@@ -120,13 +121,13 @@ fn integers(criterion: &mut Criterion) {
     }
 }
 
-/// Two million decimal keys of 24 bytes, each in memory of its own.
+/// Two million decimal keys of 24 bytes, each in an allocation of its own.
 fn texts(criterion: &mut Criterion) {
     let mut random = SplitMix64::new(42);
     let key = |_| format!("{:024}", random.next_u64()).into_bytes();
     let mut keys: Vec<Vec<u8>> = (0..2_000_000).map(key).collect();
     keys.sort_unstable();
-    // In sorted order in memory too, as keys that were read from a table.
+    // Allocated in sorted order too, as keys read from a table are.
     let keys: Vec<Vec<u8>> = keys.iter().map(|key| key.to_vec()).collect();
     let map: KeyMap = keys.iter().collect();
     for boundary in [18, 34, 130, 258] {

@@ -1,9 +1,9 @@
-//! What sorted sets and maps cost over the parts that they are made of:
-//! `cargo bench -p rhumb-index --bench sorted`, or with `-- <part of a name>` some of it.
+//! The cost of sorted sets compared with their parts: `cargo bench -p rhumb-index --bench sorted`,
+//! or with `-- <part of a name>` only some.
 //!
-//! `parts` is index, key map and search put together by hand over keys of one's own, in the same
-//! order in memory; `set` is the same question to a [`SortedSet`]; `many` asks it a thousand keys at
-//! once. A time is that of a thousand look-ups of random keys that are there.
+//! `parts` is an index, a key map and a search combined by hand over separate keys in the same
+//! order in memory; `set` is the same look-up in a [`SortedSet`]; `many` looks up a thousand keys
+//! at once. A time is that of a thousand look-ups of random present keys.
 
 #![allow(
     missing_docs,
@@ -23,13 +23,13 @@ use rhumb_index::{Index, KeyMap, Position, Probe, SortedSet, registry};
 const BATCH: usize = 1_000;
 const PROBES: usize = 1_000_000;
 
-/// Random keys that are there.
+/// Random present keys.
 fn probes<K: Copy>(keys: &[K]) -> Vec<K> {
     let mut random = SplitMix64::new(7);
     (0..PROBES).map(|_| *random.choose(keys).unwrap()).collect()
 }
 
-/// Times one way to look a batch up.
+/// Times a method of looking up a batch.
 fn time<K: Copy>(
     criterion: &mut Criterion,
     name: &str,
@@ -44,7 +44,7 @@ fn time<K: Copy>(
     });
 }
 
-/// The sum of all answers, so that none is left out.
+/// The sum of all answers, so that the compiler cannot remove any.
 fn sum(found: impl Iterator<Item = Option<usize>>) -> usize {
     found.fold(0, |sum, position| sum.wrapping_add(position.unwrap_or(1)))
 }
@@ -80,7 +80,7 @@ fn numbers(criterion: &mut Criterion) {
     }
 }
 
-/// Index and map by hand over strings that lie end to end.
+/// An index and a map combined by hand over concatenated strings.
 struct Parts<'a> {
     keys: Vec<&'a [u8]>,
     map: KeyMap,

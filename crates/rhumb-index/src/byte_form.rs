@@ -1,8 +1,8 @@
-//! The bytes that an index is used from.
+//! The bytes of an index.
 #![allow(
     unsafe_code,
-    reason = "bytes that are owned and bytes that are borrowed are read alike, without a branch or a \
-              call at each look-up, and one buffer serves several structures"
+    reason = "owned and borrowed bytes are read in the same way, without a branch or a call in each \
+              look-up, and one buffer serves several structures"
 )]
 
 use std::fmt;
@@ -11,10 +11,10 @@ use std::ops::{Deref, Range};
 use std::slice;
 use std::sync::Arc;
 
-/// The bytes of a byte form, in place: owned, borrowed for `'a`, or shared with whatever owns them,
-/// such as a mapped file.
+/// The bytes of a byte form, in place: owned, borrowed for `'a`, or shared with their owner, such
+/// as a mapped file.
 ///
-/// It dereferences to `[u8]`. Clones and parts share the bytes; nothing is copied.
+/// Dereferences to `[u8]`. Clones and parts share the bytes; nothing is copied.
 ///
 /// ```
 /// use rhumb_index::ByteForm;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// let array = [4, 5, 6];
 /// let borrowed = ByteForm::from(&array[..]);
 /// assert_eq!(borrowed[1], 5);
-/// // A memory map goes in like this array: anything that gives bytes, and keeps them.
+/// // A memory map is passed like this array: any type that owns and gives bytes.
 /// let shared = ByteForm::from_owner([7, 8, 9]);
 /// assert_eq!(shared.part(1..3).as_deref(), Some(&[8, 9][..]));
 /// ```
@@ -37,16 +37,17 @@ pub struct ByteForm<'a> {
     borrowed: PhantomData<&'a [u8]>,
 }
 
-// SAFETY: it is a `&'a [u8]`, or such a slice of what an owner that may be sent holds.
+// SAFETY: equivalent to a `&'a [u8]`, or to a slice of an owner that is `Send` and `Sync`.
 unsafe impl Send for ByteForm<'_> {}
-// SAFETY: as above; it only ever gives out shared references to bytes.
+// SAFETY: as above; it only gives out shared references to the bytes.
 unsafe impl Sync for ByteForm<'_> {}
 
 impl<'a> ByteForm<'a> {
-    /// Takes what owns bytes, such as a memory map, and keeps it until the last clone or part is gone.
+    /// Takes an owner of bytes, such as a memory map, and keeps it until the last clone or part is
+    /// dropped.
     ///
-    /// `AsRef::as_ref` is called once. The bytes must not change while the owner lives: for a mapped
-    /// file that is what `unsafe` constructors of memory maps ask their callers to see to.
+    /// `AsRef::as_ref` is called once. The bytes must not change while the owner lives: for a
+    /// mapped file, the `unsafe` constructors of memory maps require this of their callers.
     pub fn from_owner<T: AsRef<[u8]> + Send + Sync + 'static>(owner: T) -> ByteForm<'a> {
         let owner = Arc::new(owner);
         let bytes: &[u8] = (*owner).as_ref();
@@ -58,7 +59,7 @@ impl<'a> ByteForm<'a> {
         }
     }
 
-    /// The bytes of a range, sharing the owner; `None` if they are not all there.
+    /// The bytes of a range, sharing the owner; `None` if the range is out of bounds.
     pub fn part(&self, range: Range<usize>) -> Option<ByteForm<'a>> {
         let part = self.get(range)?;
         Some(ByteForm {
@@ -81,9 +82,9 @@ impl Deref for ByteForm<'_> {
 
     #[inline(always)]
     fn deref(&self) -> &[u8] {
-        // SAFETY: `start` and `len` come from a slice that lives as long as `'a`, or as the owner, which
-        // is never given out nor dropped before `self`; neither changes the bytes meanwhile, since the
-        // slice was borrowed from it.
+        // SAFETY: `start` and `len` come from a slice that lives as long as `'a`, or as the owner,
+        // which is never given out nor dropped before `self`. Neither changes the bytes meanwhile,
+        // since the slice was borrowed from it.
         unsafe { slice::from_raw_parts(self.start, self.len) }
     }
 }
@@ -127,7 +128,7 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// An owner that counts how many of its sort are alive.
+    /// An owner that counts how many owners were dropped.
     struct Counted(Box<[u8]>, Arc<AtomicUsize>);
 
     impl AsRef<[u8]> for Counted {

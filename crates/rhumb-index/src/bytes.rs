@@ -1,8 +1,8 @@
-//! Little-endian reading that cannot run out of bounds.
+//! Reads little-endian values without running out of bounds.
 
 use crate::IndexError;
 
-/// The `N` bytes at `at`, or `None` if they are not all there.
+/// The `N` bytes at `at`; `None` if they are not all there.
 #[inline(always)]
 fn array_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..)?.first_chunk::<N>().copied()
@@ -38,7 +38,7 @@ pub(crate) fn f32_of(column: &[u8], i: usize) -> f32 {
     array_at(column, i * 4).map_or(0.0, f32::from_le_bytes)
 }
 
-/// Appends a length as LEB128: seven bits a byte, low ones first.
+/// Appends a length as LEB128: seven bits in each byte, the low ones first.
 pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: usize) {
     while value >= 0x80 {
         out.push((value & 0x7f) as u8 | 0x80);
@@ -61,7 +61,8 @@ pub(crate) fn take_varint<'a>(bytes: &mut &'a [u8]) -> Option<usize> {
     None
 }
 
-/// Walks over a byte form from its front; every error names structure, offset and expectation.
+/// Reads a byte form from its front; every error names the structure, the offset and what was
+/// expected.
 #[derive(Debug)]
 pub(crate) struct Reader<'a> {
     what: &'static str,
@@ -135,14 +136,15 @@ impl<'a> Reader<'a> {
         Ok(self.u32()? as usize)
     }
 
-    /// The next eight bytes as the number of keys, below 2^32, of a model with so many `parts`: no keys
-    /// have none, and some have some.
+    /// The next eight bytes as the number of keys, below 2^32, of a model with this many `parts`.
+    /// There must be no parts if there are no keys, and some otherwise.
     pub(crate) fn keys(&mut self, parts: usize) -> Result<u64, IndexError> {
         let offset = self.at;
         let keys = self.u64()?;
         if keys > u64::from(u32::MAX) || (keys == 0) != (parts == 0) {
-            let expected =
-                format!("a number of keys below 2^32, 0 only where there are 0 parts, not {parts}");
+            let expected = format!(
+                "a number of keys below 2^32, and 0 exactly if there are 0 parts, not {parts}"
+            );
             return Err(self.damaged_at(offset, expected, keys));
         }
         Ok(keys)
@@ -173,7 +175,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads an index's common header, whose kind is known.
+    /// Reads the common header of an index of a known kind.
     pub(crate) fn header(&mut self, known: u8) -> Result<(), IndexError> {
         self.take(1)?;
         self.version(known)?;

@@ -1,34 +1,34 @@
-//! What can go wrong in this crate.
+//! The errors of this crate.
 
 /// An error of the index library. Each message names its operands and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IndexError {
-    /// An index, key map or specification in byte or text form that cannot be what it claims.
+    /// An index, key map or specification whose bytes or text are not valid.
     #[error("damaged {what} at byte {offset}: expected {expected}, found {found}")]
     Damaged {
-        /// Which structure was being read.
+        /// The structure that was being read.
         what: &'static str,
-        /// Where in its byte form.
+        /// The offset in its byte form.
         offset: usize,
-        /// What stands there in a sound structure.
+        /// The content of a valid structure.
         expected: String,
-        /// What stands there now.
+        /// The actual content.
         found: String,
     },
     /// A byte form written by a later version.
     #[error("{what} has version {found}, this build reads up to {known}: use a newer rhumb")]
     Version {
-        /// Which structure was being read.
+        /// The structure that was being read.
         what: &'static str,
-        /// The version found.
+        /// The version of the byte form.
         found: u32,
         /// The newest version this build reads.
         known: u32,
     },
-    /// An index of a kind that a later version wrote.
+    /// An index of an unknown kind, which a later version may have written.
     #[error("index kind {found} is not among {known} that this build reads: use a newer rhumb")]
     Kind {
-        /// The kind found.
+        /// The id of the kind.
         found: u8,
         /// The kinds that this build reads, with their names.
         known: String,
@@ -36,7 +36,7 @@ pub enum IndexError {
     /// Keys that do not ascend.
     #[error(
         "key {rank} is not above the key before it: indexes are built from sorted distinct keys \
-         (SortedSet and SortedMap take equal ones too)"
+         (SortedSet and SortedMap accept equal ones too)"
     )]
     Unsorted {
         /// Rank of the offending key.
@@ -48,18 +48,18 @@ pub enum IndexError {
         /// The offending entry, counted from 0.
         position: u64,
     },
-    /// A set or map of other types.
+    /// A set or map opened with other types.
     #[error("the bytes hold {found}, not {expected}: open them with the types they were made with")]
     Types {
-        /// What was to be opened.
+        /// The requested types.
         expected: String,
-        /// What the bytes are.
+        /// The types of the bytes.
         found: String,
     },
     /// Numbers that descend while their keys ascend.
     #[error(
-        "key {rank} has the number {number}, below {before}, which the key before it has: number \
-         all keys of a table by one key map"
+        "key {rank} has the number {number}, below {before}, the number of the key before it: \
+         number all keys of a table with one key map"
     )]
     UnsortedNumbers {
         /// Rank of the offending key.
@@ -71,22 +71,22 @@ pub enum IndexError {
     },
     /// Blocks whose keys overlap.
     #[error(
-        "block {block} starts below the end of the block before it: tell the cuts of a table once \
-         each, in order"
+        "block {block} starts below the end of the block before it: call `cut` once for each \
+         block, in order"
     )]
     UnsortedBlocks {
         /// The offending block, counted from 0.
         block: u64,
     },
-    /// A specification text that names nothing we know.
+    /// An invalid specification text.
     #[error("{0}")]
     Spec(String),
-    /// The builder cannot keep its promise for these keys; use fence pointers instead.
+    /// The builder cannot keep its guarantee for these keys; use fence pointers instead.
     #[error("{kind} cannot serve these keys: {why}")]
     Unfit {
-        /// The kind that was asked for.
+        /// The requested kind.
         kind: &'static str,
-        /// Why it does not fit.
+        /// Why it cannot serve the keys.
         why: String,
     },
 }

@@ -1,4 +1,4 @@
-//! The contract between an index and whoever keeps the sorted keys.
+//! The contract between an index and the owner of the sorted keys.
 
 use std::fmt::Debug;
 
@@ -25,7 +25,7 @@ impl Window {
     }
 }
 
-/// Where an index says that a key stands.
+/// The position of a key according to an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Position {
     /// Models answer with ranks.
@@ -38,7 +38,7 @@ pub enum Position {
 
 /// A key to look up, with its number under the table's key map.
 ///
-/// `number` is ignored by kinds whose [`Index::needs_number`] is false; pass 0 there.
+/// `number` is ignored by kinds whose [`Index::needs_number`] is false; pass 0 for them.
 #[derive(Debug, Clone, Copy)]
 pub struct Probe<'a> {
     /// The whole user key.
@@ -47,36 +47,36 @@ pub struct Probe<'a> {
     pub number: u64,
 }
 
-/// A closed piece of a model, handed out while the keys still stream in, so that a table writer
-/// can place entries by what the model predicts.
+/// A closed segment of a model, returned while keys are still being pushed, so that a table writer
+/// can place entries where the model predicts them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClosedSegment {
     /// First rank that the segment covers.
     pub first_rank: u64,
-    /// How many ranks it covers; segments follow each other without a gap.
+    /// How many ranks it covers; segments are contiguous.
     pub ranks: u64,
 }
 
-/// An index over one sorted table, used from its byte form.
+/// An index over one sorted table, read from its byte form.
 ///
-/// Ranks count *distinct* user keys of one sorted table, from 0. For a key that is in the table, its
-/// rank is in `lo..hi` of its [`Window`]. For any other key, the rank of the first key above it (its
-/// lower bound) is in `lo..=hi`. [`crate::check`] tries to break exactly these two sentences.
+/// Ranks count the *distinct* user keys of one sorted table, from 0. For a key that is in the
+/// table, its rank is in `lo..hi` of its [`Window`]. For any other key, the rank of the first key
+/// above it (its lower bound) is in `lo..=hi`. [`crate::check`] tests these two sentences.
 pub trait Index: Debug + Send + Sync {
-    /// The name under which the registry knows this kind.
+    /// The name of the kind in the registry.
     fn kind(&self) -> &'static str;
 
-    /// Whether [`Probe::number`] matters. Callers may skip the key map where it does not.
+    /// Whether [`Probe::number`] is used. If not, callers may skip the key map.
     fn needs_number(&self) -> bool;
 
-    /// Where the key stands, as promised above and at [`Position`].
+    /// The position of a key; see the trait's docs and [`Position`] for the guarantee.
     fn locate(&self, probe: Probe<'_>) -> Position;
 
-    /// Where a number is, for the kinds that need a number and no key: what [`Index::locate`] answers. It
-    /// is passed in registers, which look-ups that follow each other gain from.
+    /// The window of a number, for the kinds that need a number and no key: the answer of
+    /// [`Index::locate`]. It is returned in registers, which speeds up consecutive look-ups.
     ///
-    /// Other kinds know nothing of numbers. They answer with every rank there may be, `0..u64::MAX`, which
-    /// is true and useless: [`Index::needs_number`] tells them apart.
+    /// Other kinds cannot find a number. They return all ranks, `0..u64::MAX`, which is correct but
+    /// useless: [`Index::needs_number`] tells which kinds these are.
     fn window(&self, number: u64) -> Window {
         let everywhere = Window {
             lo: 0,
@@ -91,20 +91,20 @@ pub trait Index: Debug + Send + Sync {
         }
     }
 
-    /// The model's own estimate of a number's first rank: monotone in `number`, clamped to the
-    /// ranks of the segment that holds it. `None` for kinds without a model and for no keys.
+    /// The model's estimate of a number's first rank: monotone in `number`, clamped to the ranks of
+    /// the segment that holds it. `None` for kinds without a model and without keys.
     fn predict(&self, number: u64) -> Option<u64>;
 
-    /// What no answer goes beyond: windows end at or below it (it is the number of keys), blocks
-    /// are below it (it is the number of blocks). A reader compares it with the table's own count
-    /// at open, so that a damaged index cannot point outside the table.
+    /// An upper bound of all answers: the number of keys for windows, which end at or below it, and
+    /// the number of blocks for blocks, which are below it. A reader compares it with the table's
+    /// own count when opening it, so that a damaged index cannot point outside the table.
     fn extent(&self) -> u64;
 
-    /// The widest window that [`Index::locate`] can return, or 0 where it returns blocks.
+    /// The widest window that [`Index::locate`] can return; 0 if it returns blocks.
     fn widest_window(&self) -> u64;
 
-    /// The whole memory footprint in bytes, counted alike for every kind. The key map, which
-    /// several tables may share, counts by itself: [`crate::KeyMap::size_in_bytes`].
+    /// The whole memory footprint in bytes, counted in the same way for every kind. The key map,
+    /// which several tables may share, is counted separately: [`crate::KeyMap::size_in_bytes`].
     fn size_in_bytes(&self) -> usize;
 }
 
@@ -116,57 +116,57 @@ pub trait IndexBuilder: Debug + Send {
     /// If the keys or their numbers do not ascend.
     fn push(&mut self, key: &[u8], number: u64) -> Result<(), IndexError>;
 
-    /// Adds keys that are integers of 8 big-endian bytes, which stand for themselves as numbers: as
-    /// if each were pushed with its bytes, in less time.
+    /// Adds keys that are integers of 8 big-endian bytes with themselves as numbers. Equivalent to
+    /// pushing each with its bytes, but faster.
     ///
-    /// Fence pointers need cuts here too: of more than 1,024 numbers without any,
-    /// [`IndexBuilder::finish`] makes no single block, but an error.
+    /// Fence pointers need cuts here too: for more than 1,024 numbers without any cut,
+    /// [`IndexBuilder::finish`] returns an error instead of making a single block.
     ///
     /// # Errors
-    /// If they do not ascend, or two are equal: indexes count distinct keys. [`crate::SortedSet`] takes
-    /// equal ones.
+    /// If the numbers do not ascend, or two are equal: indexes are over distinct keys.
+    /// [`crate::SortedSet`] accepts equal ones.
     fn push_numbers(&mut self, numbers: &[u64]) -> Result<(), IndexError> {
         let mut numbers = numbers.iter();
         numbers.try_for_each(|&number| self.push(&number.to_be_bytes(), number))
     }
 
-    /// Tells that a new block starts with `first_key`, the block before it having ended with
-    /// `last_key`. Called for every block but the first, in order. Both keys are equal where the
-    /// versions of one user key continue in the next block. Cuts may lag behind the pushes.
+    /// Starts a new block with `first_key`; the block before it ended with `last_key`. Called for
+    /// every block but the first, in order. Both keys are equal if the versions of one user key
+    /// continue in the next block. Cuts may be called later than the pushes of their keys.
     fn cut(&mut self, last_key: &[u8], first_key: &[u8]) {
         let _ = (last_key, first_key);
     }
 
     /// Moves the segments closed since the last call into `closed`, in order. Placement by the
-    /// model uses [`IndexBuilder::predict_closed`] on them.
+    /// model then uses [`IndexBuilder::predict_closed`].
     fn take_closed(&mut self, closed: &mut Vec<ClosedSegment>) {
         let _ = closed;
     }
 
-    /// What [`Index::predict`] will answer for a number inside an already closed segment, by
-    /// exactly the same arithmetic. `None` for kinds without a model and for numbers at or above
+    /// The future answer of [`Index::predict`] for a number inside a closed segment, computed with
+    /// exactly the same arithmetic. `None` for kinds without a model, and for numbers at or above
     /// the first one that is not yet in a closed segment.
     fn predict_closed(&self, number: u64) -> Option<u64> {
         let _ = number;
         None
     }
 
-    /// Ends the table and gives the byte form. After this call [`IndexBuilder::take_closed`]
-    /// has nothing more to give: the last segment is closed by [`IndexBuilder::close_segment`].
+    /// Ends the table and returns the byte form. Call [`IndexBuilder::close_segment`] and
+    /// [`IndexBuilder::take_closed`] before it to get the last segment.
     ///
     /// # Errors
-    /// If the builder cannot keep its promise for these keys (for instance because more of them
-    /// than the position boundary less 3 share a number): the caller then falls back to fence
+    /// If the builder cannot keep its guarantee for these keys, for instance because more keys than
+    /// the position boundary less 3 share a number. The caller should then fall back to fence
     /// pointers.
     fn finish(self: Box<Self>) -> Result<Vec<u8>, IndexError>;
 
     /// Closes the open segment, if any, so that its entries can be placed: at the end of a table,
-    /// before [`IndexBuilder::finish`], or where too many entries wait. A number must not go on
-    /// after it: a key with the number of the last one makes the builder unfit.
+    /// before [`IndexBuilder::finish`], or if too many entries wait. Must not be called between
+    /// keys that share a number: the next key with the last number would make the builder unfit.
     fn close_segment(&mut self) {}
 
-    /// Whether it is already known that [`IndexBuilder::finish`] will say
-    /// [`IndexError::Unfit`], so that a writer can end the table and turn to fence pointers.
+    /// Whether it is already known that [`IndexBuilder::finish`] will return [`IndexError::Unfit`],
+    /// so that a writer can end the table and use fence pointers.
     fn is_unfit(&self) -> bool {
         false
     }

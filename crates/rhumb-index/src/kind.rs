@@ -1,8 +1,9 @@
-//! What a kind of index is: its name, its knobs, and how one is built and opened.
+//! The description of an index kind: its name, its knobs, and how an index is built and opened.
 //!
-//! Each file in `kinds` has a [`Kind`]; the registry lists them. Nothing here knows which kinds there are.
+//! Each file in `kinds` has a [`Kind`]; the registry lists them. This file does not depend on any
+//! kind.
 //!
-//! Every byte form starts with the same four bytes, which say how to read the rest:
+//! Every byte form starts with the same four bytes, which tell how to read the rest:
 //!
 //! ```text
 //! offset  size  field
@@ -15,26 +16,26 @@ use crate::knob::{Knob, Settings};
 use crate::updatable::Updatable;
 use crate::{ByteForm, Index, IndexBuilder, IndexError};
 
-/// How many bytes the common header takes.
+/// Bytes of the common header.
 pub(crate) const HEADER: usize = 4;
 
 /// Opens a byte form whose common header has been checked.
 pub(crate) type Opener = for<'a> fn(ByteForm<'a>) -> Result<Box<dyn Index + 'a>, IndexError>;
 
-/// Makes an empty index that changes in place.
+/// Makes an empty index in memory that can be changed.
 pub(crate) type Maker<K> = fn(&Settings) -> Box<dyn Updatable<K>>;
 
 /// For kinds that only have byte forms.
 pub(crate) const FORM_ONLY: (Option<Maker<u64>>, Option<Maker<[u8]>>) = (None, None);
 
-/// What the indexes of a kind answer with.
+/// The form in which indexes of a kind answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answers {
     /// [`crate::Position::Block`]: fence pointers.
     Blocks,
-    /// Windows in which a key is somewhere.
+    /// Windows that contain the key.
     Windows,
-    /// Windows of the keys that are looked up and no others, whatever the knobs say.
+    /// Windows of exactly the keys that are looked up, for all values of the knobs.
     Exact,
 }
 
@@ -45,26 +46,27 @@ pub struct Kind {
     pub name: &'static str,
     /// Its number in byte forms.
     pub id: u8,
-    /// One line for people, with the paper it comes from.
+    /// One line of description, with the paper it comes from.
     pub about: &'static str,
-    /// What can be set, each with its default and range.
+    /// Its knobs, each with its default and range.
     pub knobs: &'static [Knob],
-    /// Whether [`crate::Probe::number`] and the numbers given to the builder matter.
+    /// Whether [`crate::Probe::number`] and the numbers given to the builder are used.
     pub needs_number: bool,
-    /// What it answers with.
+    /// The form of its answers.
     pub answers: Answers,
     /// The newest version of the byte form.
     pub(crate) version: u8,
-    /// An empty builder with these knobs.
+    /// Makes an empty builder with these settings.
     pub(crate) builder: fn(&Settings) -> Box<dyn IndexBuilder>,
     pub(crate) open: Opener,
-    /// Makes one that changes in place, for integers and for strings; `None` where the kind cannot.
+    /// Make an index that can be changed in memory, for integers and for byte strings; `None` if
+    /// the kind cannot.
     pub(crate) in_memory: (Option<Maker<u64>>, Option<Maker<[u8]>>),
 }
 
 impl Kind {
-    /// Whether [`crate::registry::in_memory`] and [`crate::registry::in_memory_texts`] make it: over
-    /// integers, over strings of bytes. Such kinds know the place of every key, in tables too.
+    /// Whether [`crate::registry::in_memory`] and [`crate::registry::in_memory_texts`] make this
+    /// kind: over integers, over byte strings. Such kinds answer with exact ranks in tables too.
     pub fn is_updatable(&self) -> [bool; 2] {
         [self.in_memory.0.is_some(), self.in_memory.1.is_some()]
     }

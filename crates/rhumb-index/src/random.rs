@@ -1,11 +1,11 @@
-//! A small random generator, so that every check replays from its seed alone.
+//! A small random generator, so that every check can be replayed from its seed.
 
-/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): eight bytes of state, every seed is good.
+/// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): eight bytes of state; every seed is good.
 #[derive(Debug, Clone)]
 pub struct SplitMix64(u64);
 
 impl SplitMix64 {
-    /// A generator whose whole sequence follows from the seed.
+    /// A generator whose sequence is determined by the seed.
     pub fn new(seed: u64) -> Self {
         SplitMix64(seed)
     }
@@ -19,7 +19,7 @@ impl SplitMix64 {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`, or 0 if that is 0.
+    /// A number below `end`; 0 if `end` is 0.
     pub fn below(&mut self, end: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(end)) >> 64) as u64
     }
@@ -35,12 +35,12 @@ impl SplitMix64 {
         radius * (std::f64::consts::TAU * self.fraction()).cos()
     }
 
-    /// One of the items, or `None` if there are none.
+    /// One of the items; `None` if there are none.
     pub fn choose<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
         items.get(self.below(items.len() as u64) as usize)
     }
 
-    /// So many bytes below `end`, or any bytes where that is 256.
+    /// This many bytes below `end`; with 256, any bytes.
     pub fn bytes(&mut self, len: usize, end: u64) -> Vec<u8> {
         (0..len).map(|_| self.below(end) as u8).collect()
     }

@@ -1,7 +1,8 @@
-//! The one table of index kinds, and what is done by a kind's name: reading a specification, building,
-//! opening.
+//! The table of all index kinds, and operations by the name of a kind: reading a specification,
+//! building, opening.
 //!
-//! Adding a kind is one new file in `kinds` and one line in the table here; CONTRIBUTING.md has an example.
+//! Adding a kind takes one new file in `kinds` and one line in this table; CONTRIBUTING.md has an
+//! example.
 
 use std::str::FromStr;
 
@@ -14,7 +15,7 @@ use crate::{ByteForm, Index, IndexBuilder, IndexError, IndexSpec};
 use crate::kind::Maker;
 pub use crate::kind::{Answers, Kind};
 
-/// Every kind, in the order in which they are listed to users.
+/// Every kind, in the order of listings for users.
 static KINDS: &[Kind] = &[
     kinds::fp::KIND,
     kinds::fp_raw::KIND,
@@ -57,22 +58,22 @@ pub fn kinds() -> &'static [Kind] {
 /// A builder of the specified index.
 ///
 /// # Errors
-/// None today: a specification that exists can be built. Kinds that need more than a
-/// specification will say so here.
+/// None today: every specification can be built. Kinds that need more than a specification will
+/// return errors here.
 pub fn builder(spec: &IndexSpec) -> Result<Box<dyn IndexBuilder>, IndexError> {
     let settings = spec.settings();
     Ok(retained::wrap(settings, (spec.kind().builder)(settings)))
 }
 
-/// An empty index over integers that stands alone in memory and changes in place.
+/// An empty index over integers, in memory, that can be changed.
 ///
 /// # Errors
-/// [`IndexError::Spec`] if the kind cannot; the message names those that can.
+/// [`IndexError::Spec`] if the kind cannot be changed; the message names the kinds that can.
 pub fn in_memory(spec: &IndexSpec) -> Result<Box<dyn Updatable<u64>>, IndexError> {
     made(spec, |kind| kind.in_memory.0)
 }
 
-/// The same over strings of bytes.
+/// As [`in_memory`] over byte strings.
 ///
 /// # Errors
 /// As [`in_memory`].
@@ -88,7 +89,7 @@ fn made<K: Key + ?Sized>(
         let able = KINDS.iter().filter(|kind| maker(kind).is_some());
         let able: Vec<_> = able.map(|kind| kind.name).collect();
         return Err(IndexError::Spec(format!(
-            "{} does not change in place with such keys: use one of {}",
+            "{} cannot be changed in memory with keys of this type: use one of {}",
             spec.kind().name,
             able.join(", ")
         )));
@@ -96,7 +97,7 @@ fn made<K: Key + ?Sized>(
     Ok(make(spec.settings()))
 }
 
-/// Every id that byte forms start with, and what it stands for.
+/// Every id with which byte forms start, with its name.
 fn names_of_ids() -> impl Iterator<Item = (u8, &'static str)> {
     let kinds = KINDS.iter().map(|kind| (kind.id, kind.name));
     kinds.chain([(retained::ID, retained::NAME)])
@@ -105,9 +106,9 @@ fn names_of_ids() -> impl Iterator<Item = (u8, &'static str)> {
 /// Opens the byte form of any registered kind and uses it in place.
 ///
 /// # Errors
-/// [`IndexError::Damaged`], [`IndexError::Version`] or [`IndexError::Kind`] if the bytes are no
-/// index that this build reads. Damage that goes unnoticed here can make answers wrong (so callers checksum), but never
-/// leads to a panic or to a position beyond [`Index::extent`].
+/// [`IndexError::Damaged`], [`IndexError::Version`] or [`IndexError::Kind`] if the bytes are not an
+/// index that this build reads. Undetected damage can make answers wrong (so callers should use
+/// checksums), but never causes a panic or a position beyond [`Index::extent`].
 pub fn open<'a>(bytes: impl Into<ByteForm<'a>>) -> Result<Box<dyn Index + 'a>, IndexError> {
     let bytes = bytes.into();
     if bytes.first() == Some(&retained::ID) {
@@ -116,7 +117,7 @@ pub fn open<'a>(bytes: impl Into<ByteForm<'a>>) -> Result<Box<dyn Index + 'a>, I
     open_model(bytes)
 }
 
-/// Opens the byte form of one of the kinds, without mapped keys around it.
+/// Opens the byte form of a kind, without mapped keys around it.
 fn open_model(bytes: ByteForm<'_>) -> Result<Box<dyn Index + '_>, IndexError> {
     let id = Reader::new("index", &bytes).u8()?;
     let Some(kind) = KINDS.iter().find(|kind| kind.id == id) else {
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_that_nobody_knows_is_named_in_the_error() {
+    fn an_unknown_kind_is_named_in_the_error() {
         let error = open(vec![200, 1, 0, 0]).unwrap_err().to_string();
         assert!(error.contains("200") && error.contains("plr"), "{error}");
         assert!(error.contains("9 (mapped keys)"), "{error}");
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_contributing_is_a_kind_that_keeps_its_promises() {
+    fn the_example_of_contributing_passes_the_checker() {
         let contributing = include_str!("../../../CONTRIBUTING.md");
         let example = include_str!("kinds/straight.rs");
         assert!(

@@ -1,4 +1,4 @@
-//! The text that names an index kind and its knobs, such as `plr:boundary=16`.
+//! The text form of an index kind and its knobs, such as `plr:boundary=16`.
 
 use std::fmt;
 
@@ -9,8 +9,8 @@ use crate::knob::Settings;
 /// Which index to build: a registered kind and a value for each of its knobs.
 ///
 /// The text form is the kind's name, then knobs after a colon, separated by commas. A knob that is
-/// not named has its default, or what whoever builds the index chooses for the keys at hand.
-/// Displaying a specification names the knobs that were named, and parsing that text gives the same
+/// not named has its default, or a value that the builder of the index chooses for its keys.
+/// Displaying a specification names the same knobs, and parsing that text gives an equal
 /// specification.
 ///
 /// ```
@@ -26,13 +26,13 @@ pub struct IndexSpec {
 }
 
 impl IndexSpec {
-    /// A kind with no knob named.
+    /// A kind with no knobs named.
     pub(crate) fn of(kind: &'static Kind) -> Self {
         let settings = Settings::new(kind.knobs);
         IndexSpec { kind, settings }
     }
 
-    /// Reads the text form; the kind is one of these.
+    /// Parses the text form for one of these kinds.
     pub(crate) fn read(text: &str, kinds: &'static [Kind]) -> Result<Self, IndexError> {
         let (name, knobs) = text.split_once(':').unwrap_or((text, ""));
         let kind = kinds.iter().find(|kind| kind.name == name).ok_or_else(|| {
@@ -49,29 +49,29 @@ impl IndexSpec {
                 return Err(unreadable("is not of the form knob=value"));
             };
             if spec.named(knob).is_some() {
-                return Err(unreadable("names a knob again"));
+                return Err(unreadable("names a knob twice"));
             }
             let known = kind.knobs.iter().find(|known| known.name == knob);
-            // `with` refuses a knob that the kind does not have.
+            // For an unknown knob `with` returns the error.
             let Some(value) = known.map_or(Some(0), |known| known.parse(value)) else {
-                return Err(unreadable("has no value that the knob can have"));
+                return Err(unreadable("has no valid value"));
             };
             spec = spec.with(knob, value)?;
         }
         Ok(spec)
     }
 
-    /// The kind that is named.
+    /// The kind.
     pub fn kind(&self) -> &'static Kind {
         self.kind
     }
 
-    /// A knob's value, or `None` where the kind has no such knob.
+    /// The value of a knob; `None` if the kind has no such knob.
     pub fn get(&self, knob: &str) -> Option<u64> {
         self.settings.get(knob)
     }
 
-    /// A knob's value where the specification names it.
+    /// The value of a knob if the specification names it.
     pub fn named(&self, knob: &str) -> Option<u64> {
         self.settings.named(knob)
     }
@@ -81,20 +81,20 @@ impl IndexSpec {
         &self.settings
     }
 
-    /// The most keys that a window may hold, by promise: the position boundary, if the kind has one
-    /// and nothing is named that leaves windows as wide as they come out.
+    /// The guaranteed most keys of a window: the position boundary, if the kind has one and no
+    /// number of leaves is given, with which `rmi` does not keep the boundary.
     pub fn promised_window(&self) -> Option<u64> {
         let leaves = self.get("leaves").unwrap_or(0);
         self.get("boundary").filter(|_| leaves == 0)
     }
 
-    /// Whether windows hold the keys that are looked up and no others, so that nothing is read in vain:
-    /// for the kind, or because it keeps the mapped keys.
+    /// Whether windows hold exactly the keys that are looked up, so that no entry is read in vain:
+    /// for exact kinds, or if mapped keys are retained.
     pub fn is_exact(&self) -> bool {
         self.kind.answers == Answers::Exact || self.get("retained") == Some(1)
     }
 
-    /// Sets one knob of the specification, in place of the value that it had.
+    /// Sets a knob of the specification, replacing its value.
     ///
     /// # Errors
     /// [`IndexError::Spec`] if the kind has no such knob, the value is out of its range, or both a
@@ -112,14 +112,14 @@ impl IndexSpec {
         if let Some(boundary) = self.named("boundary").filter(|_| leaves > 0) {
             return Err(refused(
                 kind,
-                &format!("boundary={boundary} is not kept by leaves={leaves}: name one of them"),
+                &format!("boundary={boundary} is not kept with leaves={leaves}: name one of them"),
             ));
         }
         Ok(self)
     }
 }
 
-/// The error for a knob that a kind does not take so, with all that it does take.
+/// The error for a setting that a kind does not accept, with all settings that it does accept.
 fn refused(kind: &Kind, why: &str) -> IndexError {
     let knobs = kind.knobs.iter();
     let knobs: Vec<_> = knobs
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_of_leaves_takes_the_promise_back() {
+    fn a_number_of_leaves_excludes_a_guaranteed_window() {
         let promised = |text: &str| text.parse::<IndexSpec>().unwrap().promised_window();
         assert_eq!(promised("fp"), None);
         assert_eq!(promised("plr"), Some(16));
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_knows_the_keys_is_exact() {
+    fn retained_keys_make_a_kind_exact() {
         let exact = |text: &str| text.parse::<IndexSpec>().unwrap().is_exact();
         assert!(exact("plr:retained=1"));
         assert!(!exact("plr") && !exact("pgm:retained=0") && !exact("fp"));

@@ -1,7 +1,7 @@
-//! Ordered maps that stand alone in memory and change in place: the updatable kinds.
+//! Ordered maps in memory that can be changed: the updatable kinds.
 //!
-//! [`crate::registry::in_memory`] makes them. Their byte forms, for tables, are laid from the same
-//! structures, bulk loaded.
+//! [`crate::registry::in_memory`] makes them. The same structures, bulk loaded, are the source of
+//! the byte forms for tables.
 
 use std::borrow::Borrow;
 use std::fmt::Debug;
@@ -9,20 +9,20 @@ use std::ops::{Bound, ControlFlow};
 
 use crate::IndexError;
 
-/// A type of keys, as they are looked up: `u64`, or `[u8]` for strings of bytes.
+/// A type of keys as it is looked up: `u64`, or `[u8]` for byte strings.
 pub trait Key: Ord {
-    /// The same as a value of its own.
+    /// The owned type.
     type Owned: Borrow<Self> + Clone + Debug + Default + Ord + Send + Sync;
 
-    /// Makes a value of its own.
+    /// Makes an owned key.
     fn to_key(&self) -> Self::Owned;
 
-    /// What a value of its own stands for.
+    /// The key in an owned value.
     fn borrowed(owned: &Self::Owned) -> &Self {
         owned.borrow()
     }
 
-    /// Bytes on the heap that a value of its own takes.
+    /// Heap bytes of the owned key.
     fn heap_bytes(&self) -> usize;
 }
 
@@ -50,71 +50,72 @@ impl Key for [u8] {
     }
 }
 
-/// What to do with a key that is there already.
+/// What to do if a key is already present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
-    /// Leave its value.
+    /// Keep its value.
     Keep,
-    /// Give it the new value.
+    /// Replace its value.
     Replace,
 }
 
-/// How deep an index is; a single node is one level.
+/// The depth of an index in levels; a single node is one level.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Depth {
-    /// Levels on the way to a key, on average over all keys.
+    /// Levels on the path to a key, on average over all keys.
     pub mean: f64,
-    /// Levels on the way to the deepest key.
+    /// Levels on the path to the deepest key.
     pub max: usize,
 }
 
-/// An ordered map from keys to positions (or any other 8 bytes), kept in memory, changed in place.
+/// An ordered map in memory from keys to positions (or any other 8 bytes) that can be changed.
 ///
-/// Every key of the type may be stored, the least and the greatest among them, in any order and any
-/// number; costs are stated by each kind. [`crate::check::updatable`] compares one with a `BTreeMap`.
+/// Every key of the type may be stored, including the least and the greatest, in any order and
+/// number. Each kind states its costs. [`crate::check::updatable`] compares an index with a
+/// `BTreeMap`.
 pub trait Updatable<K: Key + ?Sized>: Debug + Send + Sync {
-    /// The name under which the registry knows this kind.
+    /// The name of the kind in the registry.
     fn kind(&self) -> &'static str;
 
     /// How many keys there are.
     fn len(&self) -> usize;
 
-    /// Whether there are none.
+    /// Whether there are no keys.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Replaces all that is there by these entries.
+    /// Replaces all entries by these.
     ///
     /// # Errors
-    /// [`IndexError::Unsorted`] if the keys do not ascend; nothing has changed then.
+    /// [`IndexError::Unsorted`] if the keys do not ascend; the index is then unchanged.
     fn bulk_load(&mut self, entries: &[(K::Owned, u64)]) -> Result<(), IndexError>;
 
-    /// A key's value.
+    /// The value of a key.
     fn get(&self, key: &K) -> Option<u64>;
 
-    /// Stores a key, or treats one that is there as said. Gives the value that it had.
+    /// Stores a key, or treats a present key as `existing` tells. Returns the old value, if any.
     fn put(&mut self, key: &K, value: u64, existing: Existing) -> Option<u64>;
 
-    /// Takes a key out. Gives the value that it had.
+    /// Removes a key. Returns its value, if it was present.
     fn remove(&mut self, key: &K) -> Option<u64>;
 
     /// Visits entries in ascending order, from the first whose key is not below `from`, until the
-    /// visitor breaks off.
+    /// visitor breaks.
     fn walk(&self, from: &K, visit: &mut dyn FnMut(&K, u64) -> ControlFlow<()>);
 
-    /// Walks over all of it.
+    /// The depth. Visits the whole index.
     fn depth(&self) -> Depth;
 
-    /// The whole memory footprint in bytes, unused room included. May walk over all of it.
+    /// The whole memory footprint in bytes, including unused capacity. May visit the whole index.
     fn size_in_bytes(&self) -> usize;
 
-    /// Stores a key that is not there. False, and nothing changes, if it is.
+    /// Stores a key if it is absent. Returns false, and changes nothing, if it is present.
     fn insert(&mut self, key: &K, value: u64) -> bool {
         self.put(key, value, Existing::Keep).is_none()
     }
 
-    /// Stores a key whether it is there or not. Gives the value that it had.
+    /// Stores a key, replacing its value if it is present. Returns the old value, if any.
     fn upsert(&mut self, key: &K, value: u64) -> Option<u64> {
         self.put(key, value, Existing::Replace)
     }
@@ -129,7 +130,7 @@ pub trait Updatable<K: Key + ?Sized>: Debug + Send + Sync {
         found
     }
 
-    /// The entries from `from` on, up to the end of the range, in ascending order.
+    /// The entries from `from` up to the end of the range, in ascending order.
     fn range(&self, from: &K, to: Bound<&K>) -> Vec<(K::Owned, u64)> {
         let mut entries = Vec::new();
         self.walk(from, &mut |key, value| {
@@ -148,10 +149,10 @@ pub trait Updatable<K: Key + ?Sized>: Debug + Send + Sync {
     }
 }
 
-/// Fails unless keys ascend.
+/// Fails unless the keys ascend.
 ///
 /// # Errors
-/// [`IndexError::Unsorted`] with the rank of the first that does not.
+/// [`IndexError::Unsorted`] with the rank of the first key that does not ascend.
 pub(crate) fn ascending<K: Ord>(entries: &[(K, u64)]) -> Result<(), IndexError> {
     let mut pairs = entries.iter().zip(entries.iter().skip(1));
     match pairs.position(|(before, entry)| before.0 >= entry.0) {

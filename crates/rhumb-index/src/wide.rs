@@ -1,30 +1,30 @@
-//! Runs arithmetic over many numbers with the widest vectors that the processor has.
+//! Runs arithmetic over many numbers with the widest SIMD vectors of the processor.
 #![allow(unsafe_code)]
 
-/// Something to compute. Its `run`, and all that it calls, must be `#[inline(always)]`, so that it is
-/// compiled anew for each width of vectors.
+/// A computation. Its `run`, and all functions it calls, must be `#[inline(always)]`, so that they
+/// are compiled for each width of vectors.
 pub(crate) trait Work {
-    /// What comes of it.
+    /// The result of the computation.
     type Result;
 
-    /// Does it.
+    /// Runs the computation.
     fn run(self) -> Self::Result;
 }
 
-/// Does the work, which is compiled once for the vectors of every x86_64 processor, once for AVX2 and
-/// once for AVX-512. Results are the same to the bit: nothing is reordered or fused.
+/// Runs a computation that is compiled three times: for the baseline of x86_64, for AVX2 and for
+/// AVX-512. Results are the same to the bit: nothing is reordered or fused.
 ///
-/// Finding out which to take costs a nanosecond. Training lines takes half the time so.
+/// Choosing costs a nanosecond; training lines takes half the time.
 #[inline]
 pub(crate) fn wide<W: Work>(work: W) -> W::Result {
     #[cfg(target_arch = "x86_64")]
     {
         if has_avx512() {
-            // SAFETY: the processor has what the function was compiled for.
+            // SAFETY: the processor has the features that the function is compiled for.
             return unsafe { with_avx512(work) };
         }
         if is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has what the function was compiled for.
+            // SAFETY: the processor has the features that the function is compiled for.
             return unsafe { with_avx2(work) };
         }
     }
@@ -68,13 +68,13 @@ mod tests {
     }
 
     #[test]
-    fn gives_what_the_work_gives() {
+    fn gives_the_same_result() {
         let numbers: Vec<u64> = (0..1001).map(|i| i << (i % 60)).collect();
         let plain = Halves(&numbers).run();
         assert_eq!(wide(Halves(&numbers)), plain);
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has what the function was compiled for.
+            // SAFETY: the processor has the features that the function is compiled for.
             assert_eq!(unsafe { with_avx2(Halves(&numbers)) }, plain);
         }
     }

@@ -5,7 +5,7 @@
 //! [`crate::segment::hull`]: no other division into lines of this bound, over at most 2^18 ranks
 //! each, has fewer segments. Segments are found recursively: their first numbers are cut into
 //! segments of a smaller bound, `eps_recursive`, and so on until few are left. A look-up predicts
-//! from level to level and searches about `2 eps_recursive + 5` numbers at each; there are O(log M)
+//! from level to level and searches about `2 eps_recursive + 3` numbers at each; there are O(log M)
 //! levels for M segments. Building takes constant time a key on average, and memory for the
 //! segments and the points of the open one.
 //!
