@@ -50,26 +50,34 @@ impl Store {
                 compaction::pick_whole(levels, compaction, from, to, before)
             })
         };
-        // Two rounds without work are needed: a merge that ends between the two kinds of picks may
-        // leave two runs in a level, or move tables down that are still to be rewritten.
-        let mut idle = 0;
-        while idle < 2 {
+        // The last round must find nothing to do while no merge runs and none begins: a merge that is
+        // still running may leave two runs in a level, or move tables to a deeper one.
+        let mut quiet = None;
+        loop {
+            let mut works = false;
             if let Some(merge) = pick_whole()? {
+                (quiet, works) = (None, true);
                 self.run_merge(&merge)?;
             }
             if compaction != Compaction::Leveled {
                 break;
             }
-            idle += 1;
             for level in 0..LEVELS {
                 while let Some(merge) = self.await_merge(keyspace, |levels| {
                     compaction::pick_step(levels, from, to, level, before)
                 })? {
+                    (quiet, works) = (None, true);
                     self.run_merge(&merge)?;
-                    idle = 0;
                 }
             }
+            if quiet.is_some() {
+                break;
+            }
+            if !works {
+                quiet = Some(self.await_quiet(keyspace)?);
+            }
         }
+        drop(quiet);
         self.collect_garbage();
         Ok(())
     }
@@ -190,6 +198,50 @@ mod tests {
         assert!(held < 4, "{held} of 16 flushed memtables are still held");
     }
 
+    /// Waits until background work may begin no merge in a keyspace, because `compact_range` waits.
+    fn await_waiting(store: &Store, keyspace: &OpenKeyspace, compacted: impl Fn() -> bool) {
+        let mut waits = false;
+        while !waits && !compacted() {
+            waits = true;
+            store.begin_merge(keyspace, |_, _| {
+                waits = false;
+                None
+            });
+        }
+    }
+
+    /// A merge that moved a table to a deeper level while `compact_range` looked at the levels left
+    /// two runs, since nothing was left to do before the merge ended.
+    #[test]
+    fn a_range_is_compacted_below_a_merge_that_is_running() {
+        let mut options = Options::in_memory();
+        options.levels.level0_tables = 100;
+        let db = Db::open("store", options).unwrap();
+        let (store, keyspace) = (&db.handle.store, db.state());
+        for key in ["a", "b"] {
+            db.put(key, "value").unwrap();
+            db.compact_range(None, None).unwrap();
+        }
+        let merge = store.begin_merge(keyspace, |levels, _| {
+            let run = &levels.runs(1)[0];
+            assert_eq!(run.tables().len(), 2);
+            Some(Job {
+                inputs: vec![Input::one(1, run, &run.tables()[0])],
+                target_level: 2,
+                target_run: Some(0),
+                trivial: true,
+            })
+        });
+        std::thread::scope(|scope| {
+            let compacted = scope.spawn(|| db.compact_range(None, None));
+            await_waiting(store, keyspace, || compacted.is_finished());
+            store.run_merge(&merge.unwrap()).unwrap();
+            compacted.join().unwrap().unwrap();
+        });
+        let levels = &keyspace.view.load().levels;
+        assert_eq!(levels.all_runs().count(), 1, "{levels:?}");
+    }
+
     /// A run can still be the target of a merge after its last table has left it. If another merge
     /// begins a new run in that level meanwhile, the level ends up with two runs, which
     /// step-by-step compaction cannot handle.
@@ -219,15 +271,7 @@ mod tests {
         let merges = [begin(0, 12).unwrap(), begin(1, 0).unwrap()];
         std::thread::scope(|scope| {
             let compacted = scope.spawn(|| db.compact_range(None, None));
-            // While `compact_range` waits for the two merges, `pick` is not called for others.
-            let mut waits = false;
-            while !waits {
-                waits = true;
-                store.begin_merge(keyspace, |_, _| {
-                    waits = false;
-                    None
-                });
-            }
+            await_waiting(store, keyspace, || compacted.is_finished());
             for merge in merges {
                 store.run_merge(&merge).unwrap();
             }

@@ -73,7 +73,7 @@ impl Merges {
 }
 
 /// While this exists, background work begins no merge in the keyspace.
-struct WaitingCaller<'a> {
+pub(super) struct WaitingCaller<'a> {
     store: &'a Store,
     keyspace: &'a OpenKeyspace,
 }
@@ -145,6 +145,25 @@ impl Store {
                 return Ok(Some(Merge::begin(self, keyspace, running, job, levels)));
             }
             drop(merges);
+            self.signals.wait_past(seen)?;
+        }
+    }
+
+    /// Waits until no merge runs in a keyspace. While the result exists, background work begins none.
+    ///
+    /// # Errors
+    /// If the store takes no writes any more, or closes.
+    pub(super) fn await_quiet<'a>(
+        &'a self,
+        keyspace: &'a OpenKeyspace,
+    ) -> Result<WaitingCaller<'a>> {
+        let waiting = WaitingCaller::begin(self, keyspace);
+        loop {
+            self.check_writable()?;
+            let seen = self.signals.changes();
+            if lock(&self.merges).of(keyspace).claims.is_empty() {
+                return Ok(waiting);
+            }
             self.signals.wait_past(seen)?;
         }
     }
