@@ -1,47 +1,56 @@
-//! LITS (Yang and Chen, "LITS: An Optimized Learned Index for Strings", VLDB 2024): an index of strings
-//! that sends the bytes of a key through a small table to a number, and the number through a line to a
-//! slot.
+//! LITS (Yang and Chen, "LITS: An Optimized Learned Index for Strings", VLDB 2024): an index of
+//! strings that maps the bytes of a key to a number with a small table, and the number to a slot
+//! with a line.
 //!
-//! - The *hash-enhanced prefix table* (section 3 there, [`hpt`]) makes a number of a string that is about its
-//!   share of all keys: each byte narrows an interval, by how often it follows the bytes before it.
-//! - *Model nodes* leave out what their keys share and send the rest to slots ([`line`]).
+//! - The *hash-enhanced prefix table* (section 3 there, [`hpt`]) maps a string to a number that
+//!   approximates its share of all keys: each byte narrows an interval according to how often it
+//!   follows the bytes before it.
+//! - *Model nodes* skip the prefix that their keys share and map the rest of each key to a slot
+//!   ([`line`]).
 //! - *Compact leaves* hold up to 16 keys ([`pack`]).
-//! - *Tries* ([`partings`]) stand where the model would do badly, by comparing costs ([`plan`], [`costs`]).
+//! - *Tries* ([`partings`]) are used where a model would cost more ([`plan`], [`costs`]).
 //!
-//! A look-up takes O(L) steps for a key of L bytes, and mostly three nodes; so does a lower bound, for
-//! every node and leaf is ordered and an absent key's place in a leaf is its rank. An insert moves entries
-//! within a leaf, in any order of keys, and takes part in a rebuild or two for each level of models. A key takes constant time in each of O(log n) levels to
-//! build, mostly two or three.
+//! A look-up takes O(L) steps for a key of L bytes, and mostly three nodes. So does a lower bound,
+//! because every node and leaf is ordered and an absent key's place in a leaf gives its rank. An
+//! insert moves entries within a leaf, in any order of keys, and contributes to one or two rebuilds
+//! for each level of models. Building takes constant time for each key in each of O(log n) levels,
+//! mostly two or three.
 //!
-//! What is not as published, and why:
+//! Differences from the published design, with reasons:
 //!
-//! - Any bytes, any lengths, any number of keys: the published code has 7-bit characters that end with a
-//!   NUL, wants 1,000 strings at the first load, and does not find some keys of more than 255 bytes.
-//! - The table is integers, so that numbers never descend while strings ascend, whatever the strings are; there
-//!   they are products of doubles. It is trained on a sample, has as many rows as the keys
-//!   are worth (up to 2 MiB; there always 2 MiB), only the bytes that occur, a share for the end of a
-//!   string, and tries several contexts, where the published one hashes position and previous byte.
-//! - Neighbouring slots share a leaf, and there is one slot a key, not two: a leaf is ordered, so it
-//!   needs no slot for each of its keys, and no slot is empty.
-//! - Leaves compare eight bytes at once behind what their keys share instead of 2-byte hashes of keys
-//!   elsewhere: that gives the place of absent keys too, and needs no second look at memory.
-//! - The trie's nodes have up to 64 children, as HOT's adapt to the keys, but they are parted by the shortest
-//!   strings between neighbours instead of by single bits, and are balanced: so no chain of prefixes
-//!   makes them deep, and they are searched as leaves are.
-//! - Three costs of steps take the place of the published table of latencies, which looks at the number of
-//!   keys and bytes only; what a model costs is computed of the slots that its keys fall into. The costs
-//!   were measured once ([`costs`]), so that equal keys give equal bytes in every process and on every
-//!   machine. With `choice=measured` they are measured on the machine at hand, once in a process, as the
-//!   published table has to be: equal keys give equal bytes within a process only.
-//! - Alone in memory, full leaves become tries, which grow as B-trees do ([`grow`]). `upkeep=bounded`: the
-//!   root and models are built anew when three times as many keys came or went as they were built
-//!   for, and every node when three in four are gone; with the root the table is trained anew. All is
-//!   built anew, whatever the upkeep, when three in four of the bytes of keys are gone. So memory is that of the
-//!   keys but for a constant factor, and 4 KiB. `upkeep=published` builds a node anew when it has four times
-//!   its keys or half, and keeps the first table; what is not published is that it does so too when 16 times
-//!   its keys came or went: windows that slide would else leave a level behind every few dozen keys.
-//! - With either upkeep a node is built anew when an insert below it finds more than 8 + 3 log2 n levels, n
-//!   being its keys: so depth is O(log n), whatever keys come and go in whatever order.
+//! - Any bytes, lengths and numbers of keys are supported. The published code has 7-bit characters
+//!   that end with a NUL, needs 1,000 strings at the first load, and does not find some keys of
+//!   more than 255 bytes.
+//! - The table uses integers, so that numbers never descend while strings ascend, for all strings;
+//!   the published one multiplies doubles. It is trained on a sample and has as many rows as the
+//!   keys justify (up to 2 MiB; the published one always has 2 MiB), only the bytes that occur, and
+//!   a share for the end of a string. It chooses among several contexts, while the published one
+//!   hashes the position and the previous byte.
+//! - Neighbouring slots share a leaf, and there is one slot a key, not two: a leaf is ordered, so
+//!   it needs no slot for each of its keys, and no slot is empty.
+//! - Leaves compare eight bytes at once after the prefix that their keys share, instead of 2-byte
+//!   hashes of keys stored elsewhere. This gives the place of absent keys too, and needs no second
+//!   access to memory.
+//! - Trie nodes have up to 64 children, adapted to the keys as in HOT, but separated by the
+//!   shortest strings between neighbours instead of by single bits, and balanced. Chains of
+//!   prefixes therefore do not make them deep, and they are searched in the same way as leaves.
+//! - Three costs of steps replace the published table of latencies, which depends only on the
+//!   number of keys and bytes; the cost of a model is computed from the slots that its keys fall
+//!   into. The costs were measured once ([`costs`]), so that equal keys give equal bytes in every
+//!   process and on every machine. With `choice=measured` they are measured on the current machine,
+//!   once in each process, as the published table must be: equal keys then give equal bytes within
+//!   a process only.
+//! - In memory, full leaves become tries, which grow as B-trees do ([`grow`]). With
+//!   `upkeep=bounded` the root and models are rebuilt when three times as many keys were inserted
+//!   or removed as they were built for, and every node when three in four of its keys are gone; the
+//!   table is retrained with the root. With either upkeep the whole index is rebuilt when three in
+//!   four of the bytes of keys are gone. Memory is therefore that of the keys times a constant
+//!   factor, plus 4 KiB. `upkeep=published` rebuilds a node when it has four times its keys or
+//!   half, and keeps the first table. Beyond the published rules, it also rebuilds a node when 16
+//!   times its keys were inserted or removed: otherwise sliding windows would leave a level behind
+//!   every few dozen keys.
+//! - With either upkeep a node of n keys is rebuilt when an insert finds more than 8 + 3 log2 n
+//!   levels below it, so depth is O(log n) for any order of insertions and removals.
 
 mod builder;
 mod costs;
@@ -71,8 +80,8 @@ use crate::knob::{Knob, Settings};
 /// Which nodes are built.
 const CHOICE: Knob = Knob {
     name: "choice",
-    about: "nodes: the cheaper ones by costs measured here or fixed ones, models where they part keys, tries",
-    // The default came last, and a value keeps its number.
+    about: "nodes: the cheaper by measured or fixed costs, models where they separate keys, or tries",
+    // The default was added last: existing values keep their numbers.
     default: 3,
     min: 0,
     max: 3,

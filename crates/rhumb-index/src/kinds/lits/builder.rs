@@ -1,4 +1,4 @@
-//! Collects a table's keys for the byte form.
+//! Collects the keys of a table for the byte form.
 
 use super::form::Form;
 use super::keys::Keys;

@@ -1,10 +1,10 @@
-//! What the steps of a look-up cost: what the choice between models and tries is made by.
+//! The costs of the steps of a look-up, by which models and tries are chosen.
 //!
-//! The published design has a table of latencies, by number of keys and by how many bytes tell them
-//! apart, measured on its authors' machine. Here three costs take its place: those of [`Costs::FIXED`], so
-//! that equal keys give equal bytes everywhere, or, with `choice=measured`, those of the machine at hand:
-//! look-ups are timed once in a process, over keys made up for it, and what a step costs follows.
-//! Whatever the costs are, every choice gives right answers.
+//! The published design has a table of latencies, by the number of keys and the number of bytes
+//! that distinguish them, measured on its authors' machine. Here three costs replace it: those of
+//! [`Costs::FIXED`], so that equal keys give equal bytes everywhere, or, with `choice=measured`,
+//! costs of the current machine: look-ups over generated keys are timed once in each process, and
+//! the costs of the steps computed from the times. The answers are correct for any costs.
 
 use std::hint::black_box;
 use std::sync::OnceLock;
@@ -16,10 +16,10 @@ use super::plan::{Choice, LEAF, levels};
 use super::train::Trained;
 use crate::random::SplitMix64;
 
-/// Nanoseconds, beside those in the leaf.
+/// Costs in nanoseconds, not including the search in the leaf.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Costs {
-    /// A model node, without the bytes.
+    /// A model node, without the bytes of the key.
     model: f64,
     /// A byte through the prefix table.
     byte: f64,
@@ -27,40 +27,40 @@ pub(super) struct Costs {
     trie: f64,
 }
 
-/// Keys that are made up, and bytes in each.
+/// How many keys are generated, and their bytes.
 const KEYS: usize = 4096;
 const KEY_BYTES: usize = 12;
 
 impl Costs {
-    /// What was measured once, for all machines: the medians of what [`Costs::measure`] gave in 60
-    /// processes on an AMD EPYC of the fifth generation (family 26, model 2; two cores, other programs
-    /// running) on 2026-11-22, in a release build by rustc 1.95. The middle half of the processes lay
-    /// within 22.4 to 22.9, 3.34 to 3.39 and 21.1 to 22.5, all within 21.8 to 36.3, 3.3 to 4.5 and 20.7
-    /// to 32.0.
+    /// Measured once, for all machines: the medians of [`Costs::measure`] in 60 processes on an AMD
+    /// EPYC of the fifth generation (family 26, model 2; two cores, other programs running) on
+    /// 2026-11-22, in a release build by rustc 1.95. The middle halves of the values were within
+    /// 22.4 to 22.9, 3.34 to 3.39 and 21.1 to 22.5, all values within 21.8 to 36.3, 3.3 to 4.5 and
+    /// 20.7 to 32.0.
     pub(super) const FIXED: Costs = Costs {
         model: 22.6,
         byte: 3.4,
         trie: 22.0,
     };
 
-    /// For those who choose by no cost: a level is worth eight bytes.
+    /// For choices that do not depend on costs: a level is worth eight bytes.
     pub(super) const EVEN: Costs = Costs {
         model: 8.0,
         byte: 1.0,
         trie: 8.0,
     };
 
-    /// What a look-up through a model costs that looks at so many bytes.
+    /// The cost of a look-up through a model that reads this many bytes.
     pub(super) fn model(&self, bytes: f64) -> f64 {
         self.model + self.byte * bytes
     }
 
-    /// What a look-up through tries over so many keys costs.
+    /// The cost of a look-up through tries over this many keys.
     pub(super) fn trie(&self, keys: usize) -> f64 {
         f64::from(levels(keys / 11)) * self.trie
     }
 
-    /// The costs here, measured at the first call: some milliseconds.
+    /// The costs on this machine, measured at the first call in some milliseconds.
     pub(super) fn measured() -> Costs {
         static COSTS: OnceLock<Costs> = OnceLock::new();
         *COSTS.get_or_init(Costs::measure)
@@ -86,7 +86,7 @@ impl Costs {
             .iter()
             .take(LEAF)
             .for_each(|string| leaf.push(string));
-        // In another order than they lie in.
+        // A random order, different from that in memory.
         let len = strings.len() as u64;
         let order: Vec<u64> = strings.iter().map(|_| random.below(len)).collect();
         let probe = |i: u64| strings.get(i as usize).map_or(&[][..], Vec::as_slice);
@@ -108,7 +108,7 @@ impl Costs {
         });
         // All twelve bytes, each of 4 to 5 bits.
         let byte = (table / 10.0).clamp(0.2, 100.0);
-        // So many keys have two levels of tries, and three bytes tell them apart.
+        // With this many keys there are two levels of tries, and three bytes distinguish keys.
         Costs {
             model: (model - 3.0 * byte).clamp(1.0, 1000.0),
             byte,
@@ -117,7 +117,7 @@ impl Costs {
     }
 }
 
-/// Nanoseconds that each takes: the least of three rounds.
+/// Nanoseconds for each call: the least of three rounds.
 fn timed(order: &[u64], visit: impl Fn(u64)) -> f64 {
     let round = |_| {
         let started = Instant::now();

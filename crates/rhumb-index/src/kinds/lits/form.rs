@@ -1,13 +1,13 @@
-//! The byte form: the nodes over the keys of a table, used in place.
+//! The byte form: nodes over the keys of a table, used in place.
 //!
 //! Byte form, little-endian, after the common header of 4 bytes:
 //!
 //! ```text
 //! offset  size  field
 //!      4     4  N, number of keys; nothing follows if it is 0
-//!      8     1  what of the bytes before one chooses its row of the prefix table, 0 to 4
+//!      8     1  context: which of the preceding bytes choose a row of the prefix table, 0 to 4
 //!      9     1  R: the prefix table has 2^R rows
-//!     10    32  the A bytes that the table knows, a bit each
+//!     10    32  the A bytes known to the table, a bit each
 //!     42        2^R rows of A + 1 shares (2 bytes each), then 4 bytes of 0
 //!               nodes, the root first, to the end
 //! ```
@@ -16,20 +16,22 @@
 //!
 //! ```text
 //! offset  size  field                       offset  size  field
-//!      0     1  keys in it, 0 to 16              0     1  254 a trie, 255 a model
-//!      1     4  rank of the first                1     4  rank of the first key below
-//!      5        the keys, packed                 5     4  rank behind the last one
-//!                                                9     4  P, what these share behind the parent's
-//!                                               13     4  S, slots or children
-//!                                               17     P  what they share
-//!                                                     4S  the node of each
-//!                                                         of a model the line: base (i64), slope
-//!                                                         (f64), least (u64), before the nodes
-//!                                                         of a trie the partings, behind them
+//!      0     1  number of keys, 0 to 16               0     1  254 a trie, 255 a model
+//!      1     4  rank of the first                     1     4  rank of the first key below
+//!      5        the keys, packed                      5     4  rank after the last key below
+//!                                                     9     4  P, length of the prefix that these
+//!                                                              keys share after the parent's
+//!                                                    13     4  S, number of slots or children
+//!                                                    17     P  this prefix
+//!                                                          4S  the node of each slot or child; in a
+//!                                                              model the line is before them: base
+//!                                                              (i64), slope (f64), least (u64); in
+//!                                                              a trie the partings are after them
 //! ```
 //!
-//! Nodes are named by their offsets among the nodes; a child's is greater than its parent's, and there are
-//! at most 64 from the root to a leaf. Each kind of node leaves out what its parent's keys share.
+//! A node is identified by its offset among the nodes. A child's offset is greater than its
+//! parent's, and there are at most 64 nodes from the root to a leaf. Every node omits the prefix
+//! that its parent's keys share.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -46,30 +48,31 @@ use crate::kind::HEADER;
 use crate::search::prefetch;
 use crate::{ByteForm, Index, IndexError, Position, Probe, Window};
 
-/// First bytes of nodes that are no leaves.
+/// The first bytes of nodes that are not leaves.
 const TRIE: u8 = 254;
 const MODEL: u8 = 255;
 
-/// Bytes before what a leaf's keys are coded in, before what a node's keys share, and of a line.
+/// Bytes before the keys of a leaf, before the prefix of a node, and of a line.
 const LEAF_HEADER: usize = 5;
 const NODE_HEADER: usize = 17;
 const MODEL_BYTES: usize = 24;
 
-/// The most nodes that a look-up reads. Damage apart it never takes as many: a child has at most half the
-/// keys of a model, or, where these are more than two leaves take, of a trie, so that 2^32 keys have 30 levels.
+/// The most nodes that a look-up reads. Valid forms have fewer: a child has at most half of a
+/// model's keys, and at most half of a trie's if these are more than two leaves hold, so 2^32 keys
+/// have 30 levels.
 const DEEPEST: usize = 64;
 
-/// How many bytes of a node are asked for before it is looked into.
+/// How many bytes of a node are prefetched before it is read.
 const AHEAD: usize = 192;
 
-/// Lays nodes out.
+/// Lays out nodes.
 struct Writer<'a> {
     planner: Planner<'a>,
     nodes: Vec<u8>,
 }
 
 impl Writer<'_> {
-    /// Lays out the node of some keys and all below; gives its offset.
+    /// Lays out the node of some keys and all nodes below; returns its offset.
     fn put(&mut self, keys: Range<usize>, at: usize) -> u32 {
         let offset = self.nodes.len();
         match keys.len() {
@@ -149,7 +152,7 @@ impl<'a> Form<'a> {
         if count == 0 {
             return Ok(out);
         }
-        // Nothing is sent through a table where there is but a leaf.
+        // A single leaf needs no table.
         let trained = match keys.len() <= LEAF || choice == Choice::Trie {
             true => Trained::none(),
             false => Trained::new(keys),
@@ -230,7 +233,7 @@ impl<'a> Form<'a> {
         self.bytes.get(self.nodes_at).copied()
     }
 
-    /// Exactly the rank of a key, or the empty window at its lower bound.
+    /// The rank of a key, or the empty window at its lower bound.
     #[inline]
     pub(super) fn window(&self, key: &[u8]) -> Window {
         let (lo, is_there) = self.find(key).unwrap_or_default();
@@ -241,8 +244,8 @@ impl<'a> Form<'a> {
         }
     }
 
-    /// The rank of the first key that is not below this one, and whether it is this one. `None` if the
-    /// nodes are damaged.
+    /// The rank of the first key that is not below this one, and whether it equals this one. `None`
+    /// if the nodes are damaged.
     #[inline]
     fn find(&self, key: &[u8]) -> Option<(u32, bool)> {
         let nodes = self.bytes.get(self.nodes_at..)?;
@@ -296,10 +299,10 @@ impl<'a> Form<'a> {
 /// Slots of a model node for each key.
 const SLOTS_A_KEY: f64 = 1.0;
 
-/// Keys that share a leaf when neither a full slot nor a lack of keys says otherwise.
+/// Keys that share a leaf, unless a slot has more or too few are left.
 const FILLED: usize = 11;
 
-/// The child of a trie node that a key belongs to, given behind what the node's keys share.
+/// The child of a trie node that a key belongs to; `rest` is the key after the prefix of the node.
 #[inline]
 fn child(body: &[u8], children: usize, rest: &[u8]) -> Option<u32> {
     let count = children.checked_sub(1).filter(|count| *count < FAN_OUT)?;
@@ -308,7 +311,7 @@ fn child(body: &[u8], children: usize, rest: &[u8]) -> Option<u32> {
     Some(u32_of(slots, place.not_above))
 }
 
-/// The rank of the first key in a leaf that is not below this one, and whether it is this one.
+/// The rank of the first key in a leaf that is not below this one, and whether it equals this one.
 #[inline]
 fn leaf_rank(leaf: &[u8], rest: &[u8]) -> Option<(u32, bool)> {
     let (header, group) = leaf.split_first_chunk::<LEAF_HEADER>()?;

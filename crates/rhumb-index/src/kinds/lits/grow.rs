@@ -1,9 +1,9 @@
-//! How nodes in memory grow: full leaves are parted, and so are full tries, as those of a B-tree.
+//! Growth of nodes in memory: full leaves are split, and full tries too, as in a B-tree.
 //!
-//! A trie with as many children as it may have is halved before anything is put below it. One half stays,
-//! the other one becomes its neighbour if the parent is a trie, which has room as it came first;
-//! else a new trie takes the place of both. So whatever is put below a trie, in any order, costs what
-//! it does in a B-tree, and needs no trie built anew.
+//! A trie with the most children is halved before anything is inserted below it. One half stays.
+//! The other becomes its neighbour if the parent is a trie, which has room because it was halved
+//! first if it was full; otherwise a new trie takes the place of both. Insertions below a trie, in
+//! any order, therefore cost the same as in a B-tree, and no trie must be rebuilt for them.
 
 use super::leaf::{Entries, Leaf};
 use super::node::{Body, Child, Common, Node, Way};
@@ -19,7 +19,7 @@ impl Child {
         }
     }
 
-    /// Whether it has to be halved before anything is put below.
+    /// Whether it must be halved before anything is inserted below it.
     pub(super) fn is_full(&self) -> bool {
         match self {
             Child::Leaf(_) => false,
@@ -27,7 +27,7 @@ impl Child {
         }
     }
 
-    /// Puts both halves of a trie below a new one.
+    /// Replaces a trie by a new one over both its halves.
     pub(super) fn widen(&mut self) {
         let Child::Node(left) = self else {
             return;
@@ -47,7 +47,7 @@ impl Child {
 }
 
 impl Body {
-    /// A trie with these partings, and room for as many more as these.
+    /// A trie with these partings, and room for about as many again.
     pub(super) fn trie(strings: &[Vec<u8>]) -> Body {
         let count = strings.len();
         let room = (count * 2 + 2).clamp(count, FAN_OUT);
@@ -65,7 +65,7 @@ impl Node {
         matches!(self.body, Body::Trie { .. })
     }
 
-    /// A trie over children, with partings between them.
+    /// A trie over children, with the partings between them.
     fn trie(
         prefix: Box<[u8]>,
         outside: [Child; 2],
@@ -85,8 +85,8 @@ impl Node {
         }
     }
 
-    /// Keeps the lower half of the children of a trie. Gives the upper half, and the parting between them
-    /// without the prefix, which both halves have.
+    /// Keeps the lower half of the children of a trie. Returns the upper half, and the parting
+    /// between both without the prefix, which both halves have.
     fn halve(&mut self) -> Option<(Vec<u8>, Node)> {
         let count = self.children.len();
         let Body::Trie { partings, room } = &self.body else {
@@ -107,7 +107,7 @@ impl Node {
         Some((parting.clone(), right))
     }
 
-    /// Halves the full trie that a way leads to.
+    /// Halves the full trie that `way` leads to.
     pub(super) fn halve_child(&mut self, way: Way) {
         let place = match way {
             Way::Inside(place) if self.is_trie() => place,
@@ -141,8 +141,9 @@ impl Node {
         self.children.insert(place, child);
     }
 
-    /// Makes room for the entries of a full leaf with one more, which is at `added`, in the place of the leaf that a
-    /// way leads to: two leaves, of this node if it can tell them apart, else of a new trie.
+    /// Makes room for the entries of a full leaf and one more, the one at index `added`, in place
+    /// of the leaf that `way` leads to: two leaves of this node if it can separate them, else of a
+    /// new trie.
     pub(super) fn part(
         &mut self,
         common: &Common,
@@ -151,7 +152,7 @@ impl Node {
         at: usize,
     ) {
         let n = entries.values.len();
-        // Where keys come in order the leaf that they leave behind stays full.
+        // If keys arrive in order, the leaf behind them stays full.
         let cut = match added {
             0 => 2,
             _ if added + 1 == n => n - 2,
@@ -167,7 +168,7 @@ impl Node {
         if parted.is_some() {
             return;
         }
-        // Outside there is more to come that need not share anything.
+        // Keys outside the prefix that come later need not share anything.
         let shared = match way {
             Way::Inside(_) => entries.keys.shared(0, n - 1).max(at),
             _ => at,
@@ -180,7 +181,7 @@ impl Node {
         }
     }
 
-    /// Gives some slots of a leaf to a new one. `None` if all its keys have one slot.
+    /// Moves some slots of a leaf to a new leaf. `None` if all its keys have the same slot.
     fn part_slots(
         &mut self,
         common: &Common,
@@ -197,7 +198,7 @@ impl Node {
         if slot_of(0) == slot_of(n - 1) {
             return None;
         }
-        // The first of a slot that is nearest to the cut; mostly few have to be looked at.
+        // The first key of a slot, nearest to the cut; mostly few keys have to be checked.
         let near = (0..n).flat_map(|far| [cut.checked_sub(far), cut.checked_add(far)]);
         let mut near = near.flatten().filter(|i| (1..n).contains(i));
         let middle = near.find(|i| slot_of(i - 1) != slot_of(*i))?;
@@ -218,7 +219,7 @@ impl Node {
         Some(())
     }
 
-    /// Parts a leaf of a trie into two. `None` if there are as many as there may be.
+    /// Splits a leaf of a trie. `None` if the trie already has the most children.
     fn part_child(
         &mut self,
         place: usize,
@@ -235,13 +236,13 @@ impl Node {
     }
 }
 
-/// No keys below or above.
+/// Leaves without keys for below and above.
 fn nothing() -> [Child; 2] {
     [Child::Leaf(Leaf::empty()), Child::Leaf(Leaf::empty())]
 }
 
-/// Two leaves of entries cut in two, without the first `at` bytes of their keys, and the shortest
-/// parting between them.
+/// Two leaves for the entries before and after `cut`, without the first `at` bytes of their keys,
+/// and the shortest parting between them.
 fn halves(entries: &Entries, cut: usize, at: usize) -> (Vec<u8>, [Child; 2]) {
     let n = entries.values.len();
     let parts = entries.keys.shared(cut - 1, cut) + 1;

@@ -1,10 +1,11 @@
-//! The hash-enhanced prefix table: turns a string into a number that hardly ever is out of proportion
-//! to its rank.
+//! The hash-enhanced prefix table: maps a string to a number that is approximately proportional to
+//! its rank.
 //!
-//! As in arithmetic coding a string narrows an interval, byte by byte: the bytes before it, hashed,
-//! choose a row, which says what share of the interval belongs to each byte that may follow. The number
-//! is where the interval begins at last. All of it is integers: intervals are of `low` and `range`,
-//! from `0` and `2^48`, and a row holds `cum`, ascending 16-bit fractions. A byte `c` leads to
+//! As in arithmetic coding, a string narrows an interval byte by byte: the bytes before a position,
+//! hashed, choose a row, which tells the share of the interval that belongs to each possible next
+//! byte. The number is the start of the final interval. All arithmetic is on integers: an interval
+//! is `low` and `range`, starting with `0` and `2^48`, and a row holds `cum`, ascending 16-bit
+//! fractions. A byte `c` leads to
 //!
 //! ```text
 //! low + floor(range * cum[c] / 2^16),   range of floor(range * (cum[c + 1] - cum[c]) / 2^16)
@@ -12,35 +13,36 @@
 //!
 //! # Numbers never descend while strings ascend
 //!
-//! *Whatever follows a prefix has a number in `low..=low + range` of that prefix.* Narrowed, an interval
-//! starts not before `low`, and ends at
-//! `floor(range * cum[c] / 2^16) + floor(range * (cum[c + 1] - cum[c]) / 2^16)` behind it, which is at
-//! most `floor(range * cum[c + 1] / 2^16)`, for `floor(x) + floor(y) <= floor(x + y)`, and so at most
-//! `range`.
+//! *All strings with a prefix have numbers in `low..=low + range` of that prefix.* A narrowed
+//! interval does not start before `low`. It ends at `floor(range * cum[c] / 2^16) + floor(range *
+//! (cum[c + 1] - cum[c]) / 2^16)` above `low`, which is at most `floor(range * cum[c + 1] / 2^16)`,
+//! since `floor(x) + floor(y) <= floor(x + y)`, and therefore at most `range`.
 //!
-//! Let `a < b`. If `a` is a prefix of `b`, its number is `low` of that prefix and the number of `b` is not below it. Else
-//! they part at bytes `c < d` behind the same prefix, which chose the same row: the interval of `c` ends
-//! at or before `floor(range * cum[c + 1] / 2^16)` behind `low`, where that of `d` begins at the earliest,
-//! as `cum[c + 1] <= cum[d]`. Bytes that the table does not know have no share: they lead to where the
-//! share of the next known byte begins, and end the walk there, so what follows them does not count, and the
-//! interval is empty. Where the walk ends early because `range` is below a limit, it does so for all
-//! strings with this prefix alike. In a sound table `cum` ascends by 1 at least; a reader checks that.
+//! Let `a < b`. If `a` is a prefix of `b`, its number is `low` of that prefix and the number of `b`
+//! is not below it. Otherwise they differ first at bytes `c < d` after the same prefix, which chose
+//! the same row: the interval of `c` ends at or before `floor(range * cum[c + 1] / 2^16)` above
+//! `low`, and that of `d` does not begin before this, since `cum[c + 1] <= cum[d]`. Bytes unknown
+//! to the table have no share: they lead to the start of the next known byte's share and end the
+//! walk there, so the bytes after them do not count, and the interval is empty. If the walk ends
+//! early because `range` is below a limit, it does so for all strings with this prefix. In a valid
+//! table `cum` ascends by at least 1; a reader checks this.
 //!
-//! A string's end has a share too, before that of all bytes, so that a string and what it is a prefix of
-//! are not alike.
+//! The end of a string has a share too, before those of all bytes, so that a string and its
+//! extensions have different numbers.
 
 use crate::IndexError;
 use crate::bytes::Reader;
 
 use super::keys::CONTEXT_BYTES;
 
-/// Numbers are below 2 to this, or equal.
+/// Numbers are at most 2 to this power.
 pub(super) const BITS: u32 = 48;
 
 /// The most bytes of rows.
 pub(super) const MOST_BYTES: usize = 2 << 20;
 
-/// What of the bytes before a byte chooses its row: a mask of the last four, and of the position.
+/// The contexts, which choose a row by the preceding bytes: a mask of the last four bytes, and one
+/// of the position.
 pub(super) const CONTEXTS: [(u32, u32); 5] = [
     (0x0000_00ff, 31),
     (0x0000_ffff, 0),
@@ -49,15 +51,15 @@ pub(super) const CONTEXTS: [(u32, u32); 5] = [
     (0xffff_ffff, 0),
 ];
 
-/// In an entry of the class table: the table does not know the byte.
+/// Set in an entry of the class table if the byte is unknown.
 const UNKNOWN: u16 = 0x8000;
 
-/// How to read the rows, which lie elsewhere.
+/// Describes rows that are stored elsewhere.
 #[derive(Debug, Clone)]
 pub(super) struct Hpt {
-    /// The place in a row where the share of each byte begins; that of the end is at 0.
+    /// For each byte the index of its share in a row; the share of the end is at 0.
     classes: Box<[u16; 256]>,
-    /// Bytes that the table knows.
+    /// How many bytes are known to the table.
     symbols: usize,
     row_bits: u32,
     mask: u32,
@@ -91,29 +93,29 @@ impl Hpt {
         }
     }
 
-    /// Bytes that the table knows.
+    /// How many bytes are known to the table.
     pub(super) fn symbols(&self) -> usize {
         self.symbols
     }
 
-    /// Entries of a row: the end, then the known bytes. The entry behind the last, which is the next row's
-    /// first, is 0 and stands for 2^16.
+    /// Entries of a row: one for the end, then one for each known byte. The entry after the last,
+    /// which is the next row's first, is 0 and stands for 2^16.
     pub(super) fn stride(&self) -> usize {
         self.symbols + 1
     }
 
-    /// Bytes that the rows take, with two entries of 0 behind them.
+    /// Bytes of the rows, including two entries of 0 after them.
     pub(super) fn rows_bytes(symbols: usize, row_bits: u32) -> usize {
         (((symbols + 1) << row_bits) + 2) * 2
     }
 
-    /// A byte's entry in its row; `None` if the table does not know it.
+    /// The index of a byte in a row; `None` if the byte is unknown.
     pub(super) fn class(&self, byte: u8) -> Option<usize> {
         let class = self.classes[usize::from(byte)];
         (class & UNKNOWN == 0).then_some(class.into())
     }
 
-    /// The row that the bytes before a position choose.
+    /// The row chosen by the bytes before a position.
     #[inline(always)]
     pub(super) fn row(&self, prior: u32, position: usize) -> usize {
         let context = (prior & self.mask) ^ (position as u32 & self.position_mask) << 16;
@@ -121,7 +123,7 @@ impl Hpt {
         (u64::from(hash) >> (32 - self.row_bits)) as usize
     }
 
-    /// The last bytes before a position, as [`Hpt::row`] wants them.
+    /// The last bytes before a position, for [`Hpt::row`].
     #[inline]
     pub(super) fn prior(key: &[u8], at: usize) -> u32 {
         let before = key.get(at.saturating_sub(CONTEXT_BYTES)..at);
@@ -129,9 +131,9 @@ impl Hpt {
         before.fold(0, |prior, byte| prior << 8 | u32::from(*byte))
     }
 
-    /// The number of what is behind the first `at` bytes of a key, of which `skipped` bytes are left
-    /// out; exact but for `least`, the width of an interval that need not be narrowed. Also how many
-    /// bytes were looked at.
+    /// The number of a key after its first `at` bytes, where `key` lacks `skipped` bytes at its
+    /// start. It is exact except that intervals narrower than `least` are not narrowed further.
+    /// Also returns how many bytes were read.
     #[inline]
     pub(super) fn number(
         &self,
@@ -169,7 +171,7 @@ impl Hpt {
         (low, rest.len())
     }
 
-    /// Writes how to read the rows; these follow.
+    /// Writes the description of the rows, which must follow.
     pub(super) fn put(&self, out: &mut Vec<u8>) {
         out.extend([self.context, self.row_bits as u8]);
         let mut alphabet = [0u8; 32];
@@ -184,7 +186,7 @@ impl Hpt {
     /// Reads what [`Hpt::put`] wrote.
     ///
     /// # Errors
-    /// [`IndexError::Damaged`] if it cannot be used.
+    /// [`IndexError::Damaged`] if it is invalid.
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<Hpt, IndexError> {
         let offset = reader.at();
         let (context, row_bits) = (reader.u8()?, u32::from(reader.u8()?));
@@ -205,7 +207,7 @@ impl Hpt {
         Ok(Hpt::new(&alphabet, context, row_bits))
     }
 
-    /// Fails unless shares ascend in every row.
+    /// Fails unless the shares ascend in every row.
     ///
     /// # Errors
     /// [`IndexError::Damaged`] if they do not.
@@ -224,7 +226,9 @@ impl Hpt {
         let is_sound = body.chunks(self.stride()).all(ascends) && end == [[0; 2]; 2];
         match is_sound {
             true => Ok(rows),
-            false => Err(reader.damaged_at(offset, "rows whose shares ascend from 0", "others")),
+            false => {
+                Err(reader.damaged_at(offset, "rows whose shares ascend from 0", "other shares"))
+            }
         }
     }
 

@@ -1,30 +1,30 @@
-//! Sorted keys, end to end, from which nodes are built.
+//! Sorted keys, concatenated, from which nodes are built.
 
 use crate::search::common_prefix;
 
-/// How many bytes before a key's own part the prefix table may look at.
+/// How many bytes before a key's own part the prefix table reads.
 pub(super) const CONTEXT_BYTES: usize = 4;
 
-/// Sorted keys. Below a node they share a stem, of which only the end is kept.
+/// Sorted keys. The keys below a node share a stem, of which only the end is stored.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
     bytes: Vec<u8>,
     ends: Vec<usize>,
-    /// How many bytes of the stem are left out of each key.
+    /// How many bytes of the stem are omitted from each key.
     skipped: usize,
-    /// The end of the stem, which each key begins with.
+    /// The stored end of the stem, with which each key begins.
     stem: Vec<u8>,
 }
 
 impl Keys {
-    /// No keys yet; those that come share `stem`, and come without it.
+    /// No keys; keys are added without their common `stem`.
     pub(super) fn below(stem: &[u8]) -> Self {
         let mut keys = Keys::default();
         keys.clear(stem);
         keys
     }
 
-    /// Forgets all keys; those that come share `stem`, and come without it.
+    /// Removes all keys; keys are then added without their common `stem`.
     pub(super) fn clear(&mut self, stem: &[u8]) {
         self.bytes.clear();
         self.ends.clear();
@@ -34,22 +34,22 @@ impl Keys {
             .extend_from_slice(stem.get(self.skipped..).unwrap_or_default());
     }
 
-    /// How many bytes of the whole key are left out before each one's first.
+    /// How many bytes of the whole keys are omitted.
     pub(super) fn skipped(&self) -> usize {
         self.skipped
     }
 
-    /// Where the part behind the stem begins.
+    /// The length of the stored stem, after which the keys' own parts begin.
     pub(super) fn stem(&self) -> usize {
         self.stem.len()
     }
 
-    /// Adds a key, given behind the stem.
+    /// Adds a key, given without the stem.
     pub(super) fn push(&mut self, rest: &[u8]) {
         self.push_by(|bytes| bytes.extend_from_slice(rest));
     }
 
-    /// Adds a key, the part of which behind the stem is appended to all there are.
+    /// Adds a key, whose part after the stem `append` writes.
     #[inline]
     pub(super) fn push_by(&mut self, append: impl FnOnce(&mut Vec<u8>)) {
         self.bytes.extend_from_slice(&self.stem);
@@ -61,7 +61,7 @@ impl Keys {
         self.ends.len()
     }
 
-    /// A key, beginning with what is kept of the stem.
+    /// A key, including the stored part of the stem.
     #[inline]
     pub(super) fn get(&self, i: usize) -> &[u8] {
         let before = i.checked_sub(1).and_then(|before| self.ends.get(before));

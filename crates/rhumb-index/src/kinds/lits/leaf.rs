@@ -1,8 +1,9 @@
-//! A compact leaf in memory: up to 16 entries in one piece of bytes.
+//! A compact leaf in memory: up to 16 entries in one allocation.
 //!
-//! First how many there are and for how many there is room (1 byte each), then their values (8 bytes each,
-//! little-endian), then their keys as a [`Pack`], without what the parent's keys share. Values and
-//! keys are followed by room for more, so that most changes move bytes within the leaf.
+//! The number of entries and the room for entries (1 byte each) come first, then the values (8
+//! bytes each, little-endian), then the keys as a [`Pack`], without the prefix that the parent's
+//! keys share. Unused room follows the values and the keys, so that most changes move bytes within
+//! the leaf.
 
 use std::ops::{ControlFlow, Range};
 
@@ -21,7 +22,7 @@ pub(super) struct Entries {
 }
 
 impl Entries {
-    /// No entries yet; the keys of those that come share a stem.
+    /// No entries; entries are added with keys that lack their common stem.
     pub(super) fn below(stem: &[u8]) -> Self {
         Entries {
             keys: Keys::below(stem),
@@ -29,13 +30,13 @@ impl Entries {
         }
     }
 
-    /// Forgets all entries; those that come share a stem.
+    /// Removes all entries; entries are then added with keys that lack their common stem.
     pub(super) fn clear(&mut self, stem: &[u8]) {
         self.keys.clear(stem);
         self.values.clear();
     }
 
-    /// Adds an entry, given its key behind the stem.
+    /// Adds an entry, given its key without the stem.
     pub(super) fn push(&mut self, rest: &[u8], value: u64) {
         self.keys.push(rest);
         self.values.push(value);
@@ -51,10 +52,10 @@ impl Entries {
 #[derive(Debug)]
 pub(super) struct Leaf(Box<[u8]>);
 
-/// How much of a leaf is asked for before it is looked into.
+/// How much of a leaf is prefetched before it is read.
 const AHEAD: usize = 640;
 
-/// The most bytes of the length of what keys share.
+/// The most bytes of an encoded length.
 const LONGEST_VARINT: usize = 10;
 
 /// Bytes before the values.
@@ -66,8 +67,8 @@ impl Leaf {
         Leaf([0, 0, 0].into())
     }
 
-    /// A leaf of some entries, at most 16, without the first `at` bytes of their keys, and with room
-    /// for so many.
+    /// A leaf of some entries, at most 16, without the first `at` bytes of their keys, and with
+    /// room for `room` entries.
     pub(super) fn new(entries: &Entries, range: Range<usize>, at: usize, room: usize) -> Leaf {
         let count = range.len();
         let room = if count == 0 {
@@ -78,9 +79,9 @@ impl Leaf {
         let shared = Pack::shared(&entries.keys, &range, at);
         let rests = range.clone().map(|i| entries.keys.rest(i, shared).len());
         let tails: usize = rests.map(|len| len.saturating_sub(HEAD)).sum();
-        // Those to come are as long as those that are here.
+        // Future keys are assumed to be as long as these.
         let spare = (room - count) * (tails.div_ceil(count.max(1)) + 1);
-        // All of it is known, so that nothing is moved at last.
+        // The final length, so that the bytes are allocated once.
         let columns = room * (8 + COLUMNS);
         let len = HEADER + columns + LONGEST_VARINT + shared - at + tails + spare;
         let mut bytes = Vec::with_capacity(len);
@@ -101,13 +102,13 @@ impl Leaf {
         usize::from(self.0.first().copied().unwrap_or_default())
     }
 
-    /// For how many entries there is room.
+    /// How many entries there is room for.
     #[inline]
     fn room(&self) -> usize {
         usize::from(self.0.get(1).copied().unwrap_or_default())
     }
 
-    /// Values and keys, in bytes.
+    /// The bytes of values and keys.
     #[inline]
     fn parts(&self) -> (&[u8], &[u8]) {
         let columns = self.0.get(HEADER..).unwrap_or_default();
@@ -122,7 +123,7 @@ impl Leaf {
         columns.split_at_mut_checked(values).unwrap_or_default()
     }
 
-    /// Has its bytes fetched from memory, all at once.
+    /// Prefetches its bytes, all at once.
     #[inline]
     pub(super) fn prefetch(&self) {
         prefetch(&self.0, 0..self.0.len().min(AHEAD));
@@ -139,14 +140,14 @@ impl Leaf {
         u64_of(self.parts().0, i)
     }
 
-    /// Gives an entry another value.
+    /// Sets the value of an entry.
     pub(super) fn set(&mut self, i: usize, value: u64) {
         if let Some(bytes) = self.parts_mut().0.get_mut(i * 8..i * 8 + 8) {
             bytes.copy_from_slice(&value.to_le_bytes());
         }
     }
 
-    /// Which entry has this key, or before which one it would be.
+    /// The index of the entry with this key, or the index at which it would be inserted.
     #[inline]
     pub(super) fn find(&self, rest: &[u8]) -> Result<usize, usize> {
         let place = self.keys().map(|keys| keys.find(rest));
@@ -157,7 +158,7 @@ impl Leaf {
         }
     }
 
-    /// Visits the entries in order; their keys are appended to `path`.
+    /// Visits the entries in order; each key is appended to `path`.
     pub(super) fn visit(
         &self,
         path: &mut Vec<u8>,
@@ -177,7 +178,7 @@ impl Leaf {
         flow
     }
 
-    /// Gives the entries with one more, all below a stem.
+    /// Writes the entries and one more, all below a stem, to `entries`.
     pub(super) fn with(
         &self,
         at: usize,
@@ -203,8 +204,7 @@ impl Leaf {
         copy(at.min(count)..count, entries);
     }
 
-    /// Adds an entry before another one. There must be fewer than 16. Entries are where to put them for
-    /// a while.
+    /// Inserts an entry at an index. There must be fewer than 16 entries. `entries` is a buffer.
     pub(super) fn insert(&mut self, i: usize, (rest, value): (&[u8], u64), entries: &mut Entries) {
         let (count, room) = (self.len(), self.room());
         let (values, keys) = self.parts_mut();
@@ -224,7 +224,7 @@ impl Leaf {
         }
     }
 
-    /// Takes an entry out.
+    /// Removes an entry.
     pub(super) fn remove(&mut self, i: usize) {
         let (count, room) = (self.len(), self.room());
         let (values, keys) = self.parts_mut();
@@ -236,7 +236,7 @@ impl Leaf {
         }
     }
 
-    /// Whether another entry fits in.
+    /// Whether another entry fits.
     pub(super) fn has_room(&self) -> bool {
         self.len() < LEAF
     }

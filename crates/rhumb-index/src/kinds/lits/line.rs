@@ -2,21 +2,21 @@
 
 use super::hpt::BITS;
 
-/// A line over numbers, which never descends.
+/// A monotone line over numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct SlotLine {
     pub base: i64,
-    /// Slots that a number more is worth; finite and not negative.
+    /// Slots for each number; finite and not negative.
     pub slope: f64,
     /// How many slots there are, at least 1.
     pub slots: u32,
-    /// Intervals narrower than this are not worth narrowing, at least 1: an eighth of a slot.
+    /// Intervals narrower than this are not narrowed further; at least 1: an eighth of a slot.
     pub least: u64,
 }
 
 impl SlotLine {
-    /// The line that puts one number into the middle between slots `low` and `high` of so many at the
-    /// share `from` of them, and another at the share `to`. `None` if the numbers do not differ.
+    /// The line that maps one number to a share of `slots` slots, and another number to another
+    /// share. `None` if the numbers do not differ.
     pub(super) fn through(slots: u32, from: (f64, u64), to: (f64, u64)) -> Option<SlotLine> {
         let span = to.1.checked_sub(from.1).filter(|span| *span > 0)?;
         let slope = (to.0 - from.0) * f64::from(slots) / span as f64;
@@ -31,13 +31,13 @@ impl SlotLine {
         })
     }
 
-    /// An eighth of what a slot is wide, where a span of numbers takes a share of so many slots.
+    /// An eighth of the width of a slot, if a span of numbers takes a share of `slots` slots.
     pub(super) fn least(slots: u32, share: f64, span: u64) -> u64 {
         ((span as f64 / (f64::from(slots) * share) / 8.0) as u64).max(1)
     }
 
-    /// The slot of a number. It never descends: neither the difference, nor its product with a slope that is not negative, nor
-    /// the floor of that does.
+    /// The slot of a number. Monotone, since the difference, its product with a slope that is not
+    /// negative, and rounding down are.
     #[inline]
     pub(super) fn slot(&self, number: u64) -> u32 {
         let behind = (number as i64).saturating_sub(self.base).max(0);

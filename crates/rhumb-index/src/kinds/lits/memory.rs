@@ -1,4 +1,4 @@
-//! The index alone in memory: look-ups and changes.
+//! The index in memory: look-ups and changes.
 
 use std::ops::ControlFlow;
 
@@ -10,47 +10,47 @@ use super::walk::collect;
 use crate::IndexError;
 use crate::updatable::{Depth, Existing, Updatable, ascending};
 
-/// Slots of a model node for each key, keys in a leaf when it is built, and slots that one covers.
+/// Slots of a model node for each key, keys in a new leaf, and the most slots that a leaf covers.
 const SLOTS_A_KEY: f64 = 1.0;
 const FILLED: usize = 11;
 const COVERED: u32 = 64;
 
-/// A node of fewer keys is built anew for changes as if it had so many.
+/// For rebuilding after changes, a node of fewer keys counts as if it had this many.
 const FEW: usize = 32;
 
-/// So many bytes are not worth building all anew.
+/// The whole index is not rebuilt to save fewer bytes than this.
 const ROOM: usize = 4096;
 
-/// What a key takes beside its bytes, roughly.
+/// The approximate memory of a key besides its bytes.
 const BESIDE: usize = 32;
 
-/// An ordered map from strings of bytes.
+/// An ordered map from byte strings.
 #[derive(Debug)]
 pub(super) struct Lits {
     common: Common,
     root: Child,
     keys: usize,
-    /// Bytes of all keys, and the most that these and what goes with them took since all was built.
+    /// Bytes of all keys, and the largest value of [`Lits::taken`] since the whole index was built.
     bytes: usize,
     most: usize,
     upkeep: Upkeep,
-    /// Where those of one leaf are put for a while.
+    /// A buffer for the entries of one leaf.
     entries: Entries,
 }
 
-/// When nodes are built anew.
+/// The rules for rebuilding nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Upkeep {
-    /// When three times as many keys came or went as there were, or three in four are gone; the prefix
-    /// table is trained anew with the root.
+    /// When three times as many keys were inserted or removed as the node was built with, or three
+    /// in four are gone; the prefix table is retrained with the root.
     Bounded,
-    /// When a node has four times as many keys as it was built for, or half, and, beyond what is published,
-    /// when 16 times as many keys came or went as there were; the table stays.
+    /// When a node has four times as many keys as it was built for, or half, and, beyond the
+    /// published rules, when 16 times as many keys were inserted or removed; the table stays.
     Published,
 }
 
-/// How many levels there may be below a node of so many keys, before it is built anew. Far more than it has then:
-/// a child has three quarters of its keys at most.
+/// The most levels below a node of this many keys before it is rebuilt. This is far more than it
+/// has after building, when a child has at most three quarters of its keys.
 fn most_levels(keys: usize) -> usize {
     8 + 3 * keys.max(1).ilog2() as usize
 }
@@ -61,22 +61,22 @@ struct Change<'a> {
     key: &'a [u8],
     value: u64,
     existing: Existing,
-    /// Entries of a leaf, while it is laid anew or parted.
+    /// A buffer for the entries of a leaf that is rebuilt or split.
     entries: &'a mut Entries,
-    /// Levels from the leaf up, on the way back from it; fewer if some of them were built anew.
+    /// Levels from the leaf up to the current node, on the way back; fewer if some were rebuilt.
     levels: usize,
 }
 
-/// What became of an entry to be stored.
+/// The result of storing an entry.
 enum Put {
     Was(u64),
     New,
-    /// The leaf was full: its entries and the new one, at this place, have to be put elsewhere.
+    /// The leaf was full: its entries and the new one, at this index, must be split.
     Full(usize),
 }
 
 impl Upkeep {
-    /// Whether a node is to be built anew. Tries below others grow as they are.
+    /// Whether a node should be rebuilt. Tries below others grow without rebuilding.
     fn is_due(self, node: &Node, is_root: bool) -> bool {
         match self {
             Upkeep::Bounded => {
@@ -116,7 +116,7 @@ impl Lits {
         }
     }
 
-    /// Builds all of it anew. The table is trained unless it stays as published.
+    /// Rebuilds the whole index. The table is retrained unless published upkeep keeps it.
     fn rebuild(&mut self, entries: &Entries) {
         let stays = self.upkeep == Upkeep::Published && self.common.trained.hpt.symbols() > 0;
         if !stays && self.common.layout.choice != Choice::Trie {
@@ -124,24 +124,25 @@ impl Lits {
         }
         self.root = self.common.build(entries, 0);
         self.most = self.taken();
-        // It may have been taken for long keys.
+        // The buffer may have grown for long keys.
         self.entries = Entries::default();
     }
 
-    /// Bytes that the keys take, roughly.
+    /// The approximate memory of the keys.
     fn taken(&self) -> usize {
         self.bytes + self.keys * BESIDE
     }
 
-    /// Notes that a key came.
+    /// Counts an inserted key.
     fn added(&mut self, key: &[u8]) {
         self.keys += 1;
         self.bytes += key.len();
         self.most = self.most.max(self.taken());
     }
 
-    /// Builds the root anew if that is due, or if few long keys took most of the memory and are gone: what
-    /// nodes share, what parts them, and leaves are as long as these were.
+    /// Rebuilds the root if that is due, or if most memory was taken by a few long keys that are
+    /// gone: the prefixes and partings of nodes, and leaves, are as long as the keys they were made
+    /// for.
     fn mend_root(&mut self) {
         let is_due = match &self.root {
             Child::Node(node) => self.upkeep.is_due(node, true),
@@ -155,7 +156,7 @@ impl Lits {
 }
 
 impl Common {
-    /// Builds a child anew if that is due. All its keys begin with `stem`.
+    /// Rebuilds a child if that is due. All its keys begin with `stem`.
     fn mend(&self, upkeep: Upkeep, child: &mut Child, stem: &[u8]) {
         if let Child::Node(node) = child
             && upkeep.is_due(node, false)
@@ -165,7 +166,7 @@ impl Common {
         }
     }
 
-    /// Stores an entry below a child, whose keys share the first `at` bytes with it.
+    /// Stores an entry below a child whose keys share its first `at` bytes.
     fn put(&self, change: &mut Change<'_>, child: &mut Child, at: usize) -> Put {
         let node = match child {
             Child::Leaf(leaf) => return change.put_in(leaf, at),
@@ -201,8 +202,9 @@ impl Common {
         node.changes += 1;
         change.levels += 1;
         if change.levels > most_levels(node.keys) {
-            // The lowest such node has most of its keys below one child, which was not so when it was built:
-            // as many came as it takes steps to build it.
+            // The lowest such node has most of its keys below one child, which was not the case
+            // when it was built. Enough keys were therefore inserted since to pay for rebuilding
+            // it.
             let entries = collect(child, key.get(..at).unwrap_or_default());
             *child = self.build(&entries, entries.keys.stem());
             change.levels = 0;
@@ -210,7 +212,7 @@ impl Common {
         Put::New
     }
 
-    /// Takes a key out below a child, whose keys share its first `at` bytes.
+    /// Removes a key below a child whose keys share its first `at` bytes.
     fn remove(&self, upkeep: Upkeep, child: &mut Child, key: &[u8], at: usize) -> Option<u64> {
         let node = match child {
             Child::Leaf(leaf) => {
@@ -233,7 +235,7 @@ impl Common {
 }
 
 impl Change<'_> {
-    /// Stores the entry in a leaf, whose keys share the first `at` bytes with it.
+    /// Stores the entry in a leaf whose keys share its first `at` bytes.
     fn put_in(&mut self, leaf: &mut Leaf, at: usize) -> Put {
         let (stem, rest) = self.key.split_at_checked(at).unwrap_or((self.key, &[]));
         match leaf.find(rest) {

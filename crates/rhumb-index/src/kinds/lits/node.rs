@@ -1,4 +1,4 @@
-//! Nodes in memory, how they are built of entries and how keys are found in them.
+//! Nodes in memory: building them from entries and finding keys in them.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use super::plan::{self, LEAF, Layout, Planner};
 use super::train::Trained;
 use crate::search::{common_prefix, prefetch};
 
-/// A leaf, or a node over more of them.
+/// A leaf, or a node for more keys than a leaf holds.
 #[derive(Debug)]
 pub(super) enum Child {
     Leaf(Leaf),
@@ -18,7 +18,7 @@ pub(super) enum Child {
 }
 
 impl Child {
-    /// Has what is needed first fetched from memory, all at once.
+    /// Prefetches the parts that are read first, all at once.
     #[inline]
     pub(super) fn prefetch(&self) {
         match self {
@@ -28,31 +28,32 @@ impl Child {
     }
 }
 
-/// A node, whose keys share what comes behind what its parent's share.
+/// A node. Its keys share the prefix after that of the parent's keys.
 #[derive(Debug)]
 pub(super) struct Node {
     pub prefix: Box<[u8]>,
-    /// Keys that came later and are below or above all that begin with the prefix.
+    /// Keys inserted later that are below or above all keys with the prefix.
     pub outside: [Child; 2],
     pub body: Body,
     pub children: Vec<Child>,
-    /// Keys when it was built, the most since then, and now, and how many came or went meanwhile.
+    /// The number of keys when it was built, the most since then, and the current one, and the
+    /// number of insertions and removals since.
     pub built: usize,
     pub most: usize,
     pub keys: usize,
     pub changes: usize,
 }
 
-/// What sends keys to children.
+/// Maps keys to children.
 #[derive(Debug)]
 pub(super) enum Body {
-    /// The child of each slot; neighbours may have the same.
+    /// The child of each slot; neighbouring slots may have the same child.
     Model { line: SlotLine, slots: Box<[u32]> },
-    /// [`Partings`] between the children, which are in order, with room for so many.
+    /// [`Partings`] between the ordered children, with room for `room` partings.
     Trie { partings: Vec<u8>, room: usize },
 }
 
-/// Where a node sends a key.
+/// Where a key is relative to a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     Below,
@@ -61,7 +62,7 @@ pub(super) enum Way {
     Above,
 }
 
-/// What all nodes of an index have in common.
+/// Data shared by all nodes of an index.
 #[derive(Debug)]
 pub(super) struct Common {
     pub layout: Layout,
@@ -75,15 +76,15 @@ impl Common {
         child(&planner, entries, 0..entries.values.len(), at)
     }
 
-    /// The slot of a key of which `skipped` bytes are left out.
+    /// The slot of a key without its first `skipped` bytes.
     #[inline]
     pub(super) fn slot(&self, line: &SlotLine, key: &[u8], at: usize, skipped: usize) -> usize {
         let Trained { hpt, rows } = &self.trained;
         line.slot(hpt.number(rows, key, at, skipped, line.least).0) as usize
     }
 
-    /// Where a node sends a key, of which the parent knows the first `at` bytes; `at` grows by what is
-    /// known then.
+    /// The way of a key at a node. `at` is the length of the prefix matched by the parents; the
+    /// length of the node's prefix is added if it matches too.
     #[inline]
     pub(super) fn way(&self, node: &Node, key: &[u8], at: &mut usize) -> Way {
         if let Body::Trie { partings, .. } = &node.body {
@@ -109,7 +110,7 @@ impl Common {
         })
     }
 
-    /// A key's value, below a child whose keys share `at` bytes with it.
+    /// The value of a key below a child.
     #[inline]
     pub(super) fn get(&self, mut child: &Child, key: &[u8]) -> Option<u64> {
         let mut at = 0;
@@ -165,7 +166,7 @@ fn node(planner: &Planner<'_>, entries: &Entries, range: Range<usize>, parent_at
 }
 
 impl Node {
-    /// The place among the children that a way leads to; `None` if it is outside.
+    /// The index of the child that a way leads to; `None` if it is outside.
     #[inline]
     pub(super) fn place(&self, way: Way) -> Option<usize> {
         match (way, &self.body) {

@@ -1,5 +1,5 @@
-//! The keys of a leaf in one piece: what they share (its length as LEB128, then its bytes), and the rest
-//! of each as [`Partings`].
+//! The keys of a leaf in one byte string: their common prefix (its length as LEB128, then its
+//! bytes), and the rest of each key as [`Partings`].
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -17,7 +17,7 @@ pub(super) struct Pack<'a> {
 }
 
 impl<'a> Pack<'a> {
-    /// Reads so many keys, among room for more; `None` if that cannot be.
+    /// Reads `count` keys with room for `room`; `None` if the bytes are invalid.
     #[inline]
     pub(super) fn read(mut bytes: &'a [u8], count: usize, room: usize) -> Option<Self> {
         let shared = take_varint(&mut bytes)?;
@@ -29,7 +29,7 @@ impl<'a> Pack<'a> {
         })
     }
 
-    /// How many bytes some keys share; not fewer than `at`.
+    /// The length of the prefix that some keys share, at least `at`.
     pub(super) fn shared(keys: &Keys, range: &Range<usize>, at: usize) -> usize {
         match range.len() {
             0 => at,
@@ -37,8 +37,8 @@ impl<'a> Pack<'a> {
         }
     }
 
-    /// Appends the form of some keys, which share so many bytes, without their first `at` bytes, with
-    /// room for so many.
+    /// Appends the form of some keys whose first `shared` bytes are equal, without their first `at`
+    /// bytes and with room for `room` keys.
     pub(super) fn lay(
         keys: &Keys,
         range: Range<usize>,
@@ -51,7 +51,7 @@ impl<'a> Pack<'a> {
         Partings::lay(range.map(|i| keys.rest(i, shared)), room, out);
     }
 
-    /// Where a key is, or would be.
+    /// The place of a key, present or not.
     #[inline]
     pub(super) fn find(&self, key: &[u8]) -> KeyPlace {
         let absent = |not_above| KeyPlace {
@@ -75,8 +75,8 @@ impl<'a> Pack<'a> {
     }
 }
 
-/// Adds a key before the `i`th. False if there is no room, or if it does not share what the others do: nothing
-/// has changed then.
+/// Inserts a key at index `i`. Returns false, and changes nothing, if there is no room or the key
+/// does not have the common prefix.
 pub(super) fn insert(pack: &mut [u8], (count, room): (usize, usize), i: usize, key: &[u8]) -> bool {
     let (prefix, rests) = split(pack);
     match key.strip_prefix(&*prefix) {
@@ -85,12 +85,12 @@ pub(super) fn insert(pack: &mut [u8], (count, room): (usize, usize), i: usize, k
     }
 }
 
-/// Takes the `i`th key out.
+/// Removes the key at index `i`.
 pub(super) fn remove(pack: &mut [u8], (count, room): (usize, usize), i: usize) {
     PartingsMut::new(split(pack).1, count, room).remove(i);
 }
 
-/// What keys share, and the rest of them.
+/// The common prefix of the keys, and the rest of them.
 fn split(pack: &mut [u8]) -> (&mut [u8], &mut [u8]) {
     let mut bytes = &*pack;
     let shared = take_varint(&mut bytes).unwrap_or_default();

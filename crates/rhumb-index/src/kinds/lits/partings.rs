@@ -1,15 +1,15 @@
-//! Some ascending strings, laid out so that one is found among them in few steps: the partings between
+//! Ascending strings in a layout that is searched in few steps: the partings (separators) between
 //! the children of a trie node, and the keys of a leaf.
 //!
-//! The *head* of a string is a number that most comparisons end with: the first seven bytes, zeros
-//! behind its end, then how many bytes it has, at most 8. So heads ascend as strings do, and are equal
-//! only if the strings are, or if both have more than seven bytes, of which the first seven are the same.
-//! Then the *tails* behind these are compared.
+//! The *head* of a string is a number that decides most comparisons: the first seven bytes, padded
+//! with zeros, and then the string's length, at most 8. Heads ascend as strings do. They are equal
+//! only if the strings are, or if both are longer than seven bytes and share the first seven. In
+//! that case the *tails* after these are compared.
 //!
 //! ```text
 //! offset  size  field
 //!      0    8m  heads of m strings
-//!     8m    4m  where the tail of each ends in the tails
+//!     8m    4m  the end of each tail among the tails
 //!    12m        tails
 //! ```
 
@@ -22,15 +22,15 @@ use crate::search::first_eight;
 /// Bytes of a string in its head.
 pub(super) const HEAD: usize = 7;
 
-/// Bytes that each string takes beside its tail: its head and where the tail ends.
+/// Bytes of a string besides its tail: its head and the end of its tail.
 pub(super) const COLUMNS: usize = 12;
 
-/// Where a string is among others.
+/// The place of a string among others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct KeyPlace {
-    /// How many are not above it.
+    /// How many strings are not above it.
     pub not_above: usize,
-    /// Whether the last one of these is the string itself.
+    /// Whether the last of these is the string itself.
     pub is_there: bool,
 }
 
@@ -50,20 +50,21 @@ pub(super) struct Partings<'a> {
 }
 
 impl<'a> Partings<'a> {
-    /// So many strings, at the start of some bytes.
+    /// `count` strings at the start of `bytes`.
     #[inline]
     pub(super) fn new(bytes: &'a [u8], count: usize) -> Self {
         Partings::with_room(bytes, count, count)
     }
 
-    /// So many strings, at the start of some bytes, with room for others: heads and ends are each
-    /// followed by what is not used.
+    /// `count` strings at the start of `bytes`, with room for `room`: unused entries follow the
+    /// heads and the ends.
     #[inline]
     pub(super) fn with_room(bytes: &'a [u8], count: usize, room: usize) -> Self {
         Partings { bytes, count, room }
     }
 
-    /// Appends the byte form of ascending strings, with room for so many; not less than there are.
+    /// Appends the byte form of ascending strings with room for `room`, which must not be less than
+    /// their number.
     pub(super) fn lay<'s>(
         strings: impl ExactSizeIterator<Item = &'s [u8]> + Clone,
         room: usize,
@@ -84,7 +85,7 @@ impl<'a> Partings<'a> {
         tails.for_each(|tail| out.extend_from_slice(tail));
     }
 
-    /// Where the tail of a string starts and ends.
+    /// The location of a string's tail among the tails.
     #[inline]
     fn tail_range(&self, i: usize) -> Range<usize> {
         let ends = self.bytes.get(self.room * 8..).unwrap_or_default();
@@ -98,7 +99,7 @@ impl<'a> Partings<'a> {
         tails.get(self.tail_range(i)).unwrap_or_default()
     }
 
-    /// How many bytes all tails have.
+    /// The total length of all tails.
     pub(super) fn tail_bytes(&self) -> usize {
         self.count
             .checked_sub(1)
@@ -130,7 +131,7 @@ impl<'a> Partings<'a> {
         (0..self.count).map(string).collect()
     }
 
-    /// Where a string is, or would be.
+    /// The place of a string, present or not.
     #[inline]
     pub(super) fn find(&self, string: &[u8]) -> KeyPlace {
         let heads = self.heads();
@@ -143,7 +144,7 @@ impl<'a> Partings<'a> {
             .iter()
             .take_while(same)
             .count();
-        // Whoever has no tail need not wait for it.
+        // Strings without a tail need not access the tails.
         if alike == 0 || wanted & 0xff <= HEAD as u64 {
             return KeyPlace {
                 not_above: at + alike,
@@ -172,7 +173,7 @@ impl<'a> Partings<'a> {
     }
 }
 
-/// Strings that change in place.
+/// Strings that can be changed in place.
 #[derive(Debug)]
 pub(super) struct PartingsMut<'a> {
     bytes: &'a mut [u8],
@@ -181,7 +182,7 @@ pub(super) struct PartingsMut<'a> {
 }
 
 impl<'a> PartingsMut<'a> {
-    /// So many strings with room for others, and behind their tails as well.
+    /// `count` strings with room for `room`, and possibly room after their tails.
     pub(super) fn new(bytes: &'a mut [u8], count: usize, room: usize) -> Self {
         PartingsMut { bytes, count, room }
     }
@@ -190,7 +191,7 @@ impl<'a> PartingsMut<'a> {
         Partings::with_room(self.bytes, self.count, self.room)
     }
 
-    /// The ends of the tails from the `i`th on, as far as there is room.
+    /// The ends of the tails from index `i` on, including unused ones.
     fn ends(&mut self, i: usize) -> &mut [[u8; 4]] {
         let ends = self
             .bytes
@@ -198,7 +199,7 @@ impl<'a> PartingsMut<'a> {
         ends.unwrap_or_default().as_chunks_mut::<4>().0
     }
 
-    /// Adds a string before the `i`th. False if there is no room: nothing has changed then.
+    /// Inserts a string at index `i`. Returns false, and changes nothing, if there is no room.
     pub(super) fn insert(&mut self, i: usize, string: &[u8]) -> bool {
         let tail = string.get(HEAD..).unwrap_or_default();
         let (count, tails) = (self.count, self.room * COLUMNS);
@@ -230,7 +231,7 @@ impl<'a> PartingsMut<'a> {
         true
     }
 
-    /// Takes the `i`th string out.
+    /// Removes the string at index `i`.
     pub(super) fn remove(&mut self, i: usize) {
         let (count, tails) = (self.count, self.room * COLUMNS);
         if i >= count {
@@ -257,7 +258,7 @@ mod tests {
     use crate::check::{SplitMix64, distributions};
 
     #[test]
-    fn places_are_those_of_the_strings_and_changes_those_of_a_list() {
+    fn searches_and_changes_match_those_of_a_list() {
         let mut random = SplitMix64::new(3);
         for distribution in distributions::all() {
             let all = distribution.keys(&mut random, 400);

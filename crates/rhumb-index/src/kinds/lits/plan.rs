@@ -1,15 +1,16 @@
-//! What is built of sorted keys: a compact leaf, a model node or a trie node.
+//! Plans the nodes of sorted keys: compact leaves, model nodes and trie nodes.
 //!
-//! A leaf has at most 16 keys. More have a node, behind what they all share. The *model* sends the
-//! rest of a key through the prefix table and a line to a slot; neighbouring slots share a leaf as long
-//! as it has room, and a slot with more keys than that has a node of its own. Where the model would
-//! leave more than half of the keys in one slot there is none. The *trie* parts up to 64 children by the
-//! shortest strings that do so, where they are short and about as many keys are on either side. So
-//! every child has at most three quarters of the keys, and depths are logarithms, whatever the keys are.
+//! A leaf has at most 16 keys. More keys have a node, which first skips the prefix that they all
+//! share. A *model* maps the rest of a key through the prefix table and a line to a slot.
+//! Neighbouring slots share a leaf as long as it has room, and a slot with more keys than that has
+//! a node of its own. There is no model if it would leave more than half of the keys in one slot. A
+//! *trie* separates up to 64 children by the shortest possible strings, at places where these are
+//! short and the children of similar size. Every child therefore has at most three quarters of the
+//! keys, and depth is logarithmic for all keys.
 //!
-//! Of the two the cheaper one is taken, by what steps cost ([`super::costs`]): a model costs
-//! a step, the bytes that its keys send through the table, and tries below for the keys in full slots; a trie costs a
-//! step for each of its levels.
+//! The cheaper of the two is taken, by the costs of steps ([`super::costs`]): a model costs a step,
+//! the bytes of its keys that go through the table, and tries below for the keys in full slots; a
+//! trie costs a step for each of its levels.
 
 use std::ops::Range;
 
@@ -24,9 +25,9 @@ pub(super) const LEAF: usize = 16;
 /// Which nodes may be built.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Choice {
-    /// Whatever costs less.
+    /// The cheaper of model and trie.
     Cheaper(Costs),
-    /// Models wherever they part the keys.
+    /// Models wherever they separate the keys.
     Model,
     /// Tries only.
     Trie,
@@ -38,23 +39,23 @@ pub(super) struct Layout {
     pub choice: Choice,
     /// Slots of a model node for each key.
     pub slots_a_key: f64,
-    /// How many keys of different slots one leaf takes when it is built.
+    /// The most keys of different slots that share a new leaf.
     pub filled: usize,
-    /// How many slots one leaf covers at most.
+    /// The most slots that a leaf covers.
     pub covered: u32,
 }
 
-/// A node in the making.
+/// A node before it is built.
 #[derive(Debug)]
 pub(super) struct NodePlan {
-    /// Where what all keys share ends.
+    /// The length of the prefix that all keys share.
     pub at: usize,
     pub body: Body,
-    /// The keys of each child; for a model also the slots, each one's first and the last one's end.
+    /// The keys of each child.
     pub children: Vec<Range<usize>>,
 }
 
-/// What sends keys to children.
+/// Maps keys to children.
 #[derive(Debug)]
 pub(super) enum Body {
     Model {
@@ -73,17 +74,17 @@ pub(super) const FAN_OUT: usize = 64;
 /// How many keys a model is tried with before it is tried with all.
 const SAMPLE: usize = 256;
 
-/// Builds plans.
+/// Plans nodes.
 #[derive(Debug)]
 pub(super) struct Planner<'a> {
     layout: Layout,
     trained: &'a Trained,
     pub keys: &'a Keys,
-    /// How many bytes each key shares with the one before it.
+    /// The length of the prefix that each key shares with the one before it.
     shared: Vec<u32>,
 }
 
-/// A model that could be taken.
+/// A possible model.
 struct Candidate {
     line: SlotLine,
     /// The slot of each key.
@@ -102,7 +103,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The node for more than one key, which share their first `at` bytes.
+    /// The node for two or more keys that share their first `at` bytes.
     pub(super) fn plan(&self, keys: Range<usize>, at: usize) -> NodePlan {
         let last = keys.end.saturating_sub(1);
         let at = at.max(self.keys.shared(keys.start, last));
@@ -121,7 +122,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The best model for some keys, if any parts them well enough.
+    /// The best model for some keys, if any separates them well enough.
     fn model(&self, keys: Range<usize>, at: usize) -> Option<Candidate> {
         let n = keys.len();
         let exact = |i: usize| self.number(keys.start + i, at, 1).0;
@@ -139,7 +140,7 @@ impl<'a> Planner<'a> {
         };
         let least = SlotLine::least(slots, if inner_span > 0 { inner } else { outer }, span);
         if let Choice::Cheaper(costs) = self.layout.choice {
-            // Of most keys that no model suits this many tell so.
+            // A sample this size usually shows that no model fits.
             let step = n.div_ceil(SAMPLE);
             let sample = keys.clone().step_by(step);
             let count = sample.len() as f64;
@@ -173,7 +174,8 @@ impl<'a> Planner<'a> {
         hpt.number(rows, key, at, self.keys.skipped(), least)
     }
 
-    /// What look-ups through this line cost; `None` if it leaves most of the keys together.
+    /// The cost of look-ups with this line; `None` if it leaves more than half of the keys in one
+    /// slot.
     fn judge(&self, line: SlotLine, numbers: &[u64], bytes: f64) -> Option<Candidate> {
         let slots: Vec<u32> = numbers.iter().map(|number| line.slot(*number)).collect();
         let costs = match self.layout.choice {
@@ -254,7 +256,7 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// How many levels of trie nodes lead to so many leaves.
+/// How many levels of trie nodes this many leaves need.
 pub(super) fn levels(leaves: usize) -> u32 {
     let (mut levels, mut reach) = (1, FAN_OUT);
     while reach < leaves {
@@ -264,7 +266,7 @@ pub(super) fn levels(leaves: usize) -> u32 {
     levels
 }
 
-/// How many children the topmost of these nodes has, so that all of them have about as many.
+/// The fan-out of the topmost trie node such that all levels have similar fan-outs.
 fn fan_out(leaves: usize) -> usize {
     let levels = levels(leaves);
     let mut children = 2usize;
@@ -274,7 +276,7 @@ fn fan_out(leaves: usize) -> usize {
     children
 }
 
-/// Shares slots out among children.
+/// Assigns slots to children.
 struct Packing {
     layout: Layout,
     children: Vec<Range<usize>>,
@@ -295,7 +297,7 @@ impl Packing {
         }
         self.cover(slot, keys.start);
         let start = self.slots.last().map_or(0, |slots| slots.end);
-        // A node has its slot for itself; a leaf takes the empty ones before it too.
+        // A node has a slot of its own; a leaf also covers the empty slots before it.
         if keys.len() > LEAF && start < slot {
             self.push(keys.start..keys.start, start..slot);
             self.push(keys, slot..slot + 1);
@@ -309,7 +311,7 @@ impl Packing {
         self.slots.push(slots);
     }
 
-    /// Covers empty slots before this one, until a leaf there would not cover too many.
+    /// Covers the empty slots before this one, leaving at most as many as a leaf there may cover.
     fn cover(&mut self, slot: u32, rank: usize) {
         let most = self.layout.covered;
         if let (Some(last), Some(slots)) = (self.children.last(), self.slots.last_mut())
@@ -326,7 +328,7 @@ impl Packing {
         }
     }
 
-    /// Covers the slots behind the last key.
+    /// Covers the slots after the last key.
     fn close(&mut self, slots: u32) {
         let rank = self.children.last().map_or(0, |last| last.end);
         self.cover(slots, rank);

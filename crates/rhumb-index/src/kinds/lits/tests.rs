@@ -1,4 +1,4 @@
-//! Traps of the published code, and what holds for every choice of nodes.
+//! Inputs that the published code cannot handle, and properties of every choice of nodes.
 
 use std::collections::BTreeMap;
 
@@ -37,12 +37,12 @@ fn every_choice_and_upkeep_answers_as_a_map_does() {
     }
 }
 
-/// Keys of 64 KiB, bytes above 127, embedded NULs, keys that are prefixes of others, none at all.
+/// Keys of 64 KiB, bytes above 127, embedded NULs, keys that are prefixes of others, no keys.
 #[test]
 fn any_bytes_of_any_length_are_found() {
     let long = vec![0x61; 1 << 16];
     let mut keys = vec![vec![], vec![0], vec![0, 0], vec![0xff; 9], b"a\0b".to_vec()];
-    // More than 255 shared bytes, and then more than a leaf holds.
+    // More than 255 shared bytes, and more such keys than a leaf holds.
     for i in 0..40u8 {
         keys.push([&long[..300], &[i, 0xff - i]].concat());
         keys.push([&long[..], &[i]].concat());
@@ -70,7 +70,8 @@ fn any_bytes_of_any_length_are_found() {
     }
 }
 
-/// Each key is a prefix of the next: single bits or bytes would make a chain of nodes.
+/// Each key is a prefix of the next: separating by single bits or bytes would make a chain of
+/// nodes.
 #[test]
 fn prefixes_of_each_other_make_no_chain() {
     let keys: Vec<Box<[u8]>> = (0..3000).map(|len| vec![b'a'; len].into()).collect();
@@ -87,7 +88,7 @@ fn prefixes_of_each_other_make_no_chain() {
     }
 }
 
-/// Few keys that are there at once, of many that come and go: windows that slide down, and bursts.
+/// Few keys at a time, many inserted and removed: descending windows, and bursts.
 #[test]
 fn windows_and_bursts_leave_no_levels_behind() {
     let mut random = SplitMix64::new(5);
@@ -123,8 +124,8 @@ fn windows_and_bursts_leave_no_levels_behind() {
     }
 }
 
-/// Groups of keys, each below what the one before it shares, and the root large enough not to be built anew:
-/// each is put beside the node of the one before it, a level below.
+/// Groups of keys, each below the prefix that the group before it shares, and a root too large to
+/// be rebuilt: each group is put beside the node of the one before it, a level below.
 #[test]
 fn groups_below_each_other_make_no_chain() {
     let stay: Vec<(Box<[u8]>, u64)> = (0..30_000)
@@ -153,7 +154,7 @@ fn groups_below_each_other_make_no_chain() {
     }
 }
 
-/// Long keys that go leave nothing of theirs behind: in leaves, in what nodes share, in what parts them.
+/// Removed long keys leave nothing behind in leaves, prefixes and partings.
 #[test]
 fn long_keys_leave_no_bytes_behind() {
     for text in SPECS {
@@ -174,7 +175,7 @@ fn long_keys_leave_no_bytes_behind() {
             for key in &long {
                 assert_eq!(index.remove(key.as_bytes()), Some(1), "{text}");
             }
-            // What is due is done with the next change.
+            // A due rebuild happens with the next change.
             assert_eq!(index.remove(b"absent"), None);
             let size = index.size_in_bytes();
             let most = 20_000 + 4 * 64 * short.len();
@@ -185,13 +186,13 @@ fn long_keys_leave_no_bytes_behind() {
     }
 }
 
-/// A form of so many tries of one child, each within the other, and a leaf with one key.
+/// A form of nested tries of one child each, with a leaf of one key at the end.
 fn chain(tries: u32) -> Vec<u8> {
     let mut form = form(&[b"key".to_vec()], "lits");
     let leaf = form.split_off(form.len() - LEAF_OF_ONE);
     for i in 1..=tries {
         form.push(254);
-        // Ranks from and to, nothing shared, one child.
+        // First and last rank, an empty prefix, one child.
         for field in [0, 1, 0, 1, i * 21] {
             form.extend(u32::to_le_bytes(field));
         }
@@ -200,12 +201,12 @@ fn chain(tries: u32) -> Vec<u8> {
     form
 }
 
-/// Bytes of a leaf with one key of three bytes: count, rank, what it shares and the rest, of which there
-/// is nothing.
+/// Bytes of a leaf with one key of three bytes: count, rank, the prefix with its length, head and
+/// end of the tail.
 const LEAF_OF_ONE: usize = 5 + 4 + 8 + 4;
 
 #[test]
-fn a_look_up_reads_no_more_nodes_than_there_may_be() {
+fn a_look_up_reads_at_most_64_nodes() {
     for (tries, found) in [(0, 1), (1, 1), (63, 1), (64, 0), (10_000, 0)] {
         let index = registry::open(chain(tries)).unwrap();
         let window = index.locate(Probe {
@@ -251,7 +252,7 @@ fn sorted_and_reversed_inserts_leave_a_shallow_and_small_index() {
     }
 }
 
-/// Keys beyond what a node's keys share, and more of them than a trie has children, in every order.
+/// Keys outside the prefix of a node, and more of them than a trie has children, in every order.
 #[test]
 fn tries_grow_below_above_and_within_what_others_share() {
     let key = |i: u64| [b"some/long/directory/", &(i * i).to_be_bytes()[..]].concat();
@@ -304,7 +305,7 @@ fn models_and_tries_are_both_built_where_they_are_chosen() {
     assert_eq!(form(&keys, "lits:choice=model"), fixed);
 }
 
-/// The shared tests damage small forms; here are some of several levels, and every single bit of one.
+/// The shared tests damage small forms; here forms of several levels are damaged.
 #[test]
 fn damaged_forms_of_several_levels_are_refused_or_clamped() {
     let mut random = SplitMix64::new(9);
@@ -341,7 +342,7 @@ fn damaged_forms_of_several_levels_are_refused_or_clamped() {
 }
 
 #[test]
-fn a_key_that_is_there_has_a_window_of_its_own() {
+fn a_present_key_has_a_window_of_one_rank() {
     let keys = distributions::by_name("urls")
         .unwrap()
         .keys(&mut SplitMix64::new(8), 5000);

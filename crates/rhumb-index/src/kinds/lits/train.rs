@@ -1,18 +1,18 @@
-//! Makes a prefix table from sorted keys.
+//! Trains a prefix table on sorted keys.
 //!
-//! Of each key in a sample the bytes count up to the first one that parts it from both its neighbours:
-//! what is behind tells no two keys apart. What of the bytes before a byte is worth hashing is tried on
-//! a part of the sample, and the context that codes another part in the fewest bits is taken. Everything
-//! is integers, so equal keys make equal tables.
+//! Of each key in a sample, the bytes up to the first one that distinguishes it from both its
+//! neighbours count; later bytes distinguish no keys. Each context (which preceding bytes to hash)
+//! is tried on part of the sample, and the one that codes another part in the fewest bits is taken.
+//! All arithmetic is on integers, so equal keys give equal tables.
 
 use super::hpt::{CONTEXTS, Hpt, MOST_BYTES};
 use super::keys::Keys;
 
-/// Keys for which there is one row more.
+/// The table has a row for this many keys.
 const KEYS_A_ROW: usize = 512;
-/// Keys in the sample for one row.
+/// Keys in the sample for each row.
 const SAMPLE_A_ROW: usize = 64;
-/// The context is chosen by so many keys at most, and another so many.
+/// The context is chosen with at most about this many keys for training, and as many for coding.
 const TRIAL: usize = 4096;
 
 /// A trained table.
@@ -42,7 +42,7 @@ impl Trained {
         Trained { hpt, rows }
     }
 
-    /// A table that knows no byte.
+    /// A table without known bytes.
     pub(super) fn none() -> Trained {
         Trained::new(&Keys::default())
     }
@@ -53,7 +53,7 @@ impl Trained {
     }
 }
 
-/// Which bytes there are.
+/// The bytes that occur.
 fn alphabet(keys: &Keys) -> [bool; 256] {
     let mut alphabet = [false; 256];
     for i in 0..keys.len() {
@@ -64,7 +64,7 @@ fn alphabet(keys: &Keys) -> [bool; 256] {
     alphabet
 }
 
-/// The context that codes some keys in the fewest bits, when trained by others.
+/// The context that codes some keys in the fewest bits after training on others.
 fn choose(keys: &Keys, alphabet: &[bool; 256], row_bits: u32) -> u8 {
     let step = (keys.len() / TRIAL).max(2);
     let (trained, coded) = (0..keys.len(), step / 2..keys.len());
@@ -78,7 +78,7 @@ fn choose(keys: &Keys, alphabet: &[bool; 256], row_bits: u32) -> u8 {
                 let pair = rows.get(place..place + 4).unwrap_or_default();
                 let at = |i: usize| crate::bytes::u16_of(pair, i);
                 let share = u64::from(at(1).wrapping_sub(at(0)));
-                // Thirds of bits; the logarithm of the cube is three times as exact.
+                // Thirds of bits: the logarithm of the cube is three times as precise.
                 bits += 48 - u64::from(share.pow(3).max(1).ilog2());
             });
         }
@@ -87,8 +87,8 @@ fn choose(keys: &Keys, alphabet: &[bool; 256], row_bits: u32) -> u8 {
     (0..CONTEXTS.len() as u8).min_by_key(bits_of).unwrap_or(0)
 }
 
-/// Visits row and class of each byte of a key that tells it from its neighbours, and of its end if
-/// that does.
+/// Visits row and class of each byte of a key up to the one that distinguishes it from its
+/// neighbours, and of its end if that distinguishes it.
 fn for_each_byte(keys: &Keys, hpt: &Hpt, i: usize, mut visit: impl FnMut(usize, usize)) {
     let key = keys.get(i);
     let before = i.checked_sub(1).map_or(0, |before| keys.shared(before, i));
@@ -97,7 +97,7 @@ fn for_each_byte(keys: &Keys, hpt: &Hpt, i: usize, mut visit: impl FnMut(usize, 
         false => 0,
     };
     let telling = before.max(after) + 1;
-    // What all keys share is no news.
+    // The prefix that all keys share gives no information.
     let from = keys.shared(0, keys.len() - 1).min(key.len());
     let mut prior = Hpt::prior(key, from);
     for (at, &byte) in key.iter().enumerate().take(telling).skip(from) {
@@ -110,11 +110,11 @@ fn for_each_byte(keys: &Keys, hpt: &Hpt, i: usize, mut visit: impl FnMut(usize, 
     }
 }
 
-/// How often each byte, and the end, was seen in each row.
+/// How often each byte, and the end, occurred in each row.
 struct Counts {
     stride: usize,
     counts: Vec<u32>,
-    /// The same over all rows.
+    /// The same counts over all rows.
     all: Vec<u64>,
 }
 
@@ -122,7 +122,7 @@ impl Counts {
     fn of(keys: &Keys, hpt: &Hpt, row_bits: u32, sample: impl Iterator<Item = usize>) -> Counts {
         let stride = hpt.stride();
         let mut counts = vec![0u32; stride << row_bits];
-        // Each once, so that there is something to divide by.
+        // Each counts once, so that no sum is 0.
         let mut all = vec![1u64; stride];
         for i in sample {
             for_each_byte(keys, hpt, i, |row, class| {
@@ -141,8 +141,8 @@ impl Counts {
         }
     }
 
-    /// The rows: what was seen there, and as one more byte what was seen anywhere, shared out so that
-    /// each has 2^-16 at least.
+    /// The rows: the counts of the row, plus the overall distribution with the weight of one byte,
+    /// scaled such that each share is at least 2^-16.
     fn rows(&self) -> Vec<u8> {
         let all: u64 = self.all.iter().sum();
         let room = (1u64 << 16) - self.stride as u64;
@@ -173,7 +173,7 @@ mod tests {
         keys
     }
 
-    /// Strings near to those that the table knows, and any others.
+    /// Strings near those that the table was trained on, and other strings.
     fn probe(random: &mut SplitMix64, strings: &[Vec<u8>]) -> Vec<u8> {
         let mut probe = random.choose(strings).cloned().unwrap_or_default();
         let at = random.below(probe.len() as u64 + 1) as usize;
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_never_descend_whatever_the_strings() {
+    fn numbers_are_monotone_for_all_strings() {
         let seed = std::env::var("RHUMB_SEED").map_or(5, |seed| seed.parse().unwrap());
         println!("replay with RHUMB_SEED={seed}");
         let mut random = SplitMix64::new(seed);
@@ -214,7 +214,7 @@ mod tests {
             let stem = random.below(4) as usize;
             let least = [1, 1 << 20, 1 << 40][random.below(3) as usize];
             for (at, least) in [(0, 1), (0, least), (stem, least)] {
-                // Only strings with the same stem are compared behind it.
+                // Only strings with the same stem are compared after it.
                 for same in probes.chunk_by(|a, b| a.get(..at) == b.get(..at)) {
                     let numbers = same
                         .iter()
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_grow_with_the_keys_and_no_further() {
+    fn tables_of_few_keys_are_small() {
         let mut random = SplitMix64::new(1);
         let paths = distributions::by_name("paths").unwrap();
         let small = Trained::new(&keys_of(&paths.keys(&mut random, 10_000)));

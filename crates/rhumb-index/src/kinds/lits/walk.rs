@@ -1,4 +1,4 @@
-//! Walks over nodes in memory, in the order of keys.
+//! Walks over the nodes in memory, in the order of keys.
 
 use std::ops::ControlFlow;
 
@@ -9,7 +9,7 @@ use super::node::{Body, Child, Common, Node, Way};
 pub(super) fn collect(child: &Child, stem: &[u8]) -> Entries {
     let mut entries = Entries::below(stem);
     let mut path = Vec::new();
-    // Nothing breaks off.
+    // The visitor never breaks off.
     let _ = visit_all(child, &mut path, &mut |key, value| {
         entries.push(key, value);
         ControlFlow::Continue(())
@@ -19,7 +19,7 @@ pub(super) fn collect(child: &Child, stem: &[u8]) -> Entries {
 
 pub(super) type Visit<'a> = dyn FnMut(&[u8], u64) -> ControlFlow<()> + 'a;
 
-/// Visits all entries below a child, whose keys begin with `path`.
+/// Visits all entries below a child whose keys begin with `path`.
 fn visit_all(child: &Child, path: &mut Vec<u8>, visit: &mut Visit<'_>) -> ControlFlow<()> {
     match child {
         Child::Leaf(leaf) => leaf.visit(path, visit),
@@ -33,7 +33,8 @@ fn visit_all(child: &Child, path: &mut Vec<u8>, visit: &mut Visit<'_>) -> Contro
     }
 }
 
-/// Visits the children of a node from a slot, or a place, on; those of neighbouring slots once.
+/// Visits the children of a node from a slot, or an index, on; the child of neighbouring slots only
+/// once.
 fn visit_inside(
     node: &Node,
     from: usize,
@@ -62,7 +63,7 @@ fn visit_inside(
 }
 
 impl Common {
-    /// Visits the entries not below `from`, which begins with `path` as all keys here do.
+    /// Visits the entries not below `from`, which begins with `path` like all keys here.
     pub(super) fn visit_from(
         &self,
         child: &Child,
@@ -93,7 +94,7 @@ impl Common {
             }
             Way::Inside(slot) => slot,
         };
-        // Only the first child may have keys below.
+        // Only the first child may have keys below `from`.
         let mut is_first = true;
         visit_inside(
             node,
