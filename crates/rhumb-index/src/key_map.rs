@@ -22,8 +22,8 @@ pub(crate) const MAX_DEPTH: usize = 65_536;
 /// The largest product of radices; 16 hex digits make exactly this many numbers.
 const MAX_PRODUCT: u128 = 1 << 64;
 
-/// A monotone, not strictly monotone, map from byte strings to `u64`: mixed radix over the alphabets
-/// that the stored keys have at each position.
+/// A monotone, not strictly monotone, map from byte strings to `u64`: mixed radix over the
+/// alphabets that the stored keys have at each position.
 ///
 /// Symbols are END < 0x00 < ... < 0xFF; a key that has ended has END at every later position.
 /// Positions are taken from the left up to the first whose radix would push the product above 2^64.

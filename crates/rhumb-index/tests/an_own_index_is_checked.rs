@@ -1,4 +1,4 @@
-//! The checker takes any index by a closure, finds what is wrong with it, and takes nothing wrong for right.
+//! The checker accepts any index as a closure, passes right answers and reports wrong ones.
 
 #![allow(clippy::unwrap_used)]
 
@@ -7,7 +7,7 @@ use rhumb_index::{Position, Window};
 
 const EVERY: usize = 10;
 
-/// Looks up by bisection, then shifts the window or the block by so much.
+/// Checks look-ups by bisection whose window or block is shifted by `shift`.
 fn bisecting(keys: &[Vec<u8>], blocks: bool, shift: i64) -> Result<u64, CheckError> {
     let own = Own {
         name: "bisecting",

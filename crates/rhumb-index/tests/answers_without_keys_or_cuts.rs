@@ -1,4 +1,5 @@
-//! What an index cannot know from what it was given is told or refused, never answered wrongly in silence.
+//! An index without the keys or blocks it needs gives a window of all ranks or an error, never a
+//! wrong answer.
 
 #![allow(clippy::unwrap_used)]
 
@@ -6,7 +7,7 @@ use rhumb_index::registry::Answers;
 use rhumb_index::{IndexError, registry};
 
 #[test]
-fn a_number_alone_names_every_rank_where_keys_are_needed() {
+fn indexes_that_need_keys_answer_numbers_with_all_ranks() {
     let mut asked = 0;
     for kind in registry::kinds().iter().filter(|kind| !kind.needs_number) {
         let mut builder = registry::builder(&kind.name.parse().unwrap()).unwrap();

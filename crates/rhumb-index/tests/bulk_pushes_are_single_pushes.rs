@@ -1,4 +1,5 @@
-//! Integers pushed many at once, one by one, after other keys and around closed segments give one index.
+//! Integers give the same index whether pushed many at once or one by one, also after other keys
+//! and around closed segments.
 //!
 //! Replays from `RHUMB_SEED`; `RHUMB_DEEP` multiplies the builds.
 
@@ -10,7 +11,7 @@ use common::{from_env, specs};
 use rhumb_index::check::SplitMix64;
 use rhumb_index::{IndexBuilder, IndexSpec, Probe, registry};
 
-/// What is done to a builder, the same for both ways.
+/// A step in building an index; both ways of pushing take the same steps.
 #[derive(Debug, Clone)]
 enum Step {
     /// A key of 7 bytes; the integer that ends in 0x00 has the same number.
@@ -101,7 +102,7 @@ fn both_ways_give_the_same_bytes_and_true_windows() {
             assert_eq!(located, rhumb_index::Position::Window(window));
         }
     }
-    println!("{builds} builds, {served} of them served, seed {seed}");
+    println!("{builds} builds, {served} of them fit, seed {seed}");
     assert!(served > builds / 3);
 }
 

@@ -1,9 +1,9 @@
-//! The bytes of an index follow from its keys and its specification alone: not from the process, the
-//! thread, the time, the processor or the mathematical library of the system.
+//! The bytes of an index depend only on its keys and its specification: not on the process, the
+//! thread, the time, the processor or the system's mathematical library.
 //!
-//! [`DIGESTS`] has one number for each specification. A change of it is a change of what is written:
-//! where that is meant, put the number in that the failing test prints, and say in the commit why
-//! the bytes changed. Readers must understand the old ones all the same.
+//! [`DIGESTS`] has one number for each specification. If it changes, the written bytes have
+//! changed. If that is intended, insert the number that the failing test prints and state in the
+//! commit message why the bytes changed. Readers must still understand the old bytes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -12,8 +12,8 @@ use std::process::Command;
 use rhumb_index::check::{Case, SplitMix64, build, distributions, map_of};
 use rhumb_index::{IndexError, IndexSpec, registry};
 
-/// What each specification makes of all [`key_sets`]. `lits:choice=measured` is missing: it depends on
-/// the clock.
+/// The digest of the indexes over all [`key_sets`] for each specification. `lits:choice=measured`
+/// is missing because it depends on the clock.
 const DIGESTS: [(&str, u64); 26] = [
     ("fp", 0xcab0_9a62_5fd2_8fa3),
     ("fp-raw", 0x3830_90d2_05fa_4b2c),
@@ -99,7 +99,7 @@ impl Digest {
     }
 }
 
-/// One number for what a specification makes of all keys.
+/// The digest of a specification's indexes over all key sets.
 fn digest(spec: &IndexSpec, sets: &[Vec<Vec<u8>>]) -> u64 {
     let mut digest = Digest::new();
     for keys in sets {
@@ -114,7 +114,7 @@ fn digest(spec: &IndexSpec, sets: &[Vec<Vec<u8>>]) -> u64 {
     digest.0
 }
 
-/// What all specifications make of all keys.
+/// The digests of all specifications.
 fn digests() -> Vec<(&'static str, u64)> {
     let sets = key_sets();
     let of = |(text, _): &(&'static str, u64)| (*text, digest(&text.parse().unwrap(), &sets));
@@ -136,8 +136,9 @@ fn the_bytes_are_those_that_were_written_before() {
     assert!(changed.is_empty(), "other bytes than before:\n{changed}");
 }
 
-/// The mathematical library of Linux takes other code, with other last bits, on processors without fused
-/// multiplication: no index may depend on that. Where the setting is unknown, this is another process.
+/// On processors without fused multiplication, the mathematical library of Linux runs other code,
+/// whose last bits differ. No index may depend on them. On systems that do not know this setting,
+/// the test only runs another process.
 #[test]
 fn another_process_without_fused_arithmetic_gives_the_same_bytes() {
     let other = Command::new(std::env::current_exe().unwrap())

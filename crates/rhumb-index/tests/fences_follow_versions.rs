@@ -1,4 +1,4 @@
-//! Fence pointers find the first block of a key whose versions fill several.
+//! Fence pointers find the first block of a key whose versions fill several blocks.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -12,7 +12,7 @@ use rhumb_index::{KeyMap, registry};
 
 const MODELS: u64 = 800_000;
 
-/// Damages bytes in one of the ways that media, bugs and enemies do.
+/// Damages bytes in one way that storage media, bugs or attackers could.
 fn damage(bytes: &mut Vec<u8>, random: &mut SplitMix64) {
     const VALUES: [u32; 8] = [
         0,
@@ -35,7 +35,8 @@ fn damage(bytes: &mut Vec<u8>, random: &mut SplitMix64) {
         }
         4 => bytes[at] ^= 1 << random.below(8),
         5 => bytes[at] = random.next_u64() as u8,
-        // NaN, infinities and negative slopes among them; on a word boundary, as fields are.
+        // Values at word boundaries, as fields are; NaN, infinities and negative slopes are among
+        // them.
         _ => {
             let value = random
                 .choose(&VALUES)

@@ -1,12 +1,13 @@
-//! Kinds, the registry and the checkers form no circle: the registry lists the kinds and the checkers
-//! use the registry, so a kind, and what it is described with, names neither of them outside of tests.
+//! There is no import cycle between kinds, the registry and the checkers. The registry lists the
+//! kinds and the checkers use the registry, so kinds and the modules that describe them must not
+//! name the registry or the checkers, except in tests.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What kinds are made of, and what they are described with.
+/// The modules of kinds, and those that describe kinds.
 const LOWER: [&str; 8] = [
     "kinds",
     "kinds.rs",
@@ -18,7 +19,7 @@ const LOWER: [&str; 8] = [
     "segment.rs",
 ];
 
-/// What stands above them.
+/// The modules that use kinds.
 const UPPER: [&str; 2] = ["registry", "check"];
 
 #[test]

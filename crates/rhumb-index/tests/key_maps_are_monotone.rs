@@ -68,8 +68,8 @@ fn all_distributions_stay_in_order_and_unite() {
     }
 }
 
-/// A store's life: tables are flushed with the map of their keys, and merged under the union of
-/// their maps, in any grouping.
+/// As in a store, tables are flushed with the map of their keys and merged with the union of their
+/// maps, in any grouping.
 #[test]
 fn unions_depend_on_the_keys_alone() {
     let seed = from_env("RHUMB_SEED", 0x756e_696f);
@@ -92,7 +92,7 @@ fn unions_depend_on_the_keys_alone() {
             let flushed: Vec<_> = (0..len).filter_map(|_| random.choose(&keys)).collect();
             maps.push(map_of(&flushed));
         }
-        // What the flushes left out.
+        // Maps that together cover every key, since the flushes may have missed some.
         maps.extend(keys.chunks(90).map(map_of));
         let all: Vec<&KeyMap> = maps.iter().collect();
         assert_eq!(union(&all), whole, "{}", distribution.name);
@@ -101,7 +101,11 @@ fn unions_depend_on_the_keys_alone() {
             let b = maps.swap_remove(random.below(maps.len() as u64) as usize);
             let both = union(&[&a, &b]);
             assert_eq!(both, union(&[&b, &a]), "in either order");
-            assert_eq!(both, union(&[&both, &a]), "what it holds adds nothing");
+            assert_eq!(
+                both,
+                union(&[&both, &a]),
+                "united with a map it already includes"
+            );
             let read = KeyMap::from_bytes(&a.to_bytes()).unwrap();
             assert_eq!(both, union(&[&read, &b]), "read from bytes");
             maps.push(both);

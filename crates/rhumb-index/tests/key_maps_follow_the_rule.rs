@@ -1,4 +1,4 @@
-//! Key maps number every byte string by the rule of FORMAT.md, in every way they have.
+//! Every implementation of key maps numbers every byte string by the rule of FORMAT.md.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use rhumb_index::KeyMap;
 use rhumb_index::check::{SplitMix64, distributions, map_of};
 
-/// The rule, read plainly: what the map of these keys must number a string.
+/// A simple implementation of the rule: the number that the map of these keys must give a string.
 struct Rule {
     /// The symbols of each position, END as `None`.
     alphabets: Vec<Vec<Option<u8>>>,
@@ -58,7 +58,7 @@ impl Rule {
     }
 }
 
-/// The number by the rule, by every way of the map.
+/// Asserts that every implementation of the map gives the rule's numbers.
 fn assert_by_rule<K: AsRef<[u8]>>(map: &KeyMap, rule: &Rule, probes: &[K]) {
     for probe in probes {
         let probe = probe.as_ref();
@@ -137,7 +137,7 @@ fn all_distributions_follow_the_rule() {
     for distribution in distributions::all() {
         for count in [1, 2, 9, 100, 1500] {
             let mut keys = distribution.keys(&mut random, count);
-            // The rule walks the whole length; no string of the other sets is as long.
+            // The rule takes time for the whole length; no string of the other sets is as long.
             keys.retain(|key| key.len() < 600);
             let map = map_of(&keys);
             let rule = Rule::of(&keys);
@@ -147,8 +147,8 @@ fn all_distributions_follow_the_rule() {
     }
 }
 
-/// Keys of up to 44 positions, each of a range or two of bytes: some do for numbering all digits
-/// at once, some not quite.
+/// Keys of up to 44 positions, each of a range or two of bytes: for some, all digits can be
+/// numbered at once; others miss the conditions narrowly.
 fn keys_of_ranges(random: &mut SplitMix64) -> Vec<Vec<u8>> {
     let widths = [2, 9, 30, 140, 256][random.below(5) as usize];
     let literals = random.below(5);
@@ -197,7 +197,7 @@ fn keys_of_ranges_follow_the_rule() {
 }
 
 #[test]
-fn damaged_maps_number_alike_in_every_way() {
+fn all_implementations_number_alike_by_damaged_maps() {
     let seed = from_env("RHUMB_SEED", 0x6861_726d);
     println!("replay with RHUMB_SEED={seed}");
     let mut random = SplitMix64::new(seed);

@@ -1,4 +1,4 @@
-//! The search behind an index finds what a look at every key finds, in any window.
+//! The search within a window finds what a scan of all keys in it finds, for any window.
 //!
 //! Replays from `RHUMB_SEED`; `RHUMB_DEEP` multiplies the look-ups.
 
@@ -62,8 +62,8 @@ fn numbers_in_every_window_of_short_slices() {
     }
 }
 
-/// Every place of windows of every width up to some that are searched outward from the middle, and of
-/// wide ones.
+/// Every position in windows of every width up to widths searched outward from the middle, and in
+/// some wide windows.
 #[test]
 fn numbers_in_wide_windows() {
     let distinct: Vec<u64> = (0..40_000).map(|i| 10 * i).collect();
@@ -78,7 +78,8 @@ fn numbers_in_wide_windows() {
                 lo: 1,
                 hi: 1 + width,
             };
-            // All places in narrow windows, and in wide ones many about the middle and the ends.
+            // All positions in narrow windows; many positions near the middle and the ends of wide
+            // ones.
             let places = (0..width + 2).filter(|at| {
                 let near = |place: u64| at.abs_diff(place) < 20;
                 width < 600 || near(0) || near(width) || near(width / 2) || at % 61 == 0
@@ -129,8 +130,8 @@ fn number_of(key: &[u8]) -> u64 {
     u64::from_be_bytes(eight)
 }
 
-/// Keys of 0 to 20 bytes, of few different ones: prefixes of each other, embedded NULs, shared
-/// prefixes, and duplicates occur all the time.
+/// Keys of 0 to 20 bytes with few different byte values: prefixes of each other, embedded NULs,
+/// shared prefixes, and duplicates occur all the time.
 fn short_texts(random: &mut SplitMix64, count: u64) -> Vec<Vec<u8>> {
     let prefix = random.bytes(20, 256);
     let prefix_len = *random.choose(&[0, 0, 3, 8, 13, 20]).unwrap();
@@ -148,7 +149,7 @@ fn short_texts(random: &mut SplitMix64, count: u64) -> Vec<Vec<u8>> {
     keys
 }
 
-/// Keys and what stands right beside them: one byte more or less, and the last byte changed.
+/// Keys and their neighbours: one byte more or less, and the last byte changed.
 fn neighbours(keys: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let beside = |key: &Vec<u8>| {
         let (mut longer, mut shorter, mut changed) = (key.clone(), key.clone(), key.clone());
@@ -202,7 +203,7 @@ fn texts_in_random_windows_of_longer_slices() {
     }
 }
 
-/// Index, window, rank: as whoever uses the library alone would go.
+/// Looks up ranks through an index and a window, as a user of this crate alone would.
 #[test]
 fn a_window_and_a_search_give_the_rank() {
     let mut random = seeded();
@@ -216,7 +217,7 @@ fn a_window_and_a_search_give_the_rank() {
             for key in &keys {
                 builder.push(key, map.number(key)).unwrap();
             }
-            // Where more keys share a number than a window may hold.
+            // More keys share a number than a window may hold.
             let Ok(bytes) = builder.finish() else {
                 continue;
             };

@@ -1,7 +1,7 @@
 //! A sorted map in a mapped file opens without its keys being read.
 //!
-//! The kernel counts, for each mapping, the pages that were touched. `RHUMB_DEEP=50` makes it a hundred
-//! million keys.
+//! The kernel counts, for each mapping, the pages that were touched. `RHUMB_DEEP=50` makes it a
+//! hundred million keys.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -24,7 +24,8 @@ struct Mapped {
 impl Mapped {
     fn new(file: &File) -> Mapped {
         let len = file.metadata().unwrap().len() as usize;
-        // SAFETY: a new mapping, which nothing else knows; the file is this test's own.
+        // SAFETY: this is a new mapping that nothing else refers to, and only this test uses the
+        // file.
         let start = unsafe {
             mmap(
                 std::ptr::null_mut(),
@@ -58,7 +59,8 @@ impl Drop for Mapped {
     }
 }
 
-/// The bytes of the mapping at an address whose pages were touched, or that the kernel mapped beside these.
+/// The bytes in touched pages of the mapping at an address, with pages that the kernel mapped
+/// beside them.
 fn touched(start: usize) -> usize {
     let maps = fs::read_to_string("/proc/self/smaps").unwrap();
     let at = maps.find(&format!("{start:x}-")).unwrap();
@@ -98,8 +100,8 @@ fn opening_touches_header_and_index_only() {
     let index = map.keys().index_bytes();
     let opened = touched(start);
     println!("{keys} keys, {len} bytes: index {index}, touched at opening {opened}");
-    // The header and the index are read, at both ends of the file. The kernel maps up to a huge page of
-    // 2 MiB about each page that is touched.
+    // The header and the index are read, at both ends of the file. The kernel may map a huge page
+    // of 2 MiB around each page that is touched.
     assert!(opened <= 2 * index + (5 << 20), "{opened} of {len}");
     for (rank, key) in probes {
         assert_eq!(map.get(&key), Some(rank as u32));

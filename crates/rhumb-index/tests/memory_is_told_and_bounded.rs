@@ -1,5 +1,5 @@
-//! What an index says that it takes is what was allocated for it, and keys that came and went leave nothing
-//! behind for good.
+//! The reported size of an index is what was allocated for it, and inserting and removing keys does
+//! not make it grow for good.
 //!
 //! Replays from `RHUMB_SEED`.
 
@@ -23,11 +23,11 @@ thread_local! {
 /// Counts the bytes that each thread holds.
 struct Counting;
 
-// SAFETY: everything is left to the system's allocator; counting allocates nothing.
+// SAFETY: every call is passed on to the system's allocator; counting allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LIVE.with(|live| live.set(live.get() + layout.size() as isize));
-        // SAFETY: the caller keeps to the contract, which is the same.
+        // SAFETY: the caller meets the system allocator's contract, which is the same.
         unsafe { System.alloc(layout) }
     }
 
@@ -41,23 +41,24 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Runs it, and says how many more bytes are allocated now.
+/// Runs `make` and returns how many more bytes are allocated afterwards.
 fn allocated<T>(make: impl FnOnce() -> T) -> (T, usize) {
     let before = LIVE.get();
     let made = make();
     (made, (LIVE.get() - before) as usize)
 }
 
-/// Within a fiftieth, or what a boxed header takes.
+/// Asserts that the reported size is right to 2 %, or to the size of a boxed header.
 fn assert_told(what: &str, said: usize, real: usize) {
     let apart = said.abs_diff(real);
     assert!(
         apart <= real / 50 || apart <= 256,
-        "{what}: says {said} bytes, {real} are allocated"
+        "{what}: reports {said} bytes, {real} are allocated"
     );
 }
 
-/// Compares what is said of an index after a bulk load, and after inserts and removes.
+/// Compares the reported and the allocated size after a bulk load, and after insertions and
+/// removals.
 fn told<K: FromBytes + ?Sized>(name: &str, keys: &[Vec<u8>], make: fn() -> Box<dyn Updatable<K>>) {
     let mut keys: Vec<K::Owned> = keys.iter().map(|key| K::from_bytes(key)).collect();
     keys.sort_unstable();
@@ -83,8 +84,8 @@ fn told<K: FromBytes + ?Sized>(name: &str, keys: &[Vec<u8>], make: fn() -> Box<d
 }
 
 #[test]
-fn what_is_said_is_what_is_allocated() {
-    // What is made once in a process, such as measured costs, is not part of any index.
+fn the_reported_size_is_what_was_allocated() {
+    // Data made once per process, such as measured costs, is not part of any index.
     for kind in registry::kinds() {
         let spec = &kind.name.parse().unwrap();
         let _ = registry::in_memory(spec).map(|mut index| index.bulk_load(&[(1, 1), (2, 2)]));
@@ -114,8 +115,8 @@ fn texts_of(kind: &str) -> Box<dyn Updatable<[u8]>> {
     registry::in_memory_texts(&kind.parse::<IndexSpec>().unwrap()).unwrap()
 }
 
-/// Bursts of keys in changing places come and go beside keys that stay. Gives the size of the index
-/// before them, and after.
+/// Inserts and removes bursts of keys in changing places beside keys that stay. Returns the size of
+/// the index before and after.
 fn bursts<K: Key + ?Sized>(
     mut index: Box<dyn Updatable<K>>,
     stay: u64,
@@ -156,7 +157,7 @@ fn keys_that_come_and_go_leave_no_memory_behind() {
             ];
             for (before, after) in sizes.into_iter().flatten() {
                 println!("{spec}, {stay} keys: {before} bytes, {after} after bursts");
-                // An empty place or a half-filled node here and there, but not one for each burst.
+                // A few empty slots or half-filled nodes may remain, but not one for each burst.
                 assert!(
                     after <= 8 * before + 40_000,
                     "{spec}, {stay} keys: {before} bytes became {after}"

@@ -1,5 +1,5 @@
-//! Predicted placement, on the public builder interface alone: an entry's block is
-//! floor(prediction / n), so that a reader finds it in exactly that block.
+//! Placement of entries by prediction, with the public builder interface only. An entry's block is
+//! floor(prediction / n), so a reader finds the entry in exactly that block.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -9,7 +9,7 @@ use rhumb_index::{ClosedSegment, IndexBuilder, IndexSpec, KeyMap, registry};
 /// The index and, for each block, its keys.
 type Table<'a> = (Vec<u8>, Vec<Vec<&'a [u8]>>);
 
-/// A table writer in small: entries wait for their segment to close, then go to their block.
+/// A small table writer: entries wait until their segment closes, then go to their block.
 struct Writer<'a> {
     builder: Box<dyn IndexBuilder>,
     waiting: std::collections::VecDeque<(&'a [u8], u64)>,
@@ -49,7 +49,8 @@ impl<'a> Writer<'a> {
         self.place();
         let fit = !self.builder.is_unfit();
         assert!(!fit || self.waiting.is_empty());
-        // Above the last key a model may name a block behind the last entry's: these are empty.
+        // Above the last key, a model may predict a block after the last entry's block; such blocks
+        // are empty.
         let blocks = self.keys.div_ceil(self.entries_per_block) as usize;
         assert!(self.blocks.len() <= blocks);
         self.blocks.resize(blocks, Vec::new());
@@ -77,7 +78,7 @@ fn write<'a>(
     let mut last = None;
     for (i, key) in keys.iter().enumerate() {
         let number = map.number(key);
-        // Entries must not wait for ever; a segment is closed where the number changes.
+        // Entries must not wait without limit: a segment is closed where the number changes.
         if i % close_every == close_every - 1 && last != Some(number) {
             writer.builder.close_segment();
         }
@@ -87,7 +88,7 @@ fn write<'a>(
     writer.finish()
 }
 
-/// Looks a key up the way a reader does; says whether it reads the right block.
+/// Looks up a key as a reader does and asserts that it reads the right block.
 fn check_lookup(key: &[u8], predicted: u64, entries_per_block: u64, blocks: &[Vec<&[u8]>]) {
     let block = (predicted / entries_per_block) as usize;
     let own = blocks.get(block).unwrap();
@@ -99,7 +100,7 @@ fn check_lookup(key: &[u8], predicted: u64, entries_per_block: u64, blocks: &[Ve
     );
     assert!(
         next.is_none_or(|first| *first >= key),
-        "the lower bound is not past the next start"
+        "the lower bound is not in a later block"
     );
     assert!(
         next != Some(&key) || own.contains(&key),
@@ -130,7 +131,7 @@ fn check(name: &str, spec: &str, entries_per_block: u64, close_every: usize) -> 
     Some(blocks.iter().map(Vec::len).collect())
 }
 
-/// Every kind that closes segments while keys stream by.
+/// Every kind that closes segments while keys are pushed.
 fn streaming_kinds() -> Vec<&'static str> {
     let streams = |name: &&str| {
         let mut builder = registry::builder(&name.parse().unwrap()).unwrap();

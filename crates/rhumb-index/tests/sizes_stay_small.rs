@@ -1,4 +1,4 @@
-//! Sizes that the design counts on: segments of uniform keys, fences of real-looking paths.
+//! Sizes that the design relies on: segments of uniform keys, fence pointers of realistic paths.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -56,7 +56,7 @@ fn fences_of_paths_take_a_fraction_of_a_byte_a_key() {
         let bytes = build(&case, &map_of(&keys)).unwrap().len();
         let per_key = bytes as f64 / keys.len() as f64;
         println!("{kind} over {} paths: {per_key:.3} bytes a key", keys.len());
-        // Real keys are for looking, not for judging.
+        // Keys from a file are only measured, not judged.
         assert!(per_key < most || std::env::var("RHUMB_PATHS").is_ok());
     }
 }

@@ -16,10 +16,11 @@ use rhumb_index::{IndexError, IndexSpec, registry};
 const HISTORIES: u64 = 2_000;
 const MOST_KEYS: usize = 5_000;
 
-/// What the registry makes of a specification.
+/// An index that the registry made from a specification.
 type Made<K> = Result<Box<dyn Updatable<K>>, IndexError>;
 
-/// Runs the histories of every kind that the registry makes so, and fewer with each other upkeep.
+/// Runs the histories of every kind that `make` supports, and fewer histories with each other
+/// upkeep.
 fn all_match<K: FromBytes + ?Sized>(keys: usize, make: fn(&IndexSpec) -> Made<K>) {
     let seed = from_env("RHUMB_SEED", 0x7570_6461);
     let count = HISTORIES * from_env("RHUMB_DEEP", 1);

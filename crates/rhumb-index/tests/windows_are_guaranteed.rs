@@ -1,4 +1,4 @@
-//! Every kind over every distribution, against the truth.
+//! Checks the windows and blocks of every kind over every distribution against the true ranks.
 //!
 //! Replays from `RHUMB_SEED`; `RHUMB_DEEP` multiplies the look-ups.
 
@@ -23,8 +23,8 @@ fn longest_tie(keys: &[Vec<u8>], map: &KeyMap) -> usize {
         .unwrap_or(0)
 }
 
-/// Whether an index of as many leaves as are worth having, one for four keys, breaks the boundary
-/// under each root that may be taken: what `rmi` says when it gives up.
+/// Whether an index with the most leaves worth having, one for four keys, exceeds the boundary with
+/// each root that may be used. This is what `rmi` claims when it gives up.
 fn leaves_run_out(case: &Case<'_>, boundary: usize) -> bool {
     let leaves = (case.keys.len() / 4).max(1);
     let roots = match case.spec.named("root") {
@@ -46,7 +46,8 @@ fn leaves_run_out(case: &Case<'_>, boundary: usize) -> bool {
     })
 }
 
-/// Checks one index; says how many look-ups that took and whether it fell back honestly.
+/// Checks one index. Returns how many look-ups were made, and whether the keys were rightly
+/// reported unfit.
 fn one(
     keys: &[Vec<u8>],
     spec: &IndexSpec,
@@ -90,7 +91,7 @@ fn every_window_and_block_holds_its_key() {
             let count = [300, 3, 5500, 20_000][round % 4];
             let keys = distribution.keys(&mut random, count);
             let own = map_of(&keys);
-            // Now and then a map that serves other keys too, as after a compaction.
+            // Sometimes the map also covers other keys, as after a compaction.
             let mut union = KeyMapBuilder::new();
             union.absorb(&own);
             union.absorb(&map_of(

@@ -1,7 +1,7 @@
 //! Bodies of fuzz targets: no input may cause a panic or break the contract of an index.
 //!
-//! The crate's tests run them over seeded bytes; `fuzz/` at the root of the repository wraps them for
-//! `cargo fuzz`.
+//! The crate's tests run them over seeded bytes; `fuzz/` at the root of the repository wraps them
+//! for `cargo fuzz`.
 
 use super::{Case, CheckError, SplitMix64, build, check, distributions, map_of};
 use crate::registry::Kind;

@@ -1,5 +1,5 @@
-//! ALEX: Ding, Minhas, Yu, Wang, Do, Li, Zhang, Chandramouli, Gehrke, Kossmann, Lomet and Kraska, "ALEX: An
-//! Updatable Adaptive Learned Index", SIGMOD 2020.
+//! ALEX: Ding, Minhas, Yu, Wang, Do, Li, Zhang, Chandramouli, Gehrke, Kossmann, Lomet and Kraska,
+//! "ALEX: An Updatable Adaptive Learned Index", SIGMOD 2020.
 //!
 //! Data nodes are gapped arrays with a line each (section 3 of the paper), found through a tree of
 //! inner nodes that compute the place of a child (section 4). The density of a data node is 0.7

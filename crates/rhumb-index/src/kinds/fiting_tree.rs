@@ -1,6 +1,6 @@
 //! The FITing-Tree: segments of a shrinking cone under a B+-tree. Galakatos, Markovitch, Binnig,
-//! Fonseca and Kraska, "FITing-Tree: A Data-aware Index Structure", SIGMOD 2019, sections 3 and 4, for
-//! data that does not change.
+//! Fonseca and Kraska, "FITing-Tree: A Data-aware Index Structure", SIGMOD 2019, sections 3 and 4,
+//! for data that does not change.
 //!
 //! See [`super::shared::lines`] for the guarantee and the byte form: after the common header there
 //! are the lines and nothing else. They are cut by [`crate::segment::cone`], which makes about

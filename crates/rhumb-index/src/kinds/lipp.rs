@@ -24,7 +24,8 @@
 //!   through two quantiles. This one uses a line that never leaves more than two thirds of the keys
 //!   together ([`fmcd`]), and fewer slots where most would stay empty. Depth and memory are
 //!   therefore bounded for any set of keys.
-//! - Two or three keys that share a slot go into one cache line, with a model that always separates them.
+//! - Two or three keys that share a slot go into one cache line, with a model that always separates
+//!   them.
 //! - Nodes of any size are rebuilt, not only those of less than 10^6 keys: when they are 4 times as
 //!   large as built, if a tenth of the new keys are below them, and when as many keys were put
 //!   below them as they were built for, even if others were removed. If half as many new keys as

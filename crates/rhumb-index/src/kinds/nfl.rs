@@ -1,5 +1,6 @@
-//! NFL (Wu, Cui, Yu et al., "NFL: Robust Learned Index via Distribution Transformation", VLDB 2022): a small
-//! normalising flow makes keys nearly uniform, and an after-flow learned index (AFLI) places them.
+//! NFL (Wu, Cui, Yu et al., "NFL: Robust Learned Index via Distribution Transformation", VLDB
+//! 2022): a small normalising flow makes keys nearly uniform, and an after-flow learned index
+//! (AFLI) places them.
 //!
 //! A model computes the slot of a number, and the numbers of a slot are in a bucket. A slot with
 //! too many numbers leads to a dense node or to a node with a model of its own. Here a slot *is*

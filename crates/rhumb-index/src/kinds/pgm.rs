@@ -1,5 +1,5 @@
-//! The PGM-index: Ferragina and Vinciguerra, "The PGM-index: a fully-dynamic compressed learned index
-//! with provable worst-case bounds", VLDB 2020, sections 2 and 3 (the static index).
+//! The PGM-index: Ferragina and Vinciguerra, "The PGM-index: a fully-dynamic compressed learned
+//! index with provable worst-case bounds", VLDB 2020, sections 2 and 3 (the static index).
 //!
 //! See [`super::shared::lines`] for the guarantee and the form of the lines, cut by
 //! [`crate::segment::hull`]: no other division into lines of this bound, over at most 2^18 ranks
@@ -105,9 +105,10 @@ impl Level {
         });
         Level {
             pieces: pieces.collect(),
-            // Let e be the error and p the rounded prediction for a number. The last number not above
-            // it is at p - e - 1 at least, as the next one may already be above it, and at p + e at
-            // most. Pieces round down and predict p or p - 1, so e + 1 is enough in both directions.
+            // Let e be the error and p the rounded prediction for a number. The last number not
+            // above it is at p - e - 1 at least, as the next one may already be above it, and at p
+            // + e at most. Pieces round down and predict p or p - 1, so e + 1 is enough in both
+            // directions.
             reach: (lines.widest() / 2 + 1) as usize,
             below,
         }

@@ -24,8 +24,8 @@
 //! - If xi is the last number of its leaf, r(i+1) <= hi(q) holds as before, and lo(q) <= r(i+1)
 //!   since f is clamped to the leaf's ranks, all below r(i+1). This covers the gap between two
 //!   leaves and the numbers above the last key.
-//! - Below x0 the lower bound is 0, f is f(x0), and lo(x0) <= r0 = 0. If the first leaf is empty, its
-//!   window is 0 .. 0.
+//! - Below x0 the lower bound is 0, f is f(x0), and lo(x0) <= r0 = 0. If the first leaf is empty,
+//!   its window is 0 .. 0.
 //!
 //! Clamping f moves no window off a run, since the runs lie within the leaf's ranks too.
 //!

@@ -1,8 +1,8 @@
 //! The shrinking cone of the FITing-Tree: Galakatos, Markovitch, Binnig, Fonseca and Kraska,
 //! "FITing-Tree: A Data-aware Index Structure", SIGMOD 2019, section 3.3.
 //!
-//! All lines go through the first point; each further point narrows the range of their slopes. State
-//! and time a point are constant, and the pieces are about 3 times the fewest possible.
+//! All lines go through the first point; each further point narrows the range of their slopes.
+//! State and time a point are constant, and the pieces are about 3 times the fewest possible.
 
 use super::Fit;
 use crate::wide::{Work, wide};

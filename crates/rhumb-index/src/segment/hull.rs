@@ -1,6 +1,6 @@
-//! Optimal piecewise linear approximation: O'Rourke, "An on-line algorithm for fitting straight lines
-//! between data ranges", CACM 1981, as in the PGM-index (Ferragina and Vinciguerra, VLDB 2020,
-//! section 2.1).
+//! Optimal piecewise linear approximation: O'Rourke, "An on-line algorithm for fitting straight
+//! lines between data ranges", CACM 1981, as in the PGM-index (Ferragina and Vinciguerra, VLDB
+//! 2020, section 2.1).
 //!
 //! A line fits if it passes above each point's *floor*, which is the bound below it, and below its
 //! *ceiling*, the bound above it. The flattest line that fits touches a ceiling and, to its right,

@@ -5,8 +5,9 @@ use std::fmt::Debug;
 use super::column::{Column, Fixed};
 use super::strings::Strings;
 
-/// A type of keys and values of [`SortedSet`](crate::SortedSet) and [`SortedMap`](crate::SortedMap):
-/// the integers of all widths, `f32` and `f64` in their total order, `str` and `[u8]`.
+/// A type of keys and values of [`SortedSet`](crate::SortedSet) and
+/// [`SortedMap`](crate::SortedMap): the integers of all widths, `f32` and `f64` in their total
+/// order, `str` and `[u8]`.
 ///
 /// Numbers take as many bytes as their type. Strings take 4 bytes besides their own, 8 if there are
 /// more than 4 GiB of them in total, and none if all have the same length.

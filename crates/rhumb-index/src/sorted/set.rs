@@ -62,7 +62,8 @@ impl<'a, K: Element + ?Sized> SortedSet<'a, K> {
     /// numbers.
     ///
     /// # Errors
-    /// As [`SortedSet::from_sorted`], and [`IndexError::Unfit`] if this kind cannot serve these keys.
+    /// As [`SortedSet::from_sorted`], and [`IndexError::Unfit`] if this kind cannot serve these
+    /// keys.
     pub fn from_sorted_with<I>(index: &IndexSpec, keys: I) -> Result<Self, IndexError>
     where
         I: IntoIterator<Item: Borrow<K>>,
@@ -170,7 +171,8 @@ impl<'a, K: Element + ?Sized> SortedSet<'a, K> {
         self.rank(key).map(|rank| self.first_entry(rank))
     }
 
-    /// The position of the first key that is not below this one; [`SortedSet::len`] if there is none.
+    /// The position of the first key that is not below this one; [`SortedSet::len`] if there is
+    /// none.
     #[inline]
     pub fn lower_bound(&self, key: &K) -> usize {
         let mut room = [0; 16];

@@ -1,4 +1,4 @@
-//! What tests of all index kinds and key maps share.
+//! Helpers for the tests of all index kinds and key maps.
 
 #![allow(dead_code, reason = "no test needs all of it")]
 
@@ -9,7 +9,7 @@ pub fn from_env(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().expect("a whole number"))
 }
 
-/// What other knobs than the position boundary make of kinds.
+/// Specifications that set knobs other than the position boundary.
 const VARIANTS: [&str; 17] = [
     "pgm:boundary=4,eps_recursive=1",
     "pgm:boundary=5,eps_recursive=30",
@@ -30,8 +30,8 @@ const VARIANTS: [&str; 17] = [
     "nfl:flow=always",
 ];
 
-/// Every registered kind, at several position boundaries where it has one, and once with its mapped
-/// keys retained where it can; and what other knobs make of kinds.
+/// Every registered kind: if it has a position boundary, at several boundaries and once with its
+/// mapped keys retained. Also the specifications that set other knobs.
 pub fn specs(boundaries: &[u64]) -> Vec<IndexSpec> {
     let plain = registry::kinds()
         .iter()

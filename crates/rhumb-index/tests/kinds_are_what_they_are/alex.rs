@@ -1,8 +1,9 @@
-//! `alex`: densities of 0.7 when loaded, at most 0.8, and 0.6 after growth; nodes by the published costs.
+//! `alex`: node densities are 0.7 when loaded, at most 0.8, and 0.6 after growth; nodes are chosen
+//! by the published costs.
 
 use crate::{count, form, keys, loaded};
 
-/// One data node, which keys come into everywhere, so that no insertion is costly.
+/// There is one data node. New keys are spread over all of it, so no insertion is costly.
 #[test]
 fn a_node_is_loaded_at_seven_tenths_filled_to_eight_and_grown_to_six() {
     let mut index = loaded("alex", &keys::even(7_000, 1 << 20));
@@ -14,21 +15,22 @@ fn a_node_is_loaded_at_seven_tenths_filled_to_eight_and_grown_to_six() {
             grown.push((index.len(), size));
         }
     }
-    // 7,000 / 0.7 slots are full with 8,000 entries, which get 8,000 / 0.6 slots, a multiple of 4; those are
-    // full with 10,668 entries.
+    // 7,000 keys get 7,000 / 0.7 slots, which are full with 8,000 entries. These get 8,000 / 0.6
+    // slots, rounded up to a multiple of 4, which are full with 10,668 entries.
     let lens: Vec<usize> = grown.iter().map(|(len, _)| *len).collect();
     assert_eq!(lens, [7_000, 8_001, 10_669]);
     for ((len, size), slots) in grown.iter().zip([10_000.0, 13_336.0, 17_780.0]) {
-        // Key, value and a bit each.
+        // Each slot has a key, a value and a bit.
         let bytes = *size as f64 / slots;
         assert!((16.125..16.2).contains(&bytes), "{len}: {bytes}");
     }
 }
 
-/// Inner nodes, data nodes, places and slots of what is loaded: what the published costs make of each shape of
-/// keys. Exact counts for a seed; without the costs there would be one data node, or one for every place.
+/// The inner nodes, data nodes, places for children and slots that the published costs give for
+/// each distribution. Exact counts for a seed. Without the costs there would be one data node, or
+/// one for each place.
 #[test]
-fn costs_share_entries_out() {
+fn costs_divide_entries_among_nodes() {
     let sets = [
         keys::even(7_000, 9),
         keys::uniform(200_000),

@@ -1,4 +1,5 @@
-//! `btree`: leaves of 16 keys and inner nodes of 32 children, filled when loaded; a static tree of 16 in tables.
+//! `btree`: leaves of 16 keys and inner nodes of 32 children, full after a bulk load; in tables, a
+//! static tree with 16 keys a node.
 
 use crate::{form, keys, loaded};
 
@@ -19,11 +20,11 @@ fn levels_are_added_where_16_times_a_power_of_32_keys_are_full() {
     }
 }
 
-/// A leaf has 256 bytes, those of 16 keys and values, as a node of the published yardstick.
+/// A leaf has 256 bytes for 16 keys and values, like a node of the published baseline.
 #[test]
 fn a_leaf_takes_256_bytes() {
     let size = |count| loaded("btree", &keys::even(count, 3)).size_in_bytes();
-    // Twice as many leaves and inner nodes; room for nodes to come is a MiB at most.
+    // Twice as many leaves and inner nodes; the room for future nodes is at most 1 MiB.
     let (half, whole) = (size(1 << 18), size(1 << 19));
     let leaves = (1 << 18) / 16;
     let (inner, count) = (32 * (8 + 4), leaves / 32 + leaves / 1024 + leaves / 32_768);

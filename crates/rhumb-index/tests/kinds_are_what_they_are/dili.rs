@@ -1,11 +1,12 @@
-//! `dili`: a root with as many parts as the bottom-up costs find pieces, leaves of two slots a key, and the rules
-//! by which leaves are adjusted.
+//! `dili`: the number of parts of the root, which follows from the bottom-up costs, leaves of two
+//! slots a key, and the rules for adjusting leaves.
 
 use crate::{count, form, keys, loaded, number};
 
-/// Exact counts for a seed, of cells, nodes and parts of the root; and the sum of the depths of all keys, alone
-/// in memory. The parts are one more than the pieces that cost least by the published constants, between one for 200
-/// and one for 16 keys.
+/// Exact counts for a seed: the cells, the nodes and the parts of the root, and the greatest depth
+/// and the sum of the depths of all keys in the updatable index. The root has one part more than
+/// the number of pieces that costs least by the published constants, tried from one piece for 200
+/// keys to one for 16.
 #[test]
 fn the_tree_is_what_costs_least_from_the_bottom_up() {
     let sets = [
@@ -34,8 +35,8 @@ fn the_tree_is_what_costs_least_from_the_bottom_up() {
     assert_eq!(trees, expected);
 }
 
-/// The insertions after which keys cost less on average than before, with all keys in one slot of a leaf for
-/// 100 keys.
+/// The numbers of the insertions after which the average cost of a key is lower than before. All
+/// new keys fall into one slot of a leaf built for 100 keys.
 fn adjusted_at(spec: &str, inserts: u64) -> Vec<u64> {
     let mut index = loaded(spec, &keys::even(100, 1 << 40));
     let mut before = index.depth().mean;
@@ -51,8 +52,9 @@ fn adjusted_at(spec: &str, inserts: u64) -> Vec<u64> {
     at
 }
 
-/// Published: where a key costs twice as much as when the leaf was built. Bounded: also where there are three times
-/// as many. The rules themselves are tested beside them; these are their effects together.
+/// With published upkeep, a leaf is adjusted when a key costs twice as much on average as when it
+/// was built; with bounded upkeep, also when it has three times as many keys. The rules are tested
+/// singly in `dili/upkeep.rs`; this tests their combined effect.
 #[test]
 fn leaves_are_adjusted_where_costs_double_or_keys_triple() {
     assert_eq!(

@@ -1,4 +1,5 @@
-//! `fp` and `fp-raw`: one string for each block but the first, the shortest that separates or the whole key.
+//! `fp` and `fp-raw`: one string for each block except the first, either the shortest separator
+//! (`fp`) or the whole key (`fp-raw`).
 
 use rhumb_index::check::{Case, build, map_of};
 
@@ -15,7 +16,8 @@ fn words() -> Vec<Vec<u8>> {
 
 #[test]
 fn separators_are_as_short_as_they_can_be_and_front_coded() {
-    // apr, b, bandi, bank, z: shared length, length and rest of each; the head has no shared length.
+    // apr, b, bandi, bank, z: for each, the shared length, the length of the rest and the rest; the
+    // first has no shared length.
     let groups = b"\x03apr\x00\x01b\x01\x04andi\x03\x01k\x00\x01z";
     let bytes = fences("fp", &words());
     let lengths = [4, 8, 12].map(|at| count(&bytes, at));
@@ -29,7 +31,7 @@ fn raw_separators_are_whole_keys() {
     assert!(bytes.ends_with(b"apricotbandbanditbankzoo"));
 }
 
-/// Each group of 64 starts with a whole separator, but for what all separators share.
+/// Each group of 64 starts with a whole separator, except for the prefix that all separators share.
 #[test]
 fn a_group_has_64_separators() {
     for (blocks, groups) in [(65, 1), (66, 2), (129, 2), (130, 3)] {

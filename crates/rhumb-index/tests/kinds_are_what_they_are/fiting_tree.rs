@@ -1,28 +1,29 @@
 //! `fiting-tree`: lines through the first point.
 //!
-//! The rule held here: a key joins as long as some line through the first point passes within the bound of it
-//! and all before. The published rule (section 3.3) is narrower: the key's own point must lie inside the cone,
-//! which gives 2.9 to 3.2 times the fewest lines on uniform keys, and ends the first line over
-//! `corner` half as far from the second key. Where the rule is exchanged, so are these figures.
+//! The implemented rule: a key joins a line as long as some line through the first point passes
+//! within the bound of this key and all keys before it. The published rule (section 3.3) is
+//! narrower: the key's own point must be inside the cone. With it, uniform keys take 2.9 to 3.2
+//! times the fewest possible lines, and the first line over `corner` ends half as far from the
+//! second key. If the rule is replaced, these figures change too.
 
 use crate::keys;
 use crate::lines::{Row, bound, corner};
 
 #[test]
 fn lines_go_through_the_first_point() {
-    // 1 + 32 (u - 1) - b <= (1 + b) u, see `corner`; and the one at 0.
+    // 1 + 32 (u - 1) - b <= (1 + b) u, see `corner`; plus the key at 0.
     let b = bound(16);
     let behind = 32.0 * (2.0 * b / (32.0 - 1.0 - b));
     assert_eq!(
         Row::of("fiting-tree", &corner()).ranks[1],
         2 + behind as u64
     );
-    // By the published rule: 1 + 32 (u - 1) <= (1 + b) u, half as far.
+    // By the published rule, 1 + 32 (u - 1) <= (1 + b) u: half as far.
     let published = 32.0 * (b / (32.0 - 1.0 - b));
     assert_ne!(behind as u64, published as u64);
 }
 
-/// Exact counts for a seed; 2.9 to 3.2 times the fewest would be the published rule.
+/// Exact counts for a seed. By the published rule, it would be 2.9 to 3.2 times the fewest lines.
 #[test]
 fn uniform_keys_take_four_tenths_more_lines_than_the_fewest() {
     let numbers = keys::uniform(200_000);

@@ -8,7 +8,7 @@ fn sorted(mut numbers: Vec<u64>) -> Vec<u64> {
     numbers
 }
 
-/// Any numbers.
+/// Uniformly distributed numbers.
 pub fn uniform(count: usize) -> Vec<u64> {
     let mut random = SplitMix64::new(5);
     sorted((0..count).map(|_| random.next_u64()).collect())
@@ -21,7 +21,7 @@ pub fn heavy_tailed(count: usize) -> Vec<u64> {
     sorted((0..count).map(number).collect())
 }
 
-/// Dense clusters, as many as their number says, far from each other.
+/// The given number of dense clusters, far from each other.
 pub fn clustered(count: usize, clusters: u64) -> Vec<u64> {
     let mut random = SplitMix64::new(5);
     let centres: Vec<u64> = (0..clusters).map(|_| random.next_u64() >> 4).collect();
@@ -36,7 +36,7 @@ pub fn with_late_outliers(count: usize) -> Vec<u64> {
     sorted(near.chain((0..21).map(|i| (1 << 62) + (i << 57))).collect())
 }
 
-/// A multiple of `step` for each.
+/// The first `count` multiples of `step`.
 pub fn even(count: u64, step: u64) -> Vec<u64> {
     (0..count).map(|i| i * step).collect()
 }

@@ -1,4 +1,5 @@
-//! What `plr`, `fiting-tree` and `pgm` share: the byte form of lines, and how long a line may be.
+//! Common properties of `plr`, `fiting-tree` and `pgm`: the byte form of lines, and how long a line
+//! may be.
 
 use rhumb_index::registry;
 
@@ -39,28 +40,28 @@ impl Row {
     }
 }
 
-/// How far a line may be from a rank where windows hold at most so many keys: half a rank is won by
-/// rounding predictions, 1/32 of a rank is kept for rounding slopes.
+/// How far a line may be from a rank if windows hold at most `boundary` keys: rounding predictions
+/// gains half a rank, and 1/32 of a rank is reserved for rounding slopes.
 pub fn bound(boundary: u64) -> f64 {
     ((boundary - 2) / 2) as f64 + 0.5 - 1.0 / 32.0
 }
 
-/// Numbers that tell the algorithms apart by how many of them the first line takes: one at 0, one at X
-/// and others from there on, 32 for each X, where a line through the first two has one.
+/// Numbers that distinguish the algorithms by how many numbers the first line covers: one at 0, one
+/// at X, and then 32 for each further X, where the line through the first two numbers has only one.
 ///
-/// With b the bound, and lines that have come u X far, a line can rise by at most
+/// With the bound b, a line that is u X long can rise by at most
 /// - (1 + b) u if it goes through the first number ([`crate::fiting_tree`]),
-/// - 1 + b + (1 + 2 b) (u - 1) if it goes through the middle of the first two ([`crate::plr`]), or may
-///   be any ([`crate::pgm`]).
+/// - 1 + b + (1 + 2 b) (u - 1) if it goes through the middle of the first two ([`crate::plr`]), or
+///   if any line is allowed ([`crate::pgm`]).
 ///
-/// The number of rank 1 + 32 (u - 1) needs a line that is at least there less b.
+/// To cover the number of rank 1 + 32 (u - 1), a line must rise to at least this rank minus b.
 pub fn corner() -> Vec<u64> {
     let steps = (0..100).map(|i| (1 << 40) + i * (1 << 35));
     [0].into_iter().chain(steps).collect()
 }
 
-/// A line ends after 2^18 ranks, however straight the keys are, one key at a time and many at once, with
-/// numbers that several keys share and without.
+/// A line ends after 2^18 ranks even if the keys are on a straight line. This holds for keys pushed
+/// singly and in bulk, and with and without keys that share numbers.
 #[test]
 fn no_line_is_longer_than_its_slope_is_exact() {
     let most = 1 << 18;

@@ -1,4 +1,4 @@
-//! `lipp`: slots by the number of keys, and the rules by which nodes are built anew.
+//! `lipp`: the slots for a number of keys, and the rules for rebuilding nodes.
 
 use crate::{form, keys, loaded, number};
 
@@ -11,7 +11,7 @@ fn root_slots(bytes: &[u8]) -> u64 {
     }
 }
 
-/// Two slots a key from a million keys on, three below, rounded up by a seventh at most.
+/// Two slots a key from a million keys on, three for fewer keys, rounded up by at most a seventh.
 #[test]
 fn large_nodes_have_fewer_slots_a_key() {
     for (keys, slots) in [(1_000, 3), (99_999, 3), (999_999, 3), (1_000_000, 2)] {
@@ -23,10 +23,10 @@ fn large_nodes_have_fewer_slots_a_key() {
     }
 }
 
-/// Mean and greatest depth of what is loaded: what the model of the fewest conflicts leaves together. Exact
-/// for a seed.
+/// The mean and the greatest depth after a bulk load, which show how many keys the model with the
+/// fewest conflicts leaves in shared slots. Exact for a seed.
 #[test]
-fn the_model_of_the_fewest_conflicts_leaves_so_many_keys_below() {
+fn the_model_with_the_fewest_conflicts_gives_these_depths() {
     let sets = [
         keys::uniform(200_000),
         keys::heavy_tailed(200_000),
@@ -44,8 +44,8 @@ fn the_model_of_the_fewest_conflicts_leaves_so_many_keys_below() {
     assert_eq!(depths, expected);
 }
 
-/// The insertions after which the deepest key stands less deep than before, with all keys in one slot of a
-/// node for 100 keys.
+/// The numbers of the insertions after which the greatest depth is lower than before. All new keys
+/// fall into one slot of a node built for 100 keys.
 fn rebuilt_at(spec: &str, inserts: u64) -> Vec<u64> {
     let mut index = loaded(spec, &keys::even(100, 1 << 40));
     let mut before = index.depth().max;
@@ -61,18 +61,20 @@ fn rebuilt_at(spec: &str, inserts: u64) -> Vec<u64> {
     at
 }
 
-/// Published: at 64 keys, and at four times as many as built. The node of the slot has 64 keys after 63
-/// insertions, as one was there, and 256 after 255; the root has 400 after 300. In between the nodes
-/// of one of its slots get 64 keys each.
+/// With published upkeep, a node is rebuilt at 64 keys and at four times the keys it was built
+/// with. The child at the slot has 64 keys after 63 insertions, since the slot held one key before,
+/// and 256 after 255; the root has 400 after 300. In between, children at one slot of that child
+/// reach 64 keys one after another.
 #[test]
-fn published_upkeep_builds_anew_at_64_keys_and_at_four_times_the_keys() {
+fn published_upkeep_rebuilds_at_64_keys_and_at_four_times_the_keys() {
     let at = rebuilt_at("lipp:upkeep=published", 300);
     assert_eq!(at, [63, 125, 187, 249, 255, 300]);
 }
 
-/// Bounded: also where as many keys came below a node as it was built with, or half as many outside.
+/// With bounded upkeep, a node is also rebuilt when as many new keys went below it as it was built
+/// with, or when half as many were outside the model's range.
 #[test]
-fn bounded_upkeep_builds_anew_where_as_many_came_below() {
+fn bounded_upkeep_also_rebuilds_for_keys_below() {
     let at = rebuilt_at("lipp", 200);
     assert_eq!(
         at,

@@ -1,5 +1,5 @@
-//! `lits`: models where they cost less than tries, leaves of up to 16 keys, a slot a key, tries of up to 64
-//! children.
+//! `lits`: models where they cost less than tries, leaves of up to 16 keys, models with one slot
+//! for each key, tries of up to 64 children.
 
 use std::collections::BTreeSet;
 
@@ -7,13 +7,13 @@ use rhumb_index::check::{Case, SplitMix64, build, distributions, map_of};
 
 use crate::{count, number};
 
-/// How many nodes of each sort a form has.
+/// How many nodes of each type a form has.
 #[derive(Debug, Default, PartialEq)]
 struct Nodes {
     models: usize,
     tries: usize,
     leaves: usize,
-    /// Slots of the models together.
+    /// Slots of all models.
     slots: usize,
     most_children: usize,
     fullest_leaf: u8,
@@ -26,7 +26,7 @@ fn nodes(spec: &str, keys: &[Vec<u8>]) -> Nodes {
     let root = 42 + ((2 * (known as usize + 1)) << bytes[9]) + 4;
     let (mut all, mut seen, mut open) = (Nodes::default(), BTreeSet::new(), vec![root]);
     while let Some(at) = open.pop() {
-        // Neighbouring slots name the same leaf.
+        // Neighbouring slots may refer to the same leaf.
         if !seen.insert(at) {
             continue;
         }
@@ -56,15 +56,15 @@ fn keys(name: &str, count: usize) -> Vec<Vec<u8>> {
     distribution.keys(&mut SplitMix64::new(5), count)
 }
 
-/// Models wherever keys are spread; tries where a model would leave many keys to further nodes, though there
-/// models could be, as `choice=model` shows.
+/// Models are chosen for evenly spread keys, tries where a model would leave many keys to further
+/// nodes. Models would be possible there too, as `choice=model` shows.
 #[test]
 fn the_cheaper_of_model_and_trie_is_taken() {
     for name in ["uuid", "decimal-unpadded", "uniform"] {
         let keys = keys(name, 20_000);
         let chosen = nodes("lits", &keys);
         assert_eq!(chosen, nodes("lits:choice=model", &keys), "{name}");
-        // A slot a key.
+        // One slot for each key.
         assert_eq!((chosen.models, chosen.slots), (1, keys.len()), "{name}");
     }
     for (name, models) in [("words", 205), ("paths", 400), ("urls", 416)] {
@@ -75,16 +75,16 @@ fn the_cheaper_of_model_and_trie_is_taken() {
     }
 }
 
-/// Even where one model would part the keys, it is not taken where it looks at too many bytes.
+/// A model is not chosen if it reads too many bytes, even if it would separate the keys.
 #[test]
-fn bytes_looked_at_cost() {
+fn bytes_read_by_models_cost() {
     let keys = keys("prefixes-of-each-other", 2_000);
     let all = nodes("lits:choice=model", &keys);
     assert_eq!((all.models, all.tries), (1, 0));
     assert_eq!(nodes("lits", &keys).models, 0);
 }
 
-/// Exact counts for a seed; a bulk load fills leaves to eleven keys, or what one slot has.
+/// Exact counts for a seed. A bulk load fills leaves to eleven keys, or with all keys of one slot.
 #[test]
 fn leaves_have_up_to_16_keys_and_tries_up_to_64_children() {
     let (words, paths) = (keys("words", 20_000), keys("paths", 20_000));

@@ -1,10 +1,11 @@
-//! What makes each kind that kind: how many pieces it cuts, how much room it gives, how deep it is, what it
-//! chooses by its costs and when it builds anew. A change that turns one kind into another, or into a worse
-//! one, answers as well as before; it is these tests that see it.
+//! Tests of the properties that define each kind: the number of pieces, the room left for
+//! insertions, the depth, the choices by cost, and when nodes are rebuilt. A change that turns a
+//! kind into another kind, or into a worse one, still gives right answers; only these tests detect
+//! it.
 //!
-//! Most figures are exact counts over keys of a fixed seed, made with integers only. Where a figure is not
-//! computed beside the assertion, the comment says where it comes from. A count that changes where
-//! nothing was to change is a fault; where a rule is exchanged, the new figures belong into the same commit.
+//! Most figures are exact counts over keys of a fixed seed, made with integers only. If a figure is
+//! not computed next to the assertion, the comment states its source. An unintended change of a
+//! count is a bug; a commit that replaces a rule must contain the new figures.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -35,12 +36,12 @@ fn form(spec: &str, numbers: &[u64]) -> Vec<u8> {
     builder.finish().unwrap()
 }
 
-/// An empty index over integers, alone in memory.
+/// An empty updatable index over integers.
 fn in_memory(spec: &str) -> Box<dyn Updatable<u64>> {
     registry::in_memory(&spec.parse().unwrap()).unwrap()
 }
 
-/// The same with these keys loaded.
+/// An updatable index with these keys loaded.
 fn loaded(spec: &str, keys: &[u64]) -> Box<dyn Updatable<u64>> {
     let mut index = in_memory(spec);
     let entries: Vec<_> = keys.iter().map(|key| (*key, 1)).collect();

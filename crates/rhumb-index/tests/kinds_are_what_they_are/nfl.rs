@@ -1,14 +1,15 @@
-//! `nfl`: a flow where it makes numbers so much more even that it pays, and slots by the costs.
+//! `nfl`: a flow is used if the more even numbers repay its cost, and the slots follow from the
+//! costs.
 
 use crate::{count, form, keys};
 
-/// Lines of all, lines of the root, and whether it has a flow.
+/// The cache lines in all, those of the root, and whether there is a flow.
 fn shape(spec: &str, numbers: &[u64]) -> (usize, usize, bool) {
     let bytes = form(spec, numbers);
     (count(&bytes, 16), count(&bytes, 20), bytes[24] == 1)
 }
 
-/// Exact counts for a seed: the lines that the costs choose, for a line and for a flow.
+/// Exact counts for a seed of the cache lines that the costs choose, without and with a flow.
 #[test]
 fn a_flow_is_kept_for_heavy_tails_only() {
     let sets = [

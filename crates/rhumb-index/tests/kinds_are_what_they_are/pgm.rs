@@ -1,13 +1,14 @@
-//! `pgm`: the fewest lines there can be, on every level.
+//! `pgm`: the fewest possible lines on every level.
 
 use rhumb_index::registry;
 
 use crate::lines::{Row, bound, corner};
 use crate::{count, form, keys};
 
-/// The ranks at which the fewest lines within the bound of all points start, found another way than the index
-/// finds them: each line is as long as some line fits, which is if the steepest way down from a point's ceiling
-/// to a later one's floor is no steeper than the flattest way up from a floor to a ceiling.
+/// The first ranks of the fewest lines that pass within the bound of all points, computed by
+/// another method than the index's. Each line is extended as long as some line fits: the greatest
+/// slope from one point's upper end to a later point's lower end must not exceed the least slope
+/// from a lower end to a later upper end.
 fn fewest(numbers: &[u64], bound: f64) -> Vec<u64> {
     let twice = (bound * 64.0) as i128;
     let mut starts = vec![0];
@@ -65,7 +66,8 @@ fn every_level_has_the_fewest_lines_and_the_top_can_be_searched_at_once() {
             for (height, row) in levels.iter().enumerate() {
                 let fewest = fewest(&below, bound(boundary));
                 assert_eq!(row.ranks[..row.len()], fewest, "{spec}, level {height}");
-                // A level is needed as long as there are more than the bound lets one search.
+                // Another level is needed only if this one has more lines than can be searched at
+                // once.
                 assert!(height == 0 || below.len() as u64 > few, "{spec}");
                 (below, boundary) = (row.starts.clone(), few);
             }
@@ -74,8 +76,9 @@ fn every_level_has_the_fewest_lines_and_the_top_can_be_searched_at_once() {
     }
 }
 
-/// A look-up comes to the line that holds its number by way of all levels: from where the line starts to the
-/// last number below the next one. Predictions are clamped to the ranks of the line, and so tell.
+/// A look-up goes through all levels to the line that covers its number, from the line's first
+/// number to the last one below the next line. Predictions are clamped to the ranks of a line, so
+/// they show which line was reached.
 #[test]
 fn levels_lead_to_the_line_that_holds_a_number() {
     let sets = [
@@ -100,9 +103,9 @@ fn levels_lead_to_the_line_that_holds_a_number() {
     }
 }
 
-/// Exact counts for a seed, of the lines and the levels above.
+/// Exact counts of the lines and the levels above for a seed.
 #[test]
-fn uniform_keys_take_so_many_lines() {
+fn uniform_keys_take_known_numbers_of_lines() {
     let numbers = keys::uniform(200_000);
     let of = |spec: &str| -> Vec<usize> { levels(spec, &numbers).iter().map(Row::len).collect() };
     let specs = ["pgm", "pgm:boundary=130", "pgm:eps_recursive=1"];
@@ -110,8 +113,9 @@ fn uniform_keys_take_so_many_lines() {
 }
 
 #[test]
-fn any_line_that_fits_is_found() {
-    // As far as lines through the middle of the first two points, see `corner`.
+fn the_first_line_is_as_long_as_that_of_plr() {
+    // Over these numbers, lines through the middle of the first two points are the longest
+    // possible, see `corner`.
     assert_eq!(
         Row::of("pgm", &corner()).ranks[1],
         Row::of("plr", &corner()).ranks[1]

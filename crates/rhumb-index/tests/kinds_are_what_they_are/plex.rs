@@ -1,12 +1,12 @@
-//! `plex`: the top with the least expected cost, chosen without a knob.
+//! `plex`: the top with the least expected cost, which no knob controls.
 
 use crate::keys;
 use crate::spline::Spline;
 
-/// What the cost model takes for keys of a seed: a radix table where knots are spread evenly, a Hist-Tree where
-/// they are not, outliers left out. Bits, limit and shift follow from the costs.
+/// The cost model's choice for keys of a seed: a radix table if knots are spread evenly, else a
+/// Hist-Tree, without outliers. Bits, limit and shift follow from the costs.
 #[test]
-fn each_shape_of_keys_gets_the_top_that_suits_it() {
+fn each_distribution_gets_the_cheapest_top() {
     let sets = [
         ("uniform", keys::uniform(50_000)),
         ("heavy-tailed", keys::heavy_tailed(50_000)),
@@ -15,7 +15,7 @@ fn each_shape_of_keys_gets_the_top_that_suits_it() {
     ];
     let tops = sets.map(|(name, numbers)| {
         let spline = Spline::of("plex:boundary=4", &numbers);
-        // No more than the spline itself takes.
+        // The top takes no more bytes than the spline.
         assert!(spline.cells * 4 <= spline.knots.len() * 12, "{name}");
         (spline.top, spline.left_out)
     });

@@ -1,18 +1,19 @@
-//! `plr`: greedy lines through the crossing of the first two points' extremes.
+//! `plr`: greedy lines through the crossing of the extreme lines of the first two points.
 
 use crate::keys;
 use crate::lines::{Row, bound, corner};
 
 #[test]
-fn lines_turn_about_the_middle_of_the_first_two_points() {
-    // 1 + 32 (u - 1) - b <= 1 + b + (1 + 2 b) (u - 1), see `corner`; and the one at 0.
+fn lines_go_through_the_middle_of_the_first_two_points() {
+    // 1 + 32 (u - 1) - b <= 1 + b + (1 + 2 b) (u - 1), see `corner`; plus the key at 0.
     let b = bound(16);
     let behind = 32.0 * (2.0 * b / (32.0 - 1.0 - 2.0 * b));
     assert_eq!(Row::of("plr", &corner()).ranks[1], 2 + behind as u64);
 }
 
-/// Lines that turn about a point take no more than what turns about it: after a crowd of 14 keys in one
-/// place, only a line that passes above the first and below the last of them goes on.
+/// A line of `plr` must go through a fixed point. After 14 consecutive numbers, only a line that
+/// passes above the first and below the last of them can continue, which `pgm` finds and `plr` does
+/// not.
 #[test]
 fn a_crowd_at_the_start_ends_a_line() {
     let crowd = (0..14).chain((1..1000).map(|i| i << 30));
@@ -21,7 +22,7 @@ fn a_crowd_at_the_start_ends_a_line() {
     assert_eq!((lines("plr"), lines("pgm")), (2, 1));
 }
 
-/// Xie et al. and Bourbon: about 1.4 times the fewest. Exact counts for a seed.
+/// About 1.4 times the fewest lines, as for Xie et al. and Bourbon. Exact counts for a seed.
 #[test]
 fn uniform_keys_take_four_tenths_more_lines_than_the_fewest() {
     let numbers = keys::uniform(200_000);

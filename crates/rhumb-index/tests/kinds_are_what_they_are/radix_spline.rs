@@ -1,11 +1,12 @@
-//! `radix-spline`: a radix table of at most the bits that were asked for, and about a cell a knot.
+//! `radix-spline`: a radix table of at most the bits that were asked for and about one cell for
+//! each knot.
 
 use crate::keys;
 use crate::lines::Row;
 use crate::spline::Spline;
 
-/// Exact counts for a seed: a knot more than segments, which end in points of their own and so are three times
-/// as many as the fewest lines.
+/// Exact counts for a seed: one knot more than segments. A segment must end at a key, so there are
+/// three times as many as the fewest lines.
 #[test]
 fn uniform_keys_take_three_times_the_fewest_lines() {
     let numbers = keys::uniform(200_000);
@@ -21,7 +22,7 @@ fn uniform_keys_take_three_times_the_fewest_lines() {
 }
 
 #[test]
-fn the_table_has_as_many_bits_as_asked_for_or_as_knots_are_worth() {
+fn the_table_has_the_given_bits_or_those_of_the_number_of_knots() {
     let numbers = keys::uniform(50_000);
     for bits in [1, 4, 9, 10, 18, 24] {
         let spline = Spline::of(&format!("radix-spline:radix_bits={bits}"), &numbers);

@@ -1,4 +1,5 @@
-//! `rmi`: two layers, as many leaves as it takes, lines fitted closer where that saves leaves.
+//! `rmi`: two layers, as many leaves as the boundary needs, and lines fitted more closely where
+//! this saves leaves.
 
 use crate::{count, form, keys, number};
 
@@ -9,7 +10,8 @@ fn shape(spec: &str, numbers: &[u64]) -> (usize, bool) {
     (count(&bytes, 4), curve[1] != 0 || curve[2] != 0)
 }
 
-/// Squares of ranks fall where the root of the number does: no line spreads them.
+/// Square roots of multiples: the rank grows with the square of the number, so no line spreads them
+/// evenly.
 fn square_roots(count: u64) -> Vec<u64> {
     let mut numbers: Vec<u64> = (0..count).map(|i| (i << 30).isqrt()).collect();
     numbers.dedup();
@@ -17,7 +19,7 @@ fn square_roots(count: u64) -> Vec<u64> {
 }
 
 #[test]
-fn leaves_are_those_asked_for_and_the_root_is_the_one_that_spreads_keys_better() {
+fn the_given_leaves_are_used_and_the_root_spreads_keys_best() {
     let sets = [
         ("uniform", keys::uniform(100_000), false),
         ("square roots", square_roots(100_000), true),
@@ -32,10 +34,10 @@ fn leaves_are_those_asked_for_and_the_root_is_the_one_that_spreads_keys_better()
     }
 }
 
-/// Exact counts for a seed. Lines of least squares alone, not fitted closer where windows exceed the boundary,
-/// would need 2,304, 104 and 9.
+/// Exact counts for a seed. Lines of least squares alone, without a closer fit where windows exceed
+/// the boundary, would need 2,304, 104 and 9 leaves.
 #[test]
-fn uniform_keys_take_so_many_leaves_to_keep_a_boundary() {
+fn uniform_keys_take_known_numbers_of_leaves() {
     let numbers = keys::uniform(100_000);
     let shapes = [16, 64, 256].map(|boundary| shape(&format!("rmi:boundary={boundary}"), &numbers));
     assert_eq!(shapes, [(1_792, false), (96, false), (7, false)]);

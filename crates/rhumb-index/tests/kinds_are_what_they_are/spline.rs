@@ -1,4 +1,5 @@
-//! What `radix-spline` and `plex` share: the byte form of a spline, and its greedy corridor.
+//! Common properties of `radix-spline` and `plex`: the byte form of a spline, and its greedy
+//! corridor.
 
 use rhumb_index::registry;
 
@@ -6,9 +7,9 @@ use crate::{count, form, keys, number};
 
 /// A spline and its top, read from its bytes.
 pub struct Spline {
-    /// Number and rank of each knot.
+    /// The number and the rank of each knot.
     pub knots: Vec<(u64, u64)>,
-    /// Kind, shift, bits a level and limit of the top.
+    /// The kind, shift, bits a level and limit of the top.
     pub top: [u8; 4],
     /// Knots at either end that the top leaves out.
     pub left_out: [u8; 2],
@@ -35,11 +36,12 @@ impl Spline {
     }
 }
 
-/// The knots of the greedy corridor (Neumann and Michel, section 4) for an error in 1/64 of a rank: a segment
-/// goes on while the next point itself lies inside the corridor, and ends at the last one that did.
+/// The knots of the greedy corridor (Neumann and Michel, section 4) for an error in 1/64 of a rank:
+/// a segment continues while the next point is inside the corridor, and ends at the last point that
+/// was.
 fn corridor(numbers: &[u64], bound: i128) -> Vec<(u64, u64)> {
     let point = |rank: usize| (i128::from(numbers[rank]), 64 * rank as i128);
-    // Directions are pairs of run and rise.
+    // A direction is a pair of run and rise.
     let above = |a: (i128, i128), b: (i128, i128)| a.1 * b.0 > b.1 * a.0;
     let mut knots = vec![0];
     let (mut base, mut low, mut high) = (0, (1, 0), (0, 1));
@@ -79,7 +81,7 @@ fn knots_are_those_of_the_greedy_corridor() {
     ] {
         for boundary in [4, 16, 130] {
             let error = (boundary - 2) / 2;
-            // Half a rank is won by rounding, of which 1/32 is kept back.
+            // Rounding gains half a rank, of which 1/32 of a rank is reserved.
             let expected = corridor(&numbers, i128::from(64 * error + 30));
             for kind in ["radix-spline", "plex"] {
                 let spline = Spline::of(&format!("{kind}:boundary={boundary}"), &numbers);
@@ -89,7 +91,7 @@ fn knots_are_those_of_the_greedy_corridor() {
     }
 }
 
-/// A segment ends after 2^18 ranks, as lines do.
+/// A segment ends after 2^18 ranks, like a line.
 #[test]
 fn no_segment_is_longer_than_its_prediction_is_exact() {
     let most = 1 << 18;
@@ -103,7 +105,7 @@ fn no_segment_is_longer_than_its_prediction_is_exact() {
         let single = Spline::read(&builder.finish().unwrap());
         assert_eq!(spline.knots, single.knots, "{kind}");
         let ranks: Vec<u64> = spline.knots.iter().map(|knot| knot.1).collect();
-        // A knot is the last key of its segment, too.
+        // A knot is also the last key of a segment.
         let ends = [0, most - 1, 2 * (most - 1), 2 * most + 999];
         assert_eq!(ranks, ends, "{kind}");
     }

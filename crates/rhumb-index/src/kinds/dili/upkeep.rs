@@ -107,7 +107,8 @@ mod tests {
         }
     }
 
-    /// Adjusted where the average cost has doubled; not over 8,192 keys, but where a key stands too deep.
+    /// A leaf is adjusted when its average cost has doubled. From 8,192 keys on, it is adjusted
+    /// only when a key is too many levels below it.
     #[test]
     fn the_published_rule_is_that_of_the_paper() {
         assert!(Published.adjusts(&wear(100, 50, 3.0)) && !Published.adjusts(&wear(100, 50, 2.99)));
@@ -134,7 +135,8 @@ mod tests {
         assert!(!Bounded.outgrown(8_000, 10) && Bounded.outgrown(8_192, 10));
     }
 
-    /// Two slots a key, a tenth more with each adjustment, up to six as published.
+    /// Two slots a key, 0.1 more after each adjustment; at most six with published upkeep, three
+    /// with bounded.
     #[test]
     fn slots_a_key_grow_with_adjustments() {
         let published = [0, 1, 40, 90].map(|adjusted| Published.ratio(adjusted));

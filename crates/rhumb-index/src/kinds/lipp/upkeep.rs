@@ -161,7 +161,8 @@ mod tests {
         }
     }
 
-    /// Four times the keys, of which a tenth made a child; no smaller node than 64 keys, none above a million.
+    /// A node is rebuilt when it has four times the keys it was built with and a tenth of the new
+    /// keys hit an occupied slot, provided that it has 64 to a million keys.
     #[test]
     fn the_published_rule_is_that_of_the_paper() {
         let outgrown = |stats: Stats| stats.is_outgrown_as_published();
@@ -172,9 +173,10 @@ mod tests {
         assert!(!outgrown(stats(250_000, 1_000_001, 750_001)));
     }
 
-    /// The same at any size, and where as many keys came below as it was built with, or half as many outside.
+    /// The rule of the paper at any size. A node is also rebuilt when as many new keys went below
+    /// it as it was built with, or when half as many were outside the model's range.
     #[test]
-    fn the_bounded_rule_counts_what_came_below_and_outside() {
+    fn the_bounded_rule_counts_keys_below_and_outside() {
         let outgrown = |stats: Stats| stats.is_outgrown();
         assert!(
             outgrown(stats(1_000, 4_000, 300)) && outgrown(stats(2_000_000, 8_000_000, 600_000))
@@ -190,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn room_is_kept_where_half_of_the_keys_came() {
+    fn room_is_kept_on_sides_that_got_half_of_the_new_keys() {
         let room = |below, above| {
             let stats = Stats {
                 below,

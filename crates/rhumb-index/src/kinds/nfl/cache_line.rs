@@ -105,7 +105,8 @@ fn fits_narrow(first: (u64, u64), other: (u64, u64)) -> bool {
     other.0 - first.0 < u64::from(u32::MAX) && other.1 - first.1 <= u64::from(u8::MAX)
 }
 
-/// The entries of each bucket, for a slot with one bucket or a dense node; `None` if there are too many.
+/// The entries of each bucket, for a slot with one bucket or a dense node; `None` if there are too
+/// many.
 pub(super) fn divided(mut entries: &[(u64, u64)]) -> Option<Vec<&[(u64, u64)]>> {
     let mut buckets = Vec::with_capacity(1);
     while !entries.is_empty() {

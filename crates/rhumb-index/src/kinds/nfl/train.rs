@@ -124,8 +124,9 @@ fn units_of(weights: &[f64]) -> [Unit; WIDTH] {
 
 /// The gradient of the loss over a batch.
 ///
-/// With s'(u) = r^2 and s''(u) = -2 r^3 sign(u), r = 1 / (1 + |u|), the derivative of y along the slopes
-/// (dt, dg) of the features is the sum of v s'(u) w over the units, w = a dt + b dg, and p dt + q dg.
+/// With s'(u) = r^2 and s''(u) = -2 r^3 sign(u), r = 1 / (1 + |u|), the derivative of y along the
+/// slopes (dt, dg) of the features is the sum of v s'(u) w over the units, w = a dt + b dg, and p
+/// dt + q dg.
 fn gradient<'a>(
     weights: &[f64; WEIGHTS],
     batch: impl Iterator<Item = &'a Example>,

@@ -1,14 +1,17 @@
 //! A logarithm that has the same bits on every machine.
 //!
-//! That of the standard library is the system's, and differs in the last bit from one library to
-//! another and, in glibc, from a processor with fused multiplication to one without. Costs computed by
-//! it could make another choice, and so other bytes, of the same keys.
+//! The logarithm of the standard library calls the system's mathematical library. Its last bit
+//! differs between libraries and, in glibc, between processors with and without fused
+//! multiplication. With costs computed by it, the same keys could lead to other choices and so to
+//! other bytes.
 
-/// The odd powers that the series takes in behind the first: the next one would add less than 2^-60.
+/// The number of odd powers in the series after the first: the next power would add less than
+/// 2^-60.
 const POWERS: u32 = 11;
 
-/// The logarithm to base 2 of a positive normal number, off by at most 2^-50 of itself or of 1; exact for
-/// powers of two. Of any other number it is no number.
+/// The logarithm to base 2 of a positive normal number; NaN for any other number. The error is at
+/// most 2^-50 times the logarithm, or 2^-50 if the logarithm is less than 1. It is exact for powers
+/// of two.
 ///
 /// Only + - * / are used, which IEEE 754 defines to the bit: `log2(2^e m) = e + 2 artanh(s) / ln 2`
 /// with `s = (m - 1) / (m + 1)`, m between the square roots of 1/2 and 2.
@@ -37,7 +40,7 @@ mod tests {
     use crate::check::SplitMix64;
 
     #[test]
-    fn it_is_the_logarithm_to_the_last_bits() {
+    fn the_error_is_at_most_2_to_the_minus_50() {
         let mut random = SplitMix64::new(2);
         for _ in 0..100_000 {
             let x = (1.0 + random.fraction()) * 2f64.powi(random.below(200) as i32 - 100);
@@ -54,9 +57,9 @@ mod tests {
         assert!(others.iter().all(|x| log2(*x).is_nan()));
     }
 
-    /// Calculated once, and the same everywhere.
+    /// The expected bits were calculated once and must be the same on every machine.
     #[test]
-    fn it_has_these_bits() {
+    fn known_numbers_give_known_bits() {
         let bits = [3.0, 10.0, 1e-3, 12_345.678].map(|x| log2(x).to_bits());
         let expected = [
             0x3ff9_5c01_a39f_bd69,

@@ -62,7 +62,8 @@ impl Runs {
     /// Adds a key. Returns the run before it if this key starts a new one.
     ///
     /// # Errors
-    /// [`IndexError::Unsorted`] or [`IndexError::UnsortedNumbers`] if keys or numbers do not ascend.
+    /// [`IndexError::Unsorted`] or [`IndexError::UnsortedNumbers`] if keys or numbers do not
+    /// ascend.
     pub(crate) fn push(&mut self, key: &[u8], number: u64) -> Result<Option<Run>, IndexError> {
         if let Some(before) = self.last_number.filter(|last| number < *last) {
             return self.descends(key, number, before);

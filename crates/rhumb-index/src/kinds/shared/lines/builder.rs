@@ -174,8 +174,8 @@ impl<F: Fit> Open<F> {
         })
     }
 
-    /// Notes the ranks of the next `runs` runs, of which all but the last have one key. If `ranks` is
-    /// empty, it is first filled with the ranks so far, which equal the positions.
+    /// Notes the ranks of the next `runs` runs, of which all but the last have one key. If `ranks`
+    /// is empty, it is first filled with the ranks so far, which equal the positions.
     fn note_ranks(&mut self, runs: usize) {
         if self.ranks.is_empty() {
             self.ranks.extend(0..self.numbers.len() as u32);
