@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn gives_the_same_result() {
+    fn wide_code_gives_the_same_result() {
         let numbers: Vec<u64> = (0..1001).map(|i| i << (i % 60)).collect();
         let plain = Halves(&numbers).run();
         assert_eq!(wide(Halves(&numbers)), plain);

@@ -44,7 +44,7 @@ impl Rule {
             let bytes = key.iter().chain(&[0; 8]).take(8);
             return bytes.fold(0, |number, &byte| number << 8 | u64::from(byte));
         }
-        // Sums of all digits so far, at the weight of the position at hand.
+        // Sums of all digits so far, weighted for the current position.
         let (mut sum, mut known) = (0u128, true);
         for (position, alphabet) in self.alphabets.iter().enumerate() {
             sum *= alphabet.len() as u128;

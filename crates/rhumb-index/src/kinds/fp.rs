@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_form_answers_as_the_second() {
+    fn both_forms_give_the_same_answers() {
         let spec = "fp".parse().unwrap();
         for name in ["paths", "uniform", "prefixes-of-each-other", "one", "none"] {
             let keys = distributions::by_name(name).unwrap();

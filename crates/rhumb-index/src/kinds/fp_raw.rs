@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_form_answers_as_the_second() {
+    fn both_forms_give_the_same_answers() {
         let alike: [&[u8]; 3] = [b"aaaaaaaa", b"bbbbbbbb", b"bbbbbbbc"];
         let others: [&[u8]; 3] = [b"a", b"bb", b"ccc"];
         for (keys, columns) in [(alike, 0), (others, 8)] {

@@ -5,7 +5,7 @@ use crate::{count, form, keys, loaded};
 
 /// There is one data node. New keys are spread over all of it, so no insertion is costly.
 #[test]
-fn a_node_is_loaded_at_seven_tenths_filled_to_eight_and_grown_to_six() {
+fn data_nodes_are_loaded_to_70_percent_filled_to_80_and_grown_to_60() {
     let mut index = loaded("alex", &keys::even(7_000, 1 << 20));
     let mut grown = vec![(7_000, index.size_in_bytes())];
     for i in 0..7_000u64 {

@@ -4,7 +4,7 @@
 use crate::{form, keys, loaded};
 
 #[test]
-fn levels_are_added_where_16_times_a_power_of_32_keys_are_full() {
+fn another_level_follows_16_times_a_power_of_32_keys() {
     for (levels, keys) in [
         (1, 16),
         (2, 16 * 32),
@@ -34,7 +34,7 @@ fn a_leaf_takes_256_bytes() {
 }
 
 #[test]
-fn a_table_has_a_number_a_key_and_one_of_16_of_each_level_above() {
+fn a_table_holds_all_numbers_and_one_of_16_on_each_level_above() {
     for count in [1u64, 16, 17, 256, 257, 5_000, 70_000] {
         let (mut numbers, mut level) = (count, count);
         while level > 16 {

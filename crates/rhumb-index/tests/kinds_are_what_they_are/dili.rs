@@ -8,7 +8,7 @@ use crate::{count, form, keys, loaded, number};
 /// the number of pieces that costs least by the published constants, tried from one piece for 200
 /// keys to one for 16.
 #[test]
-fn the_tree_is_what_costs_least_from_the_bottom_up() {
+fn the_root_has_the_parts_with_the_least_bottom_up_cost() {
     let sets = [
         keys::even(100_000, 9),
         keys::uniform(200_000),

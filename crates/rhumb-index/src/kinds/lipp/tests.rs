@@ -202,7 +202,7 @@ fn removals_free_memory() {
 }
 
 #[test]
-fn memory_does_not_creep() {
+fn a_sliding_window_of_keys_takes_bounded_memory() {
     // A sliding window of keys: the oldest is removed as a new one is inserted.
     let mut index = lipp("lipp");
     let (mut random, mut key) = (SplitMix64::new(7), 0);

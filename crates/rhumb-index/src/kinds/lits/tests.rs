@@ -254,7 +254,7 @@ fn sorted_and_reversed_inserts_leave_a_shallow_and_small_index() {
 
 /// Keys outside the prefix of a node, and more of them than a trie has children, in every order.
 #[test]
-fn tries_grow_below_above_and_within_what_others_share() {
+fn tries_grow_below_above_and_within_shared_prefixes() {
     let key = |i: u64| [b"some/long/directory/", &(i * i).to_be_bytes()[..]].concat();
     let within: Vec<(Box<[u8]>, u64)> = (0..600).map(|i| (key(i).into(), i)).collect();
     for text in SPECS {

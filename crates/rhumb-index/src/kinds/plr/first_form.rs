@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_form_answers_as_the_second() {
+    fn both_forms_give_the_same_answers() {
         for distribution in distributions::all() {
             let keys = distribution.keys(&mut SplitMix64::new(9), 2_000);
             let spec = "plr".parse().unwrap();

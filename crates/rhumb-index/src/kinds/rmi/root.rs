@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cubic_is_found_again_and_keeps_its_right_tangent() {
+    fn a_cubic_is_fitted_to_its_own_points() {
         for wanted in [(0.0, 3.0), (3.0, 0.0), (1.0, 1.0), (0.5, 2.5)] {
             let [c1, c2, c3] = cubic(wanted);
             let points = (1..100).map(|i| f64::from(i) / 100.0);

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_every_place_from_every_other() {
+    fn every_place_is_found_from_every_start() {
         for (len, step) in [(0, 1), (1, 1), (40, 1), (41, 8), (7, 8)] {
             for first in 0..=len {
                 for from in 0..=len {
