@@ -114,8 +114,8 @@ fn spec_of(kind: &Kind, knob: u8, is_reversed: bool) -> Option<IndexSpec> {
 const DAMAGED_KEYS: usize = 1024;
 
 /// Builds an index of one kind and damages it: the first four bytes choose keys and knobs, the
-/// others are [edits](edit) of its byte form, which reach fields that random bytes never get to. If
-/// the form still opens, answers must stay within the table. Returns whether it opens.
+/// others are edits of its byte form, which reach fields that random bytes never get to. If the
+/// form still opens, answers must stay within the table. Returns whether it opens.
 ///
 /// # Panics
 /// If an answer is outside.
