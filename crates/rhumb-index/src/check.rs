@@ -135,12 +135,20 @@ pub struct Own<'a> {
 /// such as monotone predictions, are checked only by [`check`].
 ///
 /// # Errors
-/// [`CheckError::Violation`] for the first violation.
+/// [`CheckError::Violation`] for the first violation, [`IndexError::Unsorted`] if the keys do not
+/// ascend.
 pub fn check_own(
     own: &Own<'_>,
     seed: u64,
     mut locate: impl FnMut(&[u8]) -> Position,
 ) -> Result<Counts, CheckError> {
+    let mut pairs = own.keys.iter().zip(own.keys.iter().skip(1));
+    if let Some(at) = pairs.position(|(key, next)| key >= next) {
+        return Err(IndexError::Unsorted {
+            rank: at as u64 + 1,
+        }
+        .into());
+    }
     let mut run = Run {
         own: *own,
         locate: &mut locate,

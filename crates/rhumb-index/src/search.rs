@@ -79,9 +79,9 @@ pub(crate) use column::{FEW, last_not_above, last_of_few};
 pub(crate) use count::{Count, Counting, counting};
 pub use first_not::{first_not, first_not_by_number};
 pub use numbers::lower_bound_u64;
-pub(crate) use numbers::{Number, lower_bound_in_column};
+pub(crate) use numbers::{NEAR_NUMBERS, Number, lower_bound_in_column};
 pub use prefetch::{LINE_BYTES, prefetch, prefetch_bytes, prefetch_line};
-pub(crate) use texts::{Strings, lower_bound_strings};
+pub(crate) use texts::{NEAR_STRINGS, Strings, lower_bound_strings};
 pub use texts::{common_prefix, first_eight, lower_bound_bytes};
 
 /// Clips a window to a slice; the result may be empty.

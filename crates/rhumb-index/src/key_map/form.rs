@@ -73,7 +73,7 @@ impl KeyMap {
         let shortest = reader.u32()?;
         let literals = reader.length()?;
         let alphabets = usize::from(reader.u16()?);
-        let depth = digits + literals;
+        let depth = digits.saturating_add(literals);
         if digits > 64 || depth > MAX_DEPTH || shortest as usize > depth || alphabets > digits {
             return Err(reader.damaged(
                 "at most 64 digits, 65,536 positions, as many alphabets as digits, a shortest key \

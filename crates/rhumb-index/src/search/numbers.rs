@@ -35,6 +35,10 @@ pub(crate) fn lower_bound_in_column<N: Number>(column: &[N], window: Window, key
     from_middle(Numbers { numbers, key }, clamped(window, numbers.len()))
 }
 
+/// How many numbers are prefetched at once: seventeen cache lines, about as many as a core fetches
+/// in parallel.
+pub(crate) const NEAR_NUMBERS: usize = 136;
+
 /// A stored number.
 pub(crate) trait Number: Copy {
     /// The number.
@@ -93,8 +97,7 @@ struct Numbers<'a, N> {
 }
 
 impl<N: Number> Sorted for Numbers<'_, N> {
-    /// Seventeen cache lines, about as many as a core fetches in parallel.
-    const NEAR: usize = 136;
+    const NEAR: usize = NEAR_NUMBERS;
 
     #[inline]
     fn is_before(self, at: usize) -> bool {

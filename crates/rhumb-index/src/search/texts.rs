@@ -32,6 +32,9 @@ pub(crate) fn lower_bound_strings<S: Strings>(keys: S, window: Window, key: &[u8
     from_middle(Texts { keys, key }, clamped(window, keys.len()))
 }
 
+/// How many strings are prefetched at once; each is usually in a cache line of its own.
+pub(crate) const NEAR_STRINGS: usize = 34;
+
 /// Sorted byte strings, stored in some way.
 pub(crate) trait Strings: Copy {
     /// How many there are.
@@ -71,8 +74,7 @@ struct Texts<'k, S> {
 }
 
 impl<S: Strings> Sorted for Texts<'_, S> {
-    /// Each key is usually in a cache line of its own.
-    const NEAR: usize = 34;
+    const NEAR: usize = NEAR_STRINGS;
 
     #[inline]
     fn is_before(self, at: usize) -> bool {

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::form::NAME;
 use crate::bytes::Reader;
-use crate::search::{Number, lower_bound_in_column, prefetch};
+use crate::search::{NEAR_NUMBERS, Number, lower_bound_in_column, prefetch};
 use crate::{IndexError, KeyMap, Window};
 
 /// The location of elements of one type in a byte form. The form is passed to every call.
@@ -57,10 +57,13 @@ pub trait Collector: Default {
     fn finish(self, out: &mut Vec<u8>);
 }
 
-/// A window as a range of `usize`, clamped.
-pub(super) fn range(window: Window) -> Range<usize> {
+/// The ranks about the middle of a window, at most so many: a search begins there.
+pub(super) fn middle(window: Window, most: usize) -> Range<usize> {
     let clamp = |rank: u64| usize::try_from(rank).unwrap_or(usize::MAX);
-    clamp(window.lo)..clamp(window.hi)
+    let (lo, hi) = (clamp(window.lo), clamp(window.hi));
+    let len = hi.saturating_sub(lo);
+    let start = lo + len.saturating_sub(most) / 2;
+    start..start.saturating_add(len.min(most))
 }
 
 /// Numbers of `W` bytes, little-endian.
@@ -108,7 +111,7 @@ where
 
     #[inline(always)]
     fn prefetch(&self, form: &[u8], window: Window) {
-        prefetch(self.numbers(form), range(window));
+        prefetch(self.numbers(form), middle(window, NEAR_NUMBERS));
     }
 
     #[inline(always)]

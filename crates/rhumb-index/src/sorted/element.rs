@@ -12,6 +12,9 @@ use super::strings::Strings;
 /// Numbers take as many bytes as their type. Strings take 4 bytes besides their own, 8 if there are
 /// more than 4 GiB of them in total, and none if all have the same length.
 ///
+/// `usize` and `isize` are stored as `u64` and `i64`: where they have 32 bits, open sets that were
+/// made on a machine of 64 bits as these.
+///
 /// The trait is sealed; its items are not part of the API.
 pub trait Element: sealed::Sealed {
     /// The type that look-ups return: a number itself, or a reference to the stored bytes of a

@@ -53,7 +53,17 @@ impl<'s, K: Element + ?Sized> Keys<'s, K> {
         if self.set.first_entry(rank + 1) <= position + 1 {
             self.front.rank += 1;
         }
-        Some((position, K::from_stored(self.set.item(rank)?)))
+        self.entry(position, rank)
+    }
+
+    /// The entry, or the end of both directions if damage hides its key.
+    #[inline(always)]
+    fn entry(&mut self, position: usize, rank: usize) -> Option<(usize, K::Ref<'s>)> {
+        let item = self.set.item(rank);
+        if item.is_none() {
+            self.left = 0;
+        }
+        Some((position, K::from_stored(item?)))
     }
 
     /// As [`Keys::step`] from the back.
@@ -65,7 +75,7 @@ impl<'s, K: Element + ?Sized> Keys<'s, K> {
         if self.set.first_entry(rank) == position {
             self.back.rank = rank.saturating_sub(1);
         }
-        Some((position, K::from_stored(self.set.item(rank)?)))
+        self.entry(position, rank)
     }
 }
 
@@ -120,6 +130,16 @@ impl<'s, K: Element + ?Sized, V: Element + ?Sized> Iter<'s, K, V> {
         let keys = Keys::new(map.keys(), positions);
         Iter { map, keys }
     }
+
+    /// The entry, or the end of both directions if damage hides its value.
+    #[inline(always)]
+    fn entry(&mut self, position: usize, key: K::Ref<'s>) -> Option<(K::Ref<'s>, V::Ref<'s>)> {
+        let value = self.map.value(position);
+        if value.is_none() {
+            self.keys.left = 0;
+        }
+        Some((key, value?))
+    }
 }
 
 impl<'s, K: Element + ?Sized, V: Element + ?Sized> Iterator for Iter<'s, K, V> {
@@ -128,7 +148,7 @@ impl<'s, K: Element + ?Sized, V: Element + ?Sized> Iterator for Iter<'s, K, V> {
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let (position, key) = self.keys.step()?;
-        Some((key, self.map.value(position)?))
+        self.entry(position, key)
     }
 
     #[inline]
@@ -141,7 +161,7 @@ impl<K: Element + ?Sized, V: Element + ?Sized> DoubleEndedIterator for Iter<'_, 
     #[inline]
     fn next_back(&mut self) -> Option<Self::Item> {
         let (position, key) = self.keys.step_back()?;
-        Some((key, self.map.value(position)?))
+        self.entry(position, key)
     }
 }
 

@@ -149,9 +149,11 @@ impl<'a, K: Element + ?Sized, V: Element + ?Sized> SortedMap<'a, K, V> {
     /// The value of the entry at a position; `None` past the end.
     #[inline]
     pub fn value(&self, position: usize) -> Option<V::Ref<'_>> {
-        self.values
-            .get(self.keys.form(), position)
-            .map(V::from_stored)
+        if position >= self.len() {
+            return None;
+        }
+        let value = self.values.get(self.keys.form(), position);
+        value.map(V::from_stored)
     }
 
     /// The entry at a position; `None` past the end.

@@ -8,7 +8,7 @@ use super::build;
 use super::column::Column;
 use super::element::Element;
 use super::finder::Finder;
-use super::form::{FIRSTS, Header, KEYS, NAME, Sections};
+use super::form::{FIRSTS, Header, KEYS, NAME, Sections, VALUES};
 use super::iter::Keys;
 use crate::bytes::{Reader, u32_of};
 use crate::{ByteForm, Index, IndexError, IndexSpec, KeyMap, Window, registry};
@@ -45,8 +45,9 @@ pub struct SortedSet<'a, K: Element + ?Sized> {
 impl<'a, K: Element + ?Sized> SortedSet<'a, K> {
     /// The set of sorted keys. Equal keys are adjacent and are all kept.
     ///
-    /// Takes time linear in the number of keys, and memory for twice their bytes. Strings are
-    /// indexed by a model if one can serve them, else by fence pointers: see [`SortedSet::index`].
+    /// Takes time linear in the number of keys, and memory for up to four times their bytes while it
+    /// builds. Strings are indexed by a model if one can serve them, else by fence pointers: see
+    /// [`SortedSet::index`].
     ///
     /// # Errors
     /// [`IndexError::UnsortedEntries`] if the keys descend. [`IndexError::Unfit`] if there are 2^32
@@ -75,17 +76,21 @@ impl<'a, K: Element + ?Sized> SortedSet<'a, K> {
         Self::with_values(form.into(), 0)
     }
 
-    /// Opens the bytes of [`SortedSet::as_bytes`] in place. Nothing is copied; only the header, the
-    /// key map and what the kind of index checks are read, never the keys.
+    /// Opens the bytes of [`SortedSet::as_bytes`] in place. Keys are neither copied nor read; the
+    /// header, the key map and what the kind of index checks are read.
+    ///
+    /// The default index is used in place. `radix-spline` and `plex` copy their columns, and
+    /// `btree` and `nfl` copy themselves if they do not start on a cache line. Kinds with exact
+    /// answers, `lits` among them, hold every key or its number themselves, and may read them all.
     ///
     /// Accepts owned bytes, borrowed bytes, or a memory map by [`ByteForm::from_owner`]. Bytes that
     /// were damaged since they were written can make answers wrong, but never cause a panic or an
     /// access out of bounds: [`SortedSet::verify`] detects such damage.
     ///
     /// # Errors
-    /// [`IndexError::Damaged`] or [`IndexError::Version`] if the bytes are not a set, or the key
-    /// map does not belong to these keys; [`IndexError::Types`] if they are a map, or have keys of
-    /// another type.
+    /// [`IndexError::Damaged`], [`IndexError::Version`] or [`IndexError::Kind`] if the bytes are
+    /// not a set that this build reads, or the key map does not belong to these keys;
+    /// [`IndexError::Types`] if they are a map, or have keys of another type.
     pub fn open(bytes: impl Into<ByteForm<'a>>) -> Result<Self, IndexError> {
         Self::with_values(bytes.into(), 0)
     }
@@ -108,11 +113,16 @@ impl<'a, K: Element + ?Sized> SortedSet<'a, K> {
         }
         let keys = K::Column::open(&form, sections.places[KEYS].clone(), distinct)?;
         let firsts = sections.places[FIRSTS].clone();
-        let needed = if distinct < entries { 4 * distinct } else { 0 };
-        if firsts.len() != needed {
+        let repeat = distinct < entries;
+        if distinct.checked_mul(if repeat { 4 } else { 0 }) != Some(firsts.len()) {
             let reader = Reader::new(NAME, &form);
-            let expected = format!("{needed} bytes of first entries");
+            let expected = format!("the first entries of {distinct} keys of {entries} entries");
             return Err(reader.damaged_at(firsts.start, expected, firsts.len()));
+        }
+        let values = sections.places[VALUES].clone();
+        if value_type == 0 && !values.is_empty() {
+            let reader = Reader::new(NAME, &form);
+            return Err(reader.damaged_at(values.start, "no values in a set", values.len()));
         }
         let index = registry::open(sections.index(&form))?;
         let finder = Finder::new::<K::Column>(index, sections.map(&form)?, distinct, block)?;
@@ -126,7 +136,7 @@ impl<'a, K: Element + ?Sized> SortedSet<'a, K> {
     }
 
     /// The whole set as bytes, for [`SortedSet::open`]. The same keys and index give the same bytes
-    /// on every machine.
+    /// on every machine, unless the index is `lits:choice=measured`.
     pub fn as_bytes(&self) -> &[u8] {
         &self.form
     }
@@ -256,6 +266,9 @@ impl<'a, K: Element + ?Sized> SortedSet<'a, K> {
     /// # use rhumb_index::SortedSet;
     /// let words = SortedSet::<str>::from_sorted(["ant", "bee", "cat", "dog"])?;
     /// assert_eq!(words.range("b".."d").rev().collect::<Vec<_>>(), ["cat", "bee"]);
+    /// // The type of other bounds has to be named.
+    /// use std::ops::Bound::{Excluded, Unbounded};
+    /// assert!(words.range::<&str>((Excluded("bee"), Unbounded)).eq(["cat", "dog"]));
     /// # Ok::<(), rhumb_index::IndexError>(())
     /// ```
     pub fn range<Q: Borrow<K>>(&self, range: impl RangeBounds<Q>) -> Keys<'_, K> {

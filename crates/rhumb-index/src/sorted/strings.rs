@@ -3,10 +3,12 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use super::column::{Collector, Column, range};
+use super::column::{Collector, Column, middle};
 use super::form::NAME;
 use crate::bytes::Reader;
-use crate::search::{LINE_BYTES, Number, Strings as Searched, lower_bound_strings, prefetch};
+use crate::search::{
+    LINE_BYTES, NEAR_STRINGS, Number, Strings as Searched, lower_bound_strings, prefetch,
+};
 use crate::{IndexError, KeyMap, Window};
 
 /// Byte strings, concatenated: all of the same length, or with the start of each.
@@ -25,7 +27,7 @@ pub struct Strings {
 const STRINGS_HEADER: usize = 8;
 
 /// The most bytes of strings that are prefetched at once.
-const MOST_AHEAD: usize = 34 * LINE_BYTES;
+const MOST_AHEAD: usize = NEAR_STRINGS * LINE_BYTES;
 
 /// The starts of strings.
 trait Starts: Copy {
@@ -88,8 +90,8 @@ struct InForm<'b, S> {
 impl<'b, S: Starts> InForm<'b, S> {
     #[inline(always)]
     fn get(self, at: usize) -> Option<&'b [u8]> {
-        self.bytes
-            .get(self.starts.start(at)?..self.starts.start(at + 1)?)
+        let end = self.starts.start(at.checked_add(1)?)?;
+        self.bytes.get(self.starts.start(at)?..end)
     }
 }
 
@@ -192,12 +194,12 @@ impl Column for Strings {
 
     #[inline]
     fn prefetch(&self, form: &[u8], window: Window) {
-        in_form!(self, form, strings => strings.prefetch(range(window)));
+        in_form!(self, form, strings => strings.prefetch(middle(window, NEAR_STRINGS)));
     }
 
     #[inline]
     fn prefetch_places(&self, form: &[u8], window: Window) {
-        in_form!(self, form, strings => strings.starts.prefetch_starts(range(window)));
+        in_form!(self, form, strings => strings.starts.prefetch_starts(middle(window, NEAR_STRINGS)));
     }
 
     #[inline]

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 use super::*;
 use crate::check::{SplitMix64, distributions, from_env};
@@ -27,6 +28,8 @@ fn agrees(set: &SortedSet<'_, [u8]>, keys: &[Vec<u8>], probes: &[Vec<u8>]) {
         assert_eq!(set.contains(probe), expected.is_some());
         let ahead = set.range(probe.as_slice()..).take(3);
         assert!(ahead.eq(keys[lower..].iter().take(3).map(Vec::as_slice)));
+        let above = set.range::<&[u8]>((Bound::Excluded(probe.as_slice()), Bound::Unbounded));
+        assert_eq!(above.len(), keys.len() - upper);
         let behind = set.range(..probe.as_slice()).rev().take(3);
         assert!(behind.eq(keys[..lower].iter().rev().take(3).map(Vec::as_slice)));
         let own = set.range(probe.as_slice()..=probe.as_slice());
@@ -37,6 +40,7 @@ fn agrees(set: &SortedSet<'_, [u8]>, keys: &[Vec<u8>], probes: &[Vec<u8>]) {
         assert_eq!(set.key(position), Some(key.as_slice()));
     }
     assert_eq!(set.key(keys.len()), None);
+    assert_eq!(set.key(usize::MAX), None);
     assert_eq!(set.first(), keys.first().map(Vec::as_slice));
     assert_eq!(set.last(), keys.last().map(Vec::as_slice));
 }
@@ -324,4 +328,33 @@ fn the_same_keys_give_the_same_bytes() {
     let set = |n: u64| SortedSet::<u64>::from_sorted((0..n).map(|i| i * i)).unwrap();
     assert_eq!(set(500).as_bytes(), set(500).as_bytes());
     assert_ne!(set(500).as_bytes(), set(501).as_bytes());
+}
+
+#[test]
+fn positions_past_the_end_hold_nothing() {
+    let map = SortedMap::<u64, str>::from_sorted([(1, "a"), (2, "b")]).unwrap();
+    for position in [2, 3, usize::MAX] {
+        assert_eq!((map.value(position), map.entry(position)), (None, None));
+    }
+}
+
+/// A batch prefetched all of a window, which a kind without a boundary makes as wide as the set.
+#[test]
+fn batches_prefetch_the_middle_of_wide_windows() {
+    use super::column::middle;
+    use crate::Window;
+    for (lo, hi) in [(0, 0), (5, 9), (7, 3), (0, 1_000_001), (10, u64::MAX)] {
+        let near = middle(Window { lo, hi }, 34);
+        assert_eq!(near.len() as u64, hi.saturating_sub(lo).min(34));
+        let (before, behind) = (near.start as u64 - lo, hi.saturating_sub(near.end as u64));
+        assert!(near.is_empty() || before.abs_diff(behind) <= 1);
+    }
+    let numbers: Vec<u64> = (0..40_000u64).map(|i| i.pow(3)).collect();
+    let spec = "rmi:leaves=1".parse().unwrap();
+    let set = SortedSet::<u64>::from_sorted_with(&spec, &numbers).unwrap();
+    assert!(set.index().widest_window() > 1000);
+    let probes: Vec<u64> = numbers.iter().flat_map(|n| [*n, n + 1]).collect();
+    for (probe, found) in probes.iter().zip(set.positions(&probes)) {
+        assert_eq!(found, numbers.binary_search(probe).ok());
+    }
 }

@@ -239,7 +239,7 @@ mod tests {
             compacted.join().unwrap().unwrap();
         });
         let levels = &keyspace.view.load().levels;
-        assert_eq!(levels.all_runs().count(), 1, "{levels:?}");
+        assert_eq!(levels.all_runs().count(), 1);
     }
 
     /// A run can still be the target of a merge after its last table has left it. If another merge

@@ -16,7 +16,7 @@ pub(crate) struct FenceBuilder {
     in_bulk: usize,
 }
 
-/// The most keys that may be pushed in bulk without a cut: the widest window of any model.
+/// The most keys that may be pushed in bulk without a cut: the largest position boundary.
 const MOST_UNCUT: usize = 1024;
 
 /// Appends the separators, once checked, to the common header.
