@@ -221,3 +221,12 @@ fn all_implementations_number_alike_by_damaged_maps() {
     }
     assert!(opened > 40, "only {opened} opened");
 }
+
+#[test]
+fn a_key_is_truncated_behind_the_greatest_depth_only() {
+    let is_truncated = |len: usize| {
+        let map: KeyMap = [vec![b'a'; len]].into_iter().collect();
+        map.to_bytes()[1] & 1 == 1
+    };
+    assert!(!is_truncated(65_536) && is_truncated(65_537));
+}

@@ -216,4 +216,21 @@ mod tests {
             assert_eq!(answers, expected);
         }
     }
+
+    #[test]
+    fn bytes_past_the_last_separator_are_damage() {
+        let alike: [&[u8]; 3] = [b"aaaaaaaa", b"bbbbbbbb", b"bbbbbbbc"];
+        let others: [&[u8]; 3] = [b"a", b"bb", b"ccc"];
+        for keys in [alike, others] {
+            let mut form = built(&keys);
+            // The bytes of all separators are counted in the second field.
+            form[8] += 1;
+            form.push(0);
+            let opened = FpRaw::open(form.into());
+            assert!(
+                matches!(opened, Err(IndexError::Damaged { .. })),
+                "{opened:?}"
+            );
+        }
+    }
 }

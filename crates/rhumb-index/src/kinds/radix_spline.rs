@@ -55,3 +55,32 @@ fn table_for(settings: &Settings, knots: &[Knot], _keys: u64) -> (Top, LeftOut) 
     let table = RadixTable::new(range, bits);
     (Top::Radix(table), LeftOut::default())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{IndexBuilder, IndexError, registry};
+
+    /// As plex may, whose byte form is the same.
+    fn leave_one_out(_: &Settings, knots: &[Knot], _: u64) -> (Top, LeftOut) {
+        let left_out = LeftOut { low: 0, high: 1 };
+        let rest = left_out.rest(knots);
+        let range = rest[rest.len() - 1].number - rest[0].number;
+        (Top::Radix(RadixTable::new(range, 4)), left_out)
+    }
+
+    #[test]
+    fn a_table_that_leaves_knots_out_is_damage() {
+        let settings = registry::settings("radix-spline");
+        let mut builder = SplineBuilder::new(&KIND, &settings, 16, leave_one_out);
+        let numbers: Vec<u64> = (0..10_000).map(|i| i * i).collect();
+        builder.push_numbers(&numbers).unwrap();
+        let form = Box::new(builder).finish().unwrap();
+        assert!(Spline::open(&KIND, &form, |_, _| true).is_ok());
+        let opened = registry::open(&form).map(|index| index.extent());
+        assert!(
+            matches!(opened, Err(IndexError::Damaged { .. })),
+            "{opened:?}"
+        );
+    }
+}

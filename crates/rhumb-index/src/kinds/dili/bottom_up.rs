@@ -250,4 +250,19 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn no_piece_exceeds_a_leaf() {
+        // Consecutive keys, which are cheap to join, and as many blocks that are not as there are
+        // pieces in the end.
+        let key = |i: u64| match i.checked_sub(60_000) {
+            None => i,
+            Some(i) => (i / 8 + 1) << 50 | 1 << (6 * (i % 8)),
+        };
+        let entries: Vec<(u64, u64)> = (0..62_480).map(|i| (key(i), i)).collect();
+        let layers = Layers::of(&entries);
+        let starts = layers.pieces(0, 0, entries.len());
+        let longest = starts.windows(2).map(|pair| pair[1] - pair[0]).max();
+        assert!(longest <= Some(LEAF_CAP as u32), "{longest:?}");
+    }
 }

@@ -280,3 +280,15 @@ fn published_upkeep_limits_the_depth_of_chains() {
     }
     assert!((900..1_100).contains(&deepest), "{deepest}");
 }
+
+#[test]
+fn a_key_alone_in_its_node_goes_back_to_the_node_above() {
+    let mut index = lipp("lipp");
+    let entries: Vec<(u64, u64)> = (0..100).map(|i| (i << 32, i)).collect();
+    index.bulk_load(&entries).unwrap();
+    let loaded = index.depth();
+    index.insert(&((5 << 32) + 1), 0);
+    assert!(index.depth().mean > loaded.mean);
+    index.remove(&((5 << 32) + 1));
+    assert_eq!((index.depth(), index.get(&(5 << 32))), (loaded, Some(5)));
+}

@@ -375,3 +375,15 @@ fn a_present_key_has_a_window_of_one_rank() {
     unsorted.push(b"b", 0).unwrap();
     assert!(unsorted.push(b"a", 0).is_err());
 }
+
+#[test]
+fn keys_put_in_order_leave_full_leaves() {
+    for text in ["lits:choice=trie", "lits:choice=trie,upkeep=published"] {
+        let mut index = empty(text);
+        for key in 0..15_000u64 {
+            index.insert(format!("{:012}", key * 7).as_bytes(), key);
+        }
+        let bytes = index.size_in_bytes() / index.len();
+        assert!(bytes < 40, "{text}: {bytes} bytes a key");
+    }
+}

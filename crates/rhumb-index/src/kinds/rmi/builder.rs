@@ -130,6 +130,7 @@ fn encode(root: &Root, leaves: &[Leaf], keys: u64, boundary: Option<u64>) -> Vec
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::SplitMix64;
     use crate::registry;
 
     fn builder(spec: &str) -> Box<RmiBuilder> {
@@ -206,5 +207,41 @@ mod tests {
         many.push(keys[0], numbers[0]).unwrap();
         many.push_numbers(&numbers[1..]).unwrap();
         assert_eq!(one.finish().unwrap(), many.finish().unwrap());
+    }
+
+    /// Random numbers from `base` on, and those that are far from them.
+    fn numbers_and_outliers(
+        count: u64,
+        base: u64,
+        outliers: impl Iterator<Item = u64>,
+    ) -> Vec<u64> {
+        let mut random = SplitMix64::new(11);
+        let close = (0..count).map(|_| base + (random.next_u64() >> 24));
+        let mut numbers: Vec<u64> = close.chain(outliers).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
+    }
+
+    #[test]
+    fn a_far_part_is_left_out_where_the_boundary_needs_it() {
+        // One in 128, the most that are left out.
+        let far = (1..=156u64).map(|i| u64::MAX - (i << 50));
+        let mut builder = builder("rmi");
+        let numbers = numbers_and_outliers(19_844, 0, far);
+        assert_eq!(numbers.len(), 20_000);
+        builder.push_numbers(&numbers).unwrap();
+        assert!(builder.finish().is_ok());
+    }
+
+    #[test]
+    fn a_single_outlier_below_is_left_out_alone() {
+        let mut builder = builder("rmi");
+        let numbers = numbers_and_outliers(9_000, 1 << 63, [0].into_iter());
+        builder.push_numbers(&numbers).unwrap();
+        let form = builder.finish().unwrap();
+        // Where the root starts, and the leaf it starts with.
+        assert_eq!(form[16..24], numbers[1].to_le_bytes());
+        assert_eq!(form[60], 1);
     }
 }

@@ -259,4 +259,18 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_run_may_be_three_keys_shorter_than_the_boundary() {
+        for boundary in [4, 5, 16, 1024] {
+            let fits = |keys: u64| {
+                let mut runs = Runs::new(boundary);
+                for key in 0..keys {
+                    runs.push(&key.to_be_bytes(), 7).unwrap();
+                }
+                !runs.is_unfit()
+            };
+            assert!(fits(boundary - 3) && !fits(boundary - 2), "{boundary}");
+        }
+    }
 }

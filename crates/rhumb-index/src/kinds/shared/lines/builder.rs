@@ -307,3 +307,24 @@ pub(crate) fn encode_lines(segments: &[Segment], keys: u64, boundary: u64, out: 
         out.extend(segments.iter().flat_map(|s| s.reach.run.to_le_bytes()));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::registry;
+
+    #[test]
+    fn no_number_of_the_open_segment_is_predicted() {
+        let mut builder = registry::builder(&"plr".parse().unwrap()).unwrap();
+        let numbers: Vec<u64> = (0..1_000).map(|i| i * i * i).collect();
+        let mut closed = Vec::new();
+        for number in &numbers {
+            builder.push(&number.to_be_bytes(), *number).unwrap();
+            builder.take_closed(&mut closed);
+            let Some(last) = closed.last() else { continue };
+            let open = (last.first_rank + last.ranks) as usize;
+            assert_eq!(builder.predict_closed(numbers[open]), None);
+            assert!(builder.predict_closed(numbers[open - 1]).is_some());
+        }
+        assert!(closed.len() > 5, "{}", closed.len());
+    }
+}

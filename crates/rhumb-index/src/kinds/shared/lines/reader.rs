@@ -157,3 +157,30 @@ fn last_alone(records: Option<&[u8]>) -> [u8; 2 * RECORD] {
         .for_each(|(to, from)| *to = *from);
     both
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::kind::HEADER;
+    use crate::{IndexError, registry};
+
+    #[test]
+    fn a_window_wider_than_the_boundary_is_damage() {
+        for kind in ["plr", "fiting-tree", "pgm"] {
+            let mut builder = registry::builder(&kind.parse().unwrap()).unwrap();
+            for number in (0..10_000u64).map(|i| i * i) {
+                builder.push(&number.to_be_bytes(), number).unwrap();
+            }
+            let mut form = builder.finish().unwrap();
+            registry::open(&form).unwrap();
+            // The boundary stands after the numbers of segments and keys.
+            let boundary = &mut form[HEADER + 12..][..2];
+            assert_eq!(boundary, [16, 0], "{kind}");
+            boundary[0] = 4;
+            let opened = registry::open(&form).map(|index| index.extent());
+            assert!(
+                matches!(opened, Err(IndexError::Damaged { .. })),
+                "{kind}: {opened:?}"
+            );
+        }
+    }
+}
