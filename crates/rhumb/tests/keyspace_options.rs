@@ -10,7 +10,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rhumb::fs::{FileSystem, MemoryFileSystem};
+use rhumb::fs::{
+    Fault, FaultAt, FaultyFileSystem, FileCall, FileSystem, MemoryFileSystem, Plan, Site,
+};
 use rhumb::{
     Compression, Db, Error, Keyspace, KeyspaceOptions, Options, Partition, TableSpec, inspect,
 };
@@ -139,6 +141,52 @@ fn only_options_ask_for_the_second_version() {
     drop((keyspace, db));
     drop(open());
     assert_eq!(manifest_version(&disk), 1);
+}
+
+/// The site of the sync that makes the new name of `CURRENT` durable.
+fn sync_of_current(faulty: &FaultyFileSystem) -> Site {
+    let mut sites = faulty.sites().into_keys();
+    let found = sites.find(|s| s.file.ends_with("db/install.rs") && s.call == FileCall::SyncDir);
+    found.unwrap()
+}
+
+/// `CURRENT` names the new manifest then, and no later change may go to the old one.
+#[test]
+fn a_manifest_that_could_not_be_replaced_takes_no_more_changes() {
+    let upgrade = |faulty: &FaultyFileSystem| {
+        let options = Options {
+            file_system: Arc::new(faulty.clone()),
+            ..Options::in_memory()
+        };
+        let db = Db::open("store", options).unwrap();
+        let before = db.create_keyspace("before").unwrap();
+        fill(&before, 0);
+        let done = before.set_options(with("fp", ""));
+        (db, done)
+    };
+    let rehearsal = FaultyFileSystem::new(Arc::new(MemoryFileSystem::new()), Plan::default());
+    upgrade(&rehearsal).1.unwrap();
+    let site = sync_of_current(&rehearsal);
+
+    let (disk, options) = disk();
+    let plan = Plan {
+        fault: Some((FaultAt::Site(site), Fault::NoSpace)),
+        ..Plan::default()
+    };
+    let faulty = FaultyFileSystem::new(Arc::new(disk), plan);
+    let (db, done) = upgrade(&faulty);
+    let error = done.unwrap_err();
+    assert!(matches!(error, Error::DiskFull { .. }), "{error}");
+    assert_eq!(faulty.faults(), 1);
+    fill(&db.create_keyspace("after").unwrap(), 0);
+    fill(&db.keyspace("before").unwrap(), 300);
+    db.close().unwrap();
+
+    let db = Db::open("store", options).unwrap();
+    assert_eq!(db.keyspaces(), ["after", "before", "default"]);
+    for (name, keys) in [("after", 300), ("before", 600)] {
+        assert_eq!(db.keyspace(name).unwrap().iter().unwrap().count(), keys);
+    }
 }
 
 #[test]

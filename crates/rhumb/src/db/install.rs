@@ -97,6 +97,11 @@ impl Store {
         let first = catalog.state.snapshot_edit();
         let manifest = Manifest::create(fs, &self.dir, number, &first, next)
             .inspect_err(|e| self.fail_unless_full(e))?;
+        if let Some(old) = &mut catalog.manifest {
+            // If publishing fails, `CURRENT` may name the new manifest already: an edit that is appended to
+            // the old one would be lost.
+            old.give_up();
+        }
         publish(fs, &self.dir, number).inspect_err(|e| {
             // After a crash, `CURRENT` may name either manifest. They are equivalent as long as
             // nothing is appended to one of them.

@@ -121,9 +121,14 @@ impl Manifest {
         Ok(())
     }
 
-    /// Whether an append failed.
+    /// Whether it takes no more edits: an append failed, or it was given up.
     pub fn broken(&self) -> bool {
         self.broken
+    }
+
+    /// Gives it up: every later append fails.
+    pub fn give_up(&mut self) {
+        self.broken = true;
     }
 
     /// Whether the manifest can hold an edit.
