@@ -7,7 +7,7 @@
     reason = "all of it is test code"
 )]
 
-use rhumb::{Db, Error, Keyspace, Options, WriteBatch};
+use rhumb::{Db, Error, Keyspace, KeyspaceStats, Options, WriteBatch};
 
 fn open() -> Db {
     Db::open("store", Options::in_memory()).unwrap()
@@ -185,5 +185,66 @@ fn the_estimate_is_never_too_small_and_exact_once_merged() {
         keyspace.clear().unwrap_err(),
     ] {
         assert!(matches!(error, Error::NoSuchKeyspace(_)), "{error}");
+    }
+}
+
+fn stats(db: &Db) -> KeyspaceStats {
+    db.stats().unwrap().keyspaces.swap_remove(0)
+}
+
+/// The delete of the largest key, which is part of `clear`, must not enter the key maps: no prefix would
+/// be shared then, and no keys would all have 8 bytes.
+#[test]
+fn tables_after_clear_are_as_in_a_fresh_keyspace() {
+    type Shape = (&'static str, fn(u64) -> Vec<u8>);
+    let shapes: [Shape; 3] = [
+        ("8 bytes", |n| (n * n * 1_000_003).to_be_bytes().to_vec()),
+        ("long prefix", |n| format!("{:0>90}", n * 17).into_bytes()),
+        ("below 0xFF", |n| {
+            let mut key = vec![u8::MAX; 20];
+            key.extend((n * 13).to_be_bytes());
+            key
+        }),
+    ];
+    for (name, key) in shapes {
+        let load = |db: &Db| {
+            for n in 0..3000 {
+                db.put(key(n), b"value").unwrap();
+            }
+            db.flush().unwrap();
+        };
+        let fresh = open();
+        load(&fresh);
+        let flushed = stats(&fresh);
+        fresh.compact_range(None, None).unwrap();
+        let merged = stats(&fresh);
+        assert_eq!((flushed.fallbacks, merged.fallbacks), (0, 0), "{name}");
+
+        for clear_alone in [false, true] {
+            for prefix in [&b""[..], b"\xFF"] {
+                let db = open();
+                db.put(key(1), "old").unwrap();
+                db.delete_prefix(prefix).unwrap();
+                if clear_alone {
+                    db.flush().unwrap();
+                }
+                load(&db);
+                let now = stats(&db);
+                let case = format!("{name}, prefix {prefix:?}, clear flushed alone: {clear_alone}");
+                assert_eq!(now.fallbacks, 0, "{case}");
+                if !clear_alone {
+                    assert_eq!(now.index_kinds, flushed.index_kinds, "{case}");
+                    assert_eq!(now.key_map_bytes, flushed.key_map_bytes, "{case}");
+                }
+                db.compact_range(None, None).unwrap();
+                let now = stats(&db);
+                assert_eq!(now.fallbacks, 0, "{case}");
+                assert_eq!(now.index_kinds, merged.index_kinds, "{case}");
+                // Of maps that number alike, the first is kept, which may be smaller.
+                assert!(now.key_map_bytes <= merged.key_map_bytes, "{case}");
+                assert_eq!(now.index_bytes, merged.index_bytes, "{case}");
+                assert_eq!(db.iter().unwrap().count(), 3000, "{case}");
+            }
+        }
     }
 }

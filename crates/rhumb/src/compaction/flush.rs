@@ -5,7 +5,7 @@ use rhumb_index::{KeyMap, KeyMapBuilder};
 use super::builder::write_tables;
 use super::context::{Context, Outcome};
 use super::merge::{Below, Ranges, ranges, survivors};
-use crate::entry::{MergeCursor, Piece};
+use crate::entry::{LARGEST_KEY, MergeCursor, Piece};
 use crate::error::Result;
 use crate::memtable::{Memtable, MemtableCursor};
 use crate::sync::Arc;
@@ -13,7 +13,8 @@ use crate::version::{LevelChange, Place, TableMeta};
 
 /// Writes `memtables`, newest first, as one table of level 0, or as none if nothing survives.
 ///
-/// The keys are read twice: to build the key map of exactly these keys, and to write them.
+/// The keys are read twice: to build the key map of exactly these keys but [`LARGEST_KEY`], and to write
+/// them.
 ///
 /// # Errors
 /// If the table cannot be written; what was written of it is removed if possible.
@@ -46,7 +47,7 @@ pub(crate) fn flush(context: &Context<'_>, memtables: &[Arc<Memtable>]) -> Resul
     })
 }
 
-/// The key map of the surviving keys; `None` if nothing survives.
+/// The key map of the surviving keys but [`LARGEST_KEY`]; `None` if nothing survives.
 fn key_map(
     context: &Context<'_>,
     memtables: &[Arc<Memtable>],
@@ -57,7 +58,7 @@ fn key_map(
     let mut cursor = merged(memtables);
     survivors(context, &mut cursor, ranges, Below::Anything, |entry| {
         found = true;
-        if entry.new_key {
+        if entry.new_key && entry.key != LARGEST_KEY {
             map.push(entry.key);
         }
         Ok(())

@@ -7,7 +7,7 @@ use super::Keyspace;
 use super::keyspace::behind_prefix;
 use super::store::OpenKeyspace;
 use crate::entry::operations::{Op, OperationIter, Operations};
-use crate::entry::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
+use crate::entry::{LARGEST_KEY, MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use crate::error::{Error, Result};
 use crate::sync::atomic::Ordering;
 
@@ -100,9 +100,8 @@ impl WriteBatch {
             return self.delete_range(keyspace, prefix, end);
         }
         // The end of a range is a key, and not in the range: the largest key goes by itself.
-        let largest = vec![u8::MAX; MAX_KEY_BYTES];
-        self.delete_range(keyspace, prefix, &largest)?;
-        self.delete(keyspace, largest)
+        self.delete_range(keyspace, prefix, LARGEST_KEY)?;
+        self.delete(keyspace, LARGEST_KEY)
     }
 
     /// The number of operations in the batch.

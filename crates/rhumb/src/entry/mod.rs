@@ -26,6 +26,10 @@ pub const MAX_SEQUENCE: Sequence = u64::MAX;
 /// The longest key, in bytes.
 pub const MAX_KEY_BYTES: usize = 65_536;
 
+/// The largest key. It is left out of the key maps of tables, because it shares no prefix and no length with
+/// other keys and `clear` deletes it: a map without it numbers it no lower than any other key.
+pub(crate) static LARGEST_KEY: &[u8] = &[u8::MAX; MAX_KEY_BYTES];
+
 /// The longest value, in bytes.
 pub const MAX_VALUE_BYTES: usize = u32::MAX as usize;
 

@@ -9,6 +9,7 @@ use super::super::report::{Loss, Sequences};
 use super::super::table::check_table;
 use super::Repair;
 use super::pieces::{Pieces, PlacedTable};
+use crate::entry::LARGEST_KEY;
 use crate::error::{Error, Result};
 use crate::options::KeyspaceOptions;
 use crate::table::{LostBlock, Salvage, TableSettings, TableWriter};
@@ -125,7 +126,7 @@ impl Repair<'_> {
         let lost = &mut self.report.lost;
         salvage.entries(
             &mut |key, _, _, _| {
-                if entries == 0 || last != key {
+                if (entries == 0 || last != key) && key != LARGEST_KEY {
                     map.push(key);
                     last.clear();
                     last.extend_from_slice(key);
