@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Keyspace;
 use super::keyspace::behind_prefix;
 use super::store::OpenKeyspace;
-use crate::entry::operations::{Op, OperationIter, Operations};
+use crate::entry::operations::Operations;
 use crate::entry::{LARGEST_KEY, MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use crate::error::{Error, Result};
 use crate::sync::atomic::Ordering;
@@ -117,18 +117,6 @@ impl WriteBatch {
     /// The number of bytes that the operations take in the log.
     pub fn bytes(&self) -> usize {
         self.operations.bytes().len()
-    }
-
-    /// What the batch makes of a key: `None` if nothing, else its value or that it has none.
-    pub(super) fn change_of(&self, keyspace: u32, key: &[u8]) -> Option<Option<&[u8]>> {
-        let operations = OperationIter::new(self.operations.bytes()).flatten();
-        let changes = operations.filter(|operation| operation.keyspace == keyspace);
-        let changes = changes.filter_map(|operation| match operation.op {
-            Op::Put { key: k, value } => (k == key).then_some(Some(value)),
-            Op::Delete { key: k } => (k == key).then_some(None),
-            Op::RangeDelete { start, end } => (start <= key && key < end).then_some(None),
-        });
-        changes.last()
     }
 
     /// The number of bytes in the keys and values of the operations.

@@ -50,7 +50,7 @@ impl Handle {
         self.store.submit(Request {
             batch,
             durability: self.store.options.durability,
-            condition: Some(condition),
+            condition: Some(Box::new(condition)),
         })
     }
 

@@ -26,7 +26,7 @@ const MANY_LOGS: usize = 8;
 pub(super) struct Request {
     pub(super) batch: WriteBatch,
     pub(super) durability: Durability,
-    pub(super) condition: Option<Condition>,
+    pub(super) condition: Option<Box<Condition>>,
 }
 
 /// What became of a request: written, or not since its condition did not hold; or the error.
@@ -90,26 +90,21 @@ impl Store {
 
     /// Writes the requests of a frame whose conditions hold.
     fn write_frame(&self, write: &mut WriteState, frame: &[&Request]) -> Vec<Written> {
-        let mut accepted = Vec::with_capacity(frame.len());
-        let mut checked: Vec<Written> = Vec::with_capacity(frame.len());
-        for &request in frame {
-            let holds = match &request.condition {
-                Some(condition) => self.check_condition(condition, &accepted, write.last_sequence),
-                None => Ok(Ok(())),
-            };
-            if let Ok(Ok(())) = holds {
-                accepted.push(request);
-            }
-            checked.push(holds);
-        }
         // Checked again, since the store may have been closed or have failed while the caller waited for
         // the lock, or while it wrote the frame before.
-        let written = self.check_writable().and_then(|()| match accepted[..] {
-            [] => Ok(()),
-            _ => self.write_group(write, &accepted),
+        let written = self.check_writable().and_then(|()| {
+            if frame.iter().all(|r| r.condition.is_none()) {
+                return self.write_group(write, frame).map(|()| None);
+            }
+            let (checked, accepted) = self.check_conditions(frame, write.last_sequence);
+            if !accepted.is_empty() {
+                self.write_group(write, &accepted)?;
+            }
+            Ok(Some(checked))
         });
         match written {
-            Ok(()) => checked,
+            Ok(Some(checked)) => checked,
+            Ok(None) => frame.iter().map(|_| Ok(Ok(()))).collect(),
             // What a condition was compared with may not have been written either.
             Err(e) => frame.iter().map(|_| Err(e.clone())).collect(),
         }
