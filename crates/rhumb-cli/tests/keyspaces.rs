@@ -76,12 +76,34 @@ fn keyspaces_have_options_of_their_own() {
         options(),
         serde_json::json!({"index": null, "table": table})
     );
-    shell.ok(&["keyspace", "set", "--db", "db", "users"]);
+    let error = shell.fails(2, &["keyspace", "set", "--db", "db", "users"]);
+    assert!(error.contains("--index, --table or both"), "{error}");
+    assert_eq!(
+        options(),
+        serde_json::json!({"index": null, "table": table})
+    );
+    shell.ok(&["keyspace", "set", "--db", "db", "users", "--clear"]);
     assert_eq!(options(), serde_json::json!({"index": null, "table": null}));
-    let error = shell.fails(1, &["keyspace", "set", "--db", "db", "nobody"]);
+    let error = shell.fails(1, &["keyspace", "set", "--db", "db", "nobody", "--clear"]);
     assert!(error.contains("no keyspace named \"nobody\""), "{error}");
     shell.fails(
         2,
         &["keyspace", "set", "--db", "db", "users", "--index", "foo"],
     );
+}
+
+#[test]
+fn names_cannot_forge_lines_of_the_statistics() {
+    let shell = Shell::new();
+    shell.ok(&["keyspace", "create", "--db", "db", "a\nkeyspace \u{1b}[1mb"]);
+    let text = shell.ok_text(&["stats", "--db", "db"]);
+    let names: Vec<&str> = text
+        .lines()
+        .filter(|l| l.starts_with("keyspace "))
+        .collect();
+    assert_eq!(
+        names,
+        ["keyspace a\\nkeyspace \\u{1b}[1mb", "keyspace default"]
+    );
+    assert!(text.ends_with('\n') && !text.ends_with("\n\n"), "{text:?}");
 }

@@ -1,7 +1,7 @@
 //! `rhumb keyspace`
 
 use clap::{Args, Subcommand};
-use rhumb::Options;
+use rhumb::{KeyspaceOptions, Options};
 use serde_json::json;
 
 use crate::arguments::{NewTables, Store};
@@ -16,7 +16,7 @@ pub enum KeyspaceCommand {
     /// Create a keyspace, and the store if there is none
     Create(Tables),
     /// Set how new tables of a keyspace are made
-    Set(Tables),
+    Set(Set),
     /// Drop a keyspace with everything in it
     Drop(Named),
 }
@@ -50,6 +50,16 @@ pub struct Tables {
     tables: NewTables,
 }
 
+/// What is set for a keyspace from now on.
+#[derive(Debug, Args)]
+pub struct Set {
+    #[command(flatten)]
+    tables: Tables,
+    /// Set neither: new tables are made as each opening of the store says.
+    #[arg(long, conflicts_with_all = ["index", "table"])]
+    clear: bool,
+}
+
 impl KeyspaceCommand {
     /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
@@ -66,9 +76,17 @@ impl KeyspaceCommand {
                 db.create_keyspace_with(&named.name, tables.options())?;
                 Ok(db.close()?)
             }
-            KeyspaceCommand::Set(Tables { named, tables }) => {
+            KeyspaceCommand::Set(Set { tables, clear }) => {
+                let Tables { named, tables } = tables;
+                let options = tables.options();
+                if options == KeyspaceOptions::default() && !clear {
+                    return Err(Failure::Usage(
+                        "give what to set: --index, --table or both; or --clear to set neither"
+                            .to_string(),
+                    ));
+                }
                 let db = named.store.write(Options::default())?;
-                db.keyspace(&named.name)?.set_options(tables.options())?;
+                db.keyspace(&named.name)?.set_options(options)?;
                 Ok(db.close()?)
             }
             KeyspaceCommand::Drop(named) => {

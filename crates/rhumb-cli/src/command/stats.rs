@@ -25,7 +25,7 @@ impl StatsCommand {
         let stats = db.stats()?;
         match self.json {
             true => output::print_json(&stats_json(&stats)),
-            false => output::print(stats.to_string().trim_end()),
+            false => output::print(&stats.to_string()),
         }
     }
 }

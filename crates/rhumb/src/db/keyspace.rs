@@ -52,7 +52,8 @@ impl Keyspace {
 
     /// Sets all options of this keyspace, durably and at once; what was written before is durable then
     /// too. Does nothing where they are set so already. They hold for the tables that later flushes and
-    /// merges write: tables that are there stay as they are until they are merged.
+    /// merges write: tables that are there stay as they are until they are merged. Those that lie at the
+    /// bottom already, with nothing above them, are not rewritten by [`Keyspace::compact_range`] either.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for options that a store cannot be opened with; if the keyspace was
@@ -274,10 +275,10 @@ impl Keyspace {
     pub fn approximate_len(&self) -> Result<u64> {
         let view = self.state.view.load_full();
         self.check()?;
-        let buffered: u64 = view.memtables().map(|memtable| memtable.entries()).sum();
+        let buffered = view.memtables().map(|memtable| memtable.entries());
         let tables = view.levels.tables().map(|(_, table)| &table.meta);
-        let stored: u64 = tables.map(|t| t.entries.saturating_sub(t.deletes)).sum();
-        Ok(buffered + stored)
+        let stored = tables.map(|t| t.entries.saturating_sub(t.deletes));
+        Ok(total(buffered.chain(stored)))
     }
 
     /// Bytes of its tables on disk; the log is shared by all keyspaces and not counted. Nothing is read.
@@ -287,7 +288,7 @@ impl Keyspace {
     pub fn disk_space(&self) -> Result<u64> {
         let view = self.state.view.load_full();
         self.check()?;
-        Ok(view.levels.tables().map(|(_, t)| t.meta.file_bytes).sum())
+        Ok(total(view.levels.tables().map(|(_, t)| t.meta.file_bytes)))
     }
 
     /// All keys with their values, in order, from either end.
@@ -394,6 +395,11 @@ impl Keyspace {
         self.check()?;
         explain(&view, key.as_ref(), self.handle.store.visible())
     }
+}
+
+/// The sum, or the largest number if it is above: tables state their own counts.
+fn total(counts: impl Iterator<Item = u64>) -> u64 {
+    counts.fold(0, u64::saturating_add)
 }
 
 fn owned<K: AsRef<[u8]>>(bound: Bound<&K>) -> Bound<Vec<u8>> {

@@ -6,14 +6,14 @@ use super::{KeyspaceStats, LevelStats, ReadStats, ScanStats, Stats, WriteStats};
 use crate::options::KeyspaceOptions;
 
 /// Readable text of several lines: the levels of each keyspace as a table, the memory in use, and the
-/// counters that are not zero. The text may change from one version to the next.
+/// counters that are not zero; without a line end after the last. The text may change from one version to the next.
 impl Display for Stats {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         for keyspace in &self.keyspaces {
-            writeln!(f, "{keyspace}")?;
+            writeln!(f, "{keyspace}\n")?;
         }
         let recovery = &self.recovery;
-        writeln!(
+        write!(
             f,
             "log: {}; {} in {} replayed when the store was opened",
             Bytes(self.log_bytes),
@@ -21,17 +21,17 @@ impl Display for Stats {
             Counted(recovery.log_frames, "frame"),
         )?;
         if recovery.torn_bytes > 0 {
-            writeln!(
+            write!(
                 f,
-                "torn tail of the log: {} ignored; these writes were never acknowledged as durable",
+                "\ntorn tail of the log: {} ignored; these writes were never acknowledged as durable",
                 Bytes(recovery.torn_bytes),
             )?;
         }
         let cache = &self.cache;
         if cache.memory_bytes > 0 {
-            writeln!(
+            write!(
                 f,
-                "cache: {} of {}; {} ({}) pinned, {} evicted",
+                "\ncache: {} of {}; {} ({}) pinned, {} evicted",
                 Bytes(cache.memory_bytes),
                 Bytes(self.cache_capacity),
                 Counted(cache.pinned_blocks, "block"),
@@ -48,7 +48,7 @@ impl Display for Stats {
 /// The part of [`Stats`]' text for one keyspace.
 impl Display for KeyspaceStats {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        writeln!(f, "keyspace {}", self.name)?;
+        writeln!(f, "keyspace {}", Name(&self.name))?;
         if self.options != KeyspaceOptions::default() {
             writeln!(f, "  options: {}", self.options)?;
         }
@@ -68,7 +68,7 @@ impl Display for KeyspaceStats {
                 Counted(self.fallbacks, "table"),
             )?;
         }
-        writeln!(
+        write!(
             f,
             "  in memory: write buffer {}, index {}, directory {}, filter {}, key map {}, range deletes {}",
             Bytes(self.memtable_bytes),
@@ -112,9 +112,9 @@ fn write_gets(reads: &ReadStats, f: &mut Formatter<'_>) -> fmt::Result {
     if reads.gets == 0 {
         return Ok(());
     }
-    writeln!(
+    write!(
         f,
-        "gets: {}, {} answered by write buffers; {} asked, {} ruled out by filters; {} ({}) read, {} \
+        "\ngets: {}, {} answered by write buffers; {} asked, {} ruled out by filters; {} ({}) read, {} \
          found in memory",
         Counted(reads.gets, "key"),
         Count(reads.memtable_hits),
@@ -130,9 +130,9 @@ fn write_scans(scans: &ScanStats, f: &mut Formatter<'_>) -> fmt::Result {
     if scans.seeks == 0 {
         return Ok(());
     }
-    writeln!(
+    write!(
         f,
-        "scans: {}; {} ({}) read, {} found in memory",
+        "\nscans: {}; {} ({}) read, {} found in memory",
         Counted(scans.seeks, "seek"),
         Counted(scans.blocks_read, "block"),
         Bytes(scans.bytes_read),
@@ -142,9 +142,9 @@ fn write_scans(scans: &ScanStats, f: &mut Formatter<'_>) -> fmt::Result {
 
 fn write_writes(writes: &WriteStats, f: &mut Formatter<'_>) -> fmt::Result {
     if writes.user_bytes + writes.flushes + writes.compactions + writes.trivial_moves > 0 {
-        writeln!(
+        write!(
             f,
-            "writes: {} of keys and values, {} of log; {} of {} in {:.1?}; {} read {} and wrote {} in \
+            "\nwrites: {} of keys and values, {} of log; {} of {} in {:.1?}; {} read {} and wrote {} in \
              {:.1?}; {} moved; write amplification {:.1}",
             Bytes(writes.user_bytes),
             Bytes(writes.log_bytes),
@@ -160,15 +160,30 @@ fn write_writes(writes: &WriteStats, f: &mut Formatter<'_>) -> fmt::Result {
         )?;
     }
     if writes.slowdowns + writes.stalls > 0 {
-        writeln!(
+        write!(
             f,
-            "writes held up: {}, {}, the longest {:.1?}",
+            "\nwrites held up: {}, {}, the longest {:.1?}",
             Counted(writes.slowdowns, "slowdown"),
             Counted(writes.stalls, "stall"),
             writes.longest_stall,
         )?;
     }
     Ok(())
+}
+
+/// The name of a keyspace, with its control characters escaped.
+struct Name<'a>(&'a str);
+
+impl Display for Name<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for letter in self.0.chars() {
+            match letter.is_control() {
+                true => write!(f, "{}", letter.escape_default())?,
+                false => write!(f, "{letter}")?,
+            }
+        }
+        Ok(())
+    }
 }
 
 /// A size, such as `12 B` or `1.50 MiB`.
@@ -261,7 +276,7 @@ mod tests {
             entries,
         };
         let keyspace = KeyspaceStats {
-            name: "users".to_string(),
+            name: "us\ners".to_string(),
             options: KeyspaceOptions {
                 index: Some("fp".parse().unwrap()),
                 table: None,
@@ -279,7 +294,7 @@ mod tests {
             ..Stats::default()
         };
         let expected = "\
-keyspace users
+keyspace us\\ners
   options: index fp, table of the store
   level  runs  tables     bytes    entries
       0     2       1     700 B  1,234,567
@@ -287,8 +302,7 @@ keyspace users
   index: fp in 2 tables; 0 tables fell back to fence pointers
   in memory: write buffer 0 B, index 0 B, directory 0 B, filter 0 B, key map 0 B, range deletes 0 B
 
-log: 0 B; 0 operations in 0 frames replayed when the store was opened
-";
+log: 0 B; 0 operations in 0 frames replayed when the store was opened";
         assert_eq!(stats.to_string(), expected);
     }
 }
