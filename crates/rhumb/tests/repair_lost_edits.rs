@@ -206,6 +206,50 @@ fn a_flush_whose_edits_are_lost_keeps_its_table() {
     assert_eq!(count(&crashed.open(), "flushed"), 100, "{report:?}");
 }
 
+/// The first edit of a manifest describes a store in itself, so only the table tells of the edits behind it.
+#[test]
+fn a_manifest_cut_behind_its_first_edit_does_not_pass_for_a_new_store() {
+    // At the end of the first edit, and inside the second.
+    for behind in [0, 5] {
+        let crashed = Crashed::new(options(), Damage::CutOff, |path, options| {
+            let db = Db::open(path, options).unwrap();
+            for i in 0..100 {
+                db.put(key(i), "flushed").unwrap();
+            }
+            db.flush().unwrap();
+            db.settle();
+            db
+        });
+        assert!(crashed.files("log").is_empty());
+        assert_eq!(crashed.files("table").len(), 1);
+        let manifest = crashed.files("manifest").pop().unwrap();
+        truncate(&manifest, edits(&manifest)[1] + behind);
+        let report = crashed.repair();
+        assert!(!report.all_saved(), "{report:?}");
+        assert_eq!(count(&crashed.open(), "flushed"), 100, "{report:?}");
+    }
+}
+
+/// A crash between a flush and its edit leaves such a table too: the log has all of it.
+#[test]
+fn a_table_that_no_edit_names_is_deleted_where_the_log_has_its_writes() {
+    let crashed = Crashed::new(options(), Damage::CutOff, |path, options| {
+        let db = Db::open(path, options).unwrap();
+        let users = db.create_keyspace("users").unwrap();
+        for i in 0..100 {
+            db.put(key(i), "flushed").unwrap();
+            users.put(key(i), "in the log only").unwrap();
+        }
+        // The log stays, since only it has the writes of the other keyspace.
+        db.flush().unwrap();
+        db.settle();
+        db
+    });
+    assert_eq!(crashed.files("log").len(), 1);
+    assert!(crashed.verify().damage.is_empty());
+    assert_eq!(count(&crashed.open(), "flushed"), 100);
+}
+
 #[test]
 fn a_missing_log_that_may_be_needed_is_lost_and_cuts_what_follows() {
     let several = Options {

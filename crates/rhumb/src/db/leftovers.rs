@@ -4,11 +4,14 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::store::Store;
+use crate::entry::Sequence;
 use crate::error::{Error, Result};
 use crate::fs::names::{self, FileKind};
 use crate::fs::{Access, FileSystem, ops};
 use crate::options::Options;
+use crate::table::TableReader;
 use crate::version::{Manifest, State};
+use crate::wal::sound_frames;
 
 /// Refuses a directory with logs or tables but without `CURRENT`: it is a damaged store, not a new
 /// one, since the first log is created after `CURRENT`.
@@ -37,7 +40,8 @@ pub(super) fn refuse_headless(dir: &Path, options: &Options) -> Result<()> {
 /// Refuses a store whose files show that the manifest lost edits. Damage to the last edit looks
 /// like a torn tail. But the tables that the lost edit removed may be gone from the disk, and a log
 /// that it began may hold writes, since a log is written to only once its edit is durable. Logs
-/// that an edit removed have smaller numbers than the newest log that the manifest names.
+/// that an edit removed have smaller numbers than the newest log that the manifest names. A table that
+/// it added may be the only place of writes whose log is gone ([`refuse_only_copy`]).
 ///
 /// # Errors
 /// [`Error::Corruption`] that names a file that shows the loss; or if the directory cannot be read.
@@ -55,18 +59,61 @@ pub(crate) fn refuse_lost_edits(dir: &Path, fs: &dyn FileSystem, state: &State) 
             _ => {}
         }
     }
-    match named_tables(state).difference(&tables).next() {
-        Some(missing) => {
-            let path = dir.join(names::table_name(*missing));
-            Err(Error::corruption(
-                &path,
-                0,
-                "a table, as the manifest says",
-                "no such file",
-            ))
-        }
-        None => Ok(()),
+    let named = named_tables(state);
+    if let Some(missing) = named.difference(&tables).next() {
+        let path = dir.join(names::table_name(*missing));
+        let expected = "a table, as the manifest says";
+        return Err(Error::corruption(&path, 0, expected, "no such file"));
     }
+    for unnamed in tables.difference(&named) {
+        refuse_only_copy(dir, fs, state, *unnamed)?;
+    }
+    Ok(())
+}
+
+/// Refuses a table that the manifest does not name, if it has later writes than the manifest and the logs
+/// know of. A crash leaves no such table: a flush first makes the log, which the manifest names, durable
+/// through the last write of the table, and that log is removed only after the edit that names the table. A
+/// merge writes no sequence that the manifest does not count already. Only the logs of a dropped keyspace
+/// are removed without that.
+fn refuse_only_copy(dir: &Path, fs: &dyn FileSystem, state: &State, number: u64) -> Result<()> {
+    let path = dir.join(names::table_name(number));
+    let table = match TableReader::open_uncached(fs, &path, number) {
+        Ok(table) => table,
+        // A crash may have cut it short.
+        Err(Error::Corruption { .. } | Error::Unsupported { .. }) => return Ok(()),
+        Err(e) => return Err(e),
+    };
+    let last = table.summary().largest_sequence;
+    let keyspace = table.properties().number("keyspace");
+    let kept = |id| id >= u64::from(state.next_keyspace_id) || state.has_keyspace(id);
+    if last <= state.last_sequence || !keyspace.is_some_and(kept) {
+        return Ok(());
+    }
+    // A missing log is reported when the logs are read.
+    let known = last_in_logs(dir, fs, state)?;
+    if known.is_none_or(|known| last <= known) {
+        return Ok(());
+    }
+    let expected = "a table that the manifest names, or one whose writes are in logs";
+    let found = format!("a table of writes up to sequence {last} that the manifest does not name");
+    Err(Error::corruption(&path, 0, expected, found))
+}
+
+/// The last sequence in the logs that the manifest names, 0 if there is none; `None` if a log is missing.
+fn last_in_logs(dir: &Path, fs: &dyn FileSystem, state: &State) -> Result<Option<Sequence>> {
+    let mut last = 0;
+    for &id in state.logs.keys() {
+        let path = dir.join(names::log_name(id));
+        let Some(bytes) = ops::if_found(ops::read_all(fs, &path))? else {
+            return Ok(None);
+        };
+        let frames = sound_frames(&bytes, id);
+        let written = frames.iter().filter(|f| !f.clean_end);
+        let ends = written.map(|f| f.first_sequence.saturating_add(f.count.into()));
+        last = ends.max().unwrap_or(0).saturating_sub(1).max(last);
+    }
+    Ok(Some(last))
 }
 
 /// Refuses a log that the manifest does not name, unless it is empty.

@@ -4,18 +4,8 @@ use std::path::Path;
 
 use super::directory::{Directory, Progress};
 use crate::error::{Error, Result};
-use crate::fs::{Access, FileSystem};
-use crate::memory::BlockCache;
-use crate::sync::Arc;
 use crate::table::TableReader;
 use crate::version::TableMeta;
-
-/// Opens a table without a description from the manifest. Its cache has room for no block, since
-/// the tools read each block once.
-pub(super) fn open_table(fs: &dyn FileSystem, path: &Path, number: u64) -> Result<TableReader> {
-    let cache = Arc::new(BlockCache::new(0)?);
-    TableReader::open_any(fs, path, number, Access::Buffered, cache)
-}
 
 /// Reads and checks a whole table, and compares it with what the manifest says about it. Returns
 /// the numbers of blocks and entries.
@@ -45,7 +35,7 @@ fn check(
     path: &Path,
     done: &mut dyn FnMut(u64, u64),
 ) -> Result<(u64, u64)> {
-    let reader = open_table(&*directory.fs, path, meta.number)?;
+    let reader = TableReader::open_uncached(&*directory.fs, path, meta.number)?;
     let found = reader.summary();
     let bounds = (&found.smallest, &found.largest);
     let agrees = [

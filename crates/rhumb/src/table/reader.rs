@@ -124,6 +124,16 @@ impl TableReader {
         )
     }
 
+    /// Opens a table without a description from the manifest, for one pass: its cache has room for no
+    /// block.
+    ///
+    /// # Errors
+    /// As [`TableReader::open`].
+    pub fn open_uncached(fs: &dyn FileSystem, path: &Path, number: u64) -> Result<TableReader> {
+        let cache = Arc::new(BlockCache::new(0)?);
+        Self::open_any(fs, path, number, Access::Buffered, cache)
+    }
+
     /// The random id of the table.
     pub fn table_id(&self) -> u64 {
         self.table_id

@@ -179,6 +179,11 @@ impl State {
         Ok(())
     }
 
+    /// Whether there is a keyspace with this id.
+    pub fn has_keyspace(&self, id: u64) -> bool {
+        u32::try_from(id).is_ok_and(|id| self.keyspaces.contains_key(&id))
+    }
+
     /// The largest sequence in a table, 0 if there is none.
     pub fn last_in_tables(&self) -> Sequence {
         let tables = self.keyspaces.values().flat_map(KeyspaceState::tables);

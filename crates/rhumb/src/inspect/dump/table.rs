@@ -3,7 +3,6 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::super::table::open_table;
 use super::{key, output, value};
 use crate::entry::EntryKind;
 use crate::error::Result;
@@ -19,7 +18,7 @@ pub(super) fn dump(path: &Path, number: u64, options: &Options, out: &mut dyn Wr
         "table {number}, id {:016x}",
         salvage.table_id()
     ))?;
-    match open_table(fs, path, number) {
+    match TableReader::open_uncached(fs, path, number) {
         Ok(reader) => describe(&reader, out)?,
         Err(e) => output(writeln!(out, "damaged: {e}"))?,
     }

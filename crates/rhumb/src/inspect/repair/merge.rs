@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use rhumb_index::KeyMap;
 
-use super::super::table::open_table;
 use super::Repair;
 use super::pieces::Pieces;
 use crate::compaction::{self, Context, Counters, Input, Job};
@@ -15,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::fs::Access;
 use crate::memory::BlockCache;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::table::TableReader;
 use crate::version::{BASE_RUN, Files, Levels, Place, State, TableMeta};
 
 /// Makes the merge keep every sequence; otherwise it would replace by 0 the sequences that no
@@ -95,7 +95,7 @@ impl Repair<'_> {
         for table in pieces.tables_of(keyspace) {
             let mut meta = table.meta.clone();
             let path = self.directory.table_path(meta.number);
-            let reader = open_table(&*self.directory.fs, &path, meta.number)?;
+            let reader = TableReader::open_uncached(&*self.directory.fs, &path, meta.number)?;
             meta.map_number = first_map.saturating_add(tables.len() as u64);
             maps.insert(meta.map_number, Arc::new(reader.key_map().clone()));
             tables.push(meta);

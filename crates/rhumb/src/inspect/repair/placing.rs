@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::super::report::{Loss, Sequences};
-use super::super::table::open_table;
 use super::Repair;
 use super::keyspaces_in_log;
 use super::pieces::Pieces;
 use crate::db::DEFAULT_KEYSPACE;
 use crate::error::{Error, Result};
+use crate::table::TableReader;
 use crate::version::{Place, TableMeta};
 
 /// A table that no readable edit names.
@@ -38,7 +38,7 @@ impl Repair<'_> {
         let numbers = self.directory.tables.iter();
         for &number in numbers.filter(|n| !pieces.names_table(**n)) {
             let path = self.directory.table_path(number);
-            match open_table(&*self.directory.fs, &path, number) {
+            match TableReader::open_uncached(&*self.directory.fs, &path, number) {
                 Ok(reader) => {
                     let keyspace = reader.properties().number("keyspace");
                     let keyspace = keyspace.and_then(|id| u32::try_from(id).ok());
