@@ -11,8 +11,8 @@ use damage::{key, options, truncate};
 use rhumb::{Db, inspect};
 
 /// The files of a store whose log was not closed: 100 writes to each of two keyspaces by turns, those of
-/// the first in a table.
-fn crashed(dir: &Path) -> PathBuf {
+/// the first in a table, and what `finish` does then.
+fn crashed(dir: &Path, finish: impl FnOnce(&Db)) -> PathBuf {
     let (live, crashed) = (dir.join("live"), dir.join("crashed"));
     let db = Db::open(&live, options()).unwrap();
     let users = db.create_keyspace("users").unwrap();
@@ -21,11 +21,22 @@ fn crashed(dir: &Path) -> PathBuf {
         users.put(key(i), "in the log only").unwrap();
     }
     db.flush().unwrap();
+    finish(&db);
     fs::create_dir(&crashed).unwrap();
     for file in fs::read_dir(&live).unwrap().map(|f| f.unwrap().path()) {
         fs::copy(&file, crashed.join(file.file_name().unwrap())).unwrap();
     }
     crashed
+}
+
+/// The only log of a store.
+fn log_of(path: &Path) -> PathBuf {
+    let files = fs::read_dir(path).unwrap().map(|f| f.unwrap().path());
+    let mut logs: Vec<PathBuf> = files
+        .filter(|f| f.extension().is_some_and(|e| e == "log"))
+        .collect();
+    assert_eq!(logs.len(), 1, "{logs:?}");
+    logs.pop().unwrap()
 }
 
 /// Where the frames of a log begin.
@@ -42,11 +53,8 @@ fn frames(log: &Path) -> Vec<usize> {
 #[test]
 fn a_log_that_ends_before_a_sequence_in_a_table_is_damaged() {
     let dir = tempfile::tempdir().unwrap();
-    let path = crashed(dir.path());
-    let mut logs = fs::read_dir(&path).unwrap().map(|f| f.unwrap().path());
-    let log = logs
-        .find(|f| f.extension().is_some_and(|e| e == "log"))
-        .unwrap();
+    let path = crashed(dir.path(), |_| {});
+    let log = log_of(&path);
     let frames = frames(&log);
     assert_eq!(frames.len(), 200, "one for each write");
     // The last write is of the keyspace that was not flushed, so a crash may cut it off.
@@ -59,7 +67,7 @@ fn a_log_that_ends_before_a_sequence_in_a_table_is_damaged() {
         .unwrap_err()
         .to_string();
     assert!(
-        refused.contains("operations up to sequence 199, which a table has"),
+        refused.contains("operations up to sequence 199, which were flushed"),
         "{refused}"
     );
     assert!(Db::open(&path, options()).is_err());
@@ -71,4 +79,19 @@ fn a_log_that_ends_before_a_sequence_in_a_table_is_damaged() {
     assert_eq!((missing.len(), missing[0].first), (1, 121), "{report:?}");
     let db = Db::open(&path, options()).unwrap();
     assert_eq!((db.iter().unwrap().count(), users(&db)), (100, 60));
+}
+
+/// A merge writes sequences that all readers see as 0.
+#[test]
+fn a_merge_does_not_hide_that_a_log_ends_too_early() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = crashed(dir.path(), |db| {
+        db.compact_range(None, None).unwrap();
+        db.settle();
+    });
+    let log = log_of(&path);
+    truncate(&log, frames(&log)[120]);
+    assert!(Db::open_read_only(&path, options()).is_err());
+    let verified = inspect::verify(&path, &options(), &mut |_| {}).unwrap();
+    assert_eq!(verified.damage.len(), 1, "{verified:?}");
 }

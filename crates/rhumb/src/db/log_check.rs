@@ -45,9 +45,10 @@ impl LogCheck {
         Ok(())
     }
 
-    /// Checks the end of a log that was not closed, and whose end no manifest names (`known_end`). Before
-    /// a table is named the log is durable through the table's largest sequence. So a log that begins
-    /// before that sequence and ends before it has lost what followed.
+    /// Checks the end of the last log, if it was not closed and no manifest names its end (`known_end`).
+    /// A flush writes a table only when the log is durable through the table's last write. So a last log
+    /// that begins before the last flushed sequence and ends before it has lost what followed. Logs before
+    /// it may have ended there: that their ends are not named does not mean that writes followed.
     ///
     /// # Errors
     /// [`Error::Corruption`] if the log ends before.
@@ -55,14 +56,14 @@ impl LogCheck {
         &self,
         summary: &LogSummary,
         known_end: Option<u64>,
-        last_in_tables: Sequence,
+        last_flushed: Sequence,
     ) -> Result<()> {
         let open = known_end.is_none() && !summary.clean;
-        let held = self.first.is_some_and(|first| first <= last_in_tables);
-        if !(open && held && self.last < last_in_tables) {
+        let held = self.first.is_some_and(|first| first <= last_flushed);
+        if !(open && held && self.last < last_flushed) {
             return Ok(());
         }
-        let expected = format!("operations up to sequence {last_in_tables}, which a table has");
+        let expected = format!("operations up to sequence {last_flushed}, which were flushed");
         let found = format!("the end of the log behind sequence {}", self.last);
         Err(Error::corruption(
             &self.path,

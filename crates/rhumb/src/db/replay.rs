@@ -39,7 +39,8 @@ pub(super) fn replay(
         last_sequence: state.last_sequence,
         recovery: RecoveryStats::default(),
     };
-    let (mut last_in_logs, last_in_tables) = (0, state.last_in_tables());
+    let mut last_in_logs = 0;
+    let last_log = state.logs.keys().next_back().copied();
     for (&id, &valid_end) in &state.logs {
         let mut replay = LogReplay {
             check: LogCheck::new(dir.join(log_name(id)), state.next_keyspace_id, last_in_logs),
@@ -52,7 +53,11 @@ pub(super) fn replay(
             replay.frame(&frame)
         });
         let summary = summary.map_err(|e| named_but_missing(e, &dir.join(log_name(id))))?;
-        replay.check.end(&summary, valid_end, last_in_tables)?;
+        if Some(id) == last_log {
+            replay
+                .check
+                .end(&summary, valid_end, state.last_flushed())?;
+        }
         last_in_logs = replay.check.last;
         replayed.recovery.log_frames += summary.frames;
         replayed.recovery.log_operations += replay.operations;

@@ -59,3 +59,32 @@ fn logs_must_ascend_and_name_known_keyspaces() {
         assert!(!is_damaged(&options), "{logs:?}: {report:?}");
     }
 }
+
+/// Repairs of earlier builds left logs without their ends in the manifest, and logs behind them.
+#[test]
+fn only_the_last_log_must_reach_what_was_flushed() {
+    for (logs, damaged) in [(&[(2, 5), (3, 8)][..], false), (&[(2, 5), (3, 6)], true)] {
+        let options = Options::in_memory();
+        let (fs, dir) = (&options.file_system, Path::new(DIR));
+        fs.create_dir(dir).unwrap();
+        let name = "default".to_string();
+        let (id, keyspace, sequence) = (0, 0, 9);
+        let mut changes = vec![
+            Change::CreateKeyspace { id, name },
+            Change::LowestUnflushed { keyspace, sequence },
+        ];
+        for &(id, sequence) in logs {
+            changes.push(Change::BeginLog(id));
+            let mut operations = Operations::default();
+            operations.push_put(0, b"key", b"value");
+            let mut log = LogWriter::create(&**fs, dir, id).unwrap();
+            log.append(sequence, operations.bytes(), 1).unwrap();
+            log.sync().unwrap();
+        }
+        Manifest::create(fs, dir, 9, &Edit::from(changes), &Edit::default()).unwrap();
+        publish(fs, dir, 9).unwrap();
+        assert_eq!(is_damaged(&options), damaged, "{logs:?}");
+        repair(Path::new(DIR), &options, &mut |_| {}).unwrap();
+        assert!(!is_damaged(&options), "{logs:?}");
+    }
+}

@@ -184,13 +184,11 @@ impl State {
         u32::try_from(id).is_ok_and(|id| self.keyspaces.contains_key(&id))
     }
 
-    /// The largest sequence in a table, 0 if there is none.
-    pub fn last_in_tables(&self) -> Sequence {
-        let tables = self.keyspaces.values().flat_map(KeyspaceState::tables);
-        tables
-            .map(|(_, table)| table.largest_sequence)
-            .max()
-            .unwrap_or(0)
+    /// The last sequence up to which a flush wrote a keyspace to tables, 0 if there was none. The logs were
+    /// durable through it before.
+    pub fn last_flushed(&self) -> Sequence {
+        let lowest = self.keyspaces.values().map(|k| k.lowest_unflushed);
+        lowest.max().unwrap_or(0).saturating_sub(1)
     }
 
     /// One edit that describes the whole state, for the start of a new manifest.

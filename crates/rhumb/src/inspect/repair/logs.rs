@@ -138,8 +138,9 @@ impl Repair<'_> {
                 check.operation(sequence, operation.keyspace)
             })
         })?;
-        if !pieces.patched {
-            check.end(&summary, known_end, pieces.last_in_tables())?;
+        let is_last = pieces.logs.keys().next_back() == Some(&log);
+        if is_last && !pieces.patched {
+            check.end(&summary, known_end, pieces.last_flushed())?;
         }
         *last = check.last;
         Ok((operations, summary))

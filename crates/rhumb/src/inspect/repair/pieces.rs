@@ -177,10 +177,10 @@ impl Pieces {
         }
     }
 
-    /// The largest sequence in a table, 0 if there is none.
-    pub fn last_in_tables(&self) -> Sequence {
-        let tables = self.tables.values();
-        tables.map(|t| t.meta.largest_sequence).max().unwrap_or(0)
+    /// The last sequence up to which a flush wrote a keyspace to tables, 0 if there was none.
+    pub fn last_flushed(&self) -> Sequence {
+        let lowest = self.lowest_unflushed.values().max();
+        lowest.map_or(0, |lowest| lowest.saturating_sub(1))
     }
 
     /// The least sequence of an operation that may be in logs only.
