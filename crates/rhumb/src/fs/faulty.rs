@@ -392,8 +392,8 @@ impl ReadFile for FaultyReadFile {
         self.inner.len()
     }
 
-    fn holes(&self, enough: u64) -> io::Result<u64> {
+    fn longest_hole(&self, enough: u64) -> io::Result<u64> {
         begin(&self.control, FileCall::Len, 0)?;
-        self.inner.holes(enough)
+        self.inner.longest_hole(enough)
     }
 }

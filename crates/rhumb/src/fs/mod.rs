@@ -88,9 +88,9 @@ pub trait ReadFile: Debug + Send + Sync {
     fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize>;
     /// The file's length in bytes.
     fn len(&self) -> io::Result<u64>;
-    /// How many of its bytes were never written and read as zeros, as far as the file system knows;
-    /// who counts may stop at `enough`.
-    fn holes(&self, enough: u64) -> io::Result<u64> {
+    /// The length of the longest stretch of it that takes no space and reads as zeros, as far as the
+    /// file system can tell; the search may stop at one of `enough` bytes.
+    fn longest_hole(&self, enough: u64) -> io::Result<u64> {
         let _ = enough;
         Ok(0)
     }

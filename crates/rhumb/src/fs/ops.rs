@@ -14,9 +14,9 @@ use super::special::sparse;
 use super::{Access, FileLock, FileSystem, LockMode, ReadFile, WriteFile};
 use crate::error::{Error, Result};
 
-/// The most bytes of a file that may never have been written: a crash, or a file system that leaves out
-/// zeros, may leave some, and no store writes a file of them.
-const LARGEST_HOLES: u64 = 256 << 20;
+/// A hole of so many bytes in a file was never written by a store. A file system may leave out zeros that
+/// were written, but no frame, record or stored block is so long, and each begins with other bytes.
+const IMPOSSIBLE_HOLE: u64 = 4 << 30;
 
 /// Up to so many bytes are read without asking whether they were written.
 const SMALL_BYTES: u64 = 1 << 20;
@@ -240,6 +240,7 @@ pub(crate) fn read_all_from_disk(fs: &dyn FileSystem, path: &Path) -> Result<Vec
 fn read_whole(fs: &dyn FileSystem, path: &Path, access: Access) -> Result<Vec<u8>> {
     let file = open(fs, path, access)?;
     let length = len(&*file, path)?;
+    refuse_sparse(&*file, path, length)?;
     read_range(&*file, path, 0, length)
 }
 
@@ -247,7 +248,7 @@ fn read_whole(fs: &dyn FileSystem, path: &Path, access: Access) -> Result<Vec<u8
 /// damaged or forged bytes claim costs no memory.
 ///
 /// # Errors
-/// If they cannot be read, do not fit into memory, or most of the file was never written.
+/// If they cannot be read, or do not fit into memory.
 #[track_caller]
 pub(crate) fn read_range(
     file: &dyn ReadFile,
@@ -255,9 +256,6 @@ pub(crate) fn read_range(
     offset: u64,
     length: u64,
 ) -> Result<Vec<u8>> {
-    if length > SMALL_BYTES {
-        refuse_sparse(file, path)?;
-    }
     let mut bytes = Vec::new();
     let fits = usize::try_from(length)
         .ok()
@@ -270,12 +268,19 @@ pub(crate) fn read_range(
     Ok(bytes)
 }
 
-/// Refuses a file that is longer than what a store ever writes, and is not filled.
+/// Refuses a file that claims more bytes than a store can have written, before `length` bytes of it are
+/// read.
+///
+/// # Errors
+/// If it has a hole that no store leaves.
 #[track_caller]
-fn refuse_sparse(file: &dyn ReadFile, path: &Path) -> Result<()> {
-    let holes = retry("measure", path, || file.holes(LARGEST_HOLES))?;
-    match holes < LARGEST_HOLES {
+pub(crate) fn refuse_sparse(file: &dyn ReadFile, path: &Path, length: u64) -> Result<()> {
+    if length <= SMALL_BYTES {
+        return Ok(());
+    }
+    let hole = retry("measure", path, || file.longest_hole(IMPOSSIBLE_HOLE))?;
+    match hole < IMPOSSIBLE_HOLE {
         true => Ok(()),
-        false => Err(Error::io("read", path, sparse(len(file, path)?, holes))),
+        false => Err(Error::io("read", path, sparse(len(file, path)?, hole))),
     }
 }

@@ -241,18 +241,22 @@ impl ReadFile for OsReadFile {
     }
 
     #[cfg(target_os = "linux")]
-    fn holes(&self, enough: u64) -> io::Result<u64> {
+    fn longest_hole(&self, enough: u64) -> io::Result<u64> {
         use rustix::fs::{SeekFrom, seek};
-        let (mut at, mut holes, end) = (0, 0, self.len()?);
-        while at < end && holes < enough {
-            let hole = seek(&self.file, SeekFrom::Hole(at))?;
-            at = match seek(&self.file, SeekFrom::Data(hole)) {
-                Err(rustix::io::Errno::NXIO) => end,
-                data => data?,
+        let (mut at, mut longest, end) = (0, 0, self.len()?);
+        while at < end && longest < enough {
+            // A file system that cannot tell knows of no holes.
+            let Ok(hole) = seek(&self.file, SeekFrom::Hole(at)) else {
+                break;
             };
-            holes += at.saturating_sub(hole);
+            at = match seek(&self.file, SeekFrom::Data(hole)) {
+                Ok(data) => data,
+                Err(rustix::io::Errno::NXIO) => end,
+                Err(_) => break,
+            };
+            longest = longest.max(at.saturating_sub(hole));
         }
-        Ok(holes)
+        Ok(longest)
     }
 }
 
@@ -337,6 +341,41 @@ mod tests {
         // Most file systems refuse such a read while the file is in direct mode.
         assert_eq!(file.file.read_at(&mut [0; 3], 1).unwrap(), 3);
         assert_eq!(file.read_at(&mut [0; 3], 9_998).unwrap(), 2);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_that_cannot_tell_its_holes_has_none() {
+        use std::os::unix::fs::OpenOptionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        File::create(&path).unwrap().set_len(1 << 20).unwrap();
+        // Such a handle tells the length, but cannot be searched.
+        let path_only = rustix::fs::OFlags::PATH.bits().cast_signed();
+        let file = OpenOptions::new()
+            .read(true)
+            .custom_flags(path_only)
+            .open(&path);
+        let file = OsReadFile::buffered(file.unwrap());
+        assert_eq!(file.longest_hole(1).unwrap(), 0);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn many_holes_are_legitimate_and_an_impossible_one_is_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let file = File::create(&path).unwrap();
+        for gib in 1..=5u64 {
+            file.write_at(b"data", gib << 30).unwrap();
+        }
+        let refuse = || {
+            let file = OsReadFile::buffered(File::open(&path).unwrap());
+            crate::fs::ops::refuse_sparse(&file, &path, 5 << 30)
+        };
+        refuse().unwrap();
+        file.set_len(10 << 30).unwrap();
+        assert!(refuse().unwrap_err().to_string().contains("a sparse file"));
     }
 
     #[test]

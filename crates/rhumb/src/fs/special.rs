@@ -35,9 +35,9 @@ pub(super) fn not_a_file(name: &str, kind: &str) -> io::Error {
 }
 
 /// The error of a file that claims to be longer than what was ever written to it.
-pub(super) fn sparse(length: u64, holes: u64) -> io::Error {
+pub(super) fn sparse(length: u64, hole: u64) -> io::Error {
     io::Error::other(format!(
-        "it is a sparse file: of its {length} bytes at least {holes} were never written; \
+        "it is a sparse file: of its {length} bytes at least {hole} in one piece were never written; \
          restore it from a backup or move it away"
     ))
 }

@@ -184,7 +184,10 @@ pub(super) fn read_tail(
     let length = ops::len(file, path)?;
     let tail = file_bytes.checked_sub(sections_offset);
     match tail.filter(|_| file_bytes <= length) {
-        Some(tail) => ops::read_range(file, path, sections_offset, tail),
+        Some(tail) => {
+            ops::refuse_sparse(file, path, tail)?;
+            ops::read_range(file, path, sections_offset, tail)
+        }
         None => {
             let expected = format!("sections from {sections_offset} to {file_bytes}");
             let found = format!("a file of {length} bytes");

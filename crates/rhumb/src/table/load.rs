@@ -334,11 +334,12 @@ impl TableReader {
         source.fetched = None;
         let stretch = self.stretch(first, last);
         let (start, len) = stretch.ok_or_else(|| self.no_such_block(first))?;
-        let read = || ops::read_range(&*self.file, &self.path, start, len);
-        let bytes = match source.timed {
+        let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];
+        let mut read = || ops::read_exact_at(&*self.file, &self.path, &mut bytes, start);
+        match source.timed {
             true => ops::timed(&mut source.trace.read_time, read)?,
             false => read()?,
-        };
+        }
         let trace = &mut source.trace;
         let blocks = u32::try_from(last - first + 1).unwrap_or(u32::MAX);
         trace.blocks_read = trace.blocks_read.saturating_add(blocks);
