@@ -147,7 +147,7 @@ fn integers_of_all_widths_are_found() {
     map_agrees((i8::MIN..=i8::MAX).step_by(2), &[1, -1, i8::MAX]);
     map_agrees((-3000..3000i16).step_by(5), &[i16::MIN, -1, i16::MAX]);
     map_agrees(
-        (-3000..3000i32).map(|i| i.pow(3) / 13),
+        (-3000..3000i32).map(|i| i * i.abs() * 200),
         &[i32::MIN, i32::MAX],
     );
     map_agrees((-3000..3000i64).map(|i| i.pow(5)), &[i64::MIN, i64::MAX]);
