@@ -14,9 +14,9 @@ use super::special::sparse;
 use super::{Access, FileLock, FileSystem, LockMode, ReadFile, WriteFile};
 use crate::error::{Error, Result};
 
-/// A hole of so many bytes in a file was never written by a store. A file system may leave out zeros that
-/// were written, but no frame, record or stored block is so long, and each begins with other bytes.
-const IMPOSSIBLE_HOLE: u64 = 4 << 30;
+/// The shortest hole that is refused: reading a longer one would take minutes. A file system may leave out
+/// zeros that were written, but a store has so many in one piece only in a value of zeros of this size.
+const LONGEST_HOLE: u64 = 512 << 20;
 
 /// Up to so many bytes are read without asking whether they were written.
 const SMALL_BYTES: u64 = 1 << 20;
@@ -278,8 +278,8 @@ pub(crate) fn refuse_sparse(file: &dyn ReadFile, path: &Path, length: u64) -> Re
     if length <= SMALL_BYTES {
         return Ok(());
     }
-    let hole = retry("measure", path, || file.longest_hole(IMPOSSIBLE_HOLE))?;
-    match hole < IMPOSSIBLE_HOLE {
+    let hole = retry("measure", path, || file.longest_hole(LONGEST_HOLE))?;
+    match hole < LONGEST_HOLE {
         true => Ok(()),
         false => Err(Error::io("read", path, sparse(len(file, path)?, hole))),
     }

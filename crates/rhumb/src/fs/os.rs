@@ -362,12 +362,12 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn many_holes_are_legitimate_and_an_impossible_one_is_not() {
+    fn many_holes_are_legitimate_and_a_very_long_one_is_not() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         let file = File::create(&path).unwrap();
-        for gib in 1..=5u64 {
-            file.write_at(b"data", gib << 30).unwrap();
+        for nth in 1..=5u64 {
+            file.write_at(b"data", nth * (500 << 20)).unwrap();
         }
         let refuse = || {
             let file = OsReadFile::buffered(File::open(&path).unwrap());
