@@ -18,6 +18,8 @@ pub struct Strings {
     stride: usize,
     /// Bytes of each start: 4 or 8; 0 if there are none.
     width: usize,
+    /// How many strings there are.
+    count: usize,
     /// The locations of the starts and of the strings.
     starts: Range<usize>,
     bytes: Range<usize>,
@@ -125,8 +127,7 @@ macro_rules! in_form {
         let starts = form.get(column.starts.clone()).unwrap_or_default();
         match column.width {
             0 => {
-                let stride = column.stride;
-                let count = bytes.len().checked_div(stride).unwrap_or_default();
+                let (stride, count) = (column.stride, column.count);
                 let starts = Strided { stride, count };
                 let $strings = InForm { starts, bytes };
                 $answer
@@ -170,6 +171,7 @@ impl Column for Strings {
         let column = Strings {
             stride,
             width,
+            count,
             starts: starts_at..bytes_at,
             bytes: bytes_at..place.end,
         };
