@@ -65,8 +65,9 @@ pub(crate) fn refuse_lost_edits(dir: &Path, fs: &dyn FileSystem, state: &State) 
         let expected = "a table, as the manifest says";
         return Err(Error::corruption(&path, 0, expected, "no such file"));
     }
+    let mut last_in_logs = None;
     for unnamed in tables.difference(&named) {
-        refuse_only_copy(dir, fs, state, *unnamed)?;
+        refuse_only_copy(dir, fs, state, *unnamed, &mut last_in_logs)?;
     }
     Ok(())
 }
@@ -76,7 +77,15 @@ pub(crate) fn refuse_lost_edits(dir: &Path, fs: &dyn FileSystem, state: &State) 
 /// through the last write of the table, and that log is removed only after the edit that names the table. A
 /// merge writes no sequence that the manifest does not count already. Only the logs of a dropped keyspace
 /// are removed without that.
-fn refuse_only_copy(dir: &Path, fs: &dyn FileSystem, state: &State, number: u64) -> Result<()> {
+///
+/// The logs are read only if a table asks for them, and once: `known` keeps their last sequence.
+fn refuse_only_copy(
+    dir: &Path,
+    fs: &dyn FileSystem,
+    state: &State,
+    number: u64,
+    known: &mut Option<LastInLogs>,
+) -> Result<()> {
     let path = dir.join(names::table_name(number));
     let table = match TableReader::open_uncached(fs, &path, number) {
         Ok(table) => table,
@@ -90,8 +99,11 @@ fn refuse_only_copy(dir: &Path, fs: &dyn FileSystem, state: &State, number: u64)
     if last <= state.last_sequence || !keyspace.is_some_and(kept) {
         return Ok(());
     }
+    let known = match *known {
+        Some(known) => known,
+        None => *known.insert(last_in_logs(dir, fs, state)?),
+    };
     // A missing log is reported when the logs are read.
-    let known = last_in_logs(dir, fs, state)?;
     if known.is_none_or(|known| last <= known) {
         return Ok(());
     }
@@ -101,7 +113,9 @@ fn refuse_only_copy(dir: &Path, fs: &dyn FileSystem, state: &State, number: u64)
 }
 
 /// The last sequence in the logs that the manifest names, 0 if there is none; `None` if a log is missing.
-fn last_in_logs(dir: &Path, fs: &dyn FileSystem, state: &State) -> Result<Option<Sequence>> {
+type LastInLogs = Option<Sequence>;
+
+fn last_in_logs(dir: &Path, fs: &dyn FileSystem, state: &State) -> Result<LastInLogs> {
     let mut last = 0;
     for &id in state.logs.keys() {
         let path = dir.join(names::log_name(id));
