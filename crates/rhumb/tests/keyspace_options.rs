@@ -146,7 +146,8 @@ fn only_options_ask_for_the_second_version() {
 /// The site of the sync that makes the new name of `CURRENT` durable.
 fn sync_of_current(faulty: &FaultyFileSystem) -> Site {
     let mut sites = faulty.sites().into_keys();
-    let found = sites.find(|s| s.file.ends_with("db/install.rs") && s.call == FileCall::SyncDir);
+    let found =
+        sites.find(|s| s.file.ends_with("db/upkeep/install.rs") && s.call == FileCall::SyncDir);
     found.unwrap()
 }
 

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use super::batch::WriteBatch;
-use super::store::Store;
-use super::swap::Condition;
-use super::write::{Request, Written};
+use crate::db::store::Store;
+use crate::db::write::batch::WriteBatch;
+use crate::db::write::group::{Request, Written};
+use crate::db::write::swap::Condition;
 use crate::error::Result;
 use crate::options::Durability;
 use crate::sync::atomic::Ordering;

@@ -4,10 +4,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::Db;
-use super::read::Lookup;
-use super::view::View;
 use crate::compaction::Source;
+use crate::db::Db;
+use crate::db::read::lookup::Lookup;
+use crate::db::read::view::View;
 use crate::entry::operations::Operations;
 use crate::entry::{Cursor, EntryKind, MAX_SEQUENCE, MergeCursor};
 use crate::error::Result;

@@ -3,14 +3,14 @@
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
-use super::batch::WriteBatch;
-use super::explain::{Explanation, explain};
-use super::handle::Handle;
-use super::multi_get::look_up_all;
-use super::read::Lookup;
-use super::store::OpenKeyspace;
-use super::swap::{CompareAndSwapError, Condition};
-use super::{Iter, Key, Value};
+use crate::db::handle::Handle;
+use crate::db::read::explain::{Explanation, explain};
+use crate::db::read::lookup::Lookup;
+use crate::db::read::multi_get::look_up_all;
+use crate::db::store::OpenKeyspace;
+use crate::db::write::batch::WriteBatch;
+use crate::db::write::swap::{CompareAndSwapError, Condition};
+use crate::db::{Iter, Key, Value};
 use crate::entry::Sequence;
 use crate::error::{Error, Result};
 use crate::options::KeyspaceOptions;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::DEFAULT_KEYSPACE;
-use super::store::{OpenKeyspace, Store};
-use super::view::CurrentView;
+use crate::db::DEFAULT_KEYSPACE;
+use crate::db::read::view::CurrentView;
+use crate::db::store::{OpenKeyspace, Store};
 use crate::error::{Error, Result};
 use crate::options::KeyspaceOptions;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};

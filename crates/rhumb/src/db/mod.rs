@@ -1,64 +1,41 @@
 //! The public API: a store, its keyspaces, batches, snapshots, iterators.
 
-mod background;
-mod batch;
-mod commit_queue;
-mod compact;
-mod counters;
-mod coverage;
-mod explain;
-mod flush;
 mod handle;
-mod install;
 #[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod internals;
-mod iter;
-mod key;
 mod keyspace;
-mod leftovers;
 mod lifecycle;
-mod log;
-mod log_check;
-mod measure;
-mod merges;
-mod multi_get;
-mod open;
-mod pressure;
+mod opening;
 mod read;
-mod replay;
-mod signals;
-mod snapshot;
 mod stats;
 mod store;
-mod swap;
-mod value;
-mod view;
-mod visible;
+mod upkeep;
 mod write;
 
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
-pub use batch::WriteBatch;
-pub use explain::Explanation;
-pub use iter::Iter;
-pub use key::Key;
 pub use keyspace::Keyspace;
-pub use snapshot::Snapshot;
+pub use read::explain::Explanation;
+pub use read::iter::Iter;
+pub use read::key::Key;
+pub use read::snapshot::Snapshot;
+pub use read::value::Value;
 pub use stats::{
     CacheStats, KeyspaceStats, LevelStats, ReadStats, RecoveryStats, ScanStats, Stats, WriteStats,
 };
-pub use swap::CompareAndSwapError;
-pub use value::Value;
+pub use write::batch::WriteBatch;
+pub use write::swap::CompareAndSwapError;
 
-pub(crate) use leftovers::refuse_lost_edits;
-pub(crate) use log_check::LogCheck;
+pub(crate) use opening::leftovers::refuse_lost_edits;
+pub(crate) use opening::log_check::LogCheck;
 
 use crate::error::{Error, Result};
 use crate::options::{Durability, KeyspaceOptions, Options};
 use handle::Handle;
+use opening::open;
 
 /// The name of the keyspace that every store has; [`Db`] derefs to it.
 pub const DEFAULT_KEYSPACE: &str = "default";

@@ -1,5 +1,7 @@
 //! The statistics of a store.
 
+pub(in crate::db) mod counters;
+mod measure;
 mod text;
 
 use std::collections::BTreeMap;

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
-use super::commit_queue::CommitQueue;
-use super::counters::{ReadCounters, WriteCounters};
-use super::log::WriteState;
-use super::merges::Merges;
-use super::signals::Signals;
-use super::stats::RecoveryStats;
-use super::view::CurrentView;
-use super::write::{Request, Written};
+use crate::db::read::view::CurrentView;
+use crate::db::stats::RecoveryStats;
+use crate::db::stats::counters::{ReadCounters, WriteCounters};
+use crate::db::upkeep::merges::Merges;
+use crate::db::upkeep::signals::Signals;
+use crate::db::write::commit_queue::CommitQueue;
+use crate::db::write::group::{Request, Written};
+use crate::db::write::log::WriteState;
 use crate::entry::Sequence;
 use crate::error::{Error, Result};
 use crate::fs::{FileLock, FileSystem};

@@ -4,50 +4,28 @@
 //!
 //! An index only tells where to look first. The result of a get or a seek is decided by the entries
 //! of the blocks that were read, so a damaged or hostile index makes them slower, never wrong: see
-//! `search.rs`.
+//! `read/search.rs`.
 
-mod bits;
 mod block;
-mod blocks;
-mod codec;
-mod column;
-mod cursor;
-mod damage;
-mod directory;
-mod filter;
-mod footer;
-mod get;
-mod index_choice;
-mod likely;
-mod load;
-mod placing;
-mod properties;
-mod reader;
-mod salvage;
-mod search;
-mod spread;
-#[cfg(feature = "internals")]
-mod stages;
-mod stored;
-mod summary;
+mod check;
+mod form;
+mod read;
 #[cfg(test)]
 mod tests;
-mod trace;
-mod verify;
-mod writer;
+mod write;
 
 /// An entry whose key and value exceed this together gets a block of its own.
 const LARGE_ENTRY_BYTES: usize = 64 << 10;
 
-pub(crate) use cursor::TableCursor;
-pub(crate) use filter::hash_key;
-pub(crate) use load::BlockSource;
-pub(crate) use reader::TableReader;
-pub(crate) use salvage::{LostBlock, Salvage};
+pub(crate) use check::salvage::{LostBlock, Salvage};
+pub(crate) use form::filter::hash_key;
+pub(crate) use form::summary::TableMeta;
+pub(crate) use read::cursor::TableCursor;
+pub(crate) use read::load::BlockSource;
+pub(crate) use read::reader::TableReader;
 #[cfg(feature = "internals")]
-pub(crate) use stages::TimedGet;
+pub(crate) use read::stages::TimedGet;
 #[cfg(feature = "internals")]
-pub use stages::{BlockSize, GetTimes, HeldBlock, Stage};
-pub(crate) use summary::TableMeta;
-pub(crate) use trace::{GetTrace, NumberCache};
-pub(crate) use writer::{TableSettings, TableWriter};
+pub use read::stages::{BlockSize, GetTimes, HeldBlock, Stage};
+pub(crate) use read::trace::{GetTrace, NumberCache};
+pub(crate) use write::writer::{TableSettings, TableWriter};

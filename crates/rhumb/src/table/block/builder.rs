@@ -2,10 +2,10 @@
 
 use rhumb_index::search::common_prefix;
 
-use super::super::bits::pack;
 use super::shape::{KeyForm, Measure, Shape, length_width};
 use super::{GROUP_ENTRIES, NO_HINT, flag};
 use crate::entry::{EntryKind, Sequence};
+use crate::table::form::bits::pack;
 
 /// The most buffer memory that is kept for the next block.
 const SPARE_BYTES: usize = 1 << 20;

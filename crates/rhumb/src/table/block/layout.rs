@@ -1,9 +1,9 @@
 //! Where the columns of a block lie, and the checks that they do.
 
-use super::super::bits::{unpack, word};
-use super::super::damage::Damage;
 use super::{HEADER_BYTES, flag};
 use crate::entry::EntryKind;
+use crate::table::form::bits::{unpack, word};
+use crate::table::form::damage::Damage;
 
 /// A column of lengths: stored, or the same length for all entries.
 #[derive(Debug, Clone, Copy, Default)]

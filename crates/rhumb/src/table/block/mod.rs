@@ -15,12 +15,12 @@ mod shape;
 mod tests;
 mod view;
 
-pub(super) use builder::{BlockBuilder, NewEntry, encode_empty};
-pub(super) use layout::BlockLayout;
-pub(super) use view::BlockView;
+pub(in crate::table) use builder::{BlockBuilder, NewEntry, encode_empty};
+pub(in crate::table) use layout::BlockLayout;
+pub(in crate::table) use view::BlockView;
 
 /// Bytes of the header of a raw block.
-pub(super) const HEADER_BYTES: usize = 28;
+pub(in crate::table) const HEADER_BYTES: usize = 28;
 const GROUP_ENTRIES: usize = 16;
 /// The longest prefix that the header can describe.
 const MAX_PREFIX_BYTES: usize = 65_535;

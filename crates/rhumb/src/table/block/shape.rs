@@ -1,9 +1,9 @@
 //! The quantities that determine a block's size. They are updated for every entry, so that the
 //! exact size of the raw form is known before an entry is added.
 
-use super::super::bits::{packed_bytes, width_of};
 use super::{GROUP_ENTRIES, HEADER_BYTES};
 use crate::entry::{EntryKind, Sequence};
+use crate::table::form::bits::{packed_bytes, width_of};
 
 /// The sizes of one entry.
 #[derive(Debug, Clone, Copy)]

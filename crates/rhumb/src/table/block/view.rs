@@ -2,9 +2,9 @@
 
 use std::cmp::Ordering;
 
-use super::super::damage::Damage;
 use super::{BlockLayout, HEADER_BYTES};
 use crate::entry::{EntryKind, Sequence, copy_words};
+use crate::table::form::damage::Damage;
 
 /// A raw block with its layout, which was checked when the block was read. A slot out of bounds, or
 /// the layout of another block, gives empty answers.

@@ -1,9 +1,9 @@
 //! Directories of each form decode as written, and hostile ones give answers inside the table.
 
 use super::test_seed;
-use crate::table::column::COLUMN_HEADER_BYTES;
-use crate::table::damage::Damage;
-use crate::table::directory::{Arrangement, Directory, DirectoryBuilder, Stride};
+use crate::table::form::column::COLUMN_HEADER_BYTES;
+use crate::table::form::damage::Damage;
+use crate::table::form::directory::{Arrangement, Directory, DirectoryBuilder, Stride};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 

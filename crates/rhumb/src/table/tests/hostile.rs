@@ -6,7 +6,7 @@ use super::*;
 use crate::entry::MAX_SEQUENCE;
 use crate::entry::checksum::{crc, stamped};
 use crate::error::Error;
-use crate::table::footer::FOOTER_BYTES;
+use crate::table::form::footer::FOOTER_BYTES;
 
 const ROW_BYTES: usize = 32;
 const DIRECTORY: u16 = 1;

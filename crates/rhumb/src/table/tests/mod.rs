@@ -17,7 +17,6 @@ use rand::rngs::StdRng;
 use rand::{Rng, RngExt};
 use rhumb_index::KeyMapBuilder;
 
-use super::summary::TableMeta;
 use super::{
     BlockSource, GetTrace, NumberCache, TableReader, TableSettings, TableWriter, hash_key,
 };
@@ -26,6 +25,7 @@ use crate::entry::{EntryKind, RangeDeletes, Sequence};
 use crate::error::Result;
 use crate::fs::{Access, FileSystem, MemoryFileSystem};
 use crate::memory::BlockCache;
+use crate::table::form::summary::TableMeta;
 use crate::test_seed::test_seed;
 
 const KINDS: [&str; 11] = [

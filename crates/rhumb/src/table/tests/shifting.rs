@@ -8,7 +8,7 @@ use rand::SeedableRng;
 use super::round_trip::check_cursor;
 use super::*;
 use crate::entry::MAX_SEQUENCE;
-use crate::table::salvage::Salvage;
+use crate::table::check::salvage::Salvage;
 
 /// Adds keys of one shape with the prefix `tag`, with about `bytes` of keys and values.
 fn add_phase(rng: &mut StdRng, tag: &[u8], bytes: usize, model: &mut Model) {

@@ -1,0 +1,170 @@
+//! Compares the files in the directory with those that the manifest names.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::db::store::Store;
+use crate::entry::Sequence;
+use crate::error::{Error, Result};
+use crate::fs::names::{self, FileKind};
+use crate::fs::{Access, FileSystem, ops};
+use crate::options::Options;
+use crate::table::TableReader;
+use crate::version::{Manifest, State};
+use crate::wal::sound_frames;
+
+/// Refuses a directory with logs or tables but without `CURRENT`: it is a damaged store, not a new
+/// one, since the first log is created after `CURRENT`.
+pub(in crate::db) fn refuse_headless(dir: &Path, options: &Options) -> Result<()> {
+    let names = ops::list(&*options.file_system, dir)?;
+    let data = |name: &&String| {
+        matches!(
+            names::parse(name),
+            Some((FileKind::Log | FileKind::Table, _))
+        )
+    };
+    match names.iter().find(data) {
+        Some(name) => {
+            let found = format!("no such file, although {name} exists");
+            Err(Error::corruption(
+                &dir.join(names::CURRENT),
+                0,
+                "the name of a manifest",
+                found,
+            ))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses a store whose files show that the manifest lost edits. Damage to the last edit looks
+/// like a torn tail. But the tables that the lost edit removed may be gone from the disk, and a log
+/// that it began may hold writes, since a log is written to only once its edit is durable. Logs
+/// that an edit removed have smaller numbers than the newest log that the manifest names. A table that
+/// it added may be the only place of writes whose log is gone ([`refuse_only_copy`]).
+///
+/// # Errors
+/// [`Error::Corruption`] that names a file that shows the loss; or if the directory cannot be read.
+pub(crate) fn refuse_lost_edits(dir: &Path, fs: &dyn FileSystem, state: &State) -> Result<()> {
+    let newest_log = state.logs.last_key_value().map(|(id, _)| *id);
+    let mut tables = BTreeSet::new();
+    for name in ops::list(fs, dir)? {
+        match names::parse(&name) {
+            Some((FileKind::Table, number)) => drop(tables.insert(number)),
+            Some((FileKind::Log, id))
+                if id >= state.next_file || newest_log.is_some_and(|newest| id > newest) =>
+            {
+                refuse_writes(fs, &dir.join(name))?;
+            }
+            _ => {}
+        }
+    }
+    let named = named_tables(state);
+    if let Some(missing) = named.difference(&tables).next() {
+        let path = dir.join(names::table_name(*missing));
+        let expected = "a table, as the manifest says";
+        return Err(Error::corruption(&path, 0, expected, "no such file"));
+    }
+    let mut last_in_logs = None;
+    for unnamed in tables.difference(&named) {
+        refuse_only_copy(dir, fs, state, *unnamed, &mut last_in_logs)?;
+    }
+    Ok(())
+}
+
+/// Refuses a table that the manifest does not name, if it has later writes than the manifest and the logs
+/// know of. A crash leaves no such table: a flush first makes the log, which the manifest names, durable
+/// through the last write of the table, and that log is removed only after the edit that names the table. A
+/// merge writes no sequence that the manifest does not count already. Only the logs of a dropped keyspace
+/// are removed without that.
+///
+/// The logs are read only if a table asks for them, and once: `known` keeps their last sequence.
+fn refuse_only_copy(
+    dir: &Path,
+    fs: &dyn FileSystem,
+    state: &State,
+    number: u64,
+    known: &mut Option<LastInLogs>,
+) -> Result<()> {
+    let path = dir.join(names::table_name(number));
+    let table = match TableReader::open_uncached(fs, &path, number) {
+        Ok(table) => table,
+        // A crash may have cut it short.
+        Err(Error::Corruption { .. } | Error::Unsupported { .. }) => return Ok(()),
+        Err(e) => return Err(e),
+    };
+    let last = table.summary().largest_sequence;
+    let keyspace = table.properties().number("keyspace");
+    let kept = |id| id >= u64::from(state.next_keyspace_id) || state.has_keyspace(id);
+    if last <= state.last_sequence || !keyspace.is_some_and(kept) {
+        return Ok(());
+    }
+    let known = match *known {
+        Some(known) => known,
+        None => *known.insert(last_in_logs(dir, fs, state)?),
+    };
+    // A missing log is reported when the logs are read.
+    if known.is_none_or(|known| last <= known) {
+        return Ok(());
+    }
+    let expected = "a table that the manifest names, or one whose writes are in logs";
+    let found = format!("a table of writes up to sequence {last} that the manifest does not name");
+    Err(Error::corruption(&path, 0, expected, found))
+}
+
+/// The last sequence in the logs that the manifest names, 0 if there is none; `None` if a log is missing.
+type LastInLogs = Option<Sequence>;
+
+fn last_in_logs(dir: &Path, fs: &dyn FileSystem, state: &State) -> Result<LastInLogs> {
+    let mut last = 0;
+    for &id in state.logs.keys() {
+        let path = dir.join(names::log_name(id));
+        let Some(bytes) = ops::if_found(ops::read_all(fs, &path))? else {
+            return Ok(None);
+        };
+        let frames = sound_frames(&bytes, id);
+        let written = frames.iter().filter(|f| !f.clean_end);
+        let ends = written.map(|f| f.first_sequence.saturating_add(f.count.into()));
+        last = ends.max().unwrap_or(0).saturating_sub(1).max(last);
+    }
+    Ok(Some(last))
+}
+
+/// Refuses a log that the manifest does not name, unless it is empty.
+fn refuse_writes(fs: &dyn FileSystem, path: &Path) -> Result<()> {
+    let length = ops::len(&*ops::open(fs, path, Access::Buffered)?, path)?;
+    if length > 0 {
+        let expected = "a log that the manifest names, or an empty one";
+        let found = format!("a log with {length} bytes that the manifest does not name");
+        return Err(Error::corruption(path, 0, expected, found));
+    }
+    Ok(())
+}
+
+fn named_tables(state: &State) -> BTreeSet<u64> {
+    state
+        .keyspaces
+        .values()
+        .flat_map(|k| k.tables().map(|(_, t)| t.number))
+        .collect()
+}
+
+/// Deletes the files that the manifest does not name, left from earlier openings of the store.
+pub(in crate::db) fn remove_leftovers(store: &Store) -> Result<()> {
+    let fs = &**store.fs();
+    let catalog = crate::sync::lock(&store.catalog);
+    let tables = named_tables(&catalog.state);
+    let manifest = catalog.manifest.as_ref().map(Manifest::number);
+    for name in ops::list(fs, &store.dir)? {
+        let named = match names::parse(&name) {
+            Some((FileKind::Table, number)) => tables.contains(&number),
+            Some((FileKind::Log, id)) => catalog.state.logs.contains_key(&id),
+            Some((FileKind::Manifest, number)) => Some(number) == manifest,
+            None => !names::is_temporary(&name),
+        };
+        if !named {
+            ops::remove(fs, &store.dir.join(&name))?;
+        }
+    }
+    Ok(())
+}

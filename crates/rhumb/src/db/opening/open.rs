@@ -1,0 +1,231 @@
+//! Opening a store: read the manifest, replay the logs, begin a new manifest.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+
+use super::leftovers::{refuse_headless, refuse_lost_edits, remove_leftovers};
+use super::replay::{Replayed, replay};
+use crate::db::DEFAULT_KEYSPACE;
+use crate::db::handle::Handle;
+use crate::db::read::view::CurrentView;
+use crate::db::stats::counters::{ReadCounters, WriteCounters};
+use crate::db::store::{Catalog, OpenKeyspace, Store};
+use crate::db::upkeep::background;
+use crate::db::upkeep::signals::Signals;
+use crate::db::write::commit_queue::CommitQueue;
+use crate::db::write::log::WriteState;
+use crate::error::{Error, Result};
+use crate::fs::names;
+use crate::fs::{FileLock, LockMode, ops};
+use crate::memory::BlockCache;
+use crate::options::Options;
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::{HazardSlots, Mutex};
+use crate::version::{Change, Edit, Files, Levels, Manifest, State, publish, read, read_current};
+use crate::wal::sync_log;
+
+/// The number of stores that this process has opened. It gives each store a number of its own, so
+/// that batches and snapshots are used only with their own store.
+static OPENED: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+
+/// Opens a store for reading and writing.
+pub(in crate::db) fn open(dir: &Path, options: Options) -> Result<Handle> {
+    options.check()?;
+    let fs = &*options.file_system;
+    if options.create_if_missing {
+        ops::create_dir(fs, dir)?;
+    }
+    let lock = take_lock(dir, &options, LockMode::Exclusive)?;
+    let state = match read_state(dir, &options)? {
+        Some(state) => state,
+        None if options.create_if_missing => {
+            refuse_headless(dir, &options)?;
+            new_state()?
+        }
+        None => {
+            refuse_headless(dir, &options)?;
+            return Err(Error::NotFound {
+                path: dir.to_path_buf(),
+            });
+        }
+    };
+    for id in state.logs.keys() {
+        // The log is synced before it is read, so everything that is replayed is durable.
+        ops::if_found(sync_log(fs, dir, *id))?;
+    }
+    let store = Arc::new(assemble(dir, options, lock, state)?);
+    begin(&store)?;
+    remove_leftovers(&store)?;
+    store.flush_many_logs()?;
+    let threads = background::start(&store)?;
+    store.update_pressure();
+    Ok(Handle::new(store, threads))
+}
+
+/// Opens a store without changing anything.
+pub(in crate::db) fn open_read_only(dir: &Path, options: Options) -> Result<Handle> {
+    options.check()?;
+    // A lock file made in a directory without a store would change it.
+    if read_current(&options.file_system, dir)?.is_none() {
+        if ops::if_found(ops::list(&*options.file_system, dir))?.is_some() {
+            refuse_headless(dir, &options)?;
+        }
+        return Err(Error::NotFound {
+            path: dir.to_path_buf(),
+        });
+    }
+    let lock = take_lock(dir, &options, LockMode::Shared)?;
+    let Some(state) = read_state(dir, &options)? else {
+        return Err(Error::NotFound {
+            path: dir.to_path_buf(),
+        });
+    };
+    let store = assemble(dir, options, lock, state)?;
+    let reason = "it was opened for reading only; open it for writing instead".to_string();
+    *crate::sync::lock(&store.failure) = Some(Error::ReadOnly { reason });
+    Ok(Handle::new(Arc::new(store), Vec::new()))
+}
+
+fn take_lock(dir: &Path, options: &Options, mode: LockMode) -> Result<Box<dyn FileLock>> {
+    let taken = ops::lock(&*options.file_system, &dir.join(names::LOCK), mode);
+    match taken {
+        Ok(Some(lock)) => Ok(lock),
+        Ok(None) => Err(Error::Locked {
+            path: dir.to_path_buf(),
+        }),
+        Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            Err(Error::NotFound {
+                path: dir.to_path_buf(),
+            })
+        }
+        Err(e) => Err(e),
+    }
+}
+
+/// The state according to the manifest; `None` if there is no store.
+fn read_state(dir: &Path, options: &Options) -> Result<Option<State>> {
+    let Some(number) = read_current(&options.file_system, dir)? else {
+        return Ok(None);
+    };
+    let mut state = State::default();
+    read(&options.file_system, dir, number, |edit| state.apply(&edit))?;
+    refuse_lost_edits(dir, &*options.file_system, &state)?;
+    Ok(Some(state))
+}
+
+/// The state of a new store.
+fn new_state() -> Result<State> {
+    let mut state = State::default();
+    let changes = vec![
+        Change::NextFile(1),
+        Change::CreateKeyspace {
+            id: 0,
+            name: DEFAULT_KEYSPACE.to_string(),
+        },
+    ];
+    state
+        .apply(&Edit { changes })
+        .map_err(Error::InvalidArgument)?;
+    Ok(state)
+}
+
+/// Puts the store together in memory, with the writes of its logs in memtables. The files do not
+/// change.
+fn assemble(dir: &Path, options: Options, lock: Box<dyn FileLock>, state: State) -> Result<Store> {
+    let fs = options.file_system.clone();
+    let cache = Arc::new(BlockCache::new(options.cache_bytes)?);
+    let files = Arc::new(Files::new(fs, dir.to_path_buf(), options.access, cache));
+    let number = OPENED.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let slots = Arc::new(HazardSlots::default());
+    let mut keyspaces = BTreeMap::new();
+    for (id, keyspace) in &state.keyspaces {
+        let tables = keyspace
+            .tables()
+            .map(|(place, table)| (place, table.clone()));
+        let levels = Levels::new(&files, tables)
+            .map_err(|wrong| Error::corruption(dir, 0, "tables that fit together", wrong))?;
+        let open = OpenKeyspace {
+            store: number,
+            id: *id,
+            name: keyspace.name.clone(),
+            view: CurrentView::new(levels, &slots),
+            next_map: AtomicU64::new(keyspace.next_map),
+            dropped: AtomicBool::new(false),
+        };
+        keyspaces.insert(*id, Arc::new(open));
+    }
+    let Replayed {
+        sealed,
+        last_sequence,
+        recovery,
+    } = replay(dir, &options, &state, &keyspaces)?;
+    let write = WriteState {
+        log: None,
+        to_seal: None,
+        sealed,
+        last_sequence,
+    };
+    Ok(Store {
+        dir: dir.to_path_buf(),
+        number,
+        options,
+        keyspaces: ArcSwap::from_pointee(keyspaces),
+        published: AtomicU64::new(last_sequence),
+        queue: CommitQueue::new(),
+        merges: Mutex::default(),
+        write: Mutex::new(write),
+        next_file: AtomicU64::new(state.next_file),
+        catalog: Mutex::new(Catalog {
+            state,
+            manifest: None,
+            strays: Vec::new(),
+        }),
+        snapshots: Mutex::new(BTreeMap::new()),
+        signals: Signals::new(),
+        failure: Mutex::new(None),
+        files,
+        slots,
+        dropped: Mutex::new(Vec::new()),
+        cancelled: AtomicBool::new(false),
+        reads: ReadCounters::default(),
+        writes: WriteCounters::default(),
+        recovery,
+        _lock: lock,
+    })
+}
+
+/// Begins a new manifest with the whole state, including the valid ends of the replayed logs, so
+/// that nothing behind these ends can ever be replayed. A new log may acknowledge writes only after
+/// this.
+fn begin(store: &Store) -> Result<()> {
+    let fs = store.fs();
+    for name in ops::list(&**fs, &store.dir)? {
+        if let Some((_, number)) = names::parse(&name) {
+            store
+                .next_file
+                .fetch_max(number.saturating_add(1), Ordering::Relaxed);
+        }
+    }
+    let write = crate::sync::lock(&store.write);
+    let mut catalog = crate::sync::lock(&store.catalog);
+    let number = store.new_file();
+    let mut changes = vec![Change::NextFile(number + 1)];
+    for log in &write.sealed {
+        changes.push(Change::Log {
+            id: log.id,
+            valid_end: log.bytes,
+        });
+    }
+    catalog
+        .state
+        .apply(&Edit { changes })
+        .map_err(Error::InvalidArgument)?;
+    let first = catalog.state.snapshot_edit();
+    let manifest = Manifest::create(fs, &store.dir, number, &first, &Edit::default())?;
+    publish(fs, &store.dir, number)?;
+    catalog.manifest = Some(manifest);
+    Ok(())
+}

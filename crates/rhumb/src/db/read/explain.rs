@@ -1,0 +1,128 @@
+//! The steps of one get as text.
+
+use std::fmt;
+
+use super::lookup::Lookup;
+use super::view::View;
+use crate::entry::{EntryKind, Sequence};
+use crate::error::Result;
+use crate::table::BlockSource;
+use crate::version::{LEVELS, Table};
+
+/// The steps and the result of one get.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explanation {
+    /// The steps, one line each.
+    pub steps: Vec<String>,
+    /// The value of the key, if there is one.
+    pub value: Option<Vec<u8>>,
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for step in &self.steps {
+            writeln!(f, "{step}")?;
+        }
+        match &self.value {
+            Some(value) => write!(f, "found a value of {} bytes", value.len()),
+            None => write!(f, "no value"),
+        }
+    }
+}
+
+/// Asks the memtables and tables in the same order as [`Lookup::run`] does, and describes each
+/// step.
+pub(in crate::db) fn explain(view: &View, key: &[u8], visible: Sequence) -> Result<Explanation> {
+    let mut steps = vec![format!(
+        "look up {} bytes as of sequence {visible}",
+        key.len()
+    )];
+    let mut lookup = Lookup::new(key, visible);
+    for (n, memtable) in view.memtables().enumerate() {
+        lookup.ask_memtable(memtable);
+        let name = if n == 0 {
+            "active write buffer"
+        } else {
+            "waiting write buffer"
+        };
+        steps.push(format!(
+            "{name} ({} entries): {}",
+            memtable.entries(),
+            verdict(&lookup)
+        ));
+        if lookup.decided() {
+            return Ok(end(steps, &mut lookup));
+        }
+    }
+    for level in 0..LEVELS {
+        let runs = view.levels.runs(level);
+        if runs.is_empty() {
+            continue;
+        }
+        let asked: Vec<_> = runs.iter().filter_map(|run| run.table_for(key)).collect();
+        steps.push(format!(
+            "level {level}: {} of its {} tables may hold the key (number of runs: {})",
+            asked.len(),
+            view.levels.level(level).count(),
+            runs.len()
+        ));
+        for table in asked {
+            steps.push(ask(table, &mut lookup)?);
+            if level > 0 && lookup.decided() {
+                break;
+            }
+        }
+        if lookup.decided() {
+            break;
+        }
+    }
+    Ok(end(steps, &mut lookup))
+}
+
+fn end(steps: Vec<String>, lookup: &mut Lookup<'_>) -> Explanation {
+    Explanation {
+        steps,
+        value: lookup.take_answer().map(|v| v.to_vec()),
+    }
+}
+
+/// Looks the key up in one table and describes what its filter, index and blocks did.
+fn ask(table: &Table, lookup: &mut Lookup<'_>) -> Result<String> {
+    let mut source = BlockSource::new(true);
+    lookup.ask_table(table, &mut source, false)?;
+    let trace = &source.trace;
+    let meta = &table.meta;
+    let mut line = format!(
+        "  table {} ({}, {} entries): ",
+        meta.number, meta.index_kind, meta.entries
+    );
+    if trace.filter_negative > 0 {
+        line += "the filter excludes the key";
+        return Ok(line);
+    }
+    if trace.filter_positive > 0 {
+        line += "the filter admits the key, ";
+    }
+    let ranks = trace.window_ranks;
+    if ranks > 0 {
+        line += &format!("window of {ranks} ranks, ");
+    }
+    line += &format!(
+        "blocks: {} read, {} in memory; {}",
+        trace.blocks_read,
+        trace.blocks_cached,
+        verdict(lookup)
+    );
+    Ok(line)
+}
+
+fn verdict(lookup: &Lookup<'_>) -> String {
+    match lookup.state() {
+        (Some(version), covered) if version.sequence >= covered => match version.kind {
+            EntryKind::Put => format!("value of sequence {}", version.sequence),
+            EntryKind::Delete => format!("deleted by sequence {}", version.sequence),
+        },
+        (_, covered) if covered > 0 => format!("in a range deleted by sequence {covered}"),
+        _ => "nothing".to_string(),
+    }
+}

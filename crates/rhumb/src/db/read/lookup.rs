@@ -1,0 +1,178 @@
+//! Gets: the memtables are asked first, then the tables that may hold the key, newest first.
+
+use std::sync::Arc;
+
+use crate::entry::{EntryKind, Sequence, Version};
+use crate::error::Result;
+use crate::memory::Pinned;
+use crate::memtable::Memtable;
+#[cfg(feature = "internals")]
+use crate::table::TimedGet;
+use crate::table::{BlockSource, NumberCache, TableReader, hash_key};
+use crate::version::Table;
+
+use super::view::View;
+
+/// A running look-up: its key, and what it found so far.
+pub(in crate::db) struct Lookup<'a> {
+    key: &'a [u8],
+    hash: u64,
+    visible: Sequence,
+    numbers: NumberCache,
+    /// The newest version of the key found so far.
+    found: Option<Version>,
+    /// The newest range delete over the key found so far, or 0.
+    covered: Sequence,
+    /// Whether a memtable decided the answer.
+    pub(in crate::db) memtable_hit: bool,
+}
+
+impl<'a> Lookup<'a> {
+    /// Prepares to look up `key` as of sequence `visible`.
+    pub(in crate::db) fn new(key: &'a [u8], visible: Sequence) -> Self {
+        Lookup {
+            key,
+            hash: hash_key(key),
+            visible,
+            numbers: NumberCache::default(),
+            found: None,
+            covered: 0,
+            memtable_hit: false,
+        }
+    }
+
+    /// Looks the key up. Returns `None` if it has no value.
+    ///
+    /// Each source is newer than the next, so the first source with a version of the key or a range
+    /// delete over it ends the search. Tables of level 0 are the exception: they are all asked if
+    /// they may hold something newer.
+    pub(in crate::db) fn run(
+        &mut self,
+        view: &View,
+        source: &mut BlockSource,
+    ) -> Result<Option<Pinned>> {
+        let key = self.key;
+        let runs = view.levels.all_runs();
+        let mut tables = runs.filter_map(|(level, run)| Some((level, run.table_for(key)?)));
+        let mut next = tables.next();
+        self.prefetch_filter(next);
+        self.ask_memtables(view);
+        while let Some((level, table)) = next
+            && (level == 0 || !self.decided())
+        {
+            next = tables.next();
+            self.prefetch_filter(next);
+            if self.may_be_changed_by(level, table) {
+                source.leave_table();
+                // A key that no earlier run holds is in the last run if it is anywhere.
+                self.ask_table(table, source, next.is_none())?;
+            }
+        }
+        Ok(self.take_answer())
+    }
+
+    /// Prefetches the part of a table's filter that the key needs, while the source before it is
+    /// asked.
+    #[inline]
+    fn prefetch_filter(&self, table: Option<(usize, &Arc<Table>)>) {
+        if let Some(reader) = table.and_then(|(_, table)| table.open_reader()) {
+            reader.prefetch_filter(self.hash);
+        }
+    }
+
+    /// Asks the memtables until one decides the answer.
+    pub(in crate::db) fn ask_memtables(&mut self, view: &View) {
+        for memtable in view.filled_memtables() {
+            self.ask_memtable(memtable);
+            if self.decided() {
+                self.memtable_hit = true;
+                return;
+            }
+        }
+    }
+
+    /// Asks one memtable.
+    pub(in crate::db) fn ask_memtable(&mut self, memtable: &Arc<Memtable>) {
+        self.covered = self
+            .covered
+            .max(memtable.covering(self.key, self.visible).unwrap_or(0));
+        self.found = memtable.get(self.key, self.visible);
+    }
+
+    /// Whether a table of a level may change the answer. Each run is newer than the next, except in
+    /// level 0, where the sequences of runs may overlap after a repair.
+    pub(in crate::db) fn may_be_changed_by(&self, level: usize, table: &Table) -> bool {
+        let found = self.found.as_ref().map_or(0, |v| v.sequence);
+        !self.decided() || (level == 0 && found.max(self.covered) <= table.meta.largest_sequence)
+    }
+
+    /// The key that is looked up.
+    pub(in crate::db) fn key(&self) -> &'a [u8] {
+        self.key
+    }
+
+    /// Asks one table. Keeps its version of the key if that is newer than the one found before.
+    /// `source` reads the blocks and counts the work; look-ups of ascending keys in one table may
+    /// share it. `likely`: see [`crate::table::TableReader::get`].
+    #[inline]
+    pub(in crate::db) fn ask_table(
+        &mut self,
+        table: &Table,
+        source: &mut BlockSource,
+        likely: bool,
+    ) -> Result<()> {
+        self.ask_table_by(table, |reader, lookup| {
+            let (key, hash, visible) = (lookup.key, lookup.hash, lookup.visible);
+            reader.get(key, hash, visible, &mut lookup.numbers, source, likely)
+        })
+    }
+
+    /// Asks one table; `get` finds the version of the key in it.
+    #[inline]
+    pub(in crate::db) fn ask_table_by(
+        &mut self,
+        table: &Table,
+        get: impl FnOnce(&TableReader, &mut Self) -> Result<Option<Version>>,
+    ) -> Result<()> {
+        let reader = table.reader()?;
+        let covering = reader.covering(self.key, self.visible);
+        self.covered = self.covered.max(covering.unwrap_or(0));
+        if let Some(version) = get(reader, self)? {
+            let newer = |f: &Version| f.sequence < version.sequence;
+            if self.found.as_ref().is_none_or(newer) {
+                self.found = Some(version);
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks one table by a timed get.
+    #[cfg(feature = "internals")]
+    pub(in crate::db) fn ask_table_timed(
+        &mut self,
+        table: &Table,
+        get: &mut TimedGet,
+    ) -> Result<()> {
+        self.ask_table_by(table, |reader, lookup| {
+            let (key, hash, visible) = (lookup.key, lookup.hash, lookup.visible);
+            reader.get_timed(key, hash, visible, &mut lookup.numbers, get)
+        })
+    }
+
+    /// Whether older sources can no longer change the answer.
+    pub(in crate::db) fn decided(&self) -> bool {
+        self.found.is_some() || self.covered > 0
+    }
+
+    /// Takes the value of the key out of what was found; `None` if it has no value.
+    pub(in crate::db) fn take_answer(&mut self) -> Option<Pinned> {
+        let version = self.found.take()?;
+        let alive = version.kind == EntryKind::Put && version.sequence >= self.covered;
+        alive.then_some(version.value)
+    }
+
+    /// The newest version and range delete found so far, for explanations.
+    pub(in crate::db) fn state(&self) -> (Option<&Version>, Sequence) {
+        (self.found.as_ref(), self.covered)
+    }
+}

@@ -1,0 +1,64 @@
+//! Gets of many keys at one moment. The memtables and tables are asked one after another, each for
+//! all keys in key order, so that no table is visited twice and no block is read twice.
+
+use super::lookup::Lookup;
+use super::view::View;
+use crate::db::stats::counters::ReadCounters;
+use crate::entry::Sequence;
+use crate::error::Result;
+use crate::memory::Pinned;
+use crate::table::{BlockSource, GetTrace};
+use crate::version::Run;
+
+/// The values of `keys`, in the same order, as of sequence `visible`.
+pub(in crate::db) fn look_up_all(
+    view: &View,
+    keys: &[&[u8]],
+    visible: Sequence,
+    reads: &ReadCounters,
+) -> Result<Vec<Option<Pinned>>> {
+    let mut order: Vec<usize> = (0..keys.len()).collect();
+    order.sort_by_key(|&place| keys.get(place));
+    let sorted = order.iter().filter_map(|&place| keys.get(place));
+    let mut lookups: Vec<Lookup<'_>> = sorted.map(|key| Lookup::new(key, visible)).collect();
+    for lookup in &mut lookups {
+        lookup.ask_memtables(view);
+    }
+    let mut trace = GetTrace::default();
+    for (level, run) in view.levels.all_runs() {
+        ask_run(level, run, &mut lookups, &mut trace)?;
+    }
+    let mut values = vec![None; keys.len()];
+    for (&place, lookup) in order.iter().zip(&mut lookups) {
+        reads.count(lookup.memtable_hit, &std::mem::take(&mut trace));
+        if let Some(value) = values.get_mut(place) {
+            *value = lookup.take_answer();
+        }
+    }
+    Ok(values)
+}
+
+/// Asks the tables of a run, in key order, for the keys whose answers they may change.
+fn ask_run(
+    level: usize,
+    run: &Run,
+    lookups: &mut [Lookup<'_>],
+    trace: &mut GetTrace,
+) -> Result<()> {
+    let mut source = BlockSource::shared();
+    let mut before = None;
+    for lookup in lookups {
+        let Some(table) = run.table_for(lookup.key()) else {
+            continue;
+        };
+        if !lookup.may_be_changed_by(level, table) {
+            continue;
+        }
+        if before.replace(table.meta.number) != Some(table.meta.number) {
+            source.leave_table();
+        }
+        lookup.ask_table(table, &mut source, false)?;
+    }
+    trace.add(&source.trace);
+    Ok(())
+}

@@ -1,0 +1,300 @@
+//! A cursor that turns versions into keys: it shows each visible key once, as of one sequence.
+
+use std::ops::Bound;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::coverage::Coverage;
+use super::view::View;
+use crate::compaction::Source;
+use crate::entry::{Cursor, EntryKind, MergeCursor, Sequence, is_behind, is_same, set_key};
+use crate::error::{Error, Result};
+use crate::memory::Pinned;
+use crate::table::GetTrace;
+use crate::version::{LevelCursor, Levels, Run};
+
+/// After this many versions of one key, a seek is cheaper than more steps.
+const STEPS_BEFORE_SEEK: u32 = 8;
+
+/// Moves over the keys that are visible at a sequence: forwards from a lower bound or backwards
+/// from an upper bound, but not both. Each step is given the opposite bound, and reads at most one
+/// key beyond it.
+pub(in crate::db) struct VisibleCursor {
+    versions: MergeCursor<Source>,
+    coverage: Coverage,
+    levels: Arc<Levels>,
+    visible: Sequence,
+    /// The key shown last.
+    key: Vec<u8>,
+    /// The key and sequence of the last seek over versions of a key.
+    sought: Option<(Vec<u8>, Sequence)>,
+}
+
+impl VisibleCursor {
+    /// A cursor over the sources of `view` that may hold keys between two bounds, as of sequence
+    /// `visible`. It must not be moved outside the bounds.
+    pub(in crate::db) fn new(
+        view: &View,
+        visible: Sequence,
+        from: Bound<&[u8]>,
+        to: Bound<&[u8]>,
+    ) -> Result<Self> {
+        let levels = &view.levels;
+        let from = match from {
+            Bound::Included(key) | Bound::Excluded(key) => key,
+            Bound::Unbounded => &[],
+        };
+        let runs = levels.all_runs().map(|(_, run)| run);
+        let meets = |run: &&Arc<Run>| !run.overlapping(from, to).is_empty();
+        let runs = runs.filter(meets);
+        let mut versions = MergeCursor::with_capacity(1 + view.waiting.len() + levels.runs_count());
+        for memtable in view.filled_memtables() {
+            versions.push(Source::Memtable(memtable.cursor()));
+        }
+        for run in runs.clone() {
+            versions.push(match run.tables() {
+                [table] => Source::Table(Box::new(table.reader()?.cursor(true))),
+                _ => Source::Level(Box::new(LevelCursor::over_run(run.clone()))),
+            });
+        }
+        Ok(VisibleCursor {
+            versions,
+            coverage: Coverage::new(view, runs, visible),
+            levels: levels.clone(),
+            visible,
+            key: Vec::new(),
+            sought: None,
+        })
+    }
+
+    /// Adds the counts of the work in tables so far.
+    pub(in crate::db) fn add_trace(&self, trace: &mut GetTrace) {
+        let sources = self.versions.children();
+        sources.for_each(|source| trace.add(&source.trace()));
+    }
+
+    /// The key shown last.
+    pub(in crate::db) fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// The value of the key shown last, in place. Only for a cursor that moves forwards.
+    pub(in crate::db) fn value(&self) -> &[u8] {
+        self.versions.value_bytes()
+    }
+
+    /// The value of the key shown last, pinned. Only for a cursor that moves forwards.
+    pub(in crate::db) fn pin_value(&mut self) -> Pinned {
+        self.versions.value()
+    }
+
+    /// Shows the first key between the bounds. Returns `false` if there is none.
+    pub(in crate::db) fn first(&mut self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<bool> {
+        match from {
+            Bound::Unbounded => self.versions.seek_first()?,
+            Bound::Included(key) => self.versions.seek(key, self.visible)?,
+            Bound::Excluded(key) => self.versions.seek(&successor(key), self.visible)?,
+        }
+        self.show_forward(to)
+    }
+
+    /// Shows the last key between the bounds. Returns its value, or `None` if there is no such key.
+    pub(in crate::db) fn last(
+        &mut self,
+        from: Bound<&[u8]>,
+        to: Bound<&[u8]>,
+    ) -> Result<Option<Pinned>> {
+        match to {
+            Bound::Unbounded => self.versions.seek_last()?,
+            Bound::Included(key) => self.versions.seek_before(&successor(key))?,
+            Bound::Excluded(key) => self.versions.seek_before(key)?,
+        }
+        self.show_backward(from)
+    }
+
+    /// Shows the next key up to a bound. The cursor must have moved forwards to a key before.
+    #[inline]
+    pub(in crate::db) fn next(&mut self, to: Bound<&[u8]>) -> Result<bool> {
+        self.skip_key_forward()?;
+        self.show_forward(to)
+    }
+
+    /// Shows the key before, down to a bound. The cursor must have moved backwards to a key before.
+    pub(in crate::db) fn prev(&mut self, from: Bound<&[u8]>) -> Result<Option<Pinned>> {
+        self.show_backward(from)
+    }
+
+    /// Whether `versions` stands on a version of `self.key`.
+    #[inline]
+    fn is_on_key(&self) -> bool {
+        let here = self.versions.here();
+        here.is_some_and(|here| is_same(here.key, &self.key))
+    }
+
+    /// Shows the first visible key from here on. The cursor is on the first version of a key.
+    #[inline]
+    fn show_forward(&mut self, to: Bound<&[u8]>) -> Result<bool> {
+        while let Some(here) = self.versions.here() {
+            set_key(&mut self.key, here.key);
+            if is_behind(&self.key, to) {
+                return Ok(false);
+            }
+            if here.sequence <= self.visible || self.skip_invisible()? {
+                if self.is_alive()? {
+                    return Ok(true);
+                }
+                self.skip_key_forward()?;
+            }
+        }
+        Ok(false)
+    }
+
+    /// Moves past the versions of `self.key` that are too new to be visible. Returns whether a
+    /// visible one follows.
+    fn skip_invisible(&mut self) -> Result<bool> {
+        let mut steps = 0;
+        while self.versions.sequence() > self.visible {
+            steps += 1;
+            if steps == STEPS_BEFORE_SEEK {
+                self.note_seek(self.visible, Direction::Forward)?;
+                self.versions.seek(&self.key, self.visible)?;
+            } else {
+                self.versions.next()?;
+            }
+            if !self.is_on_key() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Moves from a version of `self.key` to the first version of a later key.
+    #[inline]
+    fn skip_key_forward(&mut self) -> Result<()> {
+        let mut steps = 0;
+        loop {
+            steps += 1;
+            if steps == STEPS_BEFORE_SEEK {
+                self.note_seek(0, Direction::Forward)?;
+                self.versions.seek(&self.key, 0)?;
+            } else {
+                self.versions.next()?;
+            }
+            if !self.is_on_key() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Shows the first visible key from here backwards. The cursor is on the last version of a key.
+    fn show_backward(&mut self, from: Bound<&[u8]>) -> Result<Option<Pinned>> {
+        while let Some(here) = self.versions.here() {
+            set_key(&mut self.key, here.key);
+            if is_before(&self.key, from) {
+                return Ok(None);
+            }
+            let newest = self.newest_visible_backward()?;
+            if newest.is_some() {
+                return Ok(newest);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Moves backwards over all versions of `self.key`, from the oldest one. Returns the value of
+    /// the newest visible version if it is not deleted.
+    fn newest_visible_backward(&mut self) -> Result<Option<Pinned>> {
+        let mut newest = None;
+        let mut steps = 0;
+        loop {
+            if self.versions.sequence() <= self.visible {
+                newest = match self.is_alive()? {
+                    true => Some(self.versions.value()),
+                    false => None,
+                };
+            }
+            self.versions.prev()?;
+            if !self.is_on_key() {
+                return Ok(newest);
+            }
+            steps += 1;
+            if steps == STEPS_BEFORE_SEEK {
+                return self.newest_visible_by_seek();
+            }
+        }
+    }
+
+    fn newest_visible_by_seek(&mut self) -> Result<Option<Pinned>> {
+        self.note_seek(self.visible, Direction::Backward)?;
+        self.versions.seek(&self.key, self.visible)?;
+        let alive = self.is_on_key() && self.is_alive()?;
+        let newest = alive.then(|| self.versions.value());
+        self.versions.seek_before(&self.key)?;
+        Ok(newest)
+    }
+
+    /// Whether the version under the cursor, the newest visible one of the key, is a value that is
+    /// not deleted.
+    #[inline]
+    fn is_alive(&mut self) -> Result<bool> {
+        let covered = self.coverage.over(&self.key)?;
+        let here = self.versions.here();
+        Ok(here.is_some_and(|here| here.kind == EntryKind::Put && here.sequence >= covered))
+    }
+
+    /// Checks a seek past the versions of `self.key` to `sequence`. Each such seek must go further
+    /// than the last one in the same direction; otherwise the tables are out of order, and the
+    /// iteration might never end.
+    fn note_seek(&mut self, sequence: Sequence, direction: Direction) -> Result<()> {
+        let (last_key, last_sequence) = match &mut self.sought {
+            Some(sought) => sought,
+            none => {
+                *none = Some((self.key.clone(), sequence));
+                return Ok(());
+            }
+        };
+        let order = (self.key.cmp(last_key)).then(sequence.cmp(last_sequence).reverse());
+        let goes_on = match direction {
+            Direction::Forward => order.is_gt(),
+            Direction::Backward => order.is_lt(),
+        };
+        if !goes_on {
+            return Err(out_of_order(&self.levels, &self.key));
+        }
+        last_key.clone_from(&self.key);
+        *last_sequence = sequence;
+        Ok(())
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Direction {
+    Forward,
+    Backward,
+}
+
+/// Whether `key` is before the first key that a bound admits.
+fn is_before(key: &[u8], from: Bound<&[u8]>) -> bool {
+    match from {
+        Bound::Unbounded => false,
+        Bound::Included(from) => key < from,
+        Bound::Excluded(from) => key <= from,
+    }
+}
+
+/// The smallest key above `key`.
+fn successor(key: &[u8]) -> Vec<u8> {
+    let mut next = Vec::with_capacity(key.len() + 1);
+    next.extend_from_slice(key);
+    next.push(0);
+    next
+}
+
+/// The error for a key that was met twice. It names the first table that may hold the key; only
+/// `verify` finds out which one is out of order.
+fn out_of_order(levels: &Levels, key: &[u8]) -> Error {
+    let table = levels.tables().find(|(_, t)| t.meta.may_hold(key));
+    let path = table.map_or_else(PathBuf::new, |(_, t)| t.path());
+    let expected = "ascending keys in this table and in those that overlap it";
+    Error::corruption(&path, 0, expected, format!("the key {key:02x?} twice"))
+}

@@ -1,0 +1,206 @@
+//! Counters of reads and writes. The counters of reads are atomics in one stripe per thread, so
+//! that reading threads do not contend for cache lines.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::db::stats::{ReadStats, ScanStats, WriteStats};
+use crate::sync::atomic::AtomicU64;
+use crate::sync::atomic::Ordering::Relaxed;
+use crate::sync::{Mutex, lock, thread_number};
+use crate::table::GetTrace;
+
+/// The number of stripes that belong to one numbered thread each. All further threads share one
+/// more stripe, the last.
+const OWNED: usize = 64;
+
+/// Counts of gets and scans. A thread that owns its stripe adds to a counter by a load and a store,
+/// which costs next to nothing; a locked instruction would cost as much as hashing the key.
+#[derive(Debug)]
+pub(in crate::db) struct ReadCounters {
+    stripes: Box<[Stripe; OWNED + 1]>,
+}
+
+impl Default for ReadCounters {
+    fn default() -> Self {
+        let stripes = std::array::from_fn(|_| Stripe::default());
+        ReadCounters {
+            stripes: Box::new(stripes),
+        }
+    }
+}
+
+/// The counters of one thread. Their order keeps the counters of gets within two cache lines.
+#[derive(Debug, Default)]
+#[repr(C, align(128))]
+struct Stripe {
+    gets: AtomicU64,
+    memtable_hits: AtomicU64,
+    tables_probed: AtomicU64,
+    filter_negative: AtomicU64,
+    filter_positive: AtomicU64,
+    filter_false_positive: AtomicU64,
+    of_gets: Blocks,
+    seeks: AtomicU64,
+    of_scans: Blocks,
+}
+
+/// Counters of finding and reading blocks.
+#[derive(Debug, Default)]
+struct Blocks {
+    window_ranks: AtomicU64,
+    read_calls: AtomicU64,
+    read: AtomicU64,
+    bytes_read: AtomicU64,
+    cached: AtomicU64,
+}
+
+impl Blocks {
+    #[inline]
+    fn add(&self, trace: &GetTrace, owned: bool) {
+        Stripe::add(&self.window_ranks, trace.window_ranks, owned);
+        Stripe::add(&self.read_calls, trace.reads, owned);
+        Stripe::add(&self.read, trace.blocks_read, owned);
+        Stripe::add(&self.bytes_read, trace.bytes_read, owned);
+        Stripe::add(&self.cached, trace.blocks_cached, owned);
+    }
+}
+
+impl Stripe {
+    fn add(counter: &AtomicU64, n: impl Into<u64>, owned: bool) {
+        let n = n.into();
+        if n == 0 {
+        } else if owned {
+            counter.store(counter.load(Relaxed).wrapping_add(n), Relaxed);
+        } else {
+            counter.fetch_add(n, Relaxed);
+        }
+    }
+}
+
+impl ReadCounters {
+    /// Counts one get. `memtable_hit`: it was answered by a memtable. `trace`: what it did in
+    /// tables.
+    pub(in crate::db) fn count(&self, memtable_hit: bool, trace: &GetTrace) {
+        let Some((stripe, owned)) = self.stripe() else {
+            return;
+        };
+        Stripe::add(&stripe.gets, 1u64, owned);
+        Stripe::add(&stripe.memtable_hits, memtable_hit, owned);
+        Stripe::add(&stripe.tables_probed, trace.tables_probed, owned);
+        Stripe::add(&stripe.filter_negative, trace.filter_negative, owned);
+        Stripe::add(&stripe.filter_positive, trace.filter_positive, owned);
+        Stripe::add(
+            &stripe.filter_false_positive,
+            trace.filter_false_positive,
+            owned,
+        );
+        stripe.of_gets.add(trace, owned);
+    }
+
+    /// Counts what one iterator did. It was positioned `seeks` times.
+    pub(in crate::db) fn count_scan(&self, seeks: u32, trace: &GetTrace) {
+        if let Some((stripe, owned)) = self.stripe() {
+            Stripe::add(&stripe.seeks, seeks, owned);
+            stripe.of_scans.add(trace, owned);
+        }
+    }
+
+    /// The stripe of this thread, and whether this thread owns it.
+    #[inline]
+    fn stripe(&self) -> Option<(&Stripe, bool)> {
+        let number = thread_number().unwrap_or(OWNED).min(OWNED);
+        Some((self.stripes.get(number)?, number < OWNED))
+    }
+
+    fn sum(&self, counter: fn(&Stripe) -> &AtomicU64) -> u64 {
+        let stripes = self.stripes.iter();
+        stripes.map(|stripe| counter(stripe).load(Relaxed)).sum()
+    }
+
+    pub(in crate::db) fn scans(&self) -> ScanStats {
+        ScanStats {
+            seeks: self.sum(|s| &s.seeks),
+            window_ranks: self.sum(|s| &s.of_scans.window_ranks),
+            read_calls: self.sum(|s| &s.of_scans.read_calls),
+            blocks_read: self.sum(|s| &s.of_scans.read),
+            bytes_read: self.sum(|s| &s.of_scans.bytes_read),
+            blocks_cached: self.sum(|s| &s.of_scans.cached),
+        }
+    }
+
+    pub(in crate::db) fn stats(&self) -> ReadStats {
+        let sum = |counter: fn(&Stripe) -> &AtomicU64| self.sum(counter);
+        ReadStats {
+            gets: sum(|s| &s.gets),
+            memtable_hits: sum(|s| &s.memtable_hits),
+            tables_probed: sum(|s| &s.tables_probed),
+            filter_negative: sum(|s| &s.filter_negative),
+            filter_positive: sum(|s| &s.filter_positive),
+            filter_false_positive: sum(|s| &s.filter_false_positive),
+            window_ranks: sum(|s| &s.of_gets.window_ranks),
+            read_calls: sum(|s| &s.of_gets.read_calls),
+            blocks_read: sum(|s| &s.of_gets.read),
+            bytes_read: sum(|s| &s.of_gets.bytes_read),
+            blocks_cached: sum(|s| &s.of_gets.cached),
+        }
+    }
+}
+
+/// Counts of writes, flushes and compactions.
+#[derive(Debug, Default, Clone)]
+pub(in crate::db) struct WriteCounters(Arc<Mutex<WriteStats>>);
+
+impl WriteCounters {
+    pub(in crate::db) fn update(&self, change: impl FnOnce(&mut WriteStats)) {
+        change(&mut lock(&self.0));
+    }
+
+    /// Counts a writer that was delayed for `time`: by a stall (`stall`) or a slowdown.
+    pub(in crate::db) fn held_up(&self, reason: &str, time: Duration, stall: bool) {
+        self.update(|w| {
+            if stall {
+                w.stalls += 1;
+            } else {
+                w.slowdowns += 1;
+            }
+            w.longest_stall = w.longest_stall.max(time);
+            *w.stall_reasons.entry(reason.to_string()).or_default() += 1;
+        });
+    }
+
+    pub(in crate::db) fn stats(&self) -> WriteStats {
+        lock(&self.0).clone()
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_count_is_lost_with_many_threads_or_few() {
+        let counters = ReadCounters::default();
+        let trace = GetTrace {
+            tables_probed: 2,
+            ..GetTrace::default()
+        };
+        for threads in [1, 8, 100, 8] {
+            let before = counters.stats().gets;
+            // All at once, so that some have no stripe of their own when there are many.
+            let start = std::sync::Barrier::new(threads);
+            std::thread::scope(|scope| {
+                for _ in 0..threads {
+                    scope.spawn(|| {
+                        start.wait();
+                        (0..1000).for_each(|_| counters.count(false, &trace));
+                        start.wait();
+                    });
+                }
+            });
+            assert_eq!(counters.stats().gets - before, 1000 * threads as u64);
+        }
+        assert_eq!(counters.stats().tables_probed, 2 * counters.stats().gets);
+    }
+}

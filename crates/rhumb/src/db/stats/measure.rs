@@ -1,0 +1,78 @@
+//! Gathers [`Stats`].
+
+use crate::db::stats::{CacheStats, KeyspaceStats, LevelStats, Stats};
+use crate::db::store::{OpenKeyspace, Store};
+use crate::error::{Error, Result};
+use crate::options::KeyspaceOptions;
+use crate::sync::lock;
+use crate::version::LEVELS;
+
+impl Store {
+    pub(in crate::db) fn measure(&self) -> Result<Stats> {
+        let mut keyspaces = Vec::new();
+        for keyspace in self.keyspaces.load().values() {
+            let options = match self.keyspace_options(keyspace) {
+                // Dropped meanwhile.
+                Err(Error::NoSuchKeyspace(_)) => continue,
+                options => options?,
+            };
+            keyspaces.push(measure_keyspace(keyspace, options)?);
+        }
+        keyspaces.sort_by(|a, b| a.name.cmp(&b.name));
+        let cache = self.files.cache.state();
+        Ok(Stats {
+            keyspaces,
+            reads: self.reads.stats(),
+            scans: self.reads.scans(),
+            writes: self.writes.stats(),
+            cache_bytes: cache.used.blocks,
+            cache_capacity: self.files.cache.capacity(),
+            cache: CacheStats {
+                memory_bytes: cache.used.total(),
+                slot_bytes: cache.used.slots,
+                pinned_blocks: cache.pinned_blocks,
+                pinned_bytes: cache.pinned_bytes,
+                evictions: cache.used.evictions,
+                bypassed: cache.bypassed,
+                bypassed_bytes: cache.bypassed_bytes,
+            },
+            log_bytes: lock(&self.write).log_bytes(),
+            recovery: self.recovery,
+        })
+    }
+}
+
+fn measure_keyspace(keyspace: &OpenKeyspace, options: KeyspaceOptions) -> Result<KeyspaceStats> {
+    let view = keyspace.view.load_full();
+    let mut stats = KeyspaceStats {
+        name: keyspace.name.clone(),
+        options,
+        levels: vec![LevelStats::default(); LEVELS],
+        memtable_bytes: view.memtables().map(|m| m.bytes() as u64).sum(),
+        ..KeyspaceStats::default()
+    };
+    for (number, level) in stats.levels.iter_mut().enumerate() {
+        level.runs = view.levels.runs(number).len() as u64;
+    }
+    for (place, table) in view.levels.tables() {
+        let reader = table.reader()?;
+        let memory = reader.memory();
+        stats.index_bytes += memory.index as u64;
+        stats.directory_bytes += memory.directory as u64;
+        stats.filter_bytes += memory.filter as u64;
+        stats.key_map_bytes += memory.key_map as u64;
+        stats.range_delete_bytes += memory.range_deletes as u64;
+        stats.entries += table.meta.entries;
+        stats.fallbacks += u64::from(reader.fell_back());
+        *stats
+            .index_kinds
+            .entry(table.meta.index_kind.clone())
+            .or_default() += 1;
+        if let Some(level) = stats.levels.get_mut(place.level) {
+            level.tables += 1;
+            level.bytes += table.meta.file_bytes;
+            level.entries += table.meta.entries;
+        }
+    }
+    Ok(stats)
+}

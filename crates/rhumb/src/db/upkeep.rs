@@ -1,0 +1,8 @@
+//! Background work: flushes, merges, and how they change the set of tables.
+
+pub(in crate::db) mod background;
+pub(in crate::db) mod compact;
+pub(in crate::db) mod flush;
+pub(in crate::db) mod install;
+pub(in crate::db) mod merges;
+pub(in crate::db) mod signals;

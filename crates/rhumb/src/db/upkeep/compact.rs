@@ -1,0 +1,287 @@
+//! Compactions: those that the shape of the levels calls for, and those that a user asks for.
+
+use std::ops::Bound;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::merges::Merge;
+use crate::compaction::{self, Context, Counters};
+use crate::db::store::{OpenKeyspace, Store};
+use crate::error::{Error, Result};
+use crate::options::Compaction;
+use crate::sync::atomic::Ordering;
+use crate::sync::lock;
+use crate::version::LEVELS;
+
+impl Store {
+    /// Runs the most urgent merge of the first keyspace that has one to do beside the running
+    /// merges, and deletes the files that no reader uses any more. Returns whether there was a
+    /// merge to do.
+    pub(in crate::db) fn compact_one(&self) -> Result<bool> {
+        self.check_writable()?;
+        self.collect_garbage();
+        let keyspaces: Vec<Arc<OpenKeyspace>> = self.keyspaces.load().values().cloned().collect();
+        for keyspace in keyspaces {
+            let merge = self.begin_merge(&keyspace, |levels, claims| {
+                compaction::pick(levels, &self.options.levels, claims)
+            });
+            if let Some(merge) = merge {
+                self.run_merge(&merge)?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Merges the tables that may hold keys of a range down to the last level with tables, into one
+    /// run.
+    pub(in crate::db) fn compact_range(
+        &self,
+        keyspace: &OpenKeyspace,
+        from: Option<&[u8]>,
+        to: Option<&[u8]>,
+    ) -> Result<()> {
+        let before = self.next_file.load(Ordering::Relaxed);
+        let compaction = self.options.levels.compaction;
+        let from = from.unwrap_or_default();
+        let to = to.map_or(Bound::Unbounded, Bound::Excluded);
+        let pick_whole = || {
+            self.await_merge(keyspace, |levels| {
+                compaction::pick_whole(levels, compaction, from, to, before)
+            })
+        };
+        // The last round must find nothing to do while no merge runs and none begins: a merge that is
+        // still running may leave two runs in a level, or move tables to a deeper one.
+        let mut quiet = None;
+        loop {
+            let mut works = false;
+            if let Some(merge) = pick_whole()? {
+                (quiet, works) = (None, true);
+                self.run_merge(&merge)?;
+            }
+            if compaction != Compaction::Leveled {
+                break;
+            }
+            for level in 0..LEVELS {
+                while let Some(merge) = self.await_merge(keyspace, |levels| {
+                    compaction::pick_step(levels, from, to, level, before)
+                })? {
+                    (quiet, works) = (None, true);
+                    self.run_merge(&merge)?;
+                }
+            }
+            if quiet.is_some() {
+                break;
+            }
+            if !works {
+                quiet = Some(self.await_quiet(keyspace)?);
+            }
+        }
+        drop(quiet);
+        self.collect_garbage();
+        Ok(())
+    }
+
+    /// Frees the views that no reader uses any more, and deletes the tables that are in no view. A
+    /// file that cannot be deleted now is deleted when the store is opened again.
+    pub(in crate::db) fn collect_garbage(&self) {
+        self.free_views();
+        let _ = self.files.delete_garbage();
+    }
+
+    /// Frees the views that no reader uses any more, and the memtables that only those views hold.
+    pub(in crate::db) fn free_views(&self) {
+        for keyspace in self.keyspaces.load().values() {
+            keyspace.view.free_replaced();
+        }
+        lock(&self.dropped).retain(|keyspace| !keyspace.view.free_replaced());
+    }
+
+    fn run_merge(&self, merge: &Merge<'_>) -> Result<()> {
+        match self.merge_tables(merge) {
+            // The keyspace was dropped meanwhile, so its tables need not be merged.
+            Err(Error::NoSuchKeyspace(_)) => Ok(()),
+            result => result,
+        }
+    }
+
+    /// # Errors
+    /// [`Error::NoSuchKeyspace`] if the keyspace was dropped meanwhile; nothing is lost then.
+    fn merge_tables(&self, merge: &Merge<'_>) -> Result<()> {
+        let started = Instant::now();
+        let (keyspace, job) = (merge.keyspace, &merge.job);
+        let counters = Counters::default();
+        let outcome = self.with_context(keyspace, &counters, |context| {
+            compaction::run(context, job, &merge.levels)
+        })?;
+        let made = outcome.levels.adds.iter();
+        let made: u64 = made.map(|(_, t)| t.file_bytes).sum();
+        self.install(keyspace, &outcome, &[], |w| {
+            if job.trivial {
+                w.trivial_moves += job.tables().count() as u64;
+            } else {
+                w.compactions += 1;
+                w.compaction_bytes_read += job.bytes();
+                w.compaction_bytes_written += made;
+                w.compaction_time += started.elapsed();
+                w.compaction_training_time += Counters::time(&counters.training_nanos);
+                w.compaction_read_time += Counters::time(&counters.read_nanos);
+                w.compaction_write_time += Counters::time(&counters.write_nanos);
+            }
+        })
+        .inspect_err(|e| self.discard_if_dropped(&outcome, e))
+    }
+
+    /// Calls `work` with the context that a flush or a compaction of a keyspace needs. The
+    /// snapshots in it are read after the inputs were chosen, so a reader that starts later sees at
+    /// least the newest sequence of the inputs.
+    pub(in crate::db) fn with_context<T>(
+        &self,
+        keyspace: &OpenKeyspace,
+        counters: &Counters,
+        work: impl FnOnce(&Context<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let snapshots = self.pinned_sequences();
+        let (maps, options) = {
+            let catalog = lock(&self.catalog);
+            let state = catalog.state.keyspaces.get(&keyspace.id);
+            let state = state.ok_or_else(|| Error::NoSuchKeyspace(keyspace.name.clone()))?;
+            keyspace
+                .next_map
+                .fetch_max(state.next_map, Ordering::Relaxed);
+            (state.maps.clone(), state.options.clone())
+        };
+        let (index, table) = options.layout(&self.options);
+        work(&Context {
+            keyspace: keyspace.id,
+            files: &self.files,
+            table,
+            index,
+            next_file: &|| self.new_file(),
+            next_map: &|| keyspace.next_map.fetch_add(1, Ordering::Relaxed),
+            maps: &maps,
+            snapshots: &snapshots,
+            cancelled: &self.cancelled,
+            counters,
+        })
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+    use crate::compaction::{Input, Job};
+    use crate::version::Levels;
+    use crate::{Db, Options};
+
+    /// Every flush replaces views that hold the memtable. When only the compaction threads freed
+    /// such views, memory grew by a write buffer for each flush while a merge was running.
+    #[test]
+    fn flushed_memtables_are_freed_while_merges_run() {
+        let options = Options {
+            compaction_threads: 1,
+            ..Options::in_memory()
+        };
+        let db = Db::open("store", options).unwrap();
+        let store = &db.handle.store;
+        // Stands for a long merge: the only compaction thread cannot proceed.
+        let merging = lock(&store.merges);
+        let mut flushed = Vec::new();
+        for n in 0..16u32 {
+            db.put(n.to_be_bytes(), "value").unwrap();
+            flushed.push(Arc::downgrade(&db.state().view.load().active));
+            db.flush().unwrap();
+        }
+        let held = flushed.iter().filter(|m| m.upgrade().is_some()).count();
+        drop(merging);
+        assert!(held < 4, "{held} of 16 flushed memtables are still held");
+    }
+
+    /// Waits until background work may begin no merge in a keyspace, because `compact_range` waits.
+    fn await_waiting(store: &Store, keyspace: &OpenKeyspace, compacted: impl Fn() -> bool) {
+        let mut waits = false;
+        while !waits && !compacted() {
+            waits = true;
+            store.begin_merge(keyspace, |_, _| {
+                waits = false;
+                None
+            });
+        }
+    }
+
+    /// A merge that moved a table to a deeper level while `compact_range` looked at the levels left
+    /// two runs, since nothing was left to do before the merge ended.
+    #[test]
+    fn a_range_is_compacted_below_a_merge_that_is_running() {
+        let mut options = Options::in_memory();
+        options.levels.level0_tables = 100;
+        let db = Db::open("store", options).unwrap();
+        let (store, keyspace) = (&db.handle.store, db.state());
+        for key in ["a", "b"] {
+            db.put(key, "value").unwrap();
+            db.compact_range(None, None).unwrap();
+        }
+        let merge = store.begin_merge(keyspace, |levels, _| {
+            let run = &levels.runs(1)[0];
+            assert_eq!(run.tables().len(), 2);
+            Some(Job {
+                inputs: vec![Input::one(1, run, &run.tables()[0])],
+                target_level: 2,
+                target_run: Some(0),
+                trivial: true,
+            })
+        });
+        std::thread::scope(|scope| {
+            let compacted = scope.spawn(|| db.compact_range(None, None));
+            await_waiting(store, keyspace, || compacted.is_finished());
+            store.run_merge(&merge.unwrap()).unwrap();
+            compacted.join().unwrap().unwrap();
+        });
+        let levels = &keyspace.view.load().levels;
+        assert_eq!(levels.all_runs().count(), 1);
+    }
+
+    /// A run can still be the target of a merge after its last table has left it. If another merge
+    /// begins a new run in that level meanwhile, the level ends up with two runs, which
+    /// step-by-step compaction cannot handle.
+    #[test]
+    fn a_range_is_compacted_although_its_level_gets_a_second_run() {
+        let mut options = Options::in_memory();
+        options.levels.level0_tables = 100;
+        let db = Db::open("store", options).unwrap();
+        let (store, keyspace) = (&db.handle.store, db.state());
+        for key in ["a", "b"] {
+            db.delete(key).unwrap();
+            db.flush().unwrap();
+        }
+        let begin = |table: usize, run| {
+            let job = |levels: &Levels| Job {
+                inputs: vec![Input::new(
+                    0,
+                    &levels.runs(0)[table],
+                    levels.runs(0)[table].tables(),
+                )],
+                target_level: 1,
+                target_run: Some(run),
+                trivial: true,
+            };
+            store.begin_merge(keyspace, |levels, _| Some(job(levels)))
+        };
+        let merges = [begin(0, 12).unwrap(), begin(1, 0).unwrap()];
+        std::thread::scope(|scope| {
+            let compacted = scope.spawn(|| db.compact_range(None, None));
+            await_waiting(store, keyspace, || compacted.is_finished());
+            for merge in merges {
+                store.run_merge(&merge).unwrap();
+            }
+            compacted.join().unwrap().unwrap();
+        });
+        let levels = &keyspace.view.load().levels;
+        assert_eq!(
+            levels.tables().count(),
+            0,
+            "deletes are left although there is nothing below them"
+        );
+    }
+}

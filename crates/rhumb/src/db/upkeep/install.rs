@@ -1,0 +1,118 @@
+//! How a change of the tables is made: it becomes durable in the manifest first and visible to
+//! readers second.
+
+use std::sync::Arc;
+
+use crate::compaction::Outcome;
+use crate::db::stats::WriteStats;
+use crate::db::store::{Catalog, OpenKeyspace, Store};
+use crate::error::{Error, Result};
+use crate::fs::names::manifest_name;
+use crate::fs::ops;
+use crate::memtable::Memtable;
+use crate::sync::atomic::Ordering;
+use crate::sync::lock;
+use crate::version::{Change, Edit, Manifest, publish};
+
+/// A manifest is replaced when it has grown by more than this, or by more than a write buffer.
+const LONGEST_MANIFEST: u64 = 4 << 20;
+
+impl Store {
+    /// Makes a change of a keyspace's tables durable and shows it to readers. `flushed` are the
+    /// memtables whose entries are in the new tables. `count` updates the statistics before the
+    /// change is visible, so a caller that waited for the change finds it counted.
+    ///
+    /// # Errors
+    /// If the edit could not be written. The tables of the store are unchanged then, but the
+    /// manifest on disk may hold the edit until it is replaced, so the new tables are kept until
+    /// then.
+    pub(in crate::db) fn install(
+        &self,
+        keyspace: &OpenKeyspace,
+        outcome: &Outcome,
+        flushed: &[Arc<Memtable>],
+        count: impl FnOnce(&mut WriteStats),
+    ) -> Result<()> {
+        let mut catalog = lock(&self.catalog);
+        let state = catalog.state.keyspaces.get(&keyspace.id);
+        let state = state.ok_or_else(|| Error::NoSuchKeyspace(keyspace.name.clone()))?;
+        let mut changes = outcome.changes(keyspace.id, state);
+        if let Some(largest) = flushed.iter().filter_map(|m| m.largest_sequence()).max() {
+            changes.push(Change::LowestUnflushed {
+                keyspace: keyspace.id,
+                sequence: largest + 1,
+            });
+            changes.push(Change::LastSequence(largest));
+        }
+        let before = keyspace.view.load_full().levels.clone();
+        let after = before
+            .change(&self.files, &outcome.levels)
+            .map_err(Error::InvalidArgument)?;
+        if let Err(e) = self.commit_edit(&mut catalog, Edit { changes }) {
+            catalog
+                .strays
+                .extend(outcome.made().map(|t| self.files.table_path(t.number)));
+            return Err(e);
+        }
+        self.writes.update(count);
+        keyspace.view.install(after.clone(), flushed);
+        before.retire(&after);
+        drop(catalog);
+        self.update_pressure();
+        self.signals.wake_all();
+        Ok(())
+    }
+
+    /// Makes an edit durable and applies it. A manifest that broke (on a full disk), grew long, or is of
+    /// a version without such edits is replaced by a new one first.
+    pub(in crate::db) fn commit_edit(&self, catalog: &mut Catalog, mut edit: Edit) -> Result<()> {
+        edit.changes
+            .push(Change::NextFile(self.next_file.load(Ordering::Relaxed)));
+        let mut next = catalog.state.clone();
+        next.apply(&edit).map_err(Error::InvalidArgument)?;
+        let Some(manifest) = &catalog.manifest else {
+            return Err(Error::ReadOnly {
+                reason: "it was opened for reading only".to_string(),
+            });
+        };
+        let longest = LONGEST_MANIFEST.min(self.options.write_buffer_bytes);
+        if manifest.broken() || manifest.grown_bytes() > longest || !manifest.takes(&edit) {
+            self.replace_manifest(catalog, &edit)?;
+        }
+        if let Some(manifest) = &mut catalog.manifest {
+            manifest.append(&edit).inspect_err(|e| {
+                // It is unknown whether the edit is on the disk. After a full disk the next edit
+                // begins a new manifest; after any other error nothing more may be written.
+                self.fail_unless_full(e);
+            })?;
+        }
+        catalog.state = next;
+        Ok(())
+    }
+
+    /// Begins a new manifest that says what the state says, and makes it count. It can hold `next`.
+    fn replace_manifest(&self, catalog: &mut Catalog, next: &Edit) -> Result<()> {
+        let number = self.new_file();
+        let fs = self.fs();
+        let first = catalog.state.snapshot_edit();
+        let manifest = Manifest::create(fs, &self.dir, number, &first, next)
+            .inspect_err(|e| self.fail_unless_full(e))?;
+        if let Some(old) = &mut catalog.manifest {
+            // If publishing fails, `CURRENT` may name the new manifest already: an edit that is appended to
+            // the old one would be lost.
+            old.give_up();
+        }
+        publish(fs, &self.dir, number).inspect_err(|e| {
+            // After a crash, `CURRENT` may name either manifest. They are equivalent as long as
+            // nothing is appended to one of them.
+            self.fail_unless_full(e);
+        })?;
+        let old = catalog.manifest.replace(manifest);
+        let old = old.map(|old| self.dir.join(manifest_name(old.number())));
+        for path in old.into_iter().chain(catalog.strays.drain(..)) {
+            // A file that remains is deleted when the store is opened again.
+            let _ = ops::remove(&**fs, &path);
+        }
+        Ok(())
+    }
+}

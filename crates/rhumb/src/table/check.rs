@@ -1,0 +1,5 @@
+//! Checks of whole tables, and what is left of damaged ones.
+
+pub(in crate::table) mod salvage;
+pub(in crate::table) mod spread;
+pub(in crate::table) mod verify;

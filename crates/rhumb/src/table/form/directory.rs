@@ -1,0 +1,458 @@
+//! The directory: where each block starts in the file, and which block belongs to a rank or a
+//! prediction.
+//!
+//! If an index answers with windows of ranks, the directory keeps the first rank of each block. If
+//! the model placed the blocks, the prediction itself gives the block (docs/format.md, Directory).
+//! First ranks are then kept only if the offsets are derived from them, as they are if every entry
+//! takes the same number of bytes.
+
+use super::bits::word;
+use super::column::Column;
+use super::damage::Damage;
+use super::stored::STORED_HEADER_BYTES;
+
+const HEADER_BYTES: usize = 32;
+const RANKED: u8 = 0;
+const PLACED: u8 = 1;
+const STRIDED: u8 = 2;
+
+/// The size of blocks whose entries have equal sizes: `overhead` bytes, and `stride` for each
+/// entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::table) struct Stride {
+    pub overhead: u32,
+    pub stride: u32,
+}
+
+impl Stride {
+    /// The offset of a block that follows `blocks` blocks with `entries` entries, unless it
+    /// overflows.
+    fn offset(self, blocks: u64, entries: u64) -> Option<u64> {
+        let overheads = blocks.checked_mul(self.overhead.into())?;
+        overheads.checked_add(entries.checked_mul(self.stride.into())?)
+    }
+}
+
+/// How the blocks of a table are found.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::table) enum Arrangement<'a> {
+    /// By ranks or by fence pointers. `entries_per_cell` is that of the cells that the model placed
+    /// before it was given up; 0 if there are none.
+    Ranked { entries_per_cell: u32 },
+    /// By the model's prediction.
+    Placed {
+        entries_per_cell: u32,
+        /// The number of the last key before each extra block.
+        thresholds: &'a [u64],
+        /// The size of entries, if it is equal in all blocks.
+        stride: Option<Stride>,
+    },
+}
+
+/// The input of a directory.
+#[derive(Debug, Default)]
+pub(in crate::table) struct DirectoryBuilder {
+    /// The offset of each block in the file, ascending.
+    pub offsets: Vec<u64>,
+    /// The rank of each block's first key, ascending.
+    pub first_ranks: Vec<u64>,
+}
+
+impl DirectoryBuilder {
+    /// The number of blocks; only before [`DirectoryBuilder::close`].
+    pub fn blocks(&self) -> u64 {
+        self.offsets.len() as u64
+    }
+
+    /// Completes the columns with the end of the blocks and the number of ranks.
+    pub fn close(&mut self, end: u64, ranks: u64) {
+        self.offsets.push(end);
+        self.first_ranks.push(ranks);
+    }
+
+    /// The byte form, after [`DirectoryBuilder::close`]; `None` if an offset exceeds what the form
+    /// can hold (2^57).
+    pub fn encode(&self, entries: u64, arrangement: Arrangement<'_>) -> Option<Vec<u8>> {
+        let (n, form, thresholds) = match arrangement {
+            Arrangement::Ranked { entries_per_cell } => (entries_per_cell, RANKED, None),
+            Arrangement::Placed {
+                entries_per_cell,
+                thresholds,
+                stride,
+            } => {
+                let form = if stride.is_some() { STRIDED } else { PLACED };
+                (entries_per_cell, form, Some((thresholds, stride)))
+            }
+        };
+        let (blocks, ranks) = (self.offsets.len() as u64 - 1, *self.first_ranks.last()?);
+        let mut bytes = Vec::new();
+        for number in [blocks, ranks, entries] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        bytes.extend_from_slice(&n.to_le_bytes());
+        bytes.extend_from_slice(&[form, 0, 0, 0]);
+        let Some((thresholds, stride)) = thresholds else {
+            let fits = Column::encode(&self.offsets, &mut bytes)
+                && Column::encode(&self.first_ranks, &mut bytes);
+            return fits.then_some(bytes);
+        };
+        bytes.extend_from_slice(&(thresholds.len() as u64).to_le_bytes());
+        thresholds
+            .iter()
+            .for_each(|t| bytes.extend_from_slice(&t.to_le_bytes()));
+        let fits = match stride {
+            None => Column::encode(&self.offsets, &mut bytes),
+            Some(Stride { overhead, stride }) => {
+                bytes.extend_from_slice(&overhead.to_le_bytes());
+                bytes.extend_from_slice(&stride.to_le_bytes());
+                Column::encode(&self.first_ranks, &mut bytes)
+            }
+        };
+        fits.then_some(bytes)
+    }
+}
+
+/// The source of the blocks' offsets.
+#[derive(Debug)]
+enum Form {
+    Ranked {
+        offsets: Column,
+        first_ranks: Column,
+    },
+    Placed {
+        offsets: Column,
+    },
+    Strided {
+        stride: Stride,
+        first_ranks: Column,
+    },
+}
+
+/// The directory of a table, in memory in its byte form.
+#[derive(Debug)]
+pub(in crate::table) struct Directory {
+    blocks: u64,
+    ranks: u64,
+    entries: u64,
+    /// The end of the last block.
+    end: u64,
+    entries_per_cell: u32,
+    form: Form,
+    /// The number of the last key before each extra block.
+    thresholds: Box<[u64]>,
+}
+
+/// The place that the model predicts for a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::table) struct Prediction {
+    pub block: u64,
+    /// How far into its cell the prediction is. The block's slot hint is relative to this.
+    pub slot: u64,
+}
+
+impl Directory {
+    /// Decodes the directory of a table whose blocks end at `end`.
+    ///
+    /// # Errors
+    /// If the bytes cannot be such a directory. Residuals are not checked: readers of blocks call
+    /// [`Directory::extent`], whose answers never leave the block area.
+    pub fn decode(bytes: &[u8], end: u64) -> Result<Directory, Damage> {
+        let field = |i: usize| u64::from_le_bytes(word(bytes, i * 8));
+        let Some(mut rest) = bytes.get(HEADER_BYTES..) else {
+            let found = format!("{} bytes", bytes.len());
+            return Err(Damage::new(0, "a directory header", found));
+        };
+        let (blocks, ranks, entries) = (field(0), field(1), field(2));
+        let entries_per_cell = u32::from_le_bytes(word(bytes, 24));
+        let [form, reserved @ ..] = word::<4>(bytes, 28);
+        if form > STRIDED {
+            return Err(Damage::unsupported(format!("directories of form {form}")));
+        }
+        check_counts([blocks, ranks, entries], entries_per_cell, end)?;
+        if reserved != [0; 3] {
+            return Err(Damage::new(29, "zero in a reserved field", "other values"));
+        }
+        let mut at = HEADER_BYTES;
+        let mut thresholds = Box::default();
+        if form != RANKED {
+            if entries_per_cell == 0 {
+                return Err(Damage::new(24, "at least one entry a cell", 0));
+            }
+            thresholds = take_thresholds(&mut rest, &mut at, blocks)?;
+        }
+        let column = |rest: &mut &[u8], at: &mut usize, what, last| {
+            let start = *at;
+            let column = Column::decode(rest, at, blocks + 1)?;
+            check_ends(&column, blocks, what, last).map_err(|d| d.moved(start))?;
+            Ok(column)
+        };
+        let form = match form {
+            RANKED => Form::Ranked {
+                offsets: column(&mut rest, &mut at, "offsets", end)?,
+                first_ranks: column(&mut rest, &mut at, "first ranks", ranks)?,
+            },
+            PLACED => Form::Placed {
+                offsets: column(&mut rest, &mut at, "offsets", end)?,
+            },
+            _ => Form::Strided {
+                stride: take_stride(&mut rest, &mut at, [blocks, ranks, entries, end])?,
+                first_ranks: column(&mut rest, &mut at, "first ranks", ranks)?,
+            },
+        };
+        if !rest.is_empty() {
+            let found = format!("{} more bytes", rest.len());
+            return Err(Damage::new(at, "the end of the directory", found));
+        }
+        Ok(Directory {
+            blocks,
+            ranks,
+            entries,
+            end,
+            entries_per_cell,
+            form,
+            thresholds,
+        })
+    }
+
+    /// The number of blocks.
+    pub fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    /// The number of distinct user keys.
+    pub fn ranks(&self) -> u64 {
+        self.ranks
+    }
+
+    /// The number of entries.
+    pub fn entries(&self) -> u64 {
+        self.entries
+    }
+
+    /// Whether the model gives the block of a key: [`Directory::place`].
+    pub fn is_placed(&self) -> bool {
+        !matches!(self.form, Form::Ranked { .. })
+    }
+
+    /// The number of neighbouring predictions that share a cell; 0 if the model placed no block of
+    /// the table. Blocks may be without entries only if it is not 0.
+    pub fn entries_per_cell(&self) -> u32 {
+        self.entries_per_cell
+    }
+
+    /// The number of blocks that continue a cell.
+    pub fn extra_blocks(&self) -> u64 {
+        self.thresholds.len() as u64
+    }
+
+    /// Whether all entries of all blocks take the same number of bytes.
+    pub fn is_strided(&self) -> bool {
+        matches!(self.form, Form::Strided { .. })
+    }
+
+    /// The place of a key with this number for which the index predicts the rank `predicted`. The
+    /// block always exists, even if the directory is damaged; `None` if blocks are not placed by
+    /// predictions.
+    #[inline]
+    pub fn place(&self, predicted: u64, number: u64) -> Option<Prediction> {
+        if !self.is_placed() {
+            return None;
+        }
+        let n = u64::from(self.entries_per_cell.max(1));
+        let extra = match self.thresholds.is_empty() {
+            true => 0,
+            false => self.thresholds.partition_point(|t| *t < number),
+        };
+        let block = (predicted / n).saturating_add(extra as u64);
+        Some(Prediction {
+            block: block.min(self.blocks.saturating_sub(1)),
+            slot: predicted % n,
+        })
+    }
+
+    /// The offset of a block in the file and its length; `None` if the directory is damaged there
+    /// or has no such block. A block ends where the next one starts, since both come from one
+    /// number.
+    #[inline]
+    pub fn extent(&self, block: u64) -> Option<(u64, usize)> {
+        if block >= self.blocks {
+            return None;
+        }
+        let (start, end) = (self.offset(block)?, self.offset(block + 1)?);
+        let inside = start < end && end <= self.end;
+        let len = usize::try_from(end.wrapping_sub(start)).ok()?;
+        inside.then_some((start, len))
+    }
+
+    #[inline]
+    fn offset(&self, block: u64) -> Option<u64> {
+        match &self.form {
+            Form::Ranked { offsets, .. } | Form::Placed { offsets } => Some(offsets.value(block)),
+            Form::Strided {
+                stride,
+                first_ranks,
+            } => stride.offset(block, first_ranks.value(block)),
+        }
+    }
+
+    /// The rank of a block's first key, or past the last block the number of ranks; `None` if the
+    /// directory does not store ranks.
+    #[inline]
+    pub fn first_rank(&self, block: u64) -> Option<u64> {
+        match &self.form {
+            Form::Ranked { first_ranks, .. } | Form::Strided { first_ranks, .. } => {
+                Some(first_ranks.value(block.min(self.blocks)))
+            }
+            Form::Placed { .. } => None,
+        }
+    }
+
+    /// The number of user keys that start in a block; an estimate if the directory does not store
+    /// ranks.
+    pub fn keys_in(&self, block: u64) -> u64 {
+        match (self.first_rank(block), self.first_rank(block + 1)) {
+            (Some(first), Some(next)) => next.saturating_sub(first),
+            _ => self.entries_per_cell.into(),
+        }
+    }
+
+    /// The block in which to look for the key with this rank: the first one that starts with it, or
+    /// else the last one that starts below it. The block always exists, even if the directory is
+    /// damaged.
+    pub fn block_of_rank(&self, rank: u64) -> u64 {
+        let (Form::Ranked { first_ranks, .. } | Form::Strided { first_ranks, .. }) = &self.form
+        else {
+            let cell = rank / u64::from(self.entries_per_cell.max(1));
+            return cell.min(self.blocks.saturating_sub(1));
+        };
+        let below = self.blocks_below(first_ranks, rank);
+        if below < self.blocks && first_ranks.value(below) == rank {
+            return below;
+        }
+        below.saturating_sub(1)
+    }
+
+    /// The number of blocks that start below `rank`: a guess by the line, then a galloping search.
+    fn blocks_below(&self, first_ranks: &Column, rank: u64) -> u64 {
+        let is_below = |block: u64| first_ranks.value(block) < rank;
+        let guess = first_ranks.guess(rank).min(self.blocks);
+        let (mut low, mut high, mut step) = (0, self.blocks, 1);
+        // Everything before `low` is below the rank; `high` and everything after it is not.
+        if guess < self.blocks && is_below(guess) {
+            low = guess + 1;
+            while low < high {
+                let probe = low.saturating_add(step - 1).min(high - 1);
+                if !is_below(probe) {
+                    high = probe;
+                    break;
+                }
+                low = probe + 1;
+                step = step.saturating_mul(2);
+            }
+        } else {
+            high = guess;
+            while low < high {
+                let probe = high.saturating_sub(step).max(low);
+                if is_below(probe) {
+                    low = probe + 1;
+                    break;
+                }
+                high = probe;
+                step = step.saturating_mul(2);
+            }
+        }
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if is_below(middle) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    /// Memory taken, in bytes.
+    pub fn bytes(&self) -> usize {
+        let columns = match &self.form {
+            Form::Ranked {
+                offsets,
+                first_ranks,
+            } => offsets.bytes() + first_ranks.bytes(),
+            Form::Placed { offsets } => offsets.bytes(),
+            Form::Strided { first_ranks, .. } => first_ranks.bytes(),
+        };
+        size_of::<Directory>() + columns + size_of_val(&*self.thresholds)
+    }
+}
+
+/// Checks the counts of blocks, ranks and entries against each other and against the block area.
+fn check_counts(counts: [u64; 3], entries_per_cell: u32, end: u64) -> Result<(), Damage> {
+    let [blocks, ranks, entries] = counts;
+    // A stored block has at least one byte besides its header, since LZ4 may have compressed it.
+    if blocks > end / (STORED_HEADER_BYTES as u64 + 1) || (blocks == 0) != (end == 0) {
+        let expected = format!("as many blocks as fit into {end} bytes");
+        return Err(Damage::new(0, expected, blocks));
+    }
+    let enough = entries >= blocks || entries_per_cell > 0;
+    if ranks > entries || (ranks == 0) != (blocks == 0) || !enough {
+        let expected = "at most one key an entry, at least one a block";
+        return Err(Damage::new(8, expected, ranks));
+    }
+    if entries > blocks.saturating_mul(u64::from(u16::MAX)) {
+        return Err(Damage::new(16, "at most 65535 entries a block", entries));
+    }
+    Ok(())
+}
+
+fn check_ends(column: &Column, blocks: u64, what: &str, last: u64) -> Result<(), Damage> {
+    let found = (column.value(0), column.value(blocks));
+    if found == (0, last) {
+        return Ok(());
+    }
+    let found = format!("{} to {}", found.0, found.1);
+    Err(Damage::new(0, format!("{what} from 0 to {last}"), found))
+}
+
+/// Takes the thresholds off the front of `bytes`; `at` is where they are.
+fn take_thresholds(bytes: &mut &[u8], at: &mut usize, blocks: u64) -> Result<Box<[u64]>, Damage> {
+    let count = u64::from_le_bytes(word(bytes, 0));
+    let len = usize::try_from(count).ok().filter(|_| count <= blocks);
+    let len = len.and_then(|n| n.checked_mul(8)?.checked_add(8));
+    let Some((own, rest)) = len.and_then(|len| bytes.split_at_checked(len)) else {
+        let expected = format!("thresholds of at most {blocks} extra blocks");
+        return Err(Damage::new(*at, expected, count));
+    };
+    let numbers = own.get(8..).unwrap_or_default().chunks_exact(8);
+    let thresholds: Box<[u64]> = numbers.map(|n| u64::from_le_bytes(word(n, 0))).collect();
+    if !thresholds.is_sorted() {
+        return Err(Damage::new(
+            *at + 8,
+            "thresholds that ascend",
+            "others that do not",
+        ));
+    }
+    *at += own.len();
+    *bytes = rest;
+    Ok(thresholds)
+}
+
+/// Takes overhead and stride off the front of `bytes`; `at` is where they are.
+fn take_stride(bytes: &mut &[u8], at: &mut usize, counts: [u64; 4]) -> Result<Stride, Damage> {
+    let [blocks, ranks, entries, end] = counts;
+    let Some((own, rest)) = bytes.split_at_checked(8) else {
+        let found = format!("{} bytes", bytes.len());
+        return Err(Damage::new(*at, "overhead and stride", found));
+    };
+    let stride = Stride {
+        overhead: u32::from_le_bytes(word(own, 0)),
+        stride: u32::from_le_bytes(word(own, 4)),
+    };
+    if ranks != entries || stride.offset(blocks, ranks) != Some(end) {
+        let expected = format!("{blocks} blocks of {ranks} equal entries that end at {end}");
+        return Err(Damage::new(*at, expected, format!("{stride:?}")));
+    }
+    *at += own.len();
+    *bytes = rest;
+    Ok(stride)
+}

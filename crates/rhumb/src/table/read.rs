@@ -1,0 +1,11 @@
+//! Open tables: gets, cursors, and the loading of blocks.
+
+pub(in crate::table) mod cursor;
+pub(in crate::table) mod get;
+pub(in crate::table) mod likely;
+pub(in crate::table) mod load;
+pub(in crate::table) mod reader;
+pub(in crate::table) mod search;
+#[cfg(feature = "internals")]
+pub(in crate::table) mod stages;
+pub(in crate::table) mod trace;

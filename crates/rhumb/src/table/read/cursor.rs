@@ -1,0 +1,189 @@
+//! Goes over the entries of a table, in both directions.
+
+use std::sync::Arc;
+
+use super::load::{BlockSource, LoadedBlock};
+use super::reader::TableReader;
+use super::trace::{GetTrace, NumberCache};
+use crate::entry::{Cursor, EntryKind, Here, MAX_SEQUENCE, Sequence};
+use crate::error::Result;
+use crate::memory::{Pinned, Pins};
+
+/// A position in a table.
+#[derive(Debug)]
+pub(crate) struct TableCursor {
+    table: Arc<TableReader>,
+    pub(in crate::table) source: BlockSource,
+    /// The block of the current entry.
+    here: Option<LoadedBlock>,
+    /// Pins for the values of its entries.
+    pins: Pins,
+    slot: usize,
+    key: Vec<u8>,
+    sequence: Sequence,
+    kind: EntryKind,
+}
+
+impl TableReader {
+    /// A cursor over the table. With `fill_cache`, blocks are kept in the cache, and reads become
+    /// larger while the cursor goes forward. Without it, for passes over whole tables, blocks are
+    /// not kept, and going forward reads many in one call from the start.
+    pub fn cursor(self: &Arc<Self>, fill_cache: bool) -> TableCursor {
+        TableCursor {
+            table: Arc::clone(self),
+            source: BlockSource::new(fill_cache),
+            here: None,
+            pins: Pins::default(),
+            slot: 0,
+            key: Vec::new(),
+            sequence: 0,
+            kind: EntryKind::Delete,
+        }
+    }
+}
+
+impl TableCursor {
+    /// What reading cost so far.
+    pub fn trace(&self) -> &GetTrace {
+        &self.source.trace
+    }
+
+    /// Moves to `slot` of `block`.
+    fn stand(&mut self, block: LoadedBlock, slot: usize) {
+        let view = block.view();
+        view.key_into(slot, &mut self.key);
+        self.sequence = view.sequence(slot);
+        self.kind = view.kind(slot);
+        self.slot = slot;
+        self.here = Some(block);
+    }
+
+    /// Moves to another slot of the same block.
+    #[inline]
+    fn step_to(&mut self, slot: usize) {
+        if let Some(block) = &self.here {
+            let view = block.view();
+            view.next_key_into(slot, &mut self.key);
+            self.sequence = view.sequence(slot);
+            self.kind = view.kind(slot);
+        }
+        self.slot = slot;
+    }
+
+    /// Leaves the current entry; the cursor is then invalid.
+    fn leave(&mut self) {
+        self.here = None;
+        self.pins.let_go();
+    }
+
+    /// Goes to the first entry of `block` or of the blocks after it, if there is one.
+    fn enter_first(&mut self, block: u64) -> Result<()> {
+        self.leave();
+        let table = Arc::clone(&self.table);
+        for number in block..table.blocks() {
+            let block = table.block_going_forward(number, &mut self.source)?;
+            if block.view().count() > 0 {
+                self.stand(block, 0);
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes to the last entry of the blocks before `block`, if there is one.
+    fn enter_last_before(&mut self, block: u64) -> Result<()> {
+        self.leave();
+        self.source.stop_forward();
+        for number in (0..block).rev() {
+            let block = self.table.block(number, &mut self.source)?;
+            if let Some(last) = block.view().count().checked_sub(1) {
+                self.stand(block, last);
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn find(&mut self, key: &[u8], sequence: Sequence) -> Result<Option<(LoadedBlock, usize)>> {
+        self.leave();
+        self.source.stop_forward();
+        let mut numbers = NumberCache::default();
+        self.table
+            .lower_bound(key, sequence, &mut numbers, &mut self.source)
+    }
+}
+
+impl Cursor for TableCursor {
+    #[inline]
+    fn here(&self) -> Option<Here<'_>> {
+        self.here.is_some().then_some(Here {
+            key: &self.key,
+            sequence: self.sequence,
+            kind: self.kind,
+        })
+    }
+
+    #[inline]
+    fn value(&mut self) -> Pinned {
+        match &self.here {
+            Some(block) => block.value(self.slot, &mut self.pins),
+            None => Pinned::empty(),
+        }
+    }
+
+    #[inline]
+    fn value_bytes(&self) -> &[u8] {
+        let here = self.here.as_ref();
+        here.map_or(&[], |block| block.value_bytes(self.slot))
+    }
+
+    fn seek_first(&mut self) -> Result<()> {
+        self.source.stop_forward();
+        self.enter_first(0)
+    }
+
+    fn seek_last(&mut self) -> Result<()> {
+        self.enter_last_before(self.table.blocks())
+    }
+
+    fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {
+        if let Some((block, slot)) = self.find(key, sequence)? {
+            self.stand(block, slot);
+        }
+        Ok(())
+    }
+
+    fn seek_before(&mut self, key: &[u8]) -> Result<()> {
+        match self.find(key, MAX_SEQUENCE)? {
+            None => self.seek_last(),
+            Some((block, 0)) => self.enter_last_before(block.number),
+            Some((block, slot)) => {
+                self.stand(block, slot - 1);
+                Ok(())
+            }
+        }
+    }
+
+    #[inline]
+    fn next(&mut self) -> Result<()> {
+        let Some(block) = &self.here else {
+            return Ok(());
+        };
+        if self.slot + 1 < block.view().count() {
+            self.step_to(self.slot + 1);
+            return Ok(());
+        }
+        self.enter_first(block.number + 1)
+    }
+
+    fn prev(&mut self) -> Result<()> {
+        let Some(block) = &self.here else {
+            return Ok(());
+        };
+        if self.slot > 0 {
+            self.step_to(self.slot - 1);
+            return Ok(());
+        }
+        self.enter_last_before(block.number)
+    }
+}

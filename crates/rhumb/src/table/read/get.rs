@@ -1,0 +1,96 @@
+//! Gets from one table.
+
+use std::sync::Arc;
+
+use super::load::BlockSource;
+use super::reader::TableReader;
+use super::search::Expected;
+use super::trace::NumberCache;
+use crate::entry::{RangeDeletes, Sequence, Version};
+use crate::error::Result;
+
+impl TableReader {
+    /// The newest version of `key` that is not newer than `visible`; `None` if there is none.
+    /// `hash` is [`super::hash_key`] of the key, and `numbers` belongs to the key as well. Range
+    /// deletes are ignored: see [`TableReader::covering`]. Gets of ascending keys may share a
+    /// `source`.
+    ///
+    /// If the key is `likely` to be in the table, a model is evaluated while the filter is loaded
+    /// from memory; otherwise this would too often be in vain. Fence pointers are not: they wait
+    /// for memory themselves, and would make gets of absent keys two to three times as slow.
+    ///
+    /// # Errors
+    /// If a block cannot be read or is damaged.
+    pub fn get(
+        &self,
+        key: &[u8],
+        hash: u64,
+        visible: Sequence,
+        numbers: &mut NumberCache,
+        source: &mut BlockSource,
+        likely: bool,
+    ) -> Result<Option<Version>> {
+        source.trace.tables_probed += 1;
+        let ahead =
+            (likely && self.index.needs_number()).then(|| self.expected_blocks(key, numbers));
+        if let Some(filter) = &self.filter {
+            if !filter.may_contain(hash) {
+                source.trace.filter_negative += 1;
+                return Ok(None);
+            }
+            source.trace.filter_positive += 1;
+        }
+        let expected = ahead.unwrap_or_else(|| self.expected_blocks(key, numbers));
+        let found = self.find(&expected, key, visible, source);
+        if self.filter.is_some() && matches!(found, Ok(None)) {
+            source.trace.filter_false_positive += 1;
+        }
+        found
+    }
+
+    /// Prefetches the part of the filter for `hash`.
+    #[inline]
+    pub fn prefetch_filter(&self, hash: u64) {
+        if let Some(filter) = &self.filter {
+            filter.prefetch(hash);
+        }
+    }
+
+    /// The get after the filter, given where the index expects the key.
+    #[inline]
+    pub(in crate::table) fn find(
+        &self,
+        expected: &Expected,
+        key: &[u8],
+        visible: Sequence,
+        source: &mut BlockSource,
+    ) -> Result<Option<Version>> {
+        let Some((block, slot)) = self.lower_bound_at(expected, key, visible, source)? else {
+            return Ok(None);
+        };
+        source.keep(&block);
+        let view = block.view();
+        if !view.has_key(slot, key) {
+            return Ok(None);
+        }
+        Ok(Some(Version {
+            sequence: view.sequence(slot),
+            kind: view.kind(slot),
+            value: block.into_value(slot),
+        }))
+    }
+
+    /// The largest sequence, not above `visible`, of the table's range deletes that cover `key`.
+    #[inline]
+    pub fn covering(&self, key: &[u8], visible: Sequence) -> Option<Sequence> {
+        if self.range_deletes.is_empty() {
+            return None;
+        }
+        self.range_deletes.covering(key, visible)
+    }
+
+    /// The range deletes of the table.
+    pub fn range_deletes(&self) -> &Arc<RangeDeletes> {
+        &self.range_deletes
+    }
+}

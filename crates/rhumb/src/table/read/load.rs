@@ -1,0 +1,399 @@
+//! Loads blocks: from the cache, or from the file, verifying them.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use super::reader::TableReader;
+use super::trace::GetTrace;
+use crate::error::{Error, Result};
+use crate::fs::ops;
+use crate::memory::{OwnedBytes, Pinned, Pins};
+use crate::table::block::{BlockLayout, BlockView};
+use crate::table::form::stored::{STORED_HEADER_BYTES, load};
+
+/// The most bytes that a scan reads in one call.
+const READ_AHEAD_BYTES: u64 = 256 << 10;
+
+/// The second cache line of a block: the header and the start of the columns, which are read first,
+/// lie in about the first two lines.
+const SECOND_LINE: (usize, usize) = (64, 64);
+
+/// Windows of more than this many times the bytes of one call are not searched for cached blocks.
+const WIDEST_TRIMMED: u64 = 4;
+
+/// A verified block in memory.
+#[derive(Debug, Clone)]
+pub(in crate::table) struct LoadedBlock {
+    /// Its number in the table.
+    pub number: u64,
+    /// Its raw form.
+    pub bytes: Pinned,
+    layout: BlockLayout,
+}
+
+impl LoadedBlock {
+    /// A block that was verified when it was loaded.
+    #[inline]
+    fn new(number: u64, bytes: Pinned) -> LoadedBlock {
+        LoadedBlock {
+            number,
+            layout: BlockLayout::of_sound(&bytes),
+            bytes,
+        }
+    }
+
+    /// The block's entries.
+    #[inline]
+    pub fn view(&self) -> BlockView<'_> {
+        BlockView::new(&self.bytes, &self.layout)
+    }
+
+    /// Whether `slot`, the lower bound of a key in this block, is proved to be its lower bound in
+    /// the table: there is an entry at `slot`, and the entry before it is in this block too, or has
+    /// a smaller key.
+    #[inline]
+    pub fn proves_lower_bound(&self, slot: usize, key: &[u8]) -> bool {
+        let view = self.view();
+        let starts_here = || !view.continues() && view.compare(0, key) == Ordering::Equal;
+        slot < view.count() && (slot > 0 || self.number == 0 || starts_here())
+    }
+
+    /// The value at `slot`.
+    #[inline]
+    pub fn value_bytes(&self, slot: usize) -> &[u8] {
+        let (start, len) = self.view().value(slot);
+        self.bytes.get(start..start + len).unwrap_or_default()
+    }
+
+    /// The value at `slot`, with a pin of its own from `pins`.
+    #[inline]
+    pub fn value(&self, slot: usize, pins: &mut Pins) -> Pinned {
+        let (start, len) = self.view().value(slot);
+        self.bytes.part(start, len, pins)
+    }
+
+    /// The value at `slot`, which takes over the pin of the block.
+    pub fn into_value(self, slot: usize) -> Pinned {
+        let (start, len) = self.view().value(slot);
+        self.bytes.into_part(start, len)
+    }
+}
+
+/// Neighbouring blocks read from the file in one call. Each is verified when it is used, so unused
+/// blocks cost only their bytes.
+#[derive(Debug, Clone)]
+struct Fetched {
+    first: u64,
+    /// The number of the last one.
+    last: u64,
+    /// The offset of the first one in the file.
+    start: u64,
+    bytes: Arc<OwnedBytes>,
+}
+
+/// Where one get or cursor takes its blocks from.
+#[derive(Debug)]
+pub(crate) struct BlockSource {
+    /// Whether blocks that are read are kept in the cache.
+    pub fill_cache: bool,
+    /// Whether read calls are timed, as for passes over whole tables, which make few calls.
+    pub(in crate::table) timed: bool,
+    /// The blocks of the last read call.
+    fetched: Option<Fetched>,
+    /// A block that may be needed again: the one that answered the last of several gets, or the
+    /// first one of a search.
+    pub(in crate::table) recent: Option<LoadedBlock>,
+    keep_recent: bool,
+    /// How often a forward scan has reached a block that was not in memory.
+    misses_forward: u32,
+    /// Counts of the work done.
+    pub trace: GetTrace,
+}
+
+impl BlockSource {
+    pub fn new(fill_cache: bool) -> BlockSource {
+        BlockSource {
+            fill_cache,
+            timed: !fill_cache,
+            fetched: None,
+            recent: None,
+            keep_recent: false,
+            misses_forward: 0,
+            trace: GetTrace::default(),
+        }
+    }
+
+    /// A source for several gets of ascending keys from one table.
+    pub fn shared() -> BlockSource {
+        BlockSource {
+            keep_recent: true,
+            ..BlockSource::new(true)
+        }
+    }
+
+    /// Forgets the blocks of the last table, before another table is read: block numbers are
+    /// relative to a table.
+    #[inline]
+    pub fn leave_table(&mut self) {
+        self.fetched = None;
+        self.recent = None;
+    }
+
+    /// Drops the first block of a search, unless more gets follow.
+    #[inline]
+    pub(in crate::table) fn forget_unless_shared(&mut self) {
+        if !self.keep_recent {
+            self.recent = None;
+        }
+    }
+
+    /// Keeps the block that answered a get, if more gets follow.
+    #[inline]
+    pub(in crate::table) fn keep(&mut self, block: &LoadedBlock) {
+        let kept = self.recent.as_ref().map(|recent| recent.number);
+        if self.keep_recent && kept != Some(block.number) {
+            self.recent = Some(block.clone());
+        }
+    }
+
+    fn has_fetched(&self, number: u64) -> bool {
+        let fetched = self.fetched.as_ref();
+        fetched.is_some_and(|f| (f.first..=f.last).contains(&number))
+    }
+
+    /// Notes that a scan moves elsewhere, so that it is unknown what it will read next.
+    pub fn stop_forward(&mut self) {
+        self.misses_forward = 0;
+    }
+
+    /// How many blocks a forward scan should read at once when one is missing: 1, 1, 2, 4, ..., so
+    /// that a short scan reads little in vain. A pass over the whole table reads as many as fit in
+    /// one call.
+    fn blocks_forward(&mut self) -> u64 {
+        let doublings = self.misses_forward.saturating_sub(1);
+        self.misses_forward = self.misses_forward.saturating_add(1);
+        match self.fill_cache {
+            true => 1u64.checked_shl(doublings).unwrap_or(u64::MAX),
+            false => u64::MAX,
+        }
+    }
+}
+
+impl TableReader {
+    /// Prefetches what a search of a block near `slot` will read, if the block is in memory.
+    #[inline]
+    pub(in crate::table) fn prefetch_block(&self, number: u64, slot: u64) {
+        self.slots.prefetch(number, self.likely_rows.about(slot));
+    }
+
+    /// The block with this number.
+    ///
+    /// # Errors
+    /// If it cannot be read or is damaged.
+    #[inline]
+    pub(in crate::table) fn block(
+        &self,
+        number: u64,
+        source: &mut BlockSource,
+    ) -> Result<LoadedBlock> {
+        if let Some(recent) = source
+            .recent
+            .as_ref()
+            .filter(|recent| recent.number == number)
+        {
+            return Ok(recent.clone());
+        }
+        match self.block_in_memory(number, source) {
+            Some(bytes) => Ok(LoadedBlock::new(number, bytes)),
+            None => self.read_block(number, source),
+        }
+    }
+
+    #[inline]
+    fn block_in_memory(&self, number: u64, source: &mut BlockSource) -> Option<Pinned> {
+        let bytes = self.slots.get(number)?;
+        let cached = &mut source.trace.blocks_cached;
+        *cached = cached.saturating_add(1);
+        Some(bytes)
+    }
+
+    /// The block with this number, for a scan that comes from the block before it and may go on.
+    ///
+    /// # Errors
+    /// If it is damaged, or if it cannot be read (in a pass, together with the blocks after it).
+    pub(in crate::table) fn block_going_forward(
+        &self,
+        number: u64,
+        source: &mut BlockSource,
+    ) -> Result<LoadedBlock> {
+        self.slots.prefetch(number + 1, [SECOND_LINE]);
+        let fetched = source.has_fetched(number);
+        // A pass does not ask the cache for blocks it has read: that would mark them as used.
+        if (source.fill_cache || !fetched)
+            && let Some(bytes) = self.block_in_memory(number, source)
+        {
+            return Ok(LoadedBlock::new(number, bytes));
+        }
+        if !fetched {
+            let blocks = source.blocks_forward();
+            let last = number.saturating_add(blocks - 1);
+            let last = last.min(self.directory.blocks().saturating_sub(1));
+            let end = self.end_forward(number, last, source.fill_cache)?;
+            match self.fetch(number, end, source) {
+                // The blocks after it may be unreadable and never be needed, except in a pass.
+                Err(_) if source.fill_cache && number < end => {
+                    self.fetch(number, number, source)?;
+                }
+                fetched => fetched?,
+            }
+        }
+        let block = self.read_block(number, source)?;
+        source.fetched.take_if(|fetched| fetched.last == number);
+        Ok(block)
+    }
+
+    /// The last block, up to `last`, that is read in one call with `first`. If `missing`, the read
+    /// ends before the first block that is in memory.
+    fn end_forward(&self, first: u64, last: u64, missing: bool) -> Result<u64> {
+        let Some((start, _)) = self.directory.extent(first) else {
+            return Err(self.no_such_block(first));
+        };
+        let fits = |block: u64| {
+            let extent = self.directory.extent(block);
+            extent.is_some_and(|(offset, len)| {
+                offset.saturating_sub(start) + len as u64 <= READ_AHEAD_BYTES
+            })
+        };
+        let mut end = first;
+        while end < last && fits(end + 1) && !(missing && self.slots.holds(end + 1)) {
+            end += 1;
+        }
+        Ok(end)
+    }
+
+    /// A block that is not in the cache, from the last read call or from the file.
+    ///
+    /// # Errors
+    /// If it cannot be read or is damaged.
+    #[cold]
+    pub(in crate::table) fn read_block(
+        &self,
+        number: u64,
+        source: &mut BlockSource,
+    ) -> Result<LoadedBlock> {
+        if !source.has_fetched(number) {
+            self.fetch(number, number, source)?;
+        }
+        let Some(fetched) = source.fetched.clone() else {
+            return Err(self.no_such_block(number));
+        };
+        if fetched.first == fetched.last {
+            // It is not needed again, and may be large.
+            source.fetched = None;
+        }
+        let bytes = self.admit(number, &fetched, source.fill_cache)?;
+        Ok(LoadedBlock::new(number, bytes))
+    }
+
+    /// Prepares a search in the blocks `first..=last` that begins at `probe`. If `probe` is not in
+    /// memory, the blocks are read in one call, unless they exceed the table's limit for windows.
+    /// Blocks at either end that are in memory are left out.
+    pub(in crate::table) fn read_window(
+        &self,
+        (mut first, mut last): (u64, u64),
+        probe: u64,
+        source: &mut BlockSource,
+    ) {
+        if source.has_fetched(probe) || self.slots.holds(probe) {
+            return;
+        }
+        // So wide a window would not shrink enough, and checking all of its blocks would take long.
+        let too_wide = |(_, len): (u64, u64)| len > WIDEST_TRIMMED * self.window_bytes;
+        if self.stretch(first, last).is_none_or(too_wide) {
+            return;
+        }
+        while first < probe && self.slots.holds(first) {
+            first += 1;
+        }
+        while last > probe && self.slots.holds(last) {
+            last -= 1;
+        }
+        if self
+            .stretch(first, last)
+            .is_some_and(|(_, len)| len <= self.window_bytes)
+        {
+            // If they cannot be read together, each is read when it is searched: the one that has
+            // the key may be readable, and an error must name the one that is not.
+            let _ = self.fetch(first, last, source);
+        }
+    }
+
+    /// The offset and length of the blocks `first..=last` in the file. Extents never leave the
+    /// block area, whose end the footer gives.
+    fn stretch(&self, first: u64, last: u64) -> Option<(u64, u64)> {
+        let (start, _) = self.directory.extent(first)?;
+        let (last_start, last_len) = self.directory.extent(last)?;
+        Some((start, last_start.checked_sub(start)? + last_len as u64))
+    }
+
+    /// Reads the blocks `first..=last` in one call, for [`TableReader::read_block`].
+    fn fetch(&self, first: u64, last: u64, source: &mut BlockSource) -> Result<()> {
+        source.fetched = None;
+        let stretch = self.stretch(first, last);
+        let (start, len) = stretch.ok_or_else(|| self.no_such_block(first))?;
+        let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];
+        let mut read = || ops::read_exact_at(&*self.file, &self.path, &mut bytes, start);
+        match source.timed {
+            true => ops::timed(&mut source.trace.read_time, read)?,
+            false => read()?,
+        }
+        let trace = &mut source.trace;
+        let blocks = u32::try_from(last - first + 1).unwrap_or(u32::MAX);
+        trace.blocks_read = trace.blocks_read.saturating_add(blocks);
+        trace.reads = trace.reads.saturating_add(1);
+        trace.bytes_read += len;
+        source.fetched = Some(Fetched {
+            first,
+            last,
+            start,
+            bytes: Arc::new(OwnedBytes::new(bytes)),
+        });
+        Ok(())
+    }
+
+    /// Verifies a block that was read. If it is to be kept it is put into the cache, otherwise it
+    /// stays where it was read.
+    fn admit(&self, number: u64, fetched: &Fetched, keep: bool) -> Result<Pinned> {
+        let extent = self.directory.extent(number);
+        let (offset, len) = extent.ok_or_else(|| self.no_such_block(number))?;
+        let at = offset.saturating_sub(fetched.start) as usize;
+        let stored = fetched.bytes.bytes().get(at..at.saturating_add(len));
+        let stored = stored.unwrap_or_default();
+        let raw = load(stored, self.table_id, offset, self.raw_largest);
+        let raw = raw.map_err(|d| d.in_file(&self.path, offset))?;
+        let checked = BlockLayout::parse(&raw).and_then(|layout| {
+            layout.check(&raw)?;
+            let usual = self.directory.entries_per_cell();
+            self.likely_rows.note(&layout, usual);
+            BlockView::new(&raw, &layout).check_order()
+        });
+        checked.map_err(|d| d.in_block(&self.path, offset))?;
+        if keep {
+            let kept = self.slots.insert(number, &raw);
+            return Ok(kept.unwrap_or_else(|| self.slots.bypass(raw.into_owned())));
+        }
+        Ok(match raw {
+            Cow::Borrowed(raw) => {
+                let at = at + STORED_HEADER_BYTES;
+                Pinned::owned(Arc::clone(&fetched.bytes), at, raw.len())
+            }
+            Cow::Owned(raw) => Pinned::from(raw),
+        })
+    }
+
+    fn no_such_block(&self, number: u64) -> Error {
+        let expected = format!("an extent of block {number} inside the blocks of the table");
+        Error::corruption(&self.path, self.sections_offset, expected, "none")
+    }
+}

@@ -1,0 +1,307 @@
+//! An open table: everything except the blocks is in memory; blocks are read when needed.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rhumb_index::{Index, IndexError, KeyMap, registry};
+
+use super::likely::LikelyRows;
+use crate::entry::RangeDeletes;
+use crate::error::Result;
+use crate::fs::{Access, FileSystem, ReadFile, ops};
+use crate::memory::{BlockCache, TableSlots};
+use crate::table::form::damage::Damage;
+use crate::table::form::directory::Directory;
+use crate::table::form::filter::Filter;
+use crate::table::form::footer::{SectionKind, Sections, read_footer, read_tail};
+use crate::table::form::properties::Properties;
+use crate::table::form::summary::{Bounds, TableMeta};
+
+/// An open table. Any number of threads may use it.
+#[derive(Debug)]
+pub(crate) struct TableReader {
+    pub(in crate::table) path: PathBuf,
+    pub(in crate::table) file: Arc<dyn ReadFile>,
+    pub(in crate::table) number: u64,
+    file_bytes: u64,
+    pub(in crate::table) sections_offset: u64,
+    pub(in crate::table) table_id: u64,
+    pub(in crate::table) directory: Directory,
+    pub(in crate::table) index: Box<dyn Index>,
+    pub(in crate::table) filter: Option<Filter>,
+    pub(in crate::table) range_deletes: Arc<RangeDeletes>,
+    pub(in crate::table) key_map: KeyMap,
+    pub(in crate::table) map_number: u64,
+    /// The largest raw block, in bytes.
+    pub(in crate::table) raw_largest: u64,
+    /// The most bytes of a window over several blocks that are read in one call.
+    pub(in crate::table) window_bytes: u64,
+    properties: Properties,
+    bounds: Bounds,
+    /// Its blocks in memory.
+    pub(in crate::table) slots: TableSlots,
+    /// Where keys and values probably lie in its blocks.
+    pub(in crate::table) likely_rows: LikelyRows,
+}
+
+/// The memory that an open table takes besides its blocks, in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct TableMemory {
+    pub index: usize,
+    pub directory: usize,
+    pub filter: usize,
+    pub key_map: usize,
+    pub range_deletes: usize,
+}
+
+impl TableReader {
+    /// Opens a table whose file length and first section are known, with one read.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or anything after its blocks is damaged or unknown to this
+    /// build.
+    pub fn open(
+        fs: &dyn FileSystem,
+        path: &Path,
+        number: u64,
+        file_bytes: u64,
+        sections_offset: u64,
+        access: Access,
+        cache: Arc<BlockCache>,
+    ) -> Result<TableReader> {
+        let file = ops::open(fs, path, access)?;
+        let tail = read_tail(&*file, path, file_bytes, sections_offset)?;
+        let at = |damage: Damage| damage.in_file(path, sections_offset);
+        let sections = Sections::decode(&tail, sections_offset).map_err(at)?;
+        let parts = Parts::decode(&sections, sections_offset).map_err(at)?;
+        let keys = parts
+            .properties
+            .bytes("key.smallest")
+            .zip(parts.properties.bytes("key.largest"));
+        let mean_block_bytes = sections_offset / parts.directory.blocks().max(1);
+        Ok(TableReader {
+            bounds: Bounds::of(keys, &parts.range_deletes),
+            likely_rows: LikelyRows::default(),
+            slots: TableSlots::new(cache, parts.directory.blocks()),
+            path: path.to_path_buf(),
+            file,
+            number,
+            file_bytes,
+            sections_offset,
+            table_id: sections.id,
+            directory: parts.directory,
+            index: parts.index,
+            filter: parts.filter,
+            range_deletes: Arc::new(parts.range_deletes),
+            key_map: parts.key_map,
+            map_number: parts.map_number,
+            raw_largest: parts.raw_largest,
+            window_bytes: window_bytes(&parts.properties, mean_block_bytes),
+            properties: parts.properties,
+        })
+    }
+
+    /// Opens a table of unknown length; reads its footer first.
+    ///
+    /// # Errors
+    /// As [`TableReader::open`].
+    pub fn open_any(
+        fs: &dyn FileSystem,
+        path: &Path,
+        number: u64,
+        access: Access,
+        cache: Arc<BlockCache>,
+    ) -> Result<TableReader> {
+        let (_, file_bytes, footer) = read_footer(fs, path)?;
+        Self::open(
+            fs,
+            path,
+            number,
+            file_bytes,
+            footer.sections_offset,
+            access,
+            cache,
+        )
+    }
+
+    /// Opens a table without a description from the manifest, for one pass: its cache has room for no
+    /// block.
+    ///
+    /// # Errors
+    /// As [`TableReader::open`].
+    pub fn open_uncached(fs: &dyn FileSystem, path: &Path, number: u64) -> Result<TableReader> {
+        let cache = Arc::new(BlockCache::new(0)?);
+        Self::open_any(fs, path, number, Access::Buffered, cache)
+    }
+
+    /// The random id of the table.
+    pub fn table_id(&self) -> u64 {
+        self.table_id
+    }
+
+    /// The properties of the table.
+    pub fn properties(&self) -> &Properties {
+        &self.properties
+    }
+
+    /// The number of entries.
+    pub fn entries(&self) -> u64 {
+        self.directory.entries()
+    }
+
+    /// The number of blocks.
+    pub fn blocks(&self) -> u64 {
+        self.directory.blocks()
+    }
+
+    /// Whether it has fence pointers because the wanted index does not suit its keys.
+    pub fn fell_back(&self) -> bool {
+        self.properties
+            .text("index.fallback")
+            .is_some_and(|why| !why.is_empty())
+    }
+
+    /// Its key map.
+    pub fn key_map(&self) -> &KeyMap {
+        &self.key_map
+    }
+
+    /// The memory taken besides blocks.
+    pub fn memory(&self) -> TableMemory {
+        TableMemory {
+            index: self.index.size_in_bytes(),
+            directory: self.directory.bytes(),
+            filter: self.filter.as_ref().map_or(0, Filter::bytes),
+            key_map: self.key_map.size_in_bytes(),
+            range_deletes: self.range_deletes.bytes(),
+        }
+    }
+
+    /// The description that the table's writer returned, from the table alone.
+    pub fn summary(&self) -> TableMeta {
+        let number = |name: &str| self.properties.number(name).unwrap_or(0);
+        let bounds = self.bounds.clone();
+        TableMeta {
+            number: self.number,
+            file_bytes: self.file_bytes,
+            sections_offset: self.sections_offset,
+            table_id: self.table_id,
+            entries: self.entries(),
+            deletes: number("deletes"),
+            range_deletes: self.range_deletes.fragments().len() as u64,
+            smallest: bounds.smallest,
+            largest: bounds.largest,
+            largest_excluded: bounds.largest_excluded,
+            smallest_sequence: number("sequence.smallest"),
+            largest_sequence: number("sequence.largest"),
+            map_number: self.map_number,
+            index_kind: self.index.kind().to_string(),
+        }
+    }
+}
+
+/// The most bytes of a window over several blocks that a table reads in one call. If blocks are cut
+/// for exact windows, the whole window: searching it block by block would wait for the device again
+/// and again. Otherwise a page of the device, which a single block would cost as well; a window
+/// over larger blocks is better searched by bisection, since mostly one block of it has the key.
+fn window_bytes(properties: &Properties, mean_block_bytes: u64) -> u64 {
+    let partition = properties.text("partition").unwrap_or("");
+    match partition.starts_with("entries(") && mean_block_bytes <= SMALL_BLOCK_BYTES {
+        // With the sectors around it, no more than one direct read returns.
+        true => (1 << 20) - SMALL_BLOCK_BYTES,
+        false => SMALL_BLOCK_BYTES,
+    }
+}
+
+/// The size of a page of the device.
+const SMALL_BLOCK_BYTES: u64 = 4096;
+
+/// The decoded sections of a table.
+struct Parts {
+    directory: Directory,
+    index: Box<dyn Index>,
+    filter: Option<Filter>,
+    range_deletes: RangeDeletes,
+    key_map: KeyMap,
+    map_number: u64,
+    raw_largest: u64,
+    properties: Properties,
+}
+
+impl Parts {
+    fn decode(sections: &Sections<'_>, sections_offset: u64) -> Result<Parts, Damage> {
+        let section = |kind: SectionKind| sections.get(kind).unwrap_or_default();
+        let (at, bytes) = section(SectionKind::Directory);
+        let directory = Directory::decode(bytes, sections_offset).map_err(|d| d.moved(at))?;
+        let (at, bytes) = section(SectionKind::Index);
+        let index = registry::open(bytes.to_vec()).map_err(|e| from_index(e, at))?;
+        check_extent(&*index, &directory, at)?;
+        let filter = match sections.get(SectionKind::Filter) {
+            Some((at, bytes)) => Filter::decode(bytes).map_err(|d| d.moved(at))?,
+            None => None,
+        };
+        let range_deletes = match sections.get(SectionKind::RangeDeletes) {
+            Some((at, bytes)) => RangeDeletes::decode(bytes)
+                .map_err(|m| Damage::new(at + m.offset, m.expected, m.found))?,
+            None => RangeDeletes::default(),
+        };
+        let (at, bytes) = section(SectionKind::KeyMap);
+        let key_map = KeyMap::from_bytes(bytes).map_err(|e| from_index(e, at))?;
+        let (at, bytes) = section(SectionKind::Properties);
+        let properties = Properties::decode(bytes).map_err(|d| d.moved(at))?;
+        let number = |name: &str| {
+            let found = properties.number(name);
+            found.ok_or_else(|| Damage::new(at, format!("a number named {name}"), "none"))
+        };
+        let (map_number, raw_largest) = (number("map.number")?, number("raw_block.largest")?);
+        if number("entries")? != directory.entries() {
+            let expected = format!("{} entries, as in the directory", directory.entries());
+            return Err(Damage::new(at, expected, number("entries")?));
+        }
+        match properties.text("cipher") {
+            Some("0") => {}
+            cipher => return Err(Damage::unsupported(format!("cipher {cipher:?}"))),
+        }
+        match properties.text("comparator") {
+            Some("bytes") => {}
+            order => return Err(Damage::unsupported(format!("comparator {order:?}"))),
+        }
+        Ok(Parts {
+            directory,
+            index,
+            filter,
+            range_deletes,
+            key_map,
+            map_number,
+            raw_largest,
+            properties,
+        })
+    }
+}
+
+/// Refuses an index that was built for a different number of keys or blocks.
+fn check_extent(index: &dyn Index, directory: &Directory, at: usize) -> Result<(), Damage> {
+    let (blocks, ranks) = (directory.blocks(), directory.ranks());
+    let found = index.extent();
+    if blocks > 0 && found != blocks && found != ranks {
+        let expected = format!("an index of {ranks} keys or {blocks} blocks");
+        return Err(Damage::new(at, expected, found));
+    }
+    Ok(())
+}
+
+fn from_index(error: IndexError, at: usize) -> Damage {
+    match error {
+        IndexError::Damaged {
+            what,
+            offset,
+            expected,
+            found,
+        } => Damage::new(at + offset, format!("{expected} in the {what}"), found),
+        IndexError::Version { what, found, .. } => {
+            Damage::unsupported(format!("version {found} of {what}"))
+        }
+        IndexError::Kind { found, .. } => Damage::unsupported(format!("index kind {found}")),
+        other => Damage::new(at, "a sound index", other),
+    }
+}

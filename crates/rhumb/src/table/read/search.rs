@@ -1,0 +1,228 @@
+//! Finds the lower bound of a key: the index tells where to look first, the entries decide.
+//!
+//! The lower bound is the first entry at or after `(key, sequence)`. The first and last entries of
+//! every block that is read tell whether the lower bound is before it, in it or after it; the
+//! search ends only with such a proof. The first probe is where the index points, so with a sound
+//! index it is nearly always the last one too. With an unsound index the search gallops and
+//! bisects, and finds the same entry.
+
+use rhumb_index::{Position, Probe, Window};
+
+use super::load::{BlockSource, LoadedBlock};
+use super::reader::TableReader;
+use super::trace::NumberCache;
+use crate::entry::Sequence;
+use crate::error::Result;
+
+/// Determines which block to read next.
+#[derive(Debug)]
+struct Probes {
+    /// The lower bound is not before the start of block `low`, and not after the start of block
+    /// `high`.
+    low: u64,
+    high: u64,
+    /// The blocks in which it is expected, including the last one.
+    first: u64,
+    last: u64,
+    /// How far to look next if it is not there.
+    step: u64,
+}
+
+impl Probes {
+    /// The next block to probe, in `low..high`, which must not be empty.
+    fn next(&mut self) -> u64 {
+        let (first, last) = (self.first.max(self.low), self.last.min(self.high - 1));
+        if first <= last {
+            return first + (last - first) / 2;
+        }
+        // It is elsewhere. Probe the far end of ever wider ranges next to where it was expected.
+        let step = self.step;
+        self.step = step.saturating_mul(2);
+        if self.last < self.low {
+            self.first = self.low;
+            self.last = self.low.saturating_add(step - 1).min(self.high - 1);
+            self.last
+        } else {
+            self.last = self.high - 1;
+            self.first = self.high.saturating_sub(step).max(self.low);
+            self.first
+        }
+    }
+}
+
+/// Where an index expects a key.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::table) struct Expected {
+    /// The blocks in which it is expected, including the last one.
+    pub first: u64,
+    pub last: u64,
+    /// How far into the cell of block `first`, if a model predicts that: the block's slot hint is
+    /// relative to this.
+    slot: Option<u64>,
+    /// The number of ranks in the window, if the index returned one.
+    ranks: u32,
+}
+
+impl Expected {
+    fn slot_in(&self, block: u64) -> Option<u64> {
+        self.slot.filter(|_| block == self.first)
+    }
+}
+
+impl TableReader {
+    /// The first entry at or after `(key, sequence)`: its block and slot; `None` if there is none.
+    ///
+    /// # Errors
+    /// If a block cannot be read or is damaged.
+    #[inline]
+    pub(in crate::table) fn lower_bound(
+        &self,
+        key: &[u8],
+        sequence: Sequence,
+        numbers: &mut NumberCache,
+        source: &mut BlockSource,
+    ) -> Result<Option<(LoadedBlock, usize)>> {
+        let expected = self.expected_blocks(key, numbers);
+        self.lower_bound_at(&expected, key, sequence, source)
+    }
+
+    /// As [`TableReader::lower_bound`], given where the index expects the key.
+    ///
+    /// # Errors
+    /// As [`TableReader::lower_bound`].
+    #[inline]
+    pub(in crate::table) fn lower_bound_at(
+        &self,
+        expected: &Expected,
+        key: &[u8],
+        sequence: Sequence,
+        source: &mut BlockSource,
+    ) -> Result<Option<(LoadedBlock, usize)>> {
+        if self.directory.blocks() == 0 {
+            return Ok(None);
+        }
+        self.prefetch_block(expected.first, expected.slot.unwrap_or(0));
+        let ranks = &mut source.trace.window_ranks;
+        *ranks = ranks.saturating_add(expected.ranks);
+        if expected.first == expected.last {
+            let block = self.block(expected.first, source)?;
+            let slot = block.view().lower_bound_near(key, sequence, expected.slot);
+            if block.proves_lower_bound(slot, key) {
+                return Ok(Some((block, slot)));
+            }
+            source.recent = Some(block);
+        }
+        let found = self.search(expected, key, sequence, source);
+        source.forget_unless_shared();
+        found
+    }
+
+    /// Searches block by block, starting where the index points.
+    #[cold]
+    fn search(
+        &self,
+        expected: &Expected,
+        key: &[u8],
+        sequence: Sequence,
+        source: &mut BlockSource,
+    ) -> Result<Option<(LoadedBlock, usize)>> {
+        let (first, last) = (expected.first, expected.last);
+        let mut probes = Probes {
+            low: 0,
+            high: self.directory.blocks(),
+            first,
+            last,
+            step: 1,
+        };
+        let mut at_high = None;
+        while probes.low < probes.high {
+            let probe = probes.next();
+            let window = (first.max(probes.low), last.min(probes.high - 1));
+            if window.0 < window.1 && (window.0..=window.1).contains(&probe) {
+                self.read_window(window, probe, source);
+            }
+            let Some(block) = self.first_with_entries(probe, probes.high, source)? else {
+                probes.high = probe;
+                continue;
+            };
+            let view = block.view();
+            let slot = view.lower_bound_near(key, sequence, expected.slot_in(block.number));
+            if block.proves_lower_bound(slot, key) {
+                return Ok(Some((block, slot)));
+            }
+            if slot == view.count() {
+                probes.low = block.number + 1;
+                continue;
+            }
+            // The empty blocks between `probe` and this one hold no entries either.
+            probes.high = probe;
+            at_high = Some(block);
+        }
+        // The lower bound lies between two neighbouring blocks: it is the start of the second one.
+        Ok(at_high.map(|block| (block, 0)))
+    }
+
+    /// The first block of `from..to` that has entries. Only placed tables have blocks without.
+    fn first_with_entries(
+        &self,
+        from: u64,
+        to: u64,
+        source: &mut BlockSource,
+    ) -> Result<Option<LoadedBlock>> {
+        for number in from..to {
+            let block = self.block(number, source)?;
+            if block.view().count() > 0 {
+                return Ok(Some(block));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Where the index expects the key.
+    #[inline]
+    pub(in crate::table) fn expected_blocks(
+        &self,
+        key: &[u8],
+        numbers: &mut NumberCache,
+    ) -> Expected {
+        let number = match self.index.needs_number() {
+            true => numbers.number(self.map_number, || self.key_map.number(key)),
+            false => 0,
+        };
+        if self.directory.is_placed()
+            && let Some(predicted) = self.index.predict(number)
+            && let Some(place) = self.directory.place(predicted, number)
+        {
+            return Expected {
+                first: place.block,
+                last: place.block,
+                slot: Some(place.slot),
+                ranks: 0,
+            };
+        }
+        let last_block = self.directory.blocks().saturating_sub(1);
+        let ((first, last), ranks) = match self.index.locate(Probe { key, number }) {
+            Position::Block(block) => ((block.min(last_block), block.min(last_block)), 0),
+            Position::Window(window) => {
+                let ranks = u32::try_from(window.len()).unwrap_or(u32::MAX);
+                (self.blocks_of_window(window), ranks)
+            }
+        };
+        Expected {
+            first,
+            last,
+            slot: None,
+            ranks,
+        }
+    }
+
+    fn blocks_of_window(&self, window: Window) -> (u64, u64) {
+        let first = self.directory.block_of_rank(window.lo);
+        let last_rank = window.hi.saturating_sub(1);
+        let next = self.directory.first_rank(first + 1);
+        if last_rank <= window.lo || next.is_some_and(|next| last_rank < next) {
+            return (first, first);
+        }
+        (first, self.directory.block_of_rank(last_rank).max(first))
+    }
+}

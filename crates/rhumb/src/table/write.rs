@@ -1,0 +1,6 @@
+//! Writing tables.
+
+pub(in crate::table) mod blocks;
+pub(in crate::table) mod index_choice;
+pub(in crate::table) mod placing;
+pub(in crate::table) mod writer;

@@ -1,0 +1,367 @@
+//! Writes the blocks of a table, and passes on what directory, index and filter need to find them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rhumb_index::{IndexError, KeyMap};
+
+use super::index_choice::IndexChoice;
+use crate::error::{Error, Result};
+use crate::fs::{WriteFile, ops};
+use crate::options::Compression;
+use crate::table::block::{BlockBuilder, HEADER_BYTES, NewEntry, encode_empty};
+use crate::table::form::directory::{DirectoryBuilder, Stride};
+use crate::table::form::filter::hash_key;
+use crate::table::form::stored::{STORED_HEADER_BYTES, store};
+
+/// Writes are buffered until they have at least this many bytes.
+const PIECE_BYTES: usize = 256 << 10;
+/// The largest raw block with several entries, whatever the partition says.
+pub(in crate::table) const LARGEST_BLOCK_BYTES: usize = 16 << 20;
+/// The number of block bytes after which the cost of a fixed stride is judged.
+const EVEN_TRIAL_BYTES: usize = 64 << 10;
+
+/// State of blocks that should all take the same number of bytes an entry.
+#[derive(Debug)]
+struct Even {
+    /// The prefix that every key has.
+    prefix: Vec<u8>,
+    /// Known after the first block with entries.
+    stride: Option<Stride>,
+    /// The bytes of the blocks so far, and the bytes that they need at least.
+    taken: usize,
+    least: usize,
+}
+
+/// The blocks of a table being written.
+#[derive(Debug)]
+pub(in crate::table) struct BlockWriter {
+    path: PathBuf,
+    file: Box<dyn WriteFile>,
+    table_id: u64,
+    compression: Compression,
+    map: Arc<KeyMap>,
+    block: BlockBuilder,
+    raw: Vec<u8>,
+    /// Bytes that are not written yet; they belong at `offset - pending.len()`.
+    pending: Vec<u8>,
+    offset: u64,
+    pub directory: DirectoryBuilder,
+    pub index: IndexChoice,
+    /// Hashes of the user keys; `None` if the table gets no filter.
+    pub hashes: Option<Vec<u64>>,
+    ranks: u64,
+    /// How many user keys were passed to the index: at least those of closed blocks.
+    trained: u64,
+    /// The numbers of keys of one block that the index still needs.
+    numbers: Vec<u64>,
+    /// The last key of the last closed block with entries.
+    last_key: Vec<u8>,
+    /// The number of blocks without entries since then.
+    empty: u64,
+    even: Option<Even>,
+    raw_bytes: u64,
+    raw_largest: u64,
+    /// The time spent writing and syncing the file.
+    pub write_time: Duration,
+}
+
+impl BlockWriter {
+    pub fn new(
+        (path, file): (PathBuf, Box<dyn WriteFile>),
+        table_id: u64,
+        compression: Compression,
+        map: Arc<KeyMap>,
+        index: IndexChoice,
+        with_filter: bool,
+    ) -> BlockWriter {
+        BlockWriter {
+            path,
+            file,
+            table_id,
+            compression,
+            map,
+            block: BlockBuilder::default(),
+            raw: Vec::new(),
+            pending: Vec::with_capacity(PIECE_BYTES + (PIECE_BYTES >> 3)),
+            offset: 0,
+            directory: DirectoryBuilder::default(),
+            index,
+            hashes: with_filter.then(Vec::new),
+            ranks: 0,
+            trained: 0,
+            numbers: Vec::new(),
+            last_key: Vec::new(),
+            empty: 0,
+            even: None,
+            raw_bytes: 0,
+            raw_largest: 0,
+            write_time: Duration::ZERO,
+        }
+    }
+
+    /// The open block.
+    pub fn open(&mut self) -> &mut BlockBuilder {
+        &mut self.block
+    }
+
+    /// The number of user keys in closed blocks.
+    pub fn ranks(&self) -> u64 {
+        self.ranks
+    }
+
+    /// The end of the file so far, without the open block.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// About the length of the file in bytes, including the open block.
+    pub fn estimated_bytes(&self) -> u64 {
+        self.offset + self.block.raw_bytes() as u64
+    }
+
+    /// The raw bytes of the closed blocks: in total, and of the largest.
+    pub fn raw_bytes(&self) -> (u64, u64) {
+        (self.raw_bytes, self.raw_largest)
+    }
+
+    /// The number of a user key, if the index needs it.
+    pub fn number(&self, key: &[u8]) -> u64 {
+        match self.index.needs_number() {
+            true => self.map.number(key),
+            false => 0,
+        }
+    }
+
+    /// Passes the next user key to the index, before the block that holds it is closed.
+    ///
+    /// # Errors
+    /// If keys do not ascend.
+    pub fn train(&mut self, key: &[u8], number: u64) -> Result<(), IndexError> {
+        self.trained += 1;
+        self.index.push(key, number)
+    }
+
+    /// Adds an entry to the open block, or to a new one if it does not fit into `limit` bytes.
+    ///
+    /// # Errors
+    /// If a write fails, or the index refuses the keys.
+    pub fn push(&mut self, entry: &NewEntry<'_>, limit: usize) -> Result<()> {
+        if !self.block.push_within(entry, limit) {
+            self.close()?;
+            self.block.push_within(entry, limit);
+        }
+        Ok(())
+    }
+
+    /// From now on makes all blocks take the same number of bytes an entry, as long as the entries
+    /// allow it. Call it before the first block; `key` is any key of the table.
+    pub fn begin_even(&mut self, key: &[u8]) {
+        let shared = self.map.shared_prefix_bytes().min(usize::from(u16::MAX));
+        let prefix = key.get(..shared).unwrap_or(key).to_vec();
+        self.block.set_even(Some(prefix.len()));
+        self.even = Some(Even {
+            prefix,
+            stride: None,
+            taken: 0,
+            least: 0,
+        });
+    }
+
+    /// From the next block on, makes blocks as compact as possible.
+    pub fn end_even(&mut self) {
+        self.even = None;
+    }
+
+    /// The size of each entry, if it was the same in all blocks.
+    pub fn stride(&self) -> Option<Stride> {
+        self.even.as_ref()?.stride
+    }
+
+    /// Ends the open block, if it has entries.
+    ///
+    /// # Errors
+    /// As [`BlockWriter::push`].
+    pub fn close(&mut self) -> Result<()> {
+        if self.block.count() == 0 {
+            return Ok(());
+        }
+        let first = self.ranks == 0;
+        let continues = !first && self.block.first_key() == &self.last_key[..];
+        self.directory.offsets.push(self.offset);
+        let known = self.ranks;
+        self.directory
+            .first_ranks
+            .push(known - u64::from(continues));
+        // An empty block gets the same separators as the next block with entries: one cut for each.
+        let cuts = self.empty + u64::from(!first);
+        self.empty = 0;
+        let trained = self.count_keys(continues);
+        self.train_block(cuts, trained).map_err(refused)?;
+        self.train_fences(cuts, continues).map_err(refused)?;
+        self.raw.clear();
+        self.block.encode(continues, &mut self.raw);
+        let stored = self.store();
+        self.judge_even(stored, (self.ranks - known) as usize);
+        self.last_key.clear();
+        self.last_key.extend_from_slice(self.block.last_key());
+        self.block.clear();
+        self.block
+            .set_even(self.even.as_ref().map(|even| even.prefix.len()));
+        self.raw.shrink_to(LARGEST_BLOCK_BYTES);
+        self.flush_pieces()
+    }
+
+    /// Counts and hashes the user keys that start in the open block, and maps those that the index
+    /// does not have yet to numbers. Returns how many keys of the block come before the latter.
+    fn count_keys(&mut self, continues: bool) -> usize {
+        let needs_number = self.index.needs_number();
+        let mut before = usize::from(continues);
+        self.numbers.clear();
+        for key in self.block.distinct_keys().skip(before) {
+            if self.ranks < self.trained {
+                before += 1;
+            } else {
+                let number = if needs_number {
+                    self.map.number(key)
+                } else {
+                    0
+                };
+                self.numbers.push(number);
+                self.trained += 1;
+            }
+            self.ranks += 1;
+            if let Some(hashes) = &mut self.hashes {
+                hashes.push(hash_key(key));
+            }
+        }
+        before
+    }
+
+    /// Passes to the wanted index the `cuts` before the open block, and its numbered keys: all but
+    /// the first `trained`. Only this counts as training time; the clock is read twice a block.
+    fn train_block(&mut self, cuts: u64, trained: usize) -> Result<(), IndexError> {
+        if !self.index.is_wanted() || (cuts == 0 && self.numbers.is_empty()) {
+            return Ok(());
+        }
+        let started = Instant::now();
+        for _ in 0..cuts {
+            self.index.cut(&self.last_key, self.block.first_key());
+        }
+        let keys = self.block.distinct_keys().skip(trained);
+        for (key, number) in keys.zip(&self.numbers) {
+            self.index.push(key, *number)?;
+        }
+        self.index.trained_since(started);
+        Ok(())
+    }
+
+    /// Passes the `cuts` before the open block, and its keys, to the fence pointers kept as a
+    /// fallback.
+    fn train_fences(&mut self, cuts: u64, continues: bool) -> Result<(), IndexError> {
+        let Some(fences) = self.index.fences() else {
+            return Ok(());
+        };
+        for _ in 0..cuts {
+            fences.cut(&self.last_key, self.block.first_key());
+        }
+        let mut keys = self.block.distinct_keys().skip(usize::from(continues));
+        keys.try_for_each(|key| fences.push(key, 0))
+    }
+
+    /// Writes a block without entries. The open block must be closed.
+    ///
+    /// # Errors
+    /// If the write fails.
+    pub fn write_empty(&mut self) -> Result<()> {
+        self.directory.offsets.push(self.offset);
+        self.directory.first_ranks.push(self.ranks);
+        self.empty += 1;
+        self.raw.clear();
+        let prefix = self.even.as_ref().map_or(&[][..], |even| &even.prefix);
+        encode_empty(prefix, &mut self.raw);
+        let expected = STORED_HEADER_BYTES + self.raw.len();
+        if self.store() != expected {
+            self.end_even();
+        }
+        self.flush_pieces()
+    }
+
+    /// Appends the stored form of the raw block; returns its length.
+    fn store(&mut self) -> usize {
+        self.raw_bytes += self.raw.len() as u64;
+        self.raw_largest = self.raw_largest.max(self.raw.len() as u64);
+        let before = self.pending.len();
+        store(
+            &self.raw,
+            self.compression,
+            self.table_id,
+            self.offset,
+            &mut self.pending,
+        );
+        let stored = self.pending.len() - before;
+        self.offset += stored as u64;
+        stored
+    }
+
+    /// Ends equal entry sizes if the stored block, in which `keys` user keys start, does not keep
+    /// to the stride, or if they cost too much: keys stored whole may take more bytes than keys
+    /// that share.
+    fn judge_even(&mut self, stored: usize, keys: usize) {
+        let Some(even) = &mut self.even else { return };
+        even.taken += self.raw.len();
+        even.least += self.block.least_bytes();
+        let overhead = STORED_HEADER_BYTES + HEADER_BYTES + even.prefix.len();
+        let stride = self
+            .block
+            .stride()
+            .filter(|stride| keys == self.block.count() && stored == overhead + keys * stride);
+        let stride = stride.and_then(|stride| {
+            Some(Stride {
+                overhead: overhead.try_into().ok()?,
+                stride: stride.try_into().ok()?,
+            })
+        });
+        let alike = stride.is_some() && even.stride.is_none_or(|known| Some(known) == stride);
+        let costly = even.taken > EVEN_TRIAL_BYTES && even.taken > even.least + even.least / 8;
+        if alike && !costly {
+            even.stride = stride;
+        } else {
+            self.even = None;
+        }
+    }
+
+    fn flush_pieces(&mut self) -> Result<()> {
+        if self.pending.len() < PIECE_BYTES {
+            return Ok(());
+        }
+        self.flush()
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let (file, path) = (&mut *self.file, &self.path);
+        ops::timed(&mut self.write_time, || {
+            ops::write_all(file, path, &self.pending)
+        })?;
+        self.pending.clear();
+        Ok(())
+    }
+
+    /// Writes what `append` adds after the blocks, all of which are closed, and syncs the file.
+    ///
+    /// # Errors
+    /// If a write or the sync fails.
+    pub fn finish(&mut self, append: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
+        let before = self.pending.len();
+        append(&mut self.pending);
+        self.offset += (self.pending.len() - before) as u64;
+        self.flush()?;
+        let (file, path) = (&mut *self.file, &self.path);
+        ops::timed(&mut self.write_time, || ops::sync(file, path))
+    }
+}
+
+pub(in crate::table) fn refused(error: IndexError) -> Error {
+    Error::InvalidArgument(format!("the index of a table cannot be built: {error}"))
+}

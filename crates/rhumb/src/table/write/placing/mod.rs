@@ -1,0 +1,276 @@
+//! Places entries by the model: the block of an entry is the model's prediction for its key divided
+//! by the entries a cell (docs/format.md, Directory).
+//!
+//! Entries wait until the model has closed their segment, since the predictions for them are
+//! unknown before. The first MiB decides how many entries share a cell and how exact the model must
+//! be. If the model does not suit the keys, placing ends and the rest of the table is cut by bytes.
+
+mod cells;
+mod cost;
+mod waiting;
+
+use std::time::Instant;
+
+use rhumb_index::{ClosedSegment, IndexError};
+
+use cells::Cells;
+use waiting::Waiting;
+
+use crate::error::Result;
+use crate::table::LARGE_ENTRY_BYTES;
+use crate::table::block::{BlockBuilder, NewEntry};
+use crate::table::form::directory::Arrangement;
+use crate::table::write::blocks::{BlockWriter, refused};
+
+pub(in crate::table) use cost::TARGET_BYTES;
+
+/// Parameters are chosen after this many bytes of entries. When this many wait later on, the open
+/// segment is closed.
+const LEARN_BYTES: usize = 1 << 20;
+/// The most memory for waiting entries, except the last. More of them can only wait if all have one
+/// number, so that their segment cannot be closed.
+const MOST_WAITING_BYTES: usize = 16 * LEARN_BYTES;
+/// Entries are passed to the model in batches of this many bytes.
+const BATCH_BYTES: usize = 16 << 10;
+
+/// Whether the model continues to place entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::table) enum Placing {
+    GoesOn,
+    /// The waiting entries and all later ones must be cut by bytes.
+    Ended,
+}
+
+/// Places entries into the blocks that the model predicts.
+#[derive(Debug)]
+pub(in crate::table) struct Placer {
+    /// As requested; 0 if it is to be chosen.
+    entries_per_cell: u32,
+    waiting: Waiting,
+    /// The bytes added since the last batch was passed to the model.
+    batch: usize,
+    /// `None` until parameters are chosen.
+    cells: Option<Cells>,
+    /// Whether to close the open segment when the number changes.
+    close_due: bool,
+    /// The last number that was passed to the model.
+    last_number: Option<u64>,
+    closed: Vec<ClosedSegment>,
+    /// The number of user keys placed.
+    placed: u64,
+    /// The model's prediction for the last of them.
+    predicted: u64,
+}
+
+impl Placer {
+    pub fn new(entries_per_cell: u32) -> Placer {
+        Placer {
+            entries_per_cell,
+            waiting: Waiting::default(),
+            batch: 0,
+            cells: None,
+            close_due: false,
+            last_number: None,
+            closed: Vec::new(),
+            placed: 0,
+            predicted: 0,
+        }
+    }
+
+    /// The bytes of the waiting entries.
+    pub fn waiting_bytes(&self) -> usize {
+        self.waiting.bytes()
+    }
+
+    /// The number of user keys that wait.
+    pub fn waiting_keys(&self) -> u64 {
+        self.waiting.keys()
+    }
+
+    /// Adds an entry; `new_key` states that it is the first one of its user key.
+    ///
+    /// # Errors
+    /// As [`BlockWriter::push`].
+    pub fn add(
+        &mut self,
+        entry: &NewEntry<'_>,
+        new_key: bool,
+        blocks: &mut BlockWriter,
+    ) -> Result<Placing> {
+        let number = match new_key {
+            true => blocks.number(entry.key),
+            false => 0,
+        };
+        self.waiting.push(entry, number, new_key);
+        self.batch += entry.key.len() + entry.value.len();
+        let learning = self.cells.is_none() && self.waiting.bytes() < LEARN_BYTES;
+        if learning || self.batch < BATCH_BYTES {
+            return Ok(Placing::GoesOn);
+        }
+        self.advance(blocks, false)
+    }
+
+    /// Places the waiting entries at the end of the table.
+    ///
+    /// # Errors
+    /// As [`BlockWriter::push`].
+    pub fn finish(&mut self, blocks: &mut BlockWriter) -> Result<Placing> {
+        match self.waiting.keys() {
+            0 => Ok(Placing::GoesOn),
+            _ => self.advance(blocks, true),
+        }
+    }
+
+    fn advance(&mut self, blocks: &mut BlockWriter, finishing: bool) -> Result<Placing> {
+        self.batch = 0;
+        if self.cells.is_none() {
+            self.cells = Some(self.choose(blocks).map_err(refused)?);
+        }
+        let started = Instant::now();
+        let closed_here = self.train(blocks, finishing).map_err(refused)?;
+        blocks.index.trained_since(started);
+        if !blocks.index.is_fit() {
+            return Ok(Placing::Ended);
+        }
+        blocks.index.take_closed(&mut self.closed);
+        if closed_here && self.closed.is_empty() {
+            // A kind without segments predicts no ranks before it is finished.
+            return Ok(Placing::Ended);
+        }
+        let placing = self.place(blocks)?;
+        let waiting = self.waiting.memory_before_last();
+        if placing == Placing::GoesOn && waiting > MOST_WAITING_BYTES {
+            let why = format!("{waiting} bytes of entries have keys with one number");
+            blocks.index.fall_back(why);
+            return Ok(Placing::Ended);
+        }
+        self.close_due = self.waiting.bytes() >= LEARN_BYTES;
+        Ok(placing)
+    }
+
+    /// Chooses the size of cells and the boundary for keys like the waiting ones.
+    fn choose(&self, blocks: &mut BlockWriter) -> Result<Cells, IndexError> {
+        let stored = self.stored_bytes();
+        let key_bytes = (stored / self.waiting.keys().max(1)).max(1);
+        let entry_bytes = stored / self.waiting.entries().max(1);
+        let n = match self.entries_per_cell {
+            0 => cost::entries_per_cell(key_bytes),
+            n => n,
+        };
+        let boundary = cost::boundary(n, LEARN_BYTES as u64 / key_bytes);
+        blocks.index.choose_boundary(boundary)?;
+        if let Some(first) = self.waiting.front() {
+            blocks.begin_even(first.key);
+        }
+        // A key with many versions continues over several blocks, so that a get reads only the
+        // newest.
+        let read_bytes = key_bytes.min(entry_bytes.max(TARGET_BYTES));
+        Ok(Cells::new(n, read_bytes, self.entries_per_cell == 0))
+    }
+
+    /// About the bytes that the waiting entries will take in blocks, where keys may share much with
+    /// their neighbours.
+    fn stored_bytes(&self) -> u64 {
+        let (mut block, mut stored) = (BlockBuilder::default(), 0);
+        for waiting in self.waiting.iter() {
+            let entry = waiting.entry();
+            let bytes = entry.key.len() + entry.value.len();
+            if bytes > LARGE_ENTRY_BYTES {
+                stored += bytes;
+                continue;
+            }
+            if !block.push_within(&entry, TARGET_BYTES as usize) {
+                stored += block.raw_bytes();
+                block.clear();
+                block.push_within(&entry, TARGET_BYTES as usize);
+            }
+        }
+        // The size should not include headers.
+        (stored + block.raw_bytes()).min(self.waiting.bytes()) as u64
+    }
+
+    /// Passes new keys to the model. Returns whether a segment was closed.
+    fn train(&mut self, blocks: &mut BlockWriter, finishing: bool) -> Result<bool, IndexError> {
+        let mut closed = false;
+        while let Some((key, number)) = self.waiting.untrained() {
+            if self.close_due && self.last_number != Some(number) {
+                blocks.index.close_segment();
+                (self.close_due, closed) = (false, true);
+            }
+            self.last_number = Some(number);
+            blocks.train(key, number)?;
+        }
+        if finishing {
+            blocks.index.close_segment();
+        }
+        Ok(closed || finishing)
+    }
+
+    /// Places the entries of the closed segments.
+    fn place(&mut self, blocks: &mut BlockWriter) -> Result<Placing> {
+        let Some(cells) = &mut self.cells else {
+            return Ok(Placing::GoesOn);
+        };
+        let ends = self.closed.drain(..).map(|s| s.first_rank + s.ranks);
+        let end = ends.max().unwrap_or(0);
+        while let Some(waiting) = self.waiting.front() {
+            if waiting.new_key {
+                if self.placed >= end {
+                    break;
+                }
+                match blocks.index.predict(waiting.number) {
+                    Some(predicted) if predicted >= self.predicted => self.predicted = predicted,
+                    predicted => {
+                        let before = self.predicted;
+                        let why = format!("it predicts {predicted:?} after {before}");
+                        blocks.index.fall_back(why);
+                        return Ok(Placing::Ended);
+                    }
+                }
+            }
+            cells.put(&waiting, self.predicted, blocks)?;
+            self.placed += u64::from(waiting.new_key);
+            self.waiting.pop();
+            if let Some(why) = cells.too_costly() {
+                blocks.index.fall_back(why);
+                return Ok(Placing::Ended);
+            }
+        }
+        self.waiting.compact();
+        Ok(Placing::GoesOn)
+    }
+
+    /// Passes the waiting entries to `take`, in order, and removes them.
+    ///
+    /// # Errors
+    /// The errors of `take`.
+    pub fn drain(&mut self, mut take: impl FnMut(&NewEntry<'_>) -> Result<()>) -> Result<()> {
+        while let Some(waiting) = self.waiting.front() {
+            take(&waiting.entry())?;
+            self.waiting.pop();
+        }
+        Ok(())
+    }
+
+    /// The entries a cell; 0 if nothing was placed.
+    pub fn entries_per_cell(&self) -> u32 {
+        self.cells.as_ref().map_or(0, Cells::entries_per_cell)
+    }
+
+    /// The arrangement of the blocks if the model places them up to the end.
+    pub fn arrangement(&self, blocks: &BlockWriter) -> Arrangement<'_> {
+        Arrangement::Placed {
+            entries_per_cell: self.entries_per_cell(),
+            thresholds: self.cells.as_ref().map_or(&[], Cells::thresholds),
+            stride: blocks.stride(),
+        }
+    }
+
+    /// The arrangement of the blocks if the model was given up.
+    pub fn given_up(&self) -> Arrangement<'static> {
+        let with_empty = self.cells.as_ref().filter(|cells| cells.has_empty());
+        Arrangement::Ranked {
+            entries_per_cell: with_empty.map_or(0, Cells::entries_per_cell),
+        }
+    }
+}

@@ -1,0 +1,452 @@
+//! Writes a table: entries in order, then the sections with which they are found.
+
+use std::hash::{BuildHasher, RandomState};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use rhumb_index::{IndexSpec, KeyMap};
+
+use super::blocks::{BlockWriter, LARGEST_BLOCK_BYTES, refused};
+use super::index_choice::{BuiltIndex, IndexChoice, Stakes};
+use super::placing::{Placer, Placing, TARGET_BYTES};
+use crate::entry::{EntryKind, MAX_KEY_BYTES, RangeDeletes, Sequence};
+use crate::error::{Error, Result};
+use crate::fs::{FileSystem, names, ops};
+use crate::options::{Compression, Partition, TableSpec};
+use crate::table::LARGE_ENTRY_BYTES;
+use crate::table::block::NewEntry;
+use crate::table::form::directory::Arrangement;
+use crate::table::form::filter::Filter;
+use crate::table::form::footer::{self, SectionKind};
+use crate::table::form::properties::Properties;
+use crate::table::form::summary::{self, Bounds, TableMeta};
+
+/// The space of a raw block that is reserved for everything except the value of its only entry.
+const ENTRY_OVERHEAD_BYTES: usize = MAX_KEY_BYTES + 64;
+
+/// How entries are cut if no model places them.
+const BY_BYTES: Partition = Partition::Bytes(TARGET_BYTES as u32);
+
+/// How to write a table.
+#[derive(Debug, Clone)]
+pub(crate) struct TableSettings {
+    /// The id of its keyspace.
+    pub keyspace: u32,
+    /// Its layout.
+    pub spec: TableSpec,
+    /// Its index.
+    pub index: IndexSpec,
+    /// The map from its keys to numbers.
+    pub map: Arc<KeyMap>,
+    /// The number of this map within the keyspace.
+    pub map_number: u64,
+}
+
+/// A table that was written.
+#[derive(Debug)]
+pub(crate) struct WrittenTable {
+    pub summary: TableMeta,
+    /// The time spent building its index.
+    pub training: Duration,
+    /// The time spent creating, writing and syncing its file.
+    pub write_time: Duration,
+}
+
+/// Counts over the entries so far.
+#[derive(Debug, Default)]
+struct Counts {
+    entries: u64,
+    deletes: u64,
+    key_bytes: u64,
+    value_bytes: u64,
+    sequences: Option<(Sequence, Sequence)>,
+}
+
+/// What decides which block an entry goes into.
+#[derive(Debug)]
+enum Cutter {
+    /// The size of the block: at most this many raw bytes and entries.
+    Full { bytes: usize, entries: usize },
+    /// The model.
+    Model(Box<Placer>),
+}
+
+impl Cutter {
+    fn of(partition: Partition, index: &IndexChoice) -> Cutter {
+        match partition {
+            Partition::Bytes(n) => Cutter::bytes(n as usize),
+            Partition::Entries(n) => Cutter::Full {
+                bytes: LARGEST_BLOCK_BYTES,
+                entries: (n as usize).min(u16::MAX.into()),
+            },
+            Partition::Predicted(n) if index.may_place() => {
+                Cutter::Model(Box::new(Placer::new(n.min(u16::MAX.into()))))
+            }
+            Partition::Predicted(_) => Cutter::bytes(TARGET_BYTES as usize),
+        }
+    }
+
+    fn bytes(bytes: usize) -> Cutter {
+        Cutter::Full {
+            bytes,
+            entries: u16::MAX.into(),
+        }
+    }
+}
+
+/// A table being written.
+#[derive(Debug)]
+pub(crate) struct TableWriter {
+    fs: Arc<dyn FileSystem>,
+    path: PathBuf,
+    number: u64,
+    table_id: u64,
+    settings: TableSettings,
+    blocks: BlockWriter,
+    cutter: Cutter,
+    /// How the last blocks are cut.
+    partition: Partition,
+    /// How blocks are found if the model does not place them.
+    ranked: Arrangement<'static>,
+    first_key: Vec<u8>,
+    /// The key and sequence of the last entry.
+    last_key: Vec<u8>,
+    last_sequence: Sequence,
+    counts: Counts,
+}
+
+impl TableWriter {
+    /// Creates the file of table `number` in `dir`.
+    ///
+    /// # Errors
+    /// If it exists or cannot be created, or the index cannot be built.
+    pub fn create(
+        fs: &Arc<dyn FileSystem>,
+        dir: &Path,
+        number: u64,
+        settings: &TableSettings,
+    ) -> Result<TableWriter> {
+        let index = IndexChoice::new(&settings.index).map_err(refused)?;
+        let spec = &settings.spec;
+        let cutter = Cutter::of(spec.partition, &index);
+        let partition = match (spec.partition, &cutter) {
+            (Partition::Predicted(_), Cutter::Full { .. }) => BY_BYTES,
+            (partition, _) => partition,
+        };
+        let path = dir.join(names::table_name(number));
+        let mut create_time = Duration::ZERO;
+        let file = ops::timed(&mut create_time, || ops::create(&**fs, &path))?;
+        let table_id = RandomState::new().hash_one((SystemTime::now(), number));
+        let mut blocks = BlockWriter::new(
+            (path.clone(), file),
+            table_id,
+            spec.compression,
+            Arc::clone(&settings.map),
+            index,
+            spec.filter_bits_per_key > 0,
+        );
+        blocks.write_time = create_time;
+        Ok(TableWriter {
+            fs: Arc::clone(fs),
+            path,
+            number,
+            table_id,
+            settings: settings.clone(),
+            blocks,
+            cutter,
+            partition,
+            ranked: Arrangement::Ranked {
+                entries_per_cell: 0,
+            },
+            first_key: Vec::new(),
+            last_key: Vec::new(),
+            last_sequence: 0,
+            counts: Counts::default(),
+        })
+    }
+
+    /// Adds an entry: a larger key than the last one, or the same key with a smaller sequence. The
+    /// value of a delete is not stored.
+    ///
+    /// # Errors
+    /// If the entry is out of order or too large, or a write fails.
+    pub fn add(
+        &mut self,
+        key: &[u8],
+        sequence: Sequence,
+        kind: EntryKind,
+        value: &[u8],
+    ) -> Result<()> {
+        let first = self.counts.entries == 0;
+        let new_key = first || key > &self.last_key[..];
+        self.check(key, sequence, value, new_key)?;
+        let value = if kind == EntryKind::Delete {
+            &[]
+        } else {
+            value
+        };
+        let entry = NewEntry {
+            key,
+            sequence,
+            kind,
+            value,
+        };
+        if first {
+            self.first_key = key.to_vec();
+        }
+        self.count(&entry);
+        match &mut self.cutter {
+            Cutter::Full { bytes, entries } => cut(&mut self.blocks, &entry, *bytes, *entries),
+            Cutter::Model(placer) => match placer.add(&entry, new_key, &mut self.blocks)? {
+                Placing::GoesOn => Ok(()),
+                Placing::Ended => self.cut_by_bytes(),
+            },
+        }
+    }
+
+    /// Cuts the entries that wait for the model, and all later ones, by bytes.
+    fn cut_by_bytes(&mut self) -> Result<()> {
+        let by_bytes = Cutter::bytes(TARGET_BYTES as usize);
+        let Cutter::Model(mut placer) = std::mem::replace(&mut self.cutter, by_bytes) else {
+            return Ok(());
+        };
+        let blocks = &mut self.blocks;
+        self.ranked = placer.given_up();
+        self.partition = BY_BYTES;
+        blocks.end_even();
+        blocks.open().forget_expected();
+        placer.drain(|entry| cut(blocks, entry, TARGET_BYTES as usize, u16::MAX.into()))
+    }
+
+    fn check(&self, key: &[u8], sequence: Sequence, value: &[u8], new_key: bool) -> Result<()> {
+        let older = key == self.last_key && sequence < self.last_sequence;
+        if !new_key && !older {
+            return Err(Error::InvalidArgument(format!(
+                "entry {} of table {} does not sort after the one before it: sort entries by key, then \
+                 newest first",
+                self.counts.entries, self.number
+            )));
+        }
+        if key.len() > MAX_KEY_BYTES || value.len() > u32::MAX as usize - ENTRY_OVERHEAD_BYTES {
+            return Err(Error::InvalidArgument(format!(
+                "a key of {} bytes with a value of {} bytes does not fit into a table",
+                key.len(),
+                value.len()
+            )));
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, entry: &NewEntry<'_>) {
+        let counts = &mut self.counts;
+        counts.entries += 1;
+        counts.deletes += u64::from(entry.kind == EntryKind::Delete);
+        counts.key_bytes += entry.key.len() as u64;
+        counts.value_bytes += entry.value.len() as u64;
+        let (least, greatest) = counts.sequences.unwrap_or((entry.sequence, entry.sequence));
+        counts.sequences = Some((least.min(entry.sequence), greatest.max(entry.sequence)));
+        self.last_sequence = entry.sequence;
+        self.last_key.clear();
+        self.last_key.extend_from_slice(entry.key);
+    }
+
+    /// About the length that the file would have if it were finished now, in bytes.
+    pub fn estimated_bytes(&self) -> u64 {
+        let bits_per_key = u64::from(self.settings.spec.filter_bits_per_key);
+        let (waiting, keys) = match &self.cutter {
+            Cutter::Full { .. } => (0, 0),
+            Cutter::Model(placer) => (placer.waiting_bytes() as u64, placer.waiting_keys()),
+        };
+        let filter = (self.blocks.ranks() + keys) * bits_per_key / 8;
+        self.blocks.estimated_bytes() + waiting + filter
+    }
+
+    /// Writes everything after the blocks and syncs the file, but not its name in the directory.
+    ///
+    /// # Errors
+    /// If a write or the sync fails; the file is then removed if possible.
+    pub fn finish(mut self, range_deletes: &RangeDeletes) -> Result<WrittenTable> {
+        let finished = self.write_sections(range_deletes);
+        if finished.is_err() {
+            // The first error says more than that of the removal, and a leftover file is harmless.
+            let _ = self.abandon();
+        }
+        finished
+    }
+
+    fn write_sections(&mut self, range_deletes: &RangeDeletes) -> Result<WrittenTable> {
+        if let Cutter::Model(placer) = &mut self.cutter
+            && placer.finish(&mut self.blocks)? == Placing::Ended
+        {
+            self.cut_by_bytes()?;
+        }
+        self.blocks.close()?;
+        let sections_offset = self.blocks.offset();
+        let (directory, mut index) = self.finders()?;
+        let properties = self.properties(range_deletes, &index);
+        let mut sections = vec![
+            (SectionKind::Directory, directory),
+            (SectionKind::Index, std::mem::take(&mut index.bytes)),
+        ];
+        if let Some(hashes) = self
+            .blocks
+            .hashes
+            .take()
+            .filter(|hashes| !hashes.is_empty())
+        {
+            let bits_per_key = self.settings.spec.filter_bits_per_key;
+            sections.push((SectionKind::Filter, Filter::encode(&hashes, bits_per_key)));
+        }
+        if !range_deletes.is_empty() {
+            let mut bytes = Vec::new();
+            range_deletes.encode(&mut bytes);
+            sections.push((SectionKind::RangeDeletes, bytes));
+        }
+        sections.push((SectionKind::KeyMap, self.settings.map.to_bytes()));
+        sections.push((SectionKind::Properties, properties.encode()));
+        let id = self.table_id;
+        self.blocks
+            .finish(|pending| footer::encode(&sections, id, sections_offset, pending))?;
+        Ok(WrittenTable {
+            training: index.training,
+            write_time: self.blocks.write_time,
+            summary: self.summary(range_deletes, sections_offset, index),
+        })
+    }
+
+    /// The directory and the index: those of the model, if it places the blocks and saves memory.
+    fn finders(&mut self) -> Result<(Vec<u8>, BuiltIndex)> {
+        let blocks = &mut self.blocks;
+        let (end, entries) = (blocks.offset(), self.counts.entries);
+        let count = blocks.directory.blocks();
+        blocks.directory.close(end, blocks.ranks());
+        let encode = |blocks: &BlockWriter, arrangement| {
+            let bytes = blocks.directory.encode(entries, arrangement);
+            bytes.ok_or_else(|| too_large(self.number))
+        };
+        let placer = match &self.cutter {
+            Cutter::Model(placer) if entries > 0 => Some(placer),
+            _ => None,
+        };
+        let Some(placer) = placer else {
+            let (raw_bytes, _) = blocks.raw_bytes();
+            let stakes = Stakes::Windows {
+                block_bytes: raw_bytes / count.max(1),
+                entry_bytes: raw_bytes / entries.max(1),
+            };
+            let index = blocks.index.finish(stakes).map_err(refused)?;
+            return Ok((encode(blocks, self.ranked)?, index));
+        };
+        let directory = encode(blocks, placer.arrangement(blocks))?;
+        let fence_directory = encode(blocks, placer.given_up())?;
+        let stakes = Stakes::Placed {
+            directory: directory.len(),
+            fence_directory: fence_directory.len(),
+        };
+        let index = blocks.index.finish(stakes).map_err(refused)?;
+        self.partition = Partition::Predicted(placer.entries_per_cell());
+        let fell_back = !index.fallback.is_empty();
+        Ok((
+            if fell_back {
+                fence_directory
+            } else {
+                directory
+            },
+            index,
+        ))
+    }
+
+    fn keys(&self) -> Option<(&[u8], &[u8])> {
+        (self.counts.entries > 0).then_some((&self.first_key[..], &self.last_key[..]))
+    }
+
+    fn summary(
+        &self,
+        range_deletes: &RangeDeletes,
+        sections_offset: u64,
+        index: BuiltIndex,
+    ) -> TableMeta {
+        let sequences = summary::sequences(self.counts.sequences, range_deletes);
+        let bounds = Bounds::of(self.keys(), range_deletes);
+        TableMeta {
+            number: self.number,
+            file_bytes: self.blocks.offset(),
+            sections_offset,
+            table_id: self.table_id,
+            entries: self.counts.entries,
+            deletes: self.counts.deletes,
+            range_deletes: range_deletes.fragments().len() as u64,
+            smallest: bounds.smallest,
+            largest: bounds.largest,
+            largest_excluded: bounds.largest_excluded,
+            smallest_sequence: sequences.0,
+            largest_sequence: sequences.1,
+            map_number: self.settings.map_number,
+            index_kind: index.kind,
+        }
+    }
+
+    fn properties(&self, range_deletes: &RangeDeletes, index: &BuiltIndex) -> Properties {
+        let (counts, spec) = (&self.counts, &self.settings.spec);
+        let codec = match spec.compression {
+            Compression::None => "none",
+            Compression::Lz4 => "lz4",
+            Compression::Zstd => "zstd",
+        };
+        let sequences = summary::sequences(counts.sequences, range_deletes);
+        let mut properties = Properties::default();
+        properties.set("cipher", 0);
+        properties.set("codec", codec);
+        properties.set("comparator", "bytes");
+        properties.set("created.by", concat!("rhumb ", env!("CARGO_PKG_VERSION")));
+        properties.set("deletes", counts.deletes);
+        properties.set("entries", counts.entries);
+        properties.set("index.fallback", &index.fallback);
+        properties.set("index.kind", &index.kind);
+        properties.set("index.spec", self.blocks.index.spec());
+        properties.set("index.training_ns", index.training.as_nanos());
+        properties.set("key.bytes", counts.key_bytes);
+        if let Some((first, last)) = self.keys() {
+            properties.set_bytes("key.smallest", first);
+            properties.set_bytes("key.largest", last);
+        }
+        properties.set("keyspace", self.settings.keyspace);
+        properties.set("map.number", self.settings.map_number);
+        properties.set("partition", self.partition);
+        properties.set("raw_block.largest", self.blocks.raw_bytes().1);
+        properties.set("sequence.smallest", sequences.0);
+        properties.set("sequence.largest", sequences.1);
+        properties.set("value.bytes", counts.value_bytes);
+        properties
+    }
+
+    /// Removes the unfinished file.
+    ///
+    /// # Errors
+    /// If it cannot be removed; it is then a leftover that nothing refers to.
+    pub fn abandon(self) -> Result<()> {
+        let TableWriter {
+            fs, path, blocks, ..
+        } = self;
+        drop(blocks);
+        ops::remove(&*fs, &path)
+    }
+}
+
+/// Adds an entry to the open block, or to a new one if the block would then exceed `bytes` raw
+/// bytes or `entries` entries.
+fn cut(blocks: &mut BlockWriter, entry: &NewEntry<'_>, bytes: usize, entries: usize) -> Result<()> {
+    let large = entry.key.len() + entry.value.len() > LARGE_ENTRY_BYTES;
+    if large || blocks.open().count() >= entries {
+        blocks.close()?;
+    }
+    blocks.push(entry, bytes)?;
+    if large { blocks.close() } else { Ok(()) }
+}
+
+fn too_large(number: u64) -> Error {
+    Error::InvalidArgument(format!(
+        "table {number} is larger than 2^57 bytes: use smaller tables"
+    ))
+}
