@@ -61,7 +61,7 @@ fn it_writes_where_the_value_is_the_expected_one() {
         assert_eq!(snapshot.get(&db, "k").unwrap().unwrap(), "");
         assert_eq!(swap(None, None), Ok(()));
         db.put("k", "3").unwrap();
-        db.delete_range("a", "z").unwrap();
+        db.delete_range("a".."z").unwrap();
         db.compact_range(None, None).unwrap();
     }
     let text = CompareAndSwapError { current: None }.to_string();

@@ -63,7 +63,7 @@ fn no_snapshot_sees_half_of_a_batch_over_keyspaces() {
                 (&*db, &other)
             };
             batch.put(to, format!("moving {n}"), &value).unwrap();
-            batch.delete_range(from, "moving", "moving~").unwrap();
+            batch.delete_range(from, "moving".."moving~").unwrap();
             batch.put(&other, "counter", &value).unwrap();
             db.write_with(batch, Durability::Buffered).unwrap();
         }
@@ -134,7 +134,7 @@ fn iterators_stay_still_while_everything_moves() {
             100 => db.flush().unwrap(),
             200 => db.compact_range(None, None).unwrap(),
             300 => db.drop_keyspace("brief").unwrap(),
-            400 => db.delete_range("", [0xff]).unwrap(),
+            400 => db.delete_range(..[0xff]).unwrap(),
             500 => db.compact_range(None, None).unwrap(),
             _ => {}
         }

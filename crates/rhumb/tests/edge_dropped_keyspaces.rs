@@ -100,7 +100,7 @@ fn handles_to_a_dropped_keyspace_fail_clearly() {
     gone(snapshot.iter(&old).map(drop));
     gone(old.put("a", "2"));
     gone(old.delete("a"));
-    gone(old.delete_range("a", "b"));
+    gone(old.delete_range("a".."b"));
     gone(old.flush());
     gone(old.compact_range(None, None));
     gone(db.write(batch));

@@ -29,7 +29,7 @@ fn a_batch_of_another_store_is_refused() {
     refused(second.write(batch.clone()));
     refused(batch.put(&second, "b", "2"));
     refused(batch.delete(&second, "b"));
-    refused(batch.delete_range(&second, "b", "c"));
+    refused(batch.delete_range(&second, "b".."c"));
     assert_eq!(batch.len(), 1, "what was refused is not in the batch");
     first.write(batch).unwrap();
     assert_eq!(first.get("a").unwrap().unwrap(), "1");
@@ -140,7 +140,7 @@ fn values_stay_as_they_are_whatever_becomes_of_their_store() {
         };
         fill(&other, 2);
         stay("overwriting");
-        other.delete_range(key(0), key(KEYS)).unwrap();
+        other.delete_range(key(0)..key(KEYS)).unwrap();
         other.compact_range(None, None).unwrap();
         stay("a compaction");
         // Other blocks come into the cache.
@@ -272,7 +272,7 @@ fn calls_that_are_under_way_at_close_end() {
         let (sender, ended) = mpsc::channel();
         let calls: [(&str, Call); 5] = [
             ("put", |k| k.put(key(1), value(1, 1))),
-            ("delete_range", |k| k.delete_range(key(KEYS), key(KEYS + 1))),
+            ("delete_range", |k| k.delete_range(key(KEYS)..key(KEYS + 1))),
             ("flush", |k| {
                 k.put(key(2), value(1, 2)).and_then(|()| k.flush())
             }),
@@ -332,7 +332,7 @@ fn readers_share_a_store_and_exclude_its_writer() {
         };
         refused(reader.put("a", "2"));
         refused(reader.delete("a"));
-        refused(reader.delete_range("a", "b"));
+        refused(reader.delete_range("a".."b"));
         refused(reader.flush());
         refused(reader.compact_range(None, None));
         refused(reader.sync());

@@ -44,7 +44,7 @@ fn a_store_of_range_deletes_only() {
     let options = small();
     let db = Db::open("store", options.clone()).unwrap();
     for n in 0..100 {
-        db.delete_range(key(n * 10), key(n * 10 + 5)).unwrap();
+        db.delete_range(key(n * 10)..key(n * 10 + 5)).unwrap();
     }
     assert_eq!(keys(&db), []);
     db.flush().unwrap();
@@ -69,7 +69,7 @@ fn a_table_of_range_deletes_only_covers_older_tables() {
     }
     db.flush().unwrap();
     let snapshot = db.snapshot();
-    db.delete_range(key(100), key(1900)).unwrap();
+    db.delete_range(key(100)..key(1900)).unwrap();
     db.flush().unwrap();
     let expected: Vec<u32> = (0..100).chain(1900..2000).collect();
     assert_eq!(keys(&db), expected);
@@ -92,7 +92,7 @@ fn writes_over_a_range_delete_live_whatever_is_compacted() {
     }
     db.compact_range(None, None).unwrap();
     assert!(tables(&db) > 10, "the range lies over many tables");
-    db.delete_range(key(3), key(1997)).unwrap();
+    db.delete_range(key(3)..key(1997)).unwrap();
     for n in (0..2000).step_by(7) {
         db.put(key(n), [2; 40]).unwrap();
     }
@@ -122,11 +122,11 @@ fn each_snapshot_sees_the_range_deletes_before_it() {
     let mut snapshots = vec![(db.snapshot(), 1000)];
     for part in 0..10 {
         let (from, to) = (key(part * 100), key(part * 100 + 50));
-        db.delete_range(from, to).unwrap();
+        db.delete_range(from..to).unwrap();
         snapshots.push((db.snapshot(), 1000 - 50 * (part as usize + 1)));
         db.put(key(part * 100), [2; 40]).unwrap();
-        db.delete_range(from, from).unwrap();
-        db.delete_range(to, from).unwrap();
+        db.delete_range(from..from).unwrap();
+        db.delete_range(to..from).unwrap();
     }
     let check = || {
         for (part, (snapshot, visible)) in snapshots.iter().enumerate() {
@@ -159,7 +159,7 @@ fn thousands_of_growing_range_deletes() {
     }
     let mut batch = WriteBatch::new();
     for n in 0..RANGES {
-        batch.delete_range(&db, key(0), key(n)).unwrap();
+        batch.delete_range(&db, key(0)..key(n)).unwrap();
     }
     db.write(batch).unwrap();
     assert_eq!(keys(&db), [RANGES - 1]);
@@ -176,11 +176,11 @@ fn thousands_of_growing_range_deletes() {
 fn a_write_buffer_of_many_range_deletes_is_flushed() {
     let db = Db::open("store", Options::in_memory()).unwrap();
     for n in 0..1024 {
-        db.delete_range(key(2 * n), key(2 * n + 1)).unwrap();
+        db.delete_range(key(2 * n)..key(2 * n + 1)).unwrap();
     }
     db.settle();
     assert_eq!(db.stats().unwrap().writes.flushes, 0);
-    db.delete_range(key(5000), key(5001)).unwrap();
+    db.delete_range(key(5000)..key(5001)).unwrap();
     db.settle();
     assert_eq!(db.stats().unwrap().writes.flushes, 1);
     assert_eq!(tables(&db), 1);
@@ -196,7 +196,7 @@ fn a_hundred_thousand_range_deletes_in_one_batch() {
     }
     let mut batch = WriteBatch::new();
     for n in 0..RANGES {
-        batch.delete_range(&db, key(2 * n), key(2 * n + 1)).unwrap();
+        batch.delete_range(&db, key(2 * n)..key(2 * n + 1)).unwrap();
     }
     db.write(batch).unwrap();
     let check = |db: &Db| {

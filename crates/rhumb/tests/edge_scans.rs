@@ -90,7 +90,7 @@ fn both_ends_of_a_scan_meet_within_any_bounds() {
             db.flush().unwrap();
         }
     }
-    db.delete_range(key(30), key(33)).unwrap();
+    db.delete_range(key(30)..key(33)).unwrap();
     let alive = |n: &u32| !n.is_multiple_of(3) && !(30..33).contains(n);
     let bounds = |n: u32| [Unbounded, Included(key(n)), Excluded(key(n))];
     for (a, b) in [
@@ -191,7 +191,7 @@ fn a_scan_opens_no_table_outside_its_bounds() {
         for n in from..from + 100 {
             db.put(key(n), "v").unwrap();
         }
-        db.delete_range(key(from + 10), key(from + 20)).unwrap();
+        db.delete_range(key(from + 10)..key(from + 20)).unwrap();
         db.flush().unwrap();
     };
     fill(1000);

@@ -55,7 +55,7 @@ fn write(db: &Db, model: &mut Model, random: &mut StdRng, count: usize) {
         match random.random_range(0..40) {
             0 => {
                 let to = n + random.random_range(1..60);
-                db.delete_range(key(n), key(to)).unwrap();
+                db.delete_range(key(n)..key(to)).unwrap();
                 model.retain(|k, _| *k < key(n) || *k >= key(to));
             }
             1..8 => {

@@ -136,8 +136,8 @@ fn a_longer_key_is_refused_and_writes_nothing() {
     };
     refused(db.put(&key, ""));
     refused(db.delete(&key));
-    refused(db.delete_range("", &key));
-    refused(db.delete_range(&key, "z"));
+    refused(db.delete_range(..&key[..]));
+    refused(db.delete_range(&key[..]..));
     assert!(db.get(&key).unwrap().is_none());
     assert_eq!(db.range(key.as_slice()..).unwrap().count(), 0);
     assert_eq!(db.prefix(&key).unwrap().rev().count(), 0);
@@ -183,7 +183,7 @@ fn a_range_delete_up_to_0xff_leaves_what_is_behind() {
             ] {
                 db.put(key, "1").unwrap();
             }
-            db.delete_range("", b"\xff\xff").unwrap();
+            db.delete_range(..&b"\xff\xff"[..]).unwrap();
         };
         everywhere(&options, write, |db| {
             let found: Vec<Vec<u8>> = db.iter().unwrap().map(|e| e.unwrap().0.to_vec()).collect();

@@ -58,7 +58,7 @@ fn ends_are_found_behind_deletes_of_all_kinds() {
         }
         settle();
         assert_eq!(ends(&db), pair("002", "498"));
-        db.delete_range("", "100").unwrap();
+        db.delete_range(.."100").unwrap();
         db.delete_prefix("4").unwrap();
         settle();
         assert_eq!(ends(&db), pair("100", "399"));
@@ -169,7 +169,7 @@ fn the_estimate_is_never_too_small_and_exact_once_merged() {
     db.flush().unwrap();
     assert_eq!(estimate(), 1100);
     assert!(db.disk_space().unwrap() > once);
-    db.delete_range(0u64.to_be_bytes(), 50u64.to_be_bytes())
+    db.delete_range(0u64.to_be_bytes()..50u64.to_be_bytes())
         .unwrap();
     assert_eq!(estimate(), 1100);
     db.compact_range(None, None).unwrap();

@@ -101,7 +101,7 @@ fn specimen(seed: u64) -> Specimen {
                 1 => {
                     let end = key + choices.below(20) * 1_000_003;
                     batch
-                        .delete_range(keyspace, key.to_be_bytes(), end.to_be_bytes())
+                        .delete_range(keyspace, key.to_be_bytes()..end.to_be_bytes())
                         .unwrap();
                 }
                 _ => batch

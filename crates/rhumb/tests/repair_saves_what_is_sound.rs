@@ -292,7 +292,7 @@ fn range_deletes_outlive_the_rewriting_of_their_table() {
         db.put(damage::key(i), "old").unwrap();
     }
     db.flush().unwrap();
-    db.delete_range(damage::key(100), damage::key(200)).unwrap();
+    db.delete_range(damage::key(100)..damage::key(200)).unwrap();
     for i in 250..500 {
         db.put(damage::key(i), "new").unwrap();
     }

@@ -3,6 +3,7 @@
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
+use crate::db::bounds::{behind_prefix, owned};
 use crate::db::handle::Handle;
 use crate::db::read::explain::{Explanation, explain};
 use crate::db::read::lookup::Lookup;
@@ -193,13 +194,30 @@ impl Keyspace {
         self.handle.write_if(condition, batch)
     }
 
-    /// Removes all keys at or after `start` and below `end`, at the cost of one write.
+    /// Removes all keys of a range, at the cost of one write. It does nothing if the range is empty. A range
+    /// without an end takes 128 KiB in the log; others take about what their keys take.
+    ///
+    /// ```
+    /// # fn main() -> rhumb::Result<()> {
+    /// # let db = rhumb::Db::open("example", rhumb::Options::in_memory())?;
+    /// for day in ["2024-12-30", "2024-12-31", "2025-01-01", "2025-01-02"] {
+    ///     db.put(day, "sunny")?;
+    /// }
+    /// db.delete_range(.."2024-12-31")?;
+    /// db.delete_range("2025-01-01"..="2025-01-01")?;
+    /// let left: Vec<_> = db.iter()?.map(|entry| Ok(entry?.0)).collect::<rhumb::Result<_>>()?;
+    /// assert_eq!(left, ["2024-12-31", "2025-01-02"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// For all keys there is [`Keyspace::clear`].
     ///
     /// # Errors
     /// As [`Keyspace::put`].
-    pub fn delete_range(&self, start: impl AsRef<[u8]>, end: impl AsRef<[u8]>) -> Result<()> {
+    pub fn delete_range<K: AsRef<[u8]>>(&self, range: impl RangeBounds<K>) -> Result<()> {
         let mut batch = WriteBatch::new();
-        batch.delete_range(self, start, end)?;
+        batch.delete_range(self, range)?;
         self.handle.write(batch)
     }
 
@@ -400,21 +418,4 @@ impl Keyspace {
 /// The sum, or the largest number if it is above: tables state their own counts.
 fn total(counts: impl Iterator<Item = u64>) -> u64 {
     counts.fold(0, u64::saturating_add)
-}
-
-fn owned<K: AsRef<[u8]>>(bound: Bound<&K>) -> Bound<Vec<u8>> {
-    bound.map(|key| key.as_ref().to_vec())
-}
-
-/// The end of the range of keys that start with `prefix`.
-pub(super) fn behind_prefix(prefix: &[u8]) -> Bound<Vec<u8>> {
-    let mut end = prefix.to_vec();
-    while let Some(last) = end.last_mut() {
-        if *last < u8::MAX {
-            *last += 1;
-            return Bound::Excluded(end);
-        }
-        end.pop();
-    }
-    Bound::Unbounded
 }

@@ -1,5 +1,6 @@
 //! The public API: a store, its keyspaces, batches, snapshots, iterators.
 
+mod bounds;
 mod handle;
 #[cfg(feature = "internals")]
 #[doc(hidden)]

@@ -79,7 +79,7 @@ impl Writer {
 
     fn delete_range(&mut self, batch: &mut WriteBatch, keyspace: &str, from: &[u8], to: &[u8]) {
         let handle = self.db.keyspace(keyspace).unwrap();
-        batch.delete_range(&handle, from, to).unwrap();
+        batch.delete_range(&handle, from..to).unwrap();
         self.map(keyspace)
             .retain(|key, _| key.as_slice() < from || key.as_slice() >= to);
     }

@@ -16,7 +16,7 @@ pub fn write(db: &Db, changes: &[(String, Change)], durability: Durability) -> r
         match change {
             Change::Put(key, value) => batch.put(&keyspace, key, value)?,
             Change::Delete(key) => batch.delete(&keyspace, key)?,
-            Change::DeleteRange(from, to) => batch.delete_range(&keyspace, from, to)?,
+            Change::DeleteRange(from, to) => batch.delete_range(&keyspace, &from[..]..&to[..])?,
         }
     }
     db.write_with(batch, durability)

@@ -198,7 +198,9 @@ impl Session {
         match write {
             Write::Put(n, key, value) => self.keyspace(*n)?.put(&key.0, value.expand()),
             Write::Delete(n, key) => self.keyspace(*n)?.delete(&key.0),
-            Write::DeleteRange(n, from, to) => self.keyspace(*n)?.delete_range(&from.0, &to.0),
+            Write::DeleteRange(n, from, to) => {
+                self.keyspace(*n)?.delete_range(&from.0[..]..&to.0[..])
+            }
         }
     }
 
@@ -211,7 +213,7 @@ impl Session {
                 }
                 Write::Delete(n, key) => batch.delete(&self.keyspace(*n)?, &key.0)?,
                 Write::DeleteRange(n, from, to) => {
-                    batch.delete_range(&self.keyspace(*n)?, &from.0, &to.0)?;
+                    batch.delete_range(&self.keyspace(*n)?, &from.0[..]..&to.0[..])?;
                 }
             }
         }

@@ -120,7 +120,7 @@ impl History {
         let done = match random.below(100) {
             0 => {
                 let (start, end) = (key(number), key(number + random.below(20) + 1));
-                keyspace.delete_range(&start, &end).unwrap();
+                keyspace.delete_range(&start[..]..&end[..]).unwrap();
                 Done::DeleteRange(start, end)
             }
             1..15 => {

@@ -1,10 +1,10 @@
 //! Batches of writes.
 
-use std::ops::Bound;
+use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 use crate::db::Keyspace;
-use crate::db::keyspace::behind_prefix;
+use crate::db::bounds::{behind_prefix, end_key, first_key};
 use crate::db::store::OpenKeyspace;
 use crate::entry::operations::Operations;
 use crate::entry::{LARGEST_KEY, MAX_KEY_BYTES, MAX_VALUE_BYTES};
@@ -70,17 +70,34 @@ impl WriteBatch {
         Ok(())
     }
 
-    /// Removes all keys at or after `start` and below `end`. Does nothing if `start >= end`.
+    /// Removes all keys of a range. Does nothing if the range is empty. A range without an end takes 128
+    /// KiB in the batch; others take about what their keys take.
     ///
     /// # Errors
     /// If a key is longer than 65,536 bytes.
-    pub fn delete_range(
+    pub fn delete_range<K: AsRef<[u8]>>(
         &mut self,
         keyspace: &Keyspace,
-        start: impl AsRef<[u8]>,
-        end: impl AsRef<[u8]>,
+        range: impl RangeBounds<K>,
     ) -> Result<()> {
-        let (start, end) = (check_key(start.as_ref())?, check_key(end.as_ref())?);
+        let (start, end) = (range.start_bound(), range.end_bound());
+        let start = check_bound(start.map(AsRef::as_ref))?;
+        let end = check_bound(end.map(AsRef::as_ref))?;
+        let Some(start) = first_key(start) else {
+            return Ok(());
+        };
+        match end_key(end) {
+            Some(end) => self.delete_between(keyspace, &start, &end),
+            None => {
+                // The end of a range is a key, and not in the range: the largest key goes by itself.
+                self.delete_between(keyspace, &start, LARGEST_KEY)?;
+                self.delete(keyspace, LARGEST_KEY)
+            }
+        }
+    }
+
+    /// Removes all keys at or after `start` and below `end`.
+    fn delete_between(&mut self, keyspace: &Keyspace, start: &[u8], end: &[u8]) -> Result<()> {
         if start < end {
             let id = self.name(keyspace)?;
             self.operations.push_range_delete(id, start, end);
@@ -95,13 +112,9 @@ impl WriteBatch {
     /// # Errors
     /// If the prefix is longer than 65,536 bytes.
     pub fn delete_prefix(&mut self, keyspace: &Keyspace, prefix: impl AsRef<[u8]>) -> Result<()> {
-        let prefix = check_key(prefix.as_ref())?;
-        if let Bound::Excluded(end) = behind_prefix(prefix) {
-            return self.delete_range(keyspace, prefix, end);
-        }
-        // The end of a range is a key, and not in the range: the largest key goes by itself.
-        self.delete_range(keyspace, prefix, LARGEST_KEY)?;
-        self.delete(keyspace, LARGEST_KEY)
+        let prefix = prefix.as_ref();
+        let range = (Bound::Included(prefix.to_vec()), behind_prefix(prefix));
+        self.delete_range(keyspace, range)
     }
 
     /// The number of operations in the batch.
@@ -171,6 +184,13 @@ fn check_key(key: &[u8]) -> Result<&[u8]> {
         return Err(Error::InvalidArgument(message));
     }
     Ok(key)
+}
+
+fn check_bound(bound: Bound<&[u8]>) -> Result<Bound<&[u8]>> {
+    if let Bound::Included(key) | Bound::Excluded(key) = bound {
+        check_key(key)?;
+    }
+    Ok(bound)
 }
 
 fn check_value(value: &[u8]) -> Result<&[u8]> {

@@ -184,10 +184,10 @@ mod tests {
         let put_2: Write = |db, batch| batch.put(db, "k", "2");
         let put_3: Write = |db, batch| batch.put(db, "k", "3");
         let delete: Write = |db, batch| batch.delete(db, "k");
-        let delete_range: Write = |db, batch| batch.delete_range(db, "a", "z");
+        let delete_range: Write = |db, batch| batch.delete_range(db, "a".."z");
         let beside: Write = |db, batch| {
             batch.put(db, "j", "9")?;
-            batch.delete_range(db, "l", "z")?;
+            batch.delete_range(db, "l".."z")?;
             batch.put(&db.keyspace("other")?, "k", "8")
         };
         let steps: [Step; 11] = [
@@ -239,7 +239,7 @@ mod tests {
             other.put(key, "5").unwrap();
         }
         let mut plain = WriteBatch::new();
-        plain.delete_range(&db, "a", "b").unwrap();
+        plain.delete_range(&db, "a".."b").unwrap();
         plain.put(&other, "a", "9").unwrap();
         let mut group = vec![Request {
             batch: plain,
