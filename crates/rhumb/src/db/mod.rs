@@ -135,22 +135,24 @@ impl Db {
         names
     }
 
-    /// Writes a batch with the durability of [`Options::durability`].
+    /// Writes a batch with the durability of [`Options::durability`]. It takes a batch, or a reference to one
+    /// that is to be written again or [cleared](WriteBatch::clear) and filled anew; its bytes are copied
+    /// then.
     ///
     /// # Errors
     /// If the batch belongs to another store or a dropped keyspace, or the store takes no writes.
     /// After an I/O error it is unknown whether the batch was written, until the store is opened
     /// again.
-    pub fn write(&self, batch: WriteBatch) -> Result<()> {
-        self.handle.write(batch)
+    pub fn write(&self, batch: impl Into<WriteBatch>) -> Result<()> {
+        self.handle.write(batch.into())
     }
 
     /// Writes a batch with the given durability.
     ///
     /// # Errors
     /// As [`Db::write`].
-    pub fn write_with(&self, batch: WriteBatch, durability: Durability) -> Result<()> {
-        self.handle.write_with(batch, durability)
+    pub fn write_with(&self, batch: impl Into<WriteBatch>, durability: Durability) -> Result<()> {
+        self.handle.write_with(batch.into(), durability)
     }
 
     /// A snapshot of all keyspaces, to be read later.

@@ -61,6 +61,12 @@ impl Operations {
         &self.bytes
     }
 
+    /// Removes all operations and keeps their memory.
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        self.count = 0;
+    }
+
     /// Appends a put.
     pub(crate) fn push_put(&mut self, keyspace: u32, key: &[u8], value: &[u8]) {
         self.push(PUT, keyspace, key);

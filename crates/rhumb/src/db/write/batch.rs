@@ -27,6 +27,24 @@ use crate::sync::atomic::Ordering;
 /// # Ok(())
 /// # }
 /// ```
+///
+/// A batch that is written by reference can be used again: [`WriteBatch::clear`] keeps its memory.
+///
+/// ```
+/// # fn main() -> rhumb::Result<()> {
+/// # let db = rhumb::Db::open("example", rhumb::Options::in_memory())?;
+/// let mut batch = rhumb::WriteBatch::new();
+/// for thousand in 0..3u64 {
+///     for n in 0..1000 {
+///         batch.put(&db, (thousand * 1000 + n).to_be_bytes(), "value")?;
+///     }
+///     db.write(&batch)?;
+///     batch.clear();
+/// }
+/// # assert_eq!(db.approximate_len()?, 3000);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Default, Clone)]
 pub struct WriteBatch {
     pub(in crate::db) operations: Operations,
@@ -117,6 +135,13 @@ impl WriteBatch {
         self.delete_range(keyspace, range)
     }
 
+    /// Removes all operations, and keeps the memory that they took for those to come.
+    pub fn clear(&mut self) {
+        self.operations.clear();
+        self.keyspaces.clear();
+        self.user_bytes = 0;
+    }
+
     /// The number of operations in the batch.
     pub fn len(&self) -> usize {
         self.operations.count() as usize
@@ -172,6 +197,13 @@ impl WriteBatch {
             Some(dropped) => Err(Error::NoSuchKeyspace(dropped.name.clone())),
             None => Ok(()),
         }
+    }
+}
+
+/// A copy: what a writer hands over when it keeps its batch.
+impl From<&WriteBatch> for WriteBatch {
+    fn from(batch: &WriteBatch) -> Self {
+        batch.clone()
     }
 }
 
