@@ -45,11 +45,16 @@ impl Handle {
         self.store.submit(request).map(|_| ())
     }
 
-    /// Writes a batch if a condition holds then, with the durability that the options name.
-    pub(super) fn write_if(&self, condition: Condition, batch: WriteBatch) -> Written {
+    /// Writes a batch if a condition holds then.
+    pub(super) fn write_if(
+        &self,
+        condition: Condition,
+        batch: WriteBatch,
+        durability: Durability,
+    ) -> Written {
         self.store.submit(Request {
             batch,
-            durability: self.store.options.durability,
+            durability,
             condition: Some(Box::new(condition)),
         })
     }

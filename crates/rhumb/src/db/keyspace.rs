@@ -14,7 +14,7 @@ use crate::db::write::swap::{CompareAndSwapError, Condition};
 use crate::db::{Iter, Key, Value};
 use crate::entry::Sequence;
 use crate::error::{Error, Result};
-use crate::options::KeyspaceOptions;
+use crate::options::{Durability, KeyspaceOptions};
 use crate::sync::atomic::Ordering;
 use crate::table::BlockSource;
 
@@ -27,11 +27,18 @@ use crate::table::BlockSource;
 pub struct Keyspace {
     handle: Arc<Handle>,
     state: Arc<OpenKeyspace>,
+    /// The durability of writes through this handle.
+    durability: Durability,
 }
 
 impl Keyspace {
     pub(super) fn new(handle: Arc<Handle>, state: Arc<OpenKeyspace>) -> Self {
-        Keyspace { handle, state }
+        let durability = handle.store.options.durability;
+        Keyspace {
+            handle,
+            state,
+            durability,
+        }
     }
 
     pub(super) fn state(&self) -> &Arc<OpenKeyspace> {
@@ -41,6 +48,27 @@ impl Keyspace {
     /// The name of the keyspace.
     pub fn name(&self) -> &str {
         &self.state.name
+    }
+
+    /// A handle to the same keyspace whose own writes have this durability: put, delete, delete of a range or
+    /// prefix, clear, compare-and-swap. It costs no more than a clone, and can be kept. A batch has the
+    /// durability that [`Db::write_with`](crate::Db::write_with) is given, whichever handles filled it.
+    ///
+    /// ```
+    /// use rhumb::Durability;
+    ///
+    /// # fn main() -> rhumb::Result<()> {
+    /// # let db = rhumb::Db::open("example", rhumb::Options::in_memory())?;
+    /// db.with_durability(Durability::Buffered).put("visits", "7")?; // not synced
+    /// db.put("order", "paid")?;                                     // synced, and so is what came before
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn with_durability(&self, durability: Durability) -> Keyspace {
+        Keyspace {
+            durability,
+            ..self.clone()
+        }
     }
 
     /// What is set for this keyspace alone. Waits for a change of the manifest that is under way.
@@ -120,14 +148,15 @@ impl Keyspace {
         Ok(self.get(key)?.is_some())
     }
 
-    /// Sets the value of `key`.
+    /// Sets the value of `key`, as durably as [`Options::durability`](crate::Options::durability) or
+    /// [`Keyspace::with_durability`] says.
     ///
     /// # Errors
     /// If the key or value is too long, or the store takes no writes (read-only, disk full).
     pub fn put(&self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Result<()> {
         let mut batch = WriteBatch::new();
         batch.put(self, key, value)?;
-        self.handle.write(batch)
+        self.handle.write_with(batch, self.durability)
     }
 
     /// Removes `key`. It is no error if the key does not exist.
@@ -137,7 +166,7 @@ impl Keyspace {
     pub fn delete(&self, key: impl AsRef<[u8]>) -> Result<()> {
         let mut batch = WriteBatch::new();
         batch.delete(self, key)?;
-        self.handle.write(batch)
+        self.handle.write_with(batch, self.durability)
     }
 
     /// Sets the value of `key` to `new` if it is `expected` now, as one step that no other write comes
@@ -160,11 +189,8 @@ impl Keyspace {
     /// ```
     ///
     /// Costs a get and a write. Other writers wait for a second look at the value, which is in memory
-    /// mostly, because the get brought its block there. It is as durable as [`Options::durability`] says;
-    /// the value that it is compared with may be a [`Durability::Buffered`] one, as that of a get.
-    ///
-    /// [`Options::durability`]: crate::Options::durability
-    /// [`Durability::Buffered`]: crate::Durability::Buffered
+    /// mostly, because the get brought its block there. It is as durable as a put; the value that it is
+    /// compared with may be a [`Durability::Buffered`] one, as that of a get.
     ///
     /// # Errors
     /// As [`Keyspace::get`] and [`Keyspace::put`]. The inner error: the key has another value, which is
@@ -191,7 +217,7 @@ impl Keyspace {
         if let Err(other) = condition.compare(self.get(key)?.as_deref()) {
             return Ok(Err(other));
         }
-        self.handle.write_if(condition, batch)
+        self.handle.write_if(condition, batch, self.durability)
     }
 
     /// Removes all keys of a range, at the cost of one write. It does nothing if the range is empty. A range
@@ -218,7 +244,7 @@ impl Keyspace {
     pub fn delete_range<K: AsRef<[u8]>>(&self, range: impl RangeBounds<K>) -> Result<()> {
         let mut batch = WriteBatch::new();
         batch.delete_range(self, range)?;
-        self.handle.write(batch)
+        self.handle.write_with(batch, self.durability)
     }
 
     /// Removes all keys that start with `prefix`, at the cost of one write. An empty prefix, or one of
@@ -229,7 +255,7 @@ impl Keyspace {
     pub fn delete_prefix(&self, prefix: impl AsRef<[u8]>) -> Result<()> {
         let mut batch = WriteBatch::new();
         batch.delete_prefix(self, prefix)?;
-        self.handle.write(batch)
+        self.handle.write_with(batch, self.durability)
     }
 
     /// Removes all keys, at the cost of one write (128 KiB in the log). Snapshots and iterators still see
