@@ -9,6 +9,7 @@ pub mod oracle;
 pub mod recorder;
 pub mod script;
 pub mod scripts;
+pub mod slow;
 pub mod watch;
 pub mod world;
 
