@@ -19,6 +19,7 @@
 //! repository shows the way of a read and of a write through the source.
 
 mod compaction;
+mod cursor;
 mod db;
 mod entry;
 mod error;

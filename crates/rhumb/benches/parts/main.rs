@@ -31,6 +31,7 @@ criterion_group! {
         tables::stages,
         tables::searches,
         tables::merges,
+        tables::scans,
         writes::write_buffer,
         writes::log
 }

@@ -85,3 +85,31 @@ pub fn merges(criterion: &mut Criterion) {
         });
     }
 }
+
+/// One step of a scan, in both directions.
+pub fn scans(criterion: &mut Criterion) {
+    const STEPS: u64 = 10_000;
+    let mut group = criterion.benchmark_group("scan");
+    group.throughput(Throughput::Elements(STEPS));
+    for tables in [1, 3] {
+        let db = Shape::Uniform.store(tables);
+        group.bench_function(BenchmarkId::new("forward", tables), |bench| {
+            bench.iter_batched_ref(
+                || db.iter().unwrap(),
+                |iter| {
+                    for _ in 0..STEPS {
+                        black_box(iter.advance().unwrap());
+                    }
+                },
+                BatchSize::PerIteration,
+            );
+        });
+        group.bench_function(BenchmarkId::new("backward", tables), |bench| {
+            bench.iter_batched_ref(
+                || db.iter().unwrap().rev(),
+                |iter| iter.take(STEPS as usize).for_each(|e| drop(black_box(e))),
+                BatchSize::PerIteration,
+            );
+        });
+    }
+}

@@ -14,7 +14,6 @@ mod merge;
 pub(crate) mod pick;
 mod retain;
 mod run;
-mod source;
 
 pub(crate) use claims::Claims;
 pub(crate) use context::{Context, Counters, Outcome};
@@ -22,7 +21,6 @@ pub(crate) use flush::flush;
 pub(crate) use job::{Input, Job};
 pub(crate) use pick::{pick, pick_step, pick_whole};
 pub(crate) use run::run;
-pub(crate) use source::Source;
 
 #[cfg(test)]
 mod tests;

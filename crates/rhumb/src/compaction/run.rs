@@ -6,12 +6,12 @@ use super::builder::write_tables;
 use super::context::{Context, Counters, NumberedMap, Outcome};
 use super::job::{Job, older_tables};
 use super::merge::{Below, ranges};
-use super::source::Source;
-use crate::entry::{MergeCursor, Piece};
+use crate::cursor::{LevelCursor, MergeCursor, Source};
+use crate::entry::Piece;
 use crate::error::{Error, Result};
 use crate::sync::Arc;
 use crate::table::TableReader;
-use crate::version::{LevelChange, LevelCursor, Levels, Place, TableMeta};
+use crate::version::{LevelChange, Levels, Place, TableMeta};
 
 /// Executes a job that was picked from `levels`.
 ///

@@ -4,12 +4,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::compaction::Source;
+use crate::cursor::{MergeCursor, Source};
 use crate::db::Db;
 use crate::db::read::lookup::Lookup;
 use crate::db::read::view::View;
 use crate::entry::operations::Operations;
-use crate::entry::{Cursor, EntryKind, MAX_SEQUENCE, MergeCursor};
+use crate::entry::{Cursor, EntryKind, MAX_SEQUENCE};
 use crate::error::Result;
 use crate::fs::FileSystem;
 use crate::memtable::Memtable;

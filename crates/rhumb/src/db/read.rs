@@ -1,6 +1,5 @@
 //! The read path: views, gets, iterators, snapshots.
 
-pub(in crate::db) mod coverage;
 pub(in crate::db) mod explain;
 pub(in crate::db) mod iter;
 pub(in crate::db) mod key;
@@ -9,4 +8,3 @@ pub(in crate::db) mod multi_get;
 pub(in crate::db) mod snapshot;
 pub(in crate::db) mod value;
 pub(in crate::db) mod view;
-pub(in crate::db) mod visible;

@@ -4,7 +4,6 @@ pub(crate) mod checksum;
 #[cfg(test)]
 pub(crate) mod cursor_checks;
 mod keys;
-mod merge;
 pub(crate) mod operations;
 mod range_deletes;
 pub(crate) mod stretches;
@@ -14,7 +13,6 @@ use crate::error::Result;
 use crate::memory::Pinned;
 
 pub(crate) use keys::{abbreviate, copy_words, is_behind, is_same, set_key};
-pub(crate) use merge::MergeCursor;
 pub(crate) use range_deletes::{Fragment, Piece, RangeDeleteTree, RangeDeletes, Span};
 
 /// An operation's position in the commit order, from 1; 0 marks an entry older than all operations.

@@ -3,7 +3,6 @@
 
 mod edit;
 mod files;
-mod level_cursor;
 mod levels;
 mod manifest;
 mod option_list;
@@ -14,7 +13,6 @@ mod table;
 
 pub(crate) use edit::{Change, Edit, TableMeta};
 pub(crate) use files::Files;
-pub(crate) use level_cursor::LevelCursor;
 pub(crate) use levels::{BASE_RUN, LEVELS, LevelChange, Levels, Place};
 pub(crate) use manifest::HEADER_BYTES as MANIFEST_HEADER_BYTES;
 pub(crate) use manifest::{Manifest, publish, read, read_current};

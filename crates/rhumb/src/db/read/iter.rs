@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::key::Key;
 use super::value::Value;
 use super::view::View;
-use super::visible::VisibleCursor;
+use crate::cursor::VisibleCursor;
 use crate::db::stats::counters::ReadCounters;
 use crate::entry::Sequence;
 use crate::error::Result;
@@ -110,8 +110,20 @@ impl<'db> Iter<'db> {
             return front.next(to);
         }
         let from = as_slice(&self.from);
-        let front = VisibleCursor::new(&self.view, self.visible, from, to)?;
+        let front = self.cursor(from, to)?;
         self.front.insert(front).first(from, to)
+    }
+
+    /// A cursor between two bounds.
+    fn cursor(&self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<VisibleCursor> {
+        let view = &self.view;
+        VisibleCursor::new(
+            view.filled_memtables(),
+            &view.levels,
+            self.visible,
+            from,
+            to,
+        )
     }
 
     /// Moves to the previous key at the back. Returns its value.
@@ -124,7 +136,7 @@ impl<'db> Iter<'db> {
             return back.prev(from);
         }
         let to = as_slice(&self.to);
-        let back = VisibleCursor::new(&self.view, self.visible, from, to)?;
+        let back = self.cursor(from, to)?;
         self.back.insert(back).last(from, to)
     }
 }

@@ -17,13 +17,13 @@ pub(in crate::db) struct View {
 
 impl View {
     /// The memtables, newest first.
-    pub(in crate::db) fn memtables(&self) -> impl Iterator<Item = &Arc<Memtable>> {
+    pub(in crate::db) fn memtables(&self) -> impl Iterator<Item = &Arc<Memtable>> + Clone {
         std::iter::once(&self.active).chain(&self.waiting)
     }
 
     /// The memtables that are not empty. They are enough for a reader that loaded the view before
     /// its sequence: what is written later to an empty memtable is not visible to it.
-    pub(in crate::db) fn filled_memtables(&self) -> impl Iterator<Item = &Arc<Memtable>> {
+    pub(in crate::db) fn filled_memtables(&self) -> impl Iterator<Item = &Arc<Memtable>> + Clone {
         self.memtables().filter(|memtable| !memtable.is_empty())
     }
 }

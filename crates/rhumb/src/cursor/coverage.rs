@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::view::View;
 use crate::entry::{RangeDeleteTree, Sequence, Span};
 use crate::error::Result;
+use crate::memtable::Memtable;
 use crate::version::Run;
 
 /// Finds the newest visible range delete over each key that an iterator visits. Remembers the range
 /// of keys for which the last answer holds, so that neighbouring keys mostly need no search.
-pub(in crate::db) struct Coverage {
+pub(super) struct Coverage {
     visible: Sequence,
     memtables: Vec<Arc<RangeDeleteTree>>,
     /// The runs that have range deletes.
@@ -21,16 +21,16 @@ pub(in crate::db) struct Coverage {
 }
 
 impl Coverage {
-    /// Takes the range deletes up to sequence `visible` in the memtables of `view` and in `runs`.
-    pub(in crate::db) fn new<'a>(
-        view: &View,
+    /// Takes the range deletes up to sequence `visible` in `memtables` and in `runs`.
+    pub fn new<'a>(
+        memtables: impl Iterator<Item = &'a Arc<Memtable>>,
         runs: impl Iterator<Item = &'a Arc<Run>>,
         visible: Sequence,
     ) -> Self {
         let runs = runs.filter(|run| run.has_range_deletes());
         Coverage {
             visible,
-            memtables: view.memtables().filter_map(|m| m.range_deletes()).collect(),
+            memtables: memtables.filter_map(|m| m.range_deletes()).collect(),
             runs: runs.cloned().collect(),
             sequence: 0,
             from: Vec::new(),
@@ -44,7 +44,7 @@ impl Coverage {
     /// # Errors
     /// If a table that may delete the key cannot be opened.
     #[inline]
-    pub(in crate::db) fn over(&mut self, key: &[u8]) -> Result<Sequence> {
+    pub fn over(&mut self, key: &[u8]) -> Result<Sequence> {
         if self.memtables.is_empty() && self.runs.is_empty() {
             return Ok(0);
         }

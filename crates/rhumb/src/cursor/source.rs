@@ -1,11 +1,11 @@
 //! Cursors over the sorted runs that are merged into the view of a keyspace.
 
+use super::LevelCursor;
 use crate::entry::{Cursor, Here, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::memtable::MemtableCursor;
 use crate::table::{GetTrace, TableCursor};
-use crate::version::LevelCursor;
 
 /// A cursor over one sorted run of any kind. A merge calls it for every entry, so calls are
 /// dispatched by a branch, not through a pointer.

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::coverage::Coverage;
-use super::view::View;
-use crate::compaction::Source;
-use crate::entry::{Cursor, EntryKind, MergeCursor, Sequence, is_behind, is_same, set_key};
+use super::{LevelCursor, MergeCursor, Source};
+use crate::entry::{Cursor, EntryKind, Sequence, is_behind, is_same, set_key};
 use crate::error::{Error, Result};
 use crate::memory::Pinned;
+use crate::memtable::Memtable;
 use crate::table::GetTrace;
-use crate::version::{LevelCursor, Levels, Run};
+use crate::version::{Levels, Run};
 
 /// After this many versions of one key, a seek is cheaper than more steps.
 const STEPS_BEFORE_SEEK: u32 = 8;
@@ -19,7 +19,7 @@ const STEPS_BEFORE_SEEK: u32 = 8;
 /// Moves over the keys that are visible at a sequence: forwards from a lower bound or backwards
 /// from an upper bound, but not both. Each step is given the opposite bound, and reads at most one
 /// key beyond it.
-pub(in crate::db) struct VisibleCursor {
+pub(crate) struct VisibleCursor {
     versions: MergeCursor<Source>,
     coverage: Coverage,
     levels: Arc<Levels>,
@@ -31,15 +31,15 @@ pub(in crate::db) struct VisibleCursor {
 }
 
 impl VisibleCursor {
-    /// A cursor over the sources of `view` that may hold keys between two bounds, as of sequence
-    /// `visible`. It must not be moved outside the bounds.
-    pub(in crate::db) fn new(
-        view: &View,
+    /// A cursor over `memtables`, newest first, and the runs of `levels` that may hold keys between
+    /// two bounds, as of sequence `visible`. It shows nothing outside the bounds.
+    pub fn new<'a>(
+        memtables: impl Iterator<Item = &'a Arc<Memtable>> + Clone,
+        levels: &'a Arc<Levels>,
         visible: Sequence,
         from: Bound<&[u8]>,
         to: Bound<&[u8]>,
     ) -> Result<Self> {
-        let levels = &view.levels;
         let from = match from {
             Bound::Included(key) | Bound::Excluded(key) => key,
             Bound::Unbounded => &[],
@@ -47,8 +47,9 @@ impl VisibleCursor {
         let runs = levels.all_runs().map(|(_, run)| run);
         let meets = |run: &&Arc<Run>| !run.overlapping(from, to).is_empty();
         let runs = runs.filter(meets);
-        let mut versions = MergeCursor::with_capacity(1 + view.waiting.len() + levels.runs_count());
-        for memtable in view.filled_memtables() {
+        let most = memtables.clone().count() + levels.runs_count();
+        let mut versions = MergeCursor::with_capacity(most);
+        for memtable in memtables.clone() {
             versions.push(Source::Memtable(memtable.cursor()));
         }
         for run in runs.clone() {
@@ -59,7 +60,7 @@ impl VisibleCursor {
         }
         Ok(VisibleCursor {
             versions,
-            coverage: Coverage::new(view, runs, visible),
+            coverage: Coverage::new(memtables, runs, visible),
             levels: levels.clone(),
             visible,
             key: Vec::new(),
@@ -68,28 +69,28 @@ impl VisibleCursor {
     }
 
     /// Adds the counts of the work in tables so far.
-    pub(in crate::db) fn add_trace(&self, trace: &mut GetTrace) {
+    pub fn add_trace(&self, trace: &mut GetTrace) {
         let sources = self.versions.children();
         sources.for_each(|source| trace.add(&source.trace()));
     }
 
     /// The key shown last.
-    pub(in crate::db) fn key(&self) -> &[u8] {
+    pub fn key(&self) -> &[u8] {
         &self.key
     }
 
     /// The value of the key shown last, in place. Only for a cursor that moves forwards.
-    pub(in crate::db) fn value(&self) -> &[u8] {
+    pub fn value(&self) -> &[u8] {
         self.versions.value_bytes()
     }
 
     /// The value of the key shown last, pinned. Only for a cursor that moves forwards.
-    pub(in crate::db) fn pin_value(&mut self) -> Pinned {
+    pub fn pin_value(&mut self) -> Pinned {
         self.versions.value()
     }
 
     /// Shows the first key between the bounds. Returns `false` if there is none.
-    pub(in crate::db) fn first(&mut self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<bool> {
+    pub fn first(&mut self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<bool> {
         match from {
             Bound::Unbounded => self.versions.seek_first()?,
             Bound::Included(key) => self.versions.seek(key, self.visible)?,
@@ -99,11 +100,7 @@ impl VisibleCursor {
     }
 
     /// Shows the last key between the bounds. Returns its value, or `None` if there is no such key.
-    pub(in crate::db) fn last(
-        &mut self,
-        from: Bound<&[u8]>,
-        to: Bound<&[u8]>,
-    ) -> Result<Option<Pinned>> {
+    pub fn last(&mut self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<Option<Pinned>> {
         match to {
             Bound::Unbounded => self.versions.seek_last()?,
             Bound::Included(key) => self.versions.seek_before(&successor(key))?,
@@ -114,13 +111,13 @@ impl VisibleCursor {
 
     /// Shows the next key up to a bound. The cursor must have moved forwards to a key before.
     #[inline]
-    pub(in crate::db) fn next(&mut self, to: Bound<&[u8]>) -> Result<bool> {
+    pub fn next(&mut self, to: Bound<&[u8]>) -> Result<bool> {
         self.skip_key_forward()?;
         self.show_forward(to)
     }
 
     /// Shows the key before, down to a bound. The cursor must have moved backwards to a key before.
-    pub(in crate::db) fn prev(&mut self, from: Bound<&[u8]>) -> Result<Option<Pinned>> {
+    pub fn prev(&mut self, from: Bound<&[u8]>) -> Result<Option<Pinned>> {
         self.show_backward(from)
     }
 

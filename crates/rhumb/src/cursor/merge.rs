@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use rhumb_index::search::first_eight;
 
-use super::{Cursor, Here, Sequence};
+use crate::entry::{Cursor, Here, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
 
