@@ -217,7 +217,7 @@ fn first_step_behind_a_range_delete() {
             .map(|l| l.runs)
             .sum();
         steps(&db, &format!("{runs} runs, nothing deleted"));
-        db.delete_range("key", "kez").unwrap();
+        db.delete_range("key".."kez").unwrap();
         steps(&db, &format!("{runs} runs, the delete in the write buffer"));
         db.flush().unwrap();
         steps(&db, &format!("{runs} runs, the delete in a table"));
