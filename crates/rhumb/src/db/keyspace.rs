@@ -71,7 +71,8 @@ impl Keyspace {
         }
     }
 
-    /// What is set for this keyspace alone. Waits for a change of the manifest that is under way.
+    /// What is set for this keyspace alone, not the [`Options`](crate::Options) of the store; on a
+    /// [`Db`](crate::Db), for the default keyspace. Waits for a change of the manifest that is under way.
     ///
     /// # Errors
     /// If the keyspace was dropped.
@@ -132,11 +133,20 @@ impl Keyspace {
     /// # Errors
     /// As [`Keyspace::get`].
     pub fn multi_get<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<Option<Value<'_>>>> {
+        self.multi_get_at(keys, None)
+    }
+
+    pub(super) fn multi_get_at<K: AsRef<[u8]>>(
+        &self,
+        keys: &[K],
+        visible: Option<Sequence>,
+    ) -> Result<Vec<Option<Value<'_>>>> {
         let store = &self.handle.store;
         let view = self.state.view.load_full();
         self.check()?;
         let keys: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
-        let values = look_up_all(&view, &keys, store.visible(), &store.reads)?;
+        let visible = visible.unwrap_or_else(|| store.visible());
+        let values = look_up_all(&view, &keys, visible, &store.reads)?;
         Ok(values.into_iter().map(|v| v.map(Value::new)).collect())
     }
 
@@ -258,7 +268,8 @@ impl Keyspace {
         self.handle.write_with(batch, self.durability)
     }
 
-    /// Removes all keys, at the cost of one write (128 KiB in the log). Snapshots and iterators still see
+    /// Removes all keys of this keyspace; on a [`Db`](crate::Db), those of the default keyspace alone. This
+    /// costs one write (128 KiB in the log). Snapshots and iterators still see
     /// them. Space on disk is given back by merges: by [`Keyspace::compact_range`] over everything at once.
     ///
     /// # Errors
@@ -325,7 +336,7 @@ impl Keyspace {
         Ok(total(buffered.chain(stored)))
     }
 
-    /// Bytes of its tables on disk; the log is shared by all keyspaces and not counted. Nothing is read.
+    /// Bytes of its tables on disk (on a [`Db`](crate::Db), those of the default keyspace); the log is shared by all keyspaces and not counted. Nothing is read.
     ///
     /// # Errors
     /// If the keyspace was dropped.
@@ -410,7 +421,9 @@ impl Keyspace {
         Ok(Iter::new(view, visible, from, to, counters))
     }
 
-    /// Writes everything that was written to the keyspace so far to tables, and waits for it.
+    /// Writes everything that was written to this keyspace so far to tables, and waits for it. On a
+    /// [`Db`](crate::Db) this is the default keyspace alone. Durable writes do not need it; nor do
+    /// others, for which [`Db::sync`](crate::Db::sync) is enough.
     ///
     /// # Errors
     /// If the tables cannot be written.
@@ -419,9 +432,9 @@ impl Keyspace {
         self.handle.store.flush_keyspace(&self.state)
     }
 
-    /// Flushes, then merges all tables that may hold keys at or after `from` and below `to`
-    /// (`None`: unbounded) down to the last level with tables, and waits for it. This takes as long
-    /// as rewriting these tables.
+    /// Flushes, then merges all tables of this keyspace that may hold keys at or after `from` and below `to`
+    /// (`None`: unbounded) down to the last level with tables, and waits for it. On a [`Db`](crate::Db) this
+    /// is the default keyspace alone. It takes as long as rewriting these tables.
     ///
     /// # Errors
     /// If tables cannot be read or written.

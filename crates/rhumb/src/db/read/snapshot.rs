@@ -11,6 +11,17 @@ use crate::error::{Error, Result};
 /// All keyspaces of the store as they were when the snapshot was taken. Taking one costs next to
 /// nothing; while it exists, the versions that it sees are kept, except for those of dropped keyspaces. It
 /// can be read after [`Db::close`](crate::Db::close) too, and keeps the directory locked until it is dropped.
+///
+/// ```
+/// # fn main() -> rhumb::Result<()> {
+/// # let db = rhumb::Db::open("example", rhumb::Options::in_memory())?;
+/// db.put("apple", "1")?;
+/// let before = db.snapshot();
+/// db.put("apple", "2")?;
+/// assert_eq!(before.get(&db, "apple")?.as_deref(), Some(&b"1"[..]));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Snapshot {
     handle: Arc<Handle>,
@@ -46,6 +57,27 @@ impl Snapshot {
     ) -> Result<Option<Value<'a>>> {
         self.check(keyspace)?;
         keyspace.get_at(key.as_ref(), self.sequence)
+    }
+
+    /// The values that several keys had, in the order of `keys`. See [`Keyspace::multi_get`].
+    ///
+    /// # Errors
+    /// As [`Keyspace::get`]; [`Error::InvalidArgument`] if the keyspace is of another store.
+    pub fn multi_get<'a, K: AsRef<[u8]>>(
+        &self,
+        keyspace: &'a Keyspace,
+        keys: &[K],
+    ) -> Result<Vec<Option<Value<'a>>>> {
+        self.check(keyspace)?;
+        keyspace.multi_get_at(keys, Some(self.sequence))
+    }
+
+    /// Whether `key` had a value.
+    ///
+    /// # Errors
+    /// As [`Keyspace::get`]; [`Error::InvalidArgument`] if the keyspace is of another store.
+    pub fn contains_key(&self, keyspace: &Keyspace, key: impl AsRef<[u8]>) -> Result<bool> {
+        Ok(self.get(keyspace, key)?.is_some())
     }
 
     /// The first key that a keyspace had, with its value. See [`Keyspace::first`].
