@@ -62,7 +62,7 @@ impl Load {
         };
         let stop = stop_on_signal()?;
         let db = self.store.write_or_create(self.layout.options())?;
-        let keyspace = open_or_create(&db, &self.keyspace.keyspace)?;
+        let keyspace = db.get_or_create_keyspace(&self.keyspace.keyspace)?;
         let mut loader = Loader::new(&db, keyspace, self.durability.into());
         let outcome = loader.load(&mut *format.reader(input.reader), &input.name, &stop);
         let summary = loader.finish();
@@ -73,13 +73,6 @@ impl Load {
             true => output::print_json(&summary.json(&self.keyspace.keyspace)),
             false => output::print(&summary.sentence(&self.keyspace.keyspace)),
         }
-    }
-}
-
-fn open_or_create(db: &Db, name: &str) -> Result<Keyspace, Failure> {
-    match db.keyspace(name) {
-        Err(rhumb::Error::NoSuchKeyspace(_)) => Ok(db.create_keyspace(name)?),
-        other => Ok(other?),
     }
 }
 
@@ -135,7 +128,6 @@ struct Loader<'a> {
     keyspace: Keyspace,
     durability: Durability,
     batch: WriteBatch,
-    batch_entries: usize,
     batch_bytes: usize,
     entries: u64,
     bytes: u64,
@@ -150,7 +142,6 @@ impl<'a> Loader<'a> {
             keyspace,
             durability,
             batch: WriteBatch::new(),
-            batch_entries: 0,
             batch_bytes: 0,
             entries: 0,
             bytes: 0,
@@ -171,7 +162,6 @@ impl<'a> Loader<'a> {
                 Ok(None) => return self.write_batch(),
                 Ok(Some((key, value))) => match self.batch.put(&self.keyspace, key, value) {
                     Ok(()) => {
-                        self.batch_entries += 1;
                         self.batch_bytes += key.len() + value.len();
                         if self.batch_is_full() {
                             self.write_batch()?;
@@ -192,18 +182,18 @@ impl<'a> Loader<'a> {
     }
 
     fn batch_is_full(&self) -> bool {
-        self.batch_entries >= BATCH_ENTRIES || self.batch_bytes >= BATCH_BYTES
+        self.batch.len() >= BATCH_ENTRIES || self.batch_bytes >= BATCH_BYTES
     }
 
     fn write_batch(&mut self) -> Result<(), Failure> {
-        if self.batch_entries == 0 {
+        if self.batch.is_empty() {
             return Ok(());
         }
-        let batch = std::mem::take(&mut self.batch);
-        self.db.write_with(batch, self.durability)?;
-        self.entries += self.batch_entries as u64;
+        self.db.write_with(&self.batch, self.durability)?;
+        self.entries += self.batch.len() as u64;
         self.bytes += self.batch_bytes as u64;
-        (self.batch_entries, self.batch_bytes) = (0, 0);
+        self.batch.clear();
+        self.batch_bytes = 0;
         self.progress.set_position(self.entries);
         Ok(())
     }

@@ -43,9 +43,14 @@ pub const DEFAULT_KEYSPACE: &str = "default";
 
 /// An open store. It derefs to its default [`Keyspace`], so that `db.get(key)` works.
 ///
-/// [`Keyspace`] handles and [`Snapshot`]s keep the store open. If a `Db` is dropped before them, the store
-/// goes on as before, takes writes through these handles, and is closed when the last of them is dropped.
-/// Whether closing went well is said by [`Db::close`] only.
+/// What a method of `Keyspace` does when it is called on a `Db`, it does for the default keyspace alone:
+/// `db.clear()`, `db.flush()`, `db.compact_range(..)` and `db.options()` concern no other keyspace. The whole
+/// store is meant by [`Db::write`], [`Db::snapshot`], [`Db::sync`], [`Db::stats`] and [`Db::close`].
+///
+/// Cloning a `Db` is cheap and gives another handle to the same store, for another thread, say. Clones,
+/// [`Keyspace`] handles and [`Snapshot`]s keep the store open: while one of them is left it goes on as
+/// before and takes writes, and it is closed when the last is dropped. Whether closing went well is said by
+/// [`Db::close`] only, which closes the store for all of them.
 ///
 /// ```
 /// # fn main() -> rhumb::Result<()> {
@@ -57,7 +62,7 @@ pub const DEFAULT_KEYSPACE: &str = "default";
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Db {
     handle: Arc<Handle>,
     default: Keyspace,
@@ -116,6 +121,35 @@ impl Db {
         Ok(Keyspace::new(self.handle.clone(), state))
     }
 
+    /// A handle to the keyspace with that name, which is created first, empty and durably, if there is none.
+    /// When several threads ask for one name at the same time, they all get the same keyspace.
+    ///
+    /// ```
+    /// # fn main() -> rhumb::Result<()> {
+    /// # let db = rhumb::Db::open("example", rhumb::Options::in_memory())?;
+    /// db.get_or_create_keyspace("prices")?.put("apple", "0.40")?;
+    /// let prices = db.get_or_create_keyspace("prices")?;
+    /// assert!(prices.contains_key("apple")?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Where it has to be created: as [`Db::create_keyspace`].
+    pub fn get_or_create_keyspace(&self, name: &str) -> Result<Keyspace> {
+        loop {
+            match self.keyspace(name) {
+                Err(Error::NoSuchKeyspace(_)) => {}
+                found => return found,
+            }
+            match self.create_keyspace(name) {
+                // Another thread has created it, and may drop it again before it is looked for.
+                Err(Error::KeyspaceExists(_)) => {}
+                created => return created,
+            }
+        }
+    }
+
     /// Removes a keyspace and all its keys, durably. Later calls on its handles fail with
     /// [`Error::NoSuchKeyspace`], reads through earlier snapshots too. Iterators and values that exist
     /// already can be read to their ends; the files are deleted when the last iterator is dropped.
@@ -155,12 +189,12 @@ impl Db {
         self.handle.write_with(batch.into(), durability)
     }
 
-    /// A snapshot of all keyspaces, to be read later.
+    /// A snapshot of all keyspaces, to be read later. Costs next to nothing.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::new(self.handle.clone())
     }
 
-    /// Makes everything that was acknowledged so far durable.
+    /// Makes everything durable that was acknowledged so far, in all keyspaces.
     ///
     /// # Errors
     /// If the sync fails; the store is then read-only until it is opened again.
@@ -168,7 +202,8 @@ impl Db {
         self.handle.store.sync_now()
     }
 
-    /// Describes what the store holds and what it did. Opens every table that is not open yet.
+    /// Describes what the store holds and what it did, all keyspaces included. Opens every table that is
+    /// not open yet.
     ///
     /// # Errors
     /// If a table cannot be opened.
@@ -188,13 +223,14 @@ impl Db {
     /// compactions, and those that other threads have under way, fail with [`Error::Closed`], or with the
     /// error that ended all writing before.
     ///
-    /// Remaining [`Keyspace`] handles, [`Snapshot`]s, iterators and values can still be read, and the files
-    /// that they read stay. As long as a handle or a snapshot exists, the directory stays locked, and
-    /// opening it again gives [`Error::Locked`].
+    /// It is closed for all handles, clones of this one among them. These, [`Keyspace`] handles,
+    /// [`Snapshot`]s, iterators and values can still be read, and the files that they read stay. As long as a
+    /// handle or a snapshot exists, the directory stays locked, and opening it again gives
+    /// [`Error::Locked`].
     ///
     /// # Errors
     /// If the log cannot be ended. What was acknowledged as durable is durable all the same, and the store
-    /// is closed.
+    /// is closed. [`Error::Closed`] if a clone has closed it before.
     pub fn close(self) -> Result<()> {
         self.handle.close()
     }
