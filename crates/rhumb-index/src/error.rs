@@ -2,6 +2,7 @@
 
 /// An error of the index library. Each message names its operands and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum IndexError {
     /// An index, key map or specification whose bytes or text are not valid.
     #[error("damaged {what} at byte {offset}: expected {expected}, found {found}")]

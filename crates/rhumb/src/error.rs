@@ -9,6 +9,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error of the store. Each message names its operands and the remedy.
 #[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The operating system refused or failed a file operation.
     #[error("cannot {op} {}: {source}", path.display())]

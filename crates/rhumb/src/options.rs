@@ -13,6 +13,7 @@ pub use keyspace::KeyspaceOptions;
 
 /// When a write is acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Durability {
     /// After it is on the disk: it survives power loss. Concurrent writers share one sync.
     #[default]
@@ -24,6 +25,7 @@ pub enum Durability {
 
 /// How blocks are compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Compression {
     /// Stored as they are.
     #[default]
@@ -44,6 +46,7 @@ impl Compression {
 
 /// How a table is cut into blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Partition {
     /// A block ends when it holds about this many bytes (LevelDB, RocksDB, Bourbon).
     Bytes(u32),
@@ -245,6 +248,7 @@ fn check_range(
 
 /// When and how levels are merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Compaction {
     /// Each level is one sorted run of limited bytes. From a level that is larger one table at a time
     /// is merged into the next level, the one that overlaps least there.

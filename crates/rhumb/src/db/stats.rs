@@ -19,6 +19,7 @@ use crate::options::KeyspaceOptions;
 /// # }
 /// ```
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Stats {
     /// The keyspaces, sorted by name.
     pub keyspaces: Vec<KeyspaceStats>,
@@ -42,6 +43,7 @@ pub struct Stats {
 
 /// The state of one keyspace.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct KeyspaceStats {
     /// The name of the keyspace.
     pub name: String,
@@ -71,6 +73,7 @@ pub struct KeyspaceStats {
 
 /// The state of one level.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LevelStats {
     /// The number of sorted runs.
     pub runs: u64,
@@ -84,6 +87,7 @@ pub struct LevelStats {
 
 /// The memory that blocks take.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CacheStats {
     /// The memory used for blocks: frames, full or free, their headers, and the structures that
     /// find them. At most 33/32 of [`Stats::cache_capacity`].
@@ -107,6 +111,7 @@ pub struct CacheStats {
 
 /// Counts of gets since the store was opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReadStats {
     /// The number of keys looked up.
     pub gets: u64,
@@ -135,6 +140,7 @@ pub struct ReadStats {
 
 /// Counts of scans since the store was opened. An iterator adds its counts when it is dropped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ScanStats {
     /// How often an end of an iterator was positioned: once for each end that was used, at its
     /// first step.
@@ -153,6 +159,7 @@ pub struct ScanStats {
 
 /// Counts of writes since the store was opened.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WriteStats {
     /// The bytes of the keys and values that were written by the user.
     pub user_bytes: u64,
@@ -213,6 +220,7 @@ impl WriteStats {
 
 /// What was found in the logs when the store was opened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RecoveryStats {
     /// The number of commit groups read from logs.
     pub log_frames: u64,

@@ -7,6 +7,7 @@ use crate::error::Error;
 
 /// The progress of a tool.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct VerifyProgress<'a> {
     /// The file that is being read.
     pub file: &'a Path,
@@ -18,6 +19,7 @@ pub struct VerifyProgress<'a> {
 
 /// The findings of [`verify`](super::verify()).
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct VerifyReport {
     /// The number of tables checked.
     pub tables: u64,
@@ -39,6 +41,7 @@ pub struct VerifyReport {
 
 /// The outcome of [`repair`](super::repair()).
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct RepairReport {
     /// The number of sound tables, left as they are.
     pub tables_kept: u64,
@@ -87,6 +90,7 @@ impl RepairReport {
 
 /// The sequences of some writes. Each operation has one; the first of a store has 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Sequences {
     /// The first of them.
     pub first: u64,
@@ -121,6 +125,7 @@ impl fmt::Display for Sequences {
 
 /// Something that the files that are left do not tell.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Doubt {
     /// What is not known, and why.
     pub what: String,
@@ -136,6 +141,7 @@ impl fmt::Display for Doubt {
 
 /// Something that could not be saved.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Loss {
     /// The file that held it.
     pub path: PathBuf,

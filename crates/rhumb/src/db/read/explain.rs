@@ -11,6 +11,7 @@ use crate::version::{LEVELS, Table};
 
 /// The steps and the result of one get.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Explanation {
     /// The steps, one line each.
     pub steps: Vec<String>,
