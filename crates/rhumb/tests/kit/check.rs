@@ -51,7 +51,7 @@ impl Checker {
             Some(found) => found,
             None => {
                 self.disks.fetch_add(1, Ordering::Relaxed);
-                let found = check_disk(disk)?;
+                let found = fingerprint(&check_disk(disk)?);
                 held(&self.seen).insert(same, found);
                 found
             }
@@ -79,8 +79,8 @@ fn disk_print(disk: &MemoryFileSystem) -> u64 {
 }
 
 /// Opens the store, reads all contents, writes more, closes and reopens it, and looks for orphaned
-/// files. Returns the fingerprint of the first contents.
-pub fn check_disk(disk: &MemoryFileSystem) -> Result<u64, String> {
+/// files. Returns the first contents.
+pub fn check_disk(disk: &MemoryFileSystem) -> Result<Content, String> {
     let opened = |e: rhumb::Error| format!("the store does not open: {e}");
     // The store brings its levels into any shape, so the shape is varied.
     let number = disk_print(disk) as usize;
@@ -93,8 +93,8 @@ pub fn check_disk(disk: &MemoryFileSystem) -> Result<u64, String> {
     };
     let on_disk = log_bytes(disk);
     let db = Db::open(DIR, options(0)).map_err(opened)?;
-    let mut content = read_all(&db).map_err(|wrong| wrong.to_string())?;
-    let found = fingerprint(&content);
+    let found = read_all(&db).map_err(|wrong| wrong.to_string())?;
+    let mut content = found.clone();
     let recovery = db.stats().map_err(|e| e.to_string())?.recovery;
     if recovery.torn_bytes > on_disk || recovery.log_frames > recovery.log_operations + on_disk {
         return Err(format!("{recovery:?} of {on_disk} bytes of log"));

@@ -47,6 +47,11 @@ impl Random {
         self.next() % bound.max(1)
     }
 
+    /// One of `from`.
+    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len() as u64) as usize]
+    }
+
     /// `true` with a probability of `odds` percent.
     pub fn percent(&mut self, odds: u64) -> bool {
         self.below(100) < odds

@@ -5,20 +5,23 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// Runs `case` for `count` seeds (times `RHUMB_DEEP`) on two threads, or only for the seed in
-/// `RHUMB_SEED`. The error of a case says what is wrong.
+/// `RHUMB_SEED`, that many times. The error of a case says what is wrong.
 ///
 /// # Panics
 /// At the first case that fails, with its seed.
 pub fn cases(what: &str, count: u64, case: impl Fn(u64) -> Result<(), String> + Sync) {
     let started = Instant::now();
+    let deep = number("RHUMB_DEEP").unwrap_or(1);
     if let Some(seed) = number("RHUMB_SEED") {
-        if let Err(wrong) = case(seed) {
-            panic!("{what}: RHUMB_SEED={seed}: {wrong}");
+        for _ in 0..deep {
+            if let Err(wrong) = case(seed) {
+                panic!("{what}: RHUMB_SEED={seed}: {wrong}");
+            }
         }
-        println!("{what}: 1 case, RHUMB_SEED={seed}");
+        println!("{what}: 1 case, {deep} times, RHUMB_SEED={seed}");
         return;
     }
-    let count = count * number("RHUMB_DEEP").unwrap_or(1);
+    let count = count * deep;
     let (next, failure) = (AtomicU64::new(0), Mutex::new(None));
     std::thread::scope(|scope| {
         for _ in 0..2 {
