@@ -1,7 +1,8 @@
 //! Writing tables: flushes write memtables as tables, and compactions merge tables into a run of
 //! the same level or a deeper one.
 //!
-//! [`pick`](fn@pick) chooses a [`Job`] that can run beside those that hold [`Claims`], [`run`]
+//! [`full_levels`] tells what should be merged, and [`pick_level`] chooses a [`Job`] for a level that can
+//! run beside those that hold [`Claims`], [`run`]
 //! executes it, and [`flush`] writes memtables. Both return an [`Outcome`], which the owner of the
 //! manifest makes durable and visible.
 
@@ -19,7 +20,9 @@ pub(crate) use claims::Claims;
 pub(crate) use context::{Context, Counters, Outcome};
 pub(crate) use flush::flush;
 pub(crate) use job::{Input, Job};
-pub(crate) use pick::{pick, pick_step, pick_whole};
+#[cfg(test)]
+pub(crate) use pick::pick;
+pub(crate) use pick::{full_levels, pick_level, pick_step, pick_whole};
 pub(crate) use run::run;
 
 #[cfg(test)]

@@ -63,8 +63,14 @@ impl Handle {
     pub(super) fn settle(&self) {
         let threads = lock(&self.threads).len();
         // A thread that has just woken up may not have looked for work yet.
-        self.store.signals.wake_all();
-        while self.store.check_writable().is_ok() && !self.store.signals.wait_for_rest(threads) {}
+        let signals = &self.store.scheduler.signals;
+        signals.wake_all();
+        loop {
+            let seen = signals.changes();
+            if self.store.check_writable().is_err() || signals.wait_for_rest(threads, seen) {
+                break;
+            }
+        }
         // One thread may have released a table after another had looked for garbage.
         self.store.collect_garbage();
     }
@@ -72,7 +78,7 @@ impl Handle {
     /// Stops the threads and ends the log cleanly. Later writes fail.
     pub(super) fn close(&self) -> Result<()> {
         self.store.cancelled.store(true, Ordering::Relaxed);
-        self.store.signals.shut_down();
+        self.store.scheduler.signals.shut_down();
         for thread in lock(&self.threads).drain(..) {
             // If a thread panicked, its work is redone when the store is opened again.
             let _ = thread.join();

@@ -117,7 +117,6 @@ impl Store {
         before.retire(&Levels::default());
         drop(catalog);
         self.update_pressure();
-        self.signals.wake_all();
         Ok(())
     }
 

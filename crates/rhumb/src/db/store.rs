@@ -9,8 +9,7 @@ use arc_swap::ArcSwap;
 use crate::db::read::view::CurrentView;
 use crate::db::stats::RecoveryStats;
 use crate::db::stats::counters::{ReadCounters, WriteCounters};
-use crate::db::upkeep::merges::Merges;
-use crate::db::upkeep::signals::Signals;
+use crate::db::upkeep::scheduler::Scheduler;
 use crate::db::write::commit_queue::CommitQueue;
 use crate::db::write::group::{Request, Written};
 use crate::db::write::log::WriteState;
@@ -47,7 +46,7 @@ pub(super) struct Catalog {
     pub(super) strays: Vec<PathBuf>,
 }
 
-/// An open store. Locks are taken in the order of the fields: `merges`, `write`, `catalog`,
+/// An open store. Locks are taken in the order of the fields: `scheduler`, `write`, `catalog`,
 /// `snapshots`.
 #[derive(Debug)]
 pub(super) struct Store {
@@ -60,14 +59,13 @@ pub(super) struct Store {
     /// The last sequence that is visible to readers.
     pub(super) published: AtomicU64,
     pub(super) queue: CommitQueue<Request, Written>,
-    /// Locked while a merge is picked and when a merge ends, but not while it runs.
-    pub(super) merges: Mutex<Merges>,
+    /// Which background jobs run, and what threads wait for.
+    pub(super) scheduler: Scheduler,
     /// Locked while a group is written and while a memtable is replaced.
     pub(super) write: Mutex<WriteState>,
     pub(super) catalog: Mutex<Catalog>,
     pub(super) next_file: AtomicU64,
     pub(super) snapshots: Mutex<BTreeMap<Sequence, usize>>,
-    pub(super) signals: Signals,
     /// The error that writes return, once the store takes no more writes.
     pub(super) failure: Mutex<Option<Error>>,
     /// The files of the tables, including those to be deleted.
@@ -129,12 +127,13 @@ impl Store {
     /// kept.
     pub(super) fn fail(&self, error: &Error) {
         let mut failure = lock(&self.failure);
-        if failure.is_none() {
-            let reason = format!("{error}; close the store and open it again");
-            *failure = Some(Error::ReadOnly { reason });
+        if failure.is_some() {
+            return;
         }
+        let reason = format!("{error}; close the store and open it again");
+        *failure = Some(Error::ReadOnly { reason });
         drop(failure);
-        self.signals.wake_all();
+        self.scheduler.signals.wake_all();
     }
 
     /// Makes the store read-only because of `error`, unless the disk is full, which may pass.
@@ -158,15 +157,5 @@ impl Store {
             .values()
             .find(|k| k.name == name)
             .cloned()
-    }
-
-    /// Handles an error in background work: a full disk may pass, any other error makes the store
-    /// read-only.
-    pub(super) fn note_background_error(&self, error: &Error) {
-        match error {
-            Error::DiskFull { .. } => self.signals.set_disk_full(error.clone()),
-            Error::Closed => {}
-            _ => self.fail(error),
-        }
     }
 }

@@ -4,5 +4,11 @@ pub(in crate::db) mod background;
 pub(in crate::db) mod compact;
 pub(in crate::db) mod flush;
 pub(in crate::db) mod install;
+mod jobs;
 pub(in crate::db) mod merges;
+pub(in crate::db) mod scheduler;
 pub(in crate::db) mod signals;
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests;

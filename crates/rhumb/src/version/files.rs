@@ -1,6 +1,7 @@
 //! Where the tables of a store are, how they are read, and which of their files can be deleted.
 
 use std::path::PathBuf;
+use std::task::Waker;
 
 use crate::error::{Error, Result};
 use crate::fs::{Access, FileSystem, names, ops};
@@ -19,6 +20,8 @@ pub(crate) struct Files {
     /// The cache of blocks.
     pub cache: Arc<BlockCache>,
     garbage: Mutex<Vec<u64>>,
+    /// Wakes a thread that deletes garbage.
+    waker: Waker,
 }
 
 impl Files {
@@ -35,7 +38,14 @@ impl Files {
             access,
             cache,
             garbage: Mutex::new(Vec::new()),
+            waker: Waker::noop().clone(),
         }
+    }
+
+    /// Wakes `waker` from now on whenever there is garbage to delete.
+    pub fn waking(mut self, waker: Waker) -> Self {
+        self.waker = waker;
+        self
     }
 
     /// The path of the table with this file number.
@@ -46,7 +56,13 @@ impl Files {
     /// Notes a table that is not read any more. Its file is not deleted here, since a reader may be
     /// the one that dropped it.
     pub(super) fn discard(&self, number: u64) {
-        lock(&self.garbage).push(number);
+        let mut garbage = lock(&self.garbage);
+        garbage.push(number);
+        let first = garbage.len() == 1;
+        drop(garbage);
+        if first {
+            self.waker.wake_by_ref();
+        }
     }
 
     /// Deletes the files of the tables noted as unused; returns how many were deleted. For

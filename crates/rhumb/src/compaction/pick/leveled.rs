@@ -11,8 +11,8 @@ pub(super) fn pick(levels: &Levels, level: usize, claims: &Claims) -> Option<Job
         return unite(levels, level, claims);
     }
     if levels.runs(level + 1).len() > 1 {
-        // The next level must become one run first, which its own score brings about.
-        return None;
+        // The next level must become one run first, and whatever waits for this level waits for that.
+        return unite(levels, level + 1, claims);
     }
     if level == 0 {
         return pick_level0(levels, claims);

@@ -46,18 +46,36 @@ fn idle_bytes(levels: &Levels, level: usize, claims: &Claims) -> u64 {
     idle.map(|t| t.meta.file_bytes).sum()
 }
 
-/// The most urgent job that can run beside those in `claims`; `None` if there is none.
-pub(crate) fn pick(levels: &Levels, options: &options::Levels, claims: &Claims) -> Option<Job> {
-    let scores = scores(levels, options, claims);
-    let scored = scores.into_iter().enumerate();
-    let mut full: Vec<(usize, f64)> = scored.filter(|(_, score)| *score >= 1.0).collect();
+/// The levels that should be merged, with their [scores], the fullest first.
+pub(crate) fn full_levels(
+    levels: &Levels,
+    options: &options::Levels,
+    claims: &Claims,
+) -> Vec<(usize, f64)> {
+    let scores = scores(levels, options, claims).into_iter().enumerate();
+    let mut full: Vec<(usize, f64)> = scores.filter(|(_, score)| *score >= 1.0).collect();
     full.sort_by(|(_, a), (_, b)| f64::total_cmp(b, a));
-    full.into_iter().find_map(|(level, _)| {
-        let job = match options.compaction {
-            Compaction::Leveled => leveled::pick(levels, level, claims),
-            Compaction::FullLevel => whole::merge_down(levels, level),
-            Compaction::Tiered => whole::stack(levels, level),
-        };
-        job.filter(|job| claims.admits(job))
-    })
+    full
+}
+
+/// The best job for a full level that can run beside those in `claims`; `None` if there is none.
+pub(crate) fn pick_level(
+    levels: &Levels,
+    options: &options::Levels,
+    level: usize,
+    claims: &Claims,
+) -> Option<Job> {
+    let job = match options.compaction {
+        Compaction::Leveled => leveled::pick(levels, level, claims),
+        Compaction::FullLevel => whole::merge_down(levels, level),
+        Compaction::Tiered => whole::stack(levels, level),
+    };
+    job.filter(|job| claims.admits(job))
+}
+
+/// The most urgent job of some levels that can run beside those in `claims`.
+#[cfg(test)]
+pub(crate) fn pick(levels: &Levels, options: &options::Levels, claims: &Claims) -> Option<Job> {
+    let mut full = full_levels(levels, options, claims).into_iter();
+    full.find_map(|(level, _)| pick_level(levels, options, level, claims))
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::task::Waker;
 
 use arc_swap::ArcSwap;
 
@@ -14,7 +15,7 @@ use crate::db::read::view::CurrentView;
 use crate::db::stats::counters::{ReadCounters, WriteCounters};
 use crate::db::store::{Catalog, OpenKeyspace, Store};
 use crate::db::upkeep::background;
-use crate::db::upkeep::signals::Signals;
+use crate::db::upkeep::scheduler::Scheduler;
 use crate::db::write::commit_queue::CommitQueue;
 use crate::db::write::log::WriteState;
 use crate::error::{Error, Result};
@@ -33,6 +34,14 @@ static OPENED: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(
 
 /// Opens a store for reading and writing.
 pub(in crate::db) fn open(dir: &Path, options: Options) -> Result<Handle> {
+    let store = open_without_threads(dir, options)?;
+    let threads = background::start(&store)?;
+    store.update_pressure();
+    Ok(Handle::new(store, threads))
+}
+
+/// Opens a store for reading and writing, without background work.
+pub(in crate::db) fn open_without_threads(dir: &Path, options: Options) -> Result<Arc<Store>> {
     options.check()?;
     let fs = &*options.file_system;
     if options.create_if_missing {
@@ -60,9 +69,7 @@ pub(in crate::db) fn open(dir: &Path, options: Options) -> Result<Handle> {
     begin(&store)?;
     remove_leftovers(&store)?;
     store.flush_many_logs()?;
-    let threads = background::start(&store)?;
-    store.update_pressure();
-    Ok(Handle::new(store, threads))
+    Ok(store)
 }
 
 /// Opens a store without changing anything.
@@ -137,7 +144,9 @@ fn new_state() -> Result<State> {
 fn assemble(dir: &Path, options: Options, lock: Box<dyn FileLock>, state: State) -> Result<Store> {
     let fs = options.file_system.clone();
     let cache = Arc::new(BlockCache::new(options.cache_bytes)?);
-    let files = Arc::new(Files::new(fs, dir.to_path_buf(), options.access, cache));
+    let scheduler = Scheduler::new();
+    let files = Files::new(fs, dir.to_path_buf(), options.access, cache);
+    let files = Arc::new(files.waking(Waker::from(scheduler.signals.clone())));
     let number = OPENED.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     let slots = Arc::new(HazardSlots::default());
     let mut keyspaces = BTreeMap::new();
@@ -175,7 +184,7 @@ fn assemble(dir: &Path, options: Options, lock: Box<dyn FileLock>, state: State)
         keyspaces: ArcSwap::from_pointee(keyspaces),
         published: AtomicU64::new(last_sequence),
         queue: CommitQueue::new(),
-        merges: Mutex::default(),
+        scheduler,
         write: Mutex::new(write),
         next_file: AtomicU64::new(state.next_file),
         catalog: Mutex::new(Catalog {
@@ -184,7 +193,6 @@ fn assemble(dir: &Path, options: Options, lock: Box<dyn FileLock>, state: State)
             strays: Vec::new(),
         }),
         snapshots: Mutex::new(BTreeMap::new()),
-        signals: Signals::new(),
         failure: Mutex::new(None),
         files,
         slots,

@@ -1,28 +1,60 @@
-//! The threads behind an open store: one flushes, the others compact and collect garbage.
+//! The threads behind an open store: one flushes, the others do all other jobs and delete garbage.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use crate::db::store::Store;
 use crate::error::{Error, Result};
-
-/// One step of background work. Returns whether there was something to do.
-type Task = fn(&Store) -> Result<bool>;
+use crate::options::Options;
 
 /// The most threads that are started for compactions: more of them would wait for the disk and for
 /// each other's tables.
 const MOST_COMPACTION_THREADS: usize = 4;
 
-/// The number of compaction threads: the number in the options, or, if that is 0, the number of
-/// cores less one, between 1 and [`MOST_COMPACTION_THREADS`].
-fn compaction_threads(store: &Store) -> usize {
-    match store.options.compaction_threads {
-        0 => {
-            let cores = std::thread::available_parallelism().map_or(1, usize::from);
-            cores.saturating_sub(1).clamp(1, MOST_COMPACTION_THREADS)
+/// A replaced view that is still read is looked at again after this time, then after twice the time,
+/// and so on up to the longest: readers tell nobody that they have ended.
+const SHORTEST_LOOK: Duration = Duration::from_millis(10);
+const LONGEST_LOOK: Duration = Duration::from_secs(1);
+
+/// The threads that do the same kinds of jobs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::db) enum Crew {
+    /// Flushes, which writers wait for first.
+    Flush,
+    /// Everything that may take long.
+    Merge,
+}
+
+impl Crew {
+    fn thread_name(self) -> &'static str {
+        match self {
+            Crew::Flush => "rhumb-flush",
+            Crew::Merge => "rhumb-compact",
         }
-        threads => threads,
     }
+
+    /// The number of its threads. For merges it is the number in the options, or, if that is 0, the
+    /// number of cores less one, between 1 and [`MOST_COMPACTION_THREADS`].
+    fn threads(self, options: &Options) -> usize {
+        match (self, options.compaction_threads) {
+            (Crew::Flush, _) => 1,
+            (Crew::Merge, 0) => {
+                let cores = std::thread::available_parallelism().map_or(1, usize::from);
+                cores.saturating_sub(1).clamp(1, MOST_COMPACTION_THREADS)
+            }
+            (Crew::Merge, threads) => threads,
+        }
+    }
+}
+
+/// What a thread found to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Round {
+    Worked,
+    Nothing,
+    /// Nothing now, but replaced views are still read, and no signal will tell when they are not.
+    ViewsAreRead,
 }
 
 /// Starts the background threads of a store.
@@ -30,17 +62,15 @@ fn compaction_threads(store: &Store) -> usize {
 /// # Errors
 /// If the operating system cannot start a thread.
 pub(in crate::db) fn start(store: &Arc<Store>) -> Result<Vec<JoinHandle<()>>> {
-    let flush: (&str, Task) = ("rhumb-flush", Store::flush_one);
-    let compact: (&str, Task) = ("rhumb-compact", Store::compact_one);
-    let compact = std::iter::repeat_n(compact, compaction_threads(store));
     let mut threads: Vec<JoinHandle<()>> = Vec::new();
-    for (name, task) in [flush].into_iter().chain(compact) {
+    let crews = [Crew::Flush, Crew::Merge].into_iter();
+    for crew in crews.flat_map(|crew| std::iter::repeat_n(crew, crew.threads(&store.options))) {
         let own = store.clone();
-        let thread = std::thread::Builder::new().name(name.to_string());
-        match thread.spawn(move || work(&own, task)) {
+        let thread = std::thread::Builder::new().name(crew.thread_name().to_string());
+        match thread.spawn(move || work(&own, crew)) {
             Ok(thread) => threads.push(thread),
             Err(e) => {
-                store.signals.shut_down();
+                store.scheduler.signals.shut_down();
                 threads.into_iter().for_each(|t| drop(t.join()));
                 return Err(Error::io("start a thread for", &store.dir, e));
             }
@@ -49,23 +79,57 @@ pub(in crate::db) fn start(store: &Arc<Store>) -> Result<Vec<JoinHandle<()>>> {
     Ok(threads)
 }
 
-/// Repeats a task while there is something to do and waits otherwise, until the store closes.
-fn work(store: &Store, task: Task) {
-    let _guard = FailOnPanic(store);
-    let mut failed = false;
-    while !store.signals.shutting_down() {
-        let seen = store.signals.changes();
-        let step = task(store);
-        if step.is_ok() && std::mem::take(&mut failed) {
-            store.signals.clear_disk_full();
+impl Store {
+    /// One round of a background thread: tidies up and does a job.
+    pub(super) fn round(&self, crew: Crew) -> Result<Round> {
+        self.check_writable()?;
+        // The other threads may be busy for long, and every flush replaces views.
+        let freed = self.free_views();
+        if crew == Crew::Merge {
+            self.delete_garbage();
         }
-        match step {
-            Ok(true) => {}
-            Ok(false) => store.signals.wait_for_change(seen),
+        Ok(match self.do_most_urgent(crew)? {
+            true => Round::Worked,
+            false if freed || crew != Crew::Flush => Round::Nothing,
+            false => Round::ViewsAreRead,
+        })
+    }
+}
+
+/// Repeats rounds while there is something to do and waits otherwise, until the store closes.
+fn work(store: &Store, crew: Crew) {
+    let _guard = FailOnPanic(store);
+    let signals = &store.scheduler.signals;
+    let mut disk_was_full = false;
+    let mut look = SHORTEST_LOOK;
+    while !signals.shutting_down() {
+        let seen = signals.changes();
+        let round = store.round(crew);
+        if round.is_ok() && std::mem::take(&mut disk_was_full) {
+            signals.clear_disk_full();
+        }
+        match round {
+            Ok(Round::Worked) => {}
+            Ok(Round::Nothing) => {
+                signals.wait_for_change(seen, None);
+            }
+            Ok(Round::ViewsAreRead) => {
+                look = match signals.wait_for_change(seen, Some(look)) {
+                    true => SHORTEST_LOOK,
+                    false => LONGEST_LOOK.min(2 * look),
+                }
+            }
+            Err(full @ Error::DiskFull { .. }) => {
+                disk_was_full = true;
+                signals.set_disk_full(full);
+                signals.wait_a_while();
+            }
             Err(e) => {
-                failed = true;
-                store.note_background_error(&e);
-                store.signals.wait_a_while();
+                // Nothing more can be done until the store is closed.
+                if !matches!(e, Error::Closed) {
+                    store.fail(&e);
+                }
+                signals.wait_for_change(seen, None);
             }
         }
     }

@@ -14,30 +14,11 @@ use crate::sync::lock;
 use crate::version::LEVELS;
 
 impl Store {
-    /// Runs the most urgent merge of the first keyspace that has one to do beside the running
-    /// merges, and deletes the files that no reader uses any more. Returns whether there was a
-    /// merge to do.
-    pub(in crate::db) fn compact_one(&self) -> Result<bool> {
-        self.check_writable()?;
-        self.collect_garbage();
-        let keyspaces: Vec<Arc<OpenKeyspace>> = self.keyspaces.load().values().cloned().collect();
-        for keyspace in keyspaces {
-            let merge = self.begin_merge(&keyspace, |levels, claims| {
-                compaction::pick(levels, &self.options.levels, claims)
-            });
-            if let Some(merge) = merge {
-                self.run_merge(&merge)?;
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
     /// Merges the tables that may hold keys of a range down to the last level with tables, into one
     /// run.
     pub(in crate::db) fn compact_range(
         &self,
-        keyspace: &OpenKeyspace,
+        keyspace: &Arc<OpenKeyspace>,
         from: Option<&[u8]>,
         to: Option<&[u8]>,
     ) -> Result<()> {
@@ -82,19 +63,28 @@ impl Store {
         Ok(())
     }
 
-    /// Frees the views that no reader uses any more, and deletes the tables that are in no view. A
-    /// file that cannot be deleted now is deleted when the store is opened again.
+    /// Frees the views that no reader uses any more, and deletes the tables that are in no view.
     pub(in crate::db) fn collect_garbage(&self) {
         self.free_views();
+        self.delete_garbage();
+    }
+
+    /// Deletes the files of the tables that are in no view. A file that cannot be deleted now is
+    /// deleted when the store is opened again.
+    pub(in crate::db) fn delete_garbage(&self) {
         let _ = self.files.delete_garbage();
     }
 
-    /// Frees the views that no reader uses any more, and the memtables that only those views hold.
-    pub(in crate::db) fn free_views(&self) {
+    /// Frees the replaced views that no reader uses any more, and the memtables that only those views
+    /// hold. Returns whether those were all.
+    pub(in crate::db) fn free_views(&self) -> bool {
+        let mut all = true;
         for keyspace in self.keyspaces.load().values() {
-            keyspace.view.free_replaced();
+            all &= keyspace.view.free_replaced();
         }
-        lock(&self.dropped).retain(|keyspace| !keyspace.view.free_replaced());
+        let mut dropped = lock(&self.dropped);
+        dropped.retain(|keyspace| !keyspace.view.free_replaced());
+        all && dropped.is_empty()
     }
 
     fn run_merge(&self, merge: &Merge<'_>) -> Result<()> {
@@ -107,9 +97,9 @@ impl Store {
 
     /// # Errors
     /// [`Error::NoSuchKeyspace`] if the keyspace was dropped meanwhile; nothing is lost then.
-    fn merge_tables(&self, merge: &Merge<'_>) -> Result<()> {
+    pub(super) fn merge_tables(&self, merge: &Merge<'_>) -> Result<()> {
         let started = Instant::now();
-        let (keyspace, job) = (merge.keyspace, &merge.job);
+        let (keyspace, job) = (&merge.keyspace, &merge.job);
         let counters = Counters::default();
         let outcome = self.with_context(keyspace, &counters, |context| {
             compaction::run(context, job, &merge.levels)
@@ -175,38 +165,29 @@ mod tests {
     use crate::version::Levels;
     use crate::{Db, Options};
 
-    /// Every flush replaces views that hold the memtable. When only the compaction threads freed
-    /// such views, memory grew by a write buffer for each flush while a merge was running.
-    #[test]
-    fn flushed_memtables_are_freed_while_merges_run() {
-        let options = Options {
-            compaction_threads: 1,
-            ..Options::in_memory()
-        };
-        let db = Db::open("store", options).unwrap();
-        let store = &db.handle.store;
-        // Stands for a long merge: the only compaction thread cannot proceed.
-        let merging = lock(&store.merges);
-        let mut flushed = Vec::new();
-        for n in 0..16u32 {
-            db.put(n.to_be_bytes(), "value").unwrap();
-            flushed.push(Arc::downgrade(&db.state().view.load().active));
-            db.flush().unwrap();
-        }
-        let held = flushed.iter().filter(|m| m.upgrade().is_some()).count();
-        drop(merging);
-        assert!(held < 4, "{held} of 16 flushed memtables are still held");
+    /// Begins a merge as background work does.
+    fn begin_merge<'a>(
+        store: &'a Store,
+        keyspace: &Arc<OpenKeyspace>,
+        job: impl FnOnce(&Levels) -> Job,
+    ) -> Merge<'a> {
+        let mut running = store.scheduler.running();
+        let levels = keyspace.view.load().levels.clone();
+        let job = job(&levels);
+        Merge::begin(
+            &store.scheduler,
+            &mut running,
+            keyspace.clone(),
+            job,
+            levels,
+        )
     }
 
     /// Waits until background work may begin no merge in a keyspace, because `compact_range` waits.
     fn await_waiting(store: &Store, keyspace: &OpenKeyspace, compacted: impl Fn() -> bool) {
-        let mut waits = false;
-        while !waits && !compacted() {
-            waits = true;
-            store.begin_merge(keyspace, |_, _| {
-                waits = false;
-                None
-            });
+        let waits = || store.scheduler.running().of(keyspace.id).waiting > 0;
+        while !waits() && !compacted() {
+            std::thread::yield_now();
         }
     }
 
@@ -222,20 +203,21 @@ mod tests {
             db.put(key, "value").unwrap();
             db.compact_range(None, None).unwrap();
         }
-        let merge = store.begin_merge(keyspace, |levels, _| {
+        let merge = begin_merge(store, keyspace, |levels| {
             let run = &levels.runs(1)[0];
             assert_eq!(run.tables().len(), 2);
-            Some(Job {
+            Job {
                 inputs: vec![Input::one(1, run, &run.tables()[0])],
                 target_level: 2,
                 target_run: Some(0),
                 trivial: true,
-            })
+            }
         });
         std::thread::scope(|scope| {
             let compacted = scope.spawn(|| db.compact_range(None, None));
             await_waiting(store, keyspace, || compacted.is_finished());
-            store.run_merge(&merge.unwrap()).unwrap();
+            store.run_merge(&merge).unwrap();
+            drop(merge);
             compacted.join().unwrap().unwrap();
         });
         let levels = &keyspace.view.load().levels;
@@ -266,9 +248,9 @@ mod tests {
                 target_run: Some(run),
                 trivial: true,
             };
-            store.begin_merge(keyspace, |levels, _| Some(job(levels)))
+            begin_merge(store, keyspace, job)
         };
-        let merges = [begin(0, 12).unwrap(), begin(1, 0).unwrap()];
+        let merges = [begin(0, 12), begin(1, 0)];
         std::thread::scope(|scope| {
             let compacted = scope.spawn(|| db.compact_range(None, None));
             await_waiting(store, keyspace, || compacted.is_finished());

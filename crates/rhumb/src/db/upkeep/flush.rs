@@ -3,40 +3,50 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::compaction::{Counters, Outcome, flush};
+use super::scheduler::{Running, Scheduler};
+use crate::compaction::{Counters, Outcome, flush as write_tables};
 use crate::db::store::{OpenKeyspace, Store};
 use crate::error::{Error, Result};
 use crate::fs::ops;
 use crate::memtable::Memtable;
 use crate::sync::lock;
 
-impl Store {
-    /// Flushes the memtable with the oldest write among the oldest waiting memtables of all
-    /// keyspaces. Returns whether there was a memtable to flush.
-    pub(in crate::db) fn flush_one(&self) -> Result<bool> {
-        self.check_writable()?;
-        // The compaction threads may be busy for long, and every flush replaces views.
-        self.free_views();
-        // The oldest write comes first, since it keeps its log from being deleted.
-        let keyspaces = self.keyspaces.load();
-        let waiting = keyspaces.values().filter_map(|keyspace| {
-            let oldest = keyspace.view.load().waiting.last().cloned();
-            oldest.map(|memtable| (keyspace.clone(), memtable))
-        });
-        let waiting = waiting.min_by_key(|(_, memtable)| memtable.smallest_sequence());
-        let Some((keyspace, memtable)) = waiting else {
-            return Ok(false);
-        };
-        match self.flush_memtable(&keyspace, memtable) {
-            // The keyspace was dropped meanwhile, so its writes need not be flushed.
-            Err(Error::NoSuchKeyspace(_)) => Ok(true),
-            result => result.map(|()| true),
+/// A running flush of the oldest waiting memtable of a keyspace. Dropping it allows the next one.
+pub(in crate::db) struct Flush<'a> {
+    scheduler: &'a Scheduler,
+    keyspace: Arc<OpenKeyspace>,
+    memtable: Arc<Memtable>,
+}
+
+impl<'a> Flush<'a> {
+    pub(super) fn begin(
+        scheduler: &'a Scheduler,
+        running: &mut Running,
+        keyspace: Arc<OpenKeyspace>,
+        memtable: Arc<Memtable>,
+    ) -> Self {
+        running.of(keyspace.id).flushing = true;
+        Flush {
+            scheduler,
+            keyspace,
+            memtable,
         }
     }
+}
 
+impl Drop for Flush<'_> {
+    fn drop(&mut self) {
+        // Nobody is woken: the thread that ends a flush looks for the next one itself.
+        self.scheduler
+            .change(self.keyspace.id, |jobs| jobs.flushing = false);
+    }
+}
+
+impl Store {
     /// # Errors
     /// [`Error::NoSuchKeyspace`] if the keyspace was dropped meanwhile; nothing is lost then.
-    fn flush_memtable(&self, keyspace: &OpenKeyspace, memtable: Arc<Memtable>) -> Result<()> {
+    pub(super) fn flush_memtable(&self, flush: &Flush<'_>) -> Result<()> {
+        let (keyspace, memtable) = (&flush.keyspace, flush.memtable.clone());
         if memtable.is_empty() {
             return self.install(keyspace, &Outcome::default(), &[memtable], |_| {});
         }
@@ -46,8 +56,9 @@ impl Store {
         self.sync_log_through(memtable.largest_sequence().unwrap_or(0))?;
         let memtables = [memtable];
         let counters = Counters::default();
-        let outcome =
-            self.with_context(keyspace, &counters, |context| flush(context, &memtables))?;
+        let outcome = self.with_context(keyspace, &counters, |context| {
+            write_tables(context, &memtables)
+        })?;
         let bytes: u64 = outcome.levels.adds.iter().map(|(_, t)| t.file_bytes).sum();
         self.install(keyspace, &outcome, &memtables, |w| {
             w.flushes += 1;
@@ -87,8 +98,7 @@ impl Store {
         };
         let Some(newest) = newest else { return Ok(()) };
         self.update_pressure();
-        self.signals.wake_all();
-        self.signals.wait_while(|signals| {
+        self.scheduler.signals.wait_while(|signals| {
             self.check_writable()?;
             signals.disk_full()?;
             Ok(keyspace
@@ -98,33 +108,5 @@ impl Store {
                 .iter()
                 .any(|m| Arc::ptr_eq(m, &newest)))
         })
-    }
-}
-
-#[cfg(test)]
-#[cfg(not(loom))]
-mod tests {
-    use super::*;
-    use crate::db::Db;
-    use crate::options::Options;
-
-    #[test]
-    fn flushed_memtables_are_freed_while_all_other_threads_are_busy() {
-        let mut options = Options::in_memory();
-        options.compaction_threads = 1;
-        let db = Db::open("flush", options).unwrap();
-        // Occupies the only compaction thread, as a long merge would.
-        let busy = lock(&db.handle.store.merges);
-        let mut flushed = Vec::new();
-        for n in 0..8u64 {
-            db.put(n.to_be_bytes(), "value").unwrap();
-            flushed.push(Arc::downgrade(&db.state().view.load().active));
-            db.flush().unwrap();
-        }
-        // The flush thread may not have freed the last memtable yet.
-        flushed.pop();
-        let kept = flushed.iter().filter(|m| m.upgrade().is_some()).count();
-        drop(busy);
-        assert_eq!(kept, 0, "flushed memtables are still held");
     }
 }

@@ -59,7 +59,6 @@ impl Store {
         before.retire(&after);
         drop(catalog);
         self.update_pressure();
-        self.signals.wake_all();
         Ok(())
     }
 

@@ -1,32 +1,16 @@
-//! The running merges, and which tables they claim.
+//! Merges that have begun, and callers that wait for merges.
 
-use std::collections::BTreeMap;
-
-use crate::compaction::{Claims, Job};
+use super::scheduler::{Running, Scheduler};
+use crate::compaction::Job;
 use crate::db::store::{OpenKeyspace, Store};
 use crate::error::Result;
-use crate::sync::{Arc, lock};
+use crate::sync::Arc;
 use crate::version::Levels;
-
-/// The running merges by keyspace id. The lock is held while a merge is picked, and again when it
-/// ends, so every merge is picked from levels that hold the results of all merges that have ended.
-#[derive(Debug, Default)]
-pub(in crate::db) struct Merges {
-    keyspaces: BTreeMap<u32, KeyspaceMerges>,
-}
-
-#[derive(Debug, Default)]
-struct KeyspaceMerges {
-    claims: Claims,
-    /// The number of callers that wait until running merges no longer block the merge they ask for.
-    /// While it is not 0, background work begins no merge in the keyspace.
-    waiting: usize,
-}
 
 /// A running merge with its claims. Dropping it releases them.
 pub(in crate::db) struct Merge<'a> {
-    store: &'a Store,
-    pub(in crate::db) keyspace: &'a OpenKeyspace,
+    scheduler: &'a Scheduler,
+    pub(in crate::db) keyspace: Arc<OpenKeyspace>,
     pub(in crate::db) job: Job,
     /// The levels it was picked from.
     pub(in crate::db) levels: Arc<Levels>,
@@ -34,18 +18,19 @@ pub(in crate::db) struct Merge<'a> {
 }
 
 impl<'a> Merge<'a> {
-    /// Claims the inputs and the output of a job.
-    fn begin(
-        store: &'a Store,
-        keyspace: &'a OpenKeyspace,
-        running: &mut KeyspaceMerges,
+    /// Claims the inputs and the output of a job, which was picked from `levels` while `running` was
+    /// locked. All writes in its inputs are visible to readers that start later.
+    pub(in crate::db) fn begin(
+        scheduler: &'a Scheduler,
+        running: &mut Running,
+        keyspace: Arc<OpenKeyspace>,
         job: Job,
         levels: Arc<Levels>,
     ) -> Self {
         Merge {
-            store,
+            scheduler,
+            claim: running.of(keyspace.id).claims.take(&job),
             keyspace,
-            claim: running.claims.take(&job),
             job,
             levels,
         }
@@ -55,71 +40,38 @@ impl<'a> Merge<'a> {
 impl Drop for Merge<'_> {
     fn drop(&mut self) {
         // Others may wait for these tables, or found no merge that can run beside this one.
-        let release = |k: &mut KeyspaceMerges| k.claims.release(self.claim);
-        self.store.change_merges(self.keyspace, release);
-    }
-}
-
-impl Merges {
-    /// The merges of a keyspace. [`Merges::forget_idle`] removes keyspaces without any.
-    fn of(&mut self, keyspace: &OpenKeyspace) -> &mut KeyspaceMerges {
-        self.keyspaces.entry(keyspace.id).or_default()
-    }
-
-    fn forget_idle(&mut self) {
-        self.keyspaces
-            .retain(|_, k| !k.claims.is_empty() || k.waiting > 0);
+        let release = self.claim;
+        self.scheduler
+            .change(self.keyspace.id, |jobs| jobs.claims.release(release));
+        self.scheduler.signals.wake_all();
     }
 }
 
 /// While this exists, background work begins no merge in the keyspace.
 pub(in crate::db) struct WaitingCaller<'a> {
-    store: &'a Store,
-    keyspace: &'a OpenKeyspace,
+    scheduler: &'a Scheduler,
+    keyspace: u32,
 }
 
 impl<'a> WaitingCaller<'a> {
-    fn begin(store: &'a Store, keyspace: &'a OpenKeyspace) -> Self {
-        lock(&store.merges).of(keyspace).waiting += 1;
-        WaitingCaller { store, keyspace }
+    fn begin(scheduler: &'a Scheduler, keyspace: u32) -> Self {
+        scheduler.change(keyspace, |jobs| jobs.waiting += 1);
+        WaitingCaller {
+            scheduler,
+            keyspace,
+        }
     }
 }
 
 impl Drop for WaitingCaller<'_> {
     fn drop(&mut self) {
-        self.store.change_merges(self.keyspace, |k| k.waiting -= 1);
+        self.scheduler
+            .change(self.keyspace, |jobs| jobs.waiting -= 1);
+        self.scheduler.signals.wake_all();
     }
 }
 
 impl Store {
-    /// Changes the merges of a keyspace, and wakes the threads that wait for changes.
-    fn change_merges(&self, keyspace: &OpenKeyspace, change: impl FnOnce(&mut KeyspaceMerges)) {
-        let mut merges = lock(&self.merges);
-        change(merges.of(keyspace));
-        merges.forget_idle();
-        drop(merges);
-        self.signals.wake_all();
-    }
-
-    /// Begins the merge of a keyspace that `pick` chooses beside the running ones, if it chooses
-    /// one. All writes in its inputs are visible to readers that start later.
-    pub(in crate::db) fn begin_merge<'a>(
-        &'a self,
-        keyspace: &'a OpenKeyspace,
-        pick: impl FnOnce(&Levels, &Claims) -> Option<Job>,
-    ) -> Option<Merge<'a>> {
-        let mut merges = lock(&self.merges);
-        let levels = keyspace.view.load_full().levels.clone();
-        let running = merges.of(keyspace);
-        let job = match running.waiting {
-            0 => pick(&levels, &running.claims),
-            _ => None,
-        };
-        let merge = job.map(|job| Merge::begin(self, keyspace, running, job, levels));
-        merges.forget_idle();
-        merge
-    }
-
     /// Waits until the merge that `pick` chooses can run beside the running ones, and begins it.
     /// Returns `None` if `pick` chooses none. Meanwhile background work begins no merge in the
     /// keyspace.
@@ -128,24 +80,25 @@ impl Store {
     /// If the store takes no writes any more, or closes.
     pub(in crate::db) fn await_merge<'a>(
         &'a self,
-        keyspace: &'a OpenKeyspace,
+        keyspace: &Arc<OpenKeyspace>,
         pick: impl Fn(&Levels) -> Option<Job>,
     ) -> Result<Option<Merge<'a>>> {
-        let _waiting = WaitingCaller::begin(self, keyspace);
+        let scheduler = &self.scheduler;
+        let _waiting = WaitingCaller::begin(scheduler, keyspace.id);
         loop {
             self.check_writable()?;
-            let seen = self.signals.changes();
-            let mut merges = lock(&self.merges);
-            let levels = keyspace.view.load_full().levels.clone();
-            let running = merges.of(keyspace);
+            let seen = scheduler.signals.changes();
+            let mut running = scheduler.running();
+            let levels = keyspace.view.load().levels.clone();
             let Some(job) = pick(&levels) else {
                 return Ok(None);
             };
-            if running.claims.admits(&job) {
-                return Ok(Some(Merge::begin(self, keyspace, running, job, levels)));
+            if running.of(keyspace.id).claims.admits(&job) {
+                let merge = Merge::begin(scheduler, &mut running, keyspace.clone(), job, levels);
+                return Ok(Some(merge));
             }
-            drop(merges);
-            self.signals.wait_past(seen)?;
+            drop(running);
+            scheduler.signals.wait_past(seen)?;
         }
     }
 
@@ -155,16 +108,17 @@ impl Store {
     /// If the store takes no writes any more, or closes.
     pub(in crate::db) fn await_quiet<'a>(
         &'a self,
-        keyspace: &'a OpenKeyspace,
+        keyspace: &OpenKeyspace,
     ) -> Result<WaitingCaller<'a>> {
-        let waiting = WaitingCaller::begin(self, keyspace);
+        let scheduler = &self.scheduler;
+        let waiting = WaitingCaller::begin(scheduler, keyspace.id);
         loop {
             self.check_writable()?;
-            let seen = self.signals.changes();
-            if lock(&self.merges).of(keyspace).claims.is_empty() {
+            let seen = scheduler.signals.changes();
+            if scheduler.running().of(keyspace.id).claims.is_empty() {
                 return Ok(waiting);
             }
-            self.signals.wait_past(seen)?;
+            scheduler.signals.wait_past(seen)?;
         }
     }
 }

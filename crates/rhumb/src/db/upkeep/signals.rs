@@ -1,15 +1,14 @@
 //! Signals between the threads of a store: something changed, or a thread has nothing to do.
 
+use std::task::Wake;
 use std::time::{Duration, Instant};
 
-use crate::db::write::pressure::Pressure;
+use crate::db::write::pressure::{Debt, Pressure};
 use crate::error::{Error, Result};
-use crate::sync::{Condvar, Mutex, lock, wait_timeout};
+use crate::sync::{Arc, Condvar, Mutex, MutexGuard, lock, wait, wait_timeout};
 
-/// A writer sleeps once it owes this much, since the system does not time shorter sleeps well.
-const LEAST_SLEEP: Duration = Duration::from_millis(1);
-/// The longest time that waiting threads wait before they check again.
-const LOOK_AROUND: Duration = Duration::from_millis(100);
+/// A step that failed on a full disk is tried again after this time.
+const RETRY: Duration = Duration::from_millis(100);
 
 /// Wakes the threads that wait for work, for room, or for the store to close.
 #[derive(Debug)]
@@ -29,15 +28,30 @@ pub(in crate::db) struct Signalled {
     shutting_down: bool,
     disk_full: Option<Error>,
     pressure: Pressure,
-    owed: Duration,
+    debt: Debt,
     /// The number of threads that found nothing to do since the last change.
     resting: usize,
+    /// The number of times that a thread has found nothing to do.
+    #[cfg(test)]
+    waits: u64,
 }
 
 impl Signalled {
     pub(in crate::db) fn pressure(&self) -> Pressure {
         self.pressure
     }
+
+    fn is_slow(&self) -> bool {
+        matches!(self.pressure, Pressure::Slow(..))
+    }
+
+    #[cfg(test)]
+    fn count_wait(&mut self) {
+        self.waits += 1;
+    }
+
+    #[cfg(not(test))]
+    fn count_wait(&mut self) {}
 
     /// Fails while background work waits for room on the disk, or if the store is closing.
     pub(in crate::db) fn disk_full(&self) -> Result<()> {
@@ -55,8 +69,10 @@ impl Signals {
             shutting_down: false,
             disk_full: None,
             pressure: Pressure::None,
-            owed: Duration::ZERO,
+            debt: Debt::default(),
             resting: 0,
+            #[cfg(test)]
+            waits: 0,
         };
         Signals {
             state: Mutex::new(state),
@@ -72,6 +88,7 @@ impl Signals {
         state.resting = 0;
         drop(state);
         self.changed.notify_all();
+        self.rested.notify_all();
     }
 
     pub(in crate::db) fn wake_all(&self) {
@@ -96,9 +113,18 @@ impl Signals {
 
     /// Waits before a failed step is tried again; returns early if the store closes.
     pub(in crate::db) fn wait_a_while(&self) {
-        let until = Instant::now() + LOOK_AROUND;
-        let mut state = lock(&self.state);
-        while !state.shutting_down {
+        self.sleep(lock(&self.state), RETRY, |_| false);
+    }
+
+    /// Waits for `time`, until the store closes, or until there is `enough`.
+    fn sleep<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, Signalled>,
+        time: Duration,
+        enough: impl Fn(&Signalled) -> bool,
+    ) {
+        let until = Instant::now() + time;
+        while !state.shutting_down && !enough(&state) {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return;
@@ -108,26 +134,29 @@ impl Signals {
     }
 
     pub(in crate::db) fn set_pressure(&self, pressure: impl FnOnce() -> Pressure) {
-        self.change(|s| s.pressure = pressure());
+        self.change(|s| {
+            s.pressure = pressure();
+            if !s.is_slow() {
+                s.debt.forgive();
+            }
+        });
     }
 
     pub(in crate::db) fn pressure(&self) -> Pressure {
         lock(&self.state).pressure
     }
 
-    /// Adds to the time that writers owe. Returns whether it is long enough for a sleep.
-    pub(in crate::db) fn owe(&self, time: Duration) -> bool {
+    /// Makes writers wait for `time`, together with earlier times that were too short for a sleep, or
+    /// until the slowdown ends. Returns whether the caller waited.
+    pub(in crate::db) fn slow_down(&self, time: Duration) -> bool {
         let mut state = lock(&self.state);
-        state.owed += time;
-        state.owed >= LEAST_SLEEP
-    }
-
-    /// Takes up to `most` off the time owed. Returns how much was taken off.
-    pub(in crate::db) fn pay(&self, most: Duration) -> Duration {
-        let mut state = lock(&self.state);
-        let paid = state.owed.min(most);
-        state.owed -= paid;
-        paid
+        match state.debt.add(time) {
+            Some(owed) => {
+                self.sleep(state, owed, |s| !s.is_slow());
+                true
+            }
+            None => false,
+        }
     }
 
     /// Waits while `waiting` returns `true`.
@@ -137,7 +166,7 @@ impl Signals {
     ) -> Result<()> {
         let mut state = lock(&self.state);
         while waiting(&state)? {
-            state = wait_timeout(&self.changed, state, LOOK_AROUND);
+            state = wait(&self.changed, state);
         }
         Ok(())
     }
@@ -147,19 +176,30 @@ impl Signals {
         lock(&self.state).changes
     }
 
-    /// Waits until something has changed since [`Signals::changes`] returned `seen`, or for a
-    /// while.
-    pub(in crate::db) fn wait_for_change(&self, seen: u64) {
+    /// Waits until something has changed since [`Signals::changes`] returned `seen`, or for `time` if one
+    /// is given. Meanwhile the caller counts as a thread without work. Returns whether something has
+    /// changed.
+    pub(in crate::db) fn wait_for_change(&self, seen: u64, time: Option<Duration>) -> bool {
+        let until = time.map(|time| Instant::now() + time);
         let mut state = lock(&self.state);
+        state.count_wait();
         if state.changes != seen || state.shutting_down {
-            return;
+            return true;
         }
         state.resting += 1;
         self.rested.notify_all();
-        state = wait_timeout(&self.changed, state, LOOK_AROUND);
-        if state.changes == seen {
-            state.resting -= 1;
+        while state.changes == seen {
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            state = match left {
+                None => wait(&self.changed, state),
+                Some(Duration::ZERO) => {
+                    state.resting -= 1;
+                    return false;
+                }
+                Some(left) => wait_timeout(&self.changed, state, left),
+            };
         }
+        true
     }
 
     /// Like [`Signals::wait_for_change`], but the caller is not counted as a thread without work.
@@ -168,8 +208,8 @@ impl Signals {
     /// If the store is closing.
     pub(in crate::db) fn wait_past(&self, seen: u64) -> Result<()> {
         let mut state = lock(&self.state);
-        if state.changes == seen && !state.shutting_down {
-            state = wait_timeout(&self.changed, state, LOOK_AROUND);
+        while state.changes == seen && !state.shutting_down {
+            state = wait(&self.changed, state);
         }
         match state.shutting_down {
             true => Err(Error::Closed),
@@ -177,44 +217,73 @@ impl Signals {
         }
     }
 
-    /// Waits a while until `threads` threads have nothing to do, the disk is full, or the store
-    /// closes. Returns whether one of these is the case.
-    pub(in crate::db) fn wait_for_rest(&self, threads: usize) -> bool {
-        let rests = |state: &Signalled| {
-            state.resting >= threads || state.shutting_down || state.disk_full.is_some()
-        };
-        let state = lock(&self.state);
-        rests(&state) || rests(&wait_timeout(&self.rested, state, LOOK_AROUND))
+    /// Waits until `threads` threads have nothing to do, the disk is full, or the store closes. Returns
+    /// `false` if something has changed first since [`Signals::changes`] returned `seen`.
+    pub(in crate::db) fn wait_for_rest(&self, threads: usize, seen: u64) -> bool {
+        let mut state = lock(&self.state);
+        loop {
+            if state.resting >= threads || state.shutting_down || state.disk_full.is_some() {
+                return true;
+            }
+            if state.changes != seen {
+                return false;
+            }
+            state = wait(&self.rested, state);
+        }
+    }
+}
+
+impl Wake for Signals {
+    fn wake(self: Arc<Self>) {
+        self.wake_all();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.wake_all();
     }
 }
 
 #[cfg(test)]
 #[cfg(not(loom))]
 mod tests {
-    use std::sync::atomic::{AtomicU64, Ordering};
-
     use super::*;
+
+    impl Signals {
+        /// The number of times that a thread has found nothing to do.
+        pub(in crate::db) fn waits(&self) -> u64 {
+            lock(&self.state).waits
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_slowdown_ends_its_debt() {
+        let signals = Signals::new();
+        let part = Duration::from_micros(600);
+        let slow = || Pressure::Slow(1.0, "a test");
+        signals.set_pressure(slow);
+        assert!(!signals.slow_down(part));
+        signals.set_pressure(|| Pressure::None);
+        signals.set_pressure(slow);
+        assert!(!signals.slow_down(part), "the debt was kept");
+        assert!(signals.slow_down(part));
+    }
 
     /// Regression test: resting threads once used the signal that wakes them to announce that they
     /// rest, so they never slept.
     #[test]
     fn resting_threads_let_each_other_rest() {
         let signals = Signals::new();
-        let rounds = AtomicU64::new(0);
         std::thread::scope(|scope| {
             for _ in 0..2 {
                 scope.spawn(|| {
                     while !signals.shutting_down() {
-                        signals.wait_for_change(signals.changes());
-                        rounds.fetch_add(1, Ordering::Relaxed);
+                        signals.wait_for_change(signals.changes(), None);
                     }
                 });
             }
-            while !signals.wait_for_rest(2) {}
-            std::thread::sleep(2 * LOOK_AROUND);
+            while !signals.wait_for_rest(2, signals.changes()) {}
+            assert_eq!(signals.waits(), 2);
             signals.shut_down();
         });
-        // Two or three rounds each if the threads sleep; hundreds of thousands if they do not.
-        assert!(rounds.into_inner() < 1_000);
     }
 }

@@ -7,6 +7,7 @@ use super::batch::WriteBatch;
 use super::log::WriteState;
 use super::swap::{CompareAndSwapError, Condition};
 use crate::db::store::{OpenKeyspace, Store};
+use crate::db::upkeep::background::Crew;
 use crate::entry::operations::{Op, OperationIter, Operations};
 use crate::entry::{EntryKind, Sequence};
 use crate::error::{Error, Result};
@@ -185,7 +186,6 @@ impl Store {
         }
         if rotated {
             self.update_pressure();
-            self.signals.wake_all();
         }
     }
 
@@ -229,7 +229,7 @@ impl Store {
             }
         }
         loop {
-            match self.flush_one() {
+            match self.do_most_urgent(Crew::Flush) {
                 Ok(true) => {}
                 // The background threads try again when there is room.
                 Ok(false) | Err(Error::DiskFull { .. }) => return Ok(()),

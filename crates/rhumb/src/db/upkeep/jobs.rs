@@ -1,0 +1,150 @@
+//! The kinds of background jobs, and which job is done next.
+//!
+//! A further kind is a further variant of [`Work`] and of [`Job`], with an arm in each function below:
+//! whose threads do it, when it is due and how urgent it is, what it claims, how it is done.
+
+use super::background::Crew;
+use super::flush::Flush;
+use super::merges::Merge;
+use super::scheduler::{KeyspaceJobs, Running};
+use crate::compaction::{full_levels, pick_level};
+use crate::db::store::{OpenKeyspace, Store};
+use crate::db::write::pressure::{WAITING, level0};
+use crate::error::{Error, Result};
+use crate::memtable::Memtable;
+use crate::sync::Arc;
+use crate::version::Levels;
+
+/// How urgent a job is, in comparison with others of its crew, whatever their keyspaces: first by
+/// `stall`, then by `score`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Urgency {
+    /// How near the keyspace is to a stall that this job averts: from 1 on, writers of all keyspaces
+    /// wait. 0 if it is not near.
+    stall: f64,
+    /// How much there is to do. Among equal jobs, the one of the older keyspace comes first.
+    score: f64,
+}
+
+/// A job that is due in a keyspace.
+struct Due {
+    urgency: Urgency,
+    keyspace: Arc<OpenKeyspace>,
+    work: Work,
+}
+
+/// What a job would do.
+enum Work {
+    /// Writes the oldest waiting memtable to a table.
+    Flush(Arc<Memtable>),
+    /// Merges tables of a level.
+    Merge { levels: Arc<Levels>, level: usize },
+}
+
+/// A running job with what it claims.
+enum Job<'a> {
+    Flush(Flush<'a>),
+    Merge(Merge<'a>),
+}
+
+impl Store {
+    /// Does the most urgent job of a crew that can run beside the running ones. Returns whether there
+    /// was one.
+    pub(in crate::db) fn do_most_urgent(&self, crew: Crew) -> Result<bool> {
+        let done = match self.begin_most_urgent(crew) {
+            None => return Ok(false),
+            Some(Job::Flush(flush)) => self.flush_memtable(&flush),
+            Some(Job::Merge(merge)) => self.merge_tables(&merge),
+        };
+        match done {
+            // The keyspace was dropped meanwhile, and with it the work.
+            Err(Error::NoSuchKeyspace(_)) => Ok(true),
+            done => done.map(|()| true),
+        }
+    }
+
+    fn begin_most_urgent(&self, crew: Crew) -> Option<Job<'_>> {
+        let mut running = self.scheduler.running();
+        let mut due = Vec::new();
+        let none = KeyspaceJobs::default();
+        for keyspace in self.keyspaces.load().values() {
+            let jobs = running.get(keyspace.id).unwrap_or(&none);
+            match crew {
+                Crew::Flush => due.extend(self.due_flush(keyspace, jobs)),
+                Crew::Merge => due.extend(self.due_merges(keyspace, jobs)),
+            }
+        }
+        due.sort_by(|a, b| {
+            let stall = f64::total_cmp(&b.urgency.stall, &a.urgency.stall);
+            stall.then(f64::total_cmp(&b.urgency.score, &a.urgency.score))
+        });
+        due.into_iter()
+            .find_map(|due| self.begin(due, &mut running))
+    }
+
+    /// Begins a job, if it can run beside the running ones.
+    fn begin(&self, due: Due, running: &mut Running) -> Option<Job<'_>> {
+        let Due { keyspace, work, .. } = due;
+        match work {
+            Work::Flush(memtable) => {
+                let flush = Flush::begin(&self.scheduler, running, keyspace, memtable);
+                Some(Job::Flush(flush))
+            }
+            Work::Merge { levels, level } => {
+                let none = KeyspaceJobs::default();
+                let claims = &running.get(keyspace.id).unwrap_or(&none).claims;
+                let job = pick_level(&levels, &self.options.levels, level, claims)?;
+                let merge = Merge::begin(&self.scheduler, running, keyspace, job, levels);
+                Some(Job::Merge(merge))
+            }
+        }
+    }
+
+    /// The flush of the oldest waiting memtable of a keyspace. The oldest of all goes first, since it
+    /// keeps its log from being deleted, except where a keyspace stalls writers. A slowdown does not
+    /// count: it can last, and the others would have to wait for its end.
+    fn due_flush(&self, keyspace: &Arc<OpenKeyspace>, jobs: &KeyspaceJobs) -> Option<Due> {
+        if jobs.flushing {
+            return None;
+        }
+        let view = keyspace.view.load();
+        let memtable = view.waiting.last()?.clone();
+        let oldest = memtable.smallest_sequence();
+        let age = oldest.map_or(f64::INFINITY, |s| self.visible().saturating_sub(s) as f64);
+        let near = WAITING.nearness(view.waiting.len());
+        Some(Due {
+            urgency: Urgency {
+                stall: if near >= 1.0 { near } else { 0.0 },
+                score: age,
+            },
+            keyspace: keyspace.clone(),
+            work: Work::Flush(memtable),
+        })
+    }
+
+    /// The merges of the full levels of a keyspace.
+    fn due_merges(
+        &self,
+        keyspace: &Arc<OpenKeyspace>,
+        jobs: &KeyspaceJobs,
+    ) -> impl Iterator<Item = Due> {
+        let levels = keyspace.view.load().levels.clone();
+        let options = &self.options.levels;
+        let full = match jobs.waiting {
+            0 => full_levels(&levels, options, &jobs.claims),
+            _ => Vec::new(),
+        };
+        let near = level0(options).nearness(levels.runs(0).len());
+        full.into_iter().map(move |(level, score)| Due {
+            urgency: Urgency {
+                stall: if level == 0 { near } else { 0.0 },
+                score,
+            },
+            keyspace: keyspace.clone(),
+            work: Work::Merge {
+                levels: levels.clone(),
+                level,
+            },
+        })
+    }
+}

@@ -1,0 +1,82 @@
+//! The scheduler: which background jobs run, and what the threads of a store wait for.
+//!
+//! A background thread takes the [most urgent](super::jobs) job that can run beside the running ones, and
+//! sleeps while there is none. Whatever makes a job due, or ends one, wakes the sleeping threads by a
+//! [signal](Signals), so no thread has to look from time to time.
+
+use std::collections::BTreeMap;
+
+use super::signals::Signals;
+use crate::compaction::Claims;
+use crate::sync::{Arc, Mutex, MutexGuard, lock};
+
+/// The running background jobs of a store, its signals, and through them the back-pressure on writers.
+#[derive(Debug)]
+pub(in crate::db) struct Scheduler {
+    /// Locked while a job is chosen and when it ends, but not while it runs. So every job is chosen
+    /// from views that hold the results of all jobs that have ended.
+    running: Mutex<Running>,
+    /// Shared with those that wake the threads from below.
+    pub(in crate::db) signals: Arc<Signals>,
+}
+
+/// The running jobs by keyspace id.
+#[derive(Debug, Default)]
+pub(in crate::db) struct Running {
+    keyspaces: BTreeMap<u32, KeyspaceJobs>,
+}
+
+/// The running jobs of one keyspace.
+#[derive(Debug, Default)]
+pub(in crate::db) struct KeyspaceJobs {
+    /// What the running merges use.
+    pub(in crate::db) claims: Claims,
+    /// Whether a memtable is being flushed. One is at a time, the oldest first.
+    pub(in crate::db) flushing: bool,
+    /// The number of callers that wait until running merges no longer block the merge they ask for.
+    /// While it is not 0, background work begins no merge in the keyspace.
+    pub(in crate::db) waiting: usize,
+}
+
+impl KeyspaceJobs {
+    fn is_idle(&self) -> bool {
+        self.claims.is_empty() && !self.flushing && self.waiting == 0
+    }
+}
+
+impl Running {
+    /// The jobs of a keyspace, for changing them. [`Running::forget_idle`] removes keyspaces without any.
+    pub(in crate::db) fn of(&mut self, keyspace: u32) -> &mut KeyspaceJobs {
+        self.keyspaces.entry(keyspace).or_default()
+    }
+
+    /// The jobs of a keyspace; `None` if there are none.
+    pub(in crate::db) fn get(&self, keyspace: u32) -> Option<&KeyspaceJobs> {
+        self.keyspaces.get(&keyspace)
+    }
+
+    fn forget_idle(&mut self) {
+        self.keyspaces.retain(|_, jobs| !jobs.is_idle());
+    }
+}
+
+impl Scheduler {
+    pub(in crate::db) fn new() -> Self {
+        Scheduler {
+            running: Mutex::default(),
+            signals: Arc::new(Signals::new()),
+        }
+    }
+
+    /// The running jobs, locked.
+    pub(in crate::db) fn running(&self) -> MutexGuard<'_, Running> {
+        lock(&self.running)
+    }
+
+    /// Changes the jobs of a keyspace.
+    pub(in crate::db) fn change(&self, keyspace: u32, change: impl FnOnce(&mut KeyspaceJobs)) {
+        let mut running = self.running();
+        change(running.of(keyspace));
+        running.forget_idle();
+    }
+}

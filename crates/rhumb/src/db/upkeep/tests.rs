@@ -1,0 +1,165 @@
+//! What background work does next, and when it rests.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::background::{Crew, Round};
+use crate::db::handle::Handle;
+use crate::db::opening::open::open_without_threads;
+use crate::db::store::Store;
+use crate::db::{Db, Keyspace};
+use crate::options::Options;
+use crate::sync::lock;
+
+/// A store without background threads, so that a test does their work step by step.
+fn without_threads(options: Options) -> Db {
+    let store = open_without_threads(Path::new("store"), options).unwrap();
+    Db::from_handle(Handle::new(store, Vec::new())).unwrap()
+}
+
+fn store(db: &Db) -> &Arc<Store> {
+    &db.handle.store
+}
+
+/// Writes a few keys, which then wait to be flushed.
+fn rotate(db: &Db, keyspace: &Keyspace) {
+    for key in ["a", "z"] {
+        keyspace.put(key, [7; 100]).unwrap();
+    }
+    let _write = lock(&store(db).write);
+    keyspace.state().view.rotate();
+}
+
+/// Writes a table of level 0 that overlaps the others of the keyspace.
+fn flush(db: &Db, keyspace: &Keyspace) {
+    rotate(db, keyspace);
+    assert_eq!(store(db).round(Crew::Flush).unwrap(), Round::Worked);
+}
+
+fn merge(db: &Db) -> bool {
+    store(db).round(Crew::Merge).unwrap() == Round::Worked
+}
+
+fn runs(keyspace: &Keyspace, level: usize) -> usize {
+    let view = keyspace.state().view.load();
+    view.levels.runs(level).len()
+}
+
+#[test]
+fn the_keyspace_that_comes_closest_to_a_stall_is_merged_first() {
+    let mut options = Options::in_memory();
+    options.levels.level0_tables = 2;
+    options.levels.base_bytes = 1;
+    let db = without_threads(options);
+    let light = db.create_keyspace("light").unwrap();
+    // The default keyspace has much to merge: level 1 holds a thousand times its bytes.
+    for _ in 0..2 {
+        flush(&db, &db);
+    }
+    assert!(merge(&db));
+    assert_eq!((runs(&db, 0), runs(&db, 1)), (0, 1));
+    for _ in 0..6 {
+        flush(&db, &light);
+    }
+    assert!(merge(&db));
+    assert_eq!(runs(&light, 0), 0, "the light keyspace came later");
+}
+
+#[test]
+fn the_fuller_keyspace_is_merged_first() {
+    let mut options = Options::in_memory();
+    options.levels.level0_tables = 2;
+    let db = without_threads(options);
+    let others = ["x", "y"].map(|name| db.create_keyspace(name).unwrap());
+    for (keyspace, tables) in [(&*db, 2), (&others[0], 4), (&others[1], 3)] {
+        (0..tables).for_each(|_| flush(&db, keyspace));
+    }
+    let mut order = Vec::new();
+    let all = [&*db, &others[0], &others[1]];
+    while merge(&db) {
+        order.push(all.map(|keyspace| runs(keyspace, 0)));
+    }
+    assert_eq!(order, [[2, 0, 3], [2, 0, 0], [0, 0, 0]]);
+}
+
+/// Writers of all keyspaces wait for one that stalls, although another has older writes.
+#[test]
+fn the_keyspace_that_stalls_writers_is_flushed_first() {
+    let db = without_threads(Options::in_memory());
+    let busy = db.create_keyspace("busy").unwrap();
+    rotate(&db, &db);
+    (0..4).for_each(|_| rotate(&db, &busy));
+    let waiting = |keyspace: &Keyspace| keyspace.state().view.load().waiting.len();
+    let mut order = Vec::new();
+    while store(&db).round(Crew::Flush).unwrap() == Round::Worked {
+        order.push((waiting(&db), waiting(&busy)));
+    }
+    assert_eq!(order, [(1, 3), (0, 3), (0, 2), (0, 1), (0, 0)]);
+}
+
+/// Every flush replaces views that hold the memtable. When only the threads that merge freed such
+/// views, memory grew by a write buffer for each flush while a merge was running.
+#[test]
+fn flushes_alone_free_flushed_memtables() {
+    let db = without_threads(Options::in_memory());
+    let mut flushed = Vec::new();
+    for _ in 0..8 {
+        flushed.push(Arc::downgrade(&db.state().view.load().active));
+        flush(&db, &db);
+    }
+    assert_eq!(store(&db).round(Crew::Flush).unwrap(), Round::Nothing);
+    let held = flushed.iter().filter(|m| m.upgrade().is_some()).count();
+    assert_eq!(held, 0, "flushed memtables are still held");
+}
+
+/// Nothing tells when a reader has ended, so a thread has to look.
+#[test]
+fn while_replaced_views_are_read_a_thread_looks_again() {
+    let db = without_threads(Options::in_memory());
+    flush(&db, &db);
+    let iter = db.iter().unwrap();
+    flush(&db, &db);
+    for crew in [Crew::Flush, Crew::Merge] {
+        let round = store(&db).round(crew).unwrap();
+        assert_eq!(round == Round::ViewsAreRead, crew == Crew::Flush);
+    }
+    drop(iter);
+    assert_eq!(store(&db).round(Crew::Flush).unwrap(), Round::Nothing);
+}
+
+/// The last thread to use a merged table may be one that does not delete files.
+#[test]
+fn a_table_that_is_not_used_any_more_wakes_the_threads() {
+    let mut options = Options::in_memory();
+    options.levels.level0_tables = 2;
+    let db = without_threads(options);
+    (0..2).for_each(|_| flush(&db, &db));
+    let held = db.state().view.load().levels.clone();
+    assert!(merge(&db));
+    let signals = &store(&db).scheduler.signals;
+    assert_eq!(store(&db).round(Crew::Flush).unwrap(), Round::Nothing);
+    let seen = signals.changes();
+    drop(held);
+    assert_eq!(signals.changes(), seen + 1);
+    assert_eq!(store(&db).files.delete_garbage().unwrap(), 2);
+}
+
+#[test]
+fn a_store_without_work_does_not_wake_up() {
+    for keyspaces in [1, 20] {
+        let mut options = Options::in_memory();
+        options.compaction_threads = 4;
+        let db = Db::open("store", options).unwrap();
+        for number in 1..keyspaces {
+            let keyspace = db.create_keyspace(&number.to_string()).unwrap();
+            keyspace.put("key", "value").unwrap();
+            keyspace.flush().unwrap();
+        }
+        db.compact_range(None, None).unwrap();
+        db.settle();
+        let rounds = store(&db).scheduler.signals.waits();
+        std::thread::sleep(Duration::from_millis(350));
+        assert_eq!(store(&db).scheduler.signals.waits() - rounds, 0);
+    }
+}
