@@ -18,11 +18,11 @@ fn each_line_that_calls_is_a_site() {
     let (_, fs) = faulty(Plan::default());
     let path = at("a");
     let here = line!();
-    let mut file = ops::create(&fs, &path).unwrap(); // here + 1
+    let file = ops::create(&fs, &path).unwrap(); // here + 1
     for _ in 0..3 {
-        ops::write_all(&mut *file, &path, b"bytes").unwrap(); // here + 3
+        ops::write_all(&*file, &path, b"bytes").unwrap(); // here + 3
     }
-    ops::sync(&mut *file, &path).unwrap(); // here + 5
+    ops::sync(&*file, &path).unwrap(); // here + 5
     ops::read_all(&fs, &path).unwrap(); // here + 6
     fs.sync_dir(Path::new("/db")).unwrap();
     let sites = fs.sites();
@@ -52,9 +52,9 @@ fn each_line_that_calls_is_a_site() {
 fn replace(fs: &dyn FileSystem, bytes: &[u8]) -> crate::Result<()> {
     ops::create_dir(fs, Path::new("/db/new"))?;
     let _lock = ops::lock(fs, &at("LOCK"), LockMode::Exclusive)?;
-    let mut file = ops::create(fs, &at("tmp"))?;
-    ops::write_all(&mut *file, &at("tmp"), bytes)?;
-    ops::sync(&mut *file, &at("tmp"))?;
+    let file = ops::create(fs, &at("tmp"))?;
+    ops::write_all(&*file, &at("tmp"), bytes)?;
+    ops::sync(&*file, &at("tmp"))?;
     ops::sync_file(fs, &at("tmp"))?;
     ops::rename(fs, &at("tmp"), &at("a"))?;
     ops::sync_dir(fs, Path::new("/db"))?;
@@ -173,15 +173,15 @@ fn a_full_disk_takes_what_fits_and_goes_on_when_there_is_room() {
         ..Plan::default()
     });
     let bytes = noise(1000, 8);
-    let mut file = ops::create(&fs, &at("a")).unwrap();
-    let full = ops::write_all(&mut *file, &at("a"), &bytes);
+    let file = ops::create(&fs, &at("a")).unwrap();
+    let full = ops::write_all(&*file, &at("a"), &bytes);
     assert!(matches!(full, Err(Error::DiskFull { .. })));
     assert_eq!(disk.bytes(&at("a")).unwrap(), bytes[..700]);
-    ops::sync(&mut *file, &at("a")).unwrap();
+    ops::sync(&*file, &at("a")).unwrap();
     fs.set_budget(Some(300));
-    ops::write_all(&mut *file, &at("a"), &bytes[700..]).unwrap();
+    ops::write_all(&*file, &at("a"), &bytes[700..]).unwrap();
     assert_eq!(disk.bytes(&at("a")).unwrap(), bytes);
-    assert!(ops::write_all(&mut *file, &at("a"), b"x").is_err());
+    assert!(ops::write_all(&*file, &at("a"), b"x").is_err());
     fs.set_budget(None);
-    ops::write_all(&mut *file, &at("a"), &bytes).unwrap();
+    ops::write_all(&*file, &at("a"), &bytes).unwrap();
 }

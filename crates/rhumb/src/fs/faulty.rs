@@ -22,6 +22,7 @@ pub enum FileCall {
     Open,
     Read,
     Write,
+    Truncate,
     Len,
     Sync,
     SyncFile,
@@ -36,8 +37,11 @@ pub enum FileCall {
 impl FileCall {
     /// Whether the call changes what is on the disk.
     pub fn is_mutating(self) -> bool {
-        use FileCall::{Create, CreateDir, Remove, Rename, Write};
-        matches!(self, Create | Write | Rename | Remove | CreateDir) || self.is_sync()
+        use FileCall::{Create, CreateDir, Remove, Rename, Truncate, Write};
+        matches!(
+            self,
+            Create | Write | Truncate | Rename | Remove | CreateDir
+        ) || self.is_sync()
     }
 
     /// Whether the call makes something durable.
@@ -355,7 +359,7 @@ struct FaultyWriteFile {
 }
 
 impl WriteFile for FaultyWriteFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+    fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         match begin(&self.control, FileCall::Write, bytes.len())? {
             Verdict::Whole | Verdict::Pretend => self.inner.write(bytes),
             Verdict::Short(n) => self.inner.write(bytes.get(..n).unwrap_or(bytes)),
@@ -366,8 +370,15 @@ impl WriteFile for FaultyWriteFile {
         }
     }
 
-    fn sync(&mut self) -> io::Result<()> {
+    fn sync(&self) -> io::Result<()> {
         begin_sync(&self.control, FileCall::Sync, || self.inner.sync())
+    }
+
+    fn truncate(&self, length: u64) -> io::Result<()> {
+        match begin(&self.control, FileCall::Truncate, 0)? {
+            Verdict::Cut(_) => Err(power_cut()),
+            Verdict::Whole | Verdict::Short(_) | Verdict::Pretend => self.inner.truncate(length),
+        }
     }
 }
 

@@ -46,6 +46,15 @@ pub enum DirectoryLoss {
 }
 
 impl DataLoss {
+    /// Whether a file that was cut and not synced since is found uncut.
+    pub(super) fn undoes_a_cut(self, random: &mut Random) -> bool {
+        match self {
+            DataLoss::Lost => true,
+            DataLoss::Kept => false,
+            DataLoss::Torn { .. } | DataLoss::Scattered { .. } => random.below(2) == 0,
+        }
+    }
+
     /// The contents found after the loss of a file with these bytes, the first `synced` of them
     /// synced.
     pub(super) fn apply(self, bytes: &[u8], synced: usize, random: &mut Random) -> Vec<u8> {

@@ -26,12 +26,14 @@ struct Disk {
 
 type FileId = u64;
 
-/// The contents of a file, apart from its names. Files are only ever appended to, so the unsynced
+/// The contents of a file, apart from its names. Files are only appended to and cut, so the unsynced
 /// bytes are a suffix.
 #[derive(Debug, Default)]
 struct File {
     bytes: Arc<Vec<u8>>,
     synced: usize,
+    /// The synced bytes that were cut off behind the first `synced` ones and not synced since.
+    cut: Vec<u8>,
     /// Shared with every open handle: a file without a name lives as long as it is open.
     handle: Arc<()>,
 }
@@ -137,6 +139,11 @@ impl MemoryFileSystem {
             if file.synced < bytes.len() {
                 bytes = Arc::new(loss.data.apply(&bytes, file.synced, &mut random));
             }
+            if !file.cut.is_empty() && loss.data.undoes_a_cut(&mut random) {
+                let new = bytes.len() - file.synced;
+                let old = file.cut.get(new..).unwrap_or_default();
+                Arc::make_mut(&mut bytes).extend_from_slice(old);
+            }
             found.files.insert(*id, File::durable(bytes));
         }
         found.forget_unreachable();
@@ -150,6 +157,7 @@ impl MemoryFileSystem {
         let copy = |file: &File| File {
             bytes: file.bytes.clone(),
             synced: file.synced,
+            cut: file.cut.clone(),
             handle: Arc::default(),
         };
         let copy = Disk {
@@ -192,8 +200,8 @@ impl MemoryFileSystem {
             }
         };
         let file = disk.files.entry(id).or_default();
-        file.synced = bytes.len();
         file.bytes = Arc::new(bytes);
+        file.sync();
         Ok(())
     }
 
@@ -209,13 +217,25 @@ impl MemoryFileSystem {
 
 impl File {
     fn durable(bytes: Arc<Vec<u8>>) -> Self {
-        let synced = bytes.len();
-        let handle = Arc::default();
-        File {
+        let mut file = File {
             bytes,
-            synced,
-            handle,
+            ..File::default()
+        };
+        file.sync();
+        file
+    }
+
+    fn sync(&mut self) {
+        self.synced = self.bytes.len();
+        self.cut.clear();
+    }
+
+    fn truncate(&mut self, length: usize) {
+        if let Some(synced) = self.bytes.get(length..self.synced) {
+            self.cut = [synced, &self.cut].concat();
+            self.synced = length;
         }
+        Arc::make_mut(&mut self.bytes).truncate(length);
     }
 }
 
@@ -337,8 +357,7 @@ impl FileSystem for MemoryFileSystem {
     fn sync_file(&self, path: &Path) -> io::Result<()> {
         let mut disk = lock(&self.disk);
         let id = disk.named(path)?;
-        let file = disk.file_mut(id)?;
-        file.synced = file.bytes.len();
+        disk.file_mut(id)?.sync();
         Ok(())
     }
 
@@ -378,17 +397,21 @@ struct MemoryFile {
 }
 
 impl WriteFile for MemoryFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+    fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         let mut disk = lock(&self.disk);
         let file = disk.file_mut(self.id)?;
         Arc::make_mut(&mut file.bytes).extend_from_slice(bytes);
         Ok(bytes.len())
     }
 
-    fn sync(&mut self) -> io::Result<()> {
-        let mut disk = lock(&self.disk);
-        let file = disk.file_mut(self.id)?;
-        file.synced = file.bytes.len();
+    fn sync(&self) -> io::Result<()> {
+        lock(&self.disk).file_mut(self.id)?.sync();
+        Ok(())
+    }
+
+    fn truncate(&self, length: u64) -> io::Result<()> {
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        lock(&self.disk).file_mut(self.id)?.truncate(length);
         Ok(())
     }
 }

@@ -69,12 +69,16 @@ pub trait FileSystem: Debug + Send + Sync {
     fn lock(&self, path: &Path, mode: LockMode) -> io::Result<Option<Box<dyn FileLock>>>;
 }
 
-/// A file open for appending.
-pub trait WriteFile: Debug + Send {
-    /// Appends up to `bytes.len()` bytes and returns how many; may be interrupted or short.
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
-    /// Makes everything written durable.
-    fn sync(&mut self) -> io::Result<()>;
+/// A file open for appending. One thread may sync it while another one appends.
+pub trait WriteFile: Debug + Send + Sync {
+    /// Appends up to `bytes.len()` bytes and returns how many; may be interrupted or short. No two calls
+    /// run at the same time.
+    fn write(&self, bytes: &[u8]) -> io::Result<usize>;
+    /// Makes everything durable that was written before the call.
+    fn sync(&self) -> io::Result<()>;
+    /// Cuts off what follows the first `length` bytes; the next write appends there. Durable after the next
+    /// sync. Never called while a write is under way.
+    fn truncate(&self, length: u64) -> io::Result<()>;
 }
 
 /// A file open for reading.

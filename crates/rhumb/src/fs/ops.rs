@@ -163,8 +163,17 @@ pub(crate) fn lock(
 /// If the sync failed. What was written since the last sync may then be lost, even if a later sync
 /// succeeds.
 #[track_caller]
-pub(crate) fn sync(file: &mut dyn WriteFile, path: &Path) -> Result<()> {
+pub(crate) fn sync(file: &dyn WriteFile, path: &Path) -> Result<()> {
     retry("sync", path, || file.sync())
+}
+
+/// Cuts off what follows the first `length` bytes of a file; the next write appends there.
+///
+/// # Errors
+/// If the operating system refuses. The file may then be as long as before.
+#[track_caller]
+pub(crate) fn truncate(file: &dyn WriteFile, path: &Path, length: u64) -> Result<()> {
+    retry("truncate", path, || file.truncate(length))
 }
 
 /// The length of a file in bytes.
@@ -181,7 +190,7 @@ pub(crate) fn len(file: &dyn ReadFile, path: &Path) -> Result<u64> {
 /// # Errors
 /// The first other error, with the path. Some of the bytes may then have been written.
 #[track_caller]
-pub(crate) fn write_all(file: &mut dyn WriteFile, path: &Path, mut bytes: &[u8]) -> Result<()> {
+pub(crate) fn write_all(file: &dyn WriteFile, path: &Path, mut bytes: &[u8]) -> Result<()> {
     while !bytes.is_empty() {
         match retry("write", path, || file.write(bytes))? {
             0 => return Err(Error::io("write", path, io::ErrorKind::WriteZero.into())),

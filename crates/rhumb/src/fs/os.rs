@@ -60,7 +60,10 @@ fn raise_open_file_limit() {
 
 impl FileSystem for OsFileSystem {
     fn create(&self, path: &Path) -> io::Result<Box<dyn WriteFile>> {
-        Ok(Box::new(OsWriteFile(File::create_new(path)?)))
+        // In this mode every write goes to the end, also after the file was cut.
+        let mut options = OpenOptions::new();
+        let file = options.append(true).create_new(true).open(path)?;
+        Ok(Box::new(OsWriteFile(file)))
     }
 
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn ReadFile>> {
@@ -202,13 +205,17 @@ fn sector(file: &File) -> usize {
 struct OsWriteFile(File);
 
 impl WriteFile for OsWriteFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        io::Write::write(&mut self.0, bytes)
+    fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        io::Write::write(&mut &self.0, bytes)
     }
 
-    fn sync(&mut self) -> io::Result<()> {
+    fn sync(&self) -> io::Result<()> {
         // `sync_data` also makes the length durable, without which the data could not be read.
         self.0.sync_data()
+    }
+
+    fn truncate(&self, length: u64) -> io::Result<()> {
+        self.0.set_len(length)
     }
 }
 

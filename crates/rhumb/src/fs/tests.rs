@@ -57,9 +57,9 @@ pub(super) fn noise(length: usize, seed: u64) -> Vec<u8> {
 }
 
 fn put(fs: &dyn FileSystem, path: &Path, bytes: &[u8]) {
-    let mut file = ops::create(fs, path).unwrap();
-    ops::write_all(&mut *file, path, bytes).unwrap();
-    ops::sync(&mut *file, path).unwrap();
+    let file = ops::create(fs, path).unwrap();
+    ops::write_all(&*file, path, bytes).unwrap();
+    ops::sync(&*file, path).unwrap();
 }
 
 /// Checks what every file system must do.
@@ -222,7 +222,7 @@ fn synced_data_under_a_synced_name_survive_every_loss() {
     {
         let fs = memory();
         let (bytes, more) = (noise(5000, 1), noise(20_000, 2));
-        let mut file = fs.create(&at("a")).unwrap();
+        let file = fs.create(&at("a")).unwrap();
         file.write(&bytes).unwrap();
         file.sync().unwrap();
         fs.sync_dir(Path::new("/db")).unwrap();
@@ -241,11 +241,49 @@ fn synced_data_under_a_synced_name_survive_every_loss() {
     }
 }
 
+#[test]
+fn a_cut_file_goes_on_at_its_new_end() {
+    let directory = tempfile::tempdir().unwrap();
+    let on_disk: (Box<dyn FileSystem>, _) = (Box::new(OsFileSystem::new()), directory.path());
+    let in_memory: (Box<dyn FileSystem>, _) = (Box::new(memory()), Path::new("/db"));
+    for (fs, directory) in [on_disk, in_memory] {
+        let path = directory.join("a");
+        let file = fs.create(&path).unwrap();
+        file.write(b"long and cut").unwrap();
+        file.sync().unwrap();
+        file.truncate(4).unwrap();
+        file.write(b"er").unwrap();
+        assert_eq!(ops::read_all(&*fs, &path).unwrap(), b"longer");
+    }
+}
+
+#[test]
+fn a_cut_is_durable_with_the_next_sync() {
+    let fs = memory();
+    let file = fs.create(&at("a")).unwrap();
+    fs.sync_dir(Path::new("/db")).unwrap();
+    file.write(b"long and cut").unwrap();
+    file.sync().unwrap();
+    file.truncate(6).unwrap();
+    file.truncate(4).unwrap();
+    file.write(b"er").unwrap();
+    let found = |data| {
+        let directory = DirectoryLoss::Kept;
+        fs.crash(Loss { data, directory }, 1)
+            .bytes(&at("a"))
+            .unwrap()
+    };
+    assert_eq!(found(DataLoss::Lost), b"long and cut");
+    assert_eq!(found(DataLoss::Kept), b"longer");
+    file.sync().unwrap();
+    assert_eq!(found(DataLoss::Lost), b"longer");
+}
+
 /// Whether each page after the first, half-synced page is found, and the file's length.
 fn pages_found(data: DataLoss, seed: u64) -> (Vec<bool>, usize) {
     let fs = memory();
     let bytes = noise(512 * 12 + 100, 3);
-    let mut file = fs.create(&at("a")).unwrap();
+    let file = fs.create(&at("a")).unwrap();
     file.write(&bytes[..256]).unwrap();
     file.sync().unwrap();
     file.write(&bytes[256..]).unwrap();

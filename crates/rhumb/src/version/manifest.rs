@@ -90,8 +90,8 @@ impl Manifest {
             first,
             &self.path,
         )?);
-        ops::write_all(&mut *self.file, &self.path, &bytes)?;
-        ops::sync(&mut *self.file, &self.path)?;
+        ops::write_all(&*self.file, &self.path, &bytes)?;
+        ops::sync(&*self.file, &self.path)?;
         self.bytes = bytes.len() as u64;
         self.first_bytes = self.bytes;
         Ok(())
@@ -110,10 +110,10 @@ impl Manifest {
         }
         let record = record(self.number, self.bytes, self.bytes, edit, &self.path)?;
         self.broken = true;
-        ops::write_all(&mut *self.file, &self.path, &record)?;
+        ops::write_all(&*self.file, &self.path, &record)?;
         // A failed write leaves a torn record, which never counts. A failed sync may leave a whole
         // one, so that nothing more may be written, even if the disk is only full.
-        ops::sync(&mut *self.file, &self.path).map_err(|e| Error::ReadOnly {
+        ops::sync(&*self.file, &self.path).map_err(|e| Error::ReadOnly {
             reason: format!("{e}; opening the store again decides whether the last change counts"),
         })?;
         self.broken = false;
@@ -160,9 +160,9 @@ pub(crate) fn publish(fs: &Arc<dyn FileSystem>, dir: &Path, number: u64) -> Resu
     let made = dir.join(names::CURRENT_TMP);
     // A crash may have left one.
     ops::if_found(ops::remove(&**fs, &made))?;
-    let mut file = ops::create(&**fs, &made)?;
-    ops::write_all(&mut *file, &made, &bytes)?;
-    ops::sync(&mut *file, &made)?;
+    let file = ops::create(&**fs, &made)?;
+    ops::write_all(&*file, &made, &bytes)?;
+    ops::sync(&*file, &made)?;
     drop(file);
     ops::rename(&**fs, &made, &dir.join(names::CURRENT))?;
     ops::sync_dir(&**fs, dir)

@@ -394,7 +394,7 @@ fn after_a_crash_a_log_holds_a_prefix_with_all_that_was_synced() {
 }
 
 #[test]
-fn after_a_failed_append_a_log_can_only_be_sealed() {
+fn a_full_disk_leaves_the_log_as_it_was() {
     let memory = disk();
     let fs = FaultyFileSystem::new(Arc::new(memory.clone()), Plan::default());
     let mut log = LogWriter::create(&fs, Path::new(DIR), ID).unwrap();
@@ -402,14 +402,60 @@ fn after_a_failed_append_a_log_can_only_be_sealed() {
     fs.set_budget(Some(20));
     let full = log.append(2, b"\x00\x01\x01b", 1);
     assert!(matches!(full, Err(Error::DiskFull { .. })));
+    assert_eq!(memory.bytes(Path::new(LOG)).unwrap().len(), 52);
     fs.set_budget(None);
-    let refused = log.append(2, b"\x00\x01\x01b", 1);
-    assert!(matches!(refused, Err(Error::ReadOnly { .. })));
+    log.append(2, b"\x00\x01\x01c", 1).unwrap();
     log.sync().unwrap();
-    assert_eq!((log.end(), log.durable_end(), log.log_id()), (52, 52, ID));
-    assert!(log.close().is_err());
-    let (summary, _) = read(&memory, Some(52)).unwrap();
-    assert_eq!((summary.frames, summary.torn_bytes), (1, 20));
+    assert_eq!((log.end(), log.durable_end(), log.log_id()), (104, 104, ID));
+    log.close().unwrap();
+    let (summary, found) = read(&memory, None).unwrap();
+    assert!(summary.clean && summary.torn_bytes == 0);
+    assert_eq!(found[1], (2, 1, b"\x00\x01\x01c".to_vec()));
+}
+
+/// Whatever remains of a frame for which there was no room and of the one in its place is torn.
+#[test]
+fn a_cut_that_a_crash_undoes_leaves_a_prefix() {
+    for seed in 0..500 {
+        let mut random = StdRng::seed_from_u64(seed);
+        let memory = disk();
+        let fs = FaultyFileSystem::new(Arc::new(memory.clone()), Plan::default());
+        let mut log = LogWriter::create(&fs, Path::new(DIR), ID).unwrap();
+        let (mut groups, mut durable, mut first) = (Vec::new(), 0, 1);
+        for _ in 0..random.random_range(1..12) {
+            let group = group(&mut random, first, 2000);
+            if random.random() {
+                fs.set_budget(Some(random.random_range(0..group.2.len() as u64)));
+                assert!(append(&mut log, &group).is_err());
+                if random.random() {
+                    log.sync().unwrap();
+                    durable = groups.len();
+                }
+                fs.set_budget(None);
+            }
+            append(&mut log, &group).unwrap();
+            first += u64::from(group.1);
+            groups.push(group);
+        }
+        let page = 512;
+        for data in [
+            DataLoss::Lost,
+            DataLoss::Kept,
+            DataLoss::Torn { page },
+            DataLoss::Scattered {
+                page,
+                kept_percent: 50,
+            },
+        ] {
+            let directory = DirectoryLoss::Lost;
+            let found = memory.crash(Loss { data, directory }, seed);
+            let (_, frames) = read(&found, None).unwrap();
+            assert!(
+                frames.len() >= durable && frames == groups[..frames.len()],
+                "seed {seed}"
+            );
+        }
+    }
 }
 
 #[test]

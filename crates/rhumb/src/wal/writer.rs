@@ -10,7 +10,8 @@ use crate::fs::{FileSystem, WriteFile, names, ops};
 /// The most buffer memory that is kept between two frames.
 const KEPT_BUFFER_BYTES: usize = 1 << 20;
 
-/// A log open for writing. It accepts appends until an append or a sync fails.
+/// A log open for writing. It accepts appends until a sync fails, or an append fails other than on a full
+/// disk.
 #[derive(Debug)]
 pub(crate) struct LogWriter {
     file: Box<dyn WriteFile>,
@@ -57,8 +58,8 @@ impl LogWriter {
     /// durable after the next [`LogWriter::sync`].
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for 4 GiB of operations or more, which leaves the log unchanged.
-    /// After any other error the group may or may not be found when the log is read, and the log
+    /// [`Error::InvalidArgument`] for 4 GiB of operations or more, and [`Error::DiskFull`], which leave the log
+    /// as it was. After any other error the group may or may not be found when the log is read, and the log
     /// accepts no more appends.
     pub(crate) fn append(
         &mut self,
@@ -88,18 +89,28 @@ impl LogWriter {
             return Err(self.refusal());
         }
         header.encode(self.log_id, self.end, payload, &mut self.buffer);
-        let written = ops::write_all(&mut *self.file, &self.path, &self.buffer);
+        let written = ops::write_all(&*self.file, &self.path, &self.buffer);
         self.buffer.clear();
         self.buffer.shrink_to(KEPT_BUFFER_BYTES);
         match written {
             Ok(()) => self.end += header.frame_bytes() as u64,
+            Err(Error::DiskFull { .. }) => self.cut()?,
             Err(_) => self.state = LogState::Torn,
         }
         written
     }
 
-    /// Makes everything appended durable. It also works after a failed append, so that a log on a
-    /// full disk can be sealed at its [`LogWriter::end`].
+    /// Cuts off what was written of a frame for which there was no room.
+    fn cut(&mut self) -> Result<()> {
+        ops::truncate(&*self.file, &self.path, self.end).map_err(|e| {
+            self.state = LogState::Torn;
+            Error::ReadOnly {
+                reason: format!("part of a write stays at the end of the log: {e}"),
+            }
+        })
+    }
+
+    /// Makes everything appended durable.
     ///
     /// # Errors
     /// If this sync or an earlier one failed: what was appended since the last successful one may
@@ -109,7 +120,7 @@ impl LogWriter {
         if self.state == LogState::Unsynced {
             return Err(self.refusal());
         }
-        if let Err(e) = ops::sync(&mut *self.file, &self.path) {
+        if let Err(e) = ops::sync(&*self.file, &self.path) {
             self.state = LogState::Unsynced;
             return Err(e);
         }

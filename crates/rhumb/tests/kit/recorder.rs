@@ -152,9 +152,9 @@ struct RecordedFile {
 }
 
 impl WriteFile for RecordedFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let (recorder, file) = (self.recorder.clone(), &mut self.file);
-        recorder.mutate("write", &self.path, |keep| {
+    fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        let file = &self.file;
+        self.recorder.mutate("write", &self.path, |keep| {
             let (first, second) = bytes.split_at(bytes.len() / 2);
             file.write(first)?;
             keep("amid");
@@ -163,8 +163,13 @@ impl WriteFile for RecordedFile {
         })
     }
 
-    fn sync(&mut self) -> io::Result<()> {
-        let (recorder, file) = (self.recorder.clone(), &mut self.file);
-        recorder.mutate("sync", &self.path, |_| file.sync())
+    fn sync(&self) -> io::Result<()> {
+        let sync = |_: &mut dyn FnMut(&str)| self.file.sync();
+        self.recorder.mutate("sync", &self.path, sync)
+    }
+
+    fn truncate(&self, length: u64) -> io::Result<()> {
+        let cut = |_: &mut dyn FnMut(&str)| self.file.truncate(length);
+        self.recorder.mutate("truncate", &self.path, cut)
     }
 }

@@ -129,11 +129,15 @@ struct Watched {
 }
 
 impl WriteFile for Watched {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+    fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         self.file.write(bytes)
     }
 
-    fn sync(&mut self) -> io::Result<()> {
+    fn sync(&self) -> io::Result<()> {
         self.file.sync()
+    }
+
+    fn truncate(&self, length: u64) -> io::Result<()> {
+        self.file.truncate(length)
     }
 }

@@ -155,12 +155,10 @@ impl Store {
                 self.writes.update(|w| w.log_bytes += bytes);
                 Ok(())
             }
+            // These leave the log as it was.
+            Err(e @ (Error::InvalidArgument(_) | Error::DiskFull { .. })) => Err(e),
             Err(e) => {
-                match e {
-                    Error::InvalidArgument(_) => {}
-                    Error::DiskFull { .. } => self.seal_log(write)?,
-                    _ => self.fail(&e),
-                }
+                self.fail(&e);
                 Err(e)
             }
         }

@@ -97,17 +97,6 @@ impl Store {
         Ok(())
     }
 
-    /// Seals the active log after a failed append: what it held before is kept and made durable, so
-    /// that the logs together hold a prefix of the writes without gaps.
-    pub(in crate::db) fn seal_log(&self, write: &mut WriteState) -> Result<()> {
-        let Some(mut log) = write.log.take() else {
-            return Ok(());
-        };
-        self.synced(&mut log)?;
-        write.seal(log.log_id(), log.end());
-        Ok(())
-    }
-
     /// Makes everything up to `sequence` durable. Sealed logs are durable already.
     pub(in crate::db) fn sync_log_through(&self, sequence: Sequence) -> Result<()> {
         let mut write = lock(&self.write);

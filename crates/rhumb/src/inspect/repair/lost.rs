@@ -48,9 +48,9 @@ pub(super) fn keep_copy(directory: &Directory, path: &Path, bytes: &[u8]) -> Res
 
 /// Writes a new file and syncs it, but not its name in the directory.
 pub(super) fn write_file(directory: &Directory, path: &Path, bytes: &[u8]) -> Result<()> {
-    let mut file = ops::create(&*directory.fs, path)?;
-    ops::write_all(&mut *file, path, bytes)?;
-    ops::sync(&mut *file, path)
+    let file = ops::create(&*directory.fs, path)?;
+    ops::write_all(&*file, path, bytes)?;
+    ops::sync(&*file, path)
 }
 
 /// A free path in `lost` for a file: its name, with a number appended if an earlier repair left a

@@ -340,7 +340,7 @@ impl BlockWriter {
     }
 
     fn flush(&mut self) -> Result<()> {
-        let (file, path) = (&mut *self.file, &self.path);
+        let (file, path) = (&*self.file, &self.path);
         ops::timed(&mut self.write_time, || {
             ops::write_all(file, path, &self.pending)
         })?;
@@ -357,7 +357,7 @@ impl BlockWriter {
         append(&mut self.pending);
         self.offset += (self.pending.len() - before) as u64;
         self.flush()?;
-        let (file, path) = (&mut *self.file, &self.path);
+        let (file, path) = (&*self.file, &self.path);
         ops::timed(&mut self.write_time, || ops::sync(file, path))
     }
 }

@@ -24,8 +24,8 @@ fn bytes_of(fs: &Arc<dyn FileSystem>, name: &str) -> Vec<u8> {
 fn put_file(fs: &Arc<dyn FileSystem>, name: &str, bytes: &[u8]) {
     let path = dir().join(name);
     let _ = fs.remove(&path);
-    let mut file = ops::create(&**fs, &path).unwrap();
-    ops::write_all(&mut *file, &path, bytes).unwrap();
+    let file = ops::create(&**fs, &path).unwrap();
+    ops::write_all(&*file, &path, bytes).unwrap();
 }
 
 /// An edit with several kinds of changes, of about 1 KB.
