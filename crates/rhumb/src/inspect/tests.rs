@@ -60,6 +60,163 @@ fn logs_must_ascend_and_name_known_keyspaces() {
     }
 }
 
+/// A log of a case: the sequences of its frames, of one write each; whether it is synced before the last of
+/// them; whether it is closed.
+type Case = (&'static [u64], bool, bool);
+
+/// A store with a log, and others begun ahead behind it. Everything up to a sequence was flushed.
+fn ahead(logs: &[Case], flushed: u64) -> Options {
+    let options = Options::in_memory();
+    let (fs, dir) = (&options.file_system, Path::new(DIR));
+    fs.create_dir(dir).unwrap();
+    let name = "default".to_string();
+    let (id, keyspace, sequence) = (0, 0, flushed + 1);
+    let mut changes = vec![
+        Change::CreateKeyspace { id, name },
+        Change::LowestUnflushed { keyspace, sequence },
+    ];
+    for (id, &(sequences, synced, closed)) in (2..).zip(logs) {
+        changes.push(match id {
+            2 => Change::BeginLog(id),
+            _ => Change::BeginLogAhead(id),
+        });
+        let mut log = LogWriter::create(&**fs, dir, id).unwrap();
+        for &sequence in sequences {
+            if synced && Some(&sequence) == sequences.last() {
+                log.sync().unwrap();
+            }
+            let mut operations = Operations::default();
+            operations.push_put(0, &sequence.to_be_bytes(), b"value");
+            log.append(sequence, operations.bytes(), 1).unwrap();
+        }
+        if closed {
+            log.close().unwrap();
+        }
+    }
+    Manifest::create(fs, dir, 9, &Edit::from(changes), &Edit::default()).unwrap();
+    publish(fs, dir, 9).unwrap();
+    options
+}
+
+/// Logs, what was flushed of them, whether they are damaged, and how many writes are replayed: those that
+/// count and were not flushed.
+const CASES: [(&[Case], u64, bool, u64); 16] = [
+    // Nothing is lost.
+    (
+        &[(&[1, 2], false, false), (&[3], false, false)],
+        0,
+        false,
+        3,
+    ),
+    (&[(&[1, 2], false, false), (&[], false, false)], 0, false, 2),
+    (
+        &[
+            (&[1], false, true),
+            (&[2, 3], true, false),
+            (&[], false, false),
+        ],
+        0,
+        false,
+        3,
+    ),
+    (
+        &[
+            (&[1], false, true),
+            (&[2], false, true),
+            (&[3], false, false),
+        ],
+        0,
+        false,
+        3,
+    ),
+    // The end of a log is lost, and with it all behind it.
+    (
+        &[(&[1, 2], false, false), (&[4], false, false)],
+        0,
+        false,
+        2,
+    ),
+    (
+        &[(&[1, 2], true, false), (&[4, 5], false, false)],
+        0,
+        false,
+        2,
+    ),
+    (&[(&[], false, false), (&[2, 3], false, false)], 0, false, 0),
+    (
+        &[
+            (&[1], false, true),
+            (&[], false, false),
+            (&[3], false, false),
+        ],
+        0,
+        false,
+        1,
+    ),
+    (
+        &[
+            (&[1], false, false),
+            (&[3], false, false),
+            (&[4], false, false),
+        ],
+        0,
+        false,
+        1,
+    ),
+    (
+        &[
+            (&[1], false, false),
+            (&[], false, false),
+            (&[3], false, false),
+        ],
+        1,
+        false,
+        0,
+    ),
+    // What is behind it proves that it was durable.
+    (
+        &[(&[1, 2], false, false), (&[4, 5], true, false)],
+        0,
+        true,
+        2,
+    ),
+    (&[(&[1, 2], false, false), (&[4], false, true)], 0, true, 2),
+    (&[(&[1, 2], false, false), (&[4], false, false)], 4, true, 2),
+    (&[(&[], false, false), (&[2, 3], true, false)], 0, true, 0),
+    (
+        &[
+            (&[1], false, false),
+            (&[3], false, false),
+            (&[4, 5], true, false),
+        ],
+        0,
+        true,
+        1,
+    ),
+    // So does what was flushed, with nothing behind it.
+    (&[(&[1, 2], false, false), (&[], false, false)], 3, true, 2),
+];
+
+#[test]
+fn a_log_begun_ahead_counts_only_behind_the_end_of_the_one_before() {
+    for (number, (logs, flushed, damaged, replayed)) in CASES.into_iter().enumerate() {
+        let options = ahead(logs, flushed);
+        let case = format!("case {number}: {logs:?}");
+        assert_eq!(is_damaged(&options), damaged, "{case}");
+        let report = repair(Path::new(DIR), &options, &mut |_| {}).unwrap();
+        assert_eq!(report.lost.is_empty(), !damaged, "{case}: {report:?}");
+        assert!(!report.doubts.is_empty() || damaged, "{case}: {report:?}");
+        assert!(!is_damaged(&options), "{case}: {report:?}");
+        // What does not count now never does, whatever is written behind it.
+        for life in 0..3 {
+            let db = Db::open(DIR, options.clone()).unwrap();
+            let found = db.iter().unwrap().count() as u64;
+            assert_eq!(found, replayed + life, "{case}, life {life}");
+            db.put([life as u8], "new").unwrap();
+        }
+    }
+}
+
 /// Repairs of earlier builds left logs without their ends in the manifest, and logs behind them.
 #[test]
 fn only_the_last_log_must_reach_what_was_flushed() {

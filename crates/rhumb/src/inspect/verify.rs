@@ -11,7 +11,6 @@ use crate::error::{Error, Result};
 use crate::fs::{LockMode, names};
 use crate::options::Options;
 use crate::version::{self, State, TableMeta};
-use crate::wal;
 
 /// Checks a store: `CURRENT`, the manifest, every log and every table, and that the tables fit into
 /// the levels. The store is locked as by a reader, and nothing is changed.
@@ -138,33 +137,27 @@ fn check_logs(
     report: &mut VerifyReport,
     progress: &mut Progress<'_>,
 ) -> Result<()> {
-    let mut last = 0;
-    let last_log = state.logs.keys().next_back().copied();
-    for (&log, &known_end) in &state.logs {
+    let mut check = LogCheck::new(state.next_keyspace_id, state.last_flushed());
+    let damaged_before = report.damage.len();
+    for (&log, &named) in &state.logs {
         let path = directory.log_path(log);
         progress.begin(&path);
         if !directory.logs.contains(&log) {
             let damage = Error::corruption(&path, 0, "a log, as the manifest says", "no such file");
             report.damage.push(damage);
+            check.skip();
             continue;
         }
-        let mut operations = 0;
-        let mut check = LogCheck::new(path.clone(), state.next_keyspace_id, last);
-        let mut count = |frame: wal::Frame<'_>| {
-            check.frame(&frame)?;
-            frame.operations(&mut |sequence, operation| {
-                operations += 1;
-                check.operation(sequence, operation.keyspace)
-            })
-        };
-        let read = wal::read_log(&*directory.fs, &directory.path, log, known_end, &mut count);
-        let read = read.and_then(|summary| {
-            if Some(log) == last_log {
-                check.end(&summary, known_end, state.last_flushed())?;
-            }
-            Ok(summary)
-        });
-        last = check.last;
+        let operations = &mut report.log_operations;
+        let read = check.read(
+            &*directory.fs,
+            &directory.path,
+            (log, named),
+            &mut |_, _| {
+                *operations += 1;
+                Ok(())
+            },
+        );
         let summary = report.take(read)?;
         if let Some(summary) = summary.filter(|s| s.torn_bytes > 0) {
             report
@@ -172,10 +165,13 @@ fn check_logs(
                 .push(torn(&path, summary.torn_bytes, summary.valid_end));
         }
         report.logs += 1;
-        report.log_operations += operations;
         progress.done(directory.file_bytes(&path)?);
     }
-    Ok(())
+    match report.damage.len() == damaged_before {
+        true => report.take(check.end()).map(|_| ()),
+        // What is missing was reported.
+        false => Ok(()),
+    }
 }
 
 fn check_tables(

@@ -163,6 +163,8 @@ pub(crate) enum Change {
     NextKeyspaceId(u32),
     /// Adds a log, which must exist when the store is opened.
     BeginLog(u64),
+    /// Adds a log that continues the one before it, which is not complete yet.
+    BeginLogAhead(u64),
     /// The options of a keyspace, in place of those before.
     Options {
         /// Of which keyspace.
@@ -188,6 +190,7 @@ impl Change {
             Change::NextKeyspaceId(_) => 11,
             Change::BeginLog(_) => 12,
             Change::Options { .. } => 13,
+            Change::BeginLogAhead(_) => 14,
         }
     }
 
@@ -197,7 +200,8 @@ impl Change {
             Change::NextFile(n)
             | Change::LastSequence(n)
             | Change::RemoveLog(n)
-            | Change::BeginLog(n) => {
+            | Change::BeginLog(n)
+            | Change::BeginLogAhead(n) => {
                 encode(*n, into);
             }
             Change::DropKeyspace(id) | Change::NextKeyspaceId(id) => {
@@ -293,6 +297,7 @@ impl Change {
                 keyspace: small(from, "keyspace id")?,
                 options: decode_options(bytes(from, "options")?)?,
             },
+            14 if version > 1 => Change::BeginLogAhead(number(from, "log id")?),
             other => return Err(format!("unknown tag {other}").into()),
         })
     }
@@ -317,8 +322,9 @@ impl Edit {
 
     /// The least version of a manifest that can hold the edit.
     pub fn version(&self) -> u32 {
-        let has_options = |change: &Change| matches!(change, Change::Options { .. });
-        1 + u32::from(self.changes.iter().any(has_options))
+        let second =
+            |change: &Change| matches!(change, Change::Options { .. } | Change::BeginLogAhead(_));
+        1 + u32::from(self.changes.iter().any(second))
     }
 
     /// Reads what [`Edit::encode`] wrote, from all of `bytes`, in a manifest of a version.

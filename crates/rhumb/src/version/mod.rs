@@ -4,6 +4,7 @@
 mod edit;
 mod files;
 mod levels;
+mod log_state;
 mod manifest;
 mod option_list;
 mod run;
@@ -14,6 +15,7 @@ mod table;
 pub(crate) use edit::{Change, Edit, TableMeta};
 pub(crate) use files::Files;
 pub(crate) use levels::{BASE_RUN, LEVELS, LevelChange, Levels, Place};
+pub(crate) use log_state::LogState;
 pub(crate) use manifest::HEADER_BYTES as MANIFEST_HEADER_BYTES;
 pub(crate) use manifest::{Manifest, publish, read, read_current};
 pub(crate) use run::{Run, first_overlap};

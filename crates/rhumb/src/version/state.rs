@@ -9,7 +9,7 @@ use crate::entry::Sequence;
 use crate::fs::names::LARGEST_NUMBER;
 use crate::options::KeyspaceOptions;
 use crate::sync::Arc;
-use crate::version::{Change, Edit, LEVELS, Place, TableMeta};
+use crate::version::{Change, Edit, LEVELS, LogState, Place, TableMeta};
 
 /// The whole state that a manifest describes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,8 +22,8 @@ pub(crate) struct State {
     pub next_keyspace_id: u32,
     /// The keyspaces by id.
     pub keyspaces: BTreeMap<u32, KeyspaceState>,
-    /// The logs that must exist; a log whose end is fixed has its valid end in bytes.
-    pub logs: BTreeMap<u64, Option<u64>>,
+    /// The logs that must exist.
+    pub logs: BTreeMap<u64, LogState>,
 }
 
 /// The state of a keyspace.
@@ -111,11 +111,15 @@ impl State {
             }
             Change::Log { id, valid_end } => {
                 self.use_file(*id)?;
-                self.logs.insert(*id, Some(*valid_end));
+                self.logs.insert(*id, LogState::Ended(*valid_end));
             }
             Change::BeginLog(id) => {
                 self.use_file(*id)?;
-                self.logs.insert(*id, None);
+                self.logs.insert(*id, LogState::Begun);
+            }
+            Change::BeginLogAhead(id) => {
+                self.use_file(*id)?;
+                self.logs.insert(*id, LogState::BegunAhead);
             }
             Change::RemoveLog(id) => {
                 self.logs.remove(id);
@@ -198,12 +202,7 @@ impl State {
             Change::LastSequence(self.last_sequence),
             Change::NextKeyspaceId(self.next_keyspace_id),
         ];
-        for (&id, &valid_end) in &self.logs {
-            changes.push(match valid_end {
-                Some(valid_end) => Change::Log { id, valid_end },
-                None => Change::BeginLog(id),
-            });
-        }
+        changes.extend(self.logs.iter().map(|(id, log)| log.change(*id)));
         for (&keyspace, state) in &self.keyspaces {
             let (name, sequence) = (state.name.clone(), state.lowest_unflushed);
             changes.push(Change::CreateKeyspace { id: keyspace, name });

@@ -20,6 +20,6 @@ mod salvage;
 mod tests;
 mod writer;
 
-pub(crate) use reader::{Frame, LogSummary, read_log, sync_log};
+pub(crate) use reader::{Frame, LogSummary, ReadLog, sync_log};
 pub(crate) use salvage::{SoundFrame, sound_frames};
 pub(crate) use writer::LogWriter;

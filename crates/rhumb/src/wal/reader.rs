@@ -1,6 +1,6 @@
 //! Reading a log back, and distinguishing a torn tail from damage.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::frame::{FrameKind, Frames, HEADER_BYTES, Header};
 use crate::entry::Sequence;
@@ -69,28 +69,100 @@ pub(crate) struct LogSummary {
     pub(crate) torn_bytes: u64,
 }
 
-/// Reads the log with this file number and passes its frames to `visit`, in order. `known_end` is
-/// the valid end if the manifest names one. The whole log is held in memory meanwhile.
-///
-/// All checksums are verified before the first frame is visited. But operations are decoded later,
-/// so if this fails, the caller must discard what `visit` collected.
-///
-/// # Errors
-/// [`Error::Corruption`] if the log is damaged below an offset known to have been synced,
-/// [`Error::Unsupported`] if a newer build wrote it, any read error, and the errors of `visit`.
-pub(crate) fn read_log(
-    fs: &dyn FileSystem,
-    directory: &Path,
-    log_id: u64,
-    known_end: Option<u64>,
-    visit: &mut dyn FnMut(Frame<'_>) -> Result<()>,
-) -> Result<LogSummary> {
-    let path = directory.join(names::log_name(log_id));
-    let Some(log) = ops::if_found(ops::read_all_from_disk(fs, &path))? else {
-        let expected = "a log, as the manifest says";
-        return Err(Error::corruption(&path, 0, expected, "no such file"));
-    };
-    visit_frames(&path, &log, log_id, known_end, visit)
+/// A log that was read, with the checksums of its frames verified.
+#[derive(Debug)]
+pub(crate) struct ReadLog {
+    path: PathBuf,
+    bytes: Vec<u8>,
+    /// The frames with operations, with their offsets.
+    frames: Vec<(usize, Header)>,
+    /// What it holds.
+    pub(crate) summary: LogSummary,
+    /// The largest offset that a frame, or the manifest, says was durable.
+    pub(crate) durable_end: u64,
+}
+
+impl ReadLog {
+    /// Reads the log with this file number. `known_end` is the valid end if the manifest names one. The
+    /// whole log is held in memory.
+    ///
+    /// # Errors
+    /// [`Error::Corruption`] if the log is missing, or damaged below an offset known to have been synced;
+    /// [`Error::Unsupported`] if a newer build wrote it; any read error.
+    pub(crate) fn open(
+        fs: &dyn FileSystem,
+        directory: &Path,
+        log_id: u64,
+        known_end: Option<u64>,
+    ) -> Result<ReadLog> {
+        let path = directory.join(names::log_name(log_id));
+        match ops::if_found(ops::read_all_from_disk(fs, &path))? {
+            Some(bytes) => Self::from_bytes(path, bytes, log_id, known_end),
+            None => {
+                let expected = "a log, as the manifest says";
+                Err(Error::corruption(&path, 0, expected, "no such file"))
+            }
+        }
+    }
+
+    /// [`ReadLog::open`] of the bytes of a log.
+    pub(super) fn from_bytes(
+        path: PathBuf,
+        bytes: Vec<u8>,
+        log_id: u64,
+        known_end: Option<u64>,
+    ) -> Result<ReadLog> {
+        let mut scan = Scan {
+            path: &path,
+            log: &bytes,
+            log_id,
+            end: 0,
+            durable: known_end.unwrap_or(0),
+            clean: false,
+            frames: Vec::new(),
+        };
+        scan.read(known_end)?;
+        scan.search_later_frames()?;
+        scan.refuse_damage()?;
+        let summary = LogSummary {
+            valid_end: scan.end as u64,
+            frames: scan.frames.len() as u64,
+            clean: scan.clean,
+            torn_bytes: (bytes.len() - scan.end) as u64,
+        };
+        let (frames, durable_end) = (scan.frames, scan.durable);
+        Ok(ReadLog {
+            path,
+            bytes,
+            frames,
+            summary,
+            durable_end,
+        })
+    }
+
+    /// The sequence of its first operation.
+    pub(crate) fn first_sequence(&self) -> Option<Sequence> {
+        self.frames.first().map(|(_, header)| header.first_sequence)
+    }
+
+    /// Passes the frames to `visit`, in order. Their operations are decoded only then, so if this fails,
+    /// the caller must discard what `visit` collected.
+    ///
+    /// # Errors
+    /// Those of `visit`.
+    pub(crate) fn visit(&self, visit: &mut dyn FnMut(Frame<'_>) -> Result<()>) -> Result<()> {
+        for (start, header) in &self.frames {
+            let payload = start + HEADER_BYTES..start + header.frame_bytes();
+            visit(Frame {
+                path: &self.path,
+                offset: (start + HEADER_BYTES) as u64,
+                first_sequence: header.first_sequence,
+                count: header.count,
+                payload: self.bytes.get(payload).unwrap_or_default(),
+            })?;
+        }
+        Ok(())
+    }
 }
 
 /// Makes the contents of a log durable. Recovery does so before it writes anything that depends on
@@ -100,44 +172,6 @@ pub(crate) fn read_log(
 /// If the log is missing or the sync failed.
 pub(crate) fn sync_log(fs: &dyn FileSystem, directory: &Path, log_id: u64) -> Result<()> {
     ops::sync_file(fs, &directory.join(names::log_name(log_id)))
-}
-
-/// [`read_log`] of the bytes of a log.
-pub(super) fn visit_frames(
-    path: &Path,
-    log: &[u8],
-    log_id: u64,
-    known_end: Option<u64>,
-    visit: &mut dyn FnMut(Frame<'_>) -> Result<()>,
-) -> Result<LogSummary> {
-    let mut scan = Scan {
-        path,
-        log,
-        log_id,
-        end: 0,
-        durable: known_end.unwrap_or(0),
-        clean: false,
-        frames: Vec::new(),
-    };
-    scan.read(known_end)?;
-    scan.search_later_frames()?;
-    scan.refuse_damage()?;
-    for (start, header) in &scan.frames {
-        let payload = log.get(start + HEADER_BYTES..start + header.frame_bytes());
-        visit(Frame {
-            path,
-            offset: (start + HEADER_BYTES) as u64,
-            first_sequence: header.first_sequence,
-            count: header.count,
-            payload: payload.unwrap_or_default(),
-        })?;
-    }
-    Ok(LogSummary {
-        valid_end: scan.end as u64,
-        frames: scan.frames.len() as u64,
-        clean: scan.clean,
-        torn_bytes: (log.len() - scan.end) as u64,
-    })
 }
 
 struct Scan<'a> {

@@ -7,9 +7,8 @@ use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
 
 use super::frame::{FrameKind, HEADER_BYTES, Header};
-use super::reader::LogSummary;
-use super::reader::visit_frames;
-use super::{LogWriter, read_log, sync_log};
+use super::reader::{Frame, LogSummary, ReadLog};
+use super::{LogWriter, sync_log};
 use crate::entry::operations::Operations;
 use crate::error::{Error, Result};
 use crate::fs::{
@@ -50,17 +49,30 @@ fn append(log: &mut LogWriter, (first, count, payload): &Group) -> Result<()> {
 
 fn read(fs: &dyn FileSystem, known_end: Option<u64>) -> Result<(LogSummary, Vec<Group>)> {
     let mut found = Vec::new();
-    let summary = read_log(fs, Path::new(DIR), ID, known_end, &mut |frame| {
+    let log = ReadLog::open(fs, Path::new(DIR), ID, known_end)?;
+    log.visit(&mut |frame| {
         frame.operations(&mut |_, _| Ok(()))?;
         found.push((frame.first_sequence, frame.count, frame.payload.to_vec()));
         Ok(())
     })?;
-    Ok((summary, found))
+    Ok((log.summary, found))
+}
+
+/// Reads the bytes of a log, and its frames.
+fn visit_frames(
+    log: &[u8],
+    log_id: u64,
+    known_end: Option<u64>,
+    visit: &mut dyn FnMut(Frame<'_>) -> Result<()>,
+) -> Result<LogSummary> {
+    let log = ReadLog::from_bytes(LOG.into(), log.to_vec(), log_id, known_end)?;
+    log.visit(visit)?;
+    Ok(log.summary)
 }
 
 fn scan(log: &[u8], known_end: Option<u64>) -> Result<(LogSummary, Vec<Group>)> {
     let mut found = Vec::new();
-    let summary = visit_frames(Path::new(LOG), log, ID, known_end, &mut |frame| {
+    let summary = visit_frames(log, ID, known_end, &mut |frame| {
         found.push((frame.first_sequence, frame.count, frame.payload.to_vec()));
         Ok(())
     })?;
@@ -247,7 +259,7 @@ fn a_known_end_hides_what_follows() {
 fn frames_of_another_log_or_place_do_not_count() {
     let one = sample(4, 100, false);
     assert_eq!(
-        visit_frames(Path::new(LOG), &one.bytes, ID + 1, None, &mut |_| Ok(()))
+        visit_frames(&one.bytes, ID + 1, None, &mut |_| Ok(()))
             .unwrap()
             .valid_end,
         0
@@ -276,7 +288,7 @@ fn what_no_build_writes_is_refused() {
             ..header
         }
         .encode(ID, 0, payload, &mut bytes);
-        visit_frames(Path::new(LOG), &bytes, ID, None, &mut |frame| {
+        visit_frames(&bytes, ID, None, &mut |frame| {
             frame.operations(&mut |_, _| Ok(()))
         })
     };

@@ -10,7 +10,7 @@ use crate::fs::names::{self, FileKind};
 use crate::fs::{Access, FileSystem, ops};
 use crate::options::Options;
 use crate::table::TableReader;
-use crate::version::{Manifest, State};
+use crate::version::{LogState, Manifest, State};
 use crate::wal::sound_frames;
 
 /// Refuses a directory with logs or tables but without `CURRENT`: it is a damaged store, not a new
@@ -112,18 +112,24 @@ fn refuse_only_copy(
     Err(Error::corruption(&path, 0, expected, found))
 }
 
-/// The last sequence in the logs that the manifest names, 0 if there is none; `None` if a log is missing.
+/// The last sequence in the logs that count, 0 if there is none; `None` if a log is missing.
 type LastInLogs = Option<Sequence>;
 
 fn last_in_logs(dir: &Path, fs: &dyn FileSystem, state: &State) -> Result<LastInLogs> {
-    let mut last = 0;
-    for &id in state.logs.keys() {
+    let (mut last, mut open) = (0, false);
+    for (&id, &log) in &state.logs {
         let path = dir.join(names::log_name(id));
         let Some(bytes) = ops::if_found(ops::read_all(fs, &path))? else {
             return Ok(None);
         };
         let frames = sound_frames(&bytes, id);
         let written = frames.iter().filter(|f| !f.clean_end);
+        let first = written.clone().next().map(|f| f.first_sequence);
+        if log == LogState::BegunAhead && open && first.is_some_and(|first| first != last + 1) {
+            // The end of the log before it is lost, so that the rest does not count.
+            break;
+        }
+        open = log.end().is_none() && !frames.iter().any(|f| f.clean_end);
         let ends = written.map(|f| f.first_sequence.saturating_add(f.count.into()));
         last = ends.max().unwrap_or(0).saturating_sub(1).max(last);
     }

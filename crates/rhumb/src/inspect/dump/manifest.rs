@@ -84,6 +84,7 @@ fn describe(change: &Change) -> String {
             format!("keyspace {keyspace}: lowest unflushed sequence {sequence}")
         }
         Change::BeginLog(id) => format!("log {id} begins"),
+        Change::BeginLogAhead(id) => format!("log {id} begins ahead"),
         Change::Log { id, valid_end } => format!("log {id} ends at {valid_end}"),
         Change::RemoveLog(id) => format!("remove log {id}"),
         Change::KeyMap {

@@ -12,7 +12,8 @@ use crate::entry::operations::OperationIter;
 use crate::error::{Error, Result};
 use crate::fs::names::{self, LARGEST_NUMBER};
 use crate::fs::ops;
-use crate::wal::{self, LogSummary, SoundFrame, sound_frames};
+use crate::version::LogState;
+use crate::wal::{SoundFrame, sound_frames};
 
 impl Repair<'_> {
     /// Reads the logs in order and cuts the first damaged one. The logs after it are lost.
@@ -20,34 +21,57 @@ impl Repair<'_> {
         if pieces.patched {
             self.choose_logs(pieces);
         }
+        // Where edits are lost, it is not known what was flushed.
+        let last_flushed = if pieces.patched {
+            0
+        } else {
+            pieces.last_flushed()
+        };
+        let mut check = LogCheck::new(next_keyspace_id(pieces), last_flushed);
         let mut last = 0;
         let mut cut = false;
-        for (log, known_end) in pieces.logs.clone() {
+        for (log, named) in pieces.logs.clone() {
             let path = self.directory.log_path(log);
             if !self.directory.logs.contains(&log) {
                 cut |= self.miss_log(log, &path, last, pieces)?;
+                check.skip();
                 continue;
             }
+            if named != LogState::BegunAhead
+                && let Some(path) = check.open_log()
+            {
+                self.doubt_end(path, last);
+            }
+            let mut operations = 0;
+            let (fs, directory) = (&*self.directory.fs, &self.directory.path);
             let read = match cut {
                 true => Err(behind_damage(&path)),
-                false => self.read_log(log, known_end, &mut last, pieces),
+                false => check.read(fs, directory, (log, named), &mut |_, _| {
+                    operations += 1;
+                    Ok(())
+                }),
             };
             match read {
-                Ok((operations, summary)) => {
+                Ok(summary) => {
+                    last = check.last();
                     self.report.logs += 1;
                     self.report.operations_saved += operations;
                     // A new manifest says where it ends.
-                    pieces.logs.insert(log, Some(summary.valid_end));
-                    if known_end.is_none() && !summary.clean {
-                        self.doubt_end(&path, last);
-                    }
+                    pieces.logs.insert(log, LogState::Ended(summary.valid_end));
                 }
                 Err(e @ Error::Corruption { .. }) => {
                     self.changed = true;
+                    cut |= matches!(&e, Error::Corruption { path: lost, .. } if *lost != path);
                     self.cut_log(log, cut, &e, &mut last, pieces)?;
                     cut = true;
                 }
                 Err(e) => return Err(e),
+            }
+        }
+        if let Some(path) = check.open_log() {
+            match check.end() {
+                Err(e) if !cut => self.lose_end(path, &e, last),
+                _ => self.doubt_end(path, last),
             }
         }
         if let Some(manifest) = &pieces.torn_manifest {
@@ -119,33 +143,6 @@ impl Repair<'_> {
         }
     }
 
-    /// Reads a log as opening the store does, and counts its operations.
-    fn read_log(
-        &self,
-        log: u64,
-        known_end: Option<u64>,
-        last: &mut Sequence,
-        pieces: &Pieces,
-    ) -> Result<(u64, LogSummary)> {
-        let mut operations = 0;
-        let path = self.directory.log_path(log);
-        let mut check = LogCheck::new(path, next_keyspace_id(pieces), *last);
-        let (fs, path) = (&*self.directory.fs, &self.directory.path);
-        let summary = wal::read_log(fs, path, log, known_end, &mut |frame| {
-            check.frame(&frame)?;
-            frame.operations(&mut |sequence, operation| {
-                operations += 1;
-                check.operation(sequence, operation.keyspace)
-            })
-        })?;
-        let is_last = pieces.logs.keys().next_back() == Some(&log);
-        if is_last && !pieces.patched {
-            check.end(&summary, known_end, pieces.last_flushed())?;
-        }
-        *last = check.last;
-        Ok((operations, summary))
-    }
-
     /// What a crash cut short looks like what damage cut off, if the log was not closed.
     fn doubt_end(&mut self, log: &Path, last: Sequence) {
         let log = log.display();
@@ -155,6 +152,14 @@ impl Repair<'_> {
             ),
             sequences: Sequences::from(last.saturating_add(1)),
         });
+    }
+
+    /// Notes that operations behind the last one are lost. A new manifest says where the log ends.
+    fn lose_end(&mut self, log: &Path, error: &Error, last: Sequence) {
+        self.changed = true;
+        let sequences = Sequences::from(last.saturating_add(1));
+        let loss = Loss::new(log, "the rest of the log", error, sequences);
+        self.report.lost.push(loss);
     }
 
     /// Keeps the frames before the damage; none if the log is `behind` a damaged one.
@@ -193,7 +198,7 @@ impl Repair<'_> {
         }
         self.report.logs += 1;
         self.report.operations_saved += good.iter().map(|f| u64::from(f.count)).sum::<u64>();
-        pieces.logs.insert(log, Some(end as u64));
+        pieces.logs.insert(log, LogState::Ended(end as u64));
         self.cuts.push((log, end));
         Ok(())
     }

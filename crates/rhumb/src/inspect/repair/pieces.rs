@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::fs::ops;
 use crate::options::KeyspaceOptions;
 use crate::version::{
-    BASE_RUN, Change, Edit, MANIFEST_HEADER_BYTES, Place, TableMeta, sound_records,
+    BASE_RUN, Change, Edit, LogState, MANIFEST_HEADER_BYTES, Place, TableMeta, sound_records,
 };
 
 /// A table with its keyspace and place.
@@ -51,8 +51,8 @@ pub(super) struct Pieces {
     pub removed: BTreeSet<u64>,
     /// Key maps as bytes, by keyspace and number.
     pub maps: BTreeMap<(u32, u64), Vec<u8>>,
-    /// The valid end of each log, by log id.
-    pub logs: BTreeMap<u64, Option<u64>>,
+    /// The logs by id.
+    pub logs: BTreeMap<u64, LogState>,
     /// The ids of logs that were removed.
     pub removed_logs: BTreeSet<u64>,
 }
@@ -91,7 +91,12 @@ impl Pieces {
                 *lowest = (*lowest).max(*sequence);
             }
             Change::BeginLog(id) => drop(self.logs.entry(*id).or_default()),
-            Change::Log { id, valid_end } => drop(self.logs.insert(*id, Some(*valid_end))),
+            Change::BeginLogAhead(id) => {
+                self.logs.entry(*id).or_insert(LogState::BegunAhead);
+            }
+            Change::Log { id, valid_end } => {
+                self.logs.insert(*id, LogState::Ended(*valid_end));
+            }
             Change::RemoveLog(id) => {
                 self.logs.remove(id);
                 self.removed_logs.insert(*id);
@@ -256,12 +261,7 @@ impl Pieces {
             }
         }
         changes.push(Change::NextKeyspaceId(self.next_keyspace_id));
-        for (&id, &valid_end) in &self.logs {
-            changes.push(match valid_end {
-                Some(valid_end) => Change::Log { id, valid_end },
-                None => Change::BeginLog(id),
-            });
-        }
+        changes.extend(self.logs.iter().map(|(id, log)| log.change(*id)));
         for (&(keyspace, number), map) in &self.maps {
             if wanted(&keyspace) && self.keyspaces.contains_key(&keyspace) {
                 let map = map.clone();

@@ -36,7 +36,10 @@ fn a_snapshot_edit_gives_the_state_back() {
     // Later runs must get larger numbers too.
     assert_eq!(state.next_file, 91);
     assert_eq!(state.next_keyspace_id, 5);
-    assert_eq!(state.logs.into_iter().collect::<Vec<_>>(), [(80, Some(1))]);
+    assert_eq!(
+        state.logs.into_iter().collect::<Vec<_>>(),
+        [(80, LogState::Ended(1))]
+    );
 }
 
 #[test]
