@@ -124,15 +124,19 @@ struct SlowFile {
 }
 
 impl WriteFile for SlowFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+    fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         if self.of_merge {
             self.delays.write(bytes.len());
         }
         self.inner.write(bytes)
     }
 
-    fn sync(&mut self) -> io::Result<()> {
+    fn sync(&self) -> io::Result<()> {
         self.delays.sync();
         self.inner.sync()
+    }
+
+    fn truncate(&self, length: u64) -> io::Result<()> {
+        self.inner.truncate(length)
     }
 }
