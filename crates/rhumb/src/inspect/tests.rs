@@ -181,7 +181,7 @@ const CASES: [(&[Case], u64, bool, u64); 16] = [
         2,
     ),
     (&[(&[1, 2], false, false), (&[4], false, true)], 0, true, 2),
-    (&[(&[1, 2], false, false), (&[4], false, false)], 4, true, 2),
+    (&[(&[1, 2], false, false), (&[4], false, false)], 4, true, 0),
     (&[(&[], false, false), (&[2, 3], true, false)], 0, true, 0),
     (
         &[
@@ -194,7 +194,7 @@ const CASES: [(&[Case], u64, bool, u64); 16] = [
         1,
     ),
     // So does what was flushed, with nothing behind it.
-    (&[(&[1, 2], false, false), (&[], false, false)], 3, true, 2),
+    (&[(&[1, 2], false, false), (&[], false, false)], 3, true, 0),
 ];
 
 #[test]
