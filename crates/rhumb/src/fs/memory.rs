@@ -6,11 +6,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+#[cfg(feature = "test-kit")]
 use super::loss::{Loss, Random};
 use super::{Access, FileLock, FileSystem, LockMode, ReadFile, WriteFile};
 use crate::sync::{Mutex, lock};
 
 /// A file system in memory. Clones share the same files.
+///
+/// It tracks what was synced. With the cargo feature `test-kit` it can show the disk as a loss of power would
+/// leave it.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryFileSystem {
     disk: Arc<Mutex<Disk>>,
@@ -93,6 +97,7 @@ impl MemoryDirectory {
     }
 
     /// The names found after a loss of power.
+    #[cfg(feature = "test-kit")]
     fn found(&self, loss: Loss, random: &mut Random) -> BTreeMap<String, FileId> {
         let mut names = self.durable.clone();
         let kept = loss.directory.kept(self.unsynced.len(), random);
@@ -115,6 +120,19 @@ impl MemoryFileSystem {
         fs
     }
 
+    fn handle(&self, id: FileId) -> io::Result<MemoryFile> {
+        let handle = lock(&self.disk).file(id)?.handle.clone();
+        Ok(MemoryFile {
+            disk: self.disk.clone(),
+            id,
+            _handle: handle,
+        })
+    }
+}
+
+/// What tests do to a disk. With the cargo feature `test-kit`.
+#[cfg(feature = "test-kit")]
+impl MemoryFileSystem {
     /// The file system as found if the power is lost now. `self` goes on unchanged and shares
     /// nothing with the result, in which no locks are held.
     pub fn crash(&self, loss: Loss, seed: u64) -> MemoryFileSystem {
@@ -204,18 +222,10 @@ impl MemoryFileSystem {
         file.sync();
         Ok(())
     }
-
-    fn handle(&self, id: FileId) -> io::Result<MemoryFile> {
-        let handle = lock(&self.disk).file(id)?.handle.clone();
-        Ok(MemoryFile {
-            disk: self.disk.clone(),
-            id,
-            _handle: handle,
-        })
-    }
 }
 
 impl File {
+    #[cfg(feature = "test-kit")]
     fn durable(bytes: Arc<Vec<u8>>) -> Self {
         let mut file = File {
             bytes,

@@ -1,5 +1,8 @@
 //! All file access of the store goes through [`FileSystem`], so that tests can cut the power at
 //! every call, lose what was not synced, and fail any call.
+//!
+//! What such tests need is there with the cargo feature `test-kit`, for programs over rhumb too:
+//! `FaultyFileSystem`, and `MemoryFileSystem::crash`.
 
 use std::fmt::Debug;
 use std::io;
@@ -8,7 +11,9 @@ use std::sync::Arc;
 
 #[cfg(test)]
 mod fault_tests;
+#[cfg(feature = "test-kit")]
 mod faulty;
+#[cfg(feature = "test-kit")]
 mod loss;
 mod memory;
 pub(crate) mod names;
@@ -18,7 +23,9 @@ mod special;
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "test-kit")]
 pub use faulty::{Fault, FaultAt, FaultyFileSystem, FileCall, Plan, Site};
+#[cfg(feature = "test-kit")]
 pub use loss::{DataLoss, DirectoryLoss, Loss};
 pub use memory::MemoryFileSystem;
 pub use os::OsFileSystem;

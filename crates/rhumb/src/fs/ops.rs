@@ -3,8 +3,10 @@
 //! Each adds the path to errors, continues after interrupted and short calls, and notes its call
 //! site, so that tests can fail every call site of the store once and show that they did.
 
+#[cfg(feature = "test-kit")]
 use std::cell::Cell;
 use std::io;
+#[cfg(feature = "test-kit")]
 use std::panic::Location;
 use std::path::Path;
 use std::sync::Arc;
@@ -21,21 +23,25 @@ const LONGEST_HOLE: u64 = 512 << 20;
 /// Up to so many bytes are read without asking whether they were written.
 const SMALL_BYTES: u64 = 1 << 20;
 
+#[cfg(feature = "test-kit")]
 thread_local! {
     static SITE: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
 }
 
 /// The source location of the call under way on this thread; `None` if the call did not go
 /// through this module.
+#[cfg(feature = "test-kit")]
 pub(super) fn current_site() -> Option<&'static Location<'static>> {
     SITE.get()
 }
 
-/// Makes one call, and notes the caller's location as its site.
+/// Makes one call. For the test kit, the caller's location is its site.
 #[track_caller]
 fn call<T>(make: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    #[cfg(feature = "test-kit")]
     SITE.set(Some(Location::caller()));
     let result = make();
+    #[cfg(feature = "test-kit")]
     SITE.set(None);
     result
 }
