@@ -50,7 +50,7 @@ impl Store {
             store: self.number,
             id,
             name: name.to_string(),
-            view: CurrentView::new(Levels::default(), &self.slots),
+            view: CurrentView::new(Levels::default(), &self.hazard_slots),
             next_map: AtomicU64::new(0),
             dropped: AtomicBool::new(false),
         });

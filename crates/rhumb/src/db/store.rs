@@ -71,7 +71,7 @@ pub(super) struct Store {
     /// The files of the tables, including those to be deleted.
     pub(super) files: Arc<Files>,
     /// The hazard slots in which threads record the views that they read.
-    pub(super) slots: Arc<HazardSlots>,
+    pub(super) hazard_slots: Arc<HazardSlots>,
     /// Dropped keyspaces with views that are still read.
     pub(super) dropped: Mutex<Vec<Arc<OpenKeyspace>>>,
     /// Set to end running merges early.

@@ -10,7 +10,7 @@ use crate::options::Options;
 use crate::sync::Arc;
 
 /// The directory of a store, locked while this value exists.
-pub(super) struct Directory {
+pub(super) struct StoreDirectory {
     /// The file system.
     pub fs: Arc<dyn FileSystem>,
     /// The directory.
@@ -26,7 +26,7 @@ pub(super) struct Directory {
     _lock: Box<dyn FileLock>,
 }
 
-impl Directory {
+impl StoreDirectory {
     /// Locks the store in a directory and lists its files.
     ///
     /// # Errors
@@ -51,7 +51,7 @@ impl Directory {
         })?;
         // Listed again, since a writer may have created and deleted files meanwhile.
         let names = ops::list(&*fs, path)?;
-        let mut directory = Directory {
+        let mut directory = StoreDirectory {
             fs,
             path: path.to_path_buf(),
             manifests: Vec::new(),

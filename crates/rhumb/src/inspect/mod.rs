@@ -7,12 +7,12 @@ mod directory;
 mod dump;
 mod repair;
 mod report;
-mod table;
+mod table_check;
 #[cfg(test)]
 mod tests;
 mod verify;
 
 pub use dump::dump;
 pub use repair::repair;
-pub use report::{Doubt, Loss, RepairReport, Sequences, VerifyProgress, VerifyReport};
+pub use report::{Doubt, LostData, RepairReport, Sequences, VerifyProgress, VerifyReport};
 pub use verify::verify;

@@ -53,7 +53,7 @@ pub struct RepairReport {
     /// Operations in them. When the store is opened next those are replayed that are in no table yet.
     pub operations_saved: u64,
     /// What could not be saved.
-    pub lost: Vec<Loss>,
+    pub lost: Vec<LostData>,
     /// What cannot be known: more may be lost than [`lost`](Self::lost) names.
     pub doubts: Vec<Doubt>,
     /// What else is worth knowing.
@@ -142,7 +142,7 @@ impl fmt::Display for Doubt {
 /// Something that could not be saved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Loss {
+pub struct LostData {
     /// The file that held it.
     pub path: PathBuf,
     /// Its offset in the file, in bytes.
@@ -155,7 +155,7 @@ pub struct Loss {
     pub sequences: Sequences,
 }
 
-impl fmt::Display for Loss {
+impl fmt::Display for LostData {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (path, offset, sequences) = (self.path.display(), self.offset, self.sequences);
         let (what, why) = (&self.what, &self.why);
@@ -163,7 +163,7 @@ impl fmt::Display for Loss {
     }
 }
 
-impl Loss {
+impl LostData {
     /// What was lost because of `error`, whose place in the file is used if it names one.
     pub(super) fn new(
         path: &Path,
@@ -180,7 +180,7 @@ impl Loss {
             } => (*offset, format!("expected {expected}, found {found}")),
             other => (0, other.to_string()),
         };
-        Loss {
+        LostData {
             path: path.to_path_buf(),
             offset,
             what: what.into(),

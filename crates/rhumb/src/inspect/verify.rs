@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::directory::{Directory, Progress};
+use super::directory::{Progress, StoreDirectory};
 use super::report::{VerifyProgress, VerifyReport};
-use super::table::check_table;
+use super::table_check::check_table;
 use crate::db::{LogCheck, refuse_lost_edits};
 use crate::error::{Error, Result};
 use crate::fs::{LockMode, names};
@@ -23,7 +23,7 @@ pub fn verify(
     options: &Options,
     progress: &mut dyn FnMut(VerifyProgress<'_>),
 ) -> Result<VerifyReport> {
-    let directory = Directory::open(path, options, LockMode::Shared)?;
+    let directory = StoreDirectory::open(path, options, LockMode::Shared)?;
     let mut report = VerifyReport::default();
     let checked = read_state(&directory, &mut report.warnings);
     let Some((manifest, state)) = report.take(checked)? else {
@@ -79,7 +79,7 @@ fn tables_of(state: &State) -> impl Iterator<Item = &TableMeta> {
 
 /// The number of the current manifest and the state that it holds. Fails if tables overlap that
 /// must not.
-fn read_state(directory: &Directory, warnings: &mut Vec<String>) -> Result<(u64, State)> {
+fn read_state(directory: &StoreDirectory, warnings: &mut Vec<String>) -> Result<(u64, State)> {
     let (fs, path) = (&directory.fs, &directory.path);
     let Some(number) = version::read_current(fs, path)? else {
         let current = path.join(names::CURRENT);
@@ -106,7 +106,12 @@ fn torn(path: &Path, bytes: u64, offset: u64) -> String {
 }
 
 /// Checks that the next numbers in the manifest are larger than all numbers in use.
-fn check_numbers(directory: &Directory, manifest: u64, state: &State, report: &mut VerifyReport) {
+fn check_numbers(
+    directory: &StoreDirectory,
+    manifest: u64,
+    state: &State,
+    report: &mut VerifyReport,
+) {
     let path = directory.manifest_path(manifest);
     let mut wrong = |expected: String, found: String| {
         report
@@ -132,7 +137,7 @@ fn check_numbers(directory: &Directory, manifest: u64, state: &State, report: &m
 }
 
 fn check_logs(
-    directory: &Directory,
+    directory: &StoreDirectory,
     state: &State,
     report: &mut VerifyReport,
     progress: &mut Progress<'_>,
@@ -175,7 +180,7 @@ fn check_logs(
 }
 
 fn check_tables(
-    directory: &Directory,
+    directory: &StoreDirectory,
     state: &State,
     report: &mut VerifyReport,
     progress: &mut Progress<'_>,
@@ -200,7 +205,7 @@ fn check_tables(
 }
 
 /// Checks for files which show that the manifest lost edits. Opening the store fails in this case.
-fn check_edits(directory: &Directory, state: &State, report: &mut VerifyReport) -> Result<()> {
+fn check_edits(directory: &StoreDirectory, state: &State, report: &mut VerifyReport) -> Result<()> {
     match refuse_lost_edits(&directory.path, &*directory.fs, state) {
         // A missing table was reported already.
         Err(Error::Corruption { path, .. }) if report.names(&path) => Ok(()),
@@ -208,7 +213,12 @@ fn check_edits(directory: &Directory, state: &State, report: &mut VerifyReport) 
     }
 }
 
-fn look_for_strays(directory: &Directory, manifest: u64, state: &State, report: &mut VerifyReport) {
+fn look_for_strays(
+    directory: &StoreDirectory,
+    manifest: u64,
+    state: &State,
+    report: &mut VerifyReport,
+) {
     let used: BTreeSet<u64> = tables_of(state).map(|t| t.number).collect();
     let tables = directory.tables.iter().filter(|n| !used.contains(n));
     let manifests = directory.manifests.iter().filter(|n| **n != manifest);

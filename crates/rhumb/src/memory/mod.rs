@@ -6,7 +6,7 @@ mod links;
 mod pinned;
 
 pub(crate) use arena::{Address, Arena};
-pub(crate) use frames::{BlockCache, TableSlots};
+pub(crate) use frames::{BlockCache, FrameSlots};
 pub(crate) use links::Links;
 pub(crate) use pinned::OwnedBytes;
 pub use pinned::Pinned;

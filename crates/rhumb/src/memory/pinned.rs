@@ -207,7 +207,7 @@ pub(crate) struct OwnedBytes {
 }
 
 impl OwnedBytes {
-    /// Bytes that nobody counts.
+    /// Bytes that are not counted.
     pub fn new(bytes: Vec<u8>) -> Self {
         let counted = None;
         OwnedBytes { bytes, counted }
@@ -225,7 +225,7 @@ impl OwnedBytes {
     }
 
     /// A copy of a part of these bytes, if they are counted and more than [`MOST_KEPT`] times as many.
-    /// Otherwise somebody who holds many small parts, each of another block, would keep all these blocks.
+    /// Otherwise many small parts that are held, each of another block, would keep all these blocks.
     /// Bytes that are not counted belong to a pass over a whole table, which holds few blocks at a time.
     fn copy_if_small(&self, part: &[u8]) -> Option<Pinned> {
         let counted = self.counted.as_ref()?;
@@ -257,12 +257,12 @@ impl Drop for OwnedBytes {
 #[cfg(not(loom))]
 mod tests {
     use super::*;
-    use crate::memory::{BlockCache, TableSlots};
+    use crate::memory::{BlockCache, FrameSlots};
 
     #[test]
     fn small_parts_of_a_block_without_a_frame_are_copied() {
         let cache = Arc::new(BlockCache::new(0).unwrap());
-        let table = TableSlots::new(Arc::clone(&cache), 1);
+        let table = FrameSlots::new(Arc::clone(&cache), 1);
         let bytes: Vec<u8> = (0..1_000).map(|i| i as u8).collect();
         let held = || cache.state().bypassed_bytes;
         for (len, kept) in [(0, 0), (1, 1), (499, 499), (500, 1_000), (1_000, 1_000)] {
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_bytes_that_nobody_counts_are_not_copied() {
+    fn parts_of_uncounted_bytes_are_not_copied() {
         let whole = Pinned::from(vec![7; 1_000]);
         let part = whole.part(10, 1, &mut Pins::default());
         assert_eq!(part.as_ptr(), whole[10..].as_ptr());

@@ -148,7 +148,7 @@ fn assemble(dir: &Path, options: Options, lock: Box<dyn FileLock>, state: State)
     let files = Files::new(fs, dir.to_path_buf(), options.access, cache);
     let files = Arc::new(files.waking(Waker::from(scheduler.signals.clone())));
     let number = OPENED.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    let slots = Arc::new(HazardSlots::default());
+    let hazard_slots = Arc::new(HazardSlots::default());
     let mut keyspaces = BTreeMap::new();
     for (id, keyspace) in &state.keyspaces {
         let tables = keyspace
@@ -160,7 +160,7 @@ fn assemble(dir: &Path, options: Options, lock: Box<dyn FileLock>, state: State)
             store: number,
             id: *id,
             name: keyspace.name.clone(),
-            view: CurrentView::new(levels, &slots),
+            view: CurrentView::new(levels, &hazard_slots),
             next_map: AtomicU64::new(keyspace.next_map),
             dropped: AtomicBool::new(false),
         };
@@ -195,7 +195,7 @@ fn assemble(dir: &Path, options: Options, lock: Box<dyn FileLock>, state: State)
         snapshots: Mutex::new(BTreeMap::new()),
         failure: Mutex::new(None),
         files,
-        slots,
+        hazard_slots,
         dropped: Mutex::new(Vec::new()),
         cancelled: AtomicBool::new(false),
         reads: ReadCounters::default(),

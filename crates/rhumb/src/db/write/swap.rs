@@ -2,7 +2,7 @@
 //!
 //! The writer that leads a group checks them, in the order of commits and under the write lock: against
 //! the writes of the same frame that come before, and below those against the store, which has all
-//! earlier frames in its memtables. So no write of anybody comes between the check and the write.
+//! earlier frames in its memtables. So no write comes between the check and the write.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::super::report::{Doubt, Loss, Sequences};
+use super::super::report::{Doubt, LostData, Sequences};
 use super::Repair;
 use super::lost::{keep_copy, write_file};
 use super::pieces::Pieces;
@@ -112,7 +112,9 @@ impl Repair<'_> {
             first: pieces.least_unflushed().max(last.saturating_add(1)),
             last: next.map(|next| next.saturating_sub(1)),
         };
-        self.report.lost.push(Loss::new(path, what, &e, sequences));
+        self.report
+            .lost
+            .push(LostData::new(path, what, &e, sequences));
         // Where edits are lost, one of them most likely removed it.
         Ok(!pieces.patched)
     }
@@ -158,7 +160,7 @@ impl Repair<'_> {
     fn lose_end(&mut self, log: &Path, error: &Error, last: Sequence) {
         self.changed = true;
         let sequences = Sequences::from(last.saturating_add(1));
-        let loss = Loss::new(log, "the rest of the log", error, sequences);
+        let loss = LostData::new(log, "the rest of the log", error, sequences);
         self.report.lost.push(loss);
     }
 
@@ -188,7 +190,7 @@ impl Repair<'_> {
         let (good, rest) = frames.split_at(kept);
         let end = good.last().map_or(0, |f| f.payload.end);
         let sequences = Sequences::from(last.saturating_add(1));
-        let mut loss = Loss::new(&path, what_is_lost(rest), error, sequences);
+        let mut loss = LostData::new(&path, what_is_lost(rest), error, sequences);
         loss.offset = end as u64;
         self.report.lost.push(loss);
         if good.is_empty() {

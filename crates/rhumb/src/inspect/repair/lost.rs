@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::super::directory::{Directory, LOST};
+use super::super::directory::{LOST, StoreDirectory};
 use crate::error::Result;
 use crate::fs::ops;
 
@@ -24,7 +24,7 @@ impl LostFiles {
     }
 
     /// Moves the files away.
-    pub fn move_away(&mut self, directory: &Directory) -> Result<()> {
+    pub fn move_away(&mut self, directory: &StoreDirectory) -> Result<()> {
         if self.files.is_empty() {
             return Ok(());
         }
@@ -39,7 +39,7 @@ impl LostFiles {
 }
 
 /// Writes a durable copy of a file with the content `bytes` to `lost`.
-pub(super) fn keep_copy(directory: &Directory, path: &Path, bytes: &[u8]) -> Result<()> {
+pub(super) fn keep_copy(directory: &StoreDirectory, path: &Path, bytes: &[u8]) -> Result<()> {
     let fs = &*directory.fs;
     let to = free_path(directory, path)?;
     write_file(directory, &to, bytes)?;
@@ -47,7 +47,7 @@ pub(super) fn keep_copy(directory: &Directory, path: &Path, bytes: &[u8]) -> Res
 }
 
 /// Writes a new file and syncs it, but not its name in the directory.
-pub(super) fn write_file(directory: &Directory, path: &Path, bytes: &[u8]) -> Result<()> {
+pub(super) fn write_file(directory: &StoreDirectory, path: &Path, bytes: &[u8]) -> Result<()> {
     let file = ops::create(&*directory.fs, path)?;
     ops::write_all(&*file, path, bytes)?;
     ops::sync(&*file, path)
@@ -55,7 +55,7 @@ pub(super) fn write_file(directory: &Directory, path: &Path, bytes: &[u8]) -> Re
 
 /// A free path in `lost` for a file: its name, with a number appended if an earlier repair left a
 /// file of that name there.
-fn free_path(directory: &Directory, path: &Path) -> Result<PathBuf> {
+fn free_path(directory: &StoreDirectory, path: &Path) -> Result<PathBuf> {
     let lost = directory.path.join(LOST);
     ops::create_dir(&*directory.fs, &lost)?;
     let taken: BTreeSet<String> = ops::list(&*directory.fs, &lost)?.into_iter().collect();

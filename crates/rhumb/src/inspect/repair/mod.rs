@@ -17,8 +17,8 @@ use std::path::Path;
 
 use self::lost::LostFiles;
 use self::pieces::Pieces;
-use super::directory::{Directory, LOST, Progress};
-use super::report::{Doubt, Loss, RepairReport, Sequences, VerifyProgress};
+use super::directory::{LOST, Progress, StoreDirectory};
+use super::report::{Doubt, LostData, RepairReport, Sequences, VerifyProgress};
 use crate::db::refuse_lost_edits;
 use crate::entry::operations::OperationIter;
 use crate::error::{Error, Result};
@@ -37,14 +37,14 @@ use crate::wal::{self, sound_frames};
 /// first damage, since what follows may build on what is lost.
 ///
 /// # Errors
-/// If there is no store, somebody has it open, a file cannot be read or written, or a newer rhumb
+/// If there is no store, it is open already, a file cannot be read or written, or a newer rhumb
 /// made it. The store is then as damaged as before, and repair can be called again.
 pub fn repair(
     path: &Path,
     options: &Options,
     progress: &mut dyn FnMut(VerifyProgress<'_>),
 ) -> Result<RepairReport> {
-    let directory = Directory::open(path, options, LockMode::Exclusive)?;
+    let directory = StoreDirectory::open(path, options, LockMode::Exclusive)?;
     let mut report = RepairReport::default();
     let mut pieces = gather(&directory, &mut report)?;
     let bytes = pieces.tables.values().map(|t| t.meta.file_bytes).sum();
@@ -74,7 +74,7 @@ pub fn repair(
 
 /// A running repair.
 struct Repair<'a> {
-    directory: Directory,
+    directory: StoreDirectory,
     options: &'a Options,
     report: RepairReport,
     /// The next file number that was never used.
@@ -127,7 +127,7 @@ impl Repair<'_> {
     }
 
     /// Moves tables away that are not in use and were not removed by an edit: the next opening would
-    /// delete them, and nobody knows whether an edit that is lost named them.
+    /// delete them, and it is not known whether an edit that is lost named them.
     fn keep_strays(&mut self, pieces: &Pieces) {
         let numbers = self.directory.tables.iter();
         for number in numbers.filter(|n| !pieces.names_table(**n)) {
@@ -137,7 +137,7 @@ impl Repair<'_> {
 }
 
 /// A number above all numbers in the manifests and file names.
-fn next_file(directory: &Directory, pieces: &Pieces) -> Result<u64> {
+fn next_file(directory: &StoreDirectory, pieces: &Pieces) -> Result<u64> {
     let named = [&directory.manifests, &directory.logs, &directory.tables];
     let largest = named.iter().filter_map(|n| n.last()).max();
     let above = largest.map_or(Some(1), |n| n.checked_add(1));
@@ -150,7 +150,7 @@ fn next_file(directory: &Directory, pieces: &Pieces) -> Result<u64> {
 
 /// What is known about the store: from the current manifest if it is sound, otherwise from the
 /// sound records of all manifests.
-fn gather(directory: &Directory, report: &mut RepairReport) -> Result<Pieces> {
+fn gather(directory: &StoreDirectory, report: &mut RepairReport) -> Result<Pieces> {
     let (fs, path) = (&directory.fs, &directory.path);
     let current_path = path.join(names::CURRENT);
     let missing = || Error::corruption(&current_path, 0, "a file", "no such file");
@@ -159,7 +159,7 @@ fn gather(directory: &Directory, report: &mut RepairReport) -> Result<Pieces> {
         Ok(number) => (Some(number), false),
         Err(e @ Error::Corruption { .. }) => {
             let what = "which manifest counts, so the last one is taken";
-            let what = Loss::new(&current_path, what, &e, Sequences::ALL);
+            let what = LostData::new(&current_path, what, &e, Sequences::ALL);
             let what = format!("{what}; if a newer one is gone, nothing shows it");
             doubt(report, what, Sequences::ALL);
             (directory.manifests.last().copied(), true)
@@ -192,7 +192,7 @@ fn gather(directory: &Directory, report: &mut RepairReport) -> Result<Pieces> {
 }
 
 /// What the sound records of all manifests say, and the files themselves.
-fn piece_together(directory: &Directory, report: &mut RepairReport) -> Result<Pieces> {
+fn piece_together(directory: &StoreDirectory, report: &mut RepairReport) -> Result<Pieces> {
     let what = "edits of the manifest are lost: the files that are left are put together as well as they \
                 tell themselves, and do not show whether others are gone";
     doubt(report, what, Sequences::ALL);
@@ -206,7 +206,12 @@ fn doubt(report: &mut RepairReport, what: impl Into<String>, sequences: Sequence
 
 /// Whether the files show that edits behind those that can be read, which say what was `seen`, are
 /// lost. Their bytes are damaged (`torn`) or gone.
-fn lost_edits(directory: &Directory, state: &State, seen: &Pieces, torn: bool) -> Result<bool> {
+fn lost_edits(
+    directory: &StoreDirectory,
+    state: &State,
+    seen: &Pieces,
+    torn: bool,
+) -> Result<bool> {
     match refuse_lost_edits(&directory.path, &*directory.fs, state) {
         Ok(()) => {}
         Err(Error::Corruption { .. }) => return Ok(true),
@@ -229,7 +234,7 @@ fn lost_edits(directory: &Directory, state: &State, seen: &Pieces, torn: bool) -
 }
 
 /// The ids of the keyspaces to which the readable operations of a log belong.
-fn keyspaces_in_log(directory: &Directory, log: u64) -> Result<BTreeSet<u32>> {
+fn keyspaces_in_log(directory: &StoreDirectory, log: u64) -> Result<BTreeSet<u32>> {
     let bytes = ops::read_all(&*directory.fs, &directory.log_path(log))?;
     let mut used = BTreeSet::new();
     for frame in sound_frames(&bytes, log) {

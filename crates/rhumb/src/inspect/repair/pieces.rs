@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use super::super::directory::Directory;
-use super::super::report::{Loss, RepairReport, Sequences};
+use super::super::directory::StoreDirectory;
+use super::super::report::{LostData, RepairReport, Sequences};
 use crate::entry::Sequence;
 use crate::error::{Error, Result};
 use crate::fs::ops;
@@ -285,7 +285,10 @@ impl Pieces {
 }
 
 /// Gathers the sound records of all manifests, including those behind damage.
-pub(super) fn piece_together(directory: &Directory, report: &mut RepairReport) -> Result<Pieces> {
+pub(super) fn piece_together(
+    directory: &StoreDirectory,
+    report: &mut RepairReport,
+) -> Result<Pieces> {
     let mut pieces = Pieces {
         patched: true,
         ..Pieces::default()
@@ -297,7 +300,7 @@ pub(super) fn piece_together(directory: &Directory, report: &mut RepairReport) -
 }
 
 fn read_manifest(
-    directory: &Directory,
+    directory: &StoreDirectory,
     number: u64,
     pieces: &mut Pieces,
     report: &mut RepairReport,
@@ -307,7 +310,7 @@ fn read_manifest(
     let records = match sound_records(&path, &bytes, number) {
         Ok(records) => records,
         Err(e @ Error::Corruption { .. }) => {
-            let loss = Loss::new(&path, "a whole manifest", &e, Sequences::ALL);
+            let loss = LostData::new(&path, "a whole manifest", &e, Sequences::ALL);
             report.lost.push(loss);
             return Ok(());
         }
@@ -316,7 +319,7 @@ fn read_manifest(
     let mut end = MANIFEST_HEADER_BYTES as u64;
     let mut gap = |from: u64, to: u64| {
         if from < to {
-            report.lost.push(Loss {
+            report.lost.push(LostData {
                 path: path.clone(),
                 offset: from,
                 what: format!("{} bytes of edits", to - from),

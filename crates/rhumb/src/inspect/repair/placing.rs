@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::report::{Loss, Sequences};
+use super::super::report::{LostData, Sequences};
 use super::Repair;
 use super::keyspaces_in_log;
 use super::pieces::Pieces;
@@ -49,7 +49,7 @@ impl Repair<'_> {
                 }
                 Err(e @ Error::Corruption { .. }) => {
                     let what = "a whole table that no readable edit names";
-                    let loss = Loss::new(&path, what, &e, Sequences::ALL);
+                    let loss = LostData::new(&path, what, &e, Sequences::ALL);
                     self.report.lost.push(loss);
                 }
                 Err(e) => return Err(e),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use rhumb_index::{KeyMap, KeyMapBuilder};
 
-use super::super::report::{Loss, Sequences};
-use super::super::table::check_table;
+use super::super::report::{LostData, Sequences};
+use super::super::table_check::check_table;
 use super::Repair;
 use super::pieces::{Pieces, PlacedTable};
 use crate::entry::LARGEST_KEY;
@@ -62,7 +62,7 @@ impl Repair<'_> {
         let sequences = pieces.sequences_of(table);
         self.report
             .lost
-            .push(Loss::new(&path, what, error, sequences));
+            .push(LostData::new(&path, what, error, sequences));
         pieces.tables.remove(&meta.number);
         self.lost.add(path);
         self.changed = true;
@@ -90,7 +90,9 @@ impl Repair<'_> {
         if salvage.range_deletes_lost() {
             let e = salvage.damaged_sections().first().unwrap_or(why);
             let what = "the range deletes of the table";
-            self.report.lost.push(Loss::new(&path, what, e, sequences));
+            self.report
+                .lost
+                .push(LostData::new(&path, what, e, sequences));
         }
         pieces.tables.remove(&table.meta.number);
         self.lost.add(path.clone());
@@ -171,13 +173,13 @@ impl Repair<'_> {
     }
 }
 
-fn loss_of_block(path: &Path, block: &LostBlock<'_>, sequences: Sequences) -> Loss {
+fn loss_of_block(path: &Path, block: &LostBlock<'_>, sequences: Sequences) -> LostData {
     let behind = match block.behind {
         Some(key) => format!("behind \"{}\"", key.escape_ascii()),
         None => "at the start".to_string(),
     };
     let what = format!("a block of {} keys {behind}", block.keys);
-    let mut loss = Loss::new(path, what, &block.error, sequences);
+    let mut loss = LostData::new(path, what, &block.error, sequences);
     loss.offset = block.offset;
     loss
 }

@@ -26,7 +26,7 @@ mod tests;
 
 pub(super) use pins::{FramePin, PinStock};
 pub(crate) use pool::CacheUse;
-pub(crate) use slots::TableSlots;
+pub(crate) use slots::FrameSlots;
 
 use super::OwnedBytes;
 use crate::error::Result;

@@ -80,7 +80,7 @@ impl Slots {
 }
 
 /// The slots of one open table in the cache. Dropping it frees the frames of its blocks.
-pub(crate) struct TableSlots {
+pub(crate) struct FrameSlots {
     cache: Arc<BlockCache>,
     blocks: u64,
     /// Made when the first block is kept.
@@ -92,10 +92,10 @@ struct Kept {
     space: Arc<FrameSpace>,
 }
 
-impl TableSlots {
+impl FrameSlots {
     /// For a table of `blocks` blocks; allocates nothing yet.
-    pub fn new(cache: Arc<BlockCache>, blocks: u64) -> TableSlots {
-        TableSlots {
+    pub fn new(cache: Arc<BlockCache>, blocks: u64) -> FrameSlots {
+        FrameSlots {
             cache,
             blocks,
             kept: OnceLock::new(),
@@ -123,7 +123,7 @@ impl TableSlots {
         kept.is_some_and(|(kept, block)| kept.slots.frame(block).is_some())
     }
 
-    /// If the block is in memory, prefetches into the processor's caches what [`TableSlots::get`]
+    /// If the block is in memory, prefetches into the processor's caches what [`FrameSlots::get`]
     /// will read, the block's first bytes, and some of its ranges (start and length).
     #[inline]
     pub fn prefetch<const N: usize>(&self, block: u64, ranges: [(usize, usize); N]) {
@@ -158,7 +158,7 @@ impl TableSlots {
     }
 }
 
-impl Drop for TableSlots {
+impl Drop for FrameSlots {
     fn drop(&mut self) {
         if let Some((kept, (_, pool))) = self.kept.get().zip(self.cache.frames()) {
             lock(pool).forget(&kept.slots);
@@ -166,9 +166,9 @@ impl Drop for TableSlots {
     }
 }
 
-impl fmt::Debug for TableSlots {
+impl fmt::Debug for FrameSlots {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TableSlots")
+        f.debug_struct("FrameSlots")
             .field("blocks", &self.blocks)
             .finish_non_exhaustive()
     }

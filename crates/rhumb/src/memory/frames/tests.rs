@@ -8,7 +8,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use super::region::Region;
-use super::{BlockCache, TableSlots};
+use super::{BlockCache, FrameSlots};
 use crate::memory::{Pinned, Pins};
 use crate::test_seed::test_seed;
 
@@ -37,7 +37,7 @@ fn assert_within_capacity(cache: &BlockCache) {
 #[test]
 fn blocks_come_back_until_others_take_their_place() {
     let cache = cache(1 << 20);
-    let table = TableSlots::new(Arc::clone(&cache), 2_000);
+    let table = FrameSlots::new(Arc::clone(&cache), 2_000);
     assert!(table.get(0).is_none());
     for number in 0..2_000 {
         assert_eq!(
@@ -59,7 +59,7 @@ fn blocks_come_back_until_others_take_their_place() {
     );
     assert_eq!(cache.state().used.evictions, 2_000 - kept.len() as u64);
     assert_eq!(cache.state().used.blocks, 4000 * kept.len() as u64);
-    let other = TableSlots::new(Arc::clone(&cache), 2_000);
+    let other = FrameSlots::new(Arc::clone(&cache), 2_000);
     assert!(other.get(1_999).is_none() && table.get(2_000).is_none());
     assert!(table.insert(2_000, b"behind the last").is_none());
 }
@@ -67,7 +67,7 @@ fn blocks_come_back_until_others_take_their_place() {
 #[test]
 fn the_first_of_two_who_read_a_block_keeps_it() {
     let cache = cache(1 << 20);
-    let table = TableSlots::new(Arc::clone(&cache), 1);
+    let table = FrameSlots::new(Arc::clone(&cache), 1);
     let first = table.insert(0, b"block").unwrap();
     let second = table.insert(0, b"block").unwrap();
     assert_eq!(first.as_ptr(), second.as_ptr());
@@ -78,7 +78,7 @@ fn the_first_of_two_who_read_a_block_keeps_it() {
 fn no_capacity_keeps_nothing() {
     for capacity in [0, 1, 1000] {
         let cache = cache(capacity);
-        let table = TableSlots::new(Arc::clone(&cache), 10);
+        let table = FrameSlots::new(Arc::clone(&cache), 10);
         assert!(table.insert(1, b"block").is_none() && table.get(1).is_none());
         assert_eq!(cache.state().used.total(), 0);
         let bypass = table.bypass(b"block".to_vec());
@@ -98,7 +98,7 @@ fn no_capacity_keeps_nothing() {
 fn small_caches_keep_what_they_can() {
     for capacity in (1024..200_000).step_by(1013) {
         let cache = cache(capacity);
-        let table = TableSlots::new(Arc::clone(&cache), 100);
+        let table = FrameSlots::new(Arc::clone(&cache), 100);
         for number in 0..100 {
             let bytes = block(1, number, 100 + number as usize * 41);
             if let Some(kept) = table.insert(number, &bytes) {
@@ -148,7 +148,7 @@ fn memory_that_is_given_back_is_not_a_neighbours() {
 #[test]
 fn pinned_blocks_stay_whatever_happens() {
     let cache = cache(256 << 10);
-    let table = TableSlots::new(Arc::clone(&cache), 1_000);
+    let table = FrameSlots::new(Arc::clone(&cache), 1_000);
     let mut pinned: Vec<Pinned> = Vec::new();
     for number in 0..1_000 {
         let Some(pin) = table.insert(number, &block(1, number, 3_000)) else {
@@ -162,7 +162,7 @@ fn pinned_blocks_stay_whatever_happens() {
     assert_eq!(state.pinned_bytes, 3_000 * state.pinned_blocks);
     // Frames of another size find no room either, and a table's slots would need a slab.
     assert!(table.insert(999, &block(1, 999, 500)).is_none());
-    let large = TableSlots::new(Arc::clone(&cache), 20_000);
+    let large = FrameSlots::new(Arc::clone(&cache), 20_000);
     assert!(large.insert(0, b"block").is_none());
     let clones = pinned.clone();
     pinned.truncate(40);
@@ -172,7 +172,7 @@ fn pinned_blocks_stay_whatever_happens() {
     }
     drop(clones);
     // Frames without pins are free again, and pinned blocks are unchanged.
-    let other = TableSlots::new(Arc::clone(&cache), 1_000);
+    let other = FrameSlots::new(Arc::clone(&cache), 1_000);
     for number in 0..1_000 {
         assert!(other.insert(number, &block(2, number, 2_900)).is_some());
     }
@@ -187,7 +187,7 @@ fn pinned_blocks_stay_whatever_happens() {
 fn a_dropped_table_leaves_its_frames_to_others() {
     let cache = cache(4 << 20);
     for table in 0..50 {
-        let slots = TableSlots::new(Arc::clone(&cache), 10_000);
+        let slots = FrameSlots::new(Arc::clone(&cache), 10_000);
         for number in 0..500 {
             assert!(slots.insert(number, &block(table, number, 3_000)).is_some());
         }
@@ -204,13 +204,13 @@ fn a_dropped_table_leaves_its_frames_to_others() {
 #[test]
 fn slots_take_their_memory_from_blocks() {
     let cache = cache(4 << 20);
-    let first = TableSlots::new(Arc::clone(&cache), BLOCKS);
+    let first = FrameSlots::new(Arc::clone(&cache), BLOCKS);
     for number in 0..2_000 {
         first.insert(number, &block(1, number, 3_000)).unwrap();
     }
     let before = cache.state().used;
-    let tables: Vec<TableSlots> = (0..20)
-        .map(|_| TableSlots::new(Arc::clone(&cache), 100_000))
+    let tables: Vec<FrameSlots> = (0..20)
+        .map(|_| FrameSlots::new(Arc::clone(&cache), 100_000))
         .collect();
     let kept = tables
         .iter()
@@ -232,11 +232,11 @@ fn slots_take_their_memory_from_blocks() {
 fn headers_of_small_frames_take_their_memory_from_blocks() {
     for capacity in [1 << 20, 16 << 20] {
         let cache = cache(capacity);
-        let large = TableSlots::new(Arc::clone(&cache), 2_000);
+        let large = FrameSlots::new(Arc::clone(&cache), 2_000);
         for number in 0..2_000 {
             large.insert(number, &block(1, number, 16_000)).unwrap();
         }
-        let small = TableSlots::new(Arc::clone(&cache), 100_000);
+        let small = FrameSlots::new(Arc::clone(&cache), 100_000);
         for number in 0..200_000 {
             let number = number % 100_000;
             let pin = small.insert(number, &block(2, number, 100)).unwrap();
@@ -257,7 +257,7 @@ fn headers_of_small_frames_take_their_memory_from_blocks() {
 #[test]
 fn a_pin_that_is_one_too_many_is_a_copy() {
     let cache = cache(1 << 20);
-    let table = TableSlots::new(Arc::clone(&cache), 1);
+    let table = FrameSlots::new(Arc::clone(&cache), 1);
     let pin = table.insert(0, b"block").unwrap();
     let header = pin.frame_pin().unwrap().header();
     header.crowd();
@@ -272,7 +272,7 @@ fn a_pin_that_is_one_too_many_is_a_copy() {
 #[test]
 fn parts_take_their_pins_from_a_stock_that_is_given_back() {
     let cache = cache(1 << 20);
-    let table = TableSlots::new(Arc::clone(&cache), 2);
+    let table = FrameSlots::new(Arc::clone(&cache), 2);
     let blocks = [0, 1].map(|number| table.insert(number, &block(1, number, 3_000)).unwrap());
     let pins_of = |number: usize| blocks[number].frame_pin().unwrap().header().pins();
     let mut stock = Pins::default();
@@ -322,7 +322,7 @@ fn threads_always_see_the_block_that_they_asked_for() {
                         let Some((name, slots)) = &*guard else {
                             drop(guard);
                             let name = names.fetch_add(1, Ordering::Relaxed);
-                            let slots = TableSlots::new(Arc::clone(cache), 300);
+                            let slots = FrameSlots::new(Arc::clone(cache), 300);
                             *tables[at].write().unwrap() = Some((name, slots));
                             continue;
                         };
@@ -425,7 +425,7 @@ impl Zipf {
 /// `pick` maps the number of a read and the drawn block to the block to read and its length.
 fn hit_rates(capacity: u64, reads: u64, pick: impl Fn(u64, u64) -> (u64, usize)) -> (f64, f64) {
     let cache = cache(capacity);
-    let tables = [(); 2].map(|()| TableSlots::new(Arc::clone(&cache), BLOCKS));
+    let tables = [(); 2].map(|()| FrameSlots::new(Arc::clone(&cache), BLOCKS));
     let mut clock = GlobalClock {
         capacity: capacity as usize,
         used: 0,

@@ -184,7 +184,8 @@ impl TableReader {
     /// Prefetches what a search of a block near `slot` will read, if the block is in memory.
     #[inline]
     pub(in crate::table) fn prefetch_block(&self, number: u64, slot: u64) {
-        self.slots.prefetch(number, self.likely_rows.about(slot));
+        self.frame_slots
+            .prefetch(number, self.likely_rows.about(slot));
     }
 
     /// The block with this number.
@@ -212,7 +213,7 @@ impl TableReader {
 
     #[inline]
     fn block_in_memory(&self, number: u64, source: &mut BlockSource) -> Option<Pinned> {
-        let bytes = self.slots.get(number)?;
+        let bytes = self.frame_slots.get(number)?;
         let cached = &mut source.trace.blocks_cached;
         *cached = cached.saturating_add(1);
         Some(bytes)
@@ -227,7 +228,7 @@ impl TableReader {
         number: u64,
         source: &mut BlockSource,
     ) -> Result<LoadedBlock> {
-        self.slots.prefetch(number + 1, [SECOND_LINE]);
+        self.frame_slots.prefetch(number + 1, [SECOND_LINE]);
         let fetched = source.has_fetched(number);
         // A pass does not ask the cache for blocks it has read: that would mark them as used.
         if (source.fill_cache || !fetched)
@@ -266,7 +267,7 @@ impl TableReader {
             })
         };
         let mut end = first;
-        while end < last && fits(end + 1) && !(missing && self.slots.holds(end + 1)) {
+        while end < last && fits(end + 1) && !(missing && self.frame_slots.holds(end + 1)) {
             end += 1;
         }
         Ok(end)
@@ -305,7 +306,7 @@ impl TableReader {
         probe: u64,
         source: &mut BlockSource,
     ) {
-        if source.has_fetched(probe) || self.slots.holds(probe) {
+        if source.has_fetched(probe) || self.frame_slots.holds(probe) {
             return;
         }
         // So wide a window would not shrink enough, and checking all of its blocks would take long.
@@ -313,10 +314,10 @@ impl TableReader {
         if self.stretch(first, last).is_none_or(too_wide) {
             return;
         }
-        while first < probe && self.slots.holds(first) {
+        while first < probe && self.frame_slots.holds(first) {
             first += 1;
         }
-        while last > probe && self.slots.holds(last) {
+        while last > probe && self.frame_slots.holds(last) {
             last -= 1;
         }
         if self
@@ -380,8 +381,8 @@ impl TableReader {
         });
         checked.map_err(|d| d.in_block(&self.path, offset))?;
         if keep {
-            let kept = self.slots.insert(number, &raw);
-            return Ok(kept.unwrap_or_else(|| self.slots.bypass(raw.into_owned())));
+            let kept = self.frame_slots.insert(number, &raw);
+            return Ok(kept.unwrap_or_else(|| self.frame_slots.bypass(raw.into_owned())));
         }
         Ok(match raw {
             Cow::Borrowed(raw) => {

@@ -9,7 +9,7 @@ use super::likely::LikelyRows;
 use crate::entry::RangeDeletes;
 use crate::error::Result;
 use crate::fs::{Access, FileSystem, ReadFile, ops};
-use crate::memory::{BlockCache, TableSlots};
+use crate::memory::{BlockCache, FrameSlots};
 use crate::table::form::damage::Damage;
 use crate::table::form::directory::Directory;
 use crate::table::form::filter::Filter;
@@ -39,7 +39,7 @@ pub(crate) struct TableReader {
     properties: Properties,
     bounds: Bounds,
     /// Its blocks in memory.
-    pub(in crate::table) slots: TableSlots,
+    pub(in crate::table) frame_slots: FrameSlots,
     /// Where keys and values probably lie in its blocks.
     pub(in crate::table) likely_rows: LikelyRows,
 }
@@ -82,7 +82,7 @@ impl TableReader {
         Ok(TableReader {
             bounds: Bounds::of(keys, &parts.range_deletes),
             likely_rows: LikelyRows::default(),
-            slots: TableSlots::new(cache, parts.directory.blocks()),
+            frame_slots: FrameSlots::new(cache, parts.directory.blocks()),
             path: path.to_path_buf(),
             file,
             number,

@@ -122,7 +122,7 @@ fn a_pass_reads_much_at_once_and_keeps_nothing() {
         calls <= table.sections_offset / (CALL_BYTES - 8_192) + 1,
         "{calls} calls"
     );
-    assert!((0..table.blocks()).all(|block| table.slots.get(block).is_none()));
+    assert!((0..table.blocks()).all(|block| table.frame_slots.get(block).is_none()));
 }
 
 /// Blocks of 64 KiB that take a hundredth of that in the file: one call reads many of them, and

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::directory::{Directory, Progress};
+use super::directory::{Progress, StoreDirectory};
 use crate::error::{Error, Result};
 use crate::table::TableReader;
 use crate::version::TableMeta;
@@ -13,7 +13,7 @@ use crate::version::TableMeta;
 /// # Errors
 /// The first damage found; or if the file cannot be read.
 pub(super) fn check_table(
-    directory: &Directory,
+    directory: &StoreDirectory,
     meta: &TableMeta,
     progress: &mut Progress<'_>,
 ) -> Result<(u64, u64)> {
@@ -30,7 +30,7 @@ pub(super) fn check_table(
 }
 
 fn check(
-    directory: &Directory,
+    directory: &StoreDirectory,
     meta: &TableMeta,
     path: &Path,
     done: &mut dyn FnMut(u64, u64),
