@@ -2,28 +2,27 @@
 //! the same level or a deeper one.
 //!
 //! [`full_levels`] tells what should be merged, and [`pick_level`] chooses a [`Job`] for a level that can
-//! run beside those that hold [`Claims`], [`run`]
-//! executes it, and [`flush`] writes memtables. Both return an [`Outcome`], which the owner of the
-//! manifest makes durable and visible.
+//! run beside those that hold [`Claims`], [`execute`] executes it, and [`flush`] writes memtables. Both
+//! return an [`Outcome`], which the owner of the manifest makes durable and visible.
 
 mod builder;
 mod claims;
 mod context;
+mod execute;
 mod flush;
 mod job;
 mod merge;
 pub(crate) mod pick;
 mod retain;
-mod run;
 
 pub(crate) use claims::Claims;
 pub(crate) use context::{Context, Counters, Outcome};
+pub(crate) use execute::execute;
 pub(crate) use flush::flush;
 pub(crate) use job::{Input, Job};
 #[cfg(test)]
 pub(crate) use pick::pick;
 pub(crate) use pick::{full_levels, pick_level, pick_step, pick_whole};
-pub(crate) use run::run;
 
 #[cfg(test)]
 mod tests;

@@ -47,11 +47,11 @@ struct File {
 struct MemoryDirectory {
     now: BTreeMap<String, FileId>,
     durable: BTreeMap<String, FileId>,
-    unsynced: Vec<Change>,
+    unsynced: Vec<NameChange>,
 }
 
 #[derive(Debug, Clone)]
-enum Change {
+enum NameChange {
     Link(String, FileId),
     /// The old name, the new name and the file. The rename is skipped if the old name belongs to
     /// another file on the disk.
@@ -65,20 +65,20 @@ enum Locked {
     Shared(usize),
 }
 
-impl Change {
+impl NameChange {
     /// Makes the change, if the file that it needs is there.
     fn apply(&self, names: &mut BTreeMap<String, FileId>) {
         match self {
-            Change::Link(name, file) => {
+            NameChange::Link(name, file) => {
                 names.insert(name.clone(), *file);
             }
-            Change::Rename(from, to, file) => {
+            NameChange::Rename(from, to, file) => {
                 if names.get(from) == Some(file) {
                     names.remove(from);
                     names.insert(to.clone(), *file);
                 }
             }
-            Change::Unlink(name) => {
+            NameChange::Unlink(name) => {
                 names.remove(name);
             }
         }
@@ -86,7 +86,7 @@ impl Change {
 }
 
 impl MemoryDirectory {
-    fn change(&mut self, change: Change) {
+    fn change(&mut self, change: NameChange) {
         change.apply(&mut self.now);
         self.unsynced.push(change);
     }
@@ -294,7 +294,7 @@ impl Disk {
         if directory.now.contains_key(&name) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        directory.change(Change::Link(name, id));
+        directory.change(NameChange::Link(name, id));
         self.files.insert(id, File::default());
         self.next_file += 1;
         Ok(id)
@@ -307,8 +307,8 @@ impl Disk {
         for directory in self.directories.values() {
             reachable.extend(directory.now.values().chain(directory.durable.values()));
             reachable.extend(directory.unsynced.iter().filter_map(|change| match change {
-                Change::Link(_, file) => Some(file),
-                Change::Rename(..) | Change::Unlink(_) => None,
+                NameChange::Link(_, file) => Some(file),
+                NameChange::Rename(..) | NameChange::Unlink(_) => None,
             }));
         }
         self.files
@@ -334,11 +334,11 @@ impl FileSystem for MemoryFileSystem {
         let (_, old_name) = split(from)?;
         let (target, new_name) = disk.directory(to)?;
         if same_directory {
-            target.change(Change::Rename(old_name, new_name, id));
+            target.change(NameChange::Rename(old_name, new_name, id));
             return Ok(());
         }
-        target.change(Change::Link(new_name, id));
-        disk.directory(from)?.0.change(Change::Unlink(old_name));
+        target.change(NameChange::Link(new_name, id));
+        disk.directory(from)?.0.change(NameChange::Unlink(old_name));
         Ok(())
     }
 
@@ -346,7 +346,7 @@ impl FileSystem for MemoryFileSystem {
         let mut disk = lock(&self.disk);
         disk.named(path)?;
         let (directory, name) = disk.directory(path)?;
-        directory.change(Change::Unlink(name));
+        directory.change(NameChange::Unlink(name));
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use crate::compaction::{
-    Claims, Context, Counters, Job, Outcome, flush, pick, pick_step, pick_whole, run,
+    Claims, Context, Counters, Job, Outcome, execute, flush, pick, pick_step, pick_whole,
 };
 use crate::entry::{Cursor, EntryKind, RangeDeletes, Sequence};
 use crate::error::Result;
@@ -123,7 +123,7 @@ impl Store {
     }
 
     pub(super) fn run(&self, job: &Job) -> Result<Outcome> {
-        self.with_context(|c| run(c, job, &self.levels))
+        self.with_context(|c| execute(c, job, &self.levels))
     }
 
     pub(super) fn install(&mut self, outcome: &Outcome) {

@@ -102,7 +102,7 @@ impl Store {
         let (keyspace, job) = (&merge.keyspace, &merge.job);
         let counters = Counters::default();
         let outcome = self.with_context(keyspace, &counters, |context| {
-            compaction::run(context, job, &merge.levels)
+            compaction::execute(context, job, &merge.levels)
         })?;
         let made = outcome.levels.adds.iter();
         let made: u64 = made.map(|(_, t)| t.file_bytes).sum();

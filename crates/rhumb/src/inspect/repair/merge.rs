@@ -70,7 +70,7 @@ impl Repair<'_> {
             cancelled: &cancelled,
             counters: &counters,
         };
-        let outcome = compaction::run(&context, &job, &Levels::default())?;
+        let outcome = compaction::execute(&context, &job, &Levels::default())?;
         self.next_file = next_file.load(Ordering::Relaxed);
         for meta in &tables {
             pieces.tables.remove(&meta.number);

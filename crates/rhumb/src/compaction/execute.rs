@@ -18,7 +18,7 @@ use crate::version::{LevelChange, Levels, Place, TableMeta};
 /// # Errors
 /// If an input cannot be read or an output cannot be written; [`Error::Closed`] if the work was
 /// cancelled. What was written is removed as far as possible.
-pub(crate) fn run(context: &Context<'_>, job: &Job, levels: &Levels) -> Result<Outcome> {
+pub(crate) fn execute(context: &Context<'_>, job: &Job, levels: &Levels) -> Result<Outcome> {
     let inputs = job.inputs.iter();
     let removes = inputs.flat_map(|input| {
         let tables = input.tables.iter();
