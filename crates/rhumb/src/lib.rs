@@ -17,6 +17,16 @@
 //! A write that returned is on the disk ([`Durability::Immediate`], the default), reads see a
 //! consistent moment, and every byte read from a file is checksummed. ARCHITECTURE.md in the
 //! repository shows the way of a read and of a write through the source.
+//!
+//! - A [`Db`] is a store, and stands for its default [`Keyspace`]; others come from
+//!   [`Db::get_or_create_keyspace`].
+//! - Single writes go through a keyspace, as durably as [`Options::durability`] or
+//!   [`Keyspace::with_durability`] says; a [`WriteBatch`] is atomic over keyspaces.
+//! - A [`Snapshot`] reads all keyspaces as they were at one moment; an [`Iter`] goes over a range from both
+//!   ends.
+//!
+//! The cargo feature `zstd` adds [`Compression::Zstd`]. The feature `test-kit` adds to [`fs`] what crash tests
+//! need: a file system that fails on demand, and loss of power.
 
 mod compaction;
 mod cursor;

@@ -330,7 +330,9 @@ impl Default for Levels {
 pub struct Options {
     /// Create the store if there is none. Default: yes.
     pub create_if_missing: bool,
-    /// Durability of writes that do not say their own. Default: [`Durability::Immediate`].
+    /// Durability of writes that do not say their own, as [`Db::write_with`](crate::Db::write_with) and
+    /// [`Keyspace::with_durability`](crate::Keyspace::with_durability) do. Default:
+    /// [`Durability::Immediate`].
     pub durability: Durability,
     /// Bytes of writes that one keyspace buffers before they become a table. At least 1. Default: 64 MiB.
     pub write_buffer_bytes: u64,

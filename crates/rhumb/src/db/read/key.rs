@@ -12,7 +12,7 @@ use crate::entry::copy_words;
 const INLINE_BYTES: usize = 30;
 
 /// A key that an iterator returned, as a byte string. Up to 30 bytes are stored inline.
-/// [`Key::into`] a `Vec<u8>` and [`Key::to_vec`] (from `[u8]`) convert it to a vector.
+/// `into` makes a `Vec<u8>` of it, and `to_vec` (of `[u8]`) a copy.
 #[derive(Clone)]
 pub struct Key(Form);
 
