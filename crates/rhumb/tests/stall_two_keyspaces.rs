@@ -13,6 +13,8 @@ use rhumb::fs::MemoryFileSystem;
 use rhumb::{Db, Durability, Levels, Options, TableSpec, WriteBatch};
 
 const LIGHT: &str = "light";
+/// The longest time that a write may be delayed.
+const LONGEST_STALL: Duration = Duration::from_secs(2);
 
 /// The runs in level 0 of a keyspace.
 fn runs(db: &Db, name: &str) -> u64 {
@@ -81,5 +83,6 @@ fn a_busy_keyspace_leaves_merges_to_a_light_one() {
         "the longest write took {longest:?}, the longest wait {:?}; {:?}",
         writes.longest_stall, writes.stall_reasons
     );
+    assert!(longest <= LONGEST_STALL, "a write took {longest:?}");
     db.close().unwrap();
 }

@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::fs::{FileLock, FileSystem};
 use crate::options::Options;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::sync::{HazardSlots, Mutex, lock};
+use crate::sync::{HazardSlots, Ranked, lock};
 use crate::version::{Files, Manifest, State};
 
 /// One keyspace of an open store.
@@ -46,8 +46,7 @@ pub(super) struct Catalog {
     pub(super) strays: Vec<PathBuf>,
 }
 
-/// An open store. Locks are taken in the order of the fields: `scheduler`, `write`, `catalog`,
-/// `snapshots`.
+/// An open store. Its locks are taken in the order of their [ranks](crate::sync::Rank).
 #[derive(Debug)]
 pub(super) struct Store {
     pub(super) dir: PathBuf,
@@ -62,18 +61,18 @@ pub(super) struct Store {
     /// Which background jobs run, and what threads wait for.
     pub(super) scheduler: Scheduler,
     /// Locked while a group is written and while a memtable is replaced.
-    pub(super) write: Mutex<WriteState>,
-    pub(super) catalog: Mutex<Catalog>,
+    pub(super) write: Ranked<WriteState>,
+    pub(super) catalog: Ranked<Catalog>,
     pub(super) next_file: AtomicU64,
-    pub(super) snapshots: Mutex<BTreeMap<Sequence, usize>>,
+    pub(super) snapshots: Ranked<BTreeMap<Sequence, usize>>,
     /// The error that writes return, once the store takes no more writes.
-    pub(super) failure: Mutex<Option<Error>>,
+    pub(super) failure: Ranked<Option<Error>>,
     /// The files of the tables, including those to be deleted.
     pub(super) files: Arc<Files>,
     /// The hazard slots in which threads record the views that they read.
     pub(super) hazard_slots: Arc<HazardSlots>,
     /// Dropped keyspaces with views that are still read.
-    pub(super) dropped: Mutex<Vec<Arc<OpenKeyspace>>>,
+    pub(super) dropped: Ranked<Vec<Arc<OpenKeyspace>>>,
     /// Set to end running merges early.
     pub(super) cancelled: AtomicBool,
     pub(super) reads: ReadCounters,

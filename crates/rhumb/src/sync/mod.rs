@@ -2,9 +2,11 @@
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p rhumb --release --lib loom` runs the models.
 
+mod ranked;
 mod swap;
 mod thread_number;
 
+pub(crate) use ranked::{Rank, Ranked, RankedGuard};
 pub(crate) use swap::{Guard, HazardSlots, Swap};
 pub(crate) use thread_number::{NUMBERED_THREADS, thread_number};
 
@@ -17,11 +19,45 @@ pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, atomic};
 // `OnceLock`; ours are filled under a mutex, which loom does model.
 pub(crate) use std::sync::{Arc, OnceLock};
 
+/// What can be locked.
+pub(crate) trait Lock {
+    /// Unlocks it when dropped.
+    type Guard<'a>
+    where
+        Self: 'a;
+
+    /// See [`lock`].
+    #[track_caller]
+    fn acquire(&self) -> Self::Guard<'_>;
+}
+
+impl<T> Lock for Mutex<T> {
+    type Guard<'a>
+        = MutexGuard<'a, T>
+    where
+        T: 'a;
+
+    fn acquire(&self) -> MutexGuard<'_, T> {
+        self.lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl<L: Lock> Lock for Arc<L> {
+    type Guard<'a>
+        = L::Guard<'a>
+    where
+        L: 'a;
+
+    fn acquire(&self) -> L::Guard<'_> {
+        (**self).acquire()
+    }
+}
+
 /// Locks a mutex even if an earlier holder panicked: no invariant of the store spans a panic.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
+#[track_caller]
+pub(crate) fn lock<L: Lock>(mutex: &L) -> L::Guard<'_> {
+    mutex.acquire()
 }
 
 /// Waits on a condition, even if an earlier holder of the lock panicked.

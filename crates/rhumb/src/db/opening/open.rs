@@ -24,7 +24,7 @@ use crate::fs::{FileLock, LockMode, ops};
 use crate::memory::BlockCache;
 use crate::options::Options;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::sync::{HazardSlots, Mutex};
+use crate::sync::{HazardSlots, Rank, Ranked};
 use crate::version::{Change, Edit, Files, Levels, Manifest, State, publish, read, read_current};
 use crate::wal::sync_log;
 
@@ -185,18 +185,21 @@ fn assemble(dir: &Path, options: Options, lock: Box<dyn FileLock>, state: State)
         published: AtomicU64::new(last_sequence),
         queue: CommitQueue::new(),
         scheduler,
-        write: Mutex::new(write),
+        write: Ranked::new(Rank::Write, write),
         next_file: AtomicU64::new(state.next_file),
-        catalog: Mutex::new(Catalog {
-            state,
-            manifest: None,
-            strays: Vec::new(),
-        }),
-        snapshots: Mutex::new(BTreeMap::new()),
-        failure: Mutex::new(None),
+        catalog: Ranked::new(
+            Rank::Catalog,
+            Catalog {
+                state,
+                manifest: None,
+                strays: Vec::new(),
+            },
+        ),
+        snapshots: Ranked::new(Rank::Snapshots, BTreeMap::new()),
+        failure: Ranked::new(Rank::Failure, None),
         files,
         hazard_slots,
-        dropped: Mutex::new(Vec::new()),
+        dropped: Ranked::new(Rank::Dropped, Vec::new()),
         cancelled: AtomicBool::new(false),
         reads: ReadCounters::default(),
         writes: WriteCounters::default(),

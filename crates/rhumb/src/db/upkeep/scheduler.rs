@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 
 use super::signals::Signals;
 use crate::compaction::Claims;
-use crate::sync::{Arc, Mutex, MutexGuard, lock};
+use crate::sync::{Arc, Rank, Ranked, RankedGuard, lock};
 
 /// The running background jobs of a store, its signals, and through them the back-pressure on writers.
 #[derive(Debug)]
 pub(in crate::db) struct Scheduler {
     /// Locked while a job is chosen and when it ends, but not while it runs. So every job is chosen
     /// from views that hold the results of all jobs that have ended.
-    running: Mutex<Running>,
+    running: Ranked<Running>,
     /// Shared with those that wake the threads from below.
     pub(in crate::db) signals: Arc<Signals>,
 }
@@ -63,13 +63,13 @@ impl Running {
 impl Scheduler {
     pub(in crate::db) fn new() -> Self {
         Scheduler {
-            running: Mutex::default(),
+            running: Ranked::new(Rank::Scheduler, Running::default()),
             signals: Arc::new(Signals::new()),
         }
     }
 
     /// The running jobs, locked.
-    pub(in crate::db) fn running(&self) -> MutexGuard<'_, Running> {
+    pub(in crate::db) fn running(&self) -> RankedGuard<'_, Running> {
         lock(&self.running)
     }
 

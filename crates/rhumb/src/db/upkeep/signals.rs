@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::db::write::pressure::{Debt, Pressure};
 use crate::error::{Error, Result};
-use crate::sync::{Arc, Condvar, Mutex, MutexGuard, lock, wait, wait_timeout};
+use crate::sync::{Arc, Condvar, Rank, Ranked, RankedGuard, lock};
 
 /// A step that failed on a full disk is tried again after this time.
 const RETRY: Duration = Duration::from_millis(100);
@@ -13,7 +13,7 @@ const RETRY: Duration = Duration::from_millis(100);
 /// Wakes the threads that wait for work, for room, or for the store to close.
 #[derive(Debug)]
 pub(in crate::db) struct Signals {
-    state: Mutex<Signalled>,
+    state: Ranked<Signalled>,
     changed: Condvar,
     /// Separate from `changed`: if resting threads signalled `changed`, two of them would wake each
     /// other forever.
@@ -75,7 +75,7 @@ impl Signals {
             waits: 0,
         };
         Signals {
-            state: Mutex::new(state),
+            state: Ranked::new(Rank::Signals, state),
             changed: Condvar::new(),
             rested: Condvar::new(),
         }
@@ -119,7 +119,7 @@ impl Signals {
     /// Waits for `time`, until the store closes, or until there is `enough`.
     fn sleep<'a>(
         &'a self,
-        mut state: MutexGuard<'a, Signalled>,
+        mut state: RankedGuard<'a, Signalled>,
         time: Duration,
         enough: impl Fn(&Signalled) -> bool,
     ) {
@@ -129,7 +129,7 @@ impl Signals {
             if left.is_zero() {
                 return;
             }
-            state = wait_timeout(&self.changed, state, left);
+            state = state.wait_timeout(&self.changed, left);
         }
     }
 
@@ -166,7 +166,7 @@ impl Signals {
     ) -> Result<()> {
         let mut state = lock(&self.state);
         while waiting(&state)? {
-            state = wait(&self.changed, state);
+            state = state.wait(&self.changed);
         }
         Ok(())
     }
@@ -191,12 +191,12 @@ impl Signals {
         while state.changes == seen {
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
             state = match left {
-                None => wait(&self.changed, state),
+                None => state.wait(&self.changed),
                 Some(Duration::ZERO) => {
                     state.resting -= 1;
                     return false;
                 }
-                Some(left) => wait_timeout(&self.changed, state, left),
+                Some(left) => state.wait_timeout(&self.changed, left),
             };
         }
         true
@@ -209,7 +209,7 @@ impl Signals {
     pub(in crate::db) fn wait_past(&self, seen: u64) -> Result<()> {
         let mut state = lock(&self.state);
         while state.changes == seen && !state.shutting_down {
-            state = wait(&self.changed, state);
+            state = state.wait(&self.changed);
         }
         match state.shutting_down {
             true => Err(Error::Closed),
@@ -228,7 +228,7 @@ impl Signals {
             if state.changes != seen {
                 return false;
             }
-            state = wait(&self.rested, state);
+            state = state.wait(&self.rested);
         }
     }
 }
@@ -240,6 +240,45 @@ impl Wake for Signals {
 
     fn wake_by_ref(self: &Arc<Self>) {
         self.wake_all();
+    }
+}
+
+#[cfg(all(test, loom))]
+mod models {
+    use super::*;
+    use crate::sync::atomic::{AtomicUsize, Ordering};
+
+    /// A thread looks for work and sleeps without a time limit; two others bring work. Loom reports a
+    /// thread that sleeps forever.
+    #[test]
+    fn loom_no_work_is_slept_through() {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(2);
+        model.check(|| {
+            let signals = Arc::new(Signals::new());
+            let work = Arc::new(AtomicUsize::new(0));
+            let bring = |signals: &Signals, work: &AtomicUsize| {
+                work.fetch_add(1, Ordering::SeqCst);
+                signals.wake_all();
+            };
+            let (theirs, to_do) = (signals.clone(), work.clone());
+            let worker = loom::thread::spawn(move || {
+                while !theirs.shutting_down() {
+                    let seen = theirs.changes();
+                    if to_do.swap(0, Ordering::SeqCst) == 0 {
+                        theirs.wait_for_change(seen, None);
+                    }
+                }
+            });
+            let (theirs, to_do) = (signals.clone(), work.clone());
+            let other = loom::thread::spawn(move || bring(&theirs, &to_do));
+            bring(&signals, &work);
+            other.join().unwrap();
+            while !signals.wait_for_rest(1, signals.changes()) {}
+            assert_eq!(work.load(Ordering::SeqCst), 0);
+            signals.shut_down();
+            worker.join().unwrap();
+        });
     }
 }
 
