@@ -56,8 +56,10 @@ impl Crashed {
         let files = fs::read_dir(self.path())
             .unwrap()
             .map(|f| f.unwrap().path());
+        // A log without writes is one that was begun for those to come.
         let mut files: Vec<_> = files
             .filter(|f| f.extension().is_some_and(|e| e == extension))
+            .filter(|f| f.metadata().unwrap().len() > 0)
             .collect();
         files.sort();
         files

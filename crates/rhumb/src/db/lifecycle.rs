@@ -29,9 +29,9 @@ impl Store {
             );
             return Err(Error::InvalidArgument(message));
         }
-        // The keyspace is durable at once, so all earlier writes have to be durable first.
-        let mut write = lock(&self.write);
-        self.sync_log(&mut write)?;
+        // The keyspace is durable at once, so all earlier writes have to be durable first. Those that come
+        // meanwhile count as later ones.
+        self.sync_logs()?;
         let mut catalog = lock(&self.catalog);
         if self.keyspace_named(name).is_some() {
             return Err(Error::KeyspaceExists(name.to_string()));
@@ -80,8 +80,7 @@ impl Store {
         if self.keyspace_options(keyspace)? == options {
             return Ok(());
         }
-        let mut write = lock(&self.write);
-        self.sync_log(&mut write)?;
+        self.sync_logs()?;
         let mut catalog = lock(&self.catalog);
         if !catalog.state.keyspaces.contains_key(&keyspace.id) {
             return Err(Error::NoSuchKeyspace(keyspace.name.clone()));
@@ -98,16 +97,30 @@ impl Store {
                 "the default keyspace cannot be dropped: delete its keys instead".to_string();
             return Err(Error::InvalidArgument(message));
         }
-        // The lock keeps groups from being written meanwhile: each comes before the drop or is
-        // refused.
-        let mut write = lock(&self.write);
-        self.sync_log(&mut write)?;
-        let mut catalog = lock(&self.catalog);
+        self.check_writable()?;
         let keyspace = self.keyspace_named(name);
         let keyspace = keyspace.ok_or_else(|| Error::NoSuchKeyspace(name.to_string()))?;
+        // The lock keeps groups from being written meanwhile: each comes before the drop or is
+        // refused.
+        let write = lock(&self.write);
+        if keyspace.dropped.swap(true, Ordering::AcqRel) {
+            return Err(Error::NoSuchKeyspace(name.to_string()));
+        }
+        drop(write);
+        let dropped = self.drop_durably(&keyspace);
+        if dropped.is_err() {
+            keyspace.dropped.store(false, Ordering::Release);
+        }
+        dropped
+    }
+
+    /// Drops a keyspace that takes no more writes. Nobody waits for a lock during the syncs but those who
+    /// change tables or keyspaces.
+    fn drop_durably(&self, keyspace: &Arc<OpenKeyspace>) -> Result<()> {
+        self.sync_logs()?;
+        let mut catalog = lock(&self.catalog);
         let changes = vec![Change::DropKeyspace(keyspace.id)];
         self.commit_edit(&mut catalog, Edit { changes })?;
-        keyspace.dropped.store(true, Ordering::Release);
         self.change_keyspaces(|keyspaces| {
             keyspaces.remove(&keyspace.id);
         });
@@ -142,26 +155,6 @@ impl Store {
             Some(error) => return Err(error.clone()),
             failure => *failure = Some(Error::Closed),
         }
-        self.rotate_log(&mut write)?;
-        self.end_manifest(write.to_seal.take())
-    }
-
-    /// Appends an edit that only states where the log ends. Without it, damage to the last edit or
-    /// to the end of the log could be mistaken for a torn tail.
-    fn end_manifest(&self, log: Option<(u64, u64)>) -> Result<()> {
-        let mut edit = Edit::default();
-        if let Some((id, valid_end)) = log {
-            edit.changes.push(Change::Log { id, valid_end });
-        }
-        match &mut lock(&self.catalog).manifest {
-            Some(manifest) if manifest.grown_bytes() > 0 && !manifest.broken() => {
-                match manifest.append(&edit) {
-                    // Only this safeguard is missing.
-                    Err(Error::DiskFull { .. }) => Ok(()),
-                    ended => ended,
-                }
-            }
-            _ => Ok(()),
-        }
+        self.end_logs(&mut write)
     }
 }

@@ -199,7 +199,7 @@ impl Db {
     /// # Errors
     /// If the sync fails; the store is then read-only until it is opened again.
     pub fn sync(&self) -> Result<()> {
-        self.handle.store.sync_now()
+        self.handle.store.sync_logs()
     }
 
     /// Describes what the store holds and what it did, all keyspaces included. Opens every table that is

@@ -198,7 +198,7 @@ pub struct WriteStats {
     pub compaction_write_time: Duration,
     /// How often writers were slowed down.
     pub slowdowns: u64,
-    /// How often writers had to wait for a flush or a merge.
+    /// How often writers had to wait: for a flush, a merge, the next log, or the sync of other writes.
     pub stalls: u64,
     /// The longest time that a writer was held up.
     pub longest_stall: Duration,

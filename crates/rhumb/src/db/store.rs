@@ -12,7 +12,7 @@ use crate::db::stats::counters::{ReadCounters, WriteCounters};
 use crate::db::upkeep::scheduler::Scheduler;
 use crate::db::write::commit_queue::CommitQueue;
 use crate::db::write::group::{Request, Written};
-use crate::db::write::log::WriteState;
+use crate::db::write::log::{Logs, WriteState};
 use crate::entry::Sequence;
 use crate::error::{Error, Result};
 use crate::fs::{FileLock, FileSystem};
@@ -65,6 +65,10 @@ pub(super) struct Store {
     pub(super) catalog: Ranked<Catalog>,
     pub(super) next_file: AtomicU64,
     pub(super) snapshots: Ranked<BTreeMap<Sequence, usize>>,
+    /// Locked for moments only, never during a call to the operating system.
+    pub(super) logs: Ranked<Logs>,
+    /// The number of groups that were synced before they were published.
+    pub(super) group_syncs: AtomicU64,
     /// The error that writes return, once the store takes no more writes.
     pub(super) failure: Ranked<Option<Error>>,
     /// The files of the tables, including those to be deleted.

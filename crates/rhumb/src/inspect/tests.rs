@@ -83,7 +83,7 @@ fn ahead(logs: &[Case], flushed: u64) -> Options {
         let mut log = LogWriter::create(&**fs, dir, id).unwrap();
         for &sequence in sequences {
             if synced && Some(&sequence) == sequences.last() {
-                log.sync().unwrap();
+                log.file().sync().unwrap();
             }
             let mut operations = Operations::default();
             operations.push_put(0, &sequence.to_be_bytes(), b"value");
@@ -236,7 +236,7 @@ fn only_the_last_log_must_reach_what_was_flushed() {
             operations.push_put(0, b"key", b"value");
             let mut log = LogWriter::create(&**fs, dir, id).unwrap();
             log.append(sequence, operations.bytes(), 1).unwrap();
-            log.sync().unwrap();
+            log.file().sync().unwrap();
         }
         Manifest::create(fs, dir, 9, &Edit::from(changes), &Edit::default()).unwrap();
         publish(fs, dir, 9).unwrap();

@@ -24,6 +24,8 @@ pub(crate) enum Rank {
     Dropped,
     /// Held to read or change what threads wait for.
     Signals,
+    /// Held to read or change which logs there are.
+    Logs,
     /// Held to read or set the error that ended all writing.
     Failure,
 }

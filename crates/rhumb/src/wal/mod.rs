@@ -22,4 +22,4 @@ mod writer;
 
 pub(crate) use reader::{Frame, LogSummary, ReadLog, sync_log};
 pub(crate) use salvage::{SoundFrame, sound_frames};
-pub(crate) use writer::LogWriter;
+pub(crate) use writer::{LogFile, LogWriter};

@@ -97,12 +97,12 @@ fn sample(frames: usize, longest: usize, close: bool) -> Sample {
         append(&mut log, &group).unwrap();
         first += u64::from(group.1);
         groups.push(group);
-        ends.push(log.end() as usize);
+        ends.push(log.file().end() as usize);
         if i == frames / 2 {
-            log.sync().unwrap();
+            log.file().sync().unwrap();
         }
     }
-    let synced = log.durable_end() as usize;
+    let synced = log.file().durable_end() as usize;
     if close {
         log.close().unwrap();
     }
@@ -150,7 +150,7 @@ fn the_header_is_that_of_the_format() {
     let fs = disk();
     let mut log = LogWriter::create(&fs, Path::new(DIR), ID).unwrap();
     log.append(1, b"\x00\x01\x01a", 1).unwrap();
-    log.sync().unwrap();
+    log.file().sync().unwrap();
     log.append(2, b"\x00\x01\x01b", 1).unwrap();
     let bytes = fs.bytes(Path::new(LOG)).unwrap();
     let second = &bytes[52..];
@@ -360,7 +360,7 @@ fn crash(seed: u64) {
             groups.push(group);
             append(&mut log, &groups[groups.len() - 1])?;
             if random.random_range(0..3) == 0 {
-                log.sync()?;
+                log.file().sync()?;
                 durable = groups.len();
             }
         }
@@ -417,8 +417,15 @@ fn a_full_disk_leaves_the_log_as_it_was() {
     assert_eq!(memory.bytes(Path::new(LOG)).unwrap().len(), 52);
     fs.set_budget(None);
     log.append(2, b"\x00\x01\x01c", 1).unwrap();
-    log.sync().unwrap();
-    assert_eq!((log.end(), log.durable_end(), log.log_id()), (104, 104, ID));
+    log.file().sync().unwrap();
+    assert_eq!(
+        (
+            log.file().end(),
+            log.file().durable_end(),
+            log.file().log_id()
+        ),
+        (104, 104, ID)
+    );
     log.close().unwrap();
     let (summary, found) = read(&memory, None).unwrap();
     assert!(summary.clean && summary.torn_bytes == 0);
@@ -440,7 +447,7 @@ fn a_cut_that_a_crash_undoes_leaves_a_prefix() {
                 fs.set_budget(Some(random.random_range(0..group.2.len() as u64)));
                 assert!(append(&mut log, &group).is_err());
                 if random.random() {
-                    log.sync().unwrap();
+                    log.file().sync().unwrap();
                     durable = groups.len();
                 }
                 fs.set_budget(None);
@@ -474,7 +481,7 @@ fn a_cut_that_a_crash_undoes_leaves_a_prefix() {
 fn a_failed_sync_is_never_forgotten() {
     let fs = FaultyFileSystem::new(Arc::new(disk()), Plan::default());
     // One call site for all syncs, so that the planned fault applies to the later ones.
-    let sync = |log: &mut LogWriter| log.sync();
+    let sync = |log: &mut LogWriter| log.file().sync();
     let mut log = LogWriter::create(&fs, Path::new(DIR), ID).unwrap();
     log.append(1, b"\x00\x01\x01a", 1).unwrap();
     sync(&mut log).unwrap();
@@ -492,5 +499,5 @@ fn a_failed_sync_is_never_forgotten() {
     assert!(matches!(sync(&mut log), Err(Error::Io { .. })));
     assert!(matches!(sync(&mut log), Err(Error::ReadOnly { .. })));
     assert!(log.append(3, b"\x00\x01\x01c", 1).is_err());
-    assert_eq!(log.durable_end(), 52);
+    assert_eq!(log.file().durable_end(), 52);
 }

@@ -6,56 +6,152 @@ use super::frame::{FrameKind, Header};
 use crate::entry::Sequence;
 use crate::error::{Error, Result};
 use crate::fs::{FileSystem, WriteFile, names, ops};
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::{Arc, Mutex, lock};
 
 /// The most buffer memory that is kept between two frames.
 const KEPT_BUFFER_BYTES: usize = 1 << 20;
 
-/// A log open for writing. It accepts appends until a sync fails, or an append fails other than on a full
-/// disk.
+/// The file of a log that is being written. One thread appends, through its [`LogWriter`]; any thread may
+/// sync it meanwhile.
 #[derive(Debug)]
-pub(crate) struct LogWriter {
+pub(crate) struct LogFile {
     file: Box<dyn WriteFile>,
     path: PathBuf,
     log_id: u64,
-    end: u64,
-    durable_end: u64,
-    state: LogState,
+    /// The end of the last complete frame, in bytes.
+    end: AtomicU64,
+    durable_end: AtomicU64,
+    /// Whether a sync failed: the bytes written since the last successful one may be lost, even if a later
+    /// sync succeeds.
+    failed: AtomicBool,
+    /// Held during a sync. The system reports a failure to one caller only.
+    syncing: Mutex<()>,
+}
+
+/// A log open for appending. It accepts appends until a sync fails, or an append fails other than on a full
+/// disk.
+#[derive(Debug)]
+pub(crate) struct LogWriter {
+    log: Arc<LogFile>,
+    /// Whether part of a frame may follow the last complete one.
+    torn: bool,
     buffer: Vec<u8>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LogState {
-    /// The file ends with a whole frame.
-    Sound,
-    /// Part of a frame may follow the last complete one.
-    Torn,
-    /// A sync failed: the bytes written since the last successful one may be lost, even if a later
-    /// sync succeeds.
-    Unsynced,
+impl LogFile {
+    /// Makes everything durable that was appended before the call.
+    ///
+    /// # Errors
+    /// If this sync or an earlier one failed: what was appended since the last successful one may
+    /// be lost.
+    #[track_caller]
+    pub(crate) fn sync(&self) -> Result<()> {
+        self.sync_through(self.end())
+    }
+
+    /// Makes everything below `end` durable, which was appended before the call.
+    ///
+    /// # Errors
+    /// As [`LogFile::sync`].
+    #[track_caller]
+    pub(crate) fn sync_through(&self, end: u64) -> Result<()> {
+        if end <= self.durable_end() {
+            return Ok(());
+        }
+        let _syncing = lock(&self.syncing);
+        self.check_synced()?;
+        if end <= self.durable_end() {
+            return Ok(());
+        }
+        // What is appended while the sync is under way may not be covered by it.
+        let end = self.end();
+        ops::sync(&*self.file, &self.path).inspect_err(|_| {
+            self.failed.store(true, Ordering::Release);
+        })?;
+        self.durable_end.store(end, Ordering::Release);
+        Ok(())
+    }
+
+    fn check_synced(&self) -> Result<()> {
+        match self.failed.load(Ordering::Acquire) {
+            true => Err(self.refusal("sync of")),
+            false => Ok(()),
+        }
+    }
+
+    fn refusal(&self, what: &str) -> Error {
+        let path = self.path.display();
+        Error::ReadOnly {
+            reason: format!("an earlier {what} {path} failed; open the store again"),
+        }
+    }
+
+    /// The end of the last complete frame, in bytes. If an append failed, part of a frame may
+    /// follow.
+    pub(crate) fn end(&self) -> u64 {
+        self.end.load(Ordering::Acquire)
+    }
+
+    /// The offset up to which the log is durable, in bytes.
+    pub(crate) fn durable_end(&self) -> u64 {
+        self.durable_end.load(Ordering::Acquire)
+    }
+
+    /// The file number.
+    pub(crate) fn log_id(&self) -> u64 {
+        self.log_id
+    }
 }
 
 impl LogWriter {
     /// Creates the empty log with this file number in `directory`, durably.
     ///
     /// # Errors
-    /// If it exists or cannot be created; after a failure its file may exist.
+    /// If it exists or cannot be created; its file is then removed if possible.
     pub(crate) fn create(fs: &dyn FileSystem, directory: &Path, log_id: u64) -> Result<Self> {
+        let log = Self::create_unsynced(fs, directory, log_id)?;
+        if let Err(e) = ops::sync_dir(fs, directory) {
+            // No manifest names it: the next opening would remove it too.
+            let _ = ops::remove(fs, &log.log.path);
+            return Err(e);
+        }
+        Ok(log)
+    }
+
+    /// [`LogWriter::create`], durable after the next sync of the directory.
+    ///
+    /// # Errors
+    /// If it exists or cannot be created.
+    pub(crate) fn create_unsynced(
+        fs: &dyn FileSystem,
+        directory: &Path,
+        log_id: u64,
+    ) -> Result<Self> {
         let path = directory.join(names::log_name(log_id));
-        let file = ops::create(fs, &path)?;
-        ops::sync_dir(fs, directory)?;
-        Ok(LogWriter {
-            file,
+        let log = LogFile {
+            file: ops::create(fs, &path)?,
             path,
             log_id,
-            end: 0,
-            durable_end: 0,
-            state: LogState::Sound,
+            end: AtomicU64::new(0),
+            durable_end: AtomicU64::new(0),
+            failed: AtomicBool::new(false),
+            syncing: Mutex::new(()),
+        };
+        Ok(LogWriter {
+            log: Arc::new(log),
+            torn: false,
             buffer: Vec::new(),
         })
     }
 
+    /// The file, for threads that sync it.
+    pub(crate) fn file(&self) -> &Arc<LogFile> {
+        &self.log
+    }
+
     /// Appends a commit group: `count` encoded operations, the first with this sequence. It is
-    /// durable after the next [`LogWriter::sync`].
+    /// durable after the next [`LogFile::sync`].
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for 4 GiB of operations or more, and [`Error::DiskFull`], which leave the log
@@ -79,80 +175,42 @@ impl LogWriter {
             reserved: [0; 3],
             count,
             first_sequence,
-            durable: self.durable_end,
+            durable: self.log.durable_end(),
         };
         self.append_frame(header, operations)
     }
 
     fn append_frame(&mut self, header: Header, payload: &[u8]) -> Result<()> {
-        if self.state != LogState::Sound {
-            return Err(self.refusal());
+        let log = &*self.log;
+        log.check_synced()?;
+        if self.torn {
+            return Err(log.refusal("write to"));
         }
-        header.encode(self.log_id, self.end, payload, &mut self.buffer);
-        let written = ops::write_all(&*self.file, &self.path, &self.buffer);
+        let end = log.end();
+        header.encode(log.log_id, end, payload, &mut self.buffer);
+        let written = ops::write_all(&*log.file, &log.path, &self.buffer);
         self.buffer.clear();
         self.buffer.shrink_to(KEPT_BUFFER_BYTES);
         match written {
-            Ok(()) => self.end += header.frame_bytes() as u64,
+            Ok(()) => {
+                let end = end + header.frame_bytes() as u64;
+                log.end.store(end, Ordering::Release);
+            }
             Err(Error::DiskFull { .. }) => self.cut()?,
-            Err(_) => self.state = LogState::Torn,
+            Err(_) => self.torn = true,
         }
         written
     }
 
     /// Cuts off what was written of a frame for which there was no room.
     fn cut(&mut self) -> Result<()> {
-        ops::truncate(&*self.file, &self.path, self.end).map_err(|e| {
-            self.state = LogState::Torn;
+        let log = &*self.log;
+        ops::truncate(&*log.file, &log.path, log.end()).map_err(|e| {
+            self.torn = true;
             Error::ReadOnly {
                 reason: format!("part of a write stays at the end of the log: {e}"),
             }
         })
-    }
-
-    /// Makes everything appended durable.
-    ///
-    /// # Errors
-    /// If this sync or an earlier one failed: what was appended since the last successful one may
-    /// be lost.
-    #[track_caller]
-    pub(crate) fn sync(&mut self) -> Result<()> {
-        if self.state == LogState::Unsynced {
-            return Err(self.refusal());
-        }
-        if let Err(e) = ops::sync(&*self.file, &self.path) {
-            self.state = LogState::Unsynced;
-            return Err(e);
-        }
-        self.durable_end = self.end;
-        Ok(())
-    }
-
-    fn refusal(&self) -> Error {
-        let what = match self.state {
-            LogState::Unsynced => "sync of",
-            LogState::Sound | LogState::Torn => "write to",
-        };
-        let path = self.path.display();
-        Error::ReadOnly {
-            reason: format!("an earlier {what} {path} failed; open the store again"),
-        }
-    }
-
-    /// The end of the last complete frame, in bytes. If an append failed, part of a frame may
-    /// follow.
-    pub(crate) fn end(&self) -> u64 {
-        self.end
-    }
-
-    /// The offset up to which the log is durable, in bytes.
-    pub(crate) fn durable_end(&self) -> u64 {
-        self.durable_end
-    }
-
-    /// The file number.
-    pub(crate) fn log_id(&self) -> u64 {
-        self.log_id
     }
 
     /// Makes everything durable and marks the end as clean. Returns the length of the log.
@@ -162,19 +220,17 @@ impl LogWriter {
     pub(crate) fn close(mut self) -> Result<u64> {
         // A clean end states that everything before it is synced, so it must not reach the disk
         // earlier.
-        if self.durable_end < self.end {
-            self.sync()?;
-        }
+        self.log.sync()?;
         let header = Header {
             payload_length: 0,
             kind: FrameKind::CleanEnd as u8,
             reserved: [0; 3],
             count: 0,
             first_sequence: 0,
-            durable: self.end,
+            durable: self.log.end(),
         };
         self.append_frame(header, &[])?;
-        self.sync()?;
-        Ok(self.end)
+        self.log.sync()?;
+        Ok(self.log.end())
     }
 }

@@ -33,9 +33,12 @@ type Make = fn(&mut Random, u64) -> Vec<Step>;
 /// The script whose disk is full at times.
 pub const FULL_DISK: &str = "full-disk";
 
+/// The script that replaces logs faster than they end.
+pub const LOGS: &str = "logs";
+
 /// All scripts, of about `length` steps each.
 pub fn all(length: u64) -> Vec<Script> {
-    let made: [(&'static str, Make); 18] = [
+    let made: [(&'static str, Make); 19] = [
         ("writes", writes),
         ("batches", batches),
         ("flush", flush),
@@ -54,11 +57,12 @@ pub fn all(length: u64) -> Vec<Script> {
         ("tiered", merges),
         ("options", options),
         ("swaps", swaps),
+        (LOGS, logs),
     ];
     let scripts = made.into_iter().enumerate().map(|(i, (name, make))| {
         let mut random = Random(case_seed(i as u64));
         let steps = make(&mut random, length);
-        let settled = name != "unsettled" && name.parse::<Compaction>().is_err();
+        let settled = !["unsettled", LOGS].contains(&name) && name.parse::<Compaction>().is_err();
         Script {
             name,
             steps,
@@ -304,6 +308,30 @@ fn reads(random: &mut Random, length: u64) -> Vec<Step> {
             3 => Step::Flush(r.below(2) as usize),
             5 => Step::Reopen,
             7 => Step::Compact(r.below(2) as usize, false),
+            _ => Step::Read,
+        })
+    }));
+    steps
+}
+
+/// Buffered writes fill one log after another, while the ones before end; some writes among them are synced, or
+/// flushed, or ask for what is.
+fn logs(random: &mut Random, length: u64) -> Vec<Step> {
+    let recipe = Recipe {
+        value_bytes: 1200,
+        keyspaces: 2,
+        buffered_percent: 90,
+        ..Recipe::PLAIN
+    };
+    let mut steps = vec![Step::Create(1)];
+    steps.extend(repeat(random, 2 * length, recipe, 9, |r, n| {
+        Some(match n % 8 {
+            0 => Step::Flush(r.below(2) as usize),
+            2 => Step::Sync,
+            3 => Step::SetOptions(1, r.below(6) as usize),
+            5 => Step::Drop(1),
+            6 => Step::Create(1),
+            7 => Step::Crash(LOSSES[r.below(LOSSES.len() as u64) as usize], r.next()),
             _ => Step::Read,
         })
     }));

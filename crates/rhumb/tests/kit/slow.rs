@@ -13,6 +13,8 @@ use rhumb::fs::{Access, FileLock, FileSystem, LockMode, ReadFile, WriteFile};
 #[derive(Debug, Default, Clone)]
 pub struct Delays {
     sync_micros: Arc<AtomicU64>,
+    syncs_wait: Arc<AtomicBool>,
+    waiting_syncs: Arc<AtomicU64>,
     merges_wait: Arc<AtomicBool>,
     merge_rate: Arc<AtomicU64>,
 }
@@ -22,6 +24,18 @@ impl Delays {
     pub fn set_sync(&self, time: Duration) {
         let micros = time.as_micros() as u64;
         self.sync_micros.store(micros, Ordering::SeqCst);
+    }
+
+    /// Whether syncs wait, all of them, until they are held no longer.
+    pub fn hold_syncs(&self, hold: bool) {
+        self.syncs_wait.store(hold, Ordering::SeqCst);
+    }
+
+    /// Waits until a sync waits.
+    pub fn wait_for_a_sync(&self) {
+        while self.waiting_syncs.load(Ordering::SeqCst) == 0 {
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Whether merges wait before each table that they begin. Flushes do not.
@@ -46,6 +60,11 @@ impl Delays {
         if !time.is_zero() {
             thread::sleep(time);
         }
+        self.waiting_syncs.fetch_add(1, Ordering::SeqCst);
+        while self.syncs_wait.load(Ordering::SeqCst) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        self.waiting_syncs.fetch_sub(1, Ordering::SeqCst);
     }
 
     fn create(&self, path: &Path) {

@@ -85,6 +85,7 @@ impl<F: FileSystem> FileSystem for Watch<F> {
         let writing = self.merging.begin(path);
         Ok(Box::new(Watched {
             file,
+            patience: self.merging.patience,
             _writing: writing,
         }))
     }
@@ -122,9 +123,12 @@ impl<F: FileSystem> FileSystem for Watch<F> {
     }
 }
 
+/// A file being written.
 #[derive(Debug)]
 struct Watched {
     file: Box<dyn WriteFile>,
+    /// How long the thread that ends logs waits before it syncs one, so that writers go on in the next.
+    patience: Duration,
     _writing: Option<Writing>,
 }
 
@@ -134,6 +138,9 @@ impl WriteFile for Watched {
     }
 
     fn sync(&self) -> io::Result<()> {
+        if thread::current().name() == Some("rhumb-log") {
+            thread::sleep(self.patience);
+        }
         self.file.sync()
     }
 

@@ -14,27 +14,26 @@ use crate::version::{LogState, Manifest, State};
 use crate::wal::sound_frames;
 
 /// Refuses a directory with logs or tables but without `CURRENT`: it is a damaged store, not a new
-/// one, since the first log is created after `CURRENT`.
+/// one. Only logs without writes may be there before `CURRENT`.
 pub(in crate::db) fn refuse_headless(dir: &Path, options: &Options) -> Result<()> {
-    let names = ops::list(&*options.file_system, dir)?;
-    let data = |name: &&String| {
-        matches!(
-            names::parse(name),
-            Some((FileKind::Log | FileKind::Table, _))
-        )
-    };
-    match names.iter().find(data) {
-        Some(name) => {
+    let fs = &*options.file_system;
+    for name in ops::list(fs, dir)? {
+        let data = match names::parse(&name) {
+            Some((FileKind::Log, _)) => log_bytes(fs, &dir.join(&name))? > 0,
+            Some((FileKind::Table, _)) => true,
+            _ => false,
+        };
+        if data {
+            let (current, expected) = (dir.join(names::CURRENT), "the name of a manifest");
             let found = format!("no such file, although {name} exists");
-            Err(Error::corruption(
-                &dir.join(names::CURRENT),
-                0,
-                "the name of a manifest",
-                found,
-            ))
+            return Err(Error::corruption(&current, 0, expected, found));
         }
-        None => Ok(()),
     }
+    Ok(())
+}
+
+fn log_bytes(fs: &dyn FileSystem, path: &Path) -> Result<u64> {
+    ops::len(&*ops::open(fs, path, Access::Buffered)?, path)
 }
 
 /// Refuses a store whose files show that the manifest lost edits. Damage to the last edit looks
@@ -138,7 +137,7 @@ fn last_in_logs(dir: &Path, fs: &dyn FileSystem, state: &State) -> Result<LastIn
 
 /// Refuses a log that the manifest does not name, unless it is empty.
 fn refuse_writes(fs: &dyn FileSystem, path: &Path) -> Result<()> {
-    let length = ops::len(&*ops::open(fs, path, Access::Buffered)?, path)?;
+    let length = log_bytes(fs, path)?;
     if length > 0 {
         let expected = "a log that the manifest names, or an empty one";
         let found = format!("a log with {length} bytes that the manifest does not name");

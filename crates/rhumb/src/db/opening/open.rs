@@ -17,7 +17,7 @@ use crate::db::store::{Catalog, OpenKeyspace, Store};
 use crate::db::upkeep::background;
 use crate::db::upkeep::scheduler::Scheduler;
 use crate::db::write::commit_queue::CommitQueue;
-use crate::db::write::log::WriteState;
+use crate::db::write::log::{Logs, WriteState};
 use crate::error::{Error, Result};
 use crate::fs::names;
 use crate::fs::{FileLock, LockMode, ops};
@@ -26,7 +26,7 @@ use crate::options::Options;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{HazardSlots, Rank, Ranked};
 use crate::version::{Change, Edit, Files, Levels, Manifest, State, publish, read, read_current};
-use crate::wal::sync_log;
+use crate::wal::{LogWriter, sync_log};
 
 /// The number of stores that this process has opened. It gives each store a number of its own, so
 /// that batches and snapshots are used only with their own store.
@@ -173,8 +173,6 @@ fn assemble(dir: &Path, options: Options, lock: Box<dyn FileLock>, state: State)
     } = replay(dir, &options, &state, &keyspaces)?;
     let write = WriteState {
         log: None,
-        to_seal: None,
-        sealed,
         last_sequence,
     };
     Ok(Store {
@@ -196,6 +194,8 @@ fn assemble(dir: &Path, options: Options, lock: Box<dyn FileLock>, state: State)
             },
         ),
         snapshots: Ranked::new(Rank::Snapshots, BTreeMap::new()),
+        logs: Ranked::new(Rank::Logs, Logs::new(sealed)),
+        group_syncs: AtomicU64::new(0),
         failure: Ranked::new(Rank::Failure, None),
         files,
         hazard_slots,
@@ -209,8 +209,8 @@ fn assemble(dir: &Path, options: Options, lock: Box<dyn FileLock>, state: State)
 }
 
 /// Begins a new manifest with the whole state, including the valid ends of the replayed logs, so
-/// that nothing behind these ends can ever be replayed. A new log may acknowledge writes only after
-/// this.
+/// that nothing behind these ends can ever be replayed. It names two new logs, so that the first writes
+/// need not wait for one; these take writes only after this.
 fn begin(store: &Store) -> Result<()> {
     let fs = store.fs();
     for name in ops::list(&**fs, &store.dir)? {
@@ -220,23 +220,40 @@ fn begin(store: &Store) -> Result<()> {
                 .fetch_max(number.saturating_add(1), Ordering::Relaxed);
         }
     }
-    let write = crate::sync::lock(&store.write);
+    let mut write = crate::sync::lock(&store.write);
     let mut catalog = crate::sync::lock(&store.catalog);
+    let mut logs = crate::sync::lock(&store.logs);
     let number = store.new_file();
     let mut changes = vec![Change::NextFile(number + 1)];
-    for log in &write.sealed {
+    for log in store.take_unneeded_logs(&mut logs) {
+        changes.push(Change::RemoveLog(log.id));
+    }
+    for log in &logs.sealed {
         changes.push(Change::Log {
             id: log.id,
             valid_end: log.bytes,
         });
     }
+    let log = || LogWriter::create_unsynced(&**fs, &store.dir, store.new_file());
+    let (active, next) = (log()?, log()?);
+    let ids = [&active, &next].map(|log| log.file().log_id());
+    changes.extend([Change::BeginLog(ids[0]), Change::BeginLogAhead(ids[1])]);
     catalog
         .state
         .apply(&Edit { changes })
         .map_err(Error::InvalidArgument)?;
     let first = catalog.state.snapshot_edit();
-    let manifest = Manifest::create(fs, &store.dir, number, &first, &Edit::default())?;
+    // This makes the names of the new logs durable too.
+    let manifest = Manifest::create(fs, &store.dir, number, &first, &Edit::default());
+    let manifest = manifest.inspect_err(|_| {
+        for id in ids {
+            // No manifest names it: the next opening would remove it too.
+            let _ = ops::remove(&**fs, &store.dir.join(names::log_name(id)));
+        }
+    })?;
     publish(fs, &store.dir, number)?;
     catalog.manifest = Some(manifest);
+    logs.begin(&active, next);
+    write.log = Some(active);
     Ok(())
 }

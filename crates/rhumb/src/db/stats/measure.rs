@@ -36,7 +36,7 @@ impl Store {
                 bypassed: cache.bypassed,
                 bypassed_bytes: cache.bypassed_bytes,
             },
-            log_bytes: lock(&self.write).log_bytes(),
+            log_bytes: lock(&self.logs).bytes(),
             recovery: self.recovery,
         })
     }

@@ -1,4 +1,5 @@
-//! The threads behind an open store: one flushes, the others do all other jobs and delete garbage.
+//! The threads behind an open store: one flushes, one ends logs, the others do all other jobs and delete
+//! garbage.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -22,6 +23,8 @@ const LONGEST_LOOK: Duration = Duration::from_secs(1);
 pub(in crate::db) enum Crew {
     /// Flushes, which writers wait for first.
     Flush,
+    /// The end of the log that was replaced, and the beginning of the next one.
+    Log,
     /// Everything that may take long.
     Merge,
 }
@@ -30,6 +33,7 @@ impl Crew {
     fn thread_name(self) -> &'static str {
         match self {
             Crew::Flush => "rhumb-flush",
+            Crew::Log => "rhumb-log",
             Crew::Merge => "rhumb-compact",
         }
     }
@@ -38,7 +42,7 @@ impl Crew {
     /// number of cores less one, between 1 and [`MOST_COMPACTION_THREADS`].
     fn threads(self, options: &Options) -> usize {
         match (self, options.compaction_threads) {
-            (Crew::Flush, _) => 1,
+            (Crew::Flush | Crew::Log, _) => 1,
             (Crew::Merge, 0) => {
                 let cores = std::thread::available_parallelism().map_or(1, usize::from);
                 cores.saturating_sub(1).clamp(1, MOST_COMPACTION_THREADS)
@@ -63,7 +67,7 @@ pub(super) enum Round {
 /// If the operating system cannot start a thread.
 pub(in crate::db) fn start(store: &Arc<Store>) -> Result<Vec<JoinHandle<()>>> {
     let mut threads: Vec<JoinHandle<()>> = Vec::new();
-    let crews = [Crew::Flush, Crew::Merge].into_iter();
+    let crews = [Crew::Flush, Crew::Log, Crew::Merge].into_iter();
     for crew in crews.flat_map(|crew| std::iter::repeat_n(crew, crew.threads(&store.options))) {
         let own = store.clone();
         let thread = std::thread::Builder::new().name(crew.thread_name().to_string());
@@ -83,6 +87,12 @@ impl Store {
     /// One round of a background thread: tidies up and does a job.
     pub(super) fn round(&self, crew: Crew) -> Result<Round> {
         self.check_writable()?;
+        if crew == Crew::Log {
+            return Ok(match self.end_replaced_log()? {
+                true => Round::Worked,
+                false => Round::Nothing,
+            });
+        }
         // The other threads may be busy for long, and every flush replaces views.
         let freed = self.free_views();
         if crew == Crew::Merge {

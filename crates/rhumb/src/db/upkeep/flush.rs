@@ -90,9 +90,9 @@ impl Store {
             let mut write = lock(&self.write);
             if !keyspace.view.load().active.is_empty() {
                 keyspace.view.rotate();
-                // A new log, so that the old one can be deleted as soon as its writes are in
-                // tables, without waiting for the next write.
-                self.rotate_log(&mut write)?;
+                // A new log, if it is ready, so that the old one can be deleted as soon as its writes are
+                // in tables, without waiting until it is full.
+                self.rotate_log(&mut write);
             }
             keyspace.view.load().waiting.first().cloned()
         };

@@ -70,6 +70,8 @@ impl Store {
         for keyspace in self.keyspaces.load().values() {
             let jobs = running.get(keyspace.id).unwrap_or(&none);
             match crew {
+                // The log belongs to no keyspace.
+                Crew::Log => {}
                 Crew::Flush => due.extend(self.due_flush(keyspace, jobs)),
                 Crew::Merge => due.extend(self.due_merges(keyspace, jobs)),
             }

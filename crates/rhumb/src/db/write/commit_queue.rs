@@ -1,6 +1,7 @@
 //! Group commit: writers queue their requests, and one of them, the leader, serves all that wait.
 
 use std::collections::{HashMap, VecDeque};
+use std::time::{Duration, Instant};
 
 use crate::sync::{Condvar, Mutex, lock, wait};
 
@@ -39,7 +40,8 @@ impl<T, R> CommitQueue<T, R> {
         }
     }
 
-    /// Queues `request`, waits until it is served and returns its result. A caller that becomes
+    /// Queues `request`, waits until it is served, and returns its result and how long it waited for other
+    /// leaders. A caller that becomes
     /// leader calls `lead` with the queued requests in the order in which they were queued; `lead`
     /// returns one result for each. Two leaders never run at the same time.
     ///
@@ -49,19 +51,23 @@ impl<T, R> CommitQueue<T, R> {
         &self,
         request: T,
         mut lead: impl FnMut(Vec<T>) -> Vec<R>,
-    ) -> Option<R> {
+    ) -> Option<(R, Duration)> {
+        // Only those who wait look at the clock.
+        let mut waiting: Option<Instant> = None;
         let mut state = lock(&self.state);
         let ticket = state.next_ticket;
         state.next_ticket += 1;
         state.waiting.push_back((ticket, request));
         loop {
             if let Some(result) = state.results.remove(&ticket) {
-                return Some(result);
+                let waited = waiting.map_or(Duration::ZERO, |since| since.elapsed());
+                return Some((result, waited));
             }
             if state.broken {
                 return None;
             }
             if state.leading {
+                waiting.get_or_insert_with(Instant::now);
                 state = wait(&self.changed, state);
                 continue;
             }
@@ -118,7 +124,7 @@ mod models {
                     leaders.fetch_sub(1, Ordering::SeqCst);
                     results
                 });
-                assert_eq!(result, Some(n * 10));
+                assert_eq!(result.map(|(result, _)| result), Some(n * 10));
             };
             let threads: Vec<_> = (1..3)
                 .map(|n| {
@@ -152,7 +158,7 @@ mod tests {
                             groups.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
                             group.iter().map(|n| n + 1).collect()
                         });
-                        assert_eq!(result, Some(n + 1));
+                        assert_eq!(result.map(|(result, _)| result), Some(n + 1));
                     }
                 });
             }

@@ -2,6 +2,7 @@
 //! if asked for, and then published as a whole.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::batch::WriteBatch;
 use super::log::WriteState;
@@ -18,6 +19,9 @@ use crate::sync::lock;
 
 /// The most bytes of batches that are joined in one log frame.
 const LONGEST_GROUP: usize = 64 << 20;
+
+/// Shorter waits of buffered writes for the syncs of others are not counted.
+const NOTED_WAIT: Duration = Duration::from_millis(1);
 
 /// This many logs left by earlier openings are flushed to tables when the store is opened.
 const MANY_LOGS: usize = 8;
@@ -40,25 +44,31 @@ impl Store {
         if request.batch.is_empty() {
             return Ok(Ok(()));
         }
-        let written = self.queue.submit(request, |group| self.commit_group(group));
-        written.unwrap_or_else(|| {
-            let reason = "an earlier write panicked; close the store and open it again";
-            Err(Error::ReadOnly {
-                reason: reason.to_string(),
-            })
-        })
+        let buffered = request.durability == Durability::Buffered;
+        let syncs = self.group_syncs.load(Ordering::Relaxed);
+        let submitted = self.queue.submit(request, |group| self.commit_group(group));
+        let Some((written, waited)) = submitted else {
+            let reason = "an earlier write panicked; close the store and open it again".to_string();
+            return Err(Error::ReadOnly { reason });
+        };
+        if buffered && waited >= NOTED_WAIT && self.group_syncs.load(Ordering::Relaxed) > syncs {
+            let reason = "writes of others are synced";
+            self.writes.held_up(reason, waited, true);
+        }
+        written
     }
 
     /// Writes a group. Returns one result for each request, in order.
     pub(in crate::db) fn commit_group(&self, group: Vec<Request>) -> Vec<Written> {
         let bytes = group.iter().map(|r| r.batch.bytes()).sum();
-        if let Err(e) = self
+        let locked = self
             .check_writable()
             .and_then(|()| self.wait_for_room(bytes))
-        {
-            return group.iter().map(|_| Err(e.clone())).collect();
-        }
-        let mut write = lock(&self.write);
+            .and_then(|()| self.lock_to_write());
+        let mut write = match locked {
+            Ok(write) => write,
+            Err(e) => return group.iter().map(|_| Err(e.clone())).collect(),
+        };
         let checks: Vec<Result<()>> = group.iter().map(|r| r.batch.check_keyspaces()).collect();
         let accepted: Vec<&Request> = group
             .iter()
@@ -112,16 +122,14 @@ impl Store {
     }
 
     fn write_group(&self, write: &mut WriteState, group: &[&Request]) -> Result<()> {
-        self.ensure_log(write)?;
         let first = write.last_sequence + 1;
         self.append(write, first, group)?;
         let count: u64 = group.iter().map(|r| r.batch.len() as u64).sum();
         write.last_sequence += count;
         let touched = insert(first, group).inspect_err(|e| self.fail(e))?;
-        if group.iter().any(|r| r.durability == Durability::Immediate)
-            && let Some(log) = &mut write.log
-        {
-            self.synced(log)?;
+        if group.iter().any(|r| r.durability == Durability::Immediate) {
+            self.sync_logs()?;
+            self.group_syncs.fetch_add(1, Ordering::Relaxed);
         }
         self.published.store(write.last_sequence, Ordering::Release);
         let user_bytes: usize = group.iter().map(|r| r.batch.user_bytes()).sum();
@@ -147,11 +155,11 @@ impl Store {
         let Some(log) = &mut write.log else {
             return Err(Error::Closed);
         };
-        let before = log.end();
+        let before = log.file().end();
         let appended = log.append(first, operations.bytes(), operations.count());
         match appended {
             Ok(()) => {
-                let bytes = log.end() - before;
+                let bytes = log.file().end() - before;
                 self.writes.update(|w| w.log_bytes += bytes);
                 Ok(())
             }
@@ -174,13 +182,14 @@ impl Store {
                 rotated = true;
             }
         }
-        let segment = self.options.write_buffer_bytes.max(1 << 20);
-        let segment = segment.min(self.options.log_bytes / 4);
-        if write.log.as_ref().is_some_and(|l| l.end() >= segment) {
-            // This group is written already. If the log cannot be ended, later writes return the
-            // error.
-            let _ = self.rotate_log(write);
-            rotated |= self.rotate_oldest(write);
+        let segment = self.log_segment();
+        let full = write
+            .log
+            .as_ref()
+            .is_some_and(|l| l.file().end() >= segment);
+        if full && self.rotate_log(write) {
+            self.rotate_oldest();
+            rotated = true;
         }
         if rotated {
             self.update_pressure();
@@ -188,26 +197,26 @@ impl Store {
     }
 
     /// If the logs together take too much room, sends the memtables with writes of the oldest logs
-    /// to be flushed. Returns whether there were any.
-    fn rotate_oldest(&self, write: &WriteState) -> bool {
-        let mut over = write.log_bytes().saturating_sub(self.options.log_bytes);
+    /// to be flushed.
+    fn rotate_oldest(&self) {
         let mut largest = 0;
-        for log in &write.sealed {
-            if over == 0 {
-                break;
+        {
+            let logs = lock(&self.logs);
+            let mut over = logs.bytes().saturating_sub(self.options.log_bytes);
+            for log in logs.complete() {
+                if over == 0 {
+                    break;
+                }
+                over = over.saturating_sub(log.bytes);
+                largest = log.largest_sequence;
             }
-            over = over.saturating_sub(log.bytes);
-            largest = log.largest_sequence;
         }
-        let mut rotated = false;
         for keyspace in self.keyspaces.load().values() {
             let oldest = keyspace.view.load().active.smallest_sequence();
             if oldest.is_some_and(|oldest| oldest <= largest) {
                 keyspace.view.rotate();
-                rotated = true;
             }
         }
-        rotated
     }
 
     /// Flushes the writes of many small logs that earlier openings left, since every opening reads
@@ -215,8 +224,8 @@ impl Store {
     /// store may be closed before the flush thread gets to it.
     pub(in crate::db) fn flush_many_logs(&self) -> Result<()> {
         let (logs, bytes) = {
-            let write = lock(&self.write);
-            (write.sealed.len(), write.log_bytes())
+            let logs = lock(&self.logs);
+            (logs.sealed.len(), logs.bytes())
         };
         if logs < MANY_LOGS || bytes >= self.options.write_buffer_bytes {
             return Ok(());
@@ -234,11 +243,6 @@ impl Store {
                 Err(e) => return Err(e),
             }
         }
-    }
-
-    /// Makes everything acknowledged so far durable.
-    pub(in crate::db) fn sync_now(&self) -> Result<()> {
-        self.sync_log(&mut lock(&self.write))
     }
 }
 

@@ -1,15 +1,24 @@
-//! The active log, and how logs are sealed, replaced and deleted.
+//! The logs of an open store: how the active one is replaced, and what becomes of the others.
+//!
+//! The next log is begun ahead, so that writers go over to it without a call to the operating system. A
+//! thread of its own then ends the log that was replaced and begins the one after. At most one log is
+//! ending at a time; until it has ended, writers go on in the active one.
 
 use std::collections::VecDeque;
+use std::time::Instant;
 
 use crate::db::store::Store;
 use crate::entry::Sequence;
 use crate::error::{Error, Result};
 use crate::fs::names::log_name;
 use crate::fs::ops;
-use crate::sync::lock;
+use crate::sync::{Arc, RankedGuard, lock};
 use crate::version::{Change, Edit};
-use crate::wal::LogWriter;
+use crate::wal::{LogFile, LogWriter};
+
+/// The active log may grow to this many times the bytes at which it is replaced, where the next one is
+/// not ready.
+const MOST_SEGMENTS: u64 = 4;
 
 /// A complete log, to which nothing is appended any more.
 #[derive(Debug, Clone, Copy)]
@@ -23,140 +32,326 @@ pub(in crate::db) struct SealedLog {
 /// The state of the write path, guarded by the write lock.
 #[derive(Debug)]
 pub(in crate::db) struct WriteState {
-    /// The active log; `None` if the next write has to create one, and in read-only stores.
+    /// The active log; `None` in stores that are read-only or closed.
     pub(in crate::db) log: Option<LogWriter>,
-    /// The id and end of a sealed log whose end must be put into the manifest before another log is
-    /// begun.
-    pub(in crate::db) to_seal: Option<(u64, u64)>,
-    pub(in crate::db) sealed: VecDeque<SealedLog>,
     /// The last sequence that was assigned.
     pub(in crate::db) last_sequence: Sequence,
 }
 
-impl WriteState {
-    pub(in crate::db) fn log_bytes(&self) -> u64 {
-        let active = self.log.as_ref().map_or(0, LogWriter::end);
-        self.sealed.iter().map(|l| l.bytes).sum::<u64>() + active
+/// The logs. Its lock is never held during a call to the operating system.
+#[derive(Debug, Default)]
+pub(in crate::db) struct Logs {
+    /// The log that takes writes.
+    active: Option<Arc<LogFile>>,
+    /// The log begun ahead, which the manifest names.
+    next: Option<LogWriter>,
+    /// The log that was active before, until its end is in the manifest.
+    ending: Option<EndingLog>,
+    /// A log begun ahead that could not be put into the manifest yet.
+    unnamed: Option<LogWriter>,
+    /// The complete logs, whose ends are in the manifest, oldest first.
+    pub(in crate::db) sealed: VecDeque<SealedLog>,
+}
+
+#[derive(Debug)]
+struct EndingLog {
+    file: Arc<LogFile>,
+    /// `None` once the log is closed.
+    writer: Option<LogWriter>,
+    log: SealedLog,
+}
+
+impl Logs {
+    /// The logs that were found when a store was opened.
+    pub(in crate::db) fn new(sealed: VecDeque<SealedLog>) -> Self {
+        Logs {
+            sealed,
+            ..Logs::default()
+        }
     }
 
-    /// Records that a log is complete and durable.
-    fn seal(&mut self, id: u64, bytes: u64) {
-        self.to_seal = Some((id, bytes));
-        self.sealed.push_back(SealedLog {
-            id,
-            bytes,
-            largest_sequence: self.last_sequence,
-        });
+    /// Adds the first logs to be written, which the manifest names.
+    pub(in crate::db) fn begin(&mut self, active: &LogWriter, next: LogWriter) {
+        self.active = Some(active.file().clone());
+        self.next = Some(next);
+    }
+
+    /// The bytes of all logs.
+    pub(in crate::db) fn bytes(&self) -> u64 {
+        let active = self.active.as_ref().map_or(0, |log| log.end());
+        self.complete().map(|log| log.bytes).sum::<u64>() + active
+    }
+
+    /// The logs that take no more writes, oldest first.
+    pub(in crate::db) fn complete(&self) -> impl Iterator<Item = SealedLog> {
+        let ending = self.ending.as_ref().map(|ending| ending.log);
+        self.sealed.iter().copied().chain(ending)
+    }
+
+    /// Takes out the oldest sealed logs, as long as all their operations are below `lowest_unflushed`.
+    pub(in crate::db) fn take_flushed(&mut self, lowest_unflushed: Sequence) -> Vec<SealedLog> {
+        let flushed = |log: &&SealedLog| log.largest_sequence < lowest_unflushed;
+        let count = self.sealed.iter().take_while(flushed).count();
+        self.sealed.drain(..count).collect()
     }
 }
 
 impl Store {
-    /// Makes sure that there is an active log. The end of the log sealed before it is put into the
-    /// manifest first, so that nothing behind that end can ever be replayed.
-    pub(in crate::db) fn ensure_log(&self, write: &mut WriteState) -> Result<()> {
-        if write.log.is_some() {
-            return Ok(());
+    /// Takes out the logs of earlier openings that are not needed: all their operations are in tables, or
+    /// none counts.
+    pub(in crate::db) fn take_unneeded_logs(&self, logs: &mut Logs) -> Vec<SealedLog> {
+        let mut unneeded = logs.take_flushed(self.lowest_unflushed());
+        unneeded.extend(logs.sealed.iter().filter(|log| log.bytes == 0));
+        logs.sealed.retain(|log| log.bytes > 0);
+        unneeded
+    }
+
+    /// Locks the write path, with a log that takes more.
+    ///
+    /// # Errors
+    /// If the log is as long as it may become and the next one cannot be begun.
+    pub(in crate::db) fn lock_to_write(&self) -> Result<RankedGuard<'_, WriteState>> {
+        let write = lock(&self.write);
+        let most = MOST_SEGMENTS * self.log_segment();
+        if write.log.as_ref().is_none_or(|l| l.file().end() < most) {
+            return Ok(write);
         }
-        let id = self.new_file();
-        let mut edit = Edit::default();
-        if let Some((sealed, end)) = write.to_seal {
-            edit.changes.push(Change::Log {
-                id: sealed,
-                valid_end: end,
-            });
+        drop(write);
+        let started = Instant::now();
+        let waited = self.scheduler.signals.wait_while(|signals| {
+            self.check_writable()?;
+            signals.disk_full()?;
+            Ok(lock(&self.logs).next.is_none())
+        });
+        let reason = "the next log is not ready";
+        self.writes.held_up(reason, started.elapsed(), true);
+        waited?;
+        let mut write = lock(&self.write);
+        if self.rotate_log(&mut write) {
+            self.scheduler.signals.wake_all();
         }
-        edit.changes.push(Change::BeginLog(id));
-        let log = LogWriter::create(&**self.fs(), &self.dir, id);
-        let log = log.inspect_err(|e| self.fail_unless_full(e))?;
-        let mut catalog = lock(&self.catalog);
-        if let Err(e) = self.commit_edit(&mut catalog, edit) {
-            catalog.strays.push(self.dir.join(log_name(id)));
+        Ok(write)
+    }
+
+    /// The bytes at which the active log is replaced.
+    pub(in crate::db) fn log_segment(&self) -> u64 {
+        let segment = self.options.write_buffer_bytes.max(1 << 20);
+        segment.min(self.options.log_bytes / 4)
+    }
+
+    /// Replaces the active log by the one begun ahead, if that is there and the active one is not empty.
+    /// Returns whether it did; the threads must be woken then.
+    pub(in crate::db) fn rotate_log(&self, write: &mut WriteState) -> bool {
+        let mut logs = lock(&self.logs);
+        let Some(active) = write.log.as_mut().filter(|l| l.file().end() > 0) else {
+            return false;
+        };
+        let Some(next) = logs.next.take() else {
+            return false;
+        };
+        logs.active = Some(next.file().clone());
+        let ended = std::mem::replace(active, next);
+        let file = ended.file().clone();
+        let log = SealedLog {
+            id: file.log_id(),
+            bytes: file.end(),
+            largest_sequence: write.last_sequence,
+        };
+        let writer = Some(ended);
+        logs.ending = Some(EndingLog { file, writer, log });
+        true
+    }
+
+    /// Ends the log that was replaced, and begins the next one ahead. Returns whether there was one to end.
+    pub(in crate::db) fn end_replaced_log(&self) -> Result<bool> {
+        let Some(ended) = self.close_replaced_log()? else {
+            return Ok(false);
+        };
+        let unnamed = lock(&self.logs).unnamed.take();
+        let next = match unnamed {
+            Some(next) => next,
+            None => LogWriter::create(&**self.fs(), &self.dir, self.new_file())
+                .inspect_err(|e| self.fail_unless_full(e))?,
+        };
+        let end = Change::Log {
+            id: ended.id,
+            valid_end: ended.bytes,
+        };
+        let edit = vec![end, Change::BeginLogAhead(next.file().log_id())];
+        let committed = self.commit_edit(&mut lock(&self.catalog), edit.into());
+        let mut logs = lock(&self.logs);
+        if let Err(e) = committed {
+            logs.unnamed = Some(next);
             return Err(e);
         }
-        write.to_seal = None;
-        write.log = Some(log);
-        Ok(())
+        logs.next = Some(next);
+        logs.ending = None;
+        logs.sealed.push_back(ended);
+        drop(logs);
+        self.scheduler.signals.wake_all();
+        self.collect_logs()?;
+        Ok(true)
     }
 
-    /// Ends the active log cleanly. The next write begins another log, with an edit that states
-    /// where this one ends.
-    pub(in crate::db) fn rotate_log(&self, write: &mut WriteState) -> Result<()> {
-        let Some(mut log) = write.log.take() else {
-            return Ok(());
+    /// Makes the log that was replaced durable and marks its end as clean; `None` if there is none.
+    fn close_replaced_log(&self) -> Result<Option<SealedLog>> {
+        self.sync_replaced_log()?;
+        let writer = {
+            let mut logs = lock(&self.logs);
+            logs.ending.as_mut().and_then(|ending| ending.writer.take())
         };
-        if log.durable_end() < log.end() {
-            self.synced(&mut log)?;
-        }
-        let (id, end) = (log.log_id(), log.end());
-        let end = match log.close() {
+        let closed = writer.map(|writer| self.close_log(writer)).transpose()?;
+        let mut logs = lock(&self.logs);
+        Ok(logs.ending.as_mut().map(|ending| {
+            ending.log.bytes = closed.unwrap_or(ending.log.bytes);
+            ending.log
+        }))
+    }
+
+    /// Ends a log cleanly, and returns its end.
+    fn close_log(&self, log: LogWriter) -> Result<u64> {
+        let end = log.file().end();
+        log.file().sync_through(end).inspect_err(|e| self.fail(e))?;
+        match log.close() {
             // Everything is durable; only the mark of the clean end is missing.
-            Err(Error::DiskFull { .. }) => end,
-            closed => closed.inspect_err(|e| self.fail(e))?,
+            Err(Error::DiskFull { .. }) => Ok(end),
+            closed => closed.inspect_err(|e| self.fail(e)),
+        }
+    }
+
+    /// Makes the log that was replaced durable, before anything in the active one becomes so. Returns the
+    /// active log.
+    fn sync_replaced_log(&self) -> Result<Option<Arc<LogFile>>> {
+        let (ending, active) = {
+            let logs = lock(&self.logs);
+            let ending = logs.ending.as_ref();
+            (
+                ending.map(|e| (e.file.clone(), e.log.bytes)),
+                logs.active.clone(),
+            )
         };
-        write.seal(id, end);
-        Ok(())
-    }
-
-    /// Makes everything up to `sequence` durable. Sealed logs are durable already.
-    pub(in crate::db) fn sync_log_through(&self, sequence: Sequence) -> Result<()> {
-        let mut write = lock(&self.write);
-        let sealed = write.sealed.back().map_or(0, |l| l.largest_sequence);
-        match sequence > sealed {
-            true => self.sync_log(&mut write),
-            false => Ok(()),
+        if let Some((file, end)) = ending {
+            file.sync_through(end).inspect_err(|e| self.fail(e))?;
         }
+        Ok(active)
     }
 
-    /// Makes everything in the active log durable. Sealed logs are durable already.
+    /// Makes everything durable that was written before the call. A failed sync makes the store read-only,
+    /// since the state of the disk is unknown after it.
     #[track_caller]
-    pub(in crate::db) fn sync_log(&self, write: &mut WriteState) -> Result<()> {
-        // If a sync failed while the caller waited for the lock, that log is no longer active, but
-        // it is not durable either.
+    pub(in crate::db) fn sync_logs(&self) -> Result<()> {
+        // If a sync failed before, what it covered is not durable.
         self.check_writable()?;
-        match &mut write.log {
-            Some(log) if log.durable_end() < log.end() => self.synced(log),
-            _ => Ok(()),
+        match self.sync_replaced_log()? {
+            Some(active) => active.sync().inspect_err(|e| self.fail(e)),
+            None => Ok(()),
         }
     }
 
-    /// Syncs a log. A failure makes the store read-only, since the state of the disk is unknown
-    /// after it.
-    #[track_caller]
-    pub(in crate::db) fn synced(&self, log: &mut LogWriter) -> Result<()> {
-        log.sync().inspect_err(|e| self.fail(e))
+    /// Makes everything up to `sequence` durable, which was written before the call.
+    pub(in crate::db) fn sync_log_through(&self, sequence: Sequence) -> Result<()> {
+        let (sealed, complete) = {
+            let logs = lock(&self.logs);
+            let last = |log: SealedLog| log.largest_sequence;
+            (
+                logs.sealed.back().copied().map_or(0, last),
+                logs.complete().last().map_or(0, last),
+            )
+        };
+        if sequence <= sealed {
+            Ok(())
+        } else if sequence <= complete {
+            self.check_writable()?;
+            self.sync_replaced_log().map(|_| ())
+        } else {
+            self.sync_logs()
+        }
+    }
+
+    /// The lowest sequence that is in a memtable; one above all if there is none.
+    pub(in crate::db) fn lowest_unflushed(&self) -> Sequence {
+        let keyspaces = self.keyspaces.load();
+        let lowest = keyspaces.values().filter_map(|k| k.view.lowest_unflushed());
+        lowest.min().unwrap_or(Sequence::MAX)
     }
 
     /// Deletes the sealed logs whose operations are all in tables.
     pub(in crate::db) fn collect_logs(&self) -> Result<()> {
-        let mut write = lock(&self.write);
-        let keyspaces = self.keyspaces.load();
-        let pin = keyspaces
-            .values()
-            .filter_map(|k| k.view.lowest_unflushed())
-            .min();
-        let pin = pin.unwrap_or(write.last_sequence + 1);
-        let mut edit = Edit::default();
-        let gone: Vec<u64> = write
+        let newest = lock(&self.logs)
             .sealed
-            .iter()
-            .take_while(|l| l.largest_sequence < pin)
-            .map(|l| l.id)
-            .collect();
+            .back()
+            .map(|log| log.largest_sequence);
+        let Some(newest) = newest else {
+            return Ok(());
+        };
+        // What is sealed meanwhile may have writes that came into memtables later.
+        let lowest_unflushed = self.lowest_unflushed().min(newest + 1);
+        let gone = lock(&self.logs).take_flushed(lowest_unflushed);
         if gone.is_empty() {
             return Ok(());
         }
-        for id in &gone {
-            edit.changes.push(Change::RemoveLog(*id));
+        let changes: Vec<Change> = gone.iter().map(|log| Change::RemoveLog(log.id)).collect();
+        if let Err(e) = self.commit_edit(&mut lock(&self.catalog), changes.into()) {
+            let sealed = &mut lock(&self.logs).sealed;
+            gone.into_iter()
+                .rev()
+                .for_each(|log| sealed.push_front(log));
+            return Err(e);
         }
-        self.commit_edit(&mut lock(&self.catalog), edit)?;
-        write.sealed.drain(..gone.len());
-        // The manifest needs no end for a log that it no longer names.
-        write.to_seal.take_if(|(id, _)| gone.contains(id));
-        drop(write);
-        for id in gone {
-            // A log that cannot be removed now is removed when the store is opened again.
-            let _ = ops::remove(&**self.fs(), &self.dir.join(log_name(id)));
+        for log in gone {
+            self.remove_log(log.id);
         }
         Ok(())
+    }
+
+    /// Removes a log that the manifest does not name. One that cannot be removed now is removed when the
+    /// store is opened again.
+    fn remove_log(&self, id: u64) {
+        let _ = ops::remove(&**self.fs(), &self.dir.join(log_name(id)));
+    }
+
+    /// Ends the logs cleanly, and removes those without writes. An edit says so: without it, damage to the
+    /// last edit or to the end of a log could be mistaken for a torn tail.
+    pub(in crate::db) fn end_logs(&self, write: &mut WriteState) -> Result<()> {
+        let mut ended: Vec<(u64, u64)> = Vec::new();
+        if let Some(log) = self.close_replaced_log()? {
+            ended.push((log.id, log.bytes));
+        }
+        let mut empty = Vec::new();
+        if let Some(log) = write.log.take() {
+            match log.file().end() {
+                0 => empty.push(log.file().log_id()),
+                _ => ended.push((log.file().log_id(), self.close_log(log)?)),
+            }
+        }
+        let (next, unnamed) = {
+            let mut logs = lock(&self.logs);
+            (logs.next.take(), logs.unnamed.take())
+        };
+        empty.extend(next.map(|log| log.file().log_id()));
+        let ends = ended.into_iter();
+        let mut changes: Vec<Change> = ends
+            .map(|(id, valid_end)| Change::Log { id, valid_end })
+            .collect();
+        changes.extend(empty.iter().map(|id| Change::RemoveLog(*id)));
+        if let Some(log) = unnamed {
+            self.remove_log(log.file().log_id());
+        }
+        if self.end_manifest(&changes.into())? {
+            empty.into_iter().for_each(|id| self.remove_log(id));
+        }
+        Ok(())
+    }
+
+    /// Appends the last edit; returns whether it is durable.
+    fn end_manifest(&self, edit: &Edit) -> Result<bool> {
+        match &mut lock(&self.catalog).manifest {
+            Some(manifest) if !manifest.broken() => match manifest.append(edit) {
+                // Only this safeguard is missing.
+                Err(Error::DiskFull { .. }) => Ok(false),
+                ended => ended.map(|()| true),
+            },
+            _ => Ok(false),
+        }
     }
 }
