@@ -4,7 +4,7 @@
 use std::ops::Bound;
 
 use super::pick::{Spec, levels_of};
-use crate::compaction::{Claims, Job, pick, pick_step, pick_whole};
+use crate::compaction::{Claims, Job, pick, pick_level, pick_step, pick_whole};
 use crate::options::{self, Compaction};
 use crate::version::{LEVELS, Levels};
 
@@ -120,10 +120,13 @@ fn several_runs_become_one_where_another_shape_left_them() {
         (7, 2, 0, "a", "z", 10),
     ]);
     // A table of the second oldest run joins the oldest run, the cheapest first: table 5 by itself.
-    // Level 0 is full too, but has to wait.
+    // Level 0 is full too, but has to wait: whoever asks for its merge gets what it waits for.
     let inputs = vec![(1, vec![5])];
     let first = Some((inputs, 1, Some(10), true));
     assert_eq!(picked(&stacked, Compaction::Leveled), first);
+    let leveled = shape(Compaction::Leveled);
+    let for_level0 = pick_level(&stacked, &leveled, 0, &Claims::default());
+    assert_eq!(for_level0.as_ref().map(form), first);
     let inputs = vec![(1, vec![3]), (1, vec![4, 5]), (1, vec![6])];
     let first = Some((inputs, 1, Some(0), false));
     assert_eq!(picked(&stacked, Compaction::FullLevel), first);

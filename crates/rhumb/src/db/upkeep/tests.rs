@@ -9,6 +9,7 @@ use crate::db::handle::Handle;
 use crate::db::opening::open::open_without_threads;
 use crate::db::store::Store;
 use crate::db::{Db, Keyspace};
+use crate::error::Error;
 use crate::options::Options;
 use crate::sync::lock;
 
@@ -145,6 +146,15 @@ fn a_table_that_is_not_used_any_more_wakes_the_threads() {
     assert_eq!(store(&db).files.delete_garbage().unwrap(), 2);
 }
 
+/// How often the threads of a store wake up in a while, once they rest.
+fn wakes(db: &Db) -> u64 {
+    let signals = &store(db).scheduler.signals;
+    while !signals.wait_for_rest(5, signals.changes()) {}
+    let waits = signals.waits();
+    std::thread::sleep(Duration::from_millis(350));
+    signals.waits() - waits
+}
+
 #[test]
 fn a_store_without_work_does_not_wake_up() {
     for keyspaces in [1, 20] {
@@ -158,8 +168,8 @@ fn a_store_without_work_does_not_wake_up() {
         }
         db.compact_range(None, None).unwrap();
         db.settle();
-        let rounds = store(&db).scheduler.signals.waits();
-        std::thread::sleep(Duration::from_millis(350));
-        assert_eq!(store(&db).scheduler.signals.waits() - rounds, 0);
+        assert_eq!(wakes(&db), 0);
+        store(&db).fail(&Error::InvalidArgument("a test".to_string()));
+        assert_eq!(wakes(&db), 0, "after an error");
     }
 }
