@@ -1,6 +1,6 @@
 //! The kinds of background jobs, and which job is done next.
 //!
-//! A further kind is a further variant of [`Work`] and of [`Job`], with an arm in each function below:
+//! A further kind is a further variant of [`Work`] and of [`RunningJob`], with an arm in each function below:
 //! whose threads do it, when it is due and how urgent it is, what it claims, how it is done.
 
 use super::background::Crew;
@@ -42,7 +42,7 @@ enum Work {
 }
 
 /// A running job with what it claims.
-enum Job<'a> {
+enum RunningJob<'a> {
     Flush(Flush<'a>),
     Merge(Merge<'a>),
 }
@@ -53,8 +53,8 @@ impl Store {
     pub(in crate::db) fn do_most_urgent(&self, crew: Crew) -> Result<bool> {
         let done = match self.begin_most_urgent(crew) {
             None => return Ok(false),
-            Some(Job::Flush(flush)) => self.flush_memtable(&flush),
-            Some(Job::Merge(merge)) => self.merge_tables(&merge),
+            Some(RunningJob::Flush(flush)) => self.flush_memtable(&flush),
+            Some(RunningJob::Merge(merge)) => self.merge_tables(&merge),
         };
         match done {
             // The keyspace was dropped meanwhile, and with it the work.
@@ -63,7 +63,7 @@ impl Store {
         }
     }
 
-    fn begin_most_urgent(&self, crew: Crew) -> Option<Job<'_>> {
+    fn begin_most_urgent(&self, crew: Crew) -> Option<RunningJob<'_>> {
         let mut running = self.scheduler.running();
         let mut due = Vec::new();
         let none = KeyspaceJobs::default();
@@ -85,19 +85,19 @@ impl Store {
     }
 
     /// Begins a job, if it can run beside the running ones.
-    fn begin(&self, due: Due, running: &mut Running) -> Option<Job<'_>> {
+    fn begin(&self, due: Due, running: &mut Running) -> Option<RunningJob<'_>> {
         let Due { keyspace, work, .. } = due;
         match work {
             Work::Flush(memtable) => {
                 let flush = Flush::begin(&self.scheduler, running, keyspace, memtable);
-                Some(Job::Flush(flush))
+                Some(RunningJob::Flush(flush))
             }
             Work::Merge { levels, level } => {
                 let none = KeyspaceJobs::default();
                 let claims = &running.get(keyspace.id).unwrap_or(&none).claims;
                 let job = pick_level(&levels, &self.options.levels, level, claims)?;
                 let merge = Merge::begin(&self.scheduler, running, keyspace, job, levels);
-                Some(Job::Merge(merge))
+                Some(RunningJob::Merge(merge))
             }
         }
     }
