@@ -50,7 +50,7 @@ pub(super) struct Header {
 
 impl Header {
     /// The header of a frame that was never used, as in zeroed memory.
-    #[cfg(loom)]
+    #[cfg(all(test, loom))]
     pub fn new() -> Self {
         Header {
             state: AtomicU32::new(0),
