@@ -183,7 +183,7 @@ impl Case {
             match choice {
                 0..8 => {
                     let (from, to) = self.narrow(key);
-                    batch.delete_range(db, &from, &to).unwrap();
+                    batch.delete_range(db, from.clone()..to.clone()).unwrap();
                     self.map.retain(|key, _| *key < from || *key >= to);
                 }
                 8..120 => {
