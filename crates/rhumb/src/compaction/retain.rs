@@ -84,6 +84,13 @@ impl<'a> Retain<'a> {
     }
 }
 
+/// The newest of descending `sequences`, those of range deletes over a key, that all snapshots see: of
+/// the versions of the key, nothing older is needed. 0 if there is none.
+pub(super) fn newest_for_all(snapshots: &[Sequence], sequences: &[Sequence]) -> Sequence {
+    let newest = sequences.iter().find(|s| stripe(snapshots, **s) == 0);
+    newest.copied().unwrap_or(0)
+}
+
 /// The stripe of `sequence`: the number of snapshots that do not see it.
 pub(super) fn stripe(snapshots: &[Sequence], sequence: Sequence) -> usize {
     snapshots.partition_point(|&s| s < sequence)

@@ -1,8 +1,9 @@
 //! The range deletes over the keys that an iterator visits.
 
+use std::ops::Bound;
 use std::sync::Arc;
 
-use crate::entry::{RangeDeleteTree, Sequence, Span};
+use crate::entry::{RangeDeleteTree, Sequence, Span, is_before, is_behind};
 use crate::error::Result;
 use crate::memtable::Memtable;
 use crate::version::Run;
@@ -55,6 +56,49 @@ impl Coverage {
         Ok(self.sequence)
     }
 
+    /// A start of keys, up to the last one asked for, that are all deleted at the same sequence or
+    /// later; a key before the bound `from` if that is reached first. Only for a key that is
+    /// deleted.
+    ///
+    /// # Errors
+    /// As [`Coverage::over`].
+    pub fn start(&mut self, from: Bound<&[u8]>) -> Result<Vec<u8>> {
+        let sequence = self.sequence;
+        let mut start = self.from.clone();
+        let mut below = Vec::new();
+        while !is_before(&start, from) && key_below(&start, &mut below) {
+            self.look(&below)?;
+            let reaches = self.to.as_deref().is_none_or(|to| to >= start.as_slice());
+            if self.sequence < sequence || !reaches {
+                break;
+            }
+            start.clone_from(&self.from);
+        }
+        Ok(start)
+    }
+
+    /// The end, excluded, of the keys from the last one asked for on that are deleted at the same
+    /// sequence or later; a key behind the bound `to` if that comes first. Only for a key that is
+    /// deleted.
+    ///
+    /// # Errors
+    /// As [`Coverage::over`].
+    pub fn end(&mut self, to: Bound<&[u8]>) -> Result<Vec<u8>> {
+        let sequence = self.sequence;
+        let mut end = Vec::new();
+        while self.sequence >= sequence
+            && let Some(further) = self.to.as_deref().filter(|to| *to > end.as_slice())
+        {
+            end.clear();
+            end.extend_from_slice(further);
+            if is_behind(&end, to) {
+                break;
+            }
+            self.look(&end)?;
+        }
+        Ok(end)
+    }
+
     fn look(&mut self, key: &[u8]) -> Result<()> {
         let mut span = Span::NOTHING;
         for tree in &self.memtables {
@@ -71,26 +115,44 @@ impl Coverage {
     }
 }
 
+/// Makes `below` a key shortly before `key`; returns `false` if there is none. Where some lie
+/// between the two, a range that starts or ends there is not joined with its neighbour.
+fn key_below(key: &[u8], below: &mut Vec<u8>) -> bool {
+    let Some((last, rest)) = key.split_last() else {
+        return false;
+    };
+    below.clear();
+    below.extend_from_slice(rest);
+    if let Some(last) = last.checked_sub(1) {
+        below.push(last);
+        below.extend_from_slice(&[u8::MAX; 16]);
+    }
+    true
+}
+
 /// The newest visible range delete over `key` in the tables of a run. A table deletes nothing
-/// outside its key range.
+/// outside its key range: the span reaches to the neighbours of the table that may hold the key.
 fn around<'a>(run: &'a Run, key: &[u8], visible: Sequence) -> Result<Span<'a>> {
     let tables = run.tables();
-    let at = tables.partition_point(|t| t.meta.ends_before(key));
-    let Some(table) = tables.get(at).filter(|t| &*t.meta.smallest <= key) else {
-        let before = at.checked_sub(1).and_then(|before| tables.get(before));
+    let at = run.ending_before(key);
+    let before = at.checked_sub(1).and_then(|before| tables.get(before));
+    let from = before.map_or(&[][..], |t| &*t.meta.largest);
+    let table = tables.get(at);
+    let Some(holding) = table.filter(|t| &*t.meta.smallest <= key) else {
+        let to = table.map(|t| &*t.meta.smallest);
         return Ok(Span {
-            from: before.map_or(&[], |t| &*t.meta.largest),
-            to: tables.get(at).map(|t| &*t.meta.smallest),
+            from,
+            to,
             sequence: 0,
         });
     };
     let bounds = Span {
-        from: &table.meta.smallest,
-        to: Some(&table.meta.largest),
+        from,
+        to: tables.get(at + 1).map(|t| &*t.meta.smallest),
         sequence: 0,
     };
-    match table.meta.range_deletes {
+    match holding.meta.range_deletes {
         0 => Ok(bounds),
-        _ => Ok(bounds.and(table.reader()?.range_deletes().around(key, visible))),
+        _ => Ok(bounds.and(holding.reader()?.range_deletes().around(key, visible))),
     }
 }

@@ -195,6 +195,50 @@ impl Cursor for LevelCursor {
         self.settle_forward()
     }
 
+    fn skip_older(&mut self, to: &[u8], sequence: Sequence) -> Result<()> {
+        while let Some(cursor) = &mut self.cursor {
+            // Tables that are hidden as a whole are neither opened nor searched.
+            let is_hidden = |t: &&Arc<Table>| t.meta.is_older(sequence) && t.meta.ends_before(to);
+            let rest = self.tables.all().get(self.at..).unwrap_or_default();
+            let mut hidden = rest.iter().take_while(is_hidden).count();
+            if hidden == 0 {
+                cursor.skip_older(to, sequence)?;
+                if cursor.valid() {
+                    break;
+                }
+                hidden = 1;
+            }
+            if let Some(cursor) = self.enter(self.at + hidden)? {
+                cursor.seek_first()?;
+            }
+        }
+        self.settle_forward()
+    }
+
+    fn skip_older_back(&mut self, from: &[u8], sequence: Sequence) -> Result<()> {
+        while let Some(cursor) = &mut self.cursor {
+            let is_hidden =
+                |t: &&Arc<Table>| t.meta.is_older(sequence) && &*t.meta.smallest >= from;
+            let rest = self.tables.all().get(..self.at + 1).unwrap_or_default();
+            let mut hidden = rest.iter().rev().take_while(is_hidden).count();
+            if hidden == 0 {
+                cursor.skip_older_back(from, sequence)?;
+                if cursor.valid() {
+                    break;
+                }
+                hidden = 1;
+            }
+            let Some(at) = self.at.checked_sub(hidden) else {
+                self.leave();
+                break;
+            };
+            if let Some(cursor) = self.enter(at)? {
+                cursor.seek_last()?;
+            }
+        }
+        Ok(())
+    }
+
     fn prev(&mut self) -> Result<()> {
         if let Some(cursor) = &mut self.cursor {
             cursor.prev()?;

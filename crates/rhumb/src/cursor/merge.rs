@@ -294,6 +294,32 @@ impl<C: Cursor> Cursor for MergeCursor<C> {
     fn prev(&mut self) -> Result<()> {
         self.step(Direction::Backward)
     }
+
+    fn skip_older(&mut self, to: &[u8], sequence: Sequence) -> Result<()> {
+        let is_older = |here: Here<'_>| here.sequence < sequence && here.key < to;
+        if !self.here().is_some_and(is_older) {
+            return Ok(());
+        }
+        if self.direction != Direction::Forward {
+            self.step(Direction::Forward)?;
+        }
+        self.place(Direction::Forward, |_, child| {
+            child.cursor.skip_older(to, sequence)
+        })
+    }
+
+    fn skip_older_back(&mut self, from: &[u8], sequence: Sequence) -> Result<()> {
+        let is_older = |here: Here<'_>| here.sequence < sequence && here.key >= from;
+        if !self.here().is_some_and(is_older) {
+            return Ok(());
+        }
+        if self.direction != Direction::Backward {
+            self.step(Direction::Backward)?;
+        }
+        self.place(Direction::Backward, |_, child| {
+            child.cursor.skip_older_back(from, sequence)
+        })
+    }
 }
 
 impl<C: Cursor + ?Sized> Cursor for Box<C> {
@@ -333,5 +359,13 @@ impl<C: Cursor + ?Sized> Cursor for Box<C> {
 
     fn prev(&mut self) -> Result<()> {
         (**self).prev()
+    }
+
+    fn skip_older(&mut self, to: &[u8], sequence: Sequence) -> Result<()> {
+        (**self).skip_older(to, sequence)
+    }
+
+    fn skip_older_back(&mut self, from: &[u8], sequence: Sequence) -> Result<()> {
+        (**self).skip_older_back(from, sequence)
     }
 }

@@ -11,3 +11,7 @@ pub(crate) use level::LevelCursor;
 pub(crate) use merge::MergeCursor;
 pub(crate) use source::Source;
 pub(crate) use visible::VisibleCursor;
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests;

@@ -77,6 +77,14 @@ impl Cursor for Source {
         each!(self, cursor => cursor.next())
     }
 
+    fn skip_older(&mut self, to: &[u8], sequence: Sequence) -> Result<()> {
+        each!(self, cursor => cursor.skip_older(to, sequence))
+    }
+
+    fn skip_older_back(&mut self, from: &[u8], sequence: Sequence) -> Result<()> {
+        each!(self, cursor => cursor.skip_older_back(from, sequence))
+    }
+
     fn prev(&mut self) -> Result<()> {
         each!(self, cursor => cursor.prev())
     }

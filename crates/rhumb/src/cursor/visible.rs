@@ -6,12 +6,16 @@ use std::sync::Arc;
 
 use super::coverage::Coverage;
 use super::{LevelCursor, MergeCursor, Source};
-use crate::entry::{Cursor, EntryKind, Sequence, is_behind, is_same, set_key};
+use crate::entry::{Cursor, EntryKind, Sequence, is_before, is_behind, is_same, set_key};
 use crate::error::{Error, Result};
 use crate::memory::Pinned;
 use crate::memtable::Memtable;
 use crate::table::GetTrace;
 use crate::version::{Levels, Run};
+
+/// After this many deleted keys in a row, the range delete over them is asked where it ends, and all
+/// that it hides is skipped. Fewer are passed faster one by one.
+const DEAD_BEFORE_SKIP: u32 = 8;
 
 /// After this many versions of one key, a seek is cheaper than more steps.
 const STEPS_BEFORE_SEEK: u32 = 8;
@@ -24,7 +28,7 @@ pub(crate) struct VisibleCursor {
     coverage: Coverage,
     levels: Arc<Levels>,
     visible: Sequence,
-    /// The key shown last.
+    /// The key shown last, or a deleted one behind it: no key between the two is shown.
     key: Vec<u8>,
     /// The key and sequence of the last seek over versions of a key.
     sought: Option<(Vec<u8>, Sequence)>,
@@ -91,6 +95,7 @@ impl VisibleCursor {
 
     /// Shows the first key between the bounds. Returns `false` if there is none.
     pub fn first(&mut self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<bool> {
+        self.sought = None;
         match from {
             Bound::Unbounded => self.versions.seek_first()?,
             Bound::Included(key) => self.versions.seek(key, self.visible)?,
@@ -101,6 +106,7 @@ impl VisibleCursor {
 
     /// Shows the last key between the bounds. Returns its value, or `None` if there is no such key.
     pub fn last(&mut self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<Option<Pinned>> {
+        self.sought = None;
         match to {
             Bound::Unbounded => self.versions.seek_last()?,
             Bound::Included(key) => self.versions.seek_before(&successor(key))?,
@@ -131,19 +137,54 @@ impl VisibleCursor {
     /// Shows the first visible key from here on. The cursor is on the first version of a key.
     #[inline]
     fn show_forward(&mut self, to: Bound<&[u8]>) -> Result<bool> {
+        let mut dead = 0;
         while let Some(here) = self.versions.here() {
-            set_key(&mut self.key, here.key);
-            if is_behind(&self.key, to) {
+            if is_behind(here.key, to) {
                 return Ok(false);
             }
+            set_key(&mut self.key, here.key);
             if here.sequence <= self.visible || self.skip_invisible()? {
                 if self.is_alive()? {
                     return Ok(true);
                 }
-                self.skip_key_forward()?;
+                dead += 1;
+                if dead < DEAD_BEFORE_SKIP || !self.skip_deleted_forward(to)? {
+                    self.skip_key_forward()?;
+                }
             }
         }
         Ok(false)
+    }
+
+    /// Moves past all that is hidden by the newest range delete over `self.key`, if it hides the
+    /// version under the cursor. Returns whether it does.
+    #[cold]
+    fn skip_deleted_forward(&mut self, to: Bound<&[u8]>) -> Result<bool> {
+        let covered = self.coverage.over(&self.key)?;
+        if self.versions.sequence() >= covered {
+            return Ok(false);
+        }
+        self.note_seek(0, Direction::Forward)?;
+        let end = self.coverage.end(to)?;
+        self.versions.skip_older(&end, covered)?;
+        Ok(true)
+    }
+
+    /// Moves backwards past all that is hidden by the newest range delete over the key under the
+    /// cursor.
+    #[cold]
+    fn skip_deleted_backward(&mut self, from: Bound<&[u8]>) -> Result<()> {
+        let Some(here) = self.versions.here() else {
+            return Ok(());
+        };
+        let covered = self.coverage.over(here.key)?;
+        if here.sequence >= covered {
+            return Ok(());
+        }
+        set_key(&mut self.key, here.key);
+        self.note_seek(0, Direction::Backward)?;
+        let start = self.coverage.start(from)?;
+        self.versions.skip_older_back(&start, covered)
     }
 
     /// Moves past the versions of `self.key` that are too new to be visible. Returns whether a
@@ -185,14 +226,19 @@ impl VisibleCursor {
 
     /// Shows the first visible key from here backwards. The cursor is on the last version of a key.
     fn show_backward(&mut self, from: Bound<&[u8]>) -> Result<Option<Pinned>> {
+        let mut dead = 0;
         while let Some(here) = self.versions.here() {
-            set_key(&mut self.key, here.key);
-            if is_before(&self.key, from) {
+            if is_before(here.key, from) {
                 return Ok(None);
             }
+            set_key(&mut self.key, here.key);
             let newest = self.newest_visible_backward()?;
             if newest.is_some() {
                 return Ok(newest);
+            }
+            dead += 1;
+            if dead >= DEAD_BEFORE_SKIP {
+                self.skip_deleted_backward(from)?;
             }
         }
         Ok(None)
@@ -268,15 +314,6 @@ impl VisibleCursor {
 enum Direction {
     Forward,
     Backward,
-}
-
-/// Whether `key` is before the first key that a bound admits.
-fn is_before(key: &[u8], from: Bound<&[u8]>) -> bool {
-    match from {
-        Bound::Unbounded => false,
-        Bound::Included(from) => key < from,
-        Bound::Excluded(from) => key <= from,
-    }
 }
 
 /// The smallest key above `key`.

@@ -1,5 +1,6 @@
 //! Checks that every cursor must pass: it is compared with an ordered map of its entries.
 
+use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -85,4 +86,57 @@ pub(crate) fn walk(
         });
         assert_at(cursor, at);
     }
+    // A range delete, whose sequence no entry has.
+    let deleted = rng.random_range(0..sequence.max(1).saturating_mul(2));
+    if !model
+        .keys()
+        .any(|(_, Reverse(sequence))| *sequence == deleted)
+    {
+        let end = model.keys().nth(rng.random_range(0..model.len().max(1)));
+        let end = end.map_or(vec![], |(key, _)| key.clone());
+        skip(cursor, model, at, (&end, deleted), rng.random_bool(0.5));
+    }
+}
+
+/// Skips what a range delete that begins or ends at a key hides, from entry `at` on.
+pub(crate) fn skip(
+    cursor: &mut impl Cursor,
+    model: &Model,
+    at: Option<(&Key, &KindAndValue)>,
+    (end, deleted): (&[u8], Sequence),
+    forward: bool,
+) {
+    let is_older = |key: &Key| key.1.0 < deleted;
+    let expected = at.and_then(|(here, _)| match forward {
+        true => {
+            let hidden = |key: &Key| is_older(key) && key.0.as_slice() < end;
+            model.range(here..).find(|(key, _)| !hidden(key))
+        }
+        false => {
+            let hidden = |key: &Key| is_older(key) && key.0.as_slice() >= end;
+            model.range(..=here).rfind(|(key, _)| !hidden(key))
+        }
+    });
+    match forward {
+        true => cursor.skip_older(end, deleted).unwrap(),
+        false => cursor.skip_older_back(end, deleted).unwrap(),
+    }
+    assert_at(cursor, expected);
+}
+
+thread_local! {
+    static VISITS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Counts a visit of a node of a memtable, of an entry of a table or of a block by this thread: the
+/// work of cursors, for tests of how it grows.
+pub(crate) fn count_visit() {
+    VISITS.set(VISITS.get() + 1);
+}
+
+/// The result of some work, and the number of visits that it made.
+pub(crate) fn visits_of<T>(work: impl FnOnce() -> T) -> (T, u64) {
+    let before = VISITS.get();
+    let result = work();
+    (result, VISITS.get() - before)
 }

@@ -44,6 +44,15 @@ pub(crate) fn is_behind(key: &[u8], to: Bound<&[u8]>) -> bool {
     }
 }
 
+/// Whether `key` is before the lower bound `from`.
+pub(crate) fn is_before(key: &[u8], from: Bound<&[u8]>) -> bool {
+    match from {
+        Bound::Unbounded => false,
+        Bound::Included(from) => key < from,
+        Bound::Excluded(from) => key <= from,
+    }
+}
+
 /// Whether two keys are equal. Short keys are compared by whole words: the C library loads wider
 /// pieces, which stalls if the key was written in smaller pieces just before.
 #[inline]

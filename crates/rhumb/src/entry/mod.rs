@@ -12,7 +12,7 @@ pub(crate) mod varint;
 use crate::error::Result;
 use crate::memory::Pinned;
 
-pub(crate) use keys::{abbreviate, copy_words, is_behind, is_same, set_key};
+pub(crate) use keys::{abbreviate, copy_words, is_before, is_behind, is_same, set_key};
 pub(crate) use range_deletes::{Fragment, Piece, RangeDeleteTree, RangeDeletes, Span};
 
 /// An operation's position in the commit order, from 1; 0 marks an entry older than all operations.
@@ -89,6 +89,13 @@ pub trait Cursor: Send {
     fn next(&mut self) -> Result<()>;
     /// Goes to the previous entry; becomes invalid before the first.
     fn prev(&mut self) -> Result<()>;
+    /// Goes forward to the first entry, from the current one on, that has at least this sequence or
+    /// a key not below `to`. The others are hidden by the range delete with this sequence, which
+    /// ends at `to`; no entry has the same sequence.
+    fn skip_older(&mut self, to: &[u8], sequence: Sequence) -> Result<()>;
+    /// Goes backward to the first entry, from the current one on, that has at least this sequence or
+    /// a key below `from`.
+    fn skip_older_back(&mut self, from: &[u8], sequence: Sequence) -> Result<()>;
 
     /// Whether the cursor stands on an entry.
     #[inline]

@@ -31,6 +31,11 @@ impl MemtableCursor {
         }
     }
 
+    /// Whether the cursor stands on an entry with a smaller sequence.
+    fn is_older(&self, sequence: Sequence) -> bool {
+        self.node != NONE && self.sequence < sequence
+    }
+
     fn go_to(&mut self, node: u32) {
         self.node = node;
         if node != NONE {
@@ -97,6 +102,28 @@ impl Cursor for MemtableCursor {
         if self.node != NONE {
             self.go_to(self.memtable.list.next(self.node));
         }
+        Ok(())
+    }
+
+    fn skip_older(&mut self, to: &[u8], sequence: Sequence) -> Result<()> {
+        if !self.is_older(sequence) || self.key() >= to {
+            return Ok(());
+        }
+        if self.memtable.is_older(sequence) {
+            return self.seek(to, MAX_SEQUENCE);
+        }
+        self.go_to(self.memtable.list.pass(self.node, to, sequence));
+        Ok(())
+    }
+
+    fn skip_older_back(&mut self, from: &[u8], sequence: Sequence) -> Result<()> {
+        if !self.is_older(sequence) || self.key() < from {
+            return Ok(());
+        }
+        if self.memtable.is_older(sequence) {
+            return self.seek_before(from);
+        }
+        self.go_to(self.memtable.list.pass_back(self.node, from, sequence));
         Ok(())
     }
 

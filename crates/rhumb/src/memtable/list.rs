@@ -7,14 +7,16 @@
 //! 0..2  abbreviation of the key, high half first: most comparisons read nothing else
 //! 2     address of the record in the arena
 //! 3     the next node on level 0; 0 is none
-//! 4..   three words for each further level up to the node's height: the next node there, and a
-//! hint
+//! 4..   four words for each further level up to the node's height: the next node there, a hint
+//!       (two words), and a mark
 //! ```
 //!
 //! A hint is the abbreviation of the next node, so that a search can go down a level without
 //! reading that node. While the writer changes a hint, a reader may see half of the old and half of
 //! the new one. This does no harm: going down is always correct, and a search reads the node itself
 //! before it moves to it or, on level 0, ends there.
+//!
+//! A mark tells how new the entries are that a link passes over (skip.rs).
 //!
 //! A node is complete before the first link to it is stored with `Release`, and links are followed
 //! with `Acquire`, so readers see complete nodes. The writer stores a node's links from level 0 up
@@ -27,6 +29,9 @@ use std::sync::OnceLock;
 use rhumb_index::search::common_prefix;
 
 use super::record::Record;
+use super::skip::Marks;
+#[cfg(test)]
+use crate::entry::cursor_checks::count_visit;
 use crate::entry::{EntryKind, Sequence, abbreviate};
 use crate::memory::{Address, Arena, Links};
 use crate::sync::atomic::{AtomicU32, Ordering};
@@ -36,7 +41,7 @@ pub(super) const MAX_HEIGHT: usize = if cfg!(loom) { 2 } else { 12 };
 
 /// The node before all others, whose key is never read. No link leads to it, so a link of 0 means
 /// that there is no next node.
-const HEAD: u32 = 0;
+pub(super) const HEAD: u32 = 0;
 pub(super) const NONE: u32 = 0;
 
 /// Words of a node.
@@ -48,7 +53,7 @@ const HINTED_LINKS_AT: usize = 4;
 fn link_at(level: usize) -> usize {
     match level {
         0 => LINKS_AT,
-        level => HINTED_LINKS_AT + 3 * (level - 1),
+        level => HINTED_LINKS_AT + 4 * (level - 1),
     }
 }
 
@@ -59,7 +64,7 @@ fn node_words(height: usize) -> usize {
 
 /// A position in the list: just before the first entry that is not before this key and sequence.
 #[derive(Clone, Copy)]
-struct Target<'a> {
+pub(super) struct Target<'a> {
     abbreviation: u64,
     key: &'a [u8],
     sequence: Sequence,
@@ -74,13 +79,15 @@ pub(super) struct SkipList {
     /// while the list is empty.
     prefix: OnceLock<Box<[u8]>>,
     writer: Mutex<Writer>,
+    /// The marks of range deletes.
+    pub marks: Marks,
 }
 
 /// A node as the writer remembers it, with its abbreviation for comparisons.
 #[derive(Clone, Copy, Default)]
-struct Finger {
+pub(super) struct Finger {
     node: u32,
-    abbreviation: u64,
+    pub abbreviation: u64,
 }
 
 /// The writer's position: on each level, the last node before it and the first one after it.
@@ -101,7 +108,7 @@ pub(super) enum Inserted {
 }
 
 #[derive(Clone, Copy)]
-struct Node<'a>(&'a [AtomicU32]);
+pub(super) struct Node<'a>(&'a [AtomicU32]);
 
 impl Node<'_> {
     fn load(&self, word: usize, order: Ordering) -> u32 {
@@ -124,7 +131,7 @@ impl Node<'_> {
         self.store(word + 1, number as u32, Ordering::Relaxed);
     }
 
-    fn abbreviation(&self) -> u64 {
+    pub fn abbreviation(&self) -> u64 {
         self.load_wide(0)
     }
 
@@ -132,13 +139,26 @@ impl Node<'_> {
         Address(self.load(RECORD_AT, Ordering::Relaxed))
     }
 
-    fn next(&self, level: usize) -> u32 {
+    pub fn next(&self, level: usize) -> u32 {
         self.load(link_at(level), Ordering::Acquire)
     }
 
     /// The hint for the next node on a level above 0.
     fn hint(&self, level: usize) -> u64 {
         self.load_wide(link_at(level) + 1)
+    }
+
+    /// The mark of the link on a level above 0.
+    pub fn mark(&self, level: usize) -> u32 {
+        self.load(link_at(level) + 3, Ordering::Relaxed)
+    }
+
+    /// Raises the mark of the link on a level above 0.
+    fn raise_mark(&self, level: usize, mark: u32) {
+        // A load first, since most links have the newest mark already.
+        if self.mark(level) < mark {
+            self.store(link_at(level) + 3, mark, Ordering::Relaxed);
+        }
     }
 
     /// Sets the link on a level, and its hint, to the node of `next`.
@@ -164,6 +184,7 @@ impl SkipList {
                 above: Default::default(),
                 random: seed,
             }),
+            marks: Marks::new(),
         }
     }
 
@@ -177,7 +198,7 @@ impl SkipList {
     }
 
     /// The position of `(key, sequence)`; `None` while the list is empty.
-    fn target<'a>(&self, key: &'a [u8], sequence: Sequence) -> Option<Target<'a>> {
+    pub fn target<'a>(&self, key: &'a [u8], sequence: Sequence) -> Option<Target<'a>> {
         Some(Target {
             abbreviation: abbreviate(self.prefix.get()?, key),
             key,
@@ -190,12 +211,14 @@ impl SkipList {
         Record::read(&self.arena, self.node(node).record())
     }
 
-    fn node(&self, number: u32) -> Node<'_> {
+    pub fn node(&self, number: u32) -> Node<'_> {
+        #[cfg(test)]
+        count_visit();
         Node(self.links.words(number))
     }
 
     /// Whether the entry of a node, whose abbreviation is given, is before the target.
-    fn is_before(&self, abbreviation: u64, node: u32, target: &Target<'_>) -> bool {
+    pub fn is_before(&self, abbreviation: u64, node: u32, target: &Target<'_>) -> bool {
         match abbreviation.cmp(&target.abbreviation) {
             Less => true,
             Greater => false,
@@ -241,6 +264,14 @@ impl SkipList {
             }
         }
         (below, above)
+    }
+
+    /// The finger of a node.
+    pub fn finger(&self, node: u32) -> Finger {
+        Finger {
+            node,
+            abbreviation: self.node(node).abbreviation(),
+        }
     }
 
     /// The first node, or [`NONE`].
@@ -311,7 +342,7 @@ impl SkipList {
     }
 
     /// Whether the entry of `finger` has the target's key and sequence.
-    fn is_at(&self, finger: &Finger, target: &Target<'_>) -> bool {
+    pub fn is_at(&self, finger: &Finger, target: &Target<'_>) -> bool {
         if finger.node == NONE || finger.abbreviation != target.abbreviation {
             return false;
         }
@@ -374,10 +405,30 @@ impl SkipList {
         for (level, above) in writer.above.iter().take(height).enumerate() {
             node.set_next(level, above, Ordering::Relaxed);
         }
+        self.mark(writer, &node, height);
         for (level, below) in writer.below.iter_mut().take(height).enumerate() {
             self.node(below.node)
                 .set_next(level, &finger, Ordering::Release);
             *below = finger;
+        }
+    }
+}
+
+impl SkipList {
+    /// Sets the marks of a new node of some height, which is not linked yet, and of the links that
+    /// will pass over it.
+    fn mark(&self, writer: &Writer, node: &Node<'_>, height: usize) {
+        let mark = self.marks.now();
+        if mark == 0 {
+            return;
+        }
+        for (level, below) in writer.below.iter().enumerate().skip(1) {
+            let below = self.node(below.node);
+            match level < height {
+                // Which side of the new node the newest entry is on is not known.
+                true => node.raise_mark(level, below.mark(level)),
+                false => below.raise_mark(level, mark),
+            }
         }
     }
 }

@@ -5,6 +5,7 @@ mod list;
 #[cfg(all(test, loom))]
 mod loom;
 mod record;
+mod skip;
 #[cfg(test)]
 #[cfg(not(loom))]
 mod tests;
@@ -116,6 +117,9 @@ impl Memtable {
         if start >= end {
             return;
         }
+        // Entries inserted later than this get a mark of their own.
+        let in_order = self.largest_sequence.load(Ordering::Relaxed) < sequence;
+        self.list.marks.note(sequence, in_order);
         let mut bytes = 0;
         self.range_deletes.rcu(|old| {
             let mut new = RangeDeleteTree::clone(old);
@@ -169,6 +173,12 @@ impl Memtable {
         // Relaxed suffices: a reader to whom a range delete is visible has synchronised with its
         // writer since.
         self.range_delete_count.load(Ordering::Relaxed)
+    }
+
+    /// Whether every entry is older than the range delete of a sequence, here or in a newer memtable.
+    fn is_older(&self, sequence: Sequence) -> bool {
+        // No entry has the sequence of a range delete.
+        self.largest_sequence.load(Ordering::Relaxed) <= sequence
     }
 
     /// A cursor over the entries, not yet positioned.

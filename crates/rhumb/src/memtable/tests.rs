@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::*;
 use crate::entry::Cursor;
-use crate::entry::cursor_checks::{Model, assert_at, walk};
+use crate::entry::cursor_checks::{Model, assert_at, skip, walk};
 use crate::test_seed::test_seed;
 
 /// Keys of 0 to 16 bytes: some share a prefix, so that their abbreviations tie, and some do not.
@@ -298,5 +298,43 @@ fn scan(cursor: &mut MemtableCursor, key: &[u8], forward: bool) {
         });
         assert_eq!(*cursor.value(), cursor.key()[..5]);
         last = cursor.key().to_vec();
+    }
+}
+
+/// Skips from random entries what random range deletes hide, in memtables with entries before,
+/// between and after the range deletes. In every second memtable some range deletes come later than
+/// their sequences say.
+#[test]
+fn cursors_skip_what_range_deletes_hide() {
+    let mut rng = StdRng::seed_from_u64(test_seed());
+    for case in 0..60 {
+        let memtable = Arc::new(Memtable::with_prefix(prefixes()[case % 4].into()));
+        let (mut model, mut deletes) = (Model::new(), Vec::new());
+        let often = [0.0, 0.003, 0.05][case % 3];
+        for n in 1..1500u64 {
+            let mut key = random_key(&mut rng);
+            key.push(rng.random_range(0..200));
+            if n == 700 || rng.random_bool(often) {
+                let late = case % 2 == 1 && rng.random_bool(0.3);
+                let sequence = 3 * n.saturating_sub(if late { 50 } else { 0 }) + 1;
+                memtable.delete_range(&key, b"shared-prefix", sequence);
+                memtable.delete_range(b"", &key, sequence + 1);
+                deletes.extend([sequence, sequence + 1]);
+            } else {
+                memtable.insert(&key, 3 * n, EntryKind::Put, b"v").unwrap();
+                model.insert((key, Reverse(3 * n)), (EntryKind::Put, b"v".to_vec()));
+            }
+        }
+        let entries: Vec<_> = model.iter().collect();
+        let mut cursor = memtable.cursor();
+        for _ in 0..200 {
+            let at = entries[rng.random_range(0..entries.len())];
+            let end = &entries[rng.random_range(0..entries.len())].0.0;
+            let deleted = deletes[rng.random_range(0..deletes.len())];
+            for forward in [true, false] {
+                cursor.seek(&at.0.0, at.0.1.0).unwrap();
+                skip(&mut cursor, &model, Some(at), (end, deleted), forward);
+            }
+        }
     }
 }

@@ -22,6 +22,12 @@ impl TableMeta {
         is_behind(&self.smallest, to)
     }
 
+    /// Whether every entry is older than the range delete of a sequence, in this table or another.
+    pub fn is_older(&self, sequence: Sequence) -> bool {
+        // No entry has the sequence of a range delete.
+        self.largest_sequence <= sequence
+    }
+
     /// The upper bound of the table's keys.
     pub fn end(&self) -> Bound<&[u8]> {
         match self.largest_excluded {

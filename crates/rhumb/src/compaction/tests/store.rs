@@ -14,6 +14,7 @@ use super::fixture::{
     random_operation, small_tables,
 };
 use crate::compaction::{Job, flush, pick_step};
+use crate::entry::cursor_checks::visits_of;
 use crate::entry::{MAX_SEQUENCE, RangeDeletes};
 use crate::error::Error;
 use crate::fs::{
@@ -101,6 +102,45 @@ fn every_snapshot_reads_the_same_after_flushes_and_compactions() {
     }
     println!("{beside} merges began beside others");
     assert!(beside > 0);
+}
+
+/// Keys in many tables at the bottom, then a range delete over all but the first and the last.
+#[test]
+fn a_merge_skips_what_a_range_delete_hides() {
+    const KEYS: u32 = 20_000;
+    let key = |number: u32| number.to_be_bytes().to_vec();
+    let mut store = Store::new(memory(), small_tables());
+    for number in 0..KEYS {
+        store.write(Operation::Put(key(number), vec![7; 20]));
+    }
+    store.flush().unwrap();
+    compact_range(&mut store, Compaction::Leveled, b"", Bound::Unbounded);
+    assert!(store.levels.tables().count() > 100);
+    store.write(Operation::DeleteRange(key(1), key(KEYS - 1)));
+    store.flush().unwrap();
+    let ((), visits) = visits_of(|| {
+        compact_range(&mut store, Compaction::Leveled, b"", Bound::Unbounded);
+    });
+    println!("{visits} visits");
+    assert!(visits < 1_000, "{visits} visits");
+    let entries = |store: &Store| {
+        store
+            .levels
+            .tables()
+            .map(|(_, t)| t.meta.entries)
+            .sum::<u64>()
+    };
+    assert_eq!(entries(&store), 2);
+    // The same in a flush.
+    for number in 0..KEYS {
+        store.write(Operation::Put(key(number), vec![7; 20]));
+    }
+    store.write(Operation::DeleteRange(key(1), key(KEYS - 1)));
+    store.write(Operation::Put(key(KEYS / 2), vec![7; 20]));
+    let (flushed, visits) = visits_of(|| store.flush());
+    flushed.unwrap();
+    assert!(visits < 1_000, "{visits} visits");
+    assert_eq!(entries(&store), 2 + 3);
 }
 
 #[test]

@@ -86,6 +86,20 @@ impl Cursor for ListCursor {
     fn prev(&mut self) -> Result<()> {
         self.go(self.at.and_then(|at| at.checked_sub(1)))
     }
+
+    fn skip_older(&mut self, to: &[u8], sequence: Sequence) -> Result<()> {
+        while self.valid() && self.key() < to && self.sequence() < sequence {
+            self.next()?;
+        }
+        Ok(())
+    }
+
+    fn skip_older_back(&mut self, from: &[u8], sequence: Sequence) -> Result<()> {
+        while self.valid() && self.key() >= from && self.sequence() < sequence {
+            self.prev()?;
+        }
+        Ok(())
+    }
 }
 
 /// A value that names its child, to tell copies of an entry apart.

@@ -302,6 +302,12 @@ impl BlockLayout {
         self.sequence_base.wrapping_add(stored)
     }
 
+    /// The largest sequence that an entry of the block can have.
+    pub(super) fn largest_sequence(&self) -> u64 {
+        let most = u64::MAX.checked_shr(64u32.saturating_sub(self.sequence_width.into()));
+        self.sequence_base.saturating_add(most.unwrap_or(0))
+    }
+
     /// The kind at `slot`.
     #[inline]
     pub(super) fn kind(&self, raw: &[u8], slot: usize) -> EntryKind {

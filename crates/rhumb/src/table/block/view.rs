@@ -49,6 +49,11 @@ impl<'a> BlockView<'a> {
         self.layout.sequence(self.raw, slot)
     }
 
+    /// Whether all entries have smaller sequences than this; may be `false` although they have.
+    pub fn has_only_older(&self, sequence: Sequence) -> bool {
+        self.layout.largest_sequence() < sequence
+    }
+
     /// The kind at `slot`.
     #[inline]
     pub fn kind(&self, slot: usize) -> EntryKind {

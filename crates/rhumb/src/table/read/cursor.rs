@@ -1,10 +1,13 @@
 //! Goes over the entries of a table, in both directions.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::load::{BlockSource, LoadedBlock};
 use super::reader::TableReader;
 use super::trace::{GetTrace, NumberCache};
+#[cfg(test)]
+use crate::entry::cursor_checks::count_visit;
 use crate::entry::{Cursor, EntryKind, Here, MAX_SEQUENCE, Sequence};
 use crate::error::Result;
 use crate::memory::{Pinned, Pins};
@@ -50,6 +53,8 @@ impl TableCursor {
 
     /// Moves to `slot` of `block`.
     fn stand(&mut self, block: LoadedBlock, slot: usize) {
+        #[cfg(test)]
+        count_visit();
         let view = block.view();
         view.key_into(slot, &mut self.key);
         self.sequence = view.sequence(slot);
@@ -61,6 +66,8 @@ impl TableCursor {
     /// Moves to another slot of the same block.
     #[inline]
     fn step_to(&mut self, slot: usize) {
+        #[cfg(test)]
+        count_visit();
         if let Some(block) = &self.here {
             let view = block.view();
             view.next_key_into(slot, &mut self.key);
@@ -102,6 +109,13 @@ impl TableCursor {
             }
         }
         Ok(())
+    }
+
+    /// Whether every entry of the table is older than the range delete of a sequence, in this table or
+    /// in another.
+    fn all_older(&self, sequence: Sequence) -> bool {
+        // No entry has the sequence of a range delete.
+        self.table.largest_sequence <= sequence
     }
 
     fn find(&mut self, key: &[u8], sequence: Sequence) -> Result<Option<(LoadedBlock, usize)>> {
@@ -174,6 +188,59 @@ impl Cursor for TableCursor {
             return Ok(());
         }
         self.enter_first(block.number + 1)
+    }
+
+    fn skip_older(&mut self, to: &[u8], sequence: Sequence) -> Result<()> {
+        let mut slot = self.slot;
+        while let Some(block) = &self.here {
+            let view = block.view();
+            let count = view.count();
+            let ends_here = view.compare(count.saturating_sub(1), to) != Ordering::Less;
+            let end = match ends_here {
+                true => view.lower_bound_near(to, MAX_SEQUENCE, None),
+                false => count,
+            };
+            if !self.all_older(sequence) && !view.has_only_older(sequence) {
+                let newer = (slot..end).find(|slot| view.sequence(*slot) >= sequence);
+                slot = newer.unwrap_or(end.max(slot));
+            } else {
+                slot = end.max(slot);
+            }
+            if slot < count {
+                self.step_to(slot);
+                return Ok(());
+            }
+            if self.all_older(sequence) {
+                return self.seek(to, MAX_SEQUENCE);
+            }
+            let next = block.number + 1;
+            self.enter_first(next)?;
+            slot = 0;
+        }
+        Ok(())
+    }
+
+    fn skip_older_back(&mut self, from: &[u8], sequence: Sequence) -> Result<()> {
+        while let Some(block) = &self.here {
+            let view = block.view();
+            let first = view.lower_bound_near(from, MAX_SEQUENCE, None);
+            let here = 0..self.slot + 1;
+            let mut older = first.min(here.end)..here.end;
+            let newer = match self.all_older(sequence) || view.has_only_older(sequence) {
+                true => None,
+                false => older.rfind(|slot| view.sequence(*slot) >= sequence),
+            };
+            if let Some(slot) = newer.or(first.min(here.end).checked_sub(1)) {
+                self.step_to(slot);
+                return Ok(());
+            }
+            if self.all_older(sequence) {
+                return self.seek_before(from);
+            }
+            let number = block.number;
+            self.enter_last_before(number)?;
+        }
+        Ok(())
     }
 
     fn prev(&mut self) -> Result<()> {

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use super::reader::TableReader;
 use super::trace::GetTrace;
+#[cfg(test)]
+use crate::entry::cursor_checks::count_visit;
 use crate::error::{Error, Result};
 use crate::fs::ops;
 use crate::memory::{OwnedBytes, Pinned, Pins};
@@ -198,6 +200,8 @@ impl TableReader {
         number: u64,
         source: &mut BlockSource,
     ) -> Result<LoadedBlock> {
+        #[cfg(test)]
+        count_visit();
         if let Some(recent) = source
             .recent
             .as_ref()
@@ -228,6 +232,8 @@ impl TableReader {
         number: u64,
         source: &mut BlockSource,
     ) -> Result<LoadedBlock> {
+        #[cfg(test)]
+        count_visit();
         self.frame_slots.prefetch(number + 1, [SECOND_LINE]);
         let fetched = source.has_fetched(number);
         // A pass does not ask the cache for blocks it has read: that would mark them as used.

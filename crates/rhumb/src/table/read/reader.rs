@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rhumb_index::{Index, IndexError, KeyMap, registry};
 
 use super::likely::LikelyRows;
-use crate::entry::RangeDeletes;
+use crate::entry::{MAX_SEQUENCE, RangeDeletes, Sequence};
 use crate::error::Result;
 use crate::fs::{Access, FileSystem, ReadFile, ops};
 use crate::memory::{BlockCache, FrameSlots};
@@ -37,6 +37,8 @@ pub(crate) struct TableReader {
     /// The most bytes of a window over several blocks that are read in one call.
     pub(in crate::table) window_bytes: u64,
     properties: Properties,
+    /// The largest sequence of entries and range deletes.
+    pub(in crate::table) largest_sequence: Sequence,
     bounds: Bounds,
     /// Its blocks in memory.
     pub(in crate::table) frame_slots: FrameSlots,
@@ -97,6 +99,7 @@ impl TableReader {
             map_number: parts.map_number,
             raw_largest: parts.raw_largest,
             window_bytes: window_bytes(&parts.properties, mean_block_bytes),
+            largest_sequence: (parts.properties.number("sequence.largest")).unwrap_or(MAX_SEQUENCE),
             properties: parts.properties,
         })
     }

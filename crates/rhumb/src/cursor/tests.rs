@@ -1,0 +1,3 @@
+//! What a scan costs behind range deletes, and that it shows what it should.
+
+mod jumps;
