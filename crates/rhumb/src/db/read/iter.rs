@@ -8,7 +8,7 @@ use super::value::Value;
 use super::view::View;
 use crate::cursor::VisibleCursor;
 use crate::db::stats::counters::ReadCounters;
-use crate::entry::Sequence;
+use crate::entry::{Sequence, is_before, is_behind};
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::table::GetTrace;
@@ -25,14 +25,50 @@ pub struct Iter<'db> {
     visible: Sequence,
     from: Bound<Vec<u8>>,
     to: Bound<Vec<u8>>,
-    /// The cursors of the two ends. Each remembers the last key returned there; the iterator ends
-    /// where the two meet.
-    front: Option<VisibleCursor>,
-    back: Option<VisibleCursor>,
+    /// The two ends; the iterator ends where they meet.
+    front: End,
+    back: End,
     done: bool,
+    failed: bool,
     /// Whether the front cursor is on a key that `key` and `value` return.
     lends: bool,
+    /// How often a cursor was positioned.
+    seeks: u32,
     counters: &'db ReadCounters,
+}
+
+/// One end of an iterator.
+struct End {
+    /// Made when the end first moves; later seeks use it again.
+    cursor: Option<VisibleCursor>,
+    /// Where the end begins: the bound of the iterator or the key of the last seek.
+    start: Bound<Vec<u8>>,
+    /// Whether a key was returned since; the cursor then remembers it.
+    moved: bool,
+}
+
+impl End {
+    fn at(start: Bound<Vec<u8>>) -> Self {
+        End {
+            cursor: None,
+            start,
+            moved: false,
+        }
+    }
+
+    /// What the end has left behind: the bound of the keys that are still to be returned.
+    fn bound(&self) -> Bound<&[u8]> {
+        match &self.cursor {
+            Some(cursor) if self.moved => Bound::Excluded(cursor.key()),
+            _ => as_slice(&self.start),
+        }
+    }
+
+    /// Begins again at a bound.
+    fn restart(&mut self, start: Bound<&[u8]>) {
+        self.start = start.map(<[u8]>::to_vec);
+        self.moved = false;
+    }
 }
 
 impl<'db> Iter<'db> {
@@ -46,14 +82,74 @@ impl<'db> Iter<'db> {
         Iter {
             view,
             visible,
+            front: End::at(from.clone()),
+            back: End::at(to.clone()),
             from,
             to,
-            front: None,
-            back: None,
             done: false,
+            failed: false,
             lends: false,
+            seeks: 0,
             counters,
         }
+    }
+
+    /// Moves the front to `key`, forwards or backwards: the next key from the front is the first one
+    /// at or after `key`, inside the bounds of the iterator. This is faster than a new iterator.
+    ///
+    /// Keys that were returned from the front before may be returned again; those that were returned
+    /// from the back are not, unless [`Iter::seek_back`] moves the back as well. An iterator that came
+    /// to its end goes on, but not one that returned an error.
+    ///
+    /// Nothing is read before the next step, so there is no key to lend until then.
+    ///
+    /// ```
+    /// # fn main() -> rhumb::Result<()> {
+    /// # let db = rhumb::Db::open("example", rhumb::Options::in_memory())?;
+    /// for fruit in ["apple", "mango", "pear"] {
+    ///     db.put(fruit, "1")?;
+    /// }
+    /// let mut all = db.iter()?;
+    /// for (sought, found) in [("melon", "pear"), ("banana", "mango"), ("", "apple")] {
+    ///     all.seek(sought);
+    ///     assert!(all.advance()?);
+    ///     assert_eq!(all.key(), found.as_bytes());
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn seek(&mut self, key: impl AsRef<[u8]>) {
+        let (key, from) = (key.as_ref(), as_slice(&self.from));
+        self.front.restart(match is_before(key, from) {
+            true => from,
+            false => Bound::Included(key),
+        });
+        self.lends = false;
+        self.done = self.failed;
+    }
+
+    /// Moves the back to `key`, forwards or backwards: the next key from the back is the last one at
+    /// or before `key`, inside the bounds of the iterator. Otherwise as [`Iter::seek`]: keys that were
+    /// returned from the front are not returned again.
+    ///
+    /// ```
+    /// # fn main() -> rhumb::Result<()> {
+    /// # let db = rhumb::Db::open("example", rhumb::Options::in_memory())?;
+    /// for fruit in ["apple", "mango", "pear"] {
+    ///     db.put(fruit, "1")?;
+    /// }
+    /// let mut all = db.iter()?;
+    /// all.seek_back("melon");
+    /// let (last_before, _) = all.next_back().unwrap()?;
+    /// assert_eq!(&*last_before, b"mango");
+    /// # Ok(()) }
+    /// ```
+    pub fn seek_back(&mut self, key: impl AsRef<[u8]>) {
+        let (key, to) = (key.as_ref(), as_slice(&self.to));
+        self.back.restart(match is_behind(key, to) {
+            true => to,
+            false => Bound::Included(key),
+        });
+        self.done = self.failed;
     }
 
     /// Moves to the next key from the front. Returns `false` if there is none. [`Iter::key`] and
@@ -81,6 +177,7 @@ impl<'db> Iter<'db> {
         let step = self.step();
         self.lends = *step.as_ref().unwrap_or(&false);
         self.done = !self.lends;
+        self.failed = step.is_err();
         step
     }
 
@@ -98,46 +195,46 @@ impl<'db> Iter<'db> {
     }
 
     fn lent(&self) -> Option<&VisibleCursor> {
-        self.front.as_ref().filter(|_| self.lends)
+        self.front.cursor.as_ref().filter(|_| self.lends)
     }
 
     fn step(&mut self) -> Result<bool> {
-        let to = match &self.back {
-            Some(back) => Bound::Excluded(back.key()),
-            None => as_slice(&self.to),
+        let cursor = match self.front.cursor.take() {
+            Some(cursor) => cursor,
+            None => self.cursor()?,
         };
-        if let Some(front) = &mut self.front {
-            return front.next(to);
+        let cursor = self.front.cursor.insert(cursor);
+        let to = self.back.bound();
+        if self.front.moved {
+            return cursor.next(to);
         }
-        let from = as_slice(&self.from);
-        let front = self.cursor(from, to)?;
-        self.front.insert(front).first(from, to)
-    }
-
-    /// A cursor between two bounds.
-    fn cursor(&self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<VisibleCursor> {
-        let view = &self.view;
-        VisibleCursor::new(
-            view.filled_memtables(),
-            &view.levels,
-            self.visible,
-            from,
-            to,
-        )
+        self.seeks += 1;
+        self.front.moved = cursor.first(as_slice(&self.front.start), to)?;
+        Ok(self.front.moved)
     }
 
     /// Moves to the previous key at the back. Returns its value.
     fn retreat(&mut self) -> Result<Option<Pinned>> {
-        let from = match &self.front {
-            Some(front) => Bound::Excluded(front.key()),
-            None => as_slice(&self.from),
+        let cursor = match self.back.cursor.take() {
+            Some(cursor) => cursor,
+            None => self.cursor()?,
         };
-        if let Some(back) = &mut self.back {
-            return back.prev(from);
+        let cursor = self.back.cursor.insert(cursor);
+        let from = self.front.bound();
+        if self.back.moved {
+            return cursor.prev(from);
         }
-        let to = as_slice(&self.to);
-        let back = self.cursor(from, to)?;
-        self.back.insert(back).last(from, to)
+        self.seeks += 1;
+        let value = cursor.last(from, as_slice(&self.back.start))?;
+        self.back.moved = value.is_some();
+        Ok(value)
+    }
+
+    /// A cursor for one of the ends.
+    fn cursor(&self) -> Result<VisibleCursor> {
+        let (view, from, to) = (&self.view, as_slice(&self.from), as_slice(&self.to));
+        let memtables = view.filled_memtables();
+        VisibleCursor::new(memtables, &view.levels, self.visible, from, to)
     }
 }
 
@@ -151,7 +248,7 @@ impl<'db> Iterator for Iter<'db> {
     fn next(&mut self) -> Option<Self::Item> {
         match self.advance() {
             Ok(true) => {
-                let front = self.front.as_mut()?;
+                let front = self.front.cursor.as_mut()?;
                 let value = Value::new(front.pin_value());
                 Some(Ok((Key::from(front.key()), value)))
             }
@@ -168,9 +265,10 @@ impl DoubleEndedIterator for Iter<'_> {
         }
         let step = self.retreat();
         self.done = !matches!(step, Ok(Some(_)));
+        self.failed = step.is_err();
         match step {
             Ok(value) => {
-                let key = Key::from(self.back.as_ref()?.key());
+                let key = Key::from(self.back.cursor.as_ref()?.key());
                 value.map(|value| Ok((key, Value::new(value))))
             }
             Err(e) => Some(Err(e)),
@@ -180,12 +278,11 @@ impl DoubleEndedIterator for Iter<'_> {
 
 impl Drop for Iter<'_> {
     fn drop(&mut self) {
-        let (mut seeks, mut trace) = (0, GetTrace::default());
-        for end in self.front.iter().chain(&self.back) {
-            seeks += 1;
-            end.add_trace(&mut trace);
+        let mut trace = GetTrace::default();
+        for cursor in self.front.cursor.iter().chain(&self.back.cursor) {
+            cursor.add_trace(&mut trace);
         }
-        self.counters.count_scan(seeks, &trace);
+        self.counters.count_scan(self.seeks, &trace);
     }
 }
 
