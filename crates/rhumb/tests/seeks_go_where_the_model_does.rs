@@ -33,7 +33,7 @@ fn store(random: &mut Random) -> (Db, Model) {
             0 => db.flush().unwrap(),
             1..4 => {
                 let to = key(random.below(KEYS) + 1);
-                db.delete_range(&at, &to).unwrap();
+                db.delete_range(at.as_slice()..to.as_slice()).unwrap();
                 model.retain(|k, _| *k < at || *k >= to);
             }
             4..10 => {

@@ -68,7 +68,7 @@ fn gcd(a: usize, b: usize) -> usize {
 }
 
 fn delete_most(db: &Db) {
-    db.delete_range(key(KEPT), key(keys() - KEPT)).unwrap();
+    db.delete_range(key(KEPT)..key(keys() - KEPT)).unwrap();
 }
 
 /// Checks the cost of the steps over the deleted keys, in both directions, and what the scan shows:
@@ -157,7 +157,7 @@ fn keys_and_delete_in_one_batch() {
         batch.put(&db, key(n), "v").unwrap();
     }
     batch
-        .delete_range(&db, key(KEPT), key(keys() - KEPT))
+        .delete_range(&db, key(KEPT)..key(keys() - KEPT))
         .unwrap();
     db.write(batch).unwrap();
     check("one batch", &db, &[]);
@@ -239,7 +239,7 @@ fn many_overlapping_deletes() {
     let part = keys() / 10;
     for n in [3, 0, 7, 1, 5, 2, 8, 4, 6] {
         let (from, to) = (part * n, part * (n + 2));
-        db.delete_range(key(from.max(KEPT)), key(to.min(keys() - KEPT)))
+        db.delete_range(key(from.max(KEPT))..key(to.min(keys() - KEPT)))
             .unwrap();
     }
     check("nine overlapping deletes", &db, &[]);
