@@ -23,7 +23,7 @@ use kit_concurrent::history::{History, WRITERS};
 use kit_concurrent::judge::{Legal, judge};
 use kit_concurrent::load::Load;
 use kit_concurrent::run::{Answer, Run};
-use kit_model::runs::{cases, number};
+use kit_model::runs::{cases, number, scaled};
 use kit_watchdog::Watchdog;
 use rhumb::fs::{Fault, FaultAt, FaultyFileSystem, FileSystem, Loss, MemoryFileSystem, Plan, Site};
 use rhumb::{Db, Error, Options};
@@ -268,6 +268,7 @@ fn run_cases(what: &str, count: u64, mishap: impl Fn(&mut Random) -> Mishap + Sy
     // A single case may prove little.
     if number("RHUMB_SEED").is_none() {
         let of = |n: &AtomicUsize| n.load(Ordering::Relaxed) as u64;
+        let count = scaled(count);
         assert!(of(&seen.happened) > count / 3, "too little went wrong");
         assert!(of(&seen.lost) > count, "too few writes were lost");
         assert!(of(&seen.kept) > count * 10, "too few writes were kept");

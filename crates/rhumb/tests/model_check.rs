@@ -15,7 +15,7 @@ use kit_model::choices::Choices;
 use kit_model::generate::{Generator, KEYSPACES};
 use kit_model::model::Model;
 use kit_model::operation::{Cover, Op, Scan, Walk};
-use kit_model::runs::{cases, number};
+use kit_model::runs::{cases, number, scaled};
 use kit_model::session::{Session, Worked};
 use kit_model::settings::{COMPRESSIONS, PARTITIONS, SHAPES, choose, describe};
 use kit_model::shrink::{Failure, check};
@@ -103,6 +103,6 @@ fn four_thousand_histories_answer_as_sorted_maps_do() {
                 .flushes
                 .min(total.compactions)
                 .min(total.trivial_moves)
-                > 4_000
+                > scaled(4_000)
     );
 }

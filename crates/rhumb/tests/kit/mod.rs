@@ -72,6 +72,13 @@ pub fn deep() -> usize {
     given.and_then(|text| text.parse().ok()).unwrap_or(1).max(1)
 }
 
+/// Long tests do one in this many of their cases: `RHUMB_BRIEF`, or else all. With it they run a second
+/// time, in a slower build with more checks.
+pub fn brief() -> usize {
+    let given = std::env::var("RHUMB_BRIEF").ok();
+    given.and_then(|text| text.parse().ok()).unwrap_or(1).max(1)
+}
+
 /// The seed for case `case` of a test.
 pub fn case_seed(case: u64) -> u64 {
     Random(seed() ^ case.wrapping_mul(0xD1B5_4A32_D192_ED03)).next()

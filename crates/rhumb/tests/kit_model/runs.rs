@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// Runs `case` for `count` seeds (times `RHUMB_DEEP`) on two threads, or only for the seed in
+/// Runs `case` for `count` seeds (times `RHUMB_DEEP`, or one in `RHUMB_BRIEF`) on two threads, or only for the seed in
 /// `RHUMB_SEED`, that many times. The error of a case says what is wrong.
 ///
 /// # Panics
@@ -21,7 +21,7 @@ pub fn cases(what: &str, count: u64, case: impl Fn(u64) -> Result<(), String> + 
         println!("{what}: 1 case, {deep} times, RHUMB_SEED={seed}");
         return;
     }
-    let count = count * deep;
+    let count = scaled(count) * deep;
     let (next, failure) = (AtomicU64::new(0), Mutex::new(None));
     std::thread::scope(|scope| {
         for _ in 0..2 {
@@ -43,6 +43,11 @@ pub fn cases(what: &str, count: u64, case: impl Fn(u64) -> Result<(), String> + 
     }
     let seconds = started.elapsed().as_secs_f64();
     println!("{what}: {count} cases, seeds 0 to {count}, {seconds:.1} s");
+}
+
+/// The number of cases to do of `count`: one in `RHUMB_BRIEF`.
+pub fn scaled(count: u64) -> u64 {
+    count.div_ceil(number("RHUMB_BRIEF").unwrap_or(1).max(1))
 }
 
 /// A number from the environment.
