@@ -1,7 +1,7 @@
 //! A file system in memory that models a disk: it tracks what was synced, and can show the disk as
 //! it would be found after a loss of power.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,6 +26,8 @@ struct Disk {
     next_file: FileId,
     directories: BTreeMap<PathBuf, MemoryDirectory>,
     locks: BTreeMap<PathBuf, Locked>,
+    /// The files without a name that were open when they were last looked at.
+    nameless: Vec<FileId>,
 }
 
 type FileId = u64;
@@ -38,6 +40,8 @@ struct File {
     synced: usize,
     /// The synced bytes that were cut off behind the first `synced` ones and not synced since.
     cut: Vec<u8>,
+    /// How often directories name it: now, on the disk, or in an unsynced link.
+    names: usize,
     /// Shared with every open handle: a file without a name lives as long as it is open.
     handle: Arc<()>,
 }
@@ -66,34 +70,35 @@ enum Locked {
 }
 
 impl NameChange {
-    /// Makes the change, if the file that it needs is there.
-    fn apply(&self, names: &mut BTreeMap<String, FileId>) {
+    /// Makes the change, if the file that it needs is there. Returns the file that lost its name.
+    fn apply(&self, names: &mut BTreeMap<String, FileId>) -> Option<FileId> {
         match self {
-            NameChange::Link(name, file) => {
-                names.insert(name.clone(), *file);
+            NameChange::Link(name, file) => names.insert(name.clone(), *file),
+            NameChange::Rename(from, to, file) if names.get(from) == Some(file) => {
+                names.remove(from);
+                names.insert(to.clone(), *file)
             }
-            NameChange::Rename(from, to, file) => {
-                if names.get(from) == Some(file) {
-                    names.remove(from);
-                    names.insert(to.clone(), *file);
-                }
-            }
-            NameChange::Unlink(name) => {
-                names.remove(name);
-            }
+            NameChange::Rename(..) => None,
+            NameChange::Unlink(name) => names.remove(name),
         }
     }
 }
 
 impl MemoryDirectory {
-    fn change(&mut self, change: NameChange) {
-        change.apply(&mut self.now);
+    /// Makes a change. Returns the file that lost its name.
+    fn change(&mut self, change: NameChange) -> Option<FileId> {
+        let lost = change.apply(&mut self.now);
         self.unsynced.push(change);
+        lost
     }
 
-    fn sync(&mut self) {
-        self.durable = self.now.clone();
-        self.unsynced.clear();
+    /// Makes the names durable: unsynced links become names on the disk. Returns the files that lost their
+    /// names there.
+    fn sync(&mut self) -> Vec<FileId> {
+        let (unsynced, durable) = (self.unsynced.drain(..), &mut self.durable);
+        unsynced
+            .filter_map(|change| change.apply(durable))
+            .collect()
     }
 
     /// The names found after a loss of power.
@@ -164,7 +169,7 @@ impl MemoryFileSystem {
             }
             found.files.insert(*id, File::durable(bytes));
         }
-        found.forget_unreachable();
+        found.count_names();
         let disk = Arc::new(Mutex::new(found));
         MemoryFileSystem { disk }
     }
@@ -176,6 +181,7 @@ impl MemoryFileSystem {
             bytes: file.bytes.clone(),
             synced: file.synced,
             cut: file.cut.clone(),
+            names: file.names,
             handle: Arc::default(),
         };
         let copy = Disk {
@@ -187,6 +193,7 @@ impl MemoryFileSystem {
             next_file: disk.next_file,
             directories: disk.directories.clone(),
             locks: BTreeMap::new(),
+            nameless: disk.nameless.clone(),
         };
         let disk = Arc::new(Mutex::new(copy));
         MemoryFileSystem { disk }
@@ -213,7 +220,8 @@ impl MemoryFileSystem {
             Ok(id) => id,
             Err(_) => {
                 let id = disk.make(path)?;
-                disk.directory(path)?.0.sync();
+                let (directory, _) = split(path)?;
+                disk.sync_dir(directory)?;
                 id
             }
         };
@@ -295,24 +303,62 @@ impl Disk {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
         directory.change(NameChange::Link(name, id));
-        self.files.insert(id, File::default());
+        // The name and the unsynced link.
+        let names = 2;
+        self.files.insert(
+            id,
+            File {
+                names,
+                ..File::default()
+            },
+        );
         self.next_file += 1;
         Ok(id)
     }
 
-    /// Frees the files that are not open and have no name: neither now, nor on the disk, nor in an
-    /// unsynced change.
-    fn forget_unreachable(&mut self) {
-        let mut reachable: BTreeSet<FileId> = BTreeSet::new();
-        for directory in self.directories.values() {
-            reachable.extend(directory.now.values().chain(directory.durable.values()));
-            reachable.extend(directory.unsynced.iter().filter_map(|change| match change {
-                NameChange::Link(_, file) => Some(file),
-                NameChange::Rename(..) | NameChange::Unlink(_) => None,
-            }));
+    fn sync_dir(&mut self, path: &Path) -> io::Result<()> {
+        let directory = self.directories.get_mut(path).ok_or_else(not_found)?;
+        let lost = directory.sync();
+        lost.into_iter().for_each(|id| self.lose_name(id));
+        self.forget_unreachable();
+        Ok(())
+    }
+
+    fn lose_name(&mut self, id: FileId) {
+        if let Some(file) = self.files.get_mut(&id) {
+            file.names -= 1;
+            if file.names == 0 {
+                self.nameless.push(id);
+            }
         }
-        self.files
-            .retain(|id, file| reachable.contains(id) || Arc::strong_count(&file.handle) > 1);
+    }
+
+    /// Frees the files that are not open and have no name: neither now, nor on the disk, nor in an
+    /// unsynced link.
+    fn forget_unreachable(&mut self) {
+        let files = &mut self.files;
+        self.nameless.retain(|id| {
+            let open = files
+                .get(id)
+                .is_some_and(|f| Arc::strong_count(&f.handle) > 1);
+            if !open {
+                files.remove(id);
+            }
+            open
+        });
+    }
+
+    /// Counts the names of all files, and frees those without any.
+    #[cfg(feature = "test-kit")]
+    fn count_names(&mut self) {
+        for directory in self.directories.values() {
+            for id in directory.now.values().chain(directory.durable.values()) {
+                if let Some(file) = self.files.get_mut(id) {
+                    file.names += 1;
+                }
+            }
+        }
+        self.files.retain(|_, file| file.names > 0);
     }
 }
 
@@ -333,12 +379,17 @@ impl FileSystem for MemoryFileSystem {
         let same_directory = from.parent() == to.parent();
         let (_, old_name) = split(from)?;
         let (target, new_name) = disk.directory(to)?;
-        if same_directory {
-            target.change(NameChange::Rename(old_name, new_name, id));
-            return Ok(());
-        }
-        target.change(NameChange::Link(new_name, id));
-        disk.directory(from)?.0.change(NameChange::Unlink(old_name));
+        let lost = match same_directory {
+            true => target.change(NameChange::Rename(old_name, new_name, id)),
+            false => {
+                let lost = target.change(NameChange::Link(new_name, id));
+                disk.directory(from)?.0.change(NameChange::Unlink(old_name));
+                // It has a name and an unsynced link more, and a name less.
+                disk.file_mut(id)?.names += 1;
+                lost
+            }
+        };
+        lost.into_iter().for_each(|id| disk.lose_name(id));
         Ok(())
     }
 
@@ -346,7 +397,8 @@ impl FileSystem for MemoryFileSystem {
         let mut disk = lock(&self.disk);
         disk.named(path)?;
         let (directory, name) = disk.directory(path)?;
-        directory.change(NameChange::Unlink(name));
+        let lost = directory.change(NameChange::Unlink(name));
+        lost.into_iter().for_each(|id| disk.lose_name(id));
         Ok(())
     }
 
@@ -372,10 +424,7 @@ impl FileSystem for MemoryFileSystem {
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
-        let mut disk = lock(&self.disk);
-        disk.directories.get_mut(path).ok_or_else(not_found)?.sync();
-        disk.forget_unreachable();
-        Ok(())
+        lock(&self.disk).sync_dir(path)
     }
 
     fn lock(&self, path: &Path, mode: LockMode) -> io::Result<Option<Box<dyn FileLock>>> {
@@ -453,6 +502,64 @@ impl Drop for MemoryLock {
             Some(Locked::Shared(holders)) if *holders > 1 => *holders -= 1,
             _ => {
                 disk.locks.remove(&self.path);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+
+    /// How often directories name each file, counted from the directories.
+    fn names(disk: &Disk) -> BTreeMap<FileId, usize> {
+        let mut names = BTreeMap::new();
+        for directory in disk.directories.values() {
+            let listed = directory.now.values().chain(directory.durable.values());
+            let links = directory.unsynced.iter().filter_map(|change| match change {
+                NameChange::Link(_, file) => Some(file),
+                NameChange::Rename(..) | NameChange::Unlink(_) => None,
+            });
+            for file in listed.chain(links) {
+                *names.entry(*file).or_default() += 1;
+            }
+        }
+        names
+    }
+
+    #[test]
+    fn files_are_kept_as_long_as_they_have_a_name_or_are_open() {
+        let fs = MemoryFileSystem::new();
+        for directory in ["/a", "/b"] {
+            fs.create_dir(Path::new(directory)).unwrap();
+        }
+        let mut random = Random(1);
+        let path = |random: &mut Random| {
+            let (directory, name) = (random.below(2) as usize, random.below(4));
+            PathBuf::from(format!("/{}/{name}", ["a", "b"][directory]))
+        };
+        let mut open = Vec::new();
+        for _ in 0..20_000 {
+            let (from, to) = (path(&mut random), path(&mut random));
+            match random.below(8) {
+                0..3 => open.extend(fs.create(&from).ok()),
+                3 => drop(fs.rename(&from, &to)),
+                4 => drop(fs.remove(&from)),
+                5 => open.truncate(random.below(3) as usize),
+                _ => {
+                    fs.sync_dir(from.parent().unwrap()).unwrap();
+                    let disk = lock(&fs.disk);
+                    let counted = names(&disk);
+                    for (id, file) in &disk.files {
+                        let expected = counted.get(id).copied().unwrap_or(0);
+                        assert_eq!(file.names, expected, "file {id}");
+                        let open = Arc::strong_count(&file.handle) > 1;
+                        // One that lost its last name in this call is freed by it.
+                        assert!(expected > 0 || open, "file {id} is not freed");
+                    }
+                    assert!(counted.keys().all(|id| disk.files.contains_key(id)));
+                }
             }
         }
     }
