@@ -19,6 +19,8 @@ struct Claim {
     id: u64,
     /// File numbers of its inputs.
     tables: HashSet<u64>,
+    /// The bytes of its inputs, with their levels.
+    bytes: Vec<(usize, u64)>,
     target_level: usize,
     /// Whether the merge creates a new run.
     new_run: bool,
@@ -30,6 +32,13 @@ impl Claims {
     /// Whether a running merge uses the table.
     pub fn has(&self, number: u64) -> bool {
         self.claims.iter().any(|c| c.tables.contains(&number))
+    }
+
+    /// The bytes of the tables of a level that running merges use.
+    pub fn bytes(&self, level: usize) -> u64 {
+        let inputs = self.claims.iter().flat_map(|claim| &claim.bytes);
+        let inputs = inputs.filter(|(of, _)| *of == level);
+        inputs.map(|(_, bytes)| bytes).sum()
     }
 
     /// Whether no merge runs.
@@ -66,6 +75,11 @@ impl Claims {
         self.claims.push(Claim {
             id: self.next,
             tables: job.tables().map(|t| t.meta.number).collect(),
+            bytes: job
+                .inputs
+                .iter()
+                .map(|i| (i.place.level, i.bytes()))
+                .collect(),
             target_level: job.target_level,
             new_run: job.target_run.is_none(),
             from,

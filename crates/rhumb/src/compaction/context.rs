@@ -95,7 +95,7 @@ impl Outcome {
             });
         }
         for (number, map) in &self.maps {
-            if !state.maps.contains_key(number) {
+            if !state.maps.by_number().contains_key(number) {
                 let (number, map) = (*number, map.to_bytes());
                 changes.push(Change::KeyMap {
                     keyspace,

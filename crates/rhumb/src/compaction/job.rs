@@ -29,6 +29,11 @@ impl Input {
             tables: tables.to_vec(),
         }
     }
+
+    /// The total size of the tables in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.tables.iter().map(|t| t.meta.file_bytes).sum()
+    }
 }
 
 /// Tables to be merged into one run of a level.
@@ -54,7 +59,7 @@ impl Job {
 
     /// The total size of the tables in bytes.
     pub fn bytes(&self) -> u64 {
-        self.tables().map(|t| t.meta.file_bytes).sum()
+        self.inputs.iter().map(Input::bytes).sum()
     }
 
     /// The smallest range with all keys of the tables; `None` if there are no tables.
@@ -118,12 +123,15 @@ pub(super) fn are_disjoint<'a>(tables: impl Iterator<Item = &'a Arc<Table>>) -> 
 /// The tables that may hold older versions of the keys in a job's result: those of older runs of
 /// its level and of deeper levels. One list for each run, in key order.
 pub(super) fn older_tables<'a>(levels: &'a Levels, job: &Job) -> Vec<Vec<&'a Table>> {
+    let Some(hull) = job.hull() else {
+        return Vec::new();
+    };
     let inputs: HashSet<u64> = job.tables().map(|t| t.meta.number).collect();
     let beside = levels.runs(job.target_level).iter();
     let beside = beside.filter(|run| job.target_run.is_none_or(|target| run.number() < target));
     let deeper = (job.target_level + 1..LEVELS).flat_map(|level| levels.runs(level));
     let others = |run: &'a Arc<Run>| {
-        let tables = run.tables().iter();
+        let tables = run.overlapping(hull.from, hull.to).iter();
         let others = tables.filter(|t| !inputs.contains(&t.meta.number));
         others.map(|t| &**t).collect::<Vec<&Table>>()
     };

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::options::KeyspaceOptions;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::lock;
-use crate::version::{Change, Edit, Levels};
+use crate::version::{Change, Edit};
 
 const LONGEST_NAME: usize = 255;
 
@@ -50,7 +50,7 @@ impl Store {
             store: self.number,
             id,
             name: name.to_string(),
-            view: CurrentView::new(Levels::default(), &self.hazard_slots),
+            view: CurrentView::new(Arc::default(), &self.hazard_slots),
             next_map: AtomicU64::new(0),
             dropped: AtomicBool::new(false),
         });
@@ -124,10 +124,8 @@ impl Store {
         self.change_keyspaces(|keyspaces| {
             keyspaces.remove(&keyspace.id);
         });
-        let before = keyspace.view.load_full().levels.clone();
         keyspace.view.empty();
         lock(&self.dropped).push(keyspace.clone());
-        before.retire(&Levels::default());
         drop(catalog);
         self.update_pressure();
         Ok(())

@@ -10,7 +10,7 @@ use crate::db::{LogCheck, refuse_lost_edits};
 use crate::error::{Error, Result};
 use crate::fs::{LockMode, names};
 use crate::options::Options;
-use crate::version::{self, State, TableMeta};
+use crate::version::{self, Files, State, TableMeta};
 
 /// Checks a store: `CURRENT`, the manifest, every log and every table, and that the tables fit into
 /// the levels. The store is locked as by a reader, and nothing is changed.
@@ -85,8 +85,8 @@ fn read_state(directory: &StoreDirectory, warnings: &mut Vec<String>) -> Result<
         let current = path.join(names::CURRENT);
         return Err(Error::corruption(&current, 0, "a file", "no such file"));
     };
-    let mut state = State::default();
-    let tail = version::read(fs, path, number, |edit| state.apply(&edit))?;
+    let files = Files::uncached(fs, path)?;
+    let (state, tail) = State::read(&files, number, |_| {})?;
     if tail.torn_bytes > 0 {
         warnings.push(torn(
             &directory.manifest_path(number),

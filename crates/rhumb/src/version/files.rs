@@ -1,6 +1,6 @@
 //! Where the tables of a store are, how they are read, and which of their files can be deleted.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::task::Waker;
 
 use crate::error::{Error, Result};
@@ -46,6 +46,16 @@ impl Files {
     pub fn waking(mut self, waker: Waker) -> Self {
         self.waker = waker;
         self
+    }
+
+    /// The context of tables in `dir` that are read without keeping blocks in memory.
+    ///
+    /// # Errors
+    /// If there is no memory for the little that even an empty cache takes.
+    pub fn uncached(fs: &Arc<dyn FileSystem>, dir: &Path) -> Result<Arc<Self>> {
+        let cache = Arc::new(BlockCache::new(0)?);
+        let (fs, dir) = (Arc::clone(fs), dir.to_path_buf());
+        Ok(Arc::new(Files::new(fs, dir, Access::Buffered, cache)))
     }
 
     /// The path of the table with this file number.

@@ -1,9 +1,9 @@
 //! The tables of one keyspace at one moment. A `Levels` never changes: a flush or a compaction
-//! makes a new one, and readers keep theirs as long as they need it.
-
-use std::collections::HashSet;
+//! makes a new one, which shares the runs that stay as they are, and readers keep theirs as long as they
+//! need it.
 
 use crate::sync::Arc;
+use crate::version::levels_draft::LevelsDraft;
 use crate::version::{Files, Run, Table, TableMeta};
 
 /// The number of levels of a keyspace.
@@ -49,75 +49,35 @@ impl Levels {
     /// Levels that hold `tables`, which may come in any order.
     ///
     /// # Errors
-    /// The problem, if a level does not exist or tables of a run overlap.
+    /// The problem, if a level does not exist, a table comes twice, or tables of a run overlap.
     pub fn new(
         files: &Arc<Files>,
         tables: impl IntoIterator<Item = (Place, TableMeta)>,
-    ) -> Result<Self, String> {
-        let change = LevelChange {
-            adds: tables.into_iter().collect(),
-            removes: Vec::new(),
-        };
-        Levels::default().change(files, &change)
+    ) -> Result<Arc<Self>, String> {
+        let mut draft = LevelsDraft::of(Arc::default());
+        for (place, table) in tables {
+            draft.add(files, place, &table)?;
+        }
+        Ok(draft.finish().0)
     }
 
-    /// These levels after a change. A table that moves keeps its open reader, and an unchanged run
-    /// is shared.
-    ///
-    /// # Errors
-    /// The problem, if a table to remove is missing, a level does not exist, or tables of a run
-    /// would overlap.
-    pub fn change(&self, files: &Arc<Files>, change: &LevelChange) -> Result<Self, String> {
-        let mut levels = self.clone();
-        let mut removed = Vec::new();
-        for &(level, number) in &change.removes {
-            let table = levels.take(level, number);
-            removed.push(table.ok_or_else(|| format!("no table {number} at level {level}"))?);
-        }
-        for (place, meta) in &change.adds {
-            let moved = removed.iter().find(|t| t.meta.number == meta.number);
-            let table = match moved {
-                Some(table) => Arc::clone(table),
-                None => Arc::new(Table::new(Arc::clone(files), meta.clone())),
+    /// These levels with other runs, given with their levels, in place of those with the same numbers. A run
+    /// without tables goes.
+    pub(super) fn with_runs(&self, runs: impl IntoIterator<Item = (usize, Run)>) -> Self {
+        let mut levels = self.levels.clone();
+        for (level, run) in runs {
+            let Some(level) = levels.get_mut(level) else {
+                continue;
             };
-            levels.run_at(*place)?.push(table);
+            let at = level.partition_point(|other| other.number() > run.number());
+            let stands = level.get(at).is_some_and(|o| o.number() == run.number());
+            let new = (!run.tables().is_empty()).then(|| Arc::new(run));
+            level.splice(at..at + usize::from(stands), new);
         }
-        levels.settle()?;
-        Ok(levels)
-    }
-
-    fn take(&mut self, level: usize, number: u64) -> Option<Arc<Table>> {
-        self.levels.get_mut(level)?.iter_mut().find_map(|run| {
-            let at = run.position(number)?;
-            Some(Arc::make_mut(run).remove(at))
-        })
-    }
-
-    /// The run at a place, for changing it; a new one if there is none.
-    fn run_at(&mut self, place: Place) -> Result<&mut Run, String> {
-        let runs = self.levels.get_mut(place.level);
-        let runs = runs.ok_or_else(|| format!("no level {}", place.level))?;
-        let at = runs.partition_point(|run| run.number() > place.run);
-        if runs.get(at).is_none_or(|run| run.number() != place.run) {
-            runs.insert(at, Arc::new(Run::new(place.run)));
-        }
-        let run = runs.get_mut(at).map(Arc::make_mut);
-        run.ok_or_else(|| format!("no run {}", place.run))
-    }
-
-    fn settle(&mut self) -> Result<(), String> {
-        for (level, runs) in self.levels.iter_mut().enumerate() {
-            runs.retain(|run| !run.tables().is_empty());
-            // Runs that are shared with the previous levels have not changed.
-            for run in runs.iter_mut().filter_map(Arc::get_mut) {
-                let settled = run.settle();
-                settled.map_err(|(a, b)| format!("tables {a} and {b} overlap at level {level}"))?;
-            }
-        }
-        let levels = self.levels.iter().enumerate();
-        let runs = levels.flat_map(|(level, runs)| runs.iter().map(move |r| (level, r.clone())));
-        self.all = runs.collect();
-        Ok(())
+        let all = levels.iter().enumerate();
+        let all = all.flat_map(|(level, runs)| runs.iter().map(move |run| (level, run.clone())));
+        let all = all.collect();
+        Levels { levels, all }
     }
 
     /// The runs of a level, newest first; empty if the level does not exist.
@@ -162,14 +122,25 @@ impl Levels {
         self.runs(level).last().map_or(BASE_RUN, |run| run.number())
     }
 
-    /// Marks the tables that `newer` does not hold as obsolete: the file of each is deleted after
-    /// its last reader is gone. Call it only after the manifest has recorded the change durably.
-    pub fn retire(&self, newer: &Levels) {
-        let kept: HashSet<u64> = newer.tables().map(|(_, t)| t.meta.number).collect();
-        for (_, table) in self.tables() {
-            if !kept.contains(&table.meta.number) {
-                table.mark_obsolete();
-            }
-        }
+    /// The run at a place.
+    pub(super) fn run_at(&self, place: Place) -> Option<&Arc<Run>> {
+        let runs = self.runs(place.level);
+        let at = runs.partition_point(|run| run.number() > place.run);
+        runs.get(at).filter(|run| run.number() == place.run)
+    }
+
+    /// The table with a file number, and its place. Takes a time that is logarithmic in the tables of each
+    /// run.
+    pub(super) fn find(&self, number: u64) -> Option<(Place, &Arc<Table>)> {
+        self.all_runs().find_map(|(level, run)| {
+            let table = run.find(number)?;
+            let run = run.number();
+            Some((Place { level, run }, table))
+        })
+    }
+
+    /// The bytes of the tables of a level.
+    pub fn bytes(&self, level: usize) -> u64 {
+        self.runs(level).iter().map(|run| run.bytes()).sum()
     }
 }

@@ -21,19 +21,34 @@ pub(crate) struct Run {
     /// while the keys themselves are spread out.
     starts: Vec<u64>,
     ends: Vec<u64>,
+    /// The file numbers of the tables, ascending, with their positions.
+    numbers: Vec<(u64, usize)>,
+    bytes: u64,
     range_deletes: bool,
 }
 
 impl Run {
-    /// A run without tables.
-    pub(super) fn new(number: u64) -> Self {
+    /// A run of tables that ascend by key without overlap.
+    pub(super) fn new(number: u64, tables: Vec<Arc<Table>>) -> Self {
+        let ends = tables.first().zip(tables.last());
+        let prefix = ends.map_or(&[][..], |(first, last)| {
+            let (smallest, largest) = (&first.meta.smallest, &last.meta.largest);
+            let alike = common_prefix(smallest, largest);
+            smallest.get(..alike).unwrap_or_default()
+        });
+        let metas = || tables.iter().map(|t| &t.meta);
+        let mut numbers: Vec<_> = metas().map(|t| t.number).zip(0..).collect();
+        numbers.sort_unstable();
         Run {
             number,
-            tables: Vec::new(),
-            prefix: Box::default(),
-            starts: Vec::new(),
-            ends: Vec::new(),
-            range_deletes: false,
+            starts: metas().map(|t| abbreviate(prefix, &t.smallest)).collect(),
+            ends: metas().map(|t| abbreviate(prefix, &t.largest)).collect(),
+            numbers,
+            // A damaged manifest may name any number.
+            bytes: metas().fold(0, |sum, t| sum.saturating_add(t.file_bytes)),
+            range_deletes: metas().any(|t| t.range_deletes > 0),
+            prefix: prefix.into(),
+            tables,
         }
     }
 
@@ -94,40 +109,16 @@ impl Run {
         at + tables.partition_point(|t| t.meta.ends_before(key))
     }
 
-    pub(super) fn position(&self, number: u64) -> Option<usize> {
-        self.tables.iter().position(|t| t.meta.number == number)
+    /// The table with a file number.
+    pub(super) fn find(&self, number: u64) -> Option<&Arc<Table>> {
+        let found = self.numbers.binary_search_by_key(&number, |(n, _)| *n);
+        let (_, at) = self.numbers.get(found.ok()?)?;
+        self.tables.get(*at)
     }
 
-    pub(super) fn remove(&mut self, at: usize) -> Arc<Table> {
-        self.tables.remove(at)
-    }
-
-    /// Adds a table; [`Run::settle`] must follow.
-    pub(super) fn push(&mut self, table: Arc<Table>) {
-        self.tables.push(table);
-    }
-
-    /// Sorts the tables and rebuilds the abbreviations after tables were added or removed.
-    ///
-    /// # Errors
-    /// The file numbers of two tables that may hold the same key.
-    pub(super) fn settle(&mut self) -> Result<(), (u64, u64)> {
-        self.range_deletes = self.tables.iter().any(|t| t.meta.range_deletes > 0);
-        self.tables
-            .sort_by(|a, b| a.meta.smallest.cmp(&b.meta.smallest));
-        if let (Some(first), Some(last)) = (self.tables.first(), self.tables.last()) {
-            let (smallest, largest) = (&first.meta.smallest, &last.meta.largest);
-            let alike = common_prefix(smallest, largest);
-            self.prefix = smallest.get(..alike).unwrap_or_default().into();
-        }
-        let number = |key: &[u8]| abbreviate(&self.prefix, key);
-        let tables = || self.tables.iter().map(|t| &t.meta);
-        self.starts = tables().map(|t| number(&t.smallest)).collect();
-        self.ends = tables().map(|t| number(&t.largest)).collect();
-        match first_overlap(self.tables.iter().map(|t| &t.meta)) {
-            Some((a, b)) => Err((a.number, b.number)),
-            None => Ok(()),
-        }
+    /// The bytes of the tables.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
     }
 }
 

@@ -5,9 +5,11 @@ mod levels;
 mod manifests;
 mod states;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::*;
+use crate::fs::{FileSystem, MemoryFileSystem};
 
 /// A table of keys from `smallest` to `largest`.
 fn table(number: u64, smallest: &str, largest: &str) -> TableMeta {
@@ -57,9 +59,17 @@ fn remove(level: u8, number: u64) -> Change {
     }
 }
 
+/// A directory without tables.
+fn files() -> Arc<Files> {
+    let fs = MemoryFileSystem::default();
+    fs.create_dir(Path::new("/store")).unwrap();
+    let fs: Arc<dyn FileSystem> = Arc::new(fs);
+    Files::uncached(&fs, Path::new("/store")).unwrap()
+}
+
 /// A state with keyspace 1 and key map 0, which table 1 uses.
 fn begun() -> State {
-    let mut state = State::default();
+    let mut state = State::new(&files());
     let changes = vec![
         Change::CreateKeyspace {
             id: 1,

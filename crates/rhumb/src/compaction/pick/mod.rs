@@ -39,11 +39,9 @@ pub(crate) fn scores(levels: &Levels, options: &options::Levels, claims: &Claims
     scores
 }
 
+/// Between a merge's installation and its end this is too low, and the level is looked at again.
 fn idle_bytes(levels: &Levels, level: usize, claims: &Claims) -> u64 {
-    let idle = levels
-        .level(level)
-        .filter(|t| claims.is_empty() || !claims.has(t.meta.number));
-    idle.map(|t| t.meta.file_bytes).sum()
+    levels.bytes(level).saturating_sub(claims.bytes(level))
 }
 
 /// The levels that should be merged, with their [scores], the fullest first.

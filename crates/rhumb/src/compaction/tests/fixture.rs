@@ -18,7 +18,7 @@ use crate::memory::BlockCache;
 use crate::memtable::Memtable;
 use crate::options::{self, Compaction, TableSpec};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::version::{Change, Edit, Files, LEVELS, Levels, Manifest, State, read};
+use crate::version::{Change, Edit, Files, LEVELS, Levels, Manifest, State};
 
 pub(super) const DIR: &str = "/store";
 pub(super) const KEYSPACE: u32 = 1;
@@ -32,7 +32,7 @@ pub(super) struct Store {
     pub(super) next_map: AtomicU64,
     pub(super) state: State,
     pub(super) manifest: Manifest,
-    pub(super) levels: Levels,
+    pub(super) levels: Arc<Levels>,
     pub(super) memtable: Arc<Memtable>,
     pub(super) sequence: Sequence,
     pub(super) snapshots: BTreeSet<Sequence>,
@@ -60,20 +60,21 @@ pub(super) fn key(number: u32) -> Vec<u8> {
 impl Store {
     pub(super) fn new(fs: Arc<dyn FileSystem>, table: TableSpec) -> Self {
         let cache = Arc::new(BlockCache::new(1 << 20).unwrap());
-        let mut state = State::default();
+        let files = Files::new(fs.clone(), PathBuf::from(DIR), Access::Buffered, cache);
+        let files = Arc::new(files);
+        let mut state = State::new(&files);
         let name = "default".to_string();
         let first = Edit::from(vec![Change::CreateKeyspace { id: KEYSPACE, name }]);
         state.apply(&first).unwrap();
         let manifest = Manifest::create(&fs, Path::new(DIR), 1, &first, &Edit::default()).unwrap();
-        let files = Files::new(fs, PathBuf::from(DIR), Access::Buffered, cache);
         Store {
-            files: Arc::new(files),
+            files,
             table,
             next_file: AtomicU64::new(2),
             next_map: AtomicU64::new(0),
             state,
             manifest,
-            levels: Levels::default(),
+            levels: Arc::default(),
             memtable: Arc::new(Memtable::new()),
             sequence: 0,
             snapshots: BTreeSet::new(),
@@ -108,7 +109,7 @@ impl Store {
             index: &"plr".parse().unwrap(),
             next_file: &|| self.next_file.fetch_add(1, Ordering::Relaxed),
             next_map: &|| self.next_map.fetch_add(1, Ordering::Relaxed),
-            maps: &self.state.keyspaces[&KEYSPACE].maps,
+            maps: self.state.keyspaces[&KEYSPACE].maps.by_number(),
             snapshots: &snapshots,
             cancelled: &self.cancelled,
             counters: &self.counters,
@@ -130,9 +131,7 @@ impl Store {
         let edit = Edit::from(outcome.changes(KEYSPACE, &self.state.keyspaces[&KEYSPACE]));
         self.state.apply(&edit).unwrap();
         self.manifest.append(&edit).unwrap();
-        let newer = self.levels.change(&self.files, &outcome.levels).unwrap();
-        self.levels.retire(&newer);
-        self.levels = newer;
+        self.levels = Arc::clone(&self.state.keyspaces[&KEYSPACE].levels);
     }
 
     /// The sources that a reader asks, newest first, each with its entries and range deletes.
@@ -199,10 +198,9 @@ impl Store {
             .tables()
             .map(|(_, t)| format!("{:06}.table", t.meta.number));
         assert_eq!(tables, live.collect());
-        let mut state = State::default();
-        let tail = read(&self.files.fs, Path::new(DIR), 1, |edit| state.apply(&edit)).unwrap();
+        let (state, tail) = State::read(&self.files, 1, |_| {}).unwrap();
         assert_eq!(tail.torn_bytes, 0);
-        assert_eq!(state, self.state);
+        assert_eq!(state.snapshot_edit(), self.state.snapshot_edit());
         let mut named: Vec<_> = state.keyspaces[&KEYSPACE]
             .tables()
             .map(|(place, t)| (place, t.clone()))

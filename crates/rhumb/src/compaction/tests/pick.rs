@@ -19,11 +19,11 @@ const SHAPE: options::Levels = options::Levels {
 /// Number, level, smallest and largest key, bytes.
 pub(super) type Spec<'a> = (u64, usize, &'a str, &'a str, u64);
 
-fn levels(specs: &[Spec<'_>]) -> Levels {
+fn levels(specs: &[Spec<'_>]) -> Arc<Levels> {
     levels_with(specs, |_| {})
 }
 
-fn levels_with(specs: &[Spec<'_>], change: impl Fn(&mut TableMeta)) -> Levels {
+fn levels_with(specs: &[Spec<'_>], change: impl Fn(&mut TableMeta)) -> Arc<Levels> {
     let run = |n: usize| match specs[n].1 {
         0 => specs[n].0,
         _ => BASE_RUN,
@@ -36,7 +36,7 @@ pub(super) fn levels_of(
     specs: &[Spec<'_>],
     run: impl Fn(usize) -> u64,
     change: impl Fn(&mut TableMeta),
-) -> Levels {
+) -> Arc<Levels> {
     let fs = Arc::new(MemoryFileSystem::default());
     let cache = Arc::new(BlockCache::new(1 << 20).unwrap());
     let files = Files::new(fs, PathBuf::from("/store"), Access::Buffered, cache);

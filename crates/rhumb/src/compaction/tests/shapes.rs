@@ -2,6 +2,7 @@
 //! several runs, and which merges can run side by side.
 
 use std::ops::Bound;
+use std::sync::Arc;
 
 use super::pick::{Spec, levels_of};
 use crate::compaction::{Claims, Job, pick, pick_level, pick_step, pick_whole};
@@ -11,7 +12,7 @@ use crate::version::{LEVELS, Levels};
 /// Number, level, run, smallest and largest key, bytes.
 type Placed<'a> = (u64, usize, u64, &'a str, &'a str, u64);
 
-fn levels(placed: &[Placed<'_>]) -> Levels {
+fn levels(placed: &[Placed<'_>]) -> Arc<Levels> {
     let runs: Vec<u64> = placed.iter().map(|p| p.2).collect();
     let specs: Vec<Spec<'_>> = placed.iter().map(|p| (p.0, p.1, p.3, p.4, p.5)).collect();
     levels_of(&specs, |n| runs[n], |_| {})

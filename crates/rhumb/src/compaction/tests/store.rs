@@ -216,7 +216,7 @@ fn maps_are_shared_where_they_are_alike() {
         "all keys share one, the last flush has its own"
     );
     store.check_files();
-    assert_eq!(store.state.keyspaces[&KEYSPACE].maps.len(), 2);
+    assert_eq!(store.state.keyspaces[&KEYSPACE].maps.by_number().len(), 2);
 }
 
 #[test]

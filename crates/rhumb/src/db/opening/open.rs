@@ -25,7 +25,7 @@ use crate::memory::BlockCache;
 use crate::options::Options;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{HazardSlots, Rank, Ranked};
-use crate::version::{Change, Edit, Files, Levels, Manifest, State, publish, read, read_current};
+use crate::version::{Change, Edit, Files, Manifest, State, publish, read_current};
 use crate::wal::{LogWriter, sync_log};
 
 /// The number of stores that this process has opened. It gives each store a number of its own, so
@@ -48,11 +48,13 @@ pub(in crate::db) fn open_without_threads(dir: &Path, options: Options) -> Resul
         ops::create_dir(fs, dir)?;
     }
     let lock = take_lock(dir, &options, LockMode::Exclusive)?;
-    let state = match read_state(dir, &options)? {
+    let scheduler = Scheduler::new();
+    let files = files_of(dir, &options, &scheduler)?;
+    let state = match read_state(&files)? {
         Some(state) => state,
         None if options.create_if_missing => {
             refuse_headless(dir, &options)?;
-            new_state()?
+            new_state(&files)?
         }
         None => {
             refuse_headless(dir, &options)?;
@@ -65,7 +67,7 @@ pub(in crate::db) fn open_without_threads(dir: &Path, options: Options) -> Resul
         // The log is synced before it is read, so everything that is replayed is durable.
         ops::if_found(sync_log(fs, dir, *id))?;
     }
-    let store = Arc::new(assemble(dir, options, lock, state)?);
+    let store = Arc::new(assemble(files, scheduler, options, lock, state)?);
     begin(&store)?;
     remove_leftovers(&store)?;
     store.flush_many_logs()?;
@@ -85,12 +87,14 @@ pub(in crate::db) fn open_read_only(dir: &Path, options: Options) -> Result<Hand
         });
     }
     let lock = take_lock(dir, &options, LockMode::Shared)?;
-    let Some(state) = read_state(dir, &options)? else {
+    let scheduler = Scheduler::new();
+    let files = files_of(dir, &options, &scheduler)?;
+    let Some(state) = read_state(&files)? else {
         return Err(Error::NotFound {
             path: dir.to_path_buf(),
         });
     };
-    let store = assemble(dir, options, lock, state)?;
+    let store = assemble(files, scheduler, options, lock, state)?;
     let reason = "it was opened for reading only; open it for writing instead".to_string();
     *crate::sync::lock(&store.failure) = Some(Error::ReadOnly { reason });
     Ok(Handle::new(Arc::new(store), Vec::new()))
@@ -112,20 +116,28 @@ fn take_lock(dir: &Path, options: &Options, mode: LockMode) -> Result<Box<dyn Fi
     }
 }
 
+/// Where the tables of a store are. Those that can be deleted wake the scheduler's threads.
+fn files_of(dir: &Path, options: &Options, scheduler: &Scheduler) -> Result<Arc<Files>> {
+    let (fs, cache) = (&options.file_system, BlockCache::new(options.cache_bytes)?);
+    let (fs, dir, cache) = (Arc::clone(fs), dir.to_path_buf(), Arc::new(cache));
+    let files = Files::new(fs, dir, options.access, cache);
+    let waker = Waker::from(scheduler.signals.clone());
+    Ok(Arc::new(files.waking(waker)))
+}
+
 /// The state according to the manifest; `None` if there is no store.
-fn read_state(dir: &Path, options: &Options) -> Result<Option<State>> {
-    let Some(number) = read_current(&options.file_system, dir)? else {
+fn read_state(files: &Arc<Files>) -> Result<Option<State>> {
+    let Some(number) = read_current(&files.fs, &files.dir)? else {
         return Ok(None);
     };
-    let mut state = State::default();
-    read(&options.file_system, dir, number, |edit| state.apply(&edit))?;
-    refuse_lost_edits(dir, &*options.file_system, &state)?;
+    let (state, _) = State::read(files, number, |_| {})?;
+    refuse_lost_edits(&files.dir, &*files.fs, &state)?;
     Ok(Some(state))
 }
 
 /// The state of a new store.
-fn new_state() -> Result<State> {
-    let mut state = State::default();
+fn new_state(files: &Arc<Files>) -> Result<State> {
+    let mut state = State::new(files);
     let changes = vec![
         Change::NextFile(1),
         Change::CreateKeyspace {
@@ -141,27 +153,24 @@ fn new_state() -> Result<State> {
 
 /// Puts the store together in memory, with the writes of its logs in memtables. The files do not
 /// change.
-fn assemble(dir: &Path, options: Options, lock: Box<dyn FileLock>, state: State) -> Result<Store> {
-    let fs = options.file_system.clone();
-    let cache = Arc::new(BlockCache::new(options.cache_bytes)?);
-    let scheduler = Scheduler::new();
-    let files = Files::new(fs, dir.to_path_buf(), options.access, cache);
-    let files = Arc::new(files.waking(Waker::from(scheduler.signals.clone())));
+fn assemble(
+    files: Arc<Files>,
+    scheduler: Scheduler,
+    options: Options,
+    lock: Box<dyn FileLock>,
+    state: State,
+) -> Result<Store> {
+    let dir = &files.dir;
     let number = OPENED.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     let hazard_slots = Arc::new(HazardSlots::default());
     let mut keyspaces = BTreeMap::new();
     for (id, keyspace) in &state.keyspaces {
-        let tables = keyspace
-            .tables()
-            .map(|(place, table)| (place, table.clone()));
-        let levels = Levels::new(&files, tables)
-            .map_err(|wrong| Error::corruption(dir, 0, "tables that fit together", wrong))?;
         let open = OpenKeyspace {
             store: number,
             id: *id,
             name: keyspace.name.clone(),
-            view: CurrentView::new(levels, &hazard_slots),
-            next_map: AtomicU64::new(keyspace.next_map),
+            view: CurrentView::new(Arc::clone(&keyspace.levels), &hazard_slots),
+            next_map: AtomicU64::new(keyspace.maps.next()),
             dropped: AtomicBool::new(false),
         };
         keyspaces.insert(*id, Arc::new(open));
@@ -176,7 +185,7 @@ fn assemble(dir: &Path, options: Options, lock: Box<dyn FileLock>, state: State)
         last_sequence,
     };
     Ok(Store {
-        dir: dir.to_path_buf(),
+        dir: dir.clone(),
         number,
         options,
         keyspaces: ArcSwap::from_pointee(keyspaces),

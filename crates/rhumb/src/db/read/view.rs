@@ -35,11 +35,11 @@ pub(in crate::db) struct CurrentView {
 }
 
 impl CurrentView {
-    pub(in crate::db) fn new(levels: Levels, slots: &Arc<HazardSlots>) -> Self {
+    pub(in crate::db) fn new(levels: Arc<Levels>, slots: &Arc<HazardSlots>) -> Self {
         let view = View {
             active: Arc::new(Memtable::new()),
             waiting: Vec::new(),
-            levels: Arc::new(levels),
+            levels,
         };
         CurrentView {
             view: Swap::new(view, slots),
@@ -82,7 +82,7 @@ impl CurrentView {
     }
 
     /// Installs new levels, and removes the memtables that were flushed to them.
-    pub(in crate::db) fn install(&self, levels: Levels, flushed: &[Arc<Memtable>]) {
+    pub(in crate::db) fn install(&self, levels: Arc<Levels>, flushed: &[Arc<Memtable>]) {
         self.view.replace(|view| View {
             active: view.active.clone(),
             waiting: view
@@ -91,7 +91,7 @@ impl CurrentView {
                 .filter(|m| !flushed.iter().any(|f| Arc::ptr_eq(m, f)))
                 .cloned()
                 .collect(),
-            levels: Arc::new(levels),
+            levels,
         });
     }
 

@@ -138,8 +138,8 @@ impl Store {
             let state = state.ok_or_else(|| Error::NoSuchKeyspace(keyspace.name.clone()))?;
             keyspace
                 .next_map
-                .fetch_max(state.next_map, Ordering::Relaxed);
-            (state.maps.clone(), state.options.clone())
+                .fetch_max(state.maps.next(), Ordering::Relaxed);
+            (Arc::clone(state.maps.by_number()), state.options.clone())
         };
         let (index, table) = options.layout(&self.options);
         work(&Context {

@@ -44,10 +44,6 @@ impl Store {
             });
             changes.push(Change::LastSequence(largest));
         }
-        let before = keyspace.view.load_full().levels.clone();
-        let after = before
-            .change(&self.files, &outcome.levels)
-            .map_err(Error::InvalidArgument)?;
         if let Err(e) = self.commit_edit(&mut catalog, Edit { changes }) {
             catalog
                 .strays
@@ -55,8 +51,9 @@ impl Store {
             return Err(e);
         }
         self.writes.update(count);
-        keyspace.view.install(after.clone(), flushed);
-        before.retire(&after);
+        if let Some(state) = catalog.state.keyspaces.get(&keyspace.id) {
+            keyspace.view.install(Arc::clone(&state.levels), flushed);
+        }
         drop(catalog);
         self.update_pressure();
         Ok(())
@@ -67,8 +64,8 @@ impl Store {
     pub(in crate::db) fn commit_edit(&self, catalog: &mut Catalog, mut edit: Edit) -> Result<()> {
         edit.changes
             .push(Change::NextFile(self.next_file.load(Ordering::Relaxed)));
-        let mut next = catalog.state.clone();
-        next.apply(&edit).map_err(Error::InvalidArgument)?;
+        let next = catalog.state.after(&edit);
+        let next = next.map_err(Error::InvalidArgument)?;
         let Some(manifest) = &catalog.manifest else {
             return Err(Error::ReadOnly {
                 reason: "it was opened for reading only".to_string(),
@@ -85,7 +82,7 @@ impl Store {
                 self.fail_unless_full(e);
             })?;
         }
-        catalog.state = next;
+        catalog.state.accept(next);
         Ok(())
     }
 

@@ -11,8 +11,6 @@ use super::pieces::Pieces;
 use crate::compaction::{self, Context, Counters, Input, Job};
 use crate::entry::Sequence;
 use crate::error::{Error, Result};
-use crate::fs::Access;
-use crate::memory::BlockCache;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::table::TableReader;
 use crate::version::{BASE_RUN, Files, Levels, Place, State, TableMeta};
@@ -24,29 +22,28 @@ const KEEP_SEQUENCES: &[Sequence] = &[0];
 impl Repair<'_> {
     /// Merges the tables of each keyspace whose tables do not fit together.
     pub(super) fn merge_misplaced(&mut self, pieces: &mut Pieces) -> Result<()> {
+        let files = Files::uncached(&self.directory.fs, &self.directory.path)?;
         let ids: Vec<u32> = pieces.keyspaces.keys().copied().collect();
         for id in ids {
             let misplaced = pieces.misplaced.contains(&id) || pieces.has_tiers(id);
-            if misplaced || !fits_together(id, pieces) {
-                self.merge(id, pieces)?;
+            if misplaced || !fits_together(id, pieces, &files) {
+                self.merge(id, pieces, &files)?;
             }
         }
         Ok(())
     }
 
-    fn merge(&mut self, keyspace: u32, pieces: &mut Pieces) -> Result<()> {
-        let fs = Arc::clone(&self.directory.fs);
-        let (path, cache) = (self.directory.path.clone(), Arc::new(BlockCache::new(0)?));
-        let files = Arc::new(Files::new(fs, path.clone(), Access::Buffered, cache));
+    fn merge(&mut self, keyspace: u32, pieces: &mut Pieces, files: &Arc<Files>) -> Result<()> {
+        let path = &files.dir;
         let (tables, maps) = self.tables_with_maps(keyspace, pieces)?;
         let free_map = pieces.new_map(keyspace).saturating_add(tables.len() as u64);
-        let wrong = |what| Error::corruption(&path, 0, "tables that can be merged", what);
+        let wrong = |what| Error::corruption(path, 0, "tables that can be merged", what);
         let own_run = |table: &TableMeta| Place {
             level: 0,
             run: table.number,
         };
         let placed = tables.iter().map(|meta| (own_run(meta), meta.clone()));
-        let levels = Levels::new(&files, placed).map_err(wrong)?;
+        let levels = Levels::new(files, placed).map_err(wrong)?;
         let runs = levels.runs(0).iter();
         let job = Job {
             inputs: runs.map(|run| Input::new(0, run, run.tables())).collect(),
@@ -60,7 +57,7 @@ impl Repair<'_> {
         let (index, table) = options.layout(self.options);
         let context = Context {
             keyspace,
-            files: &files,
+            files,
             table,
             index,
             next_file: &|| next_file.fetch_add(1, Ordering::Relaxed),
@@ -108,8 +105,8 @@ impl Repair<'_> {
 type Maps = BTreeMap<u64, Arc<KeyMap>>;
 
 /// Whether the tables of a keyspace fit into the levels known for them.
-fn fits_together(keyspace: u32, pieces: &Pieces) -> bool {
-    State::default()
-        .apply(&pieces.edit_of(Some(keyspace)))
+fn fits_together(keyspace: u32, pieces: &Pieces, files: &Arc<Files>) -> bool {
+    State::new(files)
+        .after(&pieces.edit_of(Some(keyspace)))
         .is_ok()
 }

@@ -24,7 +24,7 @@ use crate::entry::operations::OperationIter;
 use crate::error::{Error, Result};
 use crate::fs::{LockMode, names, ops};
 use crate::options::Options;
-use crate::version::{self, Edit, Manifest, State};
+use crate::version::{self, Edit, Files, Manifest, State};
 use crate::wal::{self, sound_frames};
 
 /// Saves of a damaged store what its checksums vouch for, so that it opens again. Damaged files are
@@ -102,7 +102,8 @@ impl Repair<'_> {
         let (number, path) = (self.new_file(), self.directory.path.clone());
         pieces.next_file = self.next_file;
         pieces.settle_sequences();
-        let mut state = State::default();
+        let files = Files::uncached(&self.directory.fs, &path)?;
+        let mut state = State::new(&files);
         let applied = state.apply(&pieces.edit());
         applied.map_err(|what| Error::corruption(&path, 0, "pieces that fit together", what))?;
         self.keep_strays(&pieces);
@@ -169,16 +170,13 @@ fn gather(directory: &StoreDirectory, report: &mut RepairReport) -> Result<Piece
     let Some(number) = candidate else {
         return piece_together(directory, report);
     };
-    let (mut state, mut seen) = (State::default(), Pieces::default());
-    let read = version::read(fs, path, number, |edit| {
-        seen.apply(&edit);
-        state.apply(&edit)
-    });
-    match read {
-        Ok(tail) if lost_edits(directory, &state, &seen, tail.torn_bytes > 0)? => {
+    let mut seen = Pieces::default();
+    let files = Files::uncached(fs, path)?;
+    match State::read(&files, number, |edit| seen.apply(edit)) {
+        Ok((state, tail)) if lost_edits(directory, &state, &seen, tail.torn_bytes > 0)? => {
             piece_together(directory, report)
         }
-        Ok(tail) => {
+        Ok((state, tail)) => {
             let mut pieces = Pieces::default();
             pieces.apply(&state.snapshot_edit());
             pieces.republish = republish;

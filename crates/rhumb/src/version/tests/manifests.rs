@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use super::super::manifest::{HEADER_BYTES, Tail, replay};
+use super::super::manifest::{HEADER_BYTES, Tail, read, replay};
 use super::*;
 use crate::error::Error;
 use crate::fs::{FileSystem, MemoryFileSystem, names, ops};

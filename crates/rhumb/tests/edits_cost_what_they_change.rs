@@ -1,0 +1,106 @@
+//! A change of the manifest costs what it changes, not what the store holds.
+
+// A broken expectation is a failed test.
+#![allow(clippy::unwrap_used)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use rhumb::{Db, Options};
+
+static ALLOCATED: AtomicU64 = AtomicU64::new(0);
+
+/// Counts the bytes that all threads allocate.
+struct Counting;
+
+// SAFETY: all work is passed to the system's allocator; counting does not allocate.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATED.fetch_add(layout.size() as u64, Ordering::Relaxed);
+        // SAFETY: the caller fulfils the same contract.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const ROUNDS: u32 = 20;
+
+/// What a step took.
+#[derive(Debug)]
+struct Cost {
+    /// The bytes allocated, on the average of all rounds.
+    bytes: u64,
+    /// The median and the longest time.
+    time: (Duration, Duration),
+}
+
+fn cost(mut step: impl FnMut(u32)) -> Cost {
+    let before = ALLOCATED.load(Ordering::Relaxed);
+    let mut times: Vec<Duration> = (0..ROUNDS)
+        .map(|round| {
+            let started = Instant::now();
+            step(round);
+            started.elapsed()
+        })
+        .collect();
+    let bytes = ALLOCATED.load(Ordering::Relaxed) - before;
+    times.sort();
+    Cost {
+        bytes: bytes / u64::from(ROUNDS),
+        time: (times[times.len() / 2], times[times.len() - 1]),
+    }
+}
+
+/// A store with one run of so many tables, of a key each.
+fn store(tables: u32) -> Db {
+    let mut options = Options::in_memory();
+    options.table.table_bytes = 1;
+    // Nothing but the run's own merge is due.
+    options.levels.level0_tables = 1_000;
+    let db = Db::open("store", options).unwrap();
+    for number in 0..tables {
+        db.put(number.to_be_bytes(), "value").unwrap();
+    }
+    db.compact_range(None, None).unwrap();
+    let levels = &db.stats().unwrap().keyspaces[0].levels;
+    assert_eq!(levels.iter().map(|l| l.tables).max(), Some(tables.into()));
+    db
+}
+
+/// The costs of making a keyspace, and of a put with its flush, in a store of so many tables.
+fn costs(tables: u32) -> (Cost, Cost) {
+    let db = store(tables);
+    let create = cost(|round| drop(db.create_keyspace(&round.to_string()).unwrap()));
+    let flush = cost(|round| {
+        db.put(round.to_be_bytes(), "newer").unwrap();
+        db.flush().unwrap();
+    });
+    println!("{tables} tables: create_keyspace {:?}", create.time);
+    println!("{tables} tables: put and flush {:?}", flush.time);
+    (create, flush)
+}
+
+#[test]
+fn edits_allocate_no_more_in_a_store_of_many_tables() {
+    let (create, flush) = costs(100);
+    let (create_in_many, flush_in_many) = costs(2_000);
+    assert!(create_in_many.bytes < 2 * create.bytes);
+    assert!(flush_in_many.bytes < 2 * flush.bytes);
+}
+
+/// Prints figures to compare, which decide nothing.
+#[test]
+#[ignore = "a measure"]
+fn edits_take_time() {
+    for tables in [100, 1_000, 5_000, 20_000] {
+        costs(tables);
+    }
+}
