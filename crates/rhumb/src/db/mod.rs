@@ -154,6 +154,9 @@ impl Db {
     /// [`Error::NoSuchKeyspace`], reads through earlier snapshots too. Iterators and values that exist
     /// already can be read to their ends; the files are deleted when the last iterator is dropped.
     ///
+    /// Other threads see the keyspace as gone before the drop is durable. If they write elsewhere in the
+    /// meantime, a loss of power may keep what they wrote and undo the drop.
+    ///
     /// # Errors
     /// If there is no keyspace with that name, it is the default keyspace, or the store takes no
     /// writes.

@@ -1,11 +1,14 @@
 //! Stores with sound files that do not fit together.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::{repair, verify};
 use crate::db::Db;
 use crate::entry::operations::Operations;
 use crate::error::Error;
+use crate::fs::names::log_name;
+use crate::fs::{DataLoss, DirectoryLoss, Loss, MemoryFileSystem};
 use crate::options::Options;
 use crate::version::{Change, Edit, Manifest, publish};
 use crate::wal::LogWriter;
@@ -67,6 +70,11 @@ type Case = (&'static [u64], bool, bool);
 /// A store with a log, and others begun ahead behind it. Everything up to a sequence was flushed.
 fn ahead(logs: &[Case], flushed: u64) -> Options {
     let options = Options::in_memory();
+    ahead_in(&options, logs, flushed);
+    options
+}
+
+fn ahead_in(options: &Options, logs: &[Case], flushed: u64) {
     let (fs, dir) = (&options.file_system, Path::new(DIR));
     fs.create_dir(dir).unwrap();
     let name = "default".to_string();
@@ -95,7 +103,6 @@ fn ahead(logs: &[Case], flushed: u64) -> Options {
     }
     Manifest::create(fs, dir, 9, &Edit::from(changes), &Edit::default()).unwrap();
     publish(fs, dir, 9).unwrap();
-    options
 }
 
 /// Logs, what was flushed of them, whether they are damaged, and how many writes are replayed: those that
@@ -215,6 +222,30 @@ fn a_log_begun_ahead_counts_only_behind_the_end_of_the_one_before() {
             db.put([life as u8], "new").unwrap();
         }
     }
+}
+
+/// A loss of power brought back a log that did not count: the opening that cut it off removed it, and closing
+/// removed the empty logs behind it, after which it looked like a log whose edit is lost.
+#[test]
+fn a_log_that_does_not_count_never_comes_back() {
+    let memory = MemoryFileSystem::new();
+    let mut options = Options::in_memory();
+    options.file_system = Arc::new(memory.clone());
+    ahead_in(
+        &options,
+        &[(&[1, 2], false, false), (&[4], false, false)],
+        0,
+    );
+    let cut = memory.bytes(&Path::new(DIR).join(log_name(3))).unwrap();
+    assert!(!cut.is_empty());
+    Db::open(DIR, options.clone()).unwrap().close().unwrap();
+    let loss = Loss {
+        data: DataLoss::Lost,
+        directory: DirectoryLoss::Lost,
+    };
+    options.file_system = Arc::new(memory.crash(loss, 1));
+    let db = Db::open(DIR, options).unwrap();
+    assert_eq!(db.iter().unwrap().count(), 2);
 }
 
 /// Repairs of earlier builds left logs without their ends in the manifest, and logs behind them.

@@ -160,6 +160,7 @@ pub(in crate::db) fn remove_leftovers(store: &Store) -> Result<()> {
     let catalog = crate::sync::lock(&store.catalog);
     let tables = named_tables(&catalog.state);
     let manifest = catalog.manifest.as_ref().map(Manifest::number);
+    let mut removed_log = false;
     for name in ops::list(fs, &store.dir)? {
         let named = match names::parse(&name) {
             Some((FileKind::Table, number)) => tables.contains(&number),
@@ -169,7 +170,13 @@ pub(in crate::db) fn remove_leftovers(store: &Store) -> Result<()> {
         };
         if !named {
             ops::remove(fs, &store.dir.join(&name))?;
+            removed_log |= matches!(names::parse(&name), Some((FileKind::Log, _)));
         }
     }
-    Ok(())
+    // A loss of power must not bring back a log that does not count: once the empty logs behind it are
+    // gone, it would look like one whose edit is lost.
+    match removed_log {
+        true => ops::sync_dir(fs, &store.dir),
+        false => Ok(()),
+    }
 }

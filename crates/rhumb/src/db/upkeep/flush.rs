@@ -92,21 +92,22 @@ impl Store {
                 keyspace.view.rotate();
                 // A new log, if it is ready, so that the old one can be deleted as soon as its writes are
                 // in tables, without waiting until it is full.
-                self.rotate_log(&mut write);
+                if self.rotate_log(&mut write) {
+                    self.rotate_oldest();
+                }
             }
             keyspace.view.load().waiting.first().cloned()
         };
-        let Some(newest) = newest else { return Ok(()) };
+        // Another thread may have flushed it already, but the replaced log has to be ended.
         self.update_pressure();
+        let Some(newest) = newest else { return Ok(()) };
         self.scheduler.signals.wait_while(|signals| {
             self.check_writable()?;
             signals.disk_full()?;
-            Ok(keyspace
-                .view
-                .load()
-                .waiting
-                .iter()
-                .any(|m| Arc::ptr_eq(m, &newest)))
+            // Nobody flushes a keyspace that was dropped meanwhile.
+            let is_open = self.keyspaces.load().contains_key(&keyspace.id);
+            let view = keyspace.view.load();
+            Ok(is_open && view.waiting.iter().any(|m| Arc::ptr_eq(m, &newest)))
         })
     }
 }

@@ -61,7 +61,11 @@ impl Store {
 
     /// Makes an edit durable and applies it. A manifest that broke (on a full disk), grew long, or is of
     /// a version without such edits is replaced by a new one first.
+    ///
+    /// # Errors
+    /// If the store takes no writes: closing it ended the manifest, and removed logs that it named before.
     pub(in crate::db) fn commit_edit(&self, catalog: &mut Catalog, mut edit: Edit) -> Result<()> {
+        self.check_writable()?;
         edit.changes
             .push(Change::NextFile(self.next_file.load(Ordering::Relaxed)));
         let next = catalog.state.after(&edit);

@@ -149,7 +149,7 @@ fn a_table_that_is_not_used_any_more_wakes_the_threads() {
 /// How often the threads of a store wake up in a while, once they rest.
 fn wakes(db: &Db) -> u64 {
     let signals = &store(db).scheduler.signals;
-    while !signals.wait_for_rest(5, signals.changes()) {}
+    while !signals.wait_for_rest(6, signals.changes()) {}
     let waits = signals.waits();
     std::thread::sleep(Duration::from_millis(350));
     signals.waits() - waits

@@ -198,7 +198,7 @@ impl Store {
 
     /// If the logs together take too much room, sends the memtables with writes of the oldest logs
     /// to be flushed.
-    fn rotate_oldest(&self) {
+    pub(in crate::db) fn rotate_oldest(&self) {
         let mut largest = 0;
         {
             let logs = lock(&self.logs);

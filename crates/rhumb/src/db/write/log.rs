@@ -128,7 +128,8 @@ impl Store {
         waited?;
         let mut write = lock(&self.write);
         if self.rotate_log(&mut write) {
-            self.scheduler.signals.wake_all();
+            self.rotate_oldest();
+            self.update_pressure();
         }
         Ok(write)
     }
@@ -293,9 +294,9 @@ impl Store {
         let changes: Vec<Change> = gone.iter().map(|log| Change::RemoveLog(log.id)).collect();
         if let Err(e) = self.commit_edit(&mut lock(&self.catalog), changes.into()) {
             let sealed = &mut lock(&self.logs).sealed;
-            gone.into_iter()
-                .rev()
-                .for_each(|log| sealed.push_front(log));
+            sealed.extend(gone);
+            // Another thread may have taken out some, and put them back, meanwhile.
+            sealed.make_contiguous().sort_by_key(|log| log.id);
             return Err(e);
         }
         for log in gone {
