@@ -4,9 +4,13 @@
 #![allow(clippy::unwrap_used)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use rhumb::fs::{FileSystem, MemoryFileSystem};
 use rhumb::{Db, Options};
 
 static ALLOCATED: AtomicU64 = AtomicU64::new(0);
@@ -60,8 +64,7 @@ fn cost(mut step: impl FnMut(u32)) -> Cost {
 }
 
 /// A store with one run of so many tables, of a key each.
-fn store(tables: u32) -> Db {
-    let mut options = Options::in_memory();
+fn store(tables: u32, mut options: Options) -> Db {
     options.table.table_bytes = 1;
     // Nothing but the run's own merge is due.
     options.levels.level0_tables = 1_000;
@@ -77,7 +80,7 @@ fn store(tables: u32) -> Db {
 
 /// The costs of making a keyspace, and of a put with its flush, in a store of so many tables.
 fn costs(tables: u32) -> (Cost, Cost) {
-    let db = store(tables);
+    let db = store(tables, Options::in_memory());
     let create = cost(|round| drop(db.create_keyspace(&round.to_string()).unwrap()));
     let flush = cost(|round| {
         db.put(round.to_be_bytes(), "newer").unwrap();
@@ -94,6 +97,28 @@ fn edits_allocate_no_more_in_a_store_of_many_tables() {
     let (create_in_many, flush_in_many) = costs(2_000);
     assert!(create_in_many.bytes < 2 * create.bytes);
     assert!(flush_in_many.bytes < 2 * flush.bytes);
+}
+
+/// A new manifest says all that the store holds, so it takes the place of the old one only when that has
+/// grown by as much again, however small the write buffers are.
+#[test]
+fn manifests_are_replaced_when_they_doubled() {
+    let file_system = Arc::new(MemoryFileSystem::new());
+    let mut options = Options {
+        file_system: file_system.clone(),
+        ..Options::in_memory()
+    };
+    store(2_000, options.clone()).close().unwrap();
+    options.write_buffer_bytes = 4 << 10;
+    let db = Db::open("store", options).unwrap();
+    let mut manifests = BTreeSet::new();
+    for number in 0..600 {
+        db.create_keyspace(&format!("keyspace {number}")).unwrap();
+        let names = file_system.list(Path::new("store")).unwrap();
+        manifests.extend(names.into_iter().filter(|n| n.ends_with(".manifest")));
+    }
+    // Less than what the first one says was added to it.
+    assert_eq!(manifests.len(), 1, "{manifests:?}");
 }
 
 /// Prints figures to compare, which decide nothing.

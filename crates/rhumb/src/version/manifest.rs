@@ -141,6 +141,11 @@ impl Manifest {
         self.number
     }
 
+    /// The number of bytes with the first edit.
+    pub fn first_bytes(&self) -> u64 {
+        self.first_bytes
+    }
+
     /// The number of bytes appended after the first edit.
     pub fn grown_bytes(&self) -> u64 {
         self.bytes - self.first_bytes

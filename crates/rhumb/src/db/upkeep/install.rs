@@ -14,7 +14,8 @@ use crate::sync::atomic::Ordering;
 use crate::sync::lock;
 use crate::version::{Change, Edit, Manifest, publish};
 
-/// A manifest is replaced when it has grown by more than this, or by more than a write buffer.
+/// A manifest is replaced when it has grown by more than this or a write buffer, and has more than doubled:
+/// what the new one repeats of the whole state costs no more than the edits that led to it.
 const LONGEST_MANIFEST: u64 = 4 << 20;
 
 impl Store {
@@ -76,7 +77,10 @@ impl Store {
             });
         };
         let longest = LONGEST_MANIFEST.min(self.options.write_buffer_bytes);
-        if manifest.broken() || manifest.grown_bytes() > longest || !manifest.takes(&edit) {
+        if manifest.broken()
+            || manifest.grown_bytes() > longest.max(manifest.first_bytes())
+            || !manifest.takes(&edit)
+        {
             self.replace_manifest(catalog, &edit)?;
         }
         if let Some(manifest) = &mut catalog.manifest {
