@@ -206,7 +206,13 @@ impl<'db> Iter<'db> {
         let cursor = self.front.cursor.insert(cursor);
         let to = self.back.bound();
         if self.front.moved {
-            return cursor.next(to);
+            let shown = cursor.next(to)?;
+            if !shown {
+                // The cursor has left its key. If the back moves away, the front begins behind it.
+                self.front.start = Bound::Excluded(cursor.key().to_vec());
+                self.front.moved = false;
+            }
+            return Ok(shown);
         }
         self.seeks += 1;
         self.front.moved = cursor.first(as_slice(&self.front.start), to)?;
