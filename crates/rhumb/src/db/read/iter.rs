@@ -199,11 +199,12 @@ impl<'db> Iter<'db> {
     }
 
     fn step(&mut self) -> Result<bool> {
-        let cursor = match self.front.cursor.take() {
-            Some(cursor) => cursor,
-            None => self.cursor()?,
+        if self.front.cursor.is_none() {
+            self.front.cursor = Some(self.cursor()?);
+        }
+        let Some(cursor) = &mut self.front.cursor else {
+            return Ok(false);
         };
-        let cursor = self.front.cursor.insert(cursor);
         let to = self.back.bound();
         if self.front.moved {
             let shown = cursor.next(to)?;
@@ -221,11 +222,12 @@ impl<'db> Iter<'db> {
 
     /// Moves to the previous key at the back. Returns its value.
     fn retreat(&mut self) -> Result<Option<Pinned>> {
-        let cursor = match self.back.cursor.take() {
-            Some(cursor) => cursor,
-            None => self.cursor()?,
+        if self.back.cursor.is_none() {
+            self.back.cursor = Some(self.cursor()?);
+        }
+        let Some(cursor) = &mut self.back.cursor else {
+            return Ok(None);
         };
-        let cursor = self.back.cursor.insert(cursor);
         let from = self.front.bound();
         if self.back.moved {
             return cursor.prev(from);
