@@ -106,6 +106,13 @@ fn function_at(site: &Site) -> String {
     name.unwrap().to_string()
 }
 
+/// Functions whose sync no script misses, with the reason and the test that does.
+const NOTICED_ELSEWHERE: [(&str, &str); 1] = [(
+    "remove_leftovers",
+    "it matters after a second loss of power, with an opening without writes between the two: \
+     inspect::tests::a_log_that_does_not_count_never_comes_back",
+)];
+
 #[test]
 fn leaving_out_any_sync_is_noticed() {
     let started = Instant::now();
@@ -148,6 +155,7 @@ fn leaving_out_any_sync_is_noticed() {
             }
         }
     }
-    assert_eq!(unnoticed, [""; 0], "none may go unnoticed");
+    let elsewhere = NOTICED_ELSEWHERE.map(|(function, _)| function);
+    assert_eq!(unnoticed, elsewhere, "no others may go unnoticed");
     assert!(found > 15, "too few sites: {found}");
 }
