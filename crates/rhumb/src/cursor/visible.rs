@@ -232,9 +232,9 @@ impl VisibleCursor {
                 return Ok(None);
             }
             set_key(&mut self.key, here.key);
-            let newest = self.newest_visible_backward()?;
-            if newest.is_some() {
-                return Ok(newest);
+            match self.newest_visible_backward() {
+                Ok(None) => {}
+                found_or_failed => return found_or_failed,
             }
             dead += 1;
             if dead >= DEAD_BEFORE_SKIP {

@@ -45,6 +45,7 @@ pub(crate) fn is_behind(key: &[u8], to: Bound<&[u8]>) -> bool {
 }
 
 /// Whether `key` is before the lower bound `from`.
+#[inline]
 pub(crate) fn is_before(key: &[u8], from: Bound<&[u8]>) -> bool {
     match from {
         Bound::Unbounded => false,
