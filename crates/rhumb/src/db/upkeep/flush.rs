@@ -92,9 +92,7 @@ impl Store {
                 keyspace.view.rotate();
                 // A new log, if it is ready, so that the old one can be deleted as soon as its writes are
                 // in tables, without waiting until it is full.
-                if self.rotate_log(&mut write) {
-                    self.rotate_oldest();
-                }
+                self.rotate_log(&mut write);
             }
             keyspace.view.load().waiting.first().cloned()
         };

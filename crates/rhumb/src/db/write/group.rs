@@ -172,8 +172,7 @@ impl Store {
         }
     }
 
-    /// Replaces full memtables, and the log if it is full. If the logs take too much room, it also
-    /// replaces the memtables that keep the oldest logs from being deleted.
+    /// Replaces full memtables, and the log if it is full.
     fn rotate_full(&self, write: &mut WriteState, touched: &[Arc<OpenKeyspace>]) {
         let mut rotated = false;
         for keyspace in touched {
@@ -187,35 +186,9 @@ impl Store {
             .log
             .as_ref()
             .is_some_and(|l| l.file().end() >= segment);
-        if full && self.rotate_log(write) {
-            self.rotate_oldest();
-            rotated = true;
-        }
+        rotated |= full && self.rotate_log(write);
         if rotated {
             self.update_pressure();
-        }
-    }
-
-    /// If the logs together take too much room, sends the memtables with writes of the oldest logs
-    /// to be flushed.
-    pub(in crate::db) fn rotate_oldest(&self) {
-        let mut largest = 0;
-        {
-            let logs = lock(&self.logs);
-            let mut over = logs.bytes().saturating_sub(self.options.log_bytes);
-            for log in logs.complete() {
-                if over == 0 {
-                    break;
-                }
-                over = over.saturating_sub(log.bytes);
-                largest = log.largest_sequence;
-            }
-        }
-        for keyspace in self.keyspaces.load().values() {
-            let oldest = keyspace.view.load().active.smallest_sequence();
-            if oldest.is_some_and(|oldest| oldest <= largest) {
-                keyspace.view.rotate();
-            }
         }
     }
 

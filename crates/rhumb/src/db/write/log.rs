@@ -88,6 +88,42 @@ impl Logs {
         self.sealed.iter().copied().chain(ending)
     }
 
+    /// Replaces the active log by the one begun ahead; see [`Store::rotate_log`].
+    fn rotate(&mut self, write: &mut WriteState) -> bool {
+        let Some(active) = write.log.as_mut().filter(|l| l.file().end() > 0) else {
+            return false;
+        };
+        let Some(next) = self.next.take() else {
+            return false;
+        };
+        self.active = Some(next.file().clone());
+        let ended = std::mem::replace(active, next);
+        let file = ended.file().clone();
+        let log = SealedLog {
+            id: file.log_id(),
+            bytes: file.end(),
+            largest_sequence: write.last_sequence,
+        };
+        let writer = Some(ended);
+        self.ending = Some(EndingLog { file, writer, log });
+        true
+    }
+
+    /// The largest sequence in the oldest complete logs that have to go for the logs to take `most` bytes;
+    /// 0 if none has to.
+    fn newest_over(&self, most: u64) -> Sequence {
+        let mut over = self.bytes().saturating_sub(most);
+        let mut newest = 0;
+        for log in self.complete() {
+            if over == 0 {
+                break;
+            }
+            over = over.saturating_sub(log.bytes);
+            newest = log.largest_sequence;
+        }
+        newest
+    }
+
     /// Takes out the oldest sealed logs, as long as all their operations are below `lowest_unflushed`.
     pub(in crate::db) fn take_flushed(&mut self, lowest_unflushed: Sequence) -> Vec<SealedLog> {
         let flushed = |log: &&SealedLog| log.largest_sequence < lowest_unflushed;
@@ -128,7 +164,6 @@ impl Store {
         waited?;
         let mut write = lock(&self.write);
         if self.rotate_log(&mut write) {
-            self.rotate_oldest();
             self.update_pressure();
         }
         Ok(write)
@@ -141,26 +176,26 @@ impl Store {
     }
 
     /// Replaces the active log by the one begun ahead, if that is there and the active one is not empty.
-    /// Returns whether it did; the threads must be woken then.
+    /// If the logs take too much room, it also replaces the memtables that keep the oldest logs from being
+    /// deleted. Returns whether it did; the threads must be woken then.
     pub(in crate::db) fn rotate_log(&self, write: &mut WriteState) -> bool {
-        let mut logs = lock(&self.logs);
-        let Some(active) = write.log.as_mut().filter(|l| l.file().end() > 0) else {
-            return false;
-        };
-        let Some(next) = logs.next.take() else {
-            return false;
-        };
-        logs.active = Some(next.file().clone());
-        let ended = std::mem::replace(active, next);
-        let file = ended.file().clone();
-        let log = SealedLog {
-            id: file.log_id(),
-            bytes: file.end(),
-            largest_sequence: write.last_sequence,
-        };
-        let writer = Some(ended);
-        logs.ending = Some(EndingLog { file, writer, log });
-        true
+        let rotated = lock(&self.logs).rotate(write);
+        if rotated {
+            self.rotate_oldest();
+        }
+        rotated
+    }
+
+    /// If the logs together take too much room, sends the memtables with writes of the oldest logs
+    /// to be flushed.
+    fn rotate_oldest(&self) {
+        let newest = lock(&self.logs).newest_over(self.options.log_bytes);
+        for keyspace in self.keyspaces.load().values() {
+            let oldest = keyspace.view.load().active.smallest_sequence();
+            if oldest.is_some_and(|oldest| oldest <= newest) {
+                keyspace.view.rotate();
+            }
+        }
     }
 
     /// Ends the log that was replaced, and begins the next one ahead. Returns whether there was one to end.
