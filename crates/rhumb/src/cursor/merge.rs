@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use rhumb_index::search::first_eight;
 
+use super::Direction;
 use crate::entry::{Cursor, Here, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
@@ -22,6 +23,7 @@ pub(crate) struct MergeCursor<C> {
     /// The indexes of the valid children, sorted by their current entries: this cursor stands on
     /// the entry of the first.
     order: Vec<usize>,
+    /// The direction in which the children other than the first have moved to their next entries.
     direction: Direction,
 }
 
@@ -30,13 +32,6 @@ struct Child<C> {
     // Of the cursor's current entry: most comparisons need only these.
     abbreviation: u64,
     sequence: Sequence,
-}
-
-/// The direction in which the children other than the first have moved to their next entries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Direction {
-    Forward,
-    Backward,
 }
 
 impl<C: Cursor> Child<C> {

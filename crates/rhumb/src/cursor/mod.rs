@@ -12,6 +12,12 @@ pub(crate) use merge::MergeCursor;
 pub(crate) use source::Source;
 pub(crate) use visible::VisibleCursor;
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Forward,
+    Backward,
+}
+
 #[cfg(test)]
 #[cfg(not(loom))]
 mod tests;

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::coverage::Coverage;
-use super::{LevelCursor, MergeCursor, Source};
-use crate::entry::{Cursor, EntryKind, Sequence, is_before, is_behind, is_same, set_key};
+use super::{Direction, LevelCursor, MergeCursor, Source};
+use crate::entry::{
+    Cursor, EntryKind, Sequence, is_before, is_behind, is_same, set_key, successor,
+};
 use crate::error::{Error, Result};
 use crate::memory::Pinned;
 use crate::memtable::Memtable;
@@ -308,20 +310,6 @@ impl VisibleCursor {
         *last_sequence = sequence;
         Ok(())
     }
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Direction {
-    Forward,
-    Backward,
-}
-
-/// The smallest key above `key`.
-fn successor(key: &[u8]) -> Vec<u8> {
-    let mut next = Vec::with_capacity(key.len() + 1);
-    next.extend_from_slice(key);
-    next.push(0);
-    next
 }
 
 /// The error for a key that was met twice. It names the first table that may hold the key; only

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Bound;
 
-use crate::entry::MAX_KEY_BYTES;
+use crate::entry::{MAX_KEY_BYTES, successor};
 
 /// The bound with a key of its own.
 pub(super) fn owned<K: AsRef<[u8]>>(bound: Bound<&K>) -> Bound<Vec<u8>> {
@@ -46,10 +46,7 @@ pub(super) fn end_key(end: Bound<&[u8]>) -> Option<Cow<'_, [u8]>> {
 /// The smallest key above `key`; `None` for the largest key.
 fn next_key(key: &[u8]) -> Option<Vec<u8>> {
     if key.len() < MAX_KEY_BYTES {
-        let mut next = Vec::with_capacity(key.len() + 1);
-        next.extend_from_slice(key);
-        next.push(0);
-        return Some(next);
+        return Some(successor(key));
     }
     // No key is longer, so the next one is the first that does not start with this one.
     match behind_prefix(key) {

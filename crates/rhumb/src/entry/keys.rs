@@ -34,6 +34,14 @@ pub(crate) fn copy_words(to: &mut [u8], from: &[u8]) -> bool {
     copied.is_some()
 }
 
+/// The smallest byte string above `key`.
+pub(crate) fn successor(key: &[u8]) -> Vec<u8> {
+    let mut next = Vec::with_capacity(key.len() + 1);
+    next.extend_from_slice(key);
+    next.push(0);
+    next
+}
+
 /// Whether `key` is beyond the upper bound `to`.
 #[inline]
 pub(crate) fn is_behind(key: &[u8], to: Bound<&[u8]>) -> bool {
