@@ -20,8 +20,6 @@ pub(crate) use context::{Context, Counters, Outcome};
 pub(crate) use execute::execute;
 pub(crate) use flush::flush;
 pub(crate) use job::{Input, Job};
-#[cfg(test)]
-pub(crate) use pick::pick;
 pub(crate) use pick::{full_levels, pick_level, pick_step, pick_whole};
 
 #[cfg(test)]

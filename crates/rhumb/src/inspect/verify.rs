@@ -74,7 +74,7 @@ impl VerifyReport {
 
 fn tables_of(state: &State) -> impl Iterator<Item = &TableMeta> {
     let keyspaces = state.keyspaces.values();
-    keyspaces.flat_map(|keyspace| keyspace.tables().map(|(_, table)| table))
+    keyspaces.flat_map(|keyspace| keyspace.levels.tables().map(|(_, table)| &table.meta))
 }
 
 /// The number of the current manifest and the state that it holds. Fails if tables overlap that

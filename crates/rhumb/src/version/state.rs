@@ -8,7 +8,7 @@ use crate::options::KeyspaceOptions;
 use crate::sync::Arc;
 use crate::version::draft::{Draft, Next};
 use crate::version::manifest::{self, Tail};
-use crate::version::{Change, Edit, Files, KeyMaps, LEVELS, Levels, LogState, Place, TableMeta};
+use crate::version::{Change, Edit, Files, KeyMaps, Levels, LogState};
 
 /// The whole state that a manifest describes. An edit makes a new one, which shares what did not change.
 #[derive(Debug)]
@@ -159,8 +159,8 @@ impl State {
                     map,
                 });
             }
-            for (place, table) in state.tables() {
-                let table = table.clone();
+            for (place, table) in state.levels.tables() {
+                let table = table.meta.clone();
                 changes.push(Change::AddTable {
                     keyspace,
                     place,
@@ -169,21 +169,5 @@ impl State {
             }
         }
         changes.into()
-    }
-}
-
-impl KeyspaceState {
-    /// The tables with their places: level by level, older runs first, in key order within a run.
-    pub fn tables(&self) -> impl Iterator<Item = (Place, &TableMeta)> {
-        let runs = |level| self.levels.runs(level).iter().rev();
-        let runs = (0..LEVELS).flat_map(move |level| runs(level).map(move |run| (level, run)));
-        runs.flat_map(|(level, run)| {
-            let run_number = run.number();
-            let place = Place {
-                level,
-                run: run_number,
-            };
-            run.tables().iter().map(move |table| (place, &table.meta))
-        })
     }
 }

@@ -70,10 +70,3 @@ pub(crate) fn pick_level(
     };
     job.filter(|job| claims.admits(job))
 }
-
-/// The most urgent job of some levels that can run beside those in `claims`.
-#[cfg(test)]
-pub(crate) fn pick(levels: &Levels, options: &options::Levels, claims: &Claims) -> Option<Job> {
-    let mut full = full_levels(levels, options, claims).into_iter();
-    full.find_map(|(level, _)| pick_level(levels, options, level, claims))
-}

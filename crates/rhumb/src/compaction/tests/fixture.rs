@@ -9,7 +9,8 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use crate::compaction::{
-    Claims, Context, Counters, Job, Outcome, execute, flush, pick, pick_step, pick_whole,
+    Claims, Context, Counters, Job, Outcome, execute, flush, full_levels, pick_level, pick_step,
+    pick_whole,
 };
 use crate::entry::{Cursor, EntryKind, RangeDeletes, Sequence};
 use crate::error::Result;
@@ -201,18 +202,10 @@ impl Store {
         let (state, tail) = State::read(&self.files, 1, |_| {}).unwrap();
         assert_eq!(tail.torn_bytes, 0);
         assert_eq!(state.snapshot_edit(), self.state.snapshot_edit());
-        let mut named: Vec<_> = state.keyspaces[&KEYSPACE]
-            .tables()
-            .map(|(place, t)| (place, t.clone()))
-            .collect();
-        let mut live: Vec<_> = self
-            .levels
-            .tables()
-            .map(|(place, t)| (place, t.meta.clone()))
-            .collect();
-        named.sort_by_key(|(place, t)| (*place, t.number));
-        live.sort_by_key(|(place, t)| (*place, t.number));
-        assert_eq!(named, live);
+        let named = state.keyspaces[&KEYSPACE].levels.tables();
+        let named = named.map(|(place, table)| (place, &table.meta));
+        let live = self.levels.tables();
+        assert!(named.eq(live.map(|(place, table)| (place, &table.meta))));
     }
 }
 
@@ -326,6 +319,12 @@ pub(super) fn random_operation(random: &mut StdRng) -> Operation {
             Operation::Put(key(one), value)
         }
     }
+}
+
+/// The most urgent job of some levels that can run beside those in `claims`.
+pub(super) fn pick(levels: &Levels, options: &options::Levels, claims: &Claims) -> Option<Job> {
+    let mut full = full_levels(levels, options, claims).into_iter();
+    full.find_map(|(level, _)| pick_level(levels, options, level, claims))
 }
 
 /// Merges that run beside writes, flushes and each other, and end in any order. A merge reads and

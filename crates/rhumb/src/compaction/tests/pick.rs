@@ -2,8 +2,9 @@ use std::ops::Bound;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::fixture::pick;
 use crate::compaction::pick::scores;
-use crate::compaction::{Claims, Input, Job, pick, pick_step};
+use crate::compaction::{Claims, Input, Job, pick_step};
 use crate::fs::{Access, MemoryFileSystem};
 use crate::memory::BlockCache;
 use crate::options::{self, Compaction};

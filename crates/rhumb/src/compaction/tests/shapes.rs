@@ -4,8 +4,9 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
+use super::fixture::pick;
 use super::pick::{Spec, levels_of};
-use crate::compaction::{Claims, Job, pick, pick_level, pick_step, pick_whole};
+use crate::compaction::{Claims, Job, pick_level, pick_step, pick_whole};
 use crate::options::{self, Compaction};
 use crate::version::{LEVELS, Levels};
 

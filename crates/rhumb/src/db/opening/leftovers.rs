@@ -150,7 +150,7 @@ fn named_tables(state: &State) -> BTreeSet<u64> {
     state
         .keyspaces
         .values()
-        .flat_map(|k| k.tables().map(|(_, t)| t.number))
+        .flat_map(|k| k.levels.tables().map(|(_, t)| t.meta.number))
         .collect()
 }
 

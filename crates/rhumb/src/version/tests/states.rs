@@ -131,8 +131,9 @@ fn neighbours_that_only_touch_fit() {
     ];
     state.apply(&over.into()).unwrap();
     let tables = state.keyspaces[&1]
+        .levels
         .tables()
-        .map(|(place, t)| (place.level, t.number));
+        .map(|(place, t)| (place.level, t.meta.number));
     assert_eq!(tables.collect::<Vec<_>>(), [(0, 8), (6, 5), (6, 1), (6, 7)]);
 }
 
@@ -145,18 +146,18 @@ fn tables_of_different_runs_may_overlap_and_change_their_runs() {
     ];
     state.apply(&changes.into()).unwrap();
     let places = |state: &State| {
-        let tables = state.keyspaces[&1].tables();
-        let places = tables.map(|(place, t)| (place.run, t.number));
+        let tables = state.keyspaces[&1].levels.tables();
+        let places = tables.map(|(place, t)| (place.run, t.meta.number));
         places.collect::<Vec<_>>()
     };
-    assert_eq!(places(&state), [(0, 1), (20, 5), (21, 6)]);
+    assert_eq!(places(&state), [(21, 6), (20, 5), (0, 1)]);
     let moved = vec![
         remove(6, 1),
         remove(6, 5),
         add_at(6, 0, table(5, "zz1", "zz3")),
     ];
     state.apply(&moved.into()).unwrap();
-    assert_eq!(places(&state), [(0, 5), (21, 6)]);
+    assert_eq!(places(&state), [(21, 6), (0, 5)]);
     let over = vec![remove(6, 6), add_at(6, 0, table(6, "zz1", "zz3"))];
     assert!(state.apply(&over.into()).is_err());
 }
