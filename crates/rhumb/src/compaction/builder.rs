@@ -7,6 +7,7 @@ use super::context::{Context, Counters, NumberedMap};
 use super::merge::{Below, Ranges, Survivor, survivors};
 use crate::entry::{Cursor, RangeDeletes};
 use crate::error::Result;
+use crate::fs::names::FileKind;
 use crate::fs::ops;
 use crate::table::{TableSettings, TableWriter};
 use crate::version::TableMeta;
@@ -106,10 +107,9 @@ impl<'a> Builder<'a> {
 
     /// Removes what was written, as far as possible; the next opening removes the rest.
     fn abandon(self) {
-        let files = self.context.files;
         drop(self.open);
         for number in self.begun {
-            let _ = ops::remove(&*files.fs, &files.table_path(number));
+            self.context.files.delete(FileKind::Table, number);
         }
     }
 
@@ -118,7 +118,7 @@ impl<'a> Builder<'a> {
             Some(open) => open,
             None => {
                 let files = self.context.files;
-                let number = (self.context.next_file)();
+                let number = files.new_number();
                 self.begun.push(number);
                 TableWriter::create(&files.fs, &files.dir, number, &self.settings)?
             }

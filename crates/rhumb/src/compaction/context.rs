@@ -16,14 +16,12 @@ use crate::version::{Change, Files, KeyspaceState, LevelChange, TableMeta};
 pub(crate) struct Context<'a> {
     /// The id of the keyspace.
     pub keyspace: u32,
-    /// Where the tables are.
+    /// The files of the store.
     pub files: &'a Arc<Files>,
     /// The layout of new tables.
     pub table: &'a TableSpec,
     /// The index of new tables.
     pub index: &'a IndexSpec,
-    /// Returns a new file number.
-    pub next_file: &'a dyn Fn() -> u64,
     /// Returns a new key map number of the keyspace.
     pub next_map: &'a dyn Fn() -> u64,
     /// The key maps of the keyspace's tables.

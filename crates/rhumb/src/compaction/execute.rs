@@ -28,7 +28,7 @@ pub(crate) fn execute(context: &Context<'_>, job: &Job, levels: &Levels) -> Resu
     let place = Place {
         level: job.target_level,
         // Later runs get larger numbers.
-        run: job.target_run.unwrap_or_else(|| (context.next_file)()),
+        run: job.target_run.unwrap_or_else(|| context.files.new_number()),
     };
     let (tables, maps) = match job.trivial {
         true => moved(context, job)?,

@@ -1,7 +1,6 @@
 //! The state that all handles of an open store share.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -41,15 +40,11 @@ pub(super) struct Catalog {
     pub(super) state: State,
     /// `None` in a store opened read-only.
     pub(super) manifest: Option<Manifest>,
-    /// The files that failed edits added. They are kept until the manifest is replaced, since the
-    /// manifest on disk may name them.
-    pub(super) strays: Vec<PathBuf>,
 }
 
 /// An open store. Its locks are taken in the order of their [ranks](crate::sync::Rank).
 #[derive(Debug)]
 pub(super) struct Store {
-    pub(super) dir: PathBuf,
     /// The number of this store among the stores opened by this process.
     pub(super) number: u64,
     pub(super) options: Options,
@@ -63,7 +58,6 @@ pub(super) struct Store {
     /// Locked while a group is written and while a memtable is replaced.
     pub(super) write: Ranked<WriteState>,
     pub(super) catalog: Ranked<Catalog>,
-    pub(super) next_file: AtomicU64,
     pub(super) snapshots: Ranked<BTreeMap<Sequence, usize>>,
     /// Locked for moments only, never during a call to the operating system.
     pub(super) logs: Ranked<Logs>,
@@ -71,7 +65,7 @@ pub(super) struct Store {
     pub(super) group_syncs: AtomicU64,
     /// The error that writes return, once the store takes no more writes.
     pub(super) failure: Ranked<Option<Error>>,
-    /// The files of the tables, including those to be deleted.
+    /// The files of the store, including those to be deleted.
     pub(super) files: Arc<Files>,
     /// The hazard slots in which threads record the views that they read.
     pub(super) hazard_slots: Arc<HazardSlots>,
@@ -94,11 +88,6 @@ impl Store {
     /// The last sequence that is visible to readers.
     pub(super) fn visible(&self) -> Sequence {
         self.published.load(Ordering::Acquire)
-    }
-
-    /// A file number that was never used before.
-    pub(super) fn new_file(&self) -> u64 {
-        self.next_file.fetch_add(1, Ordering::Relaxed)
     }
 
     /// The sequences of all snapshots, ascending: the versions visible at them must be kept. Read

@@ -33,7 +33,8 @@ impl FileKind {
         }
     }
 
-    fn name(self, number: u64) -> String {
+    /// The name of the file of this kind with this number.
+    pub(crate) fn name(self, number: u64) -> String {
         format!("{number:06}.{}", self.extension())
     }
 }

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::fs::names::log_name;
 use crate::fs::{DataLoss, DirectoryLoss, Loss, MemoryFileSystem};
 use crate::options::Options;
-use crate::version::{Change, Edit, Manifest, publish};
+use crate::version::{Change, Edit, Files, Manifest, publish};
 use crate::wal::LogWriter;
 
 const DIR: &str = "/store";
@@ -30,8 +30,9 @@ fn store(logs: &[(u64, u64, u32)]) -> Options {
         log.append(sequence, operations.bytes(), 1).unwrap();
         log.close().unwrap();
     }
-    Manifest::create(fs, dir, 9, &Edit::from(changes), &Edit::default()).unwrap();
-    publish(fs, dir, 9).unwrap();
+    let files = Files::uncached(fs, dir).unwrap();
+    Manifest::create(&files, 9, &Edit::from(changes), &Edit::default()).unwrap();
+    publish(&files, 9).unwrap();
     options
 }
 
@@ -101,8 +102,9 @@ fn ahead_in(options: &Options, logs: &[Case], flushed: u64) {
             log.close().unwrap();
         }
     }
-    Manifest::create(fs, dir, 9, &Edit::from(changes), &Edit::default()).unwrap();
-    publish(fs, dir, 9).unwrap();
+    let files = Files::uncached(fs, dir).unwrap();
+    Manifest::create(&files, 9, &Edit::from(changes), &Edit::default()).unwrap();
+    publish(&files, 9).unwrap();
 }
 
 /// Logs, what was flushed of them, whether they are damaged, and how many writes are replayed: those that
@@ -269,8 +271,9 @@ fn only_the_last_log_must_reach_what_was_flushed() {
             log.append(sequence, operations.bytes(), 1).unwrap();
             log.file().sync().unwrap();
         }
-        Manifest::create(fs, dir, 9, &Edit::from(changes), &Edit::default()).unwrap();
-        publish(fs, dir, 9).unwrap();
+        let files = Files::uncached(fs, dir).unwrap();
+        Manifest::create(&files, 9, &Edit::from(changes), &Edit::default()).unwrap();
+        publish(&files, 9).unwrap();
         assert_eq!(is_damaged(&options), damaged, "{logs:?}");
         repair(Path::new(DIR), &options, &mut |_| {}).unwrap();
         assert!(!is_damaged(&options), "{logs:?}");

@@ -1,14 +1,27 @@
-//! Where the tables of a store are, how they are read, and which of their files can be deleted.
+//! The files of a store: their names and numbers, how tables are read, and which files can be deleted.
+//!
+//! All files of an open store are deleted here. A file can be deleted for one of three reasons:
+//!
+//! - Nothing durable names it, and it is not read: [`Files::delete`].
+//! - It is obsolete, but may still be read: a [`FileRef`] notes it as garbage when the last reader has
+//!   dropped it, and a background thread deletes it.
+//! - The manifest on the disk may or may not name it, since an edit failed: [`Files::keep_stray`] keeps
+//!   it until a new manifest is published.
+//!
+//! A file that cannot be deleted does no harm: the next opening deletes all that the manifest does not
+//! name.
 
 use std::path::{Path, PathBuf};
 use std::task::Waker;
 
-use crate::error::{Error, Result};
-use crate::fs::{Access, FileSystem, names, ops};
+use crate::error::Result;
+use crate::fs::names::FileKind;
+use crate::fs::{Access, FileSystem, ops};
 use crate::memory::BlockCache;
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Arc, Mutex, lock};
 
-/// The context that all tables of a store share.
+/// The owner of a store's files.
 #[derive(Debug)]
 pub(crate) struct Files {
     /// The file system.
@@ -19,13 +32,15 @@ pub(crate) struct Files {
     pub access: Access,
     /// The cache of blocks.
     pub cache: Arc<BlockCache>,
-    garbage: Mutex<Vec<u64>>,
+    next_number: AtomicU64,
+    garbage: Mutex<Vec<(FileKind, u64)>>,
+    strays: Mutex<Vec<(FileKind, u64)>>,
     /// Wakes a thread that deletes garbage.
     waker: Waker,
 }
 
 impl Files {
-    /// The context of the tables in `dir`.
+    /// The files in `dir`.
     pub fn new(
         fs: Arc<dyn FileSystem>,
         dir: PathBuf,
@@ -37,7 +52,9 @@ impl Files {
             dir,
             access,
             cache,
+            next_number: AtomicU64::new(0),
             garbage: Mutex::new(Vec::new()),
+            strays: Mutex::new(Vec::new()),
             waker: Waker::noop().clone(),
         }
     }
@@ -48,7 +65,7 @@ impl Files {
         self
     }
 
-    /// The context of tables in `dir` that are read without keeping blocks in memory.
+    /// The files in `dir`, whose tables are read without keeping blocks in memory.
     ///
     /// # Errors
     /// If there is no memory for the little that even an empty cache takes.
@@ -58,16 +75,56 @@ impl Files {
         Ok(Arc::new(Files::new(fs, dir, Access::Buffered, cache)))
     }
 
-    /// The path of the table with this file number.
-    pub fn table_path(&self, number: u64) -> PathBuf {
-        self.dir.join(names::table_name(number))
+    /// A file number that was never used before.
+    pub fn new_number(&self) -> u64 {
+        self.next_number.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Notes a table that is not read any more. Its file is not deleted here, since a reader may be
-    /// the one that dropped it.
-    pub(super) fn discard(&self, number: u64) {
+    /// The number that the next new file gets.
+    pub fn next_number(&self) -> u64 {
+        self.next_number.load(Ordering::Relaxed)
+    }
+
+    /// Gives no number below `number` to new files.
+    pub fn start_at(&self, number: u64) {
+        self.next_number.fetch_max(number, Ordering::Relaxed);
+    }
+
+    /// The path of a numbered file.
+    pub fn path(&self, kind: FileKind, number: u64) -> PathBuf {
+        self.dir.join(kind.name(number))
+    }
+
+    /// The path of the table with this file number.
+    pub fn table_path(&self, number: u64) -> PathBuf {
+        self.path(FileKind::Table, number)
+    }
+
+    /// Deletes a file that no manifest on the disk names, and that is not read.
+    pub fn delete(&self, kind: FileKind, number: u64) {
+        // The next opening deletes what remains.
+        let _ = ops::remove(&*self.fs, &self.path(kind, number));
+    }
+
+    /// Notes a file that the manifest on the disk may name or not, because writing an edit failed. It is
+    /// kept until a new manifest counts.
+    pub fn keep_stray(&self, kind: FileKind, number: u64) {
+        lock(&self.strays).push((kind, number));
+    }
+
+    /// Deletes the strays, once a manifest counts that names none of them.
+    pub fn delete_strays(&self) {
+        let strays = std::mem::take(&mut *lock(&self.strays));
+        for (kind, number) in strays {
+            self.delete(kind, number);
+        }
+    }
+
+    /// Notes a file that is not read any more. It is not deleted here, since a reader may be the one that
+    /// dropped it.
+    fn discard(&self, kind: FileKind, number: u64) {
         let mut garbage = lock(&self.garbage);
-        garbage.push(number);
+        garbage.push((kind, number));
         let first = garbage.len() == 1;
         drop(garbage);
         if first {
@@ -75,22 +132,50 @@ impl Files {
         }
     }
 
-    /// Deletes the files of the tables noted as unused; returns how many were deleted. For
-    /// background threads, never for readers.
-    ///
-    /// # Errors
-    /// The first failure. That file stays until the store is next opened; the other files are
-    /// deleted.
-    pub fn delete_garbage(&self) -> Result<usize> {
-        let numbers = std::mem::take(&mut *lock(&self.garbage));
-        let mut deleted = 0;
-        let mut failed: Option<Error> = None;
-        for number in numbers {
-            match ops::if_found(ops::remove(&*self.fs, &self.table_path(number))) {
-                Ok(found) => deleted += usize::from(found.is_some()),
-                Err(e) => failed = failed.or(Some(e)),
-            }
+    /// Deletes the files noted as unused. For background threads, never for readers.
+    pub fn delete_garbage(&self) {
+        let garbage = std::mem::take(&mut *lock(&self.garbage));
+        for (kind, number) in garbage {
+            self.delete(kind, number);
         }
-        failed.map_or(Ok(deleted), Err)
+    }
+}
+
+/// A reference to a file that is read. When the last reference to an obsolete file is dropped, the file
+/// becomes garbage.
+#[derive(Debug)]
+pub(super) struct FileRef {
+    pub files: Arc<Files>,
+    kind: FileKind,
+    number: u64,
+    obsolete: AtomicBool,
+}
+
+impl FileRef {
+    pub fn new(files: Arc<Files>, kind: FileKind, number: u64) -> Self {
+        FileRef {
+            files,
+            kind,
+            number,
+            obsolete: AtomicBool::new(false),
+        }
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.files.path(self.kind, self.number)
+    }
+
+    /// Marks the file as named by no manifest any more.
+    pub fn mark_obsolete(&self) {
+        // The reference count of the `Arc` that owns this orders this before the drop.
+        self.obsolete.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Drop for FileRef {
+    fn drop(&mut self) {
+        if self.obsolete.load(Ordering::Relaxed) {
+            self.files.discard(self.kind, self.number);
+        }
     }
 }

@@ -14,10 +14,11 @@ use crate::entry::checksum::{crc, crc_append, stamp};
 use crate::entry::stretches::Stretches;
 use crate::entry::varint::Reader;
 use crate::error::{Error, Result};
-use crate::fs::{FileSystem, WriteFile, names, ops};
+use crate::fs::names::{self, FileKind};
+use crate::fs::{FileSystem, WriteFile, ops};
 use crate::sync::Arc;
-use crate::version::Edit;
 use crate::version::option_list::Refusal;
+use crate::version::{Edit, Files};
 
 const MAGIC: &[u8; 8] = b"rhumbMAN";
 const CURRENT_MAGIC: &[u8; 8] = b"rhumbCUR";
@@ -50,16 +51,10 @@ impl Manifest {
     ///
     /// # Errors
     /// If the file exists or cannot be written; an incomplete file is removed if possible.
-    pub fn create(
-        fs: &Arc<dyn FileSystem>,
-        dir: &Path,
-        number: u64,
-        first: &Edit,
-        next: &Edit,
-    ) -> Result<Self> {
+    pub fn create(files: &Files, number: u64, first: &Edit, next: &Edit) -> Result<Self> {
         let version = first.version().max(next.version());
-        let path = dir.join(names::manifest_name(number));
-        let file = ops::create(&**fs, &path)?;
+        let path = files.path(FileKind::Manifest, number);
+        let file = ops::create(&*files.fs, &path)?;
         let (first_bytes, bytes, broken) = (0, 0, false);
         let mut manifest = Manifest {
             file,
@@ -72,10 +67,9 @@ impl Manifest {
         };
         let begun = manifest
             .begin(first)
-            .and_then(|()| ops::sync_dir(&**fs, dir));
+            .and_then(|()| ops::sync_dir(&*files.fs, &files.dir));
         if let Err(e) = begun {
-            // It was never published: the next opening would remove it too.
-            let _ = ops::remove(&**fs, &manifest.path);
+            files.delete(FileKind::Manifest, number);
             return Err(e);
         }
         Ok(manifest)
@@ -157,20 +151,21 @@ impl Manifest {
 /// # Errors
 /// If a file operation fails. `CURRENT` then names the previous manifest or this one.
 #[track_caller]
-pub(crate) fn publish(fs: &Arc<dyn FileSystem>, dir: &Path, number: u64) -> Result<()> {
+pub(crate) fn publish(files: &Files, number: u64) -> Result<()> {
+    let (fs, dir) = (&*files.fs, &files.dir);
     let mut bytes = CURRENT_MAGIC.to_vec();
     bytes.extend(FORMAT_VERSION.to_le_bytes());
     bytes.extend(number.to_le_bytes());
     bytes.extend(crc(&bytes).to_le_bytes());
     let made = dir.join(names::CURRENT_TMP);
     // A crash may have left one.
-    ops::if_found(ops::remove(&**fs, &made))?;
-    let file = ops::create(&**fs, &made)?;
+    ops::if_found(ops::remove(fs, &made))?;
+    let file = ops::create(fs, &made)?;
     ops::write_all(&*file, &made, &bytes)?;
     ops::sync(&*file, &made)?;
     drop(file);
-    ops::rename(&**fs, &made, &dir.join(names::CURRENT))?;
-    ops::sync_dir(&**fs, dir)
+    ops::rename(fs, &made, &dir.join(names::CURRENT))?;
+    ops::sync_dir(fs, dir)
 }
 
 /// The number of the current manifest; `None` if there is no `CURRENT`.

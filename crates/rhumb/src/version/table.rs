@@ -3,37 +3,36 @@
 use std::path::PathBuf;
 
 use crate::error::{Error, Result};
-use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::fs::names::FileKind;
 use crate::sync::{Arc, Mutex, OnceLock, lock};
 use crate::table::TableReader;
+use crate::version::files::FileRef;
 use crate::version::{Files, TableMeta};
 
 /// A table, shared by all versions of the levels that hold it. When the last reference to an
-/// obsolete table is dropped, its file number is noted in the garbage of [`Files`].
+/// obsolete table is dropped, its file becomes garbage.
 #[derive(Debug)]
 pub(crate) struct Table {
     /// Its description in the manifest.
     pub meta: TableMeta,
-    files: Arc<Files>,
+    file: FileRef,
     reader: OnceLock<Arc<TableReader>>,
     opening: Mutex<()>,
-    obsolete: AtomicBool,
 }
 
 impl Table {
     pub(super) fn new(files: Arc<Files>, meta: TableMeta) -> Self {
         Table {
+            file: FileRef::new(files, FileKind::Table, meta.number),
             meta,
-            files,
             reader: OnceLock::new(),
             opening: Mutex::new(()),
-            obsolete: AtomicBool::new(false),
         }
     }
 
     /// The path of its file.
     pub fn path(&self) -> PathBuf {
-        self.files.table_path(self.meta.number)
+        self.file.path()
     }
 
     /// The table's reader, which the first caller opens; later calls take no lock.
@@ -54,15 +53,15 @@ impl Table {
         if let Some(reader) = self.reader.get() {
             return Ok(reader);
         }
-        let path = self.path();
+        let (path, files) = (self.path(), &self.file.files);
         let reader = Arc::new(TableReader::open(
-            &*self.files.fs,
+            &*files.fs,
             &path,
             self.meta.number,
             self.meta.file_bytes,
             self.meta.sections_offset,
-            self.files.access,
-            Arc::clone(&self.files.cache),
+            files.access,
+            Arc::clone(&files.cache),
         )?);
         if reader.table_id() != self.meta.table_id {
             let (expected, found) = (self.meta.table_id, reader.table_id());
@@ -86,15 +85,6 @@ impl Table {
 
     /// Marks the table as named by no manifest any more.
     pub fn mark_obsolete(&self) {
-        // The reference count of the `Arc` orders this before the drop.
-        self.obsolete.store(true, Ordering::Relaxed);
-    }
-}
-
-impl Drop for Table {
-    fn drop(&mut self) {
-        if self.obsolete.load(Ordering::Relaxed) {
-            self.files.discard(self.meta.number);
-        }
+        self.file.mark_obsolete();
     }
 }

@@ -13,7 +13,7 @@ use crate::entry::operations::Operations;
 use crate::error::{Error, Result};
 use crate::fs::{
     DataLoss, DirectoryLoss, Fault, FaultAt, FaultyFileSystem, FileCall, FileSystem, Loss,
-    MemoryFileSystem, Plan,
+    MemoryFileSystem, Plan, ops,
 };
 
 const ID: u64 = 7;
@@ -22,6 +22,13 @@ const LOG: &str = "/db/000007.log";
 
 /// A commit group: first sequence, number of operations, payload.
 type Group = (u64, u32, Vec<u8>);
+
+/// An empty log whose name is durable.
+fn create(fs: &dyn FileSystem) -> Result<LogWriter> {
+    let log = LogWriter::create(fs, Path::new(DIR), ID)?;
+    ops::sync_dir(fs, Path::new(DIR))?;
+    Ok(log)
+}
 
 fn disk() -> MemoryFileSystem {
     let fs = MemoryFileSystem::new();
@@ -90,7 +97,7 @@ struct Sample {
 
 fn sample(frames: usize, longest: usize, close: bool) -> Sample {
     let (fs, mut random) = (disk(), StdRng::seed_from_u64(1));
-    let mut log = LogWriter::create(&fs, Path::new(DIR), ID).unwrap();
+    let mut log = create(&fs).unwrap();
     let (mut groups, mut ends, mut first) = (Vec::new(), Vec::new(), 1);
     for i in 0..frames {
         let group = group(&mut random, first, longest);
@@ -136,7 +143,7 @@ fn a_clean_log_comes_back_whole() {
 #[test]
 fn an_empty_log_is_sound() {
     let fs = disk();
-    LogWriter::create(&fs, Path::new(DIR), ID).unwrap();
+    create(&fs).unwrap();
     let (summary, found) = read(&fs, None).unwrap();
     assert_eq!(
         (summary.valid_end, summary.clean, found.len()),
@@ -148,7 +155,7 @@ fn an_empty_log_is_sound() {
 #[test]
 fn the_header_is_that_of_the_format() {
     let fs = disk();
-    let mut log = LogWriter::create(&fs, Path::new(DIR), ID).unwrap();
+    let mut log = create(&fs).unwrap();
     log.append(1, b"\x00\x01\x01a", 1).unwrap();
     log.file().sync().unwrap();
     log.append(2, b"\x00\x01\x01b", 1).unwrap();
@@ -353,7 +360,7 @@ fn crash(seed: u64) {
     };
     let fs = FaultyFileSystem::new(Arc::new(memory.clone()), plan);
     let (mut groups, mut durable, mut first) = (Vec::new(), 0, 1);
-    let made = LogWriter::create(&fs, Path::new(DIR), ID).and_then(|mut log| {
+    let made = create(&fs).and_then(|mut log| {
         for _ in 0..random.random_range(0..40) {
             let group = group(&mut random, first, 3000);
             first += u64::from(group.1);
@@ -409,7 +416,7 @@ fn after_a_crash_a_log_holds_a_prefix_with_all_that_was_synced() {
 fn a_full_disk_leaves_the_log_as_it_was() {
     let memory = disk();
     let fs = FaultyFileSystem::new(Arc::new(memory.clone()), Plan::default());
-    let mut log = LogWriter::create(&fs, Path::new(DIR), ID).unwrap();
+    let mut log = create(&fs).unwrap();
     log.append(1, b"\x00\x01\x01a", 1).unwrap();
     fs.set_budget(Some(20));
     let full = log.append(2, b"\x00\x01\x01b", 1);
@@ -439,7 +446,7 @@ fn a_cut_that_a_crash_undoes_leaves_a_prefix() {
         let mut random = StdRng::seed_from_u64(seed);
         let memory = disk();
         let fs = FaultyFileSystem::new(Arc::new(memory.clone()), Plan::default());
-        let mut log = LogWriter::create(&fs, Path::new(DIR), ID).unwrap();
+        let mut log = create(&fs).unwrap();
         let (mut groups, mut durable, mut first) = (Vec::new(), 0, 1);
         for _ in 0..random.random_range(1..12) {
             let group = group(&mut random, first, 2000);
@@ -482,7 +489,7 @@ fn a_failed_sync_is_never_forgotten() {
     let fs = FaultyFileSystem::new(Arc::new(disk()), Plan::default());
     // One call site for all syncs, so that the planned fault applies to the later ones.
     let sync = |log: &mut LogWriter| log.file().sync();
-    let mut log = LogWriter::create(&fs, Path::new(DIR), ID).unwrap();
+    let mut log = create(&fs).unwrap();
     log.append(1, b"\x00\x01\x01a", 1).unwrap();
     sync(&mut log).unwrap();
     let site = fs

@@ -105,29 +105,12 @@ impl LogFile {
 }
 
 impl LogWriter {
-    /// Creates the empty log with this file number in `directory`, durably.
-    ///
-    /// # Errors
-    /// If it exists or cannot be created; its file is then removed if possible.
-    pub(crate) fn create(fs: &dyn FileSystem, directory: &Path, log_id: u64) -> Result<Self> {
-        let log = Self::create_unsynced(fs, directory, log_id)?;
-        if let Err(e) = ops::sync_dir(fs, directory) {
-            // No manifest names it: the next opening would remove it too.
-            let _ = ops::remove(fs, &log.log.path);
-            return Err(e);
-        }
-        Ok(log)
-    }
-
-    /// [`LogWriter::create`], durable after the next sync of the directory.
+    /// Creates the empty log with this file number in `directory`. Its name is durable after the next sync
+    /// of the directory.
     ///
     /// # Errors
     /// If it exists or cannot be created.
-    pub(crate) fn create_unsynced(
-        fs: &dyn FileSystem,
-        directory: &Path,
-        log_id: u64,
-    ) -> Result<Self> {
+    pub(crate) fn create(fs: &dyn FileSystem, directory: &Path, log_id: u64) -> Result<Self> {
         let path = directory.join(names::log_name(log_id));
         let log = LogFile {
             file: ops::create(fs, &path)?,

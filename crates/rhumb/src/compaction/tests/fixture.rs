@@ -29,7 +29,6 @@ pub(super) const KEYS: u32 = 80;
 pub(super) struct Store {
     pub(super) files: Arc<Files>,
     pub(super) table: TableSpec,
-    pub(super) next_file: AtomicU64,
     pub(super) next_map: AtomicU64,
     pub(super) state: State,
     pub(super) manifest: Manifest,
@@ -62,16 +61,16 @@ impl Store {
     pub(super) fn new(fs: Arc<dyn FileSystem>, table: TableSpec) -> Self {
         let cache = Arc::new(BlockCache::new(1 << 20).unwrap());
         let files = Files::new(fs.clone(), PathBuf::from(DIR), Access::Buffered, cache);
+        files.start_at(2);
         let files = Arc::new(files);
         let mut state = State::new(&files);
         let name = "default".to_string();
         let first = Edit::from(vec![Change::CreateKeyspace { id: KEYSPACE, name }]);
         state.apply(&first).unwrap();
-        let manifest = Manifest::create(&fs, Path::new(DIR), 1, &first, &Edit::default()).unwrap();
+        let manifest = Manifest::create(&files, 1, &first, &Edit::default()).unwrap();
         Store {
             files,
             table,
-            next_file: AtomicU64::new(2),
             next_map: AtomicU64::new(0),
             state,
             manifest,
@@ -108,7 +107,6 @@ impl Store {
             files: &self.files,
             table: &self.table,
             index: &"plr".parse().unwrap(),
-            next_file: &|| self.next_file.fetch_add(1, Ordering::Relaxed),
             next_map: &|| self.next_map.fetch_add(1, Ordering::Relaxed),
             maps: self.state.keyspaces[&KEYSPACE].maps.by_number(),
             snapshots: &snapshots,
@@ -188,7 +186,7 @@ impl Store {
     /// Checks that the directory holds exactly the tables of the levels, and that the manifest
     /// agrees.
     pub(super) fn check_files(&self) {
-        self.files.delete_garbage().unwrap();
+        self.files.delete_garbage();
         let listed = self.files.fs.list(Path::new(DIR)).unwrap();
         let tables: BTreeSet<String> = listed
             .into_iter()
@@ -381,7 +379,7 @@ impl Background {
         shape: Compaction,
         (from, to): (&[u8], Bound<&[u8]>),
     ) {
-        let before = store.next_file.load(Ordering::Relaxed);
+        let before = store.files.next_number();
         let whole = |store: &Store| pick_whole(&store.levels, shape, from, to, before);
         if self.run_asked(store, random, whole) || shape != Compaction::Leveled {
             return;

@@ -161,7 +161,7 @@ pub(in crate::db) fn remove_leftovers(store: &Store) -> Result<()> {
     let tables = named_tables(&catalog.state);
     let manifest = catalog.manifest.as_ref().map(Manifest::number);
     let mut removed_log = false;
-    for name in ops::list(fs, &store.dir)? {
+    for name in ops::list(fs, &store.files.dir)? {
         let named = match names::parse(&name) {
             Some((FileKind::Table, number)) => tables.contains(&number),
             Some((FileKind::Log, id)) => catalog.state.logs.contains_key(&id),
@@ -169,14 +169,14 @@ pub(in crate::db) fn remove_leftovers(store: &Store) -> Result<()> {
             None => !names::is_temporary(&name),
         };
         if !named {
-            ops::remove(fs, &store.dir.join(&name))?;
+            ops::remove(fs, &store.files.dir.join(&name))?;
             removed_log |= matches!(names::parse(&name), Some((FileKind::Log, _)));
         }
     }
     // A loss of power must not bring back a log that does not count: once the empty logs behind it are
     // gone, it would look like one whose edit is lost.
     match removed_log {
-        true => ops::sync_dir(fs, &store.dir),
+        true => ops::sync_dir(fs, &store.files.dir),
         false => Ok(()),
     }
 }

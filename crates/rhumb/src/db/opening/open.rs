@@ -19,11 +19,11 @@ use crate::db::upkeep::scheduler::Scheduler;
 use crate::db::write::commit_queue::CommitQueue;
 use crate::db::write::log::{Logs, WriteState};
 use crate::error::{Error, Result};
-use crate::fs::names;
+use crate::fs::names::{self, FileKind};
 use crate::fs::{FileLock, LockMode, ops};
 use crate::memory::BlockCache;
 use crate::options::Options;
-use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU64};
 use crate::sync::{HazardSlots, Rank, Ranked};
 use crate::version::{Change, Edit, Files, Manifest, State, publish, read_current};
 use crate::wal::{LogWriter, sync_log};
@@ -160,7 +160,7 @@ fn assemble(
     lock: Box<dyn FileLock>,
     state: State,
 ) -> Result<Store> {
-    let dir = &files.dir;
+    files.start_at(state.next_file);
     let number = OPENED.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     let hazard_slots = Arc::new(HazardSlots::default());
     let mut keyspaces = BTreeMap::new();
@@ -179,13 +179,12 @@ fn assemble(
         sealed,
         last_sequence,
         recovery,
-    } = replay(dir, &options, &state, &keyspaces)?;
+    } = replay(&files.dir, &options, &state, &keyspaces)?;
     let write = WriteState {
         log: None,
         last_sequence,
     };
     Ok(Store {
-        dir: dir.clone(),
         number,
         options,
         keyspaces: ArcSwap::from_pointee(keyspaces),
@@ -193,13 +192,11 @@ fn assemble(
         queue: CommitQueue::new(),
         scheduler,
         write: Ranked::new(Rank::Write, write),
-        next_file: AtomicU64::new(state.next_file),
         catalog: Ranked::new(
             Rank::Catalog,
             Catalog {
                 state,
                 manifest: None,
-                strays: Vec::new(),
             },
         ),
         snapshots: Ranked::new(Rank::Snapshots, BTreeMap::new()),
@@ -221,18 +218,16 @@ fn assemble(
 /// that nothing behind these ends can ever be replayed. It names two new logs, so that the first writes
 /// need not wait for one; these take writes only after this.
 fn begin(store: &Store) -> Result<()> {
-    let fs = store.fs();
-    for name in ops::list(&**fs, &store.dir)? {
+    let files = &store.files;
+    for name in ops::list(&*files.fs, &files.dir)? {
         if let Some((_, number)) = names::parse(&name) {
-            store
-                .next_file
-                .fetch_max(number.saturating_add(1), Ordering::Relaxed);
+            files.start_at(number.saturating_add(1));
         }
     }
     let mut write = crate::sync::lock(&store.write);
     let mut catalog = crate::sync::lock(&store.catalog);
     let mut logs = crate::sync::lock(&store.logs);
-    let number = store.new_file();
+    let number = files.new_number();
     let mut changes = vec![Change::NextFile(number + 1)];
     for log in store.take_unneeded_logs(&mut logs) {
         changes.push(Change::RemoveLog(log.id));
@@ -243,7 +238,7 @@ fn begin(store: &Store) -> Result<()> {
             valid_end: log.bytes,
         });
     }
-    let log = || LogWriter::create_unsynced(&**fs, &store.dir, store.new_file());
+    let log = || LogWriter::create(&*files.fs, &files.dir, files.new_number());
     let (active, next) = (log()?, log()?);
     let ids = [&active, &next].map(|log| log.file().log_id());
     changes.extend([Change::BeginLog(ids[0]), Change::BeginLogAhead(ids[1])]);
@@ -253,14 +248,12 @@ fn begin(store: &Store) -> Result<()> {
         .map_err(Error::InvalidArgument)?;
     let first = catalog.state.snapshot_edit();
     // This makes the names of the new logs durable too.
-    let manifest = Manifest::create(fs, &store.dir, number, &first, &Edit::default());
+    let manifest = Manifest::create(files, number, &first, &Edit::default());
     let manifest = manifest.inspect_err(|_| {
-        for id in ids {
-            // No manifest names it: the next opening would remove it too.
-            let _ = ops::remove(&**fs, &store.dir.join(names::log_name(id)));
-        }
+        let delete = |id| files.delete(FileKind::Log, id);
+        ids.into_iter().for_each(delete);
     })?;
-    publish(fs, &store.dir, number)?;
+    publish(files, number)?;
     catalog.manifest = Some(manifest);
     logs.begin(&active, next);
     write.log = Some(active);

@@ -76,7 +76,7 @@ pub(in crate::db) fn start(store: &Arc<Store>) -> Result<Vec<JoinHandle<()>>> {
             Err(e) => {
                 store.scheduler.signals.shut_down();
                 threads.into_iter().for_each(|t| drop(t.join()));
-                return Err(Error::io("start a thread for", &store.dir, e));
+                return Err(Error::io("start a thread for", &store.files.dir, e));
             }
         }
     }

@@ -22,7 +22,7 @@ impl Store {
         from: Option<&[u8]>,
         to: Option<&[u8]>,
     ) -> Result<()> {
-        let before = self.next_file.load(Ordering::Relaxed);
+        let before = self.files.next_number();
         let compaction = self.options.levels.compaction;
         let from = from.unwrap_or_default();
         let to = to.map_or(Bound::Unbounded, Bound::Excluded);
@@ -72,7 +72,7 @@ impl Store {
     /// Deletes the files of the tables that are in no view. A file that cannot be deleted now is
     /// deleted when the store is opened again.
     pub(in crate::db) fn delete_garbage(&self) {
-        let _ = self.files.delete_garbage();
+        self.files.delete_garbage();
     }
 
     /// Frees the replaced views that no reader uses any more, and the memtables that only those views
@@ -119,7 +119,6 @@ impl Store {
                 w.compaction_write_time += Counters::time(&counters.write_nanos);
             }
         })
-        .inspect_err(|e| self.discard_if_dropped(&outcome, e))
     }
 
     /// Calls `work` with the context that a flush or a compaction of a keyspace needs. The
@@ -147,7 +146,6 @@ impl Store {
             files: &self.files,
             table,
             index,
-            next_file: &|| self.new_file(),
             next_map: &|| keyspace.next_map.fetch_add(1, Ordering::Relaxed),
             maps: &maps,
             snapshots: &snapshots,

@@ -6,8 +6,7 @@ use std::time::Instant;
 use super::scheduler::{Running, Scheduler};
 use crate::compaction::{Counters, Outcome, flush as write_tables};
 use crate::db::store::{OpenKeyspace, Store};
-use crate::error::{Error, Result};
-use crate::fs::ops;
+use crate::error::Result;
 use crate::memtable::Memtable;
 use crate::sync::lock;
 
@@ -66,21 +65,8 @@ impl Store {
             w.flush_time += started.elapsed();
             w.flush_training_time += Counters::time(&counters.training_nanos);
             w.flush_write_time += Counters::time(&counters.write_nanos);
-        })
-        .inspect_err(|e| self.discard_if_dropped(&outcome, e))?;
+        })?;
         self.collect_logs()
-    }
-
-    /// Deletes the new tables if `error` says that the keyspace was dropped before they could be
-    /// installed.
-    pub(in crate::db) fn discard_if_dropped(&self, outcome: &Outcome, error: &Error) {
-        if !matches!(error, Error::NoSuchKeyspace(_)) {
-            return;
-        }
-        for table in outcome.made() {
-            // A file that remains is deleted when the store is opened again.
-            let _ = ops::remove(&**self.fs(), &self.files.table_path(table.number));
-        }
     }
 
     /// Flushes everything that was written to a keyspace so far, and waits for it.

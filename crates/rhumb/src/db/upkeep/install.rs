@@ -7,10 +7,8 @@ use crate::compaction::Outcome;
 use crate::db::stats::WriteStats;
 use crate::db::store::{Catalog, OpenKeyspace, Store};
 use crate::error::{Error, Result};
-use crate::fs::names::manifest_name;
-use crate::fs::ops;
+use crate::fs::names::FileKind;
 use crate::memtable::Memtable;
-use crate::sync::atomic::Ordering;
 use crate::sync::lock;
 use crate::version::{Change, Edit, Manifest, publish};
 
@@ -24,9 +22,9 @@ impl Store {
     /// change is visible, so a caller that waited for the change finds it counted.
     ///
     /// # Errors
-    /// If the edit could not be written. The tables of the store are unchanged then, but the
-    /// manifest on disk may hold the edit until it is replaced, so the new tables are kept until
-    /// then.
+    /// [`Error::NoSuchKeyspace`] if the keyspace was dropped meanwhile: the new tables are deleted. Or if the
+    /// edit could not be written: the tables of the store are unchanged then, but the manifest on disk may
+    /// hold the edit, so the new tables are kept until another one counts.
     pub(in crate::db) fn install(
         &self,
         keyspace: &OpenKeyspace,
@@ -35,8 +33,11 @@ impl Store {
         count: impl FnOnce(&mut WriteStats),
     ) -> Result<()> {
         let mut catalog = lock(&self.catalog);
-        let state = catalog.state.keyspaces.get(&keyspace.id);
-        let state = state.ok_or_else(|| Error::NoSuchKeyspace(keyspace.name.clone()))?;
+        let made = outcome.made().map(|table| table.number);
+        let Some(state) = catalog.state.keyspaces.get(&keyspace.id) else {
+            made.for_each(|number| self.files.delete(FileKind::Table, number));
+            return Err(Error::NoSuchKeyspace(keyspace.name.clone()));
+        };
         let mut changes = outcome.changes(keyspace.id, state);
         if let Some(largest) = flushed.iter().filter_map(|m| m.largest_sequence()).max() {
             changes.push(Change::LowestUnflushed {
@@ -46,9 +47,7 @@ impl Store {
             changes.push(Change::LastSequence(largest));
         }
         if let Err(e) = self.commit_edit(&mut catalog, Edit { changes }) {
-            catalog
-                .strays
-                .extend(outcome.made().map(|t| self.files.table_path(t.number)));
+            made.for_each(|number| self.files.keep_stray(FileKind::Table, number));
             return Err(e);
         }
         self.writes.update(count);
@@ -68,7 +67,7 @@ impl Store {
     pub(in crate::db) fn commit_edit(&self, catalog: &mut Catalog, mut edit: Edit) -> Result<()> {
         self.check_writable()?;
         edit.changes
-            .push(Change::NextFile(self.next_file.load(Ordering::Relaxed)));
+            .push(Change::NextFile(self.files.next_number()));
         let next = catalog.state.after(&edit);
         let next = next.map_err(Error::InvalidArgument)?;
         let Some(manifest) = &catalog.manifest else {
@@ -96,27 +95,25 @@ impl Store {
 
     /// Begins a new manifest that says what the state says, and makes it count. It can hold `next`.
     fn replace_manifest(&self, catalog: &mut Catalog, next: &Edit) -> Result<()> {
-        let number = self.new_file();
-        let fs = self.fs();
+        let number = self.files.new_number();
         let first = catalog.state.snapshot_edit();
-        let manifest = Manifest::create(fs, &self.dir, number, &first, next)
+        let manifest = Manifest::create(&self.files, number, &first, next)
             .inspect_err(|e| self.fail_unless_full(e))?;
         if let Some(old) = &mut catalog.manifest {
             // If publishing fails, `CURRENT` may name the new manifest already: an edit that is appended to
             // the old one would be lost.
             old.give_up();
         }
-        publish(fs, &self.dir, number).inspect_err(|e| {
+        publish(&self.files, number).inspect_err(|e| {
             // After a crash, `CURRENT` may name either manifest. They are equivalent as long as
             // nothing is appended to one of them.
+            self.files.keep_stray(FileKind::Manifest, number);
             self.fail_unless_full(e);
         })?;
-        let old = catalog.manifest.replace(manifest);
-        let old = old.map(|old| self.dir.join(manifest_name(old.number())));
-        for path in old.into_iter().chain(catalog.strays.drain(..)) {
-            // A file that remains is deleted when the store is opened again.
-            let _ = ops::remove(&**fs, &path);
+        if let Some(old) = catalog.manifest.replace(manifest) {
+            self.files.keep_stray(FileKind::Manifest, old.number());
         }
+        self.files.delete_strays();
         Ok(())
     }
 }

@@ -10,7 +10,7 @@ use std::time::Instant;
 use crate::db::store::Store;
 use crate::entry::Sequence;
 use crate::error::{Error, Result};
-use crate::fs::names::log_name;
+use crate::fs::names::FileKind;
 use crate::fs::ops;
 use crate::sync::{Arc, RankedGuard, lock};
 use crate::version::{Change, Edit};
@@ -206,7 +206,8 @@ impl Store {
         let unnamed = lock(&self.logs).unnamed.take();
         let next = match unnamed {
             Some(next) => next,
-            None => LogWriter::create(&**self.fs(), &self.dir, self.new_file())
+            None => self
+                .create_log()
                 .inspect_err(|e| self.fail_unless_full(e))?,
         };
         let end = Change::Log {
@@ -227,6 +228,14 @@ impl Store {
         self.scheduler.signals.wake_all();
         self.collect_logs()?;
         Ok(true)
+    }
+
+    /// Creates an empty log, durably.
+    fn create_log(&self) -> Result<LogWriter> {
+        let (files, id) = (&self.files, self.files.new_number());
+        let log = LogWriter::create(&*files.fs, &files.dir, id)?;
+        ops::sync_dir(&*files.fs, &files.dir).inspect_err(|_| files.delete(FileKind::Log, id))?;
+        Ok(log)
     }
 
     /// Makes the log that was replaced durable and marks its end as clean; `None` if there is none.
@@ -335,15 +344,9 @@ impl Store {
             return Err(e);
         }
         for log in gone {
-            self.remove_log(log.id);
+            self.files.delete(FileKind::Log, log.id);
         }
         Ok(())
-    }
-
-    /// Removes a log that the manifest does not name. One that cannot be removed now is removed when the
-    /// store is opened again.
-    fn remove_log(&self, id: u64) {
-        let _ = ops::remove(&**self.fs(), &self.dir.join(log_name(id)));
     }
 
     /// Ends the logs cleanly, and removes those without writes. An edit says so: without it, damage to the
@@ -371,10 +374,11 @@ impl Store {
             .collect();
         changes.extend(empty.iter().map(|id| Change::RemoveLog(*id)));
         if let Some(log) = unnamed {
-            self.remove_log(log.file().log_id());
+            self.files.delete(FileKind::Log, log.file().log_id());
         }
         if self.end_manifest(&changes.into())? {
-            empty.into_iter().for_each(|id| self.remove_log(id));
+            let delete = |id| self.files.delete(FileKind::Log, id);
+            empty.into_iter().for_each(delete);
         }
         Ok(())
     }

@@ -51,7 +51,8 @@ impl Repair<'_> {
             target_run: Some(BASE_RUN),
             trivial: false,
         };
-        let (next_file, next_map) = (AtomicU64::new(self.next_file), AtomicU64::new(free_map));
+        files.start_at(self.next_file);
+        let next_map = AtomicU64::new(free_map);
         let (cancelled, counters) = (AtomicBool::new(false), Counters::default());
         let options = pieces.options_of(keyspace);
         let (index, table) = options.layout(self.options);
@@ -60,7 +61,6 @@ impl Repair<'_> {
             files,
             table,
             index,
-            next_file: &|| next_file.fetch_add(1, Ordering::Relaxed),
             next_map: &|| next_map.fetch_add(1, Ordering::Relaxed),
             maps: &maps,
             snapshots: KEEP_SEQUENCES,
@@ -68,7 +68,7 @@ impl Repair<'_> {
             counters: &counters,
         };
         let outcome = compaction::execute(&context, &job, &Levels::default())?;
-        self.next_file = next_file.load(Ordering::Relaxed);
+        self.next_file = files.next_number();
         for meta in &tables {
             pieces.tables.remove(&meta.number);
             self.lost.add(self.directory.table_path(meta.number));

@@ -113,8 +113,8 @@ impl Repair<'_> {
             // The new manifest says that all of it is there.
             wal::sync_log(&**fs, &path, *log)?;
         }
-        Manifest::create(fs, &path, number, &state.snapshot_edit(), &Edit::default())?;
-        version::publish(fs, &path, number)?;
+        Manifest::create(&files, number, &state.snapshot_edit(), &Edit::default())?;
+        version::publish(&files, number)?;
         self.replace_logs()?;
         self.lost.move_away(&self.directory)
     }

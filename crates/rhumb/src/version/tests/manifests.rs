@@ -17,6 +17,10 @@ fn dir() -> &'static Path {
     Path::new("/store")
 }
 
+fn files_in(fs: &Arc<dyn FileSystem>) -> Arc<Files> {
+    Files::uncached(fs, dir()).unwrap()
+}
+
 fn bytes_of(fs: &Arc<dyn FileSystem>, name: &str) -> Vec<u8> {
     ops::read_all(&**fs, &dir().join(name)).unwrap()
 }
@@ -50,7 +54,8 @@ fn edit(i: u64) -> Edit {
 /// The bytes of a manifest with some edits, and the end of each record.
 fn written(edits: u64) -> (Vec<u8>, Vec<usize>) {
     let fs = file_system();
-    let mut manifest = Manifest::create(&fs, dir(), NUMBER, &edit(0), &Edit::default()).unwrap();
+    let mut manifest =
+        Manifest::create(&files_in(&fs), NUMBER, &edit(0), &Edit::default()).unwrap();
     let name = names::manifest_name(NUMBER);
     let mut ends = vec![bytes_of(&fs, &name).len()];
     for i in 1..edits {
@@ -77,12 +82,13 @@ fn replayed(bytes: &[u8]) -> Result<(u64, Tail), Error> {
 fn what_was_appended_is_read() {
     let fs = file_system();
     assert_eq!(read_current(&fs, dir()).unwrap(), None);
-    let mut manifest = Manifest::create(&fs, dir(), NUMBER, &edit(0), &Edit::default()).unwrap();
+    let mut manifest =
+        Manifest::create(&files_in(&fs), NUMBER, &edit(0), &Edit::default()).unwrap();
     assert_eq!(
         (manifest.number(), manifest.grown_bytes(), manifest.broken()),
         (NUMBER, 0, false)
     );
-    publish(&fs, dir(), NUMBER).unwrap();
+    publish(&files_in(&fs), NUMBER).unwrap();
     manifest.append(&edit(1)).unwrap();
     manifest.append(&Edit::default()).unwrap();
     assert_eq!(read_current(&fs, dir()).unwrap(), Some(NUMBER));
@@ -93,8 +99,8 @@ fn what_was_appended_is_read() {
     });
     assert_eq!(tail.unwrap().torn_bytes, 0);
     assert_eq!(found, [edit(0), edit(1), Edit::default()]);
-    assert!(Manifest::create(&fs, dir(), NUMBER, &edit(0), &Edit::default()).is_err());
-    publish(&fs, dir(), u64::MAX).unwrap();
+    assert!(Manifest::create(&files_in(&fs), NUMBER, &edit(0), &Edit::default()).is_err());
+    publish(&files_in(&fs), u64::MAX).unwrap();
     assert_eq!(read_current(&fs, dir()).unwrap(), Some(u64::MAX));
     let missing = read(&fs, dir(), 999, |_| Ok(()));
     assert!(matches!(missing, Err(Error::Corruption { .. })));
@@ -198,7 +204,7 @@ fn a_record_of_another_place_or_file_is_not_taken() {
 #[test]
 fn every_damage_of_current_is_seen() {
     let fs = file_system();
-    publish(&fs, dir(), 77).unwrap();
+    publish(&files_in(&fs), 77).unwrap();
     let bytes = bytes_of(&fs, names::CURRENT);
     for at in 0..bytes.len() {
         for bit in 0..8 {
@@ -217,7 +223,7 @@ fn every_damage_of_current_is_seen() {
 #[test]
 fn a_later_format_is_not_called_damage() {
     let fs = file_system();
-    publish(&fs, dir(), 77).unwrap();
+    publish(&files_in(&fs), 77).unwrap();
     let mut bytes = bytes_of(&fs, names::CURRENT);
     bytes[8] += 1;
     let checksum = crate::entry::checksum::crc(&bytes[..20]).to_le_bytes();
@@ -249,7 +255,7 @@ fn a_manifest_has_the_version_that_its_edits_need() {
         (&options, &plain, 2),
     ] {
         let fs = file_system();
-        let mut manifest = Manifest::create(&fs, dir(), NUMBER, first, next).unwrap();
+        let mut manifest = Manifest::create(&files_in(&fs), NUMBER, first, next).unwrap();
         assert!(manifest.takes(&plain));
         assert_eq!(manifest.takes(&options), version == 2);
         manifest.append(next).unwrap();
@@ -269,7 +275,7 @@ fn a_manifest_has_the_version_that_its_edits_need() {
 fn options_of_a_later_rhumb_are_told_from_damage() {
     let fs = file_system();
     let mut manifest =
-        Manifest::create(&fs, dir(), NUMBER, &options_edit(), &Edit::default()).unwrap();
+        Manifest::create(&files_in(&fs), NUMBER, &options_edit(), &Edit::default()).unwrap();
     manifest.append(&Edit::default()).unwrap();
     let name = names::manifest_name(NUMBER);
     let bytes = bytes_of(&fs, &name);
