@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::retain::{Fate, KeyContext, Retain, RetainRanges, newest_for_all};
-use crate::entry::{Cursor, EntryKind, Fragment, Piece, RangeDeletes, Sequence};
+use crate::entry::{Ascending, Cursor, EntryKind, Piece, RangeDeletes, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::version::Table;
@@ -41,8 +41,8 @@ pub(super) fn survivors(
     mut emit: impl FnMut(Survivor<'_>) -> Result<()>,
 ) -> Result<()> {
     let mut retain = Retain::new(context.snapshots);
-    let mut covering = Covering::new(&ranges.all);
-    let mut kept = Covering::new(&ranges.kept);
+    let mut all = Ascending::new(&ranges.all);
+    let mut kept = Ascending::new(&ranges.kept);
     let mut key: Option<Vec<u8>> = None;
     // Whether no version of the key was passed on yet.
     let mut new_key = true;
@@ -56,10 +56,11 @@ pub(super) fn survivors(
             buffer.extend_from_slice(cursor.key());
             let key_context = KeyContext {
                 bottom: !below.may_hold(buffer),
-                under_range_delete: kept.of(buffer).is_some(),
+                under_range_delete: kept.over(buffer).is_some(),
             };
-            fragment = covering.of(buffer);
-            retain.begin_key(sequences(fragment), key_context);
+            fragment = all.over(buffer);
+            let covering = fragment.map_or(&[][..], |fragment| &fragment.sequences);
+            retain.begin_key(covering, key_context);
             new_key = true;
         }
         let (sequence, kind) = (cursor.sequence(), cursor.kind());
@@ -116,36 +117,6 @@ pub(super) fn ranges(context: &Context<'_>, inputs: &[Piece<'_>], below: &Below<
         retain.keep(sequence, bottom)
     });
     Ranges { all, kept }
-}
-
-/// The range deletes over keys, which must be queried in ascending order.
-struct Covering<'a> {
-    /// The fragments that do not end before the last queried key.
-    fragments: &'a [Fragment],
-}
-
-impl<'a> Covering<'a> {
-    fn new(range_deletes: &'a RangeDeletes) -> Self {
-        Covering {
-            fragments: range_deletes.fragments(),
-        }
-    }
-
-    /// The range deletes over `key`.
-    fn of(&mut self, key: &[u8]) -> Option<&'a Fragment> {
-        while let Some((first, rest)) = self.fragments.split_first() {
-            if &*first.end > key {
-                return Some(first).filter(|first| &*first.start <= key);
-            }
-            self.fragments = rest;
-        }
-        None
-    }
-}
-
-/// The sequences of some range deletes over a key, descending.
-fn sequences(fragment: Option<&Fragment>) -> &[Sequence] {
-    fragment.map_or(&[], |fragment| &fragment.sequences)
 }
 
 /// The tables that may hold older versions of the output's keys.

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::memory::Pinned;
 
 pub(crate) use keys::{abbreviate, copy_words, is_before, is_behind, is_same, set_key, successor};
-pub(crate) use range_deletes::{Fragment, Piece, RangeDeleteTree, RangeDeletes, Span};
+pub(crate) use range_deletes::{Ascending, Piece, RangeDeleteTree, RangeDeletes, Span};
 
 /// An operation's position in the commit order, from 1; 0 marks an entry older than all operations.
 pub type Sequence = u64;

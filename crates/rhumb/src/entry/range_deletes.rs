@@ -1,5 +1,10 @@
 //! Range deletes as fragments: ranges that do not overlap, each with the sequences that delete it.
+//!
+//! Which range delete covers a key is answered here alone: by `around`, for a table's list
+//! ([`RangeDeletes`]) and for a memtable's ([`RangeDeleteTree`]), and by [`Ascending`] for all keys of a
+//! merge in turn. Their users only combine the answers of several sources, with [`Span::and`].
 
+mod ascending;
 mod span;
 mod sweep;
 #[cfg(test)]
@@ -9,6 +14,7 @@ mod tree;
 use super::Sequence;
 use super::varint::{Reader, encode, encode_bytes};
 use crate::sync::Arc;
+pub(crate) use ascending::Ascending;
 pub(crate) use span::Span;
 pub(crate) use sweep::Piece;
 use sweep::sweep;
@@ -99,9 +105,7 @@ impl RangeDeletes {
 
     /// The largest sequence, not above `visible`, that deletes `key`.
     pub fn covering(&self, key: &[u8], visible: Sequence) -> Option<Sequence> {
-        let at = self.fragments.partition_point(|f| &*f.end <= key);
-        let fragment = self.fragments.get(at).filter(|f| &*f.start <= key)?;
-        newest_visible(&fragment.sequences, visible)
+        self.around(key, visible).covering()
     }
 
     /// The largest sequence, not above `visible`, that deletes `key`, and a range of keys around

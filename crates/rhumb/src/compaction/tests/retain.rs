@@ -103,9 +103,9 @@ fn compact(inputs: &Run, below: &Run, snapshots: &[Sequence]) -> Run {
     let mut last = None;
     for e in &inputs.entries {
         if last.replace(e.key) != Some(e.key) {
-            let over =
-                |f: &&crate::entry::Fragment| *f.start <= [e.key][..] && [e.key][..] < *f.end;
-            let fragment = inputs.ranges.fragments().iter().find(over);
+            let key = [e.key];
+            let mut fragments = inputs.ranges.fragments().iter();
+            let fragment = fragments.find(|f| *f.start <= key[..] && key[..] < *f.end);
             let context = KeyContext {
                 bottom: !deeper(e.key),
                 under_range_delete: output.ranges.covering(&[e.key], MAX_SEQUENCE).is_some(),

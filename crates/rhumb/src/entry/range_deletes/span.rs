@@ -21,6 +21,11 @@ impl<'a> Span<'a> {
         sequence: 0,
     };
 
+    /// The sequence of the newest visible range delete, if there is one.
+    pub fn covering(self) -> Option<Sequence> {
+        (self.sequence > 0).then_some(self.sequence)
+    }
+
     /// The keys of both spans, with the newer of their range deletes.
     pub fn and(self, other: Span<'a>) -> Span<'a> {
         Span {

@@ -70,8 +70,7 @@ impl RangeDeleteTree {
 
     /// The largest sequence, not above `visible`, that deletes `key`.
     pub fn covering(&self, key: &[u8], visible: Sequence) -> Option<Sequence> {
-        let sequence = self.around(key, visible).sequence;
-        (sequence > 0).then_some(sequence)
+        self.around(key, visible).covering()
     }
 
     /// The largest sequence, not above `visible`, that deletes `key`, and a range of keys around
