@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::list::{NONE, SkipList};
 use crate::entry::{EntryKind, MAX_SEQUENCE, Sequence};
-use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Seeds for which the four nodes of a model have heights 1111, 1112, 1121, 1122, 1222, 2222.
 const SEEDS: [u32; 6] = [1, 10, 9, 32, 249, 4];
@@ -95,4 +95,63 @@ fn loom_what_was_seen_once_is_seen_again() {
         assert_eq!(found, last);
         assert!(walk(list).contains(&(record.key.to_vec(), record.sequence)));
     });
+}
+
+/// A writer deletes a range at sequence 2 and inserts two keys into it, publishing each. A reader passes over
+/// what the range delete hides.
+fn passing_model(keys: [&'static [u8]; 2]) {
+    let inserted = [(keys[0], 3), (keys[1], 4)];
+    for seed in SEEDS {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(move || {
+            let list = Arc::new(SkipList::new(Box::default(), seed));
+            list.insert(b"0", 0, EntryKind::Put, b"0");
+            list.insert(b"b", 1, EntryKind::Put, b"b");
+            let published = Arc::new(AtomicU64::new(1));
+            let writer = {
+                let (list, published) = (Arc::clone(&list), Arc::clone(&published));
+                thread::spawn(move || {
+                    list.marks.note(2, true);
+                    for (key, sequence) in inserted {
+                        list.insert(key, sequence, EntryKind::Put, key);
+                        published.store(sequence, Ordering::Release);
+                    }
+                })
+            };
+            let visible = published.load(Ordering::Acquire);
+            if visible > 1 {
+                check_passing(&list, &inserted, visible);
+            }
+            writer.join().unwrap();
+            check_passing(&list, &inserted, 4);
+        });
+    }
+}
+
+/// Passes from each end over what is older than sequence 2: each entry that is newer and visible is met.
+fn check_passing(list: &SkipList, inserted: &[(&[u8], Sequence)], visible: Sequence) {
+    let mut met = Vec::new();
+    let mut node = list.first();
+    while node != NONE {
+        match list.record(node).sequence {
+            hidden if hidden < 2 => node = list.pass(node, b"z", 2),
+            sequence => {
+                met.push(sequence);
+                node = list.next(node);
+            }
+        }
+    }
+    assert!((3..=visible).all(|s| met.contains(&s)), "{met:?}");
+    let (_, b) = list.find(b"b", 1);
+    let before = list.pass_back(b, b"", 2);
+    if inserted.contains(&(b"a", visible)) || visible == 4 {
+        assert_eq!(list.record(before).key, b"a");
+    }
+}
+
+#[test]
+fn loom_passing_over_hidden_entries_misses_none_that_is_visible() {
+    passing_model([b"a", b"c"]);
+    passing_model([b"c", b"a"]);
 }
