@@ -353,6 +353,10 @@ pub struct Options {
     /// How many threads merge tables. Default: 0, which stands for as many as the machine has cores
     /// less one, at least 1 and at most 4. At most 64.
     pub compaction_threads: usize,
+    /// How many bytes a second merges write, all together and about; 0 for no limit. It keeps them from
+    /// taking a device away from reads. There is no limit while writers are slowed down or stalled, since it
+    /// would hold them up for longer; flushes have none. Default: 0.
+    pub compaction_bytes_per_second: u64,
     /// How tables are read for gets. Default: through the page cache.
     pub access: Access,
     /// The file system. Default: the operating system's.
@@ -371,6 +375,7 @@ impl Default for Options {
             table: TableSpec::default(),
             levels: Levels::default(),
             compaction_threads: 0,
+            compaction_bytes_per_second: 0,
             access: Access::default(),
             file_system: Arc::new(OsFileSystem::new()),
         }

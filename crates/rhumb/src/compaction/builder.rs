@@ -41,6 +41,9 @@ pub(super) fn write_tables(
     written
 }
 
+/// After this many bytes, a writer of tables waits for its turn.
+const PACE: u64 = 64 << 10;
+
 /// Writes tables that follow each other in key order. All versions of a user key are in one table.
 ///
 /// The range deletes are divided among the tables: each takes the part from its first key up to the
@@ -55,6 +58,8 @@ struct Builder<'a> {
     open: Option<TableWriter>,
     /// The first key of the open table; `None` for the first table, whose part has no lower bound.
     from: Option<Box<[u8]>>,
+    /// The bytes of the open table that may be written.
+    paced: u64,
     made: Vec<TableMeta>,
     /// File numbers of all tables that were begun.
     begun: Vec<u64>,
@@ -81,6 +86,7 @@ impl<'a> Builder<'a> {
             table_bytes,
             open: None,
             from: None,
+            paced: 0,
             made: Vec::new(),
             begun: Vec::new(),
         }
@@ -93,7 +99,14 @@ impl<'a> Builder<'a> {
             self.from = Some(entry.key.into());
         }
         let (key, sequence, kind) = (entry.key, entry.sequence, entry.kind);
-        self.writer()?.add(key, sequence, kind, &entry.value)
+        let writer = self.writer()?;
+        writer.add(key, sequence, kind, &entry.value)?;
+        let bytes = writer.estimated_bytes();
+        if bytes >= self.paced {
+            self.paced = bytes + PACE;
+            (self.context.pace)(PACE);
+        }
+        Ok(())
     }
 
     /// Ends the last table. The tables are then synced, but the directory is not.
@@ -120,6 +133,7 @@ impl<'a> Builder<'a> {
                 let files = self.context.files;
                 let number = files.new_number();
                 self.begun.push(number);
+                self.paced = PACE;
                 TableWriter::create(&files.fs, &files.dir, number, &self.settings)?
             }
         };

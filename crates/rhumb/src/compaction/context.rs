@@ -29,6 +29,8 @@ pub(crate) struct Context<'a> {
     /// The sequences at which readers read, ascending; collected after the job's inputs were
     /// chosen. Later readers must read at a sequence not below any in the inputs.
     pub snapshots: &'a [Sequence],
+    /// Called with the number of bytes, about, that are written next; waits as long as it has to.
+    pub pace: &'a dyn Fn(u64),
     /// Set to stop the work early.
     pub cancelled: &'a AtomicBool,
     /// The counters to add to.

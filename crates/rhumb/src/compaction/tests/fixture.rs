@@ -110,6 +110,7 @@ impl Store {
             next_map: &|| self.next_map.fetch_add(1, Ordering::Relaxed),
             maps: self.state.keyspaces[&KEYSPACE].maps.by_number(),
             snapshots: &snapshots,
+            pace: &|_| {},
             cancelled: &self.cancelled,
             counters: &self.counters,
         })

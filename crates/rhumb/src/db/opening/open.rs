@@ -48,7 +48,7 @@ pub(in crate::db) fn open_without_threads(dir: &Path, options: Options) -> Resul
         ops::create_dir(fs, dir)?;
     }
     let lock = take_lock(dir, &options, LockMode::Exclusive)?;
-    let scheduler = Scheduler::new();
+    let scheduler = Scheduler::new(&options);
     let files = files_of(dir, &options, &scheduler)?;
     let state = match read_state(&files)? {
         Some(state) => state,
@@ -87,7 +87,7 @@ pub(in crate::db) fn open_read_only(dir: &Path, options: Options) -> Result<Hand
         });
     }
     let lock = take_lock(dir, &options, LockMode::Shared)?;
-    let scheduler = Scheduler::new();
+    let scheduler = Scheduler::new(&options);
     let files = files_of(dir, &options, &scheduler)?;
     let Some(state) = read_state(&files)? else {
         return Err(Error::NotFound {

@@ -2,16 +2,21 @@
 
 use std::ops::Bound;
 use std::sync::Arc;
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use super::merges::Merge;
 use crate::compaction::{self, Context, Counters};
 use crate::db::store::{OpenKeyspace, Store};
+use crate::db::write::pressure::Pressure;
 use crate::error::{Error, Result};
 use crate::options::Compaction;
 use crate::sync::atomic::Ordering;
 use crate::sync::lock;
 use crate::version::LEVELS;
+
+/// The longest sleep of a merge, after which it looks whether it still has to wait.
+const LONGEST_NAP: Duration = Duration::from_millis(10);
 
 impl Store {
     /// Merges the tables that may hold keys of a range down to the last level with tables, into one
@@ -101,9 +106,10 @@ impl Store {
         let started = Instant::now();
         let (keyspace, job) = (&merge.keyspace, &merge.job);
         let counters = Counters::default();
-        let outcome = self.with_context(keyspace, &counters, |context| {
-            compaction::execute(context, job, &merge.levels)
-        })?;
+        let outcome =
+            self.with_context(keyspace, &counters, &|bytes| self.pace(bytes), |context| {
+                compaction::execute(context, job, &merge.levels)
+            })?;
         let made = outcome.levels.adds.iter();
         let made: u64 = made.map(|(_, t)| t.file_bytes).sum();
         self.install(keyspace, &outcome, &[], |w| {
@@ -121,6 +127,26 @@ impl Store {
         })
     }
 
+    /// Waits until a merge may write `bytes` more. While writers are held up, there is no limit.
+    fn pace(&self, bytes: u64) {
+        let Some(limit) = &self.scheduler.rate_limit else {
+            return;
+        };
+        let free = || self.scheduler.signals.pressure() != Pressure::None;
+        if free() {
+            return;
+        }
+        let started = Instant::now();
+        let wait = limit.reserve(bytes, started);
+        while !free() && !self.cancelled.load(Ordering::Relaxed) {
+            let rest = wait.saturating_sub(started.elapsed());
+            if rest.is_zero() {
+                return;
+            }
+            thread::sleep(rest.min(LONGEST_NAP));
+        }
+    }
+
     /// Calls `work` with the context that a flush or a compaction of a keyspace needs. The
     /// snapshots in it are read after the inputs were chosen, so a reader that starts later sees at
     /// least the newest sequence of the inputs.
@@ -128,6 +154,7 @@ impl Store {
         &self,
         keyspace: &OpenKeyspace,
         counters: &Counters,
+        pace: &dyn Fn(u64),
         work: impl FnOnce(&Context<'_>) -> Result<T>,
     ) -> Result<T> {
         let snapshots = self.pinned_sequences();
@@ -149,6 +176,7 @@ impl Store {
             next_map: &|| keyspace.next_map.fetch_add(1, Ordering::Relaxed),
             maps: &maps,
             snapshots: &snapshots,
+            pace,
             cancelled: &self.cancelled,
             counters,
         })

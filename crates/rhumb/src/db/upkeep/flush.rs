@@ -55,7 +55,7 @@ impl Store {
         self.sync_log_through(memtable.largest_sequence().unwrap_or(0))?;
         let memtables = [memtable];
         let counters = Counters::default();
-        let outcome = self.with_context(keyspace, &counters, |context| {
+        let outcome = self.with_context(keyspace, &counters, &|_| {}, |context| {
             write_tables(context, &memtables)
         })?;
         let bytes: u64 = outcome.levels.adds.iter().map(|(_, t)| t.file_bytes).sum();

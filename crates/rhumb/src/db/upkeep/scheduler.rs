@@ -6,8 +6,10 @@
 
 use std::collections::BTreeMap;
 
+use super::rate_limit::RateLimit;
 use super::signals::Signals;
 use crate::compaction::Claims;
+use crate::options::Options;
 use crate::sync::{Arc, Rank, Ranked, RankedGuard, lock};
 
 /// The running background jobs of a store, its signals, and through them the back-pressure on writers.
@@ -18,6 +20,8 @@ pub(in crate::db) struct Scheduler {
     running: Ranked<Running>,
     /// Shared with those that wake the threads from below.
     pub(in crate::db) signals: Arc<Signals>,
+    /// How fast merges write; `None` for no limit.
+    pub(in crate::db) rate_limit: Option<RateLimit>,
 }
 
 /// The running jobs by keyspace id.
@@ -61,10 +65,11 @@ impl Running {
 }
 
 impl Scheduler {
-    pub(in crate::db) fn new() -> Self {
+    pub(in crate::db) fn new(options: &Options) -> Self {
         Scheduler {
             running: Ranked::new(Rank::Scheduler, Running::default()),
             signals: Arc::new(Signals::new()),
+            rate_limit: RateLimit::new(options.compaction_bytes_per_second),
         }
     }
 

@@ -64,6 +64,7 @@ impl Repair<'_> {
             next_map: &|| next_map.fetch_add(1, Ordering::Relaxed),
             maps: &maps,
             snapshots: KEEP_SEQUENCES,
+            pace: &|_| {},
             cancelled: &cancelled,
             counters: &counters,
         };
