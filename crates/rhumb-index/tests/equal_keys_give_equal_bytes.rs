@@ -14,11 +14,11 @@ use rhumb_index::{IndexError, IndexSpec, registry};
 
 /// The digest of the indexes over all [`key_sets`] for each specification. `lits:choice=measured`
 /// is missing because it depends on the clock.
-const DIGESTS: [(&str, u64); 26] = [
+const DIGESTS: [(&str, u64); 28] = [
     ("fp", 0xcab0_9a62_5fd2_8fa3),
     ("fp-raw", 0x3830_90d2_05fa_4b2c),
     ("plr", 0x36ef_6f07_e4bf_e748),
-    ("fiting-tree", 0x85d0_6356_9f61_466f),
+    ("fiting-tree", 0x55fc_5bcd_4ad8_ab5d),
     ("pgm", 0x8699_5051_14ae_749c),
     ("rmi", 0xece9_7692_9519_1dfd),
     ("radix-spline", 0xa26f_c7cc_695b_9ad8),
@@ -31,7 +31,9 @@ const DIGESTS: [(&str, u64); 26] = [
     ("btree", 0xb608_7b05_ec05_166b),
     ("plr:boundary=64", 0xe1f6_7bc3_b85f_a4ea),
     ("plr:retained=1", 0x9e9c_bb1d_f268_77ed),
-    ("fiting-tree:boundary=64", 0x8c3c_0ddd_c1c7_4590),
+    ("fiting-tree:boundary=64", 0xebac_0d31_470a_ac5a),
+    ("fiting-tree:cone=wide", 0x85d0_6356_9f61_466f),
+    ("fiting-tree:boundary=64,cone=wide", 0x8c3c_0ddd_c1c7_4590),
     ("pgm:boundary=64,eps_recursive=1", 0xe2bf_0fc0_d7fa_adaa),
     ("rmi:boundary=64", 0x9ed4_6057_e855_2c16),
     ("rmi:leaves=1000", 0x9acd_6448_d39b_a4e1),

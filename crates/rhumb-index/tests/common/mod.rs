@@ -10,7 +10,8 @@ pub fn from_env(name: &str, default: u64) -> u64 {
 }
 
 /// Specifications that set knobs other than the position boundary.
-const VARIANTS: [&str; 17] = [
+const VARIANTS: [&str; 18] = [
+    "fiting-tree:boundary=8,cone=wide",
     "pgm:boundary=4,eps_recursive=1",
     "pgm:boundary=5,eps_recursive=30",
     "radix-spline:boundary=6,radix_bits=1",

@@ -1,6 +1,7 @@
-//! Keys of fixed seeds, made with integers only: the same on every machine.
+//! Keys of fixed seeds. All but the lognormal ones are made with integers only: the same on every
+//! machine.
 
-use rhumb_index::check::SplitMix64;
+use rhumb_index::check::{SplitMix64, distributions};
 
 fn sorted(mut numbers: Vec<u64>) -> Vec<u64> {
     numbers.sort_unstable();
@@ -12,6 +13,14 @@ fn sorted(mut numbers: Vec<u64>) -> Vec<u64> {
 pub fn uniform(count: usize) -> Vec<u64> {
     let mut random = SplitMix64::new(5);
     sorted((0..count).map(|_| random.next_u64()).collect())
+}
+
+/// Lognormally distributed numbers, for figures that may differ a little between machines.
+pub fn lognormal(count: usize) -> Vec<u64> {
+    let keys = distributions::by_name("lognormal").unwrap();
+    let keys = keys.keys(&mut SplitMix64::new(5), count);
+    let number = |key: Vec<u8>| u64::from_be_bytes(key.try_into().unwrap());
+    keys.into_iter().map(number).collect()
 }
 
 /// A heavy tail: the share of numbers above x falls as 1 / x.
