@@ -15,7 +15,7 @@ const VARIANTS: [&str; 18] = [
     "pgm:boundary=4,eps_recursive=1",
     "pgm:boundary=5,eps_recursive=30",
     "radix-spline:boundary=6,radix_bits=1",
-    "radix-spline:boundary=4,radix_bits=24",
+    "radix-spline:boundary=4,radix_bits=13",
     "radix-spline:boundary=200,radix_bits=7",
     "rmi:boundary=8,root=linear",
     "rmi:boundary=32,root=cubic",
