@@ -81,11 +81,12 @@ impl IndexSpec {
         &self.settings
     }
 
-    /// The guaranteed most keys of a window: the position boundary, if the kind has one and no
-    /// number of leaves is given, with which `rmi` does not keep the boundary.
+    /// The guaranteed most keys of a window: the position boundary, if the kind has one and keeps
+    /// it for all windows. `rmi` does only with `within=100`, which a number of leaves excludes.
     pub fn promised_window(&self) -> Option<u64> {
+        let keeps_all = self.get("within").unwrap_or(100) == 100;
         let leaves = self.get("leaves").unwrap_or(0);
-        self.get("boundary").filter(|_| leaves == 0)
+        self.get("boundary").filter(|_| keeps_all && leaves == 0)
     }
 
     /// Whether windows hold exactly the keys that are looked up, so that no entry is read in vain:
@@ -97,8 +98,9 @@ impl IndexSpec {
     /// Sets a knob of the specification, replacing its value.
     ///
     /// # Errors
-    /// [`IndexError::Spec`] if the kind has no such knob, the value is out of its range, or both a
-    /// position boundary and a number of leaves would be named: only one of them can be kept.
+    /// [`IndexError::Spec`] if the kind has no such knob, the value is out of its range, or a number
+    /// of leaves would be named together with a position boundary or the share of the keys that
+    /// keeps it: with a number of leaves, neither can be kept.
     pub fn with(mut self, knob: &str, value: u64) -> Result<Self, IndexError> {
         let kind = self.kind;
         let Some((known, slot)) = self.settings.slot(knob) else {
@@ -109,11 +111,13 @@ impl IndexSpec {
         }
         *slot = Some(value);
         let leaves = self.named("leaves").unwrap_or(0);
-        if let Some(boundary) = self.named("boundary").filter(|_| leaves > 0) {
-            return Err(refused(
-                kind,
-                &format!("boundary={boundary} is not kept with leaves={leaves}: name one of them"),
-            ));
+        for aim in ["boundary", "within"] {
+            if let Some(value) = self.named(aim).filter(|_| leaves > 0) {
+                return Err(refused(
+                    kind,
+                    &format!("{aim}={value} is not kept with leaves={leaves}: name one of them"),
+                ));
+            }
         }
         Ok(self)
     }
@@ -176,11 +180,13 @@ mod tests {
     }
 
     #[test]
-    fn a_number_of_leaves_excludes_a_guaranteed_window() {
+    fn a_share_of_the_keys_or_a_number_of_leaves_excludes_a_guaranteed_window() {
         let promised = |text: &str| text.parse::<IndexSpec>().unwrap().promised_window();
         assert_eq!(promised("fp"), None);
         assert_eq!(promised("plr"), Some(16));
-        assert_eq!(promised("rmi:boundary=64,leaves=0"), Some(64));
+        assert_eq!(promised("rmi:boundary=64,leaves=0"), None);
+        assert_eq!(promised("rmi:boundary=64,within=100"), Some(64));
+        assert_eq!(promised("rmi:boundary=64,within=99"), None);
         assert_eq!(promised("rmi:leaves=9"), None);
     }
 
@@ -211,6 +217,8 @@ mod tests {
         assert!(message("rmi:root=1").contains("root (best, linear, cubic)"));
         assert!(message("rmi:boundary=64,leaves=9").contains("name one of them"));
         assert!(message("rmi:leaves=9,boundary=64").contains("name one of them"));
+        assert!(message("rmi:within=100,leaves=9").contains("name one of them"));
+        assert!(message("rmi:within=0").contains("within (1 to 100)"));
         assert!(message("fp:boundary=3").contains("are none"));
         assert!(message("fp:x").contains("are none"));
         assert!(message("").contains("fp, fp-raw, plr"));

@@ -14,13 +14,13 @@ use rhumb_index::{IndexError, IndexSpec, registry};
 
 /// The digest of the indexes over all [`key_sets`] for each specification. `lits:choice=measured`
 /// is missing because it depends on the clock.
-const DIGESTS: [(&str, u64); 28] = [
+const DIGESTS: [(&str, u64); 30] = [
     ("fp", 0xcab0_9a62_5fd2_8fa3),
     ("fp-raw", 0x3830_90d2_05fa_4b2c),
     ("plr", 0x36ef_6f07_e4bf_e748),
     ("fiting-tree", 0x55fc_5bcd_4ad8_ab5d),
     ("pgm", 0x8699_5051_14ae_749c),
-    ("rmi", 0xece9_7692_9519_1dfd),
+    ("rmi", 0x4aad_5ebb_d61e_bb21),
     ("radix-spline", 0xa26f_c7cc_695b_9ad8),
     ("plex", 0x327e_ed95_da7a_5a8c),
     ("alex", 0xd351_9b52_998f_5a31),
@@ -35,7 +35,9 @@ const DIGESTS: [(&str, u64); 28] = [
     ("fiting-tree:cone=wide", 0x85d0_6356_9f61_466f),
     ("fiting-tree:boundary=64,cone=wide", 0x8c3c_0ddd_c1c7_4590),
     ("pgm:boundary=64,eps_recursive=1", 0xe2bf_0fc0_d7fa_adaa),
-    ("rmi:boundary=64", 0x9ed4_6057_e855_2c16),
+    ("rmi:boundary=64", 0x1d59_2f43_57a2_eeb7),
+    ("rmi:within=100", 0xec26_0555_4d27_b6f7),
+    ("rmi:boundary=64,within=100", 0x9ed4_6057_e855_2c16),
     ("rmi:leaves=1000", 0x9acd_6448_d39b_a4e1),
     ("rmi:leaves=100,root=cubic", 0xea93_f965_b2a1_de48),
     ("radix-spline:boundary=64", 0x4e8e_4e6f_ec6f_60f9),

@@ -29,9 +29,12 @@
 //!
 //! Clamping f moves no window off a run, since the runs lie within the leaf's ranks too.
 //!
-//! The builder searches for the number of leaves that keeps windows within the position boundary,
-//! unless the specification gives the number. In that case windows may be wider than the boundary,
-//! and [`crate::Index::widest_window`] tells the widest.
+//! The second layer grows until the position boundary holds: the builder searches for the fewest
+//! leaves with which the windows of 99 % of the keys are within the boundary, up to one leaf for each number.
+//! The others may be wider; [`crate::Index::widest_window`] tells the widest. With `within=100` the
+//! boundary holds for all windows, and is a promise. If even that does not suffice, the keys are
+//! unfit. Where the specification gives the number of leaves, windows are as wide as they
+//! have to be.
 //!
 //! Building takes time linear in the keys for each number of leaves that is tried, and memory for
 //! their numbers. A look-up computes the prediction and reads the leaves from there to the right
@@ -77,10 +80,20 @@ use crate::knob::Knob;
 /// The number of leaves; if it is given, the position boundary is not kept.
 const LEAVES: Knob = Knob {
     name: "leaves",
-    about: "number of leaves; 0: as many as the boundary needs; else the boundary is not kept",
+    about: "number of leaves; 0: as many as `within` needs; else the boundary is not kept",
     default: 0,
     min: 0,
     max: 1 << 24,
+    choices: &[],
+};
+
+/// The share of the keys for which the position boundary holds.
+const WITHIN: Knob = Knob {
+    name: "within",
+    about: "percent of the keys whose windows keep the boundary; 100: all windows do",
+    default: 99,
+    min: 1,
+    max: 100,
     choices: &[],
 };
 
@@ -98,7 +111,7 @@ pub(crate) const KIND: Kind = Kind {
     name: "rmi",
     id: 6,
     about: "recursive model index of two layers (Kraska et al., SIGMOD 2018)",
-    knobs: &[BOUNDARY, LEAVES, ROOT, RETAINED],
+    knobs: &[BOUNDARY, LEAVES, ROOT, RETAINED, WITHIN],
     needs_number: true,
     answers: Answers::Windows,
     version: 1,

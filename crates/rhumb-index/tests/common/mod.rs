@@ -10,7 +10,7 @@ pub fn from_env(name: &str, default: u64) -> u64 {
 }
 
 /// Specifications that set knobs other than the position boundary.
-const VARIANTS: [&str; 18] = [
+const VARIANTS: [&str; 21] = [
     "fiting-tree:boundary=8,cone=wide",
     "pgm:boundary=4,eps_recursive=1",
     "pgm:boundary=5,eps_recursive=30",
@@ -19,6 +19,9 @@ const VARIANTS: [&str; 18] = [
     "radix-spline:boundary=200,radix_bits=7",
     "rmi:boundary=8,root=linear",
     "rmi:boundary=32,root=cubic",
+    "rmi:within=100",
+    "rmi:boundary=64,within=100",
+    "rmi:boundary=8,within=50",
     "rmi:leaves=1",
     "rmi:leaves=37,root=linear",
     "rmi:leaves=500,root=cubic",

@@ -59,7 +59,7 @@ fn a_key_joins_only_if_its_point_lies_in_the_cone() {
 /// million uniform keys at an error of 8).
 #[test]
 fn uniform_and_lognormal_keys_take_three_times_the_fewest_lines() {
-    for numbers in [keys::uniform(500_000), keys::lognormal(500_000)] {
+    for numbers in [keys::uniform(500_000), keys::of("lognormal", 500_000)] {
         for boundary in [16, 34] {
             let of = |kind: &str| Row::of(&format!("{kind}:boundary={boundary}"), &numbers).len();
             let ratio = of("fiting-tree") as f64 / of("pgm") as f64;

@@ -1,4 +1,4 @@
-//! Keys of fixed seeds. All but the lognormal ones are made with integers only: the same on every
+//! Keys of fixed seeds. All but those by name are made with integers only: the same on every
 //! machine.
 
 use rhumb_index::check::{SplitMix64, distributions};
@@ -15,9 +15,9 @@ pub fn uniform(count: usize) -> Vec<u64> {
     sorted((0..count).map(|_| random.next_u64()).collect())
 }
 
-/// Lognormally distributed numbers, for figures that may differ a little between machines.
-pub fn lognormal(count: usize) -> Vec<u64> {
-    let keys = distributions::by_name("lognormal").unwrap();
+/// The numbers of a distribution by name, which may differ a little between machines.
+pub fn of(name: &str, count: usize) -> Vec<u64> {
+    let keys = distributions::by_name(name).unwrap();
     let keys = keys.keys(&mut SplitMix64::new(5), count);
     let number = |key: Vec<u8>| u64::from_be_bytes(key.try_into().unwrap());
     keys.into_iter().map(number).collect()

@@ -1,22 +1,51 @@
 //! Collects the numbers, 8 bytes a key, and trains the model at the end.
 
 use super::choose::{Aim, Roots, choose};
-use super::lay::{Search, lay, most_leaves};
+use super::lay::{Limit, Search, lay, most_leaves};
 use super::leaf::{LEAF, Leaf};
 use super::points::Points;
 use super::reader::LEAVES_AT;
 use super::root::Root;
-use super::{BOUNDARY, KIND, LEAVES, ROOT};
+use super::{BOUNDARY, KIND, LEAVES, ROOT, WITHIN};
 use crate::kinds::shared::runs::Runs;
 use crate::knob::Settings;
 use crate::{IndexBuilder, IndexError};
 
+/// What determines the number of leaves.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Size {
+    /// The specification.
+    Given(usize),
+    /// The windows of this share of the keys, in percent, keep the position boundary.
+    Within { boundary: u64, percent: u64 },
+}
+
+impl Size {
+    fn of(settings: &Settings) -> Size {
+        match LEAVES.of(settings) {
+            0 => Size::Within {
+                boundary: BOUNDARY.of(settings),
+                percent: WITHIN.of(settings),
+            },
+            leaves => Size::Given(leaves as usize),
+        }
+    }
+
+    /// The position boundary that every window keeps, if there is one.
+    fn promise(self) -> Option<u64> {
+        match self {
+            Size::Within {
+                boundary,
+                percent: 100..,
+            } => Some(boundary),
+            _ => None,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct RmiBuilder {
-    /// The position boundary, unless the number of leaves is given.
-    boundary: Option<u64>,
-    /// The number of leaves, or 0 for as many as the boundary takes.
-    leaves: usize,
+    size: Size,
     roots: Roots,
     runs: Runs,
     points: Points,
@@ -24,40 +53,54 @@ pub(super) struct RmiBuilder {
 
 impl RmiBuilder {
     pub(super) fn new(settings: &Settings) -> Self {
-        let leaves = LEAVES.of(settings) as usize;
-        let boundary = (leaves == 0).then(|| BOUNDARY.of(settings));
+        let size = Size::of(settings);
         RmiBuilder {
-            boundary,
-            leaves,
+            size,
             roots: match ROOT.of(settings) {
                 0 => Roots::Both,
                 1 => Roots::Linear,
                 _ => Roots::Cubic,
             },
-            // Without a boundary no run is too long.
-            runs: Runs::new(boundary.unwrap_or(u64::MAX)),
+            // Without a promise no run is too long.
+            runs: Runs::new(size.promise().unwrap_or(u64::MAX)),
             points: Points::default(),
+        }
+    }
+
+    fn train(&self) -> Option<(Root, Vec<Leaf>)> {
+        match self.size {
+            _ if self.points.keys() == 0 => Some((Root::default(), Vec::new())),
+            Size::Given(leaves) => self.train_with(leaves),
+            Size::Within { boundary, percent } => self.train_within(Limit {
+                width: boundary,
+                spare: self.points.keys() * 100u64.saturating_sub(percent) / 100,
+            }),
         }
     }
 
     /// A model with the given number of leaves, or with one for each number if there are fewer
     /// numbers.
-    fn train(&self) -> Option<(Root, Vec<Leaf>)> {
+    fn train_with(&self, leaves: usize) -> Option<(Root, Vec<Leaf>)> {
         let numbers = self.points.numbers();
-        let leaves = self.leaves.min(numbers.len());
+        let leaves = leaves.min(numbers.len());
         let shapes = choose(numbers, leaves, self.roots, Aim::Average);
         let root = shapes.first()?.over(leaves);
-        Some((root, lay(&self.points, &root, None).ok()?))
+        Some((root, lay(&self.points, &root, Limit::NONE).ok()?))
     }
 
-    /// A model that keeps the boundary, if there is one.
-    fn train_within(&self, boundary: u64) -> Option<(Root, Vec<Leaf>)> {
+    /// A model whose windows keep the limit, if there is one.
+    fn train_within(&self, limit: Limit) -> Option<(Root, Vec<Leaf>)> {
         let most = most_leaves(&self.points);
-        // Roots that leave no numbers out first; if none works, one that leaves some out may.
-        let shapes = [Aim::Worst, Aim::Average]
+        // If every window must keep the limit, roots that leave no numbers out come first; if none
+        // works, one that leaves some out may.
+        let mut aims = [Aim::Worst, Aim::Average];
+        if limit.spare > 0 {
+            aims.reverse();
+        }
+        let shapes = aims
             .into_iter()
             .flat_map(|aim| choose(self.points.numbers(), most, self.roots, aim));
-        let mut searches = shapes.map(|shape| Search::new(&self.points, shape, boundary));
+        let mut searches = shapes.map(|shape| Search::new(&self.points, shape, limit));
         searches.find_map(Search::run)
     }
 
@@ -66,8 +109,8 @@ impl RmiBuilder {
         IndexError::Unfit {
             kind: KIND.name,
             why: format!(
-                "{most} leaves, the most that are useful for {keys} keys, leave windows above the \
-                 position boundary: raise it, set the number of leaves or use fp"
+                "{most} leaves, the most for {keys} keys, leave too many windows above the position \
+                 boundary: raise it, lower within, set the number of leaves or use fp"
             ),
         }
     }
@@ -96,13 +139,9 @@ impl IndexBuilder for RmiBuilder {
         }
         let runs = std::mem::replace(&mut self.runs, Runs::new(BOUNDARY.default));
         self.points.end(runs.finish(KIND.name)?);
-        let trained = match self.boundary {
-            _ if self.points.keys() == 0 => Some((Root::default(), Vec::new())),
-            None => self.train(),
-            Some(boundary) => self.train_within(boundary),
-        };
-        let (root, leaves) = trained.ok_or_else(|| self.leaves_run_out())?;
-        Ok(encode(&root, &leaves, self.points.keys(), self.boundary))
+        let (root, leaves) = self.train().ok_or_else(|| self.leaves_run_out())?;
+        let promise = self.size.promise();
+        Ok(encode(&root, &leaves, self.points.keys(), promise))
     }
 
     fn is_unfit(&self) -> bool {
@@ -110,7 +149,7 @@ impl IndexBuilder for RmiBuilder {
     }
 }
 
-/// The byte form: a header, then all leaves.
+/// The byte form: a header, then all leaves. `boundary` is one that every window keeps.
 fn encode(root: &Root, leaves: &[Leaf], keys: u64, boundary: Option<u64>) -> Vec<u8> {
     let mut out = Vec::with_capacity(LEAVES_AT + leaves.len() * LEAF);
     out.extend(KIND.header());
@@ -140,7 +179,7 @@ mod tests {
     #[test]
     fn bulk_pushes_give_the_same_bytes_as_single_pushes() {
         let numbers: Vec<u64> = (0..5000).map(|i| i * i).collect();
-        for spec in ["rmi:boundary=64", "rmi:leaves=100"] {
+        for spec in ["rmi:boundary=64", "rmi:within=100", "rmi:leaves=100"] {
             let (mut one, mut many) = (builder(spec), builder(spec));
             for number in &numbers {
                 one.push(&number.to_be_bytes(), *number).unwrap();
@@ -173,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn long_runs_are_unfit_only_with_a_boundary() {
+    fn long_runs_are_unfit_only_with_a_promise() {
         let with_run = |spec: &str, keys: u32| {
             let mut builder = builder(spec);
             for key in 0..keys {
@@ -183,13 +222,15 @@ mod tests {
             builder.push_numbers(&[1 << 62, 1 << 63]).unwrap();
             (unfit, builder.finish().map(drop))
         };
-        assert_eq!(with_run("rmi:boundary=8", 5), (false, Ok(())));
-        let (unfit, finished) = with_run("rmi:boundary=8", 6);
+        assert_eq!(with_run("rmi:boundary=8,within=100", 5), (false, Ok(())));
+        let (unfit, finished) = with_run("rmi:boundary=8,within=100", 6);
         assert!(
             unfit && matches!(finished, Err(IndexError::Unfit { .. })),
             "{finished:?}"
         );
         assert_eq!(with_run("rmi:leaves=4", 3000), (false, Ok(())));
+        // Without a promise the run may stand if it is a small enough share of the keys.
+        assert_eq!(with_run("rmi:boundary=8,within=1", 6), (false, Ok(())));
     }
 
     #[test]
@@ -227,7 +268,7 @@ mod tests {
     fn a_far_part_is_left_out_where_the_boundary_needs_it() {
         // One in 128, the most that are left out.
         let far = (1..=156u64).map(|i| u64::MAX - (i << 50));
-        let mut builder = builder("rmi");
+        let mut builder = builder("rmi:within=100");
         let numbers = numbers_and_outliers(19_844, 0, far);
         assert_eq!(numbers.len(), 20_000);
         builder.push_numbers(&numbers).unwrap();
@@ -236,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_single_outlier_below_is_left_out_alone() {
-        let mut builder = builder("rmi");
+        let mut builder = builder("rmi:within=100");
         let numbers = numbers_and_outliers(9_000, 1 << 63, [0].into_iter());
         builder.push_numbers(&numbers).unwrap();
         let form = builder.finish().unwrap();

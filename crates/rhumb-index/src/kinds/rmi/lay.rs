@@ -1,4 +1,4 @@
-//! Lays out leaves under a root, and finds the number of leaves that a position boundary needs.
+//! Lays out leaves under a root, and finds the number of leaves with which a position boundary holds.
 
 use std::ops::Range;
 
@@ -7,30 +7,48 @@ use super::points::Points;
 use super::root::{Root, Shape};
 use crate::kinds::shared::gallop::first_ahead;
 
-/// There is at most one leaf for this many keys, 6 bytes a key: `fp` takes less with blocks of any
-/// usual size, so a model with more leaves is not useful.
-const KEYS_PER_LEAF: u64 = 4;
-
 /// The search stops when it knows the number of leaves to one part in this many.
 const PRECISION: usize = 8;
 
-/// The most leaves that are useful for a position boundary.
+/// The most leaves that are tried: one for each number. More would hardly separate numbers that
+/// these do not, and already these take more bytes than the numbers.
 pub(super) fn most_leaves(points: &Points) -> usize {
-    (points.keys() / KEYS_PER_LEAF).max(1) as usize
+    points.numbers().len().max(1)
+}
+
+/// How wide windows may be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Limit {
+    /// The most ranks of a window.
+    pub(super) width: u64,
+    /// How many keys may be in leaves with wider windows.
+    pub(super) spare: u64,
+}
+
+impl Limit {
+    /// Any window is allowed.
+    pub(super) const NONE: Limit = Limit {
+        width: u64::MAX,
+        spare: 0,
+    };
 }
 
 /// Fits a leaf to the numbers of each prediction. The error is the index of a number whose leaf
 /// exceeds the limit.
-pub(super) fn lay(points: &Points, root: &Root, limit: Option<u64>) -> Result<Vec<Leaf>, usize> {
+pub(super) fn lay(points: &Points, root: &Root, limit: Limit) -> Result<Vec<Leaf>, usize> {
     let numbers = points.numbers();
     let mut leaves: Vec<Leaf> = Vec::with_capacity(root.leaves);
-    let mut start = 0;
+    let (mut start, mut spare) = (0, limit.spare);
     while let Some(&number) = numbers.get(start) {
         // The prediction of a cubic may decrease by rounding; the leaf must not.
         let place = root.guess(number).max(leaves.len());
         let is_here = |i: usize| numbers.get(i).is_some_and(|&n| root.guess(n) <= place);
         let end = first_ahead(start + 1..numbers.len(), 1, is_here);
-        let leaf = Leaf::fit(points, start..end, limit).ok_or(start + (end - start) / 2)?;
+        let leaf = Leaf::fit(points, start..end, limit.width).or_else(|| {
+            spare = spare.checked_sub(points.rank(end) - points.rank(start))?;
+            Leaf::fit(points, start..end, Limit::NONE.width)
+        });
+        let leaf = leaf.ok_or(start + (end - start) / 2)?;
         leaves.resize(place, leaf.empty());
         leaves.push(leaf);
         start = end;
@@ -38,22 +56,22 @@ pub(super) fn lay(points: &Points, root: &Root, limit: Option<u64>) -> Result<Ve
     Ok(leaves)
 }
 
-/// Searches for the fewest leaves with which every window keeps within the boundary.
+/// Searches for the fewest leaves with which windows keep within the limit.
 pub(super) struct Search<'a> {
     points: &'a Points,
     shape: Shape,
-    boundary: u64,
+    limit: Limit,
     /// Indices of numbers whose leaf was too wide. They are tested first, so that most attempts
-    /// with too few leaves fail at once.
+    /// with too few leaves fail at once. Empty where keys may be in wide leaves.
     witnesses: Vec<usize>,
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn new(points: &'a Points, shape: Shape, boundary: u64) -> Self {
+    pub(super) fn new(points: &'a Points, shape: Shape, limit: Limit) -> Self {
         Search {
             points,
             shape,
-            boundary,
+            limit,
             witnesses: Vec::new(),
         }
     }
@@ -84,18 +102,19 @@ impl<'a> Search<'a> {
 
     fn attempt(&mut self, leaves: usize) -> Option<(Root, Vec<Leaf>)> {
         let root = self.shape.over(leaves);
-        let limit = Some(self.boundary);
         let fails = |&place: &usize| {
             let span = self.span(&root, place);
-            !span.is_empty() && Leaf::fit(self.points, span, limit).is_none()
+            !span.is_empty() && Leaf::fit(self.points, span, self.limit.width).is_none()
         };
         if self.witnesses.iter().rev().any(fails) {
             return None;
         }
-        match lay(self.points, &root, limit) {
+        match lay(self.points, &root, self.limit) {
             Ok(leaves) => Some((root, leaves)),
             Err(place) => {
-                self.witnesses.push(place);
+                if self.limit.spare == 0 {
+                    self.witnesses.push(place);
+                }
                 None
             }
         }

@@ -97,11 +97,11 @@ impl Leaf {
         }
     }
 
-    /// Fits a line to one or more numbers. `None` if its windows would exceed the limit.
-    pub(super) fn fit(points: &Points, span: Range<usize>, limit: Option<u64>) -> Option<Leaf> {
+    /// Fits a line to one or more numbers. `None` if its windows would exceed the limit, in ranks;
+    /// `u64::MAX` is no limit.
+    pub(super) fn fit(points: &Points, span: Range<usize>, limit: u64) -> Option<Leaf> {
         let fit = LeafPoints { points, span };
         let keys = fit.keys();
-        let limit = limit.unwrap_or(u64::MAX);
         if keys > limit && fit.leaves_chord(limit) {
             return None;
         }
