@@ -1,5 +1,5 @@
 //! `alex`: node densities are 0.7 when loaded, at most 0.8, and 0.6 after growth; nodes are chosen
-//! by the published costs.
+//! by the published costs, and rebuilt when insertions into them cost too much.
 
 use crate::{count, form, keys, loaded};
 
@@ -24,6 +24,30 @@ fn data_nodes_are_loaded_to_70_percent_filled_to_80_and_grown_to_60() {
         let bytes = *size as f64 / slots;
         assert!((16.125..16.2).contains(&bytes), "{len}: {bytes}");
     }
+}
+
+/// A data node of 70,000 keys in 100,000 slots is full with 80,000. If all new keys fall between two
+/// of its neighbours, it gets a new line or is split long before, each time that insertions have
+/// cost too much on average (section 4.3.2). Exact counts: the numbers of
+/// the insertions after which the size or the greatest depth is another one.
+#[test]
+fn a_node_is_rebuilt_when_insertions_cost_too_much() {
+    let mut index = loaded("alex", &keys::even(70_000, 1 << 40));
+    let mut before = (index.size_in_bytes(), index.depth().max);
+    let mut rebuilt = Vec::new();
+    for i in 1..=9_000 {
+        index.insert(&((35_000 << 40) + 1 + i * 3_001 % (1 << 16) * 1_000), i);
+        let now = (index.size_in_bytes(), index.depth().max);
+        if now != before {
+            rebuilt.push(i);
+        }
+        before = now;
+    }
+    let expected = [
+        1_312, 1_496, 1_504, 2_005, 2_011, 2_678, 2_687, 3_571, 3_584, 4_755, 4_770, 6_331, 6_365,
+        8_446, 8_498,
+    ];
+    assert_eq!(rebuilt, expected);
 }
 
 /// The inner nodes, data nodes, places for children and slots that the published costs give for
