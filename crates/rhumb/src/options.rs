@@ -50,7 +50,9 @@ impl Compression {
 pub enum Partition {
     /// A block ends when it holds about this many bytes (LevelDB, RocksDB, Bourbon).
     Bytes(u32),
-    /// A block holds this many entries, down to one (the protocol of the EDBT study).
+    /// A block holds this many entries, down to one (the protocol of the EDBT study). Entries of one
+    /// size (puts, one version a key) that are not compressed are stored in a row: a block then takes
+    /// 4 bytes besides them, and where sequences are still needed, up to 8 bytes an entry.
     Entries(u32),
     /// A block holds the entries for which the model predicts one of this many neighbouring ranks, so
     /// that the model's answer is a block; 0: chosen for blocks of about 4 KiB. Indexes without a

@@ -304,9 +304,13 @@ fn exact(sample: &Sample) -> RangeInclusive<usize> {
 }
 
 fn create(db: &Db, oracle: &mut Oracle, name: &str) {
+    create_with(db, oracle, name, "pgm:boundary=16", None);
+}
+
+fn create_with(db: &Db, oracle: &mut Oracle, name: &str, index: &str, table: Option<&str>) {
     let options = KeyspaceOptions {
-        index: Some("pgm:boundary=16".parse().unwrap()),
-        ..KeyspaceOptions::default()
+        index: Some(index.parse().unwrap()),
+        table: table.map(|text| text.parse().unwrap()),
     };
     db.create_keyspace_with(name, options.clone()).unwrap();
     oracle.push(Event::Create(name.to_string(), options));
@@ -344,13 +348,16 @@ fn fill(db: &Db, oracle: &mut Oracle, random: &mut Random, writes: usize, synced
     }
 }
 
-/// A sample of tables with several blocks, versions kept for a snapshot, deletes and range deletes;
+/// A sample of tables with several blocks or units, versions kept for a snapshot, deletes and range deletes;
 /// its log is almost empty.
 fn tables() -> Sample {
     Sample::new(true, |db, oracle, disk| {
         let mut random = Random(case_seed(0));
         create(db, oracle, "other");
         create(db, oracle, "third");
+        create_with(db, oracle, "units", "fp", Some("partition=entries(4)"));
+        let equal = (0..30).map(|n| ("units", Change::Put(key(n), value(&mut random, 12))));
+        put_batch(db, oracle, equal.collect(), Durability::Buffered);
         fill(db, oracle, &mut random, 340, 0);
         let before = db.snapshot();
         fill(db, oracle, &mut random, 40, 0);

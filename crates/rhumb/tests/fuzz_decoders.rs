@@ -23,7 +23,9 @@ use kit_model::session::Session;
 use kit_model::settings::{INDEXES, choose};
 use kit_model::shrink::{Failure, check};
 use rhumb::fs::{FileSystem, MemoryFileSystem};
-use rhumb::{Compression, Db, Durability, Levels, Options, Result, TableSpec, WriteBatch};
+use rhumb::{
+    Compression, Db, Durability, Levels, Options, Partition, Result, TableSpec, WriteBatch,
+};
 
 type Content = BTreeMap<String, BTreeMap<Vec<u8>, Vec<u8>>>;
 
@@ -86,7 +88,12 @@ fn specimen(seed: u64) -> Specimen {
     let disk = MemoryFileSystem::new();
     let index = ["fp", "plr:boundary=16", "fp-raw"][(seed % 3) as usize];
     let compression = [Compression::None, Compression::Lz4][(seed / 3 % 2) as usize];
-    let options = options(index, compression, &disk);
+    let mut options = options(index, compression, &disk);
+    // Values of one length, so that tables begin with units.
+    let units = seed / 2 % 2 == 1;
+    if units {
+        options.table.partition = Partition::Entries(1 + seed as u32 % 5);
+    }
     let db = Db::open("store", options.clone()).unwrap();
     let other = db.create_keyspace("other").unwrap();
     let mut states = Vec::new();
@@ -95,7 +102,8 @@ fn specimen(seed: u64) -> Specimen {
         for _ in 0..8 {
             let keyspace = if choices.percent(30) { &other } else { &*db };
             let key = choices.below(500) * 1_000_003;
-            let value = vec![b'v'; choices.below(120) as usize];
+            let length = choices.below(120) as usize;
+            let value = vec![b'v'; if units { 20 } else { length }];
             match choices.below(12) {
                 0 => batch.delete(keyspace, key.to_be_bytes()).unwrap(),
                 1 => {

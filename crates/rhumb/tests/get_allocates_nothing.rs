@@ -43,7 +43,16 @@ fn key(number: u64) -> [u8; 24] {
 
 #[test]
 fn a_warm_get_allocates_nothing() {
-    let db = Db::open("store", Options::in_memory()).unwrap();
+    for table in ["partition=predicted", "partition=entries(8)"] {
+        check(Options {
+            table: table.parse().unwrap(),
+            ..Options::in_memory()
+        });
+    }
+}
+
+fn check(options: Options) {
+    let db = Db::open("store", options).unwrap();
     let store = |numbers: &mut dyn Iterator<Item = u64>| {
         for number in numbers {
             db.put(key(2 * number), [number as u8; 100]).unwrap();

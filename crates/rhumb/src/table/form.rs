@@ -10,3 +10,4 @@ pub(in crate::table) mod footer;
 pub(in crate::table) mod properties;
 pub(in crate::table) mod stored;
 pub(in crate::table) mod summary;
+pub(in crate::table) mod units;

@@ -9,3 +9,4 @@ pub(in crate::table) mod search;
 #[cfg(feature = "internals")]
 pub(in crate::table) mod stages;
 pub(in crate::table) mod trace;
+pub(in crate::table) mod verified;

@@ -3,4 +3,5 @@
 pub(in crate::table) mod blocks;
 pub(in crate::table) mod index_choice;
 pub(in crate::table) mod placing;
+pub(in crate::table) mod units;
 pub(in crate::table) mod writer;

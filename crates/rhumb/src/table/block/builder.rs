@@ -205,6 +205,17 @@ impl BlockBuilder {
         debug_assert_eq!(into.len() - start, self.raw_bytes());
     }
 
+    /// Appends the entries as those of a unit with sequences of `width` bytes. They must be puts with
+    /// keys of one length and values of one length.
+    pub fn encode_unit(&self, width: u8, into: &mut Vec<u8>) {
+        for sequence in &self.sequences {
+            let bytes = sequence.to_le_bytes();
+            into.extend_from_slice(bytes.get(..width.into()).unwrap_or_default());
+        }
+        into.extend_from_slice(&self.keys);
+        into.extend_from_slice(&self.values);
+    }
+
     fn encode_header(&self, continues: bool, into: &mut Vec<u8>) {
         let shape = &self.shape;
         let (form, value) = (shape.key_form(), shape.value_form());

@@ -1,9 +1,10 @@
 //! Where the columns of a block lie, and the checks that they do.
 
-use super::{HEADER_BYTES, flag};
+use super::{HEADER_BYTES, NO_HINT, flag};
 use crate::entry::EntryKind;
 use crate::table::form::bits::{unpack, word};
 use crate::table::form::damage::Damage;
+use crate::table::form::units::UnitShape;
 
 /// A column of lengths: stored, or the same length for all entries.
 #[derive(Debug, Clone, Copy, Default)]
@@ -140,6 +141,33 @@ impl BlockLayout {
     #[inline]
     pub fn of_sound(raw: &[u8]) -> BlockLayout {
         Self::lay_out(raw).0
+    }
+
+    /// The columns of a unit of `len` bytes without its checksum.
+    #[inline]
+    pub fn of_unit(shape: UnitShape, len: usize) -> BlockLayout {
+        let count = len as u64 / shape.entry_bytes().max(1);
+        let alike = |length| Lengths {
+            start_or_alike: length,
+            width: 0,
+        };
+        // The directory keeps units below 4 GiB and 65,536 entries.
+        let keys = count as u32 * u32::from(shape.width);
+        BlockLayout {
+            count: count as u16,
+            hint: NO_HINT,
+            group_shift: 4,
+            kind_alike: Some(EntryKind::Put),
+            sequence_width: 8 * shape.width,
+            fixed_keys: true,
+            fixed_values: true,
+            prefix_end: HEADER_BYTES as u32,
+            suffix: alike(shape.key),
+            value: alike(shape.value),
+            keys,
+            values: keys + count as u32 * shape.key,
+            ..BlockLayout::default()
+        }
     }
 
     /// The columns, where the values start, and where the block ends, according to the header.

@@ -12,7 +12,7 @@ use crate::table::form::damage::Damage;
 use crate::table::form::directory::Directory;
 use crate::table::form::footer::{SectionKind, Sections, read_footer, read_tail};
 use crate::table::form::properties::Properties;
-use crate::table::form::stored::load;
+use crate::table::read::verified::Verifier;
 
 /// A table whose footer and directory are sound, so that its blocks can be found. Everything else
 /// may be damaged: reading the entries in order needs neither index nor filter.
@@ -137,12 +137,14 @@ impl Salvage {
         };
         let stored = ops::read_range(&*self.file, &self.path, offset, len as u64);
         let stored = stored.map_err(sort_error)?;
-        let raw = load(&stored, self.table_id, offset, self.raw_largest);
-        let raw = raw.map_err(|d| sort_error(d.in_file(&self.path, offset)))?;
-        let in_block = |d: Damage| sort_error(d.in_block(&self.path, offset));
-        let layout = BlockLayout::parse(&raw).map_err(in_block)?;
-        layout.check(&raw).map_err(in_block)?;
-        Ok((offset, raw.into_owned(), layout))
+        let verifier = Verifier {
+            path: &self.path,
+            directory: &self.directory,
+            table_id: self.table_id,
+            raw_largest: self.raw_largest,
+        };
+        let block = verifier.open(number, offset, &stored).map_err(sort_error)?;
+        Ok((offset, block.raw.into_owned(), block.layout))
     }
 
     /// Statistics of the blocks. Reads all of them.
@@ -158,6 +160,7 @@ impl Salvage {
         BlockSummary {
             placed: directory.is_placed(),
             strided: directory.is_strided(),
+            units: directory.units().map(|u| (u.count(), u.entries_per_unit())),
             entries_per_cell: directory.entries_per_cell(),
             extra: directory.extra_blocks(),
             empty: entries.iter().filter(|n| **n == 0).count() as u64,

@@ -52,6 +52,8 @@ pub(crate) struct BlockSummary {
     pub placed: bool,
     /// Whether every entry takes the same number of bytes.
     pub strided: bool,
+    /// The number of units at the start, and of entries in a full one, if the table begins with units.
+    pub units: Option<(u64, u32)>,
     /// The number of neighbouring predictions that share a cell; 0 without cells.
     pub entries_per_cell: u32,
     /// The number of blocks that continue a cell.
@@ -71,6 +73,12 @@ impl fmt::Display for BlockSummary {
             (false, _) => write!(f, "blocks: not placed by a model")?,
             (true, false) => write!(f, "blocks: placed by the model")?,
             (true, true) => write!(f, "blocks: placed by the model, equal entries")?,
+        }
+        if let Some((units, entries)) = self.units {
+            write!(
+                f,
+                ", the first {units} are units of {entries} entries of one size"
+            )?;
         }
         if n > 0 {
             write!(

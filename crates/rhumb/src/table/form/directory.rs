@@ -1,20 +1,25 @@
 //! The directory: where each block starts in the file, and which block belongs to a rank or a
 //! prediction.
 //!
-//! If an index answers with windows of ranks, the directory keeps the first rank of each block. If
+//! Offsets and first ranks of units are computed. For other blocks:
+//! if an index answers with windows of ranks, the directory keeps the first rank of each block. If
 //! the model placed the blocks, the prediction itself gives the block (docs/format.md, Directory).
 //! First ranks are then kept only if the offsets are derived from them, as they are if every entry
 //! takes the same number of bytes.
+
+use std::ops::RangeInclusive;
 
 use super::bits::word;
 use super::column::Column;
 use super::damage::Damage;
 use super::stored::STORED_HEADER_BYTES;
+use super::units::{UNIT_CHECKSUM_BYTES, UnitShape, Units};
 
 const HEADER_BYTES: usize = 32;
 const RANKED: u8 = 0;
 const PLACED: u8 = 1;
 const STRIDED: u8 = 2;
+const UNITS: u8 = 3;
 
 /// The size of blocks whose entries have equal sizes: `overhead` bytes, and `stride` for each
 /// entry.
@@ -39,6 +44,8 @@ pub(in crate::table) enum Arrangement<'a> {
     /// By ranks or by fence pointers. `entries_per_cell` is that of the cells that the model placed
     /// before it was given up; 0 if there are none.
     Ranked { entries_per_cell: u32 },
+    /// As ranked; the first blocks are units.
+    Units(&'a Units),
     /// By the model's prediction.
     Placed {
         entries_per_cell: u32,
@@ -75,6 +82,7 @@ impl DirectoryBuilder {
     pub fn encode(&self, entries: u64, arrangement: Arrangement<'_>) -> Option<Vec<u8>> {
         let (n, form, thresholds) = match arrangement {
             Arrangement::Ranked { entries_per_cell } => (entries_per_cell, RANKED, None),
+            Arrangement::Units(units) => (units.entries_per_unit(), UNITS, None),
             Arrangement::Placed {
                 entries_per_cell,
                 thresholds,
@@ -92,8 +100,13 @@ impl DirectoryBuilder {
         bytes.extend_from_slice(&n.to_le_bytes());
         bytes.extend_from_slice(&[form, 0, 0, 0]);
         let Some((thresholds, stride)) = thresholds else {
-            let fits = Column::encode(&self.offsets, &mut bytes)
-                && Column::encode(&self.first_ranks, &mut bytes);
+            let mut behind = 0;
+            if let Arrangement::Units(units) = arrangement {
+                units.encode(&mut bytes);
+                behind = usize::try_from(units.count()).ok()?;
+            }
+            let fits = Column::encode(self.offsets.get(behind..)?, &mut bytes)
+                && Column::encode(self.first_ranks.get(behind..)?, &mut bytes);
             return fits.then_some(bytes);
         };
         bytes.extend_from_slice(&(thresholds.len() as u64).to_le_bytes());
@@ -124,6 +137,12 @@ enum Form {
     },
     Strided {
         stride: Stride,
+        first_ranks: Column,
+    },
+    /// The columns are those of the blocks behind the units.
+    Units {
+        units: Units,
+        offsets: Column,
         first_ranks: Column,
     },
 }
@@ -165,26 +184,28 @@ impl Directory {
         let (blocks, ranks, entries) = (field(0), field(1), field(2));
         let entries_per_cell = u32::from_le_bytes(word(bytes, 24));
         let [form, reserved @ ..] = word::<4>(bytes, 28);
-        if form > STRIDED {
+        if form > UNITS {
             return Err(Damage::unsupported(format!("directories of form {form}")));
         }
-        check_counts([blocks, ranks, entries], entries_per_cell, end)?;
+        let (cells, least) = match form {
+            UNITS => (0, UNIT_CHECKSUM_BYTES + 1),
+            // A stored block has at least one byte besides its header, since LZ4 may have compressed it.
+            _ => (entries_per_cell, STORED_HEADER_BYTES + 1),
+        };
+        check_counts([blocks, ranks, entries], cells, (end, least))?;
         if reserved != [0; 3] {
             return Err(Damage::new(29, "zero in a reserved field", "other values"));
         }
         let mut at = HEADER_BYTES;
         let mut thresholds = Box::default();
-        if form != RANKED {
+        if form == PLACED || form == STRIDED {
             if entries_per_cell == 0 {
                 return Err(Damage::new(24, "at least one entry a cell", 0));
             }
             thresholds = take_thresholds(&mut rest, &mut at, blocks)?;
         }
         let column = |rest: &mut &[u8], at: &mut usize, what, last| {
-            let start = *at;
-            let column = Column::decode(rest, at, blocks + 1)?;
-            check_ends(&column, blocks, what, last).map_err(|d| d.moved(start))?;
-            Ok(column)
+            take_column((rest, at), blocks, what, (0..=0, last))
         };
         let form = match form {
             RANKED => Form::Ranked {
@@ -194,6 +215,10 @@ impl Directory {
             PLACED => Form::Placed {
                 offsets: column(&mut rest, &mut at, "offsets", end)?,
             },
+            UNITS => {
+                let units = Units::decode(&mut rest, &mut at, entries_per_cell, (blocks, end))?;
+                take_units(units, (&mut rest, &mut at), [blocks, ranks, entries, end])?
+            }
             _ => Form::Strided {
                 stride: take_stride(&mut rest, &mut at, [blocks, ranks, entries, end])?,
                 first_ranks: column(&mut rest, &mut at, "first ranks", ranks)?,
@@ -208,7 +233,7 @@ impl Directory {
             ranks,
             entries,
             end,
-            entries_per_cell,
+            entries_per_cell: cells,
             form,
             thresholds,
         })
@@ -231,7 +256,24 @@ impl Directory {
 
     /// Whether the model gives the block of a key: [`Directory::place`].
     pub fn is_placed(&self) -> bool {
-        !matches!(self.form, Form::Ranked { .. })
+        matches!(self.form, Form::Placed { .. } | Form::Strided { .. })
+    }
+
+    /// The units at the start of the table, if it begins with units.
+    pub fn units(&self) -> Option<&Units> {
+        match &self.form {
+            Form::Units { units, .. } => Some(units),
+            _ => None,
+        }
+    }
+
+    /// What the entries of a block have in common, if it is a unit.
+    #[inline]
+    pub fn unit_shape(&self, block: u64) -> Option<UnitShape> {
+        match &self.form {
+            Form::Units { units, .. } => units.shape(block),
+            _ => None,
+        }
     }
 
     /// The number of neighbouring predictions that share a cell; 0 if the model placed no block of
@@ -292,6 +334,10 @@ impl Directory {
                 stride,
                 first_ranks,
             } => stride.offset(block, first_ranks.value(block)),
+            Form::Units { units, offsets, .. } => match units.offset(block) {
+                None => Some(offsets.value(block.saturating_sub(units.count()))),
+                computed => computed,
+            },
         }
     }
 
@@ -303,6 +349,15 @@ impl Directory {
             Form::Ranked { first_ranks, .. } | Form::Strided { first_ranks, .. } => {
                 Some(first_ranks.value(block.min(self.blocks)))
             }
+            Form::Units {
+                units, first_ranks, ..
+            } => match units.first_rank(block) {
+                None => {
+                    let behind = block.min(self.blocks).saturating_sub(units.count());
+                    Some(first_ranks.value(behind))
+                }
+                computed => computed,
+            },
             Form::Placed { .. } => None,
         }
     }
@@ -320,56 +375,27 @@ impl Directory {
     /// else the last one that starts below it. The block always exists, even if the directory is
     /// damaged.
     pub fn block_of_rank(&self, rank: u64) -> u64 {
-        let (Form::Ranked { first_ranks, .. } | Form::Strided { first_ranks, .. }) = &self.form
-        else {
-            let cell = rank / u64::from(self.entries_per_cell.max(1));
-            return cell.min(self.blocks.saturating_sub(1));
+        let (first_ranks, units) = match &self.form {
+            Form::Ranked { first_ranks, .. } | Form::Strided { first_ranks, .. } => {
+                (first_ranks, 0)
+            }
+            Form::Units {
+                units, first_ranks, ..
+            } => match units.unit_of_rank(rank) {
+                Some(unit) => return unit,
+                None => (first_ranks, units.count()),
+            },
+            Form::Placed { .. } => {
+                let cell = rank / u64::from(self.entries_per_cell.max(1));
+                return cell.min(self.blocks.saturating_sub(1));
+            }
         };
-        let below = self.blocks_below(first_ranks, rank);
-        if below < self.blocks && first_ranks.value(below) == rank {
-            return below;
+        let blocks = self.blocks.saturating_sub(units);
+        let below = blocks_below(first_ranks, blocks, rank);
+        if below < blocks && first_ranks.value(below) == rank {
+            return units + below;
         }
-        below.saturating_sub(1)
-    }
-
-    /// The number of blocks that start below `rank`: a guess by the line, then a galloping search.
-    fn blocks_below(&self, first_ranks: &Column, rank: u64) -> u64 {
-        let is_below = |block: u64| first_ranks.value(block) < rank;
-        let guess = first_ranks.guess(rank).min(self.blocks);
-        let (mut low, mut high, mut step) = (0, self.blocks, 1);
-        // Everything before `low` is below the rank; `high` and everything after it is not.
-        if guess < self.blocks && is_below(guess) {
-            low = guess + 1;
-            while low < high {
-                let probe = low.saturating_add(step - 1).min(high - 1);
-                if !is_below(probe) {
-                    high = probe;
-                    break;
-                }
-                low = probe + 1;
-                step = step.saturating_mul(2);
-            }
-        } else {
-            high = guess;
-            while low < high {
-                let probe = high.saturating_sub(step).max(low);
-                if is_below(probe) {
-                    low = probe + 1;
-                    break;
-                }
-                high = probe;
-                step = step.saturating_mul(2);
-            }
-        }
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if is_below(middle) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        low
+        (units + below).saturating_sub(1)
     }
 
     /// Memory taken, in bytes.
@@ -381,16 +407,66 @@ impl Directory {
             } => offsets.bytes() + first_ranks.bytes(),
             Form::Placed { offsets } => offsets.bytes(),
             Form::Strided { first_ranks, .. } => first_ranks.bytes(),
+            Form::Units {
+                units,
+                offsets,
+                first_ranks,
+            } => units.heap_bytes() + offsets.bytes() + first_ranks.bytes(),
         };
         size_of::<Directory>() + columns + size_of_val(&*self.thresholds)
     }
 }
 
-/// Checks the counts of blocks, ranks and entries against each other and against the block area.
-fn check_counts(counts: [u64; 3], entries_per_cell: u32, end: u64) -> Result<(), Damage> {
+/// The number of the first `blocks` blocks that start below `rank`: a guess by the line, then a
+/// galloping search.
+fn blocks_below(first_ranks: &Column, blocks: u64, rank: u64) -> u64 {
+    let is_below = |block: u64| first_ranks.value(block) < rank;
+    let guess = first_ranks.guess(rank).min(blocks);
+    let (mut low, mut high, mut step) = (0, blocks, 1);
+    // Everything before `low` is below the rank; `high` and everything after it is not.
+    if guess < blocks && is_below(guess) {
+        low = guess + 1;
+        while low < high {
+            let probe = low.saturating_add(step - 1).min(high - 1);
+            if !is_below(probe) {
+                high = probe;
+                break;
+            }
+            low = probe + 1;
+            step = step.saturating_mul(2);
+        }
+    } else {
+        high = guess;
+        while low < high {
+            let probe = high.saturating_sub(step).max(low);
+            if is_below(probe) {
+                low = probe + 1;
+                break;
+            }
+            high = probe;
+            step = step.saturating_mul(2);
+        }
+    }
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if is_below(middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// Checks the counts of blocks, ranks and entries against each other and against the block area, which
+/// ends at `end`; a block takes `least` bytes or more.
+fn check_counts(
+    counts: [u64; 3],
+    entries_per_cell: u32,
+    (end, least): (u64, usize),
+) -> Result<(), Damage> {
     let [blocks, ranks, entries] = counts;
-    // A stored block has at least one byte besides its header, since LZ4 may have compressed it.
-    if blocks > end / (STORED_HEADER_BYTES as u64 + 1) || (blocks == 0) != (end == 0) {
+    if blocks > end / least as u64 || (blocks == 0) != (end == 0) {
         let expected = format!("as many blocks as fit into {end} bytes");
         return Err(Damage::new(0, expected, blocks));
     }
@@ -405,13 +481,48 @@ fn check_counts(counts: [u64; 3], entries_per_cell: u32, end: u64) -> Result<(),
     Ok(())
 }
 
-fn check_ends(column: &Column, blocks: u64, what: &str, last: u64) -> Result<(), Damage> {
+/// Takes a column of `blocks` + 1 values off the front of bytes at a place. It must begin with one of
+/// the first values, and end with the last.
+fn take_column(
+    (bytes, at): (&mut &[u8], &mut usize),
+    blocks: u64,
+    what: &str,
+    (first, last): (RangeInclusive<u64>, u64),
+) -> Result<Column, Damage> {
+    let start = *at;
+    let column = Column::decode(bytes, at, blocks + 1)?;
     let found = (column.value(0), column.value(blocks));
-    if found == (0, last) {
-        return Ok(());
+    if first.contains(&found.0) && found.1 == last {
+        return Ok(column);
     }
     let found = format!("{} to {}", found.0, found.1);
-    Err(Damage::new(0, format!("{what} from 0 to {last}"), found))
+    let expected = format!("{what} from {} to {last}", first.end());
+    Err(Damage::new(start, expected, found))
+}
+
+/// Takes what follows `units` off the front of bytes at a place.
+fn take_units(
+    units: Units,
+    (bytes, at): (&mut &[u8], &mut usize),
+    counts: [u64; 4],
+) -> Result<Form, Damage> {
+    let [blocks, ranks, entries, end] = counts;
+    let behind = blocks - units.count();
+    let in_units = units.ranks();
+    if in_units > ranks || (behind == 0 && (in_units, in_units) != (ranks, entries)) {
+        let expected = format!("units of at most {ranks} keys, of all if no blocks follow");
+        return Err(Damage::new(*at, expected, in_units));
+    }
+    let after = units.end()..=units.end();
+    let offsets = take_column((bytes, at), behind, "offsets", (after, end))?;
+    // The first block behind the units may go on with the key of the last unit.
+    let first = in_units - u64::from(behind > 0)..=in_units;
+    let first_ranks = take_column((bytes, at), behind, "first ranks", (first, ranks))?;
+    Ok(Form::Units {
+        units,
+        offsets,
+        first_ranks,
+    })
 }
 
 /// Takes the thresholds off the front of `bytes`; `at` is where they are.

@@ -1,4 +1,5 @@
-//! The stored form of a block: checksum, codec, raw length, payload (docs/format.md, Block).
+//! The stored form of a block: checksum, codec, raw length, payload; and of a unit: checksum, entries
+//! (docs/format.md, Block and Unit).
 
 use std::borrow::Cow;
 
@@ -37,6 +38,20 @@ pub(in crate::table) fn store(
     }
 }
 
+/// Appends a unit with these entries for `offset` of the table with this id.
+pub(in crate::table) fn store_unit(entries: &[u8], id: u64, offset: u64, into: &mut Vec<u8>) {
+    into.extend_from_slice(&stamped(entries, id, offset).to_le_bytes());
+    into.extend_from_slice(entries);
+}
+
+/// Verifies a unit that was read from `offset` of the table with this id, and returns its entries.
+///
+/// # Errors
+/// If the checksum does not match.
+pub(in crate::table) fn load_unit(unit: &[u8], id: u64, offset: u64) -> Result<&[u8], Damage> {
+    verify(unit, id, offset, "unit")
+}
+
 /// Verifies a stored block that was read from `offset` of the table with this id, and returns its
 /// raw form, of at most `raw_largest` bytes. If the block is not compressed, the raw form is
 /// borrowed from it.
@@ -49,18 +64,7 @@ pub(in crate::table) fn load(
     offset: u64,
     raw_largest: u64,
 ) -> Result<Cow<'_, [u8]>, Damage> {
-    let Some((crc, body)) = stored.split_first_chunk::<4>() else {
-        return Err(Damage::new(
-            0,
-            "a stored block",
-            format!("{} bytes", stored.len()),
-        ));
-    };
-    let (found, expected) = (stamped(body, id, offset), u32::from_le_bytes(*crc));
-    if found != expected {
-        let expected = format!("a block with checksum {expected:#010x}");
-        return Err(Damage::new(0, expected, format!("{found:#010x}")));
-    }
+    verify(stored, id, offset, "block")?;
     let Some(payload) = stored.get(STORED_HEADER_BYTES..) else {
         return Err(Damage::new(
             0,
@@ -79,6 +83,20 @@ pub(in crate::table) fn load(
         CODEC_NONE => Err(Damage::new(5, payload.len(), raw_bytes)),
         _ => decompress(codec, payload, raw_bytes, STORED_HEADER_BYTES).map(Cow::Owned),
     }
+}
+
+/// The bytes behind the checksum of a piece that was read from `offset` of the table with this id.
+fn verify<'b>(piece: &'b [u8], id: u64, offset: u64, what: &str) -> Result<&'b [u8], Damage> {
+    let Some((crc, body)) = piece.split_first_chunk::<4>() else {
+        let found = format!("{} bytes", piece.len());
+        return Err(Damage::new(0, format!("a stored {what}"), found));
+    };
+    let (found, expected) = (stamped(body, id, offset), u32::from_le_bytes(*crc));
+    if found != expected {
+        let expected = format!("a {what} with checksum {expected:#010x}");
+        return Err(Damage::new(0, expected, format!("{found:#010x}")));
+    }
+    Ok(body)
 }
 
 #[cfg(test)]

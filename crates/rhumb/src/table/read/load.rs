@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use super::reader::TableReader;
 use super::trace::GetTrace;
+use super::verified::{Verified, Verifier};
 #[cfg(test)]
 use crate::entry::cursor_checks::count_visit;
 use crate::error::{Error, Result};
 use crate::fs::ops;
 use crate::memory::{OwnedBytes, Pinned, Pins};
 use crate::table::block::{BlockLayout, BlockView};
-use crate::table::form::stored::{STORED_HEADER_BYTES, load};
 
 /// The most bytes that a scan reads in one call.
 const READ_AHEAD_BYTES: u64 = 256 << 10;
@@ -35,16 +35,6 @@ pub(in crate::table) struct LoadedBlock {
 }
 
 impl LoadedBlock {
-    /// A block that was verified when it was loaded.
-    #[inline]
-    fn new(number: u64, bytes: Pinned) -> LoadedBlock {
-        LoadedBlock {
-            number,
-            layout: BlockLayout::of_sound(&bytes),
-            bytes,
-        }
-    }
-
     /// The block's entries.
     #[inline]
     pub fn view(&self) -> BlockView<'_> {
@@ -190,6 +180,20 @@ impl TableReader {
             .prefetch(number, self.likely_rows.about(slot));
     }
 
+    /// The raw form of a block that was verified when it was loaded.
+    #[inline]
+    fn loaded(&self, number: u64, bytes: Pinned) -> LoadedBlock {
+        let layout = match self.directory.unit_shape(number) {
+            None => BlockLayout::of_sound(&bytes),
+            Some(shape) => BlockLayout::of_unit(shape, bytes.len()),
+        };
+        LoadedBlock {
+            number,
+            bytes,
+            layout,
+        }
+    }
+
     /// The block with this number.
     ///
     /// # Errors
@@ -210,7 +214,7 @@ impl TableReader {
             return Ok(recent.clone());
         }
         match self.block_in_memory(number, source) {
-            Some(bytes) => Ok(LoadedBlock::new(number, bytes)),
+            Some(bytes) => Ok(self.loaded(number, bytes)),
             None => self.read_block(number, source),
         }
     }
@@ -240,7 +244,7 @@ impl TableReader {
         if (source.fill_cache || !fetched)
             && let Some(bytes) = self.block_in_memory(number, source)
         {
-            return Ok(LoadedBlock::new(number, bytes));
+            return Ok(self.loaded(number, bytes));
         }
         if !fetched {
             let blocks = source.blocks_forward();
@@ -300,7 +304,7 @@ impl TableReader {
             source.fetched = None;
         }
         let bytes = self.admit(number, &fetched, source.fill_cache)?;
-        Ok(LoadedBlock::new(number, bytes))
+        Ok(self.loaded(number, bytes))
     }
 
     /// Prepares a search in the blocks `first..=last` that begins at `probe`. If `probe` is not in
@@ -377,26 +381,28 @@ impl TableReader {
         let at = offset.saturating_sub(fetched.start) as usize;
         let stored = fetched.bytes.bytes().get(at..at.saturating_add(len));
         let stored = stored.unwrap_or_default();
-        let raw = load(stored, self.table_id, offset, self.raw_largest);
-        let raw = raw.map_err(|d| d.in_file(&self.path, offset))?;
-        let checked = BlockLayout::parse(&raw).and_then(|layout| {
-            layout.check(&raw)?;
-            let usual = self.directory.entries_per_cell();
-            self.likely_rows.note(&layout, usual);
-            BlockView::new(&raw, &layout).check_order()
-        });
-        checked.map_err(|d| d.in_block(&self.path, offset))?;
+        let Verified { raw, layout, start } = self.verifier().open(number, offset, stored)?;
+        let usual = self.directory.entries_per_cell();
+        self.likely_rows.note(&layout, usual);
+        let ascends = BlockView::new(&raw, &layout).check_order();
+        ascends.map_err(|d| d.in_block(&self.path, offset))?;
         if keep {
             let kept = self.frame_slots.insert(number, &raw);
             return Ok(kept.unwrap_or_else(|| self.frame_slots.bypass(raw.into_owned())));
         }
         Ok(match raw {
-            Cow::Borrowed(raw) => {
-                let at = at + STORED_HEADER_BYTES;
-                Pinned::owned(Arc::clone(&fetched.bytes), at, raw.len())
-            }
+            Cow::Borrowed(raw) => Pinned::owned(Arc::clone(&fetched.bytes), at + start, raw.len()),
             Cow::Owned(raw) => Pinned::from(raw),
         })
+    }
+
+    fn verifier(&self) -> Verifier<'_> {
+        Verifier {
+            path: &self.path,
+            directory: &self.directory,
+            table_id: self.table_id,
+            raw_largest: self.raw_largest,
+        }
     }
 
     fn no_such_block(&self, number: u64) -> Error {

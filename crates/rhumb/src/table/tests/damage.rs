@@ -18,20 +18,33 @@ fn sample(rng: &mut StdRng) -> (TestTable, Model) {
         let key = format!("account/{:08}", i * 37).into_bytes();
         model.insert((key, Reverse(i + 10)), (EntryKind::Put, value));
     }
-    let mut ranges = RangeDeletes::default();
-    ranges.insert(b"account/00001", b"account/00002", 7);
-    let settings = settings(
-        "plr:boundary=16",
-        "compression=lz4,partition=bytes(2048)",
-        &model,
-    );
-    let test = TestTable::new(&settings, &model, &ranges);
+    let spec = "compression=lz4,partition=bytes(2048)";
+    let test = test_table(spec, &model);
     assert!(
         test.summary.file_bytes > 64 << 10,
         "{} bytes",
         test.summary.file_bytes
     );
     (test, model)
+}
+
+/// A table of units.
+fn sample_of_units(rng: &mut StdRng) -> (TestTable, Model) {
+    let entry = |i: u64| {
+        let place = (format!("account/{:08}", i * 37).into_bytes(), Reverse(i));
+        (place, (EntryKind::Put, random_bytes(rng, 24)))
+    };
+    let model: Model = (0..600).map(entry).collect();
+    let test = test_table("partition=entries(6)", &model);
+    assert!(test.open(0).unwrap().directory.units().is_some());
+    (test, model)
+}
+
+fn test_table(spec: &str, model: &Model) -> TestTable {
+    let mut ranges = RangeDeletes::default();
+    ranges.insert(b"account/00001", b"account/00002", 7);
+    let settings = settings("plr:boundary=16", spec, model);
+    TestTable::new(&settings, model, &ranges)
 }
 
 /// Whether opening or verifying finds the damage.
@@ -46,10 +59,16 @@ fn is_detected(test: &TestTable) -> bool {
 fn every_flipped_byte_is_detected_and_answers_stay_right() {
     let seed = test_seed();
     let mut rng = StdRng::seed_from_u64(seed);
-    let (test, model) = sample(&mut rng);
+    let samples = [sample(&mut rng), sample_of_units(&mut rng)];
+    for (test, model) in samples {
+        flip_every_byte(&mut rng, seed, &test, &model);
+    }
+}
+
+fn flip_every_byte(rng: &mut StdRng, seed: u64, test: &TestTable, model: &Model) {
     let good = test.bytes();
     let keys: Vec<_> = model.keys().map(|(key, _)| key.clone()).collect();
-    assert!(!is_detected(&test));
+    assert!(!is_detected(test));
     let table = test.open(0).unwrap();
     let sections = test.summary.sections_offset as usize;
     let mut refused = 0;
@@ -67,7 +86,7 @@ fn every_flipped_byte_is_detected_and_answers_stay_right() {
         let near = touched.saturating_sub(12)..(touched + 12).min(keys.len());
         for key in &keys[near] {
             match get(&table, key, MAX_SEQUENCE) {
-                Ok(answer) => assert_eq!(answer, expected(&model, key, MAX_SEQUENCE)),
+                Ok(answer) => assert_eq!(answer, expected(model, key, MAX_SEQUENCE)),
                 Err(_) => refused += 1,
             }
         }

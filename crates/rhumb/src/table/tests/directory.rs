@@ -4,6 +4,7 @@ use super::test_seed;
 use crate::table::form::column::COLUMN_HEADER_BYTES;
 use crate::table::form::damage::Damage;
 use crate::table::form::directory::{Arrangement, Directory, DirectoryBuilder, Stride};
+use crate::table::form::units::{UnitShape, Units};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -126,10 +127,57 @@ fn equal_entries_need_no_offsets_and_predictions_no_ranks() {
 }
 
 #[test]
+fn blocks_behind_units_are_found_by_rank() {
+    let shape = UnitShape {
+        key: 8,
+        value: 8,
+        width: 0,
+    };
+    let mut units = Units::new(4, shape);
+    [4, 4, 3].iter().for_each(|n| units.push(*n, 0));
+    let end = units.end();
+    // The first block behind the units goes on with the last key in them, or begins with the next.
+    for first in [10, 11] {
+        let mut builder = DirectoryBuilder {
+            offsets: vec![0, 68, 136, end, end + 90],
+            first_ranks: vec![0, 4, 8, first, 14],
+        };
+        builder.close(end + 200, 20);
+        let bytes = builder.encode(21, Arrangement::Units(&units)).unwrap();
+        let directory = Directory::decode(&bytes, end + 200).unwrap();
+        let ranks = [0, 4, 8, first, 14];
+        let places = [(0, 68), (68, 68), (136, 52), (end, 90), (end + 90, 110)];
+        for (block, place) in (0..).zip(places) {
+            assert_eq!(directory.extent(block), Some(place));
+            assert_eq!(directory.first_rank(block), Some(ranks[block as usize]));
+        }
+        for rank in 0..23 {
+            let block = match rank {
+                0..11 => rank / 4,
+                11..14 => 3,
+                _ => 4,
+            };
+            assert_eq!(directory.block_of_rank(rank), block, "{rank}");
+        }
+        assert_eq!(directory.extent(5), None);
+        assert!(Directory::decode(&bytes, end + 199).is_err());
+        assert_eq!(directory.entries_per_cell(), 0);
+        assert!(!directory.is_placed());
+    }
+    let mut builder = DirectoryBuilder {
+        offsets: vec![0, 68, 136, end],
+        first_ranks: vec![0, 4, 8, 9],
+    };
+    builder.close(end + 200, 20);
+    let bytes = builder.encode(21, Arrangement::Units(&units)).unwrap();
+    assert!(Directory::decode(&bytes, end + 200).is_err());
+}
+
+#[test]
 fn a_form_of_a_later_version_is_not_taken_for_damage() {
     let mut bytes = built(&[0], &[0], 100, 5);
-    bytes[28] = 3;
-    let unknown = Damage::unsupported("directories of form 3");
+    bytes[28] = 4;
+    let unknown = Damage::unsupported("directories of form 4");
     assert_eq!(Directory::decode(&bytes, 100).unwrap_err(), unknown);
 }
 
@@ -149,11 +197,27 @@ fn hostile_directories_answer_something_inside() {
         stride,
     };
     let mut decoded = 0;
-    for arrangement in [RANKS, placed(None), placed(Some(stride))] {
+    // 20 units of 30 entries of 20 bytes, followed by the other blocks.
+    let shape = UnitShape {
+        key: 8,
+        value: 12,
+        width: 0,
+    };
+    let mut units = Units::new(30, shape);
+    (0..20).for_each(|_| units.push(30, 0));
+    for arrangement in [
+        RANKS,
+        placed(None),
+        placed(Some(stride)),
+        Arrangement::Units(&units),
+    ] {
         let mut builder = DirectoryBuilder {
             offsets: offsets.clone(),
             first_ranks: ranks.clone(),
         };
+        if let Arrangement::Units(units) = arrangement {
+            (builder.offsets[20], builder.first_ranks[20]) = (units.end(), units.ranks());
+        }
         builder.close(300_000, 2_000);
         let bytes = builder.encode(2_000, arrangement).unwrap();
         Directory::decode(&bytes, 300_000).unwrap();

@@ -8,6 +8,7 @@ mod placed;
 mod read_ahead;
 mod round_trip;
 mod shifting;
+mod units;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -95,6 +96,9 @@ fn key_maker(rng: &mut StdRng) -> impl Fn(u64) -> Vec<u8> + use<> {
 /// Random entries: keys of one shape, sometimes with versions and deletes, with values of one or
 /// many sizes.
 fn random_model(rng: &mut StdRng) -> Model {
+    if rng.random_bool(0.2) {
+        return random_equal_entries(rng);
+    }
     let make_key = key_maker(rng);
     let keys = rng.random_range(1..400);
     let spread = 1 << rng.random_range(9..20);
@@ -119,6 +123,27 @@ fn random_model(rng: &mut StdRng) -> Model {
             };
             model.insert((key.clone(), std::cmp::Reverse(sequence)), (kind, value));
         }
+    }
+    model
+}
+
+/// Random entries of one size, one version a key; sometimes one entry differs.
+fn random_equal_entries(rng: &mut StdRng) -> Model {
+    let (keys, value_len) = (rng.random_range(1..400), rng.random_range(0..40));
+    let sequences = 1 << [0, 0, 7, 16][rng.random_range(0..4)];
+    let mut model = Model::new();
+    let mut key = 0u64;
+    for _ in 0..keys {
+        key += rng.random_range(1..1_000);
+        let sequence = rng.random_range(0..sequences);
+        let value = random_bytes(rng, value_len);
+        let place = (key.to_be_bytes().to_vec(), std::cmp::Reverse(sequence));
+        model.insert(place, (EntryKind::Put, value));
+    }
+    if rng.random_bool(0.3) {
+        let odd = rng.random_range(0..=key).to_be_bytes().to_vec();
+        let place = (odd, std::cmp::Reverse(90_000));
+        model.insert(place, (EntryKind::Delete, Vec::new()));
     }
     model
 }

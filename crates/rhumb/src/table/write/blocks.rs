@@ -13,7 +13,8 @@ use crate::options::Compression;
 use crate::table::block::{BlockBuilder, HEADER_BYTES, NewEntry, encode_empty};
 use crate::table::form::directory::{DirectoryBuilder, Stride};
 use crate::table::form::filter::hash_key;
-use crate::table::form::stored::{STORED_HEADER_BYTES, store};
+use crate::table::form::stored::{STORED_HEADER_BYTES, store, store_unit};
+use crate::table::form::units::{UnitShape, Units};
 
 /// Writes are buffered until they have at least this many bytes.
 const PIECE_BYTES: usize = 256 << 10;
@@ -61,6 +62,10 @@ pub(in crate::table) struct BlockWriter {
     /// The number of blocks without entries since then.
     empty: u64,
     even: Option<Even>,
+    /// The units so far, if the table begins with units.
+    pub(super) units: Option<Units>,
+    /// What the entries of the open block have in common, if it is to be a unit.
+    pub(super) unit: Option<UnitShape>,
     raw_bytes: u64,
     raw_largest: u64,
     /// The time spent writing and syncing the file.
@@ -95,6 +100,8 @@ impl BlockWriter {
             last_key: Vec::new(),
             empty: 0,
             even: None,
+            units: None,
+            unit: None,
             raw_bytes: 0,
             raw_largest: 0,
             write_time: Duration::ZERO,
@@ -200,9 +207,14 @@ impl BlockWriter {
         let trained = self.count_keys(continues);
         self.train_block(cuts, trained).map_err(refused)?;
         self.train_fences(cuts, continues).map_err(refused)?;
-        self.raw.clear();
-        self.block.encode(continues, &mut self.raw);
-        let stored = self.store();
+        let stored = match self.unit {
+            Some(shape) => self.store_unit(shape),
+            None => {
+                self.raw.clear();
+                self.block.encode(continues, &mut self.raw);
+                self.store()
+            }
+        };
         self.judge_even(stored, (self.ranks - known) as usize);
         self.last_key.clear();
         self.last_key.extend_from_slice(self.block.last_key());
@@ -288,18 +300,28 @@ impl BlockWriter {
         self.flush_pieces()
     }
 
+    /// Appends the open block as a unit; returns its length.
+    fn store_unit(&mut self, shape: UnitShape) -> usize {
+        self.raw.clear();
+        self.block.encode_unit(shape.width, &mut self.raw);
+        if let Some(units) = &mut self.units {
+            units.push(self.block.count() as u32, shape.width);
+        }
+        self.append(store_unit)
+    }
+
     /// Appends the stored form of the raw block; returns its length.
     fn store(&mut self) -> usize {
+        let compression = self.compression;
+        self.append(|raw, id, offset, pending| store(raw, compression, id, offset, pending))
+    }
+
+    /// Appends what `store` makes of the raw block, the table's id and the offset; returns its length.
+    fn append(&mut self, store: impl FnOnce(&[u8], u64, u64, &mut Vec<u8>)) -> usize {
         self.raw_bytes += self.raw.len() as u64;
         self.raw_largest = self.raw_largest.max(self.raw.len() as u64);
         let before = self.pending.len();
-        store(
-            &self.raw,
-            self.compression,
-            self.table_id,
-            self.offset,
-            &mut self.pending,
-        );
+        store(&self.raw, self.table_id, self.offset, &mut self.pending);
         let stored = self.pending.len() - before;
         self.offset += stored as u64;
         stored

@@ -68,22 +68,34 @@ struct Counts {
 enum Cutter {
     /// The size of the block: at most this many raw bytes and entries.
     Full { bytes: usize, entries: usize },
+    /// The number of entries, which are units as long as they have one size.
+    Units { entries: u32 },
     /// The model.
     Model(Box<Placer>),
 }
 
 impl Cutter {
-    fn of(partition: Partition, index: &IndexChoice) -> Cutter {
-        match partition {
+    fn of(spec: &TableSpec, index: &IndexChoice) -> Cutter {
+        match spec.partition {
             Partition::Bytes(n) => Cutter::bytes(n as usize),
-            Partition::Entries(n) => Cutter::Full {
-                bytes: LARGEST_BLOCK_BYTES,
-                entries: (n as usize).min(u16::MAX.into()),
-            },
+            Partition::Entries(n) => {
+                let entries = n.min(u16::MAX.into());
+                match spec.compression {
+                    Compression::None => Cutter::Units { entries },
+                    _ => Cutter::entries(entries),
+                }
+            }
             Partition::Predicted(n) if index.may_place() => {
                 Cutter::Model(Box::new(Placer::new(n.min(u16::MAX.into()))))
             }
             Partition::Predicted(_) => Cutter::bytes(TARGET_BYTES as usize),
+        }
+    }
+
+    fn entries(entries: u32) -> Cutter {
+        Cutter::Full {
+            bytes: LARGEST_BLOCK_BYTES,
+            entries: entries as usize,
         }
     }
 
@@ -129,7 +141,7 @@ impl TableWriter {
     ) -> Result<TableWriter> {
         let index = IndexChoice::new(&settings.index).map_err(refused)?;
         let spec = &settings.spec;
-        let cutter = Cutter::of(spec.partition, &index);
+        let cutter = Cutter::of(spec, &index);
         let partition = match (spec.partition, &cutter) {
             (Partition::Predicted(_), Cutter::Full { .. }) => BY_BYTES,
             (partition, _) => partition,
@@ -197,6 +209,15 @@ impl TableWriter {
         }
         self.count(&entry);
         match &mut self.cutter {
+            Cutter::Units { entries } => {
+                let entries = *entries;
+                if self.blocks.push_into_unit(&entry, new_key, entries)? {
+                    return Ok(());
+                }
+                self.cutter = Cutter::entries(entries);
+                let entries = entries as usize;
+                cut(&mut self.blocks, &entry, LARGEST_BLOCK_BYTES, entries)
+            }
             Cutter::Full { bytes, entries } => cut(&mut self.blocks, &entry, *bytes, *entries),
             Cutter::Model(placer) => match placer.add(&entry, new_key, &mut self.blocks)? {
                 Placing::GoesOn => Ok(()),
@@ -255,7 +276,7 @@ impl TableWriter {
     pub fn estimated_bytes(&self) -> u64 {
         let bits_per_key = u64::from(self.settings.spec.filter_bits_per_key);
         let (waiting, keys) = match &self.cutter {
-            Cutter::Full { .. } => (0, 0),
+            Cutter::Full { .. } | Cutter::Units { .. } => (0, 0),
             Cutter::Model(placer) => (placer.waiting_bytes() as u64, placer.waiting_keys()),
         };
         let filter = (self.blocks.ranks() + keys) * bits_per_key / 8;
@@ -336,7 +357,11 @@ impl TableWriter {
                 entry_bytes: raw_bytes / entries.max(1),
             };
             let index = blocks.index.finish(stakes).map_err(refused)?;
-            return Ok((encode(blocks, self.ranked)?, index));
+            let arrangement = match &blocks.units {
+                Some(units) => Arrangement::Units(units),
+                None => self.ranked,
+            };
+            return Ok((encode(blocks, arrangement)?, index));
         };
         let directory = encode(blocks, placer.arrangement(blocks))?;
         let fence_directory = encode(blocks, placer.given_up())?;
