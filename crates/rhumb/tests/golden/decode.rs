@@ -30,9 +30,12 @@ impl Block {
 }
 
 pub struct Table {
+    pub version: u64,
     pub form: u8,
-    /// The entries a cell.
+    /// The entries a cell, or a unit.
     pub cell: u64,
+    /// The units of each stretch, and the bytes of their sequences.
+    pub stretches: Vec<(u64, u8)>,
     pub thresholds: Vec<u64>,
     /// The widths of the residuals in the directory's columns.
     pub widths: Vec<u64>,
@@ -82,7 +85,7 @@ pub fn table(file: &[u8]) -> Table {
     let footer = &file[file.len() - 48..];
     assert_eq!(&footer[40..], b"rhumbTAB");
     assert_eq!(number(footer, 36, 4) as u32, crc32c::crc32c(&footer[..36]));
-    assert_eq!(number(footer, 32, 4), 1, "the version");
+    let version = number(footer, 32, 4);
     let [id, end, rows_at] = [0, 8, 16].map(|at| number(footer, at, 8));
     let rows = &file[rows_at as usize..file.len() - 48];
     assert_eq!(rows.len() as u64, 32 * number(footer, 24, 4));
@@ -98,20 +101,31 @@ pub fn table(file: &[u8]) -> Table {
         next = at + len;
     }
     assert_eq!(next, rows_at);
+    assert_eq!(version, 2 - u64::from(sections.contains_key(&5)));
     let directory = Directory::read(&sections[&1]);
-    let block = |pair: &[u64]| {
+    let block = |(i, pair): (usize, &[u64])| {
         let stored = &file[pair[0] as usize..pair[1] as usize];
         assert_eq!(
             number(stored, 0, 4) as u32,
             stamped(&stored[4..], id, pair[0])
         );
-        read_block(stored)
+        match directory.units.get(i) {
+            Some(unit) => read_unit(&stored[4..], unit),
+            None => read_block(stored),
+        }
     };
     assert_eq!(*directory.offsets.last().unwrap(), end);
     Table {
+        version,
         form: directory.form,
         cell: directory.cell,
-        blocks: directory.offsets.windows(2).map(block).collect(),
+        blocks: directory
+            .offsets
+            .windows(2)
+            .enumerate()
+            .map(block)
+            .collect(),
+        stretches: directory.stretches,
         thresholds: directory.thresholds,
         widths: directory.widths,
         properties: read_properties(&sections[&6]),
@@ -123,15 +137,45 @@ struct Directory {
     form: u8,
     cell: u64,
     thresholds: Vec<u64>,
+    /// The units of each stretch, and the bytes of their sequences.
+    stretches: Vec<(u64, u8)>,
+    units: Vec<Unit>,
     offsets: Vec<u64>,
     widths: Vec<u64>,
+}
+
+/// What the directory says of a unit: entries, and the bytes of a sequence, a key and a value.
+struct Unit([usize; 4]);
+
+impl Unit {
+    fn bytes(&self) -> u64 {
+        let [entries, sequence, key, value] = self.0;
+        (4 + entries * (sequence + key + value)) as u64
+    }
 }
 
 impl Directory {
     fn read(bytes: &[u8]) -> Directory {
         let (blocks, cell, form) = (number(bytes, 0, 8), number(bytes, 24, 4), bytes[28]);
         let (mut at, mut thresholds, mut widths) = (32, Vec::new(), Vec::new());
-        if form > 0 {
+        let (mut stretches, mut units) = (Vec::new(), Vec::new());
+        if form == 3 {
+            let [key, value, count] = [0, 4, 8].map(|i| number(bytes, at + i, 4) as usize);
+            assert_eq!(number(bytes, at + 12, 4), 0);
+            for row in bytes[at + 16..][..16 * count].chunks(16) {
+                let (full, last, width) = (number(row, 0, 8), number(row, 8, 4), row[12]);
+                assert!(full > 0 && (1..=cell).contains(&last) && row[13..] == [0; 3]);
+                stretches.push((full, width));
+                for unit in 1..=full {
+                    let entries = if unit < full { cell } else { last };
+                    units.push(Unit([entries as usize, width.into(), key, value]));
+                }
+            }
+            assert!(stretches.is_sorted_by(|a, b| a.1 < b.1));
+            at += 16 + 16 * count;
+        }
+        let in_units = units.len() as u64;
+        if form == 1 || form == 2 {
             let count = number(bytes, at, 8) as usize;
             thresholds = (0..count)
                 .map(|i| number(bytes, at + 8 + 8 * i, 8))
@@ -151,22 +195,35 @@ impl Directory {
             at += 24;
             at += match width {
                 0 => 0,
-                _ => ((blocks + 1) * width).div_ceil(8) as usize + 8,
+                _ => ((blocks - in_units + 1) * width).div_ceil(8) as usize + 8,
             };
-            (0..=blocks).map(value).collect::<Vec<u64>>()
+            (0..=blocks - in_units).map(value).collect::<Vec<u64>>()
         };
         let first = column();
-        let ranks = if form == 0 { column() } else { first.clone() };
+        let ranks = match form {
+            0 | 3 => column(),
+            _ => first.clone(),
+        };
         let offsets = match line {
             Some([overhead, stride]) => (0..)
                 .zip(first)
                 .map(|(block, rank): (u64, u64)| block * overhead + rank * stride)
                 .collect(),
-            None => first,
+            None => {
+                let mut offsets = vec![0];
+                for unit in &units {
+                    offsets.push(offsets[offsets.len() - 1] + unit.bytes());
+                }
+                assert_eq!(offsets.pop(), Some(first[0]));
+                [offsets, first].concat()
+            }
         };
         if form != 1 {
+            let entries: usize = units.iter().map(|unit| unit.0[0]).sum();
+            let behind = blocks > in_units && in_units > 0;
+            let least = entries as u64 - u64::from(behind);
             assert_eq!(ranks.last(), Some(&number(bytes, 8, 8)));
-            assert!(ranks.is_sorted() && ranks[0] == 0);
+            assert!(ranks.is_sorted() && (least..=entries as u64).contains(&ranks[0]));
         }
         assert!(offsets.is_sorted() && offsets[0] == 0);
         assert_eq!(at, bytes.len());
@@ -174,9 +231,39 @@ impl Directory {
             form,
             cell,
             thresholds,
+            stretches,
+            units,
             offsets,
             widths,
         }
+    }
+}
+
+fn read_unit(mut bytes: &[u8], Unit([count, width, key, value]): &Unit) -> Block {
+    let mut column = |length: usize| {
+        let (own, rest) = bytes.split_at(count * length);
+        bytes = rest;
+        let part = move |i: usize| own[i * length..][..length].to_vec();
+        (0..*count).map(part).collect::<Vec<_>>()
+    };
+    let (sequences, keys, values) = (column(*width), column(*key), column(*value));
+    assert!(bytes.is_empty());
+    let entries = (0..*count).map(|i| Entry {
+        key: keys[i].clone(),
+        sequence: number(&sequences[i], 0, *width),
+        kind: 1,
+        value: values[i].clone(),
+    });
+    Block {
+        codec: 0,
+        // Keys share nothing; all lengths and kinds are alike.
+        flags: 0b0011_1100,
+        length_codes: 0,
+        prefix_bytes: 0,
+        sequence_width: 8 * *width as u8,
+        value_length: *value as u64,
+        hint: None,
+        entries: entries.collect(),
     }
 }
 
@@ -380,6 +467,7 @@ impl Table {
                 note(long, "a strided directory with thresholds");
                 note(empty, "a strided directory with an empty cell");
             }
+            3 => {}
             other => panic!("form {other}"),
         }
         note(
@@ -393,7 +481,7 @@ impl Table {
     }
 
     fn forms_of_index_and_map(&self, note: &mut dyn FnMut(bool, &'static str)) {
-        let (index, map) = (&self.sections[&2], &self.sections[&5]);
+        let index = &self.sections[&2];
         let some = !self.blocks.is_empty();
         note(some && index[0] == 1, "an fp index");
         note(some && index[0] == 2, "an fp-raw index");
@@ -402,6 +490,9 @@ impl Table {
             note(number(index, 4, 4) > 1, "a plr index with several segments");
             note(index[18] & 1 == 1, "a plr index with runs");
         }
+        let Some(map) = self.sections.get(&5) else {
+            return;
+        };
         let [digits, alphabets] = [2, 12].map(|at| number(map, at, 2));
         let [shortest, literals] = [4, 8].map(|at| number(map, at, 4));
         let depth = digits + literals;

@@ -4,12 +4,12 @@ pub mod decode;
 pub mod make;
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rhumb::fs::{FileSystem, MemoryFileSystem};
-use rhumb::{Db, Options};
+use rhumb::{Db, Options, inspect};
 
 /// The contents of a store: keyspaces by name, values by key.
 pub type Content = BTreeMap<String, BTreeMap<Vec<u8>, Vec<u8>>>;
@@ -22,13 +22,13 @@ pub const FORMAT: u32 = 1;
 const LISTED_BYTES: usize = 80;
 
 /// The directory of the golden files of a version: `store`, and the expected contents.
-pub fn directory(format: u32) -> PathBuf {
+pub fn directory(format: impl Display) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/format-{format}"))
 }
 
 /// Copies the golden store into memory, as `store`. The files themselves are never opened as a
 /// store.
-pub fn copy_in_memory(format: u32) -> MemoryFileSystem {
+pub fn copy_in_memory(format: impl Display) -> MemoryFileSystem {
     let disk = MemoryFileSystem::new();
     disk.create_dir(Path::new("store")).unwrap();
     for entry in std::fs::read_dir(directory(format).join("store")).unwrap() {
@@ -116,4 +116,55 @@ pub fn file_list(files: &BTreeMap<String, Vec<u8>>) -> String {
 fn summary(bytes: &[u8]) -> String {
     let hash = xxhash_rust::xxh3::xxh3_64(bytes);
     format!("{} bytes, xxh3 {hash:016x}", bytes.len())
+}
+
+/// A file as `dump` shows it.
+pub fn dumped(disk: &MemoryFileSystem, name: &str) -> String {
+    let mut text = Vec::new();
+    inspect::dump(&Path::new("store").join(name), &options(disk), &mut text).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+/// Checks that the tables are as the reader says that was written from docs/format.md alone.
+pub fn check_tables(disk: &MemoryFileSystem) {
+    for (name, bytes) in files(disk) {
+        if !name.ends_with(".table") {
+            continue;
+        }
+        let text = dumped(disk, &name);
+        let (_, listed) = text.split_once("entries:\n").unwrap();
+        let mut listed = listed.lines();
+        let entries = decode::table(&bytes).blocks.into_iter();
+        for entry in entries.flat_map(|block| block.entries) {
+            let line = listed.next().unwrap();
+            let (key, sequence) = (entry.key.escape_ascii(), entry.sequence);
+            let start = format!("  \"{key}\" @{sequence} ");
+            let rest = line.strip_prefix(&start).expect(line);
+            match (entry.kind, entry.value.get(..64)) {
+                (0, _) => assert_eq!(rest, "deleted"),
+                (1, Some(shown)) if entry.value.len() > 64 => {
+                    let (shown, len) = (shown.escape_ascii(), entry.value.len());
+                    assert_eq!(rest, format!("= \"{shown}\"... ({len} bytes)"));
+                }
+                (1, _) => assert_eq!(rest, format!("= \"{}\"", entry.value.escape_ascii())),
+                (other, _) => panic!("{name}: kind {other}"),
+            }
+        }
+        assert_eq!(listed.next(), None, "{name}");
+    }
+}
+
+/// Writes the golden files of a format.
+pub fn write(format: impl Display, disk: &MemoryFileSystem, content: &Content) {
+    let (dir, files) = (directory(format), files(disk));
+    // Fails if the directory exists: golden files are never overwritten.
+    std::fs::create_dir(&dir).expect("a new version of the format");
+    std::fs::create_dir(dir.join("store")).unwrap();
+    std::fs::write(dir.join("expected.tsv"), listing(content)).unwrap();
+    std::fs::write(dir.join("files.tsv"), file_list(&files)).unwrap();
+    for (name, bytes) in &files {
+        std::fs::write(dir.join("store").join(name), bytes).unwrap();
+    }
+    let total: usize = files.values().map(Vec::len).sum();
+    println!("wrote {total} bytes to {}", dir.display());
 }

@@ -191,7 +191,7 @@ impl TableReader {
         {
             return Err(self.unsound(at, format!("key {rank} in the filter"), "not there"));
         }
-        let number = self.key_map.number(key);
+        let number = self.number_of(key);
         if walk.run.is_none_or(|(last, _)| last != number) {
             walk.run = Some((number, at));
         }

@@ -14,8 +14,9 @@ use crate::fs::{Access, FileSystem, ReadFile, ops};
 pub(in crate::table) const FOOTER_BYTES: usize = 48;
 const ROW_BYTES: usize = 32;
 const MAGIC: &[u8; 8] = b"rhumbTAB";
-/// The format version of tables.
+/// The format version of tables with a key map, and that of tables without.
 const VERSION: u32 = 1;
+const VERSION_WITHOUT_KEY_MAP: u32 = 2;
 const REQUIRED: u16 = 1;
 
 /// The kinds of sections.
@@ -60,13 +61,17 @@ impl SectionKind {
         }
     }
 
-    /// Whether every table has this section.
-    fn always(self) -> bool {
-        !matches!(self, SectionKind::Filter | SectionKind::RangeDeletes)
+    /// Whether every table of a version has this section.
+    fn always(self, version: u32) -> bool {
+        match self {
+            SectionKind::Filter | SectionKind::RangeDeletes => false,
+            SectionKind::KeyMap => version == VERSION,
+            _ => true,
+        }
     }
 }
 
-/// Appends sections, rows and footer; `offset` is that of the first section in the file.
+/// Appends sections, rows and footer, of the version that fits the sections; `offset` is that of the first section in the file.
 pub(in crate::table) fn encode(
     sections: &[(SectionKind, Vec<u8>)],
     id: u64,
@@ -89,7 +94,14 @@ pub(in crate::table) fn encode(
     for number in [id, offset, at] {
         footer.extend_from_slice(&number.to_le_bytes());
     }
-    for number in [sections.len() as u32, stamped(&rows, id, at), VERSION] {
+    let version = match sections
+        .iter()
+        .any(|(kind, _)| *kind == SectionKind::KeyMap)
+    {
+        true => VERSION,
+        false => VERSION_WITHOUT_KEY_MAP,
+    };
+    for number in [sections.len() as u32, stamped(&rows, id, at), version] {
         footer.extend_from_slice(&number.to_le_bytes());
     }
     footer.extend_from_slice(&crc(&footer).to_le_bytes());
@@ -104,6 +116,7 @@ pub(in crate::table) struct Footer {
     pub id: u64,
     /// The offset at which the blocks end and the sections start.
     pub sections_offset: u64,
+    version: u32,
     rows_offset: u64,
     rows: u32,
     rows_crc: u32,
@@ -128,14 +141,17 @@ impl Footer {
             return Err(Damage::new(0, expected, format!("{found:#010x}")));
         }
         let version = u32::from_le_bytes(word(bytes, 32));
-        if version != VERSION {
-            let what =
-                format!("table format version {version} (this build reads version {VERSION})");
+        if !(VERSION..=VERSION_WITHOUT_KEY_MAP).contains(&version) {
+            let what = format!(
+                "table format version {version} (this build reads versions {VERSION} to \
+                 {VERSION_WITHOUT_KEY_MAP})"
+            );
             return Err(Damage::unsupported(what));
         }
         Ok(Footer {
             id: u64::from_le_bytes(word(bytes, 0)),
             sections_offset: u64::from_le_bytes(word(bytes, 8)),
+            version,
             rows_offset: u64::from_le_bytes(word(bytes, 16)),
             rows: u32::from_le_bytes(word(bytes, 24)),
             rows_crc: u32::from_le_bytes(word(bytes, 28)),
@@ -202,6 +218,7 @@ pub(in crate::table) struct Sections<'a> {
     /// The table's random id.
     pub id: u64,
     /// Everything from the first section to the end of the file.
+    version: u32,
     tail: &'a [u8],
     ranges: [Option<Range<usize>>; SectionKind::ALL.len()],
 }
@@ -219,7 +236,7 @@ impl<'a> Sections<'a> {
         }
         match SectionKind::ALL
             .iter()
-            .find(|k| k.always() && sections.get(**k).is_none())
+            .find(|k| k.always(sections.version) && sections.get(**k).is_none())
         {
             Some(missing) => {
                 let expected = format!("a section with the {}", missing.name());
@@ -262,6 +279,7 @@ impl<'a> Sections<'a> {
         }
         let mut sections = Sections {
             id: footer.id,
+            version: footer.version,
             tail,
             ranges: Default::default(),
         };
@@ -383,7 +401,10 @@ mod tests {
         for (kind, content) in all() {
             assert_eq!(sections.get(kind).unwrap().1, content);
         }
-        let few: Vec<_> = all().into_iter().filter(|(k, _)| k.always()).collect();
+        let few: Vec<_> = all()
+            .into_iter()
+            .filter(|(k, _)| k.always(VERSION))
+            .collect();
         let bytes = table(&few);
         let sections = Sections::decode(&bytes, 1000).unwrap();
         assert!(sections.get(SectionKind::Filter).is_none());
@@ -394,10 +415,8 @@ mod tests {
         for (i, (kind, _)) in all().iter().enumerate() {
             let mut some = all();
             some.remove(i);
-            assert_eq!(
-                Sections::decode(&table(&some), 1000).is_err(),
-                kind.always()
-            );
+            let needed = kind.always(VERSION_WITHOUT_KEY_MAP);
+            assert_eq!(Sections::decode(&table(&some), 1000).is_err(), needed);
             let mut more = all();
             more.push(all()[i].clone());
             assert!(Sections::decode(&table(&more), 1000).is_err());

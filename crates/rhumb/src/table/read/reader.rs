@@ -30,7 +30,8 @@ pub(crate) struct TableReader {
     pub(in crate::table) index: Box<dyn Index>,
     pub(in crate::table) filter: Option<Filter>,
     pub(in crate::table) range_deletes: Arc<RangeDeletes>,
-    pub(in crate::table) key_map: KeyMap,
+    /// `None` if the index needs no numbers.
+    key_map: Option<KeyMap>,
     pub(in crate::table) map_number: u64,
     /// The largest raw block, in bytes.
     pub(in crate::table) raw_largest: u64,
@@ -164,9 +165,15 @@ impl TableReader {
             .is_some_and(|why| !why.is_empty())
     }
 
-    /// Its key map.
-    pub fn key_map(&self) -> &KeyMap {
-        &self.key_map
+    /// Its key map; `None` if its index needs no numbers.
+    pub fn key_map(&self) -> Option<&KeyMap> {
+        self.key_map.as_ref()
+    }
+
+    /// The number of a key; 0 if the index needs no numbers.
+    #[inline]
+    pub(in crate::table) fn number_of(&self, key: &[u8]) -> u64 {
+        self.key_map.as_ref().map_or(0, |map| map.number(key))
     }
 
     /// The memory taken besides blocks.
@@ -175,7 +182,7 @@ impl TableReader {
             index: self.index.size_in_bytes(),
             directory: self.directory.bytes(),
             filter: self.filter.as_ref().map_or(0, Filter::bytes),
-            key_map: self.key_map.size_in_bytes(),
+            key_map: self.key_map.as_ref().map_or(0, KeyMap::size_in_bytes),
             range_deletes: self.range_deletes.bytes(),
         }
     }
@@ -225,7 +232,7 @@ struct Parts {
     index: Box<dyn Index>,
     filter: Option<Filter>,
     range_deletes: RangeDeletes,
-    key_map: KeyMap,
+    key_map: Option<KeyMap>,
     map_number: u64,
     raw_largest: u64,
     properties: Properties,
@@ -248,8 +255,17 @@ impl Parts {
                 .map_err(|m| Damage::new(at + m.offset, m.expected, m.found))?,
             None => RangeDeletes::default(),
         };
-        let (at, bytes) = section(SectionKind::KeyMap);
-        let key_map = KeyMap::from_bytes(bytes).map_err(|e| from_index(e, at))?;
+        let key_map = match sections.get(SectionKind::KeyMap) {
+            Some((at, bytes)) => {
+                let map = KeyMap::from_bytes(bytes).map_err(|e| from_index(e, at))?;
+                index.needs_number().then_some(map)
+            }
+            None if index.needs_number() => {
+                let expected = format!("a key map, which an index of kind {} needs", index.kind());
+                return Err(Damage::new(0, expected, "no such section"));
+            }
+            None => None,
+        };
         let (at, bytes) = section(SectionKind::Properties);
         let properties = Properties::decode(bytes).map_err(|d| d.moved(at))?;
         let number = |name: &str| {

@@ -186,7 +186,7 @@ impl TableReader {
         numbers: &mut NumberCache,
     ) -> Expected {
         let number = match self.index.needs_number() {
-            true => numbers.number(self.map_number, || self.key_map.number(key)),
+            true => numbers.number(self.map_number, || self.number_of(key)),
             false => 0,
         };
         if self.directory.is_placed()

@@ -185,7 +185,7 @@ impl TableReader {
             return Ok(hash);
         }
         Ok(match stage {
-            Stage::KeyMap => self.key_map.number(key),
+            Stage::KeyMap => self.number_of(key),
             Stage::Index => self.expected_blocks(key, &mut numbers).first,
             Stage::Block => {
                 let expected = self.expected_blocks(key, &mut numbers);
@@ -231,7 +231,7 @@ impl TableReader {
             return Ok(None);
         }
         if self.index.needs_number() {
-            numbers.number(self.map_number, || self.key_map.number(key));
+            numbers.number(self.map_number, || self.number_of(key));
         }
         get.lap(|times| &mut times.key_map);
         let expected = self.expected_blocks(key, numbers);

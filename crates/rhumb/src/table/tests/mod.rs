@@ -4,6 +4,7 @@ mod damage;
 mod directory;
 mod exact;
 mod hostile;
+mod key_maps;
 mod placed;
 mod read_ahead;
 mod round_trip;

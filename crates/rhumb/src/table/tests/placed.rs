@@ -60,7 +60,7 @@ fn get_all(table: &TableReader, model: &Model, context: &str) -> u64 {
             Some((sequence.0, *kind, value.clone())),
             "{context}"
         );
-        let number = table.key_map().number(key);
+        let number = table.number_of(key);
         if table.directory.is_placed() && last != Some(number) {
             assert_eq!(trace.blocks_read, 1, "{context}: {key:02x?}");
         }

@@ -162,7 +162,7 @@ fn check_keys(rng: &mut StdRng, table: &TableReader, model: &Model, context: &st
         let found = found.map(|v| (v.sequence, v.kind, v.value.to_vec()));
         let expected = Some((sequence.0, *kind, value.clone()));
         assert_eq!(found, expected, "{context}: {key:02x?}");
-        let number = table.key_map().number(key);
+        let number = table.number_of(key);
         if table.directory.is_placed() && newest && last_number != Some(number) {
             let blocks = source.trace.blocks_read + source.trace.blocks_cached;
             assert_eq!(blocks, 1, "{context}: {key:02x?}");

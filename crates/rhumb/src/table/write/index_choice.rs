@@ -35,6 +35,8 @@ pub(in crate::table) struct IndexChoice {
 pub(in crate::table) struct BuiltIndex {
     pub bytes: Vec<u8>,
     pub kind: String,
+    /// Whether it is searched by numbers.
+    pub needs_number: bool,
     /// Why the wanted kind was not built; empty if it was.
     pub fallback: String,
     /// The training time of the wanted kind, even if it was given up later; without that of the
@@ -228,6 +230,7 @@ impl IndexChoice {
             None => FENCE_POINTERS,
         };
         Ok(BuiltIndex {
+            needs_number: wanted.is_some() && self.needs_number(),
             bytes: wanted.or(fences).unwrap_or_default(),
             kind: kind.to_string(),
             fallback: why.unwrap_or_else(|| std::mem::take(&mut self.fallback)),

@@ -324,7 +324,9 @@ impl TableWriter {
             range_deletes.encode(&mut bytes);
             sections.push((SectionKind::RangeDeletes, bytes));
         }
-        sections.push((SectionKind::KeyMap, self.settings.map.to_bytes()));
+        if index.needs_number {
+            sections.push((SectionKind::KeyMap, self.settings.map.to_bytes()));
+        }
         sections.push((SectionKind::Properties, properties.encode()));
         let id = self.table_id;
         self.blocks
