@@ -1,6 +1,8 @@
 //! Access to parts of the store, for the benches and the lab only. Unstable: it changes with the
 //! parts, without a change of the version number.
 
+mod reindex;
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,6 +19,7 @@ pub use crate::table::{BlockSize, GetTimes, HeldBlock, Stage};
 use crate::table::{TableReader, TimedGet, hash_key};
 use crate::version::Table;
 use crate::wal::LogWriter;
+pub use reindex::reindex;
 
 /// Looks `key` up in the default keyspace and stops after `stage`. For stores whose tables are one
 /// sorted run, as [`crate::Keyspace::compact_range`] leaves them. The cost of a stage is the
