@@ -27,7 +27,7 @@ impl<'a> Evidence<'a> {
             let known = latest
                 .entry((cell.experiment.as_str(), &cell.axes))
                 .or_insert(cell);
-            if known.run <= cell.run {
+            if known.run() <= cell.run() {
                 *known = cell;
             }
         }

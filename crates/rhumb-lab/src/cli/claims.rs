@@ -15,9 +15,12 @@ pub struct Claims {
     /// SQLite file with the results
     #[arg(long, value_name = "FILE", default_value = RESULTS)]
     results: PathBuf,
-    /// Scale of the experiments [default: the largest scale in the results]
+    /// Scale of the experiments [default: that with the most cells in the results]
     #[arg(long, value_name = "SCALE")]
     scale: Option<Scale>,
+    /// Seed of the experiments [default: that with the most cells in the results]
+    #[arg(long, value_name = "SEED")]
+    seed: Option<u64>,
 }
 
 impl Claims {
@@ -27,9 +30,9 @@ impl Claims {
     /// If the results cannot be read.
     pub fn run(&self) -> Result<()> {
         let cells = ResultsFile::open(&self.results)?.cells()?;
-        let (scale, cells) = experiment::chosen(self.scale, cells);
-        let judged = claims::judge(&Evidence::new(&cells, scale)?);
-        print!("At scale {scale}:\n{}", claims::table(&judged));
+        let chosen = experiment::chosen(self.scale, self.seed, cells);
+        let judged = claims::judge(&Evidence::new(&chosen.cells, chosen.scale)?);
+        print!("At {}:\n{}", chosen.text(), claims::table(&judged));
         Ok(())
     }
 }

@@ -9,7 +9,8 @@ use crate::claims::published::{ASPECTS, TABLE_2};
 use crate::claims::suitability::{RULES, suitability};
 use crate::claims::{self, Evidence, Judge, Judged};
 use crate::error::{Error, Result};
-use crate::experiment::{self, Scale};
+use crate::experiment::{self, Chosen, Scale};
+use crate::measure::Spread;
 use crate::report;
 use crate::report::model::{Claim, Headline, Page, Panel, Paper, Table, Verdict};
 use crate::results::{Cell, ResultsFile};
@@ -20,9 +21,12 @@ pub struct Report {
     /// SQLite file with the results
     #[arg(long, value_name = "FILE", default_value = RESULTS)]
     results: PathBuf,
-    /// Scale of the experiments [default: the largest scale in the results]
+    /// Scale of the experiments [default: that with the most cells in the results]
     #[arg(long, value_name = "SCALE")]
     scale: Option<Scale>,
+    /// Seed of the experiments [default: that with the most cells in the results]
+    #[arg(long, value_name = "SEED")]
+    seed: Option<u64>,
     /// HTML file to write; an existing file is replaced
     #[arg(value_name = "FILE", default_value = "rhumb-lab.html")]
     page: PathBuf,
@@ -35,21 +39,30 @@ impl Report {
     /// If the results cannot be read or the page cannot be written.
     pub fn run(&self) -> Result<()> {
         let file = ResultsFile::open(&self.results)?;
-        let (scale, cells) = experiment::chosen(self.scale, file.cells()?);
-        let evidence = Evidence::new(&cells, scale)?;
-        let mut papers = experiment::papers(&cells, scale);
+        let chosen = experiment::chosen(self.scale, self.seed, file.cells()?);
+        let (scale, cells) = (chosen.scale, &chosen.cells);
+        if cells.is_empty() {
+            return Err(Error::Usage(format!(
+                "{} has no cells of {}: measure them with `rhumb-lab run`; {} is unchanged",
+                self.results.display(),
+                chosen.text(),
+                self.page.display()
+            )));
+        }
+        let evidence = Evidence::new(cells, scale)?;
+        let mut papers = experiment::papers(cells, scale);
         add_matrix(&mut papers, &evidence);
         let page = Page {
             title: "rhumb: learned indexes in an LSM-tree, measured".to_string(),
             summary: SUMMARY.to_string(),
-            environment: environment(&file, &cells, scale)?,
-            headlines: headlines(&cells),
+            environment: environment(&file, &chosen)?,
+            headlines: headlines(cells),
             claims: claims::judge(&evidence).iter().map(claim).collect(),
             papers,
         };
         let html = report::html(&page);
         std::fs::write(&self.page, html).map_err(Error::io("write", &self.page))?;
-        println!("Wrote {} (scale {scale}).", self.page.display());
+        println!("Wrote {}: {}.", self.page.display(), chosen.text());
         Ok(())
     }
 }
@@ -140,8 +153,9 @@ const SUMMARY: &str = "rhumb is an ordered, durable key-value store that finds k
                        it holds here.";
 
 /// The machines, commits and times of measuring of the cells of a scale.
-fn environment(file: &ResultsFile, cells: &[Cell], scale: Scale) -> Result<Vec<(String, String)>> {
-    let has_some = |run: i64| cells.iter().any(|cell| cell.run == run);
+fn environment(file: &ResultsFile, chosen: &Chosen) -> Result<Vec<(String, String)>> {
+    let rounds = || chosen.cells.iter().flat_map(|cell| &cell.rounds);
+    let has_some = |run: i64| rounds().any(|round| round.run == run);
     let runs = file.runs()?.into_iter().filter(|run| has_some(run.id));
     let runs: Vec<_> = runs.collect();
     let mut facts = Vec::new();
@@ -168,9 +182,23 @@ fn environment(file: &ResultsFile, cells: &[Cell], scale: Scale) -> Result<Vec<(
     );
     let ends = [runs.first(), runs.last()].into_iter().flatten();
     put("measured", ends.map(|run| run.time.as_str()).collect());
-    put("scale", vec![scale.name()]);
-    put("cells", vec![&number(Some(cells.len() as f64), 0)]);
+    put("scale", vec![chosen.scale.name()]);
+    put("cells", vec![&number(Some(chosen.cells.len() as f64), 0)]);
+    let counts = chosen.cells.iter().map(|cell| cell.rounds.len() as f64);
+    let counts = Spread::of(&counts.collect::<Vec<_>>());
+    put("rounds of a cell", vec![&span(counts, 0)]);
+    let loads: Vec<f64> = rounds().filter_map(|round| round.load).collect();
+    put("load average", vec![&span(Spread::of(&loads), 2)]);
     Ok(facts)
+}
+
+/// The smallest and the largest of some numbers.
+fn span(numbers: Spread, digits: usize) -> String {
+    let [least, greatest] = [numbers.min, numbers.max].map(|end| number(Some(end), digits));
+    match least == greatest {
+        true => least,
+        false => format!("{least} to {greatest}"),
+    }
 }
 
 /// The most important numbers, as far as they were measured.

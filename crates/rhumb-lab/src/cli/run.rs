@@ -310,7 +310,7 @@ fn once(names: impl Iterator<Item = String>) -> Result<()> {
 /// A summary of the run of the papers' experiments.
 fn told(order: &Order, summary: &Summary) -> String {
     let mut text = format!(
-        "{} experiments of the papers at scale {}: {} cells measured",
+        "{} experiments of the papers at scale {}: {} rounds of cells measured",
         order.experiments.len(),
         order.scale,
         summary.measured

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 pub enum Scale {
     /// All experiments in minutes: shows that everything runs, and the shapes of most figures.
     Quick,
-    /// Half an hour on a machine of two cores.
+    /// Between one and two hours on a machine of two cores.
     Small,
     /// The published sizes: takes hundreds of GiB of disk, and days.
     Paper,
@@ -50,14 +50,15 @@ pub struct Amounts {
     pub long: usize,
     /// Records of 8 + 8 bytes.
     pub short: usize,
-    /// Gets in each repeat.
+    /// Gets of a cell in each round.
     pub gets: usize,
-    /// Ranges in each repeat, for the shortest length.
+    /// Ranges of a cell in each round, for the shortest length.
     pub ranges: usize,
     /// Operations of each mixed workload.
     pub operations: usize,
-    /// The number of repeats of what is timed.
-    pub repeats: usize,
+    /// The number of rounds. In each round every store is built anew from other data, and measured
+    /// in another order.
+    pub rounds: u32,
     /// Bytes of the block cache.
     pub cache_bytes: u64,
     /// Bytes of the write buffer.
@@ -80,7 +81,7 @@ const QUICK: Amounts = Amounts {
     gets: 2_000,
     ranges: 150,
     operations: 1_000,
-    repeats: 3,
+    rounds: 3,
     cache_bytes: MIB,
     buffer_bytes: 2 * MIB,
     base_bytes: 2 * MIB,
@@ -95,7 +96,7 @@ const SMALL: Amounts = Amounts {
     gets: 20_000,
     ranges: 2_000,
     operations: 10_000,
-    repeats: 5,
+    rounds: 5,
     cache_bytes: 2 * MIB,
     buffer_bytes: 8 * MIB,
     base_bytes: 16 * MIB,
@@ -110,7 +111,7 @@ const PAPER: Amounts = Amounts {
     gets: 1_000_000,
     ranges: 1_000_000,
     operations: 1_000_000,
-    repeats: 5,
+    rounds: 3,
     cache_bytes: 8 * MIB,
     buffer_bytes: 64 * MIB,
     base_bytes: 256 * MIB,

@@ -1,11 +1,12 @@
 //! The published experiments as declarations. An experiment declares its cells, the work of each,
-//! and the views of its figure; `runner` carries it out.
+//! and the views of its figure; `plan` makes contests of them, which `runner` carries out.
 
 mod amounts;
 mod arms;
 mod edbt;
 mod figures;
 mod page;
+mod plan;
 mod runner;
 mod study;
 #[cfg(test)]
@@ -18,8 +19,9 @@ use rhumb::{IndexSpec, TableSpec};
 pub use self::amounts::{Amounts, Scale};
 pub use self::arms::Arm;
 use self::figures::View;
-pub use self::page::{chosen, papers};
-pub use self::runner::{Order, Summary, parse_shard, run};
+pub use self::page::{Chosen, chosen, papers};
+pub use self::plan::{Order, parse_shard};
+pub use self::runner::{Summary, run};
 use crate::error::{Error, Result};
 use crate::results::Axes;
 
@@ -118,6 +120,15 @@ pub enum Reading {
 }
 
 impl Work {
+    /// What the caches hold when the work begins, as results say it.
+    fn caches(self) -> &'static str {
+        match self {
+            Work::Points(reading) => reading.caches(),
+            Work::Breakdown | Work::Ranges(_) | Work::Mixed => Reading::Cached.caches(),
+            Work::Environment | Work::Keys | Work::Loading => "",
+        }
+    }
+
     /// The position of the work among the cells over one store: work that needs a full page cache,
     /// then work that empties it, then work that changes the store.
     fn place(self) -> u8 {
@@ -137,6 +148,15 @@ impl Reading {
             Reading::Cached => "page cache",
             Reading::Limited => "page cache of 75 %",
             Reading::Direct => "device",
+        }
+    }
+
+    /// What the caches hold when gets begin.
+    fn caches(self) -> &'static str {
+        match self {
+            Reading::Cached => "warm",
+            Reading::Limited => "limited",
+            Reading::Direct => "cold",
         }
     }
 

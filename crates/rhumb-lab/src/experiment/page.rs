@@ -17,30 +17,74 @@ pub fn papers(cells: &[Cell], scale: Scale) -> Vec<Paper> {
     }]
 }
 
-/// The given scale, or else the largest scale with measured cells, and its cells: those with the
-/// seed of the latest run. If a cell was measured with several amounts, the latest one is taken.
-pub fn chosen(named: Option<Scale>, cells: Vec<Cell>) -> (Scale, Vec<Cell>) {
-    let scales = [Scale::Paper, Scale::Small];
-    let measured = |scale: &Scale| cells.iter().any(|cell| cell.scale == scale.name());
-    let largest = || scales.into_iter().find(measured);
-    let scale = named.or_else(largest).unwrap_or(Scale::Quick);
-    let mut of_scale: Vec<Cell> = cells
-        .into_iter()
-        .filter(|cell| cell.scale == scale.name())
-        .collect();
-    let latest = of_scale
-        .iter()
-        .max_by_key(|cell| cell.run)
-        .map(|cell| cell.seed);
-    of_scale.retain(|cell| Some(cell.seed) == latest);
+/// The cells of one scale and one seed, of a file that may have others too.
+pub struct Chosen {
+    /// Their scale.
+    pub scale: Scale,
+    /// Their seed.
+    pub seed: u64,
+    /// The cells. If a cell was measured with several amounts of records, the latest one.
+    pub cells: Vec<Cell>,
+    /// The number of cells of each other scale and seed.
+    pub others: Vec<(Scale, u64, usize)>,
+}
+
+impl Chosen {
+    /// The choice in words, and what else there is.
+    pub fn text(&self) -> String {
+        let mut text = format!("scale {}, seed {}", self.scale, self.seed);
+        if !self.others.is_empty() {
+            let others = self.others.iter();
+            let others = others
+                .map(|(scale, seed, cells)| format!("{cells} cells of scale {scale}, seed {seed}"));
+            let others: Vec<String> = others.collect();
+            text += &format!(
+                " (the file also has {}: choose with --scale and --seed)",
+                others.join(", ")
+            );
+        }
+        text
+    }
+}
+
+/// Chooses the cells of a scale and a seed. Where one is not given, those with the most cells are
+/// taken; if there are no cells, `quick` and 42.
+pub fn chosen(scale: Option<Scale>, seed: Option<u64>, cells: Vec<Cell>) -> Chosen {
+    let mut counts: Vec<(Scale, u64, usize)> = Vec::new();
+    for one in [Scale::Paper, Scale::Small, Scale::Quick] {
+        for cell in cells.iter().filter(|cell| cell.scale == one.name()) {
+            let seed = cell.seed as u64;
+            match counts.iter_mut().find(|(s, n, _)| (*s, *n) == (one, seed)) {
+                Some((_, _, count)) => *count += 1,
+                None => counts.push((one, seed, 1)),
+            }
+        }
+    }
+    let fits = |(one, number, _): &&(Scale, u64, usize)| {
+        scale.is_none_or(|scale| scale == *one) && seed.is_none_or(|seed| seed == *number)
+    };
+    // Of several with equally many cells the first, which has the largest scale.
+    let most = counts.iter().filter(fits).rev();
+    let most = most.max_by_key(|(_, _, count)| *count).copied();
+    let (scale, seed) = match most {
+        Some((scale, seed, _)) => (scale, seed),
+        None => (scale.unwrap_or(Scale::Quick), seed.unwrap_or(42)),
+    };
+    counts.retain(|(one, number, _)| (*one, *number) != (scale, seed));
     let mut last: HashMap<(String, BTreeMap<String, String>), Cell> = HashMap::new();
-    for cell in of_scale {
+    let of_both = |cell: &Cell| cell.scale == scale.name() && cell.seed as u64 == seed;
+    for cell in cells.into_iter().filter(of_both) {
         let key = (cell.experiment.clone(), cell.axes.clone());
-        if last.get(&key).is_none_or(|known| known.run <= cell.run) {
+        if last.get(&key).is_none_or(|known| known.run() <= cell.run()) {
             last.insert(key, cell);
         }
     }
-    (scale, last.into_values().collect())
+    Chosen {
+        scale,
+        seed,
+        cells: last.into_values().collect(),
+        others: counts,
+    }
 }
 
 fn figure(experiment: &Experiment, cells: &[Cell], scale: Scale) -> Figure {

@@ -1,53 +1,35 @@
-//! Measures the cells of experiments. Finished cells are not measured again; each cell is saved as
-//! soon as it is finished; cells over the same store are measured one after another.
+//! Measures the contests of an order. Finished rounds of cells are not measured again; each is saved
+//! as soon as it is finished.
 
 use std::path::Path;
 
+use super::plan::{Contest, Group, Order};
 use super::study::{Records, Setting, Study};
-use super::{Amounts, Build, Data, Experiment, Planned, Scale, work};
-use crate::error::{Error, Result};
+use super::work;
+use crate::error::Result;
 use crate::progress::Progress;
-use crate::results::{COMMIT, Key, Measured, ResultsFile};
+use crate::results::{COMMIT, Circumstances, Key, Measured, ResultsFile};
 
-/// The cells to measure.
-pub struct Order {
-    /// The experiments.
-    pub experiments: Vec<&'static Experiment>,
-    /// Their scale.
-    pub scale: Scale,
-    /// The amounts of that scale.
-    pub amounts: Amounts,
-    /// Seed of keys, values and every random choice.
-    pub seed: u64,
-    /// Whether finished cells are measured again.
-    pub again: bool,
-    /// The number of this machine, from 1, and the number of machines.
-    pub shard: (usize, usize),
-}
-
-/// The outcome of an order.
+/// The outcome of an order, counted in rounds of cells.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Cells measured now.
+    /// Measured now.
     pub measured: usize,
-    /// Cells that were finished before.
+    /// Finished before.
     pub finished: usize,
-    /// Those finished cells that another build of the program measured.
+    /// Those finished before by another build of the program.
     pub older: usize,
-    /// Cells left to other machines.
+    /// Left to other machines.
     pub elsewhere: usize,
-    /// Cells that this machine does not permit.
+    /// Not permitted by this machine.
     pub refused: usize,
 }
 
-/// A cell with its key.
-type Todo = (Key, Planned);
-
-/// Measures all cells of an order that are not finished, and saves each in the file as part of a
+/// Measures all rounds of an order that are not finished, and saves each in the file as part of a
 /// run.
 ///
 /// # Errors
-/// The first failure of a store or of the file, a wrong answer, or an interruption; finished cells
+/// The first failure of a store or of the file, a wrong answer, or an interruption; finished rounds
 /// were saved.
 pub fn run(
     order: &Order,
@@ -57,31 +39,23 @@ pub fn run(
     run: i64,
 ) -> Result<Summary> {
     let mut summary = Summary::default();
-    let groups = plan(order, file, &mut summary)?;
-    let amounts = &order.amounts;
-    let setting = Setting {
-        amounts,
-        seed: order.seed,
-        directory: directory.to_path_buf(),
-        progress,
-    };
-    progress.begin(groups.iter().map(|group| group.cells.len()).sum());
-    let mut records: Option<(Data, Records)> = None;
-    for group in groups {
-        let data = &group.data;
-        if records.as_ref().is_none_or(|(known, _)| known != data) {
-            // The old records are dropped first, since two sets may not fit into memory.
-            drop(records.take());
-            progress.stage(format!("{}: keys", data.set), 1);
-            records = Some((data.clone(), Records::of(data, order.seed)?));
-        }
-        let Some((_, records)) = &records else {
-            continue;
+    let contests = unfinished(order, file, &mut summary)?;
+    let stores = contests.iter().flat_map(|contest| &contest.stores);
+    progress.begin(stores.map(|group| group.cells.len()).sum());
+    for contest in &contests {
+        let setting = Setting {
+            amounts: &order.amounts,
+            seed: contest.seed,
+            directory: directory.to_path_buf(),
+            progress,
         };
-        let mut keep = |key: &Key, measured: Option<Measured>| -> Result<()> {
+        let (set, round) = (&contest.data.set, contest.round);
+        progress.stage(format!("{set}: keys of round {round}"), 1);
+        let records = Records::of(&contest.data, contest.seed)?;
+        let mut keep = |key: &Key, taken: &Circumstances, measured: Option<Measured>| {
             match measured {
                 Some(measured) => {
-                    file.add(run, key, &measured)?;
+                    file.add(run, key, taken, &measured)?;
                     summary.measured += 1;
                 }
                 None => summary.refused += 1,
@@ -89,116 +63,75 @@ pub fn run(
             progress.finished();
             Ok(())
         };
-        group.measure(&setting, records, &mut keep)?;
+        for group in &contest.stores {
+            group.measure(contest, &setting, &records, &mut keep)?;
+        }
     }
     progress.clear();
     Ok(summary)
 }
 
-/// Cells over one store, or over keys without a store.
-struct Group {
-    data: Data,
-    build: Option<Build>,
-    cells: Vec<Todo>,
-}
-
-/// The cells to measure, grouped by their keys, then by their store.
-fn plan(order: &Order, file: &ResultsFile, summary: &mut Summary) -> Result<Vec<Group>> {
-    let amounts = &order.amounts;
-    let mut groups: Vec<Group> = Vec::new();
-    for experiment in &order.experiments {
-        for planned in (experiment.cells)(amounts)? {
-            let key = Key {
-                experiment: experiment.id,
-                scale: order.scale.name(),
-                seed: order.seed,
-                records: planned.data.records,
-                axes: planned.axes.clone(),
-            };
-            let (data, build) = (&planned.data, &planned.build);
-            let same = |group: &&mut Group| group.data == *data && group.build == *build;
-            match groups.iter_mut().find(same) {
-                Some(group) => group.cells.push((key, planned)),
-                None => groups.push(Group {
-                    data: data.clone(),
-                    build: build.clone(),
-                    cells: vec![(key, planned)],
-                }),
-            }
-        }
-    }
-    let (this, machines) = order.shard;
-    // All kinds over one set of keys are measured on one machine, so that they can be compared.
-    let mut sets: Vec<Data> = Vec::new();
-    for group in &groups {
-        if !sets.contains(&group.data) {
-            sets.push(group.data.clone());
-        }
-    }
-    let number = |data: &Data| sets.iter().position(|known| known == data).unwrap_or(0);
+/// The contests of this machine, with the cells whose round is not finished.
+fn unfinished(order: &Order, file: &ResultsFile, summary: &mut Summary) -> Result<Vec<Contest>> {
     let mut mine = Vec::new();
-    for mut group in groups {
-        if number(&group.data) % machines + 1 != this {
-            summary.elsewhere += group.cells.len();
+    for mut contest in order.contests()? {
+        if contest.elsewhere {
+            let cells = contest.stores.iter().map(|group| group.cells.len());
+            summary.elsewhere += cells.sum::<usize>();
             continue;
         }
-        let mut todo = Vec::new();
-        for (key, planned) in std::mem::take(&mut group.cells) {
-            match file.finished(&key)?.filter(|_| !order.again) {
-                Some(by) => {
-                    summary.finished += 1;
-                    summary.older += usize::from(by != COMMIT);
+        for group in &mut contest.stores {
+            let mut todo = Vec::new();
+            for cell in std::mem::take(&mut group.cells) {
+                let rounds = file.finished(&cell.0)?;
+                let by = rounds.iter().find(|(number, _)| *number == contest.round);
+                match by.filter(|_| !order.again) {
+                    Some((_, by)) => {
+                        summary.finished += 1;
+                        summary.older += usize::from(by != COMMIT);
+                    }
+                    None => todo.push(cell),
                 }
-                None => todo.push((key, planned)),
             }
+            group.cells = todo;
         }
-        group.cells = todo;
-        group.cells.sort_by_key(|(_, planned)| planned.work.place());
-        if !group.cells.is_empty() {
-            mine.push(group);
+        contest.stores.retain(|group| !group.cells.is_empty());
+        if !contest.stores.is_empty() {
+            mine.push(contest);
         }
     }
-    // Each set of keys is made once.
-    mine.sort_by_key(|group| number(&group.data));
     Ok(mine)
 }
+
+/// Saves a round of a cell; none if it is not permitted here.
+type Keep<'k> = dyn FnMut(&Key, &Circumstances, Option<Measured>) -> Result<()> + 'k;
 
 impl Group {
     fn measure(
         &self,
+        contest: &Contest,
         setting: &Setting<'_>,
         records: &Records,
-        keep: &mut dyn FnMut(&Key, Option<Measured>) -> Result<()>,
+        keep: &mut Keep<'_>,
     ) -> Result<()> {
+        let began = |caches| Circumstances::now(contest.round, contest.seed, caches);
         let Some(build) = &self.build else {
             for (key, planned) in &self.cells {
-                keep(
-                    key,
-                    Some(work::keys_or_machine(planned.work, setting, records)?),
-                )?;
+                let taken = began(planned.work.caches());
+                let measured = work::keys_or_machine(planned.work, setting, records)?;
+                keep(key, &taken, Some(measured))?;
             }
             return Ok(());
         };
+        let loading = began("");
         let study = Study::load(setting, records, build)?;
         for (key, planned) in &self.cells {
-            keep(key, work::over_store(planned.work, &study)?)?;
+            let taken = match planned.work {
+                super::Work::Loading => loading,
+                work => began(work.caches()),
+            };
+            keep(key, &taken, work::over_store(planned.work, &study)?)?;
         }
         study.remove()
     }
-}
-
-/// Parses the part of an order for a machine, such as `2/3`.
-///
-/// # Errors
-/// If the text is not of this form.
-pub fn parse_shard(text: &str) -> Result<(usize, usize)> {
-    let parts = text.split_once('/');
-    let numbers = parts.and_then(|(this, all)| Some((this.parse().ok()?, all.parse().ok()?)));
-    numbers
-        .filter(|(this, all)| (1..=*all).contains(this))
-        .ok_or_else(|| {
-            Error::Usage(format!(
-                "--shard {text}: write i/n, such as 2/3 for the second of three"
-            ))
-        })
 }

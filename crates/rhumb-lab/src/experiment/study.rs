@@ -41,7 +41,7 @@ impl Records {
     }
 }
 
-/// The settings that all cells of a run share.
+/// The settings that all cells of a round share.
 pub struct Setting<'a> {
     /// The amounts of data and operations.
     pub amounts: &'a Amounts,
@@ -230,16 +230,25 @@ impl<'a> Study<'a> {
         Ok(Rhumb(Db::open(&self.directory, options)?))
     }
 
-    /// The steps over the open store; each repeat uses another order.
-    pub fn steps<'s>(&'s self, store: &'s Rhumb, repeat: usize) -> Loaded<'s> {
-        let seed = self.setting.seed.wrapping_add(repeat as u64);
+    /// The steps over the open store.
+    pub fn steps<'s>(&'s self, store: &'s Rhumb) -> Loaded<'s> {
+        let (name, setting) = (&self.name, self.setting);
         Loaded::new(
             store,
-            &self.name,
+            name,
             &self.records.input,
-            self.setting.progress,
-            seed,
+            setting.progress,
+            setting.seed,
         )
+    }
+
+    /// The steps of a warm-up, in another order.
+    pub fn warm_up<'s>(&'s self, store: &'s Rhumb) -> Loaded<'s> {
+        let steps = self.steps(store);
+        Loaded {
+            seed: !steps.seed,
+            ..steps
+        }
     }
 
     /// Removes the store.

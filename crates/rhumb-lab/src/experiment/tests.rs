@@ -14,7 +14,7 @@ const TINY: Amounts = Amounts {
     gets: 150,
     ranges: 20,
     operations: 100,
-    repeats: 2,
+    rounds: 2,
     cache_bytes: 256 << 10,
     buffer_bytes: 512 << 10,
     base_bytes: 512 << 10,
@@ -39,7 +39,7 @@ fn some(ids: &[&str]) -> Order {
 }
 
 /// Runs an order with a file, which is created if it does not exist.
-fn measure(order: &Order, path: &Path) -> Result<runner::Summary> {
+fn measure(order: &Order, path: &Path) -> Result<Summary> {
     let mut file = ResultsFile::create(path)?;
     let number = file.begin(&Run {
         settings: "test".to_string(),
@@ -96,10 +96,14 @@ fn cells_are_measured_once_and_drawn() {
     let order = some(&ids);
     let first = measure(&order, &path).unwrap();
     let planned = |id: &str| (find(id).unwrap().cells)(&TINY).unwrap().len();
+    let rounds: usize = ids.iter().map(|id| rounds_of(id)).sum();
     let all: usize = ids.iter().map(|id| planned(id)).sum();
-    assert_eq!((first.measured, first.finished, first.refused), (all, 0, 0));
+    assert_eq!(
+        (first.measured, first.finished, first.refused),
+        (rounds, 0, 0)
+    );
     let second = measure(&order, &path).unwrap();
-    assert_eq!((second.measured, second.finished), (0, all));
+    assert_eq!((second.measured, second.finished), (0, rounds));
     let again = Order {
         again: true,
         ..some(&["E-T1"])
@@ -138,9 +142,96 @@ fn cells_are_measured_once_and_drawn() {
             }
         }
     }
-    let (scale, same) = chosen(None, kept);
-    assert_eq!((scale, same.len()), (Scale::Quick, all));
-    assert_eq!(chosen(Some(Scale::Paper), same).1.len(), 0);
+    let same = chosen(None, None, kept);
+    assert_eq!((same.scale, same.cells.len()), (Scale::Quick, all));
+    assert!(
+        chosen(Some(Scale::Paper), None, same.cells)
+            .cells
+            .is_empty()
+    );
+}
+
+/// The number of rounds of all cells of an experiment: cells over stores have several.
+fn rounds_of(id: &str) -> usize {
+    let cells = (find(id).unwrap().cells)(&TINY).unwrap();
+    let rounds = cells.iter().map(|cell| match cell.build {
+        Some(_) => TINY.rounds as usize,
+        None => 1,
+    });
+    rounds.sum()
+}
+
+/// Each round of a cell is built from other data, and stands in the file with its circumstances; a
+/// round that is missing is measured alone.
+#[test]
+fn rounds_are_kept_with_their_circumstances() {
+    let (_directory, path) = file();
+    let mut order = some(&["E-PAR"]);
+    measure(&order, &path).unwrap();
+    let kept = cells(&path);
+    assert!(!kept.is_empty());
+    for cell in &kept {
+        let numbers: Vec<u32> = cell.rounds.iter().map(|round| round.number).collect();
+        assert_eq!(numbers, [1, 2]);
+        let [first, second] = [&cell.rounds[0], &cell.rounds[1]];
+        assert_eq!((first.seed, cell.seed), (42, 42));
+        assert!(second.seed != 42 && first.time < second.time);
+        assert!(first.caches == "warm" && first.run == second.run);
+        let rounds: Vec<u32> = cell.figures["get_mean"]
+            .values
+            .iter()
+            .map(|(r, _)| *r)
+            .collect();
+        assert_eq!(rounds, [1, 2]);
+    }
+    order.amounts.rounds = 3;
+    let more = measure(&order, &path).unwrap();
+    assert_eq!((more.measured, more.finished), (kept.len(), 2 * kept.len()));
+    // All stores of a round take turns, in an order of its own.
+    let contests = order.contests().unwrap();
+    let [first, second] = [0, 1].map(|at| {
+        let builds = contests[at].stores.iter();
+        builds
+            .map(|group| format!("{:?}", group.build))
+            .collect::<Vec<_>>()
+    });
+    assert_ne!(first, second);
+    assert_eq!(
+        first.iter().collect::<HashSet<_>>(),
+        second.iter().collect()
+    );
+}
+
+#[test]
+fn cells_of_other_scales_and_seeds_do_not_hide_any() {
+    let (_directory, path) = file();
+    measure(&some(&["E-T1"]), &path).unwrap();
+    let other = Order {
+        seed: 7,
+        ..some(&["E-ENV"])
+    };
+    measure(&other, &path).unwrap();
+    let larger = Order {
+        scale: Scale::Small,
+        ..some(&["E-ENV"])
+    };
+    measure(&larger, &path).unwrap();
+    let most = chosen(None, None, cells(&path));
+    let planned = (find("E-T1").unwrap().cells)(&TINY).unwrap().len();
+    assert_eq!(
+        (most.scale, most.seed, most.cells.len()),
+        (Scale::Quick, 42, planned)
+    );
+    let text = most.text();
+    assert!(text.contains("1 cells of scale small, seed 42"), "{text}");
+    assert!(text.contains("1 cells of scale quick, seed 7"), "{text}");
+    let asked = chosen(None, Some(7), cells(&path));
+    assert_eq!(
+        (asked.scale, asked.seed, asked.cells.len()),
+        (Scale::Quick, 7, 1)
+    );
+    let asked = chosen(Some(Scale::Small), None, cells(&path));
+    assert_eq!((asked.seed, asked.cells.len()), (42, 1));
 }
 
 /// The bytes that a get reads fall with the position boundary as the window does, for entries of 16
@@ -235,6 +326,37 @@ fn shards_have_all_cells_once_and_merge() {
     ResultsFile::create(&path).unwrap().merge(&other).unwrap();
     let whole = measure(&some(&["E-PAR", "E-T1"]), &path).unwrap();
     assert_eq!(whole.measured, 0, "the cells of both shards are present");
+}
+
+/// Any number of machines has every round of every cell exactly once; up to as many machines as
+/// there are sets of keys, one machine has all rounds of a cell.
+#[test]
+fn any_number_of_shards_has_every_cell_once() {
+    let of = |shard| {
+        let order = Order {
+            shard,
+            ..order(all().collect())
+        };
+        let mine = order
+            .contests()
+            .unwrap()
+            .into_iter()
+            .filter(|contest| !contest.elsewhere);
+        let mut cells: Vec<String> = Vec::new();
+        for contest in mine {
+            let keys = contest.stores.iter().flat_map(|group| &group.cells);
+            cells.extend(keys.map(|(key, _)| format!("{} {}", contest.round, key.text())));
+        }
+        cells
+    };
+    let mut whole = of((1, 1));
+    whole.sort();
+    for machines in [2, 3, 7, 8, 9, 13, 16, 40] {
+        let shards: Vec<Vec<String>> = (1..=machines).map(|this| of((this, machines))).collect();
+        let mut together: Vec<String> = shards.concat();
+        together.sort();
+        assert_eq!(together, whole, "{machines} machines");
+    }
 }
 
 #[test]

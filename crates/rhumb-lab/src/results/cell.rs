@@ -1,7 +1,9 @@
 //! A cell: one point of an experiment with all its measurements.
 
 use std::collections::BTreeMap;
+use std::time::SystemTime;
 
+use super::machine::load_average;
 use crate::error::Result;
 use crate::measure::{Latencies, Spread};
 
@@ -15,7 +17,8 @@ pub struct Figure {
     pub metric: String,
     /// The unit, such as `ns`.
     pub unit: String,
-    /// One value for each repeat, in the order of measuring; at least one.
+    /// The values in the order of measuring, at least one. A cell that is measured in rounds has
+    /// one value in each.
     pub values: Vec<f64>,
 }
 
@@ -109,6 +112,52 @@ pub fn text(axes: &Axes) -> String {
     axes.collect::<Vec<_>>().join(" ")
 }
 
+/// A round in which a cell was measured: when, and under which circumstances.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Round {
+    /// Its number, from 1.
+    pub number: u32,
+    /// The number of the program's run in the file.
+    pub run: i64,
+    /// When measuring the cell began, in UTC; loading its store is not counted.
+    pub time: String,
+    /// The machine's load average at that time.
+    pub load: Option<f64>,
+    /// Seed of the round's keys, values and random choices.
+    pub seed: i64,
+    /// What the caches held when measuring began.
+    pub caches: String,
+}
+
+/// The circumstances of a round that is about to be measured.
+#[derive(Debug, Clone, Copy)]
+pub struct Circumstances {
+    /// As [`Round::number`].
+    pub number: u32,
+    /// As [`Round::seed`].
+    pub seed: u64,
+    /// Seconds since 1970, in UTC.
+    pub time: f64,
+    /// As [`Round::load`].
+    pub load: Option<f64>,
+    /// As [`Round::caches`].
+    pub caches: &'static str,
+}
+
+impl Circumstances {
+    /// Those of a round that begins now.
+    pub fn now(number: u32, seed: u64, caches: &'static str) -> Circumstances {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        Circumstances {
+            number,
+            seed,
+            time: since.map_or(0.0, |since| since.as_secs_f64()),
+            load: load_average(),
+            caches,
+        }
+    }
+}
+
 /// A cell read from a file of results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
@@ -116,12 +165,14 @@ pub struct Cell {
     pub experiment: String,
     /// The scale's name; empty if the experiment has none.
     pub scale: String,
-    /// Number of the run in the file.
-    pub run: i64,
-    /// Seed of the run.
+    /// Seed from which the seeds of its rounds follow.
     pub seed: i64,
+    /// Number of records; 0 if the experiment has no scale.
+    pub records: i64,
     /// The axes of the cell.
     pub axes: BTreeMap<String, String>,
+    /// Its rounds, in the order of their numbers; at least one.
+    pub rounds: Vec<Round>,
     /// The figures by metric.
     pub figures: BTreeMap<String, Kept>,
 }
@@ -131,16 +182,21 @@ pub struct Cell {
 pub struct Kept {
     /// The unit.
     pub unit: String,
-    /// Median, minimum and maximum over all repeats.
+    /// Median, minimum and maximum over all values.
     pub spread: Spread,
-    /// One value for each repeat, in the order of measuring.
-    pub values: Vec<f64>,
+    /// The values with the numbers of their rounds, ascending.
+    pub values: Vec<(u32, f64)>,
 }
 
 impl Cell {
     /// The value of an axis; empty if the cell has no such axis.
     pub fn axis(&self, name: &str) -> &str {
         self.axes.get(name).map_or("", String::as_str)
+    }
+
+    /// The run of its latest round.
+    pub fn run(&self) -> i64 {
+        self.rounds.iter().map(|round| round.run).max().unwrap_or(0)
     }
 
     /// The median of a figure.

@@ -36,12 +36,12 @@ impl ResultsFile {
 
     /// The heading and all rows of a table.
     fn lines(&self, table: &str) -> rusqlite::Result<Vec<String>> {
-        let sql = format!("SELECT * FROM {table} ORDER BY 1, 2");
+        let sql = format!("SELECT * FROM {table} ORDER BY 1, 2, 3");
         let mut rows = self.connection.prepare(&sql)?;
         let mut names: Vec<String> = rows.column_names().map(field).collect();
         let columns = names.len();
         if table == "histogram" {
-            names.splice(2.., ["up_to_ns".to_string(), "count".to_string()]);
+            names.splice(3.., ["up_to_ns".to_string(), "count".to_string()]);
         }
         let mut lines = vec![names.join(",")];
         let mut rows = rows.query([])?;
@@ -80,7 +80,7 @@ fn field(text: &str) -> String {
 mod tests {
     use std::time::Duration;
 
-    use super::super::cell::{Key, Measured};
+    use super::super::cell::{Circumstances, Key, Measured};
     use super::super::file::Run;
     use super::*;
 
@@ -105,14 +105,17 @@ mod tests {
         took.record(Duration::from_nanos(5));
         took.record(Duration::from_nanos(9));
         measured.put_latencies("get", &[took]).unwrap();
-        file.add(run, &key, &measured).unwrap();
+        let round = Circumstances::now(3, 42, "warm");
+        file.add(run, &key, &round, &measured).unwrap();
         let to = directory.path().join("csv");
         file.export(&to).unwrap();
         let read = |name: &str| std::fs::read_to_string(to.join(name)).unwrap();
         assert!(read("run.csv").contains(",\"run E-F7, \"\"all\"\"\",42"));
         assert_eq!(read("axis.csv"), "cell,name,value\n1,kind,pgm\n");
         assert!(read("figure.csv").contains("1,get_mean,ns,7,7,7,1\n"));
-        let expected = "cell,operation,up_to_ns,count\n1,get,5,1\n1,get,9,1\n";
+        assert!(read("sample.csv").contains("1,get_mean,3,7\n"));
+        assert!(read("round.csv").contains("1,3,1,") && read("round.csv").contains(",42,warm\n"));
+        let expected = "cell,operation,round,up_to_ns,count\n1,get,3,5,1\n1,get,3,9,1\n";
         assert_eq!(read("histogram.csv"), expected);
         for table in TABLES {
             assert!(

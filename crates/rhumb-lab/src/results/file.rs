@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, params};
 
-use super::cell::{Key, Measured, text};
+use super::cell::{Circumstances, Key, Measured, text};
 use super::machine::{cpu, machine};
 use crate::error::{Error, Result};
 use crate::measure::Spread;
@@ -13,7 +13,7 @@ use crate::measure::Spread;
 /// `rhum`, the application id in the header of the SQLite file.
 const APPLICATION: i64 = 0x7268_756d;
 /// The version of the tables, kept in the header of the file too.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 
 const SCHEMA: &str = r#"
 CREATE TABLE run (
@@ -28,39 +28,51 @@ CREATE TABLE run (
 );
 CREATE TABLE cell (
     id         INTEGER PRIMARY KEY,
-    name       TEXT NOT NULL UNIQUE, -- a cell whose name is here is finished and not measured again
-    run        INTEGER NOT NULL REFERENCES run (id),
+    name       TEXT NOT NULL UNIQUE, -- a round of the cell with this name is not measured again
     experiment TEXT NOT NULL,
-    scale      TEXT NOT NULL -- empty if the experiment has none
+    scale      TEXT NOT NULL, -- empty if the experiment has none
+    records    INTEGER NOT NULL, -- 0 if the experiment has no scale
+    seed       INTEGER NOT NULL -- the seeds of the rounds follow from it
 );
+CREATE TABLE round (
+    cell   INTEGER NOT NULL REFERENCES cell (id),
+    number INTEGER NOT NULL, -- from 1
+    run    INTEGER NOT NULL REFERENCES run (id),
+    time   TEXT NOT NULL, -- when measuring began
+    load   REAL, -- load average of the machine at that time
+    seed   INTEGER NOT NULL, -- of keys, values and random choices of this round
+    caches TEXT NOT NULL, -- what they held when measuring began
+    PRIMARY KEY (cell, number)
+) WITHOUT ROWID;
 CREATE TABLE axis (
     cell  INTEGER NOT NULL REFERENCES cell (id),
     name  TEXT NOT NULL,
     value TEXT NOT NULL,
     PRIMARY KEY (cell, name)
 ) WITHOUT ROWID;
-CREATE TABLE figure (
+CREATE TABLE figure ( -- what the samples of a metric add up to
     cell    INTEGER NOT NULL REFERENCES cell (id),
     metric  TEXT NOT NULL,
     unit    TEXT NOT NULL,
     value   REAL NOT NULL, -- the median
     min     REAL NOT NULL,
     max     REAL NOT NULL,
-    repeats INTEGER NOT NULL,
+    samples INTEGER NOT NULL,
     PRIMARY KEY (cell, metric)
 ) WITHOUT ROWID;
-CREATE TABLE sample ( -- only of figures with several repeats
+CREATE TABLE sample (
     cell   INTEGER NOT NULL REFERENCES cell (id),
     metric TEXT NOT NULL,
-    repeat INTEGER NOT NULL, -- from 1, in the order of measuring
+    round  INTEGER NOT NULL, -- the number of the round, or the place in a figure of many values
     value  REAL NOT NULL,
-    PRIMARY KEY (cell, metric, repeat)
+    PRIMARY KEY (cell, metric, round)
 ) WITHOUT ROWID;
 CREATE TABLE histogram (
     cell      INTEGER NOT NULL REFERENCES cell (id),
     operation TEXT NOT NULL,
+    round     INTEGER NOT NULL,
     counts    BLOB NOT NULL,
-    PRIMARY KEY (cell, operation)
+    PRIMARY KEY (cell, operation, round)
 ) WITHOUT ROWID;
 "#;
 
@@ -68,7 +80,15 @@ CREATE TABLE histogram (
 pub const COMMIT: &str = env!("RHUMB_LAB_COMMIT");
 
 /// The tables; each one comes after the tables that it refers to.
-pub const TABLES: [&str; 6] = ["run", "cell", "axis", "figure", "sample", "histogram"];
+pub const TABLES: [&str; 7] = [
+    "run",
+    "cell",
+    "round",
+    "axis",
+    "figure",
+    "sample",
+    "histogram",
+];
 
 /// The arguments and circumstances of a run of the program.
 #[derive(Debug, Clone, PartialEq)]
@@ -182,81 +202,168 @@ impl ResultsFile {
         Ok(self.connection.last_insert_rowid())
     }
 
-    /// The commit of the program that measured a cell; none if the cell is not finished.
+    /// The rounds of a cell that are finished, each with the commit of the program that measured it.
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub fn finished(&self, key: &Key) -> Result<Option<String>> {
-        let sql = r#"SELECT "commit" FROM cell JOIN run ON run.id = cell.run WHERE name = ?"#;
-        let by = self
-            .connection
-            .query_row(sql, [key.text()], |row| row.get(0));
-        by.optional().map_err(self.failed())
+    pub fn finished(&self, key: &Key) -> Result<Vec<(u32, String)>> {
+        let read = || {
+            let mut rounds = self.connection.prepare_cached(
+                r#"SELECT number, "commit" FROM cell JOIN round ON round.cell = cell.id
+                   JOIN run ON run.id = round.run WHERE name = ? ORDER BY number"#,
+            )?;
+            let rounds = rounds.query_map([key.text()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            rounds.collect::<rusqlite::Result<_>>()
+        };
+        read().map_err(self.failed())
     }
 
-    /// Adds a finished cell; a cell with the same key is replaced.
+    /// Adds a round of a cell; a round with the same number is replaced.
     ///
     /// # Errors
     /// If the file cannot be written; it is then unchanged.
-    pub fn add(&mut self, run: i64, key: &Key, measured: &Measured) -> Result<()> {
-        self.insert(run, &key.text(), key, measured)
+    pub fn add(
+        &mut self,
+        run: i64,
+        key: &Key,
+        round: &Circumstances,
+        measured: &Measured,
+    ) -> Result<()> {
+        self.insert(run, &key.text(), key, round, measured)
     }
 
-    /// Adds a cell of an experiment that is measured again in every run.
+    /// Adds a cell of an experiment that is measured again in every run, with all its rounds at
+    /// once.
     ///
     /// # Errors
     /// As [`ResultsFile::add`].
     pub fn add_of_run(&mut self, run: i64, key: &Key, measured: &Measured) -> Result<()> {
         let name = format!("{} run={run} {}", key.experiment, text(&key.axes));
-        self.insert(run, &name, key, measured)
+        let round = Circumstances::now(1, key.seed, "as the experiment says");
+        self.insert(run, &name, key, &round, measured)
     }
 
-    fn insert(&mut self, run: i64, name: &str, key: &Key, measured: &Measured) -> Result<()> {
+    fn insert(
+        &mut self,
+        run: i64,
+        name: &str,
+        key: &Key,
+        round: &Circumstances,
+        measured: &Measured,
+    ) -> Result<()> {
         let failed = self.failed();
         let mut add = || -> rusqlite::Result<()> {
             let transaction = self.connection.transaction()?;
-            remove(&transaction, name)?;
-            let sql = "INSERT INTO cell (name, run, experiment, scale) VALUES (?, ?, ?, ?)";
-            transaction.execute(sql, params![name, run, key.experiment, key.scale])?;
-            let cell = transaction.last_insert_rowid();
-            for (name, value) in &key.axes {
-                let sql = "INSERT INTO axis VALUES (?, ?, ?)";
-                transaction.execute(sql, params![cell, name, value])?;
-            }
-            fill(&transaction, cell, measured)?;
+            let cell = cell_of(&transaction, name, key)?;
+            remove_round(&transaction, cell, round.number)?;
+            transaction.execute(
+                "INSERT INTO round VALUES
+                 (?, ?, ?, strftime('%Y-%m-%dT%H:%M:%fZ', ?, 'unixepoch'), ?, ?, ?)",
+                params![
+                    cell,
+                    round.number,
+                    run,
+                    round.time,
+                    round.load,
+                    round.seed as i64,
+                    round.caches
+                ],
+            )?;
+            fill(&transaction, cell, round.number, measured)?;
             transaction.commit()
         };
         add().map_err(failed)
     }
 }
 
-/// Removes a cell with its rows in all tables.
-pub(super) fn remove(from: &Transaction<'_>, name: &str) -> rusqlite::Result<()> {
-    for table in ["axis", "figure", "sample", "histogram"] {
-        let sql = format!("DELETE FROM {table} WHERE cell IN (SELECT id FROM cell WHERE name = ?)");
-        from.execute(&sql, [name])?;
+/// The number of the cell with this name, which is added if it does not exist.
+fn cell_of(to: &Transaction<'_>, name: &str, key: &Key) -> rusqlite::Result<i64> {
+    let known = to
+        .prepare_cached("SELECT id FROM cell WHERE name = ?")?
+        .query_row([name], |row| row.get(0))
+        .optional()?;
+    if let Some(cell) = known {
+        return Ok(cell);
     }
-    from.execute("DELETE FROM cell WHERE name = ?", [name])?;
+    // SQLite has no unsigned integers: the same 64 bits are stored as a signed one.
+    let (records, seed) = (key.records as i64, key.seed as i64);
+    to.execute(
+        "INSERT INTO cell (name, experiment, scale, records, seed) VALUES (?, ?, ?, ?, ?)",
+        params![name, key.experiment, key.scale, records, seed],
+    )?;
+    let cell = to.last_insert_rowid();
+    for (name, value) in &key.axes {
+        to.execute(
+            "INSERT INTO axis VALUES (?, ?, ?)",
+            params![cell, name, value],
+        )?;
+    }
+    Ok(cell)
+}
+
+/// Removes a round of a cell, with its samples and histograms.
+pub(super) fn remove_round(from: &Transaction<'_>, cell: i64, number: u32) -> rusqlite::Result<()> {
+    let known = "SELECT count(*) FROM round WHERE cell = ? AND number = ?";
+    let known: i64 = from.query_row(known, params![cell, number], |row| row.get(0))?;
+    if known == 0 {
+        return Ok(());
+    }
+    for (table, column) in [
+        ("round", "number"),
+        ("sample", "round"),
+        ("histogram", "round"),
+    ] {
+        let sql = format!("DELETE FROM {table} WHERE cell = ? AND {column} = ?");
+        from.execute(&sql, params![cell, number])?;
+    }
+    let left = "DELETE FROM figure WHERE cell = ?1 AND NOT EXISTS
+                (SELECT 1 FROM sample WHERE cell = ?1 AND sample.metric = figure.metric)";
+    from.execute(left, [cell])?;
     Ok(())
 }
 
-fn fill(to: &Transaction<'_>, cell: i64, measured: &Measured) -> rusqlite::Result<()> {
-    let mut figures = to.prepare("INSERT INTO figure VALUES (?, ?, ?, ?, ?, ?, ?)")?;
-    let mut samples = to.prepare("INSERT INTO sample VALUES (?, ?, ?, ?)")?;
+/// Adds the figures of a round.
+fn fill(to: &Transaction<'_>, cell: i64, round: u32, measured: &Measured) -> rusqlite::Result<()> {
+    let mut samples = to.prepare_cached("INSERT OR REPLACE INTO sample VALUES (?, ?, ?, ?)")?;
     for figure in &measured.figures {
-        let Spread { min, median, max } = figure.spread();
-        let (metric, unit, repeats) = (&figure.metric, &figure.unit, figure.values.len() as i64);
-        figures.execute(params![cell, metric, unit, median, min, max, repeats])?;
-        if repeats > 1 {
-            for (repeat, value) in (1i64..).zip(&figure.values) {
-                samples.execute(params![cell, metric, repeat, value])?;
-            }
+        let places = match figure.values.len() {
+            1 => round..=round,
+            many => 1..=many as u32,
+        };
+        for (place, value) in places.zip(&figure.values) {
+            samples.execute(params![cell, figure.metric, place, value])?;
         }
+        summarise(to, cell, &figure.metric, &figure.unit)?;
     }
-    let mut histograms = to.prepare("INSERT INTO histogram VALUES (?, ?, ?)")?;
+    let mut histograms = to.prepare_cached("INSERT INTO histogram VALUES (?, ?, ?, ?)")?;
     for (operation, counts) in &measured.histograms {
-        histograms.execute(params![cell, operation, counts])?;
+        histograms.execute(params![cell, operation, round, counts])?;
     }
+    Ok(())
+}
+
+/// Brings a figure up to date with its samples.
+pub(super) fn summarise(
+    to: &Transaction<'_>,
+    cell: i64,
+    metric: &str,
+    unit: &str,
+) -> rusqlite::Result<()> {
+    let values: Vec<f64> = to
+        .prepare_cached("SELECT value FROM sample WHERE cell = ? AND metric = ?")?
+        .query_map(params![cell, metric], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    let Spread { min, median, max } = Spread::of(&values);
+    to.prepare_cached("INSERT OR REPLACE INTO figure VALUES (?, ?, ?, ?, ?, ?, ?)")?
+        .execute(params![
+            cell,
+            metric,
+            unit,
+            median,
+            min,
+            max,
+            values.len() as i64
+        ])?;
     Ok(())
 }
 
@@ -293,6 +400,10 @@ mod tests {
         measured
     }
 
+    fn round(number: u32) -> Circumstances {
+        Circumstances::now(number, 7, "warm")
+    }
+
     fn run() -> Run {
         Run {
             settings: "run quick".to_string(),
@@ -307,13 +418,15 @@ mod tests {
         let path = directory.path().join("results.sqlite");
         let mut file = ResultsFile::create(&path).unwrap();
         let number = file.begin(&run()).unwrap();
-        assert_eq!(file.finished(&key("pgm")).unwrap(), None);
-        file.add(number, &key("pgm"), &measured()).unwrap();
+        assert_eq!(file.finished(&key("pgm")).unwrap(), []);
+        file.add(number, &key("pgm"), &round(1), &measured())
+            .unwrap();
         drop(file);
 
         let file = ResultsFile::open(&path).unwrap();
-        assert_eq!(file.finished(&key("pgm")).unwrap().as_deref(), Some(COMMIT));
-        assert_eq!(file.finished(&key("plr")).unwrap(), None);
+        let finished = file.finished(&key("pgm")).unwrap();
+        assert_eq!(finished, [(1, COMMIT.to_string())]);
+        assert_eq!(file.finished(&key("plr")).unwrap(), []);
         let cells = file.cells().unwrap();
         assert_eq!(cells.len(), 1);
         let cell = &cells[0];
@@ -326,9 +439,13 @@ mod tests {
         let load = &cell.figures["load"];
         assert_eq!(
             (load.unit.as_str(), &load.values[..]),
-            ("s", &[3.0, 1.0, 2.0][..])
+            ("s", &[(1, 3.0), (2, 1.0), (3, 2.0)][..])
         );
-        assert_eq!(cell.figures["index_bytes"].values, [1.5]);
+        assert_eq!(cell.figures["index_bytes"].values, [(1, 1.5)]);
+        let kept = &cell.rounds[0];
+        assert_eq!((kept.number, kept.run, kept.seed), (1, number, 7));
+        assert_eq!((kept.caches.as_str(), cell.seed), ("warm", -1));
+        assert!(kept.time.starts_with("20") && kept.time.ends_with('Z'));
         let (min, median, max) = (1.0, 2.0, 3.0);
         assert_eq!(load.spread, Spread { min, median, max });
         let runs = file.runs().unwrap();
@@ -342,18 +459,30 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_measured_again_replaces_the_old_one() {
+    fn rounds_add_up_and_replace_each_other() {
         let directory = tempfile::tempdir().unwrap();
         let mut file = ResultsFile::create(&directory.path().join("r.sqlite")).unwrap();
-        for value in [1.0, 2.0] {
-            let number = file.begin(&run()).unwrap();
+        for (number, value) in [(1, 1.0), (2, 4.0), (3, 2.0), (2, 8.0)] {
+            let this = file.begin(&run()).unwrap();
             let mut measured = Measured::default();
-            measured.put_repeated("get", &[value, value + 1.0], "ns");
-            file.add(number, &key("pgm"), &measured).unwrap();
+            measured.put("get", value, "ns");
+            if (number, value) == (2, 4.0) {
+                measured.put("once", 1.0, "ns");
+            }
+            file.add(this, &key("pgm"), &round(number), &measured)
+                .unwrap();
         }
         let cells = file.cells().unwrap();
-        assert_eq!((cells.len(), cells[0].run), (1, 2));
-        assert_eq!(cells[0].value("get"), Some(2.5));
+        assert_eq!((cells.len(), cells[0].run()), (1, 4));
+        assert_eq!(
+            cells[0].figures["get"].values,
+            [(1, 1.0), (2, 8.0), (3, 2.0)]
+        );
+        assert_eq!(cells[0].value("get"), Some(2.0));
+        assert_eq!(cells[0].value("once"), None, "of the replaced round");
+        let finished = file.finished(&key("pgm")).unwrap();
+        let numbers: Vec<u32> = finished.iter().map(|(number, _)| *number).collect();
+        assert_eq!(numbers, [1, 2, 3]);
     }
 
     #[test]
@@ -378,9 +507,14 @@ mod tests {
         let path = directory.path().join("new.sqlite");
         drop(ResultsFile::create(&path).unwrap());
         let new = Connection::open(&path).unwrap();
-        new.pragma_update(None, "user_version", 3).unwrap();
-        let error = ResultsFile::open(&path).unwrap_err().to_string();
-        assert!(error.contains("version 3"), "{error}");
+        for other in [2, 4] {
+            new.pragma_update(None, "user_version", other).unwrap();
+            for opened in [ResultsFile::open(&path), ResultsFile::create(&path)] {
+                let error = opened.unwrap_err().to_string();
+                assert!(error.contains(&format!("version {other}")), "{error}");
+                assert!(error.contains("--results"), "{error}");
+            }
+        }
 
         let missing = directory.path().join("none.sqlite");
         let error = ResultsFile::open(&missing).unwrap_err().to_string();
@@ -392,7 +526,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let mut file = ResultsFile::create(&directory.path().join("r.sqlite")).unwrap();
         let number = file.begin(&run()).unwrap();
-        file.add(number, &key("pgm"), &measured()).unwrap();
+        file.add(number, &key("pgm"), &round(1), &measured())
+            .unwrap();
         let pages: i64 = file
             .connection
             .pragma_query_value(None, "page_count", |row| row.get(0))
@@ -404,7 +539,9 @@ mod tests {
         large
             .histograms
             .push(("scan".to_string(), vec![1; 100_000]));
-        let error = file.add(number, &key("plr"), &large).unwrap_err();
+        let error = file
+            .add(number, &key("plr"), &round(1), &large)
+            .unwrap_err();
         assert!(error.to_string().contains("full"), "{error}");
         let cells = file.cells().unwrap();
         assert_eq!((cells.len(), cells[0].axis("kind")), (1, "pgm"));

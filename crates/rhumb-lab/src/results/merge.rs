@@ -1,15 +1,16 @@
 //! Merges files of results of several machines.
 
+use std::collections::HashSet;
 use std::path::Path;
 
-use rusqlite::params;
+use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::file::{ResultsFile, remove};
+use super::file::{ResultsFile, remove_round, summarise};
 use crate::error::{Error, Result};
 
 impl ResultsFile {
-    /// Adds all runs and cells of another file. A cell that both files have is taken from the other
-    /// one. Returns the number of cells added.
+    /// Adds all runs and the rounds of all cells of another file. A round that both files have is
+    /// taken from the other one. Returns the number of cells of which rounds were added.
     ///
     /// # Errors
     /// If the other file cannot be read or has another version, or this file cannot be written;
@@ -37,64 +38,108 @@ impl ResultsFile {
 
     fn take_attached(&mut self) -> rusqlite::Result<usize> {
         let transaction = self.connection.transaction()?;
-        let last = |table: &str| -> rusqlite::Result<i64> {
-            let sql = format!("SELECT coalesce(max(id), 0) FROM main.{table}");
-            transaction.query_row(&sql, [], |row| row.get(0))
-        };
-        let (runs, cells) = (last("run")?, last("cell")?);
+        let last = "SELECT coalesce(max(id), 0) FROM main.run";
+        let runs: i64 = transaction.query_row(last, [], |row| row.get(0))?;
         // Runs that were merged before are not added twice.
         transaction.execute_batch(
             r#"CREATE TEMP TABLE come AS SELECT id FROM other.run AS o WHERE EXISTS (
                    SELECT 1 FROM main.run AS m WHERE m.time = o.time AND m.machine = o.machine
                    AND m."commit" = o."commit" AND m.settings = o.settings AND m.seed = o.seed)"#,
         )?;
-        let names: Vec<String> = transaction
-            .prepare(
-                "SELECT name FROM other.cell
-                 WHERE scale <> '' AND run NOT IN (SELECT id FROM come)",
-            )?
-            .query_map([], |row| row.get(0))?
-            .collect::<rusqlite::Result<_>>()?;
-        for name in &names {
-            remove(&transaction, name)?;
-        }
         transaction.execute(
             r#"INSERT INTO main.run SELECT id + ?, time, machine, cpu, "commit", load, settings, seed
                FROM other.run WHERE id NOT IN (SELECT id FROM come)"#,
             [runs],
         )?;
-        // The name of a cell without a scale contains the number of its run, which may be used here
-        // for another run.
-        let came = transaction.execute(
-            "INSERT INTO main.cell
-             SELECT id + ?1, CASE scale WHEN '' THEN name || ' merged=' || (run + ?2) ELSE name END,
-                    run + ?2, experiment, scale FROM other.cell
-             WHERE run NOT IN (SELECT id FROM come)",
-            params![cells, runs],
-        )?;
-        for table in ["axis", "figure", "sample", "histogram"] {
-            let columns = match table {
-                "axis" => "name, value",
-                "figure" => "metric, unit, value, min, max, repeats",
-                "sample" => "metric, repeat, value",
-                _ => "operation, counts",
-            };
-            let sql =
-                format!(
-                    "INSERT INTO main.{table} SELECT cell + ?, {columns} FROM other.{table} WHERE cell IN
-                     (SELECT id FROM other.cell WHERE run NOT IN (SELECT id FROM come))"
-                );
-            transaction.execute(&sql, [cells])?;
+        let rounds: Vec<(i64, u32)> = transaction
+            .prepare("SELECT cell, number FROM other.round WHERE run NOT IN (SELECT id FROM come)")?
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<rusqlite::Result<_>>()?;
+        let mut cells = HashSet::new();
+        for (cell, number) in rounds {
+            take_round(&transaction, cell, number, runs)?;
+            cells.insert(cell);
         }
         transaction.execute("DROP TABLE come", [])?;
         transaction.commit()?;
-        Ok(came)
+        Ok(cells.len())
     }
+}
+
+/// Copies a round of a cell of the other file; a round that is here already is replaced. The number
+/// of a run is `runs` more here than there.
+fn take_round(
+    transaction: &Transaction<'_>,
+    cell: i64,
+    number: u32,
+    runs: i64,
+) -> rusqlite::Result<()> {
+    let here = take_cell(transaction, cell, runs)?;
+    remove_round(transaction, here, number)?;
+    // A cell with one round may have figures of many values.
+    let all: bool = transaction
+        .prepare_cached("SELECT count(*) = 1 FROM other.round WHERE cell = ?")?
+        .query_row([cell], |row| row.get(0))?;
+    transaction
+        .prepare_cached(
+            "INSERT INTO main.round SELECT ?, number, run + ?, time, load, seed, caches
+             FROM other.round WHERE cell = ? AND number = ?",
+        )?
+        .execute(params![here, runs, cell, number])?;
+    transaction
+        .prepare_cached(
+            "INSERT OR REPLACE INTO main.sample SELECT ?, metric, round, value
+             FROM other.sample WHERE cell = ? AND (round = ? OR ?)",
+        )?
+        .execute(params![here, cell, number, all])?;
+    transaction
+        .prepare_cached(
+            "INSERT INTO main.histogram SELECT ?, operation, round, counts
+             FROM other.histogram WHERE cell = ? AND round = ?",
+        )?
+        .execute(params![here, cell, number])?;
+    let figures: Vec<(String, String)> = transaction
+        .prepare_cached("SELECT metric, unit FROM other.figure WHERE cell = ?")?
+        .query_map([cell], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    for (metric, unit) in figures {
+        summarise(transaction, here, &metric, &unit)?;
+    }
+    Ok(())
+}
+
+/// The number here of a cell of the other file, which is added with its axes if it is not here.
+fn take_cell(transaction: &Transaction<'_>, cell: i64, runs: i64) -> rusqlite::Result<i64> {
+    // The name of a cell without a scale contains the number of its run, which may be used here
+    // for another run.
+    let name: String = transaction
+        .prepare_cached(
+            "SELECT CASE scale WHEN '' THEN name || ' merged=' ||
+                 (?2 + (SELECT min(run) FROM other.round WHERE cell = ?1)) ELSE name END
+             FROM other.cell WHERE id = ?1",
+        )?
+        .query_row([cell, runs], |row| row.get(0))?;
+    let known = transaction
+        .prepare_cached("SELECT id FROM main.cell WHERE name = ?")?
+        .query_row([&name], |row| row.get(0))
+        .optional()?;
+    if let Some(here) = known {
+        return Ok(here);
+    }
+    transaction.execute(
+        "INSERT INTO main.cell (name, experiment, scale, records, seed)
+         SELECT ?, experiment, scale, records, seed FROM other.cell WHERE id = ?",
+        params![name, cell],
+    )?;
+    let here = transaction.last_insert_rowid();
+    let axes = "INSERT INTO main.axis SELECT ?, name, value FROM other.axis WHERE cell = ?";
+    transaction.execute(axes, [here, cell])?;
+    Ok(here)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::cell::{Key, Measured};
+    use super::super::cell::{Circumstances, Key, Measured};
     use super::super::file::Run;
     use super::*;
 
@@ -115,10 +160,13 @@ mod tests {
                 axes: vec![("kind", kind.to_string())],
             };
             let mut measured = Measured::default();
-            measured.put_repeated("get", &[*value, *value], "ns");
-            file.add(run, &key, &measured).unwrap();
+            measured.put("get", *value, "ns");
+            let round = Circumstances::now(1, 42, "warm");
+            file.add(run, &key, &round, &measured).unwrap();
             (key.experiment, key.scale) = ("stores", "");
-            file.add_of_run(run, &key, &measured).unwrap();
+            let mut several = Measured::default();
+            several.put_repeated("get", &[*value, *value], "ns");
+            file.add_of_run(run, &key, &several).unwrap();
         }
         file
     }
@@ -150,12 +198,53 @@ mod tests {
             .iter()
             .find(|cell| cell.axis("kind") == "plr")
             .unwrap()
-            .run;
+            .run();
         let runs = first.runs().unwrap();
         assert!(
             runs.iter()
                 .any(|kept| kept.id == run && kept.settings.contains("plr"))
         );
+    }
+
+    #[test]
+    fn rounds_of_two_files_become_one_cell() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        let key = Key {
+            experiment: "E-F7",
+            scale: "small",
+            seed: 42,
+            records: 0,
+            axes: vec![("kind", "fp".to_string())],
+        };
+        let part = |name: &str, rounds: &[(u32, f64)]| {
+            let mut file = ResultsFile::create(&path(name)).unwrap();
+            let run = Run {
+                settings: name.to_string(),
+                seed: 42,
+                load: None,
+            };
+            let run = file.begin(&run).unwrap();
+            for (number, value) in rounds {
+                let mut measured = Measured::default();
+                measured.put("get", *value, "ns");
+                let round = Circumstances::now(*number, 7, "warm");
+                file.add(run, &key, &round, &measured).unwrap();
+            }
+            file
+        };
+        let mut first = part("1.sqlite", &[(1, 1.0), (2, 2.0)]);
+        drop(part("2.sqlite", &[(2, 5.0), (3, 6.0)]));
+        assert_eq!(first.merge(&path("2.sqlite")).unwrap(), 1);
+        let cells = first.cells().unwrap();
+        assert_eq!(cells.len(), 1);
+        assert_eq!(
+            cells[0].figures["get"].values,
+            [(1, 1.0), (2, 5.0), (3, 6.0)]
+        );
+        assert_eq!(cells[0].value("get"), Some(5.0));
+        let runs: Vec<i64> = cells[0].rounds.iter().map(|round| round.run).collect();
+        assert_eq!(runs, [1, 2, 2]);
     }
 
     #[test]

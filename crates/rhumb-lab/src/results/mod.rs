@@ -3,10 +3,11 @@
 //! The tables of the file:
 //! - `run`: one row for each run of the program;
 //! - `cell`: one row for each point of an experiment;
+//! - `round`: one row for each time that a cell was measured, with its circumstances;
 //! - `axis`: the axes of each cell, one row each;
-//! - `figure`: one row for each metric of a cell; its value is the median of the repeats;
-//! - `sample`: the value of each repeat, for figures with several repeats;
-//! - `histogram`: one row for each kind of operation of a cell; its `counts` are written by
+//! - `figure`: one row for each metric of a cell; its value is the median of the samples;
+//! - `sample`: the value of a metric in each round;
+//! - `histogram`: one row for each kind of operation of a round; its `counts` are written by
 //!   [`Latencies::to_bytes`].
 
 mod cell;
@@ -16,9 +17,9 @@ pub mod machine;
 mod merge;
 mod read;
 
+pub use self::cell::{Axes, Cell, Circumstances, Key, Measured};
 #[cfg(test)]
-pub use self::cell::Kept;
-pub use self::cell::{Axes, Cell, Key, Measured};
+pub use self::cell::{Kept, Round};
 pub use self::file::{COMMIT, ResultsFile, Run};
 use crate::error::Result;
 use crate::measure::{Latencies, Spread};
@@ -185,7 +186,7 @@ mod tests {
         }
         let cells = file.cells().unwrap();
         assert_eq!(cells.len(), 4);
-        let second = cells.iter().filter(|cell| cell.run == 2);
+        let second = cells.iter().filter(|cell| cell.run() == 2);
         let index: Vec<&str> = second.map(|cell| cell.axis("index")).collect();
         assert_eq!(index, ["fp", "plr:boundary=16"]);
     }

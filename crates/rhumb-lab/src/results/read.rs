@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::cell::{Cell, Kept};
+use super::cell::{Cell, Kept, Round};
 use super::file::ResultsFile;
 use crate::error::Result;
 use crate::measure::Spread;
@@ -58,20 +58,37 @@ impl ResultsFile {
 
     fn read_cells(&self) -> rusqlite::Result<Vec<Cell>> {
         let mut cells: BTreeMap<i64, Cell> = BTreeMap::new();
-        let mut rows = self
-            .connection
-            .prepare("SELECT cell.id, experiment, scale, run, seed FROM cell JOIN run ON run.id = cell.run ORDER BY cell.id")?;
+        let sql = "SELECT id, experiment, scale, seed, records FROM cell ORDER BY id";
+        let mut rows = self.connection.prepare(sql)?;
         let mut rows = rows.query([])?;
         while let Some(row) = rows.next()? {
             let cell = Cell {
                 experiment: row.get(1)?,
                 scale: row.get(2)?,
-                run: row.get(3)?,
-                seed: row.get(4)?,
+                seed: row.get(3)?,
+                records: row.get(4)?,
                 axes: BTreeMap::new(),
+                rounds: Vec::new(),
                 figures: BTreeMap::new(),
             };
             cells.insert(row.get(0)?, cell);
+        }
+        let sql = "SELECT cell, number, run, time, load, seed, caches FROM round
+                   ORDER BY cell, number";
+        let mut rows = self.connection.prepare(sql)?;
+        let mut rows = rows.query([])?;
+        while let Some(row) = rows.next()? {
+            let round = Round {
+                number: row.get(1)?,
+                run: row.get(2)?,
+                time: row.get(3)?,
+                load: row.get(4)?,
+                seed: row.get(5)?,
+                caches: row.get(6)?,
+            };
+            if let Some(cell) = cells.get_mut(&row.get(0)?) {
+                cell.rounds.push(round);
+            }
         }
         let mut rows = self
             .connection
@@ -96,22 +113,15 @@ impl ResultsFile {
                 cell.figures.insert(row.get(1)?, kept);
             }
         }
-        let sql = "SELECT cell, metric, value FROM sample ORDER BY cell, metric, repeat";
+        let sql = "SELECT cell, metric, round, value FROM sample ORDER BY cell, metric, round";
         let mut rows = self.connection.prepare(sql)?;
         let mut rows = rows.query([])?;
         while let Some(row) = rows.next()? {
             let metric: String = row.get(1)?;
             let cell = cells.get_mut(&row.get(0)?);
             if let Some(kept) = cell.and_then(|cell| cell.figures.get_mut(&metric)) {
-                kept.values.push(row.get(2)?);
+                kept.values.push((row.get(2)?, row.get(3)?));
             }
-        }
-        // A figure that was measured once has no samples.
-        let figures = cells
-            .values_mut()
-            .flat_map(|cell| cell.figures.values_mut());
-        for kept in figures.filter(|kept| kept.values.is_empty()) {
-            kept.values.push(kept.spread.median);
         }
         Ok(cells.into_values().collect())
     }

@@ -9,7 +9,7 @@ fn the_latest_run_of_the_scale_counts() {
     let mut cells = cells(NARROW, as_published);
     let mut again: Vec<_> = cells.clone();
     for cell in &mut again {
-        cell.run = 2;
+        cell.rounds[0].run = 2;
         cell.figures
             .values_mut()
             .for_each(|kept| kept.spread.median = 7.0);
@@ -17,7 +17,7 @@ fn the_latest_run_of_the_scale_counts() {
     let mut other = again.clone();
     other.iter_mut().for_each(|cell| {
         cell.scale = Scale::Quick.name().to_string();
-        cell.run = 3;
+        cell.rounds[0].run = 3;
     });
     again.append(&mut cells);
     again.append(&mut other);

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::published::{clustered, fence_formula};
 use crate::experiment::{self, Scale};
 use crate::measure::Spread;
-use crate::results::{Cell, Kept};
+use crate::results::{Cell, Kept, Round};
 
 const SCALE: Scale = Scale::Small;
 
@@ -45,9 +45,17 @@ fn cells(wide: f64, figure: impl Fn(&Cell, &str) -> f64) -> Vec<Cell> {
             let mut cell = Cell {
                 experiment: experiment.id.to_string(),
                 scale: SCALE.name().to_string(),
-                run: 1,
                 seed: 42,
+                records: planned.data.records as i64,
                 axes: axes.collect(),
+                rounds: vec![Round {
+                    number: 1,
+                    run: 1,
+                    time: "2026-01-01T00:00:00.000Z".to_string(),
+                    load: None,
+                    seed: 42,
+                    caches: "warm".to_string(),
+                }],
                 figures: BTreeMap::new(),
             };
             for metric in METRICS {
@@ -56,7 +64,7 @@ fn cells(wide: f64, figure: impl Fn(&Cell, &str) -> f64) -> Vec<Cell> {
                 let kept = Kept {
                     unit: String::new(),
                     spread: Spread { min, median, max },
-                    values: vec![min, median, max],
+                    values: vec![(1, min), (2, median), (3, max)],
                 };
                 cell.figures.insert(metric.to_string(), kept);
             }

@@ -182,7 +182,7 @@ pub fn curves(
         let values = &cell.figures.get(metric)?.values;
         let last = values.len().saturating_sub(1).max(1) as f64;
         let points = values.iter().enumerate();
-        let points = points.map(|(at, place)| Point::new(*place, at as f64 / last));
+        let points = points.map(|(at, (_, place))| Point::new(*place, at as f64 / last));
         Some(Series {
             name: cell.axis(by).to_string(),
             marks: Marks::Line,

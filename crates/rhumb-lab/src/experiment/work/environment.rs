@@ -73,5 +73,5 @@ fn put_protocol(setting: &Setting<'_>, measured: &mut Measured) {
     put("base_bytes", amounts.base_bytes, "B");
     put("table_bytes", amounts.table_bytes, "B");
     put("gets", amounts.gets as u64, "gets");
-    put("repeats", amounts.repeats as u64, "times");
+    put("rounds", amounts.rounds.into(), "rounds");
 }

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::experiment::Reading;
 use crate::experiment::study::Study;
-use crate::measure::{ControlGroup, Cost, Latencies, Meter, directory_bytes};
+use crate::measure::{ControlGroup, Cost, Meter, directory_bytes};
 use crate::results::Measured;
 use crate::store::{Footprint, Pages, Reads, Rhumb, Store};
 
@@ -39,22 +39,17 @@ fn gets(study: &Study<'_>, reading: Reading) -> Result<Measured> {
         fill_page_cache(&store)?;
     }
     let warm_up = (amounts.gets / 4).max(200);
-    // The warm-up uses an order that no repeat uses.
-    study.steps(&store, usize::MAX / 2).get(warm_up)?;
+    study.warm_up(&store).get(warm_up)?;
     put_memory(&store, study, &mut measured)?;
-    let (mut times, mut costs) = (Vec::new(), Vec::new());
-    let before = store.reads()?;
-    for repeat in 0..amounts.repeats {
-        let meter = Meter::start();
-        times.push(study.steps(&store, repeat).get(amounts.gets)?);
-        costs.push(meter.read());
-    }
-    measured.put_latencies("get", &times)?;
-    let count = times.iter().map(Latencies::count).sum::<u64>() as f64;
+    let (before, meter) = (store.reads()?, Meter::start());
+    let times = study.steps(&store).get(amounts.gets)?;
+    let cost = meter.read();
+    let count = times.count() as f64;
+    measured.put_latencies("get", &[times])?;
     if let Some((before, after)) = before.zip(store.reads()?) {
         put_reads(&before, &after, count, &mut measured);
     }
-    put_device(&costs, count, &mut measured);
+    put_device(&cost, count, &mut measured);
     store.0.close()?;
     Ok(measured)
 }
@@ -110,15 +105,12 @@ fn put_reads(before: &Reads, after: &Reads, gets: f64, measured: &mut Measured) 
 }
 
 /// Adds the operating system's counters, which cover the whole process, checks included.
-fn put_device(costs: &[Cost], gets: f64, measured: &mut Measured) {
-    let cpu: f64 = costs.iter().map(|cost| cost.cpu).sum();
-    measured.put("get_cpu", 1e9 * cpu / gets, "ns/get");
-    let device: Option<u64> = costs.iter().map(|cost| cost.device_bytes).sum();
-    if let Some(bytes) = device {
+fn put_device(cost: &Cost, gets: f64, measured: &mut Measured) {
+    measured.put("get_cpu", 1e9 * cost.cpu / gets, "ns/get");
+    if let Some(bytes) = cost.device_bytes {
         measured.put("get_device_bytes", bytes as f64 / gets, "B/get");
     }
-    let calls: Option<u64> = costs.iter().map(|cost| cost.read_calls).sum();
-    if let Some(calls) = calls {
+    if let Some(calls) = cost.read_calls {
         measured.put("get_read_calls", calls as f64 / gets, "calls/get");
     }
 }

@@ -8,6 +8,7 @@ use crate::experiment::Reading;
 use crate::experiment::study::Study;
 use crate::measure::Latencies;
 use crate::results::Measured;
+use crate::run::phases::Loaded;
 use crate::store::Rhumb;
 
 /// Reads ranges of `length` entries from random keys on.
@@ -19,22 +20,21 @@ pub fn measure(study: &Study<'_>, length: usize) -> Result<Measured> {
     // Longer ranges are fewer, since they would take most of the time.
     let count = (amounts.ranges * 10 / length.max(10)).clamp(20, amounts.ranges);
     let store = study.open(Reading::Cached)?;
-    ranges(study, &store, usize::MAX / 2, count.div_ceil(4), length)?;
-    let (mut seeks, mut scans, mut wholes) = (Vec::new(), Vec::new(), Vec::new());
+    ranges(
+        &study.warm_up(&store),
+        study,
+        &store,
+        count.div_ceil(4),
+        length,
+    )?;
     let before = store.0.stats()?.scans;
-    for repeat in 0..amounts.repeats {
-        let [seek, scan, whole] = ranges(study, &store, repeat, count, length)?;
-        seeks.push(seek);
-        scans.push(scan);
-        wholes.push(whole);
-    }
+    let [seeks, scans, wholes] = ranges(&study.steps(&store), study, &store, count, length)?;
     let after = store.0.stats()?.scans;
     let mut measured = Measured::default();
-    measured.put_latencies("seek", &seeks)?;
-    measured.put_latencies("scan", &scans)?;
-    measured.put_latencies("range", &wholes)?;
-    let all = (count * amounts.repeats) as f64;
-    let a_range = |before: u64, after: u64| (after - before) as f64 / all;
+    measured.put_latencies("seek", &[seeks])?;
+    measured.put_latencies("scan", &[scans])?;
+    measured.put_latencies("range", &[wholes])?;
+    let a_range = |before: u64, after: u64| (after - before) as f64 / count as f64;
     let blocks = a_range(before.blocks_read, after.blocks_read);
     measured.put("range_blocks_read", blocks, "blocks/range");
     let calls = a_range(before.read_calls, after.read_calls);
@@ -47,13 +47,12 @@ pub fn measure(study: &Study<'_>, length: usize) -> Result<Measured> {
 
 /// Reads some ranges. Returns the latencies of seek, scan and both together.
 fn ranges(
+    steps: &Loaded<'_>,
     study: &Study<'_>,
     store: &Rhumb,
-    repeat: usize,
     count: usize,
     length: usize,
 ) -> Result<[Latencies; 3]> {
-    let steps = study.steps(store, repeat);
     let keys = &study.records.input.keys;
     let mut random = Random::new(steps.seed, 0x5ca9);
     let mut times = [Latencies::new()?, Latencies::new()?, Latencies::new()?];

@@ -1,0 +1,149 @@
+//! The order of measuring. What figures compare is measured by turns: in each round every store
+//! over a set of keys is built anew, from other keys and in another order.
+
+use super::{Amounts, Build, Data, Experiment, Planned, Scale};
+use crate::data::Random;
+use crate::error::{Error, Result};
+use crate::results::Key;
+
+/// The cells to measure.
+pub struct Order {
+    /// The experiments.
+    pub experiments: Vec<&'static Experiment>,
+    /// Their scale.
+    pub scale: Scale,
+    /// The amounts of that scale.
+    pub amounts: Amounts,
+    /// Seed from which the seeds of the rounds follow.
+    pub seed: u64,
+    /// Whether finished rounds are measured again.
+    pub again: bool,
+    /// The number of this machine, from 1, and the number of machines.
+    pub shard: (usize, usize),
+}
+
+/// The cells over one set of keys in one round: everything that figures compare by turns.
+pub struct Contest {
+    /// The round, from 1.
+    pub round: u32,
+    /// Seed of the keys, values and random choices of the round.
+    pub seed: u64,
+    /// The set.
+    pub data: Data,
+    /// The stores in the order of this round.
+    pub stores: Vec<Group>,
+    /// Whether another machine measures it.
+    pub elsewhere: bool,
+}
+
+/// Cells over one store, or over keys without a store.
+#[derive(Clone)]
+pub struct Group {
+    /// The store.
+    pub build: Option<Build>,
+    /// Its cells with their keys in results, in the order of measuring.
+    pub cells: Vec<(Key, Planned)>,
+}
+
+impl Order {
+    /// All contests, round by round.
+    ///
+    /// # Errors
+    /// If an experiment cannot declare its cells.
+    pub fn contests(&self) -> Result<Vec<Contest>> {
+        let sets = self.sets()?;
+        let mut contests = Vec::new();
+        for round in 1..=self.amounts.rounds {
+            for (number, (data, groups)) in sets.iter().enumerate() {
+                let mut stores = groups.clone();
+                // What has no store is no contest, so it is measured once.
+                stores.retain(|group| round == 1 || group.build.is_some());
+                if stores.is_empty() {
+                    continue;
+                }
+                let seed = seed_of(self.seed, round);
+                shuffle(&mut stores, &mut Random::new(seed, number as u64));
+                let round_of_set = (number, round);
+                contests.push(Contest {
+                    round,
+                    seed,
+                    data: data.clone(),
+                    stores,
+                    elsewhere: !self.is_mine(round_of_set, sets.len()),
+                });
+            }
+        }
+        Ok(contests)
+    }
+
+    /// The cells by their sets of keys, then by their stores.
+    fn sets(&self) -> Result<Vec<(Data, Vec<Group>)>> {
+        let mut sets: Vec<(Data, Vec<Group>)> = Vec::new();
+        for experiment in &self.experiments {
+            for planned in (experiment.cells)(&self.amounts)? {
+                let key = Key {
+                    experiment: experiment.id,
+                    scale: self.scale.name(),
+                    seed: self.seed,
+                    records: planned.data.records,
+                    axes: planned.axes.clone(),
+                };
+                let known = sets.iter().position(|(data, _)| *data == planned.data);
+                let at = known.unwrap_or_else(|| {
+                    sets.push((planned.data.clone(), Vec::new()));
+                    sets.len() - 1
+                });
+                let groups = &mut sets[at].1;
+                match groups.iter_mut().find(|group| group.build == planned.build) {
+                    Some(group) => group.cells.push((key, planned)),
+                    None => groups.push(Group {
+                        build: planned.build.clone(),
+                        cells: vec![(key, planned)],
+                    }),
+                }
+            }
+        }
+        for group in sets.iter_mut().flat_map(|(_, groups)| groups) {
+            group.cells.sort_by_key(|(_, planned)| planned.work.place());
+        }
+        Ok(sets)
+    }
+
+    /// Whether this machine measures a round of a set. A set is measured on one machine; only if
+    /// there are more machines than sets, its rounds are divided among several.
+    fn is_mine(&self, (set, round): (usize, u32), sets: usize) -> bool {
+        let (this, machines) = self.shard;
+        let part = match machines <= sets {
+            true => set,
+            false => (round as usize - 1) * sets + set,
+        };
+        part % machines + 1 == this
+    }
+}
+
+/// The seed of a round; that of the first round is the given one.
+fn seed_of(seed: u64, round: u32) -> u64 {
+    seed ^ u64::from(round - 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+fn shuffle(stores: &mut Vec<Group>, random: &mut Random) {
+    let mut left: Vec<Option<Group>> = std::mem::take(stores).into_iter().map(Some).collect();
+    let order = random.order(left.len() as u32).into_iter();
+    stores.extend(order.filter_map(|at| left.get_mut(at as usize)?.take()));
+}
+
+/// Parses the part of an order for a machine, such as `2/3`.
+///
+/// # Errors
+/// If the text is not of this form.
+pub fn parse_shard(text: &str) -> Result<(usize, usize)> {
+    let parts = text.split_once('/');
+    let numbers = parts.and_then(|(this, all)| Some((this.parse().ok()?, all.parse().ok()?)));
+    numbers
+        .filter(|(this, all)| (1..=*all).contains(this))
+        .ok_or_else(|| {
+            Error::Usage(format!(
+                "--shard {text}: write i/n, such as 2/3 for the second of three"
+            ))
+        })
+}
