@@ -13,6 +13,7 @@ mod progress;
 mod report;
 mod results;
 mod run;
+mod scratch;
 mod store;
 mod table;
 mod workload;

@@ -1,8 +1,9 @@
-//! Shows the progress of a run, on a terminal only, and ends the run on Ctrl-C.
+//! Shows the progress of a run, and ends the run on Ctrl-C.
 
+use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
@@ -19,13 +20,19 @@ pub fn catch_interrupts() -> Result<()> {
         .map_err(|e| Error::Usage(format!("cannot catch Ctrl-C: {e}")))
 }
 
-/// One line on standard error, drawn only if it is a terminal. It is drawn by the measuring thread,
-/// since a thread of its own would disturb the measurements.
+/// One line on standard error, which is drawn again and again if it is a terminal; else a new line
+/// every [`INTERVAL`]. It is written by the measuring thread, since a thread of its own would
+/// disturb the measurements.
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,
     whole: Mutex<Option<Whole>>,
+    /// When the last line was written; none on a terminal.
+    lines: Option<Mutex<Instant>>,
 }
+
+/// The least time between two lines where there is no terminal.
+const INTERVAL: Duration = Duration::from_secs(10);
 
 /// The progress of a run of many cells.
 #[derive(Debug, Clone, Copy)]
@@ -43,10 +50,7 @@ impl Whole {
         let left = started.elapsed().as_secs_f64() * (all - done) as f64 / done.max(1) as f64;
         let left = match done {
             0 => "time left unknown".to_string(),
-            _ => format!(
-                "{} left",
-                HumanDuration(std::time::Duration::from_secs_f64(left))
-            ),
+            _ => format!("{} left", HumanDuration(Duration::from_secs_f64(left))),
         };
         format!("cell {} of {all}, {left}: ", (done + 1).min(all))
     }
@@ -62,6 +66,7 @@ impl Progress {
         Progress {
             bar,
             whole: Mutex::new(None),
+            lines: (!io::stderr().is_terminal()).then(|| Mutex::new(Instant::now())),
         }
     }
 
@@ -89,9 +94,26 @@ impl Progress {
     pub fn stage(&self, name: String, steps: usize) {
         let whole = self.whole().map_or(String::new(), Whole::text);
         self.bar.reset();
-        self.bar.set_message(whole + &name);
+        let text = whole + &name;
+        if self.is_time_for_a_line() {
+            eprintln!("{text}");
+        }
+        self.bar.set_message(text);
         self.bar.set_length(steps as u64);
         self.bar.tick();
+    }
+
+    /// Whether a line is to be written, where there is no terminal.
+    fn is_time_for_a_line(&self) -> bool {
+        let Some(last) = &self.lines else {
+            return false;
+        };
+        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_time = last.elapsed() >= INTERVAL;
+        if is_time {
+            *last = Instant::now();
+        }
+        is_time
     }
 
     /// Ends some steps.
@@ -115,9 +137,19 @@ impl Progress {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
+
+    #[test]
+    fn lines_are_written_at_intervals_where_there_is_no_terminal() {
+        let mut progress = Progress::new();
+        progress.lines = None;
+        assert!(!progress.is_time_for_a_line());
+        let now = Instant::now();
+        let before = now.checked_sub(INTERVAL).unwrap_or(now);
+        progress.lines = Some(Mutex::new(before));
+        assert_eq!(progress.is_time_for_a_line(), before < now);
+        assert!(!progress.is_time_for_a_line(), "not twice at once");
+    }
 
     #[test]
     fn the_time_left_follows_from_the_cells_that_are_done() {

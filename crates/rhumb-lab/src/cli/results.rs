@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::RESULTS;
 use crate::error::Result;
-use crate::results::ResultsFile;
+use crate::results::{Lock, ResultsFile};
 
 #[derive(Debug, Args)]
 pub struct Export {
@@ -23,7 +23,13 @@ impl Export {
     /// # Errors
     /// If the results cannot be read or the files cannot be written.
     pub fn run(&self) -> Result<()> {
-        ResultsFile::open(&self.results)?.export(&self.directory)
+        ResultsFile::open(&self.results)?.export(&self.directory)?;
+        println!(
+            "Wrote the tables of {} to {}.",
+            self.results.display(),
+            self.directory.display()
+        );
+        Ok(())
     }
 }
 
@@ -47,6 +53,7 @@ impl Merge {
         for from in &self.from {
             drop(ResultsFile::open(from)?);
         }
+        let _lock = Lock::take(&self.results)?;
         let mut file = ResultsFile::create(&self.results)?;
         for from in &self.from {
             let cells = file.merge(from)?;

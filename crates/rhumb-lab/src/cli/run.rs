@@ -12,8 +12,9 @@ use crate::data::numbers::Numbers;
 use crate::error::{Error, Result};
 use crate::experiment::{self, Order, Scale, Summary};
 use crate::progress::{self, Progress};
-use crate::results::{self, Report, ResultsFile, machine};
+use crate::results::{self, Lock, Report, ResultsFile, machine};
 use crate::run::{self, Arguments, Bench, Set};
+use crate::scratch::Scratch;
 use crate::store::Peer;
 use crate::table;
 use crate::workload::mix::Mix;
@@ -69,8 +70,9 @@ pub struct Settings {
     /// SOSD file whose keys kinds, indexes and updatable measure too; may be repeated
     #[arg(long, value_name = "FILE")]
     sosd: Vec<PathBuf>,
-    /// Set of pairs to load, in experiments over stores other than kinds; may be repeated
-    #[arg(long = "set", value_name = "SET", default_value = "c1")]
+    /// Set of pairs to load, in experiments over stores other than kinds [default: c1]; may be
+    /// repeated
+    #[arg(long = "set", value_name = "SET")]
     sets: Vec<Set>,
     /// Store to compare with in peers [default: all in this build] and workloads [default: none];
     /// may be repeated
@@ -88,9 +90,9 @@ pub struct Settings {
     /// six of YCSB]; may be repeated
     #[arg(long = "workload", value_name = "MIX")]
     workloads: Vec<Mix>,
-    /// Number of clients in workloads
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    threads: usize,
+    /// Number of clients in workloads [default: 1]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
     /// Operations that all clients of workloads together begin each second, even if the store lags
     /// behind [default: each client begins an operation when its last one is done]
     #[arg(long, value_name = "OPS")]
@@ -143,47 +145,31 @@ impl Run {
         Ok((benches, order))
     }
 
-    /// Refuses options that would have no effect.
+    /// Refuses options that an experiment would ignore.
     fn check(&self, benches: &[&run::Experiment], order: &Order) -> Result<()> {
-        let settings = &self.settings;
-        let ours = [
-            ("--keys", settings.keys.is_some()),
-            ("--index", !settings.indexes.is_empty()),
-            ("--table", settings.table.is_some()),
-            ("--paths", settings.paths.is_some()),
-            ("--input", !settings.numbers.is_empty()),
-            ("--sosd", !settings.sosd.is_empty()),
-            ("--peer", !settings.peers.is_empty()),
-            ("--runs", settings.runs.is_some()),
-            ("--gets", settings.gets.is_some()),
-            ("--cache", settings.cache.is_some()),
-        ];
-        let papers = [
+        let refused = |option: &str, what: &str| {
+            Err(Error::Usage(format!(
+                "{option} has no effect on {what}: leave it out, or run what takes it alone"
+            )))
+        };
+        let papers = order.experiments.first().map(|experiment| experiment.id);
+        for option in self.settings.given() {
+            if let Some(bench) = benches.iter().find(|bench| !bench.takes.contains(&option)) {
+                return refused(option, bench.name);
+            }
+            if let Some(id) = papers {
+                let what = format!("{id}, whose amounts depend on --scale");
+                return refused(option, &what);
+            }
+        }
+        let of_papers = [
             ("--scale", self.scale.is_some()),
             ("--again", self.again),
             ("--shard", self.shard != (1, 1)),
         ];
-        let given = |options: &[(&'static str, bool)]| {
-            options
-                .iter()
-                .find(|(_, given)| *given)
-                .map(|(name, _)| *name)
-        };
-        let wrong = match (benches.is_empty(), order.experiments.is_empty()) {
-            (true, _) => given(&ours).map(|name| {
-                (
-                    name,
-                    "the experiments of the papers, whose amounts depend on --scale",
-                )
-            }),
-            (_, true) => given(&papers).map(|name| (name, "our own experiments")),
-            _ => None,
-        };
-        match wrong {
-            Some((name, what)) => Err(Error::Usage(format!(
-                "{name} has no effect on {what}: leave it out"
-            ))),
-            None => Ok(()),
+        match of_papers.into_iter().find(|(_, given)| *given) {
+            Some((option, _)) if papers.is_none() => refused(option, "our own experiments"),
+            _ => Ok(()),
         }
     }
 }
@@ -204,17 +190,38 @@ impl Settings {
         run.run()
     }
 
+    /// The options that were given, of those that not every experiment takes.
+    fn given(&self) -> impl Iterator<Item = &'static str> {
+        let given = [
+            ("--keys", self.keys.is_some()),
+            ("--index", !self.indexes.is_empty()),
+            ("--table", self.table.is_some()),
+            ("--paths", self.paths.is_some()),
+            ("--input", !self.numbers.is_empty()),
+            ("--sosd", !self.sosd.is_empty()),
+            ("--set", !self.sets.is_empty()),
+            ("--peer", !self.peers.is_empty()),
+            ("--runs", self.runs.is_some()),
+            ("--gets", self.gets.is_some()),
+            ("--workload", !self.workloads.is_empty()),
+            ("--threads", self.threads.is_some()),
+            ("--rate", self.rate.is_some()),
+            ("--seconds", self.seconds.is_some()),
+            ("--cache", self.cache.is_some()),
+        ];
+        let given = given.into_iter().filter(|(_, given)| *given);
+        given.map(|(option, _)| option)
+    }
+
     fn run(&self, benches: &[&run::Experiment], order: &Order) -> Result<()> {
         progress::catch_interrupts()?;
         let started = Instant::now();
         let arguments = self.arguments()?;
+        let _lock = Lock::take(&self.results)?;
         let mut file = ResultsFile::create(&self.results)?;
-        let temporary = tempfile::Builder::new()
-            .prefix("rhumb-lab-")
-            .tempdir_in(&self.dir)
-            .map_err(Error::io("create a directory in", &self.dir))?;
+        let scratch = Scratch::new(&self.dir)?;
         let mut bench = Bench {
-            directory: temporary.path().to_path_buf(),
+            directory: scratch.path().to_path_buf(),
             progress: Progress::new(),
             report: Report::default(),
         };
@@ -258,6 +265,10 @@ impl Settings {
         let workloads = self.workloads.iter().map(Mix::to_string);
         let of_stores = sets.chain(peers).chain(workloads);
         once(indexes.chain(files).chain(numbers).chain(of_stores))?;
+        let sets = match &self.sets[..] {
+            [] => vec![Set::C1],
+            named => named.to_vec(),
+        };
         Ok(Arguments {
             seed: self.seed,
             keys: self.keys.map(|keys| keys as usize),
@@ -270,12 +281,12 @@ impl Settings {
             } else {
                 self.numbers.clone()
             },
-            sets: self.sets.clone(),
+            sets,
             peers: self.peers.clone(),
             runs: self.runs.map(|runs| runs as usize),
             gets: self.gets.map(|gets| gets as usize),
             workloads: self.workloads.clone(),
-            threads: self.threads,
+            threads: self.threads.unwrap_or(1),
             rate: self.rate,
             time: self.seconds,
             cache_bytes: self.cache,
@@ -331,5 +342,90 @@ fn told(order: &Order, summary: &Summary) -> String {
             text += &format!(", {count} {why}");
         }
     }
+    let nothing = summary.measured + summary.finished + summary.refused == 0;
+    if nothing && summary.elsewhere > 0 {
+        let (this, machines) = order.shard;
+        text += &format!(
+            ". Part {this} of {machines} has nothing to measure: there are more machines than rounds of sets of keys"
+        );
+    }
     text + ". `rhumb-lab report` draws the results, `rhumb-lab claims` judges the published claims."
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        run: Run,
+    }
+
+    /// The reason why a command line is refused; empty if it is not.
+    fn refused(line: &str) -> String {
+        let words = ["run"].into_iter().chain(line.split(' '));
+        let line = Line::try_parse_from(words).unwrap();
+        line.run
+            .chosen()
+            .err()
+            .map_or(String::new(), |e| e.to_string())
+    }
+
+    #[test]
+    fn options_that_an_experiment_ignores_are_refused() {
+        for (line, option, what) in [
+            ("E-F7 --threads 2", "--threads", "E-F7"),
+            ("E-F7 --rate 10", "--rate", "E-F7"),
+            ("all --seconds 1", "--seconds", "E-ENV"),
+            ("E-F7 --set c2", "--set", "E-F7"),
+            ("E-F7 --workload ycsb-a", "--workload", "E-F7"),
+            ("quick --keys 1000", "--keys", "E-ENV"),
+            ("indexes --set c2", "--set", "indexes"),
+            ("stores --workload ycsb-a", "--workload", "stores"),
+            ("workloads stores --threads 2", "--threads", "stores"),
+            ("stores --again", "--again", "our own"),
+            ("check --gets 5", "--gets", "check"),
+        ] {
+            let why = refused(line);
+            assert!(
+                why.starts_with(option) && why.contains(what),
+                "{line}: {why:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn options_that_are_taken_are_not_refused() {
+        for line in [
+            "E-F7 --scale small --seed 7",
+            "quick --again",
+            "kinds --keys 1000 --cache 100000",
+            "workloads --threads 2 --rate 10 --workload ycsb-a --set c2",
+            "stores peers --set c1 --runs 2",
+        ] {
+            assert_eq!(refused(line), "", "{line}");
+        }
+    }
+
+    #[test]
+    fn every_option_of_an_experiment_exists() {
+        use clap::CommandFactory;
+        let command = Line::command();
+        let known: Vec<String> = command
+            .get_arguments()
+            .filter_map(|argument| Some(format!("--{}", argument.get_long()?)))
+            .collect();
+        for bench in run::BENCHES {
+            for option in bench.takes {
+                assert!(
+                    known.iter().any(|known| known == option),
+                    "{} {option}",
+                    bench.name
+                );
+            }
+        }
+    }
 }

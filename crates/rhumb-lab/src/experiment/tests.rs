@@ -400,3 +400,68 @@ fn finished_cells_are_kept_when_a_later_one_fails() {
     let kept = cells(&path);
     assert_eq!((kept.len(), kept[0].axis("set")), (1, "dense"));
 }
+
+/// The same store, contested with itself in 100 small trials: at most five may find a difference.
+/// Run it alone: `cargo test --release -p rhumb-lab -- --ignored --nocapture differ_from_itself`.
+#[test]
+#[ignore = "a minute or two; measures times, so run it alone on the machine"]
+fn a_store_does_not_differ_from_itself() {
+    const TRIALS: u64 = 100;
+    const ROUNDS: u64 = 5;
+    let seed = std::env::var("RHUMB_SEED")
+        .ok()
+        .and_then(|text| text.parse().ok());
+    let seed: u64 = seed.unwrap_or(42);
+    let directory = tempfile::tempdir().unwrap();
+    let (index, table) = arms::Arm::Window
+        .specs("pgm", 16, 1_024, TINY.table_bytes)
+        .unwrap();
+    let build = Build {
+        index,
+        table,
+        fill: Fill::All,
+    };
+    let data = Data {
+        set: "ycsb-uniform".to_string(),
+        records: TINY.long,
+    };
+    let progress = Progress::new();
+    let get = |records: &study::Records, seed| {
+        let setting = study::Setting {
+            amounts: &TINY,
+            seed,
+            directory: directory.path().to_path_buf(),
+            progress: &progress,
+        };
+        let study = study::Study::load(&setting, records, &build).unwrap();
+        let measured = work::over_store(Work::Points(Reading::Cached), &study)
+            .unwrap()
+            .unwrap();
+        study.remove().unwrap();
+        measured.figure("get_mean").unwrap().values[0]
+    };
+    let (mut decided, mut widths) = (0, Vec::new());
+    for trial in 0..TRIALS {
+        let mut pairs = Vec::new();
+        for round in 0..ROUNDS {
+            let seed = seed ^ (trial * ROUNDS + round).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let records = study::Records::of(&data, seed).unwrap();
+            let turns = [get(&records, seed), get(&records, seed)];
+            // Which of both is called the first is drawn, as the order in a contest is.
+            let first = crate::data::Random::new(seed, 0xaa).below(2) as usize;
+            pairs.push((turns[first], turns[1 - first]));
+        }
+        let interval = crate::contest::ratio(&pairs);
+        decided += usize::from(interval.least > 1.0 || interval.greatest < 1.0);
+        widths.push(interval.greatest / interval.least);
+    }
+    let width = crate::measure::Spread::of(&widths);
+    println!(
+        "{decided} of {TRIALS} decided, seed {seed}; the upper limit over the lower: {:.3}, {:.3} to {:.3}",
+        width.median, width.min, width.max
+    );
+    assert!(
+        decided <= 5,
+        "{decided} of {TRIALS} trials found a difference, seed {seed}"
+    );
+}

@@ -13,6 +13,7 @@
 mod cell;
 mod export;
 mod file;
+mod lock;
 pub mod machine;
 mod merge;
 mod read;
@@ -21,6 +22,7 @@ pub use self::cell::{Axes, Cell, Circumstances, Key, Measured};
 #[cfg(test)]
 pub use self::cell::{Kept, Round};
 pub use self::file::{COMMIT, ResultsFile, Run};
+pub use self::lock::Lock;
 use crate::error::Result;
 use crate::measure::{Latencies, Spread};
 

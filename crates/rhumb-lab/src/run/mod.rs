@@ -82,6 +82,8 @@ pub struct Experiment {
     pub name: &'static str,
     /// A description in one line.
     pub about: &'static str,
+    /// The options of `run` that have an effect on it, besides those of every run.
+    pub takes: &'static [&'static str],
     /// Measures, and returns the text to print.
     pub run: fn(&Arguments, &mut Bench) -> Result<String>,
 }
@@ -91,71 +93,117 @@ pub const BENCHES: &[Experiment] = &[
     Experiment {
         name: "kinds",
         about: "compare fence pointers with every kind of model on decimal keys and real paths, in half a minute",
+        takes: &[
+            "--keys", "--index", "--table", "--paths", "--sosd", "--runs", "--gets", "--cache",
+        ],
         run: kinds::run,
     },
     Experiment {
         name: "stores",
         about: "compare rhumb with LMDB and a binary search, over millions of keys (--set, --runs)",
+        takes: &[
+            "--set", "--keys", "--paths", "--index", "--table", "--cache", "--gets", "--runs",
+        ],
         run: stores::run,
     },
     Experiment {
         name: "peers",
         about: "compare rhumb with RocksDB, fjall, redb and LMDB (--set, --runs, --peer)",
+        takes: &[
+            "--set", "--keys", "--paths", "--index", "--table", "--cache", "--gets", "--runs",
+            "--peer",
+        ],
         run: peers::run,
     },
     Experiment {
         name: "workloads",
         about: "measure rhumb and any peers under YCSB's or other workloads (--workload, --peer, --threads, --rate)",
+        takes: &[
+            "--set",
+            "--keys",
+            "--paths",
+            "--index",
+            "--table",
+            "--cache",
+            "--gets",
+            "--runs",
+            "--peer",
+            "--workload",
+            "--threads",
+            "--rate",
+            "--seconds",
+        ],
         run: workloads::run,
     },
     Experiment {
         name: "ycsb",
         about: "measure YCSB's core workloads over the stores of `peers` (--set, --runs, --peer)",
+        takes: &[
+            "--set", "--keys", "--paths", "--index", "--table", "--cache", "--gets", "--runs",
+            "--peer",
+        ],
         run: ycsb::run,
     },
     Experiment {
         name: "threads",
         about: "compare gets of one and two threads, over distinct blocks and over one block, with plain memory",
+        takes: &[
+            "--set", "--keys", "--paths", "--index", "--table", "--cache", "--gets", "--runs",
+        ],
         run: threads::run,
     },
     Experiment {
         name: "cache",
         about: "measure gets over data larger than the cache: peak memory, and hits compared with CLOCK",
+        takes: &[
+            "--set", "--keys", "--paths", "--index", "--table", "--cache", "--gets",
+        ],
         run: cache::run,
     },
     Experiment {
         name: "stages",
         about: "measure the cost of each stage of a warm get",
+        takes: &[
+            "--set", "--keys", "--paths", "--index", "--table", "--cache", "--gets", "--runs",
+        ],
         run: stages::run,
     },
     Experiment {
         name: "gets",
         about: "run only warm gets, for counting by external tools (docs/performance.md)",
+        takes: &[
+            "--set", "--keys", "--paths", "--index", "--table", "--cache", "--gets",
+        ],
         run: gets::run,
     },
     Experiment {
         name: "indexes",
         about: "compare every index kind alone over 10M integers with published implementations (--input)",
+        takes: &["--keys", "--index", "--input", "--sosd", "--runs", "--gets"],
         run: indexes::run,
     },
     Experiment {
         name: "updatable",
         about: "compare updatable kinds in memory with published implementations: look-ups, inserts, scans (--input)",
+        takes: &["--keys", "--index", "--input", "--sosd", "--runs", "--gets"],
         run: updatable::run,
     },
     Experiment {
         name: "texts",
         about: "measure kinds over strings: updatable ones in memory, and indexes of tables (--paths)",
+        takes: &["--keys", "--paths", "--index", "--runs", "--gets"],
         run: texts::run,
     },
     Experiment {
         name: "check",
         about: "check the answers of every index kind, over all distributions of keys",
+        takes: &["--keys", "--index"],
         run: check::run,
     },
     Experiment {
         name: "keymaps",
         about: "compare sizes over text: models with the key map, models with eight bytes, fence pointers",
+        takes: &["--keys", "--paths", "--index"],
         run: keymaps::run,
     },
 ];
