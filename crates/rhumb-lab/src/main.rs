@@ -2,8 +2,6 @@
 
 mod claims;
 mod cli;
-// Nothing but tests uses it yet.
-#[cfg_attr(not(test), expect(dead_code))]
 mod contest;
 mod data;
 mod error;

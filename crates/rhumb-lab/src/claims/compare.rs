@@ -1,6 +1,7 @@
-//! Comparison of figures. If the repeats of two figures overlap, the figures do not count as
-//! different; if in addition their medians are far apart, they do not count as equal either.
+//! Comparison of figures, by pairs of one round. Where the interval of a ratio contains 1, two figures
+//! do not count as different; where it is wide, they do not count as equal either.
 
+use crate::contest::{Interval, Rounds, Side};
 use crate::measure::Spread;
 
 /// The answer of results to a question.
@@ -10,7 +11,7 @@ pub enum Told {
     Yes,
     /// The statement is false.
     No,
-    /// The repeats spread too widely to decide.
+    /// The rounds spread too widely to decide, or there are too few.
     Unclear,
 }
 
@@ -47,55 +48,70 @@ pub fn vote(told: &[Told], share: f64) -> (Told, String) {
     }
 }
 
-/// Medians with at most this relative difference are equal, unless one figure is clearly less.
+/// Figures whose ratio is within this relative difference are equal for [`less`].
 const CLOSE: f64 = 0.1;
 
-/// With at most this relative difference of the medians, neither figure is clearly less. It covers
-/// the difference of two measurements of the same thing some minutes apart.
-const MARGIN: f64 = 0.05;
+impl Told {
+    /// Whether both statements are true.
+    pub fn and(self, other: Told) -> Told {
+        match (self, other) {
+            (Told::Yes, other) => other,
+            (Told::No, _) | (_, Told::No) => Told::No,
+            (Told::Unclear, _) => Told::Unclear,
+        }
+    }
 
-/// Whether each repeat of `one` is less than each repeat of `other`, and the medians differ by more
-/// than `MARGIN`.
-pub fn clearly_less(one: Spread, other: Spread) -> bool {
-    one.max < other.min && !within(one, other, MARGIN)
-}
+    /// Whether an interval is above a limit, or reaches it.
+    pub fn at_least(interval: Interval, limit: f64) -> Told {
+        match interval.side_of(limit, f64::INFINITY) {
+            Side::Within => Told::Yes,
+            Side::Below => Told::No,
+            _ => Told::Unclear,
+        }
+    }
 
-/// Whether `one` is less: yes if it is clearly less; no if `other` is clearly less or the medians
-/// are within 10 %; else unclear.
-pub fn less(one: Spread, other: Spread) -> Told {
-    if clearly_less(one, other) {
-        Told::Yes
-    } else if clearly_less(other, one) || within(one, other, CLOSE) {
-        Told::No
-    } else {
-        Told::Unclear
+    /// Whether an interval is below a limit, or reaches it.
+    pub fn at_most(interval: Interval, limit: f64) -> Told {
+        match interval.side_of(f64::NEG_INFINITY, limit) {
+            Side::Within => Told::Yes,
+            Side::Above => Told::No,
+            _ => Told::Unclear,
+        }
+    }
+
+    /// Whether an interval is in a band.
+    pub fn between(interval: Interval, low: f64, high: f64) -> Told {
+        match interval.side_of(low, high) {
+            Side::Within => Told::Yes,
+            Side::Below | Side::Above => Told::No,
+            Side::Undecided => Told::Unclear,
+        }
     }
 }
 
-/// Whether two figures are about equal: yes if the medians differ by at most `share`; no if one
-/// figure is clearly less; else unclear.
-pub fn near(one: Spread, other: Spread, share: f64) -> Told {
-    if within(one, other, share) {
-        Told::Yes
-    } else if clearly_less(one, other) || clearly_less(other, one) {
-        Told::No
-    } else {
-        Told::Unclear
+/// Whether `one` is clearly less: all of the interval of the ratio is below 1.
+pub fn clearly_less(one: &Rounds, other: &Rounds) -> bool {
+    one.over(other).ratio().side_of(1.0, 1.0) == Side::Below
+}
+
+/// Whether `one` is less: yes if it is clearly less; no if `other` is clearly less, or the ratio is
+/// surely within 10 % of 1; else unclear.
+pub fn less(one: &Rounds, other: &Rounds) -> Told {
+    let ratio = one.over(other).ratio();
+    match ratio.side_of(1.0, 1.0) {
+        Side::Below => Told::Yes,
+        Side::Above | Side::Within => Told::No,
+        Side::Undecided => match near(one, other, CLOSE) {
+            Told::Yes => Told::No,
+            _ => Told::Unclear,
+        },
     }
 }
 
-fn within(one: Spread, other: Spread, share: f64) -> bool {
-    (one.median / other.median - 1.0).abs() <= share
-}
-
-/// The ratio of two figures: the ratio of their medians, and the smallest and largest ratio of
-/// their repeats.
-pub fn ratio(one: Spread, other: Spread) -> Spread {
-    Spread {
-        min: one.min / other.max,
-        median: one.median / other.median,
-        max: one.max / other.min,
-    }
+/// Whether two figures are equal but for a share, such as 0.1 for 10 %.
+pub fn near(one: &Rounds, other: &Rounds, share: f64) -> Told {
+    let high = 1.0 + share;
+    Told::between(one.over(other).ratio(), 1.0 / high, high)
 }
 
 /// The median of some numbers.
@@ -134,19 +150,44 @@ pub fn short(number: f64) -> String {
 mod tests {
     use super::*;
 
+    fn rounds(figures: &[f64]) -> Rounds {
+        let figures = (1..).zip(figures);
+        Rounds::new(
+            figures
+                .map(|(round, figure)| ((1, round), *figure))
+                .collect(),
+        )
+    }
+
     #[test]
-    fn figures_with_overlapping_repeats_do_not_differ() {
-        let (low, high) = (Spread::of(&[1.0, 2.0, 3.0]), Spread::of(&[3.5, 4.0]));
-        let (middle, close) = (Spread::of(&[2.5, 3.6]), Spread::of(&[1.9, 2.1, 2.2]));
-        assert_eq!(less(low, high), Told::Yes);
-        assert_eq!(less(high, low), Told::No);
-        assert_eq!(less(low, close), Told::No);
-        assert_eq!(less(low, middle), Told::Unclear);
-        assert_eq!(near(low, high, 0.5), Told::Yes);
-        assert_eq!(near(low, high, 0.2), Told::No);
-        assert_eq!(near(low, middle, 0.2), Told::Unclear);
-        let ratio = ratio(high, low);
-        assert_eq!((ratio.min, ratio.max), (3.5 / 3.0, 4.0));
+    fn figures_whose_rounds_contradict_each_other_do_not_differ() {
+        let drifting = rounds(&[1.0, 2.0, 4.0, 8.0]);
+        let double = rounds(&[2.0, 4.01, 8.02, 16.01]);
+        assert_eq!(less(&drifting, &double), Told::Yes);
+        assert_eq!(less(&double, &drifting), Told::No);
+        assert!(clearly_less(&drifting, &double) && !clearly_less(&double, &drifting));
+        let shuffled = rounds(&[3.0, 2.0, 9.0, 5.0]);
+        assert_eq!(less(&drifting, &shuffled), Told::Unclear);
+        let close = rounds(&[1.01, 1.98, 4.01, 8.02]);
+        assert_eq!(less(&drifting, &close), Told::No);
+        assert_eq!(near(&drifting, &close, 0.1), Told::Yes);
+        assert_eq!(near(&drifting, &double, 0.2), Told::No);
+        assert_eq!(near(&drifting, &shuffled, 0.2), Told::Unclear);
+        // One round decides nothing.
+        assert_eq!(less(&rounds(&[1.0]), &rounds(&[9.0])), Told::Unclear);
+    }
+
+    #[test]
+    fn limits_and_bands_need_the_whole_interval() {
+        let [low, high] = [&[1.0, 1.1, 1.05], &[3.0, 3.1, 3.05]].map(|f| rounds(f).interval());
+        assert_eq!(Told::at_most(low, 2.0), Told::Yes);
+        assert_eq!(Told::at_most(high, 2.0), Told::No);
+        assert_eq!(Told::at_most(low, 1.05), Told::Unclear);
+        assert_eq!(Told::at_least(low, 2.0), Told::No);
+        assert_eq!(Told::at_least(high, 2.0), Told::Yes);
+        assert_eq!(Told::between(low, 0.5, 2.0), Told::Yes);
+        assert_eq!(Told::between(high, 0.5, 2.0), Told::No);
+        assert_eq!(Told::between(low, 1.05, 2.0), Told::Unclear);
     }
 
     #[test]

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
+use crate::contest::Rounds;
 use crate::error::Result;
 use crate::experiment::{self, Scale};
-use crate::measure::Spread;
 use crate::results::Cell;
 
 /// The cells of one scale.
@@ -61,6 +61,30 @@ impl<'a> Evidence<'a> {
 /// are too small for any model.
 const MOST_FALLEN_BACK: f64 = 0.25;
 
+/// What must have happened in a cell for a figure to mean anything: a counter, the number above
+/// which it must be, and what it counts.
+type Event = (&'static str, f64, &'static str);
+
+/// The workloads of YCSB mean something for an LSM-tree if it changes while they run.
+const MERGES: &[Event] = &[("merges", 0.0, "no merge took place")];
+
+const EVENTS: [(&str, &[Event]); 7] = [
+    ("ycsb-a_mean", MERGES),
+    ("ycsb-b_mean", MERGES),
+    ("ycsb-c_mean", MERGES),
+    ("ycsb-d_mean", MERGES),
+    ("ycsb-e_mean", MERGES),
+    ("ycsb-f_mean", MERGES),
+    (
+        "training_share",
+        &[
+            // Without a merge this would be the share in flushes alone, which the papers do not mean.
+            ("merges", 0.0, "no merge took place"),
+            ("training_time", 1e-3, "training took less than 1 ms in all"),
+        ],
+    ),
+];
+
 /// Some of the cells that an experiment declares, measured or not.
 #[derive(Clone)]
 pub struct Selection<'e> {
@@ -109,11 +133,12 @@ impl<'e> Selection<'e> {
         numbers
     }
 
-    /// Minimum, median and maximum of a figure. The selection must have exactly one cell.
+    /// A figure by rounds. The selection must have exactly one cell.
     ///
     /// # Errors
-    /// If there is no such cell or figure, or there are several cells.
-    pub fn spread(&self, metric: &'static str) -> Result<Spread, Missing> {
+    /// If there is no such cell or figure, or there are several cells; if the cell shows something
+    /// else than what was asked for, or what the figure is about did not happen in it.
+    pub fn rounds(&self, metric: &'static str) -> Result<Rounds, Missing> {
         let measured = self.measured();
         let &[Some(cell)] = measured.as_slice() else {
             let (there, all) = (measured.iter().flatten().count(), measured.len());
@@ -126,20 +151,42 @@ impl<'e> Selection<'e> {
         if fell_back > MOST_FALLEN_BACK {
             return Err(self.missing(Lack::FellBack((100.0 * fell_back).ceil() as u32)));
         }
-        // Without a merge this would be the share in flushes alone, which the papers do not mean.
-        let unmerged = metric == "training_share" && cell.value("merges") == Some(0.0);
-        let kept = cell.figures.get(metric).filter(|_| !unmerged);
-        let kept = kept.map(|kept| kept.spread);
-        kept.filter(|spread| spread.median.is_finite())
-            .ok_or_else(|| self.missing(Lack::Figure(metric)))
+        if let Some((_, events)) = EVENTS.iter().find(|(of, _)| *of == metric) {
+            for (event, least, what) in *events {
+                let happened = cell.value(event).is_some_and(|count| count > *least);
+                if !happened {
+                    return Err(self.missing(Lack::Event(what)));
+                }
+            }
+        }
+        let run = |number| {
+            let round = cell.rounds.iter().find(|round| round.number == number);
+            round.map_or(cell.run(), |round| round.run)
+        };
+        let kept = cell.figures.get(metric).into_iter();
+        let kept: Vec<_> = kept
+            .flat_map(|kept| &kept.values)
+            .filter(|(_, value)| value.is_finite())
+            .map(|(number, value)| ((run(*number), *number), *value))
+            .collect();
+        match kept.is_empty() {
+            true => Err(self.missing(Lack::Figure(metric))),
+            false => Ok(Rounds::new(kept)),
+        }
     }
 
-    /// The median of a figure. The selection must have exactly one cell.
+    /// The median of a figure over the rounds, for what is counted. The selection must have exactly
+    /// one cell.
     ///
     /// # Errors
-    /// If there is no such cell or figure, or there are several cells.
+    /// As [`Selection::rounds`].
     pub fn value(&self, metric: &'static str) -> Result<f64, Missing> {
-        Ok(self.spread(metric)?.median)
+        Ok(self.rounds(metric)?.median())
+    }
+
+    /// That these cells cannot decide, and why.
+    pub fn undecided(&self, why: impl ToString) -> Missing {
+        self.missing(Lack::Undecided(why.to_string()))
     }
 
     fn declared(&self) -> impl Iterator<Item = &'e BTreeMap<String, String>> {
@@ -189,6 +236,20 @@ enum Lack {
     Figure(&'static str),
     /// This percentage of the tables fell back to fence pointers.
     FellBack(u32),
+    /// Something that did not happen.
+    Event(&'static str),
+    /// Another reason why the cells cannot decide.
+    Undecided(String),
+}
+
+impl Missing {
+    /// Whether something was not measured; else what was measured does not decide.
+    pub fn is_unmeasured(&self) -> bool {
+        matches!(
+            self.lack,
+            Lack::Cells { .. } | Lack::Several | Lack::Figure(_)
+        )
+    }
 }
 
 impl fmt::Display for Missing {
@@ -199,7 +260,7 @@ impl fmt::Display for Missing {
             true => String::new(),
             false => format!(" with {}", self.wanted),
         };
-        match self.lack {
+        match &self.lack {
             Lack::Cells { all: 0, .. } => {
                 write!(
                     f,
@@ -216,6 +277,8 @@ impl fmt::Display for Missing {
                 f,
                 "{id}: {share} % of the tables{wanted} fell back to fence pointers"
             ),
+            Lack::Event(what) => write!(f, "{id}{wanted}: {what}"),
+            Lack::Undecided(why) => write!(f, "{id}{wanted}: {why}"),
             Lack::Several => write!(f, "{id} has several cells{wanted}, but one is needed"),
             Lack::Figure(metric) => {
                 write!(f, "a cell of {id}{wanted} has no {metric}: {run} --again")

@@ -9,10 +9,11 @@ use crate::table;
 const WIDTH: u16 = 100;
 
 /// The rules for comparing latencies, printed below the ledger.
-const CLEARLY: &str = "Latencies are medians over repeats. A latency is clearly less than another if each of its repeats is\n\
-    less than each repeat of the other, and the medians differ by more than 5 %. Where repeats overlap,\n\
-    medians within 10 % of each other count as equal, and others are undecided. A cell in which more\n\
-    than a quarter of the tables fell back to fence pointers decides nothing.";
+const CLEARLY: &str = "Figures are medians over rounds. Times are compared by their ratio in each round, and by the\n\
+    interval of its mean over the rounds (98 %): a time is clearly less than another if the whole\n\
+    interval is below 1, and surely within a share of it if the whole interval is; else the rounds do\n\
+    not decide. A cell in which more than a quarter of the tables fell back to fence pointers decides\n\
+    nothing.";
 
 /// All claims with their verdicts, as a table for the terminal, and the count of each verdict.
 pub fn table(judged: &[Judged]) -> String {
@@ -35,7 +36,7 @@ fn lines(judged: &Judged) -> Vec<(&'static str, String)> {
     let verdict = match &judgement.verdict {
         Verdict::Holds | Verdict::DoesNotHold => verdict,
         Verdict::HoldsInPart(which) => format!("{verdict}: {which}"),
-        Verdict::Undecided(why) => format!("{verdict}: {why}"),
+        Verdict::Undecided(why) | Verdict::NotMeasured(why) => format!("{verdict}: {why}"),
     };
     let mut lines = vec![
         (claim.id, verdict),
@@ -43,7 +44,10 @@ fn lines(judged: &Judged) -> Vec<(&'static str, String)> {
         ("published", claim.published.to_string()),
     ];
     if !judgement.ours.is_empty() {
-        lines.push(("ours", judgement.ours.clone()));
+        lines.push(("ours", judgement.ours.join("\n")));
+    }
+    if !judgement.why.is_empty() {
+        lines.push(("why", judgement.why.join("\n")));
     }
     if let Judge::By {
         rule, experiments, ..
@@ -56,17 +60,19 @@ fn lines(judged: &Judged) -> Vec<(&'static str, String)> {
 }
 
 fn counts(judged: &[Judged]) -> String {
-    let [mut holds, mut part, mut not, mut open] = [0; 4];
+    let [mut holds, mut part, mut not, mut undecided, mut open] = [0; 5];
     for one in judged {
         *match one.judgement.verdict {
             Verdict::Holds => &mut holds,
             Verdict::HoldsInPart(_) => &mut part,
             Verdict::DoesNotHold => &mut not,
-            Verdict::Undecided(_) => &mut open,
+            Verdict::Undecided(_) => &mut undecided,
+            Verdict::NotMeasured(_) => &mut open,
         } += 1;
     }
     format!(
-        "{} claims: {holds} hold, {part} hold in part, {not} do not hold, {open} are not yet measured.",
+        "{} claims: {holds} hold, {part} hold in part, {not} do not hold, {undecided} are undecided, \
+         {open} are not yet measured.",
         judged.len()
     )
 }

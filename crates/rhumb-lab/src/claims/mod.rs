@@ -53,8 +53,11 @@ pub enum Verdict {
     HoldsInPart(String),
     /// No part holds, and at least one does not hold.
     DoesNotHold,
-    /// No part is decided, and why: not measured yet, or the repeats spread too widely.
+    /// No part is decided by what was measured, and why: rounds that spread too widely, or something
+    /// that did not happen.
     Undecided(String),
+    /// Nothing that decides it is measured, and what is needed.
+    NotMeasured(String),
 }
 
 impl Verdict {
@@ -64,7 +67,8 @@ impl Verdict {
             Verdict::Holds => "holds",
             Verdict::HoldsInPart(_) => "holds in part",
             Verdict::DoesNotHold => "does not hold",
-            Verdict::Undecided(_) => "not yet measured",
+            Verdict::Undecided(_) => "undecided",
+            Verdict::NotMeasured(_) => "not yet measured",
         }
     }
 }
@@ -75,7 +79,9 @@ pub struct Judgement {
     /// The verdict.
     pub verdict: Verdict,
     /// Our numbers for each part of the claim; empty if nothing is decided.
-    pub ours: String,
+    pub ours: Vec<String>,
+    /// For each part that does not hold, why ours differs.
+    pub why: Vec<String>,
 }
 
 /// A claim with its judgement.
@@ -92,8 +98,9 @@ impl Claim {
         match &self.judge {
             Judge::By { parts, .. } => part::verdict(&parts(evidence)),
             Judge::Later(why) => Judgement {
-                verdict: Verdict::Undecided((*why).to_string()),
-                ours: String::new(),
+                verdict: Verdict::NotMeasured((*why).to_string()),
+                ours: Vec::new(),
+                why: Vec::new(),
             },
         }
     }

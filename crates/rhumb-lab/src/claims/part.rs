@@ -1,5 +1,7 @@
 //! The parts of a claim. Each is judged alone, and the verdict on the claim follows from them.
 
+use std::fmt;
+
 use super::compare::Told;
 use super::evidence::Missing;
 use super::{Judgement, Verdict};
@@ -11,6 +13,8 @@ pub struct Part {
     pub what: &'static str,
     /// Whether it holds.
     pub outcome: Outcome,
+    /// Why ours differs, where it does not hold.
+    cause: Option<Why>,
 }
 
 /// Whether a part holds, with our numbers.
@@ -20,28 +24,76 @@ pub enum Outcome {
     Holds(String),
     /// It does not hold.
     Fails(String),
-    /// It is undecided, and why.
-    Open(String),
+    /// What was measured does not decide, and why.
+    Undecided(String),
+    /// It is not measured, and what is needed.
+    NotMeasured(String),
+}
+
+/// What makes ours differ from what was published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The layout of tables.
+    Layout,
+    /// Where blocks are read from.
+    Device,
+    /// The keys.
+    Data,
+    /// What the paper means is open.
+    Reading,
+    /// A choice of ours that the published program does not have.
+    Design,
+    /// None of these: the claim does not hold.
+    Refuted,
+}
+
+/// A cause with a sentence about it.
+pub type Why = (Cause, &'static str);
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Cause::Layout => "layout",
+            Cause::Device => "device",
+            Cause::Data => "data",
+            Cause::Reading => "reading",
+            Cause::Design => "our design",
+            Cause::Refuted => "refuted",
+        })
+    }
 }
 
 impl Part {
-    /// A part that is judged by results, which leave it undecided if repeats spread too widely.
+    fn new(what: &'static str, outcome: Outcome) -> Part {
+        Part {
+            what,
+            outcome,
+            cause: None,
+        }
+    }
+
+    /// A part that is judged by results, which leave it undecided if rounds spread too widely.
     pub fn judged<T: Into<Told>>(what: &'static str, judged: Result<(T, String), Missing>) -> Part {
         let outcome = match judged.map(|(told, ours)| (told.into(), ours)) {
             Ok((Told::Yes, ours)) => Outcome::Holds(ours),
             Ok((Told::No, ours)) => Outcome::Fails(ours),
             Ok((Told::Unclear, ours)) => {
-                Outcome::Open(format!("repeats spread too widely to decide: {ours}"))
+                Outcome::Undecided(format!("the rounds do not decide: {ours}"))
             }
-            Err(missing) => Outcome::Open(missing.to_string()),
+            Err(missing) if missing.is_unmeasured() => Outcome::NotMeasured(missing.to_string()),
+            Err(missing) => Outcome::Undecided(missing.to_string()),
         };
-        Part { what, outcome }
+        Part::new(what, outcome)
     }
 
-    /// A part that is undecided, and why.
-    pub fn open(what: &'static str, why: impl ToString) -> Part {
-        let outcome = Outcome::Open(why.to_string());
-        Part { what, outcome }
+    /// A part that what was measured does not decide, and why.
+    pub fn undecided(what: &'static str, why: impl ToString) -> Part {
+        Part::new(what, Outcome::Undecided(why.to_string()))
+    }
+
+    /// A part that is not measured, and what is needed.
+    pub fn not_measured(what: &'static str, why: impl ToString) -> Part {
+        Part::new(what, Outcome::NotMeasured(why.to_string()))
     }
 
     /// The same part under another name, for another claim.
@@ -49,12 +101,31 @@ impl Part {
         Part { what, ..self }
     }
 
+    /// The same part with the reason why ours differs, in case that it does not hold.
+    pub fn because(self, why: Why) -> Part {
+        Part {
+            cause: Some(why),
+            ..self
+        }
+    }
+
     fn text(&self) -> String {
         let what = self.what;
         match &self.outcome {
             Outcome::Holds(ours) => format!("{what}: yes ({ours})"),
             Outcome::Fails(ours) => format!("{what}: no ({ours})"),
-            Outcome::Open(why) => format!("{what}: undecided ({why})"),
+            Outcome::Undecided(why) => format!("{what}: undecided ({why})"),
+            Outcome::NotMeasured(why) => format!("{what}: not measured ({why})"),
+        }
+    }
+
+    /// Why ours differs; none if it does not.
+    fn why(&self) -> Option<String> {
+        let what = self.what;
+        match (&self.outcome, self.cause) {
+            (Outcome::Fails(_), Some((cause, why))) => Some(format!("{what}: {cause}: {why}")),
+            (Outcome::Fails(_), None) => Some(format!("{what}: the cause is not known")),
+            _ => None,
         }
     }
 }
@@ -68,34 +139,43 @@ pub fn verdict(parts: &[Part]) -> Judgement {
     };
     let holds = names(|outcome| matches!(outcome, Outcome::Holds(_)));
     let fails = names(|outcome| matches!(outcome, Outcome::Fails(_)));
-    let open = names(|outcome| matches!(outcome, Outcome::Open(_)));
-    let texts: Vec<String> = parts.iter().map(Part::text).collect();
-    let verdict = match (holds.is_empty(), fails.is_empty(), open.is_empty()) {
-        (false, true, true) => Verdict::Holds,
-        (true, false, _) => Verdict::DoesNotHold,
-        (true, true, _) => return undecided(parts),
-        (false, _, _) => {
+    let undecided = names(|outcome| matches!(outcome, Outcome::Undecided(_)));
+    let unmeasured = names(|outcome| matches!(outcome, Outcome::NotMeasured(_)));
+    let verdict = match (holds.is_empty(), fails.is_empty()) {
+        (false, true) if undecided.is_empty() && unmeasured.is_empty() => Verdict::Holds,
+        (true, false) => Verdict::DoesNotHold,
+        (true, true) => match undecided.is_empty() {
+            true => Verdict::NotMeasured(reasons(parts)),
+            false => Verdict::Undecided(reasons(parts)),
+        },
+        (false, _) => {
             let lists = [
                 ("holds", holds),
                 ("does not hold", fails),
-                ("undecided", open),
+                ("undecided", undecided),
+                ("not measured", unmeasured),
             ];
             let lists = lists.iter().filter(|(_, names)| !names.is_empty());
             let lists = lists.map(|(word, names)| format!("{word}: {}", names.join(", ")));
             Verdict::HoldsInPart(lists.collect::<Vec<_>>().join("; "))
         }
     };
+    let ours = match verdict {
+        Verdict::Undecided(_) | Verdict::NotMeasured(_) => Vec::new(),
+        _ => parts.iter().map(Part::text).collect(),
+    };
     Judgement {
         verdict,
-        ours: texts.join("; "),
+        ours,
+        why: parts.iter().filter_map(Part::why).collect(),
     }
 }
 
-/// Each reason once; if there are several reasons, each with its parts.
-fn undecided(parts: &[Part]) -> Judgement {
+/// Why no part is decided: each reason once; if there are several reasons, each with its parts.
+fn reasons(parts: &[Part]) -> String {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for part in parts {
-        let Outcome::Open(why) = &part.outcome else {
+        let (Outcome::Undecided(why) | Outcome::NotMeasured(why)) = &part.outcome else {
             continue;
         };
         match reasons.iter_mut().find(|(known, _)| known == why) {
@@ -103,7 +183,7 @@ fn undecided(parts: &[Part]) -> Judgement {
             None => reasons.push((why, vec![part.what])),
         }
     }
-    let text = match reasons.as_slice() {
+    match reasons.as_slice() {
         [(why, _)] => (*why).to_string(),
         _ => {
             let texts = reasons
@@ -111,9 +191,5 @@ fn undecided(parts: &[Part]) -> Judgement {
                 .map(|(why, parts)| format!("{}: {why}", parts.join(", ")));
             texts.collect::<Vec<_>>().join("; ")
         }
-    };
-    Judgement {
-        verdict: Verdict::Undecided(text),
-        ours: String::new(),
     }
 }

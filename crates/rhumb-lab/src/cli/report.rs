@@ -74,7 +74,8 @@ fn claim(judged: &Judged) -> Claim {
         claims::Verdict::Holds => (Verdict::Confirmed, ""),
         claims::Verdict::HoldsInPart(which) => (Verdict::Partly, which.as_str()),
         claims::Verdict::DoesNotHold => (Verdict::Refuted, ""),
-        claims::Verdict::Undecided(why) => (Verdict::NotMeasured, why.as_str()),
+        claims::Verdict::Undecided(why) => (Verdict::Undecided, why.as_str()),
+        claims::Verdict::NotMeasured(why) => (Verdict::NotMeasured, why.as_str()),
     };
     let (rule, figures) = match claim.judge {
         Judge::By {
@@ -82,15 +83,16 @@ fn claim(judged: &Judged) -> Claim {
         } => (rule, experiments),
         Judge::Later(_) => ("", &[][..]),
     };
-    let ours = match judgement.ours.as_str() {
-        "" => which,
-        ours => ours,
+    let ours = match judgement.ours.is_empty() {
+        true => vec![which.to_string()],
+        false => judgement.ours.clone(),
     };
     Claim {
         id: claim.id.to_string(),
         claim: shortened(claim.published),
         published: format!("{} ({})", claim.published, claim.paper),
-        ours: ours.to_string(),
+        ours,
+        why: judgement.why.clone(),
         verdict,
         rule: rule.to_string(),
         figures: figures.iter().map(|id| id.to_string()).collect(),
@@ -244,7 +246,7 @@ fn headlines(cells: &[Cell]) -> Vec<Headline> {
             "of compaction is the training of pgm, entries of 1 KB",
         ),
         (
-            find("E-F12", &[("kind", "pgm"), ("set", "fb-like")])
+            find("E-F12", &[("kind", "pgm"), ("set", "fb")])
                 .and_then(|cell| Some(100.0 * cell.value("training_share")?)),
             "%",
             "of compaction is the training of pgm, entries of 16 bytes",

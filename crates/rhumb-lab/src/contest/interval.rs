@@ -48,11 +48,20 @@ impl Interval {
     pub fn of(figures: &[f64]) -> Interval {
         let count = figures.len() as f64;
         let mean = figures.iter().sum::<f64>() / count;
+        let Spread { min, median, max } = Spread::of(figures);
         if figures.len() < 2 || !mean.is_finite() {
             return Interval {
                 least: f64::NEG_INFINITY,
-                middle: Spread::of(figures).median,
+                middle: median,
                 greatest: f64::INFINITY,
+            };
+        }
+        if min == max {
+            // Without the rounding of sums.
+            return Interval {
+                least: min,
+                middle: min,
+                greatest: min,
             };
         }
         let squares: f64 = figures.iter().map(|figure| (figure - mean).powi(2)).sum();
@@ -159,6 +168,8 @@ mod tests {
 
     #[test]
     fn equal_figures_have_no_doubt() {
+        let tenth = Interval::of(&[0.1; 3]);
+        assert_eq!((tenth.least, tenth.middle, tenth.greatest), (0.1, 0.1, 0.1));
         let interval = Interval::of(&[2.0; 4]);
         assert_eq!((interval.least, interval.greatest), (2.0, 2.0));
         assert_eq!(interval.side_of(1.0, 1.5), Side::Above);

@@ -5,18 +5,9 @@
 //! therefore differs from round to round, and the spread over rounds shows how much it matters.
 
 mod interval;
+mod rounds;
 #[cfg(test)]
 mod tests;
 
-pub use self::interval::Interval;
-#[cfg(test)]
-pub use self::interval::Side;
-
-/// The interval of the ratio of two systems. `pairs` has a figure of each, measured in the same
-/// round, for every round that has both; the middle is the geometric mean of their ratios.
-///
-/// The interval is unlimited with fewer than two pairs, or if a figure is not above 0.
-pub fn ratio(pairs: &[(f64, f64)]) -> Interval {
-    let logs: Vec<f64> = pairs.iter().map(|(of, over)| (of / over).ln()).collect();
-    Interval::of(&logs).map(f64::exp)
-}
+pub use self::interval::{Interval, Side};
+pub use self::rounds::Rounds;

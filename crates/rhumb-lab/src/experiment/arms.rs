@@ -40,6 +40,9 @@ pub enum Arm {
     /// As published: a get reads exactly the entries of the window. With a model, each entry is in
     /// a block of its own; with fence pointers, a block has as many entries as the boundary.
     Window,
+    /// [`Arm::Window`] by the other reading of the paper: the boundary is the bound of the error,
+    /// and the window twice as large, with both of its ends.
+    ErrorBound,
     /// As published: the mapped keys are kept in memory in addition to the model of a clustered
     /// kind, and a get reads one entry.
     Retained,
@@ -73,6 +76,7 @@ impl Arm {
     pub fn name(self) -> &'static str {
         match self {
             Arm::Window => "window",
+            Arm::ErrorBound => "error bound",
             Arm::Retained => "retained",
             Arm::Exact => "exact",
             Arm::Blocks => "blocks",
@@ -93,9 +97,13 @@ impl Arm {
         table_bytes: u64,
     ) -> Result<(IndexSpec, TableSpec)> {
         let fence = FENCES.contains(&kind);
+        let boundary = match self {
+            Arm::ErrorBound => 2 * boundary + 2,
+            _ => boundary,
+        };
         let partition = match self {
-            Arm::Window if fence => format!("entries({boundary})"),
-            Arm::Window | Arm::Retained | Arm::Exact => "entries(1)".to_string(),
+            Arm::Window | Arm::ErrorBound if fence => format!("entries({boundary})"),
+            Arm::Window | Arm::ErrorBound | Arm::Retained | Arm::Exact => "entries(1)".to_string(),
             Arm::Blocks => "bytes(4096)".to_string(),
             Arm::Placed => "predicted".to_string(),
         };
@@ -135,7 +143,13 @@ mod tests {
 
     #[test]
     fn every_kind_has_every_arm() {
-        for arm in [Arm::Window, Arm::Retained, Arm::Blocks, Arm::Placed] {
+        for arm in [
+            Arm::Window,
+            Arm::ErrorBound,
+            Arm::Retained,
+            Arm::Blocks,
+            Arm::Placed,
+        ] {
             for kind in bounded() {
                 let (index, table) = arm.specs(kind, 16, 16, 1 << 20).unwrap();
                 let text = format!("{index} {table}");
@@ -148,6 +162,8 @@ mod tests {
             assert!(index.is_exact() && table.to_string().contains("entries(1)"));
         }
         assert!(bounded().all(|kind| Arm::of(kind) == Arm::Window));
+        let (index, _) = Arm::ErrorBound.specs("pgm", 8, 16, 1 << 20).unwrap();
+        assert_eq!(index, "pgm:boundary=18".parse().unwrap());
         let (index, table) = Arm::Retained.specs("radix-spline", 8, 16, 1 << 20).unwrap();
         let expected = "radix-spline:boundary=8,radix_bits=1,retained=1"
             .parse()

@@ -449,9 +449,9 @@ fn a_store_does_not_differ_from_itself() {
             let turns = [get(&records, seed), get(&records, seed)];
             // Which of both is called the first is drawn, as the order in a contest is.
             let first = crate::data::Random::new(seed, 0xaa).below(2) as usize;
-            pairs.push((turns[first], turns[1 - first]));
+            pairs.push(((1, round as u32), turns[first] / turns[1 - first]));
         }
-        let interval = crate::contest::ratio(&pairs);
+        let interval = crate::contest::Rounds::new(pairs).ratio();
         decided += usize::from(interval.least > 1.0 || interval.greatest < 1.0);
         widths.push(interval.greatest / interval.least);
     }

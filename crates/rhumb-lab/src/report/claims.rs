@@ -3,10 +3,11 @@
 use super::markup::Markup;
 use super::model::{Claim, Verdict};
 
-const VERDICTS: [Verdict; 4] = [
+const VERDICTS: [Verdict; 5] = [
     Verdict::Confirmed,
     Verdict::Partly,
     Verdict::Refuted,
+    Verdict::Undecided,
     Verdict::NotMeasured,
 ];
 
@@ -17,6 +18,7 @@ impl Verdict {
             Verdict::Confirmed => "✓ holds",
             Verdict::Partly => "≈ holds in part",
             Verdict::Refuted => "✗ does not hold",
+            Verdict::Undecided => "? undecided",
             Verdict::NotMeasured => "– not yet measured",
         }
     }
@@ -27,6 +29,7 @@ impl Verdict {
             Verdict::Confirmed => "confirmed",
             Verdict::Partly => "partly",
             Verdict::Refuted => "refuted",
+            Verdict::Undecided => "undecided",
             Verdict::NotMeasured => "open",
         }
     }
@@ -86,7 +89,11 @@ fn claim(claim: &Claim, out: &mut Markup) {
         out.nest("dl", &[], |out| {
             for (name, texts) in [
                 ("Published", vec![claim.published.as_str()]),
-                ("Ours", claim.ours.split("; ").collect()),
+                ("Ours", claim.ours.iter().map(String::as_str).collect()),
+                (
+                    "Why it differs",
+                    claim.why.iter().map(String::as_str).collect(),
+                ),
                 ("Rule", vec![claim.rule.as_str()]),
             ] {
                 told(name, &texts, out);

@@ -37,8 +37,10 @@ pub struct Claim {
     pub claim: String,
     /// The published number.
     pub published: String,
-    /// Our number; empty if not measured yet.
-    pub ours: String,
+    /// Our numbers, a line for each part; or why there are none.
+    pub ours: Vec<String>,
+    /// Why ours differs, a line for each part that does.
+    pub why: Vec<String>,
     /// The verdict from our measurements.
     pub verdict: Verdict,
     /// The rule by which the verdict follows from the numbers.
@@ -56,6 +58,8 @@ pub enum Verdict {
     Partly,
     /// It does not hold.
     Refuted,
+    /// The measurements do not decide.
+    Undecided,
     /// There are no measurements to judge it by yet.
     NotMeasured,
 }

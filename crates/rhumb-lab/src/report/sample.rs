@@ -274,6 +274,7 @@ fn claims() -> Vec<Claim> {
         Verdict::Confirmed,
         Verdict::Partly,
         Verdict::Refuted,
+        Verdict::Undecided,
         Verdict::NotMeasured,
         Verdict::Confirmed,
     ];
@@ -285,8 +286,12 @@ fn claims() -> Vec<Claim> {
                 .to_string(),
         published: "FB at boundary 16: FP 372 MB, PGM 66 MB, RMI 17.7 MB".to_string(),
         ours: match verdict {
-            Verdict::NotMeasured => String::new(),
-            _ => "FP 298 MB, PGM 12 MB, RMI 17.1 MB".to_string(),
+            Verdict::NotMeasured => Vec::new(),
+            _ => vec!["FP 298 MB, PGM 12 MB, RMI 17.1 MB".to_string()],
+        },
+        why: match verdict {
+            Verdict::Refuted => vec!["memory: data: other keys".to_string()],
+            _ => Vec::new(),
         },
         verdict: *verdict,
         rule: "confirmed if every kind named is below fence pointers on every set".to_string(),

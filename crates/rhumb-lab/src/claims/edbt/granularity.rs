@@ -2,11 +2,11 @@
 
 use std::ops::RangeInclusive;
 
-use super::{Claim, Evidence, Judge, Part, Selection};
+use super::{Claim, Evidence, Judge, Part};
 use crate::claims::compare::{NEARLY_ALL, Told, less, near, range, short, vote};
 use crate::claims::evidence::Missing;
 use crate::claims::published::{clustered, unclustered};
-use crate::measure::Spread;
+use crate::contest::Rounds;
 
 pub const MEMORY: Claim = Claim {
     id: "C-E6",
@@ -14,16 +14,18 @@ pub const MEMORY: Claim = Claim {
     published: "Coarser granularity saves memory, more than 10 times from tables of 8 MB to one index for each level, \
                 and changes latency by a few us.",
     judge: Judge::By {
-        rule: "Tables of five sizes, the largest sixteen times the smallest, scaled down with the data. Memory: \
-               the bytes in memory (index, key map, directory) of a clustered kind are fewer with the largest \
-               tables than with the smallest, in nine of ten cells (kind, boundary). Latency: with each size it \
-               is within 20 % of that with the smallest size, in nine of ten cells.",
+        rule: "Tables of five sizes, the largest sixteen times the smallest, scaled down with the data; only tables \
+               with keys for 20 windows count, since in smaller ones the boundary is not the size of the window. \
+               Memory: the bytes of the index alone of a clustered kind are fewer with the largest tables than with \
+               the smallest, in nine of ten cells (kind, boundary): key map and directory are the same for every \
+               kind. Latency: with each size it is surely within 20 % of that with the smallest size, in nine of ten \
+               cells.",
         experiments: &["E-F15"],
         parts: |evidence| {
             vec![
                 less_memory(evidence),
                 like_latency(evidence),
-                Part::open(
+                Part::not_measured(
                     "over 10 times less memory with one index for each level",
                     "needs one index for each level, which is not built yet",
                 ),
@@ -32,24 +34,38 @@ pub const MEMORY: Claim = Claim {
     },
 };
 
-/// Bytes in memory and latency of a kind at a boundary, for each size of tables, the smallest
+/// Bytes of the index and latency of a kind at a boundary, for each size of tables, the smallest
 /// first.
-type Row = Vec<(f64, Spread)>;
+type Row = Vec<(f64, Rounds)>;
 
-/// Rows of all clustered kinds and boundaries, kind by kind.
+/// A table has keys for at least this many windows.
+const WINDOWS: f64 = 20.0;
+
+/// Rows of all clustered kinds and boundaries, kind by kind, without tables that are too small for
+/// the boundary.
 fn rows(evidence: &Evidence<'_>) -> Result<Vec<(&'static str, Row)>, Missing> {
     let cells = evidence.cells("E-F15").whole()?;
-    let figures = |cell: Selection<'_>| Ok((cell.value("memory_bytes")?, cell.spread("get_mean")?));
     let mut rows = Vec::new();
     for kind in clustered() {
         for boundary in cells.numbers("boundary") {
             let here = cells.only("kind", kind).only("boundary", boundary);
-            let sizes = here.numbers("table");
-            let row = sizes.iter().map(|bytes| figures(here.only("table", bytes)));
-            rows.push((kind, row.collect::<Result<Row, Missing>>()?));
+            let mut row = Row::new();
+            for bytes in here.numbers("table") {
+                let cell = here.only("table", bytes);
+                let keys = cell.value("keys")? / cell.value("tables")?;
+                if keys >= WINDOWS * boundary as f64 {
+                    row.push((cell.value("index_bytes")?, cell.rounds("get_mean")?));
+                }
+            }
+            if row.len() > 1 {
+                rows.push((kind, row));
+            }
         }
     }
-    Ok(rows)
+    match rows.is_empty() {
+        true => Err(cells.undecided("all tables are too small for their boundary")),
+        false => Ok(rows),
+    }
 }
 
 /// Larger tables need less memory.
@@ -82,8 +98,8 @@ fn like_latency(evidence: &Evidence<'_>) -> Part {
                 continue;
             };
             for (_, get) in larger {
-                like.push(near(*get, *smallest, 0.2));
-                ratios.push(get.median / smallest.median);
+                like.push(near(get, smallest, 0.2));
+                ratios.push(get.over(smallest).median());
             }
         }
         let (holds, count) = vote(&like, NEARLY_ALL);
@@ -105,10 +121,10 @@ pub const TRADE_OFF: Claim = Claim {
                 tables improve the trade-off of memory and latency by up to 10 %.",
     judge: Judge::By {
         rule: "For each clustered kind and boundary with the smallest tables: the best latency of the same kind with \
-               larger tables and any boundary that needs no more bytes, if it is clearly less (in each repeat). \
-               Improves: in at least half of the cells. Up to 10 %: the greatest improvement is at most 10 %, if \
-               there is one. Unclustered kinds: ratio of the bytes in memory with the largest tables to those with \
-               the smallest. Modestly: 1.01 to 1.25 for each of ALEX, LIPP and DILI. Faster: the ratio of LITS is at \
+               larger tables and any boundary whose index needs no more bytes, if it is clearly less; only tables with \
+               keys for 20 windows count. Improves: in at least half of the cells. Up to 10 %: the greatest clear \
+               improvement is at most 10 %, if there is one. Unclustered kinds: ratio of the bytes of the index with \
+               the largest tables to those with the smallest. Modestly: 1.01 to 1.25 for each of ALEX, LIPP and DILI. Faster: the ratio of LITS is at \
                least 1.05 times that of each of these, and above 1.01.",
         experiments: &["E-F15"],
         parts: |evidence| {
@@ -135,10 +151,10 @@ fn improvements(evidence: &Evidence<'_>) -> Result<(Vec<Told>, f64), Missing> {
         let larger = same.flat_map(|(_, row)| row.iter().skip(1));
         let mut best = Told::No;
         for (_, time) in larger.filter(|(bytes, _)| bytes <= memory) {
-            match less(*time, *get) {
+            match less(time, get) {
                 Told::Yes => {
                     best = Told::Yes;
-                    greatest = f64::max(greatest, 1.0 - time.median / get.median);
+                    greatest = f64::max(greatest, 1.0 - time.over(get).median());
                 }
                 Told::Unclear if best == Told::No => best = Told::Unclear,
                 _ => {}
@@ -162,7 +178,7 @@ fn up_to_a_tenth(evidence: &Evidence<'_>) -> Part {
     const WHAT: &str = "by at most 10 %";
     match improvements(evidence) {
         Ok((told, _)) if vote(&told, 0.5).0 != Told::Yes => {
-            Part::open(WHAT, "no improvement is established")
+            Part::undecided(WHAT, "no improvement is established")
         }
         judged => {
             let judged = judged.map(|(_, greatest)| {
@@ -188,7 +204,7 @@ fn growths(evidence: &Evidence<'_>) -> Result<(ByKind, ByKind), Missing> {
         let sizes = cells.numbers("table");
         let bytes = |size: Option<&u64>| {
             let size = size.copied().unwrap_or(0);
-            cells.only("table", size).value("memory_bytes")
+            cells.only("table", size).value("index_bytes")
         };
         Ok((kind, bytes(sizes.last())? / bytes(sizes.first())?))
     };

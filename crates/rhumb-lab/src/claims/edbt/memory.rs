@@ -1,8 +1,8 @@
 //! Claims about the memory of indexes: compared with fence pointers, and between distributions of
 //! keys.
 
-use super::{Claim, Evidence, FENCE, Judge, Part, Selection, window};
-use crate::claims::compare::{NEARLY_ALL, Told, range, short, vote};
+use super::{Cause, Claim, Evidence, FENCE, Judge, Part, Selection, Why, window};
+use crate::claims::compare::{ALL, NEARLY_ALL, Told, range, short, vote};
 use crate::claims::evidence::Missing;
 use crate::claims::published::{self, clustered, fence_formula};
 
@@ -23,27 +23,45 @@ pub const SAVES: Claim = Claim {
                 keys of 20 bytes; for 8 bytes it gives 150 MB, less than the 201 MB of PLEX.",
     judge: Judge::By {
         rule: "Exact windows. `Held`: bytes of a kind's index, key map and directory in memory, as a share of those of \
-               fp-raw (whole separators) at the same boundary. `By the formula`: a kind's index alone, as a share of \
+               fp-raw (whole separators) at the same boundary, which needs no key map and is charged for none. `By the formula`: a kind's index alone, as a share of \
                (table / block + 1) x 1.5 x key size x tables, the formula of the published program, where a \
                block has as many entries as the boundary and keys have the size of our keys. YCSB sets: \
-               holds if nine of ten cells (set, boundary, kind) are below 1. Real keys (look-alikes, \
-               boundary 16): the four kinds must be below 1 on all three sets; PLR and FITing-Tree must \
+               holds if nine of ten cells (set, boundary, kind) are below 1. Real keys (look-alikes that \
+               are fitted to no figure, boundary 16): the four kinds must be below 1 on all three sets; PLR and FITing-Tree must \
                each be at 1 or above on at least one set.",
         experiments: &["E-F7", "E-F8"],
         parts: |evidence| {
             vec![
-                long_keys(evidence, Basis::Held).named("YCSB keys (held)"),
+                long_keys(evidence, Basis::Held)
+                    .named("YCSB keys (held)")
+                    .because(MAP),
                 long_keys(evidence, Basis::Formula).named("YCSB keys (by the formula)"),
-                real_keys(evidence, Basis::Held).named("four kinds save on real keys (held)"),
+                real_keys(evidence, Basis::Held)
+                    .named("four kinds save on real keys (held)")
+                    .because(MAP),
                 real_keys(evidence, Basis::Formula)
                     .named("four kinds save on real keys (by the formula)"),
-                others(evidence, Basis::Held).named("PLR and FITing-Tree do not always (held)"),
+                others(evidence, Basis::Held)
+                    .named("PLR and FITing-Tree do not always (held)")
+                    .because(SMOOTH),
                 others(evidence, Basis::Formula)
-                    .named("PLR and FITing-Tree do not always (by the formula)"),
+                    .named("PLR and FITing-Tree do not always (by the formula)")
+                    .because(SMOOTH),
             ]
         },
     },
 };
+
+const MAP: Why = (
+    Cause::Design,
+    "a model needs a key map, some hundred bytes a table, which weighs where tables have few keys; the published \
+     program counts no such bytes",
+);
+const SMOOTH: Why = (
+    Cause::Data,
+    "the look-alikes follow the published distributions, but are smoother from key to key than the real sets, so a line \
+     covers more keys; and the published segments of PLR take more bytes than any segment of 24 B could",
+);
 
 /// The way of counting memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +86,10 @@ fn shares(
             let here = cells.only("set", set).only("boundary", boundary);
             let fence = here.only("kind", FENCE);
             let (metric, fence) = match basis {
-                Basis::Held => ("memory_bytes", fence.value("memory_bytes")?),
+                Basis::Held => {
+                    let map = fence.value("key_map_bytes")?;
+                    ("memory_bytes", fence.value("memory_bytes")? - map)
+                }
                 Basis::Formula => ("index_bytes", by_formula(&fence, boundary)?),
             };
             for (kind, shares) in &mut all {
@@ -136,10 +157,11 @@ pub const SKEWED: Claim = Claim {
                 keys each, boundary 16: PLR 330 MB against 1.6 GB, FITing-Tree 184 against 750, PGM 10.9 against \
                 66, RMI 1.7 against 17.7, RadixSpline 32 against 127, PLEX 54.5 against 201 MB.",
     judge: Judge::By {
-        rule: "Bytes of the index alone on the Wikipedia look-alike, as a share of those on the Facebook look-alike \
-               with equally many keys, boundary 16: holds if the share is below 1 for every clustered kind except \
-               PGM. Its share proves nothing, since the look-alikes are fitted to its published sizes.",
-        experiments: &["E-F8"],
+        rule: "On sets whose skew is known: bytes of the index alone over keys by Zipf's law, 0.9 and 0.99, as shares \
+               of those over equally many uniform keys, boundary 16, exact windows: holds if the share is below 1 on \
+               both sets for every clustered kind. Undecided for a kind that takes the same bytes on all sets, since \
+               its size then does not follow from the keys.",
+        experiments: &["E-F7"],
         parts: |evidence| vec![skewed(evidence)],
     },
 };
@@ -147,30 +169,42 @@ pub const SKEWED: Claim = Claim {
 /// Skewed keys need less index memory than uniform ones.
 pub fn skewed(evidence: &Evidence<'_>) -> Part {
     let judge = || {
-        let cells = window(evidence, "E-F8").whole()?;
-        let (mut less, mut texts) = (true, Vec::new());
+        let cells = window(evidence, "E-F7").only("boundary", 16).whole()?;
+        let (mut less, mut texts) = (Vec::new(), Vec::new());
         for kind in clustered() {
-            let bytes = |set| {
-                cells
-                    .only("set", set)
-                    .only("kind", kind)
-                    .value("index_bytes")
-            };
-            let share = bytes("wiki-like")? / bytes("fb-like")?;
-            less &= kind == "pgm" || share < 1.0;
+            let cells = cells.only("kind", kind);
+            let bytes = |set| cells.only("set", set).value("index_bytes");
+            let uniform = bytes("ycsb-uniform")?;
+            let shares = [
+                bytes("ycsb-zipf0.9")? / uniform,
+                bytes("ycsb-zipf0.99")? / uniform,
+            ];
+            less.push(match shares {
+                [1.0, 1.0] => Told::Unclear,
+                shares => Told::from(shares.iter().all(|share| *share < 1.0)),
+            });
             let published = published_share(kind)
                 .map_or(String::new(), |share| format!(" (published {share})"));
-            texts.push(format!("{kind} {}{published}", short(share)));
+            texts.push(format!(
+                "{kind} {}{published}",
+                shares.map(short).join(" and ")
+            ));
         }
-        Ok((
-            less,
-            format!("Wikipedia over Facebook: {}", texts.join(", ")),
-        ))
+        let (holds, count) = vote(&less, ALL);
+        let ours = format!(
+            "{count} kinds; Zipf 0.9 and 0.99 over uniform: {}",
+            texts.join(", ")
+        );
+        Ok((holds, ours))
     };
-    Part::judged("skewed keys need less memory", judge())
+    Part::judged("skewed keys need less memory", judge()).because((
+        Cause::Refuted,
+        "keys that Zipf's law draws from a space are spaced less evenly than uniform keys, so a line covers fewer; the \
+         two published sets differ in more than their skew",
+    ))
 }
 
 fn published_share(kind: &str) -> Option<String> {
     let bytes = |set| Some(published::real_keys(kind, set)?.bytes);
-    Some(short(bytes("wiki-like")? / bytes("fb-like")?))
+    Some(short(bytes("wiki")? / bytes("fb")?))
 }

@@ -11,7 +11,7 @@ mod settings;
 mod suited;
 
 use super::evidence::{Evidence, Selection};
-use super::part::Part;
+use super::part::{Cause, Part, Why};
 use super::{Claim, Judge};
 use crate::experiment::Arm;
 
@@ -31,6 +31,9 @@ pub const ALL: &[Claim] = &[
     settings::PARAMETERS,
     granularity::TRADE_OFF,
 ];
+
+/// The set of 8-byte keys that stands for Facebook's ids.
+pub const IDS: &str = "fb";
 
 /// Fence pointers as published.
 pub const FENCE: &str = "fp-raw";

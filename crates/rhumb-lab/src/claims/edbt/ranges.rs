@@ -1,12 +1,10 @@
 //! Claims about the effect of the position boundary on ranges.
 
-use super::{Claim, Evidence, Judge, Part, Selection};
-use crate::claims::compare::{
-    ALL, NEARLY_ALL, Told, less, median, near, range, ratio, short, vote,
-};
+use super::{Cause, Claim, Evidence, Judge, Part, Selection};
+use crate::claims::compare::{ALL, NEARLY_ALL, Told, less, median, near, range, short, vote};
 use crate::claims::evidence::Missing;
 use crate::claims::published::{clustered, unclustered};
-use crate::measure::Spread;
+use crate::contest::Rounds;
 
 pub const SEEKING: Claim = Claim {
     id: "C-E4",
@@ -15,10 +13,9 @@ pub const SEEKING: Claim = Claim {
                 grows. This is shown as curves; no ratio is stated.",
     judge: Judge::By {
         rule: "Exact windows from the page cache, on each of the three sets. Seeks: the seek of the shortest ranges \
-               takes clearly longer (in each repeat) at the largest boundary than at the smallest, for every \
+               takes clearly longer at the largest boundary than at the smallest, for every \
                clustered kind. Growing: ratio of the time of the whole range at the largest boundary to that at the \
-               smallest: this ratio is clearly less (by smallest and largest repeats) for the longest ranges than \
-               for the shortest, for at least five of the six kinds.",
+               smallest: this ratio is clearly less for the longest ranges than for the shortest, for at least five of the six kinds.",
         experiments: &["E-F9", "E-F10", "E-F11"],
         parts: |evidence| {
             vec![
@@ -60,12 +57,12 @@ impl<'e> Ends<'e> {
         kind: &str,
         length: u64,
         metric: &'static str,
-    ) -> Result<[Spread; 2], Missing> {
+    ) -> Result<[Rounds; 2], Missing> {
         let cells = self.cells.only("kind", kind).only("length", length);
         let [least, greatest] = self
             .boundaries
             .map(|boundary| cells.only("boundary", boundary));
-        Ok([least.spread(metric)?, greatest.spread(metric)?])
+        Ok([least.rounds(metric)?, greatest.rounds(metric)?])
     }
 }
 
@@ -75,8 +72,8 @@ fn seeks(evidence: &Evidence<'_>, experiment: &'static str) -> Part {
         let (mut clear, mut ratios) = (Vec::new(), Vec::new());
         for kind in clustered() {
             let [least, greatest] = ends.figure(kind, ends.lengths[0], "seek_mean")?;
-            clear.push(less(least, greatest));
-            ratios.push(ratio(greatest, least).median);
+            clear.push(less(&least, &greatest));
+            ratios.push(greatest.over(&least).median());
         }
         let (holds, count) = vote(&clear, ALL);
         let [least, greatest] = ends.boundaries;
@@ -100,12 +97,12 @@ fn fades(evidence: &Evidence<'_>, experiment: &'static str) -> Part {
             let mut effects = Vec::new();
             for (length, ratios) in ends.lengths.iter().zip(&mut ratios) {
                 let [least, greatest] = ends.figure(kind, *length, "range_mean")?;
-                let effect = ratio(greatest, least);
-                ratios.push(effect.median);
+                let effect = greatest.over(&least);
+                ratios.push(effect.median());
                 effects.push(effect);
             }
             clear.push(match effects.as_slice() {
-                [brief, long] => less(*long, *brief),
+                [brief, long] => less(long, brief),
                 _ => Told::Unclear,
             });
         }
@@ -127,14 +124,31 @@ pub const UNCLUSTERED_KINDS: Claim = Claim {
     published: "Unclustered kinds seek at about the cost of clustered ones. A larger boundary can slightly \
                 reduce the time of short scans.",
     judge: Judge::By {
-        rule: "Short scans: after the seek, the shortest ranges of the uniform set take clearly less time (in each \
-               repeat) at the largest boundary than at the smallest, for at least half of the clustered kinds. \
-               Seeks of the shortest ranges on the three sets: an unclustered kind is within 25 %, to either side, of \
-               the median of the clustered kinds at boundary 8, in nine of ten cells (set, kind).",
+        rule: "Short scans: after the seek, the shortest ranges of the uniform set take clearly less time at the \
+               largest boundary than at the smallest, and slightly: surely at least three quarters of it, for at least \
+               half of the clustered kinds. Seeks of the shortest ranges on the three sets: an unclustered kind is \
+               surely within 25 %, to either side, of the median of the clustered kinds at boundary 8, in nine of ten \
+               cells (set, kind).",
         experiments: &["E-F9", "E-F10", "E-F11", "E-F12", "E-F13"],
-        parts: |evidence| vec![short_scans(evidence), seek_as_fast(evidence)],
+        parts: |evidence| {
+            vec![
+                short_scans(evidence).because((
+                    Cause::Layout,
+                    "at a large boundary the seek has read the window with all entries of a short range, so nothing is \
+                     left to read; published as an effect of consecutive ranges on the cache, while ours are random",
+                )),
+                seek_as_fast(evidence).because((
+                    Cause::Design,
+                    "our unclustered kinds find the lower bound of any key and read one entry where a clustered kind \
+                     reads a window",
+                )),
+            ]
+        },
     },
 };
+
+/// A slight reduction leaves at least this share of a time.
+const SLIGHTLY: f64 = 0.75;
 
 fn short_scans(evidence: &Evidence<'_>) -> Part {
     let judge = || {
@@ -142,8 +156,9 @@ fn short_scans(evidence: &Evidence<'_>) -> Part {
         let (mut faster, mut ratios) = (Vec::new(), Vec::new());
         for kind in clustered() {
             let [least, greatest] = ends.figure(kind, ends.lengths[0], "scan_mean")?;
-            faster.push(less(greatest, least));
-            ratios.push(ratio(greatest, least).median);
+            let slightly = Told::at_least(greatest.over(&least).ratio(), SLIGHTLY);
+            faster.push(less(&greatest, &least).and(slightly));
+            ratios.push(greatest.over(&least).median());
         }
         let (holds, count) = vote(&faster, 0.5);
         let ([least, greatest], ratios) = (ends.boundaries, range(&ratios));
@@ -155,28 +170,20 @@ fn short_scans(evidence: &Evidence<'_>) -> Part {
     Part::judged("a larger boundary helps short scans", judge())
 }
 
-/// The median of some figures; the lower of the middle two if their number is even.
-fn middle(mut figures: Vec<Spread>) -> Option<Spread> {
-    figures.sort_by(|one, other| one.median.total_cmp(&other.median));
-    figures.get(figures.len().saturating_sub(1) / 2).copied()
-}
-
 fn seek_as_fast(evidence: &Evidence<'_>) -> Part {
     let judge = || {
         let (mut told, mut ratios) = (Vec::new(), Vec::new());
         for set in ["ycsb-uniform", "ycsb-zipf0.9", "ycsb-zipf0.99"] {
             let seek = |kind| {
                 let cell = super::range(evidence, set, kind, 8).only("length", 10);
-                cell.spread("seek_mean")
+                cell.rounds("seek_mean")
             };
-            let clustered = clustered().map(seek).collect::<Result<_, _>>()?;
-            let Some(clustered) = middle(clustered) else {
-                continue;
-            };
+            let clustered = clustered().map(seek).collect::<Result<Vec<_>, _>>()?;
+            let clustered = Rounds::of_all(&clustered, median);
             for kind in unclustered() {
                 let seek = seek(kind)?;
-                told.push(near(seek, clustered, 0.25));
-                ratios.push(seek.median / clustered.median);
+                told.push(near(&seek, &clustered, 0.25));
+                ratios.push(seek.over(&clustered).median());
             }
         }
         let (holds, count) = vote(&told, NEARLY_ALL);

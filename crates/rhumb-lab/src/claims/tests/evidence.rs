@@ -9,15 +9,15 @@ fn the_latest_run_of_the_scale_counts() {
     let mut cells = cells(NARROW, as_published);
     let mut again: Vec<_> = cells.clone();
     for cell in &mut again {
-        cell.rounds[0].run = 2;
+        cell.rounds.iter_mut().for_each(|round| round.run = 2);
         cell.figures
             .values_mut()
-            .for_each(|kept| kept.spread.median = 7.0);
+            .for_each(|kept| kept.values.iter_mut().for_each(|(_, value)| *value = 7.0));
     }
     let mut other = again.clone();
     other.iter_mut().for_each(|cell| {
         cell.scale = Scale::Quick.name().to_string();
-        cell.rounds[0].run = 3;
+        cell.rounds.iter_mut().for_each(|round| round.run = 3);
     });
     again.append(&mut cells);
     again.append(&mut other);
@@ -55,9 +55,10 @@ fn messages_name_what_is_missing() {
 }
 
 #[test]
-fn a_share_of_flushes_alone_is_missing() {
+fn a_share_needs_a_merge_and_training() {
     let cells = cells(NARROW, |cell, metric| match metric {
         "merges" if cell.axis("kind") == "pgm" => 0.0,
+        "training_time" if cell.axis("kind") == "plex" => 0.0005,
         _ => as_published(cell, metric),
     });
     let evidence = Evidence::new(&cells, SCALE).unwrap();
@@ -66,6 +67,12 @@ fn a_share_of_flushes_alone_is_missing() {
         cell.value("training_share")
     };
     assert!(share("plr").is_ok());
-    let missing = share("pgm").unwrap_err().to_string();
-    assert!(missing.contains("has no training_share"), "{missing}");
+    let missing = share("pgm").unwrap_err();
+    assert!(
+        missing.to_string().ends_with("no merge took place"),
+        "{missing}"
+    );
+    assert!(!missing.is_unmeasured());
+    let missing = share("plex").unwrap_err().to_string();
+    assert!(missing.contains("less than 1 ms"), "{missing}");
 }

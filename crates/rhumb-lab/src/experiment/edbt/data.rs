@@ -14,9 +14,9 @@ pub const TABLE_1: Experiment = Experiment {
     shows: "Six sets: three of 100 GiB made by YCSB (24-byte keys, 1000-byte values; uniform, Zipf 0.9 and \
             0.99), and Facebook ids, OpenStreetMap cells and Wikipedia timestamps (8-byte keys and values).",
     method: "YCSB keys are integers of 24 digits; Zipf sets are updates drawn over 10^15 keys until the wanted \
-             number of distinct keys is reached. The real sets are replaced by look-alikes, calibrated so that PGM \
-             at boundary 16 takes as many bytes a key as published; files of the real sets can be given with --sosd \
-             to `run indexes`.",
+             number of distinct keys is reached. The real sets are replaced by look-alikes that follow \
+             their distributions: uniform ids with 21 outliers, Gaussian clusters, times in bursts. They are fitted to \
+             no published figure. Files of the real sets can be given with --sosd to `run indexes`.",
     cells: sets,
     views: &[View::Table {
         title: "Sets as measured",

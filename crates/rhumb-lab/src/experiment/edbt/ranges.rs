@@ -156,7 +156,7 @@ pub const FIGURE_12: Experiment = Experiment {
             };
             cells.push(point.plan(Work::Points(Reading::Cached))?);
         }
-        let small = super::short("fb-like", amounts);
+        let small = super::short("fb", amounts);
         cells.extend(loading(amounts, &small)?);
         Ok(cells)
     },
@@ -175,7 +175,7 @@ pub const FIGURE_12: Experiment = Experiment {
             series: "kind",
             marks: Marks::Bar,
         }),
-        building("(D) compaction of 8 + 8 bytes", &[("set", "fb-like")]),
+        building("(D) compaction of 8 + 8 bytes", &[("set", "fb")]),
     ],
 };
 
