@@ -29,6 +29,20 @@ pub fn table(judged: &[Judged]) -> String {
     format!("{rows}\n\n{CLEARLY}\n{}\n", counts(judged))
 }
 
+/// A line for each claim, and the count of each verdict.
+pub fn brief(judged: &[Judged]) -> String {
+    let line = |one: &Judged| {
+        let verdict = &one.judgement.verdict;
+        let about = match verdict {
+            Verdict::HoldsInPart(which) => format!(": {which}"),
+            _ => String::new(),
+        };
+        format!("{:6}{}{about}\n", one.claim.id, verdict.name())
+    };
+    let lines: String = judged.iter().map(line).collect();
+    format!("{lines}{}\n", counts(judged))
+}
+
 /// The lines of a claim, each with its heading.
 fn lines(judged: &Judged) -> Vec<(&'static str, String)> {
     let (claim, judgement) = (judged.claim, &judged.judgement);

@@ -4,6 +4,7 @@ mod compare;
 mod doblix;
 mod edbt;
 mod evidence;
+mod json;
 mod learnedkv;
 mod ledger;
 mod part;
@@ -14,7 +15,8 @@ pub mod suitability;
 mod tests;
 
 pub use self::evidence::Evidence;
-pub use self::ledger::table;
+pub use self::json::json;
+pub use self::ledger::{brief, table};
 use self::part::Part;
 
 /// A claim of a paper.

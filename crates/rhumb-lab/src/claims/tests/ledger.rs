@@ -3,7 +3,7 @@
 use super::{NARROW, SCALE, as_published, cells};
 use crate::claims::published::ASPECTS;
 use crate::claims::suitability::RULES;
-use crate::claims::{Evidence, Judge, all, judge, table};
+use crate::claims::{Evidence, Judge, all, brief, json, judge, table};
 use crate::experiment;
 
 /// Claims that were published without a number.
@@ -69,6 +69,21 @@ fn the_table_has_every_claim_and_fits_the_terminal() {
     let counts = "0 do not hold, 0 are undecided, 28 are not yet measured.";
     assert!(text.trim_end().ends_with(counts), "{text}");
     assert!(text.contains("HOLDS IN PART: holds: larger tables save memory"));
+}
+
+#[test]
+fn brief_and_json_have_every_claim() {
+    let cells = cells(NARROW, as_published);
+    let judged = judge(&Evidence::new(&cells, SCALE).unwrap());
+    let (brief, json) = (brief(&judged), json(&judged));
+    assert_eq!(brief.lines().count(), 42, "41 claims, and the counts");
+    assert!(brief.contains("C-E1  holds\n") && brief.contains("C-L1  not yet measured\n"));
+    for claim in all() {
+        let start = format!("  {{\"id\": \"{}\", ", claim.id);
+        assert_eq!(json.matches(&start).count(), 1, "{}", claim.id);
+    }
+    assert!(json.starts_with("[\n") && json.ends_with("]}\n]\n"));
+    assert!(json.contains("\"verdict\": \"holds in part\""));
 }
 
 #[test]
