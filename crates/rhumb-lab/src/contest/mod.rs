@@ -11,3 +11,15 @@ mod tests;
 
 pub use self::interval::{Interval, Side};
 pub use self::rounds::Rounds;
+use crate::data::Random;
+
+/// The order in which `systems` systems take their turns in a round.
+pub fn turns(systems: usize, seed: u64, round: u32) -> Vec<usize> {
+    let order = Random::new(seed, u64::from(round)).order(systems as u32);
+    order.into_iter().map(|system| system as usize).collect()
+}
+
+/// The seed of a round, from 1; that of the first round is the given one.
+pub fn seed_of(seed: u64, round: u32) -> u64 {
+    seed ^ u64::from(round.saturating_sub(1)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}

@@ -92,3 +92,17 @@ fn repeats_on_one_build_would_decide_wrongly() {
     });
     assert!(wrong.count() > 40);
 }
+
+#[test]
+fn each_round_has_its_own_order_and_seed() {
+    let orders: Vec<Vec<usize>> = (1..=6).map(|round| turns(9, 42, round)).collect();
+    for order in &orders {
+        let mut sorted = order.clone();
+        sorted.sort_unstable();
+        assert!(sorted.into_iter().eq(0..9));
+    }
+    assert!(orders.windows(2).all(|two| two[0] != two[1]));
+    assert_eq!(turns(9, 42, 3), orders[2]);
+    assert_eq!(seed_of(42, 1), 42);
+    assert!((2..100).all(|round| seed_of(42, round) != seed_of(42, round - 1)));
+}

@@ -3,8 +3,10 @@
 
 mod amounts;
 mod arms;
+mod doblix;
 mod edbt;
 mod figures;
+mod learnedkv;
 mod page;
 mod plan;
 mod runner;
@@ -104,8 +106,17 @@ pub enum Work {
     Ranges(usize),
     /// The time of loading, merging and training.
     Loading,
-    /// YCSB A to F one after another. Changes the store.
-    Mixed,
+    /// Workloads one after another, by one client. Changes the store.
+    Phases(&'static [Phase]),
+}
+
+/// A workload that follows others on the same store.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Phase {
+    /// Its name in results: the metric of its mean time is `name_mean`.
+    pub name: &'static str,
+    /// The mix of its operations, as `run workloads` takes it.
+    pub mix: &'static str,
 }
 
 /// The source of blocks that are not in the store's own cache.
@@ -113,7 +124,7 @@ pub enum Work {
 pub enum Reading {
     /// The page cache, which holds the whole store.
     Cached,
-    /// A page cache that a control group limits to three quarters of the data, as published.
+    /// A page cache that a control group limits to 70 % of the data, as published.
     Limited,
     /// The device.
     Direct,
@@ -124,7 +135,7 @@ impl Work {
     fn caches(self) -> &'static str {
         match self {
             Work::Points(reading) => reading.caches(),
-            Work::Breakdown | Work::Ranges(_) | Work::Mixed => Reading::Cached.caches(),
+            Work::Breakdown | Work::Ranges(_) | Work::Phases(_) => Reading::Cached.caches(),
             Work::Environment | Work::Keys | Work::Loading => "",
         }
     }
@@ -135,7 +146,7 @@ impl Work {
         match self {
             Work::Points(Reading::Direct) => 1,
             Work::Points(Reading::Limited) => 2,
-            Work::Mixed => 3,
+            Work::Phases(_) => 3,
             _ => 0,
         }
     }
@@ -146,7 +157,7 @@ impl Reading {
     pub fn name(self) -> &'static str {
         match self {
             Reading::Cached => "page cache",
-            Reading::Limited => "page cache of 75 %",
+            Reading::Limited => "page cache of 70 %",
             Reading::Direct => "device",
         }
     }
@@ -169,9 +180,20 @@ impl Reading {
     }
 }
 
+/// A paper with its experiments.
+pub struct Paper {
+    /// Its title in the report.
+    pub title: &'static str,
+    /// Those of its experiments that are declared.
+    pub experiments: &'static [Experiment],
+}
+
+/// The papers. A paper is a file or a folder here and a line in this list.
+const PAPERS: [Paper; 3] = [edbt::PAPER, learnedkv::PAPER, doblix::PAPER];
+
 /// All experiments, in the order of their papers.
 pub fn all() -> impl Iterator<Item = &'static Experiment> {
-    edbt::ALL.iter()
+    PAPERS.iter().flat_map(|paper| paper.experiments)
 }
 
 /// The experiment with an id.

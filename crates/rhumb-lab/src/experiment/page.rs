@@ -2,19 +2,22 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Experiment, Planned, Scale, edbt};
-use crate::report::model::{Figure, Paper};
+use super::{Experiment, PAPERS, Planned, Scale};
+use crate::report::model::{self, Figure};
 use crate::results::{Axes, Cell};
 
 /// Every paper with all of its figures at a scale; a figure that was not measured is empty.
-pub fn papers(cells: &[Cell], scale: Scale) -> Vec<Paper> {
-    let figures = edbt::ALL
-        .iter()
-        .map(|experiment| figure(experiment, cells, scale));
-    vec![Paper {
-        title: edbt::TITLE.to_string(),
-        figures: figures.collect(),
-    }]
+pub fn papers(cells: &[Cell], scale: Scale) -> Vec<model::Paper> {
+    let papers = PAPERS.iter().map(|paper| {
+        let figures = paper.experiments.iter();
+        model::Paper {
+            title: paper.title.to_string(),
+            figures: figures
+                .map(|experiment| figure(experiment, cells, scale))
+                .collect(),
+        }
+    });
+    papers.collect()
 }
 
 /// The cells of one scale and one seed, of a file that may have others too.

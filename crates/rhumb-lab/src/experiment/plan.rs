@@ -2,7 +2,7 @@
 //! over a set of keys is built anew, from other keys and in another order.
 
 use super::{Amounts, Build, Data, Experiment, Planned, Scale};
-use crate::data::Random;
+use crate::contest::{seed_of, turns};
 use crate::error::{Error, Result};
 use crate::results::Key;
 
@@ -61,14 +61,14 @@ impl Order {
                 if stores.is_empty() {
                     continue;
                 }
-                let seed = seed_of(self.seed, round);
-                shuffle(&mut stores, &mut Random::new(seed, number as u64));
+                let order = turns(stores.len(), self.seed ^ number as u64, round);
+                let stores = order.iter().filter_map(|at| stores.get(*at).cloned());
                 let round_of_set = (number, round);
                 contests.push(Contest {
                     round,
-                    seed,
+                    seed: seed_of(self.seed, round),
                     data: data.clone(),
-                    stores,
+                    stores: stores.collect(),
                     elsewhere: !self.is_mine(round_of_set, sets.len()),
                 });
             }
@@ -119,17 +119,6 @@ impl Order {
         };
         part % machines + 1 == this
     }
-}
-
-/// The seed of a round; that of the first round is the given one.
-fn seed_of(seed: u64, round: u32) -> u64 {
-    seed ^ u64::from(round - 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
-fn shuffle(stores: &mut Vec<Group>, random: &mut Random) {
-    let mut left: Vec<Option<Group>> = std::mem::take(stores).into_iter().map(Some).collect();
-    let order = random.order(left.len() as u32).into_iter();
-    stores.extend(order.filter_map(|at| left.get_mut(at as usize)?.take()));
 }
 
 /// Parses the part of an order for a machine, such as `2/3`.

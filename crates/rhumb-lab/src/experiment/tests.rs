@@ -91,7 +91,8 @@ fn unknown_ids_are_refused() {
 fn cells_are_measured_once_and_drawn() {
     let (_directory, path) = file();
     let ids = [
-        "E-ENV", "E-PAR", "E-T1", "E-F6", "E-F8", "E-F12", "E-F14", "E-F16", "E-F17",
+        "E-ENV", "E-PAR", "E-T1", "E-F6", "E-F8", "E-F12", "E-F14", "E-F16", "E-F17", "L-F3",
+        "D-F1",
     ];
     let order = some(&ids);
     let first = measure(&order, &path).unwrap();

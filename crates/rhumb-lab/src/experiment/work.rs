@@ -3,7 +3,7 @@
 mod breakdown;
 mod environment;
 mod keys;
-mod mixed;
+mod phases;
 mod points;
 mod ranges;
 
@@ -32,7 +32,7 @@ pub fn over_store(work: Work, study: &Study<'_>) -> Result<Option<Measured>> {
         Work::Points(reading) => points::measure(study, reading),
         Work::Breakdown => with_fallbacks(breakdown::measure(study)?, study),
         Work::Ranges(length) => with_fallbacks(ranges::measure(study, length)?, study),
-        Work::Mixed => with_fallbacks(mixed::measure(study)?, study),
+        Work::Phases(phases) => with_fallbacks(phases::measure(study, phases)?, study),
         Work::Loading => Ok(Some(study.loading.clone())),
         Work::Environment | Work::Keys => {
             keys_or_machine(work, study.setting, study.records).map(Some)

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::phases::Loaded;
 use super::{Arguments, Bench};
+use crate::contest::turns;
 use crate::data::Input;
 use crate::error::{Error, Result};
 use crate::measure::{Cost, Latencies, Meter, Spread, device_bytes, directory_bytes};
@@ -137,8 +138,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Opens every store and runs the phases with each in turn. Each repeat begins with another
-    /// store, so that no store is always measured after the same one.
+    /// Opens every store and runs the phases with each in turn, in each repeat in another order, so
+    /// that no store is always measured after the same one.
     fn read(
         &self,
         studies: &mut [Study<'_>],
@@ -152,15 +153,16 @@ impl Plan {
             study.prepare(self, &*store, temperature, bench)?;
             stores.push(store);
         }
-        let runs = studies.first().map_or(1, |study| study.runs());
+        let (runs, seed) = studies
+            .first()
+            .map_or((1, 0), |study| (study.runs(), study.arguments.seed));
         let mut done: Vec<Vec<Done>> = studies.iter().map(|_| Vec::new()).collect();
         for phase in phases {
             for done in &mut done {
                 done.push(Done::default());
             }
             for repeat in 0..runs {
-                for turn in 0..stores.len() {
-                    let at = (turn + repeat) % stores.len();
+                for at in turns(stores.len(), seed, repeat as u32 + 1) {
                     let (study, store) = (&studies[at], &*stores[at]);
                     let steps = study.steps(store, bench, repeat);
                     if let Some(done) = done[at].last_mut() {

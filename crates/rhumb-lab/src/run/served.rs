@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::Bench;
+use crate::contest::turns;
 use crate::data::Input;
 use crate::error::{Error, Result};
 use crate::measure::process_cpu_time;
@@ -97,20 +98,20 @@ impl<'a> Served<'a> {
 }
 
 /// Runs, for each repeat, the workloads of every store, one store after the other. `run` gets the
-/// number of the repeat. Each repeat begins with another store, so that no store is always measured
-/// after the same one.
+/// number of the repeat. Each repeat has another order, so that no store is always measured after the
+/// same one.
 ///
 /// # Errors
 /// The first error.
 pub fn by_turns<T>(
     stores: &mut [T],
     repeats: usize,
+    seed: u64,
     mut run: impl FnMut(&mut T, u64) -> Result<()>,
 ) -> Result<()> {
     let mut longest = Duration::ZERO;
     for repeat in 0..repeats {
-        for turn in 0..stores.len() {
-            let at = (turn + repeat) % stores.len();
+        for at in turns(stores.len(), seed, repeat as u32 + 1) {
             rest(longest);
             let started = Instant::now();
             run(&mut stores[at], repeat as u64)?;

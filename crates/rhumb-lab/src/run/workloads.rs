@@ -85,7 +85,7 @@ fn measure(
         let served = Served::load(NAME, candidate, (input, &order), seed, bench)?;
         stores.push((served, mixes.iter().map(|_| Vec::new()).collect()));
     }
-    by_turns(&mut stores, runs, |(served, done), repeat| {
+    by_turns(&mut stores, runs, seed, |(served, done), repeat| {
         // Each workload of a repeat uses the next seed.
         let seed = seed.wrapping_add(repeat * 1_000);
         let outcomes = served.driver(load, seed, bench).run_all(mixes)?;

@@ -86,7 +86,7 @@ fn measure(
     }
     let operations = arguments.gets.unwrap_or(OPERATIONS);
     let operations = operations.min(input.keys.len() / (4 * runs));
-    by_turns(&mut clients, runs, |client, repeat| {
+    by_turns(&mut clients, runs, seed, |client, repeat| {
         let seed = seed.wrapping_add(repeat * 1_000);
         client.run(operations as u64, seed, bench)
     })?;

@@ -12,13 +12,16 @@ use rhumb::{IndexSpec, TableSpec};
 
 use super::arms::{ANY, Arm, FENCES, MODELS, UNCLUSTERED, bounded, kinds};
 use super::figures::{Along, Chart, Column, Measure, Only, Published, View};
-use super::{Amounts, Build, Data, Experiment, Fill, Planned, Reading, Work};
+use super::{Amounts, Build, Data, Experiment, Fill, Paper, Phase, Planned, Reading, Work};
 use crate::error::Result;
 use crate::report::model::Marks;
 use crate::results::Axes;
 
-/// The paper's title.
-pub const TITLE: &str = "Evaluating Learned Indexes in LSM-tree Systems (EDBT)";
+/// The paper with its experiments.
+pub const PAPER: Paper = Paper {
+    title: "Evaluating Learned Indexes in LSM-tree Systems (EDBT)",
+    experiments: ALL,
+};
 
 /// The mean latency of a get.
 const LATENCY: Measure = Measure {
@@ -83,7 +86,7 @@ const SHORT_SETS: [&str; 3] = ["fb", "osm", "wiki"];
 const BOUNDARY: u32 = 16;
 
 /// All experiments, in the order of the paper.
-pub const ALL: &[Experiment] = &[
+const ALL: &[Experiment] = &[
     settings::ENVIRONMENT,
     settings::PARAMETERS,
     data::TABLE_1,

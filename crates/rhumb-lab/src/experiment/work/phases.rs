@@ -1,21 +1,21 @@
-//! YCSB's workloads one after another.
+//! Workloads one after another.
 
 use crate::error::Result;
-use crate::experiment::Reading;
 use crate::experiment::study::Study;
+use crate::experiment::{Phase, Reading};
 use crate::results::Measured;
 use crate::workload::drive::Driver;
 use crate::workload::load::Load;
-use crate::workload::mix::{Mix, YCSB};
+use crate::workload::mix::Mix;
 use crate::workload::order::Order;
 use crate::workload::outcome;
 use crate::workload::population::Population;
 
-/// Runs A, B, C, F, D and E on the store, in the order that YCSB recommends.
+/// Runs the phases on the store, which holds nine tenths of its keys when they begin.
 ///
 /// # Errors
 /// Failures of the store; wrong answers.
-pub fn measure(study: &Study<'_>) -> Result<Measured> {
+pub fn measure(study: &Study<'_>, phases: &[Phase]) -> Result<Measured> {
     let amounts = study.setting.amounts;
     let store = study.open(Reading::Cached)?;
     let keys = study.records.input.keys.len();
@@ -35,10 +35,10 @@ pub fn measure(study: &Study<'_>) -> Result<Measured> {
         progress: study.setting.progress,
     };
     let mut measured = Measured::default();
-    let mixes = YCSB.iter().map(|name| name.parse());
+    let mixes = phases.iter().map(|phase| phase.mix.parse());
     let outcomes = driver.run_all(&mixes.collect::<Result<Vec<Mix>>>()?)?;
-    for (name, outcome) in YCSB.into_iter().zip(outcomes) {
-        outcome::put(name, vec![outcome], &mut measured)?;
+    for (phase, outcome) in phases.iter().zip(outcomes) {
+        outcome::put(phase.name, vec![outcome], &mut measured)?;
     }
     let writes = store.0.stats()?.writes;
     measured.put("flushes", writes.flushes as f64, "flushes");

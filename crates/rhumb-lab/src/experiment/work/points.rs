@@ -8,7 +8,7 @@ use crate::results::Measured;
 use crate::store::{Footprint, Pages, Reads, Rhumb, Store};
 
 /// The size of a limited page cache as a share of the data, as published (75 GB of 100 GiB).
-const PAGE_CACHE_SHARE: f64 = 0.75;
+const PAGE_CACHE_SHARE: f64 = 0.7;
 /// Memory for the process itself, which the group counts too.
 const OWN_BYTES: u64 = 16 << 20;
 

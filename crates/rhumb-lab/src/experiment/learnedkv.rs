@@ -1,0 +1,91 @@
+//! *LearnedKV*: an LSM-tree in front of a static tier with learned models. Of its experiments only
+//! those that need no such tier.
+
+use super::arms::specs;
+use super::figures::{Along, Chart, Measure, View};
+use super::{Amounts, Build, Data, Experiment, Fill, Paper, Phase, Planned, Work};
+use crate::error::Result;
+use crate::report::model::Marks;
+
+/// The paper with its experiments.
+pub const PAPER: Paper = Paper {
+    title: "LearnedKV",
+    experiments: &[FIGURE_3],
+};
+
+const FIGURE_3: Experiment = Experiment {
+    id: "L-F3",
+    paper: "LearnedKV, Figure 3",
+    title: "Cost of reads and writes over the number of records",
+    shows: "The time of a read and of a write as an LSM-tree grows from 1 to 10 million records.",
+    method: "Stores of a quarter, half and all of the records of the scale, 24 + 1000 bytes; gets of random present keys, \
+             then updates of random keys, by one client. rhumb with its default model and placement, and with fence \
+             pointers over blocks of 4 KiB, in place of the paper's RocksDB.",
+    cells: over_sizes,
+    views: &[
+        over_records("Gets", "get_mean", "latency of a get"),
+        over_records("Updates", "put_mean", "latency of an update"),
+    ],
+};
+
+const PHASES: &[Phase] = &[
+    Phase {
+        name: "get",
+        mix: "read-only",
+    },
+    Phase {
+        name: "put",
+        mix: "write-only",
+    },
+];
+
+/// Systems with their index and the layout of their tables.
+const SYSTEMS: [(&str, &str, &str); 2] = [
+    ("rhumb", "plr", "partition=predicted"),
+    ("fence pointers", "fp", "partition=bytes(4096)"),
+];
+
+const fn over_records(title: &'static str, metric: &'static str, label: &'static str) -> View {
+    View::Chart(Chart {
+        title,
+        only: &[],
+        x: Along::Names {
+            axis: "share",
+            label: "share of the records of the scale",
+        },
+        y: Measure {
+            metric,
+            label,
+            unit: "us",
+            divisor: 1e3,
+            log: false,
+        },
+        y2: None,
+        series: "system",
+        marks: Marks::Line,
+    })
+}
+
+fn over_sizes(amounts: &Amounts) -> Result<Vec<Planned>> {
+    let mut cells = Vec::new();
+    for (share, part) in [("25 %", 4), ("50 %", 2), ("100 %", 1)] {
+        for (system, index, table) in SYSTEMS {
+            let table = format!("{table},size={}", amounts.table_bytes);
+            let (index, table) = specs(index, &table)?;
+            cells.push(Planned {
+                axes: vec![("system", system.to_string()), ("share", share.to_string())],
+                data: Data {
+                    set: "ycsb-uniform".to_string(),
+                    records: amounts.long / part,
+                },
+                build: Some(Build {
+                    index,
+                    table,
+                    fill: Fill::Most,
+                }),
+                work: Work::Phases(PHASES),
+            });
+        }
+    }
+    Ok(cells)
+}
