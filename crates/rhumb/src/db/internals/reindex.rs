@@ -37,7 +37,7 @@ pub fn reindex(db: &Db) -> Result<()> {
             continue;
         };
         drop(levels);
-        let outcome = store.with_context(keyspace, &Counters::default(), |context| {
+        let outcome = store.with_context(keyspace, &Counters::default(), &|_| {}, |context| {
             rewrite(context, place, &table)
         })?;
         store.install(keyspace, &outcome, &[], |_| {})?;
