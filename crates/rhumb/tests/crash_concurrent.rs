@@ -286,14 +286,7 @@ fn a_power_cut_amid_writers_leaves_a_legal_prefix() {
 #[test]
 fn any_call_may_fail_amid_writers() {
     run_cases("failing calls", 100, |random| {
-        let faults = [
-            Fault::InputOutput,
-            Fault::NoSpace,
-            Fault::Interrupted,
-            Fault::ShortRead,
-            Fault::ShortWrite,
-        ];
-        let fault = random.pick(&faults);
+        let fault = random.pick(&Fault::ALL);
         Mishap::Fail(1 + random.below(600), fault)
     });
 }

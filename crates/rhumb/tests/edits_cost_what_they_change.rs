@@ -3,37 +3,16 @@
 // A broken expectation is a failed test.
 #![allow(clippy::unwrap_used)]
 
-use std::alloc::{GlobalAlloc, Layout, System};
+mod kit_allocator;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use kit_allocator::{allocated, alone};
 use rhumb::fs::{FileSystem, MemoryFileSystem};
 use rhumb::{Db, Options};
-
-static ALLOCATED: AtomicU64 = AtomicU64::new(0);
-
-/// Counts the bytes that all threads allocate.
-struct Counting;
-
-// SAFETY: all work is passed to the system's allocator; counting does not allocate.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATED.fetch_add(layout.size() as u64, Ordering::Relaxed);
-        // SAFETY: the caller fulfils the same contract.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 const ROUNDS: u32 = 20;
 
@@ -47,7 +26,7 @@ struct Cost {
 }
 
 fn cost(mut step: impl FnMut(u32)) -> Cost {
-    let before = ALLOCATED.load(Ordering::Relaxed);
+    let before = allocated();
     let mut times: Vec<Duration> = (0..ROUNDS)
         .map(|round| {
             let started = Instant::now();
@@ -55,7 +34,7 @@ fn cost(mut step: impl FnMut(u32)) -> Cost {
             started.elapsed()
         })
         .collect();
-    let bytes = ALLOCATED.load(Ordering::Relaxed) - before;
+    let bytes = allocated() - before;
     times.sort();
     Cost {
         bytes: bytes / u64::from(ROUNDS),
@@ -93,6 +72,7 @@ fn costs(tables: u32) -> (Cost, Cost) {
 
 #[test]
 fn edits_allocate_no_more_in_a_store_of_many_tables() {
+    let _alone = alone();
     let (create, flush) = costs(100);
     let (create_in_many, flush_in_many) = costs(2_000);
     assert!(create_in_many.bytes < 2 * create.bytes);
@@ -103,6 +83,7 @@ fn edits_allocate_no_more_in_a_store_of_many_tables() {
 /// grown by as much again, however small the write buffers are.
 #[test]
 fn manifests_are_replaced_when_they_doubled() {
+    let _alone = alone();
     let file_system = Arc::new(MemoryFileSystem::new());
     let mut options = Options {
         file_system: file_system.clone(),
@@ -125,6 +106,7 @@ fn manifests_are_replaced_when_they_doubled() {
 #[test]
 #[ignore = "a measure"]
 fn edits_take_time() {
+    let _alone = alone();
     for tables in [100, 1_000, 5_000, 20_000] {
         costs(tables);
     }

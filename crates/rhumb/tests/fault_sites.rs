@@ -21,14 +21,6 @@ use rhumb::fs::{Fault, FaultAt, FileCall, Plan, Site};
 
 const LENGTH: u64 = 50;
 
-const FAULTS: [Fault; 5] = [
-    Fault::InputOutput,
-    Fault::NoSpace,
-    Fault::Interrupted,
-    Fault::ShortRead,
-    Fault::ShortWrite,
-];
-
 /// Faults that the store must handle without any visible effect.
 const HARMLESS: [Fault; 3] = [Fault::Interrupted, Fault::ShortRead, Fault::ShortWrite];
 
@@ -122,7 +114,7 @@ fn every_site_may_fail_once() {
     let sites = sites(&scripts);
     let mut cases = Vec::new();
     for (site, reached_by) in &sites {
-        let faults = FAULTS
+        let faults = Fault::ALL
             .into_iter()
             .filter(|fault| fault.applies_to(site.call));
         cases.extend(faults.map(|fault| (*site, fault, reached_by)));
@@ -180,7 +172,7 @@ fn any_call_may_fail() {
             shapes: scripts::shapes(number as u64),
             first_partition: random.below(2) as usize,
         };
-        let fault = FAULTS[random.below(5) as usize];
+        let fault = Fault::ALL[random.below(5) as usize];
         let at = FaultAt::Call(1 + random.below(400));
         let outcome = run(&script, at, fault, random.below(4) as usize)
             .map_err(|wrong| format!("run {number}, {fault:?}, {at:?}: {wrong}"))?;

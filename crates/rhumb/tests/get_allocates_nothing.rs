@@ -2,34 +2,10 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+mod kit_allocator;
 
+use kit_allocator::allocations;
 use rhumb::{Db, Options};
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-/// Counts the allocations of each thread.
-struct Counting;
-
-// SAFETY: all work is passed to the system's allocator; counting does not allocate.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller fulfils the same contract.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 const KEYS: u64 = 100_000;
 
@@ -66,14 +42,14 @@ fn check(options: Options) {
     store(&mut (0..KEYS).step_by(91));
 
     let read = |from: u64| {
-        let before = ALLOCATIONS.get();
+        let before = allocations();
         for i in 0..10_000 {
             let number = (from + i * 7_919) % (2 * KEYS);
             let value = db.get(key(number)).unwrap();
             assert_eq!(value.is_some(), number.is_multiple_of(2));
             assert!(value.is_none_or(|value| value[..] == [(number / 2) as u8; 100]));
         }
-        ALLOCATIONS.get() - before
+        allocations() - before
     };
     assert!(
         read(0) > 0,

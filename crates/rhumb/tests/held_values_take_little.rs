@@ -2,35 +2,10 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Mutex, MutexGuard};
+mod kit_allocator;
 
+use kit_allocator::{alone, held_bytes};
 use rhumb::{Db, Durability, Options, Value, WriteBatch};
-
-/// Bytes that are allocated and not freed yet, by all threads.
-static HELD: AtomicI64 = AtomicI64::new(0);
-
-/// Counts them.
-struct Counting;
-
-// SAFETY: everything is left to the system's allocator; counting allocates nothing.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        HELD.fetch_add(layout.size() as i64, Ordering::Relaxed);
-        // SAFETY: the caller keeps to the contract, which is the same.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size() as i64, Ordering::Relaxed);
-        // SAFETY: as above.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 const VALUES: u64 = 100_000;
 const VALUE_BYTES: u64 = 100;
@@ -38,12 +13,6 @@ const CACHE_BYTES: u64 = 1 << 20;
 
 /// What a value that is held may take beside its bytes: the handle, and what an allocation needs.
 const OVERHEAD: u64 = 100;
-
-/// Memory is counted for the whole process, so one test runs at a time.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(|e| e.into_inner())
-}
 
 fn key(number: u64) -> [u8; 8] {
     // Neighbouring numbers lie far apart, so that each get needs another block.
@@ -78,10 +47,10 @@ fn store(cache_bytes: u64) -> Db {
 
 /// Reads all values and holds them, and says what that took.
 fn bytes_to_hold<'db>(read: impl FnOnce(&mut dyn FnMut(Value<'db>))) -> (Vec<Value<'db>>, u64) {
-    let before = HELD.load(Ordering::Relaxed);
+    let before = held_bytes();
     let mut held = Vec::with_capacity(VALUES as usize);
     read(&mut |value| held.push(value));
-    let after = HELD.load(Ordering::Relaxed);
+    let after = held_bytes();
     (held, (after - before).try_into().unwrap())
 }
 
@@ -172,10 +141,10 @@ fn a_value_of_the_write_buffer_keeps_one_chunk_of_it() {
     for (at, held) in held.iter().enumerate() {
         assert_eq!(*held, value(at as u64 / 2));
     }
-    let before = HELD.load(Ordering::Relaxed);
+    let before = held_bytes();
     let values = held.len() as u64;
     drop(held);
-    let kept = (before - HELD.load(Ordering::Relaxed)) as u64;
+    let kept = (before - held_bytes()) as u64;
     let most = values * (CHUNK_BYTES + OVERHEAD);
     assert!(
         kept <= most,

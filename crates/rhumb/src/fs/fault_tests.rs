@@ -71,18 +71,9 @@ fn every_site_fails_once_and_only_hard_faults_show() {
     let sites = fs.sites();
     let calls: BTreeSet<FileCall> = sites.keys().map(|site| site.call).collect();
     assert_eq!((sites.len(), calls.len()), (13, 13));
-    let faults = [
-        Fault::InputOutput,
-        Fault::NoSpace,
-        Fault::Interrupted,
-        Fault::ShortRead,
-        Fault::ShortWrite,
-    ];
     for (i, site) in sites.into_keys().enumerate() {
-        for fault in faults
-            .into_iter()
-            .filter(|fault| fault.applies_to(site.call))
-        {
+        let faults = Fault::ALL.into_iter();
+        for fault in faults.filter(|fault| fault.applies_to(site.call)) {
             let (_, fs) = faulty(Plan {
                 fault: Some((FaultAt::Site(site), fault)),
                 ..Plan::default()

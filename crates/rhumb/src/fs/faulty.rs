@@ -92,6 +92,15 @@ pub enum Fault {
 }
 
 impl Fault {
+    /// All of them.
+    pub const ALL: [Fault; 5] = [
+        Fault::InputOutput,
+        Fault::NoSpace,
+        Fault::Interrupted,
+        Fault::ShortRead,
+        Fault::ShortWrite,
+    ];
+
     /// Whether a call of this kind can fail in this way.
     pub fn applies_to(self, call: FileCall) -> bool {
         match self {

@@ -2,6 +2,35 @@
 //! all legal contents, and file systems that record every moment.
 #![allow(dead_code, reason = "each test uses its part")]
 
+/// The calls of a file system that go to its field `inner` as they are: all but creating and syncing.
+macro_rules! pass_calls_on {
+    () => {
+        fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn ReadFile>> {
+            self.inner.open(path, access)
+        }
+
+        fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+            self.inner.rename(from, to)
+        }
+
+        fn remove(&self, path: &Path) -> io::Result<()> {
+            self.inner.remove(path)
+        }
+
+        fn create_dir(&self, path: &Path) -> io::Result<()> {
+            self.inner.create_dir(path)
+        }
+
+        fn list(&self, path: &Path) -> io::Result<Vec<String>> {
+            self.inner.list(path)
+        }
+
+        fn lock(&self, path: &Path, mode: LockMode) -> io::Result<Option<Box<dyn FileLock>>> {
+            self.inner.lock(path, mode)
+        }
+    };
+}
+
 pub mod access;
 pub mod check;
 pub mod child;

@@ -100,25 +100,7 @@ impl<F: FileSystem> FileSystem for Slow<F> {
         }))
     }
 
-    fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn ReadFile>> {
-        self.inner.open(path, access)
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.inner.rename(from, to)
-    }
-
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        self.inner.remove(path)
-    }
-
-    fn create_dir(&self, path: &Path) -> io::Result<()> {
-        self.inner.create_dir(path)
-    }
-
-    fn list(&self, path: &Path) -> io::Result<Vec<String>> {
-        self.inner.list(path)
-    }
+    pass_calls_on!();
 
     fn sync_file(&self, path: &Path) -> io::Result<()> {
         self.delays.sync();
@@ -128,10 +110,6 @@ impl<F: FileSystem> FileSystem for Slow<F> {
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
         self.delays.sync();
         self.inner.sync_dir(path)
-    }
-
-    fn lock(&self, path: &Path, mode: LockMode) -> io::Result<Option<Box<dyn FileLock>>> {
-        self.inner.lock(path, mode)
     }
 }
 
