@@ -24,7 +24,7 @@ use crate::segment::cone::{Cone, WideCone};
 /// When a key joins a segment.
 const CONE: Knob = Knob {
     name: "cone",
-    about: "a key joins a segment if its point lies in the cone, as published, or if any line fits",
+    about: "a key joins a segment as published, if its point lies in the cone, or if any line fits",
     default: 0,
     min: 0,
     max: 1,
