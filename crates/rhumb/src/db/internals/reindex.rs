@@ -6,6 +6,7 @@ use crate::compaction::{Context, Counters, Outcome};
 use crate::db::Db;
 use crate::entry::Cursor;
 use crate::error::{Error, Result};
+use crate::fs::names::FileKind;
 use crate::fs::ops;
 use crate::table::{TableReader, TableSettings, TableWriter};
 use crate::version::{LevelChange, Place, Table};
@@ -64,13 +65,12 @@ fn rewrite(context: &Context<'_>, place: Place, table: &Table) -> Result<Outcome
     let reader = table.reader()?;
     let number = files.new_number();
     let mut writer = TableWriter::create(&files.fs, &files.dir, number, &settings)?;
-    if let Err(error) = copy_entries(reader, &mut writer) {
-        // If this fails, the next opening of the store deletes the file.
-        let _ = writer.abandon();
-        return Err(error);
-    }
-    let made = writer.finish(reader.range_deletes())?.summary;
-    ops::sync_dir(&*files.fs, &files.dir)?;
+    let made = copy_entries(reader, &mut writer).and_then(|()| {
+        let made = writer.finish(reader.range_deletes())?.summary;
+        ops::sync_dir(&*files.fs, &files.dir)?;
+        Ok(made)
+    });
+    let made = made.inspect_err(|_| files.delete(FileKind::Table, number))?;
     Ok(Outcome {
         levels: LevelChange {
             adds: vec![(place, made)],
