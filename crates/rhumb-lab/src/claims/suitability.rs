@@ -19,9 +19,7 @@ pub const RULES: [&str; 4] = [
      is the greatest ratio), bad if it is nowhere below 1 (shown: the smallest), else caution (shown: the greatest).",
     "Look-up: ratio of the latency of gets to that of fp-raw at boundary 16 on the YCSB sets (E-F7), by rounds, the \
      median of the three sets in each: good if surely up to 1.25, caution up to 2, else bad; undecided if the rounds \
-     spread over a limit. (The real sets are left out: there an \
-     entry of 16 B takes 53 B in a block of its own, but 15 B in a block of fence pointers, so the latencies cannot \
-     be compared.)",
+     spread over a limit.",
     "Rebuilding: training as a share of flushes and merges with entries of 16 B (E-F12): good up to 10 %, caution \
      up to 40 %, else bad. (Published: up to 20 % for clustered kinds, 80 % for others.)",
     "Seeking: ratio of the time of the seek of the shortest ranges over uniform keys to that of fp-raw (E-F9; for \

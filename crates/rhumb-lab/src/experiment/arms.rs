@@ -27,18 +27,11 @@ pub fn kinds() -> impl Iterator<Item = &'static str> {
 /// The position boundary, in results, of kinds that have none.
 pub const ANY: &str = "any";
 
-/// Bytes of a block of one entry in addition to the entry.
-const SINGLE_BYTES: u64 = 37;
-
-/// Keys of a leaf of `rmi` for each entry of the boundary: 256 at boundary 16, which agrees with
-/// the published size of RMI at that boundary on the Facebook set.
-const KEYS_A_LEAF: u32 = 16;
-
 /// The layout of entries in blocks, which determines what a get reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arm {
-    /// As published: a get reads exactly the entries of the window. With a model, each entry is in
-    /// a block of its own; with fence pointers, a block has as many entries as the boundary.
+    /// As published: a get reads exactly the entries of the window. With a model, each entry is a
+    /// unit of its own; with fence pointers, a unit has as many entries as the boundary.
     Window,
     /// [`Arm::Window`] by the other reading of the paper: the boundary is the bound of the error,
     /// and the window twice as large, with both of its ends.
@@ -84,8 +77,7 @@ impl Arm {
         }
     }
 
-    /// The index and the table layout of a kind, for entries (key and value) of about
-    /// `entry_bytes`. [`Arm::Exact`] ignores the boundary.
+    /// The index and the table layout of a kind. [`Arm::Exact`] ignores the boundary.
     ///
     /// # Errors
     /// If the kind does not exist.
@@ -93,7 +85,6 @@ impl Arm {
         self,
         kind: &str,
         boundary: u32,
-        entry_bytes: u64,
         table_bytes: u64,
     ) -> Result<(IndexSpec, TableSpec)> {
         let fence = FENCES.contains(&kind);
@@ -109,13 +100,6 @@ impl Arm {
         };
         let index = match kind {
             _ if fence || self == Arm::Exact => kind.to_string(),
-            "rmi" => {
-                // As published: the size of the second layer is fixed, and the error follows from
-                // it.
-                let entries = table_bytes / (entry_bytes + SINGLE_BYTES);
-                let leaves = entries / u64::from(KEYS_A_LEAF * boundary);
-                format!("rmi:leaves={}", leaves.max(1))
-            }
             // The published setting, which was the best trade-off in the paper.
             "radix-spline" => format!("{kind}:boundary={boundary},radix_bits=1"),
             _ => format!("{kind}:boundary={boundary}"),
@@ -151,28 +135,28 @@ mod tests {
             Arm::Placed,
         ] {
             for kind in bounded() {
-                let (index, table) = arm.specs(kind, 16, 16, 1 << 20).unwrap();
+                let (index, table) = arm.specs(kind, 16, 1 << 20).unwrap();
                 let text = format!("{index} {table}");
                 assert!(text.starts_with(kind) && text.contains("1048576"), "{text}");
             }
         }
         for kind in UNCLUSTERED {
-            let (index, table) = Arm::of(kind).specs(kind, 8, 16, 1 << 20).unwrap();
+            let (index, table) = Arm::of(kind).specs(kind, 8, 1 << 20).unwrap();
             assert_eq!(index.to_string(), kind);
             assert!(index.is_exact() && table.to_string().contains("entries(1)"));
         }
         assert!(bounded().all(|kind| Arm::of(kind) == Arm::Window));
-        let (index, _) = Arm::ErrorBound.specs("pgm", 8, 16, 1 << 20).unwrap();
+        let (index, _) = Arm::ErrorBound.specs("pgm", 8, 1 << 20).unwrap();
         assert_eq!(index, "pgm:boundary=18".parse().unwrap());
-        let (index, table) = Arm::Retained.specs("radix-spline", 8, 16, 1 << 20).unwrap();
+        let (index, table) = Arm::Retained.specs("radix-spline", 8, 1 << 20).unwrap();
         let expected = "radix-spline:boundary=8,radix_bits=1,retained=1"
             .parse()
             .unwrap();
         assert_eq!(index, expected);
         assert!(table.to_string().contains("entries(1)"));
-        let (index, _) = Arm::Window.specs("rmi", 16, 16, 53 << 20).unwrap();
-        assert_eq!(index, "rmi:leaves=4096".parse().unwrap());
-        let (_, table) = Arm::Window.specs("fp-raw", 32, 16, 1 << 20).unwrap();
+        let (index, _) = Arm::Window.specs("rmi", 16, 1 << 20).unwrap();
+        assert_eq!(index, "rmi:boundary=16".parse().unwrap());
+        let (_, table) = Arm::Window.specs("fp-raw", 32, 1 << 20).unwrap();
         assert!(table.to_string().contains("entries(32)"));
     }
 }

@@ -1,7 +1,8 @@
 //! The order of measuring. What figures compare is measured by turns: in each round every store
-//! over a set of keys is built anew, from other keys and in another order.
+//! over a set of keys is built anew, from other keys and in another order. Stores that differ in index
+//! and layout alone share one load, after which each has its tables written anew.
 
-use super::{Amounts, Build, Data, Experiment, Planned, Scale};
+use super::{Amounts, Build, Data, Experiment, Fill, Planned, Scale};
 use crate::contest::{seed_of, turns};
 use crate::error::{Error, Result};
 use crate::results::Key;
@@ -45,6 +46,16 @@ pub struct Group {
     pub cells: Vec<(Key, Planned)>,
 }
 
+impl Group {
+    /// The load that the store can share with others: those that hold all records in tables of the
+    /// same size, which is returned, differ in index and layout only. None if loading itself is
+    /// measured, or not all records are loaded.
+    pub fn load(&self) -> Option<u64> {
+        let build = self.build.as_ref()?;
+        (build.fill == Fill::All).then_some(build.table.table_bytes)
+    }
+}
+
 impl Order {
     /// All contests, round by round.
     ///
@@ -63,12 +74,13 @@ impl Order {
                 }
                 let order = turns(stores.len(), self.seed ^ number as u64, round);
                 let stores = order.iter().filter_map(|at| stores.get(*at).cloned());
+                let stores = beside_each_other(stores.collect());
                 let round_of_set = (number, round);
                 contests.push(Contest {
                     round,
                     seed: seed_of(self.seed, round),
                     data: data.clone(),
-                    stores: stores.collect(),
+                    stores,
                     elsewhere: !self.is_mine(round_of_set, sets.len()),
                 });
             }
@@ -119,6 +131,19 @@ impl Order {
         };
         part % machines + 1 == this
     }
+}
+
+/// The same stores; those of one load follow the first of them.
+fn beside_each_other(stores: Vec<Group>) -> Vec<Group> {
+    let loads: Vec<Option<u64>> = stores.iter().map(Group::load).collect();
+    let first = |(at, load): (usize, &Option<u64>)| match load {
+        Some(_) => loads.iter().position(|known| known == load).unwrap_or(at),
+        None => at,
+    };
+    let places: Vec<usize> = loads.iter().enumerate().map(first).collect();
+    let mut placed: Vec<(usize, Group)> = places.into_iter().zip(stores).collect();
+    placed.sort_by_key(|(place, _)| *place);
+    placed.into_iter().map(|(_, group)| group).collect()
 }
 
 /// Parses the part of an order for a machine, such as `2/3`.

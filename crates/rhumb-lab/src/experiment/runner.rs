@@ -63,9 +63,11 @@ pub fn run(
             progress.finished();
             Ok(())
         };
+        let mut shared = None;
         for group in &contest.stores {
-            group.measure(contest, &setting, &records, &mut keep)?;
+            group.measure(contest, &setting, &records, &mut shared, &mut keep)?;
         }
+        remove(shared)?;
     }
     progress.clear();
     Ok(summary)
@@ -106,12 +108,20 @@ fn unfinished(order: &Order, file: &ResultsFile, summary: &mut Summary) -> Resul
 /// Saves a round of a cell; none if it is not permitted here.
 type Keep<'k> = dyn FnMut(&Key, &Circumstances, Option<Measured>) -> Result<()> + 'k;
 
+/// A loaded store that several builds share one after another, with the size of its tables.
+type Shared<'a> = Option<(u64, Study<'a>)>;
+
+fn remove(shared: Shared<'_>) -> Result<()> {
+    shared.map_or(Ok(()), |(_, study)| study.remove())
+}
+
 impl Group {
-    fn measure(
+    fn measure<'a>(
         &self,
         contest: &Contest,
-        setting: &Setting<'_>,
-        records: &Records,
+        setting: &'a Setting<'a>,
+        records: &'a Records,
+        shared: &mut Shared<'a>,
         keep: &mut Keep<'_>,
     ) -> Result<()> {
         let began = |caches| Circumstances::now(contest.round, contest.seed, caches);
@@ -124,14 +134,44 @@ impl Group {
             return Ok(());
         };
         let loading = began("");
-        let study = Study::load(setting, records, build)?;
+        match self.load() {
+            Some(table_bytes) => {
+                let mut study = match shared.take() {
+                    Some((known, study)) if known == table_bytes => study,
+                    other => {
+                        remove(other)?;
+                        Study::to_share(setting, records, table_bytes)?
+                    }
+                };
+                study.rebuild(build)?;
+                self.work(contest, &study, &loading, keep)?;
+                *shared = Some((table_bytes, study));
+                Ok(())
+            }
+            None => {
+                remove(shared.take())?;
+                let study = Study::load(setting, records, build)?;
+                self.work(contest, &study, &loading, keep)?;
+                study.remove()
+            }
+        }
+    }
+
+    /// Measures the cells over a store; `loading` has the circumstances in which it was made.
+    fn work(
+        &self,
+        contest: &Contest,
+        study: &Study<'_>,
+        loading: &Circumstances,
+        keep: &mut Keep<'_>,
+    ) -> Result<()> {
         for (key, planned) in &self.cells {
             let taken = match planned.work {
-                super::Work::Loading => loading,
-                work => began(work.caches()),
+                super::Work::Loading => *loading,
+                work => Circumstances::now(contest.round, contest.seed, work.caches()),
             };
-            keep(key, &taken, work::over_store(planned.work, &study)?)?;
+            keep(key, &taken, work::over_store(planned.work, study)?)?;
         }
-        study.remove()
+        Ok(())
     }
 }

@@ -4,7 +4,11 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use rhumb::{Db, Durability, Levels, Options, WriteBatch, WriteStats};
+use rhumb::internals::reindex;
+use rhumb::{
+    Db, Durability, IndexSpec, KeyspaceOptions, Levels, Options, Partition, TableSpec, WriteBatch,
+    WriteStats,
+};
 
 use super::{Amounts, Build, Data, Fill, Reading};
 use crate::data::sets::SetSpec;
@@ -57,7 +61,7 @@ pub struct Setting<'a> {
 pub struct Study<'a> {
     pub setting: &'a Setting<'a>,
     pub records: &'a Records,
-    pub build: &'a Build,
+    pub build: Build,
     /// Its name in messages.
     pub name: String,
     /// The figures of loading it.
@@ -75,14 +79,14 @@ impl<'a> Study<'a> {
     pub fn load(
         setting: &'a Setting<'a>,
         records: &'a Records,
-        build: &'a Build,
+        build: &Build,
     ) -> Result<Study<'a>> {
         let directory = setting.directory.join("store");
         std::fs::create_dir(&directory).map_err(Error::io("create", &directory))?;
         let mut study = Study {
             setting,
             records,
-            build,
+            build: build.clone(),
             name: build.index.to_string(),
             loading: Measured::default(),
             fallback_share: 0.0,
@@ -113,6 +117,50 @@ impl<'a> Study<'a> {
         let user = records.input.user_bytes() as f64;
         study.loading.put("user_bytes", user, "B");
         Ok(study)
+    }
+
+    /// Loads the records into a new store of which several builds are made, one after another. Its
+    /// own index and layout are the same in all rounds, so that all builds have tables of the same
+    /// keys.
+    ///
+    /// # Errors
+    /// Failures of the store.
+    pub fn to_share(
+        setting: &'a Setting<'a>,
+        records: &'a Records,
+        table_bytes: u64,
+    ) -> Result<Study<'a>> {
+        let build = Build {
+            index: IndexSpec::default(),
+            table: TableSpec {
+                partition: Partition::Bytes(4096),
+                table_bytes,
+                ..TableSpec::default()
+            },
+            fill: Fill::All,
+        };
+        Study::load(setting, records, &build)
+    }
+
+    /// Writes all tables anew with the index and the layout of another build.
+    ///
+    /// # Errors
+    /// Failures of the store.
+    pub fn rebuild(&mut self, build: &Build) -> Result<()> {
+        self.name = build.index.to_string();
+        let progress = self.setting.progress;
+        let stage = format!("{}, {}: index", self.records.input.name, self.name);
+        progress.stage(stage, 1);
+        let db = self.open(Reading::Cached)?.0;
+        db.set_options(KeyspaceOptions {
+            index: Some(build.index.clone()),
+            table: Some(build.table.clone()),
+        })?;
+        reindex(&db)?;
+        self.build = build.clone();
+        self.fallback_share = Footprint::of(&db.stats()?).fallback_share();
+        db.close()?;
+        progress.advance(0)
     }
 
     /// The number of distinct keys that are loaded.

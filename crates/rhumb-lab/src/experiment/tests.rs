@@ -203,6 +203,28 @@ fn rounds_are_kept_with_their_circumstances() {
     );
 }
 
+/// Stores of one load follow each other, so a contest loads each size of tables once.
+#[test]
+fn stores_that_differ_in_index_and_layout_share_a_load() {
+    let contests = some(&["E-F7", "E-F15", "E-F16"]).contests().unwrap();
+    let uniform = contests
+        .iter()
+        .find(|contest| contest.data.set == "ycsb-uniform")
+        .unwrap();
+    let loads: Vec<Option<u64>> = uniform.stores.iter().map(plan::Group::load).collect();
+    let changes = loads.windows(2).filter(|two| two[0] != two[1]);
+    let shared = |two: &[Option<u64>]| two[1].is_some();
+    let begun = changes.filter(|two| shared(two)).count() + usize::from(loads[0].is_some());
+    // Each of the five sizes of tables once.
+    assert_eq!(begun, TINY.table_sizes.len(), "{loads:?}");
+    let own = loads.iter().filter(|load| load.is_none()).count();
+    assert_eq!(
+        own,
+        arms::kinds().count(),
+        "E-F16 loads nine tenths, each kind its own"
+    );
+}
+
 #[test]
 fn cells_of_other_scales_and_seeds_do_not_hide_any() {
     let (_directory, path) = file();
@@ -251,8 +273,7 @@ fn exact_windows_are_what_is_read() {
             for set in ["ycsb-uniform", "osm-like"] {
                 for kind in KINDS {
                     for boundary in [128u32, 32, 8] {
-                        let (index, table) =
-                            arms::Arm::Window.specs(kind, boundary, 16, 1 << 30)?;
+                        let (index, table) = arms::Arm::Window.specs(kind, boundary, 1 << 30)?;
                         cells.push(Planned {
                             axes: vec![
                                 ("set", set.to_string()),
@@ -415,7 +436,7 @@ fn a_store_does_not_differ_from_itself() {
     let seed: u64 = seed.unwrap_or(42);
     let directory = tempfile::tempdir().unwrap();
     let (index, table) = arms::Arm::Window
-        .specs("pgm", 16, 1_024, TINY.table_bytes)
+        .specs("pgm", 16, TINY.table_bytes)
         .unwrap();
     let build = Build {
         index,

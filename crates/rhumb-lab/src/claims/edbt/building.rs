@@ -26,9 +26,9 @@ pub const SHARE: Claim = Claim {
                 long_entries(evidence, unclustered())
                     .named("1 KB entries, unclustered kinds")
                     .because(FEW_KEYS),
-                clustered_short_entries(evidence).because(SINGLE_BLOCKS),
-                above_clustered(evidence).because(SINGLE_BLOCKS),
-                up_to_four_fifths(evidence).because(SINGLE_BLOCKS),
+                clustered_short_entries(evidence),
+                above_clustered(evidence),
+                up_to_four_fifths(evidence),
             ]
         },
     },
@@ -38,12 +38,6 @@ const FEW_KEYS: Why = (
     Cause::Data,
     "merges are of some MB here, so what training costs besides its keys weighs more than in merges of GB",
 );
-const SINGLE_BLOCKS: Why = (
-    Cause::Layout,
-    "models are measured over blocks of one entry, whose headers and checksums make the rest of a merge longer than \
-     that of packed entries, and the share of training smaller",
-);
-
 /// The share of each kind by rounds.
 type Shares = Vec<(&'static str, Rounds)>;
 

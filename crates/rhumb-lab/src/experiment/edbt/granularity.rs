@@ -61,7 +61,7 @@ fn sizes(amounts: &Amounts) -> Result<Vec<Planned>> {
                 ("boundary", arm.boundary(boundary)),
                 ("table", bytes.to_string()),
             ];
-            let specs = arm.specs(kind, boundary, 1_024, bytes)?;
+            let specs = arm.specs(kind, boundary, bytes)?;
             cells.push(uniform_gets(amounts, axes, specs));
         }
     }

@@ -121,14 +121,6 @@ fn short(set: &str, amounts: &Amounts) -> Data {
     }
 }
 
-/// The approximate number of bytes of a key and its value.
-fn entry_bytes(data: &Data) -> u64 {
-    match SHORT_SETS.contains(&data.set.as_str()) {
-        true => 16,
-        false => 1_024,
-    }
-}
-
 /// Gets from the page cache over uniform YCSB keys, in tables with these specifications.
 fn uniform_gets(amounts: &Amounts, axes: Axes, (index, table): (IndexSpec, TableSpec)) -> Planned {
     Planned {
@@ -155,12 +147,9 @@ struct Point<'a> {
 impl Point<'_> {
     /// Its build, with tables of the scale's size.
     fn build(&self) -> Result<Build> {
-        let (index, table) = self.arm.specs(
-            self.kind,
-            self.boundary,
-            entry_bytes(&self.data),
-            self.amounts.table_bytes,
-        )?;
+        let (index, table) = self
+            .arm
+            .specs(self.kind, self.boundary, self.amounts.table_bytes)?;
         Ok(Build {
             index,
             table,

@@ -18,8 +18,8 @@ pub const FIGURE_7: Experiment = Experiment {
             position boundary, for three sets; and both against each other, also with mapped keys retained.",
     method: "Gets of random present keys. `window`: exactly the entries of the window are read, as \
              published; those that the search touches are verified, with fence pointers the whole block. \
-             rmi has a leaf for every 16 x boundary keys, and its windows follow from that. Error bars go from \
-             the smallest repeat to the largest. `blocks`: whole blocks of 4 KiB. `placed`: blocks cut by the model, \
+             rmi has as many leaves as windows within the boundary need for 99 % of the keys. Error bars go from \
+             the smallest round to the largest. `blocks`: whole blocks of 4 KiB. `placed`: blocks cut by the model, \
              rhumb's default. `retained`: mapped keys in memory, one entry is read. \
              `error bound`: boundary 8 read as the bound of the error, which makes windows of 18 entries. `exact`: unclustered kinds and \
              the B+-tree, which have no boundary (`any`): one entry is read. Memory is the memory in \
@@ -201,9 +201,8 @@ pub const FIGURE_8: Experiment = Experiment {
     shows: "Latency and index size of every kind on the Facebook, OSM and Wikipedia sets at boundary 16 \
             (table); the parts of a look-up (bars).",
     method: "Look-alikes of the sets (`fb`: uniform ids with outliers, `osm`: clusters, `wiki`: bursts), \
-             entries of 8 + 8 bytes, exact windows from the page cache: an entry takes 53 \
-             bytes in a block of its own, and about 15 in a block of fence pointers, so models read more here than \
-             in the paper. Unclustered kinds and the B+-tree (boundary `any`) read one entry. The published LIPP and \
+             entries of 8 + 8 bytes, exact windows from the page cache: an entry and its checksum take 20 bytes. \
+             Unclustered kinds and the B+-tree (boundary `any`) read one entry. The published LIPP and \
              DILI failed on OSM; here no cell is empty. The parts of a get, over uniform YCSB keys at the same \
              boundary, are timed by a get that reads the clock between them.",
     cells: real_keys,

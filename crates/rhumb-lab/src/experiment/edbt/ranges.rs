@@ -136,7 +136,7 @@ pub const FIGURE_12: Experiment = Experiment {
              retained, and read one entry too. (C): decimal keys of 8 to 24 digits; one entry is read by clustered \
              kinds with mapped keys retained and by unclustered kinds; fence pointers read blocks of 8 entries. (D): \
              the second half of the keys is merged into the first, in the layout for exact windows, where an entry \
-             takes 53 bytes.",
+             takes 20 bytes.",
     cells: |amounts| {
         let mut cells = one_entry_ranges(amounts, LONG_SETS[0])?;
         let variable = || Data {
