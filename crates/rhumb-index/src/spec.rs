@@ -81,12 +81,13 @@ impl IndexSpec {
         &self.settings
     }
 
-    /// The guaranteed most keys of a window: the position boundary, if the kind has one and keeps
+    /// The guaranteed most keys of a window: the position boundary, if the kind has one above 0 and keeps
     /// it for all windows. `rmi` does only with `within=100`, which a number of leaves excludes.
     pub fn promised_window(&self) -> Option<u64> {
         let keeps_all = self.get("within").unwrap_or(100) == 100;
         let leaves = self.get("leaves").unwrap_or(0);
-        self.get("boundary").filter(|_| keeps_all && leaves == 0)
+        let boundary = self.get("boundary").filter(|boundary| *boundary > 0);
+        boundary.filter(|_| keeps_all && leaves == 0)
     }
 
     /// Whether windows hold exactly the keys that are looked up, so that no entry is read in vain:

@@ -20,13 +20,15 @@
 //!            B  groups: a head is length, bytes; the others are shared length, length, bytes
 //! ```
 //!
-//! Lengths inside groups are LEB128. Version 1 had groups of 16.
+//! Lengths inside groups are LEB128. Version 1 had groups of 16. With `boundary=`, version 3 has two
+//! fields more before S ([`super::shared::spans`]); then S counts the separators between spans of keys.
 
 use std::cmp::Ordering;
 
 use super::shared::separators::{Cut, FenceBuilder, Separators};
+use super::shared::spans::{self, BOUNDARY, Spans};
 use crate::bytes::{Reader, put_varint, take_varint, u32_of};
-use crate::kind::{Answers, FORM_ONLY, HEADER, Kind};
+use crate::kind::{Answers, FORM_ONLY, Kind};
 use crate::search::common_prefix;
 use crate::{ByteForm, Index, IndexError, Position, Probe};
 
@@ -41,14 +43,15 @@ pub(crate) const KIND: Kind = Kind {
     name: "fp",
     id: 1,
     about: "fence pointers: shortest separators, front-coded in groups of 64",
-    knobs: &[],
+    knobs: &[BOUNDARY],
     needs_number: false,
     answers: Answers::Blocks,
-    version: 2,
+    version: spans::VERSION,
     in_memory: FORM_ONLY,
-    builder: |_| {
+    builder: |settings| {
         let encode = |separators: &Separators, out: &mut Vec<u8>| encode(separators, GROUP, out);
-        Box::new(FenceBuilder::new(&KIND, Cut::Shortest, encode))
+        let boundary = BOUNDARY.of(settings);
+        Box::new(FenceBuilder::new(&KIND, Cut::Shortest, boundary, encode))
     },
     open: |bytes| Ok(Box::new(Fp::open(bytes)?)),
 };
@@ -97,25 +100,24 @@ struct Fp<'a> {
     separators: usize,
     /// Separators in a group.
     group: usize,
-    /// Offsets of the group offsets, where the shared prefix ends, and of the groups.
+    spans: Spans,
+    /// Offsets of the shared prefix, of the group offsets, where the shared prefix ends, and of the groups.
+    prefix_at: usize,
     offsets_at: usize,
     groups_at: usize,
 }
-
-/// Where the shared prefix starts.
-const PREFIX_AT: usize = HEADER + 12;
 
 impl<'a> Fp<'a> {
     fn open(bytes: ByteForm<'a>) -> Result<Self, IndexError> {
         let mut reader = Reader::new(KIND.name, &bytes);
         reader.take(1)?;
-        let group = if reader.u8()? == 1 {
-            FIRST_GROUP
-        } else {
-            GROUP
-        };
+        let version = reader.u8()?;
+        let group = if version == 1 { FIRST_GROUP } else { GROUP };
         reader.take(2)?;
+        let spans = Spans::read(&mut reader, version)?;
         let (separators, prefix, length) = (reader.length()?, reader.length()?, reader.length()?);
+        spans.check(&reader, separators)?;
+        let prefix_at = reader.at();
         reader.take(prefix)?;
         let offsets_at = reader.at();
         let count = separators.div_ceil(group);
@@ -140,6 +142,8 @@ impl<'a> Fp<'a> {
         Ok(Fp {
             separators,
             group,
+            spans,
+            prefix_at,
             offsets_at,
             groups_at,
             bytes,
@@ -230,7 +234,7 @@ impl Index for Fp<'_> {
     fn locate(&self, probe: Probe<'_>) -> Position {
         let prefix = self
             .bytes
-            .get(PREFIX_AT..self.offsets_at)
+            .get(self.prefix_at..self.offsets_at)
             .unwrap_or_default();
         let front = probe.key.get(..prefix.len()).unwrap_or(probe.key);
         let block = match front.cmp(prefix) {
@@ -242,7 +246,7 @@ impl Index for Fp<'_> {
                 group * self.group + self.scan(group, key)
             }
         };
-        Position::Block(block as u64)
+        self.spans.position(block)
     }
 
     fn predict(&self, _number: u64) -> Option<u64> {
@@ -250,11 +254,11 @@ impl Index for Fp<'_> {
     }
 
     fn extent(&self) -> u64 {
-        self.separators as u64 + 1
+        self.spans.extent(self.separators)
     }
 
     fn widest_window(&self) -> u64 {
-        0
+        self.spans.widest()
     }
 
     fn size_in_bytes(&self) -> usize {

@@ -14,12 +14,14 @@
 //!            B  separators, concatenated
 //! ```
 //!
-//! Version 1 had no L and always had the ends.
+//! Version 1 had no L and always had the ends. With `boundary=`, version 3 has two fields more before S
+//! ([`super::shared::spans`]); then S counts the separators between spans of keys.
 //!
 //! A separator is a block's first key, or that key with a 0x00 appended where its versions began in
 //! the block before.
 
 use super::shared::separators::{Cut, FenceBuilder, Separators};
+use super::shared::spans::{self, BOUNDARY, Spans};
 use crate::bytes::{Reader, u32_of};
 use crate::kind::{Answers, FORM_ONLY, Kind};
 use crate::{ByteForm, Index, IndexError, Position, Probe};
@@ -28,12 +30,15 @@ pub(crate) const KIND: Kind = Kind {
     name: "fp-raw",
     id: 2,
     about: "fence pointers: whole first keys, as in LevelDB's index block without restarts",
-    knobs: &[],
+    knobs: &[BOUNDARY],
     needs_number: false,
     answers: Answers::Blocks,
-    version: 2,
+    version: spans::VERSION,
     in_memory: FORM_ONLY,
-    builder: |_| Box::new(FenceBuilder::new(&KIND, Cut::Whole, encode)),
+    builder: |settings| {
+        let boundary = BOUNDARY.of(settings);
+        Box::new(FenceBuilder::new(&KIND, Cut::Whole, boundary, encode))
+    },
     open: |bytes| Ok(Box::new(FpRaw::open(bytes)?)),
 };
 
@@ -58,6 +63,7 @@ struct FpRaw<'a> {
     separators: usize,
     /// The length of each separator; 0 if their ends are stored.
     length: usize,
+    spans: Spans,
     /// Offsets of the ends and of the separators.
     ends_at: usize,
     keys_at: usize,
@@ -67,9 +73,12 @@ impl<'a> FpRaw<'a> {
     fn open(bytes: ByteForm<'a>) -> Result<Self, IndexError> {
         let mut reader = Reader::new(KIND.name, &bytes);
         reader.take(1)?;
-        let has_length = reader.u8()? > 1;
+        let version = reader.u8()?;
+        let has_length = version > 1;
         reader.take(2)?;
+        let spans = Spans::read(&mut reader, version)?;
         let (separators, total) = (reader.length()?, reader.length()?);
+        spans.check(&reader, separators)?;
         let length = if has_length { reader.length()? } else { 0 };
         let ends_at = reader.at();
         let ends = match length {
@@ -96,6 +105,7 @@ impl<'a> FpRaw<'a> {
         Ok(FpRaw {
             separators,
             length,
+            spans,
             ends_at,
             keys_at,
             bytes,
@@ -156,7 +166,7 @@ impl Index for FpRaw<'_> {
             }
             _ => self.count(|i| self.separator(i) > probe.key),
         };
-        Position::Block(block as u64)
+        self.spans.position(block)
     }
 
     fn predict(&self, _number: u64) -> Option<u64> {
@@ -164,11 +174,11 @@ impl Index for FpRaw<'_> {
     }
 
     fn extent(&self) -> u64 {
-        self.separators as u64 + 1
+        self.spans.extent(self.separators)
     }
 
     fn widest_window(&self) -> u64 {
-        0
+        self.spans.widest()
     }
 
     fn size_in_bytes(&self) -> usize {

@@ -13,4 +13,5 @@ pub(super) mod reach;
 pub(crate) mod retained;
 pub(super) mod runs;
 pub(super) mod separators;
+pub(super) mod spans;
 pub(super) mod spline;

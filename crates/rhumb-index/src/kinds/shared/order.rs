@@ -1,5 +1,7 @@
 //! Counts the pushed keys and makes sure that they ascend.
 
+use std::borrow::Cow;
+
 use crate::IndexError;
 
 /// Remembers the last key that was pushed.
@@ -95,6 +97,15 @@ impl Order {
             self.keys += rest.len() as u64;
         }
         Ok(first_rank)
+    }
+
+    /// The last key; empty if there is none.
+    pub(crate) fn last(&self) -> Cow<'_, [u8]> {
+        match &self.last {
+            Last::None => Cow::Borrowed(&[]),
+            Last::Number(last) => Cow::Owned(last.to_be_bytes().to_vec()),
+            Last::Key(last) => Cow::Borrowed(last),
+        }
     }
 
     /// How many keys were pushed.

@@ -1,6 +1,7 @@
 //! The separators of a table's blocks, collected while the table is written.
 
 use super::order::Order;
+use super::spans::Spans;
 use crate::kind::Kind;
 use crate::search::common_prefix;
 use crate::{IndexBuilder, IndexError};
@@ -11,6 +12,8 @@ pub(crate) struct FenceBuilder {
     kind: &'static Kind,
     order: Order,
     separators: Separators,
+    /// The keys from one separator to the next; 0 if separators are where blocks are cut.
+    boundary: u64,
     encode: Encode,
     /// How many keys were pushed in bulk.
     in_bulk: usize,
@@ -23,11 +26,12 @@ const MOST_UNCUT: usize = 1024;
 type Encode = fn(&Separators, &mut Vec<u8>);
 
 impl FenceBuilder {
-    pub(crate) fn new(kind: &'static Kind, cut: Cut, encode: Encode) -> Self {
+    pub(crate) fn new(kind: &'static Kind, cut: Cut, boundary: u64, encode: Encode) -> Self {
         FenceBuilder {
             kind,
             order: Order::default(),
             separators: Separators::new(cut),
+            boundary,
             encode,
             in_bulk: 0,
         }
@@ -36,16 +40,28 @@ impl FenceBuilder {
 
 impl IndexBuilder for FenceBuilder {
     fn push(&mut self, key: &[u8], _number: u64) -> Result<(), IndexError> {
+        if self.boundary > 0 {
+            let rank = self.order.check(key)?;
+            if rank > 0 && rank.is_multiple_of(self.boundary) {
+                self.separators.push(&self.order.last(), key);
+            }
+        }
         self.order.push(key).map(|_| ())
     }
 
     fn push_numbers(&mut self, numbers: &[u64]) -> Result<(), IndexError> {
+        if self.boundary > 0 {
+            let mut numbers = numbers.iter();
+            return numbers.try_for_each(|&number| self.push(&number.to_be_bytes(), number));
+        }
         self.in_bulk += numbers.len();
         self.order.push_numbers(numbers).map(|_| ())
     }
 
     fn cut(&mut self, last_key: &[u8], first_key: &[u8]) {
-        self.separators.push(last_key, first_key);
+        if self.boundary == 0 {
+            self.separators.push(last_key, first_key);
+        }
     }
 
     fn finish(self: Box<Self>) -> Result<Vec<u8>, IndexError> {
@@ -61,6 +77,7 @@ impl IndexBuilder for FenceBuilder {
         }
         self.separators.check(self.kind.name)?;
         let mut out = self.kind.header().to_vec();
+        Spans::new(self.boundary, self.order.keys()).encode(&mut out);
         (self.encode)(&self.separators, &mut out);
         Ok(out)
     }

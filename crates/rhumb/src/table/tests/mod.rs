@@ -30,8 +30,9 @@ use crate::memory::BlockCache;
 use crate::table::form::summary::TableMeta;
 use crate::test_seed::test_seed;
 
-const KINDS: [&str; 11] = [
+const KINDS: [&str; 12] = [
     "fp",
+    "fp:boundary=16",
     "fp-raw",
     "plr",
     "plr:boundary=8",
