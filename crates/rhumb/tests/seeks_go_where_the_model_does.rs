@@ -167,3 +167,24 @@ fn each_seek_is_counted() {
     let seeks = db.stats().unwrap().scans.seeks - before;
     assert_eq!(seeks, KEYS.div_ceil(7));
 }
+
+/// The back end passes over so many deleted keys that it jumps, just where it meets the key that the front
+/// end is on, whose oldest version is deleted too.
+#[test]
+fn a_key_that_stopped_the_back_is_found_again() {
+    let db = Db::open("store", small()).unwrap();
+    for n in 100..130 {
+        db.put(key(n), "deleted").unwrap();
+    }
+    db.delete_range(key(90)..key(140)).unwrap();
+    db.put(key(110), "kept").unwrap();
+    db.put(key(119), "kept").unwrap();
+    let mut iter = db.iter().unwrap();
+    assert!(iter.advance().unwrap());
+    assert_eq!(iter.key(), key(110));
+    assert_eq!(&*iter.next_back().unwrap().unwrap().0, key(119));
+    assert!(iter.next_back().is_none());
+    iter.seek(key(0));
+    assert!(iter.advance().unwrap());
+    assert_eq!(iter.key(), key(110));
+}

@@ -176,7 +176,13 @@ impl VisibleCursor {
     /// cursor.
     #[cold]
     fn skip_deleted_backward(&mut self, from: Bound<&[u8]>) -> Result<()> {
-        let Some(here) = self.versions.here() else {
+        // A key before the bound is not passed, so it must not become the key passed last: it may have newer
+        // versions that are not deleted.
+        let Some(here) = self
+            .versions
+            .here()
+            .filter(|here| !is_before(here.key, from))
+        else {
             return Ok(());
         };
         let covered = self.coverage.over(here.key)?;
