@@ -183,7 +183,8 @@ mod tests {
     #[test]
     fn a_share_of_the_keys_or_a_number_of_leaves_excludes_a_guaranteed_window() {
         let promised = |text: &str| text.parse::<IndexSpec>().unwrap().promised_window();
-        assert_eq!(promised("fp"), None);
+        assert_eq!([promised("fp"), promised("fp:boundary=0")], [None; 2]);
+        assert_eq!(promised("fp-raw:boundary=3"), Some(3));
         assert_eq!(promised("plr"), Some(16));
         assert_eq!(promised("rmi:boundary=64,leaves=0"), None);
         assert_eq!(promised("rmi:boundary=64,within=100"), Some(64));
@@ -220,8 +221,8 @@ mod tests {
         assert!(message("rmi:leaves=9,boundary=64").contains("name one of them"));
         assert!(message("rmi:within=100,leaves=9").contains("name one of them"));
         assert!(message("rmi:within=0").contains("within (1 to 100)"));
-        assert!(message("fp:boundary=3").contains("are none"));
-        assert!(message("fp:x").contains("are none"));
+        assert!(message("fp:boundary=1025").contains("boundary (0 to 1024)"));
+        assert!(message("fp:x").contains("the knobs of fp are boundary"));
         assert!(message("").contains("fp, fp-raw, plr"));
     }
 }
