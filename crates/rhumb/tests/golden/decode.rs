@@ -105,11 +105,13 @@ pub fn table(file: &[u8]) -> Table {
     let directory = Directory::read(&sections[&1]);
     let block = |(i, pair): (usize, &[u64])| {
         let stored = &file[pair[0] as usize..pair[1] as usize];
+        let unit = directory.units.get(i);
+        let id = id ^ unit.map_or(0, Unit::stamp);
         assert_eq!(
             number(stored, 0, 4) as u32,
             stamped(&stored[4..], id, pair[0])
         );
-        match directory.units.get(i) {
+        match unit {
             Some(unit) => read_unit(&stored[4..], unit),
             None => read_block(stored),
         }
@@ -236,6 +238,13 @@ impl Directory {
             offsets,
             widths,
         }
+    }
+}
+
+impl Unit {
+    fn stamp(&self) -> u64 {
+        let Unit([_, width, key, value]) = *self;
+        (1 + width + (key << 8) + (value << 32)) as u64
     }
 }
 

@@ -217,8 +217,8 @@ pub(in crate::table) fn read_tail(
 pub(in crate::table) struct Sections<'a> {
     /// The table's random id.
     pub id: u64,
-    /// Everything from the first section to the end of the file.
     version: u32,
+    /// Everything from the first section to the end of the file.
     tail: &'a [u8],
     ranges: [Option<Range<usize>>; SectionKind::ALL.len()],
 }

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use super::bits::word;
 use super::codec::{CODEC_NONE, compress, decompress};
 use super::damage::Damage;
+use super::units::UnitShape;
 use crate::entry::checksum::stamped;
 use crate::options::Compression;
 
@@ -39,17 +40,28 @@ pub(in crate::table) fn store(
 }
 
 /// Appends a unit with these entries for `offset` of the table with this id.
-pub(in crate::table) fn store_unit(entries: &[u8], id: u64, offset: u64, into: &mut Vec<u8>) {
-    into.extend_from_slice(&stamped(entries, id, offset).to_le_bytes());
+pub(in crate::table) fn store_unit(
+    entries: &[u8],
+    shape: UnitShape,
+    id: u64,
+    offset: u64,
+    into: &mut Vec<u8>,
+) {
+    into.extend_from_slice(&stamped(entries, id ^ shape.stamp(), offset).to_le_bytes());
     into.extend_from_slice(entries);
 }
 
 /// Verifies a unit that was read from `offset` of the table with this id, and returns its entries.
 ///
 /// # Errors
-/// If the checksum does not match.
-pub(in crate::table) fn load_unit(unit: &[u8], id: u64, offset: u64) -> Result<&[u8], Damage> {
-    verify(unit, id, offset, "unit")
+/// If the checksum does not match: the bytes are damaged, or this is no unit of this shape.
+pub(in crate::table) fn load_unit(
+    unit: &[u8],
+    shape: UnitShape,
+    id: u64,
+    offset: u64,
+) -> Result<&[u8], Damage> {
+    verify(unit, id ^ shape.stamp(), offset, "unit")
 }
 
 /// Verifies a stored block that was read from `offset` of the table with this id, and returns its
@@ -103,6 +115,21 @@ fn verify<'b>(piece: &'b [u8], id: u64, offset: u64, what: &str) -> Result<&'b [
 mod tests {
     use super::super::codec::{CODEC_LZ4, CODEC_ZSTD, lz4_largest};
     use super::*;
+
+    /// The directory alone says where the columns of a unit begin, and which blocks are units.
+    #[test]
+    fn a_unit_is_neither_one_of_another_shape_nor_a_block() {
+        let shape = |key, value, width| UnitShape { key, value, width };
+        let mut unit = Vec::new();
+        store_unit(&[7; 64], shape(8, 8, 0), 7, 4096, &mut unit);
+        assert_eq!(load_unit(&unit, shape(8, 8, 0), 7, 4096).unwrap(), [7; 64]);
+        for other in [shape(4, 12, 0), shape(8, 7, 1), shape(7, 8, 1)] {
+            assert!(load_unit(&unit, other, 7, 4096).is_err());
+        }
+        assert!(load(&unit, 7, 4096, 1 << 20).is_err());
+        let block = stored(&[7; 64], Compression::None);
+        assert!(load_unit(&block, shape(8, 8, 0), 7, 4096).is_err());
+    }
 
     fn stored(raw: &[u8], compression: Compression) -> Vec<u8> {
         let mut bytes = Vec::new();

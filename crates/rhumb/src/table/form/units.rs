@@ -28,6 +28,12 @@ pub(in crate::table) struct UnitShape {
 }
 
 impl UnitShape {
+    /// What tells units of different shapes, and blocks, apart: their checksums are stamped with it, since the
+    /// directory alone says where the columns of a unit begin.
+    pub fn stamp(self) -> u64 {
+        (1 + u64::from(self.width)) | (u64::from(self.key) << 8) | (u64::from(self.value) << 32)
+    }
+
     /// Bytes of an entry.
     #[inline]
     pub fn entry_bytes(self) -> u64 {

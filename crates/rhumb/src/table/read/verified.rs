@@ -38,7 +38,7 @@ impl Verifier<'_> {
     pub fn open<'b>(&self, number: u64, offset: u64, stored: &'b [u8]) -> Result<Verified<'b>> {
         let in_file = |damage: Damage| damage.in_file(self.path, offset);
         if let Some(shape) = self.directory.unit_shape(number) {
-            let entries = load_unit(stored, self.table_id, offset).map_err(in_file)?;
+            let entries = load_unit(stored, shape, self.table_id, offset).map_err(in_file)?;
             return Ok(Verified {
                 raw: Cow::Borrowed(entries),
                 layout: BlockLayout::of_unit(shape, entries.len()),

@@ -125,7 +125,11 @@ impl BlockWriter {
 
     /// About the length of the file in bytes, including the open block.
     pub fn estimated_bytes(&self) -> u64 {
-        self.offset + self.block.raw_bytes() as u64
+        let open = match self.unit {
+            Some(shape) => shape.unit_bytes(self.block.count() as u32),
+            None => self.block.raw_bytes() as u64,
+        };
+        self.offset + open
     }
 
     /// The raw bytes of the closed blocks: in total, and of the largest.
@@ -307,7 +311,7 @@ impl BlockWriter {
         if let Some(units) = &mut self.units {
             units.push(self.block.count() as u32, shape.width);
         }
-        self.append(store_unit)
+        self.append(|raw, id, offset, pending| store_unit(raw, shape, id, offset, pending))
     }
 
     /// Appends the stored form of the raw block; returns its length.
