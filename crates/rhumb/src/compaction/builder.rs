@@ -102,9 +102,8 @@ impl<'a> Builder<'a> {
         let writer = self.writer()?;
         writer.add(key, sequence, kind, &entry.value)?;
         let bytes = writer.estimated_bytes();
-        if bytes >= self.paced {
-            self.paced = bytes + PACE;
-            (self.context.pace)(PACE);
+        if bytes >= self.paced + PACE {
+            self.pace(bytes);
         }
         Ok(())
     }
@@ -133,11 +132,17 @@ impl<'a> Builder<'a> {
                 let files = self.context.files;
                 let number = files.new_number();
                 self.begun.push(number);
-                self.paced = PACE;
+                self.paced = 0;
                 TableWriter::create(&files.fs, &files.dir, number, &self.settings)?
             }
         };
         Ok(self.open.insert(open))
+    }
+
+    /// Waits until so many bytes of the open table may be written.
+    fn pace(&mut self, bytes: u64) {
+        (self.context.pace)(bytes.saturating_sub(self.paced));
+        self.paced = bytes;
     }
 
     /// Ends the open table, if there is one; `to` is the first key of the next table.
@@ -145,6 +150,7 @@ impl<'a> Builder<'a> {
         let Some(writer) = self.open.take() else {
             return Ok(());
         };
+        self.pace(writer.estimated_bytes());
         let range_deletes = self.range_deletes.truncate(self.from.as_deref(), to);
         let written = writer.finish(&range_deletes)?;
         let counters = self.context.counters;

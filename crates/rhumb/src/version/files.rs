@@ -1,12 +1,12 @@
 //! The files of a store: their names and numbers, how tables are read, and which files can be deleted.
 //!
-//! All files of an open store are deleted here. A file can be deleted for one of three reasons:
+//! The files of an open store are deleted here, for one of three reasons:
 //!
 //! - Nothing durable names it, and it is not read: [`Files::delete`].
 //! - It is obsolete, but may still be read: a [`FileRef`] notes it as garbage when the last reader has
 //!   dropped it, and a background thread deletes it.
-//! - The manifest on the disk may or may not name it, since an edit failed: [`Files::keep_stray`] keeps
-//!   it until a new manifest is published.
+//! - It is a manifest that `CURRENT` on the disk may or may not name: [`Files::keep_stray`] keeps it until
+//!   another one is published.
 //!
 //! A file that cannot be deleted does no harm: the next opening deletes all that the manifest does not
 //! name.
@@ -34,7 +34,7 @@ pub(crate) struct Files {
     pub cache: Arc<BlockCache>,
     next_number: AtomicU64,
     garbage: Mutex<Vec<(FileKind, u64)>>,
-    strays: Mutex<Vec<(FileKind, u64)>>,
+    strays: Mutex<Vec<u64>>,
     /// Wakes a thread that deletes garbage.
     waker: Waker,
 }
@@ -106,17 +106,16 @@ impl Files {
         let _ = ops::remove(&*self.fs, &self.path(kind, number));
     }
 
-    /// Notes a file that the manifest on the disk may name or not, because writing an edit failed. It is
-    /// kept until a new manifest counts.
-    pub fn keep_stray(&self, kind: FileKind, number: u64) {
-        lock(&self.strays).push((kind, number));
+    /// Notes a manifest that `CURRENT` may name on the disk. It is kept until another one counts.
+    pub fn keep_stray(&self, manifest: u64) {
+        lock(&self.strays).push(manifest);
     }
 
-    /// Deletes the strays, once a manifest counts that names none of them.
+    /// Deletes the strays, once another manifest counts.
     pub fn delete_strays(&self) {
         let strays = std::mem::take(&mut *lock(&self.strays));
-        for (kind, number) in strays {
-            self.delete(kind, number);
+        for manifest in strays {
+            self.delete(FileKind::Manifest, manifest);
         }
     }
 

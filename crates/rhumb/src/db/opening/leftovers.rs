@@ -89,7 +89,7 @@ fn refuse_only_copy(
     let table = match TableReader::open_uncached(fs, &path, number) {
         Ok(table) => table,
         // A crash may have cut it short.
-        Err(Error::Corruption { .. } | Error::Unsupported { .. }) => return Ok(()),
+        Err(Error::Corruption { .. }) => return Ok(()),
         Err(e) => return Err(e),
     };
     let last = table.summary().largest_sequence;

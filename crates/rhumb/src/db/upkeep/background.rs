@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::db::store::Store;
 use crate::error::{Error, Result};
 use crate::options::Options;
+use crate::sync::atomic::Ordering;
 
 /// The most threads that are started for compactions: more of them would wait for the disk and for
 /// each other's tables.
@@ -74,6 +75,7 @@ pub(in crate::db) fn start(store: &Arc<Store>) -> Result<Vec<JoinHandle<()>>> {
         match thread.spawn(move || work(&own, crew)) {
             Ok(thread) => threads.push(thread),
             Err(e) => {
+                store.cancelled.store(true, Ordering::Relaxed);
                 store.scheduler.signals.shut_down();
                 threads.into_iter().for_each(|t| drop(t.join()));
                 return Err(Error::io("start a thread for", &store.files.dir, e));

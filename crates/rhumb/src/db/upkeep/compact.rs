@@ -106,10 +106,12 @@ impl Store {
         let started = Instant::now();
         let (keyspace, job) = (&merge.keyspace, &merge.job);
         let counters = Counters::default();
-        let outcome =
-            self.with_context(keyspace, &counters, &|bytes| self.pace(bytes), |context| {
-                compaction::execute(context, job, &merge.levels)
-            })?;
+        let outcome = self.with_context(
+            keyspace,
+            &counters,
+            &|bytes| self.pace(keyspace, bytes),
+            |context| compaction::execute(context, job, &merge.levels),
+        )?;
         let made = outcome.levels.adds.iter();
         let made: u64 = made.map(|(_, t)| t.file_bytes).sum();
         self.install(keyspace, &outcome, &[], |w| {
@@ -127,24 +129,25 @@ impl Store {
         })
     }
 
-    /// Waits until a merge may write `bytes` more. While writers are held up, there is no limit.
-    fn pace(&self, bytes: u64) {
+    /// Waits until a merge of a keyspace may write `bytes` more. There is no limit while writers are held up,
+    /// for the rest of a merge whose keyspace was dropped, and when the store closes.
+    fn pace(&self, keyspace: &OpenKeyspace, bytes: u64) {
         let Some(limit) = &self.scheduler.rate_limit else {
             return;
         };
-        let free = || self.scheduler.signals.pressure() != Pressure::None;
-        if free() {
-            return;
-        }
         let started = Instant::now();
         let wait = limit.reserve(bytes, started);
-        while !free() && !self.cancelled.load(Ordering::Relaxed) {
+        while self.scheduler.signals.pressure() == Pressure::None
+            && !self.cancelled.load(Ordering::Relaxed)
+            && !keyspace.dropped.load(Ordering::Relaxed)
+        {
             let rest = wait.saturating_sub(started.elapsed());
             if rest.is_zero() {
                 return;
             }
             thread::sleep(rest.min(LONGEST_NAP));
         }
+        limit.forgive(Instant::now());
     }
 
     /// Calls `work` with the context that a flush or a compaction of a keyspace needs. The

@@ -22,9 +22,9 @@ impl Store {
     /// change is visible, so a caller that waited for the change finds it counted.
     ///
     /// # Errors
-    /// [`Error::NoSuchKeyspace`] if the keyspace was dropped meanwhile: the new tables are deleted. Or if the
-    /// edit could not be written: the tables of the store are unchanged then, but the manifest on disk may
-    /// hold the edit, so the new tables are kept until another one counts.
+    /// [`Error::NoSuchKeyspace`] if the keyspace was dropped meanwhile, and [`Error::DiskFull`]: the new tables
+    /// are deleted. After any other error the store takes no more writes, and the manifest on the disk may
+    /// hold the edit, so they are kept. The tables of the store are unchanged in all cases.
     pub(in crate::db) fn install(
         &self,
         keyspace: &OpenKeyspace,
@@ -47,7 +47,11 @@ impl Store {
             changes.push(Change::LastSequence(largest));
         }
         if let Err(e) = self.commit_edit(&mut catalog, Edit { changes }) {
-            made.for_each(|number| self.files.keep_stray(FileKind::Table, number));
+            // No manifest on the disk names them: only a failed sync leaves that open, and is no full disk.
+            // They make room for the next try. After any other error the next opening decides.
+            if matches!(e, Error::DiskFull { .. }) {
+                made.for_each(|number| self.files.delete(FileKind::Table, number));
+            }
             return Err(e);
         }
         self.writes.update(count);
@@ -107,11 +111,11 @@ impl Store {
         publish(&self.files, number).inspect_err(|e| {
             // After a crash, `CURRENT` may name either manifest. They are equivalent as long as
             // nothing is appended to one of them.
-            self.files.keep_stray(FileKind::Manifest, number);
+            self.files.keep_stray(number);
             self.fail_unless_full(e);
         })?;
         if let Some(old) = catalog.manifest.replace(manifest) {
-            self.files.keep_stray(FileKind::Manifest, old.number());
+            self.files.keep_stray(old.number());
         }
         self.files.delete_strays();
         Ok(())

@@ -36,6 +36,12 @@ impl RateLimit {
         *written_at = Some(ends);
         ends.saturating_duration_since(now)
     }
+
+    /// Forgets what was reserved and is written without waiting.
+    pub(in crate::db) fn forgive(&self, now: Instant) {
+        let mut written_at = lock(&self.written_at);
+        *written_at = written_at.map(|at| at.min(now));
+    }
 }
 
 #[cfg(test)]
@@ -66,6 +72,15 @@ mod tests {
         let now = Instant::now();
         limit.reserve(100_000, now);
         assert_eq!(limit.reserve(300_000, now + millis(60_000)), millis(200));
+    }
+
+    #[test]
+    fn what_is_forgiven_is_not_waited_for() {
+        let limit = RateLimit::new(MEGABYTE).unwrap();
+        let now = Instant::now();
+        limit.reserve(10_000_000, now);
+        limit.forgive(now);
+        assert_eq!(limit.reserve(50_000, now), millis(50));
     }
 
     #[test]
