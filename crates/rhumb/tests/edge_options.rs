@@ -38,7 +38,8 @@ fn settings_out_of_range_are_refused_with_a_remedy() {
         "plr:boundary=0",
         "plr:boundary=x",
         "b-tree",
-        "fp:boundary=1",
+        "fp:boundary=1025",
+        "lits:boundary=8",
     ] {
         if let Ok(spec) = text.parse::<rhumb::IndexSpec>() {
             panic!("{text:?} is taken for {spec}");
