@@ -316,6 +316,9 @@ fn blocks_out_of_order_end_a_scan_with_an_error() {
         matches!(last, Some(Err(Error::Corruption { path, .. })) if *path == table),
         "{found:?}"
     );
-    assert!(found.len() < 5, "{found:?}");
+    // It ends at the first key that is met twice: at most one key is out of order.
+    let keys: Vec<_> = found.iter().flatten().map(|(key, _)| key).collect();
+    let ascending = keys.windows(2).take_while(|pair| pair[0] < pair[1]).count();
+    assert!(keys.len() <= ascending + 2, "{found:?}");
     assert!(db.iter().unwrap().rev().take(100).count() < 5);
 }
