@@ -171,7 +171,7 @@ impl BlockLayout {
     }
 
     /// The columns, where the values start, and where the block ends, according to the header.
-    #[inline]
+    #[inline(always)]
     fn lay_out(raw: &[u8]) -> (BlockLayout, u64, u64) {
         // An array of known length, so that reading a field needs no bounds check.
         let header = raw.first_chunk::<HEADER_BYTES>();

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::fs::ops;
 use crate::memory::{OwnedBytes, Pinned, Pins};
 use crate::table::block::{BlockLayout, BlockView};
+use crate::table::form::units::UnitShape;
 
 /// The most bytes that a scan reads in one call.
 const READ_AHEAD_BYTES: u64 = 256 << 10;
@@ -35,6 +36,26 @@ pub(in crate::table) struct LoadedBlock {
 }
 
 impl LoadedBlock {
+    // Neither is inlined, so that each writes its layout where it is returned: a choice between two layouts
+    // would be copied, at 50 instructions a get.
+    #[inline(never)]
+    fn of_block(number: u64, bytes: Pinned) -> LoadedBlock {
+        LoadedBlock {
+            number,
+            layout: BlockLayout::of_sound(&bytes),
+            bytes,
+        }
+    }
+
+    #[inline(never)]
+    fn of_unit(number: u64, bytes: Pinned, shape: UnitShape) -> LoadedBlock {
+        LoadedBlock {
+            number,
+            layout: BlockLayout::of_unit(shape, bytes.len()),
+            bytes,
+        }
+    }
+
     /// The block's entries.
     #[inline]
     pub fn view(&self) -> BlockView<'_> {
@@ -180,17 +201,12 @@ impl TableReader {
             .prefetch(number, self.likely_rows.about(slot));
     }
 
-    /// The raw form of a block that was verified when it was loaded.
+    /// A block that was verified when it was loaded.
     #[inline]
     fn loaded(&self, number: u64, bytes: Pinned) -> LoadedBlock {
-        let layout = match self.directory.unit_shape(number) {
-            None => BlockLayout::of_sound(&bytes),
-            Some(shape) => BlockLayout::of_unit(shape, bytes.len()),
-        };
-        LoadedBlock {
-            number,
-            bytes,
-            layout,
+        match self.directory.unit_shape(number) {
+            None => LoadedBlock::of_block(number, bytes),
+            Some(shape) => LoadedBlock::of_unit(number, bytes, shape),
         }
     }
 
