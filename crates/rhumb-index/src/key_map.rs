@@ -93,13 +93,20 @@ impl KeyMap {
     pub fn number(&self, key: &[u8]) -> u64 {
         match &self.method {
             Method::Identity => first_eight(key),
-            Method::Digits => self.number_by_digits(key),
-            #[cfg(target_arch = "x86_64")]
-            Method::Lanes(lanes) => match lanes.number(&self.literals, key) {
-                Some(number) => number,
-                None => self.number_by_digits(key),
-            },
+            _ => self.number_of_bytes(key),
         }
+    }
+
+    // Not inlined, so that the common case, keys of 8 bytes, is inlined everywhere.
+    #[inline(never)]
+    fn number_of_bytes(&self, key: &[u8]) -> u64 {
+        #[cfg(target_arch = "x86_64")]
+        if let Method::Lanes(lanes) = &self.method
+            && let Some(number) = lanes.number(&self.literals, key)
+        {
+            return number;
+        }
+        self.number_by_digits(key)
     }
 
     /// The same number as [`KeyMap::number`], computed without optional processor instructions: for

@@ -83,9 +83,14 @@ pub(crate) fn is_same(one: &[u8], other: &[u8]) -> bool {
 pub(crate) fn abbreviate(prefix: &[u8], key: &[u8]) -> u64 {
     // A separate case, since an empty slice may point to unmapped memory: the C library's
     // comparison loads from there under an empty mask, which takes as long as a cache miss.
-    if prefix.is_empty() {
-        return first_eight(key);
+    match prefix.is_empty() {
+        true => first_eight(key),
+        false => abbreviate_behind(prefix, key),
     }
+}
+
+#[inline(never)]
+fn abbreviate_behind(prefix: &[u8], key: &[u8]) -> u64 {
     match key.strip_prefix(prefix) {
         Some(rest) => first_eight(rest),
         None if key < prefix => 0,

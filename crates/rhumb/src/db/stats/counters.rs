@@ -56,25 +56,51 @@ struct Blocks {
 }
 
 impl Blocks {
-    #[inline]
-    fn add(&self, trace: &GetTrace, owned: bool) {
-        Stripe::add(&self.window_ranks, trace.window_ranks, owned);
-        Stripe::add(&self.read_calls, trace.reads, owned);
-        Stripe::add(&self.read, trace.blocks_read, owned);
-        Stripe::add(&self.bytes_read, trace.bytes_read, owned);
-        Stripe::add(&self.cached, trace.blocks_cached, owned);
+    #[inline(always)]
+    fn add(&self, trace: &GetTrace, add: impl Fn(&AtomicU64, u64)) {
+        add(&self.window_ranks, trace.window_ranks.into());
+        add(&self.cached, trace.blocks_cached.into());
+        if trace.reads > 0 {
+            add(&self.read_calls, trace.reads.into());
+            add(&self.read, trace.blocks_read.into());
+            add(&self.bytes_read, trace.bytes_read);
+        }
     }
 }
 
 impl Stripe {
-    fn add(counter: &AtomicU64, n: impl Into<u64>, owned: bool) {
-        let n = n.into();
-        if n == 0 {
-        } else if owned {
-            counter.store(counter.load(Relaxed).wrapping_add(n), Relaxed);
-        } else {
-            counter.fetch_add(n, Relaxed);
-        }
+    #[inline(always)]
+    fn count(&self, memtable_hit: bool, trace: &GetTrace, add: impl Fn(&AtomicU64, u64)) {
+        add(&self.gets, 1);
+        add(&self.memtable_hits, memtable_hit.into());
+        add(&self.tables_probed, trace.tables_probed.into());
+        add(&self.filter_negative, trace.filter_negative.into());
+        add(&self.filter_positive, trace.filter_positive.into());
+        add(
+            &self.filter_false_positive,
+            trace.filter_false_positive.into(),
+        );
+        self.of_gets.add(trace, add);
+    }
+
+    #[inline(always)]
+    fn count_scan(&self, seeks: u32, trace: &GetTrace, add: impl Fn(&AtomicU64, u64)) {
+        add(&self.seeks, seeks.into());
+        self.of_scans.add(trace, add);
+    }
+}
+
+/// Adds to a counter of a stripe that this thread owns. Adding 0 costs less than asking for it.
+#[inline(always)]
+fn add_owned(counter: &AtomicU64, n: u64) {
+    counter.store(counter.load(Relaxed).wrapping_add(n), Relaxed);
+}
+
+/// Adds to a counter of the stripe that threads share.
+#[inline(always)]
+fn add_shared(counter: &AtomicU64, n: u64) {
+    if n > 0 {
+        counter.fetch_add(n, Relaxed);
     }
 }
 
@@ -82,27 +108,19 @@ impl ReadCounters {
     /// Counts one get. `memtable_hit`: it was answered by a memtable. `trace`: what it did in
     /// tables.
     pub(in crate::db) fn count(&self, memtable_hit: bool, trace: &GetTrace) {
-        let Some((stripe, owned)) = self.stripe() else {
-            return;
-        };
-        Stripe::add(&stripe.gets, 1u64, owned);
-        Stripe::add(&stripe.memtable_hits, memtable_hit, owned);
-        Stripe::add(&stripe.tables_probed, trace.tables_probed, owned);
-        Stripe::add(&stripe.filter_negative, trace.filter_negative, owned);
-        Stripe::add(&stripe.filter_positive, trace.filter_positive, owned);
-        Stripe::add(
-            &stripe.filter_false_positive,
-            trace.filter_false_positive,
-            owned,
-        );
-        stripe.of_gets.add(trace, owned);
+        match self.stripe() {
+            Some((stripe, true)) => stripe.count(memtable_hit, trace, add_owned),
+            Some((stripe, false)) => stripe.count(memtable_hit, trace, add_shared),
+            None => {}
+        }
     }
 
     /// Counts what one iterator did. It was positioned `seeks` times.
     pub(in crate::db) fn count_scan(&self, seeks: u32, trace: &GetTrace) {
-        if let Some((stripe, owned)) = self.stripe() {
-            Stripe::add(&stripe.seeks, seeks, owned);
-            stripe.of_scans.add(trace, owned);
+        match self.stripe() {
+            Some((stripe, true)) => stripe.count_scan(seeks, trace, add_owned),
+            Some((stripe, false)) => stripe.count_scan(seeks, trace, add_shared),
+            None => {}
         }
     }
 

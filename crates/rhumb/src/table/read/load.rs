@@ -214,7 +214,8 @@ impl TableReader {
     ///
     /// # Errors
     /// If it cannot be read or is damaged.
-    #[inline]
+    // Inlined by force: each get calls it once.
+    #[inline(always)]
     pub(in crate::table) fn block(
         &self,
         number: u64,
