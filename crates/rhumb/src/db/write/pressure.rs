@@ -41,7 +41,10 @@ impl Limits {
         if count >= stall {
             Pressure::Stall(reason)
         } else if count >= slow {
-            Pressure::Slow((count - slow + 1) as f64 / (stall - slow) as f64, reason)
+            Pressure::Slow(
+                (count - slow + 1) as f64 / (stall - slow + 1) as f64,
+                reason,
+            )
         } else {
             Pressure::None
         }
@@ -56,8 +59,8 @@ impl Limits {
     }
 }
 
-/// The bytes a second that writers reach under the strongest slowdown.
-const SLOWEST: f64 = 4.0 * 1024.0 * 1024.0;
+/// The bytes a second that writers reach half-way between the first slowdown and a stall.
+const HALF_WAY: f64 = 8.0 * 1024.0 * 1024.0;
 
 /// A writer sleeps once this much is owed, since the system does not time shorter sleeps well.
 const LEAST_SLEEP: Duration = Duration::from_millis(1);
@@ -70,7 +73,7 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(100);
 pub(in crate::db) enum Pressure {
     /// Writers are not held up.
     None,
-    /// Writers are slowed down. The delay grows with the square of the number, which is at most 1.
+    /// Writers are slowed down, by how far the way from no delay (0) to a stall (1) is gone.
     Slow(f64, &'static str),
     /// Writers wait.
     Stall(&'static str),
@@ -84,6 +87,15 @@ impl Pressure {
             Pressure::Stall(_) => 2.0,
         }
     }
+}
+
+/// The time that a write of `bytes` takes after `share` of the way to a stall.
+///
+/// The rate falls towards nothing, so that at some point before the stall writers are as fast as the merges,
+/// whatever these achieve: writes become slower, each by little, where they would wait for a whole merge.
+fn delay(bytes: usize, share: f64) -> Duration {
+    let rate = HALF_WAY * (1.0 / share - 1.0).powi(2);
+    Duration::try_from_secs_f64(bytes as f64 / rate).unwrap_or(LONGEST_SLEEP)
 }
 
 /// The time that writers owe under a slowdown. It is collected until it is long enough for a sleep.
@@ -137,9 +149,8 @@ impl Store {
         match self.scheduler.signals.pressure() {
             Pressure::None => Ok(()),
             Pressure::Slow(share, reason) => {
-                let time = Duration::from_secs_f64(bytes as f64 / SLOWEST * share * share);
                 let started = Instant::now();
-                if self.scheduler.signals.slow_down(time) {
+                if self.scheduler.signals.slow_down(delay(bytes, share)) {
                     self.writes.held_up(reason, started.elapsed(), false);
                 }
                 Ok(())
@@ -168,6 +179,36 @@ mod tests {
         let mut debt = Debt::default();
         assert_eq!(debt.add(Duration::from_secs(16)), Some(LONGEST_SLEEP));
         assert_eq!(debt.add(Duration::ZERO), None);
+    }
+
+    /// Writers that never pause, and merges that take all runs of level 0 that are there when they begin:
+    /// however long these need, the writers slow down before they stall.
+    #[test]
+    fn writers_slow_down_to_the_speed_of_merges() {
+        const BUFFER: usize = 1 << 20;
+        const WRITE: usize = 4096;
+        let limits = level0(&options::Levels::default());
+        for merge_seconds in [0.1, 0.5, 2.0, 4.0] {
+            let (mut runs, mut taken, mut filled) = (0, 0, 0);
+            let (mut now, mut merged_at) = (0.0, 0.0);
+            while now < 60.0 {
+                let pressure = limits.pressure(runs);
+                now += match pressure {
+                    Pressure::Slow(share, _) => delay(WRITE, share).as_secs_f64(),
+                    _ => WRITE as f64 / 500e6,
+                };
+                let stalled = matches!(pressure, Pressure::Stall(_));
+                assert!(!stalled, "{runs} runs, merges of {merge_seconds} s");
+                filled += WRITE;
+                if filled >= BUFFER {
+                    (filled, runs) = (0, runs + 1);
+                }
+                if now >= merged_at {
+                    runs -= taken;
+                    (taken, merged_at) = (runs, now + merge_seconds);
+                }
+            }
+        }
     }
 
     #[test]
