@@ -11,7 +11,7 @@ use crate::db::stats::counters::{ReadCounters, WriteCounters};
 use crate::db::upkeep::scheduler::Scheduler;
 use crate::db::write::commit_queue::CommitQueue;
 use crate::db::write::group::{Request, Written};
-use crate::db::write::log::{Logs, WriteState};
+use crate::db::write::logs::{Logs, WriteState};
 use crate::entry::Sequence;
 use crate::error::{Error, Result};
 use crate::fs::{FileLock, FileSystem};

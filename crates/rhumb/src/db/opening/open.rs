@@ -17,7 +17,7 @@ use crate::db::store::{Catalog, OpenKeyspace, Store};
 use crate::db::upkeep::background;
 use crate::db::upkeep::scheduler::Scheduler;
 use crate::db::write::commit_queue::CommitQueue;
-use crate::db::write::log::{Logs, WriteState};
+use crate::db::write::logs::{Logs, WriteState};
 use crate::error::{Error, Result};
 use crate::fs::names::{self, FileKind};
 use crate::fs::{FileLock, LockMode, ops};

@@ -8,7 +8,7 @@ use super::log_check::LogCheck;
 use crate::db::stats::RecoveryStats;
 use crate::db::store::OpenKeyspace;
 use crate::db::write::group::apply;
-use crate::db::write::log::SealedLog;
+use crate::db::write::logs::SealedLog;
 use crate::entry::Sequence;
 use crate::entry::operations::Operation;
 use crate::error::Result;

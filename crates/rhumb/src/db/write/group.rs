@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::batch::WriteBatch;
-use super::log::WriteState;
+use super::logs::WriteState;
 use super::swap::{CompareAndSwapError, Condition};
 use crate::db::store::{OpenKeyspace, Store};
 use crate::db::upkeep::background::Crew;

@@ -1,136 +1,24 @@
-//! The logs of an open store: how the active one is replaced, and what becomes of the others.
+//! How the active log is replaced, and what becomes of the others.
 //!
 //! The next log is begun ahead, so that writers go over to it without a call to the operating system. A
 //! thread of its own then ends the log that was replaced and begins the one after. At most one log is
 //! ending at a time; until it has ended, writers go on in the active one.
 
-use std::collections::VecDeque;
 use std::time::Instant;
 
+use super::logs::{self, Logs, SealedLog, WriteState};
 use crate::db::store::Store;
 use crate::entry::Sequence;
 use crate::error::{Error, Result};
 use crate::fs::names::FileKind;
 use crate::fs::ops;
-use crate::sync::{Arc, RankedGuard, lock};
+use crate::sync::{RankedGuard, lock};
 use crate::version::{Change, Edit};
-use crate::wal::{LogFile, LogWriter};
+use crate::wal::LogWriter;
 
 /// The active log may grow to this many times the bytes at which it is replaced, where the next one is
 /// not ready.
 const MOST_SEGMENTS: u64 = 4;
-
-/// A complete log, to which nothing is appended any more.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::db) struct SealedLog {
-    pub(in crate::db) id: u64,
-    pub(in crate::db) bytes: u64,
-    /// The largest sequence among its operations, or a larger one.
-    pub(in crate::db) largest_sequence: Sequence,
-}
-
-/// The state of the write path, guarded by the write lock.
-#[derive(Debug)]
-pub(in crate::db) struct WriteState {
-    /// The active log; `None` in stores that are read-only or closed.
-    pub(in crate::db) log: Option<LogWriter>,
-    /// The last sequence that was assigned.
-    pub(in crate::db) last_sequence: Sequence,
-}
-
-/// The logs. Its lock is never held during a call to the operating system.
-#[derive(Debug, Default)]
-pub(in crate::db) struct Logs {
-    /// The log that takes writes.
-    active: Option<Arc<LogFile>>,
-    /// The log begun ahead, which the manifest names.
-    next: Option<LogWriter>,
-    /// The log that was active before, until its end is in the manifest.
-    ending: Option<EndingLog>,
-    /// A log begun ahead that could not be put into the manifest yet.
-    unnamed: Option<LogWriter>,
-    /// The complete logs, whose ends are in the manifest, oldest first.
-    pub(in crate::db) sealed: VecDeque<SealedLog>,
-}
-
-#[derive(Debug)]
-struct EndingLog {
-    file: Arc<LogFile>,
-    /// `None` once the log is closed.
-    writer: Option<LogWriter>,
-    log: SealedLog,
-}
-
-impl Logs {
-    /// The logs that were found when a store was opened.
-    pub(in crate::db) fn new(sealed: VecDeque<SealedLog>) -> Self {
-        Logs {
-            sealed,
-            ..Logs::default()
-        }
-    }
-
-    /// Adds the first logs to be written, which the manifest names.
-    pub(in crate::db) fn begin(&mut self, active: &LogWriter, next: LogWriter) {
-        self.active = Some(active.file().clone());
-        self.next = Some(next);
-    }
-
-    /// The bytes of all logs.
-    pub(in crate::db) fn bytes(&self) -> u64 {
-        let active = self.active.as_ref().map_or(0, |log| log.end());
-        self.complete().map(|log| log.bytes).sum::<u64>() + active
-    }
-
-    /// The logs that take no more writes, oldest first.
-    pub(in crate::db) fn complete(&self) -> impl Iterator<Item = SealedLog> {
-        let ending = self.ending.as_ref().map(|ending| ending.log);
-        self.sealed.iter().copied().chain(ending)
-    }
-
-    /// Replaces the active log by the one begun ahead; see [`Store::rotate_log`].
-    fn rotate(&mut self, write: &mut WriteState) -> bool {
-        let Some(active) = write.log.as_mut().filter(|l| l.file().end() > 0) else {
-            return false;
-        };
-        let Some(next) = self.next.take() else {
-            return false;
-        };
-        self.active = Some(next.file().clone());
-        let ended = std::mem::replace(active, next);
-        let file = ended.file().clone();
-        let log = SealedLog {
-            id: file.log_id(),
-            bytes: file.end(),
-            largest_sequence: write.last_sequence,
-        };
-        let writer = Some(ended);
-        self.ending = Some(EndingLog { file, writer, log });
-        true
-    }
-
-    /// The largest sequence in the oldest complete logs that have to go for the logs to take `most` bytes;
-    /// 0 if none has to.
-    fn newest_over(&self, most: u64) -> Sequence {
-        let mut over = self.bytes().saturating_sub(most);
-        let mut newest = 0;
-        for log in self.complete() {
-            if over == 0 {
-                break;
-            }
-            over = over.saturating_sub(log.bytes);
-            newest = log.largest_sequence;
-        }
-        newest
-    }
-
-    /// Takes out the oldest sealed logs, as long as all their operations are below `lowest_unflushed`.
-    pub(in crate::db) fn take_flushed(&mut self, lowest_unflushed: Sequence) -> Vec<SealedLog> {
-        let flushed = |log: &&SealedLog| log.largest_sequence < lowest_unflushed;
-        let count = self.sealed.iter().take_while(flushed).count();
-        self.sealed.drain(..count).collect()
-    }
-}
 
 impl Store {
     /// Takes out the logs of earlier openings that are not needed: all their operations are in tables, or
@@ -200,7 +88,8 @@ impl Store {
 
     /// Ends the log that was replaced, and begins the next one ahead. Returns whether there was one to end.
     pub(in crate::db) fn end_replaced_log(&self) -> Result<bool> {
-        let Some(ended) = self.close_replaced_log()? else {
+        let ended = logs::close_replaced(&self.logs).inspect_err(|e| self.fail(e))?;
+        let Some(ended) = ended else {
             return Ok(false);
         };
         let unnamed = lock(&self.logs).unnamed.take();
@@ -221,9 +110,7 @@ impl Store {
             logs.unnamed = Some(next);
             return Err(e);
         }
-        logs.next = Some(next);
-        logs.ending = None;
-        logs.sealed.push_back(ended);
+        logs.seal(ended, next);
         drop(logs);
         self.scheduler.signals.wake_all();
         self.collect_logs()?;
@@ -238,79 +125,22 @@ impl Store {
         Ok(log)
     }
 
-    /// Makes the log that was replaced durable and marks its end as clean; `None` if there is none.
-    fn close_replaced_log(&self) -> Result<Option<SealedLog>> {
-        self.sync_replaced_log()?;
-        let writer = {
-            let mut logs = lock(&self.logs);
-            logs.ending.as_mut().and_then(|ending| ending.writer.take())
-        };
-        let closed = writer.map(|writer| self.close_log(writer)).transpose()?;
-        let mut logs = lock(&self.logs);
-        Ok(logs.ending.as_mut().map(|ending| {
-            ending.log.bytes = closed.unwrap_or(ending.log.bytes);
-            ending.log
-        }))
-    }
-
-    /// Ends a log cleanly, and returns its end.
-    fn close_log(&self, log: LogWriter) -> Result<u64> {
-        let end = log.file().end();
-        log.file().sync_through(end).inspect_err(|e| self.fail(e))?;
-        match log.close() {
-            // Everything is durable; only the mark of the clean end is missing.
-            Err(Error::DiskFull { .. }) => Ok(end),
-            closed => closed.inspect_err(|e| self.fail(e)),
-        }
-    }
-
-    /// Makes the log that was replaced durable, before anything in the active one becomes so. Returns the
-    /// active log.
-    fn sync_replaced_log(&self) -> Result<Option<Arc<LogFile>>> {
-        let (ending, active) = {
-            let logs = lock(&self.logs);
-            let ending = logs.ending.as_ref();
-            (
-                ending.map(|e| (e.file.clone(), e.log.bytes)),
-                logs.active.clone(),
-            )
-        };
-        if let Some((file, end)) = ending {
-            file.sync_through(end).inspect_err(|e| self.fail(e))?;
-        }
-        Ok(active)
-    }
-
     /// Makes everything durable that was written before the call. A failed sync makes the store read-only,
     /// since the state of the disk is unknown after it.
     #[track_caller]
     pub(in crate::db) fn sync_logs(&self) -> Result<()> {
         // If a sync failed before, what it covered is not durable.
         self.check_writable()?;
-        match self.sync_replaced_log()? {
-            Some(active) => active.sync().inspect_err(|e| self.fail(e)),
-            None => Ok(()),
-        }
+        logs::sync_all(&self.logs).inspect_err(|e| self.fail(e))
     }
 
     /// Makes everything up to `sequence` durable, which was written before the call.
     pub(in crate::db) fn sync_log_through(&self, sequence: Sequence) -> Result<()> {
-        let (sealed, complete) = {
-            let logs = lock(&self.logs);
-            let last = |log: SealedLog| log.largest_sequence;
-            (
-                logs.sealed.back().copied().map_or(0, last),
-                logs.complete().last().map_or(0, last),
-            )
-        };
-        if sequence <= sealed {
-            Ok(())
-        } else if sequence <= complete {
-            self.check_writable()?;
-            self.sync_replaced_log().map(|_| ())
-        } else {
-            self.sync_logs()
+        if lock(&self.logs).has_ended(sequence) {
+            return Ok(());
         }
+        self.check_writable()?;
+        logs::sync_through(&self.logs, sequence).inspect_err(|e| self.fail(e))
     }
 
     /// The lowest sequence that is in a memtable; one above all if there is none.
@@ -353,14 +183,18 @@ impl Store {
     /// last edit or to the end of a log could be mistaken for a torn tail.
     pub(in crate::db) fn end_logs(&self, write: &mut WriteState) -> Result<()> {
         let mut ended: Vec<(u64, u64)> = Vec::new();
-        if let Some(log) = self.close_replaced_log()? {
+        let replaced = logs::close_replaced(&self.logs).inspect_err(|e| self.fail(e))?;
+        if let Some(log) = replaced {
             ended.push((log.id, log.bytes));
         }
         let mut empty = Vec::new();
         if let Some(log) = write.log.take() {
             match log.file().end() {
                 0 => empty.push(log.file().log_id()),
-                _ => ended.push((log.file().log_id(), self.close_log(log)?)),
+                _ => {
+                    let id = log.file().log_id();
+                    ended.push((id, logs::close(log).inspect_err(|e| self.fail(e))?));
+                }
             }
         }
         let (next, unnamed) = {
