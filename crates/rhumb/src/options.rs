@@ -52,7 +52,9 @@ pub enum Partition {
     Bytes(u32),
     /// A block holds this many entries, down to one (the protocol of the EDBT study). Entries of one
     /// size (puts, one version a key) that are not compressed are stored in a row: a block then takes
-    /// 4 bytes besides them, and where sequences are still needed, up to 8 bytes an entry.
+    /// 4 bytes besides them, and where sequences are still needed, up to 8 bytes an entry. Since this
+    /// is for comparisons of indexes, fence pointers never replace the index because it takes more
+    /// memory, only if it cannot be built.
     Entries(u32),
     /// A block holds the entries for which the model predicts one of this many neighbouring ranks, so
     /// that the model's answer is a block; 0: chosen for blocks of about 4 KiB. Indexes without a

@@ -94,6 +94,23 @@ fn check_windows(table: &TableReader, model: &Model, n: u32) {
     }
 }
 
+/// Comparisons of kinds need the kind that was asked for, also where it takes more memory than fence
+/// pointers and its windows span more than a block.
+#[test]
+fn the_index_asked_for_is_kept_whatever_it_costs() {
+    let model = equal_entries(1_000, 1);
+    let costly = "radix-spline:boundary=16,radix_bits=18";
+    for n in [1, 4] {
+        let made = table_of(&model, costly, &format!("partition=entries({n}),filter=0"));
+        assert_eq!(made.fallback(), "");
+        assert_eq!(made.summary.index_kind, "radix-spline");
+        check_windows(&made.open(0).unwrap(), &model, n);
+    }
+    let by_bytes = table_of(&model, costly, "partition=bytes(64)");
+    assert!(by_bytes.fallback().contains("fence pointers"));
+    assert_eq!(by_bytes.summary.index_kind, "fp");
+}
+
 /// Adds an entry that no unit holds, or a larger sequence, at a random place.
 fn with_an_odd_one(rng: &mut StdRng, model: &mut Model) -> &'static str {
     let keys: Vec<_> = model.keys().cloned().collect();

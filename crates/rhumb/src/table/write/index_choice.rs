@@ -47,6 +47,8 @@ pub(in crate::table) struct BuiltIndex {
 /// The costs that decide between the wanted kind and fence pointers.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::table) enum Stakes {
+    /// The layout is for comparisons of indexes, so the wanted kind is kept if it can be built.
+    Wanted,
     /// A window may span several blocks. The average bytes of a block and of an entry.
     Windows { block_bytes: u64, entry_bytes: u64 },
     /// Either index leads to one block. The bytes of the two directories that go with them.
@@ -204,8 +206,8 @@ impl IndexChoice {
 
     /// Completes the index.
     ///
-    /// Fence pointers are taken if the wanted kind cannot keep its promise for these keys, or if it
-    /// takes more memory and saves no reads. An exact kind is kept: it is chosen for what it holds
+    /// Fence pointers are taken if the wanted kind cannot keep its promise for these keys, or, but for
+    /// [`Stakes::Wanted`], if it takes more memory and saves no reads. An exact kind is kept: it is chosen for what it holds
     /// in memory, and reads only keys with the wanted number.
     ///
     /// # Errors
@@ -247,6 +249,7 @@ impl IndexChoice {
     ) -> Result<Option<String>, IndexError> {
         let (kind, bytes) = (self.spec.kind().name, wanted.len());
         match stakes {
+            Stakes::Wanted => Ok(None),
             Stakes::Placed {
                 directory,
                 fence_directory,

@@ -354,9 +354,12 @@ impl TableWriter {
         };
         let Some(placer) = placer else {
             let (raw_bytes, _) = blocks.raw_bytes();
-            let stakes = Stakes::Windows {
-                block_bytes: raw_bytes / count.max(1),
-                entry_bytes: raw_bytes / entries.max(1),
+            let stakes = match self.partition {
+                Partition::Entries(_) => Stakes::Wanted,
+                _ => Stakes::Windows {
+                    block_bytes: raw_bytes / count.max(1),
+                    entry_bytes: raw_bytes / entries.max(1),
+                },
             };
             let index = blocks.index.finish(stakes).map_err(refused)?;
             let arrangement = match &blocks.units {
