@@ -30,8 +30,9 @@ pub const ANY: &str = "any";
 /// The layout of entries in blocks, which determines what a get reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arm {
-    /// As published: a get reads exactly the entries of the window. With a model, each entry is a
-    /// unit of its own; with fence pointers, a unit has as many entries as the boundary.
+    /// As published: a get reads exactly the entries of the window. All kinds have the same layout,
+    /// in which each entry is a unit of its own; a window of fence pointers has as many entries as
+    /// the boundary.
     Window,
     /// [`Arm::Window`] by the other reading of the paper: the boundary is the bound of the error,
     /// and the window twice as large, with both of its ends.
@@ -93,13 +94,14 @@ impl Arm {
             _ => boundary,
         };
         let partition = match self {
-            Arm::Window | Arm::ErrorBound if fence => format!("entries({boundary})"),
-            Arm::Window | Arm::ErrorBound | Arm::Retained | Arm::Exact => "entries(1)".to_string(),
-            Arm::Blocks => "bytes(4096)".to_string(),
-            Arm::Placed => "predicted".to_string(),
+            Arm::Window | Arm::ErrorBound | Arm::Retained | Arm::Exact => "entries(1)",
+            Arm::Blocks => "bytes(4096)",
+            Arm::Placed => "predicted",
         };
         let index = match kind {
-            _ if fence || self == Arm::Exact => kind.to_string(),
+            _ if self == Arm::Exact => kind.to_string(),
+            // A fence pointer for each block, whose size is the boundary.
+            _ if fence && partition != "entries(1)" => kind.to_string(),
             // The published setting, which was the best trade-off in the paper.
             "radix-spline" => format!("{kind}:boundary={boundary},radix_bits=1"),
             _ => format!("{kind}:boundary={boundary}"),
@@ -156,7 +158,13 @@ mod tests {
         assert!(table.to_string().contains("entries(1)"));
         let (index, _) = Arm::Window.specs("rmi", 16, 1 << 20).unwrap();
         assert_eq!(index, "rmi:boundary=16".parse().unwrap());
-        let (_, table) = Arm::Window.specs("fp-raw", 32, 1 << 20).unwrap();
-        assert!(table.to_string().contains("entries(32)"));
+        for kind in bounded() {
+            let (index, table) = Arm::Window.specs(kind, 32, 1 << 20).unwrap();
+            assert_eq!(index.named("boundary"), Some(32), "{kind}");
+            assert!(table.to_string().contains("entries(1)"), "{kind}");
+            let (index, _) = Arm::Blocks.specs(kind, 32, 1 << 20).unwrap();
+            let boundary = (!FENCES.contains(&kind)).then_some(32);
+            assert_eq!(index.named("boundary"), boundary, "{kind}");
+        }
     }
 }

@@ -261,7 +261,7 @@ fn cells_of_other_scales_and_seeds_do_not_hide_any() {
 /// bytes and of 1 KB: exactly the window is read.
 #[test]
 fn exact_windows_are_what_is_read() {
-    const KINDS: [&str; 2] = ["plr", "pgm"];
+    const KINDS: [&str; 4] = ["fp-raw", "fp", "plr", "pgm"];
     const EXACT: Experiment = Experiment {
         id: "exact",
         paper: "",
@@ -320,7 +320,7 @@ fn exact_windows_are_what_is_read() {
                     of(boundary, "get_window_ranks"),
                 );
                 let about = format!("{set} {kind} {boundary}: {bytes} bytes, {ranks} ranks");
-                // A block of one entry has the entry, its header and its checksum.
+                // A unit has the entry and its checksum; there is a second one where sequences still differ.
                 let each = bytes / ranks;
                 assert!((entry..entry + 90.0).contains(&each), "{about}");
                 assert!(

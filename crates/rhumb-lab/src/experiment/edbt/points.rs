@@ -17,7 +17,7 @@ pub const FIGURE_7: Experiment = Experiment {
     shows: "Latency of point look-ups (bars, with deviations) and memory of the indexes (lines) over the \
             position boundary, for three sets; and both against each other, also with mapped keys retained.",
     method: "Gets of random present keys. `window`: exactly the entries of the window are read, as \
-             published; those that the search touches are verified, with fence pointers the whole block. \
+             published, all kinds from the same layout; those that the search touches are verified. \
              rmi has as many leaves as windows within the boundary need for 99 % of the keys. Error bars go from \
              the smallest round to the largest. `blocks`: whole blocks of 4 KiB. `placed`: blocks cut by the model, \
              rhumb's default. `retained`: mapped keys in memory, one entry is read. \

@@ -134,7 +134,7 @@ pub const FIGURE_12: Experiment = Experiment {
             into 50M.",
     method: "(A), (B): seeks and scans over uniform keys; the clustered kinds are also shown, with mapped keys \
              retained, and read one entry too. (C): decimal keys of 8 to 24 digits; one entry is read by clustered \
-             kinds with mapped keys retained and by unclustered kinds; fence pointers read blocks of 8 entries. (D): \
+             kinds with mapped keys retained and by unclustered kinds; fence pointers read windows of 8 entries. (D): \
              the second half of the keys is merged into the first, in the layout for exact windows, where an entry \
              takes 20 bytes.",
     cells: |amounts| {
