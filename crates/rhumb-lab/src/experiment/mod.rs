@@ -15,7 +15,6 @@ mod study;
 mod tests;
 mod work;
 
-use rhumb::fs::Access;
 use rhumb::{IndexSpec, TableSpec};
 
 pub use self::amounts::{Amounts, Scale};
@@ -26,6 +25,7 @@ pub use self::plan::{Order, parse_shard};
 pub use self::runner::{Summary, run};
 use crate::error::{Error, Result};
 use crate::results::Axes;
+use crate::store::Temperature;
 
 /// One figure or table of a paper.
 pub struct Experiment {
@@ -171,11 +171,11 @@ impl Reading {
         }
     }
 
-    /// The way in which tables are opened.
-    pub fn access(self) -> Access {
+    /// How a store is opened.
+    pub fn temperature(self) -> Temperature {
         match self {
-            Reading::Cached | Reading::Limited => Access::Buffered,
-            Reading::Direct => Access::Direct,
+            Reading::Cached | Reading::Limited => Temperature::Warm,
+            Reading::Direct => Temperature::Cold,
         }
     }
 }

@@ -5,24 +5,23 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use rhumb::internals::reindex;
-use rhumb::{
-    Db, Durability, IndexSpec, KeyspaceOptions, Levels, Options, Partition, TableSpec, WriteBatch,
-    WriteStats,
-};
+use rhumb::{IndexSpec, KeyspaceOptions, Levels, Partition, TableSpec};
 
 use super::{Amounts, Build, Data, Fill, Reading};
 use crate::data::sets::SetSpec;
-use crate::data::{Input, Random};
+use crate::data::{Input, Pairs, Random};
 use crate::error::{Error, Result};
 use crate::measure::directory_bytes;
 use crate::progress::Progress;
 use crate::results::Measured;
 use crate::run::phases::Loaded;
-use crate::store::{Footprint, Rhumb};
+use crate::store::{Counters, Footprint, Settings, Store, Temperature};
 use crate::workload::order::Order;
 
 /// Records of a batch.
 const BATCH: usize = 1_000;
+/// Bytes of a record in a log and in a write buffer besides its key and value, about.
+const HEADER_BYTES: usize = 4;
 
 /// Keys with the order in which they are loaded.
 pub struct Records {
@@ -92,26 +91,27 @@ impl<'a> Study<'a> {
             fallback_share: 0.0,
             directory,
         };
-        let db = study.open(Reading::Cached)?.0;
+        let store = study.open(Reading::Cached)?;
         let order = study.order()?;
         let first = match build.fill {
             Fill::Halves => order.len() / 2,
             Fill::All | Fill::Most => 0,
         };
         let (before, after) = order.split_at(first);
-        study.write(&db, before)?;
-        study.merge(&db)?;
-        let (started, known) = (Instant::now(), db.stats()?.writes);
-        study.write(&db, after)?;
-        study.merge(&db)?;
+        study.write(&*store, before)?;
+        study.merge(&*store)?;
+        let (started, known) = (Instant::now(), store.counters()?);
+        study.write(&*store, after)?;
+        study.merge(&*store)?;
         let wall = started.elapsed();
-        let stats = db.stats()?;
-        study.put_costs(&known, &stats.writes);
-        let share = Footprint::of(&stats).fallback_share();
-        study.fallback_share = share;
-        study.loading.put("fallback_share", share, "tables/table");
+        study.put_costs(&store.counters()?.since(&known));
+        if let Some(held) = store.footprint()? {
+            let share = held.fallback_share();
+            study.fallback_share = share;
+            study.loading.put("fallback_share", share, "tables/table");
+        }
         study.loading.put("load_wall", wall.as_secs_f64(), "s");
-        db.close()?;
+        store.close()?;
         let disk = directory_bytes(&study.directory)? as f64;
         study.loading.put("disk_bytes", disk, "B");
         let user = records.input.user_bytes() as f64;
@@ -151,7 +151,7 @@ impl<'a> Study<'a> {
         let progress = self.setting.progress;
         let stage = format!("{}, {}: index", self.records.input.name, self.name);
         progress.stage(stage, 1);
-        let db = self.open(Reading::Cached)?.0;
+        let db = self.settings().db(&self.directory, Temperature::Warm)?;
         db.set_options(KeyspaceOptions {
             index: Some(build.index.clone()),
             table: Some(build.table.clone()),
@@ -185,80 +185,73 @@ impl<'a> Study<'a> {
 
     /// Writes some records, one write buffer at a time, and waits for its flush and merges, so that
     /// the tree always has the same shape.
-    fn write(&self, db: &Db, order: &[u32]) -> Result<()> {
+    fn write(&self, store: &dyn Store, order: &[u32]) -> Result<()> {
         let input = &self.records.input;
         let progress = self.setting.progress;
         progress.stage(format!("{}, {}: load", input.name, self.name), order.len());
-        let mut value = Vec::new();
+        let (mut batch, mut value) = (Pairs::default(), Vec::new());
         let mut waiting = 0;
         for ranks in order.chunks(BATCH) {
-            let mut batch = WriteBatch::new();
+            batch.clear();
             for rank in ranks {
                 let rank = *rank as usize;
+                let key = input.keys.get(rank);
                 input.value(rank, &mut value);
-                batch.put(db, input.keys.get(rank), &value)?;
+                batch.push(key, &value);
+                waiting += (HEADER_BYTES + key.len() + value.len()) as u64;
             }
-            waiting += batch.bytes() as u64;
-            db.write_with(batch, Durability::Buffered)?;
+            store.write(&batch)?;
             if waiting >= self.setting.amounts.buffer_bytes {
                 waiting = 0;
-                db.flush()?;
-                db.settle();
+                store.flush()?;
             }
             progress.advance(ranks.len())?;
         }
-        db.flush()?;
-        db.settle();
-        Ok(())
+        store.flush()
     }
 
     /// Merges the whole store if merging is to be measured.
-    fn merge(&self, db: &Db) -> Result<()> {
+    fn merge(&self, store: &dyn Store) -> Result<()> {
         if self.build.fill == Fill::Halves {
-            db.compact_range(None, None)?;
+            store.settle()?;
             // Wait for background merges of levels that are too large: they must not be counted in
             // the next measurement.
-            db.settle();
+            store.flush()?;
         }
         Ok(())
     }
 
-    /// Saves the cost of flushes and merges between two readings of the counters.
-    fn put_costs(&mut self, before: &WriteStats, after: &WriteStats) {
-        let seconds = |of: fn(&WriteStats) -> std::time::Duration| {
-            (of(after).saturating_sub(of(before))).as_secs_f64()
+    /// Saves the cost of flushes and merges from the counters of the time of loading, if the store
+    /// has them.
+    fn put_costs(&mut self, counters: &Counters) {
+        let Some(merges) = counters.get("merges") else {
+            return;
         };
-        let flushing = seconds(|writes| writes.flush_time);
-        let merging = seconds(|writes| writes.compaction_time);
-        let training =
-            seconds(|writes| writes.flush_training_time + writes.compaction_training_time);
-        let reading = seconds(|writes| writes.compaction_read_time);
-        let writing = seconds(|writes| writes.flush_write_time + writes.compaction_write_time);
-        let merges = after.compactions - before.compactions;
         if self.build.fill == Fill::Halves && merges == 0 {
             // There was no merge: figures of flushes alone would be misleading.
             return;
         }
+        let count = |name| counters.get(name).unwrap_or_default() as f64;
+        let sum = |of_flushes, of_merges| (count(of_flushes) + count(of_merges)) / 1e9;
+        let compaction = sum("flush_time", "merge_time");
+        let training = sum("flush_training_time", "merge_training_time");
+        let io = sum("flush_write_time", "merge_write_time") + count("merge_read_time") / 1e9;
         let mut put = |metric, value, unit| self.loading.put(metric, value, unit);
-        put("flush_time", flushing, "s");
-        put("merge_time", merging, "s");
-        put("compaction_time", flushing + merging, "s");
+        put("flush_time", count("flush_time") / 1e9, "s");
+        put("merge_time", count("merge_time") / 1e9, "s");
+        put("compaction_time", compaction, "s");
         put("training_time", training, "s");
-        put("io_time", reading + writing, "s");
-        put("training_share", training / (flushing + merging), "");
-        let bytes = after.compaction_bytes_written + after.flushed_bytes;
-        let bytes = bytes - before.compaction_bytes_written - before.flushed_bytes;
-        put("written_bytes", bytes as f64, "B");
+        put("io_time", io, "s");
+        put("training_share", training / compaction, "");
+        let bytes = count("merged_bytes") + count("flushed_bytes");
+        put("written_bytes", bytes, "B");
         put("merges", merges as f64, "merges");
     }
 
-    /// Opens the store by the published protocol.
-    ///
-    /// # Errors
-    /// Failures of the store.
-    pub fn open(&self, reading: Reading) -> Result<Rhumb> {
+    /// The settings of the published protocol.
+    fn settings(&self) -> Settings {
         let amounts = self.setting.amounts;
-        let options = Options {
+        Settings {
             index: self.build.index.clone(),
             table: self.build.table.clone(),
             // Loading requests each flush itself, before the buffer is full.
@@ -267,19 +260,25 @@ impl<'a> Study<'a> {
                 Fill::All | Fill::Halves => 2 * amounts.buffer_bytes,
             },
             cache_bytes: amounts.cache_bytes,
+            cold_cache_bytes: amounts.cache_bytes,
             levels: Levels {
                 base_bytes: amounts.base_bytes,
                 ..Levels::default()
             },
             compaction_threads: 1,
-            access: reading.access(),
-            ..Options::default()
-        };
-        Ok(Rhumb(Db::open(&self.directory, options)?))
+        }
+    }
+
+    /// Opens the store by the published protocol.
+    ///
+    /// # Errors
+    /// Failures of the store.
+    pub fn open(&self, reading: Reading) -> Result<Box<dyn Store>> {
+        self.settings().open(&self.directory, reading.temperature())
     }
 
     /// The steps over the open store.
-    pub fn steps<'s>(&'s self, store: &'s Rhumb) -> Loaded<'s> {
+    pub fn steps<'s>(&'s self, store: &'s dyn Store) -> Loaded<'s> {
         let (name, setting) = (&self.name, self.setting);
         Loaded::new(
             store,
@@ -291,7 +290,7 @@ impl<'a> Study<'a> {
     }
 
     /// The steps of a warm-up, in another order.
-    pub fn warm_up<'s>(&'s self, store: &'s Rhumb) -> Loaded<'s> {
+    pub fn warm_up<'s>(&'s self, store: &'s dyn Store) -> Loaded<'s> {
         let steps = self.steps(store);
         Loaded {
             seed: !steps.seed,

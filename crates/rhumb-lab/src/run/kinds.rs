@@ -49,6 +49,7 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
             table: table.clone(),
             cache_bytes: arguments.cache_bytes.unwrap_or(CACHE_BYTES),
             write_buffer_bytes: WRITE_BUFFER_BYTES,
+            ..Settings::default()
         })
     };
     let candidates: Vec<Candidate> = indexes.iter().map(candidate).collect();

@@ -244,7 +244,7 @@ fn large(arguments: &Arguments, index: IndexSpec, cache_bytes: u64) -> Settings 
         index,
         table: arguments.table.clone().unwrap_or_default(),
         cache_bytes,
-        write_buffer_bytes: 64 << 20,
+        ..Settings::default()
     }
 }
 

@@ -10,7 +10,7 @@ use crate::data::Input;
 use crate::error::{Error, Result};
 use crate::measure::{Cost, Latencies, Meter, Spread, device_bytes, directory_bytes};
 use crate::results::{Report, Subject};
-use crate::store::{Candidate, Reads, Store, Temperature};
+use crate::store::{Candidate, Counters, Store, Temperature};
 
 /// The number of operations of each kind.
 #[derive(Debug, Clone, Copy)]
@@ -186,19 +186,17 @@ struct Done {
     /// The latencies of each repeat.
     times: Vec<Latencies>,
     /// Sum over all repeats.
-    reads: Option<Reads>,
+    counters: Counters,
     /// Bytes read from devices, in all repeats together; `None` if they are not counted.
     device_bytes: Option<u64>,
 }
 
 impl Done {
     fn run(&mut self, plan: &Plan, phase: &Phase, steps: &Loaded<'_>) -> Result<()> {
-        let before = steps.store.reads()?;
+        let before = steps.store.counters()?;
         let bytes_before = device_bytes();
         self.times.push((phase.run)(plan, steps)?);
-        if let Some((before, after)) = before.zip(steps.store.reads()?) {
-            self.reads.get_or_insert_default().add(&before, &after);
-        }
+        self.counters.add(&steps.store.counters()?.since(&before));
         if let Some((before, after)) = bytes_before.zip(device_bytes()) {
             *self.device_bytes.get_or_insert_default() += after - before;
         }
@@ -267,7 +265,7 @@ impl<'a> Study<'a> {
         steps.progress.stage(format!("{}: compact", steps.name), 1);
         steps.store.settle()?;
         let cost = meter.read();
-        let (writes, counted) = (store.writes()?, store.counts_writes());
+        let (counters, counted) = (store.counters()?, store.counts_writes());
         store.close()?;
         let disk_bytes = directory_bytes(&self.directory)?;
 
@@ -284,11 +282,19 @@ impl<'a> Study<'a> {
         put("compacted_cpu", cpu, "s");
         put("user_bytes", user, "B");
         put("disk_bytes", disk_bytes as f64, "B");
-        if let Some(writes) = writes {
-            put("write_amplification", writes.bytes as f64 / user, "B/B");
-            put("slowdowns", writes.slowdowns as f64, "slowdowns");
-            put("stalls", writes.stalls as f64, "stalls");
-            put("longest_stall", writes.longest_stall.as_secs_f64(), "s");
+        let bytes = ["log_bytes", "flushed_bytes", "merged_bytes"].map(|name| counters.get(name));
+        if let [Some(log), Some(flushed), Some(merged)] = bytes {
+            let written = (log + flushed + merged) as f64;
+            put("write_amplification", written / user, "B/B");
+        }
+        for (name, unit, divisor) in [
+            ("slowdowns", "slowdowns", 1.0),
+            ("stalls", "stalls", 1.0),
+            ("longest_stall", "s", 1e9),
+        ] {
+            if let Some(value) = counters.get(name) {
+                put(name, value as f64 / divisor, unit);
+            }
         }
         if let Some(written) = written.filter(|_| counted) {
             put("system_write_amplification", written as f64 / user, "B/B");
@@ -399,23 +405,25 @@ impl<'a> Study<'a> {
             let a_get = bytes as f64 / gets.max(1) as f64;
             report.put(&self.subject, &metric, a_get, "B/get");
         }
-        let Some(reads) = done.reads.filter(|_| phase.counted) else {
+        let gets = done.counters.get("gets").filter(|_| phase.counted);
+        let Some(gets) = gets else {
             return Ok(());
         };
-        let gets = reads.gets.max(1) as f64;
-        let counts = [
-            ("blocks", reads.blocks, "blocks/get"),
-            ("file_blocks", reads.blocks_read, "blocks/get"),
-            ("file_bytes", reads.bytes_read, "B/get"),
-            ("window_ranks", reads.window_ranks, "ranks/get"),
-        ];
-        for (metric, count, unit) in counts {
+        let count = |name| done.counters.get(name).unwrap_or_default() as f64;
+        for (metric, counter, unit) in [
+            ("blocks", "get_blocks", "blocks/get"),
+            ("file_blocks", "get_blocks_read", "blocks/get"),
+            ("file_bytes", "get_bytes_read", "B/get"),
+            ("window_ranks", "get_window_ranks", "ranks/get"),
+        ] {
             let metric = format!("{}_{metric}", phase.name);
-            report.put(&self.subject, &metric, count as f64 / gets, unit);
+            let a_get = count(counter) / gets.max(1) as f64;
+            report.put(&self.subject, &metric, a_get, unit);
         }
-        if reads.probes > 0 {
+        let probes = count("get_probes");
+        if probes > 0.0 {
             let metric = format!("{}_blocks_a_probe", phase.name);
-            let a_probe = reads.blocks as f64 / reads.probes as f64;
+            let a_probe = count("get_blocks") / probes;
             report.put(&self.subject, &metric, a_probe, "blocks/probe");
         }
         Ok(())

@@ -10,12 +10,13 @@ use ::fjall::config::{
     PartitioningPolicy, PinningPolicy,
 };
 use ::fjall::{
-    AbstractTree, CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode,
+    AbstractTree, CompressionType, Database, Guard, Iter, Keyspace, KeyspaceCreateOptions,
+    PersistMode, UserKey, UserValue,
 };
 use ::rhumb::Compression;
 
 use super::pages::Pages;
-use super::{COLD_CACHE_BYTES, Footprint, Settings, Store, Temperature};
+use super::{Counters, Cursor, Footprint, Settings, Store, Temperature};
 use crate::data::Pairs;
 use crate::error::{Error, Result};
 
@@ -33,10 +34,7 @@ pub fn open(
     temperature: Temperature,
 ) -> Result<Box<dyn Store>> {
     let options = options(settings)?;
-    let cache_bytes = match temperature {
-        Temperature::Warm => settings.cache_bytes,
-        Temperature::Cold => COLD_CACHE_BYTES,
-    };
+    let cache_bytes = settings.cache(temperature);
     let builder = Database::builder(directory).cache_size(cache_bytes);
     let database = builder.open().map_err(failed)?;
     let keyspace = database.keyspace("pairs", || options).map_err(failed)?;
@@ -56,7 +54,7 @@ fn options(settings: &Settings) -> Result<KeyspaceCreateOptions> {
     let compression = match table.compression {
         Compression::None => CompressionType::None,
         Compression::Lz4 => CompressionType::Lz4,
-        Compression::Zstd => return Err(super::no_zstd(NAME)),
+        _ => return Err(super::no_zstd(NAME)),
     };
     let strategy = Leveled::default().with_table_target_size(table.table_bytes);
     // Indexes and filters are whole and on the heap, as ours are. By default fjall partitions those
@@ -93,11 +91,16 @@ impl Store for Fjall {
         writes.commit().map_err(failed)
     }
 
-    fn settle(&self) -> Result<()> {
+    fn flush(&self) -> Result<()> {
         self.keyspace.rotate_memtable_and_wait().map_err(failed)?;
         while self.database.outstanding_flushes() > 0 || self.database.active_compactions() > 0 {
             std::thread::sleep(POLL);
         }
+        Ok(())
+    }
+
+    fn settle(&self) -> Result<()> {
+        self.flush()?;
         self.keyspace.major_compact().map_err(failed)
     }
 
@@ -110,13 +113,12 @@ impl Store for Fjall {
         Ok(value.is_some())
     }
 
-    fn scan(&self, start: &[u8], count: usize, into: &mut Pairs) -> Result<()> {
-        into.clear();
-        for pair in self.keyspace.range(start..).take(count) {
-            let (key, value) = pair.into_inner().map_err(failed)?;
-            into.push(&key, &value);
-        }
-        Ok(())
+    fn with_cursor(&self, with: &mut dyn FnMut(&mut dyn Cursor) -> Result<()>) -> Result<()> {
+        with(&mut Forward {
+            keyspace: &self.keyspace,
+            pairs: None,
+            pair: None,
+        })
     }
 
     fn cool(&self) -> Result<()> {
@@ -134,7 +136,39 @@ impl Store for Fjall {
         }))
     }
 
+    fn counters(&self) -> Result<Counters> {
+        let mut counters = Counters::default();
+        let merges = self.database.compactions_completed() as u64;
+        counters.put("merges", merges, "merges");
+        Ok(counters)
+    }
+
     fn close(self: Box<Self>) -> Result<()> {
         Ok(())
+    }
+}
+
+/// A cursor; each seek makes an iterator, since those of fjall have no seek.
+struct Forward<'a> {
+    keyspace: &'a Keyspace,
+    pairs: Option<Iter>,
+    pair: Option<(UserKey, UserValue)>,
+}
+
+impl Cursor for Forward<'_> {
+    fn seek(&mut self, key: &[u8]) -> Result<bool> {
+        self.pairs = Some(self.keyspace.range(key..));
+        self.advance()
+    }
+
+    fn advance(&mut self) -> Result<bool> {
+        let next = self.pairs.as_mut().and_then(Iter::next);
+        self.pair = next.map(Guard::into_inner).transpose().map_err(failed)?;
+        Ok(self.pair.is_some())
+    }
+
+    fn pair(&self) -> (&[u8], &[u8]) {
+        let pair = self.pair.as_ref();
+        pair.map_or((&[], &[]), |(key, value)| (key, value))
     }
 }

@@ -5,11 +5,11 @@ use std::ops::{Bound, Range};
 use std::path::Path;
 
 use heed::types::Bytes;
-use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions};
+use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions, RoRange, RoTxn};
 use rustix::mm::{Advice, madvise};
 
 use super::pages::Pages;
-use super::{Footprint, Settings, Store, Temperature};
+use super::{Cursor, Footprint, Settings, Store, Temperature};
 use crate::data::Pairs;
 use crate::error::{Error, Result};
 
@@ -125,15 +125,14 @@ impl Store for Lmdb {
         Ok(true)
     }
 
-    fn scan(&self, start: &[u8], count: usize, into: &mut Pairs) -> Result<()> {
-        into.clear();
+    fn with_cursor(&self, with: &mut dyn FnMut(&mut dyn Cursor) -> Result<()>) -> Result<()> {
         let transaction = self.env.read_txn()?;
-        let range = (Bound::Included(start), Bound::Unbounded);
-        for pair in self.database.range(&transaction, &range)?.take(count) {
-            let (key, value) = pair?;
-            into.push(key, value);
-        }
-        Ok(())
+        with(&mut Forward {
+            database: self.database,
+            transaction: &transaction,
+            pairs: None,
+            pair: None,
+        })
     }
 
     fn cool(&self) -> Result<()> {
@@ -158,5 +157,30 @@ impl Store for Lmdb {
         // Waits until the file is closed, so that it can be opened again.
         self.env.prepare_for_closing().wait();
         Ok(())
+    }
+}
+
+/// A cursor in a read transaction; each seek makes an iterator, since those of heed have no seek.
+struct Forward<'t> {
+    database: Database<'static, Bytes, Bytes>,
+    transaction: &'t RoTxn<'t>,
+    pairs: Option<RoRange<'t, Bytes, Bytes>>,
+    pair: Option<(&'t [u8], &'t [u8])>,
+}
+
+impl Cursor for Forward<'_> {
+    fn seek(&mut self, key: &[u8]) -> Result<bool> {
+        let range = (Bound::Included(key), Bound::Unbounded);
+        self.pairs = Some(self.database.range(self.transaction, &range)?);
+        self.advance()
+    }
+
+    fn advance(&mut self) -> Result<bool> {
+        self.pair = self.pairs.as_mut().and_then(Iterator::next).transpose()?;
+        Ok(self.pair.is_some())
+    }
+
+    fn pair(&self) -> (&[u8], &[u8]) {
+        self.pair.unwrap_or_default()
     }
 }

@@ -1,5 +1,7 @@
 //! The stores that are compared, behind one trait.
 
+mod counters;
+mod cursor;
 #[cfg(feature = "peers")]
 mod fjall;
 #[cfg(feature = "peer-lmdb")]
@@ -17,8 +19,9 @@ mod rocksdb;
 mod tests;
 
 use std::path::Path;
-use std::time::Duration;
 
+pub use self::counters::Counters;
+pub use self::cursor::Cursor;
 pub use self::pages::Pages;
 pub use self::peer::Peer;
 pub use self::rhumb::{Rhumb, Settings, block_sizes};
@@ -26,7 +29,7 @@ use crate::data::Pairs;
 #[cfg(feature = "peers")]
 use crate::error::Error;
 use crate::error::Result;
-use ::rhumb::internals::BlockSize;
+use ::rhumb::internals::{BlockSize, GetTimes};
 
 /// An open store, which many threads use at once. Every store copies what it finds into the
 /// caller's memory: a caller that reads the value has to fetch it anyway.
@@ -35,14 +38,30 @@ pub trait Store: Send + Sync {
     /// B-trees, which have no log, it has no durability.
     fn write(&self, batch: &Pairs) -> Result<()>;
 
+    /// Writes everything buffered to tables, and waits for the merges that are due then. Does
+    /// nothing for B-trees.
+    fn flush(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Moves everything written to its final place, and waits until this is done.
     fn settle(&self) -> Result<()>;
 
     /// Sets `into` to the key's value; returns false if the key is absent.
     fn get(&self, key: &[u8], into: &mut Vec<u8>) -> Result<bool>;
 
+    /// The time of the parts of a get; `None` if the store does not measure them.
+    fn get_timed(&self, _key: &[u8]) -> Result<Option<GetTimes>> {
+        Ok(None)
+    }
+
+    /// Makes a cursor and calls `with` with it. Some stores keep a read transaction open meanwhile.
+    fn with_cursor(&self, with: &mut dyn FnMut(&mut dyn Cursor) -> Result<()>) -> Result<()>;
+
     /// Sets `into` to the first `count` pairs from `start` on, ascending.
-    fn scan(&self, start: &[u8], count: usize, into: &mut Pairs) -> Result<()>;
+    fn scan(&self, start: &[u8], count: usize, into: &mut Pairs) -> Result<()> {
+        cursor::scan(self, start, count, into)
+    }
 
     /// Drops the page cache of a store that was opened cold, so that it reads from the device
     /// again. Does nothing for stores that bypass the page cache. A store's own cache is kept.
@@ -61,14 +80,9 @@ pub trait Store: Send + Sync {
         Ok(None)
     }
 
-    /// Counters of gets since the store was opened; `None` if the store has none.
-    fn reads(&self) -> Result<Option<Reads>> {
-        Ok(None)
-    }
-
-    /// Counters of writes since the store was opened; `None` if the store has none.
-    fn writes(&self) -> Result<Option<Writes>> {
-        Ok(None)
+    /// The store's own counters; empty if it has none.
+    fn counters(&self) -> Result<Counters> {
+        Ok(Counters::default())
     }
 
     /// Whether the operating system counts the store's writes; it does not count writes through a
@@ -94,6 +108,8 @@ pub struct Footprint {
     pub key_map: u64,
     /// The number of tables.
     pub tables: u64,
+    /// The number of levels with tables; `None` if the store does not report it.
+    pub levels: Option<u64>,
     /// The number of tables that fell back to fence pointers.
     pub fallbacks: u64,
     /// Bytes of blocks in the store's own cache; `None` if it has none or does not report them.
@@ -105,48 +121,6 @@ impl Footprint {
     pub fn fallback_share(&self) -> f64 {
         self.fallbacks as f64 / self.tables.max(1) as f64
     }
-}
-
-/// Counters of gets.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Reads {
-    /// Gets.
-    pub gets: u64,
-    /// Tables that a filter did not rule out.
-    pub probes: u64,
-    /// Blocks searched, from the cache or from a file.
-    pub blocks: u64,
-    /// Blocks read from a file.
-    pub blocks_read: u64,
-    /// Bytes of the blocks read from files.
-    pub bytes_read: u64,
-    /// Sum of the sizes of all windows, in ranks.
-    pub window_ranks: u64,
-}
-
-impl Reads {
-    /// Adds the difference of two readings of the counters.
-    pub fn add(&mut self, before: &Reads, after: &Reads) {
-        self.gets += after.gets - before.gets;
-        self.probes += after.probes - before.probes;
-        self.blocks += after.blocks - before.blocks;
-        self.blocks_read += after.blocks_read - before.blocks_read;
-        self.bytes_read += after.bytes_read - before.bytes_read;
-        self.window_ranks += after.window_ranks - before.window_ranks;
-    }
-}
-
-/// Counters of writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Writes {
-    /// Bytes written to files.
-    pub bytes: u64,
-    /// The number of times that writers were slowed down.
-    pub slowdowns: u64,
-    /// The number of times that writers had to wait.
-    pub stalls: u64,
-    /// The longest wait of a writer.
-    pub longest_stall: Duration,
 }
 
 /// How a store is opened for reading.

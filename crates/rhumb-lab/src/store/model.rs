@@ -1,10 +1,11 @@
 //! A store in memory for tests, which can give wrong answers of a chosen sort.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::{Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use super::Store;
+use super::{Cursor, Store};
 use crate::data::Pairs;
 use crate::error::Result;
 
@@ -93,7 +94,45 @@ impl Store for Model {
         Ok(())
     }
 
+    fn with_cursor(&self, with: &mut dyn FnMut(&mut dyn Cursor) -> Result<()>) -> Result<()> {
+        let pairs = self.pairs();
+        with(&mut Forward {
+            pairs: &pairs,
+            at: None,
+        })
+    }
+
     fn close(self: Box<Self>) -> Result<()> {
         Ok(())
+    }
+}
+
+/// A cursor over the pairs of a model.
+struct Forward<'p> {
+    pairs: &'p Held,
+    at: Option<(&'p [u8], &'p [u8])>,
+}
+
+impl Forward<'_> {
+    fn move_to(&mut self, from: Bound<&[u8]>) -> bool {
+        let next = self.pairs.range::<[u8], _>((from, Bound::Unbounded)).next();
+        self.at = next.map(|(key, value)| (&key[..], &value[..]));
+        self.at.is_some()
+    }
+}
+
+impl Cursor for Forward<'_> {
+    fn seek(&mut self, key: &[u8]) -> Result<bool> {
+        Ok(self.move_to(Bound::Included(key)))
+    }
+
+    fn advance(&mut self) -> Result<bool> {
+        let (key, _) = self.pair();
+        let key = key.to_vec();
+        Ok(self.move_to(Bound::Excluded(&key)))
+    }
+
+    fn pair(&self) -> (&[u8], &[u8]) {
+        self.at.unwrap_or_default()
     }
 }

@@ -4,10 +4,13 @@ use std::fmt::Display;
 use std::path::Path;
 use std::sync::{PoisonError, RwLock};
 
-use ::redb::{Database, Durability, ReadableDatabase, ReadableTableMetadata, TableDefinition};
+use ::redb::{
+    AccessGuard, Database, Durability, Range, ReadOnlyTable, ReadableDatabase,
+    ReadableTableMetadata, TableDefinition,
+};
 
 use super::pages::Pages;
-use super::{COLD_CACHE_BYTES, Footprint, Settings, Store, Temperature};
+use super::{Cursor, Footprint, Settings, Store, Temperature};
 use crate::data::Pairs;
 use crate::error::{Error, Result};
 
@@ -25,10 +28,7 @@ pub fn open(
     settings: &Settings,
     temperature: Temperature,
 ) -> Result<Box<dyn Store>> {
-    let cache_bytes = match temperature {
-        Temperature::Warm => settings.cache_bytes,
-        Temperature::Cold => COLD_CACHE_BYTES,
-    };
+    let cache_bytes = settings.cache(temperature);
     let mut builder = Database::builder();
     builder.set_cache_size(cache_bytes as usize);
     let database = builder.create(directory.join("redb")).map_err(failed)?;
@@ -56,7 +56,7 @@ impl Redb {
     /// Runs a reader over the present state of the table.
     fn read<T>(
         &self,
-        reader: impl FnOnce(&::redb::ReadOnlyTable<&'static [u8], &'static [u8]>) -> Result<T>,
+        reader: impl FnOnce(&ReadOnlyTable<&'static [u8], &'static [u8]>) -> Result<T>,
     ) -> Result<T> {
         let database = self.database.read().unwrap_or_else(PoisonError::into_inner);
         let transaction = database.begin_read().map_err(failed)?;
@@ -101,14 +101,13 @@ impl Store for Redb {
         })
     }
 
-    fn scan(&self, start: &[u8], count: usize, into: &mut Pairs) -> Result<()> {
-        into.clear();
+    fn with_cursor(&self, with: &mut dyn FnMut(&mut dyn Cursor) -> Result<()>) -> Result<()> {
         self.read(|table| {
-            for pair in table.range(start..).map_err(failed)?.take(count) {
-                let (key, value) = pair.map_err(failed)?;
-                into.push(key.value(), value.value());
-            }
-            Ok(())
+            with(&mut Forward {
+                table,
+                pairs: None,
+                pair: None,
+            })
         })
     }
 
@@ -131,5 +130,32 @@ impl Store for Redb {
         let database = self.database.into_inner();
         let database = database.unwrap_or_else(PoisonError::into_inner);
         database.close().map_err(failed)
+    }
+}
+
+type Bytes = AccessGuard<'static, &'static [u8]>;
+
+/// A cursor; each seek makes an iterator, since those of redb have no seek.
+struct Forward<'a> {
+    table: &'a ReadOnlyTable<&'static [u8], &'static [u8]>,
+    pairs: Option<Range<'static, &'static [u8], &'static [u8]>>,
+    pair: Option<(Bytes, Bytes)>,
+}
+
+impl Cursor for Forward<'_> {
+    fn seek(&mut self, key: &[u8]) -> Result<bool> {
+        self.pairs = Some(self.table.range(key..).map_err(failed)?);
+        self.advance()
+    }
+
+    fn advance(&mut self) -> Result<bool> {
+        let next = self.pairs.as_mut().and_then(Iterator::next);
+        self.pair = next.transpose().map_err(failed)?;
+        Ok(self.pair.is_some())
+    }
+
+    fn pair(&self) -> (&[u8], &[u8]) {
+        let pair = self.pair.as_ref();
+        pair.map_or((&[], &[]), |(key, value)| (key.value(), value.value()))
     }
 }

@@ -3,15 +3,17 @@
 use std::path::Path;
 
 use ::rhumb::fs::Access;
-use ::rhumb::internals::{self, BlockSize};
-use ::rhumb::{Db, Durability, IndexSpec, KeyspaceStats, Options, Stats, TableSpec, WriteBatch};
+use ::rhumb::internals::{self, BlockSize, GetTimes};
+use ::rhumb::{
+    Db, Durability, IndexSpec, Iter, KeyspaceStats, Levels, Options, Stats, TableSpec, WriteBatch,
+};
 
-use super::{COLD_CACHE_BYTES, Footprint, Reads, Store, Temperature, Writes};
+use super::{COLD_CACHE_BYTES, Counters, Cursor, Footprint, Store, Temperature};
 use crate::data::Pairs;
 use crate::error::Result;
 
 /// The options with which rhumb is opened; all others have their defaults.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// The index of its tables.
     pub index: IndexSpec,
@@ -19,8 +21,29 @@ pub struct Settings {
     pub table: TableSpec,
     /// Bytes of the block cache when warm.
     pub cache_bytes: u64,
+    /// Bytes of the block cache when cold.
+    pub cold_cache_bytes: u64,
     /// Bytes of writes buffered before they become a table.
     pub write_buffer_bytes: u64,
+    /// How its levels grow.
+    pub levels: Levels,
+    /// The number of threads that merge tables; 0 for the default.
+    pub compaction_threads: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        let options = Options::default();
+        Settings {
+            index: options.index,
+            table: options.table,
+            cache_bytes: options.cache_bytes,
+            cold_cache_bytes: COLD_CACHE_BYTES,
+            write_buffer_bytes: options.write_buffer_bytes,
+            levels: options.levels,
+            compaction_threads: options.compaction_threads,
+        }
+    }
 }
 
 impl Settings {
@@ -37,19 +60,28 @@ impl Settings {
     /// # Errors
     /// Any error of rhumb.
     pub fn db(&self, directory: &Path, temperature: Temperature) -> Result<Db> {
-        let (cache_bytes, access) = match temperature {
-            Temperature::Warm => (self.cache_bytes, Access::Buffered),
-            Temperature::Cold => (COLD_CACHE_BYTES, Access::Direct),
-        };
         let options = Options {
             index: self.index.clone(),
             table: self.table.clone(),
             write_buffer_bytes: self.write_buffer_bytes,
-            cache_bytes,
-            access,
+            cache_bytes: self.cache(temperature),
+            access: match temperature {
+                Temperature::Warm => Access::Buffered,
+                Temperature::Cold => Access::Direct,
+            },
+            levels: self.levels,
+            compaction_threads: self.compaction_threads,
             ..Options::default()
         };
         Ok(Db::open(directory, options)?)
+    }
+
+    /// Bytes of the block cache.
+    pub fn cache(&self, temperature: Temperature) -> u64 {
+        match temperature {
+            Temperature::Warm => self.cache_bytes,
+            Temperature::Cold => self.cold_cache_bytes,
+        }
     }
 }
 
@@ -80,6 +112,10 @@ impl Footprint {
             filter: sum(|k| k.filter_bytes),
             key_map: sum(|k| k.key_map_bytes),
             tables: sum(|k| k.levels.iter().map(|level| level.tables).sum()),
+            levels: Some(sum(|k| {
+                let levels = k.levels.iter();
+                levels.filter(|level| level.tables > 0).count() as u64
+            })),
             fallbacks: sum(|k| k.fallbacks),
             cache: Some(stats.cache_bytes),
         }
@@ -95,6 +131,12 @@ impl Store for Rhumb {
         Ok(self.0.write_with(writes, Durability::Buffered)?)
     }
 
+    fn flush(&self) -> Result<()> {
+        self.0.flush()?;
+        self.0.settle();
+        Ok(())
+    }
+
     fn settle(&self) -> Result<()> {
         Ok(self.0.compact_range(None, None)?)
     }
@@ -108,16 +150,12 @@ impl Store for Rhumb {
         Ok(true)
     }
 
-    fn scan(&self, start: &[u8], count: usize, into: &mut Pairs) -> Result<()> {
-        into.clear();
-        let mut pairs = self.0.range(start..)?;
-        for _ in 0..count {
-            if !pairs.advance()? {
-                break;
-            }
-            into.push(pairs.key(), pairs.value());
-        }
-        Ok(())
+    fn get_timed(&self, key: &[u8]) -> Result<Option<GetTimes>> {
+        Ok(Some(internals::get_timed(&self.0, key)?))
+    }
+
+    fn with_cursor(&self, with: &mut dyn FnMut(&mut dyn Cursor) -> Result<()>) -> Result<()> {
+        with(&mut Forward(self.0.iter()?))
     }
 
     fn footprint(&self) -> Result<Option<Footprint>> {
@@ -128,29 +166,72 @@ impl Store for Rhumb {
         Ok(Some(block_sizes(&self.0)?))
     }
 
-    fn reads(&self) -> Result<Option<Reads>> {
-        let reads = self.0.stats()?.reads;
-        Ok(Some(Reads {
-            gets: reads.gets,
-            probes: reads.filter_positive,
-            blocks: reads.blocks_read + reads.blocks_cached,
-            blocks_read: reads.blocks_read,
-            bytes_read: reads.bytes_read,
-            window_ranks: reads.window_ranks,
-        }))
-    }
-
-    fn writes(&self) -> Result<Option<Writes>> {
-        let writes = self.0.stats()?.writes;
-        Ok(Some(Writes {
-            bytes: writes.log_bytes + writes.flushed_bytes + writes.compaction_bytes_written,
-            slowdowns: writes.slowdowns,
-            stalls: writes.stalls,
-            longest_stall: writes.longest_stall,
-        }))
+    fn counters(&self) -> Result<Counters> {
+        Ok(counters(&self.0.stats()?))
     }
 
     fn close(self: Box<Self>) -> Result<()> {
         Ok(self.0.close()?)
     }
+}
+
+/// A cursor that moves forwards.
+struct Forward<'db>(Iter<'db>);
+
+impl Cursor for Forward<'_> {
+    fn seek(&mut self, key: &[u8]) -> Result<bool> {
+        self.0.seek(key);
+        Ok(self.0.advance()?)
+    }
+
+    fn advance(&mut self) -> Result<bool> {
+        Ok(self.0.advance()?)
+    }
+
+    fn pair(&self) -> (&[u8], &[u8]) {
+        (self.0.key(), self.0.value())
+    }
+}
+
+/// The counters of gets, of scans and of writes.
+fn counters(stats: &Stats) -> Counters {
+    let mut counters = Counters::default();
+    let (reads, scans, writes) = (&stats.reads, &stats.scans, &stats.writes);
+    for (name, value, unit) in [
+        ("gets", reads.gets, "gets"),
+        ("get_probes", reads.filter_positive, "tables"),
+        (
+            "get_blocks",
+            reads.blocks_read + reads.blocks_cached,
+            "blocks",
+        ),
+        ("get_blocks_read", reads.blocks_read, "blocks"),
+        ("get_bytes_read", reads.bytes_read, "B"),
+        ("get_window_ranks", reads.window_ranks, "ranks"),
+        ("scan_blocks_read", scans.blocks_read, "blocks"),
+        ("scan_read_calls", scans.read_calls, "calls"),
+        ("scan_bytes_read", scans.bytes_read, "B"),
+        ("flushes", writes.flushes, "flushes"),
+        ("merges", writes.compactions, "merges"),
+        ("log_bytes", writes.log_bytes, "B"),
+        ("flushed_bytes", writes.flushed_bytes, "B"),
+        ("merged_bytes", writes.compaction_bytes_written, "B"),
+        ("slowdowns", writes.slowdowns, "slowdowns"),
+        ("stalls", writes.stalls, "stalls"),
+    ] {
+        counters.put(name, value, unit);
+    }
+    for (name, time) in [
+        ("flush_time", writes.flush_time),
+        ("merge_time", writes.compaction_time),
+        ("flush_training_time", writes.flush_training_time),
+        ("merge_training_time", writes.compaction_training_time),
+        ("flush_write_time", writes.flush_write_time),
+        ("merge_write_time", writes.compaction_write_time),
+        ("merge_read_time", writes.compaction_read_time),
+        ("longest_stall", writes.longest_stall),
+    ] {
+        counters.put(name, time.as_nanos() as u64, "ns");
+    }
+    counters
 }

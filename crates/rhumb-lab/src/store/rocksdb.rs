@@ -4,11 +4,11 @@ use std::path::Path;
 
 use ::rhumb::Compression;
 use ::rocksdb::{
-    BlockBasedOptions, Cache, DB, DBCompressionType, Options, ReadOptions, WaitForCompactOptions,
-    WriteBatch, WriteOptions, properties,
+    BlockBasedOptions, Cache, DB, DBCompressionType, DBRawIterator, Options, ReadOptions,
+    WaitForCompactOptions, WriteBatch, WriteOptions, properties,
 };
 
-use super::{COLD_CACHE_BYTES, Footprint, Settings, Store, Temperature};
+use super::{Cursor, Footprint, Settings, Store, Temperature};
 use crate::data::Pairs;
 use crate::error::{Error, Result};
 
@@ -61,10 +61,7 @@ pub fn open(
 }
 
 fn options(index: Index, settings: &Settings, temperature: Temperature) -> Result<Options> {
-    let cache_bytes = match temperature {
-        Temperature::Warm => settings.cache_bytes,
-        Temperature::Cold => COLD_CACHE_BYTES,
-    };
+    let cache_bytes = settings.cache(temperature);
     let mut table = BlockBasedOptions::default();
     table.set_block_size(4096);
     table.set_block_cache(&Cache::new_hyper_clock_cache(cache_bytes as usize, 0));
@@ -79,7 +76,7 @@ fn options(index: Index, settings: &Settings, temperature: Temperature) -> Resul
     options.set_compression_type(match settings.table.compression {
         Compression::None => DBCompressionType::None,
         Compression::Lz4 => DBCompressionType::Lz4,
-        Compression::Zstd => return Err(super::no_zstd(NAME)),
+        _ => return Err(super::no_zstd(NAME)),
     });
     options.set_write_buffer_size(settings.write_buffer_bytes as usize);
     options.set_target_file_size_base(settings.table.table_bytes);
@@ -129,12 +126,16 @@ impl Store for Rocksdb {
         self.db.write_opt(writes, &self.write).map_err(failed)
     }
 
-    fn settle(&self) -> Result<()> {
-        self.db.compact_range(None::<&[u8]>, None::<&[u8]>);
-        // Returns errors too, which the call above does not.
+    fn flush(&self) -> Result<()> {
         let mut all = WaitForCompactOptions::default();
         all.set_flush(true);
         self.db.wait_for_compact(&all).map_err(failed)
+    }
+
+    fn settle(&self) -> Result<()> {
+        self.db.compact_range(None::<&[u8]>, None::<&[u8]>);
+        // Returns errors too, which the call above does not.
+        self.flush()
     }
 
     fn get(&self, key: &[u8], into: &mut Vec<u8>) -> Result<bool> {
@@ -146,18 +147,10 @@ impl Store for Rocksdb {
         Ok(value.is_some())
     }
 
-    fn scan(&self, start: &[u8], count: usize, into: &mut Pairs) -> Result<()> {
-        into.clear();
-        let mut pairs = self.db.raw_iterator_opt(ReadOptions::default());
-        pairs.seek(start);
-        for _ in 0..count {
-            let Some((key, value)) = pairs.item() else {
-                break;
-            };
-            into.push(key, value);
-            pairs.next();
-        }
-        pairs.status().map_err(failed)
+    fn with_cursor(&self, with: &mut dyn FnMut(&mut dyn Cursor) -> Result<()>) -> Result<()> {
+        with(&mut Forward(
+            self.db.raw_iterator_opt(ReadOptions::default()),
+        ))
     }
 
     fn footprint(&self) -> Result<Option<Footprint>> {
@@ -176,5 +169,35 @@ impl Store for Rocksdb {
     fn close(self: Box<Self>) -> Result<()> {
         self.db.cancel_all_background_work(true);
         Ok(())
+    }
+}
+
+/// A cursor that moves forwards.
+struct Forward<'db>(DBRawIterator<'db>);
+
+impl Forward<'_> {
+    /// Whether the iterator is at a pair; it may also have ended by an error.
+    fn is_at_pair(&self) -> Result<bool> {
+        if self.0.valid() {
+            return Ok(true);
+        }
+        self.0.status().map_err(failed)?;
+        Ok(false)
+    }
+}
+
+impl Cursor for Forward<'_> {
+    fn seek(&mut self, key: &[u8]) -> Result<bool> {
+        self.0.seek(key);
+        self.is_at_pair()
+    }
+
+    fn advance(&mut self) -> Result<bool> {
+        self.0.next();
+        self.is_at_pair()
+    }
+
+    fn pair(&self) -> (&[u8], &[u8]) {
+        self.0.item().unwrap_or_default()
     }
 }

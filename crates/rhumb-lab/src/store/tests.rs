@@ -13,6 +13,7 @@ fn settings(table: &str) -> Settings {
         table: table.parse().unwrap(),
         cache_bytes: 16 << 20,
         write_buffer_bytes: 1 << 20,
+        ..Settings::default()
     }
 }
 
@@ -97,6 +98,82 @@ fn stores_return_what_was_written() {
                 store.close().unwrap();
             }
         }
+    }
+}
+
+/// A cursor can be put anywhere again and again, forwards and backwards, and ends behind the last
+/// pair.
+#[test]
+fn cursors_find_what_was_written() {
+    let (batches, all) = batches(8);
+    let mut random = Random::new(8, 2);
+    for candidate in candidates("size=256KiB") {
+        let name = candidate.label();
+        let directory = tempfile::tempdir().unwrap();
+        let store = candidate.open(directory.path(), Temperature::Warm).unwrap();
+        let empty = store.with_cursor(&mut |cursor| {
+            assert!(!cursor.seek(b"").unwrap(), "{name}");
+            Ok(())
+        });
+        empty.unwrap();
+        batches.iter().for_each(|batch| store.write(batch).unwrap());
+        store.flush().unwrap();
+        let walked = store.with_cursor(&mut |cursor| {
+            for _ in 0..300 {
+                let from = format!("key/{:04}/{:03}", random.below(910), random.below(30));
+                let mut more = cursor.seek(from.as_bytes())?;
+                for (key, value) in all.range(from.into_bytes()..).take(5) {
+                    assert!(more, "{name}");
+                    assert_eq!(cursor.pair(), (&key[..], &value[..]), "{name}");
+                    more = cursor.advance()?;
+                }
+            }
+            let mut count = 0;
+            let mut more = cursor.seek(b"")?;
+            while more {
+                count += 1;
+                more = cursor.advance()?;
+            }
+            assert_eq!(count, all.len(), "{name}");
+            Ok(())
+        });
+        walked.unwrap();
+        store.close().unwrap();
+    }
+}
+
+/// Counters grow with what they count; rhumb times the parts of a get.
+#[test]
+fn rhumb_counts_and_times_by_name() {
+    let (batches, all) = batches(9);
+    let directory = tempfile::tempdir().unwrap();
+    let store = settings("size=256KiB")
+        .open(directory.path(), Temperature::Warm)
+        .unwrap();
+    batches.iter().for_each(|batch| store.write(batch).unwrap());
+    store.settle().unwrap();
+    let before = store.counters().unwrap();
+    let mut value = Vec::new();
+    for key in all.keys() {
+        assert!(store.get(key, &mut value).unwrap());
+    }
+    store.scan(b"", 10, &mut Pairs::default()).unwrap();
+    let counted = store.counters().unwrap().since(&before);
+    assert_eq!(counted.get("gets"), Some(all.len() as u64));
+    assert!(counted.get("get_blocks") >= Some(all.len() as u64));
+    assert!(counted.get("scan_blocks_read").is_some() && before.get("flushes") >= Some(1));
+    assert_eq!(
+        (counted.get("flushes"), counted.get("merges")),
+        (Some(0), Some(0))
+    );
+    let levels = store.footprint().unwrap().unwrap().levels;
+    assert_eq!(levels, Some(1));
+    for (key, found) in [
+        (&b"key/none"[..], false),
+        (all.keys().next().unwrap(), true),
+    ] {
+        let times = store.get_timed(key).unwrap().unwrap();
+        assert_eq!(times.found, found);
     }
 }
 

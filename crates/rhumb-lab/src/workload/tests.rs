@@ -125,6 +125,7 @@ fn ycsb_runs_over_rhumb() {
             table: "size=64KiB".parse().unwrap(),
             cache_bytes: 1 << 20,
             write_buffer_bytes: 64 << 10,
+            ..Settings::default()
         };
         let candidate = Candidate::Rhumb(settings);
         let store = candidate.open(directory.path(), Temperature::Warm).unwrap();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rhumb::internals::{GetTimes, get_timed};
+use rhumb::internals::GetTimes;
 
 use crate::data::Random;
 use crate::error::{Error, Result};
@@ -23,10 +23,16 @@ const PARTS: [Part; 4] = [
     ("part_search", |times| times.search),
 ];
 
+fn untimed(store: &str) -> Error {
+    Error::Usage(format!(
+        "{store} does not time the parts of a get: leave it out of this experiment"
+    ))
+}
+
 /// Times the parts of gets of random present keys, from the page cache.
 ///
 /// # Errors
-/// Failures of the store; a key that is not found.
+/// Failures of the store; a key that is not found; a store that does not time the parts.
 pub fn measure(study: &Study<'_>) -> Result<Measured> {
     let amounts = study.setting.amounts;
     let store = study.open(Reading::Cached)?;
@@ -36,7 +42,7 @@ pub fn measure(study: &Study<'_>) -> Result<Measured> {
         let mut sums = [Duration::ZERO; PARTS.len()];
         for _ in 0..count {
             let key = keys.get(random.below(keys.len() as u64) as usize);
-            let times = get_timed(&store.0, key)?;
+            let times = store.get_timed(key)?.ok_or_else(|| untimed(&study.name))?;
             if !times.found {
                 return Err(Error::WrongAnswer {
                     store: study.name.clone(),
@@ -57,6 +63,6 @@ pub fn measure(study: &Study<'_>) -> Result<Measured> {
     for ((name, _), sum) in PARTS.iter().zip(gets(amounts.gets)?) {
         measured.put(name, sum.as_nanos() as f64 / amounts.gets as f64, "ns");
     }
-    store.0.close()?;
+    store.close()?;
     Ok(measured)
 }

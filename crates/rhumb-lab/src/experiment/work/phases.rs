@@ -24,7 +24,7 @@ pub fn measure(study: &Study<'_>, phases: &[Phase]) -> Result<Measured> {
     let population = Population::new(&study.records.input, &order, study.loaded(), seed)?;
     let operations = amounts.operations as u64;
     let driver = Driver {
-        store: &store,
+        store: &*store,
         name: &study.name,
         population: &population,
         load: Load {
@@ -40,9 +40,9 @@ pub fn measure(study: &Study<'_>, phases: &[Phase]) -> Result<Measured> {
     for (phase, outcome) in phases.iter().zip(outcomes) {
         outcome::put(phase.name, vec![outcome], &mut measured)?;
     }
-    let writes = store.0.stats()?.writes;
-    measured.put("flushes", writes.flushes as f64, "flushes");
-    measured.put("merges", writes.compactions as f64, "merges");
-    store.0.close()?;
+    for counter in store.counters()?.iter() {
+        measured.put(counter.name, counter.value as f64, counter.unit);
+    }
+    store.close()?;
     Ok(measured)
 }

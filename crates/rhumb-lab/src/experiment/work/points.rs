@@ -5,7 +5,7 @@ use crate::experiment::Reading;
 use crate::experiment::study::Study;
 use crate::measure::{ControlGroup, Cost, Meter, directory_bytes};
 use crate::results::Measured;
-use crate::store::{Footprint, Pages, Reads, Rhumb, Store};
+use crate::store::{Counters, Pages, Store};
 
 /// The size of a limited page cache as a share of the data, as published (75 GB of 100 GiB).
 const PAGE_CACHE_SHARE: f64 = 0.7;
@@ -36,38 +36,43 @@ fn gets(study: &Study<'_>, reading: Reading) -> Result<Measured> {
     let mut measured = Measured::default();
     let store = study.open(reading)?;
     if reading == Reading::Limited {
-        fill_page_cache(&store)?;
+        fill_page_cache(&*store)?;
     }
     let warm_up = (amounts.gets / 4).max(200);
-    study.warm_up(&store).get(warm_up)?;
-    put_memory(&store, study, &mut measured)?;
-    let (before, meter) = (store.reads()?, Meter::start());
-    let times = study.steps(&store).get(amounts.gets)?;
+    study.warm_up(&*store).get(warm_up)?;
+    put_memory(&*store, study, &mut measured)?;
+    let (before, meter) = (store.counters()?, Meter::start());
+    let times = study.steps(&*store).get(amounts.gets)?;
     let cost = meter.read();
     let count = times.count() as f64;
     measured.put_latencies("get", &[times])?;
-    if let Some((before, after)) = before.zip(store.reads()?) {
-        put_reads(&before, &after, count, &mut measured);
-    }
+    put_reads(&store.counters()?.since(&before), count, &mut measured);
     put_device(&cost, count, &mut measured);
-    store.0.close()?;
+    store.close()?;
     Ok(measured)
 }
 
 /// Reads the whole store once, so that the page cache is as full as possible.
-fn fill_page_cache(store: &Rhumb) -> Result<()> {
-    let mut all = store.0.iter()?;
-    while all.advance()? {}
-    Ok(())
+fn fill_page_cache(store: &dyn Store) -> Result<()> {
+    store.with_cursor(&mut |all| {
+        let mut more = all.seek(&[])?;
+        while more {
+            more = all.advance()?;
+        }
+        Ok(())
+    })
 }
 
-/// Adds the memory of indexes, directories, filters and key maps.
-fn put_memory(store: &Rhumb, study: &Study<'_>, measured: &mut Measured) -> Result<()> {
-    let stats = store.0.stats()?;
-    let held = Footprint::of(&stats);
-    let all_levels = stats.keyspaces.iter().flat_map(|keyspace| &keyspace.levels);
-    let levels = all_levels.filter(|level| level.tables > 0).count();
-    let keys = study.records.input.keys.len() as f64;
+/// Adds the memory of indexes, directories, filters and key maps, if the store reports it.
+fn put_memory(store: &dyn Store, study: &Study<'_>, measured: &mut Measured) -> Result<()> {
+    let input = &study.records.input;
+    let keys = input.keys.len() as f64;
+    measured.put("keys", keys, "keys");
+    let key_bytes = input.keys.bytes() as f64 / keys;
+    measured.put("key_bytes", key_bytes, "B/key");
+    let Some(held) = store.footprint()? else {
+        return Ok(());
+    };
     let (index, map, directory) = (
         held.index as f64,
         held.key_map as f64,
@@ -81,27 +86,26 @@ fn put_memory(store: &Rhumb, study: &Study<'_>, measured: &mut Measured) -> Resu
     put("memory_bytes", index + map + directory, "B");
     put("index_bytes_a_key", index / keys, "B/key");
     put("tables", held.tables as f64, "tables");
-    put("levels", levels as f64, "levels");
+    if let Some(levels) = held.levels {
+        put("levels", levels as f64, "levels");
+    }
     put("fallback_share", held.fallback_share(), "tables/table");
-    put("keys", keys, "keys");
-    put(
-        "key_bytes",
-        study.records.input.keys.bytes() as f64 / keys,
-        "B/key",
-    );
     Ok(())
 }
 
-/// Adds the store's counters of reads.
-fn put_reads(before: &Reads, after: &Reads, gets: f64, measured: &mut Measured) {
-    let mut reads = Reads::default();
-    reads.add(before, after);
-    let of = |count: u64| count as f64 / gets;
-    measured.put("get_bytes_read", of(reads.bytes_read), "B/get");
-    measured.put("get_blocks_read", of(reads.blocks_read), "blocks/get");
-    measured.put("get_blocks", of(reads.blocks), "blocks/get");
-    measured.put("get_window_ranks", of(reads.window_ranks), "ranks/get");
-    measured.put("get_probes", of(reads.probes), "tables/get");
+/// Adds the store's counters of gets, those that it has.
+fn put_reads(counters: &Counters, gets: f64, measured: &mut Measured) {
+    for (name, unit) in [
+        ("get_bytes_read", "B/get"),
+        ("get_blocks_read", "blocks/get"),
+        ("get_blocks", "blocks/get"),
+        ("get_window_ranks", "ranks/get"),
+        ("get_probes", "tables/get"),
+    ] {
+        if let Some(count) = counters.get(name) {
+            measured.put(name, count as f64 / gets, unit);
+        }
+    }
 }
 
 /// Adds the operating system's counters, which cover the whole process, checks included.
