@@ -6,10 +6,10 @@ use std::time::Duration;
 use rhumb_index::{IndexSpec, KeyMap};
 
 use crate::entry::Sequence;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::options::TableSpec;
 use crate::sync::Arc;
-use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::version::{Change, Files, KeyspaceState, LevelChange, TableMeta};
 
 /// The parameters of a flush or a compaction of one keyspace.
@@ -31,8 +31,8 @@ pub(crate) struct Context<'a> {
     pub snapshots: &'a [Sequence],
     /// Called with the number of bytes, about, that are written next; waits as long as it has to.
     pub pace: &'a dyn Fn(u64),
-    /// Set to stop the work early.
-    pub cancelled: &'a AtomicBool,
+    /// Asked from time to time; an error ends the work early, and is its result.
+    pub go_on: &'a dyn Fn() -> Result<()>,
     /// The counters to add to.
     pub counters: &'a Counters,
 }
@@ -123,13 +123,5 @@ impl Context<'_> {
             Some((number, known)) => (*number, Arc::clone(known)),
             None => ((self.next_map)(), Arc::new(map)),
         }
-    }
-
-    /// Returns an error if the work was cancelled.
-    pub(super) fn check_cancelled(&self) -> Result<()> {
-        if self.cancelled.load(Ordering::Relaxed) {
-            return Err(Error::Closed);
-        }
-        Ok(())
     }
 }

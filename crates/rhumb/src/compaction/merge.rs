@@ -80,7 +80,7 @@ pub(super) fn survivors(
         }
         seen += 1;
         if seen % ENTRIES_A_CHECK == 0 {
-            context.check_cancelled()?;
+            (context.go_on)()?;
         }
         if dropped >= DROPPED_BEFORE_SKIP
             && let Some(fragment) = fragment

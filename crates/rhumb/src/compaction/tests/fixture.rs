@@ -13,7 +13,7 @@ use crate::compaction::{
     pick_whole,
 };
 use crate::entry::{Cursor, EntryKind, RangeDeletes, Sequence};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fs::{Access, FileSystem, MemoryFileSystem};
 use crate::memory::BlockCache;
 use crate::memtable::Memtable;
@@ -111,7 +111,10 @@ impl Store {
             maps: self.state.keyspaces[&KEYSPACE].maps.by_number(),
             snapshots: &snapshots,
             pace: &|_| {},
-            cancelled: &self.cancelled,
+            go_on: &|| match self.cancelled.load(Ordering::Relaxed) {
+                true => Err(Error::Closed),
+                false => Ok(()),
+            },
             counters: &self.counters,
         })
     }

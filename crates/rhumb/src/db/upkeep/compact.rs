@@ -150,6 +150,17 @@ impl Store {
         limit.forgive(Instant::now());
     }
 
+    /// Fails if the work on a keyspace is not wanted any more: the store closes, or the keyspace was dropped.
+    fn is_wanted(&self, keyspace: &OpenKeyspace) -> Result<()> {
+        if self.cancelled.load(Ordering::Relaxed) {
+            return Err(Error::Closed);
+        }
+        match self.keyspaces.load().contains_key(&keyspace.id) {
+            true => Ok(()),
+            false => Err(Error::NoSuchKeyspace(keyspace.name.clone())),
+        }
+    }
+
     /// Calls `work` with the context that a flush or a compaction of a keyspace needs. The
     /// snapshots in it are read after the inputs were chosen, so a reader that starts later sees at
     /// least the newest sequence of the inputs.
@@ -180,7 +191,7 @@ impl Store {
             maps: &maps,
             snapshots: &snapshots,
             pace,
-            cancelled: &self.cancelled,
+            go_on: &|| self.is_wanted(keyspace),
             counters,
         })
     }
@@ -193,6 +204,21 @@ mod tests {
     use crate::compaction::{Input, Job};
     use crate::version::Levels;
     use crate::{Db, Options};
+
+    #[test]
+    fn work_on_a_dropped_keyspace_ends_early() {
+        let db = Db::open("store", Options::in_memory()).unwrap();
+        let dropped = db.create_keyspace("dropped").unwrap();
+        let store = &db.handle.store;
+        let work = |context: &Context<'_>| {
+            (context.go_on)()?;
+            db.drop_keyspace("dropped").unwrap();
+            (context.go_on)()
+        };
+        let keyspace = dropped.state();
+        let ended = store.with_context(keyspace, &Counters::default(), &|_| {}, work);
+        assert!(matches!(ended, Err(Error::NoSuchKeyspace(name)) if name == "dropped"));
+    }
 
     /// Begins a merge as background work does.
     fn begin_merge<'a>(

@@ -11,7 +11,7 @@ use super::pieces::Pieces;
 use crate::compaction::{self, Context, Counters, Input, Job};
 use crate::entry::{Cursor, LARGEST_KEY, Sequence};
 use crate::error::{Error, Result};
-use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::table::TableReader;
 use crate::version::{BASE_RUN, Files, Levels, Place, State, TableMeta};
 
@@ -53,7 +53,7 @@ impl Repair<'_> {
         };
         files.start_at(self.next_file);
         let next_map = AtomicU64::new(free_map);
-        let (cancelled, counters) = (AtomicBool::new(false), Counters::default());
+        let counters = Counters::default();
         let options = pieces.options_of(keyspace);
         let (index, table) = options.layout(self.options);
         let context = Context {
@@ -65,7 +65,7 @@ impl Repair<'_> {
             maps: &maps,
             snapshots: KEEP_SEQUENCES,
             pace: &|_| {},
-            cancelled: &cancelled,
+            go_on: &|| Ok(()),
             counters: &counters,
         };
         let outcome = compaction::execute(&context, &job, &Levels::default())?;
