@@ -3,6 +3,10 @@
 use std::fmt;
 
 use clap::ValueEnum;
+use rhumb::Levels;
+
+use crate::error::Result;
+use crate::store::{Settings, System};
 
 /// The size of experiments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -71,6 +75,37 @@ pub struct Amounts {
     pub table_sizes: [u64; 5],
     /// The position boundaries, the largest first.
     pub boundaries: &'static [u32],
+}
+
+impl Amounts {
+    /// The settings of the published protocol, with the default index and layout.
+    pub fn settings(&self) -> Settings {
+        let defaults = Settings::default();
+        Settings {
+            table: rhumb::TableSpec {
+                table_bytes: self.table_bytes,
+                ..defaults.table
+            },
+            cache_bytes: self.cache_bytes,
+            cold_cache_bytes: self.cache_bytes,
+            write_buffer_bytes: self.buffer_bytes,
+            levels: Levels {
+                base_bytes: self.base_bytes,
+                ..defaults.levels
+            },
+            compaction_threads: 1,
+            ..defaults
+        }
+    }
+
+    /// The system that a text describes (see [`System::parse`]), by the published protocol where the
+    /// text does not say otherwise.
+    ///
+    /// # Errors
+    /// If the text is invalid.
+    pub fn system(&self, text: &str) -> Result<System> {
+        System::parse(text, &self.settings())
+    }
 }
 
 const MIB: u64 = 1 << 20;

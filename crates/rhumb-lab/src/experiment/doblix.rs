@@ -1,7 +1,6 @@
 //! *DobLIX*: blocks cut by the model, and an agent that tunes their parameters. Of its experiments
 //! only those that need no such agent.
 
-use super::arms::specs;
 use super::figures::View;
 use super::{Amounts, Build, Data, Experiment, Fill, Paper, Planned, Work};
 use crate::error::Result;
@@ -38,24 +37,19 @@ const FIGURE_1: Experiment = Experiment {
     }],
 };
 
-/// Systems with their index and the layout of their tables.
-const SYSTEMS: [(&str, &str, &str); 2] = [
-    ("fence pointers", "fp", "partition=bytes(4096)"),
-    ("rhumb", "plr", "partition=predicted"),
+/// The systems.
+const SYSTEMS: [(&str, &str); 2] = [
+    ("fence pointers", "rhumb index=fp partition=bytes(4096)"),
+    ("rhumb", "rhumb index=plr partition=predicted"),
 ];
 
 fn parts(amounts: &Amounts) -> Result<Vec<Planned>> {
-    let cell = |(system, index, table): (&str, &str, &str)| {
-        let (index, table) = specs(index, &format!("{table},size={}", amounts.table_bytes))?;
+    let cell = |(name, text): (&str, &str)| {
         Ok(Planned {
-            axes: vec![("system", system.to_string())],
-            data: Data {
-                set: "uni".to_string(),
-                records: amounts.short,
-            },
+            axes: vec![("system", name.to_string())],
+            data: Data::new("uni", amounts.short),
             build: Some(Build {
-                index,
-                table,
+                system: amounts.system(text)?,
                 fill: Fill::All,
             }),
             work: Work::Breakdown,

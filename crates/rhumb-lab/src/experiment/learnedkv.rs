@@ -1,7 +1,6 @@
 //! *LearnedKV*: an LSM-tree in front of a static tier with learned models. Of its experiments only
 //! those that need no such tier.
 
-use super::arms::specs;
 use super::figures::{Along, Chart, Measure, View};
 use super::{Amounts, Build, Data, Experiment, Fill, Paper, Phase, Planned, Work};
 use crate::error::Result;
@@ -20,7 +19,7 @@ const FIGURE_3: Experiment = Experiment {
     shows: "The time of a read and of a write as an LSM-tree grows from 1 to 10 million records.",
     method: "Stores of a quarter, half and all of the records of the scale, 24 + 1000 bytes; gets of random present keys, \
              then updates of random keys, by one client. rhumb with its default model and placement, and with fence \
-             pointers over blocks of 4 KiB, in place of the paper's RocksDB.",
+             pointers over blocks of 4 KiB, as in the paper's RocksDB, which is measured too if it is built in.",
     cells: over_sizes,
     views: &[
         over_records("Gets", "get_mean", "latency of a get"),
@@ -29,20 +28,15 @@ const FIGURE_3: Experiment = Experiment {
 };
 
 const PHASES: &[Phase] = &[
-    Phase {
-        name: "get",
-        mix: "read-only",
-    },
-    Phase {
-        name: "put",
-        mix: "write-only",
-    },
+    Phase::new("get", "read-only"),
+    Phase::new("put", "write-only"),
 ];
 
-/// Systems with their index and the layout of their tables.
-const SYSTEMS: [(&str, &str, &str); 2] = [
-    ("rhumb", "plr", "partition=predicted"),
-    ("fence pointers", "fp", "partition=bytes(4096)"),
+/// The systems. RocksDB is measured where the build has it.
+const SYSTEMS: [(&str, &str); 3] = [
+    ("rhumb", "rhumb index=plr partition=predicted"),
+    ("fence pointers", "rhumb index=fp partition=bytes(4096)"),
+    ("RocksDB", "rocksdb"),
 ];
 
 const fn over_records(title: &'static str, metric: &'static str, label: &'static str) -> View {
@@ -69,18 +63,16 @@ const fn over_records(title: &'static str, metric: &'static str, label: &'static
 fn over_sizes(amounts: &Amounts) -> Result<Vec<Planned>> {
     let mut cells = Vec::new();
     for (share, part) in [("25 %", 4), ("50 %", 2), ("100 %", 1)] {
-        for (system, index, table) in SYSTEMS {
-            let table = format!("{table},size={}", amounts.table_bytes);
-            let (index, table) = specs(index, &table)?;
+        for (name, text) in SYSTEMS {
+            let system = amounts.system(text)?;
+            if !system.is_built_in() {
+                continue;
+            }
             cells.push(Planned {
-                axes: vec![("system", system.to_string()), ("share", share.to_string())],
-                data: Data {
-                    set: "ycsb-uniform".to_string(),
-                    records: amounts.long / part,
-                },
+                axes: vec![("system", name.to_string()), ("share", share.to_string())],
+                data: Data::new("ycsb-uniform", amounts.long / part),
                 build: Some(Build {
-                    index,
-                    table,
+                    system,
                     fill: Fill::Most,
                 }),
                 work: Work::Phases(PHASES),

@@ -15,7 +15,7 @@ mod study;
 mod tests;
 mod work;
 
-use rhumb::{IndexSpec, TableSpec};
+use rhumb::{IndexSpec, Partition, TableSpec};
 
 pub use self::amounts::{Amounts, Scale};
 pub use self::arms::Arm;
@@ -23,9 +23,10 @@ use self::figures::View;
 pub use self::page::{Chosen, chosen, papers};
 pub use self::plan::{Order, parse_shard};
 pub use self::runner::{Summary, run};
+use crate::data::Sizes;
 use crate::error::{Error, Result};
 use crate::results::Axes;
-use crate::store::Temperature;
+use crate::store::{Settings, System, Temperature};
 
 /// One figure or table of a paper.
 pub struct Experiment {
@@ -59,24 +60,61 @@ pub struct Planned {
     pub work: Work,
 }
 
-/// A set of keys and values, and the number of records.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Keys and values, which arrive in the order of their set if it has one, else in a random order.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Data {
     /// The name of the set.
     pub set: String,
     /// The number of records.
     pub records: usize,
+    /// The sizes of values; none for those of the set.
+    pub values: Option<Sizes>,
+    /// The number of keys that are held out, to be asked for as absent keys, as a share of the
+    /// records.
+    pub hold_outs: f64,
 }
 
-/// The settings with which a store is built.
+impl Data {
+    /// Records of a set as it is.
+    pub fn new(set: &str, records: usize) -> Data {
+        Data {
+            set: set.to_string(),
+            records,
+            values: None,
+            hold_outs: 0.0,
+        }
+    }
+}
+
+/// A system to build, and what it holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Build {
-    /// The index of its tables.
-    pub index: IndexSpec,
-    /// The layout of its tables.
-    pub table: TableSpec,
+    /// The system.
+    pub system: System,
     /// The records to load.
     pub fill: Fill,
+}
+
+impl Build {
+    /// The build that is loaded once for all builds which differ from this one in the index and in
+    /// how blocks are cut alone; none if loading itself is measured, and for other stores than ours.
+    pub fn shared(&self) -> Option<Build> {
+        let System::Rhumb(settings) = &self.system else {
+            return None;
+        };
+        let settings = Settings {
+            index: IndexSpec::default(),
+            table: TableSpec {
+                partition: Partition::Bytes(4096),
+                ..settings.table.clone()
+            },
+            ..settings.clone()
+        };
+        (self.fill != Fill::Halves).then_some(Build {
+            system: System::Rhumb(settings),
+            fill: self.fill,
+        })
+    }
 }
 
 /// The part of the records that is loaded.
@@ -106,7 +144,7 @@ pub enum Work {
     Ranges(usize),
     /// The time of loading, merging and training.
     Loading,
-    /// Workloads one after another, by one client. Changes the store.
+    /// Workloads one after another. Changes the store.
     Phases(&'static [Phase]),
 }
 
@@ -117,6 +155,25 @@ pub struct Phase {
     pub name: &'static str,
     /// The mix of its operations, as `run workloads` takes it.
     pub mix: &'static str,
+    /// The number of its operations, as a multiple of the operations of the scale.
+    pub amount: f64,
+    /// The number of clients.
+    pub clients: usize,
+    /// Operations that all clients together begin each second; none for a closed loop.
+    pub rate: Option<f64>,
+}
+
+impl Phase {
+    /// As many operations as the scale has, by one client in a closed loop.
+    pub const fn new(name: &'static str, mix: &'static str) -> Phase {
+        Phase {
+            name,
+            mix,
+            amount: 1.0,
+            clients: 1,
+            rate: None,
+        }
+    }
 }
 
 /// The source of blocks that are not in the store's own cache.

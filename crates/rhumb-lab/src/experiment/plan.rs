@@ -1,8 +1,8 @@
 //! The order of measuring. What figures compare is measured by turns: in each round every store
 //! over a set of keys is built anew, from other keys and in another order. Stores that differ in index
-//! and layout alone share one load, after which each has its tables written anew.
+//! and layout alone share one load: each is a copy of it whose tables are written anew.
 
-use super::{Amounts, Build, Data, Experiment, Fill, Planned, Scale};
+use super::{Amounts, Build, Data, Experiment, Planned, Scale};
 use crate::contest::{seed_of, turns};
 use crate::error::{Error, Result};
 use crate::results::Key;
@@ -47,12 +47,9 @@ pub struct Group {
 }
 
 impl Group {
-    /// The load that the store can share with others: those that hold all records in tables of the
-    /// same size, which is returned, differ in index and layout only. None if loading itself is
-    /// measured, or not all records are loaded.
-    pub fn load(&self) -> Option<u64> {
-        let build = self.build.as_ref()?;
-        (build.fill == Fill::All).then_some(build.table.table_bytes)
+    /// The build whose load the store shares with others.
+    pub fn shared(&self) -> Option<Build> {
+        self.build.as_ref()?.shared()
     }
 }
 
@@ -135,8 +132,8 @@ impl Order {
 
 /// The same stores; those of one load follow the first of them.
 fn beside_each_other(stores: Vec<Group>) -> Vec<Group> {
-    let loads: Vec<Option<u64>> = stores.iter().map(Group::load).collect();
-    let first = |(at, load): (usize, &Option<u64>)| match load {
+    let loads: Vec<Option<Build>> = stores.iter().map(Group::shared).collect();
+    let first = |(at, load): (usize, &Option<Build>)| match load {
         Some(_) => loads.iter().position(|known| known == load).unwrap_or(at),
         None => at,
     };

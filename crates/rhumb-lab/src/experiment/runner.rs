@@ -108,11 +108,11 @@ fn unfinished(order: &Order, file: &ResultsFile, summary: &mut Summary) -> Resul
 /// Saves a round of a cell; none if it is not permitted here.
 type Keep<'k> = dyn FnMut(&Key, &Circumstances, Option<Measured>) -> Result<()> + 'k;
 
-/// A loaded store that several builds share one after another, with the size of its tables.
-type Shared<'a> = Option<(u64, Study<'a>)>;
+/// A loaded store that several builds are copied from.
+type Shared<'a> = Option<Study<'a>>;
 
 fn remove(shared: Shared<'_>) -> Result<()> {
-    shared.map_or(Ok(()), |(_, study)| study.remove())
+    shared.map_or(Ok(()), Study::remove)
 }
 
 impl Group {
@@ -134,27 +134,24 @@ impl Group {
             return Ok(());
         };
         let loading = began("");
-        match self.load() {
-            Some(table_bytes) => {
-                let mut study = match shared.take() {
-                    Some((known, study)) if known == table_bytes => study,
+        let study = match self.shared() {
+            Some(base) => {
+                let loaded = match shared.take() {
+                    Some(study) if study.build == base => study,
                     other => {
                         remove(other)?;
-                        Study::to_share(setting, records, table_bytes)?
+                        Study::to_share(setting, records, &base)?
                     }
                 };
-                study.rebuild(build)?;
-                self.work(contest, &study, &loading, keep)?;
-                *shared = Some((table_bytes, study));
-                Ok(())
+                shared.insert(loaded).rebuilt(build)?
             }
             None => {
                 remove(shared.take())?;
-                let study = Study::load(setting, records, build)?;
-                self.work(contest, &study, &loading, keep)?;
-                study.remove()
+                Study::load(setting, records, build)?
             }
-        }
+        };
+        self.work(contest, &study, &loading, keep)?;
+        study.remove()
     }
 
     /// Measures the cells over a store; `loading` has the circumstances in which it was made.

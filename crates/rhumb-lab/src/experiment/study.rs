@@ -1,11 +1,11 @@
 //! A store of ours with the keys of a cell, and the cost of loading it.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use rhumb::KeyspaceOptions;
 use rhumb::internals::reindex;
-use rhumb::{IndexSpec, KeyspaceOptions, Levels, Partition, TableSpec};
 
 use super::{Amounts, Build, Data, Fill, Reading};
 use crate::data::sets::SetSpec;
@@ -15,7 +15,7 @@ use crate::measure::directory_bytes;
 use crate::progress::Progress;
 use crate::results::Measured;
 use crate::run::phases::Loaded;
-use crate::store::{Counters, Footprint, Settings, Store, Temperature};
+use crate::store::{Counters, Footprint, Store, System, Temperature};
 use crate::workload::order::Order;
 
 /// Records of a batch.
@@ -38,7 +38,8 @@ impl Records {
     /// If there is no such set, or it cannot be read.
     pub fn of(data: &Data, seed: u64) -> Result<Records> {
         let set: SetSpec = data.set.parse()?;
-        let input = set.input(data.records, None, 0, seed)?;
+        let hold_out = (data.records as f64 * data.hold_outs).ceil() as usize;
+        let input = set.input(data.records, data.values, hold_out, seed)?;
         let order = input.load_order(&mut Random::new(seed, 0x10ad));
         Ok(Records { input, order })
     }
@@ -80,18 +81,40 @@ impl<'a> Study<'a> {
         records: &'a Records,
         build: &Build,
     ) -> Result<Study<'a>> {
-        let directory = setting.directory.join("store");
+        Study::load_into("store", setting, records, build)
+    }
+
+    /// Loads the records into a new store that builds are made from by [`Study::rebuilt`]. Its own
+    /// index and layout are the same in all rounds, so that all builds have tables of the same keys.
+    ///
+    /// # Errors
+    /// Failures of the store.
+    pub fn to_share(
+        setting: &'a Setting<'a>,
+        records: &'a Records,
+        build: &Build,
+    ) -> Result<Study<'a>> {
+        Study::load_into("shared", setting, records, build)
+    }
+
+    fn load_into(
+        directory: &str,
+        setting: &'a Setting<'a>,
+        records: &'a Records,
+        build: &Build,
+    ) -> Result<Study<'a>> {
+        let directory = setting.directory.join(directory);
         std::fs::create_dir(&directory).map_err(Error::io("create", &directory))?;
         let mut study = Study {
             setting,
             records,
             build: build.clone(),
-            name: build.index.to_string(),
+            name: build.system.label(),
             loading: Measured::default(),
             fallback_share: 0.0,
             directory,
         };
-        let store = study.open(Reading::Cached)?;
+        let store = study.open_to_load()?;
         let order = study.order()?;
         let first = match build.fill {
             Fill::Halves => order.len() / 2,
@@ -119,48 +142,36 @@ impl<'a> Study<'a> {
         Ok(study)
     }
 
-    /// Loads the records into a new store of which several builds are made, one after another. Its
-    /// own index and layout are the same in all rounds, so that all builds have tables of the same
-    /// keys.
+    /// A copy of the store, all of whose tables are written anew with the index and the layout of
+    /// another build.
     ///
     /// # Errors
     /// Failures of the store.
-    pub fn to_share(
-        setting: &'a Setting<'a>,
-        records: &'a Records,
-        table_bytes: u64,
-    ) -> Result<Study<'a>> {
-        let build = Build {
-            index: IndexSpec::default(),
-            table: TableSpec {
-                partition: Partition::Bytes(4096),
-                table_bytes,
-                ..TableSpec::default()
-            },
-            fill: Fill::All,
+    pub fn rebuilt(&self, build: &Build) -> Result<Study<'a>> {
+        let mut study = Study {
+            setting: self.setting,
+            records: self.records,
+            build: build.clone(),
+            name: build.system.label(),
+            loading: Measured::default(),
+            fallback_share: 0.0,
+            directory: self.setting.directory.join("store"),
         };
-        Study::load(setting, records, &build)
-    }
-
-    /// Writes all tables anew with the index and the layout of another build.
-    ///
-    /// # Errors
-    /// Failures of the store.
-    pub fn rebuild(&mut self, build: &Build) -> Result<()> {
-        self.name = build.index.to_string();
-        let progress = self.setting.progress;
-        let stage = format!("{}, {}: index", self.records.input.name, self.name);
+        let progress = study.setting.progress;
+        let stage = format!("{}, {}: index", study.records.input.name, study.name);
         progress.stage(stage, 1);
-        let db = self.settings().db(&self.directory, Temperature::Warm)?;
+        copy_store(&self.directory, &study.directory)?;
+        let settings = build.system.settings();
+        let db = settings.db(&study.directory, Temperature::Warm)?;
         db.set_options(KeyspaceOptions {
-            index: Some(build.index.clone()),
-            table: Some(build.table.clone()),
+            index: Some(settings.index.clone()),
+            table: Some(settings.table.clone()),
         })?;
         reindex(&db)?;
-        self.build = build.clone();
-        self.fallback_share = Footprint::of(&db.stats()?).fallback_share();
+        study.fallback_share = Footprint::of(&db.stats()?).fallback_share();
         db.close()?;
-        progress.advance(0)
+        progress.advance(0)?;
+        Ok(study)
     }
 
     /// The number of distinct keys that are loaded.
@@ -190,6 +201,7 @@ impl<'a> Study<'a> {
         let progress = self.setting.progress;
         progress.stage(format!("{}, {}: load", input.name, self.name), order.len());
         let (mut batch, mut value) = (Pairs::default(), Vec::new());
+        let buffer_bytes = self.build.system.settings().write_buffer_bytes;
         let mut waiting = 0;
         for ranks in order.chunks(BATCH) {
             batch.clear();
@@ -201,7 +213,7 @@ impl<'a> Study<'a> {
                 waiting += (HEADER_BYTES + key.len() + value.len()) as u64;
             }
             store.write(&batch)?;
-            if waiting >= self.setting.amounts.buffer_bytes {
+            if waiting >= buffer_bytes {
                 waiting = 0;
                 store.flush()?;
             }
@@ -248,33 +260,23 @@ impl<'a> Study<'a> {
         put("merges", merges as f64, "merges");
     }
 
-    /// The settings of the published protocol.
-    fn settings(&self) -> Settings {
-        let amounts = self.setting.amounts;
-        Settings {
-            index: self.build.index.clone(),
-            table: self.build.table.clone(),
-            // Loading requests each flush itself, before the buffer is full.
-            write_buffer_bytes: match self.build.fill {
-                Fill::Most => amounts.buffer_bytes,
-                Fill::All | Fill::Halves => 2 * amounts.buffer_bytes,
-            },
-            cache_bytes: amounts.cache_bytes,
-            cold_cache_bytes: amounts.cache_bytes,
-            levels: Levels {
-                base_bytes: amounts.base_bytes,
-                ..Levels::default()
-            },
-            compaction_threads: 1,
+    /// Opens the store with a write buffer that is not full before loading requests a flush.
+    fn open_to_load(&self) -> Result<Box<dyn Store>> {
+        let mut system = self.build.system.clone();
+        if let System::Rhumb(settings) = &mut system {
+            settings.write_buffer_bytes *= 2;
         }
+        system.open(&self.directory, Temperature::Warm)
     }
 
-    /// Opens the store by the published protocol.
+    /// Opens the store.
     ///
     /// # Errors
     /// Failures of the store.
     pub fn open(&self, reading: Reading) -> Result<Box<dyn Store>> {
-        self.settings().open(&self.directory, reading.temperature())
+        self.build
+            .system
+            .open(&self.directory, reading.temperature())
     }
 
     /// The steps over the open store.
@@ -305,4 +307,19 @@ impl<'a> Study<'a> {
     pub fn remove(self) -> Result<()> {
         std::fs::remove_dir_all(&self.directory).map_err(Error::io("remove", &self.directory))
     }
+}
+
+/// Copies a closed store of ours. Tables never change, so the copy shares them with the original where
+/// the file system has hard links.
+fn copy_store(from: &Path, to: &Path) -> Result<()> {
+    std::fs::create_dir(to).map_err(Error::io("create", to))?;
+    for entry in std::fs::read_dir(from).map_err(Error::io("list", from))? {
+        let file = entry.map_err(Error::io("list", from))?;
+        let (source, target) = (file.path(), to.join(file.file_name()));
+        let is_table = source.extension().is_some_and(|name| name == "table");
+        if !is_table || std::fs::hard_link(&source, &target).is_err() {
+            std::fs::copy(&source, &target).map_err(Error::io("copy", &source))?;
+        }
+    }
+    Ok(())
 }

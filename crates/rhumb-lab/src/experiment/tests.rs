@@ -34,6 +34,14 @@ fn order(experiments: Vec<&'static Experiment>) -> Order {
     }
 }
 
+fn rhumb(amounts: &Amounts, index: IndexSpec, table: TableSpec) -> System {
+    System::Rhumb(Settings {
+        index,
+        table,
+        ..amounts.settings()
+    })
+}
+
 fn some(ids: &[&str]) -> Order {
     order(ids.iter().map(|id| find(id).unwrap()).collect())
 }
@@ -211,18 +219,11 @@ fn stores_that_differ_in_index_and_layout_share_a_load() {
         .iter()
         .find(|contest| contest.data.set == "ycsb-uniform")
         .unwrap();
-    let loads: Vec<Option<u64>> = uniform.stores.iter().map(plan::Group::load).collect();
-    let changes = loads.windows(2).filter(|two| two[0] != two[1]);
-    let shared = |two: &[Option<u64>]| two[1].is_some();
-    let begun = changes.filter(|two| shared(two)).count() + usize::from(loads[0].is_some());
-    // Each of the five sizes of tables once.
-    assert_eq!(begun, TINY.table_sizes.len(), "{loads:?}");
-    let own = loads.iter().filter(|load| load.is_none()).count();
-    assert_eq!(
-        own,
-        arms::kinds().count(),
-        "E-F16 loads nine tenths, each kind its own"
-    );
+    let loads: Vec<Option<Build>> = uniform.stores.iter().map(plan::Group::shared).collect();
+    assert!(loads.iter().all(Option::is_some));
+    let begun = 1 + loads.windows(2).filter(|two| two[0] != two[1]).count();
+    // Each of the five sizes of tables once, and nine tenths of the records for E-F16.
+    assert_eq!(begun, TINY.table_sizes.len() + 1, "{loads:?}");
 }
 
 #[test]
@@ -280,13 +281,9 @@ fn exact_windows_are_what_is_read() {
                                 ("kind", kind.to_string()),
                                 ("boundary", boundary.to_string()),
                             ],
-                            data: Data {
-                                set: set.to_string(),
-                                records: amounts.long,
-                            },
+                            data: Data::new(set, amounts.long),
                             build: Some(Build {
-                                index,
-                                table,
+                                system: rhumb(amounts, index, table),
                                 fill: Fill::All,
                             }),
                             work: Work::Points(Reading::Cached),
@@ -350,6 +347,83 @@ fn shards_have_all_cells_once_and_merge() {
     assert_eq!(whole.measured, 0, "the cells of both shards are present");
 }
 
+/// An experiment is data: two systems as text, a set with other values and keys held out, and phases with
+/// absent keys, several clients and a rate. Each phase has its counters and the bytes of its files.
+#[test]
+fn an_experiment_of_systems_and_phases_is_data_alone() {
+    const PHASES: &[Phase] = &[
+        Phase::new("absent", "absent"),
+        Phase {
+            amount: 3.0,
+            clients: 2,
+            ..Phase::new("put", "write-only")
+        },
+        Phase {
+            rate: Some(50_000.0),
+            ..Phase::new("scan", "scan,length=1-9")
+        },
+    ];
+    static SYSTEMS: Experiment = Experiment {
+        id: "systems",
+        paper: "",
+        title: "",
+        shows: "",
+        method: "",
+        cells: |amounts| {
+            let systems = [
+                "rhumb index=fp partition=entries(8)",
+                "rhumb ratio=4 cache=1MiB",
+            ];
+            let cell = |text: &str| {
+                Ok(Planned {
+                    axes: vec![("system", text.to_string())],
+                    data: Data {
+                        values: Some(Sizes::Fixed(300)),
+                        hold_outs: 0.1,
+                        ..Data::new("ycsb-uniform", amounts.long)
+                    },
+                    build: Some(Build {
+                        system: amounts.system(text)?,
+                        fill: Fill::Most,
+                    }),
+                    work: Work::Phases(PHASES),
+                })
+            };
+            systems.into_iter().map(cell).collect()
+        },
+        views: &[],
+    };
+    let (_directory, path) = file();
+    let order = order(vec![&SYSTEMS]);
+    let contests = order.contests().unwrap();
+    let loads = contests[0].stores.iter().map(plan::Group::shared);
+    let loads: Vec<Option<Build>> = loads.collect();
+    assert_ne!(
+        loads[0], loads[1],
+        "the ratio of levels is no setting of an index"
+    );
+    measure(&order, &path).unwrap();
+    let kept = cells(&path);
+    assert_eq!(kept.len(), 2);
+    for cell in &kept {
+        let value = |metric: &str| cell.value(metric);
+        assert_eq!(
+            value("absent_gets"),
+            Some((TINY.operations + TINY.operations / 10) as f64)
+        );
+        assert!(value("put_rate") > Some(0.0) && value("put_log_bytes") > Some(300.0 * 300.0));
+        assert!(value("scan_disk_bytes") > Some(1_000.0 * 300.0));
+        let [all, fast, slow] = ["mean", "mean_below_p99", "slowest_5_mean"]
+            .map(|figure| value(&format!("put_{figure}")).unwrap());
+        assert!(
+            fast <= all * 1.001 && slow >= all * 0.999,
+            "{fast} {all} {slow}"
+        );
+        // Gets flush nothing, and counters of 0 are left out.
+        assert_eq!(value("absent_flushes"), None);
+    }
+}
+
 /// Any number of machines has every round of every cell exactly once; up to as many machines as
 /// there are sets of keys, one machine has all rounds of a cell.
 #[test]
@@ -403,10 +477,7 @@ fn finished_cells_are_kept_when_a_later_one_fails() {
             let sets = ["dense", "sosd:/no/such/file"];
             let cells = sets.map(|set| Planned {
                 axes: vec![("set", set.to_string())],
-                data: Data {
-                    set: set.to_string(),
-                    records: 100,
-                },
+                data: Data::new(set, 100),
                 build: None,
                 work: Work::Keys,
             });
@@ -439,14 +510,10 @@ fn a_store_does_not_differ_from_itself() {
         .specs("pgm", 16, TINY.table_bytes)
         .unwrap();
     let build = Build {
-        index,
-        table,
+        system: rhumb(&TINY, index, table),
         fill: Fill::All,
     };
-    let data = Data {
-        set: "ycsb-uniform".to_string(),
-        records: TINY.long,
-    };
+    let data = Data::new("ycsb-uniform", TINY.long);
     let progress = Progress::new();
     let get = |records: &study::Records, seed| {
         let setting = study::Setting {

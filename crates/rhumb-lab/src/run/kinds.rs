@@ -9,7 +9,7 @@ use crate::data::{Input, Sizes, decimal, paths, runs, sosd};
 use crate::error::Result;
 use crate::measure::clock_cost;
 use crate::results::Report;
-use crate::store::{Candidate, Settings};
+use crate::store::{Settings, System};
 use crate::table;
 
 const NAME: &str = "kinds";
@@ -44,7 +44,7 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
     let models = models.map(|kind| kind.name);
     let indexes = indexes(arguments, ["fp"].into_iter().chain(models))?;
     let candidate = |index: &IndexSpec| {
-        Candidate::Rhumb(Settings {
+        System::Rhumb(Settings {
             index: index.clone(),
             table: table.clone(),
             cache_bytes: arguments.cache_bytes.unwrap_or(CACHE_BYTES),
@@ -52,10 +52,10 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
             ..Settings::default()
         })
     };
-    let candidates: Vec<Candidate> = indexes.iter().map(candidate).collect();
+    let systems: Vec<System> = indexes.iter().map(candidate).collect();
     for input in inputs(arguments)? {
         plan.for_input(&input, arguments)
-            .measure(&candidates, &input, arguments, bench)?;
+            .measure(&systems, &input, arguments, bench)?;
     }
     Ok(print(&bench.report))
 }

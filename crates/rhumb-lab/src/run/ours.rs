@@ -9,7 +9,7 @@ use super::{Arguments, Bench, large};
 use crate::data::Input;
 use crate::error::{Error, Result};
 use crate::results::Subject;
-use crate::store::{Candidate, Rhumb, Store, Temperature};
+use crate::store::{Rhumb, Store, System, Temperature};
 
 /// A loaded store, open, with a full cache.
 pub struct Ours {
@@ -36,7 +36,7 @@ impl Ours {
     ) -> Result<Ours> {
         let index = arguments.indexes.first().cloned().unwrap_or_default();
         let settings = large(arguments, index, cache_bytes);
-        let name = Candidate::Rhumb(settings.clone()).label();
+        let name = System::Rhumb(settings.clone()).label();
         let (progress, seed) = (&bench.progress, arguments.seed);
         let directory = bench.directory.join("store");
         std::fs::create_dir(&directory).map_err(Error::io("create", &directory))?;

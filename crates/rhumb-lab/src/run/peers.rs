@@ -10,7 +10,7 @@ use crate::data::Input;
 use crate::error::Result;
 use crate::measure::clock_cost;
 use crate::results::Report;
-use crate::store::{COLD_CACHE_BYTES, Candidate, Peer};
+use crate::store::{COLD_CACHE_BYTES, Peer, System};
 use crate::table;
 
 const NAME: &str = "peers";
@@ -25,9 +25,9 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
     for set in &arguments.sets {
         let (input, cache_bytes) = set.input(arguments)?;
         let table = layout(*set, arguments);
-        let candidates = candidates(&compared(arguments), arguments, &table, cache_bytes)?;
+        let systems = systems(&compared(arguments), arguments, &table, cache_bytes)?;
         plan.for_input(&input, arguments)
-            .measure(&candidates, &input, arguments, bench)?;
+            .measure(&systems, &input, arguments, bench)?;
         let runs = arguments.runs.unwrap_or(1);
         text += &print(&bench.report, &input, &table, cache_bytes, runs);
     }
@@ -60,25 +60,25 @@ pub fn compared(arguments: &Arguments) -> Vec<Peer> {
 ///
 /// # Errors
 /// If a specification of an index is invalid.
-pub fn candidates(
+pub fn systems(
     peers: &[Peer],
     arguments: &Arguments,
     table: &TableSpec,
     cache_bytes: u64,
-) -> Result<Vec<Candidate>> {
-    let mut candidates = Vec::new();
+) -> Result<Vec<System>> {
+    let mut systems = Vec::new();
     for (number, index) in indexes(arguments, TWO)?.into_iter().enumerate() {
         let mut settings = large(arguments, index, cache_bytes);
         settings.table = table.clone();
         if number == 0 {
             let peers = peers
                 .iter()
-                .map(|peer| Candidate::Peer(*peer, settings.clone()));
-            candidates.extend(peers);
+                .map(|peer| System::Peer(*peer, settings.clone()));
+            systems.extend(peers);
         }
-        candidates.push(Candidate::Rhumb(settings));
+        systems.push(System::Rhumb(settings));
     }
-    Ok(candidates)
+    Ok(systems)
 }
 
 const ROWS: &[Row] = &[

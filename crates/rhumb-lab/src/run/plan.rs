@@ -10,7 +10,7 @@ use crate::data::Input;
 use crate::error::{Error, Result};
 use crate::measure::{Cost, Latencies, Meter, Spread, device_bytes, directory_bytes};
 use crate::results::{Report, Subject};
-use crate::store::{Candidate, Counters, Store, Temperature};
+use crate::store::{Counters, Store, System, Temperature};
 
 /// The number of operations of each kind.
 #[derive(Debug, Clone, Copy)]
@@ -115,14 +115,14 @@ impl Plan {
     /// [`Error::WrongAnswer`] for the first wrong answer; failures of a store.
     pub fn measure(
         &self,
-        candidates: &[Candidate],
+        systems: &[System],
         input: &Input,
         arguments: &Arguments,
         bench: &mut Bench,
     ) -> Result<()> {
         let mut studies = Vec::new();
-        for candidate in candidates {
-            let mut study = Study::new(self.experiment, candidate, input, arguments, bench)?;
+        for system in systems {
+            let mut study = Study::new(self.experiment, system, input, arguments, bench)?;
             study.load(bench)?;
             studies.push(study);
         }
@@ -206,7 +206,7 @@ impl Done {
 
 /// One store with one input.
 struct Study<'a> {
-    candidate: &'a Candidate,
+    candidate: &'a System,
     name: String,
     directory: PathBuf,
     subject: Subject,
@@ -217,7 +217,7 @@ struct Study<'a> {
 impl<'a> Study<'a> {
     fn new(
         experiment: &'static str,
-        candidate: &'a Candidate,
+        candidate: &'a System,
         input: &'a Input,
         arguments: &'a Arguments,
         bench: &Bench,

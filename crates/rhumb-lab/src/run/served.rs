@@ -9,7 +9,7 @@ use crate::data::Input;
 use crate::error::{Error, Result};
 use crate::measure::process_cpu_time;
 use crate::results::Subject;
-use crate::store::{Candidate, Store, Temperature};
+use crate::store::{Store, System, Temperature};
 use crate::workload::drive::Driver;
 use crate::workload::load::Load;
 use crate::workload::order::Order;
@@ -44,7 +44,7 @@ impl<'a> Served<'a> {
     /// Wrong answers, and failures of the store.
     pub fn load(
         experiment: &'static str,
-        candidate: &Candidate,
+        candidate: &System,
         (input, order): (&'a Input, &'a Order),
         seed: u64,
         bench: &Bench,

@@ -10,7 +10,7 @@ use crate::data::{Input, Random};
 use crate::error::{Error, Result};
 use crate::measure::{Latencies, clock_cost};
 use crate::results::{Report, Subject};
-use crate::store::{Candidate, Peer};
+use crate::store::{Peer, System};
 use crate::table;
 
 const NAME: &str = "stores";
@@ -27,8 +27,8 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
         let (input, cache_bytes) = set.input(arguments)?;
         let plan = plan.for_input(&input, arguments);
         lower_bound(&input, &plan, arguments.seed, bench)?;
-        let candidates = candidates(arguments, cache_bytes)?;
-        plan.measure(&candidates, &input, arguments, bench)?;
+        let systems = systems(arguments, cache_bytes)?;
+        plan.measure(&systems, &input, arguments, bench)?;
         text += &print(&bench.report, &input, arguments.runs.unwrap_or(1));
         text += &print_blocks(&bench.report, &input);
     }
@@ -36,10 +36,10 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
 }
 
 /// LMDB, if it is in this build, then our own store with each index.
-fn candidates(arguments: &Arguments, cache_bytes: u64) -> Result<Vec<Candidate>> {
+fn systems(arguments: &Arguments, cache_bytes: u64) -> Result<Vec<System>> {
     let lmdb = Peer::built_in().filter(|peer| *peer == Peer::Lmdb);
     let table = arguments.table.clone().unwrap_or_default();
-    peers::candidates(&lmdb.collect::<Vec<_>>(), arguments, &table, cache_bytes)
+    peers::systems(&lmdb.collect::<Vec<_>>(), arguments, &table, cache_bytes)
 }
 
 /// A lower limit for comparison: a binary search of the standard library over the sorted keys in

@@ -6,7 +6,7 @@ use crate::data::Input;
 use crate::error::Result;
 use crate::measure::clock_cost;
 use crate::results::{Report, Subject};
-use crate::store::Candidate;
+use crate::store::System;
 use crate::table;
 use crate::workload::load::{Amount, Load, Pace};
 use crate::workload::mix::{Mix, Operation, YCSB};
@@ -35,8 +35,8 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
     for set in &arguments.sets {
         let (input, cache_bytes) = set.input(arguments)?;
         let layout = peers::layout(*set, arguments);
-        let candidates = peers::candidates(&arguments.peers, arguments, &layout, cache_bytes)?;
-        let subjects = measure(&candidates, &input, load, &mixes, arguments, bench)?;
+        let systems = peers::systems(&arguments.peers, arguments, &layout, cache_bytes)?;
+        let subjects = measure(&systems, &input, load, &mixes, arguments, bench)?;
         text += &table_of(&bench.report, &input, &mixes, &subjects);
         text += &format!(
             "\n\n{} keys, nine tenths of them loaded; tables: {layout}; cache {} MiB. {}\n\n",
@@ -69,7 +69,7 @@ fn load(arguments: &Arguments) -> Load {
 /// Loads all stores, then runs all workloads against each of them [`Arguments::runs`] times (once
 /// by default), the stores taking turns.
 fn measure(
-    candidates: &[Candidate],
+    systems: &[System],
     input: &Input,
     load: Load,
     mixes: &[Mix],
@@ -81,8 +81,8 @@ fn measure(
     let order = Order::hashed(input.keys.len(), seed)?;
     // Each store with the outcomes of each workload, one for each repeat.
     let mut stores: Vec<(Served<'_>, Vec<Vec<Outcome>>)> = Vec::new();
-    for candidate in candidates {
-        let served = Served::load(NAME, candidate, (input, &order), seed, bench)?;
+    for system in systems {
+        let served = Served::load(NAME, system, (input, &order), seed, bench)?;
         stores.push((served, mixes.iter().map(|_| Vec::new()).collect()));
     }
     by_turns(&mut stores, runs, seed, |(served, done), repeat| {

@@ -7,7 +7,7 @@ use super::{Arguments, Bench, peers};
 use crate::data::Input;
 use crate::error::Result;
 use crate::measure::Latencies;
-use crate::store::Candidate;
+use crate::store::System;
 use crate::workload::load::Load;
 use crate::workload::mix::YCSB;
 use crate::workload::order::Order;
@@ -54,9 +54,8 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
     for set in &arguments.sets {
         let (input, cache_bytes) = set.input(arguments)?;
         let layout = peers::layout(*set, arguments);
-        let candidates =
-            peers::candidates(&peers::compared(arguments), arguments, &layout, cache_bytes)?;
-        let operations = measure(&candidates, &input, arguments, bench)?;
+        let systems = peers::systems(&peers::compared(arguments), arguments, &layout, cache_bytes)?;
+        let operations = measure(&systems, &input, arguments, bench)?;
         let table = peers::table(&bench.report, NAME, &input, ROWS);
         text += &format!(
             "{table}Tables: {layout}; cache {} MiB. {operations} operations a workload; medians of {} runs, \
@@ -70,7 +69,7 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
 
 /// Returns the number of operations of each workload, which is limited by the keys to insert.
 fn measure(
-    candidates: &[Candidate],
+    systems: &[System],
     input: &Input,
     arguments: &Arguments,
     bench: &mut Bench,
@@ -78,9 +77,9 @@ fn measure(
     let (runs, seed) = (arguments.runs.unwrap_or(1), arguments.seed);
     let order = Order::hashed(input.keys.len(), seed)?;
     let mut clients = Vec::new();
-    for candidate in candidates {
+    for system in systems {
         clients.push(Client {
-            served: Served::load(NAME, candidate, (input, &order), seed, bench)?,
+            served: Served::load(NAME, system, (input, &order), seed, bench)?,
             took: steps().map(|_| Vec::new()).collect(),
         });
     }

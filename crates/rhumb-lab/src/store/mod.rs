@@ -15,16 +15,16 @@ mod redb;
 mod rhumb;
 #[cfg(feature = "peers")]
 mod rocksdb;
+mod system;
 #[cfg(test)]
 mod tests;
-
-use std::path::Path;
 
 pub use self::counters::Counters;
 pub use self::cursor::Cursor;
 pub use self::pages::Pages;
 pub use self::peer::Peer;
 pub use self::rhumb::{Rhumb, Settings, block_sizes};
+pub use self::system::System;
 use crate::data::Pairs;
 #[cfg(feature = "peers")]
 use crate::error::Error;
@@ -135,36 +135,6 @@ pub enum Temperature {
 /// The cache of a cold store: much smaller than the data, larger than the blocks that every get
 /// needs.
 pub const COLD_CACHE_BYTES: u64 = 8 << 20;
-
-/// A store to compare, with its settings.
-#[derive(Debug, Clone)]
-pub enum Candidate {
-    /// Our own.
-    Rhumb(Settings),
-    /// Another store, with the settings of our own as far as it has them.
-    Peer(Peer, Settings),
-}
-
-impl Candidate {
-    /// Its name in tables and results; for our own store, the specification of its index.
-    pub fn label(&self) -> String {
-        match self {
-            Candidate::Rhumb(settings) => settings.index.to_string(),
-            Candidate::Peer(peer, _) => peer.to_string(),
-        }
-    }
-
-    /// Opens or creates it in a directory that exists.
-    ///
-    /// # Errors
-    /// Any error of the store.
-    pub fn open(&self, directory: &Path, temperature: Temperature) -> Result<Box<dyn Store>> {
-        match self {
-            Candidate::Rhumb(settings) => settings.open(directory, temperature),
-            Candidate::Peer(peer, settings) => peer.open(directory, settings, temperature),
-        }
-    }
-}
 
 /// The error of a peer.
 #[cfg(feature = "peers")]

@@ -34,7 +34,18 @@ impl Peer {
     /// The peers that this build can open.
     pub fn built_in() -> impl Iterator<Item = Peer> {
         let all = Peer::value_variants().iter().copied();
-        all.filter(|peer| peer.opener().is_ok())
+        all.filter(|peer| peer.is_built_in())
+    }
+
+    /// The peer with a name.
+    pub fn named(name: &str) -> Option<Peer> {
+        let all = Peer::value_variants().iter().copied();
+        all.into_iter().find(|peer| peer.to_string() == name)
+    }
+
+    /// Whether this build can open it.
+    pub fn is_built_in(self) -> bool {
+        self.opener().is_ok()
     }
 
     /// The function that opens it, or the cargo feature that is missing.

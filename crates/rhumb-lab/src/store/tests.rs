@@ -17,11 +17,11 @@ fn settings(table: &str) -> Settings {
     }
 }
 
-fn candidates(table: &str) -> Vec<Candidate> {
+fn candidates(table: &str) -> Vec<System> {
     let settings = settings(table);
-    let peers = Peer::built_in().map(|peer| Candidate::Peer(peer, settings.clone()));
-    let mut all: Vec<Candidate> = peers.collect();
-    all.push(Candidate::Rhumb(settings));
+    let peers = Peer::built_in().map(|peer| System::Peer(peer, settings.clone()));
+    let mut all: Vec<System> = peers.collect();
+    all.push(System::Rhumb(settings));
     all
 }
 

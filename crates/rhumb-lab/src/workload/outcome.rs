@@ -42,14 +42,16 @@ impl Outcome {
 
 /// Adds the figures of a workload, with one outcome for each repeat: the latencies of all
 /// operations under the workload's name, the latencies of each kind that occurred under both names
-/// (`ycsb-a_read_p99`), `_rate`, `_cpu` of the whole process, and `_harness`, the share of the
+/// (`ycsb-a_read_p99`), the mean below p99 (`_mean_below_p99`) and of the slowest 5 % (`_slowest_5_mean`), `_rate`, `_cpu` of the whole process, and `_harness`, the share of the
 /// clients' time that was neither in the store nor asleep.
 ///
 /// # Errors
 /// None with the bounds of [`Latencies`].
 pub fn put(name: &str, outcomes: Vec<Outcome>, into: &mut Measured) -> Result<()> {
     let all = outcomes.iter().map(Outcome::latencies);
-    into.put_latencies(name, &all.collect::<Result<Vec<_>>>()?)?;
+    let all: Vec<Latencies> = all.collect::<Result<_>>()?;
+    into.put_latencies(name, &all)?;
+    put_means(name, &all, into);
     let mut figure = |metric: &str, of: fn(&Outcome) -> f64, unit| {
         let values: Vec<f64> = outcomes.iter().map(of).collect();
         into.put_repeated(&format!("{name}_{metric}"), &values, unit);
@@ -69,7 +71,18 @@ pub fn put(name: &str, outcomes: Vec<Outcome>, into: &mut Measured) -> Result<()
         }
     }
     for (operation, times) in by_operation {
-        into.put_latencies(&format!("{name}_{}", operation.name()), &times)?;
+        let name = format!("{name}_{}", operation.name());
+        into.put_latencies(&name, &times)?;
+        put_means(&name, &times, into);
     }
     Ok(())
+}
+
+/// Adds the means of the fast and of the slow operations.
+fn put_means(name: &str, times: &[Latencies], into: &mut Measured) {
+    for (metric, from, to) in [("mean_below_p99", 0.0, 0.99), ("slowest_5_mean", 0.95, 1.0)] {
+        let of = |took: &Latencies| took.mean_between(from, to);
+        let means: Vec<f64> = times.iter().map(of).collect();
+        into.put_repeated(&format!("{name}_{metric}"), &means, "ns");
+    }
 }

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::results::Measured;
 use crate::store::model::{Lie, Model};
-use crate::store::{Candidate, Settings, Store, Temperature};
+use crate::store::{Settings, Store, System, Temperature};
 
 /// Asserts that counts fit their shares by Pearson's chi-squared test. A correct implementation
 /// fails it for less than one in ten thousand seeds.
@@ -127,7 +127,7 @@ fn ycsb_runs_over_rhumb() {
             write_buffer_bytes: 64 << 10,
             ..Settings::default()
         };
-        let candidate = Candidate::Rhumb(settings);
+        let candidate = System::Rhumb(settings);
         let store = candidate.open(directory.path(), Temperature::Warm).unwrap();
         check_ycsb(&*store, threads);
         store.close().unwrap();

@@ -16,6 +16,7 @@ use super::{Amounts, Build, Data, Experiment, Fill, Paper, Phase, Planned, Readi
 use crate::error::Result;
 use crate::report::model::Marks;
 use crate::results::Axes;
+use crate::store::{Settings, System};
 
 /// The paper with its experiments.
 pub const PAPER: Paper = Paper {
@@ -107,18 +108,12 @@ const ALL: &[Experiment] = &[
 
 /// A set of long records.
 fn long(set: &str, amounts: &Amounts) -> Data {
-    Data {
-        set: set.to_string(),
-        records: amounts.long,
-    }
+    Data::new(set, amounts.long)
 }
 
 /// A set of short records.
 fn short(set: &str, amounts: &Amounts) -> Data {
-    Data {
-        set: set.to_string(),
-        records: amounts.short,
-    }
+    Data::new(set, amounts.short)
 }
 
 /// Gets from the page cache over uniform YCSB keys, in tables with these specifications.
@@ -126,12 +121,20 @@ fn uniform_gets(amounts: &Amounts, axes: Axes, (index, table): (IndexSpec, Table
     Planned {
         axes,
         data: long(LONG_SETS[0], amounts),
-        build: Some(Build {
+        build: Some(build(amounts, index, table)),
+        work: Work::Points(Reading::Cached),
+    }
+}
+
+/// All records in our own store by the published protocol.
+fn build(amounts: &Amounts, index: IndexSpec, table: TableSpec) -> Build {
+    Build {
+        system: System::Rhumb(Settings {
             index,
             table,
-            fill: Fill::All,
+            ..amounts.settings()
         }),
-        work: Work::Points(Reading::Cached),
+        fill: Fill::All,
     }
 }
 
@@ -150,11 +153,7 @@ impl Point<'_> {
         let (index, table) = self
             .arm
             .specs(self.kind, self.boundary, self.amounts.table_bytes)?;
-        Ok(Build {
-            index,
-            table,
-            fill: Fill::All,
-        })
+        Ok(build(self.amounts, index, table))
     }
 
     /// The cell, with the usual axes.

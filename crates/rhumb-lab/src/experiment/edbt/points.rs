@@ -358,17 +358,13 @@ pub const FIGURE_16: Experiment = Experiment {
 
 /// The core workloads in the order that YCSB recommends, with those that insert at the end.
 const YCSB: [Phase; 6] = [
-    ycsb("ycsb-a"),
-    ycsb("ycsb-b"),
-    ycsb("ycsb-c"),
-    ycsb("ycsb-f"),
-    ycsb("ycsb-d"),
-    ycsb("ycsb-e"),
+    Phase::new("ycsb-a", "ycsb-a"),
+    Phase::new("ycsb-b", "ycsb-b"),
+    Phase::new("ycsb-c", "ycsb-c"),
+    Phase::new("ycsb-f", "ycsb-f"),
+    Phase::new("ycsb-d", "ycsb-d"),
+    Phase::new("ycsb-e", "ycsb-e"),
 ];
-
-const fn ycsb(name: &'static str) -> Phase {
-    Phase { name, mix: name }
-}
 
 fn mixed(amounts: &Amounts) -> Result<Vec<Planned>> {
     let plan = |kind| {

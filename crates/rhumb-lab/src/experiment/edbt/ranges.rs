@@ -139,10 +139,7 @@ pub const FIGURE_12: Experiment = Experiment {
              takes 20 bytes.",
     cells: |amounts| {
         let mut cells = one_entry_ranges(amounts, LONG_SETS[0])?;
-        let variable = || Data {
-            set: "ycsb-var".to_string(),
-            records: amounts.long,
-        };
+        let variable = || Data::new("ycsb-var", amounts.long);
         let fences = super::FENCES.map(|kind| (kind, Arm::Window));
         let retained = MODELS.map(|kind| (kind, Arm::Retained));
         let exact = UNCLUSTERED.map(|kind| (kind, Arm::Exact));

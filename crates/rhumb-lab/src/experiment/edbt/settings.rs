@@ -23,10 +23,7 @@ pub const ENVIRONMENT: Experiment = Experiment {
     cells: |_| {
         Ok(vec![Planned {
             axes: vec![("machine", "this".to_string())],
-            data: Data {
-                set: "dense".to_string(),
-                records: 100,
-            },
+            data: Data::new("dense", 100),
             build: None,
             work: Work::Environment,
         }])

@@ -1,0 +1,195 @@
+//! The systems that are compared, with their settings as text.
+
+use std::path::Path;
+
+use ::rhumb::TableSpec;
+
+use super::{Peer, Settings, Store, Temperature};
+use crate::error::{Error, Result};
+
+/// A store to measure, with its settings.
+#[derive(Debug, Clone, PartialEq)]
+pub enum System {
+    /// Our own.
+    Rhumb(Settings),
+    /// Another store, with the settings of our own as far as it has them.
+    Peer(Peer, Settings),
+}
+
+/// The name of our own store in texts.
+const RHUMB: &str = "rhumb";
+
+/// The settings that peers have too.
+const SHARED: [&str; 5] = ["cache", "write_buffer", "filter", "compression", "size"];
+
+impl System {
+    /// The system that a text describes: `rhumb` or the name of a peer, and the settings that differ
+    /// from `base`, such as `rhumb index=fp partition=bytes(4096) cache=8MiB`. The settings are
+    /// `index`, those of [`TableSpec`], `cache`, `write_buffer`, `compaction`, `ratio`, `base`,
+    /// `level0_tables` and `threads`.
+    ///
+    /// # Errors
+    /// If there is no such system or setting, or a value is invalid.
+    pub fn parse(text: &str, base: &Settings) -> Result<System> {
+        let mut words = text.split_whitespace();
+        let name = words.next().unwrap_or_default();
+        let peer = match name {
+            RHUMB => None,
+            _ => Some(Peer::named(name).ok_or_else(|| no_system(name))?),
+        };
+        let mut settings = base.clone();
+        for word in words {
+            let (setting, value) = word.split_once('=').unwrap_or((word, ""));
+            if peer.is_some() && !SHARED.contains(&setting) {
+                let shared = SHARED.join(", ");
+                return Err(Error::Usage(format!(
+                    "{name} has no setting {setting:?}: write one of {shared}"
+                )));
+            }
+            set(&mut settings, setting, value)?;
+        }
+        Ok(match peer {
+            None => System::Rhumb(settings),
+            Some(peer) => System::Peer(peer, settings),
+        })
+    }
+
+    /// Its name in tables and results; for our own store, the specification of its index.
+    pub fn label(&self) -> String {
+        match self {
+            System::Rhumb(settings) => settings.index.to_string(),
+            System::Peer(peer, _) => peer.to_string(),
+        }
+    }
+
+    /// Its settings.
+    pub fn settings(&self) -> &Settings {
+        match self {
+            System::Rhumb(settings) | System::Peer(_, settings) => settings,
+        }
+    }
+
+    /// Whether this build can open it.
+    pub fn is_built_in(&self) -> bool {
+        match self {
+            System::Rhumb(_) => true,
+            System::Peer(peer, _) => peer.is_built_in(),
+        }
+    }
+
+    /// Opens or creates it in a directory that exists.
+    ///
+    /// # Errors
+    /// Any error of the store.
+    pub fn open(&self, directory: &Path, temperature: Temperature) -> Result<Box<dyn Store>> {
+        match self {
+            System::Rhumb(settings) => settings.open(directory, temperature),
+            System::Peer(peer, settings) => peer.open(directory, settings, temperature),
+        }
+    }
+}
+
+fn no_system(name: &str) -> Error {
+    Error::Usage(format!(
+        "there is no system {name:?}: write {RHUMB} or the name of a peer, such as rocksdb"
+    ))
+}
+
+fn set(settings: &mut Settings, setting: &str, value: &str) -> Result<()> {
+    match setting {
+        "index" => {
+            settings.index = value.parse().map_err(|error| Error::index(&value, error))?;
+        }
+        "partition" | "filter" | "compression" | "size" => {
+            let present = settings.table.to_string();
+            settings.table = format!("{present},{setting}={value}").parse()?;
+        }
+        "cache" => {
+            settings.cache_bytes = bytes(value)?;
+            settings.cold_cache_bytes = settings.cache_bytes;
+        }
+        "write_buffer" => settings.write_buffer_bytes = bytes(value)?,
+        "compaction" => settings.levels.compaction = value.parse()?,
+        "ratio" => settings.levels.size_ratio = number(setting, value)?,
+        "base" => settings.levels.base_bytes = bytes(value)?,
+        "level0_tables" => settings.levels.level0_tables = number(setting, value)?,
+        "threads" => settings.compaction_threads = number(setting, value)?,
+        _ => {
+            return Err(Error::Usage(format!(
+                "{RHUMB} has no setting {setting:?}: write index=, partition=, filter=, compression=, size=, cache=, \
+                 write_buffer=, compaction=, ratio=, base=, level0_tables= or threads="
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// A number of bytes, written as the size of a table is.
+fn bytes(text: &str) -> Result<u64> {
+    let table: TableSpec = format!("size={text}").parse()?;
+    Ok(table.table_bytes)
+}
+
+fn number<N: std::str::FromStr>(setting: &str, text: &str) -> Result<N> {
+    text.parse().map_err(|_| {
+        Error::Usage(format!(
+            "{setting}={text} is not a number: write one such as {setting}=4"
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Result<System> {
+        let base = Settings {
+            table: "size=2MiB,filter=7".parse().unwrap(),
+            cache_bytes: 5 << 20,
+            ..Settings::default()
+        };
+        System::parse(text, &base)
+    }
+
+    #[test]
+    fn texts_change_what_they_name_only() {
+        let text =
+            "rhumb index=pgm:boundary=16 partition=entries(1) cache=8MiB ratio=4 compaction=tiered";
+        let system = parsed(text).unwrap();
+        let settings = system.settings();
+        assert_eq!(system.label(), settings.index.to_string());
+        assert_eq!(settings.index, "pgm:boundary=16".parse().unwrap());
+        let table = "partition=entries(1),filter=7,size=2MiB".parse().unwrap();
+        assert_eq!(settings.table, table);
+        assert_eq!(
+            (settings.cache_bytes, settings.levels.size_ratio),
+            (8 << 20, 4)
+        );
+        assert_eq!(settings.levels.compaction.to_string(), "tiered");
+        let peer = parsed("rocksdb write_buffer=1MiB filter=0").unwrap();
+        assert_eq!(peer.label(), "rocksdb");
+        let settings = peer.settings();
+        assert_eq!(
+            (settings.cache_bytes, settings.write_buffer_bytes),
+            (5 << 20, 1 << 20)
+        );
+        assert_eq!(settings.table.filter_bits_per_key, 0);
+    }
+
+    #[test]
+    fn errors_name_what_can_be_written() {
+        for (text, part) in [
+            ("", "rhumb or the name of a peer"),
+            ("leveldb", "\"leveldb\""),
+            ("rhumb color=red", "write index="),
+            ("rhumb ratio=x", "ratio=4"),
+            ("rhumb index=nothing", "nothing"),
+            ("rhumb partition=rows", "partition"),
+            ("rhumb cache=much", "64MiB"),
+            ("lmdb index=fp", "no setting \"index\""),
+        ] {
+            let error = parsed(text).unwrap_err().to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}
