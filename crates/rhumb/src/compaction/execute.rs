@@ -16,8 +16,8 @@ use crate::version::{LevelChange, Levels, Place, TableMeta};
 /// Executes a job that was picked from `levels`.
 ///
 /// # Errors
-/// If an input cannot be read or an output cannot be written; [`Error::Closed`] if the work was
-/// cancelled. What was written is removed as far as possible.
+/// If an input cannot be read or an output cannot be written; what [`Context::go_on`] returns. What was
+/// written is removed as far as possible.
 pub(crate) fn execute(context: &Context<'_>, job: &Job, levels: &Levels) -> Result<Outcome> {
     let inputs = job.inputs.iter();
     let removes = inputs.flat_map(|input| {

@@ -29,6 +29,7 @@ impl Store {
             );
             return Err(Error::InvalidArgument(message));
         }
+        self.await_drop_of(name)?;
         // The keyspace is durable at once, so all earlier writes have to be durable first. Those that come
         // meanwhile count as later ones.
         self.sync_logs()?;
@@ -110,8 +111,17 @@ impl Store {
         let dropped = self.drop_durably(&keyspace);
         if dropped.is_err() {
             keyspace.dropped.store(false, Ordering::Release);
+            self.scheduler.signals.wake_all();
         }
         dropped
+    }
+
+    /// Waits while the keyspace with that name is being dropped.
+    fn await_drop_of(&self, name: &str) -> Result<()> {
+        self.scheduler.signals.wait_while(|_| {
+            self.check_writable()?;
+            Ok(self.keyspace_named(name).is_some_and(|k| k.is_dropped()))
+        })
     }
 
     /// Drops a keyspace that takes no more writes. Nobody waits for a lock during the syncs but those who
@@ -128,6 +138,8 @@ impl Store {
         lock(&self.dropped).push(keyspace.clone());
         drop(catalog);
         self.update_pressure();
+        // The drop stands, whether the logs that only it needed can go now or later.
+        let _ = self.collect_logs();
         Ok(())
     }
 
@@ -154,5 +166,39 @@ impl Store {
             failure => *failure = Some(Error::Closed),
         }
         self.end_logs(&mut write)
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+    use crate::{Db, Options};
+
+    /// While a drop waits for its syncs, the keyspace is gone for everybody, and its name is free after them.
+    #[test]
+    fn a_name_is_taken_again_once_the_drop_is_durable() {
+        let db = Db::open("store", Options::in_memory()).unwrap();
+        db.create_keyspace("prices")
+            .unwrap()
+            .put("apple", "1")
+            .unwrap();
+        let store = &db.handle.store;
+        let keyspace = store.keyspace_named("prices").unwrap();
+        keyspace.dropped.store(true, Ordering::Release);
+        assert!(matches!(
+            db.keyspace("prices"),
+            Err(Error::NoSuchKeyspace(_))
+        ));
+        assert_eq!(db.keyspaces(), [DEFAULT_KEYSPACE]);
+        std::thread::scope(|scope| {
+            let seen = store.scheduler.signals.changes();
+            let created = scope.spawn(|| db.get_or_create_keyspace("prices").unwrap());
+            store.drop_durably(&keyspace).unwrap();
+            assert!(store.scheduler.signals.changes() > seen);
+            let prices = created.join().unwrap();
+            assert!(prices.get("apple").unwrap().is_none());
+            prices.put("pear", "2").unwrap();
+        });
     }
 }

@@ -167,7 +167,8 @@ impl Db {
     /// The names of all keyspaces, sorted.
     pub fn keyspaces(&self) -> Vec<String> {
         let keyspaces = self.handle.store.keyspaces.load();
-        let mut names: Vec<String> = keyspaces.values().map(|k| k.name.clone()).collect();
+        let kept = keyspaces.values().filter(|k| !k.is_dropped());
+        let mut names: Vec<String> = kept.map(|k| k.name.clone()).collect();
         names.sort();
         names
     }
@@ -249,6 +250,7 @@ impl Deref for Db {
 
 fn keyspace_of(handle: &Arc<Handle>, name: &str) -> Result<Keyspace> {
     let state = handle.store.keyspace_named(name);
+    let state = state.filter(|keyspace| !keyspace.is_dropped());
     let state = state.ok_or_else(|| Error::NoSuchKeyspace(name.to_string()))?;
     Ok(Keyspace::new(handle.clone(), state))
 }

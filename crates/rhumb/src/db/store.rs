@@ -30,8 +30,16 @@ pub(super) struct OpenKeyspace {
     pub(super) view: CurrentView,
     /// The number that the next new key map gets.
     pub(super) next_map: AtomicU64,
-    /// Set when the keyspace is dropped, so that handles and background work stop using it.
+    /// Set when the keyspace begins to be dropped, so that handles stop using it. Background work asks whether
+    /// it is among the [keyspaces](Store::keyspaces) of the store.
     pub(super) dropped: AtomicBool,
+}
+
+impl OpenKeyspace {
+    /// Whether it is dropped, or being dropped.
+    pub(super) fn is_dropped(&self) -> bool {
+        self.dropped.load(Ordering::Acquire)
+    }
 }
 
 /// The manifest and the state that it holds. Its lock is held to change the set of tables.

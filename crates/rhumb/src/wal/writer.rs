@@ -171,6 +171,8 @@ impl LogWriter {
         }
         let end = log.end();
         header.encode(log.log_id, end, payload, &mut self.buffer);
+        // If the write panics, part of the frame may follow.
+        self.torn = true;
         let written = ops::write_all(&*log.file, &log.path, &self.buffer);
         self.buffer.clear();
         self.buffer.shrink_to(KEPT_BUFFER_BYTES);
@@ -178,9 +180,10 @@ impl LogWriter {
             Ok(()) => {
                 let end = end + header.frame_bytes() as u64;
                 log.end.store(end, Ordering::Release);
+                self.torn = false;
             }
             Err(Error::DiskFull { .. }) => self.cut()?,
-            Err(_) => self.torn = true,
+            Err(_) => {}
         }
         written
     }
@@ -188,12 +191,11 @@ impl LogWriter {
     /// Cuts off what was written of a frame for which there was no room.
     fn cut(&mut self) -> Result<()> {
         let log = &*self.log;
-        ops::truncate(&*log.file, &log.path, log.end()).map_err(|e| {
-            self.torn = true;
-            Error::ReadOnly {
-                reason: format!("part of a write stays at the end of the log: {e}"),
-            }
-        })
+        ops::truncate(&*log.file, &log.path, log.end()).map_err(|e| Error::ReadOnly {
+            reason: format!("part of a write stays at the end of the log: {e}"),
+        })?;
+        self.torn = false;
+        Ok(())
     }
 
     /// Makes everything durable and marks the end as clean. Returns the length of the log.

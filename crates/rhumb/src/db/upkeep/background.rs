@@ -110,7 +110,7 @@ impl Store {
 
 /// Repeats rounds while there is something to do and waits otherwise, until the store closes.
 fn work(store: &Store, crew: Crew) {
-    let _guard = FailOnPanic(store);
+    let guard = Unwinding::fails(store, "a background thread panicked, which is a bug");
     let signals = &store.scheduler.signals;
     let mut disk_was_full = false;
     let mut look = SHORTEST_LOOK;
@@ -145,17 +145,31 @@ fn work(store: &Store, crew: Crew) {
             }
         }
     }
+    guard.end();
 }
 
-/// Puts the store into read-only mode when a background thread panics, so that no caller waits for
-/// work that will never be done.
-struct FailOnPanic<'a>(&'a Store);
+/// Makes the store read-only when a thread panics in work on it, so that no caller waits for work that will
+/// never be done, and nothing is built on work that was half done.
+pub(in crate::db) struct Unwinding<'a> {
+    store: &'a Store,
+    message: &'a str,
+}
 
-impl Drop for FailOnPanic<'_> {
+impl<'a> Unwinding<'a> {
+    /// The store fails with `message` unless the work [ends](Unwinding::end).
+    pub(in crate::db) fn fails(store: &'a Store, message: &'a str) -> Self {
+        Unwinding { store, message }
+    }
+
+    /// The work has ended, with an error or without.
+    pub(in crate::db) fn end(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Unwinding<'_> {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            let what = "a background thread panicked, which is a bug".to_string();
-            self.0.fail(&Error::InvalidArgument(what));
-        }
+        let message = self.message.to_string();
+        self.store.fail(&Error::InvalidArgument(message));
     }
 }

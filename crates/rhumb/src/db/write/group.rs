@@ -8,7 +8,7 @@ use super::batch::WriteBatch;
 use super::logs::WriteState;
 use super::swap::{CompareAndSwapError, Condition};
 use crate::db::store::{OpenKeyspace, Store};
-use crate::db::upkeep::background::Crew;
+use crate::db::upkeep::background::{Crew, Unwinding};
 use crate::entry::operations::{Op, OperationIter, Operations};
 use crate::entry::{EntryKind, Sequence};
 use crate::error::{Error, Result};
@@ -60,6 +60,13 @@ impl Store {
 
     /// Writes a group. Returns one result for each request, in order.
     pub(in crate::db) fn commit_group(&self, group: Vec<Request>) -> Vec<Written> {
+        let unwinding = Unwinding::fails(self, "a write panicked");
+        let written = self.commit(group);
+        unwinding.end();
+        written
+    }
+
+    fn commit(&self, group: Vec<Request>) -> Vec<Written> {
         let bytes = group.iter().map(|r| r.batch.bytes()).sum();
         let locked = self
             .check_writable()

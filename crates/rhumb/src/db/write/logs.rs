@@ -86,6 +86,10 @@ impl Logs {
             return false;
         };
         self.active = Some(next.file().clone());
+        debug_assert!(
+            self.ending.is_none(),
+            "a log ends while there is a next one"
+        );
         let ended = std::mem::replace(active, next);
         let file = ended.file().clone();
         let log = SealedLog {
@@ -112,7 +116,7 @@ impl Logs {
     }
 
     /// Whether everything up to `sequence` is in logs that have ended, and so is durable.
-    pub(super) fn has_ended(&self, sequence: Sequence) -> bool {
+    fn has_ended(&self, sequence: Sequence) -> bool {
         sequence <= self.sealed.back().map_or(0, |log| log.largest_sequence)
     }
 
@@ -194,7 +198,8 @@ pub(super) fn sync_through(logs: &Ranked<Logs>, sequence: Sequence) -> Result<()
 /// # Errors
 /// If a sync fails, or a write other than on a full disk.
 pub(super) fn close_replaced(logs: &Ranked<Logs>) -> Result<Option<SealedLog>> {
-    // Asked once: a log that is replaced from here on is ended by the next call.
+    // While a log is ending there is no next one, so that none can be replaced: each look at it finds the same.
+    // If none is ending, one that is replaced from here on is ended by the next call.
     let Some((file, end)) = lock(logs).unsynced() else {
         return Ok(None);
     };

@@ -92,7 +92,8 @@ impl Pressure {
 /// The time that a write of `bytes` takes after `share` of the way to a stall.
 ///
 /// The rate falls towards nothing, so that at some point before the stall writers are as fast as the merges,
-/// whatever these achieve: writes become slower, each by little, where they would wait for a whole merge.
+/// whatever these achieve: writes become slower, each by little, where they would wait for a whole merge. Groups
+/// of more than merges take in during [`LONGEST_SLEEP`] come to the stall all the same.
 fn delay(bytes: usize, share: f64) -> Duration {
     let rate = HALF_WAY * (1.0 / share - 1.0).powi(2);
     Duration::try_from_secs_f64(bytes as f64 / rate).unwrap_or(LONGEST_SLEEP)
