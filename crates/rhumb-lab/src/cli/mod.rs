@@ -2,6 +2,7 @@
 
 mod claims;
 mod data;
+mod dry_run;
 mod report;
 mod results;
 mod run;

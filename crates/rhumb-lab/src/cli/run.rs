@@ -8,6 +8,7 @@ use clap::Args;
 use rhumb::{IndexSpec, TableSpec};
 
 use super::RESULTS;
+use super::dry_run::dry_run;
 use crate::data::numbers::Numbers;
 use crate::error::{Error, Result};
 use crate::experiment::{self, Order, Scale, Summary};
@@ -37,6 +38,9 @@ pub struct Run {
     /// Measure only part I of N of the cells, and leave the rest to other machines (see `merge`)
     #[arg(long, value_name = "I/N", default_value = "1/1", value_parser = experiment::parse_shard)]
     shard: (usize, usize),
+    /// Measure nothing; print what each experiment of the papers will take in time, memory and disk
+    #[arg(long)]
+    dry_run: bool,
     #[command(flatten)]
     settings: Settings,
 }
@@ -113,6 +117,10 @@ impl Run {
     /// Any error that ended the run early; finished cells were saved.
     pub fn run(&self) -> Result<()> {
         let (benches, order) = self.chosen()?;
+        if self.dry_run {
+            println!("{}", dry_run(order, &self.settings.results)?);
+            return Ok(());
+        }
         self.settings.run(&benches, &order)
     }
 
@@ -166,6 +174,7 @@ impl Run {
             ("--scale", self.scale.is_some()),
             ("--again", self.again),
             ("--shard", self.shard != (1, 1)),
+            ("--dry-run", self.dry_run),
         ];
         match of_papers.into_iter().find(|(_, given)| *given) {
             Some((option, _)) if papers.is_none() => refused(option, "our own experiments"),
@@ -185,6 +194,7 @@ impl Settings {
             scale: None,
             again: false,
             shard: (1, 1),
+            dry_run: false,
             settings: self,
         };
         run.run()

@@ -39,7 +39,7 @@ pub fn run(
     run: i64,
 ) -> Result<Summary> {
     let mut summary = Summary::default();
-    let contests = unfinished(order, file, &mut summary)?;
+    let contests = unfinished(order, Some(file), &mut summary)?;
     let stores = contests.iter().flat_map(|contest| &contest.stores);
     progress.begin(stores.map(|group| group.cells.len()).sum());
     for contest in &contests {
@@ -73,8 +73,16 @@ pub fn run(
     Ok(summary)
 }
 
-/// The contests of this machine, with the cells whose round is not finished.
-fn unfinished(order: &Order, file: &ResultsFile, summary: &mut Summary) -> Result<Vec<Contest>> {
+/// The contests of this machine, with the cells whose round is not finished in the file. Counts the
+/// others.
+///
+/// # Errors
+/// If an experiment cannot declare its cells, or the file cannot be read.
+pub fn unfinished(
+    order: &Order,
+    file: Option<&ResultsFile>,
+    summary: &mut Summary,
+) -> Result<Vec<Contest>> {
     let mut mine = Vec::new();
     for mut contest in order.contests()? {
         if contest.elsewhere {
@@ -85,7 +93,10 @@ fn unfinished(order: &Order, file: &ResultsFile, summary: &mut Summary) -> Resul
         for group in &mut contest.stores {
             let mut todo = Vec::new();
             for cell in std::mem::take(&mut group.cells) {
-                let rounds = file.finished(&cell.0)?;
+                let rounds = match file {
+                    Some(file) => file.finished(&cell.0)?,
+                    None => Vec::new(),
+                };
                 let by = rounds.iter().find(|(number, _)| *number == contest.round);
                 match by.filter(|_| !order.again) {
                     Some((_, by)) => {

@@ -7,6 +7,7 @@ mod phases;
 mod points;
 mod ranges;
 
+pub use self::ranges::count as ranges_of;
 use super::Work;
 use super::study::{Records, Setting, Study};
 use crate::error::Result;

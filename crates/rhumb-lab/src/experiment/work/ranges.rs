@@ -4,11 +4,16 @@ use std::time::{Duration, Instant};
 
 use crate::data::{Pairs, Random};
 use crate::error::Result;
-use crate::experiment::Reading;
 use crate::experiment::study::Study;
+use crate::experiment::{Amounts, Reading};
 use crate::measure::Latencies;
 use crate::results::Measured;
 use crate::run::phases::Loaded;
+
+/// The number of ranges of a length. Longer ranges are fewer, since they would take most of the time.
+pub fn count(amounts: &Amounts, length: usize) -> usize {
+    (amounts.ranges * 10 / length.max(10)).clamp(20, amounts.ranges)
+}
 
 /// Reads ranges of `length` entries from random keys on.
 ///
@@ -16,8 +21,7 @@ use crate::run::phases::Loaded;
 /// Failures of the store; wrong answers.
 pub fn measure(study: &Study<'_>, length: usize) -> Result<Measured> {
     let amounts = study.setting.amounts;
-    // Longer ranges are fewer, since they would take most of the time.
-    let count = (amounts.ranges * 10 / length.max(10)).clamp(20, amounts.ranges);
+    let count = count(amounts, length);
     let store = study.open(Reading::Cached)?;
     ranges(&study.warm_up(&*store), count.div_ceil(4), length)?;
     let before = store.counters()?;
