@@ -82,8 +82,9 @@ pub struct Settings {
     /// may be repeated
     #[arg(long = "peer", value_name = "NAME")]
     peers: Vec<Peer>,
-    /// Number of repeats of what is timed, stores taking turns [default: 1 in stores, peers and
-    /// workloads, 7 in threads and stages, 5 in indexes, 3 in updatable and texts]
+    /// Number of rounds, which build all stores anew, in kinds, stores, peers, workloads and ycsb
+    /// [default: 1]; number of repeats of what is timed in others [default: 7 in threads and stages,
+    /// 5 in indexes, 3 in updatable and texts]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     runs: Option<u32>,
     /// Number of gets of each kind, or of operations of each workload, in one repeat [default:

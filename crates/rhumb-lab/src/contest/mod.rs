@@ -19,6 +19,24 @@ pub fn turns(systems: usize, seed: u64, round: u32) -> Vec<usize> {
     order.into_iter().map(|system| system as usize).collect()
 }
 
+/// Calls `turn` for each system in each round, with the number of the system and the seed of the round.
+///
+/// # Errors
+/// The first error of `turn`.
+pub fn by_turns<E>(
+    systems: usize,
+    rounds: u32,
+    seed: u64,
+    mut turn: impl FnMut(usize, u64) -> Result<(), E>,
+) -> Result<(), E> {
+    for round in 1..=rounds {
+        for system in turns(systems, seed, round) {
+            turn(system, seed_of(seed, round))?;
+        }
+    }
+    Ok(())
+}
+
 /// The seed of a round, from 1; that of the first round is the given one.
 pub fn seed_of(seed: u64, round: u32) -> u64 {
     seed ^ u64::from(round.saturating_sub(1)).wrapping_mul(0x9e37_79b9_7f4a_7c15)

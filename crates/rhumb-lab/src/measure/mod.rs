@@ -2,6 +2,7 @@
 
 mod control_group;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -88,6 +89,16 @@ impl Latencies {
             bytes.extend_from_slice(&bucket.count_at_value().to_le_bytes());
         }
         bytes
+    }
+
+    /// The bytes of [`Latencies::to_bytes`] for the operations of two histograms together.
+    pub fn add_bytes(one: &[u8], other: &[u8]) -> Vec<u8> {
+        let mut sum = BTreeMap::<u64, u64>::new();
+        for (latency, count) in Latencies::buckets(one).chain(Latencies::buckets(other)) {
+            *sum.entry(latency).or_default() += count;
+        }
+        let words = sum.iter().flat_map(|(latency, count)| [latency, count]);
+        words.flat_map(|word| word.to_le_bytes()).collect()
     }
 
     /// Reads the bytes of [`Latencies::to_bytes`]: the largest latency of each bucket in
@@ -278,6 +289,13 @@ mod tests {
             &bytes[..16],
             [1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]
         );
+        let mut other = Latencies::new().unwrap();
+        for nanoseconds in [1, 7, 5_000_000] {
+            other.record(Duration::from_nanos(nanoseconds));
+        }
+        let both = Latencies::add_bytes(&bytes, &other.to_bytes());
+        latencies.add(&other);
+        assert_eq!(both, latencies.to_bytes());
         let counts = bytes.chunks(16).map(|pair| u64::from(pair[8]));
         assert_eq!(counts.sum::<u64>(), 1_000);
     }

@@ -76,6 +76,31 @@ impl Measured {
         Ok(())
     }
 
+    /// Adds the measurements of another round: the values of each figure follow those of the rounds
+    /// before, and the counts of histograms are added.
+    pub fn add_round(&mut self, round: Measured) {
+        for figure in round.figures {
+            let known = self.figures.iter_mut();
+            match known
+                .into_iter()
+                .find(|known| known.metric == figure.metric)
+            {
+                Some(known) => known.values.extend(figure.values),
+                None => self.figures.push(figure),
+            }
+        }
+        for (operation, counts) in round.histograms {
+            match self
+                .histograms
+                .iter_mut()
+                .find(|(known, _)| *known == operation)
+            {
+                Some((_, known)) => *known = Latencies::add_bytes(known, &counts),
+                None => self.histograms.push((operation, counts)),
+            }
+        }
+    }
+
     /// A figure that was added before.
     pub fn figure(&self, metric: &str) -> Option<&Figure> {
         self.figures.iter().find(|figure| figure.metric == metric)

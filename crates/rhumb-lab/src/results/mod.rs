@@ -173,6 +173,29 @@ mod tests {
     }
 
     #[test]
+    fn rounds_add_their_values_and_operations() {
+        let fp = subject("fp");
+        let round = |nanoseconds: &[u64]| {
+            let mut took = Latencies::new().unwrap();
+            for time in nanoseconds {
+                took.record(Duration::from_nanos(*time));
+            }
+            let mut round = Measured::default();
+            round.put("load", nanoseconds.len() as f64, "s");
+            round.put_latencies("get", &[took]).unwrap();
+            round
+        };
+        let mut report = Report::default();
+        report.of(&fp).add_round(round(&[700, 800]));
+        report.of(&fp).add_round(round(&[700, 50, 900]));
+        let measured = report.of(&fp);
+        assert_eq!(measured.figure("load").unwrap().values, [2.0, 3.0]);
+        assert_eq!(measured.histograms.len(), 1);
+        let buckets: Vec<(u64, u64)> = Latencies::buckets(&measured.histograms[0].1).collect();
+        assert_eq!(buckets, [(50, 1), (700, 2), (800, 1), (900, 1)]);
+    }
+
+    #[test]
     fn each_run_is_kept() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("results.sqlite");

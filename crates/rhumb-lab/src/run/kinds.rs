@@ -3,7 +3,7 @@
 use rhumb::IndexSpec;
 use rhumb_index::registry::{self, Answers};
 
-use super::plan::Plan;
+use super::reads::Reads;
 use super::{Arguments, Bench, file_name, indexes};
 use crate::data::{Input, Sizes, decimal, paths, runs, sosd};
 use crate::error::Result;
@@ -25,9 +25,9 @@ const CACHE_BYTES: u64 = 512 << 20;
 /// Measures, and returns the table.
 ///
 /// # Errors
-/// See [`Plan::measure`]; inputs that cannot be read.
+/// See [`Reads::measure`]; inputs that cannot be read.
 pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
-    let plan = Plan {
+    let reads = Reads {
         experiment: NAME,
         gets: 200_000,
         two_thread_gets: 0,
@@ -54,7 +54,8 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
     };
     let systems: Vec<System> = indexes.iter().map(candidate).collect();
     for input in inputs(arguments)? {
-        plan.for_input(&input, arguments)
+        reads
+            .for_input(&input, arguments)
             .measure(&systems, &input, arguments, bench)?;
     }
     Ok(print(&bench.report))

@@ -4,7 +4,7 @@
 use rhumb::{Compression, TableSpec};
 
 use super::columns::{self, MIB, Row};
-use super::plan::Plan;
+use super::reads::Reads;
 use super::{Arguments, Bench, Set, TWO, indexes, large};
 use crate::data::Input;
 use crate::error::Result;
@@ -18,15 +18,16 @@ const NAME: &str = "peers";
 /// Measures, and returns one table for each set.
 ///
 /// # Errors
-/// See [`Plan::measure`]; inputs that cannot be read, peers that are not in this build.
+/// See [`Reads::measure`]; inputs that cannot be read, peers that are not in this build.
 pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
-    let plan = Plan::large(NAME, 1_000_000);
+    let reads = Reads::large(NAME, 1_000_000);
     let mut text = String::new();
     for set in &arguments.sets {
         let (input, cache_bytes) = set.input(arguments)?;
         let table = layout(*set, arguments);
         let systems = systems(&compared(arguments), arguments, &table, cache_bytes)?;
-        plan.for_input(&input, arguments)
+        reads
+            .for_input(&input, arguments)
             .measure(&systems, &input, arguments, bench)?;
         let runs = arguments.runs.unwrap_or(1);
         text += &print(&bench.report, &input, &table, cache_bytes, runs);
@@ -122,8 +123,8 @@ fn print(
 ) -> String {
     let table = table(report, NAME, input, ROWS);
     format!(
-        "{table}Tables: {layout}; cache {} MiB, cold {} MiB. Reads: medians of {runs} runs, the stores taking \
-         turns; minimum and maximum are in square brackets. Reading the clock takes {} ns of every \
+        "{table}Tables: {layout}; cache {} MiB, cold {} MiB. Medians of {runs} rounds, each with new \
+         stores; minimum and maximum are in square brackets. Reading the clock takes {} ns of every \
          latency.\n\n",
         cache_bytes >> 20,
         COLD_CACHE_BYTES >> 20,

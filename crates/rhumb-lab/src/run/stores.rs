@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use super::columns::{self, MIB, Row};
-use super::plan::Plan;
+use super::reads::Reads;
 use super::{Arguments, Bench, peers};
 use crate::data::{Input, Random};
 use crate::error::{Error, Result};
@@ -19,16 +19,16 @@ const LOWER_BOUND: &str = "std lower_bound";
 /// Measures, and returns two tables for each set: the figures, and the sizes of blocks.
 ///
 /// # Errors
-/// See [`Plan::measure`]; inputs that cannot be read.
+/// See [`Reads::measure`]; inputs that cannot be read.
 pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
-    let plan = Plan::large(NAME, 0);
+    let reads = Reads::large(NAME, 0);
     let mut text = String::new();
     for set in &arguments.sets {
         let (input, cache_bytes) = set.input(arguments)?;
-        let plan = plan.for_input(&input, arguments);
-        lower_bound(&input, &plan, arguments.seed, bench)?;
+        let reads = reads.for_input(&input, arguments);
+        lower_bound(&input, &reads, arguments.seed, bench)?;
         let systems = systems(arguments, cache_bytes)?;
-        plan.measure(&systems, &input, arguments, bench)?;
+        reads.measure(&systems, &input, arguments, bench)?;
         text += &print(&bench.report, &input, arguments.runs.unwrap_or(1));
         text += &print_blocks(&bench.report, &input);
     }
@@ -44,22 +44,22 @@ fn systems(arguments: &Arguments, cache_bytes: u64) -> Result<Vec<System>> {
 
 /// A lower limit for comparison: a binary search of the standard library over the sorted keys in
 /// memory, which finds a rank and no value. Keys of 8 bytes are searched as integers.
-fn lower_bound(input: &Input, plan: &Plan, seed: u64, bench: &mut Bench) -> Result<()> {
+fn lower_bound(input: &Input, reads: &Reads, seed: u64, bench: &mut Bench) -> Result<()> {
     let numbers: Option<Vec<u64>> = input.keys.iter().map(number).collect();
     let (present, absent) = match numbers {
         Some(keys) => {
             let find = |key: &[u8]| number(key).map(|n| keys.partition_point(|k| *k < n));
             (
-                search(input, true, plan.gets, seed, find)?,
-                search(input, false, plan.gets, seed, find)?,
+                search(input, true, reads.gets, seed, find)?,
+                search(input, false, reads.gets, seed, find)?,
             )
         }
         None => {
             let keys: Vec<&[u8]> = input.keys.iter().collect();
             let find = |key: &[u8]| Some(keys.partition_point(|k| *k < key));
             (
-                search(input, true, plan.gets, seed, find)?,
-                search(input, false, plan.gets, seed, find)?,
+                search(input, true, reads.gets, seed, find)?,
+                search(input, false, reads.gets, seed, find)?,
             )
         }
     };
@@ -158,7 +158,7 @@ fn print(report: &Report, input: &Input, runs: usize) -> String {
     let how_often = match runs {
         1 => String::new(),
         _ => format!(
-            "Reads: medians of {runs} runs, the stores taking turns; minimum and maximum are in square brackets.\n"
+            "Medians of {runs} rounds, each with new stores; minimum and maximum are in square brackets.\n"
         ),
     };
     format!(

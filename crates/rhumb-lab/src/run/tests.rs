@@ -152,7 +152,7 @@ fn stores_runs_from_end_to_end() {
 }
 
 #[test]
-fn stores_take_turns_and_repeats_give_a_spread() {
+fn stores_take_turns_and_rounds_give_a_spread() {
     let arguments = Arguments {
         runs: Some(3),
         gets: Some(500),
@@ -177,7 +177,7 @@ fn stores_take_turns_and_repeats_give_a_spread() {
         let sum: f64 = parts.iter().map(|part| get(&format!("{part}_bytes"))).sum();
         assert_eq!(get("finding_bytes"), sum);
     }
-    assert!(text.contains("medians of 3 runs"), "{text}");
+    assert!(text.contains("Medians of 3 rounds"), "{text}");
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn peers_run_from_end_to_end() {
             assert!((1.99..2.01).contains(&ratio), "{ratio}");
         }
     }
-    assert!(text.contains("medians of 2 runs"), "{text}");
+    assert!(text.contains("Medians of 2 rounds"), "{text}");
     assert!(text.contains("ratio to rocksdb"));
 }
 

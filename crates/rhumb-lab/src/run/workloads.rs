@@ -1,17 +1,18 @@
 //! `workloads`: our own store, and the user's peers, under any mix of operations.
 
-use super::served::{Served, by_turns, left_out};
+use super::contest::Contest;
+use super::served::{Served, left_out};
 use super::{Arguments, Bench, peers};
 use crate::data::Input;
 use crate::error::Result;
 use crate::measure::clock_cost;
-use crate::results::{Report, Subject};
+use crate::results::{Measured, Report, Subject};
 use crate::store::System;
 use crate::table;
 use crate::workload::load::{Amount, Load, Pace};
 use crate::workload::mix::{Mix, Operation, YCSB};
 use crate::workload::order::Order;
-use crate::workload::outcome::{self, Outcome};
+use crate::workload::outcome;
 
 const NAME: &str = "workloads";
 /// Operations of each workload.
@@ -66,8 +67,8 @@ fn load(arguments: &Arguments) -> Load {
     }
 }
 
-/// Loads all stores, then runs all workloads against each of them [`Arguments::runs`] times (once
-/// by default), the stores taking turns.
+/// Runs all workloads against each store, one after another, in [`Arguments::runs`] rounds (one by
+/// default).
 fn measure(
     systems: &[System],
     input: &Input,
@@ -76,33 +77,26 @@ fn measure(
     arguments: &Arguments,
     bench: &mut Bench,
 ) -> Result<Vec<Subject>> {
-    let (runs, seed) = (arguments.runs.unwrap_or(1), arguments.seed);
-    load.check(&vec![mixes; runs].concat(), input, left_out(input) as u64)?;
-    let order = Order::hashed(input.keys.len(), seed)?;
-    // Each store with the outcomes of each workload, one for each repeat.
-    let mut stores: Vec<(Served<'_>, Vec<Vec<Outcome>>)> = Vec::new();
-    for system in systems {
-        let served = Served::load(NAME, system, (input, &order), seed, bench)?;
-        stores.push((served, mixes.iter().map(|_| Vec::new()).collect()));
-    }
-    by_turns(&mut stores, runs, seed, |(served, done), repeat| {
-        // Each workload of a repeat uses the next seed.
-        let seed = seed.wrapping_add(repeat * 1_000);
-        let outcomes = served.driver(load, seed, bench).run_all(mixes)?;
-        let pairs = done.iter_mut().zip(outcomes);
-        pairs.for_each(|(done, outcome)| done.push(outcome));
-        Ok(())
-    })?;
-    let mut subjects = Vec::new();
-    for (served, done) in stores {
-        let measured = bench.report.of(&served.subject);
-        for (mix, outcomes) in mixes.iter().zip(done) {
-            outcome::put(&mix.to_string(), outcomes, measured)?;
+    load.check(mixes, input, left_out(input) as u64)?;
+    let contest = Contest {
+        experiment: NAME,
+        systems,
+        input,
+        rounds: arguments.runs.unwrap_or(1),
+        seed: arguments.seed,
+    };
+    contest.run(bench, |turn| {
+        let order = Order::hashed(input.keys.len(), turn.seed)?;
+        let served = Served::load(turn, &order)?;
+        let mut measured = Measured::default();
+        // Each workload of a round uses the next seed.
+        let outcomes = served.driver(load, turn.seed).run_all(mixes)?;
+        for (mix, outcome) in mixes.iter().zip(outcomes) {
+            outcome::put(&mix.to_string(), vec![outcome], &mut measured)?;
         }
-        subjects.push(served.subject.clone());
-        served.end()?;
-    }
-    Ok(subjects)
+        served.close()?;
+        Ok(measured)
+    })
 }
 
 /// A table of workloads and stores: a row for all operations, then one for each kind of operation
@@ -172,7 +166,7 @@ fn legend(load: Load, runs: usize) -> String {
     format!(
         "Each workload: {amount} by {} clients, after {} for warm-up. In a {pace}. CPU: of the whole \
          process, background work and clients included. Harness: share of the clients' time in which they neither \
-         wait for the store nor sleep. Medians of {runs} runs, the stores taking turns; minimum and maximum are in \
+         wait for the store nor sleep. Medians of {runs} rounds, each with new stores; minimum and maximum are in \
          square brackets. Reading the clock takes {} ns of every latency.",
         load.threads,
         table::number(Some(load.warm_up as f64), 0),

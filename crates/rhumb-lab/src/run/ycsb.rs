@@ -2,15 +2,17 @@
 //! `peers`.
 
 use super::columns::Row;
-use super::served::{Served, by_turns};
+use super::contest::Contest;
+use super::served::Served;
 use super::{Arguments, Bench, peers};
 use crate::data::Input;
 use crate::error::Result;
-use crate::measure::Latencies;
+use crate::results::Measured;
 use crate::store::System;
 use crate::workload::load::Load;
 use crate::workload::mix::YCSB;
 use crate::workload::order::Order;
+use crate::workload::outcome;
 
 const NAME: &str = "ycsb";
 /// Operations of each workload.
@@ -45,7 +47,7 @@ const ROWS: &[Row] = &[
 ];
 
 /// Loads nine tenths of each set into new stores, with caches that hold all data, and runs the
-/// workloads [`Arguments::runs`] times. Each store runs all workloads before the next store does.
+/// workloads, in [`Arguments::runs`] rounds.
 ///
 /// # Errors
 /// Wrong answers, and failures of a store.
@@ -58,8 +60,8 @@ pub fn run(arguments: &Arguments, bench: &mut Bench) -> Result<String> {
         let operations = measure(&systems, &input, arguments, bench)?;
         let table = peers::table(&bench.report, NAME, &input, ROWS);
         text += &format!(
-            "{table}Tables: {layout}; cache {} MiB. {operations} operations a workload; medians of {} runs, \
-             the stores taking turns; minimum and maximum are in square brackets.\n\n",
+            "{table}Tables: {layout}; cache {} MiB. {operations} operations a workload; medians of {} rounds, \
+             each with new stores; minimum and maximum are in square brackets.\n\n",
             cache_bytes >> 20,
             arguments.runs.unwrap_or(1),
         );
@@ -74,67 +76,30 @@ fn measure(
     arguments: &Arguments,
     bench: &mut Bench,
 ) -> Result<usize> {
-    let (runs, seed) = (arguments.runs.unwrap_or(1), arguments.seed);
-    let order = Order::hashed(input.keys.len(), seed)?;
-    let mut clients = Vec::new();
-    for system in systems {
-        clients.push(Client {
-            served: Served::load(NAME, system, (input, &order), seed, bench)?,
-            took: steps().map(|_| Vec::new()).collect(),
-        });
-    }
     let operations = arguments.gets.unwrap_or(OPERATIONS);
-    let operations = operations.min(input.keys.len() / (4 * runs));
-    by_turns(&mut clients, runs, seed, |client, repeat| {
-        let seed = seed.wrapping_add(repeat * 1_000);
-        client.run(operations as u64, seed, bench)
-    })?;
-    clients
-        .into_iter()
-        .try_for_each(|client| client.end(bench))?;
-    Ok(operations)
-}
-
-/// A store in use.
-struct Client<'a> {
-    served: Served<'a>,
-    /// The measurements by step and repeat.
-    took: Vec<Vec<Took>>,
-}
-
-struct Took {
-    latencies: Latencies,
-    /// Nanoseconds an operation of all clients together.
-    each: f64,
-}
-
-impl Client<'_> {
-    /// Runs all workloads once.
-    fn run(&mut self, operations: u64, seed: u64, bench: &Bench) -> Result<()> {
-        for (place, (_, workload, threads)) in steps().enumerate() {
-            let (load, seed) = (
-                Load::closed(operations, threads),
-                seed.wrapping_add(place as u64),
-            );
-            let driver = self.served.driver(load, seed, bench);
+    let operations = operations.min(input.keys.len() / 4);
+    let contest = Contest {
+        experiment: NAME,
+        systems,
+        input,
+        rounds: arguments.runs.unwrap_or(1),
+        seed: arguments.seed,
+    };
+    contest.run(bench, |turn| {
+        let order = Order::hashed(input.keys.len(), turn.seed)?;
+        let served = Served::load(turn, &order)?;
+        let mut measured = Measured::default();
+        for (place, (metric, workload, threads)) in (0..).zip(steps()) {
+            let load = Load::closed(operations as u64, threads);
+            let driver = served.driver(load, turn.seed.wrapping_add(place));
             let outcome = driver.run(&workload.parse()?)?;
-            self.took[place].push(Took {
-                latencies: outcome.latencies()?,
-                each: 1e9 / outcome.per_second,
-            });
+            // All clients together.
+            let each = 1e9 / outcome.per_second;
+            measured.put(&format!("{metric}_each"), each, "ns");
+            outcome::put(metric, vec![outcome], &mut measured)?;
         }
-        Ok(())
-    }
-
-    fn end(self, bench: &mut Bench) -> Result<()> {
-        let subject = &self.served.subject;
-        for ((metric, ..), took) in steps().zip(self.took) {
-            let each: Vec<f64> = took.iter().map(|took| took.each).collect();
-            let latencies: Vec<Latencies> = took.into_iter().map(|took| took.latencies).collect();
-            bench.report.put_latencies(subject, metric, &latencies)?;
-            let metric = format!("{metric}_each");
-            bench.report.put_repeated(subject, &metric, &each, "ns");
-        }
-        self.served.end()
-    }
+        served.close()?;
+        Ok(measured)
+    })?;
+    Ok(operations)
 }
