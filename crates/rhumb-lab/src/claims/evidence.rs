@@ -159,20 +159,8 @@ impl<'e> Selection<'e> {
                 }
             }
         }
-        let run = |number| {
-            let round = cell.rounds.iter().find(|round| round.number == number);
-            round.map_or(cell.run(), |round| round.run)
-        };
-        let kept = cell.figures.get(metric).into_iter();
-        let kept: Vec<_> = kept
-            .flat_map(|kept| &kept.values)
-            .filter(|(_, value)| value.is_finite())
-            .map(|(number, value)| ((run(*number), *number), *value))
-            .collect();
-        match kept.is_empty() {
-            true => Err(self.missing(Lack::Figure(metric))),
-            false => Ok(Rounds::new(kept)),
-        }
+        cell.in_rounds(metric)
+            .ok_or_else(|| self.missing(Lack::Figure(metric)))
     }
 
     /// The median of a figure over the rounds, for what is counted. The selection must have exactly

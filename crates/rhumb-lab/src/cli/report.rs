@@ -1,5 +1,6 @@
 //! `rhumb-lab report`: one page with all results.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -56,6 +57,7 @@ impl Report {
             title: "rhumb: learned indexes in an LSM-tree, measured".to_string(),
             summary: SUMMARY.to_string(),
             environment: environment(&file, &chosen)?,
+            warning: warning(&chosen),
             headlines: headlines(cells),
             claims: claims::judge(&evidence).iter().map(claim).collect(),
             papers,
@@ -125,7 +127,7 @@ fn matrix(evidence: &Evidence<'_>) -> Option<Panel> {
     }
     let mut headings = vec!["kind".to_string()];
     for aspect in ASPECTS {
-        headings.extend([format!("{aspect}, ours"), format!("{aspect}, published")]);
+        headings.extend([format!("{aspect}, ours"), "paper".to_string()]);
     }
     let rows = TABLE_2.iter().zip(&ours).map(|(published, ours)| {
         let mut row = vec![report::model::Cell::text(ours.kind)];
@@ -170,6 +172,19 @@ fn environment(file: &ResultsFile, chosen: &Chosen) -> Result<Vec<(String, Strin
         }
         facts.push((name.to_string(), different.join("; ")));
     };
+    put("scale", vec![chosen.scale.name()]);
+    let counts = chosen.cells.iter().map(|cell| cell.rounds.len() as f64);
+    let counts = Spread::of(&counts.collect::<Vec<_>>());
+    put("rounds of a cell", vec![&span(counts, 0)]);
+    let loads: Vec<f64> = rounds().filter_map(|round| round.load).collect();
+    put("load average", vec![&span(Spread::of(&loads), 2)]);
+    let seeds: BTreeSet<i64> = rounds().map(|round| round.seed).collect();
+    let derived = seeds.len().saturating_sub(1);
+    let seeds = format!("{}, and {derived} derived from it", chosen.seed);
+    put("seed", vec![&seeds]);
+    put("cells", vec![&number(Some(chosen.cells.len() as f64), 0)]);
+    let ends = [runs.first(), runs.last()].into_iter().flatten();
+    put("measured", ends.map(|run| run.time.as_str()).collect());
     put(
         "processor",
         runs.iter().map(|run| run.cpu.as_str()).collect(),
@@ -182,16 +197,26 @@ fn environment(file: &ResultsFile, chosen: &Chosen) -> Result<Vec<(String, Strin
         "commit",
         runs.iter().map(|run| run.commit.as_str()).collect(),
     );
-    let ends = [runs.first(), runs.last()].into_iter().flatten();
-    put("measured", ends.map(|run| run.time.as_str()).collect());
-    put("scale", vec![chosen.scale.name()]);
-    put("cells", vec![&number(Some(chosen.cells.len() as f64), 0)]);
-    let counts = chosen.cells.iter().map(|cell| cell.rounds.len() as f64);
-    let counts = Spread::of(&counts.collect::<Vec<_>>());
-    put("rounds of a cell", vec![&span(counts, 0)]);
-    let loads: Vec<f64> = rounds().filter_map(|round| round.load).collect();
-    put("load average", vec![&span(Spread::of(&loads), 2)]);
     Ok(facts)
+}
+
+/// The fewest rounds by which the report can be believed.
+const FEW_ROUNDS: usize = 5;
+
+/// What speaks against the results; empty if nothing does.
+fn warning(chosen: &Chosen) -> String {
+    let rounds = chosen.cells.iter().map(|cell| cell.rounds.len()).max();
+    let rounds = rounds.unwrap_or(0);
+    match chosen.scale {
+        Scale::Quick => format!(
+            "{rounds} rounds of the smallest scale decide little: this page shows that everything runs, and the \
+             rough shape of the figures. Believe the scale small on a quiet machine."
+        ),
+        _ if rounds < FEW_ROUNDS => {
+            format!("With only {rounds} rounds, few differences can be decided.")
+        }
+        _ => String::new(),
+    }
 }
 
 /// The smallest and the largest of some numbers.

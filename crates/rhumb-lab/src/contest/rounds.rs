@@ -23,7 +23,17 @@ impl Rounds {
 
     /// The median of all rounds.
     pub fn median(&self) -> f64 {
-        Spread::of(&self.figures()).median
+        self.spread().median
+    }
+
+    /// The number of rounds.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Median, minimum and maximum of all rounds.
+    pub fn spread(&self) -> Spread {
+        Spread::of(&self.figures())
     }
 
     /// A function of the figures of several systems in each round that all of them have; no rounds

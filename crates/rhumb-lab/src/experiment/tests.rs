@@ -145,11 +145,16 @@ fn cells_are_measured_once_and_drawn() {
         let views = find(&figure.id).unwrap().views.len();
         let drawn = if ids.contains(&&*figure.id) { views } else { 0 };
         assert_eq!(figure.panels.len(), drawn, "{}", figure.id);
-        for panel in &figure.panels {
-            if let Panel::Chart(chart) = panel {
-                assert!(chart.series.iter().all(|series| !series.points.is_empty()));
-            }
-        }
+        let charts = figure.panels.iter().flat_map(|panel| match panel {
+            Panel::Chart(chart) => std::slice::from_ref(chart),
+            Panel::Multiples(multiples) => &multiples.charts,
+            Panel::Heatmap(_) | Panel::Table(_) => &[],
+        });
+        let series: Vec<_> = charts.flat_map(|chart| &chart.series).collect();
+        assert!(series.iter().all(|series| !series.points.is_empty()));
+        let published = series.iter().any(|series| series.published.is_some());
+        let states_numbers = ["E-F8", "E-F12", "E-F17", "L-F3"].contains(&&*figure.id);
+        assert_eq!(published, states_numbers, "{}", figure.id);
     }
     let same = chosen(None, None, kept);
     assert_eq!((same.scale, same.cells.len()), (Scale::Quick, all));

@@ -1,27 +1,37 @@
-//! A chart as SVG: selection of the numbers that can be drawn, layout, axes and grid.
+//! Charts as SVG, alone or side by side: selection of the numbers that can be drawn, and what side
+//! by side charts share.
 
 use super::legend::Legend;
+use super::limits::{Extent, Limits};
 use super::marks;
 use super::markup::{Attributes, Markup, Px};
-use super::model::{Axis, Chart, Marks, Point, Scale, Series};
-use super::number::with_unit;
-use super::scale::{Mapping, Misfit, fits};
-use super::shapes::{LINE, area, line, text, text_width};
-use super::style::{Style, styles};
+use super::model::{Axis, Chart, Marks, Multiples, Point, Scale, Series};
+use super::notes::Notes;
+use super::plot::{Frame, Plot, y_names};
+use super::scale::{Misfit, fits};
+use super::style::{KEY, Style, is_kind, styles};
 
 /// Width of a chart; two fit side by side on a page. A chart with many bars has the page's width.
 const WIDTH: f64 = 560.0;
 const WIDE: f64 = 1140.0;
 const HEIGHT: f64 = 250.0;
 
-/// Bars narrower than this need the wide form.
+/// Width and height of charts beside each other, by the number of charts in a row from 1.
+const BESIDE: [(f64, f64); 4] = [
+    (1140.0, 230.0),
+    (560.0, 220.0),
+    (368.0, 190.0),
+    (272.0, 160.0),
+];
+
+/// Bars narrower than this need more width.
 const LEAST_BAR: f64 = 5.0;
+
+/// Categories narrower than this need more width: their names would cover each other.
+const LEAST_NAME: f64 = 16.0;
 
 /// The share of a category's width that its bars fill.
 pub const FILLED: f64 = 0.84;
-
-/// Longer names of categories are shortened to this length.
-const LONGEST_NAME: usize = 24;
 
 /// A series with those of its points that can be drawn.
 pub struct Drawn<'a> {
@@ -40,61 +50,127 @@ impl Drawn<'_> {
     }
 }
 
-/// A chart with its layout.
-pub struct Plot<'a> {
-    pub chart: &'a Chart,
-    pub series: Vec<Drawn<'a>>,
-    pub x: Mapping,
-    y: Mapping,
-    y2: Option<Mapping>,
-    /// The number of positions for bars in each category.
-    pub slots: usize,
-    pub width: f64,
-    height: f64,
-    /// Edges of the area between the axes.
-    pub left: f64,
-    pub right: f64,
-    pub top: f64,
-    pub bottom: f64,
-    /// Whether names of categories are too long to be written horizontally.
-    slanted: bool,
+/// Draws a chart, with notes below it.
+pub fn draw(chart: &Chart, out: &mut Markup) {
+    let mut notes = Notes::default();
+    let series = sift(chart, &mut notes);
+    let legend = Legend::of(chart, &series);
+    let wide = is_wide(chart);
+    let width = if wide { WIDE } else { WIDTH };
+    let frame = Frame {
+        size: (width, HEIGHT),
+        legend: legend.height(width),
+        y: limits(&chart.y, &[&series], false),
+        y2: chart.y2.as_ref().map(|y2| limits(y2, &[&series], true)),
+        named: true,
+    };
+    let plot = Plot::new(chart, series, &frame);
+    let class = if wide { "wide" } else { "normal" };
+    svg(&plot, &legend, class, out);
+    notes.add(&plot);
+    notes.draw(out);
 }
 
-/// Draws a chart, with a note below it on points that cannot be drawn.
-pub fn draw(chart: &Chart, out: &mut Markup) {
-    let (series, misfits) = sift(chart);
-    let legend = Legend::of(&series);
-    let plot = Plot::new(chart, series, &legend);
-    let class = if is_wide(chart) { "wide" } else { "normal" };
+/// Draws charts beside each other, with notes on all of them below.
+pub fn draw_all(multiples: &Multiples, out: &mut Markup) {
+    let charts = &multiples.charts;
+    let Some(first) = charts.first() else { return };
+    let mut notes = Notes::default();
+    let series: Vec<_> = charts.iter().map(|chart| sift(chart, &mut notes)).collect();
+    let all: Vec<&[Drawn<'_>]> = series.iter().map(Vec::as_slice).collect();
+    let in_a_row = in_a_row(charts);
+    let size = in_a_row.checked_sub(1).and_then(|at| BESIDE.get(at));
+    let size = size.copied().unwrap_or((WIDTH, HEIGHT));
+    let (y, y2) = (
+        limits(&first.y, &all, false),
+        first.y2.as_ref().map(|axis| limits(axis, &all, true)),
+    );
+    let legends = charts.iter().zip(&series);
+    let legends: Vec<Legend> = legends.map(|(c, series)| Legend::of(c, series)).collect();
+    let frame = Frame {
+        size,
+        legend: legends.iter().map(|l| l.height(size.0)).fold(0.0, f64::max),
+        y,
+        y2,
+        named: false,
+    };
+    out.nest(
+        "div",
+        &[("class", &format!("multiples m{in_a_row}"))],
+        |out| {
+            for ((chart, series), legend) in charts.iter().zip(series).zip(&legends) {
+                let plot = Plot::new(chart, series, &frame);
+                out.nest("div", &[], |out| {
+                    out.element("h5", &[], &chart.title);
+                    svg(&plot, legend, "normal", out);
+                });
+                notes.add(&plot);
+            }
+        },
+    );
+    let [left, right] = y_names(first, &frame);
+    let right = match right.as_str() {
+        "" => String::new(),
+        right => format!("; right axes: {right}"),
+    };
+    let names = format!("Left axes, alike in all: {left}{right}.");
+    out.element("p", &[("class", &"axes")], &names);
+    notes.draw(out);
+}
+
+/// The number of charts in a row: at most four, fewer if there are many bars or names.
+fn in_a_row(charts: &[Chart]) -> usize {
+    let needs = |chart: &Chart| match &chart.x.scale {
+        Scale::Category(names) => {
+            let bars = (bars_of_category(chart) * names.len()) as f64;
+            (60.0 + LEAST_NAME * names.len() as f64).max(60.0 + LEAST_BAR * bars / FILLED)
+        }
+        _ => 0.0,
+    };
+    let least = charts.iter().map(needs).fold(0.0, f64::max);
+    let fits = |(width, _): &&(f64, f64)| *width >= least;
+    let fitting = BESIDE.iter().filter(fits).count().max(1);
+    fitting.min(charts.len())
+}
+
+fn svg(plot: &Plot<'_>, legend: &Legend, class: &str, out: &mut Markup) {
     let view = format!("0 0 {} {}", Px(plot.width), Px(plot.height));
     out.nest("div", &[("class", &format!("drawing {class}"))], |out| {
         let attributes: Attributes<'_> = &[
             ("viewBox", &view),
             ("role", &"img"),
-            ("aria-label", &chart.title),
+            ("aria-label", &plot.chart.title),
         ];
         out.nest("svg", attributes, |out| {
             legend.draw(plot.width, out);
             plot.axes(out);
-            marks::draw(&plot, out);
+            marks::draw(plot, out);
         });
     });
-    if let Some(text) = omitted(&misfits) {
-        out.element("p", &[("class", &"omitted")], &text);
-    }
 }
 
-/// Separates the points that can be drawn from those that cannot.
-fn sift(chart: &Chart) -> (Vec<Drawn<'_>>, Vec<Misfit>) {
+/// The points that can be drawn; the others are noted.
+fn sift<'a>(chart: &'a Chart, notes: &mut Notes) -> Vec<Drawn<'a>> {
     let names: Vec<&str> = chart.series.iter().map(|series| &*series.name).collect();
     let slots = slots(chart);
-    let mut misfits = Vec::new();
     let mut drawn = Vec::new();
     for ((series, style), slot) in chart.series.iter().zip(styles(&names)).zip(slots) {
+        let ours = chart
+            .series
+            .iter()
+            .any(|ours| ours.published.is_none() && ours.name == series.name);
+        let style = Style {
+            class: if ours || is_kind(&series.name) {
+                style.class
+            } else {
+                KEY
+            },
+            ..style
+        };
         let fit = |point: &&Point| match fits_chart(chart, series, point) {
             Ok(()) => true,
             Err(misfit) => {
-                misfits.push(misfit);
+                notes.misfit(misfit);
                 false
             }
         };
@@ -107,7 +183,7 @@ fn sift(chart: &Chart) -> (Vec<Drawn<'_>>, Vec<Misfit>) {
             slot,
         });
     }
-    (drawn, misfits)
+    drawn
 }
 
 fn fits_chart(chart: &Chart, series: &Series, point: &Point) -> Result<(), Misfit> {
@@ -146,7 +222,7 @@ fn slots(chart: &Chart) -> Vec<usize> {
             Marks::Line | Marks::Scatter => return 0,
         };
         let free = |slot: &Slot| {
-            slot.published == series.published
+            slot.published == series.published.is_some()
                 && match (&slot.taken, &own) {
                     (None, None) => true,
                     (Some(taken), Some(own)) => !own.iter().any(|x| taken.contains(x)),
@@ -156,7 +232,7 @@ fn slots(chart: &Chart) -> Vec<usize> {
         let at = slots.iter().position(free).unwrap_or(slots.len());
         match slots.get_mut(at) {
             None => slots.push(Slot {
-                published: series.published,
+                published: series.published.is_some(),
                 taken: own,
             }),
             Some(slot) => slot
@@ -170,7 +246,7 @@ fn slots(chart: &Chart) -> Vec<usize> {
     chart.series.iter().map(place).collect()
 }
 
-fn bars_of_category(chart: &Chart) -> usize {
+pub fn bars_of_category(chart: &Chart) -> usize {
     slots(chart).into_iter().max().map_or(1, |last| last + 1)
 }
 
@@ -183,37 +259,28 @@ pub fn is_wide(chart: &Chart) -> bool {
     bars > names.len() && WIDTH * 0.85 * FILLED < LEAST_BAR * bars as f64
 }
 
-fn omitted(misfits: &[Misfit]) -> Option<String> {
-    let reasons = [
-        (Misfit::NotFinite, "not finite"),
-        (Misfit::NotPositive, "not above 0 on a logarithmic axis"),
-        (Misfit::NoCategory, "without a category"),
-    ];
-    let counted = reasons.iter().filter_map(|(misfit, reason)| {
-        let count = misfits.iter().filter(|other| *other == misfit).count();
-        (count > 0).then(|| format!("{count} {reason}"))
-    });
-    let counted: Vec<String> = counted.collect();
-    (!counted.is_empty()).then(|| format!("Points not drawn: {}.", counted.join(", ")))
+/// What a vertical axis of some charts must cover: numbers with their error bars, and tops of stacks.
+fn limits(axis: &Axis, charts: &[&[Drawn<'_>]], second: bool) -> Limits {
+    let mut extents = Vec::new();
+    let mut bars = false;
+    for series in charts {
+        for drawn in series.iter().filter(|drawn| drawn.second == second) {
+            bars |= drawn.is_bar();
+            extents.extend(drawn.points.iter().map(|point| Extent {
+                number: top(series, drawn, point),
+                ends: point.spread.unwrap_or((point.y, point.y)),
+            }));
+        }
+    }
+    Limits::of_heights(&axis.scale, &extents, bars)
 }
 
-/// All values that a vertical axis must cover: numbers, ends of error bars, tops of stacks.
-fn heights<'a>(series: &'a [Drawn<'a>], second: bool) -> impl Iterator<Item = f64> + 'a {
-    let here = move |drawn: &&Drawn<'_>| drawn.second == second;
-    let points = series.iter().filter(here).flat_map(|drawn| &drawn.points);
-    let ends = points.flat_map(|point| {
-        let (low, high) = point.spread.unwrap_or((point.y, point.y));
-        [point.y, low, high]
-    });
-    let stacked = series.iter().filter(here);
-    let stacked = stacked.filter(|drawn| drawn.series.marks == Marks::Stacked);
-    let tops = stacked.flat_map(move |drawn| {
-        drawn.points.iter().map(move |point| {
-            let (below, own) = stacked_below(series, drawn, point.x);
-            below + own
-        })
-    });
-    ends.chain(tops)
+/// A point's number, or the top of its part of a stack.
+pub fn top(all: &[Drawn<'_>], drawn: &Drawn<'_>, point: &Point) -> f64 {
+    match stacked_below(all, drawn, point.x) {
+        _ if drawn.series.marks != Marks::Stacked => point.y,
+        (below, own) => below + own,
+    }
 }
 
 /// The sum of the values below a series in its stack at a category, and its own value there; both
@@ -230,184 +297,4 @@ pub fn stacked_below(all: &[Drawn<'_>], drawn: &Drawn<'_>, x: f64) -> (f64, f64)
         |other: &&Drawn<'_>| other.series.marks == Marks::Stacked && other.slot == drawn.slot;
     let before = all.iter().take_while(|other| !std::ptr::eq(*other, drawn));
     (before.filter(same).map(height).sum(), height(drawn))
-}
-
-impl<'a> Plot<'a> {
-    fn new(chart: &'a Chart, series: Vec<Drawn<'a>>, legend: &Legend) -> Plot<'a> {
-        let bars = |second: bool| {
-            let here = |drawn: &&Drawn<'_>| drawn.second == second;
-            series.iter().filter(here).any(Drawn::is_bar)
-        };
-        let vertical = |axis: &Axis, second| {
-            let base = bars(second) || axis.scale == Scale::Linear;
-            Mapping::new(&axis.scale, heights(&series, second), base, (0.0, 1.0))
-        };
-        let y = vertical(&chart.y, false);
-        let y2 = chart.y2.as_ref().map(|axis| vertical(axis, true));
-        let places = series.iter().flat_map(|drawn| &drawn.points);
-        let x = Mapping::new(&chart.x.scale, places.map(|p| p.x), false, (0.0, 1.0));
-
-        let categories = x.ticks().len().max(1) as f64;
-        let width = if is_wide(chart) { WIDE } else { WIDTH };
-        let widest = |mapping: &Mapping| {
-            let widths = mapping
-                .ticks()
-                .into_iter()
-                .map(|(_, label)| text_width(&label));
-            widths.fold(0.0, f64::max)
-        };
-        let mut left = widest(&y) + 14.0;
-        let right = width - y2.as_ref().map_or(22.0, |y2| widest(y2) + 14.0);
-        let name = widest(&x).min(text_width(&"m".repeat(LONGEST_NAME)));
-        let is_category = matches!(chart.x.scale, Scale::Category(_));
-        let slanted = is_category && name > (right - left) / categories - 4.0;
-        if slanted {
-            left = left.max(name * 0.82 - (right - left) / categories / 2.0 + 6.0);
-        }
-        let names = if slanted {
-            name * 0.58 + 20.0
-        } else {
-            LINE + 6.0
-        };
-        let top = legend.height(width) + axis_rows(chart, width) * LINE + 10.0;
-        let bottom = top + HEIGHT;
-        Plot {
-            x: x.over((left, right)),
-            y: y.over((bottom, top)),
-            y2: y2.map(|y2| y2.over((bottom, top))),
-            slots: bars_of_category(chart),
-            chart,
-            series,
-            width,
-            height: bottom + names + LINE + 4.0,
-            left,
-            right,
-            top,
-            bottom,
-            slanted,
-        }
-    }
-
-    /// The vertical axis of a series.
-    pub fn y(&self, drawn: &Drawn<'_>) -> &Mapping {
-        let second = self.y2.as_ref().filter(|_| drawn.second);
-        second.unwrap_or(&self.y)
-    }
-
-    fn axes(&self, out: &mut Markup) {
-        let many = self.slots > 1;
-        for (place, _) in self.x.ticks().iter().skip(1).step_by(2).filter(|_| many) {
-            let (left, right) = (place - self.x.step() / 2.0, place + self.x.step() / 2.0);
-            area(out, "band", [left, self.top, right, self.bottom], "");
-        }
-        for (place, label) in self.y.ticks() {
-            line(out, "grid", (self.left, place), (self.right, place));
-            text(out, "end", (self.left - 6.0, place + 4.0), &label);
-        }
-        for (place, label) in self.y2.iter().flat_map(Mapping::ticks) {
-            line(out, "axis", (self.right, place), (self.right + 4.0, place));
-            text(out, "start", (self.right + 7.0, place + 4.0), &label);
-        }
-        if self.y2.is_some() {
-            line(
-                out,
-                "axis",
-                (self.right, self.top),
-                (self.right, self.bottom),
-            );
-        }
-        line(out, "axis", (self.left, self.top), (self.left, self.bottom));
-        line(
-            out,
-            "axis",
-            (self.left, self.bottom),
-            (self.right, self.bottom),
-        );
-        self.x_ticks(out);
-        self.axis_names(out);
-    }
-
-    fn x_ticks(&self, out: &mut Markup) {
-        let is_category = matches!(self.chart.x.scale, Scale::Category(_));
-        for (place, label) in self.x.ticks() {
-            if !is_category {
-                line(out, "grid", (place, self.top), (place, self.bottom));
-                line(
-                    out,
-                    "axis",
-                    (place, self.bottom),
-                    (place, self.bottom + 4.0),
-                );
-            }
-            let name = shortened(&label);
-            if !self.slanted {
-                text(out, "middle", (place, self.bottom + LINE), &name);
-                continue;
-            }
-            let (x, y) = (Px(place + 4.0), Px(self.bottom + 14.0));
-            let turn = format!("rotate(-35 {x} {y})");
-            let at: Attributes<'_> = &[
-                ("class", &"end"),
-                ("x", &x),
-                ("y", &y),
-                ("transform", &turn),
-            ];
-            out.nest("text", at, |out| {
-                out.text(&name);
-                out.element("title", &[], &label);
-            });
-        }
-    }
-
-    fn axis_names(&self, out: &mut Markup) {
-        let [first, second] = y_names(self.chart);
-        let y = self.top - 9.0;
-        let rows = axis_rows(self.chart, self.width);
-        text(out, "start name", (2.0, y - (rows - 1.0) * LINE), &first);
-        text(out, "end name", (self.width - 2.0, y), &second);
-        let middle = (self.left + self.right) / 2.0;
-        let x_name = with_unit(&self.chart.x.label, &self.chart.x.unit);
-        text(out, "middle name", (middle, self.height - 5.0), &x_name);
-    }
-}
-
-/// The names of the vertical axes; if there are two, each also names its marks.
-fn y_names(chart: &Chart) -> [String; 2] {
-    let name = |axis: &Axis, second: bool| {
-        let mut marks: Vec<&str> = Vec::new();
-        for series in chart.series.iter().filter(|s| s.on_second_axis == second) {
-            let word = match series.marks {
-                Marks::Line => "lines",
-                Marks::Bar | Marks::Stacked => "bars",
-                Marks::Scatter => "points",
-            };
-            if !marks.contains(&word) {
-                marks.push(word);
-            }
-        }
-        format!(
-            "{}: {}",
-            with_unit(&axis.label, &axis.unit),
-            marks.join(", ")
-        )
-    };
-    match &chart.y2 {
-        None => [with_unit(&chart.y.label, &chart.y.unit), String::new()],
-        Some(y2) => [name(&chart.y, false), name(y2, true)],
-    }
-}
-
-/// The number of lines for the names of the vertical axes.
-fn axis_rows(chart: &Chart, width: f64) -> f64 {
-    let [first, second] = y_names(chart);
-    let together = text_width(&first) + text_width(&second) + 20.0;
-    if together > width { 2.0 } else { 1.0 }
-}
-
-fn shortened(name: &str) -> String {
-    if name.chars().count() <= LONGEST_NAME {
-        return name.to_string();
-    }
-    let start: String = name.chars().take(LONGEST_NAME - 1).collect();
-    start + "…"
 }

@@ -2,11 +2,11 @@
 
 use super::chart::Drawn;
 use super::markup::{Markup, Px};
+use super::model::{Chart, Scale};
 use super::shapes::{LINE, area, text, text_width};
-use super::style::{Shape, Style, marker};
+use super::style::{KEY, Shape, Style, marker};
 
-/// The names of the series of a chart. Each name occurs once, for our and published series
-/// together.
+/// The names of the series of a chart; published series have entries of their own.
 pub struct Legend {
     entries: Vec<Entry>,
 }
@@ -21,26 +21,39 @@ struct Entry {
 }
 
 impl Legend {
-    pub fn of(all: &[Drawn<'_>]) -> Legend {
+    /// The names of the series; not those that stand along the axis or above it.
+    pub fn of(chart: &Chart, all: &[Drawn<'_>]) -> Legend {
+        let named = |name: &String| match &chart.x.scale {
+            _ if chart.title == *name => true,
+            Scale::Category(names) => names.contains(name),
+            _ => false,
+        };
+        let published = |drawn: &Drawn<'_>| drawn.series.published.is_some();
         let mut entries: Vec<Entry> = Vec::new();
-        for drawn in all {
+        for drawn in all.iter().filter(|drawn| !named(&drawn.series.name)) {
             let (bar, line) = (drawn.is_bar(), !drawn.is_bar());
-            let name = &drawn.series.name;
-            match entries.iter_mut().find(|entry| entry.name == *name) {
+            let name = match published(drawn) {
+                true => format!("{}, published", drawn.series.name),
+                false => drawn.series.name.clone(),
+            };
+            match entries.iter_mut().find(|entry| entry.name == name) {
                 Some(entry) => {
                     entry.bar |= bar;
                     entry.line |= line;
                 }
                 None => entries.push(Entry {
-                    name: name.clone(),
+                    name,
                     style: drawn.style,
-                    published: false,
+                    published: published(drawn),
                     bar,
                     line,
                 }),
             }
         }
-        if all.iter().any(|drawn| drawn.series.published) {
+        if all
+            .iter()
+            .any(|drawn| named(&drawn.series.name) && published(drawn))
+        {
             entries.extend([false, true].map(|published| Entry::key(all, published)));
         }
         Legend { entries }
@@ -49,7 +62,10 @@ impl Legend {
     /// The height of the legend for a width.
     pub fn height(&self, width: f64) -> f64 {
         let last = self.places(width).last().map_or(0.0, |(_, y)| y + LINE);
-        last + 6.0
+        match self.entries.is_empty() {
+            true => 0.0,
+            false => last + 6.0,
+        }
     }
 
     /// The positions of the entries, in lines that are filled as far as possible.
@@ -80,7 +96,7 @@ impl Entry {
         Entry {
             name: name.to_string(),
             style: Style {
-                class: "key",
+                class: KEY,
                 shape: Shape::Circle,
             },
             published,

@@ -9,6 +9,8 @@ pub struct Page {
     pub summary: String,
     /// Names and values such as machine, commit, time and scale.
     pub environment: Vec<(String, String)>,
+    /// What must be known before any number is believed; may be empty.
+    pub warning: String,
     /// The four to six most important numbers.
     pub headlines: Vec<Headline>,
     /// The ledger of published claims, in the order of their ids.
@@ -99,13 +101,25 @@ pub struct Figure {
 pub enum Panel {
     /// Numbers over an axis.
     Chart(Chart),
-    /// Numbers over two categories.
+    /// Charts beside each other.
+    Multiples(Multiples),
+    /// Ratios over two categories.
     Heatmap(Heatmap),
     /// Text and marks.
     Table(Table),
 }
 
-/// Numbers over an axis. Published numbers are series of the same name with `published` set.
+/// Charts beside each other with the same vertical axes, so that they can be compared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Multiples {
+    /// The title of all of them.
+    pub title: String,
+    /// The charts, whose vertical axes have the same names, units and scales.
+    pub charts: Vec<Chart>,
+}
+
+/// Numbers over an axis. Published numbers are series with `published` set, of the same name if
+/// they are to be compared with ours.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
     /// Its title, such as `(A) uniform`.
@@ -154,8 +168,9 @@ pub struct Series {
     pub marks: Marks,
     /// Whether it uses [`Chart::y2`].
     pub on_second_axis: bool,
-    /// Whether these are the paper's numbers: drawn hollow and dashed.
-    pub published: bool,
+    /// If these are the paper's numbers: where the paper states them, and for which data and device.
+    /// They are drawn hollow and dashed. None if the numbers are ours.
+    pub published: Option<String>,
     /// The points, in the order of the line through them.
     pub points: Vec<Point>,
 }
@@ -186,7 +201,7 @@ pub struct Point {
     pub label: String,
 }
 
-/// Numbers over two categories, as colours with the numbers in them.
+/// Ratios over two categories, as colours with the numbers in them: one colour below 1, another above.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Heatmap {
     /// Its title.
@@ -199,13 +214,13 @@ pub struct Heatmap {
     pub y: String,
     /// Their names, from the top.
     pub rows: Vec<String>,
-    /// The meaning of the numbers.
+    /// The meaning of the ratios.
     pub label: String,
-    /// Their unit; empty for none.
-    pub unit: String,
-    /// The numbers row by row. Cells that were not measured are `None` or missing at the end of a
+    /// The ratios row by row. Cells that were not measured are `None` or missing at the end of a
     /// row.
     pub values: Vec<Vec<Option<f64>>>,
+    /// Rows and columns of ratios that the rounds do not decide: drawn without colour.
+    pub undecided: Vec<(usize, usize)>,
 }
 
 /// Text in rows and columns.

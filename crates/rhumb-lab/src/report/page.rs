@@ -1,7 +1,7 @@
-//! The page: summary and headlines, the ledger of claims, then all figures.
+//! The page: circumstances, summary and headlines, the ledger of claims, then all figures.
 
 use super::markup::{Attributes, Markup};
-use super::model::{Cell, Chart, Figure, Page, Panel, Paper, Table};
+use super::model::{Cell, Chart, Figure, Multiples, Page, Panel, Paper, Table};
 use super::{chart, claims, heatmap, tables};
 
 /// Longer tables of published numbers are folded.
@@ -37,16 +37,9 @@ fn head(page: &Page, out: &mut Markup) {
 }
 
 fn front(page: &Page, out: &mut Markup) {
+    bar(page, out);
     out.element("h1", &[], &page.title);
     out.element("p", &[("class", &"lead")], &page.summary);
-    out.nest("dl", &[("class", &"facts")], |out| {
-        for (name, value) in &page.environment {
-            out.nest("div", &[], |out| {
-                out.element("dt", &[], name);
-                out.element("dd", &[], value);
-            });
-        }
-    });
     out.nest("div", &[("class", &"headlines")], |out| {
         for headline in &page.headlines {
             out.nest("div", &[], |out| {
@@ -58,6 +51,26 @@ fn front(page: &Page, out: &mut Markup) {
                 });
                 out.element("p", &[], &headline.text);
             });
+        }
+    });
+}
+
+/// What was measured where, and how far it can be believed, above everything else.
+fn bar(page: &Page, out: &mut Markup) {
+    if page.environment.is_empty() && page.warning.is_empty() {
+        return;
+    }
+    out.nest("div", &[("class", &"bar")], |out| {
+        out.nest("dl", &[("class", &"facts")], |out| {
+            for (name, value) in &page.environment {
+                out.nest("div", &[], |out| {
+                    out.element("dt", &[], name);
+                    out.element("dd", &[], value);
+                });
+            }
+        });
+        if !page.warning.is_empty() {
+            out.element("p", &[("class", &"warning")], &page.warning);
         }
     });
 }
@@ -114,8 +127,10 @@ fn figure(figure: &Figure, out: &mut Markup) {
 
 /// Whether a figure has more than published numbers.
 fn is_measured(figure: &Figure) -> bool {
+    let ours = |chart: &Chart| chart.series.iter().any(|series| series.published.is_none());
     figure.panels.iter().any(|panel| match panel {
-        Panel::Chart(chart) => chart.series.iter().any(|series| !series.published),
+        Panel::Chart(chart) => ours(chart),
+        Panel::Multiples(multiples) => multiples.charts.iter().any(ours),
         Panel::Heatmap(_) | Panel::Table(_) => true,
     })
 }
@@ -142,6 +157,10 @@ fn panel(panel: &Panel, out: &mut Markup) {
                 chart::draw(chart, out);
             });
         }
+        Panel::Multiples(multiples) => out.nest("div", &[("class", &"whole")], |out| {
+            out.element("h4", &[], &multiples.title);
+            chart::draw_all(multiples, out);
+        }),
         Panel::Heatmap(map) => out.nest("div", &[], |out| {
             out.element("h4", &[], &map.title);
             heatmap::draw(map, out);
@@ -155,19 +174,26 @@ fn panel(panel: &Panel, out: &mut Markup) {
 
 /// Tables: the published numbers beside ours, and all numbers.
 fn numbers(figure: &Figure, out: &mut Markup) {
-    let charts = figure.panels.iter().filter_map(|panel| match panel {
-        Panel::Chart(chart) => Some(chart),
-        Panel::Heatmap(_) | Panel::Table(_) => None,
+    let charts = figure.panels.iter().flat_map(|panel| match panel {
+        Panel::Chart(chart) => vec![chart.clone()],
+        Panel::Multiples(multiples) => named(multiples),
+        Panel::Heatmap(_) | Panel::Table(_) => Vec::new(),
     });
-    let charts: Vec<&Chart> = charts.collect();
-    let beside: Vec<Table> = charts
-        .iter()
-        .filter_map(|chart| tables::beside(chart))
-        .collect();
+    let charts: Vec<Chart> = charts.collect();
+    let beside: Vec<Table> = charts.iter().filter_map(tables::beside).collect();
     let open = beside.iter().map(|table| table.rows.len()).sum::<usize>() <= LONGEST_OPEN;
     folded(out, "The published numbers beside ours", open, &beside);
-    let all: Vec<Table> = charts.iter().map(|chart| tables::numbers(chart)).collect();
+    let all: Vec<Table> = charts.iter().map(tables::numbers).collect();
     folded(out, "All numbers of these drawings", false, &all);
+}
+
+/// Charts beside each other, each with the title of all before its own.
+fn named(multiples: &Multiples) -> Vec<Chart> {
+    let named = |chart: &Chart| Chart {
+        title: format!("{}: {}", multiples.title, chart.title),
+        ..chart.clone()
+    };
+    multiples.charts.iter().map(named).collect()
 }
 
 fn folded(out: &mut Markup, summary: &str, open: bool, tables: &[Table]) {

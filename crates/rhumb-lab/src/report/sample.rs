@@ -2,8 +2,8 @@
 //! viewing.
 
 use super::model::{
-    Axis, Cell, Chart, Claim, Figure, Headline, Heatmap, Mark, Marks, Page, Panel, Paper, Point,
-    Scale, Series, Table, Verdict,
+    Axis, Cell, Chart, Claim, Figure, Headline, Heatmap, Mark, Marks, Multiples, Page, Panel,
+    Paper, Point, Scale, Series, Table, Verdict,
 };
 
 const CLUSTERED: [&str; 7] = ["FP", "PLR", "FT", "PGM", "RMI", "RS", "PLEX"];
@@ -24,14 +24,14 @@ pub fn series(name: &str, marks: Marks, points: Vec<Point>) -> Series {
         name: name.to_string(),
         marks,
         on_second_axis: false,
-        published: false,
+        published: None,
         points,
     }
 }
 
 fn published(series: Series) -> Series {
     Series {
-        published: true,
+        published: Some("the table of Figure 8, 200M keys, another device".to_string()),
         ..series
     }
 }
@@ -227,7 +227,7 @@ fn heatmap() -> Heatmap {
     let shares = ["0 %", "1 %", "5 %", "10 %", "25 %", "50 %", "100 %"];
     let shares = shares.map(str::to_string).to_vec();
     let row = |k: usize| -> Vec<Option<f64>> {
-        let cell = |l: usize| (k + l < 11).then(|| 524.0 / (1.0 + (k * l) as f64));
+        let cell = |l: usize| (k + l < 11).then(|| 4.0 / (1.0 + (k * l) as f64));
         (0..shares.len()).map(cell).collect()
     };
     Heatmap {
@@ -235,10 +235,10 @@ fn heatmap() -> Heatmap {
         x: "L: how far keys are displaced".to_string(),
         y: "K: share".to_string(),
         values: (0..shares.len()).map(row).collect(),
+        undecided: vec![(1, 2)],
         columns: shares.clone(),
         rows: shares,
-        label: "Trivial moves".to_string(),
-        unit: "merges".to_string(),
+        label: "trivial moves over those at K = L = 1 %".to_string(),
     }
 }
 
@@ -337,7 +337,14 @@ pub fn page() -> Page {
         figure(
             "E-F7",
             "Latency and memory over the position boundary",
-            vec![Panel::Chart(both()), Panel::Chart(trade_off())],
+            vec![
+                Panel::Chart(both()),
+                Panel::Chart(trade_off()),
+                Panel::Multiples(Multiples {
+                    title: "Both, twice".to_string(),
+                    charts: vec![both(), both()],
+                }),
+            ],
         ),
         figure(
             "E-F8",
@@ -381,6 +388,7 @@ pub fn page() -> Page {
         environment: environment
             .map(|(name, value)| (name.to_string(), value.to_string()))
             .to_vec(),
+        warning: "Three rounds decide little.".to_string(),
         headlines: vec![
             headline(
                 "9 of 13",

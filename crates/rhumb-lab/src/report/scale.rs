@@ -108,6 +108,14 @@ impl Mapping {
         self.pixels.0 + share * (self.pixels.1 - self.pixels.0)
     }
 
+    /// The number at the upper end of the axis; infinite for a logarithmic axis, which shows all.
+    pub fn end(&self) -> f64 {
+        match self.scale {
+            Scale::Linear | Scale::Category(_) => self.to,
+            Scale::Log10 | Scale::Log2 => f64::INFINITY,
+        }
+    }
+
     /// The position at which bars start: 0, or the lower end of the axis.
     pub fn base(&self) -> f64 {
         self.at(0.0)

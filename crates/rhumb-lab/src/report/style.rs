@@ -47,6 +47,10 @@ const KNOWN: [(&[&str], &str, Shape); 16] = [
     (&["btree"], "k15", Shape::Polygon(5, 6)),
 ];
 
+/// The class of what has no colour of its own: keys of a legend, and published lines that stand for none
+/// of our series.
+pub const KEY: &str = "key";
+
 /// Styles for all other series, such as stages of a look-up, used in turn.
 const OTHERS: [Style; 8] = [
     other("s0", Shape::Circle),
@@ -76,6 +80,11 @@ pub fn styles(names: &[&str]) -> Vec<Style> {
         styles.push(known.unwrap_or(OTHERS[place.unwrap_or(0) % OTHERS.len()]));
     }
     styles
+}
+
+/// Whether a name is that of an index kind, which has a style of its own.
+pub fn is_kind(name: &str) -> bool {
+    kind(name).is_some()
 }
 
 /// The style of an index kind: `PGM`, `pgm:boundary=16` and `PGM (mapped)` are one kind.

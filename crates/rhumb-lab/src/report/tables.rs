@@ -8,8 +8,11 @@ use super::number::{exact, factor, with_unit};
 /// The maximum number of listed points; of a longer series every n-th point is listed, with a note.
 const MOST_ROWS: usize = 64;
 
-/// All numbers of a chart: a row for each position and a column for each series, or, if the series
-/// have different positions, a row for each point.
+/// The maximum number of series with columns of their own.
+const MOST_COLUMNS: usize = 9;
+
+/// All numbers of a chart: a row for each position and a column for each series, or, if there are many series
+/// or they have different positions, a row for each point.
 pub fn numbers(chart: &Chart) -> Table {
     let mut places: Vec<f64> = Vec::new();
     for point in chart.series.iter().flat_map(|series| &series.points) {
@@ -19,7 +22,9 @@ pub fn numbers(chart: &Chart) -> Table {
     }
     places.sort_by(f64::total_cmp);
     let longest = chart.series.iter().map(|series| series.points.len()).max();
-    let shared = places.len() <= 2 * longest.unwrap_or(0) && places.len() <= MOST_ROWS;
+    let shared = places.len() <= 2 * longest.unwrap_or(0)
+        && places.len() <= MOST_ROWS
+        && chart.series.len() <= MOST_COLUMNS;
     let scattered = chart
         .series
         .iter()
@@ -96,9 +101,14 @@ fn by_point(chart: &Chart) -> Table {
 }
 
 /// Each published number of a chart, our number and their quotient; for points with two costs, both
-/// costs. None if no series is published.
+/// costs. None if no series is published under the name of one of ours.
 pub fn beside(chart: &Chart) -> Option<Table> {
-    let published = || chart.series.iter().filter(|series| series.published);
+    let ours = |name: &str| {
+        let mut ours = chart.series.iter().filter(|ours| ours.published.is_none());
+        ours.any(|ours| ours.name == name)
+    };
+    let comparable = |series: &&Series| series.published.is_some() && ours(&series.name);
+    let published = || chart.series.iter().filter(comparable);
     let rows = published().flat_map(|theirs| {
         let points = theirs.points.iter();
         points.map(move |point| compared(chart, theirs, point))
@@ -134,7 +144,7 @@ fn compared(chart: &Chart, theirs: &Series, point: &Point) -> Vec<Cell> {
     let scattered = theirs.marks == Marks::Scatter;
     let ours = chart.series.iter().find(|ours| {
         let same = ours.name == theirs.name && ours.on_second_axis == theirs.on_second_axis;
-        same && !ours.published
+        same && ours.published.is_none()
     });
     let ours = ours.and_then(|ours| {
         let same = |other: &&Point| match scattered {
@@ -164,8 +174,8 @@ fn compared(chart: &Chart, theirs: &Series, point: &Point) -> Vec<Cell> {
 
 fn name(series: &Series) -> String {
     match series.published {
-        true => format!("{}, published", series.name),
-        false => series.name.clone(),
+        Some(_) => format!("{}, published", series.name),
+        None => series.name.clone(),
     }
 }
 

@@ -1,7 +1,8 @@
 //! The whole page is well-formed, contains what it was given, and is the same every time.
 
 use super::model::{
-    Axis, Cell, Chart, Figure, Heatmap, Marks, Page, Panel, Paper, Point, Scale, Series, Table,
+    Axis, Cell, Chart, Figure, Heatmap, Marks, Multiples, Page, Panel, Paper, Point, Scale, Series,
+    Table,
 };
 use super::{html, sample};
 
@@ -155,16 +156,16 @@ fn ragged_heatmaps_and_tables_are_drawn() {
         columns: vec!["1".to_string(), "2".to_string()],
         y: "L".to_string(),
         rows: vec!["1".to_string(), "2".to_string()],
-        label: "time".to_string(),
-        unit: "s".to_string(),
+        label: "time over fp".to_string(),
         values: vec![
             vec![Some(-f64::MAX), Some(f64::NAN), Some(1.0)],
             vec![Some(f64::MAX)],
         ],
+        undecided: vec![(1, 0)],
     };
     let text = html(&page_of(Panel::Heatmap(heatmap)));
     elements(&text);
-    assert_eq!(text.matches("class=\"hole\"").count(), 2);
+    assert_eq!(text.matches("class=\"hole\"").count(), 4);
     let table = Table {
         title: "table".to_string(),
         headings: vec!["one".to_string()],
@@ -202,7 +203,7 @@ fn text_is_always_escaped() {
 fn published_numbers_are_shown_beside_ours() {
     let ours = sample::series("PGM", Marks::Line, vec![Point::new(16.0, 3.0)]);
     let theirs = Series {
-        published: true,
+        published: Some("Table 2".to_string()),
         points: vec![Point::new(16.0, 2.0), Point::new(8.0, 1.5)],
         ..ours.clone()
     };
@@ -252,6 +253,63 @@ fn stacks_and_bars_are_as_high_as_their_numbers() {
 }
 
 #[test]
+fn charts_beside_each_other_have_the_same_axis_and_cut_outliers_with_a_mark() {
+    let numbers = |name: &str, numbers: &[f64]| {
+        let points = numbers.iter().enumerate();
+        let points = points.map(|(at, number)| Point::new(at as f64 + 1.0, *number));
+        Chart {
+            title: format!("the {name}"),
+            x: Axis::new("boundary", "", Scale::Linear),
+            y: Axis::new("latency", "us", Scale::Linear),
+            y2: None,
+            series: vec![sample::series(name, Marks::Line, points.collect())],
+        }
+    };
+    let charts = vec![
+        numbers("pgm", &[3.1, 3.2, 3.3, 3.4, 3.5]),
+        numbers("rmi", &[4.0, 4.2, 83.25, 4.5, 4.6]),
+    ];
+    let text = html(&page_of(Panel::Multiples(Multiples {
+        title: "both".to_string(),
+        charts,
+    })));
+    elements(&text);
+    assert_eq!(text.matches("<svg").count(), 2);
+    assert!(text.contains("Left axes, alike in all: latency (us), from 3, not 0."));
+    assert!(
+        text.contains("Beyond the end of an axis (▲): rmi at 3: 83.25 us."),
+        "{text}"
+    );
+    assert_eq!(text.matches("class=\"k4 cut\"").count(), 1);
+    assert!(text.contains(">83.2<"), "the number stands at the mark");
+}
+
+#[test]
+fn what_the_rounds_do_not_decide_is_marked() {
+    let noisy = Point::new(1.0, 3.0).between(2.7, 3.8);
+    let points = vec![noisy, Point::new(2.0, 3.0).between(2.9, 3.1)];
+    let series = sample::series("pgm", Marks::Line, points);
+    let text = html(&chart(Scale::Linear, Scale::Linear, vec![series]));
+    assert_eq!(text.matches("<line class=\"error own noisy\"").count(), 3);
+    assert!(text.contains("differ by more than 30 % (1 of those above)"));
+    // An end beyond the axis has no cap.
+    let long = Point::new(1.0, 3.0).between(2.7, 90.0);
+    let series = sample::series("pgm", Marks::Line, vec![long]);
+    let text = html(&chart(Scale::Linear, Scale::Linear, vec![series]));
+    assert_eq!(text.matches("<line class=\"error own noisy\"").count(), 2);
+}
+
+#[test]
+fn the_source_of_published_numbers_and_warnings_are_on_the_page() {
+    let mut page = sample::page();
+    let text = html(&page);
+    assert!(text.contains("Published (hollow, dashed): the table of Figure 8"));
+    assert!(text.contains("<p class=\"warning\">Three rounds decide little.</p>"));
+    page.warning = String::new();
+    assert!(!html(&page).contains("<p class=\"warning\""));
+}
+
+#[test]
 fn the_second_axis_has_a_scale_of_its_own() {
     let line = |name, y| sample::series(name, Marks::Line, vec![Point::new(8.0, y)]);
     let mut page = chart(
@@ -298,7 +356,7 @@ fn labels_of_points_do_not_cover_each_other() {
 #[test]
 fn figures_with_published_numbers_only_are_not_measured() {
     let series = Series {
-        published: true,
+        published: Some("Table 2".to_string()),
         ..sample::series("PGM", Marks::Line, vec![Point::new(16.0, 2.0)])
     };
     let text = html(&chart(Scale::Log2, Scale::Linear, vec![series]));

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use super::machine::load_average;
+use crate::contest::Rounds;
 use crate::error::Result;
 use crate::measure::{Latencies, Spread};
 
@@ -222,6 +223,20 @@ impl Cell {
     /// The run of its latest round.
     pub fn run(&self) -> i64 {
         self.rounds.iter().map(|round| round.run).max().unwrap_or(0)
+    }
+
+    /// The finite values of a figure with their rounds; none if there are none.
+    pub fn in_rounds(&self, metric: &str) -> Option<Rounds> {
+        let run = |number| {
+            let round = self.rounds.iter().find(|round| round.number == number);
+            round.map_or(self.run(), |round| round.run)
+        };
+        let values = self.figures.get(metric)?.values.iter();
+        let values = values.filter(|(_, value)| value.is_finite());
+        let values: Vec<_> = values
+            .map(|(number, value)| ((run(*number), *number), *value))
+            .collect();
+        (!values.is_empty()).then(|| Rounds::new(values))
     }
 
     /// The median of a figure.

@@ -1,7 +1,7 @@
 //! The data sets.
 
 use super::{
-    Amounts, Column, Experiment, LONG_SETS, Planned, Published, SHORT_SETS, View, Work, long, short,
+    Amounts, Column, Experiment, LONG_SETS, Planned, SHORT_SETS, Stated, View, Work, long, short,
 };
 use crate::claims::published::{self, Set};
 use crate::error::Result;
@@ -29,17 +29,17 @@ pub const TABLE_1: Experiment = Experiment {
             column("user_bytes", "all MiB", 1_048_576.0, 1),
         ],
         published: &[
-            Published {
+            Stated {
                 heading: "published records",
                 digits: 0,
                 of: |cell| Some(published(cell)?.entries as f64),
             },
-            Published {
+            Stated {
                 heading: "published key B",
                 digits: 0,
                 of: |cell| Some(published(cell)?.key_bytes.into()),
             },
-            Published {
+            Stated {
                 heading: "published value B",
                 digits: 0,
                 of: |cell| Some(published(cell)?.value_bytes.into()),

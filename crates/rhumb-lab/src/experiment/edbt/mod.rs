@@ -11,7 +11,9 @@ mod settings;
 use rhumb::{IndexSpec, TableSpec};
 
 use super::arms::{ANY, Arm, FENCES, MODELS, UNCLUSTERED, bounded, kinds};
-use super::figures::{Along, Chart, Column, Measure, Only, Published, View};
+use super::figures::{
+    Across, Against, Along, Chart, Column, How, Measure, Only, Published, Split, Stated, View,
+};
 use super::{Amounts, Build, Data, Experiment, Fill, Paper, Phase, Planned, Reading, Work};
 use crate::error::Result;
 use crate::report::model::Marks;
@@ -42,34 +44,26 @@ const MEMORY: Measure = Measure {
     log: true,
 };
 
-/// Latency over the position boundary as bars, memory as lines.
-const fn over_boundary(title: &'static str, only: Only) -> View {
-    View::Chart(Chart {
-        title,
-        only,
-        x: BY_BOUNDARY,
-        y: LATENCY,
-        y2: Some(MEMORY),
-        series: "kind",
-        marks: Marks::Bar,
-    })
+/// A measure over the position boundary, a chart for each class of kinds.
+const fn over_boundary(title: &'static str, only: Only, y: Measure) -> View {
+    let chart = Chart::new(title, only, BY_BOUNDARY, y, "kind", Marks::Line);
+    View::Chart(chart.split(Split::Classes))
 }
 
-/// Memory against latency.
+/// Memory against latency, a chart for each class of kinds.
 const fn trade_off(title: &'static str, only: Only, beside: &'static str) -> View {
-    View::Chart(Chart {
-        title,
-        only,
-        x: Along::Measure {
-            measure: MEMORY,
-            beside,
-        },
-        y: LATENCY,
-        y2: None,
-        series: "kind",
-        marks: Marks::Scatter,
-    })
+    let x = Along::Measure {
+        measure: MEMORY,
+        beside,
+    };
+    let chart = Chart::new(title, only, x, LATENCY, "kind", Marks::Scatter);
+    View::Chart(chart.split(Split::Classes))
 }
+
+const BY_KIND: Along = Along::Names {
+    axis: "kind",
+    label: "kind",
+};
 
 const BY_BOUNDARY: Along = Along::Names {
     axis: "boundary",

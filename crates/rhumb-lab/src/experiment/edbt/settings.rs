@@ -58,18 +58,11 @@ pub const PARAMETERS: Experiment = Experiment {
 };
 
 const fn parameter(title: &'static str, only: Only, y: Measure) -> View {
-    View::Chart(Chart {
-        title,
-        only,
-        x: Along::Names {
-            axis: "value",
-            label: "value of the parameter",
-        },
-        y,
-        y2: None,
-        series: "kind",
-        marks: Marks::Line,
-    })
+    let x = Along::Names {
+        axis: "value",
+        label: "value of the parameter",
+    };
+    View::Chart(Chart::new(title, only, x, y, "kind", Marks::Line))
 }
 
 const EPS_RECURSIVE: [u32; 5] = [1, 4, 16, 64, 128];

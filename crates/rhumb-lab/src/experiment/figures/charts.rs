@@ -1,97 +1,190 @@
 //! Charts from cells.
 
-use super::{Along, Chart, Measure, chosen, values};
-use crate::report::model::{self, Axis, Marks, Panel, Point, Scale, Series};
+use super::figure::{self, value};
+use super::{Against, Along, Chart, How, Measure, Split, chosen, classes, values};
+use crate::report::model::{self, Axis, Marks, Multiples, Panel, Point, Scale, Series};
 use crate::results::Cell;
 
-/// Numbers over an axis.
-pub fn chart(chart: &Chart, cells: &[&Cell]) -> Option<Panel> {
-    let cells = chosen(cells, chart.only);
-    let (x, names) = match &chart.x {
-        Along::Names { axis, label } => {
-            let names = values(&cells, axis);
-            (Axis::new(label, "", Scale::Category(names.clone())), names)
-        }
-        Along::Numbers { label, unit, .. } => (Axis::new(label, unit, Scale::Log2), Vec::new()),
-        Along::Measure { measure, .. } => (
-            Axis::new(measure.label, measure.unit, measure.scale()),
-            Vec::new(),
-        ),
+/// Numbers over an axis: one chart, or several beside each other.
+pub fn chart(chart: &Chart, all: &[&Cell]) -> Option<Panel> {
+    let cells = chosen(all, chart.only);
+    let parts = match chart.split {
+        Split::None => vec![(chart.title.to_string(), cells)],
+        Split::Classes => classes::divided(&cells),
+        Split::By(axis) => by(&cells, axis),
     };
-    let place = |cell: &Cell| match &chart.x {
-        Along::Names { axis, .. } => {
-            let at = names.iter().position(|name| name == cell.axis(axis));
-            at.map(|at| at as f64)
+    let charts = parts.into_iter().map(|(title, cells)| {
+        let drawing = Drawing { chart, all, cells };
+        drawing.draw(title)
+    });
+    beside(chart.title, charts.collect())
+}
+
+/// The cells of each value of an axis.
+fn by<'c>(cells: &[&'c Cell], axis: &str) -> Vec<(String, Vec<&'c Cell>)> {
+    let parts = values(cells, axis).into_iter().map(|value| {
+        let of = cells
+            .iter()
+            .copied()
+            .filter(|cell| cell.axis(axis) == value);
+        let cells: Vec<&Cell> = of.collect();
+        (value, cells)
+    });
+    parts.collect()
+}
+
+/// One chart alone or several beside each other; none if there is nothing to draw.
+fn beside(title: &str, mut charts: Vec<model::Chart>) -> Option<Panel> {
+    charts.retain(|chart| !chart.series.is_empty());
+    match charts.len() {
+        0 => None,
+        1 => charts.pop().map(|chart| {
+            Panel::Chart(model::Chart {
+                title: title.to_string(),
+                ..chart
+            })
+        }),
+        _ => Some(Panel::Multiples(Multiples {
+            title: title.to_string(),
+            charts,
+        })),
+    }
+}
+
+/// A chart of some cells.
+struct Drawing<'a> {
+    chart: &'a Chart,
+    /// The cells of the experiment, among which others are found for comparison.
+    all: &'a [&'a Cell],
+    cells: Vec<&'a Cell>,
+}
+
+impl Drawing<'_> {
+    fn draw(&self, title: String) -> model::Chart {
+        let chart = self.chart;
+        let x = match &chart.x {
+            Along::Names { axis, label } => {
+                Axis::new(label, "", Scale::Category(values(&self.cells, axis)))
+            }
+            Along::Numbers { label, unit, .. } => Axis::new(label, unit, Scale::Log2),
+            Along::Measure { measure, .. } => {
+                Axis::new(measure.label, measure.unit, measure.scale())
+            }
+        };
+        let mut series = self.ours(&chart.y, false);
+        if let Some(y2) = &chart.y2 {
+            series.extend(self.ours(y2, true));
         }
-        Along::Numbers { axis, divisor, .. } => {
-            Some(cell.axis(axis).parse::<f64>().ok()? / divisor)
+        if !series.is_empty() {
+            series.extend(self.published());
         }
-        Along::Measure { measure, .. } => value(cell, measure),
-    };
-    let mut series = Vec::new();
-    let measures = [(Some(&chart.y), false), (chart.y2.as_ref(), true)];
-    for (measure, second) in measures {
-        let Some(measure) = measure else { continue };
-        for name in values(&cells, chart.series) {
-            let of = cells.iter().filter(|cell| cell.axis(chart.series) == name);
-            let mut points: Vec<Point> = of
-                .filter_map(|cell| {
-                    let point = point(cell, place(cell)?, measure)?;
-                    Some(match &chart.x {
-                        Along::Measure { beside, .. } => point.labelled(cell.axis(beside)),
-                        _ => point,
-                    })
-                })
-                .collect();
+        model::Chart {
+            title,
+            x,
+            y: axis(&chart.y, chart.against),
+            y2: chart.y2.as_ref().map(|y2| axis(y2, chart.against)),
+            series,
+        }
+    }
+
+    /// The position of a cell along the axis.
+    fn place(&self, cell: &Cell) -> Option<f64> {
+        match &self.chart.x {
+            Along::Names { axis, .. } => {
+                let names = values(&self.cells, axis);
+                let at = names.iter().position(|name| name == cell.axis(axis));
+                at.map(|at| at as f64)
+            }
+            Along::Numbers { axis, divisor, .. } => {
+                let number = cell.axis(axis).trim_end_matches([' ', '%']);
+                Some(number.parse::<f64>().ok()? / divisor)
+            }
+            Along::Measure { measure, .. } => value(cell, measure),
+        }
+    }
+
+    /// The series of a measure.
+    fn ours(&self, measure: &Measure, second: bool) -> Vec<Series> {
+        let point = |cell: &Cell| {
+            let place = self.place(cell)?;
+            figure::point(self.all, cell, place, measure, self.chart.against)
+        };
+        let marks = if second {
+            Marks::Line
+        } else {
+            self.chart.marks
+        };
+        self.series(marks, second, None, &point)
+    }
+
+    /// The published numbers.
+    fn published(&self) -> Vec<Series> {
+        let series = self.chart.published.iter().flat_map(|published| {
+            let source = Some(published.source.to_string());
+            let point = |cell: &Cell| {
+                let number = (published.of)(cell)?;
+                Some(Point::new(self.place(cell)?, number))
+            };
+            if published.name.is_empty() {
+                return self.series(self.chart.marks, false, source, &point);
+            }
+            let ours = self.cells.iter().filter_map(|cell| point(cell));
+            let also = published.also.iter().map(|(x, y)| Point::new(*x, *y));
+            let mut points: Vec<Point> = ours.chain(also).collect();
+            points.sort_by(|a, b| a.x.total_cmp(&b.x));
+            points.dedup();
+            vec![Series {
+                name: published.name.to_string(),
+                marks: Marks::Line,
+                on_second_axis: false,
+                published: source,
+                points,
+            }]
+        });
+        series.filter(|series| !series.points.is_empty()).collect()
+    }
+
+    /// A series for each value of the axis that names them, with a point for each cell that has one.
+    fn series(
+        &self,
+        marks: Marks,
+        second: bool,
+        published: Option<String>,
+        point: &dyn Fn(&Cell) -> Option<Point>,
+    ) -> Vec<Series> {
+        let (chart, mut all) = (self.chart, Vec::new());
+        for name in values(&self.cells, chart.series) {
+            let of = self.cells.iter();
+            let of = of.filter(|cell| cell.axis(chart.series) == name);
+            let labelled = |cell: &&Cell| match &chart.x {
+                Along::Measure { beside, .. } => Some(point(cell)?.labelled(cell.axis(beside))),
+                _ => point(cell),
+            };
+            let mut points: Vec<Point> = of.filter_map(labelled).collect();
             if !matches!(chart.x, Along::Measure { .. }) {
                 points.sort_by(|a, b| a.x.total_cmp(&b.x));
             }
             if !points.is_empty() {
-                series.push(Series {
+                all.push(Series {
                     name,
-                    marks: if second { Marks::Line } else { marks(chart) },
+                    marks,
                     on_second_axis: second,
-                    published: false,
+                    published: published.clone(),
                     points,
                 });
             }
         }
-    }
-    let axis = |measure: &Measure| Axis::new(measure.label, measure.unit, measure.scale());
-    let panel = model::Chart {
-        title: chart.title.to_string(),
-        x,
-        y: axis(&chart.y),
-        y2: chart.y2.as_ref().map(axis),
-        series,
-    };
-    (!panel.series.is_empty()).then_some(Panel::Chart(panel))
-}
-
-/// The marks of a chart: bars stand alone, without a group, if each name along the axis has one
-/// bar.
-fn marks(chart: &Chart) -> Marks {
-    match chart.x {
-        Along::Names { axis, .. } if axis == chart.series && chart.marks == Marks::Bar => {
-            Marks::Stacked
-        }
-        _ => chart.marks,
+        all
     }
 }
 
-fn value(cell: &Cell, measure: &Measure) -> Option<f64> {
-    Some(cell.value(measure.metric)? / measure.divisor)
-}
-
-/// A point with its spread, if it was measured several times.
-fn point(cell: &Cell, x: f64, measure: &Measure) -> Option<Point> {
-    let point = Point::new(x, value(cell, measure)?);
-    let kept = cell.figures.get(measure.metric)?;
-    let (min, max) = (kept.spread.min, kept.spread.max);
-    Some(match kept.values.len() {
-        0 | 1 => point,
-        _ => point.between(min / measure.divisor, max / measure.divisor),
-    })
+/// The axis of a measure, or of its ratios or differences.
+fn axis(measure: &Measure, against: Option<Against>) -> Axis {
+    match against.map(|against| against.how) {
+        None => Axis::new(measure.label, measure.unit, measure.scale()),
+        Some(How::Ratio) => Axis::new(measure.label, "ratio", measure.scale()),
+        Some(How::Difference) => Axis::new(measure.label, measure.unit, Scale::Linear),
+    }
 }
 
 /// The name of a measure, its unit, and the divisor of its values.
@@ -123,7 +216,7 @@ pub fn parts(
             name: name.to_string(),
             marks: Marks::Stacked,
             on_second_axis: false,
-            published: false,
+            published: None,
             points: points.collect(),
         }
     });
@@ -138,39 +231,46 @@ pub fn parts(
     (!panel.series.is_empty()).then_some(Panel::Chart(panel))
 }
 
-/// Bars side by side, a group for each metric.
+/// A chart for each metric, with a bar for each cell.
 pub fn groups(
     title: &str,
     cells: &[&Cell],
     by: &str,
     (label, unit, divisor): Named,
-    groups: &[(&str, &str)],
+    groups: &[(&'static str, &'static str)],
 ) -> Option<Panel> {
-    let series = cells.iter().map(|cell| {
-        let points = groups.iter().enumerate().filter_map(|(at, (metric, _))| {
-            Some(Point::new(at as f64, cell.value(metric)? / divisor))
+    let names = values(cells, by);
+    let charts = groups.iter().map(|(metric, name)| {
+        let measure = Measure {
+            metric,
+            label: "",
+            unit: "",
+            divisor,
+            log: false,
+        };
+        let series = cells.iter().filter_map(|cell| {
+            let at = names.iter().position(|name| name == cell.axis(by))?;
+            let point = figure::point(cells, cell, at as f64, &measure, None)?;
+            Some(Series {
+                name: cell.axis(by).to_string(),
+                marks: Marks::Bar,
+                on_second_axis: false,
+                published: None,
+                points: vec![point],
+            })
         });
-        Series {
-            name: cell.axis(by).to_string(),
-            marks: Marks::Bar,
-            on_second_axis: false,
-            published: false,
-            points: points.collect(),
+        model::Chart {
+            title: name.to_string(),
+            x: Axis::new(by, "", Scale::Category(names.clone())),
+            y: Axis::new(label, unit, Scale::Linear),
+            y2: None,
+            series: series.collect(),
         }
     });
-    let series: Vec<Series> = series.filter(|series| !series.points.is_empty()).collect();
-    let names = groups.iter().map(|(_, name)| name.to_string()).collect();
-    let panel = model::Chart {
-        title: title.to_string(),
-        x: Axis::new("", "", Scale::Category(names)),
-        y: Axis::new(label, unit, Scale::Linear),
-        y2: None,
-        series,
-    };
-    (!panel.series.is_empty()).then_some(Panel::Chart(panel))
+    beside(title, charts.collect())
 }
 
-/// Curves through values at evenly spaced positions.
+/// A chart for each cell with a curve through values at evenly spaced positions.
 pub fn curves(
     title: &str,
     cells: &[&Cell],
@@ -178,25 +278,25 @@ pub fn curves(
     (x, y): ((&str, &str), (&str, &str)),
     by: &str,
 ) -> Option<Panel> {
-    let series = cells.iter().filter_map(|cell| {
+    let charts = cells.iter().filter_map(|cell| {
         let values = &cell.figures.get(metric)?.values;
         let last = values.len().saturating_sub(1).max(1) as f64;
         let points = values.iter().enumerate();
         let points = points.map(|(at, (_, place))| Point::new(*place, at as f64 / last));
-        Some(Series {
+        let series = Series {
             name: cell.axis(by).to_string(),
             marks: Marks::Line,
             on_second_axis: false,
-            published: false,
+            published: None,
             points: points.collect(),
+        };
+        Some(model::Chart {
+            title: cell.axis(by).to_string(),
+            x: Axis::new(x.0, x.1, Scale::Linear),
+            y: Axis::new(y.0, y.1, Scale::Linear),
+            y2: None,
+            series: vec![series],
         })
     });
-    let panel = model::Chart {
-        title: title.to_string(),
-        x: Axis::new(x.0, x.1, Scale::Linear),
-        y: Axis::new(y.0, y.1, Scale::Linear),
-        y2: None,
-        series: series.collect(),
-    };
-    (!panel.series.is_empty()).then_some(Panel::Chart(panel))
+    beside(title, charts.collect())
 }

@@ -1,6 +1,8 @@
 //! Figures of experiments: declarations of views, and the code that draws them from cells.
 
 mod charts;
+mod classes;
+mod figure;
 mod tables;
 
 use crate::report::model::{Marks, Panel, Scale};
@@ -22,7 +24,7 @@ pub enum View {
         /// the others are parts: its bar is the rest.
         parts: &'static [(&'static str, &'static str)],
     },
-    /// Bars for several figures of each cell, side by side.
+    /// A chart for each of several figures, with a bar for each cell.
     Groups {
         title: &'static str,
         only: Only,
@@ -33,7 +35,8 @@ pub enum View {
         /// Metrics with their names.
         groups: &'static [(&'static str, &'static str)],
     },
-    /// Curves of a figure whose values are at evenly spaced positions from 0 to 1.
+    /// A chart for each cell: the curve of a figure whose values are at evenly spaced positions from 0
+    /// to 1.
     Curves {
         title: &'static str,
         metric: &'static str,
@@ -41,13 +44,16 @@ pub enum View {
         y: (&'static str, &'static str),
         series: &'static str,
     },
-    /// A figure over two axes, as colours.
-    Heatmap {
+    /// Ratios of cells to other cells, as colours.
+    Ratios {
         title: &'static str,
         only: Only,
-        columns: (&'static str, &'static str),
+        columns: Across,
+        /// An axis, and its heading.
         rows: (&'static str, &'static str),
-        measure: Measure,
+        /// Axes in which the other cell differs, with its values.
+        over: Only,
+        label: &'static str,
     },
     /// Rows of cells, columns of figures.
     Table {
@@ -57,7 +63,7 @@ pub enum View {
         axes: &'static [(&'static str, &'static str)],
         columns: &'static [Column],
         /// Published figures of a cell, in columns after ours.
-        published: &'static [Published],
+        published: &'static [Stated],
     },
     /// All figures of the first cell.
     List { title: &'static str },
@@ -66,7 +72,16 @@ pub enum View {
 /// Axes with the values that cells must have; of several values, separated by `|`, any one.
 pub type Only = &'static [(&'static str, &'static str)];
 
+/// The columns of a heatmap.
+pub enum Across {
+    /// The values of an axis, with its heading; the figure with this metric is compared.
+    Axis(&'static str, &'static str, &'static str),
+    /// Several metrics with their names, and a heading for all.
+    Metrics(&'static str, &'static [(&'static str, &'static str)]),
+}
+
 /// Numbers over an axis.
+#[derive(Clone, Copy)]
 pub struct Chart {
     pub title: &'static str,
     pub only: Only,
@@ -77,9 +92,109 @@ pub struct Chart {
     /// The axis whose values are the series.
     pub series: &'static str,
     pub marks: Marks,
+    /// Whether the numbers are compared with those of other cells.
+    pub against: Option<Against>,
+    /// What the paper says of these numbers.
+    pub published: &'static [Published],
+    /// How the cells are divided among charts beside each other.
+    pub split: Split,
+}
+
+impl Chart {
+    /// A chart of all chosen cells with marks for each of the series.
+    pub const fn new(
+        title: &'static str,
+        only: Only,
+        x: Along,
+        y: Measure,
+        series: &'static str,
+        marks: Marks,
+    ) -> Chart {
+        Chart {
+            title,
+            only,
+            x,
+            y,
+            y2: None,
+            series,
+            marks,
+            against: None,
+            published: &[],
+            split: Split::None,
+        }
+    }
+
+    /// With a second measure by the right axis.
+    pub const fn with(self, y2: Measure) -> Chart {
+        Chart {
+            y2: Some(y2),
+            ..self
+        }
+    }
+
+    /// Compared with other cells.
+    pub const fn against(self, against: Against) -> Chart {
+        Chart {
+            against: Some(against),
+            ..self
+        }
+    }
+
+    /// Beside what was published.
+    pub const fn beside(self, published: &'static [Published]) -> Chart {
+        Chart { published, ..self }
+    }
+
+    /// Divided among several charts.
+    pub const fn split(self, split: Split) -> Chart {
+        Chart { split, ..self }
+    }
+}
+
+/// How cells are divided among charts beside each other.
+#[derive(Clone, Copy)]
+pub enum Split {
+    /// One chart.
+    None,
+    /// A chart for each class of index kinds.
+    Classes,
+    /// A chart for each value of an axis.
+    By(&'static str),
+}
+
+/// Other cells that the numbers are compared with.
+#[derive(Clone, Copy)]
+pub struct Against {
+    /// The axes in which the other cell differs, with its values.
+    pub cell: Only,
+    pub how: How,
+}
+
+/// How a number is compared with another one of the same round.
+#[derive(Clone, Copy)]
+pub enum How {
+    /// Divided by it.
+    Ratio,
+    /// Less it.
+    Difference,
+}
+
+/// Published numbers beside ours.
+#[derive(Clone, Copy)]
+pub struct Published {
+    /// The name of a line through them. If it is empty, the numbers have names and marks of the cells
+    /// that they are compared with.
+    pub name: &'static str,
+    /// Where the paper states them, and for which data and device.
+    pub source: &'static str,
+    /// The published number for a cell.
+    pub of: fn(&Cell) -> Option<f64>,
+    /// More points of the line, where we have no cells.
+    pub also: &'static [(f64, f64)],
 }
 
 /// The horizontal axis.
+#[derive(Clone, Copy)]
 pub enum Along {
     /// Names, in the order of the cells.
     Names {
@@ -121,7 +236,7 @@ pub struct Column {
 
 /// A column of a table with a published figure.
 #[derive(Clone, Copy)]
-pub struct Published {
+pub struct Stated {
     pub heading: &'static str,
     pub digits: usize,
     /// The published figure for a cell.
@@ -180,13 +295,14 @@ impl View {
                 y,
                 series,
             } => charts::curves(title, cells, metric, (*x, *y), series),
-            View::Heatmap {
+            View::Ratios {
                 title,
                 only,
                 columns,
                 rows,
-                measure,
-            } => tables::heatmap(title, &chosen(cells, only), *columns, *rows, measure),
+                over,
+                label,
+            } => tables::ratios(title, (cells, only), columns, *rows, (over, label)),
             View::Table {
                 title,
                 only,

@@ -1,6 +1,6 @@
 //! Tables from cells.
 
-use super::{Column, Measure, Published, values};
+use super::{Across, Column, Only, Stated, chosen, figure, values};
 use crate::report::model::{self, Panel};
 use crate::results;
 use crate::table::number;
@@ -11,7 +11,7 @@ pub fn table(
     cells: &[&results::Cell],
     axes: &[(&str, &str)],
     columns: &[Column],
-    published: &[Published],
+    published: &[Stated],
 ) -> Option<Panel> {
     let rows = cells.iter().map(|cell| {
         let names = axes.iter().map(|(axis, _)| cell.axis(axis).to_string());
@@ -60,32 +60,54 @@ pub fn list(title: &str, cells: &[&results::Cell]) -> Option<Panel> {
     }))
 }
 
-/// A figure over two axes, each with its heading.
-pub fn heatmap(
+/// Ratios of cells to others, as colours.
+pub fn ratios(
     title: &str,
-    cells: &[&results::Cell],
-    columns: (&str, &str),
+    (all, only): (&[&results::Cell], Only),
+    columns: &Across,
     rows: (&str, &str),
-    measure: &Measure,
+    (over, label): (Only, &str),
 ) -> Option<Panel> {
-    let (across, down) = (values(cells, columns.0), values(cells, rows.0));
-    let value = |row: &String, column: &String| {
-        let at =
-            |cell: &&&results::Cell| cell.axis(rows.0) == row && cell.axis(columns.0) == column;
-        Some(cells.iter().find(at)?.value(measure.metric)? / measure.divisor)
+    let cells = chosen(all, only);
+    let (heading, columns) = match columns {
+        Across::Axis(axis, heading, metric) => {
+            let values = values(&cells, axis).into_iter();
+            let columns = values.map(|value| (value.clone(), Some((*axis, value)), *metric));
+            (heading, columns.collect::<Vec<_>>())
+        }
+        Across::Metrics(heading, metrics) => {
+            let metrics = metrics.iter();
+            let columns = metrics.map(|(metric, name)| (name.to_string(), None, *metric));
+            (heading, columns.collect())
+        }
     };
-    let values = down
-        .iter()
-        .map(|row| across.iter().map(|column| value(row, column)).collect());
+    let names = values(&cells, rows.0);
+    let (mut numbers, mut undecided) = (Vec::new(), Vec::new());
+    for (row, name) in names.iter().enumerate() {
+        let ratios = columns.iter().enumerate().map(|(column, (_, of, metric))| {
+            let here = |cell: &&&results::Cell| {
+                let of = of.as_ref();
+                let in_column = of.is_none_or(|(axis, value)| cell.axis(axis) == value);
+                in_column && cell.axis(rows.0) == name
+            };
+            let (ratio, decided) = figure::ratio(all, cells.iter().find(here)?, metric, over)?;
+            if !decided {
+                undecided.push((row, column));
+            }
+            Some(ratio)
+        });
+        numbers.push(ratios.collect::<Vec<_>>());
+    }
     let map = model::Heatmap {
         title: title.to_string(),
-        values: values.collect(),
-        x: columns.1.to_string(),
-        columns: across,
+        x: heading.to_string(),
+        columns: columns.into_iter().map(|(name, ..)| name).collect(),
         y: rows.1.to_string(),
-        rows: down,
-        label: measure.label.to_string(),
-        unit: measure.unit.to_string(),
+        rows: names,
+        label: label.to_string(),
+        values: numbers,
+        undecided,
     };
-    (!map.rows.is_empty()).then_some(Panel::Heatmap(map))
+    let some = map.values.iter().flatten().any(Option::is_some);
+    some.then_some(Panel::Heatmap(map))
 }
