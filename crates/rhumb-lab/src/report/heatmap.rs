@@ -73,7 +73,7 @@ fn cells(map: &Heatmap, row: usize, (left, y, width): (f64, f64, f64), out: &mut
         };
         let told = format!("{name}, {heading}: {told}");
         let class = match decided {
-            Some(ratio) if strength(map, ratio) > 0.55 => "middle on-dark",
+            Some(ratio) if strength(map, ratio) > 0.8 => "middle on-dark",
             Some(_) => "middle",
             None => "middle faint",
         };

@@ -4,6 +4,7 @@
 mod building;
 mod data;
 mod granularity;
+mod mixed;
 mod points;
 mod ranges;
 mod settings;
@@ -95,7 +96,7 @@ const ALL: &[Experiment] = &[
     ranges::FIGURE_13,
     building::FIGURE_14,
     granularity::FIGURE_15,
-    points::FIGURE_16,
+    mixed::FIGURE_16,
     building::FIGURE_17,
     points::TABLE_2,
 ];

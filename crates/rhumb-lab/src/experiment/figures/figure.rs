@@ -67,3 +67,77 @@ pub fn ratio(cells: &[&Cell], cell: &Cell, metric: &str, over: Only) -> Option<(
     let decided = interval.least > 1.0 || interval.greatest < 1.0;
     (ratios.count() > 0).then_some((ratios.median(), decided))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::measure::Spread;
+    use crate::results::Kept;
+
+    const TIME: Measure = Measure {
+        metric: "time",
+        label: "time",
+        unit: "us",
+        divisor: 1e3,
+        log: false,
+    };
+
+    fn cell(kind: &str, values: &[f64]) -> Cell {
+        let kept = Kept {
+            unit: "ns".to_string(),
+            spread: Spread::of(values),
+            values: (1..).zip(values.iter().copied()).collect(),
+        };
+        Cell {
+            experiment: "E-F7".to_string(),
+            scale: "quick".to_string(),
+            seed: 42,
+            records: 100,
+            axes: BTreeMap::from([
+                ("kind".to_string(), kind.to_string()),
+                ("boundary".to_string(), "16".to_string()),
+            ]),
+            rounds: Vec::new(),
+            figures: BTreeMap::from([("time".to_string(), kept)]),
+        }
+    }
+
+    #[test]
+    fn numbers_are_compared_round_by_round() {
+        let (ours, theirs) = (
+            cell("pgm", &[1000.0, 4000.0, 3000.0]),
+            cell("fp", &[500.0, 2000.0, 1500.0]),
+        );
+        let cells = [&ours, &theirs];
+        let over = |how| {
+            Some(Against {
+                cell: &[("kind", "fp")],
+                how,
+            })
+        };
+        let alone = point(&cells, &ours, 7.0, &TIME, None).unwrap();
+        assert_eq!(alone, Point::new(7.0, 3.0).between(1.0, 4.0));
+        // Twice as long in each round, whatever the rounds differ by.
+        let ratio = point(&cells, &ours, 7.0, &TIME, over(How::Ratio)).unwrap();
+        assert_eq!(ratio, Point::new(7.0, 2.0).between(2.0, 2.0));
+        let difference = point(&cells, &ours, 7.0, &TIME, over(How::Difference)).unwrap();
+        assert_eq!(difference, Point::new(7.0, 1.5).between(0.5, 2.0));
+        let none = point(&[&ours], &ours, 7.0, &TIME, over(How::Ratio));
+        assert_eq!(none, None, "there is no cell to compare with");
+    }
+
+    #[test]
+    fn ratios_are_decided_by_all_rounds() {
+        let theirs = cell("fp", &[500.0, 2000.0, 1500.0]);
+        let twice = cell("pgm", &[1000.0, 4000.0, 3000.0]);
+        let unclear = cell("rmi", &[400.0, 2600.0, 1500.0]);
+        let cells = [&theirs, &twice, &unclear];
+        let over: Only = &[("kind", "fp")];
+        assert_eq!(ratio(&cells, &twice, "time", over), Some((2.0, true)));
+        assert_eq!(ratio(&cells, &unclear, "time", over), Some((1.0, false)));
+        assert_eq!(ratio(&cells, &theirs, "time", over), Some((1.0, false)));
+        assert_eq!(ratio(&cells, &twice, "space", over), None);
+    }
+}
