@@ -1,5 +1,6 @@
 //! Access of the rules to results: complete sets of the cells that an experiment declares.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
@@ -12,7 +13,11 @@ use crate::results::Cell;
 pub struct Evidence<'a> {
     scale: Scale,
     cells: HashMap<(&'a str, &'a BTreeMap<String, String>), &'a Cell>,
+    /// Cells that the machine refused to measure.
+    refused: HashMap<(&'a str, &'a BTreeMap<String, String>), &'a Cell>,
     planned: HashMap<&'static str, Vec<BTreeMap<String, String>>>,
+    /// What rules say beside their verdicts since the last [`Evidence::notes`].
+    notes: RefCell<Vec<String>>,
 }
 
 impl<'a> Evidence<'a> {
@@ -23,7 +28,12 @@ impl<'a> Evidence<'a> {
     /// If an experiment cannot declare its cells.
     pub fn new(cells: &'a [Cell], scale: Scale) -> Result<Evidence<'a>> {
         let mut latest: HashMap<_, &Cell> = HashMap::new();
+        let mut refused = HashMap::new();
         for cell in cells.iter().filter(|cell| cell.scale == scale.name()) {
+            if cell.refusal().is_some() {
+                refused.insert((cell.experiment.as_str(), &cell.axes), cell);
+                continue;
+            }
             let known = latest
                 .entry((cell.experiment.as_str(), &cell.axes))
                 .or_insert(cell);
@@ -43,8 +53,23 @@ impl<'a> Evidence<'a> {
         Ok(Evidence {
             scale,
             cells: latest,
+            refused,
             planned,
+            notes: RefCell::default(),
         })
+    }
+
+    /// Says something beside the verdict that is being found, once.
+    pub fn note(&self, text: String) {
+        let mut notes = self.notes.borrow_mut();
+        if !notes.contains(&text) {
+            notes.push(text);
+        }
+    }
+
+    /// What was said since the last call.
+    pub fn notes(&self) -> Vec<String> {
+        self.notes.take()
     }
 
     /// The cells of an experiment.
@@ -60,6 +85,12 @@ impl<'a> Evidence<'a> {
 /// A kind is judged if at most this share of its tables fell back to fence pointers: some tables
 /// are too small for any model.
 const MOST_FALLEN_BACK: f64 = 0.25;
+
+/// The percentage of a cell's tables that fell back, if it is too large to judge the kind.
+fn fell_back(cell: &Cell) -> Option<u32> {
+    let share = cell.value("fallback_share")?;
+    (share > MOST_FALLEN_BACK).then(|| (100.0 * share).ceil() as u32)
+}
 
 /// What must have happened in a cell for a figure to mean anything: a counter, the number above
 /// which it must be, and what it counts.
@@ -133,6 +164,58 @@ impl<'e> Selection<'e> {
         numbers
     }
 
+    /// Why the machine refused to measure these cells; none if one was measured or none was refused.
+    pub fn refusal(&self) -> Option<&'e str> {
+        if self.is_declared() && self.measured().iter().all(Option::is_none) {
+            let refused = &self.evidence.refused;
+            let mut cells = self
+                .declared()
+                .filter_map(|axes| refused.get(&(self.experiment, axes)));
+            return cells.find_map(|cell| cell.refusal());
+        }
+        None
+    }
+
+    /// Whether there are such cells at this scale.
+    pub fn is_declared(&self) -> bool {
+        self.declared().next().is_some()
+    }
+
+    /// Those of some kinds that were built as asked in all of these cells. The others are left out of
+    /// the comparison by name, in a note.
+    ///
+    /// # Errors
+    /// If tables of all kinds fell back to fence pointers.
+    pub fn kinds(
+        &self,
+        kinds: impl IntoIterator<Item = &'static str>,
+    ) -> Result<Vec<&'static str>, Missing> {
+        let mut built = Vec::new();
+        for kind in kinds {
+            let cells = self.only("kind", kind).measured();
+            let fallen = cells
+                .into_iter()
+                .flatten()
+                .find_map(|cell| Some((cell, fell_back(cell)?)));
+            match fallen {
+                Some((cell, share)) => {
+                    let place = ["set", "boundary"].map(|axis| cell.axis(axis));
+                    let place = place.into_iter().filter(|value| !value.is_empty());
+                    self.evidence.note(format!(
+                        "{kind} is left out: {share} % of its tables in {} ({}) fell back to fence pointers",
+                        self.experiment,
+                        place.collect::<Vec<_>>().join(", boundary "),
+                    ));
+                }
+                None => built.push(kind),
+            }
+        }
+        match built.is_empty() {
+            true => Err(self.undecided("tables of every kind fell back to fence pointers")),
+            false => Ok(built),
+        }
+    }
+
     /// A figure by rounds. The selection must have exactly one cell.
     ///
     /// # Errors
@@ -147,9 +230,8 @@ impl<'e> Selection<'e> {
                 false => Lack::Cells { there, all },
             }));
         };
-        let fell_back = cell.value("fallback_share").unwrap_or(0.0);
-        if fell_back > MOST_FALLEN_BACK {
-            return Err(self.missing(Lack::FellBack((100.0 * fell_back).ceil() as u32)));
+        if let Some(share) = fell_back(cell) {
+            return Err(self.missing(Lack::FellBack(share)));
         }
         if let Some((_, events)) = EVENTS.iter().find(|(of, _)| *of == metric) {
             for (event, least, what) in *events {
@@ -231,6 +313,11 @@ enum Lack {
 }
 
 impl Missing {
+    /// Whether a kind fell back to fence pointers.
+    pub fn is_fallback(&self) -> bool {
+        matches!(self.lack, Lack::FellBack(_))
+    }
+
     /// Whether something was not measured; else what was measured does not decide.
     pub fn is_unmeasured(&self) -> bool {
         matches!(

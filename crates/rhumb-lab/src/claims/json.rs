@@ -30,6 +30,7 @@ fn object(judged: &Judged) -> String {
         ("about", text(about)),
         ("ours", array(&judgement.ours)),
         ("why", array(&judgement.why)),
+        ("judged_by", array(&judgement.notes)),
         ("rule", text(rule)),
         ("experiments", array(experiments)),
     ];

@@ -12,8 +12,8 @@ const WIDTH: u16 = 100;
 const CLEARLY: &str = "Figures are medians over rounds. Times are compared by their ratio in each round, and by the\n\
     interval of its mean over the rounds (98 %): a time is clearly less than another if the whole\n\
     interval is below 1, and surely within a share of it if the whole interval is; else the rounds do\n\
-    not decide. A cell in which more than a quarter of the tables fell back to fence pointers decides\n\
-    nothing.";
+    not decide. A kind of which more than a quarter of the tables fell back to fence pointers is left\n\
+    out by name.";
 
 /// All claims with their verdicts, as a table for the terminal, and the count of each verdict.
 pub fn table(judged: &[Judged]) -> String {
@@ -59,6 +59,9 @@ fn lines(judged: &Judged) -> Vec<(&'static str, String)> {
     ];
     if !judgement.ours.is_empty() {
         lines.push(("ours", judgement.ours.join("\n")));
+    }
+    if !judgement.notes.is_empty() {
+        lines.push(("judged by", judgement.notes.join("\n")));
     }
     if !judgement.why.is_empty() {
         lines.push(("why", judgement.why.join("\n")));

@@ -84,6 +84,8 @@ pub struct Judgement {
     pub ours: Vec<String>,
     /// For each part that does not hold, why ours differs.
     pub why: Vec<String>,
+    /// From which cells it was judged, where there is a choice, and what was left out.
+    pub notes: Vec<String>,
 }
 
 /// A claim with its judgement.
@@ -98,11 +100,19 @@ impl Claim {
     /// Judges the claim by results.
     pub fn judge(&self, evidence: &Evidence<'_>) -> Judgement {
         match &self.judge {
-            Judge::By { parts, .. } => part::verdict(&parts(evidence)),
+            Judge::By { parts, .. } => {
+                evidence.notes();
+                let judgement = part::verdict(&parts(evidence));
+                Judgement {
+                    notes: evidence.notes(),
+                    ..judgement
+                }
+            }
             Judge::Later(why) => Judgement {
                 verdict: Verdict::NotMeasured((*why).to_string()),
                 ours: Vec::new(),
                 why: Vec::new(),
+                notes: Vec::new(),
             },
         }
     }

@@ -168,6 +168,7 @@ pub fn verdict(parts: &[Part]) -> Judgement {
         verdict,
         ours,
         why: parts.iter().filter_map(Part::why).collect(),
+        notes: Vec::new(),
     }
 }
 

@@ -3,7 +3,7 @@
 //! published marks.
 
 use super::compare::{median, short};
-use super::edbt::{FENCE, IDS, look_up, range, window};
+use super::edbt::{FENCE, IDS, cached, look_up, range, window};
 use super::evidence::{Evidence, Missing, Selection};
 use super::published::TABLE_2;
 use crate::contest::{Interval, Rounds};
@@ -157,7 +157,7 @@ fn look_up_ratio(evidence: &Evidence<'_>, kind: &str) -> Result<Rounds, Missing>
 }
 
 fn seek_ratio(evidence: &Evidence<'_>, kind: &str) -> Result<Rounds, Missing> {
-    let windows = evidence.cells("E-F9").whole()?;
+    let windows = cached(evidence, "E-F9").whole()?;
     let shortest = windows.numbers("length").first().copied().unwrap_or(0);
     let cells = windows.numbers("boundary").into_iter().map(|boundary| {
         move |kind: &str| {

@@ -85,10 +85,12 @@ fn claim(judged: &Judged) -> Claim {
         } => (rule, experiments),
         Judge::Later(_) => ("", &[][..]),
     };
-    let ours = match judgement.ours.is_empty() {
+    let mut ours = match judgement.ours.is_empty() {
         true => vec![which.to_string()],
         false => judgement.ours.clone(),
     };
+    let notes = judgement.notes.iter();
+    ours.extend(notes.map(|note| format!("judged by: {note}")));
     Claim {
         id: claim.id.to_string(),
         claim: shortened(claim.published),

@@ -331,6 +331,7 @@ fn once(names: impl Iterator<Item = String>) -> Result<()> {
 
 /// A summary of the run of the papers' experiments.
 fn told(order: &Order, summary: &Summary) -> String {
+    let refused = format!("not permitted here ({})", summary.refusal);
     let mut text = format!(
         "{} experiments of the papers at scale {}: {} rounds of cells measured",
         order.experiments.len(),
@@ -344,10 +345,7 @@ fn told(order: &Order, summary: &Summary) -> String {
             "of these by another build of this program (--again measures them again)",
         ),
         (summary.elsewhere, "left to other machines"),
-        (
-            summary.refused,
-            "not permitted here (they need control groups)",
-        ),
+        (summary.refused, &*refused),
     ] {
         if count > 0 {
             text += &format!(", {count} {why}");

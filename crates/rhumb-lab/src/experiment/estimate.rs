@@ -182,18 +182,25 @@ fn passes(build: &Build, size: Size) -> f64 {
 /// Nanoseconds of the work of a cell in a round.
 fn of_work(planned: &Planned, size: Size, amounts: &Amounts, machine: &Machine) -> f64 {
     let gets = 1.25 * amounts.gets as f64;
+    // Three of ten reads come from the device, but each touches several pages.
+    let limited = |reads: f64| {
+        let pages = size.bytes() / 4096.0;
+        reads * machine.page_read + pages * machine.page_read / 8.0
+    };
     match planned.work {
         Work::Environment => ENVIRONMENT,
         Work::Keys | Work::Loading => 0.0,
         Work::Points(Reading::Cached) | Work::Breakdown => gets * GET,
         Work::Points(Reading::Direct) => gets * (GET + machine.page_read),
-        Work::Points(Reading::Limited) => {
-            let pages = size.bytes() / 4096.0;
-            gets * (GET + machine.page_read) + pages * machine.page_read / 8.0
-        }
-        Work::Ranges(length) => {
-            let count = super::work::ranges_of(amounts, length) as f64;
-            1.25 * count * (2.0 * GET + length as f64 * STEP)
+        Work::Points(Reading::Limited) => gets * GET + limited(gets),
+        Work::Ranges(length, reading) => {
+            let count = 1.25 * super::work::ranges_of(amounts, length) as f64;
+            let read = match reading {
+                Reading::Cached => 0.0,
+                Reading::Direct => count * machine.page_read,
+                Reading::Limited => limited(count),
+            };
+            count * (2.0 * GET + length as f64 * STEP) + read
         }
         Work::Phases(phases) => {
             let amount: f64 = phases.iter().map(|phase| 1.1 * phase.amount).sum();

@@ -19,7 +19,7 @@ mod work;
 use rhumb::{IndexSpec, Partition, TableSpec};
 
 pub use self::amounts::{Amounts, Scale};
-pub use self::arms::Arm;
+pub use self::arms::{Arm, FENCES};
 pub use self::estimate::{Estimate, Machine, estimate};
 use self::figures::View;
 pub use self::page::{Chosen, chosen, papers};
@@ -143,7 +143,7 @@ pub enum Work {
     /// The parts of the time of a get.
     Breakdown,
     /// Ranges of this many entries: the seek, and the scan after it.
-    Ranges(usize),
+    Ranges(usize, Reading),
     /// The time of loading, merging and training.
     Loading,
     /// Workloads one after another. Changes the store.
@@ -193,8 +193,8 @@ impl Work {
     /// What the caches hold when the work begins, as results say it.
     fn caches(self) -> &'static str {
         match self {
-            Work::Points(reading) => reading.caches(),
-            Work::Breakdown | Work::Ranges(_) | Work::Phases(_) => Reading::Cached.caches(),
+            Work::Points(reading) | Work::Ranges(_, reading) => reading.caches(),
+            Work::Breakdown | Work::Phases(_) => Reading::Cached.caches(),
             Work::Environment | Work::Keys | Work::Loading => "",
         }
     }
@@ -203,8 +203,8 @@ impl Work {
     /// then work that empties it, then work that changes the store.
     fn place(self) -> u8 {
         match self {
-            Work::Points(Reading::Direct) => 1,
-            Work::Points(Reading::Limited) => 2,
+            Work::Points(Reading::Direct) | Work::Ranges(_, Reading::Direct) => 1,
+            Work::Points(Reading::Limited) | Work::Ranges(_, Reading::Limited) => 2,
             Work::Phases(_) => 3,
             _ => 0,
         }
@@ -213,7 +213,7 @@ impl Work {
 
 impl Reading {
     /// Its name in results.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Reading::Cached => "page cache",
             Reading::Limited => "page cache of 70 %",

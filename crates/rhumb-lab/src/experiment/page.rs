@@ -98,14 +98,17 @@ fn figure(experiment: &Experiment, cells: &[Cell], scale: Scale) -> Figure {
         cell.experiment == experiment.id && cell.axes.len() == axes.len() && axes.iter().all(is)
     };
     let find = |planned: &Planned| cells.iter().find(|cell| same(cell, &planned.axes));
-    let mine: Vec<&Cell> = declared.iter().filter_map(find).collect();
+    let (mine, refused): (Vec<&Cell>, Vec<&Cell>) = declared
+        .iter()
+        .filter_map(find)
+        .partition(|cell| cell.refusal().is_none());
     Figure {
         id: experiment.id.to_string(),
         title: experiment.title.to_string(),
         paper: experiment.paper.to_string(),
         shows: experiment.shows.to_string(),
         method: experiment.method.to_string(),
-        note: progress(mine.len(), declared.len()),
+        note: progress(mine.len(), &refused, declared.len()),
         panels: experiment
             .views
             .iter()
@@ -115,10 +118,17 @@ fn figure(experiment: &Experiment, cells: &[Cell], scale: Scale) -> Figure {
 }
 
 /// A note if some cells are missing, else an empty text.
-fn progress(measured: usize, all: usize) -> String {
-    match measured {
+fn progress(measured: usize, refused: &[&Cell], all: usize) -> String {
+    let mut text = match measured {
         0 => String::new(),
-        some if some < all => format!("{some} of {all} cells are measured so far."),
+        some if some + refused.len() < all => {
+            format!("{some} of {all} cells are measured so far. ")
+        }
         _ => String::new(),
+    };
+    if let Some(why) = refused.first().and_then(|cell| cell.refusal()) {
+        let count = refused.len();
+        text += &format!("{count} of {all} cells are not permitted on this machine: {why}.");
     }
+    text.trim_end().to_string()
 }

@@ -8,10 +8,10 @@ use super::study::{Records, Setting, Study};
 use super::work;
 use crate::error::Result;
 use crate::progress::Progress;
-use crate::results::{COMMIT, Circumstances, Key, Measured, ResultsFile};
+use crate::results::{COMMIT, Circumstances, Key, Permitted, ResultsFile};
 
 /// The outcome of an order, counted in rounds of cells.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Measured now.
     pub measured: usize,
@@ -23,6 +23,8 @@ pub struct Summary {
     pub elsewhere: usize,
     /// Not permitted by this machine.
     pub refused: usize,
+    /// Why the last of these is not permitted.
+    pub refusal: String,
 }
 
 /// Measures all rounds of an order that are not finished, and saves each in the file as part of a
@@ -52,13 +54,17 @@ pub fn run(
         let (set, round) = (&contest.data.set, contest.round);
         progress.stage(format!("{set}: keys of round {round}"), 1);
         let records = Records::of(&contest.data, contest.seed)?;
-        let mut keep = |key: &Key, taken: &Circumstances, measured: Option<Measured>| {
+        let mut keep = |key: &Key, taken: &Circumstances, measured: Permitted| {
             match measured {
-                Some(measured) => {
+                Ok(measured) => {
                     file.add(run, key, taken, &measured)?;
                     summary.measured += 1;
                 }
-                None => summary.refused += 1,
+                Err(why) => {
+                    file.refuse(run, key, taken, &why)?;
+                    summary.refused += 1;
+                    summary.refusal = why;
+                }
             }
             progress.finished();
             Ok(())
@@ -116,8 +122,8 @@ pub fn unfinished(
     Ok(mine)
 }
 
-/// Saves a round of a cell; none if it is not permitted here.
-type Keep<'k> = dyn FnMut(&Key, &Circumstances, Option<Measured>) -> Result<()> + 'k;
+/// Saves a round of a cell, or why it is not permitted here.
+type Keep<'k> = dyn FnMut(&Key, &Circumstances, Permitted) -> Result<()> + 'k;
 
 /// A loaded store that several builds are copied from.
 type Shared<'a> = Option<Study<'a>>;
@@ -140,7 +146,7 @@ impl Group {
             for (key, planned) in &self.cells {
                 let taken = began(planned.work.caches());
                 let measured = work::keys_or_machine(planned.work, setting, records)?;
-                keep(key, &taken, Some(measured))?;
+                keep(key, &taken, Ok(measured))?;
             }
             return Ok(());
         };

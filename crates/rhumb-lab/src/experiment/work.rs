@@ -3,6 +3,7 @@
 mod breakdown;
 mod environment;
 mod keys;
+mod limited;
 mod phases;
 mod points;
 mod ranges;
@@ -11,7 +12,7 @@ pub use self::ranges::count as ranges_of;
 use super::Work;
 use super::study::{Records, Setting, Study};
 use crate::error::Result;
-use crate::results::Measured;
+use crate::results::{Measured, Permitted};
 
 /// Measures a cell without a store.
 ///
@@ -24,25 +25,26 @@ pub fn keys_or_machine(work: Work, setting: &Setting<'_>, records: &Records) -> 
     }
 }
 
-/// Measures a cell over a store; none if this machine does not permit it.
+/// Measures a cell over a store, or says why this machine does not permit it.
 ///
 /// # Errors
 /// Failures of the store; wrong answers.
-pub fn over_store(work: Work, study: &Study<'_>) -> Result<Option<Measured>> {
-    match work {
-        Work::Points(reading) => points::measure(study, reading),
-        Work::Breakdown => with_fallbacks(breakdown::measure(study)?, study),
-        Work::Ranges(length) => with_fallbacks(ranges::measure(study, length)?, study),
-        Work::Phases(phases) => with_fallbacks(phases::measure(study, phases)?, study),
-        Work::Loading => Ok(Some(study.loading.clone())),
+pub fn over_store(work: Work, study: &Study<'_>) -> Result<Permitted> {
+    let measured = match work {
+        Work::Points(reading) => return points::measure(study, reading),
+        Work::Ranges(length, reading) => ranges::measure(study, length, reading)?,
+        Work::Breakdown => Ok(breakdown::measure(study)?),
+        Work::Phases(phases) => Ok(phases::measure(study, phases)?),
+        Work::Loading => return Ok(Ok(study.loading.clone())),
         Work::Environment | Work::Keys => {
-            keys_or_machine(work, study.setting, study.records).map(Some)
+            return keys_or_machine(work, study.setting, study.records).map(Ok);
         }
-    }
+    };
+    Ok(measured.map(|measured| with_fallbacks(measured, study)))
 }
 
 /// Adds the share of tables that fell back to fence pointers when they were loaded.
-fn with_fallbacks(mut measured: Measured, study: &Study<'_>) -> Result<Option<Measured>> {
+fn with_fallbacks(mut measured: Measured, study: &Study<'_>) -> Measured {
     measured.put("fallback_share", study.fallback_share, "tables/table");
-    Ok(Some(measured))
+    measured
 }

@@ -108,6 +108,9 @@ impl Measured {
     }
 }
 
+/// What was measured, or the reason why the machine does not permit to measure it.
+pub type Permitted = std::result::Result<Measured, String>;
+
 /// The identity of a cell of an experiment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key {
@@ -151,8 +154,18 @@ pub struct Round {
     pub load: Option<f64>,
     /// Seed of the round's keys, values and random choices.
     pub seed: i64,
-    /// What the caches held when measuring began.
+    /// What the caches held when measuring began; or that the machine refused to measure, and why.
     pub caches: String,
+}
+
+/// What stands before the reason in place of the caches of a round that the machine refused.
+pub const REFUSED: &str = "refused: ";
+
+impl Round {
+    /// Why the machine did not permit to measure it; none if it was measured.
+    pub fn refusal(&self) -> Option<&str> {
+        self.caches.strip_prefix(REFUSED)
+    }
 }
 
 /// The circumstances of a round that is about to be measured.
@@ -237,6 +250,12 @@ impl Cell {
             .map(|(number, value)| ((run(*number), *number), *value))
             .collect();
         (!values.is_empty()).then(|| Rounds::new(values))
+    }
+
+    /// Why the machine did not permit to measure any of its rounds; none if one was measured.
+    pub fn refusal(&self) -> Option<&str> {
+        let refused = self.rounds.iter().all(|round| round.refusal().is_some());
+        refused.then(|| self.rounds.first()?.refusal()).flatten()
     }
 
     /// The median of a figure.

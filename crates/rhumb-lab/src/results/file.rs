@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, params};
 
-use super::cell::{Circumstances, Key, Measured, text};
+use super::cell::{Circumstances, Key, Measured, REFUSED, text};
 use super::machine::{cpu, machine};
 use crate::error::{Error, Result};
 use crate::measure::Spread;
@@ -41,7 +41,7 @@ CREATE TABLE round (
     time   TEXT NOT NULL, -- when measuring began
     load   REAL, -- load average of the machine at that time
     seed   INTEGER NOT NULL, -- of keys, values and random choices of this round
-    caches TEXT NOT NULL, -- what they held when measuring began
+    caches TEXT NOT NULL, -- what they held when measuring began; `refused: ` and why, if it was not permitted
     PRIMARY KEY (cell, number)
 ) WITHOUT ROWID;
 CREATE TABLE axis (
@@ -202,7 +202,7 @@ impl ResultsFile {
         Ok(self.connection.last_insert_rowid())
     }
 
-    /// The rounds of a cell that are finished, each with the commit of the program that measured it.
+    /// The rounds of a cell that are finished, without those that a machine refused, each with the commit of the program that measured it.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -210,9 +210,11 @@ impl ResultsFile {
         let read = || {
             let mut rounds = self.connection.prepare_cached(
                 r#"SELECT number, "commit" FROM cell JOIN round ON round.cell = cell.id
-                   JOIN run ON run.id = round.run WHERE name = ? ORDER BY number"#,
+                   JOIN run ON run.id = round.run
+                   WHERE name = ? AND instr(caches, ?) <> 1 ORDER BY number"#,
             )?;
-            let rounds = rounds.query_map([key.text()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let of = (key.text(), REFUSED);
+            let rounds = rounds.query_map(of, |row| Ok((row.get(0)?, row.get(1)?)))?;
             rounds.collect::<rusqlite::Result<_>>()
         };
         read().map_err(self.failed())
@@ -229,7 +231,22 @@ impl ResultsFile {
         round: &Circumstances,
         measured: &Measured,
     ) -> Result<()> {
-        self.insert(run, &key.text(), key, round, measured)
+        self.insert(run, (&key.text(), key), (round, round.caches), measured)
+    }
+
+    /// Adds why the machine does not permit to measure a round of a cell, unless that round was
+    /// measured before.
+    ///
+    /// # Errors
+    /// As [`ResultsFile::add`].
+    pub fn refuse(&mut self, run: i64, key: &Key, round: &Circumstances, why: &str) -> Result<()> {
+        let mut known = self.finished(key)?.into_iter();
+        if known.any(|(number, _)| number == round.number) {
+            return Ok(());
+        }
+        let caches = format!("{REFUSED}{why}");
+        let nothing = Measured::default();
+        self.insert(run, (&key.text(), key), (round, &caches), &nothing)
     }
 
     /// Adds a cell of an experiment that is measured again in every run, with all its rounds at
@@ -240,15 +257,14 @@ impl ResultsFile {
     pub fn add_of_run(&mut self, run: i64, key: &Key, measured: &Measured) -> Result<()> {
         let name = format!("{} run={run} {}", key.experiment, text(&key.axes));
         let round = Circumstances::now(1, key.seed, "as the experiment says");
-        self.insert(run, &name, key, &round, measured)
+        self.insert(run, (&name, key), (&round, round.caches), measured)
     }
 
     fn insert(
         &mut self,
         run: i64,
-        name: &str,
-        key: &Key,
-        round: &Circumstances,
+        (name, key): (&str, &Key),
+        (round, caches): (&Circumstances, &str),
         measured: &Measured,
     ) -> Result<()> {
         let failed = self.failed();
@@ -266,7 +282,7 @@ impl ResultsFile {
                     round.time,
                     round.load,
                     round.seed as i64,
-                    round.caches
+                    caches
                 ],
             )?;
             fill(&transaction, cell, round.number, measured)?;
@@ -483,6 +499,35 @@ mod tests {
         let finished = file.finished(&key("pgm")).unwrap();
         let numbers: Vec<u32> = finished.iter().map(|(number, _)| *number).collect();
         assert_eq!(numbers, [1, 2, 3]);
+    }
+
+    /// A refused round has its reason, is tried again, and never replaces a measured one.
+    #[test]
+    fn refusals_are_kept_until_the_round_is_measured() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("results.sqlite");
+        let mut file = ResultsFile::create(&path).unwrap();
+        let number = file.begin(&run()).unwrap();
+        let key = key("pgm");
+        file.refuse(number, &key, &round(1), "no permission")
+            .unwrap();
+        assert_eq!(file.finished(&key).unwrap(), []);
+        let cells = file.cells().unwrap();
+        assert_eq!(cells[0].refusal(), Some("no permission"));
+        file.add(number, &key, &round(2), &measured()).unwrap();
+        assert_eq!(file.cells().unwrap()[0].refusal(), None);
+        file.add(number, &key, &round(1), &measured()).unwrap();
+        file.refuse(number, &key, &round(1), "no permission")
+            .unwrap();
+        assert_eq!(file.finished(&key).unwrap().len(), 2);
+        let cells = file.cells().unwrap();
+        assert!(
+            cells[0]
+                .rounds
+                .iter()
+                .all(|round| round.refusal().is_none())
+        );
+        assert_eq!(cells[0].figures["index_bytes"].values.len(), 2);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use rusqlite::{OptionalExtension, Transaction, params};
 
+use super::cell::REFUSED;
 use super::file::{ResultsFile, remove_round, summarise};
 use crate::error::{Error, Result};
 
@@ -66,7 +67,8 @@ impl ResultsFile {
     }
 }
 
-/// Copies a round of a cell of the other file; a round that is here already is replaced. The number
+/// Copies a round of a cell of the other file; a round that is here already is replaced, but not by a
+/// round that the other machine refused. The number
 /// of a run is `runs` more here than there.
 fn take_round(
     transaction: &Transaction<'_>,
@@ -75,6 +77,17 @@ fn take_round(
     runs: i64,
 ) -> rusqlite::Result<()> {
     let here = take_cell(transaction, cell, runs)?;
+    let refused: bool = transaction
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM main.round WHERE cell = ? AND number = ?)
+             AND instr((SELECT caches FROM other.round WHERE cell = ? AND number = ?), ?) = 1",
+        )?
+        .query_row(params![here, number, cell, number, REFUSED], |row| {
+            row.get(0)
+        })?;
+    if refused {
+        return Ok(());
+    }
     remove_round(transaction, here, number)?;
     // A cell with one round may have figures of many values.
     let all: bool = transaction

@@ -18,7 +18,7 @@ pub mod machine;
 mod merge;
 mod read;
 
-pub use self::cell::{Axes, Cell, Circumstances, Key, Measured};
+pub use self::cell::{Axes, Cell, Circumstances, Key, Measured, Permitted};
 #[cfg(test)]
 pub use self::cell::{Kept, Round};
 pub use self::file::{COMMIT, ResultsFile, Run};

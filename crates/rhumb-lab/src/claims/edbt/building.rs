@@ -46,6 +46,7 @@ fn shares(
     kinds: impl Iterator<Item = &'static str>,
 ) -> Result<Shares, Missing> {
     let share = |kind| Ok((kind, cells.only("kind", kind).rounds("training_share")?));
+    let kinds = cells.kinds(kinds)?.into_iter();
     let mut shares: Shares = kinds.map(share).collect::<Result<_, Missing>>()?;
     shares.sort_by(|(_, one), (_, other)| other.median().total_cmp(&one.median()));
     Ok(shares)

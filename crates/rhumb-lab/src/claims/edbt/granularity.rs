@@ -46,7 +46,7 @@ const WINDOWS: f64 = 20.0;
 fn rows(evidence: &Evidence<'_>) -> Result<Vec<(&'static str, Row)>, Missing> {
     let cells = evidence.cells("E-F15").whole()?;
     let mut rows = Vec::new();
-    for kind in clustered() {
+    for kind in cells.kinds(clustered())? {
         for boundary in cells.numbers("boundary") {
             let here = cells.only("kind", kind).only("boundary", boundary);
             let mut row = Row::new();
@@ -208,7 +208,8 @@ fn growths(evidence: &Evidence<'_>) -> Result<(ByKind, ByKind), Missing> {
         };
         Ok((kind, bytes(sizes.last())? / bytes(sizes.first())?))
     };
-    let growths: ByKind = unclustered().map(growth).collect::<Result<_, Missing>>()?;
+    let kinds = cells.kinds(unclustered())?.into_iter();
+    let growths: ByKind = kinds.map(growth).collect::<Result<_, Missing>>()?;
     Ok(growths.into_iter().partition(|(kind, _)| *kind == "lits"))
 }
 

@@ -80,6 +80,7 @@ fn shares(
     basis: Basis,
 ) -> Result<Vec<(&'static str, Vec<f64>)>, Missing> {
     let cells = cells.whole()?;
+    let kinds = cells.kinds(kinds.iter().copied())?;
     let mut all: Vec<(&str, Vec<f64>)> = kinds.iter().map(|kind| (*kind, Vec::new())).collect();
     for set in cells.each("set") {
         for boundary in cells.numbers("boundary") {
@@ -171,7 +172,7 @@ pub fn skewed(evidence: &Evidence<'_>) -> Part {
     let judge = || {
         let cells = window(evidence, "E-F7").only("boundary", 16).whole()?;
         let (mut less, mut texts) = (Vec::new(), Vec::new());
-        for kind in clustered() {
+        for kind in cells.kinds(clustered())? {
             let cells = cells.only("kind", kind);
             let bytes = |set| cells.only("set", set).value("index_bytes");
             let uniform = bytes("ycsb-uniform")?;

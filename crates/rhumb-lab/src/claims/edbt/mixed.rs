@@ -3,9 +3,9 @@
 use super::{Claim, Evidence, Judge, Part, Selection, look_up, range};
 use crate::claims::compare::{NEARLY_ALL, Told, clearly_less, vote};
 use crate::claims::evidence::Missing;
-use crate::claims::published::unclustered;
+use crate::claims::published::{clustered, unclustered};
 use crate::contest::Rounds;
-use crate::experiment::Arm;
+use crate::experiment::{Arm, FENCES};
 
 pub const FOLLOWS: Claim = Claim {
     id: "C-E7",
@@ -87,8 +87,9 @@ fn pairs(
     workloads: &[&'static str],
 ) -> Result<Vec<Told>, Missing> {
     let mixed = evidence.cells("E-F16").whole()?;
-    let mut kinds = mixed.each("kind");
-    kinds.retain(|kind| Arm::of(kind) != Arm::Exact || unclustered().any(|known| known == *kind));
+    let published = FENCES.into_iter().chain(clustered()).chain(unclustered());
+    let mut kinds = mixed.kinds(published)?;
+    kinds.retain(|kind| basic(kind).kinds([*kind]).is_ok());
     let times = kinds.iter().map(|kind| basic(kind).rounds(metric));
     let times: Vec<Rounds> = times.collect::<Result<_, _>>()?;
     let mut kept = Vec::new();

@@ -47,7 +47,7 @@ fn as_fast(evidence: &Evidence<'_>, arm: &str, kinds: Vec<&'static str>) -> Part
         let variable = one_entry(evidence, VARIABLE_KEYS, arm)?;
         let fixed = one_entry(evidence, FIXED_KEYS, arm)?;
         let (mut alike, mut texts) = (Vec::new(), Vec::new());
-        for kind in kinds {
+        for kind in fixed.kinds(variable.kinds(kinds)?)? {
             let one = variable.only("kind", kind).rounds("get_mean")?;
             let other = fixed.only("kind", kind).rounds("get_mean")?;
             alike.push(near(&one, &other, 0.1));

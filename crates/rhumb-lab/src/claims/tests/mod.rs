@@ -13,7 +13,8 @@ use crate::results::{Cell, Kept, Round};
 
 const SCALE: Scale = Scale::Small;
 
-const METRICS: [&str; 20] = [
+const METRICS: [&str; 21] = [
+    "fallback_share",
     "memory_bytes",
     "key_map_bytes",
     "index_bytes",
@@ -129,6 +130,7 @@ fn as_published(cell: &Cell, metric: &str) -> f64 {
     let length = number(cell, "length", 10.0);
     let slower = 1.0 + 0.03 * place(cell);
     match metric {
+        "fallback_share" => 0.0,
         "keys" => KEYS,
         "tables" => TABLES,
         "key_map_bytes" => 0.0,
@@ -156,6 +158,7 @@ fn unclustered_as_published(cell: &Cell, metric: &str) -> f64 {
     // the time.
     let seek = 2_200.0;
     match metric {
+        "fallback_share" => 0.0,
         "keys" => KEYS,
         "tables" => TABLES,
         "key_map_bytes" => 0.0,

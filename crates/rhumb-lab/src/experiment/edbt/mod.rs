@@ -78,6 +78,15 @@ const LONG_SETS: [&str; 3] = ["ycsb-uniform", "ycsb-zipf0.9", "ycsb-zipf0.99"];
 /// distributions (uniform ids with outliers, clusters, bursts) and are fitted to no published figure.
 const SHORT_SETS: [&str; 3] = ["fb", "osm", "wiki"];
 
+/// Records from which on all long sets are read from a limited page cache too. With fewer, only the
+/// first is: such reads come from the device, and would take most of the time of a run.
+const FEWEST_LIMITED: usize = 100_000;
+
+/// Whether a long set is also read from a limited page cache.
+fn is_limited(set: &str, amounts: &Amounts) -> bool {
+    set == LONG_SETS[0] || amounts.long >= FEWEST_LIMITED
+}
+
 /// The boundary of the experiments that fix it.
 const BOUNDARY: u32 = 16;
 
@@ -161,7 +170,10 @@ impl Point<'_> {
         ];
         match work {
             Work::Points(reading) => axes.push(("reading", reading.name().to_string())),
-            Work::Ranges(length) => axes.push(("length", length.to_string())),
+            Work::Ranges(length, reading) => {
+                axes.push(("length", length.to_string()));
+                axes.push(("reading", reading.name().to_string()));
+            }
             _ => {}
         }
         Ok(Planned {

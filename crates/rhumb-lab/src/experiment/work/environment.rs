@@ -57,8 +57,10 @@ pub fn measure(setting: &Setting<'_>) -> Result<Measured> {
     std::fs::remove_file(&path).map_err(Error::io("remove", &path))?;
     put_protocol(setting, &mut measured);
     measured.put("device_write", written, "B/s");
-    let permitted = ControlGroup::enter(u64::MAX >> 12)?.map(ControlGroup::leave);
-    let permitted = permitted.transpose()?.is_some();
+    let permitted = match ControlGroup::enter()? {
+        Ok(group) => group.leave().map(|()| true)?,
+        Err(_) => false,
+    };
     measured.put("control_groups", f64::from(u8::from(permitted)), "");
     Ok(measured)
 }

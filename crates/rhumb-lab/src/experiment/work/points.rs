@@ -1,66 +1,38 @@
 //! Gets of present keys.
 
+use super::limited::with_reading;
 use crate::error::Result;
 use crate::experiment::Reading;
 use crate::experiment::study::Study;
-use crate::measure::{ControlGroup, Cost, Meter, directory_bytes};
-use crate::results::Measured;
-use crate::store::{Counters, Pages, Store};
+use crate::measure::{Cost, Meter};
+use crate::results::{Measured, Permitted};
+use crate::store::{Counters, Store};
 
-/// The size of a limited page cache as a share of the data, as published (75 GB of 100 GiB).
-const PAGE_CACHE_SHARE: f64 = 0.7;
-/// Memory for the process itself, which the group counts too.
-const OWN_BYTES: u64 = 16 << 20;
-
-/// Gets random keys; none if the page cache cannot be limited here.
+/// Gets random keys.
 ///
 /// # Errors
 /// Failures of the store; wrong answers.
-pub fn measure(study: &Study<'_>, reading: Reading) -> Result<Option<Measured>> {
-    if reading != Reading::Limited {
-        return gets(study, reading).map(Some);
-    }
-    let bytes = directory_bytes(&study.directory)? as f64 * PAGE_CACHE_SHARE;
-    // A page counts for the group that first loaded it, so pages loaded before must go.
-    Pages::of(&study.directory)?.leave()?;
-    let Some(group) = ControlGroup::enter(bytes as u64 + OWN_BYTES)? else {
-        return Ok(None);
+pub fn measure(study: &Study<'_>, reading: Reading) -> Result<Permitted> {
+    let amounts = study.setting.amounts;
+    let warm_up = |store: &dyn Store| {
+        let gets = (amounts.gets / 4).max(200);
+        study.warm_up(store).get(gets).map(drop)
     };
-    let measured = gets(study, reading);
-    group.leave()?;
-    measured.map(Some)
+    with_reading(study, reading, warm_up, |store| gets(study, store))
 }
 
-fn gets(study: &Study<'_>, reading: Reading) -> Result<Measured> {
+fn gets(study: &Study<'_>, store: &dyn Store) -> Result<Measured> {
     let amounts = study.setting.amounts;
     let mut measured = Measured::default();
-    let store = study.open(reading)?;
-    if reading == Reading::Limited {
-        fill_page_cache(&*store)?;
-    }
-    let warm_up = (amounts.gets / 4).max(200);
-    study.warm_up(&*store).get(warm_up)?;
-    put_memory(&*store, study, &mut measured)?;
+    put_memory(store, study, &mut measured)?;
     let (before, meter) = (store.counters()?, Meter::start());
-    let times = study.steps(&*store).get(amounts.gets)?;
+    let times = study.steps(store).get(amounts.gets)?;
     let cost = meter.read();
     let count = times.count() as f64;
     measured.put_latencies("get", &[times])?;
     put_reads(&store.counters()?.since(&before), count, &mut measured);
     put_device(&cost, count, &mut measured);
-    store.close()?;
     Ok(measured)
-}
-
-/// Reads the whole store once, so that the page cache is as full as possible.
-fn fill_page_cache(store: &dyn Store) -> Result<()> {
-    store.with_cursor(&mut |all| {
-        let mut more = all.seek(&[])?;
-        while more {
-            more = all.advance()?;
-        }
-        Ok(())
-    })
 }
 
 /// Adds the memory of indexes, directories, filters and key maps, if the store reports it.

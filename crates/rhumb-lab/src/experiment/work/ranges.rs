@@ -2,13 +2,15 @@
 
 use std::time::{Duration, Instant};
 
+use super::limited::with_reading;
 use crate::data::{Pairs, Random};
 use crate::error::Result;
 use crate::experiment::study::Study;
 use crate::experiment::{Amounts, Reading};
 use crate::measure::Latencies;
-use crate::results::Measured;
+use crate::results::{Measured, Permitted};
 use crate::run::phases::Loaded;
+use crate::store::Store;
 
 /// The number of ranges of a length. Longer ranges are fewer, since they would take most of the time.
 pub fn count(amounts: &Amounts, length: usize) -> usize {
@@ -19,13 +21,21 @@ pub fn count(amounts: &Amounts, length: usize) -> usize {
 ///
 /// # Errors
 /// Failures of the store; wrong answers.
-pub fn measure(study: &Study<'_>, length: usize) -> Result<Measured> {
+pub fn measure(study: &Study<'_>, length: usize, reading: Reading) -> Result<Permitted> {
     let amounts = study.setting.amounts;
     let count = count(amounts, length);
-    let store = study.open(Reading::Cached)?;
-    ranges(&study.warm_up(&*store), count.div_ceil(4), length)?;
+    let warm_up = |store: &dyn Store| {
+        let steps = study.warm_up(store);
+        ranges(&steps, count.div_ceil(4), length).map(drop)
+    };
+    with_reading(study, reading, warm_up, |store| {
+        timed(study, store, count, length)
+    })
+}
+
+fn timed(study: &Study<'_>, store: &dyn Store, count: usize, length: usize) -> Result<Measured> {
     let before = store.counters()?;
-    let [seeks, scans, wholes] = ranges(&study.steps(&*store), count, length)?;
+    let [seeks, scans, wholes] = ranges(&study.steps(store), count, length)?;
     let counters = store.counters()?.since(&before);
     let mut measured = Measured::default();
     measured.put_latencies("seek", &[seeks])?;
@@ -40,7 +50,6 @@ pub fn measure(study: &Study<'_>, length: usize) -> Result<Measured> {
             measured.put(metric, value as f64 / count as f64, unit);
         }
     }
-    store.close()?;
     Ok(measured)
 }
 
