@@ -101,10 +101,11 @@ impl Part {
         Part { what, ..self }
     }
 
-    /// The same part with the reason why ours differs, in case that it does not hold.
-    pub fn because(self, why: Why) -> Part {
+    /// The same part with the reason why ours differs, in case that it does not hold; none if the
+    /// reason is not known.
+    pub fn because(self, why: impl Into<Option<Why>>) -> Part {
         Part {
-            cause: Some(why),
+            cause: why.into(),
             ..self
         }
     }

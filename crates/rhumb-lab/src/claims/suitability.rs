@@ -73,7 +73,8 @@ pub fn decide(evidence: &Evidence<'_>, kind: &str, aspect: usize) -> Result<Deci
     let decided = graded(rounds.interval(), limits).map(|mark| Decided { mark, number });
     decided.ok_or_else(|| {
         let about = format!("{kind} {}: the rounds spread over a limit", short(number));
-        evidence.cells("E-F12").undecided(about)
+        let experiment = ["E-F7", "E-F7", "E-F12"].get(aspect).unwrap_or(&"E-F9");
+        evidence.cells(experiment).undecided(about)
     })
 }
 

@@ -129,9 +129,7 @@ impl<'a> Study<'a> {
         let wall = started.elapsed();
         study.put_costs(&store.counters()?.since(&known));
         if let Some(held) = store.footprint()? {
-            let share = held.fallback_share();
-            study.fallback_share = share;
-            study.loading.put("fallback_share", share, "tables/table");
+            study.put_sizes(&held);
         }
         study.loading.put("load_wall", wall.as_secs_f64(), "s");
         store.close()?;
@@ -231,6 +229,22 @@ impl<'a> Study<'a> {
             store.flush()?;
         }
         Ok(())
+    }
+
+    /// Saves the bytes that an entry takes in tables, with its checksum and its share of what a table has
+    /// once, but without index, key map and filter, whose bytes in memory are about those in tables; and
+    /// in the index. Merged stores alone have each key once.
+    fn put_sizes(&mut self, held: &Footprint) {
+        self.fallback_share = held.fallback_share();
+        self.loading
+            .put("fallback_share", self.fallback_share, "tables/table");
+        if let (Some(bytes), Fill::Halves) = (held.table_bytes, self.build.fill) {
+            let apart = held.index + held.filter + held.key_map;
+            let each = |bytes: u64| bytes as f64 / self.loaded() as f64;
+            let (entry, index) = (each(bytes.saturating_sub(apart)), each(held.index));
+            self.loading.put("entry_bytes", entry, "B/entry");
+            self.loading.put("index_bytes_an_entry", index, "B/entry");
+        }
     }
 
     /// Saves the cost of flushes and merges from the counters of the time of loading, if the store

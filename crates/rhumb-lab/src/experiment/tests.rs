@@ -140,6 +140,14 @@ fn cells_are_measured_once_and_drawn() {
         merges.iter().all(|merges| *merges >= Some(1.0)),
         "{merges:?}"
     );
+    // All kinds have one layout: an entry of 8 + 8 bytes takes 20, and a share of what a table has once.
+    // The bytes of index and filter in memory, which are subtracted, are a few more than in the file.
+    let small = merged_small(&kept);
+    assert_eq!(small.len(), arms::kinds().count());
+    assert!(
+        small.iter().all(|bytes| (19.8..21.0).contains(bytes)),
+        "{small:?}"
+    );
     let papers = papers(&kept, Scale::Quick);
     for figure in papers.iter().flat_map(|paper| &paper.figures) {
         let views = find(&figure.id).unwrap().views.len();
@@ -163,6 +171,13 @@ fn cells_are_measured_once_and_drawn() {
             .cells
             .is_empty()
     );
+}
+
+/// The bytes of an entry in the tables of each kind in E-F12 (D).
+fn merged_small(kept: &[Cell]) -> Vec<f64> {
+    let small = kept.iter();
+    let small = small.filter(|cell| cell.experiment == "E-F12" && cell.axis("set") == "fb");
+    small.filter_map(|cell| cell.value("entry_bytes")).collect()
 }
 
 /// The number of rounds of all cells of an experiment: cells over stores have several.

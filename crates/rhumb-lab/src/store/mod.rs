@@ -108,6 +108,8 @@ pub struct Footprint {
     pub key_map: u64,
     /// The number of tables.
     pub tables: u64,
+    /// Bytes of the files of tables; `None` if the store does not report them.
+    pub table_bytes: Option<u64>,
     /// The number of levels with tables; `None` if the store does not report it.
     pub levels: Option<u64>,
     /// The number of tables that fell back to fence pointers.

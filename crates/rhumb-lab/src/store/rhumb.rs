@@ -112,6 +112,7 @@ impl Footprint {
             filter: sum(|k| k.filter_bytes),
             key_map: sum(|k| k.key_map_bytes),
             tables: sum(|k| k.levels.iter().map(|level| level.tables).sum()),
+            table_bytes: Some(sum(|k| k.levels.iter().map(|level| level.bytes).sum())),
             levels: Some(sum(|k| {
                 let levels = k.levels.iter();
                 levels.filter(|level| level.tables > 0).count() as u64

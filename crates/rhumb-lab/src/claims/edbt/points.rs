@@ -128,7 +128,7 @@ pub fn marginal(evidence: &Evidence<'_>) -> Part {
             _ => (Told::at_most(middle.interval(), MARGINAL), ours),
         }
     });
-    Part::judged("marginal below 16", judged)
+    Part::judged("marginal below 16", judged).because(GRANULES)
 }
 
 fn cheap(evidence: &Evidence<'_>) -> Part {

@@ -53,7 +53,8 @@ fn published(cell: &Cell) -> Option<&'static Set> {
     published::TABLE_1.iter().find(named)
 }
 
-const fn column(
+/// A column of a table.
+pub const fn column(
     metric: &'static str,
     heading: &'static str,
     divisor: f64,

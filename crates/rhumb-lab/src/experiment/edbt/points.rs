@@ -3,7 +3,8 @@
 use super::{
     Against, Amounts, Arm, BOUNDARY, BY_BOUNDARY, BY_KIND, Chart, Column, Experiment, How, LATENCY,
     LONG_SETS, MEMORY, MODELS, Measure, Only, Planned, Point, Published, Reading, SHORT_SETS,
-    Split, Stated, UNCLUSTERED, View, Work, bounded, is_limited, kinds, long, over_boundary, short, trade_off,
+    Split, Stated, UNCLUSTERED, View, Work, bounded, is_limited, kinds, long, over_boundary, short,
+    trade_off,
 };
 use crate::claims::published::{self, RealKeys, bytes_a_key};
 use crate::error::Result;

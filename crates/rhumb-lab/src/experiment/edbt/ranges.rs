@@ -1,11 +1,13 @@
 //! Range look-ups, keys of variable length, and small entries.
 
 use super::building::{building, loading, training};
+use super::data::column;
 use super::{
     ANY, Across, Along, Amounts, Arm, BY_BOUNDARY, BY_KIND, Chart, Data, Experiment, LATENCY,
-    LONG_SETS, MODELS, Measure, Only, Planned, Point, Published, Split, UNCLUSTERED, View, Work,
-    bounded, is_limited, long, over_boundary,
+    LONG_SETS, MODELS, Measure, Only, Planned, Point, Published, Split, Stated, UNCLUSTERED, View,
+    Work, bounded, is_limited, long, over_boundary,
 };
+use crate::claims::published;
 use crate::error::Result;
 use crate::experiment::Reading;
 use crate::report::model::Marks;
@@ -200,6 +202,27 @@ pub const FIGURE_12: Experiment = Experiment {
             )
             .beside(&[SHARE_CLUSTERED, SHARE_UNCLUSTERED]),
         ),
+        View::Table {
+            title: "(D) bytes of an entry of 8 + 8 bytes, and training as a share of compaction",
+            only: &[("set", "fb")],
+            axes: &[("kind", "kind")],
+            columns: &[
+                column("entry_bytes", "entry with checksum B", 1.0, 2),
+                column("index_bytes_an_entry", "index B/entry", 1.0, 3),
+                column("compaction_time", "compaction s", 1.0, 3),
+                column("training_time", "training s", 1.0, 3),
+                column("training_share", "training %", 0.01, 1),
+            ],
+            published: &[Stated {
+                heading: "published training, up to %",
+                digits: 0,
+                of: |cell| {
+                    let is = |kind: &str| kind == cell.axis("kind");
+                    let most = published::clustered().any(is).then_some(20.0);
+                    most.or_else(|| published::unclustered().any(is).then_some(80.0))
+                },
+            }],
+        },
     ],
 };
 
