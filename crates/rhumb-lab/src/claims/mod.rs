@@ -9,6 +9,7 @@ mod learnedkv;
 mod ledger;
 mod part;
 pub mod published;
+mod ratio;
 mod sortedness;
 pub mod suitability;
 #[cfg(test)]

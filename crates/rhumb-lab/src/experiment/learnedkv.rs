@@ -17,7 +17,7 @@ const FIGURE_3: Experiment = Experiment {
     paper: "LearnedKV, Figure 3",
     title: "Cost of reads and writes over the number of records",
     shows: "The time of a read and of a write as an LSM-tree grows from 1 to 10 million records.",
-    method: "Stores of a quarter, half and all of the records of the scale, 24 + 1000 bytes; gets of random present keys, \
+    method: "Stores of a tenth, half and all of the records of the scale, 24 + 1000 bytes; gets of random present keys, \
              then updates of random keys, by one client. rhumb with its default model and placement, and with fence \
              pointers over blocks of 4 KiB, as in the paper's RocksDB, which is measured too if it is built in.",
     cells: over_sizes,
@@ -95,7 +95,7 @@ const fn over_records(title: &'static str, y: Measure) -> Chart {
 
 fn over_sizes(amounts: &Amounts) -> Result<Vec<Planned>> {
     let mut cells = Vec::new();
-    for (share, part) in [("25 %", 4), ("50 %", 2), ("100 %", 1)] {
+    for (share, part) in [("10 %", 10), ("50 %", 2), ("100 %", 1)] {
         for (name, text) in SYSTEMS {
             let system = amounts.system(text)?;
             if !system.is_built_in() {
