@@ -202,7 +202,9 @@ fn labels(plot: &Plot<'_>, out: &mut Markup) {
     for drawn in scattered().filter(|drawn| drawn.series.published.is_none()) {
         let class = format!("{} small", drawn.style.class);
         let mut named = false;
-        for point in &drawn.points {
+        // Numbers beyond the axis are told at its end.
+        let inside = drawn.points.iter().filter(|point| !plot.cuts(drawn, point));
+        for point in inside {
             let label = match named {
                 false => format!("{} {}", drawn.series.name, point.label),
                 true => point.label.clone(),

@@ -285,6 +285,23 @@ fn charts_beside_each_other_have_the_same_axis_and_cut_outliers_with_a_mark() {
 }
 
 #[test]
+fn a_number_beyond_the_axis_has_no_label_in_its_place() {
+    let numbers = [3.1, 3.2, 3.3, 3.4, 3.5, 83.25];
+    let points = numbers.iter().enumerate();
+    let points = points.map(|(at, y)| Point::new(at as f64, *y).labelled(&format!("at{at}")));
+    let series = sample::series("rmi", Marks::Scatter, points.collect());
+    let text = html(&chart(Scale::Linear, Scale::Linear, vec![series]));
+    assert!(
+        text.contains(">at4</text>") && text.contains(">83.2</text>"),
+        "{text}"
+    );
+    assert!(
+        !text.contains(">at5</text>"),
+        "the number stands there: {text}"
+    );
+}
+
+#[test]
 fn what_the_rounds_do_not_decide_is_marked() {
     let noisy = Point::new(1.0, 3.0).between(2.7, 3.8);
     let points = vec![noisy, Point::new(2.0, 3.0).between(2.9, 3.1)];
