@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
 
@@ -12,7 +13,11 @@ pub struct ControlGroup {
     directory: PathBuf,
     parent: PathBuf,
     form: &'static Form,
+    _alone: MutexGuard<'static, ()>,
 }
+
+/// Held by the thread that has moved the process: a process is in one group at a time.
+static MOVED: Mutex<()> = Mutex::new(());
 
 /// The names of what is needed, which differ between the versions of control groups.
 #[derive(Debug)]
@@ -41,11 +46,15 @@ pub type Permission = std::result::Result<ControlGroup, String>;
 
 impl ControlGroup {
     /// Moves the process into a new group, which counts the memory that the process takes from now
-    /// on, and the pages that it reads from files first.
+    /// on, and the pages that it reads from files first. Waits while another thread has moved it.
     ///
     /// # Errors
     /// If a group was made and cannot be removed.
     pub fn enter() -> Result<Permission> {
+        ControlGroup::enter_alone(MOVED.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn enter_alone(alone: MutexGuard<'static, ()>) -> Result<Permission> {
         let Some((parent, form)) = memory_group() else {
             return Ok(Err("/proc/self/cgroup names no group".to_string()));
         };
@@ -59,6 +68,7 @@ impl ControlGroup {
             directory,
             parent,
             form,
+            _alone: alone,
         };
         let limit = group.directory.join(form.limit);
         let why = match fs::OpenOptions::new().write(true).open(&limit) {
@@ -107,6 +117,10 @@ impl ControlGroup {
     /// # Errors
     /// If the operating system refuses.
     pub fn leave(self) -> Result<()> {
+        self.return_and_remove()
+    }
+
+    fn return_and_remove(&self) -> Result<()> {
         let (directory, parent) = (&self.directory, &self.parent);
         join(parent).map_err(Error::io("return to control group", parent))?;
         fs::remove_dir(directory).map_err(Error::io("remove control group", directory))
@@ -148,16 +162,17 @@ fn memory_group() -> Option<(PathBuf, &'static Form)> {
 mod tests {
     use super::*;
 
-    /// A single test, since a process can be in only one group.
+    /// A single test, since a process can be in only one group; other tests enter one too.
     #[test]
     fn a_process_enters_and_leaves_where_it_may() {
+        let alone = MOVED.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((parent, form)) = memory_group() else {
             return;
         };
         let processes = || fs::read_to_string(parent.join("cgroup.procs")).unwrap_or_default();
         let me = std::process::id().to_string();
         let before = processes();
-        let group = match ControlGroup::enter().unwrap() {
+        let group = match ControlGroup::enter_alone(alone).unwrap() {
             Ok(group) => group,
             Err(why) => {
                 assert!(why.starts_with("cannot "), "{why}");
@@ -171,7 +186,7 @@ mod tests {
         let limit = group.number(form.limit).unwrap();
         assert!((CACHE..2 * CACHE).contains(&limit), "{limit}");
         let directory = group.directory.clone();
-        group.leave().unwrap();
+        group.return_and_remove().unwrap();
         assert!(processes().lines().any(|line| line == me));
         assert!(!directory.exists());
     }
