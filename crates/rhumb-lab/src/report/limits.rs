@@ -48,8 +48,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The limits of a vertical axis for all of the numbers. Only a linear axis cuts numbers or begins elsewhere than
-    /// at 0; below bars it always begins at 0.
+    /// The limits of a vertical axis for all of the numbers. Only a linear axis cuts numbers or begins
+    /// elsewhere than at 0; below bars it always begins at 0.
     pub fn of_heights(scale: &Scale, extents: &[Extent], bars: bool) -> Limits {
         Limits::new(scale, extents, bars, HEIGHTS)
     }

@@ -202,7 +202,8 @@ impl ResultsFile {
         Ok(self.connection.last_insert_rowid())
     }
 
-    /// The rounds of a cell that are finished, without those that a machine refused, each with the commit of the program that measured it.
+    /// The rounds of a cell that are finished, without those that a machine refused, each with the commit of
+    /// the program that measured it.
     ///
     /// # Errors
     /// If the file cannot be read.

@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
-use super::Bench;
 use super::phases::Loaded;
+use super::{Arguments, Bench};
 use crate::contest::by_turns;
 use crate::data::Input;
 use crate::error::{Error, Result};
@@ -15,15 +15,12 @@ use crate::store::{Store, System, Temperature};
 /// The systems to compare.
 pub struct Contest<'a> {
     /// The experiment's name.
-    pub experiment: &'static str,
-    /// The systems.
-    pub systems: &'a [System],
-    /// The keys and values.
-    pub input: &'a Input,
-    /// The number of rounds.
-    pub rounds: usize,
+    experiment: &'static str,
+    systems: &'a [System],
+    input: &'a Input,
+    rounds: usize,
     /// Seed from which the seeds of the rounds follow.
-    pub seed: u64,
+    seed: u64,
 }
 
 /// A system in one round. Its store is removed when the round of the system ends.
@@ -42,7 +39,23 @@ pub struct Turn<'a> {
     pub directory: PathBuf,
 }
 
-impl Contest<'_> {
+impl<'a> Contest<'a> {
+    /// Systems over the keys and values of an input, in [`Arguments::runs`] rounds (one by default).
+    pub fn new(
+        experiment: &'static str,
+        systems: &'a [System],
+        input: &'a Input,
+        arguments: &Arguments,
+    ) -> Self {
+        Contest {
+            experiment,
+            systems,
+            input,
+            rounds: arguments.runs.unwrap_or(1),
+            seed: arguments.seed,
+        }
+    }
+
     /// Calls `measure` for each system in each round, and adds what it measured to the report: each
     /// figure has one value for each round. Returns the subjects in the order of the systems.
     ///

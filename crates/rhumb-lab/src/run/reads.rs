@@ -118,13 +118,7 @@ impl Reads {
         arguments: &Arguments,
         bench: &mut Bench,
     ) -> Result<()> {
-        let contest = Contest {
-            experiment: self.experiment,
-            systems,
-            input,
-            rounds: arguments.runs.unwrap_or(1),
-            seed: arguments.seed,
-        };
+        let contest = Contest::new(self.experiment, systems, input, arguments);
         contest.run(bench, |turn| self.of(turn)).map(drop)
     }
 

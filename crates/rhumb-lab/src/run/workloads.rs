@@ -78,13 +78,7 @@ fn measure(
     bench: &mut Bench,
 ) -> Result<Vec<Subject>> {
     load.check(mixes, input, left_out(input) as u64)?;
-    let contest = Contest {
-        experiment: NAME,
-        systems,
-        input,
-        rounds: arguments.runs.unwrap_or(1),
-        seed: arguments.seed,
-    };
+    let contest = Contest::new(NAME, systems, input, arguments);
     contest.run(bench, |turn| {
         let order = Order::hashed(input.keys.len(), turn.seed)?;
         let served = Served::load(turn, &order)?;

@@ -78,13 +78,7 @@ fn measure(
 ) -> Result<usize> {
     let operations = arguments.gets.unwrap_or(OPERATIONS);
     let operations = operations.min(input.keys.len() / 4);
-    let contest = Contest {
-        experiment: NAME,
-        systems,
-        input,
-        rounds: arguments.runs.unwrap_or(1),
-        seed: arguments.seed,
-    };
+    let contest = Contest::new(NAME, systems, input, arguments);
     contest.run(bench, |turn| {
         let order = Order::hashed(input.keys.len(), turn.seed)?;
         let served = Served::load(turn, &order)?;

@@ -42,8 +42,9 @@ impl Outcome {
 
 /// Adds the figures of a workload, with one outcome for each repeat: the latencies of all
 /// operations under the workload's name, the latencies of each kind that occurred under both names
-/// (`ycsb-a_read_p99`), the mean below p99 (`_mean_below_p99`) and of the slowest 5 % (`_slowest_5_mean`), `_rate`, `_cpu` of the whole process, and `_harness`, the share of the
-/// clients' time that was neither in the store nor asleep.
+/// (`ycsb-a_read_p99`), the mean below p99 (`_mean_below_p99`) and of the slowest 5 % (`_slowest_5_mean`),
+/// `_rate`, `_cpu` of the whole process, and `_harness`, the share of the clients' time that was neither in
+/// the store nor asleep.
 ///
 /// # Errors
 /// None with the bounds of [`Latencies`].

@@ -15,7 +15,6 @@ use crate::db::{Iter, Key, Value};
 use crate::entry::Sequence;
 use crate::error::{Error, Result};
 use crate::options::{Durability, KeyspaceOptions};
-use crate::sync::atomic::Ordering;
 use crate::table::BlockSource;
 
 /// A handle to one keyspace. Cloning it is cheap; the store stays open as long as a handle lives. After
@@ -95,7 +94,7 @@ impl Keyspace {
     }
 
     fn check(&self) -> Result<()> {
-        if self.state.dropped.load(Ordering::Acquire) {
+        if self.state.is_dropped() {
             return Err(Error::NoSuchKeyspace(self.state.name.clone()));
         }
         Ok(())

@@ -1,8 +1,8 @@
 //! The share of building indexes in compaction.
 
 use super::{
-    Amounts, Arm, BOUNDARY, BY_KIND, Build, Chart, Data, Experiment, Fill, LONG_SETS, Measure,
-    Only, Planned, Point, Published, View, Work, kinds, long,
+    Amounts, BY_KIND, Build, Chart, Data, Experiment, Fill, LONG_SETS, Measure, Only, Planned,
+    Point, Published, View, Work, kinds, long,
 };
 use crate::error::Result;
 use crate::report::model::Marks;
@@ -92,13 +92,7 @@ const METHOD: &str = "Half of the keys are loaded and merged, then the other hal
 /// A cell for each kind: the second half of the keys merged into the first.
 pub fn loading(amounts: &Amounts, data: &Data) -> Result<Vec<Planned>> {
     let plan = |kind| {
-        let point = Point {
-            amounts,
-            data: data.clone(),
-            kind,
-            boundary: BOUNDARY,
-            arm: Arm::of(kind),
-        };
+        let point = Point::fixed(amounts, data.clone(), kind);
         let build = Build {
             fill: Fill::Halves,
             ..point.build()?

@@ -1,8 +1,8 @@
 //! Mixed workloads.
 
 use super::{
-    Across, Amounts, Arm, BOUNDARY, Build, Experiment, Fill, LONG_SETS, Phase, Planned, Point,
-    View, Work, kinds, long,
+    Across, Amounts, Build, Experiment, Fill, LONG_SETS, Phase, Planned, Point, View, Work, kinds,
+    long,
 };
 use crate::error::Result;
 
@@ -75,13 +75,7 @@ const YCSB: [Phase; 6] = [
 
 fn mixed(amounts: &Amounts) -> Result<Vec<Planned>> {
     let plan = |kind| {
-        let point = Point {
-            amounts,
-            data: long(LONG_SETS[0], amounts),
-            kind,
-            boundary: BOUNDARY,
-            arm: Arm::of(kind),
-        };
+        let point = Point::fixed(amounts, long(LONG_SETS[0], amounts), kind);
         let build = Build {
             fill: Fill::Most,
             ..point.build()?

@@ -151,7 +151,18 @@ struct Point<'a> {
     arm: Arm,
 }
 
-impl Point<'_> {
+impl<'a> Point<'a> {
+    /// A kind at the boundary of the experiments that fix it, in the arm that the paper measures.
+    fn fixed(amounts: &'a Amounts, data: Data, kind: &'a str) -> Self {
+        Point {
+            amounts,
+            data,
+            kind,
+            boundary: BOUNDARY,
+            arm: Arm::of(kind),
+        }
+    }
+
     /// Its build, with tables of the scale's size.
     fn build(&self) -> Result<Build> {
         let (index, table) = self

@@ -1,7 +1,7 @@
 //! Point look-ups.
 
 use super::{
-    Against, Amounts, Arm, BOUNDARY, BY_BOUNDARY, BY_KIND, Chart, Column, Experiment, How, LATENCY,
+    Against, Amounts, Arm, BY_BOUNDARY, BY_KIND, Chart, Column, Experiment, How, LATENCY,
     LONG_SETS, MEMORY, MODELS, Measure, Only, Planned, Point, Published, Reading, SHORT_SETS,
     Split, Stated, UNCLUSTERED, View, Work, bounded, is_limited, kinds, long, over_boundary, short,
     trade_off,
@@ -459,24 +459,12 @@ fn real_keys(amounts: &Amounts) -> Result<Vec<Planned>> {
     let mut cells = Vec::new();
     for set in SHORT_SETS {
         for kind in kinds() {
-            let point = Point {
-                amounts,
-                data: short(set, amounts),
-                kind,
-                boundary: BOUNDARY,
-                arm: Arm::of(kind),
-            };
+            let point = Point::fixed(amounts, short(set, amounts), kind);
             cells.push(point.plan(Work::Points(Reading::Cached))?);
         }
     }
     for kind in kinds() {
-        let point = Point {
-            amounts,
-            data: long(LONG_SETS[0], amounts),
-            kind,
-            boundary: BOUNDARY,
-            arm: Arm::of(kind),
-        };
+        let point = Point::fixed(amounts, long(LONG_SETS[0], amounts), kind);
         cells.push(point.plan(Work::Breakdown)?);
     }
     Ok(cells)

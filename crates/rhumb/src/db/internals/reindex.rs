@@ -18,8 +18,8 @@ use crate::version::{LevelChange, Place, Table};
 /// Each table is written anew from its entries, since an index cannot be trained without reading
 /// them, and is exchanged by one edit of the manifest. After a crash some tables have the old index
 /// and others the new one; each says which. Takes the space of one table more, and one pass over the
-/// data, without the log and the merges of a load and without their limit of bytes a second. Background work begins no merge meanwhile; call
-/// neither `compact_range` nor this function from another thread.
+/// data, without the log and the merges of a load and without their limit of bytes a second. Background work
+/// begins no merge meanwhile; call neither `compact_range` nor this function from another thread.
 ///
 /// # Errors
 /// If a table cannot be read or written, or the store takes no writes. The store is sound then, with

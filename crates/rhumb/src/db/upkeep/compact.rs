@@ -130,7 +130,7 @@ impl Store {
     }
 
     /// Waits until a merge of a keyspace may write `bytes` more. There is no limit while writers are held up,
-    /// for the rest of a merge whose keyspace was dropped, and when the store closes.
+    /// and for the rest of a merge that is not wanted any more.
     fn pace(&self, keyspace: &OpenKeyspace, bytes: u64) {
         let Some(limit) = &self.scheduler.rate_limit else {
             return;
@@ -138,8 +138,7 @@ impl Store {
         let started = Instant::now();
         let wait = limit.reserve(bytes, started);
         while self.scheduler.signals.pressure() == Pressure::None
-            && !self.cancelled.load(Ordering::Relaxed)
-            && !keyspace.dropped.load(Ordering::Relaxed)
+            && self.is_wanted(keyspace).is_ok()
         {
             let rest = wait.saturating_sub(started.elapsed());
             if rest.is_zero() {

@@ -9,7 +9,6 @@ use crate::db::store::OpenKeyspace;
 use crate::entry::operations::Operations;
 use crate::entry::{LARGEST_KEY, MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use crate::error::{Error, Result};
-use crate::sync::atomic::Ordering;
 
 /// Writes to one or more keyspaces that are atomic: all of them or none become visible, and all of
 /// them or none survive a crash.
@@ -189,11 +188,7 @@ impl WriteBatch {
 
     /// Fails if one of the keyspaces has been dropped.
     pub(in crate::db) fn check_keyspaces(&self) -> Result<()> {
-        match self
-            .keyspaces
-            .iter()
-            .find(|k| k.dropped.load(Ordering::Acquire))
-        {
+        match self.keyspaces.iter().find(|k| k.is_dropped()) {
             Some(dropped) => Err(Error::NoSuchKeyspace(dropped.name.clone())),
             None => Ok(()),
         }

@@ -207,8 +207,8 @@ impl IndexChoice {
     /// Completes the index.
     ///
     /// Fence pointers are taken if the wanted kind cannot keep its promise for these keys, or, but for
-    /// [`Stakes::Wanted`], if it takes more memory and saves no reads. An exact kind is kept: it is chosen for what it holds
-    /// in memory, and reads only keys with the wanted number.
+    /// [`Stakes::Wanted`], if it takes more memory and saves no reads. An exact kind is kept: it is chosen for
+    /// what it holds in memory, and reads only keys with the wanted number.
     ///
     /// # Errors
     /// If even the fence pointers cannot be built.
