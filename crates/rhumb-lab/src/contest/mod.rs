@@ -19,22 +19,23 @@ pub fn turns(systems: usize, seed: u64, round: u32) -> Vec<usize> {
     order.into_iter().map(|system| system as usize).collect()
 }
 
-/// Calls `turn` for each system in each round, with the number of the system and the seed of the round.
-///
-/// # Errors
-/// The first error of `turn`.
-pub fn by_turns<E>(
-    systems: usize,
-    rounds: u32,
-    seed: u64,
-    mut turn: impl FnMut(usize, u64) -> Result<(), E>,
-) -> Result<(), E> {
-    for round in 1..=rounds {
-        for system in turns(systems, seed, round) {
-            turn(system, seed_of(seed, round))?;
-        }
-    }
-    Ok(())
+/// A round of a contest.
+pub struct Round {
+    /// Its number, from 1.
+    pub number: u32,
+    /// Seed of its keys, values and random choices.
+    pub seed: u64,
+    /// The numbers of the systems in the order of their turns.
+    pub order: Vec<usize>,
+}
+
+/// The rounds of a contest between some systems.
+pub fn rounds(systems: usize, rounds: u32, seed: u64) -> impl Iterator<Item = Round> {
+    (1..=rounds).map(move |number| Round {
+        number,
+        seed: seed_of(seed, number),
+        order: turns(systems, seed, number),
+    })
 }
 
 /// The seed of a round, from 1; that of the first round is the given one.

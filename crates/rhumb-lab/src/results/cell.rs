@@ -5,7 +5,6 @@ use std::time::SystemTime;
 
 use super::machine::load_average;
 use crate::contest::Rounds;
-use crate::error::Result;
 use crate::measure::{Latencies, Spread};
 
 /// The axes of a cell: names and values, such as `kind` and `pgm`, in the order of printing.
@@ -57,24 +56,17 @@ impl Measured {
         spread
     }
 
-    /// Adds mean, median, p99 and histogram of an operation, one value for each repeat.
-    ///
-    /// # Errors
-    /// None with the bounds of [`Latencies`].
-    pub fn put_latencies(&mut self, operation: &str, times: &[Latencies]) -> Result<()> {
-        let of = |figure: fn(&Latencies) -> f64| -> Vec<f64> { times.iter().map(figure).collect() };
-        for (name, values) in [
-            ("mean", of(Latencies::mean)),
-            ("p50", of(|took| took.quantile(0.5))),
-            ("p99", of(|took| took.quantile(0.99))),
+    /// Adds mean, median, p99 and histogram of an operation.
+    pub fn put_latencies(&mut self, operation: &str, times: &Latencies) {
+        for (name, value) in [
+            ("mean", times.mean()),
+            ("p50", times.quantile(0.5)),
+            ("p99", times.quantile(0.99)),
         ] {
-            self.put_repeated(&format!("{operation}_{name}"), &values, "ns");
+            self.put(&format!("{operation}_{name}"), value, "ns");
         }
-        let mut all = Latencies::new()?;
-        times.iter().for_each(|took| all.add(took));
         self.histograms
-            .push((operation.to_string(), all.to_bytes()));
-        Ok(())
+            .push((operation.to_string(), times.to_bytes()));
     }
 
     /// Adds the measurements of another round: the values of each figure follow those of the rounds

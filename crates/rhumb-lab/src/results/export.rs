@@ -104,7 +104,7 @@ mod tests {
         let (mut took, mut measured) = (Latencies::new().unwrap(), Measured::default());
         took.record(Duration::from_nanos(5));
         took.record(Duration::from_nanos(9));
-        measured.put_latencies("get", &[took]).unwrap();
+        measured.put_latencies("get", &took);
         let round = Circumstances::now(3, 42, "warm");
         file.add(run, &key, &round, &measured).unwrap();
         let to = directory.path().join("csv");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::phases::Loaded;
 use super::{Arguments, Bench};
-use crate::contest::by_turns;
+use crate::contest::rounds;
 use crate::data::Input;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
@@ -67,25 +67,22 @@ impl<'a> Contest<'a> {
         mut measure: impl FnMut(&Turn<'_>) -> Result<Measured>,
     ) -> Result<Vec<Subject>> {
         let mut all: Vec<Measured> = self.systems.iter().map(|_| Measured::default()).collect();
-        by_turns(
-            self.systems.len(),
-            self.rounds as u32,
-            self.seed,
-            |at, seed| {
+        for round in rounds(self.systems.len(), self.rounds as u32, self.seed) {
+            for at in round.order {
                 let turn = Turn {
                     system: &self.systems[at],
                     name: self.systems[at].label(),
                     input: self.input,
-                    seed,
+                    seed: round.seed,
                     progress: &bench.progress,
                     directory: bench.directory.join("store"),
                 };
                 let directory = &turn.directory;
                 std::fs::create_dir(directory).map_err(Error::io("create", directory))?;
                 all[at].add_round(measure(&turn)?);
-                std::fs::remove_dir_all(directory).map_err(Error::io("remove", directory))
-            },
-        )?;
+                std::fs::remove_dir_all(directory).map_err(Error::io("remove", directory))?;
+            }
+        }
         let subject = |system: &System| Subject {
             experiment: self.experiment,
             input: self.input.name.clone(),

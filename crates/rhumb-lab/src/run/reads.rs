@@ -161,7 +161,7 @@ impl Phase {
         let counters = steps.store.counters()?.since(&before);
         let bytes = bytes_before.zip(device_bytes());
         let (mean, gets) = (took.mean(), took.count().max(1) as f64);
-        measured.put_latencies(self.name, &[took])?;
+        measured.put_latencies(self.name, &took);
         let name = |metric: &str| format!("{}_{metric}", self.name);
         if self.threads > 1 {
             measured.put(&name("each"), mean / self.threads as f64, "ns");

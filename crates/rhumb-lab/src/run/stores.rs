@@ -68,8 +68,9 @@ fn lower_bound(input: &Input, reads: &Reads, seed: u64, bench: &mut Bench) -> Re
         input: input.name.clone(),
         index: LOWER_BOUND.to_string(),
     };
-    bench.report.put_latencies(&subject, "get", &[present])?;
-    bench.report.put_latencies(&subject, "absent", &[absent])
+    bench.report.put_latencies(&subject, "get", &present);
+    bench.report.put_latencies(&subject, "absent", &absent);
+    Ok(())
 }
 
 fn number(key: &[u8]) -> Option<u64> {

@@ -86,7 +86,7 @@ fn measure(
         // Each workload of a round uses the next seed.
         let outcomes = served.driver(load, turn.seed).run_all(mixes)?;
         for (mix, outcome) in mixes.iter().zip(outcomes) {
-            outcome::put(&mix.to_string(), vec![outcome], &mut measured)?;
+            outcome::put(&mix.to_string(), &outcome, &mut measured)?;
         }
         served.close()?;
         Ok(measured)

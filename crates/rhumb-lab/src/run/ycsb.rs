@@ -90,7 +90,7 @@ fn measure(
             // All clients together.
             let each = 1e9 / outcome.per_second;
             measured.put(&format!("{metric}_each"), each, "ns");
-            outcome::put(metric, vec![outcome], &mut measured)?;
+            outcome::put(metric, &outcome, &mut measured)?;
         }
         served.close()?;
         Ok(measured)

@@ -40,50 +40,37 @@ impl Outcome {
     }
 }
 
-/// Adds the figures of a workload, with one outcome for each repeat: the latencies of all
-/// operations under the workload's name, the latencies of each kind that occurred under both names
-/// (`ycsb-a_read_p99`), the mean below p99 (`_mean_below_p99`) and of the slowest 5 % (`_slowest_5_mean`),
-/// `_rate`, `_cpu` of the whole process, and `_harness`, the share of the clients' time that was neither in
-/// the store nor asleep.
+/// Adds the figures of a workload: the latencies of all operations under the workload's name, the latencies
+/// of each kind that occurred under both names (`ycsb-a_read_p99`), the mean below p99 (`_mean_below_p99`)
+/// and of the slowest 5 % (`_slowest_5_mean`), `_rate`, `_cpu` of the whole process, and `_harness`, the
+/// share of the clients' time that was neither in the store nor asleep.
 ///
 /// # Errors
 /// None with the bounds of [`Latencies`].
-pub fn put(name: &str, outcomes: Vec<Outcome>, into: &mut Measured) -> Result<()> {
-    let all = outcomes.iter().map(Outcome::latencies);
-    let all: Vec<Latencies> = all.collect::<Result<_>>()?;
-    into.put_latencies(name, &all)?;
-    put_means(name, &all, into);
-    let mut figure = |metric: &str, of: fn(&Outcome) -> f64, unit| {
-        let values: Vec<f64> = outcomes.iter().map(of).collect();
-        into.put_repeated(&format!("{name}_{metric}"), &values, unit);
-    };
-    figure("rate", |o| o.per_second, "operations/s");
-    let cpu = |o: &Outcome| o.cpu_seconds * 1e6 / o.operations.max(1) as f64;
+pub fn put(name: &str, outcome: &Outcome, into: &mut Measured) -> Result<()> {
+    put_latencies(name, &outcome.latencies()?, into);
+    let mut figure = |metric: &str, value, unit| into.put(&format!("{name}_{metric}"), value, unit);
+    figure("rate", outcome.per_second, "operations/s");
+    let cpu = outcome.cpu_seconds * 1e6 / outcome.operations.max(1) as f64;
     figure("cpu", cpu, "us/operation");
-    let harness =
-        |o: &Outcome| 100.0 * o.harness_seconds / (o.threads as f64 * o.seconds.max(1e-9));
-    figure("harness", harness, "%");
-    let mut by_operation: Vec<(Operation, Vec<Latencies>)> = Vec::new();
-    let occurred = outcomes.into_iter().flat_map(|o| o.by_operation);
-    for (operation, took) in occurred.filter(|(_, took)| took.count() > 0) {
-        match by_operation.iter_mut().find(|(o, _)| *o == operation) {
-            Some((_, times)) => times.push(took),
-            None => by_operation.push((operation, vec![took])),
+    let clients = outcome.threads as f64 * outcome.seconds.max(1e-9);
+    figure("harness", 100.0 * outcome.harness_seconds / clients, "%");
+    for (operation, times) in &outcome.by_operation {
+        if times.count() > 0 {
+            put_latencies(&format!("{name}_{}", operation.name()), times, into);
         }
-    }
-    for (operation, times) in by_operation {
-        let name = format!("{name}_{}", operation.name());
-        into.put_latencies(&name, &times)?;
-        put_means(&name, &times, into);
     }
     Ok(())
 }
 
-/// Adds the means of the fast and of the slow operations.
-fn put_means(name: &str, times: &[Latencies], into: &mut Measured) {
+/// Adds the latencies, and the means of the fast and of the slow operations.
+fn put_latencies(name: &str, times: &Latencies, into: &mut Measured) {
+    into.put_latencies(name, times);
     for (metric, from, to) in [("mean_below_p99", 0.0, 0.99), ("slowest_5_mean", 0.95, 1.0)] {
-        let of = |took: &Latencies| took.mean_between(from, to);
-        let means: Vec<f64> = times.iter().map(of).collect();
-        into.put_repeated(&format!("{name}_{metric}"), &means, "ns");
+        into.put(
+            &format!("{name}_{metric}"),
+            times.mean_between(from, to),
+            "ns",
+        );
     }
 }

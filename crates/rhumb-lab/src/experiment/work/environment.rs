@@ -52,7 +52,7 @@ pub fn measure(setting: &Setting<'_>) -> Result<Measured> {
                 .map_err(Error::io("read", &path))?;
             times.record(start.elapsed());
         }
-        measured.put_latencies(&format!("page_{name}"), &[times])?;
+        measured.put_latencies(&format!("page_{name}"), &times);
     }
     std::fs::remove_file(&path).map_err(Error::io("remove", &path))?;
     put_protocol(setting, &mut measured);

@@ -35,7 +35,7 @@ pub fn measure(study: &Study<'_>, phases: &[Phase]) -> Result<Measured> {
             progress: study.setting.progress,
         };
         let outcome = driver.run(&phase.mix.parse()?)?;
-        outcome::put(phase.name, vec![outcome], &mut measured)?;
+        outcome::put(phase.name, &outcome, &mut measured)?;
         let after = store.counters()?;
         put_counters(phase.name, &after.since(&before), &mut measured);
         let bytes = directory_bytes(&study.directory)? as f64;

@@ -29,7 +29,7 @@ fn gets(study: &Study<'_>, store: &dyn Store) -> Result<Measured> {
     let times = study.steps(store).get(amounts.gets)?;
     let cost = meter.read();
     let count = times.count() as f64;
-    measured.put_latencies("get", &[times])?;
+    measured.put_latencies("get", &times);
     put_reads(&store.counters()?.since(&before), count, &mut measured);
     put_device(&cost, count, &mut measured);
     Ok(measured)

@@ -38,9 +38,9 @@ fn timed(study: &Study<'_>, store: &dyn Store, count: usize, length: usize) -> R
     let [seeks, scans, wholes] = ranges(&study.steps(store), count, length)?;
     let counters = store.counters()?.since(&before);
     let mut measured = Measured::default();
-    measured.put_latencies("seek", &[seeks])?;
-    measured.put_latencies("scan", &[scans])?;
-    measured.put_latencies("range", &[wholes])?;
+    measured.put_latencies("seek", &seeks);
+    measured.put_latencies("scan", &scans);
+    measured.put_latencies("range", &wholes);
     for (metric, counter, unit) in [
         ("range_blocks_read", "scan_blocks_read", "blocks/range"),
         ("range_read_calls", "scan_read_calls", "calls/range"),
