@@ -28,11 +28,11 @@ const fn growth(
         metric,
         published,
         band,
-        why: (
+        why: Some((
             Cause::Design,
             "the published RocksDB has no filters, a write buffer of 64 KiB and direct reads, so its costs follow the \
              number of levels; ours has filters and reads from the page cache",
-        ),
+        )),
     }
 }
 

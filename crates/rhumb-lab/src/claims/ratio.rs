@@ -26,8 +26,8 @@ pub struct Ratio {
     /// The least and the greatest ratio by which the part holds. The whole interval over the rounds
     /// must be inside.
     pub band: (f64, f64),
-    /// Why ours differs, in case that it does not hold.
-    pub why: Why,
+    /// Why ours differs, in case that it does not hold; none if the reason is not known.
+    pub why: Option<Why>,
 }
 
 impl Ratio {

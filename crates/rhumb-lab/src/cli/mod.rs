@@ -10,7 +10,7 @@ mod run;
 use clap::{Parser, Subcommand};
 
 use self::claims::Claims;
-use self::data::Generate;
+use self::data::{Generate, Measure};
 use self::report::Report;
 use self::results::{Export, Merge};
 use self::run::{Run, Settings};
@@ -43,9 +43,12 @@ enum Command {
     Export(Export),
     /// Add the results of other machines to the results of this one
     Merge(Merge),
-    /// Write a set of sorted distinct integers to a SOSD file: count and keys, 64-bit little-endian
+    /// Write a set of distinct integers to a file: sorted to a SOSD file (count and keys, 64-bit
+    /// little-endian), or in an order of arrival
     #[command(name = "gen")]
     Generate(Generate),
+    /// Measure how far a file of keys, or a column of one, is from sorted
+    Measure(Measure),
 }
 
 impl Cli {
@@ -66,6 +69,7 @@ impl Cli {
             Command::Export(export) => export.run(),
             Command::Merge(merge) => merge.run(),
             Command::Generate(set) => set.run(),
+            Command::Measure(file) => file.run(),
         }
     }
 }

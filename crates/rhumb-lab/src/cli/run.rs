@@ -9,6 +9,7 @@ use rhumb::{IndexSpec, TableSpec};
 
 use super::RESULTS;
 use super::dry_run::dry_run;
+use crate::data::Disorder;
 use crate::data::numbers::Numbers;
 use crate::error::{Error, Result};
 use crate::experiment::{self, Order, Scale, Summary};
@@ -109,6 +110,17 @@ pub struct Settings {
     /// cache, a tenth of the data]
     #[arg(long, value_name = "BYTES")]
     cache: Option<u64>,
+    /// System for ingest, such as `rhumb ratio=4 write_buffer=4MiB`, `index alex` or `rocksdb` [default: rhumb
+    /// and three indexes]; may be repeated
+    #[arg(long = "system", value_name = "TEXT")]
+    systems: Vec<String>,
+    /// Order of arrival for ingest, such as k=10,l=5 (see `gen`) [default: that of the file given by --from,
+    /// or four orders from sorted to scrambled]; may be repeated
+    #[arg(long = "order", value_name = "ORDER")]
+    orders: Vec<Disorder>,
+    /// Set of integers that arrive in ingest, such as git-times:DIR or arrivals:FILE [default: counting]
+    #[arg(long = "from", value_name = "SET")]
+    arriving: Option<String>,
 }
 
 impl Run {
@@ -219,6 +231,9 @@ impl Settings {
             ("--rate", self.rate.is_some()),
             ("--seconds", self.seconds.is_some()),
             ("--cache", self.cache.is_some()),
+            ("--system", !self.systems.is_empty()),
+            ("--order", !self.orders.is_empty()),
+            ("--from", self.arriving.is_some()),
         ];
         let given = given.into_iter().filter(|(_, given)| *given);
         given.map(|(option, _)| option)
@@ -274,7 +289,9 @@ impl Settings {
         let numbers = self.numbers.iter().map(|set| set.name().to_string());
         let peers = self.peers.iter().map(Peer::to_string);
         let workloads = self.workloads.iter().map(Mix::to_string);
-        let of_stores = sets.chain(peers).chain(workloads);
+        let orders = self.orders.iter().map(Disorder::to_string);
+        let arriving = self.systems.iter().cloned().chain(orders);
+        let of_stores = sets.chain(peers).chain(workloads).chain(arriving);
         once(indexes.chain(files).chain(numbers).chain(of_stores))?;
         let sets = match &self.sets[..] {
             [] => vec![Set::C1],
@@ -301,6 +318,9 @@ impl Settings {
             rate: self.rate,
             time: self.seconds,
             cache_bytes: self.cache,
+            systems: self.systems.clone(),
+            orders: self.orders.clone(),
+            arriving: self.arriving.clone(),
         })
     }
 }

@@ -74,6 +74,12 @@ impl Input {
         self
     }
 
+    /// The same input, each of whose keys is loaded once, in the order of these ranks among its keys.
+    pub fn in_order(mut self, ranks: Vec<u32>) -> Input {
+        self.order = Some(ranks);
+        self
+    }
+
     /// The ranks of the keys in the order of loading: the order of arrival if it is known, else a
     /// random one. Every rank occurs; a repeated rank is an update to the same value.
     pub fn load_order(&self, random: &mut Random) -> Vec<u32> {

@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use rhumb::Levels;
 
 use crate::error::Result;
+use crate::experiment::Reading;
 use crate::store::{Settings, System};
 
 /// The size of experiments.
@@ -54,8 +55,14 @@ pub struct Amounts {
     pub long: usize,
     /// Records of 8 + 8 bytes.
     pub short: usize,
-    /// Gets of a cell in each round.
+    /// Records of 8 + 8 bytes of experiments on the order of arrival.
+    pub arrivals: usize,
+    /// Their values of K and of L, in percent.
+    pub disorders: &'static [f64],
+    /// Gets of a cell in each round where the page cache holds the store.
     pub gets: usize,
+    /// Gets of a cell in each round where the device is read.
+    pub device_gets: usize,
     /// Ranges of a cell in each round, for the shortest length.
     pub ranges: usize,
     /// Operations of each mixed workload.
@@ -98,6 +105,14 @@ impl Amounts {
         }
     }
 
+    /// Gets of a cell in each round, for a reading.
+    pub fn gets_of(&self, reading: Reading) -> usize {
+        match reading {
+            Reading::Cached => self.gets,
+            Reading::Direct | Reading::Limited => self.device_gets,
+        }
+    }
+
     /// The system that a text describes (see [`System::parse`]), by the published protocol where the
     /// text does not say otherwise.
     ///
@@ -110,10 +125,16 @@ impl Amounts {
 
 const MIB: u64 = 1 << 20;
 
-const QUICK: Amounts = Amounts {
+/// The published values of K and of L.
+const ALL_DISORDERS: &[f64] = &[1.0, 3.0, 5.0, 10.0, 25.0, 50.0, 100.0];
+
+pub const QUICK: Amounts = Amounts {
     long: 12_000,
     short: 120_000,
+    arrivals: 20_000,
+    disorders: &[1.0, 10.0, 100.0],
     gets: 2_000,
+    device_gets: 1_000,
     ranges: 150,
     operations: 1_000,
     rounds: 3,
@@ -128,7 +149,10 @@ const QUICK: Amounts = Amounts {
 const SMALL: Amounts = Amounts {
     long: 200_000,
     short: 2_000_000,
+    arrivals: 1_000_000,
+    disorders: ALL_DISORDERS,
     gets: 20_000,
+    device_gets: 5_000,
     ranges: 2_000,
     operations: 10_000,
     rounds: 5,
@@ -143,7 +167,10 @@ const SMALL: Amounts = Amounts {
 const PAPER: Amounts = Amounts {
     long: 104_857_600,
     short: 200_000_000,
+    arrivals: 500_000_000,
+    disorders: ALL_DISORDERS,
     gets: 1_000_000,
+    device_gets: 1_000_000,
     ranges: 1_000_000,
     operations: 1_000_000,
     rounds: 3,

@@ -50,6 +50,8 @@ const TRAIN: f64 = 100.0;
 const GET: f64 = 4_000.0;
 const STEP: f64 = 600.0;
 const OPERATION: f64 = 8_000.0;
+/// For a write or a read of ingestion, on average over indexes alone and stores.
+const INGEST: f64 = 800.0;
 /// To make, open, sync and remove a store, and to open and close it for a cell.
 const STORE: f64 = 10e6;
 const CELL: f64 = 5e6;
@@ -137,7 +139,7 @@ pub fn estimate(contests: &[Contest], amounts: &Amounts, machine: &Machine) -> R
             sum.rounds += group.cells.len();
             if let Some(build) = &group.build {
                 let shared = build.shared();
-                if shared.is_none() || loaded != shared {
+                if build.fill != Fill::Nothing && (shared.is_none() || loaded != shared) {
                     sum.loads += 1;
                     nanoseconds += STORE + size.write(1.0 + passes(build, size), machine);
                 }
@@ -176,31 +178,35 @@ fn passes(build: &Build, size: Size) -> f64 {
     match build.fill {
         Fill::Halves => 3.0 + 2.0 * levels,
         Fill::All | Fill::Most => 1.0 + 2.0 * levels,
+        Fill::Nothing => 0.0,
     }
 }
 
 /// Nanoseconds of the work of a cell in a round.
 fn of_work(planned: &Planned, size: Size, amounts: &Amounts, machine: &Machine) -> f64 {
-    let gets = 1.25 * amounts.gets as f64;
-    // Three of ten reads come from the device, but each touches several pages.
-    let limited = |reads: f64| {
-        let pages = size.bytes() / 4096.0;
-        reads * machine.page_read + pages * machine.page_read / 8.0
+    let gets = |reading| 1.25 * amounts.gets_of(reading) as f64;
+    let from_device = |reads: f64, reading| match reading {
+        Reading::Cached => 0.0,
+        Reading::Direct => reads * machine.page_read,
+        // Three of ten reads come from the device, but each touches several pages. Before them all files
+        // are read once, 32 pages at a time.
+        Reading::Limited => (reads + size.bytes() / 4096.0 / 32.0) * machine.page_read,
     };
     match planned.work {
         Work::Environment => ENVIRONMENT,
         Work::Keys | Work::Loading => 0.0,
-        Work::Points(Reading::Cached) | Work::Breakdown => gets * GET,
-        Work::Points(Reading::Direct) => gets * (GET + machine.page_read),
-        Work::Points(Reading::Limited) => gets * GET + limited(gets),
+        Work::Breakdown => gets(Reading::Cached) * GET,
+        Work::Points(reading) => {
+            let count = gets(reading);
+            count * GET + from_device(count, reading)
+        }
         Work::Ranges(length, reading) => {
             let count = 1.25 * super::work::ranges_of(amounts, length) as f64;
-            let read = match reading {
-                Reading::Cached => 0.0,
-                Reading::Direct => count * machine.page_read,
-                Reading::Limited => limited(count),
-            };
-            count * (2.0 * GET + length as f64 * STEP) + read
+            count * (2.0 * GET + length as f64 * STEP) + from_device(count, reading)
+        }
+        Work::Ingest(phases) => {
+            let mixed = 1.0 - phases.preload - phases.write;
+            size.records * (1.0 + mixed + phases.read) * INGEST
         }
         Work::Phases(phases) => {
             let amount: f64 = phases.iter().map(|phase| 1.1 * phase.amount).sum();

@@ -3,6 +3,7 @@
 
 mod amounts;
 mod arms;
+mod bliss;
 mod doblix;
 mod edbt;
 mod estimate;
@@ -25,9 +26,11 @@ use self::figures::View;
 pub use self::page::{Chosen, chosen, papers};
 pub use self::plan::{Order, parse_shard};
 pub use self::runner::{Summary, run, unfinished};
-use crate::data::Sizes;
+use self::study::Study;
+pub use self::study::{Records, Setting};
+use crate::data::{Disorder, Sizes};
 use crate::error::{Error, Result};
-use crate::results::Axes;
+use crate::results::{Axes, Measured};
 use crate::store::{Settings, System, Temperature};
 
 /// One figure or table of a paper.
@@ -62,7 +65,7 @@ pub struct Planned {
     pub work: Work,
 }
 
-/// Keys and values, which arrive in the order of their set if it has one, else in a random order.
+/// Keys and values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Data {
     /// The name of the set.
@@ -74,6 +77,8 @@ pub struct Data {
     /// The number of keys that are held out, to be asked for as absent keys, as a share of the
     /// records.
     pub hold_outs: f64,
+    /// The order in which they arrive; none for that of the set if it has one, else a random order.
+    pub order: Option<Disorder>,
 }
 
 impl Data {
@@ -84,6 +89,7 @@ impl Data {
             records,
             values: None,
             hold_outs: 0.0,
+            order: None,
         }
     }
 }
@@ -99,7 +105,7 @@ pub struct Build {
 
 impl Build {
     /// The build that is loaded once for all builds which differ from this one in the index and in
-    /// how blocks are cut alone; none if loading itself is measured, and for other stores than ours.
+    /// how blocks are cut alone; none if loading itself is measured, and for other systems than our store.
     pub fn shared(&self) -> Option<Build> {
         let System::Rhumb(settings) = &self.system else {
             return None;
@@ -112,14 +118,14 @@ impl Build {
             },
             ..settings.clone()
         };
-        (self.fill != Fill::Halves).then_some(Build {
+        matches!(self.fill, Fill::All | Fill::Most).then_some(Build {
             system: System::Rhumb(settings),
             fill: self.fill,
         })
     }
 }
 
-/// The part of the records that is loaded.
+/// The part of the records that is loaded before the work begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fill {
     /// All records.
@@ -129,6 +135,8 @@ pub enum Fill {
     Halves,
     /// Nine tenths; workloads insert some of the rest.
     Most,
+    /// None: the work loads them.
+    Nothing,
 }
 
 /// The work of a cell, done by one thread.
@@ -148,6 +156,31 @@ pub enum Work {
     Loading,
     /// Workloads one after another. Changes the store.
     Phases(&'static [Phase]),
+    /// Records arrive in a system that is empty at first.
+    Ingest(Ingest),
+}
+
+/// Phases of ingestion one after another, as shares of the records. What is left after the first two is
+/// written with as many reads between the writes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ingest {
+    /// The records that are there before others are written.
+    pub preload: f64,
+    /// How they come there.
+    pub by: Preload,
+    /// The records written one after another.
+    pub write: f64,
+    /// The reads after all writes.
+    pub read: f64,
+}
+
+/// How the first records come into a system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Preload {
+    /// All at once, sorted.
+    BulkLoad,
+    /// One after another in the order of their arrival.
+    Inserts,
 }
 
 /// A workload that follows others on the same store.
@@ -195,7 +228,7 @@ impl Work {
         match self {
             Work::Points(reading) | Work::Ranges(_, reading) => reading.caches(),
             Work::Breakdown | Work::Phases(_) => Reading::Cached.caches(),
-            Work::Environment | Work::Keys | Work::Loading => "",
+            Work::Environment | Work::Keys | Work::Loading | Work::Ingest(_) => "",
         }
     }
 
@@ -205,7 +238,7 @@ impl Work {
         match self {
             Work::Points(Reading::Direct) | Work::Ranges(_, Reading::Direct) => 1,
             Work::Points(Reading::Limited) | Work::Ranges(_, Reading::Limited) => 2,
-            Work::Phases(_) => 3,
+            Work::Phases(_) | Work::Ingest(_) => 3,
             _ => 0,
         }
     }
@@ -239,6 +272,22 @@ impl Reading {
     }
 }
 
+/// Lets records arrive in a system that is empty at first, as in the experiments on sortedness: all of them one
+/// by one in a store; behind a bulk load, with reads between the last of them, in an index alone.
+///
+/// # Errors
+/// Failures of the system; wrong answers; a set whose keys are not integers.
+pub fn ingest(setting: &Setting<'_>, records: &Records, system: &System) -> Result<Measured> {
+    let build = Build {
+        system: system.clone(),
+        fill: Fill::Nothing,
+    };
+    let study = Study::load(setting, records, &build)?;
+    let measured = work::ingest(&study, bliss::phases_of(system))?;
+    study.remove()?;
+    Ok(measured)
+}
+
 /// A paper with its experiments.
 pub struct Paper {
     /// Its title in the report.
@@ -248,7 +297,7 @@ pub struct Paper {
 }
 
 /// The papers. A paper is a file or a folder here and a line in this list.
-const PAPERS: [Paper; 3] = [edbt::PAPER, learnedkv::PAPER, doblix::PAPER];
+const PAPERS: [Paper; 4] = [edbt::PAPER, learnedkv::PAPER, bliss::PAPER, doblix::PAPER];
 
 /// All experiments, in the order of their papers.
 pub fn all() -> impl Iterator<Item = &'static Experiment> {

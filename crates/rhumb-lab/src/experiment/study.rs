@@ -7,6 +7,7 @@ use std::time::Instant;
 use rhumb::KeyspaceOptions;
 use rhumb::internals::reindex;
 
+use super::amounts::QUICK;
 use super::{Amounts, Build, Data, Fill, Reading};
 use crate::data::sets::SetSpec;
 use crate::data::{Input, Pairs, Random};
@@ -39,7 +40,11 @@ impl Records {
     pub fn of(data: &Data, seed: u64) -> Result<Records> {
         let set: SetSpec = data.set.parse()?;
         let hold_out = (data.records as f64 * data.hold_outs).ceil() as usize;
-        let input = set.input(data.records, data.values, hold_out, seed)?;
+        let mut input = set.input(data.records, data.values, hold_out, seed)?;
+        if let Some(order) = data.order {
+            let ranks = order.order(input.keys.len(), seed)?;
+            input = input.in_order(ranks);
+        }
         let order = input.load_order(&mut Random::new(seed, 0x10ad));
         Ok(Records { input, order })
     }
@@ -55,6 +60,18 @@ pub struct Setting<'a> {
     pub directory: PathBuf,
     /// The display of the progress.
     pub progress: &'a Progress,
+}
+
+impl<'a> Setting<'a> {
+    /// The settings of an experiment whose amounts the user gives.
+    pub fn alone(seed: u64, directory: &Path, progress: &'a Progress) -> Setting<'a> {
+        Setting {
+            amounts: &QUICK,
+            seed,
+            directory: directory.to_path_buf(),
+            progress,
+        }
+    }
 }
 
 /// A store on the disk.
@@ -114,11 +131,14 @@ impl<'a> Study<'a> {
             fallback_share: 0.0,
             directory,
         };
+        if build.fill == Fill::Nothing {
+            return Ok(study);
+        }
         let store = study.open_to_load()?;
         let order = study.order()?;
         let first = match build.fill {
             Fill::Halves => order.len() / 2,
-            Fill::All | Fill::Most => 0,
+            Fill::All | Fill::Most | Fill::Nothing => 0,
         };
         let (before, after) = order.split_at(first);
         study.write(&*store, before)?;
@@ -176,6 +196,7 @@ impl<'a> Study<'a> {
     pub fn loaded(&self) -> usize {
         let keys = self.records.input.keys.len();
         match self.build.fill {
+            Fill::Nothing => 0,
             Fill::All | Fill::Halves => keys,
             Fill::Most => keys - keys / 10,
         }

@@ -2,12 +2,14 @@
 
 mod breakdown;
 mod environment;
+mod ingest;
 mod keys;
 mod limited;
 mod phases;
 mod points;
 mod ranges;
 
+pub use self::ingest::measure as ingest;
 pub use self::ranges::count as ranges_of;
 use super::Work;
 use super::study::{Records, Setting, Study};
@@ -35,6 +37,7 @@ pub fn over_store(work: Work, study: &Study<'_>) -> Result<Permitted> {
         Work::Ranges(length, reading) => ranges::measure(study, length, reading)?,
         Work::Breakdown => Ok(breakdown::measure(study)?),
         Work::Phases(phases) => Ok(phases::measure(study, phases)?),
+        Work::Ingest(phases) => return Ok(Ok(ingest(study, phases)?)),
         Work::Loading => return Ok(Ok(study.loading.clone())),
         Work::Environment | Work::Keys => {
             return keys_or_machine(work, study.setting, study.records).map(Ok);

@@ -7,6 +7,7 @@ mod columns;
 mod contest;
 mod gets;
 mod indexes;
+mod ingest;
 mod keymaps;
 mod kinds;
 mod ours;
@@ -32,6 +33,7 @@ use std::time::Duration;
 use rhumb::{IndexSpec, TableSpec};
 
 pub use self::set::Set;
+use crate::data::Disorder;
 use crate::data::numbers::Numbers;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
@@ -75,6 +77,12 @@ pub struct Arguments {
     pub time: Option<Duration>,
     /// Bytes of the block cache of a warm store; none for the experiment's own number.
     pub cache_bytes: Option<u64>,
+    /// The systems of `ingest` as text; empty for its own.
+    pub systems: Vec<String>,
+    /// The orders of arrival of `ingest`; empty for that of a file, or its own.
+    pub orders: Vec<Disorder>,
+    /// The set of integers that arrive in `ingest`; none for its own.
+    pub arriving: Option<String>,
 }
 
 /// An experiment of our own.
@@ -188,6 +196,12 @@ pub const BENCHES: &[Experiment] = &[
         about: "compare updatable kinds in memory with published implementations: look-ups, inserts, scans (--input)",
         takes: &["--keys", "--index", "--input", "--sosd", "--runs", "--gets"],
         run: updatable::run,
+    },
+    Experiment {
+        name: "ingest",
+        about: "let keys arrive in stores and in indexes alone, in orders of any sortedness (--system, --order, --from)",
+        takes: &["--keys", "--runs", "--system", "--order", "--from"],
+        run: ingest::run,
     },
     Experiment {
         name: "texts",

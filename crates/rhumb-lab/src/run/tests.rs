@@ -83,6 +83,9 @@ pub(super) fn arguments(experiment_keys: usize) -> Arguments {
         rate: None,
         time: None,
         cache_bytes: None,
+        systems: Vec::new(),
+        orders: Vec::new(),
+        arriving: None,
     }
 }
 
@@ -149,6 +152,48 @@ fn stores_runs_from_end_to_end() {
         }
     }
     assert!(text.contains("2,000 keys"), "{text}");
+}
+
+#[test]
+fn ingest_runs_from_end_to_end() {
+    let orders = ["k=0,l=0", "k=50,l=10"].map(|order| order.parse().unwrap());
+    let arguments = Arguments {
+        systems: ["rhumb write_buffer=64KiB size=64KiB", "index btree"]
+            .map(str::to_string)
+            .to_vec(),
+        orders: orders.to_vec(),
+        runs: Some(2),
+        ..arguments(6_000)
+    };
+    let (report, text) = run("ingest", &arguments);
+    assert_eq!(report.subjects().len(), 4);
+    for subject in report.subjects() {
+        let get = |metric: &str| report.get(subject, metric);
+        assert!(get("write_time").unwrap() > 0.0 && get("read_time").unwrap() > 0.0);
+        let is_index = subject.index.starts_with("index");
+        assert_eq!(get("preload_time").is_some(), is_index);
+        assert_eq!(
+            get("flushes").is_some_and(|flushes| flushes > 1.0),
+            !is_index
+        );
+        assert_eq!(get("entries"), is_index.then_some(6_000.0));
+    }
+    assert!(text.contains("counting k=50,l=10"), "{text}");
+}
+
+#[test]
+fn a_file_is_ingested_in_its_own_order() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let lines: String = (0..500).map(|n| format!("{} x\n", (n * 7) % 500)).collect();
+    std::fs::write(file.path(), lines + "3\n3\n").unwrap();
+    let arguments = Arguments {
+        systems: vec!["index alex".to_string()],
+        arriving: Some(format!("arrivals:{}", file.path().display())),
+        ..arguments(1_000)
+    };
+    let (report, _) = run("ingest", &arguments);
+    let subjects = report.subjects();
+    assert_eq!(report.get(subjects[0], "entries"), Some(500.0));
 }
 
 #[test]

@@ -1,6 +1,7 @@
-//! Drops the page cache of the operating system for stores that cannot bypass it.
+//! Fills and drops the page cache of the operating system.
 
 use std::fs::{self, File};
+use std::io::{self, BufReader, Seek};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Advice, fadvise};
@@ -8,6 +9,9 @@ use rustix::fs::{Advice, fadvise};
 #[cfg(feature = "peer-lmdb")]
 use super::Temperature;
 use crate::error::{Error, Result};
+
+/// Bytes of one read.
+const READ_BYTES: usize = 1 << 20;
 
 /// The files of a store, synced, so that all their pages can be dropped from memory.
 #[derive(Debug)]
@@ -48,6 +52,21 @@ impl Pages {
             self.0.push((path, file));
         }
         Ok(())
+    }
+
+    /// Reads all files once, from their first byte to their last, so that their pages are in memory as
+    /// far as it holds them.
+    ///
+    /// # Errors
+    /// If a file cannot be read.
+    pub fn enter(&self) -> Result<()> {
+        self.0.iter().try_for_each(|(path, file)| {
+            let mut reader = BufReader::with_capacity(READ_BYTES, file);
+            let read = reader
+                .rewind()
+                .and_then(|()| io::copy(&mut reader, &mut io::sink()));
+            read.map(drop).map_err(Error::io("read", path))
+        })
     }
 
     /// Drops the pages of the files from memory, so that the next read of each comes from the

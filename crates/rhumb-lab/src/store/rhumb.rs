@@ -214,6 +214,7 @@ fn counters(stats: &Stats) -> Counters {
         ("scan_bytes_read", scans.bytes_read, "B"),
         ("flushes", writes.flushes, "flushes"),
         ("merges", writes.compactions, "merges"),
+        ("trivial_moves", writes.trivial_moves, "tables"),
         ("log_bytes", writes.log_bytes, "B"),
         ("flushed_bytes", writes.flushed_bytes, "B"),
         ("merged_bytes", writes.compaction_bytes_written, "B"),

@@ -7,17 +7,21 @@ use ::rhumb::TableSpec;
 use super::{Peer, Settings, Store, Temperature};
 use crate::error::{Error, Result};
 
-/// A store to measure, with its settings.
+/// A store or an index to measure, with its settings.
 #[derive(Debug, Clone, PartialEq)]
 pub enum System {
     /// Our own.
     Rhumb(Settings),
     /// Another store, with the settings of our own as far as it has them.
     Peer(Peer, Settings),
+    /// The index of these settings alone, in memory.
+    Index(Settings),
 }
 
 /// The name of our own store in texts.
 const RHUMB: &str = "rhumb";
+/// The name of an index alone in texts.
+const INDEX: &str = "index";
 
 /// The settings that peers have too.
 const SHARED: [&str; 5] = ["cache", "write_buffer", "filter", "compression", "size"];
@@ -26,13 +30,20 @@ impl System {
     /// The system that a text describes: `rhumb` or the name of a peer, and the settings that differ
     /// from `base`, such as `rhumb index=fp partition=bytes(4096) cache=8MiB`. The settings are
     /// `index`, those of [`TableSpec`], `cache`, `write_buffer`, `compaction`, `ratio`, `base`,
-    /// `level0_tables` and `threads`.
+    /// `level0_tables` and `threads`. Or `index` and its specification, such as `index alex`, for an index
+    /// alone.
     ///
     /// # Errors
     /// If there is no such system or setting, or a value is invalid.
     pub fn parse(text: &str, base: &Settings) -> Result<System> {
         let mut words = text.split_whitespace();
         let name = words.next().unwrap_or_default();
+        if name == INDEX {
+            let mut settings = base.clone();
+            let spec: Vec<&str> = words.collect();
+            set(&mut settings, INDEX, &spec.join(" "))?;
+            return Ok(System::Index(settings));
+        }
         let peer = match name {
             RHUMB => None,
             _ => Some(Peer::named(name).ok_or_else(|| no_system(name))?),
@@ -57,7 +68,7 @@ impl System {
     /// Its name in tables and results; for our own store, the specification of its index.
     pub fn label(&self) -> String {
         match self {
-            System::Rhumb(settings) => settings.index.to_string(),
+            System::Rhumb(settings) | System::Index(settings) => settings.index.to_string(),
             System::Peer(peer, _) => peer.to_string(),
         }
     }
@@ -65,14 +76,16 @@ impl System {
     /// Its settings.
     pub fn settings(&self) -> &Settings {
         match self {
-            System::Rhumb(settings) | System::Peer(_, settings) => settings,
+            System::Rhumb(settings) | System::Peer(_, settings) | System::Index(settings) => {
+                settings
+            }
         }
     }
 
     /// Whether this build can open it.
     pub fn is_built_in(&self) -> bool {
         match self {
-            System::Rhumb(_) => true,
+            System::Rhumb(_) | System::Index(_) => true,
             System::Peer(peer, _) => peer.is_built_in(),
         }
     }
@@ -85,6 +98,10 @@ impl System {
         match self {
             System::Rhumb(settings) => settings.open(directory, temperature),
             System::Peer(peer, settings) => peer.open(directory, settings, temperature),
+            System::Index(settings) => Err(Error::Usage(format!(
+                "{} alone is no store: only ingestion can be measured with it",
+                settings.index
+            ))),
         }
     }
 }

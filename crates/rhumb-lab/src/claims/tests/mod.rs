@@ -3,6 +3,7 @@
 mod edbt;
 mod evidence;
 mod ledger;
+mod sortedness;
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ use crate::results::{Cell, Kept, Round};
 
 const SCALE: Scale = Scale::Small;
 
-const METRICS: [&str; 22] = [
+const METRICS: [&str; 26] = [
     "fallback_share",
     "memory_bytes",
     "key_map_bytes",
@@ -36,6 +37,10 @@ const METRICS: [&str; 22] = [
     "ycsb-d_mean",
     "ycsb-e_mean",
     "ycsb-f_mean",
+    "preload_time",
+    "write_time",
+    "read_time",
+    "trivial_moves",
 ];
 
 /// All declared cells, with figures by a function. Times spread by the factor `wide` to both sides
@@ -132,6 +137,9 @@ fn as_published(cell: &Cell, metric: &str) -> f64 {
             "put_mean" if all => 1.445 * 4_000.0,
             _ => 4_000.0,
         };
+    }
+    if cell.experiment.starts_with("B-") {
+        return sortedness::as_published(cell, metric);
     }
     if is_exact(cell) {
         return unclustered_as_published(cell, metric);

@@ -31,6 +31,10 @@ pub enum Source {
 pub enum Kind {
     Numbers(Numbers),
     LookAlike(LookAlike),
+    /// 0, 1, 2 and so on.
+    Counting,
+    /// Of a file, in the order of the file.
+    Arrivals,
     /// Uniform below 10^16.
     Uni,
     GitOffsets,
@@ -71,6 +75,7 @@ const REPOSITORY: Source = Source::Must("DIR");
 #[rustfmt::skip]
 pub const SETS: &[Entry] = &[
     made("uniform", Kind::Numbers(Numbers::Uniform), "integers uniform below 2^63"),
+    made("counting", Kind::Counting, "integers 0, 1, 2 and so on"),
     made("uni", Kind::Uni, "integers uniform below 10^16"),
     made("lognormal", Kind::Numbers(Numbers::Lognormal), "integers lognormal (0, 2), times 10^9"),
     made("dense", Kind::Numbers(Numbers::Dense), "integers with gaps of 1 to 4"),
@@ -94,6 +99,7 @@ pub const SETS: &[Entry] = &[
     from("words", Source::MayBe("FILE"), Kind::Words, "words, one on each line; without FILE, the words of this system"),
     from("git-offsets", REPOSITORY, Kind::GitOffsets, "integers: offsets of the objects in a repository's largest pack"),
     from("git-times", REPOSITORY, Kind::GitTimes, "integers: times of a repository's commits, nearly in order"),
+    from("arrivals", Source::Must("FILE"), Kind::Arrivals, "integers of a text, one at the start of each line, in the order of the text"),
     from("sosd", Source::Must("FILE"), Kind::Sosd, "integers of a SOSD file"),
 ];
 

@@ -12,7 +12,7 @@ pub use self::list::SETS;
 use self::list::{Entry, Kind, Source, YCSB_VALUE};
 use super::numbers::distinct;
 use super::{Arrivals, Input, Pairs, Random, Sizes, Strings};
-use super::{decimal, git, paths, runs, sosd, texts, ycsb};
+use super::{decimal, git, paths, runs, sequence, sosd, texts, ycsb};
 use crate::error::{Error, Result};
 
 /// A data set: a name, followed by a colon and a file or directory if it is read from one, such as
@@ -71,6 +71,11 @@ impl SetSpec {
         }
     }
 
+    /// Whether its integers are 0, 1, 2 and so on, of which there can be any number.
+    pub fn is_counting(&self) -> bool {
+        self.entry.kind == Kind::Counting
+    }
+
     /// `count` ascending distinct integers, at most 2^32, the same for the same seed. A set that is
     /// read from a file gives at most `count`, as contiguous runs of 1,000 spread evenly over the
     /// file.
@@ -81,12 +86,14 @@ impl SetSpec {
         let all = match self.entry.kind {
             Kind::Numbers(set) => set.make(count, seed),
             Kind::LookAlike(set) => set.make(count, seed),
+            Kind::Counting => (0..count as u64).collect(),
             Kind::Uni => {
                 let mut random = Random::new(seed, 0x1e16);
                 distinct(count, || random.below(10_000_000_000_000_000))
             }
             Kind::GitOffsets => git::offsets(self.path()?)?,
             Kind::GitTimes => ascending(git::times(self.path()?)?),
+            Kind::Arrivals => ascending(sequence::numbers(self.path()?)?),
             Kind::Sosd => sosd::numbers(self.path()?)?,
             _ => {
                 return Err(Error::Usage(format!(
@@ -141,6 +148,7 @@ impl SetSpec {
             Kind::Paths => self.paths()?.keys.into(),
             Kind::Words => self.words()?.into(),
             Kind::GitTimes => Arrivals::new(&git::times(self.path()?)?, Strings::of_numbers),
+            Kind::Arrivals => Arrivals::new(&sequence::numbers(self.path()?)?, Strings::of_numbers),
             _ => Strings::of_numbers(self.numbers(count, seed)?).into(),
         };
         let some = all.at_most(count);

@@ -49,7 +49,8 @@ fn made_sets_ascend_repeat_with_the_seed_and_have_the_requested_size() {
         assert_eq!((a.keys.len(), a.absent.len()), (5_000, 0), "{set}");
         assert!(a.keys.iter().is_sorted_by(|a, b| a < b), "{set}");
         assert_eq!(a.keys, b.keys, "{set}");
-        assert_ne!(a.keys, input(&set, 5_000, 43).keys, "{set}");
+        let other = input(&set, 5_000, 43).keys;
+        assert_eq!(a.keys == other, set.is_counting(), "{set}");
         let order = |input: &Input| input.load_order(&mut Random::new(1, 1));
         assert_eq!(order(&a), order(&b), "{set}");
         let loaded = order(&a)
@@ -85,6 +86,7 @@ fn first_and_last_keys_are_frozen() {
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const FROZEN: &[&str] = &[
     "uniform: 7249126309407125 to 9199001255374363021",
+    "counting: 0 to 999",
     "uni: 4600150171246 to 9992076256133917",
     "lognormal: 888811 to 208434396953",
     "dense: 3 to 2447",

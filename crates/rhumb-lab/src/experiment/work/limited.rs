@@ -50,13 +50,7 @@ fn in_group(
     // The memory of the store itself is not part of the page cache, so it is taken first.
     warm_up(&*store)?;
     group.limit_page_cache((bytes * PAGE_CACHE_SHARE) as u64)?;
-    store.with_cursor(&mut |all| {
-        let mut more = all.seek(&[])?;
-        while more {
-            more = all.advance()?;
-        }
-        Ok(())
-    })?;
+    Pages::of(&study.directory)?.enter()?;
     let mut measured = measure(&*store)?;
     let held = group.page_cache()? as f64 / bytes;
     measured.put("page_cache_share", held, "B/B");

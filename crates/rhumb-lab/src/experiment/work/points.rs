@@ -13,20 +13,16 @@ use crate::store::{Counters, Store};
 /// # Errors
 /// Failures of the store; wrong answers.
 pub fn measure(study: &Study<'_>, reading: Reading) -> Result<Permitted> {
-    let amounts = study.setting.amounts;
-    let warm_up = |store: &dyn Store| {
-        let gets = (amounts.gets / 4).max(200);
-        study.warm_up(store).get(gets).map(drop)
-    };
-    with_reading(study, reading, warm_up, |store| gets(study, store))
+    let count = study.setting.amounts.gets_of(reading);
+    let warm_up = |store: &dyn Store| study.warm_up(store).get((count / 4).max(200)).map(drop);
+    with_reading(study, reading, warm_up, |store| gets(study, store, count))
 }
 
-fn gets(study: &Study<'_>, store: &dyn Store) -> Result<Measured> {
-    let amounts = study.setting.amounts;
+fn gets(study: &Study<'_>, store: &dyn Store, count: usize) -> Result<Measured> {
     let mut measured = Measured::default();
     put_memory(store, study, &mut measured)?;
     let (before, meter) = (store.counters()?, Meter::start());
-    let times = study.steps(store).get(amounts.gets)?;
+    let times = study.steps(store).get(count)?;
     let cost = meter.read();
     let count = times.count() as f64;
     measured.put_latencies("get", &times);
