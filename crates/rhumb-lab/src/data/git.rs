@@ -12,9 +12,13 @@
 //! offsets.
 
 use std::fs;
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use flate2::read::GzDecoder;
+
+use super::sequence::parse_numbers;
 use crate::error::{Error, Result};
 
 const HEAD: usize = 8 + 256 * 4;
@@ -103,6 +107,17 @@ fn parse(bytes: &[u8]) -> Result<Vec<u64>, String> {
     all.sort_unstable();
     all.dedup();
     Ok(all)
+}
+
+const SAMPLE: &[u8] = include_bytes!("../../data/git-commit-times.txt.gz");
+
+/// The [`times`] of the sample that ships with the lab: 81,966 commits of Git's own repository.
+///
+/// # Errors
+/// If it cannot be decompressed.
+pub fn sample_times() -> Result<Vec<u64>> {
+    let text = BufReader::new(GzDecoder::new(SAMPLE));
+    parse_numbers(text, Path::new("git-commit-times.txt.gz"))
 }
 
 /// The time of each commit in Unix seconds, parents before children, one branch after the other.

@@ -91,14 +91,22 @@ impl Writer {
     }
 }
 
-/// The integers at the start of each line of a text, in their order.
+/// The integers at the start of each line of a text file, in their order.
 ///
 /// # Errors
 /// If the file cannot be read, or a line does not start with an integer below 2^64.
 pub fn numbers(path: &Path) -> Result<Vec<u64>> {
     let file = File::open(path).map_err(Error::io("open", path))?;
+    parse_numbers(BufReader::with_capacity(BUFFER_BYTES, file), path)
+}
+
+/// The integers at the start of each line of a text, which errors call `path`.
+///
+/// # Errors
+/// As those of [`numbers`].
+pub fn parse_numbers(text: impl BufRead, path: &Path) -> Result<Vec<u64>> {
     let mut numbers = Vec::new();
-    for (number, line) in (1..).zip(BufReader::with_capacity(BUFFER_BYTES, file).lines()) {
+    for (number, line) in (1..).zip(text.lines()) {
         let line = line.map_err(Error::io("read", path))?;
         let digits = line.split(|letter: char| !letter.is_ascii_digit()).next();
         let parsed = digits.unwrap_or_default().parse();

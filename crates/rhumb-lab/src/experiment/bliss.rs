@@ -224,8 +224,8 @@ const fn column(
 }
 
 const TIMES: View = View::Table {
-    title: "Times of an operation",
-    only: &[],
+    title: "Times of an operation, at some K and L",
+    only: &[("k", "0|1|10|100"), ("l", "0|1|10|100")],
     axes: &[
         ("kind", "kind"),
         ("preload", "preloaded by"),

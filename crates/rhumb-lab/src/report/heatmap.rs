@@ -3,7 +3,7 @@
 use super::markup::{Attributes, Markup, Px};
 use super::model::Heatmap;
 use super::number::{exact, short};
-use super::shapes::{LINE, area, text, text_width};
+use super::shapes::{LINE, area, name_width, text, text_width};
 
 const CELL: (f64, f64) = (64.0, 26.0);
 
@@ -13,12 +13,12 @@ const LEAST_FACTOR: f64 = 1.5;
 /// Draws a heatmap. A cell whose value is no ratio, or that the rounds do not decide, has no colour.
 pub fn draw(map: &Heatmap, out: &mut Markup) {
     let names = map.rows.iter().map(|name| text_width(name));
-    let left = names.fold(text_width(&map.y), f64::max) + 12.0;
+    let left = names.fold(name_width(&map.y), f64::max) + 12.0;
     let columns = map.columns.iter().map(|name| text_width(name) + 8.0);
     let width = columns.fold(CELL.0, f64::max);
     let top = 2.0 * LINE + 6.0;
     let right = left + width * map.columns.len() as f64;
-    let right = right.max(left + text_width(&map.x));
+    let right = right.max(left + name_width(&map.x));
     let right = right + 2.0;
     let bottom = top + CELL.1 * map.rows.len() as f64 + 4.0;
     let view = format!("0 0 {} {}", Px(right), Px(bottom));

@@ -16,6 +16,11 @@ pub fn text_width(text: &str) -> f64 {
     text.chars().count() as f64 * LETTER
 }
 
+/// The estimated width of the name of an axis, which is bold.
+pub fn name_width(name: &str) -> f64 {
+    1.15 * text_width(name)
+}
+
 /// A straight line.
 pub fn line(out: &mut Markup, class: &str, from: (f64, f64), to: (f64, f64)) {
     let (x1, y1, x2, y2) = (Px(from.0), Px(from.1), Px(to.0), Px(to.1));

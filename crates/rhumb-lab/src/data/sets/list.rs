@@ -98,7 +98,7 @@ pub const SETS: &[Entry] = &[
     from("paths", Source::MayBe("FILE"), Kind::Paths, "paths of a file index with their packages; without FILE, the built-in slice"),
     from("words", Source::MayBe("FILE"), Kind::Words, "words, one on each line; without FILE, the words of this system"),
     from("git-offsets", REPOSITORY, Kind::GitOffsets, "integers: offsets of the objects in a repository's largest pack"),
-    from("git-times", REPOSITORY, Kind::GitTimes, "integers: times of a repository's commits, nearly in order"),
+    from("git-times", Source::MayBe("DIR"), Kind::GitTimes, "integers: times of a repository's commits, nearly in order; without DIR, of Git's own"),
     from("arrivals", Source::Must("FILE"), Kind::Arrivals, "integers of a text, one at the start of each line, in the order of the text"),
     from("sosd", Source::Must("FILE"), Kind::Sosd, "integers of a SOSD file"),
 ];

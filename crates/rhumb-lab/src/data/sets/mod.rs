@@ -92,7 +92,7 @@ impl SetSpec {
                 distinct(count, || random.below(10_000_000_000_000_000))
             }
             Kind::GitOffsets => git::offsets(self.path()?)?,
-            Kind::GitTimes => ascending(git::times(self.path()?)?),
+            Kind::GitTimes => ascending(self.commit_times()?),
             Kind::Arrivals => ascending(sequence::numbers(self.path()?)?),
             Kind::Sosd => sosd::numbers(self.path()?)?,
             _ => {
@@ -147,13 +147,20 @@ impl SetSpec {
             Kind::Digits(entry) => decimal::of_lengths(entry.keys, count, seed).into(),
             Kind::Paths => self.paths()?.keys.into(),
             Kind::Words => self.words()?.into(),
-            Kind::GitTimes => Arrivals::new(&git::times(self.path()?)?, Strings::of_numbers),
+            Kind::GitTimes => Arrivals::new(&self.commit_times()?, Strings::of_numbers),
             Kind::Arrivals => Arrivals::new(&sequence::numbers(self.path()?)?, Strings::of_numbers),
             _ => Strings::of_numbers(self.numbers(count, seed)?).into(),
         };
         let some = all.at_most(count);
         self.enough(some.keys.len())?;
         Ok(some)
+    }
+
+    fn commit_times(&self) -> Result<Vec<u64>> {
+        match &self.source {
+            Some(repository) => git::times(repository),
+            None => git::sample_times(),
+        }
     }
 
     fn paths(&self) -> Result<Pairs> {

@@ -3,6 +3,7 @@
 use std::fs;
 
 use super::*;
+use crate::data::Sortedness;
 use crate::data::numbers::Numbers;
 
 fn set(text: &str) -> SetSpec {
@@ -35,7 +36,7 @@ fn names_parse_to_what_was_printed() {
         ("cows", "rhumb-lab list"),
         ("fb:file", "leave out"),
         ("sosd", "write sosd:FILE"),
-        ("git-times:", "write git-times:DIR"),
+        ("git-offsets:", "write git-offsets:DIR"),
     ] {
         let error = text.parse::<SetSpec>().unwrap_err().to_string();
         assert!(error.contains(remedy), "{error}");
@@ -163,6 +164,21 @@ fn integers_are_those_of_the_keys() {
     assert_eq!(file.numbers(20_000, 42).unwrap().len(), 9_000);
     let error = set("udb").numbers(10, 1).unwrap_err().to_string();
     assert!(error.contains("no integers"), "{error}");
+}
+
+#[test]
+fn the_sample_of_commit_times_is_what_its_readme_says() {
+    let times = git::sample_times().unwrap();
+    let measured = Sortedness::of(&times);
+    assert_eq!(measured.entries, 81_966);
+    assert_eq!((measured.out_of_place, measured.largest), (81_327, 9_870));
+    let input = input(&set("git-times"), times.len(), 1);
+    let distinct: std::collections::BTreeSet<u64> = times.into_iter().collect();
+    assert_eq!(input.keys.len(), distinct.len());
+    let order = input.load_order(&mut Random::new(1, 1));
+    let mut sorted = order.clone();
+    sorted.sort_unstable();
+    assert!(order.len() == 81_966 && order != sorted);
 }
 
 #[test]
