@@ -304,7 +304,7 @@ const SLOWER: (f64, f64) = (1.1, 2.6);
 const BARELY: (f64, f64) = (1.05, 1.8);
 const MOVES: (f64, f64) = (0.09, 0.37);
 
-const STORES: [Ratio; 5] = [
+const STORES: [Ratio; 6] = [
     of_store!(
         "rocksdb",
         "slower when scrambled",
@@ -320,6 +320,14 @@ const STORES: [Ratio; 5] = [
         "write_time",
         1.2,
         BARELY
+    ),
+    of_store!(
+        "rocksdb",
+        "moves fall",
+        ("1", "1"),
+        "trivial_moves",
+        0.18,
+        MOVES
     ),
     of_store!(
         "rhumb",

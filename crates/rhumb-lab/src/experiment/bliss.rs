@@ -317,15 +317,12 @@ fn stores(amounts: &Amounts) -> Result<Vec<Planned>> {
     Ok(cells)
 }
 
-/// Published: a write buffer of 40 MiB, and by default tables of 64 MiB and a level 1 of 256 MiB, for 500
-/// million entries. The smallest write buffer is 64 KiB.
+/// Published: size ratio 4, a write buffer of 40 MiB, and by default tables of 64 MiB and a level 1 of 256 MiB, for
+/// 500 million entries. The smallest write buffer is 64 KiB.
 fn settings(name: &str, entries: usize) -> String {
     let buffer = (40.0 * 1024.0 * entries as f64 / 5e8).max(64.0) as u64;
-    let shared = format!("{name} write_buffer={buffer}KiB size={}KiB", buffer * 8 / 5);
-    match name {
-        "rhumb" => format!("{shared} ratio=4 base={}KiB", buffer * 32 / 5),
-        _ => shared,
-    }
+    let (table, base) = (buffer * 8 / 5, buffer * 32 / 5);
+    format!("{name} ratio=4 write_buffer={buffer}KiB size={table}KiB base={base}KiB")
 }
 
 fn orders(amounts: &Amounts) -> Vec<Disorder> {

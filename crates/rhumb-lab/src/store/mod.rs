@@ -15,6 +15,8 @@ mod redb;
 mod rhumb;
 #[cfg(feature = "peers")]
 mod rocksdb;
+#[cfg(any(test, feature = "peers"))]
+mod rocksdb_events;
 mod system;
 #[cfg(test)]
 mod tests;

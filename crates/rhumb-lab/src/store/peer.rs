@@ -48,6 +48,15 @@ impl Peer {
         self.opener().is_ok()
     }
 
+    /// Whether the sizes of its levels can be set.
+    pub fn has_levels(self) -> bool {
+        use Peer::{Rocksdb, RocksdbAuto, RocksdbInterpolation, RocksdbTrie};
+        matches!(
+            self,
+            Rocksdb | RocksdbInterpolation | RocksdbAuto | RocksdbTrie
+        )
+    }
+
     /// The function that opens it, or the cargo feature that is missing.
     fn opener(self) -> Result<Open, &'static str> {
         #[cfg(feature = "peers")]

@@ -1,6 +1,6 @@
 //! RocksDB as a [`Store`].
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ::rhumb::Compression;
 use ::rocksdb::{
@@ -8,7 +8,7 @@ use ::rocksdb::{
     WaitForCompactOptions, WriteBatch, WriteOptions, properties,
 };
 
-use super::{Cursor, Footprint, Settings, Store, Temperature};
+use super::{Counters, Cursor, Footprint, Settings, Store, Temperature, rocksdb_events};
 use crate::data::Pairs;
 use crate::error::{Error, Result};
 
@@ -54,6 +54,7 @@ pub fn open(
     let mut write = WriteOptions::default();
     write.set_sync(false);
     Ok(Box::new(Rocksdb {
+        log: directory.join("LOG"),
         db: DB::open(&options, directory).map_err(failed)?,
         read: ReadOptions::default(),
         write,
@@ -80,6 +81,11 @@ fn options(index: Index, settings: &Settings, temperature: Temperature) -> Resul
     });
     options.set_write_buffer_size(settings.write_buffer_bytes as usize);
     options.set_target_file_size_base(settings.table.table_bytes);
+    // Our defaults are those of RocksDB.
+    let levels = &settings.levels;
+    options.set_max_bytes_for_level_base(levels.base_bytes);
+    options.set_max_bytes_for_level_multiplier(f64::from(levels.size_ratio));
+    options.set_level_zero_file_num_compaction_trigger(levels.level0_tables as i32);
     options.set_use_direct_reads(temperature == Temperature::Cold);
     options.set_block_based_table_factory(&table);
     // Changes only this part of the table's options set so far.
@@ -93,6 +99,8 @@ fn failed(error: ::rocksdb::Error) -> Error {
 
 struct Rocksdb {
     db: DB,
+    /// What it says of its work, from when it was opened.
+    log: PathBuf,
     read: ReadOptions,
     write: WriteOptions,
 }
@@ -164,6 +172,12 @@ impl Store for Rocksdb {
             cache: Some(self.number(properties::BLOCK_CACHE_USAGE)?),
             ..Footprint::default()
         }))
+    }
+
+    fn counters(&self) -> Result<Counters> {
+        let log = std::fs::read_to_string(&self.log);
+        let log = log.map_err(Error::io("read", &self.log))?;
+        Ok(rocksdb_events::counters(&log))
     }
 
     fn close(self: Box<Self>) -> Result<()> {

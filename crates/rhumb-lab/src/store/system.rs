@@ -24,7 +24,9 @@ const RHUMB: &str = "rhumb";
 const INDEX: &str = "index";
 
 /// The settings that peers have too.
-const SHARED: [&str; 5] = ["cache", "write_buffer", "filter", "compression", "size"];
+const SHARED: &[&str] = &["cache", "write_buffer", "filter", "compression", "size"];
+/// The settings that peers with levels have too.
+const OF_LEVELS: &[&str] = &["ratio", "base", "level0_tables"];
 
 impl System {
     /// The system that a text describes: `rhumb` or the name of a peer, and the settings that differ
@@ -51,11 +53,8 @@ impl System {
         let mut settings = base.clone();
         for word in words {
             let (setting, value) = word.split_once('=').unwrap_or((word, ""));
-            if peer.is_some() && !SHARED.contains(&setting) {
-                let shared = SHARED.join(", ");
-                return Err(Error::Usage(format!(
-                    "{name} has no setting {setting:?}: write one of {shared}"
-                )));
+            if let Some(peer) = peer {
+                check_shared(peer, setting)?;
             }
             set(&mut settings, setting, value)?;
         }
@@ -104,6 +103,19 @@ impl System {
             ))),
         }
     }
+}
+
+/// Whether a peer has a setting of our own store.
+fn check_shared(peer: Peer, setting: &str) -> Result<()> {
+    let levels = if peer.has_levels() { OF_LEVELS } else { &[] };
+    let shared: Vec<&str> = SHARED.iter().chain(levels).copied().collect();
+    if shared.contains(&setting) {
+        return Ok(());
+    }
+    let shared = shared.join(", ");
+    Err(Error::Usage(format!(
+        "{peer} has no setting {setting:?}: write one of {shared}"
+    )))
 }
 
 fn no_system(name: &str) -> Error {
@@ -183,7 +195,8 @@ mod tests {
             (8 << 20, 4)
         );
         assert_eq!(settings.levels.compaction.to_string(), "tiered");
-        let peer = parsed("rocksdb write_buffer=1MiB filter=0").unwrap();
+        let peer = parsed("rocksdb write_buffer=1MiB filter=0 ratio=4").unwrap();
+        assert_eq!(peer.settings().levels.size_ratio, 4);
         assert_eq!(peer.label(), "rocksdb");
         let settings = peer.settings();
         assert_eq!(
@@ -204,6 +217,8 @@ mod tests {
             ("rhumb partition=rows", "partition"),
             ("rhumb cache=much", "64MiB"),
             ("lmdb index=fp", "no setting \"index\""),
+            ("lmdb ratio=4", "no setting \"ratio\""),
+            ("rocksdb threads=4", "level0_tables"),
         ] {
             let error = parsed(text).unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");
