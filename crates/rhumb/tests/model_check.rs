@@ -102,7 +102,7 @@ fn four_thousand_histories_answer_as_sorted_maps_do() {
             || total
                 .flushes
                 .min(total.compactions)
-                .min(total.trivial_moves)
+                .min(total.trivial_moves + total.direct_placements)
                 > scaled(4_000)
     );
 }

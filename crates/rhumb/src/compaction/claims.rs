@@ -3,17 +3,18 @@
 use std::collections::HashSet;
 use std::ops::Bound;
 
-use super::job::Job;
+use super::job::{Hull, Job};
 use crate::entry::is_behind;
+use crate::version::TableMeta;
 
-/// The claims of the running merges of one keyspace.
+/// The claims of the running merges of one keyspace, and of the tables that are being put into levels.
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
     claims: Vec<Claim>,
     next: u64,
 }
 
-/// What one merge uses.
+/// What one merge, or one table that is being put into a level, uses.
 #[derive(Debug)]
 struct Claim {
     id: u64,
@@ -26,6 +27,15 @@ struct Claim {
     new_run: bool,
     from: Box<[u8]>,
     to: Bound<Box<[u8]>>,
+}
+
+impl Claim {
+    /// Whether it keeps others from writing a range of keys, or a new run, into a level.
+    fn meets(&self, level: usize, hull: Hull<'_>, new_run: bool) -> bool {
+        let to = self.to.as_ref().map(|to| &**to);
+        let apart = is_behind(hull.from, to) || is_behind(&self.from, hull.to);
+        self.target_level == level && (!apart || new_run || self.new_run)
+    }
 }
 
 impl Claims {
@@ -55,12 +65,30 @@ impl Claims {
         };
         let new_run = job.target_run.is_none();
         self.claims.iter().all(|claim| {
-            let to = claim.to.as_ref().map(|to| &**to);
-            let apart = is_behind(hull.from, to) || is_behind(&claim.from, hull.to);
-            let same_level = claim.target_level == job.target_level;
-            let meets = same_level && (!apart || new_run || claim.new_run);
             let shares = job.tables().any(|t| claim.tables.contains(&t.meta.number));
-            !meets && !shares
+            !shares && !claim.meets(job.target_level, hull, new_run)
+        })
+    }
+
+    /// Whether a table of this range of keys can be put into a level: no running merge writes keys of the
+    /// range, or a new run, into it.
+    pub fn admits_at(&self, level: usize, hull: Hull<'_>) -> bool {
+        self.claims
+            .iter()
+            .all(|claim| !claim.meets(level, hull, false))
+    }
+
+    /// Claims the place of a table that is being put into a level; returns the id with which to
+    /// [release](Claims::release) it.
+    pub fn take_place(&mut self, level: usize, table: &TableMeta) -> u64 {
+        self.add(Claim {
+            id: 0,
+            tables: HashSet::new(),
+            bytes: Vec::new(),
+            target_level: level,
+            new_run: false,
+            from: table.smallest.clone(),
+            to: table.end().map(Box::from),
         })
     }
 
@@ -71,9 +99,8 @@ impl Claims {
             Some(hull) => (hull.from.into(), hull.to.map(Box::from)),
             None => (Box::default(), Bound::Excluded(Box::default())),
         };
-        self.next += 1;
-        self.claims.push(Claim {
-            id: self.next,
+        self.add(Claim {
+            id: 0,
             tables: job.tables().map(|t| t.meta.number).collect(),
             bytes: job
                 .inputs
@@ -84,8 +111,14 @@ impl Claims {
             new_run: job.target_run.is_none(),
             from,
             to,
-        });
-        self.next
+        })
+    }
+
+    fn add(&mut self, claim: Claim) -> u64 {
+        self.next += 1;
+        let id = self.next;
+        self.claims.push(Claim { id, ..claim });
+        id
     }
 
     /// Drops the claim of a merge that ended.

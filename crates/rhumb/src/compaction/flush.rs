@@ -1,4 +1,4 @@
-//! Writing memtables as a table of level 0.
+//! Writing memtables as a table.
 
 use rhumb_index::{KeyMap, KeyMapBuilder};
 
@@ -12,7 +12,8 @@ use crate::memtable::{Memtable, MemtableCursor};
 use crate::sync::Arc;
 use crate::version::{LevelChange, Place, TableMeta};
 
-/// Writes `memtables`, newest first, as one table of level 0, or as none if nothing survives.
+/// Writes `memtables`, newest first, as one table, or as none if nothing survives. Its place is in level 0
+/// until [another](super::place_newest) is found for it.
 ///
 /// The keys are read twice: to build the key map of exactly these keys but [`LARGEST_KEY`], and to write
 /// them.
@@ -35,7 +36,6 @@ pub(crate) fn flush(context: &Context<'_>, memtables: &[Arc<Memtable>]) -> Resul
         Below::Anything,
         (map.clone(), u64::MAX),
     )?;
-    // Memtables are flushed oldest first, so file numbers are in order of age.
     let place = |table: &TableMeta| Place {
         level: 0,
         run: table.number,

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::Bound;
 
 use crate::sync::Arc;
-use crate::version::{LEVELS, Levels, Place, Run, Table, first_overlap};
+use crate::version::{LEVELS, Levels, Place, Run, Table, TableMeta, first_overlap};
 
 /// Tables of one run.
 #[derive(Debug, Clone)]
@@ -78,13 +78,17 @@ pub(crate) struct Hull<'a> {
 }
 
 impl<'a> Hull<'a> {
+    /// The range of keys of a table.
+    pub fn of_one(table: &'a TableMeta) -> Self {
+        Hull {
+            from: &table.smallest,
+            to: table.end(),
+        }
+    }
+
     /// The smallest range with all keys of `tables`; `None` if there are none.
     pub fn of(tables: impl Iterator<Item = &'a Arc<Table>>) -> Option<Self> {
-        let each = tables.map(|t| Hull {
-            from: &t.meta.smallest,
-            to: t.meta.end(),
-        });
-        each.reduce(Hull::and)
+        tables.map(|t| Hull::of_one(&t.meta)).reduce(Hull::and)
     }
 
     /// The smallest range that contains both.

@@ -3,7 +3,8 @@
 //!
 //! [`full_levels`] tells what should be merged, and [`pick_level`] chooses a [`Job`] for a level that can
 //! run beside those that hold [`Claims`], [`execute`] executes it, and [`flush`] writes memtables. Both
-//! return an [`Outcome`], which the owner of the manifest makes durable and visible.
+//! return an [`Outcome`], which the owner of the manifest makes durable and visible; [`place_newest`] tells
+//! where the tables of a flush go.
 
 mod builder;
 mod claims;
@@ -13,6 +14,7 @@ mod flush;
 mod job;
 mod merge;
 pub(crate) mod pick;
+mod place;
 mod retain;
 
 pub(crate) use claims::Claims;
@@ -21,6 +23,7 @@ pub(crate) use execute::execute;
 pub(crate) use flush::flush;
 pub(crate) use job::{Input, Job};
 pub(crate) use pick::{full_levels, pick_level, pick_step, pick_whole};
+pub(crate) use place::place_newest;
 
 #[cfg(test)]
 mod tests;

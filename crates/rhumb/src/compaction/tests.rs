@@ -2,6 +2,7 @@
 
 mod fixture;
 mod pick;
+mod place;
 mod retain;
 mod shapes;
 mod store;

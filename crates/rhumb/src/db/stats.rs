@@ -180,7 +180,10 @@ pub struct WriteStats {
     pub flush_write_time: Duration,
     /// The number of merges of tables.
     pub compactions: u64,
-    /// The number of tables moved down a level without being rewritten.
+    /// The number of tables that flushes put below level 0 at once, since nothing overlapped them there or
+    /// above. They need no merge and no move.
+    pub direct_placements: u64,
+    /// The number of tables moved down, by one level or several, without being rewritten.
     pub trivial_moves: u64,
     /// The bytes read by merges.
     pub compaction_bytes_read: u64,

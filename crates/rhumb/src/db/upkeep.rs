@@ -6,6 +6,7 @@ pub(in crate::db) mod flush;
 pub(in crate::db) mod install;
 mod jobs;
 pub(in crate::db) mod merges;
+mod placement;
 mod rate_limit;
 pub(in crate::db) mod scheduler;
 pub(in crate::db) mod signals;

@@ -51,6 +51,8 @@ pub struct Work {
     /// Tables that merges began beside other merges, in the same order.
     pub beside: [[u64; 2]; 3],
     pub moves: u64,
+    /// Tables that flushes put below level 0.
+    pub placed: u64,
     pub openings: u64,
     pub manifests: u64,
     pub logs: u64,
@@ -205,6 +207,7 @@ impl World {
             work.flushes += stats.writes.flushes;
             work.merges[shape][partition] += stats.writes.compactions;
             work.moves += stats.writes.trivial_moves;
+            work.placed += stats.writes.direct_placements;
         }
     }
 

@@ -24,6 +24,7 @@ pub struct Worked {
     pub flushes: u64,
     pub compactions: u64,
     pub trivial_moves: u64,
+    pub direct_placements: u64,
 }
 
 impl Worked {
@@ -31,6 +32,7 @@ impl Worked {
         self.flushes += more.flushes;
         self.compactions += more.compactions;
         self.trivial_moves += more.trivial_moves;
+        self.direct_placements += more.direct_placements;
     }
 }
 
@@ -84,6 +86,7 @@ impl Session {
             flushes: writes.flushes,
             compactions: writes.compactions,
             trivial_moves: writes.trivial_moves,
+            direct_placements: writes.direct_placements,
         });
         worked
     }

@@ -2,6 +2,7 @@
 
 use super::super::claims::Claims;
 use super::super::job::{Hull, Input, Job};
+use super::super::place::{deepest_clear, deepest_in_use};
 use crate::sync::Arc;
 use crate::version::{Levels, Run, Table};
 
@@ -41,13 +42,14 @@ fn cheapest(jobs: impl Iterator<Item = Job>, claims: &Claims) -> Option<Job> {
 }
 
 /// The job that merges `upper`, tables of a level that overlap none of its others, into the next
-/// level, which has at most one run.
+/// level, which has at most one run. A single table that overlaps nothing there moves on, to the deepest
+/// level in use that it can reach.
 pub(super) fn downward(levels: &Levels, upper: Vec<Input>) -> Job {
-    let target_level = upper.first().map_or(0, |input| input.place.level) + 1;
+    let next_level = upper.first().map_or(0, |input| input.place.level) + 1;
     let hull = Hull::of(upper.iter().flat_map(|input| &input.tables));
-    let lower = match (levels.runs(target_level).last(), hull) {
+    let lower = match (levels.runs(next_level).last(), hull) {
         (Some(run), Some(hull)) => Some(Input::new(
-            target_level,
+            next_level,
             run,
             run.overlapping(hull.from, hull.to),
         )),
@@ -56,6 +58,10 @@ pub(super) fn downward(levels: &Levels, upper: Vec<Input>) -> Job {
     let lower = lower.filter(|input| !input.tables.is_empty());
     // Several tables of level 0 may hold versions of the same key, so only a single one can move.
     let trivial = lower.is_none() && upper.len() == 1;
+    let target_level = match hull {
+        Some(hull) if trivial => deepest_clear(levels, next_level, hull, deepest_in_use(levels)),
+        _ => next_level,
+    };
     Job {
         inputs: upper.into_iter().chain(lower).collect(),
         target_level,

@@ -20,7 +20,7 @@ const SHAPE: options::Levels = options::Levels {
 /// Number, level, smallest and largest key, bytes.
 pub(super) type Spec<'a> = (u64, usize, &'a str, &'a str, u64);
 
-fn levels(specs: &[Spec<'_>]) -> Arc<Levels> {
+pub(super) fn levels(specs: &[Spec<'_>]) -> Arc<Levels> {
     levels_with(specs, |_| {})
 }
 
@@ -176,6 +176,26 @@ fn a_table_over_nothing_moves_and_the_end_of_a_range_delete_is_not_in_it() {
     );
     let excluded = levels_with(&specs, |m| m.largest_excluded = m.number == 1);
     assert_eq!(picked(&excluded, &[]), Some((1, 2, vec![1], vec![], true)));
+}
+
+#[test]
+fn a_table_moves_past_levels_in_which_nothing_overlaps_it() {
+    let below = [
+        (2, 2, "x", "z", 10),
+        (3, 3, "d", "f", 10),
+        (4, 5, "d", "f", 10),
+    ];
+    for (upper, target) in [
+        ((1, 1, "g", "h", 5000), 5),
+        ((1, 1, "e", "e", 5000), 2),
+        ((1, 0, "g", "h", 5000), 5),
+        ((1, 0, "y", "y", 5000), 1),
+    ] {
+        // A second run makes level 0 full.
+        let specs = [&[upper, (9, 0, "0", "0", 10)], &below[..]].concat();
+        let expected = Some((upper.1, target, vec![1], vec![], true));
+        assert_eq!(picked(&levels(&specs), &[]), expected, "{upper:?}");
+    }
 }
 
 #[test]

@@ -144,13 +144,14 @@ fn write_writes(writes: &WriteStats, f: &mut Formatter<'_>) -> fmt::Result {
     if writes.user_bytes + writes.flushes + writes.compactions + writes.trivial_moves > 0 {
         write!(
             f,
-            "\nwrites: {} of keys and values, {} of log; {} of {} in {:.1?}; {} read {} and wrote {} in \
-             {:.1?}; {} moved; write amplification {:.1}",
+            "\nwrites: {} of keys and values, {} of log; {} of {} in {:.1?}, {} put below level 0; {} read {} \
+             and wrote {} in {:.1?}; {} moved; write amplification {:.1}",
             Bytes(writes.user_bytes),
             Bytes(writes.log_bytes),
             Counted(writes.flushes, "flush"),
             Bytes(writes.flushed_bytes),
             writes.flush_time,
+            Counted(writes.direct_placements, "table"),
             Counted(writes.compactions, "merge"),
             Bytes(writes.compaction_bytes_read),
             Bytes(writes.compaction_bytes_written),

@@ -287,8 +287,11 @@ mod tests {
         options.levels.level0_tables = 100;
         let db = Db::open("store", options).unwrap();
         let (store, keyspace) = (&db.handle.store, db.state());
-        for key in ["a", "b"] {
-            db.delete(key).unwrap();
+        // Overlapping, so that both tables stay in level 0.
+        for keys in [&["a", "c"][..], &["b"]] {
+            for key in keys {
+                db.delete(key).unwrap();
+            }
             db.flush().unwrap();
         }
         let begin = |table: usize, run| {

@@ -1,4 +1,4 @@
-//! Flushes: each writes a memtable to a table in level 0.
+//! Flushes: each writes a memtable to a table.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -55,17 +55,20 @@ impl Store {
         self.sync_log_through(memtable.largest_sequence().unwrap_or(0))?;
         let memtables = [memtable];
         let counters = Counters::default();
-        let outcome = self.with_context(keyspace, &counters, &|_| {}, |context| {
+        let mut outcome = self.with_context(keyspace, &counters, &|_| {}, |context| {
             write_tables(context, &memtables)
         })?;
+        let placement = self.place_tables(keyspace, &mut outcome);
         let bytes: u64 = outcome.levels.adds.iter().map(|(_, t)| t.file_bytes).sum();
         self.install(keyspace, &outcome, &memtables, |w| {
             w.flushes += 1;
             w.flushed_bytes += bytes;
+            w.direct_placements += placement.below_level0();
             w.flush_time += started.elapsed();
             w.flush_training_time += Counters::time(&counters.training_nanos);
             w.flush_write_time += Counters::time(&counters.write_nanos);
         })?;
+        drop(placement);
         self.collect_logs()
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::background::{Crew, Round};
+use crate::compaction::{Claims, Input, Job};
 use crate::db::handle::Handle;
 use crate::db::opening::open::open_without_threads;
 use crate::db::store::Store;
@@ -25,7 +26,11 @@ fn store(db: &Db) -> &Arc<Store> {
 
 /// Writes a few keys, which then wait to be flushed.
 fn rotate(db: &Db, keyspace: &Keyspace) {
-    for key in ["a", "z"] {
+    rotate_keys(db, keyspace, ["a", "z"]);
+}
+
+fn rotate_keys(db: &Db, keyspace: &Keyspace, keys: [&str; 2]) {
+    for key in keys {
         keyspace.put(key, [7; 100]).unwrap();
     }
     let _write = lock(&store(db).write);
@@ -82,6 +87,47 @@ fn the_fuller_keyspace_is_merged_first() {
         order.push(all.map(|keyspace| runs(keyspace, 0)));
     }
     assert_eq!(order, [[2, 0, 3], [2, 0, 0], [0, 0, 0]]);
+}
+
+/// A table that nothing overlaps goes below level 0, but not where a merge writes that is under way.
+#[test]
+fn a_flush_keeps_out_of_the_ranges_of_merges() {
+    let mut options = Options::in_memory();
+    options.levels.level0_tables = 2;
+    let db = without_threads(options);
+    let flush = |keys: [&str; 2]| {
+        rotate_keys(&db, &db, keys);
+        assert_eq!(store(&db).round(Crew::Flush).unwrap(), Round::Worked);
+        let levels = db.state().view.load().levels.clone();
+        let tables = [0, 1].map(|level| levels.level(level).count());
+        (tables, db.stats().unwrap().writes.direct_placements)
+    };
+    // No level below level 0 is in use yet.
+    assert_eq!(flush(["a", "c"]), ([1, 0], 0));
+    assert_eq!(flush(["b", "d"]), ([2, 0], 0));
+    assert!(merge(&db));
+    assert_eq!(flush(["x", "z"]), ([0, 2], 1));
+    let claims = |change: &mut dyn FnMut(&mut Claims)| {
+        change(&mut store(&db).scheduler.running().of(db.state().id).claims);
+    };
+    let levels = db.state().view.load().levels.clone();
+    let run = &levels.runs(1)[0];
+    let job = Job {
+        inputs: vec![Input::new(1, run, run.tables())],
+        target_level: 1,
+        target_run: Some(run.number()),
+        trivial: false,
+    };
+    let mut merge = 0;
+    claims(&mut |claims| merge = claims.take(&job));
+    assert_eq!(flush(["f", "g"]), ([1, 2], 1));
+    claims(&mut |claims| claims.release(merge));
+    assert_eq!(flush(["h", "i"]), ([1, 3], 2));
+    // Newer versions stay above older ones.
+    assert_eq!(flush(["i", "j"]), ([2, 3], 2));
+    // No claim is left behind.
+    claims(&mut |claims| assert!(claims.is_empty()));
+    assert_eq!(db.iter().unwrap().count(), 11);
 }
 
 /// Writers of all keyspaces wait for one that stalls, although another has older writes.
