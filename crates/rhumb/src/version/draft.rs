@@ -137,7 +137,10 @@ impl<'a> Draft<'a> {
                 self.keyspace(*keyspace)?.remove(*level, *number)?;
             }
             Change::LowestUnflushed { keyspace, sequence } => {
-                self.keyspace(*keyspace)?.state.lowest_unflushed = *sequence;
+                let state = &mut self.keyspace(*keyspace)?.state;
+                state.lowest_unflushed = *sequence;
+                let before = sequence.saturating_sub(1);
+                state.flushed_through = state.flushed_through.max(before);
             }
             Change::Log { id, valid_end } => {
                 self.use_file(*id)?;

@@ -139,8 +139,8 @@ pub(crate) enum Change {
         /// Its file number.
         number: u64,
     },
-    /// Raises the sequence below which all operations of the keyspace in logs are in tables, or
-    /// were dropped.
+    /// Sets the sequence below which all operations of the keyspace in logs are in tables, or were
+    /// dropped. The logs were durable before up to the sequence before the largest one that was ever set.
     LowestUnflushed {
         /// The keyspace.
         keyspace: u32,
@@ -181,6 +181,19 @@ pub(crate) enum Change {
 }
 
 impl Change {
+    /// What a flush says of a keyspace: the logs were durable `through` a sequence before, and operations from
+    /// `lowest` on may have to be replayed.
+    pub fn flushed(
+        keyspace: u32,
+        through: Sequence,
+        lowest: Sequence,
+    ) -> impl Iterator<Item = Change> {
+        // The last one counts. Where something is kept back, an earlier one says how far the logs reach.
+        let reached = (through >= lowest.max(1)).then_some(through.saturating_add(1));
+        let sequences = reached.into_iter().chain([lowest]);
+        sequences.map(move |sequence| Change::LowestUnflushed { keyspace, sequence })
+    }
+
     fn tag(&self) -> u8 {
         match self {
             Change::NextFile(_) => 1,

@@ -37,6 +37,9 @@ pub(crate) struct KeyspaceState {
     pub options: KeyspaceOptions,
     /// All operations in logs below this sequence are in tables, or were dropped.
     pub lowest_unflushed: Sequence,
+    /// A sequence up to which the logs were durable when it was flushed; some operations before it may have
+    /// been kept back.
+    pub flushed_through: Sequence,
     /// The key maps of its tables.
     pub maps: KeyMaps,
     /// Its tables, as readers use them.
@@ -131,8 +134,8 @@ impl State {
     /// The last sequence up to which a flush wrote a keyspace to tables, 0 if there was none. The logs were
     /// durable through it before.
     pub fn last_flushed(&self) -> Sequence {
-        let lowest = self.keyspaces.values().map(|k| k.lowest_unflushed);
-        lowest.max().unwrap_or(0).saturating_sub(1)
+        let flushed = self.keyspaces.values().map(|k| k.flushed_through);
+        flushed.max().unwrap_or(0)
     }
 
     /// One edit that describes the whole state, for the start of a new manifest.
@@ -144,9 +147,10 @@ impl State {
         ];
         changes.extend(self.logs.iter().map(|(id, log)| log.change(*id)));
         for (&keyspace, state) in &self.keyspaces {
-            let (name, sequence) = (state.name.clone(), state.lowest_unflushed);
+            let name = state.name.clone();
             changes.push(Change::CreateKeyspace { id: keyspace, name });
-            changes.push(Change::LowestUnflushed { keyspace, sequence });
+            let lowest = state.lowest_unflushed;
+            changes.extend(Change::flushed(keyspace, state.flushed_through, lowest));
             if state.options != KeyspaceOptions::default() {
                 let options = state.options.clone();
                 changes.push(Change::Options { keyspace, options });

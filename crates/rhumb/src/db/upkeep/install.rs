@@ -40,10 +40,7 @@ impl Store {
         };
         let mut changes = outcome.changes(keyspace.id, state);
         if let Some(largest) = flushed.iter().filter_map(|m| m.largest_sequence()).max() {
-            changes.push(Change::LowestUnflushed {
-                keyspace: keyspace.id,
-                sequence: largest + 1,
-            });
+            changes.extend(Change::flushed(keyspace.id, largest, largest + 1));
             changes.push(Change::LastSequence(largest));
         }
         if let Err(e) = self.commit_edit(&mut catalog, Edit { changes }) {

@@ -29,6 +29,7 @@ impl Repair<'_> {
         };
         let mut check = LogCheck::new(next_keyspace_id(pieces), last_flushed);
         let mut last = 0;
+        let mut before: Option<Sequence> = None;
         let mut cut = false;
         for (log, named) in pieces.logs.clone() {
             let path = self.directory.log_path(log);
@@ -46,8 +47,12 @@ impl Repair<'_> {
             let (fs, directory) = (&*self.directory.fs, &self.directory.path);
             let read = match cut {
                 true => Err(behind_damage(&path)),
-                false => check.read(fs, directory, (log, named), &mut |_, _| {
+                false => check.read(fs, directory, (log, named), &mut |sequence, _| {
                     operations += 1;
+                    let follows = before.is_none_or(|before| sequence == before + 1);
+                    // Between logs that edits name, sequences may be left out; others may be gone.
+                    pieces.cut_logs |= pieces.patched && !follows;
+                    before = Some(sequence);
                     Ok(())
                 }),
             };
@@ -61,6 +66,7 @@ impl Repair<'_> {
                 }
                 Err(e @ Error::Corruption { .. }) => {
                     self.changed = true;
+                    pieces.cut_logs = true;
                     cut |= matches!(&e, Error::Corruption { path: lost, .. } if *lost != path);
                     self.cut_log(log, cut, &e, &mut last, pieces)?;
                     cut = true;
@@ -70,10 +76,14 @@ impl Repair<'_> {
         }
         if let Some(path) = check.open_log() {
             match check.end() {
-                Err(e) if !cut => self.lose_end(path, &e, last),
+                Err(e) if !cut => {
+                    pieces.cut_logs = true;
+                    self.lose_end(path, &e, last);
+                }
                 _ => self.doubt_end(path, last),
             }
         }
+        pieces.last_logged = last;
         if let Some(manifest) = &pieces.torn_manifest {
             let what = format!(
                 "{} ends with bytes that are no edit: a crash cut it short, or it is damaged, and the \
@@ -115,6 +125,7 @@ impl Repair<'_> {
         self.report
             .lost
             .push(LostData::new(path, what, &e, sequences));
+        pieces.cut_logs = true;
         // Where edits are lost, one of them most likely removed it.
         Ok(!pieces.patched)
     }

@@ -101,7 +101,13 @@ impl Repair<'_> {
     fn publish(&mut self, mut pieces: Pieces) -> Result<()> {
         let (number, path) = (self.new_file(), self.directory.path.clone());
         pieces.next_file = self.next_file;
-        pieces.settle_sequences();
+        let unreplayed = pieces.settle_sequences();
+        // Where edits are lost, everything is in doubt already.
+        if let Some(sequences) = unreplayed.filter(|_| !pieces.patched) {
+            let what = "the logs are not whole, so operations in them are not replayed that are older than \
+                        tables: those that flushes had kept back are lost";
+            doubt(&mut self.report, what, sequences);
+        }
         let files = Files::uncached(&self.directory.fs, &path)?;
         let mut state = State::new(&files);
         let applied = state.apply(&pieces.edit());

@@ -43,6 +43,12 @@ pub(super) struct Pieces {
     /// The ids of keyspaces that were dropped.
     pub dropped: BTreeSet<u32>,
     pub lowest_unflushed: BTreeMap<u32, Sequence>,
+    /// The sequences up to which keyspaces were flushed, except for what was kept back.
+    pub flushed_through: BTreeMap<u32, Sequence>,
+    /// Whether a log, or a part of one, is lost.
+    pub cut_logs: bool,
+    /// The last sequence in the logs.
+    pub last_logged: Sequence,
     /// The keyspaces that have tables with unknown levels.
     pub misplaced: BTreeSet<u32>,
     /// By file number.
@@ -87,8 +93,9 @@ impl Pieces {
                 self.removed.insert(*number);
             }
             Change::LowestUnflushed { keyspace, sequence } => {
-                let lowest = self.lowest_unflushed.entry(*keyspace).or_default();
-                *lowest = (*lowest).max(*sequence);
+                self.lowest_unflushed.insert(*keyspace, *sequence);
+                let through = self.flushed_through.entry(*keyspace).or_default();
+                *through = (*through).max(sequence.saturating_sub(1));
             }
             Change::BeginLog(id) => drop(self.logs.entry(*id).or_default()),
             Change::BeginLogAhead(id) => {
@@ -171,8 +178,8 @@ impl Pieces {
     /// readers see: of them nothing is known but that they were flushed.
     pub fn sequences_of(&self, table: &PlacedTable) -> Sequences {
         let (smallest, largest) = (table.meta.smallest_sequence, table.meta.largest_sequence);
-        let lowest = self.lowest_unflushed.get(&table.keyspace);
-        let flushed = lowest.map_or(0, |lowest| lowest.saturating_sub(1));
+        let through = self.flushed_through.get(&table.keyspace);
+        let flushed = through.copied().unwrap_or(0);
         Sequences {
             first: smallest.max(1),
             last: Some(match smallest {
@@ -184,8 +191,7 @@ impl Pieces {
 
     /// The last sequence up to which a flush wrote a keyspace to tables, 0 if there was none.
     pub fn last_flushed(&self) -> Sequence {
-        let lowest = self.lowest_unflushed.values().max();
-        lowest.map_or(0, |lowest| lowest.saturating_sub(1))
+        self.flushed_through.values().copied().max().unwrap_or(0)
     }
 
     /// The least sequence of an operation that may be in logs only.
@@ -204,17 +210,39 @@ impl Pieces {
     }
 
     /// Makes all later sequences larger than those in use, and keeps operations in logs from being
-    /// replayed over newer tables: memtables are flushed in the order of sequences, so an operation
-    /// that is not newer than a table of its keyspace is in a table already.
-    pub fn settle_sequences(&mut self) {
+    /// replayed over newer tables.
+    ///
+    /// Where the logs are whole up to the tables' sequences, the operations that are replayed are all that
+    /// follow on the first of them, so they may hide what tables hold. Elsewhere newer ones may be in tables
+    /// alone. Then none is replayed that is not newer than a table of its keyspace. It is in a table, unless it
+    /// was kept back when that was flushed: returns the sequences of which this may be so.
+    pub fn settle_sequences(&mut self) -> Option<Sequences> {
+        let mut lost: Option<Sequences> = None;
         for table in self.tables.values() {
-            let above = table.meta.largest_sequence.saturating_add(1);
-            let lowest = self.lowest_unflushed.entry(table.keyspace).or_default();
-            *lowest = (*lowest).max(above);
+            let largest = table.meta.largest_sequence;
+            let through = self.flushed_through.entry(table.keyspace).or_default();
+            *through = (*through).max(largest);
+        }
+        let flushed = self
+            .flushed_through
+            .iter()
+            .filter(|(_, through)| **through > 0);
+        for (keyspace, through) in flushed {
+            let lowest = self.lowest_unflushed.entry(*keyspace).or_default();
+            if *lowest <= *through && (self.cut_logs || self.last_logged < *through) {
+                let first = lost.map_or(*lowest, |lost| lost.first.min(*lowest));
+                let last = lost.and_then(|lost| lost.last).unwrap_or(0).max(*through);
+                lost = Some(Sequences {
+                    first,
+                    last: Some(last),
+                });
+                *lowest = through.saturating_add(1);
+            }
         }
         // Operations below the lowest unflushed sequence are skipped when logs are replayed.
-        let flushed = self.lowest_unflushed.values().map(|s| s.saturating_sub(1));
+        let flushed = self.flushed_through.values().copied();
         self.last_sequence = self.last_sequence.max(flushed.max().unwrap_or(0));
+        lost
     }
 
     /// What is set for a keyspace.
@@ -249,11 +277,9 @@ impl Pieces {
         for (&id, name) in self.keyspaces.iter().filter(|(id, _)| wanted(id)) {
             let name = name.clone();
             changes.push(Change::CreateKeyspace { id, name });
-            if let Some(&sequence) = self.lowest_unflushed.get(&id) {
-                changes.push(Change::LowestUnflushed {
-                    keyspace: id,
-                    sequence,
-                });
+            if let Some(&lowest) = self.lowest_unflushed.get(&id) {
+                let through = self.flushed_through.get(&id).copied().unwrap_or(0);
+                changes.extend(Change::flushed(id, through, lowest));
             }
             if let Some(options) = self.options.get(&id) {
                 let (keyspace, options) = (id, options.clone());

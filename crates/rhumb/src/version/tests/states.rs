@@ -201,3 +201,22 @@ fn maps_go_with_the_last_table_and_their_numbers_do_not_come_back() {
     assert!(state.keyspaces.is_empty());
     assert_eq!(state.next_keyspace_id, 2);
 }
+
+/// What is kept back by a flush is replayed, and yet it stays known how far the logs were durable.
+#[test]
+fn a_flush_that_keeps_back_says_how_far_the_logs_reach() {
+    let mut state = begun();
+    let check = |state: &State, lowest: u64, through: u64| {
+        assert_eq!(state.keyspaces[&1].lowest_unflushed, lowest);
+        assert_eq!(state.last_flushed(), through);
+    };
+    for (through, lowest) in [(80, 81), (95, 40), (120, 90), (121, 122)] {
+        let changes: Vec<Change> = Change::flushed(1, through, lowest).collect();
+        state.apply(&changes.into()).unwrap();
+        check(&state, lowest, through);
+        let mut again = State::new(&files());
+        again.apply(&state.snapshot_edit()).unwrap();
+        check(&again, lowest, through);
+        assert_eq!(again.snapshot_edit(), state.snapshot_edit());
+    }
+}
