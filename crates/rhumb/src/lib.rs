@@ -50,8 +50,8 @@ mod wal;
 pub use db::internals;
 pub use db::{
     CacheStats, CompareAndSwapError, DEFAULT_KEYSPACE, Db, Explanation, Iter, Key, Keyspace,
-    KeyspaceStats, LevelStats, ReadStats, RecoveryStats, ScanStats, Snapshot, Stats, Value,
-    WriteBatch, WriteStats,
+    KeyspaceStats, LevelStats, OrderStats, ReadStats, RecoveryStats, ScanStats, Snapshot, Stats,
+    Value, WriteBatch, WriteStats,
 };
 pub use error::{Error, Result};
 pub use options::{

@@ -338,7 +338,9 @@ pub struct Options {
     /// [`Keyspace::with_durability`](crate::Keyspace::with_durability) do. Default:
     /// [`Durability::Immediate`].
     pub durability: Durability,
-    /// Bytes of writes that one keyspace buffers before they become a table. At least 1. Default: 64 MiB.
+    /// Bytes of writes that one keyspace buffers before they become a table. Of those that arrive out of order,
+    /// up to 7/8 as many bytes may be kept for longer ([`OrderStats`](crate::OrderStats)). At least 1.
+    /// Default: 64 MiB.
     pub write_buffer_bytes: u64,
     /// Bytes of log that may be kept for buffered writes before the keyspace that holds the oldest
     /// is flushed. At least 1; a new log begins after each quarter of it. Default: 512 MiB.

@@ -25,6 +25,7 @@ const RECIPE: Recipe = Recipe {
     delete_percent: 15,
     range_delete_percent: 3,
     ascending: false,
+    displaced_percent: 0,
 };
 
 fn options() -> Options {

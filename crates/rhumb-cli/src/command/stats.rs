@@ -104,6 +104,7 @@ fn writes_json(writes: &WriteStats) -> Value {
         "flushes": writes.flushes,
         "flushed_bytes": writes.flushed_bytes,
         "compactions": writes.compactions,
+        "partial_flushes": writes.partial_flushes,
         "direct_placements": writes.direct_placements,
         "trivial_moves": writes.trivial_moves,
         "compaction_bytes_read": writes.compaction_bytes_read,

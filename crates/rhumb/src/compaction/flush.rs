@@ -1,62 +1,113 @@
-//! Writing memtables as a table.
+//! Writing memtables as tables.
 
 use rhumb_index::{KeyMap, KeyMapBuilder};
 
 use super::builder::write_tables;
-use super::context::{Context, Outcome};
+use super::context::{Context, NumberedMap, Outcome};
 use super::merge::{Below, Ranges, ranges, survivors};
-use crate::cursor::MergeCursor;
+use super::parts::{KeyRange, Parts};
+use crate::cursor::{ClippedCursor, MergeCursor};
 use crate::entry::{LARGEST_KEY, Piece};
 use crate::error::Result;
+use crate::fs::names::FileKind;
 use crate::memtable::{Memtable, MemtableCursor};
 use crate::sync::Arc;
-use crate::version::{LevelChange, Place, TableMeta};
+use crate::version::{Place, TableMeta};
 
-/// Writes `memtables`, newest first, as one table, or as none if nothing survives. Its place is in level 0
-/// until [another](super::place_newest) is found for it.
+/// The result of a flush.
+#[derive(Debug, Default)]
+pub(crate) struct Flushed {
+    /// The new tables. Their places are in level 0 until [others](super::place_newest) are found for them.
+    pub outcome: Outcome,
+    /// The entries that are kept back; `None` if there are none.
+    pub held: Option<Arc<Memtable>>,
+}
+
+/// Writes `memtables`, newest first: each of the ranges of `parts` that are to be written as one table, or as
+/// none if nothing of it survives. The others are copied into a new memtable. All is written as one table if
+/// that would take more than `most_held` bytes. Memtables with range deletes must be written whole.
 ///
 /// The keys are read twice: to build the key map of exactly these keys but [`LARGEST_KEY`], and to write
 /// them.
 ///
 /// # Errors
-/// If the table cannot be written; what was written of it is removed if possible.
-pub(crate) fn flush(context: &Context<'_>, memtables: &[Arc<Memtable>]) -> Result<Outcome> {
+/// If a table cannot be written; what was written is removed if possible.
+pub(crate) fn flush(
+    context: &Context<'_>,
+    memtables: &[Arc<Memtable>],
+    parts: &Parts,
+    most_held: u64,
+) -> Result<Flushed> {
+    let held = hold_back(context, memtables, &parts.keep)?;
+    if held.as_ref().is_some_and(|m| m.bytes() as u64 > most_held) {
+        return flush(context, memtables, &Parts::whole(), most_held);
+    }
+    let mut outcome = Outcome::default();
+    for range in &parts.write {
+        if let Err(e) = write(context, memtables, range, &mut outcome) {
+            let made = outcome.made().map(|table| table.number);
+            made.for_each(|number| context.files.delete(FileKind::Table, number));
+            return Err(e);
+        }
+    }
+    Ok(Flushed { outcome, held })
+}
+
+/// Writes the entries of a range as one table.
+fn write(
+    context: &Context<'_>,
+    memtables: &[Arc<Memtable>],
+    range: &KeyRange,
+    outcome: &mut Outcome,
+) -> Result<()> {
     let trees: Vec<_> = memtables.iter().filter_map(|m| m.range_deletes()).collect();
     let pieces: Vec<Piece<'_>> = trees.iter().flat_map(|tree| tree.pieces()).collect();
     let ranges = ranges(context, &pieces, &Below::Anything);
-    let Some(map) = key_map(context, memtables, &ranges)? else {
-        return Ok(Outcome::default());
+    let Some(map) = key_map(context, memtables, range, &ranges)? else {
+        return Ok(());
     };
-    let map = context.number_map(map);
-    let mut cursor = merged(memtables);
-    let tables = write_tables(
-        context,
-        &mut cursor,
-        ranges,
-        Below::Anything,
-        (map.clone(), u64::MAX),
-    )?;
+    let map = number(context, map, &mut outcome.maps);
+    let mut cursor = merged(memtables, range);
+    let layout = (map, u64::MAX);
+    let tables = write_tables(context, &mut cursor, ranges, Below::Anything, layout)?;
     let place = |table: &TableMeta| Place {
         level: 0,
         run: table.number,
     };
-    let adds = tables.into_iter().map(|t| (place(&t), t)).collect();
-    let removes = Vec::new();
-    Ok(Outcome {
-        levels: LevelChange { adds, removes },
-        maps: vec![map],
-    })
+    let adds = tables.into_iter().map(|t| (place(&t), t));
+    outcome.levels.adds.extend(adds);
+    Ok(())
 }
 
-/// The key map of the surviving keys but [`LARGEST_KEY`]; `None` if nothing survives.
+/// A memtable of what survives of some ranges; `None` if nothing does. Like a table it has no versions that no
+/// reader can distinguish.
+fn hold_back(
+    context: &Context<'_>,
+    memtables: &[Arc<Memtable>],
+    keep: &[KeyRange],
+) -> Result<Option<Arc<Memtable>>> {
+    let none = ranges(context, &[], &Below::Anything);
+    let prefix = memtables.first().map(|m| m.common_prefix());
+    let held = Memtable::with_prefix(prefix.unwrap_or_default());
+    for range in keep {
+        let mut cursor = merged(memtables, range);
+        survivors(context, &mut cursor, &none, Below::Anything, |entry| {
+            held.insert(entry.key, entry.sequence, entry.kind, &entry.value)
+        })?;
+    }
+    Ok((!held.is_empty()).then(|| Arc::new(held)))
+}
+
+/// The key map of the surviving keys of a range but [`LARGEST_KEY`]; `None` if nothing survives.
 fn key_map(
     context: &Context<'_>,
     memtables: &[Arc<Memtable>],
+    range: &KeyRange,
     ranges: &Ranges,
 ) -> Result<Option<KeyMap>> {
     let mut map = KeyMapBuilder::new();
     let mut found = !ranges.kept.is_empty();
-    let mut cursor = merged(memtables);
+    let mut cursor = merged(memtables, range);
     survivors(context, &mut cursor, ranges, Below::Anything, |entry| {
         found = true;
         if entry.new_key && entry.key != LARGEST_KEY {
@@ -67,6 +118,22 @@ fn key_map(
     Ok(found.then(|| map.build()))
 }
 
-fn merged(memtables: &[Arc<Memtable>]) -> MergeCursor<MemtableCursor> {
-    MergeCursor::new(memtables.iter().map(Memtable::cursor).collect())
+/// The map with its number: that of another table of this flush, or of the keyspace, if these number keys
+/// alike.
+fn number(context: &Context<'_>, map: KeyMap, made: &mut Vec<NumberedMap>) -> NumberedMap {
+    let known = made.iter().find(|(_, known)| known.numbers_like(&map));
+    if let Some(known) = known {
+        return known.clone();
+    }
+    let map = context.number_map(map);
+    made.push(map.clone());
+    map
+}
+
+fn merged<'a>(
+    memtables: &[Arc<Memtable>],
+    range: &'a KeyRange,
+) -> ClippedCursor<'a, MergeCursor<MemtableCursor>> {
+    let merge = MergeCursor::new(memtables.iter().map(Memtable::cursor).collect());
+    ClippedCursor::new(merge, &range.from, range.to.as_deref())
 }

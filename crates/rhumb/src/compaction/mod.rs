@@ -4,7 +4,8 @@
 //! [`full_levels`] tells what should be merged, and [`pick_level`] chooses a [`Job`] for a level that can
 //! run beside those that hold [`Claims`], [`execute`] executes it, and [`flush`] writes memtables. Both
 //! return an [`Outcome`], which the owner of the manifest makes durable and visible; [`place_newest`] tells
-//! where the tables of a flush go.
+//! where the tables of a flush go. [`Order`] sees in which order keys arrive, and [`Parts`] are what a flush
+//! makes of it.
 
 mod builder;
 mod claims;
@@ -13,6 +14,8 @@ mod execute;
 mod flush;
 mod job;
 mod merge;
+mod order;
+mod parts;
 pub(crate) mod pick;
 mod place;
 mod retain;
@@ -20,8 +23,10 @@ mod retain;
 pub(crate) use claims::Claims;
 pub(crate) use context::{Context, Counters, Outcome};
 pub(crate) use execute::execute;
-pub(crate) use flush::flush;
+pub(crate) use flush::{Flushed, flush};
 pub(crate) use job::{Input, Job};
+pub(crate) use order::{Arrivals, Order};
+pub(crate) use parts::Parts;
 pub(crate) use pick::{full_levels, pick_level, pick_step, pick_whole};
 pub(crate) use place::place_newest;
 

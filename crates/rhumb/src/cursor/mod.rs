@@ -1,12 +1,14 @@
 //! Reading memtables and tables in key order: cursors over each of them, their merge, and the cursor
 //! that shows the keys visible at a sequence.
 
+mod clipped;
 mod coverage;
 mod level;
 mod merge;
 mod source;
 mod visible;
 
+pub(crate) use clipped::ClippedCursor;
 pub(crate) use level::LevelCursor;
 pub(crate) use merge::MergeCursor;
 pub(crate) use source::Source;

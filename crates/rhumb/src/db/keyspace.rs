@@ -321,8 +321,9 @@ impl Keyspace {
     ///
     /// It counts the values in tables, and the entries of write buffers. So it is too large by the older
     /// values of keys, by keys that were deleted since their values were written, and by deletes in write
-    /// buffers, all of which merges drop where no snapshot needs them. Where each key was written once
-    /// and none deleted, and after [`Keyspace::compact_range`] over everything, it is exact.
+    /// buffers, all of which merges drop where no snapshot needs them. After an opening that replayed logs it may
+    /// count entries twice that are in tables too. Where each key was written once and none deleted, it is exact
+    /// until then, and after [`Keyspace::compact_range`] over everything.
     ///
     /// # Errors
     /// If the keyspace was dropped.

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::db::DEFAULT_KEYSPACE;
-use crate::db::read::view::CurrentView;
 use crate::db::store::{OpenKeyspace, Store};
 use crate::error::{Error, Result};
 use crate::options::KeyspaceOptions;
-use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::atomic::Ordering;
 use crate::sync::lock;
 use crate::version::{Change, Edit};
 
@@ -47,14 +46,14 @@ impl Store {
             changes.push(Change::Options { keyspace, options });
         }
         self.commit_edit(&mut catalog, Edit { changes })?;
-        let keyspace = Arc::new(OpenKeyspace {
-            store: self.number,
-            id,
-            name: name.to_string(),
-            view: CurrentView::new(Arc::default(), &self.hazard_slots),
-            next_map: AtomicU64::new(0),
-            dropped: AtomicBool::new(false),
-        });
+        let state = catalog
+            .state
+            .keyspaces
+            .get(&id)
+            .cloned()
+            .unwrap_or_default();
+        let keyspace = OpenKeyspace::new(self.number, id, &state, &self.hazard_slots);
+        let keyspace = Arc::new(keyspace);
         self.change_keyspaces(|keyspaces| {
             keyspaces.insert(id, keyspace.clone());
         });

@@ -25,7 +25,8 @@ pub use read::key::Key;
 pub use read::snapshot::Snapshot;
 pub use read::value::Value;
 pub use stats::{
-    CacheStats, KeyspaceStats, LevelStats, ReadStats, RecoveryStats, ScanStats, Stats, WriteStats,
+    CacheStats, KeyspaceStats, LevelStats, OrderStats, ReadStats, RecoveryStats, ScanStats, Stats,
+    WriteStats,
 };
 pub use write::batch::WriteBatch;
 pub use write::swap::CompareAndSwapError;
@@ -220,6 +221,16 @@ impl Db {
     #[doc(hidden)]
     pub fn settle(&self) {
         self.handle.settle();
+    }
+
+    /// Whether flushes may keep back keys that arrive out of order; they may in a store that was just opened. For
+    /// tests and measurements that compare both.
+    #[doc(hidden)]
+    pub fn set_holding_back(&self, on: bool) {
+        let store = &self.handle.store;
+        store
+            .may_hold_back
+            .store(on, crate::sync::atomic::Ordering::Relaxed);
     }
 
     /// Closes the store and returns whether that succeeded. It waits until the background threads have

@@ -51,8 +51,10 @@ pub struct KeyspaceStats {
     pub options: KeyspaceOptions,
     /// Its levels, from level 0.
     pub levels: Vec<LevelStats>,
-    /// The memory of the write buffers.
+    /// The memory of the write buffers, including what flushes kept back.
     pub memtable_bytes: u64,
+    /// In which order its keys arrive, and what flushes keep back because of it.
+    pub order: OrderStats,
     /// The memory of the indexes of tables.
     pub index_bytes: u64,
     /// The memory of the directories of tables.
@@ -69,6 +71,30 @@ pub struct KeyspaceStats {
     pub fallbacks: u64,
     /// The number of tables with each kind of index.
     pub index_kinds: BTreeMap<String, u64>,
+}
+
+/// The order in which the keys of a keyspace arrived in the write buffer that was flushed last. Shares are
+/// of its entries, and estimated from a sample.
+///
+/// Keys that arrive nearly in order are written as tables that do not overlap, and the others are kept in
+/// memory until they are in order too, or until they are so many that a table of them pays. This is done
+/// while most keys are in order and few are early, and only under leveled compaction.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[non_exhaustive]
+pub struct OrderStats {
+    /// Whether the flush could keep back what arrived late or early.
+    pub holds_back: bool,
+    /// The share that was in order, or came early before and was now.
+    pub in_order: f64,
+    /// The share that came after keys beyond it had been flushed.
+    pub late: f64,
+    /// The share that came before keys on this side of it will have come, together with those that came
+    /// so before. More than 1 means that keys are displaced by more than a write buffer.
+    pub early: f64,
+    /// The number of entries kept back now.
+    pub held_entries: u64,
+    /// Their memory.
+    pub held_bytes: u64,
 }
 
 /// The state of one level.
@@ -180,6 +206,8 @@ pub struct WriteStats {
     pub flush_write_time: Duration,
     /// The number of merges of tables.
     pub compactions: u64,
+    /// The number of flushes that kept back part of what was written ([`OrderStats`]).
+    pub partial_flushes: u64,
     /// The number of tables that flushes put below level 0 at once, since nothing overlapped them there or
     /// above. They need no merge and no move.
     pub direct_placements: u64,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
+use crate::compaction::Order;
 use crate::db::read::view::CurrentView;
 use crate::db::stats::RecoveryStats;
 use crate::db::stats::counters::{ReadCounters, WriteCounters};
@@ -17,8 +18,8 @@ use crate::error::{Error, Result};
 use crate::fs::{FileLock, FileSystem};
 use crate::options::Options;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::sync::{HazardSlots, Ranked, lock};
-use crate::version::{Files, Manifest, State};
+use crate::sync::{HazardSlots, Mutex, Ranked, lock};
+use crate::version::{Files, KeyspaceState, Manifest, State};
 
 /// One keyspace of an open store.
 #[derive(Debug)]
@@ -30,12 +31,46 @@ pub(super) struct OpenKeyspace {
     pub(super) view: CurrentView,
     /// The number that the next new key map gets.
     pub(super) next_map: AtomicU64,
+    /// What its flushes saw of the order of keys.
+    pub(super) order: Mutex<Order>,
+    /// Operations up to this sequence are flushed whole, and nothing of them is kept back.
+    pub(super) flush_through: AtomicU64,
     /// Set when the keyspace begins to be dropped, so that handles stop using it. Background work asks whether
     /// it is among the [keyspaces](Store::keyspaces) of the store.
     pub(super) dropped: AtomicBool,
 }
 
 impl OpenKeyspace {
+    /// A keyspace with tables but without writes in memory.
+    pub(super) fn new(
+        store: u64,
+        id: u32,
+        state: &KeyspaceState,
+        slots: &Arc<HazardSlots>,
+    ) -> Self {
+        OpenKeyspace {
+            store,
+            id,
+            name: state.name.clone(),
+            view: CurrentView::new(Arc::clone(&state.levels), slots),
+            next_map: AtomicU64::new(state.maps.next()),
+            order: Mutex::new(Order::default()),
+            flush_through: AtomicU64::new(0),
+            dropped: AtomicBool::new(false),
+        }
+    }
+
+    /// Asks that what is written up to a sequence is flushed whole, without keeping anything back. The caller
+    /// wakes the threads.
+    pub(super) fn flush_whole_through(&self, sequence: Sequence) {
+        self.flush_through.fetch_max(sequence, Ordering::AcqRel);
+    }
+
+    /// Whether a flush of something of this sequence must keep nothing back.
+    pub(super) fn is_flushed_whole(&self, sequence: Sequence) -> bool {
+        sequence <= self.flush_through.load(Ordering::Acquire)
+    }
+
     /// Whether it is dropped, or being dropped.
     pub(super) fn is_dropped(&self) -> bool {
         self.dropped.load(Ordering::Acquire)
@@ -79,6 +114,8 @@ pub(super) struct Store {
     pub(super) hazard_slots: Arc<HazardSlots>,
     /// Dropped keyspaces with views that are still read.
     pub(super) dropped: Ranked<Vec<Arc<OpenKeyspace>>>,
+    /// Whether flushes may keep back what arrives out of order.
+    pub(super) may_hold_back: AtomicBool,
     /// Set to end running merges early.
     pub(super) cancelled: AtomicBool,
     pub(super) reads: ReadCounters,

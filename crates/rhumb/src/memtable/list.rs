@@ -95,6 +95,8 @@ struct Writer {
     below: [Finger; MAX_HEIGHT],
     above: [Finger; MAX_HEIGHT],
     random: u32,
+    /// Whether every entry came behind all others.
+    ascending: bool,
 }
 
 /// The result of an insertion.
@@ -183,6 +185,7 @@ impl SkipList {
                 below: Default::default(),
                 above: Default::default(),
                 random: seed,
+                ascending: true,
             }),
             marks: Marks::new(),
         }
@@ -284,6 +287,13 @@ impl SkipList {
         self.node(node).next(0)
     }
 
+    /// The nodes that are linked on a level, in order: all on level 0, and of those on each level a quarter,
+    /// at random, on the next one.
+    pub fn linked_on(&self, level: usize) -> impl Iterator<Item = u32> {
+        let after = move |node: u32| Some(self.node(node).next(level)).filter(|next| *next != NONE);
+        std::iter::successors(after(HEAD), move |node| after(*node))
+    }
+
     /// The last node, or [`NONE`].
     pub fn last(&self) -> u32 {
         let mut last = HEAD;
@@ -325,8 +335,14 @@ impl SkipList {
             node,
             abbreviation: target.abbreviation,
         };
+        writer.ascending &= writer.above[0].node == NONE;
         self.link(&mut writer, finger, record, height);
         Inserted::New
+    }
+
+    /// Whether every entry was inserted behind all others.
+    pub fn is_ascending(&self) -> bool {
+        lock(&self.writer).ascending
     }
 
     /// Prepares the list for its first key, unless that was done; `None` if the links are full.

@@ -217,6 +217,35 @@ impl Memtable {
         (!self.is_empty()).then(|| self.largest_sequence.load(Ordering::Relaxed))
     }
 
+    /// Whether the entries came in the order in which they stand: every one behind all before it.
+    pub fn is_ascending(&self) -> bool {
+        self.list.is_ascending()
+    }
+
+    /// The largest key of the entries; `None` if there are none.
+    pub fn last_key(&self) -> Option<&[u8]> {
+        let last = self.list.last();
+        (self.entries() > 0).then(|| self.list.record(last).key)
+    }
+
+    /// Some of the entries, at random and in order, each with its key and sequence: all of them if there are
+    /// fewer than four times `least`, else between that many and `least`. Each stands for as many entries
+    /// as the number says that comes with them.
+    pub fn sample(&self, least: u64) -> (Vec<(&[u8], Sequence)>, u64) {
+        let mut level = 0;
+        while level + 1 < list::MAX_HEIGHT && self.entries() >> (2 * (level + 1)) >= least.max(1) {
+            level += 1;
+        }
+        let records = self
+            .list
+            .linked_on(level)
+            .map(|node| self.list.record(node));
+        (
+            records.map(|r| (r.key, r.sequence)).collect(),
+            1 << (2 * level),
+        )
+    }
+
     /// The longest prefix shared by all keys of the entries.
     pub fn common_prefix(&self) -> Box<[u8]> {
         let (first, last) = (self.list.first(), self.list.last());

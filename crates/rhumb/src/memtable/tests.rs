@@ -338,3 +338,64 @@ fn cursors_skip_what_range_deletes_hide() {
         }
     }
 }
+
+#[test]
+fn a_sample_is_in_order_and_stands_for_all() {
+    let mut rng = StdRng::seed_from_u64(test_seed());
+    for entries in [0u64, 1, 63, 64, 1000, 30_000] {
+        let memtable = Memtable::new();
+        let mut keys: Vec<u64> = (0..entries).collect();
+        for i in 0..keys.len() {
+            let other = rng.random_range(0..keys.len());
+            keys.swap(i, other);
+        }
+        for (key, sequence) in keys.iter().zip(1..) {
+            let key = key.to_be_bytes();
+            memtable
+                .insert(&key, sequence, EntryKind::Put, b"")
+                .unwrap();
+        }
+        let (sample, weight) = memtable.sample(64);
+        assert!(sample.is_sorted() && sample.windows(2).all(|pair| pair[0] != pair[1]));
+        for (key, sequence) in &sample {
+            assert!(
+                memtable
+                    .get(key, *sequence)
+                    .is_some_and(|v| v.sequence == *sequence)
+            );
+        }
+        if entries < 256 {
+            assert_eq!((sample.len() as u64, weight), (entries, 1));
+        }
+        // Far more than the spread of a sample of so many.
+        let estimate = sample.len() as u64 * weight;
+        assert!(
+            estimate <= entries * 2 && estimate * 2 >= entries,
+            "{estimate} of {entries}"
+        );
+    }
+}
+
+#[test]
+fn it_is_known_whether_every_entry_came_behind_all_others() {
+    let ascending = |entries: &[(&str, Sequence)]| {
+        let memtable = Memtable::new();
+        for (key, sequence) in entries {
+            let key = key.as_bytes();
+            memtable
+                .insert(key, *sequence, EntryKind::Put, b"")
+                .unwrap();
+        }
+        let last = memtable.last_key().map(<[u8]>::to_vec);
+        assert_eq!(
+            last,
+            entries.iter().map(|(key, _)| key.as_bytes().to_vec()).max()
+        );
+        memtable.is_ascending()
+    };
+    assert!(ascending(&[]));
+    assert!(ascending(&[("a", 1), ("b", 2), ("c", 3)]));
+    assert!(!ascending(&[("a", 1), ("c", 2), ("b", 3), ("d", 4)]));
+    // The newer version of a key stands before the older one.
+    assert!(!ascending(&[("a", 1), ("a", 2)]));
+}

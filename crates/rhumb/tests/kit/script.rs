@@ -89,6 +89,8 @@ pub struct Recipe {
     pub range_delete_percent: u64,
     /// Whether keys ascend instead of being random.
     pub ascending: bool,
+    /// How many ascending keys come up to 80 too early, and how many as much too late.
+    pub displaced_percent: u64,
 }
 
 impl Recipe {
@@ -101,6 +103,7 @@ impl Recipe {
         delete_percent: 15,
         range_delete_percent: 0,
         ascending: false,
+        displaced_percent: 0,
     };
 
     /// A batch of writes; `number` counts the writes of a script.
@@ -122,10 +125,14 @@ impl Recipe {
     }
 
     fn change(&self, random: &mut Random, number: u64) -> Change {
-        let at = if self.ascending {
-            number
-        } else {
+        let at = if !self.ascending {
             random.below(self.keys)
+        } else if random.percent(self.displaced_percent) {
+            number + random.below(80)
+        } else if random.percent(self.displaced_percent) {
+            number.saturating_sub(random.below(80))
+        } else {
+            number
         };
         if random.percent(self.range_delete_percent) {
             let length = 1 + random.below(self.keys / 4 + 1);

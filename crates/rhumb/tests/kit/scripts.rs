@@ -36,9 +36,12 @@ pub const FULL_DISK: &str = "full-disk";
 /// The script that replaces logs faster than they end.
 pub const LOGS: &str = "logs";
 
+/// The script of which flushes keep something back.
+pub const NEARLY_SORTED: &str = "nearly-sorted";
+
 /// All scripts, of about `length` steps each.
 pub fn all(length: u64) -> Vec<Script> {
-    let made: [(&'static str, Make); 19] = [
+    let made: [(&'static str, Make); 20] = [
         ("writes", writes),
         ("batches", batches),
         ("flush", flush),
@@ -58,6 +61,7 @@ pub fn all(length: u64) -> Vec<Script> {
         ("options", options),
         ("swaps", swaps),
         (LOGS, logs),
+        (NEARLY_SORTED, nearly_sorted),
     ];
     let scripts = made.into_iter().enumerate().map(|(i, (name, make))| {
         let mut random = Random(case_seed(i as u64));
@@ -67,7 +71,7 @@ pub fn all(length: u64) -> Vec<Script> {
             name,
             steps,
             settled,
-            // Leveled comes first for the script whose tables should move.
+            // Leveled comes first for the scripts whose tables should move, or be put below level 0.
             shapes: shapes(i as u64 + 2),
             first_partition: i / 3 % 2,
         }
@@ -151,6 +155,27 @@ fn moves(random: &mut Random, length: u64) -> Vec<Step> {
         ..Recipe::PLAIN
     };
     repeat(random, length, recipe, 8, |_, _| Some(Step::Flush(0)))
+}
+
+/// Small entries, so that a write buffer has many, most of them in order.
+fn nearly_sorted(random: &mut Random, length: u64) -> Vec<Step> {
+    let recipe = Recipe {
+        ascending: true,
+        displaced_percent: 2,
+        value_bytes: 1,
+        batch: 30,
+        delete_percent: 5,
+        buffered_percent: 80,
+        ..Recipe::PLAIN
+    };
+    let mut steps = repeat(random, length, recipe, 7, |_, n| match n % 6 {
+        0 => Some(Step::Hold),
+        2 => Some(Step::Sync),
+        5 => Some(Step::Flush(0)),
+        _ => None,
+    });
+    steps.push(Step::Kill);
+    steps
 }
 
 fn rotation(random: &mut Random, length: u64) -> Vec<Step> {
@@ -393,6 +418,7 @@ pub fn mixed(random: &mut Random, length: u64) -> Vec<Step> {
         delete_percent: random.below(30),
         range_delete_percent: random.below(10),
         ascending: random.percent(20),
+        displaced_percent: random.below(5),
     };
     let mut steps: Vec<Step> = (1..recipe.keyspaces as usize).map(Step::Create).collect();
     let every = 1 + random.below(8);

@@ -53,6 +53,8 @@ pub struct Work {
     pub moves: u64,
     /// Tables that flushes put below level 0.
     pub placed: u64,
+    /// Flushes that kept something back.
+    pub partial: u64,
     pub openings: u64,
     pub manifests: u64,
     pub logs: u64,
@@ -208,6 +210,7 @@ impl World {
             work.merges[shape][partition] += stats.writes.compactions;
             work.moves += stats.writes.trivial_moves;
             work.placed += stats.writes.direct_placements;
+            work.partial += stats.writes.partial_flushes;
         }
     }
 

@@ -15,6 +15,8 @@ pub struct Session {
     options: Options,
     snapshots: [Option<Snapshot>; SNAPSHOTS],
     reopen: Reopen,
+    /// Whether flushes may keep back what arrives out of order.
+    holds_back: bool,
     worked: Worked,
 }
 
@@ -25,6 +27,7 @@ pub struct Worked {
     pub compactions: u64,
     pub trivial_moves: u64,
     pub direct_placements: u64,
+    pub partial_flushes: u64,
 }
 
 impl Worked {
@@ -33,6 +36,7 @@ impl Worked {
         self.compactions += more.compactions;
         self.trivial_moves += more.trivial_moves;
         self.direct_placements += more.direct_placements;
+        self.partial_flushes += more.partial_flushes;
     }
 }
 
@@ -70,8 +74,22 @@ impl Session {
             options,
             snapshots: [const { None }; SNAPSHOTS],
             reopen,
+            holds_back: true,
             worked: Worked::default(),
         })
+    }
+
+    /// From now on flushes keep nothing back, or may.
+    pub fn set_holding_back(&mut self, on: bool) {
+        self.holds_back = on;
+        self.db().set_holding_back(on);
+    }
+
+    fn open(&mut self) -> Result<()> {
+        let db = Db::open("store", self.options.clone())?;
+        db.set_holding_back(self.holds_back);
+        self.db = Some(db);
+        Ok(())
     }
 
     pub fn db(&self) -> &Db {
@@ -87,6 +105,7 @@ impl Session {
             compactions: writes.compactions,
             trivial_moves: writes.trivial_moves,
             direct_placements: writes.direct_placements,
+            partial_flushes: writes.partial_flushes,
         });
         worked
     }
@@ -162,14 +181,14 @@ impl Session {
             Op::Reopen(choice) => {
                 self.close()?;
                 self.options = (self.reopen)(*choice, &self.options);
-                self.db = Some(Db::open("store", self.options.clone())?);
+                self.open()?;
             }
             Op::ReadOnly(reads) => {
                 self.close()?;
                 self.db = Some(Db::open_read_only("store", self.options.clone())?);
                 let outcomes = reads.iter().map(|op| self.run(op)).collect();
                 self.close()?;
-                self.db = Some(Db::open("store", self.options.clone())?);
+                self.open()?;
                 return Ok(Outcome::Many(outcomes));
             }
         }

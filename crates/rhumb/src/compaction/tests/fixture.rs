@@ -8,9 +8,10 @@ use std::sync::Arc;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
+use crate::compaction::parts::KeyRange;
 use crate::compaction::{
-    Claims, Context, Counters, Job, Outcome, execute, flush, full_levels, pick_level, pick_step,
-    pick_whole,
+    Claims, Context, Counters, Job, Outcome, Parts, execute, flush, full_levels, pick_level,
+    pick_step, pick_whole, place_newest,
 };
 use crate::entry::{Cursor, EntryKind, RangeDeletes, Sequence};
 use crate::error::{Error, Result};
@@ -34,6 +35,8 @@ pub(super) struct Store {
     pub(super) manifest: Manifest,
     pub(super) levels: Arc<Levels>,
     pub(super) memtable: Arc<Memtable>,
+    /// What flushes kept back.
+    pub(super) held: Option<Arc<Memtable>>,
     pub(super) sequence: Sequence,
     pub(super) snapshots: BTreeSet<Sequence>,
     pub(super) cancelled: AtomicBool,
@@ -76,6 +79,7 @@ impl Store {
             manifest,
             levels: Arc::default(),
             memtable: Arc::new(Memtable::new()),
+            held: None,
             sequence: 0,
             snapshots: BTreeSet::new(),
             cancelled: AtomicBool::new(false),
@@ -119,9 +123,28 @@ impl Store {
         })
     }
 
+    /// Flushes everything, as a table of level 0.
     pub(super) fn flush(&mut self) -> Result<()> {
-        let outcome = self.with_context(|c| flush(c, std::slice::from_ref(&self.memtable)))?;
+        self.flush_parts(&Parts::whole(), None)
+    }
+
+    /// Flushes some ranges of keys and keeps the others back. With the claims of running merges, tables go as
+    /// deep as they can.
+    pub(super) fn flush_parts(&mut self, parts: &Parts, claims: Option<&Claims>) -> Result<()> {
+        let memtables: Vec<_> = [&self.memtable]
+            .into_iter()
+            .chain(&self.held)
+            .cloned()
+            .collect();
+        let flushed = self.with_context(|c| flush(c, &memtables, parts, u64::MAX))?;
+        let mut outcome = flushed.outcome;
+        if let Some(claims) = claims {
+            for (place, table) in &mut outcome.levels.adds {
+                *place = place_newest(&self.levels, claims, table);
+            }
+        }
         self.memtable = Arc::new(Memtable::new());
+        self.held = flushed.held;
         self.install(&outcome);
         Ok(())
     }
@@ -148,6 +171,10 @@ impl Store {
         }
         let first = Source::new(&mut memtable.cursor(), ranges, None);
         let mut sources = vec![vec![first]];
+        if let Some(held) = &self.held {
+            let held = Source::new(&mut held.cursor(), RangeDeletes::default(), None);
+            sources.push(vec![held]);
+        }
         for (_, run) in self.levels.all_runs() {
             sources.push(run.tables().iter().map(Source::of_table).collect());
         }
@@ -323,6 +350,33 @@ pub(super) fn random_operation(random: &mut StdRng) -> Operation {
     }
 }
 
+/// Some ranges of keys to be written, and the others to be kept back.
+pub(super) fn random_parts(random: &mut StdRng) -> Parts {
+    let cuts = random.random_range(0..4);
+    let mut cuts: Vec<Vec<u8>> = (0..cuts)
+        .map(|_| key(random.random_range(0..KEYS)))
+        .collect();
+    cuts.sort();
+    cuts.dedup();
+    let from = std::iter::once(Vec::new()).chain(cuts.iter().cloned());
+    let to = cuts.iter().cloned().map(Some).chain([None]);
+    let mut parts = Parts {
+        write: Vec::new(),
+        keep: Vec::new(),
+    };
+    for (from, to) in from.zip(to) {
+        let range = KeyRange {
+            from: from.into(),
+            to: to.map(Into::into),
+        };
+        match random.random_bool(0.6) {
+            true => parts.write.push(range),
+            false => parts.keep.push(range),
+        }
+    }
+    parts
+}
+
 /// The most urgent job of some levels that can run beside those in `claims`.
 pub(super) fn pick(levels: &Levels, options: &options::Levels, claims: &Claims) -> Option<Job> {
     let mut full = full_levels(levels, options, claims).into_iter();
@@ -340,6 +394,19 @@ pub(super) struct Background {
 }
 
 impl Background {
+    /// Flushes beside the running merges: where there are no range deletes and `shape` allows it, in parts, and
+    /// as deep as tables can go.
+    pub(super) fn flush(&self, store: &mut Store, random: &mut StdRng, shape: &options::Levels) {
+        if shape.compaction != Compaction::Leveled {
+            return store.flush().unwrap();
+        }
+        let parts = match store.memtable.range_deletes() {
+            None if random.random_bool(0.8) => random_parts(random),
+            _ => Parts::whole(),
+        };
+        store.flush_parts(&parts, Some(&self.claims)).unwrap();
+    }
+
     /// Begins and ends some merges.
     pub(super) fn work(&mut self, store: &mut Store, random: &mut StdRng, shape: &options::Levels) {
         for _ in 0..random.random_range(0..10) {

@@ -13,7 +13,7 @@ use super::fixture::{
     Background, DIR, KEYS, KEYSPACE, Operation, Store, compact_range, key, memory,
     random_operation, small_tables,
 };
-use crate::compaction::{Job, flush, pick_step};
+use crate::compaction::{Job, Parts, flush, pick_step};
 use crate::entry::cursor_checks::visits_of;
 use crate::entry::{MAX_SEQUENCE, RangeDeletes};
 use crate::error::Error;
@@ -48,7 +48,7 @@ const SHAPE: options::Levels = options::Levels {
 
 #[test]
 fn every_snapshot_reads_the_same_after_flushes_and_compactions() {
-    let mut beside = 0;
+    let (mut beside, mut held, mut deep) = (0, 0, 0);
     for seed in seeds(40) {
         println!("seed {seed}: replay with RHUMB_SEED={seed}");
         let mut random = StdRng::seed_from_u64(seed);
@@ -64,13 +64,22 @@ fn every_snapshot_reads_the_same_after_flushes_and_compactions() {
             for _ in 0..random.random_range(1..40) {
                 store.write(random_operation(&mut random));
             }
+            let before = store.files.next_number();
             if random.random_bool(0.4) {
                 store.snapshots.insert(store.sequence);
             }
             if random.random_bool(0.3) {
                 store.snapshots.pop_first();
             }
-            store.flush().unwrap();
+            background.flush(&mut store, &mut random, &shape);
+            held += u64::from(store.held.is_some());
+            deep += store
+                .levels
+                .tables()
+                .filter(|(p, t)| {
+                    p.level > 0 && t.meta.largest_sequence > 0 && t.meta.number >= before
+                })
+                .count();
             background.work(&mut store, &mut random, &shape);
             if random.random_bool(0.1) {
                 let (a, b) = (random.random_range(0..KEYS), random.random_range(0..KEYS));
@@ -82,6 +91,8 @@ fn every_snapshot_reads_the_same_after_flushes_and_compactions() {
         }
         background.end_all(&mut store, &mut random);
         beside += background.beside;
+        store.check();
+        store.flush().unwrap();
         store.check();
         store.check_files();
         store.snapshots.clear();
@@ -100,8 +111,10 @@ fn every_snapshot_reads_the_same_after_flushes_and_compactions() {
             0
         );
     }
-    println!("{beside} merges began beside others");
-    assert!(beside > 0);
+    println!(
+        "{beside} merges began beside others, {held} flushes kept back, {deep} tables went deep"
+    );
+    assert!(beside > 0 && held > 0 && deep > 0);
 }
 
 /// Keys in many tables at the bottom, then a range delete over all but the first and the last.
@@ -257,7 +270,8 @@ fn whatever_call_fails_nothing_is_left_behind() {
             ..Plan::default()
         });
         let merged = store.run(&job);
-        let flushed = store.with_context(|c| flush(c, std::slice::from_ref(&store.memtable)));
+        let memtables = std::slice::from_ref(&store.memtable);
+        let flushed = store.with_context(|c| flush(c, memtables, &Parts::whole(), 0));
         faulty.set_plan(Plan::default());
         if let (Ok(_), Ok(_)) = (&merged, &flushed) {
             break;
@@ -266,9 +280,9 @@ fn whatever_call_fails_nothing_is_left_behind() {
         if let Ok(outcome) = merged {
             store.install(&outcome);
         }
-        if let Ok(outcome) = flushed {
+        if let Ok(flushed) = flushed {
             store.memtable = Arc::new(Memtable::new());
-            store.install(&outcome);
+            store.install(&flushed.outcome);
         }
         drop(job);
         store.check();
@@ -289,7 +303,8 @@ fn cancelled_work_ends_and_leaves_nothing() {
         }
     }
     store.cancelled.store(true, Ordering::Relaxed);
-    let ended = store.with_context(|c| flush(c, std::slice::from_ref(&store.memtable)));
+    let memtables = std::slice::from_ref(&store.memtable);
+    let ended = store.with_context(|c| flush(c, memtables, &Parts::whole(), 0));
     assert!(matches!(ended, Err(Error::Closed)));
     store.check_files();
 }

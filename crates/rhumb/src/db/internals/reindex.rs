@@ -41,7 +41,7 @@ pub fn reindex(db: &Db) -> Result<()> {
         let outcome = store.with_context(keyspace, &Counters::default(), &|_| {}, |context| {
             rewrite(context, place, &table)
         })?;
-        store.install(keyspace, &outcome, &[], |_| {})?;
+        store.install(keyspace, &outcome, None, |_| {})?;
         drop(table);
         store.collect_garbage();
     }

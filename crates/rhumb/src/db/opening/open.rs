@@ -11,7 +11,6 @@ use super::leftovers::{refuse_headless, refuse_lost_edits, remove_leftovers};
 use super::replay::{Replayed, replay};
 use crate::db::DEFAULT_KEYSPACE;
 use crate::db::handle::Handle;
-use crate::db::read::view::CurrentView;
 use crate::db::stats::counters::{ReadCounters, WriteCounters};
 use crate::db::store::{Catalog, OpenKeyspace, Store};
 use crate::db::upkeep::background;
@@ -165,14 +164,7 @@ fn assemble(
     let hazard_slots = Arc::new(HazardSlots::default());
     let mut keyspaces = BTreeMap::new();
     for (id, keyspace) in &state.keyspaces {
-        let open = OpenKeyspace {
-            store: number,
-            id: *id,
-            name: keyspace.name.clone(),
-            view: CurrentView::new(Arc::clone(&keyspace.levels), &hazard_slots),
-            next_map: AtomicU64::new(keyspace.maps.next()),
-            dropped: AtomicBool::new(false),
-        };
+        let open = OpenKeyspace::new(number, *id, keyspace, &hazard_slots);
         keyspaces.insert(*id, Arc::new(open));
     }
     let Replayed {
@@ -206,6 +198,7 @@ fn assemble(
         files,
         hazard_slots,
         dropped: Ranked::new(Rank::Dropped, Vec::new()),
+        may_hold_back: AtomicBool::new(true),
         cancelled: AtomicBool::new(false),
         reads: ReadCounters::default(),
         writes: WriteCounters::default(),

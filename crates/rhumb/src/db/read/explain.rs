@@ -6,6 +6,8 @@ use super::lookup::Lookup;
 use super::view::View;
 use crate::entry::{EntryKind, Sequence};
 use crate::error::Result;
+use crate::memtable::Memtable;
+use crate::sync::Arc;
 use crate::table::BlockSource;
 use crate::version::{LEVELS, Table};
 
@@ -41,10 +43,11 @@ pub(in crate::db) fn explain(view: &View, key: &[u8], visible: Sequence) -> Resu
     let mut lookup = Lookup::new(key, visible);
     for (n, memtable) in view.memtables().enumerate() {
         lookup.ask_memtable(memtable);
-        let name = if n == 0 {
-            "active write buffer"
-        } else {
-            "waiting write buffer"
+        let is_held = |held: &Arc<Memtable>| Arc::ptr_eq(held, memtable);
+        let name = match n {
+            0 => "active write buffer",
+            _ if view.held.as_ref().is_some_and(is_held) => "kept back by flushes",
+            _ => "waiting write buffer",
         };
         steps.push(format!(
             "{name} ({} entries): {}",

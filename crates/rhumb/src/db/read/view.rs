@@ -1,24 +1,35 @@
 //! The view of a keyspace: the memtables and levels that a reader uses, and how it is replaced.
 
+use crate::entry::Sequence;
 use crate::memtable::Memtable;
 use crate::sync::{Arc, Guard, HazardSlots, Swap};
 use crate::version::Levels;
 
-/// The sources of a keyspace, newest first: the active memtable, those that wait to be flushed, and
-/// the levels. A view never changes, except that writes are added to the active memtable under
+/// The sources of a keyspace, newest first: the active memtable, those that wait to be flushed, what flushes
+/// kept back, and the levels. A view never changes, except that writes are added to the active memtable under
 /// newer sequences.
 #[derive(Debug)]
 pub(in crate::db) struct View {
     pub(in crate::db) active: Arc<Memtable>,
     /// Newest first.
     pub(in crate::db) waiting: Vec<Arc<Memtable>>,
+    /// What flushes kept back: entries without range deletes. Of the keys in it, no flush since the opening wrote a
+    /// version that is as new.
+    pub(in crate::db) held: Option<Arc<Memtable>>,
     pub(in crate::db) levels: Arc<Levels>,
 }
 
 impl View {
     /// The memtables, newest first.
     pub(in crate::db) fn memtables(&self) -> impl Iterator<Item = &Arc<Memtable>> + Clone {
-        std::iter::once(&self.active).chain(&self.waiting)
+        let sealed = self.waiting.iter().chain(&self.held);
+        std::iter::once(&self.active).chain(sealed)
+    }
+
+    /// Whether operations up to a sequence are in memtables that wait to be flushed, or are kept back.
+    pub(in crate::db) fn has_sealed(&self, sequence: Sequence) -> bool {
+        let mut sealed = self.waiting.iter().chain(&self.held);
+        sealed.any(|m| m.smallest_sequence().is_some_and(|s| s <= sequence))
     }
 
     /// The memtables that are not empty. They are enough for a reader that loaded the view before
@@ -26,6 +37,14 @@ impl View {
     pub(in crate::db) fn filled_memtables(&self) -> impl Iterator<Item = &Arc<Memtable>> + Clone {
         self.memtables().filter(|memtable| !memtable.is_empty())
     }
+}
+
+/// A memtable whose entries are in tables, but for those that are kept back.
+#[derive(Debug)]
+pub(in crate::db) struct FlushedMemtable {
+    pub(in crate::db) memtable: Arc<Memtable>,
+    /// All that is kept back now.
+    pub(in crate::db) held: Option<Arc<Memtable>>,
 }
 
 /// The current [`View`]. Readers load it without a lock.
@@ -39,6 +58,7 @@ impl CurrentView {
         let view = View {
             active: Arc::new(Memtable::new()),
             waiting: Vec::new(),
+            held: None,
             levels,
         };
         CurrentView {
@@ -76,21 +96,23 @@ impl CurrentView {
             View {
                 active,
                 waiting,
+                held: view.held.clone(),
                 levels: view.levels.clone(),
             }
         });
     }
 
-    /// Installs new levels, and removes the memtables that were flushed to them.
-    pub(in crate::db) fn install(&self, levels: Arc<Levels>, flushed: &[Arc<Memtable>]) {
+    /// Installs new levels. If they hold what was `flushed`, it removes the memtable, and what is kept back
+    /// replaces what was before.
+    pub(in crate::db) fn install(&self, levels: Arc<Levels>, flushed: Option<&FlushedMemtable>) {
+        let is_flushed = |m: &Arc<Memtable>| flushed.is_some_and(|f| Arc::ptr_eq(m, &f.memtable));
         self.view.replace(|view| View {
             active: view.active.clone(),
-            waiting: view
-                .waiting
-                .iter()
-                .filter(|m| !flushed.iter().any(|f| Arc::ptr_eq(m, f)))
-                .cloned()
-                .collect(),
+            waiting: (view.waiting.iter().filter(|m| !is_flushed(m)).cloned()).collect(),
+            held: match flushed {
+                Some(flushed) => flushed.held.clone(),
+                None => view.held.clone(),
+            },
             levels,
         });
     }
@@ -100,6 +122,7 @@ impl CurrentView {
         self.view.replace(|_| View {
             active: Arc::new(Memtable::new()),
             waiting: Vec::new(),
+            held: None,
             levels: Arc::new(Levels::default()),
         });
     }

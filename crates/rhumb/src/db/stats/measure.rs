@@ -1,8 +1,9 @@
 //! Gathers [`Stats`].
 
-use crate::db::stats::{CacheStats, KeyspaceStats, LevelStats, Stats};
+use crate::db::stats::{CacheStats, KeyspaceStats, LevelStats, OrderStats, Stats};
 use crate::db::store::{OpenKeyspace, Store};
 use crate::error::{Error, Result};
+use crate::memtable::Memtable;
 use crate::options::KeyspaceOptions;
 use crate::sync::lock;
 use crate::version::LEVELS;
@@ -42,6 +43,18 @@ impl Store {
     }
 }
 
+fn measure_order(keyspace: &OpenKeyspace, held: Option<&Memtable>) -> OrderStats {
+    let seen = lock(&keyspace.order).seen;
+    OrderStats {
+        holds_back: seen.holds_back,
+        in_order: seen.in_order,
+        late: seen.late,
+        early: seen.early,
+        held_entries: held.map_or(0, Memtable::entries),
+        held_bytes: held.map_or(0, |m| m.bytes() as u64),
+    }
+}
+
 fn measure_keyspace(keyspace: &OpenKeyspace, options: KeyspaceOptions) -> Result<KeyspaceStats> {
     let view = keyspace.view.load_full();
     let mut stats = KeyspaceStats {
@@ -49,6 +62,7 @@ fn measure_keyspace(keyspace: &OpenKeyspace, options: KeyspaceOptions) -> Result
         options,
         levels: vec![LevelStats::default(); LEVELS],
         memtable_bytes: view.memtables().map(|m| m.bytes() as u64).sum(),
+        order: measure_order(keyspace, view.held.as_deref()),
         ..KeyspaceStats::default()
     };
     for (number, level) in stats.levels.iter_mut().enumerate() {

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::{KeyspaceStats, LevelStats, ReadStats, ScanStats, Stats, WriteStats};
+use super::{KeyspaceStats, LevelStats, OrderStats, ReadStats, ScanStats, Stats, WriteStats};
 use crate::options::KeyspaceOptions;
 
 /// Readable text of several lines: the levels of each keyspace as a table, the memory in use, and the
@@ -77,7 +77,32 @@ impl Display for KeyspaceStats {
             Bytes(self.filter_bytes),
             Bytes(self.key_map_bytes),
             Bytes(self.range_delete_bytes),
-        )
+        )?;
+        write_order(&self.order, f)
+    }
+}
+
+/// Nothing before the first flush of a full write buffer.
+fn write_order(order: &OrderStats, f: &mut Formatter<'_>) -> fmt::Result {
+    if order.in_order + order.late + order.early == 0.0 {
+        return Ok(());
+    }
+    let percent = |share: f64| (100.0 * share).round();
+    write!(
+        f,
+        "\n  order of keys: {}% in order, {}% late, {}% early; ",
+        percent(order.in_order),
+        percent(order.late),
+        percent(order.early),
+    )?;
+    match order.holds_back {
+        true => write!(
+            f,
+            "{} entries ({}) kept back",
+            Count(order.held_entries),
+            Bytes(order.held_bytes),
+        ),
+        false => f.write_str("nothing is kept back"),
     }
 }
 

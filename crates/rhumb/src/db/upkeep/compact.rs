@@ -114,7 +114,7 @@ impl Store {
         )?;
         let made = outcome.levels.adds.iter();
         let made: u64 = made.map(|(_, t)| t.file_bytes).sum();
-        self.install(keyspace, &outcome, &[], |w| {
+        self.install(keyspace, &outcome, None, |w| {
             if job.trivial {
                 w.trivial_moves += job.tables().count() as u64;
             } else {

@@ -1,14 +1,28 @@
-//! Flushes: each writes a memtable to a table.
+//! Flushes: each writes a memtable to tables, together with what flushes before it kept back, and may keep
+//! back entries itself.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::scheduler::{Running, Scheduler};
-use crate::compaction::{Counters, Outcome, flush as write_tables};
+use crate::compaction::{
+    Arrivals, Counters, Flushed, Order, Outcome, Parts, flush as write_tables,
+};
+use crate::db::read::view::FlushedMemtable;
 use crate::db::store::{OpenKeyspace, Store};
 use crate::error::Result;
 use crate::memtable::Memtable;
+use crate::options::Compaction;
+use crate::sync::atomic::Ordering;
 use crate::sync::lock;
+
+/// Entries are kept back whose log lies within this part of the bytes that logs may take, so that they are
+/// seldom the reason why logs take too much.
+const LOGS_HELD: u64 = 2;
+
+/// At most these parts of a write buffer, so many out of so many, are kept back: a half that is early, a quarter
+/// that is late, and what the memory for both is larger than they are.
+const MOST_HELD: (u64, u64) = (7, 8);
 
 /// A running flush of the oldest waiting memtable of a keyspace. Dropping it allows the next one.
 pub(in crate::db) struct Flush<'a> {
@@ -46,22 +60,30 @@ impl Store {
     /// [`Error::NoSuchKeyspace`] if the keyspace was dropped meanwhile; nothing is lost then.
     pub(super) fn flush_memtable(&self, flush: &Flush<'_>) -> Result<()> {
         let (keyspace, memtable) = (&flush.keyspace, flush.memtable.clone());
-        if memtable.is_empty() {
-            return self.install(keyspace, &Outcome::default(), &[memtable], |_| {});
+        // Only flushes change what is kept back, and one runs at a time.
+        let held = keyspace.view.load().held.clone();
+        let whole = must_be_whole(keyspace, &memtable, held.as_ref());
+        if memtable.is_empty() && !(whole && held.is_some()) {
+            let flushed = FlushedMemtable { memtable, held };
+            return self.install(keyspace, &Outcome::default(), Some(&flushed), |_| {});
         }
+        let (order, parts) = self.divide(keyspace, &memtable, held.as_ref(), whole)?;
         let started = Instant::now();
         // Without the sync, these writes could survive a crash that loses earlier writes to another
-        // keyspace.
+        // keyspace. What is kept back from before was synced then.
         self.sync_log_through(memtable.largest_sequence().unwrap_or(0))?;
-        let memtables = [memtable];
+        let memtables: Vec<_> = [&memtable].into_iter().chain(&held).cloned().collect();
         let counters = Counters::default();
-        let mut outcome = self.with_context(keyspace, &counters, &|_| {}, |context| {
-            write_tables(context, &memtables)
+        let flushed = self.with_context(keyspace, &counters, &|_| {}, |context| {
+            write_tables(context, &memtables, &parts, self.most_held())
         })?;
+        let Flushed { mut outcome, held } = flushed;
         let placement = self.place_tables(keyspace, &mut outcome);
         let bytes: u64 = outcome.levels.adds.iter().map(|(_, t)| t.file_bytes).sum();
-        self.install(keyspace, &outcome, &memtables, |w| {
+        let flushed = FlushedMemtable { memtable, held };
+        self.install(keyspace, &outcome, Some(&flushed), |w| {
             w.flushes += 1;
+            w.partial_flushes += u64::from(flushed.held.is_some());
             w.flushed_bytes += bytes;
             w.direct_placements += placement.below_level0();
             w.flush_time += started.elapsed();
@@ -69,7 +91,35 @@ impl Store {
             w.flush_write_time += Counters::time(&counters.write_nanos);
         })?;
         drop(placement);
+        *lock(&keyspace.order) = order;
         self.collect_logs()
+    }
+    /// What is known of the order of keys after a flush, and the parts into which it divides them.
+    fn divide(
+        &self,
+        keyspace: &OpenKeyspace,
+        memtable: &Memtable,
+        held: Option<&Arc<Memtable>>,
+        whole: bool,
+    ) -> Result<(Order, Parts)> {
+        let leveled = self.options.levels.compaction == Compaction::Leveled;
+        if !leveled || !self.may_hold_back.load(Ordering::Relaxed) {
+            return Ok((Order::default(), Parts::whole()));
+        }
+        let expired = self.newest_over(self.options.log_bytes / LOGS_HELD);
+        let arrivals = Arrivals::of(memtable);
+        let (order, cut) = lock(&keyspace.order).survey(&arrivals, held.is_none(), expired);
+        let parts = match cut.filter(|_| !whole) {
+            Some(cut) => Parts::of(&cut, memtable, held, expired)?,
+            None => Parts::whole(),
+        };
+        Ok((order, parts))
+    }
+
+    /// The most bytes of memory for what one keyspace keeps back.
+    fn most_held(&self) -> u64 {
+        let (parts, of) = MOST_HELD;
+        self.options.write_buffer_bytes / of * parts
     }
 
     /// Flushes everything that was written to a keyspace so far, and waits for it.
@@ -77,24 +127,40 @@ impl Store {
         self.check_writable()?;
         let newest = {
             let mut write = lock(&self.write);
+            // Also what is kept back, now or by a flush that is running.
+            keyspace.flush_whole_through(write.last_sequence);
             if !keyspace.view.load().active.is_empty() {
                 keyspace.view.rotate();
                 // A new log, if it is ready, so that the old one can be deleted as soon as its writes are
                 // in tables, without waiting until it is full.
                 self.rotate_log(&mut write);
             }
-            keyspace.view.load().waiting.first().cloned()
+            write.last_sequence
         };
         // Another thread may have flushed it already, but the replaced log has to be ended.
         self.update_pressure();
-        let Some(newest) = newest else { return Ok(()) };
         self.scheduler.signals.wait_while(|signals| {
+            let view = keyspace.view.load();
+            if !view.has_sealed(newest) {
+                return Ok(false);
+            }
+            drop(view);
             self.check_writable()?;
             signals.disk_full()?;
             // Nobody flushes a keyspace that was dropped meanwhile.
-            let is_open = self.keyspaces.load().contains_key(&keyspace.id);
-            let view = keyspace.view.load();
-            Ok(is_open && view.waiting.iter().any(|m| Arc::ptr_eq(m, &newest)))
+            Ok(self.keyspaces.load().contains_key(&keyspace.id))
         })
     }
+}
+
+/// Whether a flush must keep nothing back: somebody waits for what it writes, a log does, or range deletes are
+/// among it, whose keys cannot be told from others by where they lie.
+fn must_be_whole(
+    keyspace: &OpenKeyspace,
+    memtable: &Memtable,
+    held: Option<&Arc<Memtable>>,
+) -> bool {
+    let memtables = held.map(|m| &**m).into_iter().chain([memtable]);
+    let oldest = memtables.filter_map(|m| m.smallest_sequence()).min();
+    oldest.is_some_and(|s| keyspace.is_flushed_whole(s)) || memtable.range_deletes().is_some()
 }

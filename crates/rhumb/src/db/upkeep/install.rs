@@ -4,21 +4,34 @@
 use std::sync::Arc;
 
 use crate::compaction::Outcome;
+use crate::db::read::view::FlushedMemtable;
 use crate::db::stats::WriteStats;
 use crate::db::store::{Catalog, OpenKeyspace, Store};
 use crate::error::{Error, Result};
 use crate::fs::names::FileKind;
-use crate::memtable::Memtable;
 use crate::sync::lock;
 use crate::version::{Change, Edit, Manifest, publish};
+
+/// What the manifest says of a flush. The logs were synced before through the memtable's largest sequence.
+fn flushed_changes(keyspace: &OpenKeyspace, flushed: &FlushedMemtable) -> Vec<Change> {
+    let before = keyspace.view.load().held.clone();
+    let memtables = before.iter().chain([&flushed.memtable]);
+    let Some(largest) = memtables.filter_map(|m| m.largest_sequence()).max() else {
+        return Vec::new();
+    };
+    let held = flushed.held.as_ref().and_then(|m| m.smallest_sequence());
+    let lowest = held.unwrap_or(largest + 1);
+    let changes = Change::flushed(keyspace.id, largest, lowest);
+    changes.chain([Change::LastSequence(largest)]).collect()
+}
 
 /// A manifest is replaced when it has grown by more than this or a write buffer, and has more than doubled:
 /// what the new one repeats of the whole state costs no more than the edits that led to it.
 const LONGEST_MANIFEST: u64 = 4 << 20;
 
 impl Store {
-    /// Makes a change of a keyspace's tables durable and shows it to readers. `flushed` are the
-    /// memtables whose entries are in the new tables. `count` updates the statistics before the
+    /// Makes a change of a keyspace's tables durable and shows it to readers. `flushed` is the memtable whose
+    /// entries are in the new tables or kept back. `count` updates the statistics before the
     /// change is visible, so a caller that waited for the change finds it counted.
     ///
     /// # Errors
@@ -29,7 +42,7 @@ impl Store {
         &self,
         keyspace: &OpenKeyspace,
         outcome: &Outcome,
-        flushed: &[Arc<Memtable>],
+        flushed: Option<&FlushedMemtable>,
         count: impl FnOnce(&mut WriteStats),
     ) -> Result<()> {
         let mut catalog = lock(&self.catalog);
@@ -39,9 +52,8 @@ impl Store {
             return Err(Error::NoSuchKeyspace(keyspace.name.clone()));
         };
         let mut changes = outcome.changes(keyspace.id, state);
-        if let Some(largest) = flushed.iter().filter_map(|m| m.largest_sequence()).max() {
-            changes.extend(Change::flushed(keyspace.id, largest, largest + 1));
-            changes.push(Change::LastSequence(largest));
+        if let Some(flushed) = flushed {
+            changes.extend(flushed_changes(keyspace, flushed));
         }
         if let Err(e) = self.commit_edit(&mut catalog, Edit { changes }) {
             // No manifest on the disk names them: only a failed sync leaves that open, and is no full disk.

@@ -110,8 +110,16 @@ impl Store {
             return None;
         }
         let view = keyspace.view.load();
-        let memtable = view.waiting.last()?.clone();
-        let oldest = memtable.smallest_sequence();
+        let held = view.held.as_ref().and_then(|m| m.smallest_sequence());
+        // What stays kept back keeps its log either way.
+        let held = held.filter(|oldest| keyspace.is_flushed_whole(*oldest));
+        let memtable = match view.waiting.last() {
+            Some(memtable) => memtable.clone(),
+            // What is kept back is to be written, and nothing comes along with it.
+            None if held.is_some() => Arc::default(),
+            None => return None,
+        };
+        let oldest = held.or(memtable.smallest_sequence());
         let age = oldest.map_or(f64::INFINITY, |s| self.visible().saturating_sub(s) as f64);
         let near = WAITING.nearness(view.waiting.len());
         Some(Due {

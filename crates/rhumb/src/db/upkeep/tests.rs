@@ -130,6 +130,71 @@ fn a_flush_keeps_out_of_the_ranges_of_merges() {
     assert_eq!(db.iter().unwrap().count(), 11);
 }
 
+/// Puts keys that are nearly in order until a write buffer is full, from number `from` on. Returns the next number.
+fn fill_nearly_sorted(keyspace: &Keyspace, from: u64) -> u64 {
+    let mut number = from;
+    while keyspace.state().view.load().waiting.is_empty() {
+        let key = match number % 50 {
+            10 => number + 25,
+            35 => number - 25,
+            _ => number,
+        };
+        keyspace.put(key.to_be_bytes(), [1; 8]).unwrap();
+        number += 1;
+    }
+    number
+}
+
+/// A flush that had begun when a caller asked for one may still keep something back. There is no memtable then
+/// with which it would be flushed.
+#[test]
+fn what_is_kept_back_is_flushed_when_it_is_asked_for() {
+    let mut options = Options::in_memory();
+    options.write_buffer_bytes = 64 << 10;
+    let db = without_threads(options);
+    let held = || {
+        let view = db.state().view.load();
+        view.held.as_ref().map_or(0, |held| held.entries())
+    };
+    let next = fill_nearly_sorted(&db, 0);
+    assert_eq!(store(&db).round(Crew::Flush).unwrap(), Round::Worked);
+    let first = held();
+    assert!(first > 0 && first < next / 4, "{first} of {next} kept back");
+    assert_eq!(store(&db).round(Crew::Flush).unwrap(), Round::Nothing);
+    let next = fill_nearly_sorted(&db, next);
+    assert_eq!(store(&db).round(Crew::Flush).unwrap(), Round::Worked);
+    assert!(held() > 0);
+    let lowest = || store(&db).lowest_unflushed();
+    assert!(lowest() < next, "what is kept back keeps its log");
+    db.state().flush_whole_through(store(&db).visible());
+    assert_eq!(store(&db).round(Crew::Flush).unwrap(), Round::Worked);
+    assert_eq!(held(), 0);
+    assert_eq!(lowest(), u64::MAX);
+    assert_eq!(store(&db).round(Crew::Flush).unwrap(), Round::Nothing);
+    assert_eq!(db.iter().unwrap().count() as u64, next);
+}
+
+/// Range deletes reach keys that are kept back, so that these go with them.
+#[test]
+fn range_deletes_are_flushed_with_all_that_is_kept_back() {
+    let mut options = Options::in_memory();
+    options.write_buffer_bytes = 64 << 10;
+    let db = without_threads(options);
+    let next = fill_nearly_sorted(&db, 0);
+    assert_eq!(store(&db).round(Crew::Flush).unwrap(), Round::Worked);
+    assert!(db.state().view.load().held.is_some());
+    let from = next - 10;
+    db.delete_range(from.to_be_bytes()..next.to_be_bytes())
+        .unwrap();
+    // Not among the deleted ones again.
+    fill_nearly_sorted(&db, next.next_multiple_of(50));
+    assert_eq!(store(&db).round(Crew::Flush).unwrap(), Round::Worked);
+    assert!(db.state().view.load().held.is_none());
+    for number in from..next {
+        assert!(db.get(number.to_be_bytes()).unwrap().is_none());
+    }
+}
+
 /// Writers of all keyspaces wait for one that stalls, although another has older writes.
 #[test]
 fn the_keyspace_that_stalls_writers_is_flushed_first() {

@@ -211,6 +211,7 @@ impl Store {
             return Ok(());
         }
         for keyspace in self.keyspaces.load().values() {
+            keyspace.flush_whole_through(self.visible());
             if !keyspace.view.load().active.is_empty() {
                 keyspace.view.rotate();
             }

@@ -75,15 +75,22 @@ impl Store {
     }
 
     /// If the logs together take too much room, sends the memtables with writes of the oldest logs
-    /// to be flushed.
+    /// to be flushed, and what is kept back of these writes.
     fn rotate_oldest(&self) {
-        let newest = lock(&self.logs).newest_over(self.options.log_bytes);
+        let newest = self.newest_over(self.options.log_bytes);
         for keyspace in self.keyspaces.load().values() {
+            keyspace.flush_whole_through(newest);
             let oldest = keyspace.view.load().active.smallest_sequence();
             if oldest.is_some_and(|oldest| oldest <= newest) {
                 keyspace.view.rotate();
             }
         }
+    }
+
+    /// The largest sequence in the oldest logs that have to go for the logs to take `most` bytes; 0 if none has
+    /// to.
+    pub(in crate::db) fn newest_over(&self, most: u64) -> Sequence {
+        lock(&self.logs).newest_over(most)
     }
 
     /// Ends the log that was replaced, and begins the next one ahead. Returns whether there was one to end.
