@@ -229,7 +229,9 @@ impl Pieces {
             .filter(|(_, through)| **through > 0);
         for (keyspace, through) in flushed {
             let lowest = self.lowest_unflushed.entry(*keyspace).or_default();
-            if *lowest <= *through && (self.cut_logs || self.last_logged < *through) {
+            // Where no edit is lost, nothing is replayed behind the first damage.
+            let whole = self.last_logged >= *through && !(self.cut_logs && self.patched);
+            if *lowest <= *through && !whole {
                 let first = lost.map_or(*lowest, |lost| lost.first.min(*lowest));
                 let last = lost.and_then(|lost| lost.last).unwrap_or(0).max(*through);
                 lost = Some(Sequences {
@@ -368,4 +370,38 @@ fn read_manifest(
     }
     gap(end, bytes.len() as u64);
     Ok(())
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_kept_back_is_replayed_if_the_logs_are_whole_up_to_the_tables() {
+        // Flushed through 80, but for what was kept back from 50 on.
+        let settled = |patched, cut_logs, last_logged| {
+            let mut pieces = Pieces {
+                patched,
+                cut_logs,
+                last_logged,
+                ..Pieces::default()
+            };
+            pieces.apply(&Edit {
+                changes: Change::flushed(1, 80, 50).collect(),
+            });
+            let lost = pieces.settle_sequences();
+            (
+                lost.map(|lost| (lost.first, lost.last)),
+                pieces.lowest_unflushed[&1],
+            )
+        };
+        for patched in [false, true] {
+            assert_eq!(settled(patched, false, 80), (None, 50));
+            assert_eq!(settled(patched, true, 79), (Some((50, Some(80))), 81));
+            assert_eq!(settled(patched, false, 79), (Some((50, Some(80))), 81));
+        }
+        assert_eq!(settled(false, true, 80), (None, 50));
+        assert_eq!(settled(true, true, 80), (Some((50, Some(80))), 81));
+    }
 }
