@@ -112,7 +112,7 @@ const ROWS: &[Row] = &[
     ("ingest_cpu", "all writes, CPU ns/entry", 1.0, 0),
     ("flushes", "flushes", 1.0, 0),
     ("merges", "merges", 1.0, 0),
-    ("trivial_moves", "moved tables", 1.0, 0),
+    ("trivial_moves", "tables moved or placed", 1.0, 0),
     ("flushed_bytes", "flushed, MiB", MIB, 1),
     ("merged_bytes", "merged, MiB", MIB, 1),
     ("stalls", "stalls", 1.0, 0),

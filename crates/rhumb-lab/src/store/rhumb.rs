@@ -214,7 +214,12 @@ fn counters(stats: &Stats) -> Counters {
         ("scan_bytes_read", scans.bytes_read, "B"),
         ("flushes", writes.flushes, "flushes"),
         ("merges", writes.compactions, "merges"),
-        ("trivial_moves", writes.trivial_moves, "tables"),
+        // Tables that came to their level without a merge: moved there, or written there at once.
+        (
+            "trivial_moves",
+            writes.trivial_moves + writes.direct_placements,
+            "tables",
+        ),
         ("log_bytes", writes.log_bytes, "B"),
         ("flushed_bytes", writes.flushed_bytes, "B"),
         ("merged_bytes", writes.compaction_bytes_written, "B"),
