@@ -73,7 +73,8 @@ impl<'a> Builder<'a> {
         table_bytes: u64,
     ) -> Self {
         let settings = TableSettings {
-            keyspace: context.keyspace,
+            keyspace: Some(context.keyspace),
+            given_sequence: false,
             spec: context.table.clone(),
             index: context.index.clone(),
             map,

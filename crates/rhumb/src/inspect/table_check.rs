@@ -35,7 +35,7 @@ fn check(
     path: &Path,
     done: &mut dyn FnMut(u64, u64),
 ) -> Result<(u64, u64)> {
-    let reader = TableReader::open_uncached(&*directory.fs, path, meta.number)?;
+    let reader = TableReader::open_uncached(&*directory.fs, path, meta.number)?.named_by(meta)?;
     let found = reader.summary();
     let bounds = (&found.smallest, &found.largest);
     let agrees = [

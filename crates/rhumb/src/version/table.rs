@@ -54,7 +54,7 @@ impl Table {
             return Ok(reader);
         }
         let (path, files) = (self.path(), &self.file.files);
-        let reader = Arc::new(TableReader::open(
+        let reader = TableReader::open(
             &*files.fs,
             &path,
             self.meta.number,
@@ -62,7 +62,8 @@ impl Table {
             self.meta.sections_offset,
             files.access,
             Arc::clone(&files.cache),
-        )?);
+        )?;
+        let reader = Arc::new(reader.named_by(&self.meta)?);
         if reader.table_id() != self.meta.table_id {
             let (expected, found) = (self.meta.table_id, reader.table_id());
             let expected = format!("table id {expected:#018x}, as the manifest says");

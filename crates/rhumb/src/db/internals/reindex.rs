@@ -56,7 +56,8 @@ fn rewrite(context: &Context<'_>, place: Place, table: &Table) -> Result<Outcome
         Error::corruption(&files.table_path(meta.number), 0, expected, "none")
     })?;
     let settings = TableSettings {
-        keyspace: context.keyspace,
+        keyspace: Some(context.keyspace),
+        given_sequence: false,
         spec: context.table.clone(),
         index: context.index.clone(),
         map: Arc::clone(map),

@@ -63,6 +63,12 @@ fn describe(reader: &TableReader, out: &mut dyn Write) -> Result<()> {
         reader.key_map().map_or("none", |map| map.kind()),
         memory.range_deletes,
     ))?;
+    if reader.takes_sequence() {
+        output(writeln!(
+            out,
+            "its sequence is the one that the manifest names"
+        ))?;
+    }
     output(writeln!(out, "properties:"))?;
     for (name, text) in reader.properties().iter() {
         output(writeln!(out, "  {name} = {}", text.escape_ascii()))?;

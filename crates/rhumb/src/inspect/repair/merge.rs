@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rhumb_index::{KeyMap, KeyMapBuilder};
+use rhumb_index::KeyMap;
 
 use super::Repair;
 use super::pieces::Pieces;
 use crate::compaction::{self, Context, Counters, Input, Job};
-use crate::entry::{Cursor, LARGEST_KEY, Sequence};
+use crate::entry::Sequence;
 use crate::error::{Error, Result};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::table::TableReader;
@@ -94,31 +94,17 @@ impl Repair<'_> {
             let mut meta = table.meta.clone();
             let path = self.directory.table_path(meta.number);
             let reader = TableReader::open_uncached(&*self.directory.fs, &path, meta.number)?;
+            let reader = Arc::new(reader);
             meta.map_number = first_map.saturating_add(tables.len() as u64);
             let map = match reader.key_map() {
                 Some(map) => map.clone(),
-                None => map_of_keys(reader)?,
+                None => reader.map_of_keys()?,
             };
             maps.insert(meta.map_number, Arc::new(map));
             tables.push(meta);
         }
         Ok((tables, maps))
     }
-}
-
-/// A key map of the keys of a table that has none.
-fn map_of_keys(table: TableReader) -> Result<KeyMap> {
-    let mut map = KeyMapBuilder::new();
-    let mut cursor = Arc::new(table).cursor(false);
-    cursor.seek_first()?;
-    while cursor.valid() {
-        // The end of a range delete without an end would make the map coarser.
-        if cursor.key() != LARGEST_KEY {
-            map.push(cursor.key());
-        }
-        cursor.next()?;
-    }
-    Ok(map.build())
 }
 
 /// Key maps by number.

@@ -39,6 +39,13 @@ impl Repair<'_> {
         for &number in numbers.filter(|n| !pieces.names_table(**n)) {
             let path = self.directory.table_path(number);
             match TableReader::open_uncached(&*self.directory.fs, &path, number) {
+                Ok(reader) if reader.takes_sequence() => {
+                    let what = "a whole table that was to be ingested, or was";
+                    let expected = "an edit that names its sequence";
+                    let e = Error::corruption(&path, 0, expected, "none that can be read");
+                    let loss = LostData::new(&path, what, &e, Sequences::ALL);
+                    self.report.lost.push(loss);
+                }
                 Ok(reader) => {
                     let keyspace = reader.properties().number("keyspace");
                     let keyspace = keyspace.and_then(|id| u32::try_from(id).ok());

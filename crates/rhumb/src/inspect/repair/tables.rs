@@ -72,7 +72,9 @@ impl Repair<'_> {
     fn rewrite(&mut self, table: &PlacedTable, why: &Error, pieces: &mut Pieces) -> Result<()> {
         let path = self.directory.table_path(table.meta.number);
         let salvage = match Salvage::open(&*self.directory.fs, &path) {
-            Ok(salvage) if salvage.table_id() == table.meta.table_id => salvage,
+            Ok(salvage) if salvage.table_id() == table.meta.table_id => {
+                salvage.named_by(&table.meta)
+            }
             // Another table has this name; its entries belong elsewhere.
             Ok(_) => {
                 self.lose_table(table, why, pieces);
@@ -151,7 +153,8 @@ impl Repair<'_> {
     ) -> Result<TableMeta> {
         let (index, spec) = options.layout(self.options);
         let settings = TableSettings {
-            keyspace,
+            keyspace: Some(keyspace),
+            given_sequence: false,
             spec: spec.clone(),
             index: index.clone(),
             map,

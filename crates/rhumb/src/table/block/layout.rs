@@ -1,7 +1,7 @@
 //! Where the columns of a block lie, and the checks that they do.
 
 use super::{HEADER_BYTES, NO_HINT, flag};
-use crate::entry::EntryKind;
+use crate::entry::{EntryKind, Sequence};
 use crate::table::form::bits::{unpack, word};
 use crate::table::form::damage::Damage;
 use crate::table::form::units::UnitShape;
@@ -168,6 +168,14 @@ impl BlockLayout {
             values: keys + count as u32 * shape.key,
             ..BlockLayout::default()
         }
+    }
+
+    /// The layout of a block of a table that was given a sequence, which is added to those in the block.
+    #[inline(always)]
+    pub fn above(mut self, sequence: Sequence) -> BlockLayout {
+        // The sum of sound sequences is far below 2^64.
+        self.sequence_base = self.sequence_base.wrapping_add(sequence);
+        self
     }
 
     /// The columns, where the values start, and where the block ends, according to the header.

@@ -12,6 +12,7 @@ use crate::table::form::damage::Damage;
 use crate::table::form::directory::Directory;
 use crate::table::form::footer::{SectionKind, Sections, read_footer, read_tail};
 use crate::table::form::properties::Properties;
+use crate::table::form::summary::TableMeta;
 use crate::table::read::verified::Verifier;
 
 /// A table whose footer and directory are sound, so that its blocks can be found. Everything else
@@ -23,6 +24,9 @@ pub(crate) struct Salvage {
     table_id: u64,
     directory: Directory,
     raw_largest: u64,
+    takes_sequence: bool,
+    /// What is added to the sequences in its blocks.
+    sequence_base: Sequence,
     range_deletes: RangeDeletes,
     range_deletes_lost: bool,
     damaged_sections: Vec<Error>,
@@ -57,6 +61,8 @@ impl Salvage {
         let (sections, damaged) = Sections::decode_sound(&bytes, start).map_err(at)?;
         let lost_section = |kind| damaged.iter().any(|(id, _)| *id == kind as u16);
         let range_deletes_lost = lost_section(SectionKind::RangeDeletes);
+        let takes_sequence = sections.get(SectionKind::GivenSequence).is_some()
+            || lost_section(SectionKind::GivenSequence);
         let damaged: Vec<Error> = damaged.into_iter().map(|(_, damage)| at(damage)).collect();
         let Some((offset, directory)) = sections.get(SectionKind::Directory) else {
             let missing = Error::corruption(path, start, "a sound directory", "none");
@@ -76,10 +82,20 @@ impl Salvage {
             table_id: footer.id,
             directory,
             raw_largest: named("raw_block.largest").unwrap_or(u32::MAX.into()),
+            takes_sequence,
+            sequence_base: 0,
             range_deletes_lost: unreadable || range_deletes_lost,
             range_deletes: decoded.and_then(|d| d.ok()).unwrap_or_default(),
             damaged_sections: damaged,
         })
+    }
+
+    /// Takes over the sequence that the manifest gives, if it is a table that takes it from there.
+    pub fn named_by(mut self, meta: &TableMeta) -> Salvage {
+        if self.takes_sequence {
+            self.sequence_base = meta.largest_sequence;
+        }
+        self
     }
 
     /// The random id of the table.
@@ -144,7 +160,8 @@ impl Salvage {
             raw_largest: self.raw_largest,
         };
         let block = verifier.open(number, offset, &stored).map_err(sort_error)?;
-        Ok((offset, block.raw.into_owned(), block.layout))
+        let layout = block.layout.above(self.sequence_base);
+        Ok((offset, block.raw.into_owned(), layout))
     }
 
     /// Statistics of the blocks. Reads all of them.

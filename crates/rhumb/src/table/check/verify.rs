@@ -63,14 +63,14 @@ impl TableReader {
 
     fn verify_counts(&self, walk: &Walk) -> Result<()> {
         let named = |name: &str| self.properties().number(name).unwrap_or(0);
-        let report = &walk.report;
+        let (report, summary) = (&walk.report, self.summary());
         let (least, greatest) = sequences(walk.sequences, &self.range_deletes);
         for (what, expected, found) in [
             ("entries", self.directory.entries(), report.entries),
             ("keys", self.directory.ranks(), report.keys),
             ("deletes", named("deletes"), report.deletes),
-            ("as least sequence", named("sequence.smallest"), least),
-            ("as greatest sequence", named("sequence.largest"), greatest),
+            ("as least sequence", summary.smallest_sequence, least),
+            ("as greatest sequence", summary.largest_sequence, greatest),
             (
                 "bytes in the largest raw block",
                 named("raw_block.largest"),

@@ -29,16 +29,18 @@ pub(in crate::table) enum SectionKind {
     RangeDeletes = 4,
     KeyMap = 5,
     Properties = 6,
+    GivenSequence = 7,
 }
 
 impl SectionKind {
-    const ALL: [SectionKind; 6] = [
+    const ALL: [SectionKind; 7] = [
         SectionKind::Directory,
         SectionKind::Index,
         SectionKind::Filter,
         SectionKind::RangeDeletes,
         SectionKind::KeyMap,
         SectionKind::Properties,
+        SectionKind::GivenSequence,
     ];
 
     fn name(self) -> &'static str {
@@ -49,6 +51,7 @@ impl SectionKind {
             SectionKind::RangeDeletes => "range deletes",
             SectionKind::KeyMap => "key map",
             SectionKind::Properties => "properties",
+            SectionKind::GivenSequence => "given sequence",
         }
     }
 
@@ -64,7 +67,7 @@ impl SectionKind {
     /// Whether every table of a version has this section.
     fn always(self, version: u32) -> bool {
         match self {
-            SectionKind::Filter | SectionKind::RangeDeletes => false,
+            SectionKind::Filter | SectionKind::RangeDeletes | SectionKind::GivenSequence => false,
             SectionKind::KeyMap => version == VERSION,
             _ => true,
         }

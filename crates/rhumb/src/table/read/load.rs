@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::reader::TableReader;
 use super::trace::GetTrace;
 use super::verified::{Verified, Verifier};
+use crate::entry::Sequence;
 #[cfg(test)]
 use crate::entry::cursor_checks::count_visit;
 use crate::error::{Error, Result};
@@ -39,19 +40,24 @@ impl LoadedBlock {
     // Neither is inlined, so that each writes its layout where it is returned: a choice between two layouts
     // would be copied, at 50 instructions a get.
     #[inline(never)]
-    fn of_block(number: u64, bytes: Pinned) -> LoadedBlock {
+    fn of_block(number: u64, bytes: Pinned, sequence_base: Sequence) -> LoadedBlock {
         LoadedBlock {
             number,
-            layout: BlockLayout::of_sound(&bytes),
+            layout: BlockLayout::of_sound(&bytes).above(sequence_base),
             bytes,
         }
     }
 
     #[inline(never)]
-    fn of_unit(number: u64, bytes: Pinned, shape: UnitShape) -> LoadedBlock {
+    fn of_unit(
+        number: u64,
+        bytes: Pinned,
+        shape: UnitShape,
+        sequence_base: Sequence,
+    ) -> LoadedBlock {
         LoadedBlock {
             number,
-            layout: BlockLayout::of_unit(shape, bytes.len()),
+            layout: BlockLayout::of_unit(shape, bytes.len()).above(sequence_base),
             bytes,
         }
     }
@@ -205,8 +211,8 @@ impl TableReader {
     #[inline]
     fn loaded(&self, number: u64, bytes: Pinned) -> LoadedBlock {
         match self.directory.unit_shape(number) {
-            None => LoadedBlock::of_block(number, bytes),
-            Some(shape) => LoadedBlock::of_unit(number, bytes, shape),
+            None => LoadedBlock::of_block(number, bytes, self.sequence_base),
+            Some(shape) => LoadedBlock::of_unit(number, bytes, shape, self.sequence_base),
         }
     }
 

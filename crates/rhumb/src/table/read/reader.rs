@@ -7,7 +7,7 @@ use rhumb_index::{Index, IndexError, KeyMap, registry};
 
 use super::likely::LikelyRows;
 use crate::entry::{MAX_SEQUENCE, RangeDeletes, Sequence};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fs::{Access, FileSystem, ReadFile, ops};
 use crate::memory::{BlockCache, FrameSlots};
 use crate::table::form::damage::Damage;
@@ -40,6 +40,10 @@ pub(crate) struct TableReader {
     properties: Properties,
     /// The largest sequence of entries and range deletes.
     pub(in crate::table) largest_sequence: Sequence,
+    /// Whether the manifest gives it its sequence.
+    takes_sequence: bool,
+    /// What is added to the sequences in its blocks: the sequence that it was given, 0 for other tables.
+    pub(in crate::table) sequence_base: Sequence,
     bounds: Bounds,
     /// Its blocks in memory.
     pub(in crate::table) frame_slots: FrameSlots,
@@ -101,8 +105,36 @@ impl TableReader {
             raw_largest: parts.raw_largest,
             window_bytes: window_bytes(&parts.properties, mean_block_bytes),
             largest_sequence: (parts.properties.number("sequence.largest")).unwrap_or(MAX_SEQUENCE),
+            takes_sequence: parts.takes_sequence,
+            sequence_base: 0,
             properties: parts.properties,
         })
+    }
+
+    /// Takes over the sequence and the number of the key map that the manifest gives, if it is a table that
+    /// takes them from there.
+    ///
+    /// # Errors
+    /// If the manifest does not give one sequence to the whole table.
+    pub fn named_by(mut self, meta: &TableMeta) -> Result<TableReader> {
+        if self.takes_sequence {
+            let (smallest, largest) = (meta.smallest_sequence, meta.largest_sequence);
+            if smallest != largest || largest == 0 {
+                let expected = "one sequence from the manifest, for all entries";
+                let found = format!("sequences {smallest} to {largest}");
+                let at = self.sections_offset;
+                return Err(Error::corruption(&self.path, at, expected, found));
+            }
+            self.sequence_base = largest;
+            self.largest_sequence = largest;
+            self.map_number = meta.map_number;
+        }
+        Ok(self)
+    }
+
+    /// Whether the manifest gives it its sequence: a table that was written to be ingested.
+    pub fn takes_sequence(&self) -> bool {
+        self.takes_sequence
     }
 
     /// Opens a table of unknown length; reads its footer first.
@@ -202,8 +234,9 @@ impl TableReader {
             smallest: bounds.smallest,
             largest: bounds.largest,
             largest_excluded: bounds.largest_excluded,
-            smallest_sequence: number("sequence.smallest"),
-            largest_sequence: number("sequence.largest"),
+            // A table that takes its sequence has no others: both are 0.
+            smallest_sequence: self.sequence_base.max(number("sequence.smallest")),
+            largest_sequence: self.sequence_base.max(number("sequence.largest")),
             map_number: self.map_number,
             index_kind: self.index.kind().to_string(),
         }
@@ -235,6 +268,7 @@ struct Parts {
     key_map: Option<KeyMap>,
     map_number: u64,
     raw_largest: u64,
+    takes_sequence: bool,
     properties: Properties,
 }
 
@@ -277,6 +311,18 @@ impl Parts {
             let expected = format!("{} entries, as in the directory", directory.entries());
             return Err(Damage::new(at, expected, number("entries")?));
         }
+        let takes_sequence = match sections.get(SectionKind::GivenSequence) {
+            Some((at, bytes)) if !bytes.is_empty() => {
+                return Err(Damage::new(at, "an empty section", bytes.len()));
+            }
+            given => given.is_some(),
+        };
+        let one_each = directory.ranks() == directory.entries() && range_deletes.is_empty();
+        let zero = number("sequence.largest").is_ok_and(|largest| largest == 0);
+        if takes_sequence && !(one_each && zero) {
+            let expected = "entries of sequence 0 and different keys, and no range deletes";
+            return Err(Damage::new(at, expected, "others"));
+        }
         match properties.text("cipher") {
             Some("0") => {}
             cipher => return Err(Damage::unsupported(format!("cipher {cipher:?}"))),
@@ -293,6 +339,7 @@ impl Parts {
             key_map,
             map_number,
             raw_largest,
+            takes_sequence,
             properties,
         })
     }

@@ -3,6 +3,7 @@
 mod damage;
 mod directory;
 mod exact;
+mod given;
 mod hostile;
 mod key_maps;
 mod placed;
@@ -61,7 +62,8 @@ fn settings(index: &str, spec: &str, model: &Model) -> TableSettings {
     let mut map = KeyMapBuilder::new();
     model.keys().for_each(|(key, _)| map.push(key));
     TableSettings {
-        keyspace: 5,
+        keyspace: Some(5),
+        given_sequence: false,
         spec: spec.parse().unwrap(),
         index: index.parse().unwrap(),
         map: Arc::new(map.build()),

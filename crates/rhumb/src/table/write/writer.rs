@@ -31,8 +31,11 @@ const BY_BYTES: Partition = Partition::Bytes(TARGET_BYTES as u32);
 /// How to write a table.
 #[derive(Debug, Clone)]
 pub(crate) struct TableSettings {
-    /// The id of its keyspace.
-    pub keyspace: u32,
+    /// The id of its keyspace, if it is known.
+    pub keyspace: Option<u32>,
+    /// Whether the manifest will give the table its sequence: all sequences in it must be 0, and each user key
+    /// must have one entry.
+    pub given_sequence: bool,
     /// Its layout.
     pub spec: TableSpec,
     /// Its index.
@@ -139,6 +142,20 @@ impl TableWriter {
         number: u64,
         settings: &TableSettings,
     ) -> Result<TableWriter> {
+        let path = dir.join(names::table_name(number));
+        Self::create_at(fs, path, number, settings)
+    }
+
+    /// Creates the file of a table at `path`, which need not be the one of its number.
+    ///
+    /// # Errors
+    /// As [`TableWriter::create`].
+    pub fn create_at(
+        fs: &Arc<dyn FileSystem>,
+        path: PathBuf,
+        number: u64,
+        settings: &TableSettings,
+    ) -> Result<TableWriter> {
         let index = IndexChoice::new(&settings.index).map_err(refused)?;
         let spec = &settings.spec;
         let cutter = Cutter::of(spec, &index);
@@ -146,7 +163,6 @@ impl TableWriter {
             (Partition::Predicted(_), Cutter::Full { .. }) => BY_BYTES,
             (partition, _) => partition,
         };
-        let path = dir.join(names::table_name(number));
         let mut create_time = Duration::ZERO;
         let file = ops::timed(&mut create_time, || ops::create(&**fs, &path))?;
         let table_id = RandomState::new().hash_one((SystemTime::now(), number));
@@ -328,6 +344,9 @@ impl TableWriter {
             sections.push((SectionKind::KeyMap, self.settings.map.to_bytes()));
         }
         sections.push((SectionKind::Properties, properties.encode()));
+        if self.settings.given_sequence {
+            sections.push((SectionKind::GivenSequence, Vec::new()));
+        }
         let id = self.table_id;
         self.blocks
             .finish(|pending| footer::encode(&sections, id, sections_offset, pending))?;
@@ -441,7 +460,9 @@ impl TableWriter {
             properties.set_bytes("key.smallest", first);
             properties.set_bytes("key.largest", last);
         }
-        properties.set("keyspace", self.settings.keyspace);
+        if let Some(keyspace) = self.settings.keyspace {
+            properties.set("keyspace", keyspace);
+        }
         properties.set("map.number", self.settings.map_number);
         properties.set("partition", self.partition);
         properties.set("raw_block.largest", self.blocks.raw_bytes().1);
