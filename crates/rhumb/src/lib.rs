@@ -22,6 +22,8 @@
 //!   [`Db::get_or_create_keyspace`].
 //! - Single writes go through a keyspace, as durably as [`Options::durability`] or
 //!   [`Keyspace::with_durability`] says; a [`WriteBatch`] is atomic over keyspaces.
+//! - Sorted entries ([`Keyspace::ingest_sorted`]) and finished tables ([`TableWriter`], [`Keyspace::ingest`]) are
+//!   added all at once, without passing the log.
 //! - A [`Snapshot`] reads all keyspaces as they were at one moment; an [`Iter`] goes over a range from both
 //!   ends.
 //!
@@ -49,9 +51,9 @@ mod wal;
 #[doc(hidden)]
 pub use db::internals;
 pub use db::{
-    CacheStats, CompareAndSwapError, DEFAULT_KEYSPACE, Db, Explanation, Iter, Key, Keyspace,
-    KeyspaceStats, LevelStats, OrderStats, ReadStats, RecoveryStats, ScanStats, Snapshot, Stats,
-    Value, WriteBatch, WriteStats,
+    CacheStats, CompareAndSwapError, DEFAULT_KEYSPACE, Db, Explanation, Ingested, Iter, Key,
+    Keyspace, KeyspaceStats, LevelStats, OrderStats, ReadStats, RecoveryStats, ScanStats, Snapshot,
+    SortedIngest, Stats, TableWriter, Value, WriteBatch, WriteStats,
 };
 pub use error::{Error, Result};
 pub use options::{

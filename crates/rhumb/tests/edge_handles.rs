@@ -270,7 +270,7 @@ fn calls_that_are_under_way_at_close_end() {
         let db = Db::open("store", options.clone()).unwrap();
         fill(&db.create_keyspace("other").unwrap(), 1);
         let (sender, ended) = mpsc::channel();
-        let calls: [(&str, Call); 5] = [
+        let calls: [(&str, Call); 6] = [
             ("put", |k| k.put(key(1), value(1, 1))),
             ("delete_range", |k| k.delete_range(key(KEYS)..key(KEYS + 1))),
             ("flush", |k| {
@@ -280,6 +280,9 @@ fn calls_that_are_under_way_at_close_end() {
             ("iter", |k| {
                 assert_eq!(check_rest(k.iter()?, 1), KEYS);
                 k.put(key(3), value(1, 3))
+            }),
+            ("ingest", |k| {
+                k.ingest_sorted([(key(4), value(1, 4))]).map(drop)
             }),
         ];
         for (name, call) in calls {

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use damage::{Store, options};
 use kit_watchdog::Watchdog;
-use rhumb::{Db, inspect};
+use rhumb::{Db, TableWriter, inspect};
 use special::{KINDS, TERABYTE, remove};
 
 /// What each way to reach the store says.
@@ -73,6 +73,32 @@ fn what_is_no_file_is_refused_by_name_and_kind() {
     }
     assert!(store.image() == image, "something was changed");
     assert!(store.read() == store.contents);
+}
+
+#[test]
+fn what_is_no_file_is_not_ingested() {
+    let _watchdog = Watchdog::new("special files to ingest");
+    let dir = tempfile::tempdir().unwrap();
+    let (store, path) = (dir.path().join("store"), dir.path().join("outside"));
+    let db = Db::open(&store, options()).unwrap();
+    for (kind, make) in KINDS {
+        make(&path);
+        let said = db.ingest(&[&path]).expect_err(kind).to_string();
+        // Of a sparse file it looks at the end first.
+        let clear = said.contains("outside") && (said.contains(kind) || kind == "a sparse file");
+        assert!(clear, "{kind}: {said}");
+        remove(&path);
+    }
+    let names = fs::read_dir(&store)
+        .unwrap()
+        .map(|file| file.unwrap().file_name());
+    let mut names = names.map(|name| name.into_string().unwrap());
+    assert!(names.all(|name| !name.ends_with(".table")));
+    let mut table = TableWriter::create(&path, &options()).unwrap();
+    table.put("a", "1").unwrap();
+    table.finish().unwrap();
+    db.ingest(&[&path]).unwrap();
+    assert_eq!(db.get("a").unwrap().as_deref(), Some(&b"1"[..]));
 }
 
 #[test]

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! which refuses to write into an existing one. What version 2 of the manifest adds is in `golden_options`,
-//! and what was added to tables in `golden_tables`.
+//! and what was added to tables in `golden_tables` and `golden_ingested`.
 
 #![allow(
     clippy::unwrap_used,

@@ -78,12 +78,12 @@ impl Claims {
             .all(|claim| !claim.meets(level, hull, false))
     }
 
-    /// Claims the place of a table that is being put into a level; returns the id with which to
-    /// [release](Claims::release) it.
+    /// Claims a table that is being put into a level, and its place there, as a merge that reads and writes it
+    /// would; returns the id with which to [release](Claims::release) it.
     pub fn take_place(&mut self, level: usize, table: &TableMeta) -> u64 {
         self.add(Claim {
             id: 0,
-            tables: HashSet::new(),
+            tables: HashSet::from([table.number]),
             bytes: Vec::new(),
             target_level: level,
             new_run: false,

@@ -118,7 +118,7 @@ impl Outcome {
 
 impl Context<'_> {
     /// The number of `map`: that of a known map that numbers keys alike, or a new one.
-    pub(super) fn number_map(&self, map: KeyMap) -> NumberedMap {
+    pub fn number_map(&self, map: KeyMap) -> NumberedMap {
         match self.maps.iter().find(|(_, known)| known.numbers_like(&map)) {
             Some((number, known)) => (*number, Arc::clone(known)),
             None => ((self.next_map)(), Arc::new(map)),

@@ -5,13 +5,15 @@
 //! run beside those that hold [`Claims`], [`execute`] executes it, and [`flush`] writes memtables. Both
 //! return an [`Outcome`], which the owner of the manifest makes durable and visible; [`place_newest`] tells
 //! where the tables of a flush go. [`Order`] sees in which order keys arrive, and [`Parts`] are what a flush
-//! makes of it.
+//! makes of it. Tables that come from elsewhere are written by [`write_new_table`], and go where
+//! [`newest_places`] says.
 
 mod builder;
 mod claims;
 mod context;
 mod execute;
 mod flush;
+mod ingest;
 mod job;
 mod merge;
 mod order;
@@ -24,6 +26,7 @@ pub(crate) use claims::Claims;
 pub(crate) use context::{Context, Counters, Outcome};
 pub(crate) use execute::execute;
 pub(crate) use flush::{Flushed, flush};
+pub(crate) use ingest::{NewTable, bottom_for, newest_places, write_new_table};
 pub(crate) use job::{Input, Job};
 pub(crate) use order::{Arrivals, Order};
 pub(crate) use parts::Parts;

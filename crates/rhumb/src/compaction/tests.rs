@@ -1,6 +1,7 @@
 //! What is picked, which versions survive, and what can be read afterwards.
 
 mod fixture;
+mod ingest;
 mod pick;
 mod place;
 mod retain;

@@ -8,7 +8,7 @@ use crate::db::handle::Handle;
 use crate::db::read::explain::{Explanation, explain};
 use crate::db::read::lookup::Lookup;
 use crate::db::read::multi_get::look_up_all;
-use crate::db::store::OpenKeyspace;
+use crate::db::store::{OpenKeyspace, Store};
 use crate::db::write::batch::WriteBatch;
 use crate::db::write::swap::{CompareAndSwapError, Condition};
 use crate::db::{Iter, Key, Value};
@@ -42,6 +42,10 @@ impl Keyspace {
 
     pub(super) fn state(&self) -> &Arc<OpenKeyspace> {
         &self.state
+    }
+
+    pub(super) fn store(&self) -> &Store {
+        &self.handle.store
     }
 
     /// The name of the keyspace.
@@ -93,7 +97,8 @@ impl Keyspace {
         store.set_keyspace_options(&self.state, options)
     }
 
-    fn check(&self) -> Result<()> {
+    /// Fails if the keyspace was dropped.
+    pub(super) fn check(&self) -> Result<()> {
         if self.state.is_dropped() {
             return Err(Error::NoSuchKeyspace(self.state.name.clone()));
         }

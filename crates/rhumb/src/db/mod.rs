@@ -2,6 +2,7 @@
 
 mod bounds;
 mod handle;
+mod ingest;
 #[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod internals;
@@ -18,6 +19,9 @@ use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
+pub use ingest::commit::Ingested;
+pub use ingest::sorted::SortedIngest;
+pub use ingest::writer::TableWriter;
 pub use keyspace::Keyspace;
 pub use read::explain::Explanation;
 pub use read::iter::Iter;

@@ -187,7 +187,7 @@ pub struct ScanStats {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WriteStats {
-    /// The bytes of the keys and values that were written by the user.
+    /// The bytes of the keys and values that were written by the user, or ingested.
     pub user_bytes: u64,
     /// The bytes written to logs.
     pub log_bytes: u64,
@@ -227,6 +227,10 @@ pub struct WriteStats {
     pub compaction_read_time: Duration,
     /// The part of `compaction_time` spent in the calls that created, wrote and synced tables.
     pub compaction_write_time: Duration,
+    /// The number of tables that were ingested.
+    pub ingested_tables: u64,
+    /// The bytes of the tables that were ingested.
+    pub ingested_bytes: u64,
     /// How often writers were slowed down.
     pub slowdowns: u64,
     /// How often writers had to wait: for a flush, a merge, the next log, or the sync of other writes.
@@ -240,7 +244,8 @@ pub struct WriteStats {
 impl WriteStats {
     /// The bytes written to files for each byte that the user wrote; 0 if the user wrote nothing.
     pub fn write_amplification(&self) -> f64 {
-        let written = self.log_bytes + self.flushed_bytes + self.compaction_bytes_written;
+        let tables = self.flushed_bytes + self.ingested_bytes + self.compaction_bytes_written;
+        let written = self.log_bytes + tables;
         if self.user_bytes == 0 {
             0.0
         } else {

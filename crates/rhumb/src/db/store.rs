@@ -180,6 +180,13 @@ impl Store {
         }
     }
 
+    /// Makes the store read-only after a failed call that wrote to a file of it, unless the disk is full.
+    pub(super) fn fail_after_io(&self, error: &Error) {
+        if matches!(error, Error::Io { .. }) {
+            self.fail(error);
+        }
+    }
+
     /// Fails if the store takes no writes.
     pub(super) fn check_writable(&self) -> Result<()> {
         match &*lock(&self.failure) {

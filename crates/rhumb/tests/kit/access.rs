@@ -1,11 +1,15 @@
 //! Writes batches, and reads all contents in every way.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
 
-use rhumb::{Db, Durability, Snapshot, WriteBatch};
+use rhumb::fs::{FileSystem, MemoryFileSystem};
+use rhumb::{Db, Durability, Keyspace, Snapshot, TableWriter, WriteBatch};
 
 use super::oracle::{Change, Content, OPTIONS_KEY, difference, options_entry};
 use super::script;
+use super::tiny;
 use super::world::Trouble;
 
 /// Writes changes as one batch.
@@ -20,6 +24,69 @@ pub fn write(db: &Db, changes: &[(String, Change)], durability: Durability) -> r
         }
     }
     db.write_with(batch, durability)
+}
+
+/// Writes entries as one or two finished tables outside of the store, and returns their paths.
+pub fn finished_tables(
+    file_system: &MemoryFileSystem,
+    entries: &BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+) -> rhumb::Result<Vec<String>> {
+    let options = tiny(Arc::new(file_system.clone()));
+    let outside = Path::new("/outside");
+    // If it is not there, no table can be created.
+    let _ = file_system.create_dir(outside);
+    let mut paths = Vec::new();
+    let entries: Vec<_> = entries.iter().collect();
+    for part in entries.chunks(entries.len().div_ceil(2)) {
+        let path = format!("/outside/{}", paths.len());
+        // A loss of power may have brought back one that was removed.
+        let _ = file_system.remove(Path::new(&path));
+        let mut table = TableWriter::create(&path, &options)?;
+        for (key, value) in part {
+            match value {
+                Some(value) => table.put(key, value)?,
+                None => table.delete(key)?,
+            }
+        }
+        table.finish()?;
+        paths.push(path);
+    }
+    Ok(paths)
+}
+
+/// Ingests finished tables or, without any, the entries.
+pub fn ingest(
+    keyspace: &Keyspace,
+    entries: &BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+    tables: &[String],
+) -> rhumb::Result<()> {
+    if !tables.is_empty() {
+        return keyspace.ingest(tables).map(drop);
+    }
+    let mut ingest = keyspace.sorted_ingest()?;
+    for (key, value) in entries {
+        match value {
+            Some(value) => ingest.put(key, value)?,
+            None => ingest.delete(key)?,
+        }
+    }
+    ingest.finish().map(drop)
+}
+
+/// Ingests the puts and deletes of one keyspace; the last one of a key counts.
+pub fn ingest_changes(db: &Db, changes: &[(String, Change)]) -> rhumb::Result<()> {
+    let mut entries = BTreeMap::new();
+    for (_, change) in changes {
+        match change {
+            Change::Put(key, value) => drop(entries.insert(key.clone(), Some(value.clone()))),
+            Change::Delete(key) => drop(entries.insert(key.clone(), None)),
+            Change::DeleteRange(..) => {}
+        }
+    }
+    let Some((name, _)) = changes.first() else {
+        return Ok(());
+    };
+    ingest(&db.keyspace(name)?, &entries, &[])
 }
 
 /// The contents of a store: read forwards, backwards and key by key, which must agree.

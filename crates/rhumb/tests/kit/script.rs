@@ -1,5 +1,7 @@
 //! Scripts: lists of steps to do with a store.
 
+use std::collections::BTreeMap;
+
 use rhumb::fs::Loss;
 use rhumb::{Durability, KeyspaceOptions};
 
@@ -19,6 +21,9 @@ pub enum Step {
     Flush(usize),
     /// Compacts a whole keyspace, or its upper half.
     Compact(usize, bool),
+    /// Ingests these entries, with `None` for deletes: as tables that were finished outside of the store, or as
+    /// sorted entries.
+    Ingest(usize, BTreeMap<Vec<u8>, Option<Vec<u8>>>, bool),
     /// Sets a value, or removes it, by comparing it with the one that is there.
     Swap(usize, Vec<u8>, Option<Vec<u8>>),
     Create(usize),

@@ -1,6 +1,8 @@
 //! The scripts with which every call site and every crash point is tried. Each is named after the
 //! part of the store that it exercises.
 
+use std::collections::BTreeMap;
+
 use super::script::{Recipe, Step, key, value};
 use rhumb::Compaction;
 
@@ -41,7 +43,7 @@ pub const NEARLY_SORTED: &str = "nearly-sorted";
 
 /// All scripts, of about `length` steps each.
 pub fn all(length: u64) -> Vec<Script> {
-    let made: [(&'static str, Make); 20] = [
+    let made: [(&'static str, Make); 21] = [
         ("writes", writes),
         ("batches", batches),
         ("flush", flush),
@@ -62,6 +64,7 @@ pub fn all(length: u64) -> Vec<Script> {
         ("swaps", swaps),
         (LOGS, logs),
         (NEARLY_SORTED, nearly_sorted),
+        ("ingest", ingests),
     ];
     let scripts = made.into_iter().enumerate().map(|(i, (name, make))| {
         let mut random = Random(case_seed(i as u64));
@@ -279,6 +282,45 @@ fn swaps(random: &mut Random, length: u64) -> Vec<Step> {
     steps
 }
 
+/// Some keys with values or without, as finished tables or as sorted entries.
+fn ingest(random: &mut Random, keyspaces: u64) -> Step {
+    let which = random.below(keyspaces) as usize;
+    let (from, span) = (random.below(60), 1 + random.below(60));
+    let mut entries = BTreeMap::new();
+    for _ in 0..1 + random.below(12) {
+        let value = random.percent(85).then(|| value(random, 100));
+        entries.insert(key(from + random.below(span)), value);
+    }
+    Step::Ingest(which, entries, random.percent(50))
+}
+
+/// Ingests into empty keyspaces, over and beside what is there, among writes that are not durable.
+fn ingests(random: &mut Random, length: u64) -> Vec<Step> {
+    let recipe = Recipe {
+        keyspaces: 2,
+        batch: 3,
+        value_bytes: 300,
+        buffered_percent: 80,
+        range_delete_percent: 5,
+        ..Recipe::PLAIN
+    };
+    let mut steps = vec![ingest(random, 1), Step::Create(1)];
+    steps.extend(repeat(random, length, recipe, 2, |r, n| {
+        Some(match n % 10 {
+            1 => Step::Hold,
+            3 => Step::Compact(r.below(2) as usize, r.percent(50)),
+            5 => Step::Read,
+            7 => Step::Crash(LOSSES[r.below(LOSSES.len() as u64) as usize], r.next()),
+            9 => match n % 20 {
+                9 => Step::Drop(1),
+                _ => Step::Create(1),
+            },
+            _ => ingest(r, 2),
+        })
+    }));
+    steps
+}
+
 /// Options of keyspaces come, change and go, between flushes by them.
 fn options(random: &mut Random, length: u64) -> Vec<Step> {
     let recipe = Recipe {
@@ -340,7 +382,7 @@ fn reads(random: &mut Random, length: u64) -> Vec<Step> {
 }
 
 /// Buffered writes fill one log after another, while the ones before end; some writes among them are synced, or
-/// flushed, or ask for what is.
+/// flushed, or ask for what is; ingests come between.
 fn logs(random: &mut Random, length: u64) -> Vec<Step> {
     let recipe = Recipe {
         value_bytes: 1200,
@@ -354,6 +396,7 @@ fn logs(random: &mut Random, length: u64) -> Vec<Step> {
             0 => Step::Flush(r.below(2) as usize),
             2 => Step::Sync,
             3 => Step::SetOptions(1, r.below(6) as usize),
+            4 => ingest(r, 2),
             5 => Step::Drop(1),
             6 => Step::Create(1),
             7 => Step::Crash(LOSSES[r.below(LOSSES.len() as u64) as usize], r.next()),
@@ -424,7 +467,8 @@ pub fn mixed(random: &mut Random, length: u64) -> Vec<Step> {
     let every = 1 + random.below(8);
     steps.extend(repeat(random, length, recipe, every, |r, _| {
         let which = r.below(recipe.keyspaces) as usize;
-        Some(match r.below(23) {
+        Some(match r.below(24) {
+            23 => ingest(r, recipe.keyspaces),
             22 => swap(r, recipe.keyspaces),
             20 => Step::CreateWith(which, r.below(6) as usize),
             21 => Step::SetOptions(which, r.below(6) as usize),

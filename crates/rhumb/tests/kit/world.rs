@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rhumb::fs::{FaultAt, FaultyFileSystem, FileSystem, MemoryFileSystem, Plan, Site};
 use rhumb::{Compaction, CompareAndSwapError, Db, Durability, Error, Keyspace, Snapshot};
 
-use super::access::{read_all, read_held, write};
+use super::access::{finished_tables, ingest, read_all, read_held, write};
 use super::oracle::{
     Change, Content, Event, OPTIONS_KEY, Oracle, difference, fingerprint, options_entry, position,
 };
@@ -248,6 +249,9 @@ impl World {
                 let from = upper.then(|| super::script::key(30));
                 self.with(*which, |k| k.compact_range(from.as_deref(), None))
             }
+            Step::Ingest(which, entries, finished) => {
+                self.ingest(KEYSPACES[*which], entries, *finished)
+            }
             Step::Swap(which, key, new) => self.swap(KEYSPACES[*which], key, new.as_deref()),
             Step::Create(which) => self.create(KEYSPACES[*which], 0),
             Step::CreateWith(which, number) => self.create(KEYSPACES[*which], *number),
@@ -357,6 +361,36 @@ impl World {
         if durability == Durability::Immediate {
             self.all_durable();
         }
+        Ok(())
+    }
+
+    fn ingest(
+        &mut self,
+        name: &str,
+        entries: &BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+        finished: bool,
+    ) -> Result<(), Trouble> {
+        if !self.oracle.content.contains_key(name) {
+            return Ok(());
+        }
+        let changes = entries.iter().map(|(key, value)| match value {
+            Some(value) => Change::Put(key.clone(), value.clone()),
+            None => Change::Delete(key.clone()),
+        });
+        let changes = changes.map(|change| (name.to_string(), change));
+        self.submit(Event::Write(changes.collect()));
+        // What is written outside of the store is not what is tested.
+        let outside = self.memory.clone();
+        let tables = match finished {
+            true => finished_tables(&outside, entries)?,
+            false => Vec::new(),
+        };
+        let ingested = self.attempt(|db, _| ingest(&db.keyspace(name)?, entries, &tables));
+        for table in &tables {
+            let _ = outside.remove(Path::new(table));
+        }
+        ingested?;
+        self.all_durable();
         Ok(())
     }
 

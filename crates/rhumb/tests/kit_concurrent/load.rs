@@ -28,6 +28,8 @@ pub struct Operation {
     pub durability: Durability,
     /// What the marker was before, if the marker alone is set, by comparing it.
     pub swap: Option<Option<Vec<u8>>>,
+    /// Whether it is an ingest into the first keyspace, of entries in any order; the last one of a key counts.
+    pub ingest: bool,
 }
 
 impl Load {
@@ -50,6 +52,24 @@ impl Load {
                 changes: vec![put(DEFAULT_KEYSPACE, marker)],
                 durability: Durability::Immediate,
                 swap: Some(before),
+                ingest: false,
+            };
+        }
+        if random.percent(6) {
+            let mut changes = vec![put(KEYSPACES[0], marker)];
+            for _ in 0..1 + random.below(10) {
+                let at = key(0, writer, random.below(self.keys));
+                let change = match random.percent(20) {
+                    true => Change::Delete(at),
+                    false => Change::Put(at, value(&mut random, 9 + self.value_bytes)),
+                };
+                changes.push((KEYSPACES[0].to_string(), change));
+            }
+            return Operation {
+                changes,
+                durability: Durability::Immediate,
+                swap: None,
+                ingest: true,
             };
         }
         let mut changes: Vec<_> = (0..1 + random.below(6))
@@ -62,6 +82,7 @@ impl Load {
             changes,
             durability,
             swap: None,
+            ingest: false,
         }
     }
 

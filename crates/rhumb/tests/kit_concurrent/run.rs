@@ -10,7 +10,7 @@ use rhumb::{DEFAULT_KEYSPACE, Db, Durability, Error};
 use super::KEYSPACES;
 use super::history::{ACTORS, Clock, History, WRITERS, within};
 use super::load::{Load, Operation, key, marked, marker_key};
-use crate::kit::access::write;
+use crate::kit::access::{ingest_changes, write};
 use crate::kit::oracle::Oracle;
 use crate::kit::recorder::held;
 
@@ -173,6 +173,9 @@ impl<'a> Run<'a> {
     }
 
     fn operate(&self, operation: &Operation, writer: usize, tried: usize) -> rhumb::Result<()> {
+        if operation.ingest {
+            return ingest_changes(self.db, &operation.changes);
+        }
         let Some(before) = &operation.swap else {
             return write(self.db, &operation.changes, operation.durability);
         };

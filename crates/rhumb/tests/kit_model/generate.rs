@@ -69,7 +69,8 @@ impl<'a> Generator<'a> {
 
     fn operation(&mut self, outer: bool) -> Op {
         match self.choices.below(1000) {
-            0..330 => Op::One(self.write()),
+            0..320 => Op::One(self.write()),
+            320..330 => self.ingest(),
             330..440 => self.batch(),
             440..460 => self.swap(),
             460..540 => Op::Get(self.keyspace(), self.snapshot(40), self.key_any()),
@@ -197,6 +198,19 @@ impl<'a> Generator<'a> {
         };
         let buffered = self.choices.percent(30);
         Op::Batch(buffered, (0..count).map(|_| self.write()).collect())
+    }
+
+    fn ingest(&mut self) -> Op {
+        let (keyspace, finished) = (self.keyspace(), self.choices.percent(40));
+        let count = match self.choices.below(4) {
+            0 => self.choices.below(60),
+            _ => self.choices.below(6),
+        };
+        let entries = (0..count).map(|_| {
+            let (key, is_put) = (self.key(keyspace), self.choices.percent(80));
+            (key, is_put.then(|| self.value()))
+        });
+        Op::Ingest(keyspace, finished, entries.collect())
     }
 
     fn multi_get(&mut self) -> Op {

@@ -67,6 +67,15 @@ impl Model {
         match op {
             Op::One(write) => self.write(std::slice::from_ref(write))?,
             Op::Batch(_, writes) => self.write(writes)?,
+            Op::Ingest(n, _, entries) => {
+                self.space(*n)?;
+                let change = |(key, value): &(Key, Option<ValueSpec>)| match value {
+                    Some(value) => Write::Put(*n, key.clone(), *value),
+                    None => Write::Delete(*n, key.clone()),
+                };
+                let writes: Vec<Write> = entries.iter().map(change).collect();
+                self.write(&writes)?;
+            }
             Op::Get(n, snapshot, key) => {
                 let map = self.seen(*n, *snapshot)?;
                 return Ok(Outcome::Value(map.get(&key.0).map(|v| v.to_vec())));

@@ -116,6 +116,8 @@ pub enum Op {
     One(Write),
     /// A batch: whether it is buffered, and its writes.
     Batch(bool, Vec<Write>),
+    /// An ingest: whether of finished tables, and its entries, in any order; the last one of a key counts.
+    Ingest(usize, bool, Vec<(Key, Option<ValueSpec>)>),
     Get(usize, Option<usize>, Key),
     MultiGet(usize, Vec<Key>),
     Contains(usize, Key),

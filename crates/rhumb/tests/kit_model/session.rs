@@ -1,6 +1,11 @@
 //! A store on which lists of operations are run.
 
-use rhumb::{Db, Durability, Error, Iter, Keyspace, Options, Result, Snapshot, Value, WriteBatch};
+use std::collections::BTreeMap;
+
+use rhumb::{
+    Db, Durability, Error, Iter, Keyspace, Options, Result, Snapshot, TableWriter, Value,
+    WriteBatch,
+};
 
 use super::generate::SNAPSHOTS;
 use super::operation::{Cover, Key, Op, Outcome, Scan, ValueSpec, Write, expected};
@@ -123,6 +128,17 @@ impl Session {
         match op {
             Op::One(write) => self.write_one(write)?,
             Op::Batch(buffered, writes) => self.write_batch(*buffered, writes)?,
+            Op::Ingest(n, finished, entries) => {
+                let keyspace = self.keyspace(*n)?;
+                let entries: BTreeMap<&[u8], Option<ValueSpec>> = entries
+                    .iter()
+                    .map(|(key, value)| (&*key.0, *value))
+                    .collect();
+                match finished {
+                    true => self.ingest_tables(&keyspace, &entries)?,
+                    false => ingest_sorted(&keyspace, &entries)?,
+                }
+            }
             Op::Get(n, snapshot, key) => {
                 let keyspace = self.keyspace(*n)?;
                 let value = match snapshot.and_then(|s| self.snapshots[s].as_ref()) {
@@ -226,6 +242,40 @@ impl Session {
         }
     }
 
+    /// Ingests entries as finished tables of a few entries each, in any order of tables.
+    fn ingest_tables(
+        &self,
+        keyspace: &Keyspace,
+        entries: &BTreeMap<&[u8], Option<ValueSpec>>,
+    ) -> Result<()> {
+        let entries: Vec<_> = entries.iter().collect();
+        let mut paths = Vec::new();
+        for part in entries.chunks(3 + entries.len() / 3) {
+            let path = format!("{}.outside", paths.len());
+            let mut table = TableWriter::create(&path, &self.options)?;
+            for (key, value) in part {
+                match value {
+                    Some(value) => table.put(key, value.expand())?,
+                    None => table.delete(key)?,
+                }
+            }
+            table.finish()?;
+            paths.push(path);
+        }
+        paths.reverse();
+        let ingested = keyspace.ingest(&paths);
+        for path in &paths {
+            let removed = self.options.file_system.remove(path.as_ref());
+            removed.expect("the original is left");
+        }
+        let ingested = ingested?;
+        assert_eq!(
+            (ingested.entries, ingested.tables),
+            (entries.len() as u64, paths.len() as u64)
+        );
+        Ok(())
+    }
+
     fn write_batch(&self, buffered: bool, writes: &[Write]) -> Result<()> {
         let mut batch = WriteBatch::new();
         for write in writes {
@@ -289,6 +339,19 @@ impl Session {
         outcomes.push(Outcome::Entries(entries));
         Ok(Outcome::Many(outcomes))
     }
+}
+
+fn ingest_sorted(keyspace: &Keyspace, entries: &BTreeMap<&[u8], Option<ValueSpec>>) -> Result<()> {
+    let mut ingest = keyspace.sorted_ingest()?;
+    for (key, value) in entries {
+        match value {
+            Some(value) => ingest.put(key, value.expand())?,
+            None => ingest.delete(key)?,
+        }
+    }
+    let ingested = ingest.finish()?;
+    assert_eq!(ingested.entries, entries.len() as u64);
+    Ok(())
 }
 
 /// An entry that an iterator returned.

@@ -16,12 +16,18 @@ use crate::version::{LEVELS, Levels};
 
 pub(crate) use range::{pick_step, pick_whole};
 
+/// How many bytes a level should hold at most, from level 1 on.
+pub(crate) fn target_bytes(options: &options::Levels, level: usize) -> f64 {
+    let ratio = f64::from(options.size_ratio.max(2));
+    let below = i32::try_from(level).unwrap_or(i32::MAX).saturating_sub(1);
+    options.base_bytes.max(1) as f64 * ratio.powi(below)
+}
+
 /// How full each level is; a level with a score of at least 1 should be merged. Tables that are
 /// being merged do not count towards the bytes of a level.
 pub(crate) fn scores(levels: &Levels, options: &options::Levels, claims: &Claims) -> [f64; LEVELS] {
     let mut scores = [0.0; LEVELS];
     let ratio = f64::from(options.size_ratio.max(2));
-    let mut target = options.base_bytes.max(1) as f64;
     for (level, score) in scores.iter_mut().enumerate() {
         let runs = levels.runs(level).len() as f64;
         *score = match options.compaction {
@@ -30,11 +36,8 @@ pub(crate) fn scores(levels: &Levels, options: &options::Levels, claims: &Claims
             // Several runs are of another shape and should become one.
             _ if runs > 1.0 => runs,
             _ if level + 1 == LEVELS => 0.0,
-            _ => idle_bytes(levels, level, claims) as f64 / target,
+            _ => idle_bytes(levels, level, claims) as f64 / target_bytes(options, level),
         };
-        if level > 0 {
-            target *= ratio;
-        }
     }
     scores
 }

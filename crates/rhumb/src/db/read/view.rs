@@ -117,6 +117,18 @@ impl CurrentView {
         });
     }
 
+    /// Installs levels with new tables that are newer than all that was written before; no memtable holds entries,
+    /// and nobody writes. A new active memtable begins, so that a reader with the view from before, who reads
+    /// its sequence later, finds nothing in it that was written after the new tables.
+    pub(in crate::db) fn install_newest(&self, levels: Arc<Levels>) {
+        self.view.replace(|view| View {
+            active: Arc::new(Memtable::with_prefix(view.active.common_prefix())),
+            waiting: Vec::new(),
+            held: None,
+            levels,
+        });
+    }
+
     /// Removes all memtables and tables from the view.
     pub(in crate::db) fn empty(&self) {
         self.view.replace(|_| View {

@@ -185,6 +185,14 @@ fn write_writes(writes: &WriteStats, f: &mut Formatter<'_>) -> fmt::Result {
             writes.write_amplification(),
         )?;
     }
+    if writes.ingested_tables > 0 {
+        write!(
+            f,
+            "\ningested: {} of {}",
+            Counted(writes.ingested_tables, "table"),
+            Bytes(writes.ingested_bytes),
+        )?;
+    }
     if writes.slowdowns + writes.stalls > 0 {
         write!(
             f,

@@ -4,13 +4,14 @@
 use std::sync::Arc;
 
 use crate::compaction::Outcome;
-use crate::db::read::view::FlushedMemtable;
+use crate::db::read::view::{CurrentView, FlushedMemtable};
 use crate::db::stats::WriteStats;
 use crate::db::store::{Catalog, OpenKeyspace, Store};
+use crate::entry::Sequence;
 use crate::error::{Error, Result};
 use crate::fs::names::FileKind;
 use crate::sync::lock;
-use crate::version::{Change, Edit, Manifest, publish};
+use crate::version::{Change, Edit, Levels, Manifest, publish};
 
 /// What the manifest says of a flush. The logs were synced before through the memtable's largest sequence.
 fn flushed_changes(keyspace: &OpenKeyspace, flushed: &FlushedMemtable) -> Vec<Change> {
@@ -21,6 +22,10 @@ fn flushed_changes(keyspace: &OpenKeyspace, flushed: &FlushedMemtable) -> Vec<Ch
     };
     let held = flushed.held.as_ref().and_then(|m| m.smallest_sequence());
     let lowest = held.unwrap_or(largest + 1);
+    flushed_through(keyspace, largest, lowest)
+}
+
+fn flushed_through(keyspace: &OpenKeyspace, largest: Sequence, lowest: Sequence) -> Vec<Change> {
     let changes = Change::flushed(keyspace.id, largest, lowest);
     changes.chain([Change::LastSequence(largest)]).collect()
 }
@@ -45,6 +50,37 @@ impl Store {
         flushed: Option<&FlushedMemtable>,
         count: impl FnOnce(&mut WriteStats),
     ) -> Result<()> {
+        let reached = flushed.map(|flushed| flushed_changes(keyspace, flushed));
+        let show = |view: &CurrentView, levels| view.install(levels, flushed);
+        self.install_as(keyspace, outcome, reached.unwrap_or_default(), show, count)
+    }
+
+    /// As [`Store::install`], for tables that are newer than all memtables, none of which holds entries, and
+    /// have this sequence. Nobody writes meanwhile.
+    ///
+    /// # Errors
+    /// As [`Store::install`].
+    pub(in crate::db) fn install_newest(
+        &self,
+        keyspace: &OpenKeyspace,
+        outcome: &Outcome,
+        sequence: Sequence,
+        count: impl FnOnce(&mut WriteStats),
+    ) -> Result<()> {
+        let reached = flushed_through(keyspace, sequence, sequence + 1);
+        let show = |view: &CurrentView, levels| view.install_newest(levels);
+        self.install_as(keyspace, outcome, reached, show, count)
+    }
+
+    /// Makes a change durable that also says how far the logs `reached`, and shows the new levels to readers.
+    fn install_as(
+        &self,
+        keyspace: &OpenKeyspace,
+        outcome: &Outcome,
+        reached: Vec<Change>,
+        show: impl FnOnce(&CurrentView, Arc<Levels>),
+        count: impl FnOnce(&mut WriteStats),
+    ) -> Result<()> {
         let mut catalog = lock(&self.catalog);
         let made = outcome.made().map(|table| table.number);
         let Some(state) = catalog.state.keyspaces.get(&keyspace.id) else {
@@ -52,9 +88,7 @@ impl Store {
             return Err(Error::NoSuchKeyspace(keyspace.name.clone()));
         };
         let mut changes = outcome.changes(keyspace.id, state);
-        if let Some(flushed) = flushed {
-            changes.extend(flushed_changes(keyspace, flushed));
-        }
+        changes.extend(reached);
         if let Err(e) = self.commit_edit(&mut catalog, Edit { changes }) {
             // No manifest on the disk names them: only a failed sync leaves that open, and is no full disk.
             // They make room for the next try. After any other error the next opening decides.
@@ -65,7 +99,7 @@ impl Store {
         }
         self.writes.update(count);
         if let Some(state) = catalog.state.keyspaces.get(&keyspace.id) {
-            keyspace.view.install(Arc::clone(&state.levels), flushed);
+            show(&keyspace.view, Arc::clone(&state.levels));
         }
         drop(catalog);
         self.update_pressure();

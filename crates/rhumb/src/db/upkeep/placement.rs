@@ -1,19 +1,32 @@
-//! Where the tables of a flush go: as deep as nothing overlaps them, so that they need not be merged or
-//! moved there later.
+//! Where the tables of a flush or an ingest go: as deep as nothing overlaps them, so that they need not be merged
+//! or moved there later.
 
 use super::scheduler::Scheduler;
-use crate::compaction::{Outcome, place_newest};
+use crate::compaction::{Claims, Outcome, bottom_for, newest_places, place_newest};
 use crate::db::store::{OpenKeyspace, Store};
 use crate::options::Compaction;
+use crate::version::{Place, TableMeta};
 
-/// The claims on the places of new tables. Dropping it releases them.
-pub(super) struct Placement<'a> {
+/// The claims on new tables and their places. Dropping it releases them.
+pub(in crate::db) struct Placement<'a> {
     scheduler: &'a Scheduler,
     keyspace: u32,
     claims: Vec<u64>,
 }
 
-impl Placement<'_> {
+impl<'a> Placement<'a> {
+    fn new(scheduler: &'a Scheduler, keyspace: &OpenKeyspace) -> Self {
+        Placement {
+            scheduler,
+            keyspace: keyspace.id,
+            claims: Vec::new(),
+        }
+    }
+
+    fn claim(&mut self, claims: &mut Claims, place: Place, table: &TableMeta) {
+        self.claims.push(claims.take_place(place.level, table));
+    }
+
     /// The number of tables that go below level 0.
     pub(super) fn below_level0(&self) -> u64 {
         self.claims.len() as u64
@@ -29,7 +42,7 @@ impl Drop for Placement<'_> {
             let claims = std::mem::take(&mut self.claims);
             claims.into_iter().for_each(|id| jobs.claims.release(id));
         });
-        // A merge may have waited for one of these places.
+        // A merge may have waited for one of these places or tables.
         self.scheduler.signals.wake_all();
     }
 }
@@ -43,11 +56,7 @@ impl Store {
         keyspace: &OpenKeyspace,
         outcome: &mut Outcome,
     ) -> Placement<'_> {
-        let mut placement = Placement {
-            scheduler: &self.scheduler,
-            keyspace: keyspace.id,
-            claims: Vec::new(),
-        };
+        let mut placement = Placement::new(&self.scheduler, keyspace);
         if self.options.levels.compaction != Compaction::Leveled {
             return placement;
         }
@@ -59,9 +68,32 @@ impl Store {
             let claims = &mut running.of(keyspace.id).claims;
             *place = place_newest(&levels, claims, table);
             if place.level > 0 {
-                placement.claims.push(claims.take_place(place.level, table));
+                placement.claim(claims, *place, table);
             }
         }
         placement
+    }
+
+    /// Chooses the places of new tables, of `bytes` together, that are newer than all others, and claims them and the
+    /// tables until the result is dropped, which must be after their sequence is published: a merge of the
+    /// tables before that would drop older versions that snapshots taken until then read.
+    pub(in crate::db) fn place_ingested(
+        &self,
+        keyspace: &OpenKeyspace,
+        tables: &[TableMeta],
+        bytes: u64,
+    ) -> (Vec<Place>, Placement<'_>) {
+        let mut placement = Placement::new(&self.scheduler, keyspace);
+        let mut running = self.scheduler.running();
+        // Loaded while no merge can begin or end.
+        let levels = keyspace.view.load().levels.clone();
+        let claims = &mut running.of(keyspace.id).claims;
+        let bottom = bottom_for(&levels, &self.options.levels, bytes);
+        let new_run = || self.files.new_number();
+        let places = newest_places(&levels, claims, tables, bottom, new_run);
+        for (place, table) in places.iter().zip(tables) {
+            placement.claim(claims, *place, table);
+        }
+        (places, placement)
     }
 }

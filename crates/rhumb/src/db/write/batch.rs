@@ -202,7 +202,7 @@ impl From<&WriteBatch> for WriteBatch {
     }
 }
 
-fn check_key(key: &[u8]) -> Result<&[u8]> {
+pub(in crate::db) fn check_key(key: &[u8]) -> Result<&[u8]> {
     if key.len() > MAX_KEY_BYTES {
         let message = format!(
             "a key of {} bytes is too long: keys hold up to {MAX_KEY_BYTES}",
@@ -220,7 +220,7 @@ fn check_bound(bound: Bound<&[u8]>) -> Result<Bound<&[u8]>> {
     Ok(bound)
 }
 
-fn check_value(value: &[u8]) -> Result<&[u8]> {
+pub(in crate::db) fn check_value(value: &[u8]) -> Result<&[u8]> {
     // The log frame and the block that hold the value have 32-bit lengths too. The megabyte is for
     // what they hold besides the value.
     if value.len() > MAX_VALUE_BYTES - (1 << 20) {

@@ -21,6 +21,11 @@ struct QueueState<T, R> {
     results: HashMap<u64, R>,
     next_ticket: u64,
     leading: bool,
+    /// The number of callers that wait to be alone. While it is not 0, nobody becomes leader, but for one after
+    /// each caller alone.
+    waiting_alone: usize,
+    /// Whether requests that waited for a caller alone come before the next one.
+    requests_first: bool,
     /// Whether a leader panicked.
     broken: bool,
 }
@@ -32,6 +37,8 @@ impl<T, R> CommitQueue<T, R> {
             results: HashMap::new(),
             next_ticket: 0,
             leading: false,
+            waiting_alone: 0,
+            requests_first: false,
             broken: false,
         };
         CommitQueue {
@@ -66,12 +73,13 @@ impl<T, R> CommitQueue<T, R> {
             if state.broken {
                 return None;
             }
-            if state.leading {
+            if state.leading || (state.waiting_alone > 0 && !state.requests_first) {
                 waiting.get_or_insert_with(Instant::now);
                 state = wait(&self.changed, state);
                 continue;
             }
             state.leading = true;
+            state.requests_first = false;
             let (tickets, group): (Vec<_>, Vec<_>) = state.waiting.drain(..).unzip();
             drop(state);
             let mut leader = Leader {
@@ -85,6 +93,35 @@ impl<T, R> CommitQueue<T, R> {
             state.leading = false;
             self.changed.notify_all();
         }
+    }
+
+    /// Calls `work` while no leader runs and none begins: requests wait, and come before the next caller alone.
+    ///
+    /// Returns `None` once a leader has panicked, or an earlier caller alone.
+    pub(in crate::db) fn alone<A>(&self, work: impl FnOnce() -> A) -> Option<A> {
+        let mut state = lock(&self.state);
+        state.waiting_alone += 1;
+        while (state.leading || state.requests_first) && !state.broken {
+            state = wait(&self.changed, state);
+        }
+        state.waiting_alone -= 1;
+        if state.broken {
+            return None;
+        }
+        state.leading = true;
+        drop(state);
+        let mut leader = Leader {
+            queue: self,
+            finished: false,
+        };
+        let done = work();
+        leader.finished = true;
+        state = lock(&self.state);
+        state.leading = false;
+        // Each of them has a caller who waits to become leader.
+        state.requests_first = !state.waiting.is_empty();
+        self.changed.notify_all();
+        Some(done)
     }
 }
 
@@ -138,11 +175,121 @@ mod models {
             }
         });
     }
+
+    /// Two writers and a caller who wants to be alone: he is, and everybody gets his turn.
+    #[test]
+    fn loom_a_caller_alone_is_alone() {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(2);
+        model.check(|| {
+            let queue = Arc::new(CommitQueue::<usize, usize>::new());
+            let busy = Arc::new(AtomicUsize::new(0));
+            let submit = |queue: &CommitQueue<usize, usize>, busy: &AtomicUsize, n: usize| {
+                let result = queue.submit(n, |group| {
+                    assert_eq!(busy.fetch_add(1, Ordering::SeqCst), 0, "not alone");
+                    busy.fetch_sub(1, Ordering::SeqCst);
+                    group
+                });
+                assert_eq!(result.map(|(result, _)| result), Some(n));
+            };
+            let writer = {
+                let (queue, busy) = (queue.clone(), busy.clone());
+                loom::thread::spawn(move || submit(&queue, &busy, 1))
+            };
+            let caller = {
+                let (queue, busy) = (queue.clone(), busy.clone());
+                loom::thread::spawn(move || {
+                    let done = queue.alone(|| {
+                        assert_eq!(busy.fetch_add(1, Ordering::SeqCst), 0, "not alone");
+                        busy.fetch_sub(1, Ordering::SeqCst);
+                    });
+                    assert_eq!(done, Some(()));
+                })
+            };
+            submit(&queue, &busy, 2);
+            writer.join().unwrap();
+            caller.join().unwrap();
+        });
+    }
 }
 
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nobody_leads_while_a_caller_is_alone() {
+        let queue = CommitQueue::<u64, u64>::new();
+        let busy = std::sync::atomic::AtomicBool::new(false);
+        let enter = || assert!(!busy.swap(true, std::sync::atomic::Ordering::SeqCst));
+        let leave = || busy.store(false, std::sync::atomic::Ordering::SeqCst);
+        std::thread::scope(|scope| {
+            for writer in 0..4 {
+                let (queue, enter, leave) = (&queue, &enter, &leave);
+                scope.spawn(move || {
+                    for n in 0..500 {
+                        let request = writer * 1000 + n;
+                        let (result, _) = queue
+                            .submit(request, |group| {
+                                enter();
+                                leave();
+                                group
+                            })
+                            .unwrap();
+                        assert_eq!(result, request);
+                    }
+                });
+            }
+            for _ in 0..2 {
+                let (queue, enter, leave) = (&queue, &enter, &leave);
+                scope.spawn(move || {
+                    for n in 0..200 {
+                        let done = queue.alone(|| {
+                            enter();
+                            std::thread::yield_now();
+                            leave();
+                            n
+                        });
+                        assert_eq!(done, Some(n));
+                    }
+                });
+            }
+        });
+        // A panic leaves nobody waiting.
+        let panics = std::panic::AssertUnwindSafe(|| queue.alone(|| panic!("on purpose")));
+        assert!(std::panic::catch_unwind(panics).is_err());
+        assert!(queue.alone(|| ()).is_none());
+        assert!(queue.submit(1, |group| group).is_none());
+    }
+
+    /// Callers who are alone one after another do not keep the others waiting for ever.
+    #[test]
+    fn requests_come_between_callers_alone() {
+        let queue = CommitQueue::<u64, u64>::new();
+        let order = Mutex::new(Vec::new());
+        let (queue, order) = (&queue, &order);
+        std::thread::scope(|scope| {
+            queue.alone(|| {
+                scope.spawn(|| {
+                    queue.submit(1, |group| {
+                        lock(order).push("requests");
+                        group
+                    })
+                });
+                scope.spawn(|| queue.alone(|| lock(order).push("alone")));
+                // Both wait.
+                loop {
+                    let state = lock(&queue.state);
+                    if state.waiting.len() == 1 && state.waiting_alone == 1 {
+                        break;
+                    }
+                    drop(state);
+                    std::thread::yield_now();
+                }
+            });
+        });
+        assert_eq!(*lock(order), ["requests", "alone"]);
+    }
 
     #[test]
     fn concurrent_writers_form_groups_and_get_their_own_results() {

@@ -48,8 +48,7 @@ impl Store {
         let syncs = self.group_syncs.load(Ordering::Relaxed);
         let submitted = self.queue.submit(request, |group| self.commit_group(group));
         let Some((written, waited)) = submitted else {
-            let reason = "an earlier write panicked; close the store and open it again".to_string();
-            return Err(Error::ReadOnly { reason });
+            return Err(queue_is_broken());
         };
         if buffered && waited >= NOTED_WAIT && self.group_syncs.load(Ordering::Relaxed) > syncs {
             let reason = "writes of others are synced";
@@ -146,7 +145,12 @@ impl Store {
     }
 
     /// Appends the group to the log as one frame.
-    fn append(&self, write: &mut WriteState, first: Sequence, group: &[&Request]) -> Result<()> {
+    pub(in crate::db) fn append(
+        &self,
+        write: &mut WriteState,
+        first: Sequence,
+        group: &[&Request],
+    ) -> Result<()> {
         let joined;
         let operations = match group {
             [one] => &one.batch.operations,
@@ -180,7 +184,7 @@ impl Store {
     }
 
     /// Replaces full memtables, and the log if it is full.
-    fn rotate_full(&self, write: &mut WriteState, touched: &[Arc<OpenKeyspace>]) {
+    pub(in crate::db) fn rotate_full(&self, write: &mut WriteState, touched: &[Arc<OpenKeyspace>]) {
         let mut rotated = false;
         for keyspace in touched {
             if (keyspace.view.load().active).is_full(self.options.write_buffer_bytes) {
@@ -225,6 +229,12 @@ impl Store {
             }
         }
     }
+}
+
+/// The error once a leader of the commit queue has panicked.
+pub(in crate::db) fn queue_is_broken() -> Error {
+    let reason = "an earlier write panicked; close the store and open it again".to_string();
+    Error::ReadOnly { reason }
 }
 
 /// Inserts the operations of a group into the memtables without publishing them. Returns the
