@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use indicatif::{HumanBytes, HumanCount, ProgressBar};
-use rhumb::{Db, Durability, Keyspace, WriteBatch};
+use rhumb::{Db, Durability, Error, Keyspace, WriteBatch};
 use serde_json::json;
 
 use crate::arguments::{DurabilityName, InKeyspace, Layout, Store};
@@ -27,6 +27,9 @@ const BATCH_BYTES: usize = 1 << 20;
 /// After a Ctrl-C, a crash or an error the same command can be run again, since a key that is
 /// loaded twice has its last value. When the command ends, all entries are on the disk, some of
 /// them perhaps in the log and not yet in tables.
+///
+/// With `--sorted`, all entries are loaded or none: they are written straight into tables, which show
+/// up at once when the file has ended.
 #[derive(Debug, Args)]
 pub struct Load {
     #[command(flatten)]
@@ -35,6 +38,10 @@ pub struct Load {
     keyspace: InKeyspace,
     #[command(flatten)]
     layout: Layout,
+    /// The keys ascend in the order of their bytes, each once: write them into tables without passing the
+    /// log, all or nothing.
+    #[arg(long, conflicts_with = "durability")]
+    sorted: bool,
     /// When each batch counts as written; with `buffered` there is one sync, at the end.
     #[arg(long, value_enum, default_value = "buffered")]
     durability: DurabilityName,
@@ -63,11 +70,17 @@ impl Load {
         let stop = stop_on_signal()?;
         let db = self.store.write_or_create(self.layout.options())?;
         let keyspace = db.get_or_create_keyspace(&self.keyspace.keyspace)?;
-        let mut loader = Loader::new(&db, keyspace, self.durability.into());
-        let outcome = loader.load(&mut *format.reader(input.reader), &input.name, &stop);
-        let summary = loader.finish();
-        outcome?;
-        let summary = summary?;
+        let mut reader = format.reader(input.reader);
+        let summary = match self.sorted {
+            true => load_sorted(&keyspace, &mut *reader, &input.name, &stop)?,
+            false => {
+                let mut loader = Loader::new(&db, keyspace, self.durability.into());
+                let outcome = loader.load(&mut *reader, &input.name, &stop);
+                let summary = loader.finish();
+                outcome?;
+                summary?
+            }
+        };
         db.close()?;
         match self.json {
             true => output::print_json(&summary.json(&self.keyspace.keyspace)),
@@ -120,6 +133,52 @@ impl Summary {
             "entries_per_second": self.rate(),
         })
     }
+}
+
+/// Loads sorted entries up to the end of the file, or none of them.
+fn load_sorted(
+    keyspace: &Keyspace,
+    reader: &mut dyn EntryReader,
+    name: &str,
+    stop: &AtomicBool,
+) -> Result<Summary, Failure> {
+    let (started, progress) = (Instant::now(), progress::counter("entries"));
+    let mut ingest = keyspace.sorted_ingest()?;
+    let mut bytes = 0;
+    let refused = |place: String, why: String| {
+        let message = format!("{place} of {name} {why}; nothing was loaded");
+        Err(Failure::Failed(message))
+    };
+    loop {
+        match reader.next() {
+            Ok(None) => break,
+            Ok(Some((key, value))) => {
+                let entry_bytes = (key.len() + value.len()) as u64;
+                match ingest.put(key, value) {
+                    Ok(()) => bytes += entry_bytes,
+                    Err(Error::InvalidArgument(why)) => {
+                        return refused(reader.place(), format!("cannot be loaded: {why}"));
+                    }
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            Err(malformed) => return refused(malformed.place, malformed.why),
+        }
+        if ingest.entries().is_multiple_of(BATCH_ENTRIES as u64) {
+            progress.set_position(ingest.entries());
+            if stop.load(Ordering::Relaxed) {
+                let message = "stopped, nothing was loaded".to_string();
+                return Err(Failure::Failed(message));
+            }
+        }
+    }
+    let ingested = ingest.finish()?;
+    progress.finish_and_clear();
+    Ok(Summary {
+        entries: ingested.entries,
+        bytes,
+        elapsed: started.elapsed(),
+    })
 }
 
 /// Collects entries into batches and writes them.
