@@ -101,7 +101,7 @@ impl<'a> Builder<'a> {
         }
         let (key, sequence, kind) = (entry.key, entry.sequence, entry.kind);
         let writer = self.writer()?;
-        writer.add(key, sequence, kind, &entry.value)?;
+        writer.add(key, sequence, kind, entry.value)?;
         let bytes = writer.estimated_bytes();
         if bytes >= self.paced + PACE {
             self.pace(bytes);

@@ -92,7 +92,7 @@ fn hold_back(
     for range in keep {
         let mut cursor = merged(memtables, range);
         survivors(context, &mut cursor, &none, Below::Anything, |entry| {
-            held.insert(entry.key, entry.sequence, entry.kind, &entry.value)
+            held.insert(entry.key, entry.sequence, entry.kind, entry.value)
         })?;
     }
     Ok((!held.is_empty()).then(|| Arc::new(held)))

@@ -2,9 +2,8 @@
 
 use super::context::Context;
 use super::retain::{Fate, KeyContext, Retain, RetainRanges, newest_for_all};
-use crate::entry::{Ascending, Cursor, EntryKind, Piece, RangeDeletes, Sequence};
+use crate::entry::{Ascending, Cursor, EntryKind, Piece, RangeDeletes, Sequence, set_key};
 use crate::error::Result;
-use crate::memory::Pinned;
 use crate::version::Table;
 
 /// How many entries are read between two checks for cancellation.
@@ -19,7 +18,7 @@ pub(super) struct Survivor<'a> {
     pub key: &'a [u8],
     pub sequence: Sequence,
     pub kind: EntryKind,
-    pub value: Pinned,
+    pub value: &'a [u8],
     /// Whether it is the first surviving version of its user key.
     pub new_key: bool,
 }
@@ -49,11 +48,10 @@ pub(super) fn survivors(
     let (mut seen, mut dropped) = (0, 0);
     let mut fragment = None;
     cursor.seek_first()?;
-    while cursor.valid() {
-        if key.as_deref() != Some(cursor.key()) {
+    while let Some(here) = cursor.here() {
+        if key.as_deref() != Some(here.key) {
             let buffer = key.get_or_insert_default();
-            buffer.clear();
-            buffer.extend_from_slice(cursor.key());
+            set_key(buffer, here.key);
             let key_context = KeyContext {
                 bottom: !below.may_hold(buffer),
                 under_range_delete: kept.over(buffer).is_some(),
@@ -63,16 +61,14 @@ pub(super) fn survivors(
             retain.begin_key(covering, key_context);
             new_key = true;
         }
-        let (sequence, kind) = (cursor.sequence(), cursor.kind());
+        let (sequence, kind) = (here.sequence, here.kind);
         dropped += 1;
         if let Fate::Keep(sequence) = retain.version(sequence, kind) {
-            let value = cursor.value();
-            let key = cursor.key();
             emit(Survivor {
-                key,
+                key: here.key,
                 sequence,
                 kind,
-                value,
+                value: cursor.value_bytes(),
                 new_key,
             })?;
             new_key = false;

@@ -23,7 +23,8 @@ pub(crate) fn assert_at(cursor: &mut impl Cursor, entry: Option<(&Key, &KindAndV
     let ((key, sequence), (kind, value)) = entry.unwrap_or((&nothing.0, &nothing.1));
     assert_eq!(cursor.key(), key);
     assert_eq!(cursor.sequence(), sequence.0);
-    assert_eq!(cursor.kind(), *kind);
+    let here = cursor.here().map_or(EntryKind::Delete, |here| here.kind);
+    assert_eq!(here, *kind);
     assert_eq!(&*cursor.value(), value);
     assert_eq!(cursor.value_bytes(), value);
 }

@@ -112,11 +112,6 @@ pub trait Cursor: Send {
     fn sequence(&self) -> Sequence {
         self.here().map_or(0, |here| here.sequence)
     }
-    /// The kind of the current entry.
-    #[inline]
-    fn kind(&self) -> EntryKind {
-        self.here().map_or(EntryKind::Delete, |here| here.kind)
-    }
 }
 
 /// An entry under a cursor, without its value.

@@ -256,7 +256,7 @@ impl Source {
         cursor.seek_first().unwrap();
         while cursor.valid() {
             let (key, value) = (cursor.key().to_vec(), cursor.value().to_vec());
-            entries.push((key, cursor.sequence(), cursor.kind(), value));
+            entries.push((key, cursor.sequence(), cursor.here().unwrap().kind, value));
             cursor.next().unwrap();
         }
         Source {

@@ -1,5 +1,6 @@
 //! Writes a table: entries in order, then the sections with which they are found.
 
+use std::cmp::Ordering;
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use rhumb_index::{IndexSpec, KeyMap};
 use super::blocks::{BlockWriter, LARGEST_BLOCK_BYTES, refused};
 use super::index_choice::{BuiltIndex, IndexChoice, Stakes};
 use super::placing::{Placer, Placing, TARGET_BYTES};
-use crate::entry::{EntryKind, MAX_KEY_BYTES, RangeDeletes, Sequence};
+use crate::entry::{EntryKind, MAX_KEY_BYTES, RangeDeletes, Sequence, set_key};
 use crate::error::{Error, Result};
 use crate::fs::{FileSystem, names, ops};
 use crate::options::{Compression, Partition, TableSpec};
@@ -207,8 +208,13 @@ impl TableWriter {
         value: &[u8],
     ) -> Result<()> {
         let first = self.counts.entries == 0;
-        let new_key = first || key > &self.last_key[..];
-        self.check(key, sequence, value, new_key)?;
+        // The only comparison of keys, which may be long.
+        let order = match first {
+            true => Ordering::Greater,
+            false => key.cmp(&self.last_key),
+        };
+        let new_key = order.is_gt();
+        self.check(key, sequence, value, order)?;
         let value = if kind == EntryKind::Delete {
             &[]
         } else {
@@ -223,7 +229,7 @@ impl TableWriter {
         if first {
             self.first_key = key.to_vec();
         }
-        self.count(&entry);
+        self.count(&entry, new_key);
         match &mut self.cutter {
             Cutter::Units { entries } => {
                 let entries = *entries;
@@ -256,9 +262,10 @@ impl TableWriter {
         placer.drain(|entry| cut(blocks, entry, TARGET_BYTES as usize, u16::MAX.into()))
     }
 
-    fn check(&self, key: &[u8], sequence: Sequence, value: &[u8], new_key: bool) -> Result<()> {
-        let older = key == self.last_key && sequence < self.last_sequence;
-        if !new_key && !older {
+    /// Checks an entry whose key is in this order with the last one.
+    fn check(&self, key: &[u8], sequence: Sequence, value: &[u8], order: Ordering) -> Result<()> {
+        let older = order.is_eq() && sequence < self.last_sequence;
+        if !order.is_gt() && !older {
             return Err(Error::InvalidArgument(format!(
                 "entry {} of table {} does not sort after the one before it: sort entries by key, then \
                  newest first",
@@ -275,7 +282,7 @@ impl TableWriter {
         Ok(())
     }
 
-    fn count(&mut self, entry: &NewEntry<'_>) {
+    fn count(&mut self, entry: &NewEntry<'_>, new_key: bool) {
         let counts = &mut self.counts;
         counts.entries += 1;
         counts.deletes += u64::from(entry.kind == EntryKind::Delete);
@@ -284,8 +291,9 @@ impl TableWriter {
         let (least, greatest) = counts.sequences.unwrap_or((entry.sequence, entry.sequence));
         counts.sequences = Some((least.min(entry.sequence), greatest.max(entry.sequence)));
         self.last_sequence = entry.sequence;
-        self.last_key.clear();
-        self.last_key.extend_from_slice(entry.key);
+        if new_key {
+            set_key(&mut self.last_key, entry.key);
+        }
     }
 
     /// About the length that the file would have if it were finished now, in bytes.
