@@ -1,6 +1,7 @@
 //! The part of an open store that all user-facing handles share: the store closes when the last
 //! handle is dropped.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -29,11 +30,15 @@ impl Handle {
     }
 
     /// Writes a batch with the durability of the store's options.
-    pub(super) fn write(&self, batch: WriteBatch) -> Result<()> {
+    pub(super) fn write(&self, batch: Cow<'_, WriteBatch>) -> Result<()> {
         self.write_with(batch, self.store.options.durability)
     }
 
-    pub(super) fn write_with(&self, batch: WriteBatch, durability: Durability) -> Result<()> {
+    pub(super) fn write_with(
+        &self,
+        batch: Cow<'_, WriteBatch>,
+        durability: Durability,
+    ) -> Result<()> {
         batch.check_store(self.store.number)?;
         let condition = None;
         let request = Request {
@@ -53,7 +58,7 @@ impl Handle {
         durability: Durability,
     ) -> Written {
         self.store.submit(Request {
-            batch,
+            batch: Cow::Owned(batch),
             durability,
             condition: Some(Box::new(condition)),
         })

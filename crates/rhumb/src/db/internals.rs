@@ -233,7 +233,7 @@ impl Log {
     /// If it cannot be written.
     pub fn append(&mut self) -> Result<()> {
         let (bytes, count) = (self.operations.bytes(), self.operations.count());
-        self.writer.append(self.sequence, bytes, count)?;
+        self.writer.append(self.sequence, &[bytes], count)?;
         self.sequence += u64::from(count);
         Ok(())
     }

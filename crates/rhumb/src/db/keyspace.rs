@@ -170,7 +170,7 @@ impl Keyspace {
     pub fn put(&self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Result<()> {
         let mut batch = WriteBatch::new();
         batch.put(self, key, value)?;
-        self.handle.write_with(batch, self.durability)
+        self.handle.write_with(batch.into(), self.durability)
     }
 
     /// Removes `key`. It is no error if the key does not exist.
@@ -180,7 +180,7 @@ impl Keyspace {
     pub fn delete(&self, key: impl AsRef<[u8]>) -> Result<()> {
         let mut batch = WriteBatch::new();
         batch.delete(self, key)?;
-        self.handle.write_with(batch, self.durability)
+        self.handle.write_with(batch.into(), self.durability)
     }
 
     /// Sets the value of `key` to `new` if it is `expected` now, as one step that no other write comes
@@ -258,7 +258,7 @@ impl Keyspace {
     pub fn delete_range<K: AsRef<[u8]>>(&self, range: impl RangeBounds<K>) -> Result<()> {
         let mut batch = WriteBatch::new();
         batch.delete_range(self, range)?;
-        self.handle.write_with(batch, self.durability)
+        self.handle.write_with(batch.into(), self.durability)
     }
 
     /// Removes all keys that start with `prefix`, at the cost of one write. An empty prefix, or one of
@@ -269,7 +269,7 @@ impl Keyspace {
     pub fn delete_prefix(&self, prefix: impl AsRef<[u8]>) -> Result<()> {
         let mut batch = WriteBatch::new();
         batch.delete_prefix(self, prefix)?;
-        self.handle.write_with(batch, self.durability)
+        self.handle.write_with(batch.into(), self.durability)
     }
 
     /// Removes all keys of this keyspace; on a [`Db`](crate::Db), those of the default keyspace alone. This

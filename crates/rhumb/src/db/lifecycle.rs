@@ -160,10 +160,7 @@ impl Store {
         if lock(&self.catalog).manifest.is_none() {
             return Ok(());
         }
-        match &mut *lock(&self.failure) {
-            Some(error) => return Err(error.clone()),
-            failure => *failure = Some(Error::Closed),
-        }
+        self.failure.set(Error::Closed)?;
         self.end_logs(&mut write)
     }
 }

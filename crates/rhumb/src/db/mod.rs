@@ -15,6 +15,7 @@ mod store;
 mod upkeep;
 mod write;
 
+use std::borrow::Cow;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
@@ -180,13 +181,13 @@ impl Db {
 
     /// Writes a batch with the durability of [`Options::durability`]. It takes a batch, or a reference to one
     /// that is to be written again or [cleared](WriteBatch::clear) and filled anew; its bytes are copied
-    /// then.
+    /// if other threads are writing.
     ///
     /// # Errors
     /// If the batch belongs to another store or a dropped keyspace, or the store takes no writes.
     /// After an I/O error it is unknown whether the batch was written, until the store is opened
     /// again.
-    pub fn write(&self, batch: impl Into<WriteBatch>) -> Result<()> {
+    pub fn write<'a>(&self, batch: impl Into<Cow<'a, WriteBatch>>) -> Result<()> {
         self.handle.write(batch.into())
     }
 
@@ -194,7 +195,11 @@ impl Db {
     ///
     /// # Errors
     /// As [`Db::write`].
-    pub fn write_with(&self, batch: impl Into<WriteBatch>, durability: Durability) -> Result<()> {
+    pub fn write_with<'a>(
+        &self,
+        batch: impl Into<Cow<'a, WriteBatch>>,
+        durability: Durability,
+    ) -> Result<()> {
         self.handle.write_with(batch.into(), durability)
     }
 

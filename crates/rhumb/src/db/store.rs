@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::fs::{FileLock, FileSystem};
 use crate::options::Options;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::sync::{HazardSlots, Mutex, Ranked, lock};
+use crate::sync::{HazardSlots, Mutex, Rank, Ranked, lock};
 use crate::version::{Files, KeyspaceState, Manifest, State};
 
 /// One keyspace of an open store.
@@ -95,7 +95,7 @@ pub(super) struct Store {
     pub(super) keyspaces: ArcSwap<BTreeMap<u32, Arc<OpenKeyspace>>>,
     /// The last sequence that is visible to readers.
     pub(super) published: AtomicU64,
-    pub(super) queue: CommitQueue<Request, Written>,
+    pub(super) queue: CommitQueue<Request<'static>, Written>,
     /// Which background jobs run, and what threads wait for.
     pub(super) scheduler: Scheduler,
     /// Locked while a group is written and while a memtable is replaced.
@@ -107,7 +107,7 @@ pub(super) struct Store {
     /// The number of groups that were synced before they were published.
     pub(super) group_syncs: AtomicU64,
     /// The error that writes return, once the store takes no more writes.
-    pub(super) failure: Ranked<Option<Error>>,
+    pub(super) failure: Failure,
     /// The files of the store, including those to be deleted.
     pub(super) files: Arc<Files>,
     /// The hazard slots in which threads record the views that they read.
@@ -123,6 +123,45 @@ pub(super) struct Store {
     pub(super) recovery: RecoveryStats,
     /// Held until the store is dropped.
     pub(super) _lock: Box<dyn FileLock>,
+}
+
+/// Why a store takes no more writes, once that is so.
+#[derive(Debug)]
+pub(super) struct Failure {
+    /// Whether there is an error: every write looks, and most find none.
+    is_set: AtomicBool,
+    error: Ranked<Option<Error>>,
+}
+
+impl Failure {
+    pub fn new() -> Self {
+        Failure {
+            is_set: AtomicBool::new(false),
+            error: Ranked::new(Rank::Failure, None),
+        }
+    }
+
+    /// Sets the error.
+    ///
+    /// # Errors
+    /// The one that was set before, which is kept.
+    pub fn set(&self, error: Error) -> Result<()> {
+        let mut kept = lock(&self.error);
+        if let Some(earlier) = &*kept {
+            return Err(earlier.clone());
+        }
+        *kept = Some(error);
+        self.is_set.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    /// Returns the error, if there is one.
+    pub fn check(&self) -> Result<()> {
+        if !self.is_set.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        lock(&self.error).clone().map_or(Ok(()), Err)
+    }
 }
 
 impl Store {
@@ -163,14 +202,10 @@ impl Store {
     /// Makes the store read-only because of `error`. If this happened before, the first reason is
     /// kept.
     pub(super) fn fail(&self, error: &Error) {
-        let mut failure = lock(&self.failure);
-        if failure.is_some() {
-            return;
-        }
         let reason = format!("{error}; close the store and open it again");
-        *failure = Some(Error::ReadOnly { reason });
-        drop(failure);
-        self.scheduler.signals.wake_all();
+        if self.failure.set(Error::ReadOnly { reason }).is_ok() {
+            self.scheduler.signals.wake_all();
+        }
     }
 
     /// Makes the store read-only because of `error`, unless the disk is full, which may pass.
@@ -189,10 +224,7 @@ impl Store {
 
     /// Fails if the store takes no writes.
     pub(super) fn check_writable(&self) -> Result<()> {
-        match &*lock(&self.failure) {
-            Some(error) => Err(error.clone()),
-            None => Ok(()),
-        }
+        self.failure.check()
     }
 
     pub(super) fn keyspace_named(&self, name: &str) -> Option<Arc<OpenKeyspace>> {

@@ -69,32 +69,30 @@ impl Operations {
 
     /// Appends a put.
     pub(crate) fn push_put(&mut self, keyspace: u32, key: &[u8], value: &[u8]) {
-        self.push(PUT, keyspace, key);
+        self.push(PUT, keyspace, key, value.len());
         varint::encode_bytes(value, &mut self.bytes);
     }
 
     /// Appends a delete.
     pub(crate) fn push_delete(&mut self, keyspace: u32, key: &[u8]) {
-        self.push(DELETE, keyspace, key);
+        self.push(DELETE, keyspace, key, 0);
     }
 
     /// Appends a delete of all keys in `start..end`.
     pub(crate) fn push_range_delete(&mut self, keyspace: u32, start: &[u8], end: &[u8]) {
-        self.push(RANGE_DELETE, keyspace, start);
+        self.push(RANGE_DELETE, keyspace, start, end.len());
         varint::encode_bytes(end, &mut self.bytes);
     }
 
-    fn push(&mut self, kind: u8, keyspace: u32, key: &[u8]) {
+    /// Appends an operation without its second field, which has `more` bytes.
+    fn push(&mut self, kind: u8, keyspace: u32, key: &[u8], more: usize) {
+        // At once, since the buffer of a single operation would grow several times.
+        let longest = 1 + 3 * varint::MAX_VARINT_BYTES + key.len() + more;
+        self.bytes.reserve(longest);
         self.bytes.push(kind);
         varint::encode(keyspace.into(), &mut self.bytes);
         varint::encode_bytes(key, &mut self.bytes);
         self.count = self.count.saturating_add(1);
-    }
-
-    /// Appends all of `others`.
-    pub(crate) fn extend(&mut self, others: &Operations) {
-        self.bytes.extend_from_slice(&others.bytes);
-        self.count = self.count.saturating_add(others.count);
     }
 }
 
@@ -208,14 +206,12 @@ mod tests {
     use super::*;
 
     fn sample() -> Operations {
-        let mut first = Operations::default();
-        first.push_put(7, b"key", b"value");
-        first.push_delete(u32::MAX, b"");
-        let mut second = Operations::default();
-        second.push_range_delete(0, b"a", &[0xFF; 300]);
-        second.push_put(1, &[0; 200], b"");
-        first.extend(&second);
-        first
+        let mut sample = Operations::default();
+        sample.push_put(7, b"key", b"value");
+        sample.push_delete(u32::MAX, b"");
+        sample.push_range_delete(0, b"a", &[0xFF; 300]);
+        sample.push_put(1, &[0; 200], b"");
+        sample
     }
 
     #[test]

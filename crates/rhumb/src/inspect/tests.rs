@@ -27,7 +27,7 @@ fn store(logs: &[(u64, u64, u32)]) -> Options {
         let mut operations = Operations::default();
         operations.push_put(keyspace, format!("key{id}").as_bytes(), b"value");
         let mut log = LogWriter::create(&**fs, dir, id).unwrap();
-        log.append(sequence, operations.bytes(), 1).unwrap();
+        log.append(sequence, &[operations.bytes()], 1).unwrap();
         log.close().unwrap();
     }
     let files = Files::uncached(fs, dir).unwrap();
@@ -96,7 +96,7 @@ fn ahead_in(options: &Options, logs: &[Case], flushed: u64) {
             }
             let mut operations = Operations::default();
             operations.push_put(0, &sequence.to_be_bytes(), b"value");
-            log.append(sequence, operations.bytes(), 1).unwrap();
+            log.append(sequence, &[operations.bytes()], 1).unwrap();
         }
         if closed {
             log.close().unwrap();
@@ -268,7 +268,7 @@ fn only_the_last_log_must_reach_what_was_flushed() {
             let mut operations = Operations::default();
             operations.push_put(0, b"key", b"value");
             let mut log = LogWriter::create(&**fs, dir, id).unwrap();
-            log.append(sequence, operations.bytes(), 1).unwrap();
+            log.append(sequence, &[operations.bytes()], 1).unwrap();
             log.file().sync().unwrap();
         }
         let files = Files::uncached(fs, dir).unwrap();

@@ -1,5 +1,6 @@
 //! The header of a frame: encoding it, and recognising a frame.
 
+use std::mem;
 use std::path::Path;
 
 use crate::entry::Sequence;
@@ -91,24 +92,35 @@ impl<'a> Frames<'a> {
 }
 
 impl Header {
-    /// Encodes the frame with this header, at `offset` of the log, into `into`, whose old contents
-    /// are dropped.
-    pub(super) fn encode(&self, log_id: u64, offset: u64, payload: &[u8], into: &mut Vec<u8>) {
-        into.clear();
-        into.reserve(HEADER_BYTES + payload.len());
-        into.extend_from_slice(&[0; 4]);
-        into.extend_from_slice(&self.payload_length.to_le_bytes());
-        into.push(self.kind);
-        into.extend_from_slice(&self.reserved);
-        into.extend_from_slice(&self.count.to_le_bytes());
-        into.extend_from_slice(&log_id.to_le_bytes());
-        into.extend_from_slice(&offset.to_le_bytes());
-        into.extend_from_slice(&self.first_sequence.to_le_bytes());
-        into.extend_from_slice(&self.durable.to_le_bytes());
-        into.extend_from_slice(payload);
-        if let Some((crc, covered)) = into.split_first_chunk_mut() {
-            *crc = checksum::stamped(covered, log_id, offset).to_le_bytes();
+    /// Encodes the header of the frame with this payload, a concatenation of parts, at `offset` of the log.
+    pub(super) fn encode(&self, log_id: u64, offset: u64, payload: &[&[u8]]) -> [u8; HEADER_BYTES] {
+        let mut header = [0; HEADER_BYTES];
+        let mut rest = header.as_mut_slice();
+        let mut put = |bytes: &[u8]| {
+            if let Some((field, behind)) = mem::take(&mut rest).split_at_mut_checked(bytes.len()) {
+                field.copy_from_slice(bytes);
+                rest = behind;
+            }
+        };
+        put(&[0; 4]);
+        put(&self.payload_length.to_le_bytes());
+        put(&[self.kind]);
+        put(&self.reserved);
+        put(&self.count.to_le_bytes());
+        put(&log_id.to_le_bytes());
+        put(&offset.to_le_bytes());
+        put(&self.first_sequence.to_le_bytes());
+        put(&self.durable.to_le_bytes());
+        if let Some((crc, covered)) = header.split_first_chunk_mut() {
+            let checksum = payload
+                .iter()
+                .fold(checksum::crc(covered), |checksum, part| {
+                    checksum::crc_append(checksum, part)
+                });
+            let checksum = checksum.wrapping_add(checksum::stamp(log_id, offset));
+            *crc = checksum.to_le_bytes();
         }
+        header
     }
 
     /// The header of the frame at `at`, if the frame is complete and its checksum matches.

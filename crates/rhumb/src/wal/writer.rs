@@ -12,6 +12,9 @@ use crate::sync::{Arc, Mutex, lock};
 /// The most buffer memory that is kept between two frames.
 const KEPT_BUFFER_BYTES: usize = 1 << 20;
 
+/// Copying so many bytes takes longer than a call of the operating system. Tests have parts of both kinds.
+const LONG_PART_BYTES: usize = if cfg!(test) { 100 } else { 32 << 10 };
+
 /// The file of a log that is being written. One thread appends, through its [`LogWriter`]; any thread may
 /// sync it meanwhile.
 #[derive(Debug)]
@@ -133,8 +136,8 @@ impl LogWriter {
         &self.log
     }
 
-    /// Appends a commit group: `count` encoded operations, the first with this sequence. It is
-    /// durable after the next [`LogFile::sync`].
+    /// Appends a commit group: `count` encoded operations, the first with this sequence. They are the
+    /// concatenation of `operations`. It is durable after the next [`LogFile::sync`].
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for 4 GiB of operations or more, and [`Error::DiskFull`], which leave the log
@@ -143,11 +146,11 @@ impl LogWriter {
     pub(crate) fn append(
         &mut self,
         first_sequence: Sequence,
-        operations: &[u8],
+        operations: &[&[u8]],
         count: u32,
     ) -> Result<()> {
-        let payload_length = u32::try_from(operations.len()).map_err(|_| {
-            let bytes = operations.len();
+        let bytes: usize = operations.iter().map(|part| part.len()).sum();
+        let payload_length = u32::try_from(bytes).map_err(|_| {
             Error::InvalidArgument(format!(
                 "a batch of {bytes} bytes does not fit into the log: write batches below 4 GiB"
             ))
@@ -163,17 +166,19 @@ impl LogWriter {
         self.append_frame(header, operations)
     }
 
-    fn append_frame(&mut self, header: Header, payload: &[u8]) -> Result<()> {
+    fn append_frame(&mut self, header: Header, payload: &[&[u8]]) -> Result<()> {
         let log = &*self.log;
         log.check_synced()?;
         if self.torn {
             return Err(log.refusal("write to"));
         }
         let end = log.end();
-        header.encode(log.log_id, end, payload, &mut self.buffer);
+        self.buffer.clear();
+        let encoded = header.encode(log.log_id, end, payload);
+        self.buffer.extend_from_slice(&encoded);
         // If the write panics, part of the frame may follow.
         self.torn = true;
-        let written = ops::write_all(&*log.file, &log.path, &self.buffer);
+        let written = write_parts(log, &mut self.buffer, payload);
         self.buffer.clear();
         self.buffer.shrink_to(KEPT_BUFFER_BYTES);
         match written {
@@ -218,4 +223,19 @@ impl LogWriter {
         self.log.sync()?;
         Ok(self.log.end())
     }
+}
+
+/// Writes `buffer`, and then the parts of a payload: short ones by way of the buffer, so that they take one
+/// call together, and long ones from where they lie.
+fn write_parts(log: &LogFile, buffer: &mut Vec<u8>, payload: &[&[u8]]) -> Result<()> {
+    for part in payload {
+        if part.len() < LONG_PART_BYTES {
+            buffer.extend_from_slice(part);
+        } else {
+            ops::write_all(&*log.file, &log.path, buffer)?;
+            buffer.clear();
+            ops::write_all(&*log.file, &log.path, part)?;
+        }
+    }
+    ops::write_all(&*log.file, &log.path, buffer)
 }

@@ -1,5 +1,6 @@
 //! How new tables become part of a keyspace, all at once, as the newest of all.
 
+use std::borrow::Cow;
 use std::mem;
 
 use crate::compaction::{NewTable, Outcome};
@@ -153,7 +154,7 @@ impl Store {
         let mut batch = WriteBatch::new();
         batch.operations.push_range_delete(keyspace.id, &[], &[]);
         let request = Request {
-            batch,
+            batch: Cow::Owned(batch),
             durability: Durability::Immediate,
             condition: None,
         };

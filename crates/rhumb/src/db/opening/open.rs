@@ -12,7 +12,7 @@ use super::replay::{Replayed, replay};
 use crate::db::DEFAULT_KEYSPACE;
 use crate::db::handle::Handle;
 use crate::db::stats::counters::{ReadCounters, WriteCounters};
-use crate::db::store::{Catalog, OpenKeyspace, Store};
+use crate::db::store::{Catalog, Failure, OpenKeyspace, Store};
 use crate::db::upkeep::background;
 use crate::db::upkeep::scheduler::Scheduler;
 use crate::db::write::commit_queue::CommitQueue;
@@ -95,7 +95,7 @@ pub(in crate::db) fn open_read_only(dir: &Path, options: Options) -> Result<Hand
     };
     let store = assemble(files, scheduler, options, lock, state)?;
     let reason = "it was opened for reading only; open it for writing instead".to_string();
-    *crate::sync::lock(&store.failure) = Some(Error::ReadOnly { reason });
+    store.failure.set(Error::ReadOnly { reason })?;
     Ok(Handle::new(Arc::new(store), Vec::new()))
 }
 
@@ -194,7 +194,7 @@ fn assemble(
         snapshots: Ranked::new(Rank::Snapshots, BTreeMap::new()),
         logs: Ranked::new(Rank::Logs, Logs::new(sealed)),
         group_syncs: AtomicU64::new(0),
-        failure: Ranked::new(Rank::Failure, None),
+        failure: Failure::new(),
         files,
         hazard_slots,
         dropped: Ranked::new(Rank::Dropped, Vec::new()),

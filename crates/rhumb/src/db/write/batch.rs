@@ -1,5 +1,6 @@
 //! Batches of writes.
 
+use std::borrow::Cow;
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
@@ -195,10 +196,17 @@ impl WriteBatch {
     }
 }
 
-/// A copy: what a writer hands over when it keeps its batch.
-impl From<&WriteBatch> for WriteBatch {
-    fn from(batch: &WriteBatch) -> Self {
-        batch.clone()
+/// What a writer hands over that does not keep its batch.
+impl From<WriteBatch> for Cow<'_, WriteBatch> {
+    fn from(batch: WriteBatch) -> Self {
+        Cow::Owned(batch)
+    }
+}
+
+/// What a writer lends that keeps its batch.
+impl<'a> From<&'a WriteBatch> for Cow<'a, WriteBatch> {
+    fn from(batch: &'a WriteBatch) -> Self {
+        Cow::Borrowed(batch)
     }
 }
 

@@ -3,7 +3,12 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use crate::sync::{Condvar, Mutex, lock, wait};
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Condvar, Mutex, MutexGuard, lock, wait};
+
+/// How often a caller looks whether the leader has ended before it sleeps: as long as a group without a sync
+/// takes, about, since going to sleep and being woken takes longer.
+const LOOKS: usize = if cfg!(loom) { 0 } else { 200 };
 
 /// A queue of requests, served in groups by one of the callers at a time, the leader.
 ///
@@ -13,6 +18,8 @@ use crate::sync::{Condvar, Mutex, lock, wait};
 pub(in crate::db) struct CommitQueue<T, R> {
     state: Mutex<QueueState<T, R>>,
     changed: Condvar,
+    /// The number of groups that were served.
+    groups: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -26,8 +33,17 @@ struct QueueState<T, R> {
     waiting_alone: usize,
     /// Whether requests that waited for a caller alone come before the next one.
     requests_first: bool,
+    /// The number of callers that sleep until something changes. Waking takes a call of the operating system.
+    sleeping: usize,
     /// Whether a leader panicked.
     broken: bool,
+}
+
+impl<T, R> QueueState<T, R> {
+    /// Whether a caller with a request may become leader now.
+    fn may_lead(&self) -> bool {
+        !self.leading && (self.waiting_alone == 0 || self.requests_first)
+    }
 }
 
 impl<T, R> CommitQueue<T, R> {
@@ -39,60 +55,81 @@ impl<T, R> CommitQueue<T, R> {
             leading: false,
             waiting_alone: 0,
             requests_first: false,
+            sleeping: 0,
             broken: false,
         };
         CommitQueue {
             state: Mutex::new(state),
             changed: Condvar::new(),
+            groups: AtomicU64::new(0),
         }
     }
 
-    /// Queues `request`, waits until it is served, and returns its result and how long it waited for other
-    /// leaders. A caller that becomes
-    /// leader calls `lead` with the queued requests in the order in which they were queued; `lead`
-    /// returns one result for each. Two leaders never run at the same time.
+    /// Queues `request`, waits until it is served, and returns its result and how long it slept until other
+    /// leaders had ended. A caller that becomes leader calls `lead` with the queued requests in the order in
+    /// which they were queued; `lead` returns one result for each. If nobody else is there, the request is not
+    /// made one for the queue by `queued`, but served by `lone`. Two leaders never run at the same time.
     ///
     /// Returns `None` once a leader has panicked: the outcome of its group is unknown, so no
     /// further request is served.
-    pub(in crate::db) fn submit(
+    pub(in crate::db) fn submit<Q>(
         &self,
-        request: T,
-        mut lead: impl FnMut(Vec<T>) -> Vec<R>,
+        request: Q,
+        queued: impl FnOnce(Q) -> T,
+        lone: impl FnOnce(&Q) -> R,
+        lead: impl FnOnce(Vec<T>) -> Vec<R>,
     ) -> Option<(R, Duration)> {
-        // Only those who wait look at the clock.
-        let mut waiting: Option<Instant> = None;
+        let mut state = lock(&self.state);
+        if state.broken {
+            return None;
+        }
+        if state.may_lead() && state.waiting.is_empty() {
+            state.leading = true;
+            drop(state);
+            let own = self.serve(|| lone(&request), |_, own| own);
+            return Some((own, Duration::ZERO));
+        }
+        drop(state);
+        let request = queued(request);
         let mut state = lock(&self.state);
         let ticket = state.next_ticket;
         state.next_ticket += 1;
         state.waiting.push_back((ticket, request));
+        if state.leading {
+            drop(state);
+            self.look();
+            state = lock(&self.state);
+        }
+        // Only those who sleep look at the clock.
+        let mut sleeping: Option<Instant> = None;
+        let slept = |since: Option<Instant>| since.map_or(Duration::ZERO, |since| since.elapsed());
         loop {
             if let Some(result) = state.results.remove(&ticket) {
-                let waited = waiting.map_or(Duration::ZERO, |since| since.elapsed());
-                return Some((result, waited));
+                return Some((result, slept(sleeping)));
             }
             if state.broken {
                 return None;
             }
-            if state.leading || (state.waiting_alone > 0 && !state.requests_first) {
-                waiting.get_or_insert_with(Instant::now);
-                state = wait(&self.changed, state);
-                continue;
+            if state.may_lead() {
+                break;
             }
-            state.leading = true;
-            state.requests_first = false;
-            let (tickets, group): (Vec<_>, Vec<_>) = state.waiting.drain(..).unzip();
-            drop(state);
-            let mut leader = Leader {
-                queue: self,
-                finished: false,
-            };
-            let results = lead(group);
-            leader.finished = true;
-            state = lock(&self.state);
-            state.results.extend(tickets.into_iter().zip(results));
-            state.leading = false;
-            self.changed.notify_all();
+            sleeping.get_or_insert_with(Instant::now);
+            state = self.sleep(state);
         }
+        state.leading = true;
+        state.requests_first = false;
+        let (tickets, group): (Vec<_>, Vec<_>) = state.waiting.drain(..).unzip();
+        drop(state);
+        let slept = slept(sleeping);
+        let own = self.serve(
+            || tickets.into_iter().zip(lead(group)),
+            |state, results| {
+                state.results.extend(results);
+                // A caller that was not served is in the queue, all of which the leader takes.
+                state.results.remove(&ticket)
+            },
+        );
+        own.map(|own| (own, slept))
     }
 
     /// Calls `work` while no leader runs and none begins: requests wait, and come before the next caller alone.
@@ -102,7 +139,7 @@ impl<T, R> CommitQueue<T, R> {
         let mut state = lock(&self.state);
         state.waiting_alone += 1;
         while (state.leading || state.requests_first) && !state.broken {
-            state = wait(&self.changed, state);
+            state = self.sleep(state);
         }
         state.waiting_alone -= 1;
         if state.broken {
@@ -110,18 +147,58 @@ impl<T, R> CommitQueue<T, R> {
         }
         state.leading = true;
         drop(state);
+        let done = self.serve(work, |state, done| {
+            // Each of them has a caller who waits to become leader.
+            state.requests_first = !state.waiting.is_empty();
+            done
+        });
+        Some(done)
+    }
+
+    /// Waits a moment for the end of the group that is served.
+    fn look(&self) {
+        let groups = self.groups.load(Ordering::Relaxed);
+        for _ in 0..LOOKS {
+            if self.groups.load(Ordering::Relaxed) != groups {
+                break;
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    /// Sleeps until something changes.
+    fn sleep<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, QueueState<T, R>>,
+    ) -> MutexGuard<'a, QueueState<T, R>> {
+        state.sleeping += 1;
+        let mut state = wait(&self.changed, state);
+        state.sleeping -= 1;
+        state
+    }
+
+    /// Does the work of a leader, which the caller is, and then `end`s it.
+    fn serve<A, B>(
+        &self,
+        work: impl FnOnce() -> A,
+        end: impl FnOnce(&mut QueueState<T, R>, A) -> B,
+    ) -> B {
         let mut leader = Leader {
             queue: self,
             finished: false,
         };
         let done = work();
         leader.finished = true;
-        state = lock(&self.state);
+        let mut state = lock(&self.state);
+        let ended = end(&mut state, done);
         state.leading = false;
-        // Each of them has a caller who waits to become leader.
-        state.requests_first = !state.waiting.is_empty();
-        self.changed.notify_all();
-        Some(done)
+        let sleeping = state.sleeping > 0;
+        drop(state);
+        self.groups.fetch_add(1, Ordering::Relaxed);
+        if sleeping {
+            self.changed.notify_all();
+        }
+        ended
     }
 }
 
@@ -144,7 +221,7 @@ impl<T, R> Drop for Leader<'_, T, R> {
 mod models {
     use super::*;
     use crate::sync::Arc;
-    use crate::sync::atomic::{AtomicUsize, Ordering};
+    use crate::sync::atomic::AtomicUsize;
 
     /// Three writers: each gets its own result, and leaders never overlap.
     #[test]
@@ -155,12 +232,14 @@ mod models {
             let queue = Arc::new(CommitQueue::<usize, usize>::new());
             let leaders = Arc::new(AtomicUsize::new(0));
             let submit = |queue: &CommitQueue<usize, usize>, leaders: &AtomicUsize, n: usize| {
-                let result = queue.submit(n, |group| {
+                let lead = |group: Vec<usize>| {
                     assert_eq!(leaders.fetch_add(1, Ordering::SeqCst), 0, "two leaders");
-                    let results = group.iter().map(|n| n * 10).collect();
+                    let results = group.iter().map(|n| n * 10).collect::<Vec<_>>();
                     leaders.fetch_sub(1, Ordering::SeqCst);
                     results
-                });
+                };
+                let lone = |n: &usize| lead(vec![*n])[0];
+                let result = queue.submit(n, |n| n, lone, lead);
                 assert_eq!(result.map(|(result, _)| result), Some(n * 10));
             };
             let threads: Vec<_> = (1..3)
@@ -185,11 +264,12 @@ mod models {
             let queue = Arc::new(CommitQueue::<usize, usize>::new());
             let busy = Arc::new(AtomicUsize::new(0));
             let submit = |queue: &CommitQueue<usize, usize>, busy: &AtomicUsize, n: usize| {
-                let result = queue.submit(n, |group| {
+                let lead = |group: Vec<usize>| {
                     assert_eq!(busy.fetch_add(1, Ordering::SeqCst), 0, "not alone");
                     busy.fetch_sub(1, Ordering::SeqCst);
                     group
-                });
+                };
+                let result = queue.submit(n, |n| n, |n| lead(vec![*n])[0], lead);
                 assert_eq!(result.map(|(result, _)| result), Some(n));
             };
             let writer = {
@@ -229,13 +309,13 @@ mod tests {
                 scope.spawn(move || {
                     for n in 0..500 {
                         let request = writer * 1000 + n;
-                        let (result, _) = queue
-                            .submit(request, |group| {
-                                enter();
-                                leave();
-                                group
-                            })
-                            .unwrap();
+                        let lead = |group: Vec<u64>| {
+                            enter();
+                            leave();
+                            group
+                        };
+                        let lone = |n: &u64| lead(vec![*n])[0];
+                        let (result, _) = queue.submit(request, |n| n, lone, lead).unwrap();
                         assert_eq!(result, request);
                     }
                 });
@@ -259,7 +339,7 @@ mod tests {
         let panics = std::panic::AssertUnwindSafe(|| queue.alone(|| panic!("on purpose")));
         assert!(std::panic::catch_unwind(panics).is_err());
         assert!(queue.alone(|| ()).is_none());
-        assert!(queue.submit(1, |group| group).is_none());
+        assert!(queue.submit(1, |n| n, |n| *n, |group| group).is_none());
     }
 
     /// Callers who are alone one after another do not keep the others waiting for ever.
@@ -271,10 +351,11 @@ mod tests {
         std::thread::scope(|scope| {
             queue.alone(|| {
                 scope.spawn(|| {
-                    queue.submit(1, |group| {
+                    let lead = |group| {
                         lock(order).push("requests");
                         group
-                    })
+                    };
+                    queue.submit(1, |n| n, |n| *n, lead)
                 });
                 scope.spawn(|| queue.alone(|| lock(order).push("alone")));
                 // Both wait.
@@ -301,10 +382,11 @@ mod tests {
                 scope.spawn(move || {
                     for i in 0..500 {
                         let n = thread * 1000 + i;
-                        let result = queue.submit(n, |group| {
-                            groups.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-                            group.iter().map(|n| n + 1).collect()
-                        });
+                        let lead = |group: Vec<u64>| {
+                            groups.fetch_add(1, Ordering::Relaxed);
+                            group.iter().map(|n| n + 1).collect::<Vec<_>>()
+                        };
+                        let result = queue.submit(n, |n| n, |n| lead(vec![*n])[0], lead);
                         assert_eq!(result.map(|(result, _)| result), Some(n + 1));
                     }
                 });
@@ -316,11 +398,11 @@ mod tests {
     #[test]
     fn later_requests_fail_after_a_leader_panics() {
         let queue = CommitQueue::<u64, u64>::new();
+        let panicking = |_: &u64| panic!("the panic that the test asks for");
         std::thread::scope(|scope| {
-            let leader =
-                scope.spawn(|| queue.submit(1, |_| panic!("the panic that the test asks for")));
+            let leader = scope.spawn(|| queue.submit(1, |n| n, panicking, |group| group));
             assert!(leader.join().is_err());
         });
-        assert_eq!(queue.submit(2, |group| group), None);
+        assert_eq!(queue.submit(2, |n| n, |n| *n, |group| group), None);
     }
 }

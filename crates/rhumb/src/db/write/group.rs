@@ -1,6 +1,7 @@
 //! The write path: a group of batches is appended to the log, inserted into the memtables, synced
 //! if asked for, and then published as a whole.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,13 +10,13 @@ use super::logs::WriteState;
 use super::swap::{CompareAndSwapError, Condition};
 use crate::db::store::{OpenKeyspace, Store};
 use crate::db::upkeep::background::{Crew, Unwinding};
-use crate::entry::operations::{Op, OperationIter, Operations};
+use crate::entry::operations::{Op, OperationIter};
 use crate::entry::{EntryKind, Sequence};
 use crate::error::{Error, Result};
 use crate::memtable::Memtable;
 use crate::options::Durability;
 use crate::sync::atomic::Ordering;
-use crate::sync::lock;
+use crate::sync::{RankedGuard, lock};
 
 /// The most bytes of batches that are joined in one log frame.
 const LONGEST_GROUP: usize = 64 << 20;
@@ -26,12 +27,23 @@ const NOTED_WAIT: Duration = Duration::from_millis(1);
 /// This many logs left by earlier openings are flushed to tables when the store is opened.
 const MANY_LOGS: usize = 8;
 
-/// A batch in the commit queue.
+/// A batch that is to be written.
 #[derive(Debug)]
-pub(in crate::db) struct Request {
-    pub(in crate::db) batch: WriteBatch,
+pub(in crate::db) struct Request<'a> {
+    pub(in crate::db) batch: Cow<'a, WriteBatch>,
     pub(in crate::db) durability: Durability,
     pub(in crate::db) condition: Option<Box<Condition>>,
+}
+
+impl Request<'_> {
+    /// For the queue, where other threads write it. A batch that its owner keeps is copied.
+    fn queued(self) -> Request<'static> {
+        Request {
+            batch: Cow::Owned(self.batch.into_owned()),
+            durability: self.durability,
+            condition: self.condition,
+        }
+    }
 }
 
 /// What became of a request: written, or not since its condition did not hold; or the error.
@@ -39,14 +51,19 @@ pub(in crate::db) type Written = Result<Result<(), CompareAndSwapError>>;
 
 impl Store {
     /// Writes a batch, together with those that other threads submit meanwhile.
-    pub(in crate::db) fn submit(&self, request: Request) -> Written {
+    pub(in crate::db) fn submit(&self, request: Request<'_>) -> Written {
         self.check_writable()?;
         if request.batch.is_empty() {
             return Ok(Ok(()));
         }
         let buffered = request.durability == Durability::Buffered;
         let syncs = self.group_syncs.load(Ordering::Relaxed);
-        let submitted = self.queue.submit(request, |group| self.commit_group(group));
+        let submitted = self.queue.submit(
+            request,
+            Request::queued,
+            |request| self.commit_alone(request),
+            |group| self.commit_group(&group),
+        );
         let Some((written, waited)) = submitted else {
             return Err(queue_is_broken());
         };
@@ -58,25 +75,40 @@ impl Store {
     }
 
     /// Writes a group. Returns one result for each request, in order.
-    pub(in crate::db) fn commit_group(&self, group: Vec<Request>) -> Vec<Written> {
+    pub(in crate::db) fn commit_group(&self, group: &[Request<'_>]) -> Vec<Written> {
         let unwinding = Unwinding::fails(self, "a write panicked");
         let written = self.commit(group);
         unwinding.end();
         written
     }
 
-    fn commit(&self, group: Vec<Request>) -> Vec<Written> {
+    /// Writes a single request, as [`Store::commit_group`] without its lists.
+    fn commit_alone(&self, request: &Request<'_>) -> Written {
+        let unwinding = Unwinding::fails(self, "a write panicked");
+        let written = self.take_turn(request.batch.bytes()).and_then(|mut write| {
+            request.batch.check_keyspaces()?;
+            self.write_frame(&mut write, &[request])
+        });
+        unwinding.end();
+        let checked = written?.and_then(|mut checked| checked.pop());
+        checked.unwrap_or(Ok(Ok(())))
+    }
+
+    /// Waits for the turn of a group of so many bytes.
+    fn take_turn(&self, bytes: usize) -> Result<RankedGuard<'_, WriteState>> {
+        self.check_writable()?;
+        self.wait_for_room(bytes)?;
+        self.lock_to_write()
+    }
+
+    fn commit(&self, group: &[Request<'_>]) -> Vec<Written> {
         let bytes = group.iter().map(|r| r.batch.bytes()).sum();
-        let locked = self
-            .check_writable()
-            .and_then(|()| self.wait_for_room(bytes))
-            .and_then(|()| self.lock_to_write());
-        let mut write = match locked {
+        let mut write = match self.take_turn(bytes) {
             Ok(write) => write,
             Err(e) => return group.iter().map(|_| Err(e.clone())).collect(),
         };
         let checks: Vec<Result<()>> = group.iter().map(|r| r.batch.check_keyspaces()).collect();
-        let accepted: Vec<&Request> = group
+        let accepted: Vec<&Request<'_>> = group
             .iter()
             .zip(&checks)
             .filter(|(_, c)| c.is_ok())
@@ -88,92 +120,90 @@ impl Store {
     }
 
     /// Writes a group as one frame, or as several if one would be too long.
-    fn write_in_frames(&self, write: &mut WriteState, group: &[&Request]) -> Vec<Written> {
+    fn write_in_frames(&self, write: &mut WriteState, group: &[&Request<'_>]) -> Vec<Written> {
         let mut results = Vec::with_capacity(group.len());
         let mut rest = group;
         while !rest.is_empty() {
             let mut bytes = 0;
-            let fits = |r: &&&Request| {
+            let fits = |r: &&&Request<'_>| {
                 bytes += r.batch.bytes();
                 bytes <= LONGEST_GROUP
             };
             let count = rest.iter().take_while(fits).count().max(1);
             let (frame, later) = rest.split_at(count);
-            results.extend(self.write_frame(write, frame));
+            match self.write_frame(write, frame) {
+                Ok(Some(checked)) => results.extend(checked),
+                Ok(None) => results.extend(frame.iter().map(|_| Ok(Ok(())))),
+                // What a condition was compared with may not have been written either.
+                Err(e) => results.extend(frame.iter().map(|_| Err(e.clone()))),
+            }
             rest = later;
         }
         results
     }
 
-    /// Writes the requests of a frame whose conditions hold.
-    fn write_frame(&self, write: &mut WriteState, frame: &[&Request]) -> Vec<Written> {
+    /// Writes the requests of a frame whose conditions hold. Returns which these are, if there are
+    /// conditions.
+    fn write_frame(
+        &self,
+        write: &mut WriteState,
+        frame: &[&Request<'_>],
+    ) -> Result<Option<Vec<Written>>> {
         // Checked again, since the store may have been closed or have failed while the caller waited for
         // the lock, or while it wrote the frame before.
-        let written = self.check_writable().and_then(|()| {
-            if frame.iter().all(|r| r.condition.is_none()) {
-                return self.write_group(write, frame).map(|()| None);
-            }
-            let (checked, accepted) = self.check_conditions(frame, write.last_sequence);
-            if !accepted.is_empty() {
-                self.write_group(write, &accepted)?;
-            }
-            Ok(Some(checked))
-        });
-        match written {
-            Ok(Some(checked)) => checked,
-            Ok(None) => frame.iter().map(|_| Ok(Ok(()))).collect(),
-            // What a condition was compared with may not have been written either.
-            Err(e) => frame.iter().map(|_| Err(e.clone())).collect(),
+        self.check_writable()?;
+        if frame.iter().all(|r| r.condition.is_none()) {
+            return self.write_group(write, frame).map(|()| None);
         }
+        let (checked, accepted) = self.check_conditions(frame, write.last_sequence);
+        if !accepted.is_empty() {
+            self.write_group(write, &accepted)?;
+        }
+        Ok(Some(checked))
     }
 
-    fn write_group(&self, write: &mut WriteState, group: &[&Request]) -> Result<()> {
+    fn write_group(&self, write: &mut WriteState, group: &[&Request<'_>]) -> Result<()> {
         let first = write.last_sequence + 1;
-        self.append(write, first, group)?;
+        let log_bytes = self.append(write, first, group)?;
         let count: u64 = group.iter().map(|r| r.batch.len() as u64).sum();
         write.last_sequence += count;
-        let touched = insert(first, group).inspect_err(|e| self.fail(e))?;
+        insert(first, group).inspect_err(|e| self.fail(e))?;
         if group.iter().any(|r| r.durability == Durability::Immediate) {
             self.sync_logs()?;
             self.group_syncs.fetch_add(1, Ordering::Relaxed);
         }
         self.published.store(write.last_sequence, Ordering::Release);
         let user_bytes: usize = group.iter().map(|r| r.batch.user_bytes()).sum();
-        self.writes.update(|w| w.user_bytes += user_bytes as u64);
-        self.rotate_full(write, &touched);
+        self.writes.update(|w| {
+            w.log_bytes += log_bytes;
+            w.user_bytes += user_bytes as u64;
+        });
+        self.rotate_full(write, group);
         Ok(())
     }
 
-    /// Appends the group to the log as one frame.
+    /// Appends the group to the log as one frame. Returns the bytes that it takes.
     pub(in crate::db) fn append(
         &self,
         write: &mut WriteState,
         first: Sequence,
-        group: &[&Request],
-    ) -> Result<()> {
-        let joined;
-        let operations = match group {
-            [one] => &one.batch.operations,
-            many => {
-                let mut all = Operations::default();
-                for request in many {
-                    all.extend(&request.batch.operations);
-                }
-                joined = all;
-                &joined
-            }
-        };
+        group: &[&Request<'_>],
+    ) -> Result<u64> {
         let Some(log) = &mut write.log else {
             return Err(Error::Closed);
         };
         let before = log.file().end();
-        let appended = log.append(first, operations.bytes(), operations.count());
-        match appended {
-            Ok(()) => {
-                let bytes = log.file().end() - before;
-                self.writes.update(|w| w.log_bytes += bytes);
-                Ok(())
+        let counts = group.iter().map(|r| r.batch.operations.count());
+        let count = counts.fold(0, u32::saturating_add);
+        let appended = match group {
+            [one] => log.append(first, &[one.batch.operations.bytes()], count),
+            many => {
+                let parts: Vec<&[u8]> = many.iter().map(|r| r.batch.operations.bytes()).collect();
+                log.append(first, &parts, count)
             }
+        };
+        match appended {
+            Ok(()) => Ok(log.file().end() - before),
             // These leave the log as it was.
             Err(e @ (Error::InvalidArgument(_) | Error::DiskFull { .. })) => Err(e),
             Err(e) => {
@@ -184,9 +214,14 @@ impl Store {
     }
 
     /// Replaces full memtables, and the log if it is full.
-    pub(in crate::db) fn rotate_full(&self, write: &mut WriteState, touched: &[Arc<OpenKeyspace>]) {
+    pub(in crate::db) fn rotate_full(&self, write: &mut WriteState, group: &[&Request<'_>]) {
         let mut rotated = false;
-        for keyspace in touched {
+        let mut last = None;
+        for keyspace in group.iter().flat_map(|request| &request.batch.keyspaces) {
+            // The batches of a group are mostly about one keyspace.
+            if last.replace(keyspace.id) == Some(keyspace.id) {
+                continue;
+            }
             if (keyspace.view.load().active).is_full(self.options.write_buffer_bytes) {
                 keyspace.view.rotate();
                 rotated = true;
@@ -237,32 +272,33 @@ pub(in crate::db) fn queue_is_broken() -> Error {
     Error::ReadOnly { reason }
 }
 
-/// Inserts the operations of a group into the memtables without publishing them. Returns the
-/// keyspaces written to.
-fn insert(first: Sequence, group: &[&Request]) -> Result<Vec<Arc<OpenKeyspace>>> {
-    let mut touched: Vec<Arc<OpenKeyspace>> = Vec::new();
+/// Inserts the operations of a group into the memtables without publishing them.
+fn insert(first: Sequence, group: &[&Request<'_>]) -> Result<()> {
     let mut sequence = first;
-    for request in group {
-        let batch = &request.batch;
-        let memtables: Vec<(u32, Arc<Memtable>)> = batch
-            .keyspaces
-            .iter()
-            .map(|k| (k.id, k.view.load().active.clone()))
-            .collect();
-        for operation in OperationIter::new(batch.operations.bytes()).flatten() {
-            if let Some((_, memtable)) = memtables.iter().find(|(id, _)| *id == operation.keyspace)
-            {
-                apply(memtable, sequence, &operation.op)?;
-            }
-            sequence += 1;
-        }
-        for keyspace in &batch.keyspaces {
-            if !touched.iter().any(|t| t.id == keyspace.id) {
-                touched.push(keyspace.clone());
-            }
-        }
+    group.iter().try_for_each(|request| {
+        let first = sequence;
+        sequence += request.batch.len() as u64;
+        insert_batch(&request.batch, first)
+    })
+}
+
+fn insert_batch(batch: &WriteBatch, first: Sequence) -> Result<()> {
+    let memtable = |keyspace: &Arc<OpenKeyspace>| keyspace.view.load().active.clone();
+    let operations = OperationIter::new(batch.operations.bytes()).flatten();
+    let mut operations = (first..).zip(operations);
+    if let [keyspace] = &batch.keyspaces[..] {
+        let memtable = memtable(keyspace);
+        return operations
+            .try_for_each(|(sequence, operation)| apply(&memtable, sequence, &operation.op));
     }
-    Ok(touched)
+    let keyspaces = batch.keyspaces.iter();
+    let memtables: Vec<(u32, Arc<Memtable>)> = keyspaces.map(|k| (k.id, memtable(k))).collect();
+    operations.try_for_each(|(sequence, operation)| {
+        let memtable = memtables.iter().find(|(id, _)| *id == operation.keyspace);
+        memtable.map_or(Ok(()), |(_, memtable)| {
+            apply(memtable, sequence, &operation.op)
+        })
+    })
 }
 
 /// Inserts one operation into a memtable.
@@ -274,5 +310,110 @@ pub(in crate::db) fn apply(memtable: &Memtable, sequence: Sequence, op: &Op<'_>)
             memtable.delete_range(start, end, sequence);
             Ok(())
         }
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+    use crate::db::Db;
+    use crate::fs::{
+        DataLoss, DirectoryLoss, Fault, FaultAt, FaultyFileSystem, FileSystem, Loss,
+        MemoryFileSystem, Plan,
+    };
+    use crate::options::Options;
+
+    /// The keys that a store in these files has.
+    fn keys(file_system: Arc<dyn FileSystem>) -> Vec<Vec<u8>> {
+        let options = Options {
+            file_system,
+            ..Options::default()
+        };
+        keys_of(&Db::open("/store", options).unwrap())
+    }
+
+    fn keys_of(db: &Db) -> Vec<Vec<u8>> {
+        let entries = db.iter().unwrap();
+        entries.map(|entry| entry.unwrap().0.to_vec()).collect()
+    }
+
+    /// What a write returns of whose calls one fails, alone or as a group, and what the next one returns; which keys are
+    /// there then, after a loss of power that takes all that was not synced, and after one that takes nothing.
+    fn outcome(
+        fail: (u64, Fault),
+        durability: Durability,
+        value: &[u8],
+        alone: bool,
+    ) -> (Vec<String>, [Vec<Vec<u8>>; 3]) {
+        let memory = MemoryFileSystem::new();
+        let faulty = FaultyFileSystem::new(Arc::new(memory.clone()), Plan::default());
+        let options = Options {
+            file_system: Arc::new(faulty.clone()),
+            ..Options::default()
+        };
+        let db = Db::open("/store", options).unwrap();
+        db.put("a", "1").unwrap();
+        db.sync().unwrap();
+        let mut batch = WriteBatch::new();
+        batch.put(&db, "b", value).unwrap();
+        batch.delete(&db, "a").unwrap();
+        let (call, fault) = fail;
+        faulty.set_plan(Plan {
+            fault: Some((FaultAt::Call(faulty.calls() + call), fault)),
+            ..Plan::default()
+        });
+        let written = match alone {
+            true => db.write_with(&batch, durability),
+            false => {
+                let request = Request {
+                    batch: Cow::Owned(batch),
+                    durability,
+                    condition: None,
+                };
+                let written = db.handle.store.commit_group(&[request]).pop();
+                written.unwrap().map(|swapped| swapped.unwrap())
+            }
+        };
+        let now = keys_of(&db);
+        let next = db.put("c", "1");
+        let after = |data| {
+            let directory = DirectoryLoss::Lost;
+            keys(Arc::new(memory.crash(Loss { data, directory }, 1)))
+        };
+        let kept = [now, after(DataLoss::Lost), after(DataLoss::Kept)];
+        if written.is_ok() && durability == Durability::Immediate {
+            assert!(kept[1].contains(&b"b".to_vec()), "{fail:?}");
+        }
+        if written.is_err() {
+            assert!(!kept[0].contains(&b"b".to_vec()), "{fail:?}");
+        }
+        for keys in &kept {
+            // All of the batch or nothing.
+            let (a, b) = (keys.contains(&b"a".to_vec()), keys.contains(&b"b".to_vec()));
+            assert_ne!(a, b, "{fail:?}");
+        }
+        let said = [written, next].map(|result| format!("{result:?}"));
+        (said.to_vec(), kept)
+    }
+
+    /// A writer that comes alone leads at once. What it promises must not depend on that.
+    #[test]
+    fn a_failed_write_ends_alone_as_it_does_in_a_group() {
+        let mut failed = 0;
+        for durability in [Durability::Immediate, Durability::Buffered] {
+            // In one call with the header of the frame, and in one of its own.
+            for value in [&[7; 10][..], &[7; 50_000]] {
+                for call in 1..=4 {
+                    for fault in Fault::ALL {
+                        let outcome = |alone| outcome((call, fault), durability, value, alone);
+                        let alone = outcome(true);
+                        assert_eq!(alone, outcome(false), "{call} {fault:?} {durability:?}");
+                        failed += usize::from(alone.0[0].starts_with("Err"));
+                    }
+                }
+            }
+        }
+        assert!(failed >= 8, "{failed} writes failed");
     }
 }

@@ -244,7 +244,7 @@ mod models {
 
     fn append(log: &mut LogWriter, sequence: Sequence) {
         let payload = [EntryKind::Put as u8; 4];
-        log.append(sequence, &payload, 1).unwrap();
+        log.append(sequence, &[&payload], 1).unwrap();
     }
 
     /// A writer goes over to the next log; the thread of the logs ends the one before; a third thread wants the

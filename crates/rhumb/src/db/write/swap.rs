@@ -68,7 +68,7 @@ struct WatchedKeys<'a>(BTreeMap<(u32, &'a [u8]), Option<Change<'a>>>);
 
 impl<'a> WatchedKeys<'a> {
     /// The keys of a frame's conditions, none of them changed.
-    fn of(frame: &[&'a Request]) -> Self {
+    fn of(frame: &[&'a Request<'_>]) -> Self {
         let conditions = frame.iter().filter_map(|r| r.condition.as_deref());
         let keys = conditions.map(|c| ((c.keyspace.id, c.key.as_slice()), None));
         WatchedKeys(keys.collect())
@@ -106,9 +106,9 @@ impl Store {
     /// write lock.
     pub(in crate::db) fn check_conditions<'a>(
         &self,
-        frame: &[&'a Request],
+        frame: &[&'a Request<'a>],
         last: Sequence,
-    ) -> (Vec<Written>, Vec<&'a Request>) {
+    ) -> (Vec<Written>, Vec<&'a Request<'a>>) {
         let mut watched = WatchedKeys::of(frame);
         let last_condition = frame.iter().rposition(|r| r.condition.is_some());
         let mut checked = Vec::with_capacity(frame.len());
@@ -153,6 +153,8 @@ impl Store {
 #[cfg(test)]
 #[cfg(not(loom))]
 mod tests {
+    use std::borrow::Cow;
+
     use super::*;
     use crate::db::{Db, WriteBatch};
     use crate::options::{Durability, Options};
@@ -161,11 +163,11 @@ mod tests {
     /// What is expected, if anything; what is written; the value that is there instead.
     type Step<'a> = (Option<Option<&'a str>>, Write, Result<(), Option<&'a str>>);
 
-    fn request(db: &Db, expected: Option<Option<&str>>, change: Write) -> Request {
+    fn request(db: &Db, expected: Option<Option<&str>>, change: Write) -> Request<'static> {
         let mut batch = WriteBatch::new();
         change(db, &mut batch).unwrap();
         Request {
-            batch,
+            batch: Cow::Owned(batch),
             durability: Durability::Buffered,
             condition: expected.map(|expected| {
                 Box::new(Condition {
@@ -214,7 +216,7 @@ mod tests {
                 let group = group
                     .iter()
                     .map(|(expected, change, _)| request(&db, *expected, *change));
-                answers.extend(store.commit_group(group.collect()));
+                answers.extend(store.commit_group(&group.collect::<Vec<_>>()));
             }
             for ((_, _, expected), found) in steps.iter().zip(answers) {
                 let current = |current: Option<&str>| current.map(|c| c.as_bytes().to_vec());
@@ -242,7 +244,7 @@ mod tests {
         plain.delete_range(&db, "a".."b").unwrap();
         plain.put(&other, "a", "9").unwrap();
         let mut group = vec![Request {
-            batch: plain,
+            batch: Cow::Owned(plain),
             durability: Durability::Buffered,
             condition: None,
         }];
@@ -258,7 +260,7 @@ mod tests {
             let mut batch = WriteBatch::new();
             batch.put(keyspace, key, new).unwrap();
             group.push(Request {
-                batch,
+                batch: Cow::Owned(batch),
                 durability: Durability::Buffered,
                 condition: Some(Box::new(Condition {
                     keyspace: keyspace.state().clone(),
@@ -267,7 +269,7 @@ mod tests {
                 })),
             });
         }
-        let answers = db.handle.store.commit_group(group);
+        let answers = db.handle.store.commit_group(&group);
         assert_eq!(answers[0].as_ref().unwrap(), &Ok(()));
         for ((keyspace, key, .., expected), found) in swaps.iter().zip(&answers[1..]) {
             let current = |value: &str| value.as_bytes().to_vec();
