@@ -91,8 +91,9 @@ fn hold_back(
     let held = Memtable::with_prefix(prefix.unwrap_or_default());
     for range in keep {
         let mut cursor = merged(memtables, range);
+        let mut writer = held.writer();
         survivors(context, &mut cursor, &none, Below::Anything, |entry| {
-            held.insert(entry.key, entry.sequence, entry.kind, entry.value)
+            writer.insert(entry.key, entry.sequence, entry.kind, entry.value)
         })?;
     }
     Ok((!held.is_empty()).then(|| Arc::new(held)))

@@ -193,7 +193,19 @@ impl WriteBuffer {
     /// # Errors
     /// If the key or value is too long.
     pub fn put(&self, key: &[u8], sequence: u64, value: &[u8]) -> Result<()> {
-        self.0.insert(key, sequence, EntryKind::Put, value)
+        let mut writer = self.0.writer();
+        writer.insert(key, sequence, EntryKind::Put, value)
+    }
+
+    /// Inserts values of some keys at once, with sequences from `first` on.
+    ///
+    /// # Errors
+    /// If a key or the value is too long.
+    pub fn put_all<K: AsRef<[u8]>>(&self, keys: &[K], first: u64, value: &[u8]) -> Result<()> {
+        let mut writer = self.0.writer();
+        (keys.iter().zip(first..)).try_for_each(|(key, sequence)| {
+            writer.insert(key.as_ref(), sequence, EntryKind::Put, value)
+        })
     }
 
     /// The length of the newest value of `key`.

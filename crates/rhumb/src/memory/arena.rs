@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::Pinned;
-use crate::sync::{Mutex, lock};
+use crate::sync::{Mutex, MutexGuard, lock};
 
 /// The size of the first chunk; each following chunk is twice as large, up to [`CHUNK_BYTES`]. The
 /// first is small because a store may have thousands of nearly empty keyspaces.
@@ -91,26 +91,21 @@ impl Arena {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Appends one record, the concatenation of `parts`; `None` if the arena has no chunk left.
-    pub fn append(&self, parts: &[&[u8]]) -> Option<Address> {
-        let len: usize = parts.iter().map(|part| part.len()).sum();
-        let len = len.next_multiple_of(UNIT_BYTES);
-        let mut tail = lock(&self.tail);
-        let number = match tail.current {
-            _ if len > LARGE_RECORD_BYTES => self.add_chunk(&mut tail, len)?,
-            Some(current) if self.chunk(current)?.room() >= len => current,
-            _ => {
-                let bytes = tail.next_chunk_bytes.max(len.next_power_of_two());
-                let number = self.add_chunk(&mut tail, bytes)?;
-                tail.next_chunk_bytes = (2 * bytes).min(CHUNK_BYTES);
-                tail.current = Some(number);
-                number
-            }
-        };
-        let offset = self.chunk(number)?.append(parts, len)?;
-        Some(Address(
-            number << OFFSET_BITS | (offset / UNIT_BYTES) as u32,
-        ))
+    /// Waits until no other thread appends, and keeps them from appending as long as it lives.
+    pub fn appender(&self) -> Appender<'_> {
+        let tail = lock(&self.tail);
+        let current = tail.current.and_then(|number| self.chunk(number));
+        Appender {
+            arena: self,
+            current,
+            tail,
+        }
+    }
+
+    /// Appends one record, as [`Appender::append`].
+    #[cfg(all(test, not(loom)))]
+    pub fn append<const N: usize>(&self, parts: [&[u8]; N]) -> Option<Address> {
+        self.appender().append(parts)
     }
 
     /// Everything appended to a chunk from `address` on, beginning with the record at `address`;
@@ -167,6 +162,51 @@ impl Arena {
     }
 }
 
+/// The right to append to an arena.
+pub(crate) struct Appender<'a> {
+    arena: &'a Arena,
+    tail: MutexGuard<'a, Tail>,
+    /// The chunk that `tail` names.
+    current: Option<&'a Chunk>,
+}
+
+impl Appender<'_> {
+    /// Appends one record, the concatenation of `parts`; `None` if the arena has no chunk left.
+    #[inline]
+    pub fn append<const N: usize>(&mut self, parts: [&[u8]; N]) -> Option<Address> {
+        let len: usize = parts.iter().map(|part| part.len()).sum();
+        let len = len.next_multiple_of(UNIT_BYTES);
+        if let (Some(number), Some(chunk)) = (self.tail.current, self.current)
+            && let Some(offset) = chunk.append(&parts, len)
+        {
+            return Some(address(number, offset));
+        }
+        self.append_to_new_chunk(&parts, len)
+    }
+
+    #[inline(never)]
+    fn append_to_new_chunk(&mut self, parts: &[&[u8]], len: usize) -> Option<Address> {
+        let tail = &mut *self.tail;
+        let is_large = len > LARGE_RECORD_BYTES;
+        let bytes = match is_large {
+            true => len,
+            false => tail.next_chunk_bytes.max(len.next_power_of_two()),
+        };
+        let number = self.arena.add_chunk(tail, bytes)?;
+        let chunk = self.arena.chunk(number)?;
+        if !is_large {
+            tail.next_chunk_bytes = (2 * bytes).min(CHUNK_BYTES);
+            tail.current = Some(number);
+            self.current = Some(chunk);
+        }
+        Some(address(number, chunk.append(parts, len)?))
+    }
+}
+
+fn address(chunk: u32, offset: usize) -> Address {
+    Address(chunk << OFFSET_BITS | (offset / UNIT_BYTES) as u32)
+}
+
 /// The bucket of a chunk, its index in the bucket, and the bucket's length.
 fn place(number: u32) -> (usize, usize, usize) {
     let shifted = number + FIRST_BUCKET;
@@ -211,7 +251,7 @@ impl Drop for ChunkMemory {
 unsafe impl Send for Chunk {}
 // SAFETY: a shared chunk gives access only to its `filled` bytes, which are written before `filled`
 // grows over them (release, acquire) and never after. Only one thread appends at a time: `append`
-// is private to this module, and its only caller holds the lock of `Arena::tail`.
+// is private to this module, and its only caller, the `Appender`, holds the lock of `Arena::tail`.
 unsafe impl Sync for Chunk {}
 
 impl Chunk {
@@ -222,10 +262,6 @@ impl Chunk {
             filled: AtomicUsize::new(0),
             owner: Arc::new(ChunkMemory(memory)),
         }
-    }
-
-    fn room(&self) -> usize {
-        self.memory.len() - self.filled.load(Ordering::Relaxed)
     }
 
     fn filled(&self) -> &[u8] {
@@ -280,7 +316,7 @@ mod tests {
         for i in 0..2000 {
             let bytes = record(i);
             let (head, tail) = bytes.split_at(bytes.len() / 3);
-            addresses.push(arena.append(&[head, tail]).unwrap());
+            addresses.push(arena.append([head, tail]).unwrap());
             total += bytes.len();
         }
         for (i, address) in addresses.into_iter().enumerate() {
@@ -297,14 +333,14 @@ mod tests {
     fn an_empty_or_small_arena_takes_little() {
         let arena = Arena::new();
         assert_eq!(arena.bytes_allocated(), 0);
-        arena.append(&[b"rhumb"]).unwrap();
+        arena.append([b"rhumb"]).unwrap();
         assert_eq!(arena.bytes_allocated(), FIRST_CHUNK_BYTES);
     }
 
     #[test]
     fn positions_that_were_never_given_out_are_empty() {
         let arena = Arena::new();
-        let address = arena.append(&[b"rhumb"]).unwrap();
+        let address = arena.append([b"rhumb"]).unwrap();
         assert_eq!(arena.bytes(address.position(0), 5), b"rhumb");
         assert_eq!(arena.bytes(address.position(0), 9), b"");
         assert_eq!(arena.bytes(address.position(9), 0), b"");
@@ -321,7 +357,7 @@ mod tests {
     #[test]
     fn pinned_bytes_outlive_the_arena() {
         let arena = Arena::new();
-        let address = arena.append(&[b"rhumb", b" line"]).unwrap();
+        let address = arena.append([b"rhumb", b" line"]).unwrap();
         let pinned = arena.pin(address.position(0), 10);
         let again = pinned.clone();
         drop((arena, pinned));
@@ -351,7 +387,7 @@ mod tests {
             scope.spawn(|| {
                 for i in 0..20_000 {
                     sender
-                        .send((i, arena.append(&[&record(i)]).unwrap()))
+                        .send((i, arena.append([&record(i)]).unwrap()))
                         .unwrap();
                 }
                 drop(sender);

@@ -5,9 +5,9 @@ mod frames;
 mod links;
 mod pinned;
 
-pub(crate) use arena::{Address, Arena};
+pub(crate) use arena::{Address, Appender, Arena};
 pub(crate) use frames::{BlockCache, FrameSlots};
-pub(crate) use links::Links;
+pub(crate) use links::{Link, Links};
 pub(crate) use pinned::OwnedBytes;
 pub use pinned::Pinned;
 pub(crate) use pinned::Pins;

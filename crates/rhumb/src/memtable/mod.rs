@@ -1,14 +1,18 @@
 //! The newest writes of a keyspace, in memory: a skip list of entries, and range deletes beside it.
 
 mod cursor;
+mod head;
+mod insert;
 mod list;
 #[cfg(all(test, loom))]
 mod loom;
+mod neighbours;
 mod record;
 mod skip;
 #[cfg(test)]
 #[cfg(not(loom))]
 mod tests;
+mod writer;
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,13 +20,11 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use rhumb_index::search::common_prefix;
 
-use crate::entry::{
-    EntryKind, MAX_KEY_BYTES, MAX_SEQUENCE, MAX_VALUE_BYTES, RangeDeleteTree, Sequence, Version,
-};
-use crate::error::{Error, Result};
+use crate::entry::{MAX_SEQUENCE, RangeDeleteTree, Sequence, Version};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 pub(crate) use cursor::MemtableCursor;
-use list::{Inserted, SkipList};
+use list::SkipList;
+pub(crate) use writer::MemtableWriter;
 
 /// Any number but 0. Heights depend on the number of insertions only, so keys cannot influence
 /// them.
@@ -33,9 +35,9 @@ const MOST_RANGE_DELETES: usize = 1024;
 
 /// A sorted, growing set of entries and range deletes.
 ///
-/// Readers take no lock. Writers take a lock inside, so that the type is sound however it is
-/// called. But callers must keep the order of commits and decide which sequences may be seen: a
-/// read whose sequence covers an entry can find it as soon as it is inserted.
+/// Readers take no lock. Writers hold a lock, so that the type is sound however it is called. But callers
+/// must keep the order of commits and decide which sequences may be seen: a read whose sequence covers an
+/// entry can find it as soon as it is inserted.
 pub(crate) struct Memtable {
     list: SkipList,
     range_deletes: ArcSwap<RangeDeleteTree>,
@@ -57,8 +59,8 @@ impl Memtable {
 
     /// An empty memtable for keys that mostly start with `likely_prefix`, such as
     /// [`Memtable::common_prefix`] of the previous memtable. Any prefix is correct, and the first
-    /// key shortens it to what they share. A good prefix makes searches several times faster,
-    /// because comparisons look at the eight bytes after it.
+    /// key shortens it to what they share. A good prefix makes searches faster, because most
+    /// comparisons look at the six bytes after it.
     pub fn with_prefix(likely_prefix: Box<[u8]>) -> Self {
         Memtable {
             list: SkipList::new(likely_prefix, HEIGHT_SEED),
@@ -71,74 +73,15 @@ impl Memtable {
         }
     }
 
-    /// Inserts an entry; the value of a delete is empty. Does nothing if an entry of this key and
-    /// sequence exists, so that a log can be replayed twice.
-    ///
-    /// Costs a few comparisons for a key at or near the position of the last one, and a search for
-    /// other keys.
-    ///
-    /// # Errors
-    /// [`Error::InvalidArgument`] if the key or value is longer than the store allows, or the
-    /// memtable is full (32 GiB, or about 900 million entries). Nothing was inserted then.
-    pub fn insert(
-        &self,
-        key: &[u8],
-        sequence: Sequence,
-        kind: EntryKind,
-        value: &[u8],
-    ) -> Result<()> {
-        if key.len() > MAX_KEY_BYTES || value.len() > MAX_VALUE_BYTES {
-            return Err(Error::InvalidArgument(format!(
-                "a key of {} bytes with a value of {} bytes is too long: keep keys within \
-                 {MAX_KEY_BYTES} bytes and values within {MAX_VALUE_BYTES}",
-                key.len(),
-                value.len()
-            )));
-        }
-        match self.list.insert(key, sequence, kind, value) {
-            Inserted::New => {
-                self.cover(sequence);
-                self.entries.fetch_add(1, Ordering::Release);
-                Ok(())
-            }
-            Inserted::Duplicate => Ok(()),
-            Inserted::Full => Err(Error::InvalidArgument(format!(
-                "the write buffer is full at {} bytes: write smaller batches",
-                self.bytes()
-            ))),
-        }
+    /// The right to write, for one thread at a time.
+    pub fn writer(&self) -> MemtableWriter<'_> {
+        MemtableWriter::new(self)
     }
 
-    /// Deletes the keys `start..end` at `sequence`, here and in everything older. Does nothing if
-    /// the range is empty.
-    ///
-    /// Takes time and memory logarithmic in the number of range deletes (amortised).
-    pub fn delete_range(&self, start: &[u8], end: &[u8], sequence: Sequence) {
-        if start >= end {
-            return;
-        }
-        // Entries inserted later than this get a mark of their own.
-        let in_order = self.largest_sequence.load(Ordering::Relaxed) < sequence;
-        self.list.marks.note(sequence, in_order);
-        let mut bytes = 0;
-        self.range_deletes.rcu(|old| {
-            let mut new = RangeDeleteTree::clone(old);
-            bytes = new.insert(start, end, sequence);
-            new
-        });
-        self.range_delete_bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.cover(sequence);
-        self.range_delete_count.fetch_add(1, Ordering::Release);
-    }
-
-    fn cover(&self, sequence: Sequence) {
-        // A plain load first, since few writes change the smallest sequence; most change the
-        // largest.
-        if sequence < self.smallest_sequence.load(Ordering::Relaxed) {
-            self.smallest_sequence
-                .fetch_min(sequence, Ordering::Relaxed);
-        }
-        self.largest_sequence.fetch_max(sequence, Ordering::Relaxed);
+    fn cover(&self, smallest: Sequence, largest: Sequence) {
+        self.smallest_sequence
+            .fetch_min(smallest, Ordering::Relaxed);
+        self.largest_sequence.fetch_max(largest, Ordering::Relaxed);
     }
 
     /// The newest version of `key` with a sequence not above `visible`; its value is pinned in the
@@ -191,10 +134,12 @@ impl Memtable {
         self.list.bytes() + self.range_delete_bytes.load(Ordering::Relaxed)
     }
 
-    /// Whether the memtable should be flushed: it takes at least `most_bytes`, or holds more than
-    /// 1,024 range deletes.
+    /// Whether the memtable should be flushed: it takes at least `most_bytes`, holds more than 1,024
+    /// range deletes, or has so many entries (about 140 million) that few more may fit.
     pub fn is_full(&self, most_bytes: u64) -> bool {
-        self.bytes() as u64 >= most_bytes || self.range_delete_count() > MOST_RANGE_DELETES
+        self.bytes() as u64 >= most_bytes
+            || self.range_delete_count() > MOST_RANGE_DELETES
+            || self.list.is_nearly_full()
     }
 
     /// The number of entries, not counting range deletes.
@@ -255,6 +200,25 @@ impl Memtable {
         let (first, last) = (self.list.record(first).key, self.list.record(last).key);
         let alike = common_prefix(first, last);
         first.get(..alike).unwrap_or_default().into()
+    }
+}
+
+#[cfg(test)]
+impl Memtable {
+    /// Inserts one entry.
+    pub fn insert(
+        &self,
+        key: &[u8],
+        sequence: Sequence,
+        kind: crate::entry::EntryKind,
+        value: &[u8],
+    ) -> crate::error::Result<()> {
+        self.writer().insert(key, sequence, kind, value)
+    }
+
+    /// Deletes one range.
+    pub fn delete_range(&self, start: &[u8], end: &[u8], sequence: Sequence) {
+        self.writer().delete_range(start, end, sequence);
     }
 }
 

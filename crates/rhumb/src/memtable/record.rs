@@ -10,8 +10,9 @@
 //!
 //! in the machine's byte order, since records never leave the process.
 
+use super::insert::NewEntry;
 use crate::entry::{EntryKind, Sequence};
-use crate::memory::{Address, Arena, Pinned};
+use crate::memory::{Address, Appender, Arena, Pinned};
 
 const HEADER_BYTES: usize = 16;
 
@@ -28,17 +29,14 @@ pub(super) struct Record<'a> {
 impl<'a> Record<'a> {
     /// Appends an entry to the arena; `None` if the arena is full, or the key or value is longer
     /// than the store allows.
-    pub fn append(
-        arena: &Arena,
-        key: &[u8],
-        sequence: Sequence,
-        kind: EntryKind,
-        value: &[u8],
-    ) -> Option<Address> {
+    pub fn append(arena: &mut Appender<'_>, entry: &NewEntry<'_>) -> Option<Address> {
+        let NewEntry { key, value, .. } = entry;
         let value_len = u32::try_from(value.len()).ok()?;
         let key_len = u32::try_from(key.len()).ok().filter(|&len| len < 1 << 24)?;
-        let lengths = u64::from(key_len | u32::from(kind as u8) << 24) << 32 | u64::from(value_len);
-        arena.append(&[&sequence.to_ne_bytes(), &lengths.to_ne_bytes(), key, value])
+        let key_len_and_kind = key_len | u32::from(entry.kind as u8) << 24;
+        let lengths = u64::from(key_len_and_kind) << 32 | u64::from(value_len);
+        let header = [entry.sequence.to_ne_bytes(), lengths.to_ne_bytes()];
+        arena.append([header.as_flattened(), key, value])
     }
 
     /// The entry at an address that [`Record::append`] returned.
@@ -74,15 +72,14 @@ impl<'a> Record<'a> {
 
     /// The value, pinned in the record's arena.
     pub fn value(&self, arena: &Arena) -> Pinned {
-        match self.value_extent() {
-            (_, 0) => Pinned::empty(),
-            (start, len) => arena.pin(start, len),
+        match self.value_len() {
+            0 => Pinned::empty(),
+            len => arena.pin(self.key_position() + self.key.len() as u64, len),
         }
     }
 
-    /// The value's position in the record's arena, and its length.
-    pub fn value_extent(&self) -> (u64, usize) {
-        let start = self.address.position(HEADER_BYTES + self.key.len());
-        (start, self.value_len as usize)
+    /// The length of the value, which follows on the key.
+    pub fn value_len(&self) -> usize {
+        self.value_len as usize
     }
 }

@@ -7,7 +7,10 @@
 //! that [`Marks::now`] returned when it was inserted. If it is smaller than the mark of a range
 //! delete, the entry was inserted before the range delete and is older.
 
-use super::list::{HEAD, MAX_HEIGHT, NONE, SkipList, Target};
+use std::cmp::Ordering as Order;
+
+use super::head::Target;
+use super::list::{HEAD, MAX_HEIGHT, NONE, SkipList};
 use crate::entry::{MAX_SEQUENCE, Sequence};
 use crate::sync::atomic::{AtomicU64, Ordering};
 
@@ -190,12 +193,15 @@ impl SkipList {
     }
 
     fn is_before_target(&self, node: u32, target: &Target<'_>) -> bool {
-        self.is_before(self.node(node).abbreviation(), node, target)
+        self.compare_alone(node, target) == Order::Less
     }
 
-    /// Whether a node is after the entry of the target.
     fn is_after(&self, node: u32, target: &Target<'_>) -> bool {
-        let finger = self.finger(node);
-        !self.is_before(finger.abbreviation, node, target) && !self.is_at(&finger, target)
+        self.compare_alone(node, target) == Order::Greater
+    }
+
+    /// Compares the entry of a node, of whose surroundings nothing is known, with the target.
+    fn compare_alone(&self, node: u32, target: &Target<'_>) -> Order {
+        self.compare(self.node(node).head(), node, target, (0, 0)).0
     }
 }

@@ -7,15 +7,23 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use super::*;
-use crate::entry::Cursor;
 use crate::entry::cursor_checks::{Model, assert_at, skip, walk};
+use crate::entry::{Cursor, EntryKind, MAX_KEY_BYTES};
+use crate::error::Error;
 use crate::test_seed::test_seed;
 
-/// Keys of 0 to 16 bytes: some share a prefix, so that their abbreviations tie, and some do not.
+/// Keys of 0 to 50 bytes: some share prefixes of any length, some have the same heads, and some differ
+/// in zeros at their end only.
 fn random_key(rng: &mut StdRng) -> Vec<u8> {
-    let mut key = match rng.random_range(0..4) {
+    let mut key = match rng.random_range(0..5) {
         0 => vec![],
         1 => b"shared-prefix".to_vec(),
+        2 => {
+            let names = [&b"shared-a"[..], b"shared-b", b"\0\0\0\0\0\0\0\0", b"/"];
+            let depth = rng.random_range(0..6);
+            let names = (0..depth).map(|_| names[rng.random_range(0..names.len())]);
+            names.collect::<Vec<_>>().concat()
+        }
         _ => b"shar".to_vec(),
     };
     let len = rng.random_range(0..4);
@@ -23,6 +31,7 @@ fn random_key(rng: &mut StdRng) -> Vec<u8> {
     key
 }
 
+/// Inserts random entries, up to 20 by one writer.
 fn fill(rng: &mut StdRng, memtable: &Memtable, entries: u64) -> Model {
     let mut model = Model::new();
     for sequence in 1..=entries {
@@ -35,8 +44,18 @@ fn fill(rng: &mut StdRng, memtable: &Memtable, entries: u64) -> Model {
                 vec![sequence as u8; rng.random_range(0..40)],
             )
         };
-        memtable.insert(&key, sequence, kind, &value).unwrap();
         model.insert((key, Reverse(sequence)), (kind, value));
+    }
+    let mut new: Vec<_> = model.iter().collect();
+    new.sort_by_key(|((_, sequence), _)| Reverse(*sequence));
+    let mut rest = &new[..];
+    while !rest.is_empty() {
+        let (now, later) = rest.split_at(rng.random_range(1..=rest.len().min(20)));
+        let mut writer = memtable.writer();
+        for ((key, Reverse(sequence)), (kind, value)) in now {
+            writer.insert(key, *sequence, *kind, value).unwrap();
+        }
+        rest = later;
     }
     model
 }
@@ -106,6 +125,45 @@ fn orders_of_insertion_do_not_matter() {
                 cursor.next().unwrap();
             }
             assert!(!cursor.valid());
+        }
+    }
+}
+
+/// Whatever the order of insertion, every key is found with few keys read: neighbours share long
+/// prefixes, of any length.
+#[test]
+fn keys_with_long_shared_prefixes_are_found_in_every_order() {
+    let seed = test_seed();
+    let mut sorted: Vec<Vec<u8>> = (0..3000).map(|n| spelt(n, seed)).collect();
+    sorted.extend((0..1000).map(|n| spelt(n, seed)[..n as usize % 40].to_vec()));
+    sorted.sort();
+    sorted.dedup();
+    let mut rng = StdRng::seed_from_u64(seed);
+    for disorder in [0, 2, 50, sorted.len()] {
+        let mut keys = sorted.clone();
+        for i in 0..keys.len() {
+            let to = (i + rng.random_range(0..=disorder)).min(keys.len() - 1);
+            keys.swap(i, to);
+        }
+        for keys in [keys.clone(), keys.into_iter().rev().collect()] {
+            for prefix in [&b""[..], b"root/digit", b"other"] {
+                let memtable = Arc::new(Memtable::with_prefix(prefix.into()));
+                for (sequence, key) in (1..).zip(&keys) {
+                    memtable.insert(key, sequence, EntryKind::Put, b"").unwrap();
+                    assert!(memtable.get(key, sequence).is_some());
+                }
+                assert!(
+                    keys.iter()
+                        .all(|key| memtable.get(key, MAX_SEQUENCE).is_some())
+                );
+                let mut cursor = memtable.cursor();
+                cursor.seek_first().unwrap();
+                for key in &sorted {
+                    assert_eq!(cursor.key(), key);
+                    cursor.next().unwrap();
+                }
+                assert!(!cursor.valid());
+            }
         }
     }
 }
@@ -223,27 +281,41 @@ fn range_deletes_count_in_bytes_and_fill_a_memtable() {
     assert_eq!(memtable.covering(&512u32.to_be_bytes(), 512), None);
 }
 
+/// The key of a sequence: a scattered number, of whose value the last five bytes are.
+fn scattered(sequence: u64, seed: u64) -> Vec<u8> {
+    let number = (sequence ^ seed).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    number.to_be_bytes().to_vec()
+}
+
+/// The same with names for the digits, so that neighbours share long prefixes.
+fn spelt(sequence: u64, seed: u64) -> Vec<u8> {
+    let digits = scattered(sequence, seed)
+        .into_iter()
+        .flat_map(|byte| [byte >> 4, byte & 15]);
+    let names = digits.flat_map(|digit| [b'/', b'd', b'i', b'g', b'i', b't', b'a' + digit]);
+    b"root".iter().copied().chain(names).collect()
+}
+
 /// One writer inserts random keys one by one; readers must find everything that was published
 /// before they asked.
 #[test]
 fn readers_see_all_that_was_published_while_the_writer_goes_on() {
-    const ENTRIES: u64 = 100_000;
+    readers_see_what_was_published(100_000, scattered);
+    readers_see_what_was_published(50_000, spelt);
+}
+
+fn readers_see_what_was_published(most: u64, key_of: fn(u64, u64) -> Vec<u8>) {
     let seed = test_seed();
-    let key = |sequence: u64| {
-        (sequence ^ seed)
-            .wrapping_mul(0x9E37_79B9_7F4A_7C15)
-            .to_be_bytes()
-    };
+    let key = |sequence| key_of(sequence, seed);
     let memtable = Arc::new(Memtable::new());
     let published = AtomicU64::new(0);
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            for sequence in 1..=ENTRIES {
+            for sequence in 1..=most {
                 let key = key(sequence);
-                memtable
-                    .insert(&key, sequence, EntryKind::Put, &key[..5])
-                    .unwrap();
+                let put = memtable.insert(&key, sequence, EntryKind::Put, value_of(&key));
+                put.unwrap();
                 published.store(sequence, Ordering::Release);
             }
             done.store(true, Ordering::Release);
@@ -259,7 +331,7 @@ fn readers_see_all_that_was_published_while_the_writer_goes_on() {
                     let key = key(sequence);
                     if newest > 0 {
                         let found = memtable.get(&key, newest).unwrap();
-                        assert_eq!((found.sequence, &*found.value), (sequence, &key[..5]));
+                        assert_eq!((found.sequence, &*found.value), (sequence, value_of(&key)));
                         assert!(memtable.get(&key, sequence - 1).is_none());
                     }
                     scan(&mut cursor, &key, rng.random_bool(0.5));
@@ -274,7 +346,11 @@ fn readers_see_all_that_was_published_while_the_writer_goes_on() {
         entries += 1;
         cursor.next().unwrap();
     }
-    assert_eq!((entries, memtable.entries()), (ENTRIES, ENTRIES));
+    assert_eq!((entries, memtable.entries()), (most, most));
+}
+
+fn value_of(key: &[u8]) -> &[u8] {
+    &key[key.len() - 5..]
 }
 
 /// Moves some entries forward or back from `key`, and checks that they are in order and complete.
@@ -296,7 +372,7 @@ fn scan(cursor: &mut MemtableCursor, key: &[u8], forward: bool) {
         } else {
             last[..] > *cursor.key()
         });
-        assert_eq!(*cursor.value(), cursor.key()[..5]);
+        assert_eq!(&*cursor.value(), value_of(cursor.key()));
         last = cursor.key().to_vec();
     }
 }

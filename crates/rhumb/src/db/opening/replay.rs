@@ -80,7 +80,7 @@ impl LogReplay<'_> {
             return Ok(());
         };
         let view = keyspace.view.load();
-        apply(&view.active, sequence, &operation.op)?;
+        apply(&mut view.active.writer(), sequence, &operation.op)?;
         self.operations += 1;
         if view.active.is_full(self.write_buffer_bytes) {
             keyspace.view.rotate();

@@ -13,7 +13,7 @@ use crate::db::upkeep::background::{Crew, Unwinding};
 use crate::entry::operations::{Op, OperationIter};
 use crate::entry::{EntryKind, Sequence};
 use crate::error::{Error, Result};
-use crate::memtable::Memtable;
+use crate::memtable::{Memtable, MemtableWriter};
 use crate::options::Durability;
 use crate::sync::atomic::Ordering;
 use crate::sync::{RankedGuard, lock};
@@ -288,21 +288,28 @@ fn insert_batch(batch: &WriteBatch, first: Sequence) -> Result<()> {
     let mut operations = (first..).zip(operations);
     if let [keyspace] = &batch.keyspaces[..] {
         let memtable = memtable(keyspace);
+        let mut writer = memtable.writer();
         return operations
-            .try_for_each(|(sequence, operation)| apply(&memtable, sequence, &operation.op));
+            .try_for_each(|(sequence, operation)| apply(&mut writer, sequence, &operation.op));
     }
     let keyspaces = batch.keyspaces.iter();
     let memtables: Vec<(u32, Arc<Memtable>)> = keyspaces.map(|k| (k.id, memtable(k))).collect();
+    let writers = memtables
+        .iter()
+        .map(|(id, memtable)| (*id, memtable.writer()));
+    let mut writers: Vec<(u32, MemtableWriter<'_>)> = writers.collect();
     operations.try_for_each(|(sequence, operation)| {
-        let memtable = memtables.iter().find(|(id, _)| *id == operation.keyspace);
-        memtable.map_or(Ok(()), |(_, memtable)| {
-            apply(memtable, sequence, &operation.op)
-        })
+        let writer = writers.iter_mut().find(|(id, _)| *id == operation.keyspace);
+        writer.map_or(Ok(()), |(_, writer)| apply(writer, sequence, &operation.op))
     })
 }
 
 /// Inserts one operation into a memtable.
-pub(in crate::db) fn apply(memtable: &Memtable, sequence: Sequence, op: &Op<'_>) -> Result<()> {
+pub(in crate::db) fn apply(
+    memtable: &mut MemtableWriter<'_>,
+    sequence: Sequence,
+    op: &Op<'_>,
+) -> Result<()> {
     match *op {
         Op::Put { key, value } => memtable.insert(key, sequence, EntryKind::Put, value),
         Op::Delete { key } => memtable.insert(key, sequence, EntryKind::Delete, &[]),

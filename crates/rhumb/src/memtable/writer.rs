@@ -1,0 +1,145 @@
+//! Writing to a memtable.
+
+use super::Memtable;
+use super::insert::{Inserted, ListWriter, NewEntry};
+use crate::entry::{EntryKind, MAX_KEY_BYTES, MAX_VALUE_BYTES, RangeDeleteTree, Sequence};
+use crate::error::{Error, Result};
+use crate::sync::atomic::Ordering;
+
+/// Writes to a memtable. What it counts, such as [`Memtable::entries`], includes its writes once it is
+/// dropped; they can be found at once.
+pub(crate) struct MemtableWriter<'a> {
+    memtable: &'a Memtable,
+    list: ListWriter<'a>,
+    count: Count,
+}
+
+/// What the memtable does not count yet.
+#[derive(Default)]
+struct Count {
+    entries: u64,
+    /// The smallest and the largest of their sequences.
+    sequences: Option<(Sequence, Sequence)>,
+    /// Whether an entry did not fit.
+    is_full: bool,
+}
+
+impl Count {
+    fn note(&mut self, entry: &NewEntry<'_>, inserted: Inserted) {
+        match inserted {
+            Inserted::New => {
+                let sequence = entry.sequence;
+                let (smallest, largest) = self.sequences.unwrap_or((sequence, sequence));
+                self.sequences = Some((smallest.min(sequence), largest.max(sequence)));
+                self.entries += 1;
+            }
+            Inserted::Duplicate => {}
+            Inserted::Full => self.is_full = true,
+        }
+    }
+}
+
+/// Refuses an entry that is too long.
+fn check(entry: &NewEntry<'_>) -> Result<()> {
+    let (key, value) = (entry.key, entry.value);
+    if key.len() <= MAX_KEY_BYTES && value.len() <= MAX_VALUE_BYTES {
+        return Ok(());
+    }
+    Err(Error::InvalidArgument(format!(
+        "a key of {} bytes with a value of {} bytes is too long: keep keys within {MAX_KEY_BYTES} \
+         bytes and values within {MAX_VALUE_BYTES}",
+        key.len(),
+        value.len()
+    )))
+}
+
+impl<'a> MemtableWriter<'a> {
+    pub(super) fn new(memtable: &'a Memtable) -> Self {
+        MemtableWriter {
+            memtable,
+            list: memtable.list.writer(),
+            count: Count::default(),
+        }
+    }
+
+    /// Inserts an entry; the value of a delete is empty. Does nothing if an entry of this key and
+    /// sequence exists, so that a log can be replayed twice.
+    ///
+    /// Costs a few comparisons for a key at or near the position of the last one, and a search for
+    /// other keys.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if the key or value is longer than the store allows, or the
+    /// memtable is full (32 GiB). Nothing was inserted then.
+    pub fn insert(
+        &mut self,
+        key: &[u8],
+        sequence: Sequence,
+        kind: EntryKind,
+        value: &[u8],
+    ) -> Result<()> {
+        let entry = NewEntry {
+            key,
+            sequence,
+            kind,
+            value,
+        };
+        check(&entry)?;
+        let inserted = self.list.insert(&entry);
+        self.count.note(&entry, inserted);
+        self.full()
+    }
+
+    /// An error if an entry did not fit.
+    fn full(&self) -> Result<()> {
+        match self.count.is_full {
+            true => Err(Error::InvalidArgument(format!(
+                "the write buffer is full at {} bytes: write smaller batches",
+                self.memtable.bytes()
+            ))),
+            false => Ok(()),
+        }
+    }
+
+    /// Deletes the keys `start..end` at `sequence`, here and in everything older. Does nothing if
+    /// the range is empty.
+    ///
+    /// Takes time and memory logarithmic in the number of range deletes (amortised).
+    pub fn delete_range(&mut self, start: &[u8], end: &[u8], sequence: Sequence) {
+        if start >= end {
+            return;
+        }
+        self.publish_counts();
+        let memtable = self.memtable;
+        // Entries inserted later than this get a mark of their own.
+        let in_order = memtable.largest_sequence.load(Ordering::Relaxed) < sequence;
+        memtable.list.marks.note(sequence, in_order);
+        let mut bytes = 0;
+        memtable.range_deletes.rcu(|old| {
+            let mut new = RangeDeleteTree::clone(old);
+            bytes = new.insert(start, end, sequence);
+            new
+        });
+        memtable
+            .range_delete_bytes
+            .fetch_add(bytes, Ordering::Relaxed);
+        memtable.cover(sequence, sequence);
+        memtable.range_delete_count.fetch_add(1, Ordering::Release);
+    }
+
+    /// Brings the counts of the memtable up to date.
+    fn publish_counts(&mut self) {
+        let count = &mut self.count;
+        if let Some((smallest, largest)) = count.sequences.take() {
+            self.memtable.cover(smallest, largest);
+            let entries = std::mem::take(&mut count.entries);
+            self.memtable.entries.fetch_add(entries, Ordering::Release);
+        }
+    }
+}
+
+impl Drop for MemtableWriter<'_> {
+    fn drop(&mut self) {
+        self.publish_counts();
+    }
+}
