@@ -57,14 +57,13 @@ fn damage_behind_the_blocks_costs_nothing() {
         store.restore(&image);
         flip(&table, at);
         let (report, found) = store.repair_and_check();
-        assert_eq!(
-            report.lost.is_empty(),
-            found == store.contents,
-            "a flip at {at}"
-        );
         match report.lost.is_empty() {
-            true => nothing_lost += 1,
-            // Without directory, rows or footer nobody knows where the blocks are.
+            true => {
+                assert_eq!(found, store.contents, "a flip at {at}");
+                nothing_lost += 1;
+            }
+            // Without directory, rows or footer nobody knows where the blocks are. Newer versions elsewhere may
+            // hide all that was in them: each round writes the same keys.
             false => all_lost += 1,
         }
     }

@@ -55,6 +55,8 @@ impl Store {
 
     fn with_rounds(mut self, rounds: u32) -> Self {
         let db = Db::open(self.path(), options()).unwrap();
+        // Otherwise it depends on the threads which tables there are, and whether the logs have what is in them.
+        db.set_holding_back(false);
         for round in 0..rounds {
             for i in 0..1_500u32 {
                 let (k, v) = (
