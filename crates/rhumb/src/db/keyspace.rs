@@ -438,8 +438,9 @@ impl Keyspace {
     }
 
     /// Flushes, then merges all tables of this keyspace that may hold keys at or after `from` and below `to`
-    /// (`None`: unbounded) down to the last level with tables, and waits for it. On a [`Db`](crate::Db) this
-    /// is the default keyspace alone. It takes as long as rewriting these tables, at the rate of
+    /// (`None`: unbounded) down to the last level with tables, and waits for it. If that level is larger than
+    /// it should be then, tables of it are moved to the next one in the background. On a [`Db`](crate::Db)
+    /// this is the default keyspace alone. It takes as long as rewriting these tables, at the rate of
     /// [`Options::compaction_bytes_per_second`](crate::Options::compaction_bytes_per_second).
     ///
     /// # Errors
