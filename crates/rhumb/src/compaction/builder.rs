@@ -58,6 +58,8 @@ struct Builder<'a> {
     open: Option<TableWriter>,
     /// The first key of the open table; `None` for the first table, whose part has no lower bound.
     from: Option<Box<[u8]>>,
+    /// About the bytes of the open table; 0 if there is none.
+    estimated_bytes: u64,
     /// The bytes of the open table that may be written.
     paced: u64,
     made: Vec<TableMeta>,
@@ -87,6 +89,7 @@ impl<'a> Builder<'a> {
             table_bytes,
             open: None,
             from: None,
+            estimated_bytes: 0,
             paced: 0,
             made: Vec::new(),
             begun: Vec::new(),
@@ -94,17 +97,16 @@ impl<'a> Builder<'a> {
     }
 
     fn push(&mut self, entry: &Survivor<'_>) -> Result<()> {
-        let full = |w: &TableWriter| w.estimated_bytes() >= self.table_bytes;
-        if entry.new_key && self.open.as_ref().is_some_and(full) {
+        if entry.new_key && self.estimated_bytes >= self.table_bytes {
             self.close(Some(entry.key))?;
             self.from = Some(entry.key.into());
         }
         let (key, sequence, kind) = (entry.key, entry.sequence, entry.kind);
         let writer = self.writer()?;
         writer.add(key, sequence, kind, entry.value)?;
-        let bytes = writer.estimated_bytes();
-        if bytes >= self.paced + PACE {
-            self.pace(bytes);
+        self.estimated_bytes = writer.estimated_bytes();
+        if self.estimated_bytes >= self.paced + PACE {
+            self.pace();
         }
         Ok(())
     }
@@ -127,23 +129,23 @@ impl<'a> Builder<'a> {
     }
 
     fn writer(&mut self) -> Result<&mut TableWriter> {
-        let open = match self.open.take() {
-            Some(open) => open,
-            None => {
+        // It is large, so it must not move for every entry.
+        match &mut self.open {
+            Some(open) => Ok(open),
+            none => {
                 let files = self.context.files;
                 let number = files.new_number();
                 self.begun.push(number);
-                self.paced = 0;
-                TableWriter::create(&files.fs, &files.dir, number, &self.settings)?
+                let new = TableWriter::create(&files.fs, &files.dir, number, &self.settings)?;
+                Ok(none.insert(new))
             }
-        };
-        Ok(self.open.insert(open))
+        }
     }
 
-    /// Waits until so many bytes of the open table may be written.
-    fn pace(&mut self, bytes: u64) {
-        (self.context.pace)(bytes.saturating_sub(self.paced));
-        self.paced = bytes;
+    /// Waits until the open table may be written up to here.
+    fn pace(&mut self) {
+        (self.context.pace)(self.estimated_bytes.saturating_sub(self.paced));
+        self.paced = self.estimated_bytes;
     }
 
     /// Ends the open table, if there is one; `to` is the first key of the next table.
@@ -151,7 +153,8 @@ impl<'a> Builder<'a> {
         let Some(writer) = self.open.take() else {
             return Ok(());
         };
-        self.pace(writer.estimated_bytes());
+        self.pace();
+        (self.estimated_bytes, self.paced) = (0, 0);
         let range_deletes = self.range_deletes.truncate(self.from.as_deref(), to);
         let written = writer.finish(&range_deletes)?;
         let counters = self.context.counters;

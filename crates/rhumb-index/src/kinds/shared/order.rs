@@ -25,7 +25,18 @@ impl Order {
     ///
     /// # Errors
     /// [`IndexError::Unsorted`] if it is not above the key before it.
+    #[inline]
     pub(crate) fn push(&mut self, key: &[u8]) -> Result<u64, IndexError> {
+        // Among keys of other lengths their buffer is kept.
+        match (&self.last, <[u8; 8]>::try_from(key)) {
+            (Last::None | Last::Number(_), Ok(bytes)) => {
+                self.push_number(u64::from_be_bytes(bytes))
+            }
+            _ => self.push_key(key),
+        }
+    }
+
+    fn push_key(&mut self, key: &[u8]) -> Result<u64, IndexError> {
         let rank = self.check(key)?;
         self.keys += 1;
         match &mut self.last {

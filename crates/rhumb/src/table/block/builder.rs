@@ -18,6 +18,8 @@ pub(in crate::table) struct NewEntry<'a> {
     pub kind: EntryKind,
     /// Empty for a delete.
     pub value: &'a [u8],
+    /// Whether it is the first entry of its user key in the table.
+    pub new_key: bool,
 }
 
 /// A block being built. Entries are added in the order of the table.
@@ -32,6 +34,8 @@ pub(in crate::table) struct BlockBuilder {
     value_ends: Vec<usize>,
     kinds: Vec<u8>,
     sequences: Vec<Sequence>,
+    /// Whether a user key may have several entries.
+    repeats: bool,
     /// The smallest and the largest distance from an entry's expected slot to its own; `None` if no
     /// slot was expected.
     hint: Option<(i64, i64)>,
@@ -80,6 +84,11 @@ impl BlockBuilder {
         }
     }
 
+    /// About the size of the raw form, in bytes, known at once: what keys share is not taken off.
+    pub fn about_bytes(&self) -> usize {
+        self.shape.plain_bytes()
+    }
+
     fn key(&self, i: usize) -> &[u8] {
         part(&self.keys, &self.key_ends, i)
     }
@@ -97,8 +106,8 @@ impl BlockBuilder {
     /// The user keys, each once.
     pub fn distinct_keys(&self) -> impl Iterator<Item = &[u8]> {
         let repeats = |i: usize| {
-            i.checked_sub(1)
-                .is_some_and(|before| self.key(before) == self.key(i))
+            let before = i.checked_sub(1).filter(|_| self.repeats);
+            before.is_some_and(|before| self.key(before) == self.key(i))
         };
         (0..self.count())
             .filter(move |i| !repeats(*i))
@@ -155,11 +164,11 @@ impl BlockBuilder {
     /// added. Returns whether it was added.
     pub fn push_within(&mut self, entry: &NewEntry<'_>, limit: usize) -> bool {
         let measure = self.measure(entry);
-        let shape = self.shape.with(&measure);
-        if self.count() > 0 && shape.raw_bytes() > limit {
+        if self.count() > 0 && !self.shape.admits(&measure, limit) {
             return false;
         }
-        self.shape = shape;
+        self.shape.add(&measure);
+        self.repeats |= !entry.new_key;
         self.keys.extend_from_slice(entry.key);
         self.key_ends.push(self.keys.len());
         self.with_head.push(measure.with_head);
@@ -174,6 +183,7 @@ impl BlockBuilder {
     pub fn clear(&mut self) {
         self.shape = Shape::without_entries(self.shape.even);
         self.hint = None;
+        self.repeats = false;
         self.keys.clear();
         self.key_ends.clear();
         self.with_head.clear();

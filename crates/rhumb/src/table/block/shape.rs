@@ -5,6 +5,10 @@ use super::{GROUP_ENTRIES, HEADER_BYTES};
 use crate::entry::{EntryKind, Sequence};
 use crate::table::form::bits::{packed_bytes, width_of};
 
+/// The most bytes that an entry takes besides its key and value: a kind, three lengths, a sequence, and a
+/// sixteenth of two offsets. Once more this covers what is rounded up in a block.
+const MOST_OVERHEAD: usize = 1 + 3 * 4 + 8 + 3;
+
 /// The sizes of one entry.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Measure {
@@ -79,39 +83,51 @@ impl Shape {
         }
     }
 
-    /// The shape with one more entry.
-    pub fn with(&self, entry: &Measure) -> Shape {
-        let mut s = *self;
-        if s.count == 0 {
-            s.common = entry.with_first;
-            s.kind = Some(entry.kind);
-            s.kinds_alike = true;
-            (s.sequence_min, s.sequence_max) = (entry.sequence, entry.sequence);
-            (s.key_min, s.put_min) = (entry.key, usize::MAX);
+    /// Adds an entry.
+    #[inline]
+    pub fn add(&mut self, entry: &Measure) {
+        if self.count == 0 {
+            self.common = entry.with_first;
+            self.kind = Some(entry.kind);
+            self.kinds_alike = true;
+            (self.sequence_min, self.sequence_max) = (entry.sequence, entry.sequence);
+            (self.key_min, self.put_min) = (entry.key, usize::MAX);
         }
-        s.common = s.common.min(entry.with_first);
-        s.key_bytes += entry.key;
-        s.key_min = s.key_min.min(entry.key);
-        s.key_max = s.key_max.max(entry.key);
-        if s.count.is_multiple_of(GROUP_ENTRIES) {
-            s.heads += 1;
-            s.head_max = s.head_max.max(entry.key);
+        self.common = self.common.min(entry.with_first);
+        self.key_bytes += entry.key;
+        self.key_min = self.key_min.min(entry.key);
+        self.key_max = self.key_max.max(entry.key);
+        if self.count.is_multiple_of(GROUP_ENTRIES) {
+            self.heads += 1;
+            self.head_max = self.head_max.max(entry.key);
         } else {
-            s.shared_bytes += entry.with_head;
-            s.shared_max = s.shared_max.max(entry.with_head);
-            s.unshared_max = s.unshared_max.max(entry.key - entry.with_head);
+            self.shared_bytes += entry.with_head;
+            self.shared_max = self.shared_max.max(entry.with_head);
+            self.unshared_max = self.unshared_max.max(entry.key - entry.with_head);
         }
         if entry.kind == EntryKind::Put {
-            s.puts += 1;
-            s.put_bytes += entry.value;
-            s.put_min = s.put_min.min(entry.value);
-            s.put_max = s.put_max.max(entry.value);
+            self.puts += 1;
+            self.put_bytes += entry.value;
+            self.put_min = self.put_min.min(entry.value);
+            self.put_max = self.put_max.max(entry.value);
         }
-        s.kinds_alike &= s.kind == Some(entry.kind);
-        s.sequence_min = s.sequence_min.min(entry.sequence);
-        s.sequence_max = s.sequence_max.max(entry.sequence);
-        s.count += 1;
-        s
+        self.kinds_alike &= self.kind == Some(entry.kind);
+        self.sequence_min = self.sequence_min.min(entry.sequence);
+        self.sequence_max = self.sequence_max.max(entry.sequence);
+        self.count += 1;
+    }
+
+    /// Whether the raw form with one more entry takes at most `limit` bytes.
+    #[inline]
+    pub fn admits(&self, entry: &Measure, limit: usize) -> bool {
+        // The exact size takes longer than all else that is done for an entry.
+        if self.most_bytes_with(entry) <= limit {
+            return true;
+        }
+        let mut with = *self;
+        with.add(entry);
+        debug_assert!(with.raw_bytes() <= self.most_bytes_with(entry));
+        with.raw_bytes() <= limit
     }
 
     /// The length of the block prefix.
@@ -235,6 +251,21 @@ impl Shape {
     /// The width of a stored sequence in bits.
     pub fn sequence_width(&self) -> u32 {
         width_of(self.sequence_max - self.sequence_min)
+    }
+
+    /// A bound on the size of the raw form with one more entry that is known at once: as if no keys shared
+    /// anything, all lengths, offsets and sequences were stored as wide as they can be, and deletes were padded
+    /// like values.
+    fn most_bytes_with(&self, entry: &Measure) -> usize {
+        let deletes = self.count - self.puts + usize::from(entry.kind == EntryKind::Delete);
+        let padding = deletes * self.put_max.max(entry.value);
+        let overhead = (self.count + 2) * MOST_OVERHEAD;
+        self.plain_bytes() + entry.key + entry.value + padding + overhead
+    }
+
+    /// The bytes of keys and values and of a header.
+    pub fn plain_bytes(&self) -> usize {
+        HEADER_BYTES + self.key_bytes + self.put_bytes
     }
 
     /// The exact size of the raw form.

@@ -30,6 +30,7 @@ fn entries() -> impl Strategy<Value = Entries> {
 
 fn encoded(entries: &Entries, continues: bool) -> Vec<u8> {
     let mut builder = BlockBuilder::default();
+    let mut last: Option<&[u8]> = None;
     for ((key, sequence), value) in entries {
         let kind = if value.is_some() {
             EntryKind::Put
@@ -42,6 +43,7 @@ fn encoded(entries: &Entries, continues: bool) -> Vec<u8> {
             sequence: sequence.0,
             kind,
             value,
+            new_key: last.replace(key) != Some(key),
         };
         assert!(builder.push_within(&entry, usize::MAX));
     }
@@ -191,6 +193,7 @@ fn the_limit_is_kept_exactly() {
             sequence: i,
             kind: EntryKind::Put,
             value: &value,
+            new_key: true,
         };
         if !builder.push_within(&entry, 2_000) {
             raw.clear();

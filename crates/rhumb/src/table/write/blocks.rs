@@ -127,7 +127,7 @@ impl BlockWriter {
     pub fn estimated_bytes(&self) -> u64 {
         let open = match self.unit {
             Some(shape) => shape.unit_bytes(self.block.count() as u32),
-            None => self.block.raw_bytes() as u64,
+            None => self.block.about_bytes() as u64,
         };
         self.offset + open
     }

@@ -225,6 +225,7 @@ impl TableWriter {
             sequence,
             kind,
             value,
+            new_key,
         };
         if first {
             self.first_key = key.to_vec();

@@ -30,6 +30,9 @@ const LEARN_BYTES: usize = 1 << 20;
 /// The most memory for waiting entries, except the last. More of them can only wait if all have one
 /// number, so that their segment cannot be closed.
 const MOST_WAITING_BYTES: usize = 16 * LEARN_BYTES;
+/// The size of entries in blocks is measured for one stretch of so many out of so many.
+const STRETCH_ENTRIES: usize = 256;
+const STRETCHES_A_SAMPLE: usize = 4;
 /// Entries are passed to the model in batches of this many bytes.
 const BATCH_BYTES: usize = 16 << 10;
 
@@ -169,12 +172,22 @@ impl Placer {
     }
 
     /// About the bytes that the waiting entries will take in blocks, where keys may share much with
-    /// their neighbours.
+    /// their neighbours: measured for some stretches of them.
     fn stored_bytes(&self) -> u64 {
-        let (mut block, mut stored) = (BlockBuilder::default(), 0);
-        for waiting in self.waiting.iter() {
+        let mut block = BlockBuilder::default();
+        let (mut seen, mut stored) = (0, 0);
+        for (at, waiting) in self.waiting.iter().enumerate() {
+            let (stretch, within) = (at / STRETCH_ENTRIES, at % STRETCH_ENTRIES);
+            if !stretch.is_multiple_of(STRETCHES_A_SAMPLE) {
+                continue;
+            }
+            if within == 0 {
+                stored += block.raw_bytes();
+                block.clear();
+            }
             let entry = waiting.entry();
             let bytes = entry.key.len() + entry.value.len();
+            seen += bytes;
             if bytes > LARGE_ENTRY_BYTES {
                 stored += bytes;
                 continue;
@@ -186,7 +199,9 @@ impl Placer {
             }
         }
         // The size should not include headers.
-        (stored + block.raw_bytes()).min(self.waiting.bytes()) as u64
+        let stored = (stored + block.raw_bytes()).min(seen) as u128;
+        let all = self.waiting.bytes() as u128;
+        (stored * all / (seen as u128).max(1)) as u64
     }
 
     /// Passes new keys to the model. Returns whether a segment was closed.

@@ -51,6 +51,7 @@ impl<'a> Front<'a> {
             sequence: self.sequence,
             kind: self.kind,
             value: self.value,
+            new_key: self.new_key,
         }
     }
 }
