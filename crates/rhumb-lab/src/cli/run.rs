@@ -103,6 +103,10 @@ pub struct Settings {
     /// behind [default: each client begins an operation when its last one is done]
     #[arg(long, value_name = "OPS")]
     rate: Option<f64>,
+    /// Make each write of workloads durable before it returns [default: it reaches the operating
+    /// system]
+    #[arg(long)]
+    sync: bool,
     /// Seconds for which workloads runs each workload, instead of a number of operations
     #[arg(long, value_name = "S", value_parser = seconds, conflicts_with = "gets")]
     seconds: Option<Duration>,
@@ -316,6 +320,7 @@ impl Settings {
             workloads: self.workloads.clone(),
             threads: self.threads.unwrap_or(1),
             rate: self.rate,
+            sync: self.sync,
             time: self.seconds,
             cache_bytes: self.cache,
             systems: self.systems.clone(),

@@ -73,6 +73,8 @@ pub struct Arguments {
     pub threads: usize,
     /// Operations that all clients together begin each second; `None` for a closed loop.
     pub rate: Option<f64>,
+    /// Whether each write of `workloads` is durable before it returns.
+    pub sync: bool,
     /// The time for each workload, instead of a number of operations.
     pub time: Option<Duration>,
     /// Bytes of the block cache of a warm store; none for the experiment's own number.
@@ -259,6 +261,7 @@ fn large(arguments: &Arguments, index: IndexSpec, cache_bytes: u64) -> Settings 
         index,
         table: arguments.table.clone().unwrap_or_default(),
         cache_bytes,
+        sync: arguments.sync,
         ..Settings::default()
     }
 }

@@ -81,6 +81,7 @@ pub(super) fn arguments(experiment_keys: usize) -> Arguments {
         workloads: Vec::new(),
         threads: 1,
         rate: None,
+        sync: false,
         time: None,
         cache_bytes: None,
         systems: Vec::new(),

@@ -42,6 +42,10 @@ pub fn open(
         keyspace,
         database,
         pages: Pages::if_cold(temperature, directory)?,
+        persist: match settings.sync {
+            true => PersistMode::SyncData,
+            false => PersistMode::Buffer,
+        },
     }))
 }
 
@@ -80,11 +84,12 @@ struct Fjall {
     keyspace: Keyspace,
     database: Database,
     pages: Option<Pages>,
+    persist: PersistMode,
 }
 
 impl Store for Fjall {
     fn write(&self, batch: &Pairs) -> Result<()> {
-        let mut writes = self.database.batch().durability(Some(PersistMode::Buffer));
+        let mut writes = self.database.batch().durability(Some(self.persist));
         for (key, value) in batch.iter() {
             writes.insert(&self.keyspace, key, value);
         }

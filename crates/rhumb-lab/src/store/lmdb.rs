@@ -1,4 +1,4 @@
-//! LMDB, through heed, as a [`Store`]: one unnamed database, without durability.
+//! LMDB, through heed, as a [`Store`]: one unnamed database, without durability unless it is asked for.
 
 use std::convert::Infallible;
 use std::ops::{Bound, Range};
@@ -21,11 +21,18 @@ const MAP_BYTES: usize = 64 << 30;
 ///
 /// # Errors
 /// Any error of LMDB.
-pub fn open(directory: &Path, _: &Settings, temperature: Temperature) -> Result<Box<dyn Store>> {
+pub fn open(
+    directory: &Path,
+    settings: &Settings,
+    temperature: Temperature,
+) -> Result<Box<dyn Store>> {
     let mut options = EnvOpenOptions::new();
     options.map_size(MAP_BYTES);
     // LMDB's fastest way of writing, for a fair comparison.
-    let mut flags = EnvFlags::NO_SYNC | EnvFlags::WRITE_MAP | EnvFlags::MAP_ASYNC;
+    let mut flags = EnvFlags::WRITE_MAP;
+    if !settings.sync {
+        flags |= EnvFlags::NO_SYNC | EnvFlags::MAP_ASYNC;
+    }
     if temperature == Temperature::Cold {
         // A random get does not use the neighbours of a page.
         flags |= EnvFlags::NO_READ_AHEAD;

@@ -36,8 +36,8 @@ use ::rhumb::internals::{BlockSize, GetTimes};
 /// An open store, which many threads use at once. Every store copies what it finds into the
 /// caller's memory: a caller that reads the value has to fetch it anyway.
 pub trait Store: Send + Sync {
-    /// Writes a batch atomically. The write reaches the operating system and is not synced; in
-    /// B-trees, which have no log, it has no durability.
+    /// Writes a batch atomically. Unless [`Settings::sync`] asks for it, the write reaches the operating
+    /// system and is not synced; in B-trees, which have no log, it has no durability.
     fn write(&self, batch: &Pairs) -> Result<()>;
 
     /// Writes everything buffered to tables, and waits for the merges that are due then. Does

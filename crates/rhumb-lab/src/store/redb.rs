@@ -1,4 +1,4 @@
-//! redb as a [`Store`]: one table, written without durability until [`Store::settle`].
+//! redb as a [`Store`]: one table, written without durability until [`Store::settle`] unless it is asked for.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -35,6 +35,10 @@ pub fn open(
     let redb = Redb {
         pages: Pages::if_cold(temperature, directory)?,
         database: RwLock::new(database),
+        durability: match settings.sync {
+            true => Durability::Immediate,
+            false => Durability::None,
+        },
     };
     // Opening the table for writing creates it.
     redb.change(Durability::None, &Pairs::default())?;
@@ -50,6 +54,7 @@ struct Redb {
     /// a hundredth of a get.
     database: RwLock<Database>,
     pages: Option<Pages>,
+    durability: Durability,
 }
 
 impl Redb {
@@ -78,7 +83,7 @@ impl Redb {
 
 impl Store for Redb {
     fn write(&self, batch: &Pairs) -> Result<()> {
-        self.change(Durability::None, batch)
+        self.change(self.durability, batch)
     }
 
     fn settle(&self) -> Result<()> {

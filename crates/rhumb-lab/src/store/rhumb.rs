@@ -29,6 +29,8 @@ pub struct Settings {
     pub levels: Levels,
     /// The number of threads that merge tables; 0 for the default.
     pub compaction_threads: usize,
+    /// Whether each write is durable before it returns.
+    pub sync: bool,
 }
 
 impl Default for Settings {
@@ -42,6 +44,7 @@ impl Default for Settings {
             write_buffer_bytes: options.write_buffer_bytes,
             levels: options.levels,
             compaction_threads: options.compaction_threads,
+            sync: false,
         }
     }
 }
@@ -71,6 +74,10 @@ impl Settings {
             },
             levels: self.levels,
             compaction_threads: self.compaction_threads,
+            durability: match self.sync {
+                true => Durability::Immediate,
+                false => Durability::Buffered,
+            },
             ..Options::default()
         };
         Ok(Db::open(directory, options)?)
@@ -129,7 +136,7 @@ impl Store for Rhumb {
         for (key, value) in batch.iter() {
             writes.put(&self.0, key, value)?;
         }
-        Ok(self.0.write_with(writes, Durability::Buffered)?)
+        Ok(self.0.write(writes)?)
     }
 
     fn flush(&self) -> Result<()> {

@@ -52,7 +52,7 @@ pub fn open(
 ) -> Result<Box<dyn Store>> {
     let options = options(index, settings, temperature)?;
     let mut write = WriteOptions::default();
-    write.set_sync(false);
+    write.set_sync(settings.sync);
     Ok(Box::new(Rocksdb {
         log: directory.join("LOG"),
         db: DB::open(&options, directory).map_err(failed)?,

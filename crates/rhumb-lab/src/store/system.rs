@@ -24,7 +24,14 @@ const RHUMB: &str = "rhumb";
 const INDEX: &str = "index";
 
 /// The settings that peers have too.
-const SHARED: &[&str] = &["cache", "write_buffer", "filter", "compression", "size"];
+const SHARED: &[&str] = &[
+    "cache",
+    "write_buffer",
+    "filter",
+    "compression",
+    "size",
+    "sync",
+];
 /// The settings that peers with levels have too.
 const OF_LEVELS: &[&str] = &["ratio", "base", "level0_tables"];
 
@@ -32,7 +39,7 @@ impl System {
     /// The system that a text describes: `rhumb` or the name of a peer, and the settings that differ
     /// from `base`, such as `rhumb index=fp partition=bytes(4096) cache=8MiB`. The settings are
     /// `index`, those of [`TableSpec`], `cache`, `write_buffer`, `compaction`, `ratio`, `base`,
-    /// `level0_tables` and `threads`. Or `index` and its specification, such as `index alex`, for an index
+    /// `level0_tables`, `threads` and `sync`. Or `index` and its specification, such as `index alex`, for an index
     /// alone.
     ///
     /// # Errors
@@ -143,10 +150,17 @@ fn set(settings: &mut Settings, setting: &str, value: &str) -> Result<()> {
         "base" => settings.levels.base_bytes = bytes(value)?,
         "level0_tables" => settings.levels.level0_tables = number(setting, value)?,
         "threads" => settings.compaction_threads = number(setting, value)?,
+        "sync" => {
+            settings.sync = value.parse().map_err(|_| {
+                Error::Usage(format!(
+                    "sync={value} is not known: write sync=true or sync=false"
+                ))
+            })?;
+        }
         _ => {
             return Err(Error::Usage(format!(
                 "{RHUMB} has no setting {setting:?}: write index=, partition=, filter=, compression=, size=, cache=, \
-                 write_buffer=, compaction=, ratio=, base=, level0_tables= or threads="
+                 write_buffer=, compaction=, ratio=, base=, level0_tables=, threads= or sync="
             )));
         }
     }
