@@ -121,13 +121,9 @@ impl Shape {
     #[inline]
     pub fn admits(&self, entry: &Measure, limit: usize) -> bool {
         // The exact size takes longer than all else that is done for an entry.
-        if self.most_bytes_with(entry) <= limit {
-            return true;
-        }
-        let mut with = *self;
-        with.add(entry);
-        debug_assert!(with.raw_bytes() <= self.most_bytes_with(entry));
-        with.raw_bytes() <= limit
+        let most = self.most_bytes_with(entry);
+        debug_assert!(self.raw_bytes_with(entry) <= most);
+        most <= limit || self.raw_bytes_with(entry) <= limit
     }
 
     /// The length of the block prefix.
@@ -261,6 +257,13 @@ impl Shape {
         let padding = deletes * self.put_max.max(entry.value);
         let overhead = (self.count + 2) * MOST_OVERHEAD;
         self.plain_bytes() + entry.key + entry.value + padding + overhead
+    }
+
+    /// The exact size of the raw form with one more entry.
+    fn raw_bytes_with(&self, entry: &Measure) -> usize {
+        let mut with = *self;
+        with.add(entry);
+        with.raw_bytes()
     }
 
     /// The bytes of keys and values and of a header.
