@@ -4,7 +4,7 @@
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::{Arc, OnceLock};
-// The standard atomics, not those of `crate::sync`: the loom models check only the links, whose
+// The standard atomics, not those of `crate::sync`: the loom models check only the blocks, whose
 // ordering must not depend on the arena's.
 use std::sync::atomic::{AtomicUsize, Ordering};
 

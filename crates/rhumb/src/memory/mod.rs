@@ -2,12 +2,12 @@
 
 mod arena;
 mod frames;
-mod links;
+mod pieces;
 mod pinned;
 
 pub(crate) use arena::{Address, Appender, Arena};
 pub(crate) use frames::{BlockCache, FrameSlots};
-pub(crate) use links::{Link, Links};
+pub(crate) use pieces::Pieces;
 pub(crate) use pinned::OwnedBytes;
 pub use pinned::Pinned;
 pub(crate) use pinned::Pins;

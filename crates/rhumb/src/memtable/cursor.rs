@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Memtable;
-use super::list::NONE;
+use super::tree::Spot;
 use crate::entry::{Cursor, EntryKind, Here, MAX_SEQUENCE, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
@@ -11,8 +11,8 @@ use crate::memory::Pinned;
 /// Goes over the entries of a memtable, including those inserted in the meantime. It never fails.
 pub(crate) struct MemtableCursor {
     memtable: Arc<Memtable>,
-    node: u32,
-    // Copied from the record at `node`, since callers read these most often.
+    spot: Option<Spot>,
+    // Copied from the record at `spot`, since callers read these most often.
     key_position: u64,
     key_len: usize,
     value_len: usize,
@@ -21,13 +21,13 @@ pub(crate) struct MemtableCursor {
     ahead: Ahead,
 }
 
-/// Reads the links of entries to come, and has their records brought to the cache meanwhile. Entries that
+/// Goes on to entries to come, and has their records brought to the cache meanwhile. Entries that
 /// are neighbours in the order of keys were seldom inserted one after the other, so without this a step
 /// waits for memory twice.
 #[derive(Clone, Copy)]
 struct Ahead {
     /// The entry that was asked for last.
-    node: u32,
+    spot: Option<Spot>,
     /// How many entries the cursor is behind that.
     distance: u32,
     /// How many steps were made since the last seek.
@@ -36,7 +36,7 @@ struct Ahead {
 
 impl Ahead {
     const START: Ahead = Ahead {
-        node: NONE,
+        spot: None,
         distance: 0,
         steps: 0,
     };
@@ -47,20 +47,22 @@ impl Ahead {
     /// Time for memory to answer, in steps.
     const DISTANCE: u32 = 6;
 
-    /// The cursor moved forward by one entry, to `node`.
-    fn step(&mut self, memtable: &Memtable, node: u32) {
+    /// The cursor moved forward by one entry, to `spot`.
+    fn step(&mut self, memtable: &Memtable, spot: Option<Spot>) {
         self.steps = self.steps.saturating_add(1);
         if self.steps < Self::STEPS {
             return;
         }
         self.distance = self.distance.saturating_sub(1);
         if self.distance == 0 {
-            self.node = node;
+            self.spot = spot;
         }
         // Two at a time, until it is far enough ahead.
         for _ in 0..2 {
-            if self.distance < Self::DISTANCE && self.node != NONE {
-                self.node = memtable.list.fetch_next(self.node);
+            if self.distance < Self::DISTANCE
+                && let Some(spot) = self.spot
+            {
+                self.spot = memtable.tree.fetch_after(spot);
                 self.distance += 1;
             }
         }
@@ -71,7 +73,7 @@ impl MemtableCursor {
     pub(super) fn new(memtable: Arc<Memtable>) -> Self {
         MemtableCursor {
             memtable,
-            node: NONE,
+            spot: None,
             key_position: 0,
             key_len: 0,
             value_len: 0,
@@ -83,19 +85,19 @@ impl MemtableCursor {
 
     /// Whether the cursor stands on an entry with a smaller sequence.
     fn is_older(&self, sequence: Sequence) -> bool {
-        self.node != NONE && self.sequence < sequence
+        self.spot.is_some() && self.sequence < sequence
     }
 
-    /// Goes to a node that is not the next one.
-    fn go_to(&mut self, node: u32) {
+    /// Goes to an entry that is not the next one.
+    fn go_to(&mut self, spot: Option<Spot>) {
         self.ahead = Ahead::START;
-        self.stand_on(node);
+        self.stand_on(spot);
     }
 
-    fn stand_on(&mut self, node: u32) {
-        self.node = node;
-        if node != NONE {
-            let record = self.memtable.list.record(node);
+    fn stand_on(&mut self, spot: Option<Spot>) {
+        self.spot = spot;
+        if let Some(spot) = spot {
+            let record = self.memtable.tree.record(spot.record);
             (self.key_position, self.key_len) = (record.key_position(), record.key.len());
             (self.sequence, self.kind) = (record.sequence, record.kind);
             self.value_len = record.value_len();
@@ -104,8 +106,8 @@ impl MemtableCursor {
 
     /// The position and the length of the value.
     fn value_extent(&self) -> (u64, usize) {
-        match self.node {
-            NONE => (0, 0),
+        match self.spot {
+            None => (0, 0),
             _ => (self.key_position + self.key_len as u64, self.value_len),
         }
     }
@@ -114,8 +116,8 @@ impl MemtableCursor {
 impl Cursor for MemtableCursor {
     #[inline]
     fn here(&self) -> Option<Here<'_>> {
-        let arena = self.memtable.list.arena();
-        (self.node != NONE).then(|| Here {
+        let arena = self.memtable.tree.arena();
+        self.spot.is_some().then(|| Here {
             key: arena.bytes(self.key_position, self.key_len),
             sequence: self.sequence,
             kind: self.kind,
@@ -125,40 +127,42 @@ impl Cursor for MemtableCursor {
     fn value(&mut self) -> Pinned {
         match self.value_extent() {
             (_, 0) => Pinned::empty(),
-            (start, len) => self.memtable.list.arena().pin(start, len),
+            (start, len) => self.memtable.tree.arena().pin(start, len),
         }
     }
 
     fn value_bytes(&self) -> &[u8] {
         let (start, len) = self.value_extent();
-        self.memtable.list.arena().bytes(start, len)
+        self.memtable.tree.arena().bytes(start, len)
     }
 
     fn seek_first(&mut self) -> Result<()> {
-        self.go_to(self.memtable.list.first());
+        self.go_to(self.memtable.tree.first());
         Ok(())
     }
 
     fn seek_last(&mut self) -> Result<()> {
-        self.go_to(self.memtable.list.last());
+        self.go_to(self.memtable.tree.last());
         Ok(())
     }
 
     fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {
-        let (_, at) = self.memtable.list.find(key, sequence);
-        self.go_to(at);
+        let tree = &self.memtable.tree;
+        let target = tree.target(key, sequence);
+        self.go_to(target.and_then(|target| tree.find(&target)));
         Ok(())
     }
 
     fn seek_before(&mut self, key: &[u8]) -> Result<()> {
-        let (before, _) = self.memtable.list.find(key, MAX_SEQUENCE);
-        self.go_to(before);
+        let tree = &self.memtable.tree;
+        let target = tree.target(key, MAX_SEQUENCE);
+        self.go_to(target.and_then(|target| tree.find_before(&target)));
         Ok(())
     }
 
     fn next(&mut self) -> Result<()> {
-        if self.node != NONE {
-            let next = self.memtable.list.next(self.node);
+        if let Some(spot) = self.spot {
+            let next = self.memtable.tree.after(spot);
             self.ahead.step(&self.memtable, next);
             self.stand_on(next);
         }
@@ -166,32 +170,36 @@ impl Cursor for MemtableCursor {
     }
 
     fn skip_older(&mut self, to: &[u8], sequence: Sequence) -> Result<()> {
-        if !self.is_older(sequence) || self.key() >= to {
+        let Some(spot) = self.spot.filter(|_| self.is_older(sequence)) else {
+            return Ok(());
+        };
+        if self.key() >= to {
             return Ok(());
         }
         if self.memtable.is_older(sequence) {
             return self.seek(to, MAX_SEQUENCE);
         }
-        self.go_to(self.memtable.list.pass(self.node, to, sequence));
+        self.go_to(self.memtable.tree.pass(spot, to, sequence));
         Ok(())
     }
 
     fn skip_older_back(&mut self, from: &[u8], sequence: Sequence) -> Result<()> {
-        if !self.is_older(sequence) || self.key() < from {
+        let Some(spot) = self.spot.filter(|_| self.is_older(sequence)) else {
+            return Ok(());
+        };
+        if self.key() < from {
             return Ok(());
         }
         if self.memtable.is_older(sequence) {
             return self.seek_before(from);
         }
-        self.go_to(self.memtable.list.pass_back(self.node, from, sequence));
+        self.go_to(self.memtable.tree.pass_back(spot, from, sequence));
         Ok(())
     }
 
     fn prev(&mut self) -> Result<()> {
-        // Links lead forward only, so going back needs a search.
-        if let Some(here) = self.here() {
-            let (before, _) = self.memtable.list.find(here.key, here.sequence);
-            self.go_to(before);
+        if let Some(spot) = self.spot {
+            self.go_to(self.memtable.tree.before(spot));
         }
         Ok(())
     }

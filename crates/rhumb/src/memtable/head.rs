@@ -1,139 +1,91 @@
-//! Heads: a few bytes of a key that lie beside the links, so that a search seldom reads keys.
+//! Heads: eight bytes of a key that lie in the blocks, so that a search seldom reads keys.
 //!
-//! Keys are compared as if zeros without end followed them. This keeps their order: if one such
-//! string is smaller than another, so is its key. Only keys that become equal in this way differ in
-//! their length alone.
+//! A block leaves out bytes that all its keys share, and with them every key that is sought there, since they share
+//! them with the keys between which the block lies. At least these are the bytes of the prefix of the whole memtable.
+//! Keys without this prefix, of which there are few, have the head 0 if they come before those that have it, and the
+//! largest one if they come behind.
+//!
+//! Heads never contradict the order of keys. Where they are equal, keys are compared in full.
 
 use std::cmp::Ordering;
 
-use rhumb_index::search::{common_prefix, first_eight};
+use rhumb_index::search::first_eight;
 
+use super::record::Record;
 use crate::entry::Sequence;
 
-/// The most bytes that a head leaves out, and the most that a search need know to be shared.
-pub(super) const MOST_SKIPPED: usize = 0xFFFE;
-
-/// The low bits of a head hold bytes of the key, and the others say how many come before them.
-const SKIP_SHIFT: u32 = 48;
-
-/// Six bytes of a key, behind some that it shares with its neighbours, and the number of these. It
-/// is one word, so that it can be replaced while others read it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Head(pub u64);
-
-impl Head {
-    /// That of a key which has to be compared in full.
-    pub const NONE: Head = Head(u64::MAX << SKIP_SHIFT);
-
-    #[inline]
-    pub fn new(key: &[u8], skip: usize) -> Self {
-        let skip = skip.min(MOST_SKIPPED);
-        let eight = match key.len().checked_sub(8) {
-            // One load for every skip. What comes behind the end of the key is zeros.
-            Some(last) => {
-                let at = skip.min(last);
-                let eight = first_eight(key.get(at..).unwrap_or_default());
-                eight.checked_shl(8 * (skip - at) as u32).unwrap_or(0)
-            }
-            None => first_eight(key.get(skip..).unwrap_or_default()),
-        };
-        Head((skip as u64) << SKIP_SHIFT | eight >> (64 - SKIP_SHIFT))
-    }
-
-    /// How many bytes of the key come before those of the head.
-    #[inline]
-    pub fn skip(self) -> usize {
-        (self.0 >> SKIP_SHIFT) as usize
-    }
-}
-
-/// How many bytes a target shares with two keys on both sides of it, the smaller and the larger; 0 where there is no
-/// such key.
-pub(super) type Around = (usize, usize);
-
-/// A position in a list: just before the first entry that is not before this key and sequence.
+/// A position in a tree: just before the first entry that is not before this key and sequence.
 #[derive(Clone, Copy)]
 pub(super) struct Target<'a> {
     pub key: &'a [u8],
     pub sequence: Sequence,
-    /// The length of the prefix of all keys that have heads, if the key has it too.
-    prefix: Option<usize>,
-    head: Head,
+    /// The length of the memtable's prefix.
+    prefix: usize,
+    /// The head behind it.
+    pub head: u64,
 }
 
 impl<'a> Target<'a> {
-    /// In a list in which only keys with the prefix have heads.
+    /// In a memtable with a prefix.
     #[inline]
     pub fn new(prefix: &[u8], key: &'a [u8], sequence: Sequence) -> Self {
-        // An empty prefix by itself, since an empty slice may point to unmapped memory: the C library's
-        // comparison loads from there under an empty mask, which takes as long as a cache miss.
-        let has_prefix = prefix.is_empty() || key.starts_with(prefix);
-        let prefix = has_prefix.then_some(prefix.len());
         Target {
             key,
             sequence,
-            prefix,
-            head: Head::new(key, prefix.unwrap_or(0)),
+            prefix: prefix.len(),
+            head: head(prefix, key),
         }
     }
 
-    /// The length of the prefix of all keys that have heads, if the key has it too.
-    pub fn prefix(&self) -> Option<usize> {
+    /// The length of the memtable's prefix.
+    #[inline]
+    pub fn prefix(&self) -> usize {
         self.prefix
     }
 
-    /// How many bytes the target shares with a head in some surroundings. Everything between two keys
-    /// shares what they share.
+    /// The head in a block that leaves out `skip` bytes.
     #[inline]
-    pub fn shared(&self, (low, high): Around) -> usize {
-        low.min(high)
-            .max(self.prefix.unwrap_or(0))
-            .min(MOST_SKIPPED)
-    }
-
-    /// Compares a key with the target's by its head, and tells how many bytes they share; `None` if
-    /// the head does not tell.
-    #[inline(always)]
-    pub fn compare(&self, head: Head, around: Around) -> Option<(Ordering, usize)> {
-        let skip = head.skip();
-        let own = match skip == self.head.skip() {
+    pub fn head_behind(&self, skip: usize) -> u64 {
+        match skip == self.prefix {
             true => self.head,
-            false if skip <= self.shared(around) => self.head_behind(skip),
-            false => return None,
-        };
-        let different = (head.0 ^ own.0).leading_zeros() as usize / 8;
-        // The skips are the first two bytes.
-        (different < 8).then(|| (head.0.cmp(&own.0), skip + different - 2))
+            false => eight(self.key, skip),
+        }
     }
 
-    #[inline(never)]
-    fn head_behind(&self, skip: usize) -> Head {
-        Head::new(self.key, skip)
+    /// Where a record of a block that leaves out `skip` bytes lies relative to the target: newer entries of a key come
+    /// first.
+    #[inline]
+    pub fn compare(&self, record: &Record<'_>, skip: usize) -> Ordering {
+        // Keys may lack the memtable's prefix.
+        let from = if skip > self.prefix { skip } else { 0 };
+        let rest = |key| <[u8]>::get(key, from..).unwrap_or_default();
+        let order = rest(record.key).cmp(rest(self.key));
+        order.then_with(|| self.sequence.cmp(&record.sequence))
     }
 }
 
-/// Compares two keys that share at least the first `from` bytes, and tells how many they share;
-/// `usize::MAX` if they differ at most in their length.
-pub(super) fn compare_from(from: usize, one: &[u8], other: &[u8]) -> (Ordering, usize) {
-    let rest = |key| <[u8]>::get(key, from..).unwrap_or_default();
-    let (a, b) = (rest(one), rest(other));
-    let same = common_prefix(a, b);
-    match (a.get(same), b.get(same)) {
-        (Some(x), Some(y)) => (x.cmp(y), from + same),
-        (None, None) => (one.len().cmp(&other.len()), usize::MAX),
-        (x, _) => {
-            let (order, longer) = match x {
-                Some(_) => (Ordering::Greater, a),
-                None => (Ordering::Less, b),
-            };
-            let zeros = longer.get(same..).unwrap_or_default().iter();
-            let zeros = zeros.take_while(|byte| **byte == 0).count();
-            let shared = match same + zeros < longer.len() {
-                true => from + same + zeros,
-                false => usize::MAX,
-            };
-            (order, shared)
+/// The head of a key in a block that leaves out a prefix, which the key need not have.
+#[inline]
+pub(super) fn head(prefix: &[u8], key: &[u8]) -> u64 {
+    // An empty prefix by itself, since an empty slice may point to unmapped memory: the C library's
+    // comparison loads from there under an empty mask, which takes as long as a cache miss.
+    if prefix.is_empty() || key.starts_with(prefix) {
+        return eight(key, prefix.len());
+    }
+    if key < prefix { 0 } else { u64::MAX }
+}
+
+/// Eight bytes of a key behind the first `skip`.
+#[inline]
+pub(super) fn eight(key: &[u8], skip: usize) -> u64 {
+    match key.len().checked_sub(8) {
+        // One load for every skip. What comes behind the end of the key is zeros.
+        Some(last) => {
+            let at = skip.min(last);
+            let eight = first_eight(key.get(at..).unwrap_or_default());
+            eight.checked_shl(8 * (skip - at) as u32).unwrap_or(0)
         }
+        None => first_eight(key.get(skip..).unwrap_or_default()),
     }
 }
 
@@ -161,61 +113,31 @@ mod tests {
         keys
     }
 
-    /// The number of bytes that two keys share if zeros follow both.
-    fn share(a: &[u8], b: &[u8]) -> usize {
-        let at = |key: &[u8], i: usize| key.get(i).copied().unwrap_or(0);
-        let longest = a.len().max(b.len());
-        let differ = (0..longest).find(|i| at(a, *i) != at(b, *i));
-        differ.unwrap_or(usize::MAX)
-    }
-
     #[test]
-    fn keys_are_compared_from_any_byte_that_they_share() {
-        let keys = keys();
-        for a in &keys {
-            for b in &keys {
-                let shared = share(a, b);
-                for from in (0..=shared.min(20)).step_by(3) {
-                    assert_eq!(compare_from(from, a, b), (a.cmp(b), shared), "{a:?} {b:?}");
-                }
+    fn heads_do_not_contradict_the_order_of_keys() {
+        for prefix in [&b""[..], b"pr", b"prefix", b"zz"] {
+            let heads: Vec<u64> = keys().iter().map(|key| head(prefix, key)).collect();
+            assert!(heads.is_sorted());
+            for key in keys() {
+                let target = Target::new(prefix, &key, MAX_SEQUENCE);
+                assert_eq!(target.head_behind(prefix.len()), head(prefix, &key));
+                assert_eq!(
+                    target.head_behind(prefix.len() + 1),
+                    eight(&key, prefix.len() + 1)
+                );
             }
         }
     }
 
     #[test]
-    fn heads_tell_the_order_or_nothing() {
-        let keys = keys();
-        for prefix in [&b""[..], b"pr", b"prefix"] {
-            for target in &keys {
-                let to = Target::new(prefix, target, MAX_SEQUENCE);
-                for key in keys.iter().filter(|key| key.starts_with(prefix)) {
-                    let shared = share(key, target);
-                    for skip in prefix.len()..=20 {
-                        let around = (shared, shared);
-                        let known = to.shared(around);
-                        match to.compare(Head::new(key, skip), around) {
-                            Some(told) => assert_eq!(told, (key.cmp(target), shared)),
-                            None => assert!(skip > known || shared >= skip + 6),
-                        }
-                    }
-                    assert_eq!(to.compare(Head::NONE, (shared, shared)), None);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_head_is_six_bytes_behind_those_it_skips() {
+    fn a_head_is_eight_bytes_behind_those_it_leaves_out() {
         let key: Vec<u8> = (1..=40).collect();
         for len in 0..=key.len() {
             for skip in 0..50 {
                 let byte = |i: usize| key[..len].get(i).copied().unwrap_or(0);
-                let six = (skip..skip + 6).fold(0, |six, i| six << 8 | u64::from(byte(i)));
-                let head = Head::new(&key[..len], skip);
-                assert_eq!(head, Head((skip as u64) << 48 | six), "{len} {skip}");
-                assert_eq!(head.skip(), skip);
+                let expected = (skip..skip + 8).fold(0, |eight, i| eight << 8 | u64::from(byte(i)));
+                assert_eq!(eight(&key[..len], skip), expected, "{len} {skip}");
             }
         }
-        assert_eq!(Head::new(&key, usize::MAX).skip(), MOST_SKIPPED);
     }
 }

@@ -1,66 +1,111 @@
-//! Every interleaving of a writer and a reader of the skip list, within three preemptions.
+//! Interleavings of a writer and a reader of the tree, whose blocks have four entries: every one with few
+//! preemptions.
 
 use loom::thread;
 use std::sync::Arc;
 
 use super::insert::NewEntry;
-use super::list::{NONE, SkipList};
+use super::tree::{Spot, Tree};
 use crate::entry::{EntryKind, MAX_SEQUENCE, Sequence};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Seeds for which the four nodes of a model have heights 1111, 1112, 1121, 1122, 1222, 2222.
-const SEEDS: [u32; 6] = [1, 10, 9, 32, 249, 4];
-
-/// What all keys of a model begin with: nothing, or more bytes than a head has, so that searches depend
-/// on what neighbours share.
+/// What all keys of a model begin with: nothing, or more bytes than a head has.
 const PREFIXES: [&[u8]; 2] = [b"", b"shared-by-all/"];
+
+type Entry = (Vec<u8>, Sequence);
+
+/// What is in the tree before.
+#[derive(Debug, Clone, Copy)]
+enum Before {
+    /// One leaf that has room.
+    Few,
+    /// One full leaf. It is split before `b`, and what is inserted before `b` gets a slot that `b` or its successor
+    /// had.
+    FullLeaf,
+    /// Five full leaves below a full root.
+    FullRoot,
+    /// A root that has room above two blocks, the second of which is full, and nine full leaves.
+    FullInner,
+}
+
+const LEAVES: [Before; 2] = [Before::Few, Before::FullLeaf];
+const ALL: [Before; 3] = [Before::Few, Before::FullLeaf, Before::FullRoot];
+
+impl Before {
+    /// Keys that include `0` first, and `b` with no more than one behind it.
+    fn keys(self) -> Vec<Vec<u8>> {
+        let pairs = |n: u8| (0..n).map(|i| vec![b'0', b'0' + i]);
+        let (first, last) = ([b"0".to_vec()], [b"b".to_vec(), b"bA".to_vec()]);
+        match self {
+            Before::Few => vec![b"0".to_vec(), b"b".to_vec()],
+            Before::FullLeaf => first.into_iter().chain(pairs(1)).chain(last).collect(),
+            Before::FullRoot => first.into_iter().chain(pairs(17)).chain(last).collect(),
+            Before::FullInner => first.into_iter().chain(pairs(33)).chain(last).collect(),
+        }
+    }
+}
 
 fn key(prefix: &[u8], end: &[u8]) -> Vec<u8> {
     [prefix, end].concat()
 }
 
-/// Inserts a key whose value is the key.
-fn put(list: &SkipList, key: &[u8], sequence: Sequence) {
-    list.writer().insert(&NewEntry {
-        key,
-        sequence,
-        kind: EntryKind::Put,
-        value: key,
-    });
+/// Inserts keys whose values are the keys.
+fn put_all(tree: &Tree, entries: &[Entry]) {
+    let mut writer = tree.writer();
+    for (key, sequence) in entries {
+        writer.insert(&NewEntry {
+            key,
+            sequence: *sequence,
+            kind: EntryKind::Put,
+            value: key,
+        });
+    }
 }
 
-/// Runs models in which one writer inserts keys into a list that has `0` and `b` already. `0` is the
-/// arena's first record, so an unfinished node would look like `0` to a reader.
-fn model<const N: usize>(inserted: [(&'static [u8], Sequence); N], read: fn(&SkipList, &[u8])) {
-    for (seed, prefix) in SEEDS.iter().flat_map(|seed| PREFIXES.map(|p| (*seed, p))) {
-        let mut builder = loom::model::Builder::new();
-        builder.preemption_bound = Some(3);
-        builder.check(move || {
-            let list = Arc::new(SkipList::new(Box::default(), seed));
-            let insert = move |list: &SkipList, end: &[u8], sequence| {
-                let key = key(prefix, end);
-                put(list, &key, sequence);
-            };
-            insert(&list, b"0", 0);
-            insert(&list, b"b", 1);
-            // Loom forgets that the reader loaded a link once the writer has loaded it as well, and
+/// A tree with what is there before: `0` with sequence 0, and the others with 1.
+fn tree(prefix: &[u8], before: Before) -> Arc<Tree> {
+    let tree = Tree::new(Box::default());
+    let keys = before.keys().into_iter().enumerate();
+    let keys = keys.map(|(i, end)| (key(prefix, &end), Sequence::from(i > 0)));
+    put_all(&tree, &keys.collect::<Vec<_>>());
+    Arc::new(tree)
+}
+
+fn builder(preemptions: usize) -> loom::model::Builder {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.max_branches = 100_000;
+    builder
+}
+
+/// Runs models in which one writer inserts keys into a tree. `0` is the
+/// arena's first record, so an unfinished block would look like `0` to a reader.
+fn model<const N: usize>(
+    befores: &[Before],
+    preemptions: usize,
+    inserted: [(&'static [u8], Sequence); N],
+    read: fn(&Tree, &[u8]),
+) {
+    for (before, prefix) in befores.iter().flat_map(|b| PREFIXES.map(|p| (*b, p))) {
+        builder(preemptions).check(move || {
+            let tree = tree(prefix, before);
+            // Loom forgets that the reader loaded a state once the writer has loaded it as well, and
             // then does not try running the writer first. This flag, which orders nothing, makes
             // loom try that; loom then shows the reader every old value that it could load.
             let tried = Arc::new(AtomicBool::new(false));
             let writer = {
-                let (list, tried) = (Arc::clone(&list), Arc::clone(&tried));
+                let (tree, tried) = (Arc::clone(&tree), Arc::clone(&tried));
                 thread::spawn(move || {
-                    for (end, sequence) in inserted {
-                        insert(&list, end, sequence);
-                    }
+                    let keys = inserted.map(|(end, sequence)| (key(prefix, end), sequence));
+                    put_all(&tree, &keys);
                     tried.store(true, Ordering::Relaxed);
                 })
             };
             tried.load(Ordering::Relaxed);
-            read(&list, prefix);
+            read(&tree, prefix);
             writer.join().unwrap();
-            let entries = walk(&list);
-            assert_eq!(entries.len(), 2 + N);
+            let entries = walk(&tree);
+            assert_eq!(entries.len(), before.keys().len() + N);
             for (end, sequence) in inserted {
                 assert!(entries.contains(&(key(prefix, end), sequence)));
             }
@@ -68,93 +113,118 @@ fn model<const N: usize>(inserted: [(&'static [u8], Sequence); N], read: fn(&Ski
     }
 }
 
+/// An entry, which must be complete.
+fn entry(tree: &Tree, spot: Spot) -> Entry {
+    let record = tree.record(spot.record);
+    assert_eq!(&*record.value(tree.arena()), record.key);
+    let len = record.key.len();
+    assert_eq!(tree.arena().bytes(record.key_position(), len), record.key);
+    (record.key.to_vec(), record.sequence)
+}
+
 /// All entries in order; checks that each is complete.
-fn walk(list: &SkipList) -> Vec<(Vec<u8>, Sequence)> {
-    let mut entries: Vec<(Vec<u8>, Sequence)> = Vec::new();
-    let mut node = list.first();
-    while node != NONE {
-        // Load the link first: a link followed early most likely leads to an unfinished node.
-        let next = list.next(node);
-        let record = list.record(node);
-        assert_eq!(&*record.value(list.arena()), record.key);
-        let len = record.key.len();
-        assert_eq!(list.arena().bytes(record.key_position(), len), record.key);
-        if let Some((key, sequence)) = entries.last() {
-            assert!((&**key, u64::MAX - sequence) < (record.key, u64::MAX - record.sequence));
-        }
-        entries.push((record.key.to_vec(), record.sequence));
-        node = next;
-    }
+fn walk(tree: &Tree) -> Vec<Entry> {
+    let spots = std::iter::successors(tree.first(), |spot| tree.after(*spot));
+    let entries: Vec<Entry> = spots.map(|spot| entry(tree, spot)).collect();
+    assert!(entries.is_sorted_by_key(|(key, sequence)| (key, u64::MAX - sequence)));
     entries
 }
 
+fn find(tree: &Tree, key: &[u8], sequence: Sequence) -> Option<Entry> {
+    let found = tree.find(&tree.target(key, sequence).unwrap());
+    found.map(|spot| entry(tree, spot))
+}
+
+fn find_before(tree: &Tree, key: &[u8], sequence: Sequence) -> Option<Entry> {
+    let found = tree.find_before(&tree.target(key, sequence).unwrap());
+    found.map(|spot| entry(tree, spot))
+}
+
 #[test]
-fn loom_a_walk_sees_whole_entries_in_the_order_of_insertion() {
-    model([(b"a", 2), (b"c", 3)], |list, prefix| {
-        let entries = walk(list);
+fn loom_a_walk_meets_all_that_was_there_in_order() {
+    model(&LEAVES, 2, [(b"a", 2), (b"c", 3)], |tree, prefix| {
+        let entries = walk(tree);
         assert!(entries.contains(&(key(prefix, b"b"), 1)));
     });
 }
 
 #[test]
-fn loom_a_search_meets_its_neighbours_whatever_is_inserted_there() {
-    model([(b"a", 2), (b"b", 3)], |list, prefix| {
-        // The entry itself is always found; the one before it may have just been inserted.
-        let b = key(prefix, b"b");
-        let (before, at) = list.find(&b, 1);
-        assert_eq!((list.record(at).key, list.record(at).sequence), (&b[..], 1));
-        assert!(before != NONE && list.record(before).sequence != 1);
-        let (_, newest) = list.find(&b, MAX_SEQUENCE);
-        assert_eq!(list.record(newest).key, b);
+fn loom_a_walk_back_meets_all_that_was_there_in_order() {
+    model(&LEAVES, 2, [(b"0-", 2), (b"a", 3)], |tree, prefix| {
+        let b = tree.find(&tree.target(&key(prefix, b"b"), 1).unwrap());
+        let spots = std::iter::successors(b, |spot| tree.before(*spot));
+        let entries: Vec<Entry> = spots.map(|spot| entry(tree, spot)).collect();
+        assert!(entries.is_sorted_by(|a, b| a.0 > b.0));
+        for (end, sequence) in [(b"0" as &[u8], 0), (b"00", 1)] {
+            let there = Some((key(prefix, end), sequence));
+            if find(tree, &key(prefix, end), sequence) == there {
+                assert!(entries.contains(&there.unwrap()));
+            }
+        }
     });
 }
 
-/// Finds the keys that were there first, though others come closer to `b` meanwhile, and finds that there is no
-/// other key than the inserted ones.
-fn find_the_first_ones(list: &SkipList, prefix: &[u8]) {
-    let b = key(prefix, b"b");
-    let (_, at) = list.find(&b, 1);
-    assert_eq!(list.record(at).key, b);
-    let (_, at) = list.find(&key(prefix, b"c"), 1);
-    assert_eq!(at, NONE);
-    let (_, at) = list.find(&key(prefix, b"0"), 0);
-    assert_eq!(list.record(at).key, key(prefix, b"0"));
+#[test]
+fn loom_a_search_meets_its_neighbours_whatever_is_inserted_there() {
+    model(&LEAVES, 2, [(b"a", 2), (b"b", 3)], |tree, prefix| {
+        // The entry itself is always found; the one before it may have just been inserted.
+        let b = key(prefix, b"b");
+        assert_eq!(find(tree, &b, 1), Some((b.clone(), 1)));
+        let before = find_before(tree, &b, 1).unwrap();
+        assert!(before.1 != 1 || before.0 < b);
+        assert_eq!(find(tree, &b, MAX_SEQUENCE).unwrap().0, b);
+    });
 }
 
-/// The neighbours of the key that is sought share more bytes with each other, and less with the key,
-/// once others are inserted between them and it.
+fn find_b(tree: &Tree, prefix: &[u8]) {
+    let b = key(prefix, b"b");
+    assert_eq!(find(tree, &b, 1), Some((b, 1)));
+}
+
+/// Finds that there is nothing from `c` on.
+fn find_the_end(tree: &Tree, prefix: &[u8]) {
+    assert_eq!(find(tree, &key(prefix, b"c"), 1), None);
+}
+
+/// What is inserted before `b` takes the slots of what was moved to another block, or moves `b`.
 #[test]
-fn loom_a_search_finds_its_key_though_others_come_closer() {
-    for [first, second] in [
+fn loom_a_search_finds_its_key_though_blocks_change_on_its_way() {
+    let keys = [
         [&b"bb-1234567890"[..], b"bb-12345678901"],
         [b"aa", b"aa-1234567890"],
-    ] {
-        model([(first, 2), (second, 3)], find_the_first_ones);
+        [b"0-", b"a"],
+    ];
+    for [first, second] in keys {
+        let inserted = [(first, 2), (second, 3)];
+        model(&LEAVES, 2, inserted, find_b);
+        model(&LEAVES, 2, inserted, find_the_end);
+        model(&[Before::FullRoot], 1, inserted, find_b);
+        model(&[Before::FullRoot], 1, inserted, find_the_end);
     }
+    let inserted = [(&b"aa"[..], 2), (b"aa-1234567890", 3)];
+    model(&[Before::FullInner], 1, inserted, find_b);
 }
 
-/// As before, with three keys that are inserted on the way of a search that has gone down already: each closer to
-/// the key that is sought, or each farther away.
+/// As before, with three keys.
 #[test]
-fn loom_a_search_that_went_down_meets_none_of_three_keys_in_the_wrong_place() {
+fn loom_a_search_finds_its_key_though_a_block_changes_three_times() {
     for inserted in [
         [&b"b-1234567890"[..], b"b-12345678", b"b-1"],
         [b"a", b"aaaaaaaaa", b"aaaaaaaaaaaaaaaa"],
         [b"b-1", b"a", b"b"],
     ] {
         let [first, second, third] = inserted;
-        model([(first, 2), (second, 3), (third, 4)], find_the_first_ones);
+        let inserted = [(first, 2), (second, 3), (third, 4)];
+        model(&[Before::Few], 2, inserted, find_b);
+        model(&[Before::FullLeaf], 1, inserted, find_b);
     }
 }
 
 #[test]
 fn loom_what_was_seen_once_is_seen_again() {
-    model([(b"c", 2), (b"d", 3)], |list, _| {
-        let last = list.last();
-        let record = list.record(last);
-        let (_, found) = list.find(record.key, record.sequence);
-        assert_eq!(found, last);
-        assert!(walk(list).contains(&(record.key.to_vec(), record.sequence)));
+    model(&ALL, 2, [(b"c", 2), (b"d", 3)], |tree, _| {
+        let last = entry(tree, tree.last().unwrap());
+        assert_eq!(find(tree, &last.0, last.1), Some(last));
     });
 }
 
@@ -162,52 +232,48 @@ fn loom_what_was_seen_once_is_seen_again() {
 /// what the range delete hides.
 fn passing_model(keys: [&'static [u8]; 2]) {
     let inserted = [(keys[0], 3), (keys[1], 4)];
-    for seed in SEEDS {
-        let mut builder = loom::model::Builder::new();
-        builder.preemption_bound = Some(3);
-        builder.check(move || {
-            let list = Arc::new(SkipList::new(Box::default(), seed));
-            put(&list, b"0", 0);
-            put(&list, b"b", 1);
+    for before in ALL {
+        builder(2).check(move || {
+            let tree = tree(b"", before);
             let published = Arc::new(AtomicU64::new(1));
             let writer = {
-                let (list, published) = (Arc::clone(&list), Arc::clone(&published));
+                let (tree, published) = (Arc::clone(&tree), Arc::clone(&published));
                 thread::spawn(move || {
-                    list.marks.note(2, true);
+                    tree.marks.note(2, true);
                     for (key, sequence) in inserted {
-                        put(&list, key, sequence);
+                        put_all(&tree, &[(key.to_vec(), sequence)]);
                         published.store(sequence, Ordering::Release);
                     }
                 })
             };
             let visible = published.load(Ordering::Acquire);
             if visible > 1 {
-                check_passing(&list, &inserted, visible);
+                check_passing(&tree, &inserted, visible);
             }
             writer.join().unwrap();
-            check_passing(&list, &inserted, 4);
+            check_passing(&tree, &inserted, 4);
         });
     }
 }
 
 /// Passes from each end over what is older than sequence 2: each entry that is newer and visible is met.
-fn check_passing(list: &SkipList, inserted: &[(&[u8], Sequence)], visible: Sequence) {
+fn check_passing(tree: &Tree, inserted: &[(&[u8], Sequence)], visible: Sequence) {
     let mut met = Vec::new();
-    let mut node = list.first();
-    while node != NONE {
-        match list.record(node).sequence {
-            hidden if hidden < 2 => node = list.pass(node, b"z", 2),
+    let mut spot = tree.first();
+    while let Some(at) = spot {
+        match entry(tree, at).1 {
+            hidden if hidden < 2 => spot = tree.pass(at, b"z", 2),
             sequence => {
                 met.push(sequence);
-                node = list.next(node);
+                spot = tree.after(at);
             }
         }
     }
     assert!((3..=visible).all(|s| met.contains(&s)), "{met:?}");
-    let (_, b) = list.find(b"b", 1);
-    let before = list.pass_back(b, b"", 2);
+    let b = tree.find(&tree.target(b"b", 1).unwrap()).unwrap();
+    let before = tree.pass_back(b, b"", 2);
     if inserted.contains(&(b"a", visible)) || visible == 4 {
-        assert_eq!(list.record(before).key, b"a");
+        assert_eq!(entry(tree, before.unwrap()).0, b"a");
     }
 }
 

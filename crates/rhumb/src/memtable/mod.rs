@@ -1,17 +1,18 @@
-//! The newest writes of a keyspace, in memory: a skip list of entries, and range deletes beside it.
+//! The newest writes of a keyspace, in memory: a tree of entries, and range deletes beside it.
 
+mod block;
 mod cursor;
 mod head;
 mod insert;
-mod list;
 #[cfg(all(test, loom))]
 mod loom;
-mod neighbours;
 mod record;
 mod skip;
 #[cfg(test)]
 #[cfg(not(loom))]
 mod tests;
+mod tree;
+mod walk;
 mod writer;
 
 use std::fmt;
@@ -23,12 +24,8 @@ use rhumb_index::search::common_prefix;
 use crate::entry::{MAX_SEQUENCE, RangeDeleteTree, Sequence, Version};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 pub(crate) use cursor::MemtableCursor;
-use list::SkipList;
+use tree::Tree;
 pub(crate) use writer::MemtableWriter;
-
-/// Any number but 0. Heights depend on the number of insertions only, so keys cannot influence
-/// them.
-const HEIGHT_SEED: u32 = 0x9E37_79B9;
 
 /// A memtable with more range deletes than this is full, since each get searches them.
 const MOST_RANGE_DELETES: usize = 1024;
@@ -39,7 +36,7 @@ const MOST_RANGE_DELETES: usize = 1024;
 /// must keep the order of commits and decide which sequences may be seen: a read whose sequence covers an
 /// entry can find it as soon as it is inserted.
 pub(crate) struct Memtable {
-    list: SkipList,
+    tree: Tree,
     range_deletes: ArcSwap<RangeDeleteTree>,
     /// The number of range deletes. Most memtables have none; a get then loads only this count.
     range_delete_count: AtomicUsize,
@@ -60,10 +57,10 @@ impl Memtable {
     /// An empty memtable for keys that mostly start with `likely_prefix`, such as
     /// [`Memtable::common_prefix`] of the previous memtable. Any prefix is correct, and the first
     /// key shortens it to what they share. A good prefix makes searches faster, because most
-    /// comparisons look at the six bytes after it.
+    /// comparisons look at the eight bytes after it.
     pub fn with_prefix(likely_prefix: Box<[u8]>) -> Self {
         Memtable {
-            list: SkipList::new(likely_prefix, HEIGHT_SEED),
+            tree: Tree::new(likely_prefix),
             range_deletes: ArcSwap::default(),
             range_delete_count: AtomicUsize::new(0),
             range_delete_bytes: AtomicUsize::new(0),
@@ -87,15 +84,12 @@ impl Memtable {
     /// The newest version of `key` with a sequence not above `visible`; its value is pinned in the
     /// arena. Ignores range deletes.
     pub fn get(&self, key: &[u8], visible: Sequence) -> Option<Version> {
-        let (_, node) = self.list.find(key, visible);
-        if node == list::NONE {
-            return None;
-        }
-        let record = self.list.record(node);
+        let spot = self.tree.find(&self.tree.target(key, visible)?)?;
+        let record = self.tree.record(spot.record);
         (record.key == key).then(|| Version {
             sequence: record.sequence,
             kind: record.kind,
-            value: record.value(self.list.arena()),
+            value: record.value(self.tree.arena()),
         })
     }
 
@@ -131,15 +125,15 @@ impl Memtable {
 
     /// Memory allocated, in bytes.
     pub fn bytes(&self) -> usize {
-        self.list.bytes() + self.range_delete_bytes.load(Ordering::Relaxed)
+        self.tree.bytes() + self.range_delete_bytes.load(Ordering::Relaxed)
     }
 
     /// Whether the memtable should be flushed: it takes at least `most_bytes`, holds more than 1,024
-    /// range deletes, or has so many entries (about 140 million) that few more may fit.
+    /// range deletes, or has so many blocks (over 100 million) that few more may fit.
     pub fn is_full(&self, most_bytes: u64) -> bool {
         self.bytes() as u64 >= most_bytes
             || self.range_delete_count() > MOST_RANGE_DELETES
-            || self.list.is_nearly_full()
+            || self.tree.is_nearly_full()
     }
 
     /// The number of entries, not counting range deletes.
@@ -164,40 +158,34 @@ impl Memtable {
 
     /// Whether the entries came in the order in which they stand: every one behind all before it.
     pub fn is_ascending(&self) -> bool {
-        self.list.is_ascending()
+        self.tree.is_ascending()
     }
 
     /// The largest key of the entries; `None` if there are none.
     pub fn last_key(&self) -> Option<&[u8]> {
-        let last = self.list.last();
-        (self.entries() > 0).then(|| self.list.record(last).key)
+        let last = self.tree.last()?;
+        Some(self.tree.record(last.record).key)
     }
 
     /// Some of the entries, at random and in order, each with its key and sequence: all of them if there are
     /// fewer than four times `least`, else between that many and `least`. Each stands for as many entries
     /// as the number says that comes with them.
     pub fn sample(&self, least: u64) -> (Vec<(&[u8], Sequence)>, u64) {
-        let mut level = 0;
-        while level + 1 < list::MAX_HEIGHT && self.entries() >> (2 * (level + 1)) >= least.max(1) {
-            level += 1;
+        let mut weight = 1;
+        while self.entries() / (4 * weight) >= least.max(1) {
+            weight *= 4;
         }
-        let records = self
-            .list
-            .linked_on(level)
-            .map(|node| self.list.record(node));
-        (
-            records.map(|r| (r.key, r.sequence)).collect(),
-            1 << (2 * level),
-        )
+        let records = self.tree.sample(weight as usize).into_iter();
+        (records.map(|r| (r.key, r.sequence)).collect(), weight)
     }
 
     /// The longest prefix shared by all keys of the entries.
     pub fn common_prefix(&self) -> Box<[u8]> {
-        let (first, last) = (self.list.first(), self.list.last());
-        if first == list::NONE {
+        let Some((first, last)) = self.tree.first().zip(self.tree.last()) else {
             return Box::default();
-        }
-        let (first, last) = (self.list.record(first).key, self.list.record(last).key);
+        };
+        let key = |spot: tree::Spot| self.tree.record(spot.record).key;
+        let (first, last) = (key(first), key(last));
         let alike = common_prefix(first, last);
         first.get(..alike).unwrap_or_default().into()
     }

@@ -1,17 +1,20 @@
-//! Passing over entries that a range delete hides, in strides as wide as the list knows them to be
+//! Passing over entries that a range delete hides, in strides as wide as the tree knows them to be
 //! older than the range delete.
 //!
-//! Every link above level 0 has a *mark*: an upper bound for how new the entries are that it passes
-//! over. Marks count range deletes, not entries, so that a memtable without range deletes never
-//! writes one, and a link is written at most once after each range delete. An entry has the mark
+//! Every block has a *mark*: an upper bound for how new the entries in it and below it are. Marks count range
+//! deletes, not entries, so that a memtable without range deletes never
+//! writes one, and a block is marked at most once after each range delete. An entry has the mark
 //! that [`Marks::now`] returned when it was inserted. If it is smaller than the mark of a range
 //! delete, the entry was inserted before the range delete and is older.
 
+use std::cell::Cell;
 use std::cmp::Ordering as Order;
 
+use super::block::{Block, View};
 use super::head::Target;
-use super::list::{HEAD, MAX_HEIGHT, NONE, SkipList};
+use super::tree::{Reached, Spot, Tree};
 use crate::entry::{MAX_SEQUENCE, Sequence};
+use crate::memory::Address;
 use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// The marks of a memtable's range deletes: their sequences, relative to the first.
@@ -74,134 +77,137 @@ impl Marks {
     }
 }
 
-/// Entries to pass over, going one way from an entry that is one of them: those with a sequence
-/// below `sequence`, up to a key.
+/// Entries to pass over: those with a sequence below `sequence`, up to a position.
 struct Passing<'a> {
-    /// The position of the entry from which to go.
-    start: Target<'a>,
     /// Just before the first entry of the key that ends the passing.
     end: Target<'a>,
     sequence: Sequence,
-    /// What links with a smaller mark pass over is older than `sequence`.
+    /// Blocks with a smaller mark hold entries older than `sequence` only.
     mark: u32,
 }
 
-impl SkipList {
-    /// The first entry after `node` that has at least this sequence, or a key not below `to`;
-    /// [`NONE`] if there is none.
-    pub fn pass(&self, node: u32, to: &[u8], sequence: Sequence) -> u32 {
-        let passing = self.passing(node, to, sequence);
-        let found =
-            passing.and_then(|passing| self.pass_level(MAX_HEIGHT - 1, HEAD, NONE, &passing));
-        found.unwrap_or(NONE)
-    }
+/// The result of a look at one leaf.
+enum Step {
+    Found(Spot),
+    /// Nothing was found as far as the separator between this leaf, or one of the blocks above it, and the next one.
+    Passed(Address),
+    /// There are no further entries.
+    End,
+}
 
-    /// The last entry before `node` that has at least this sequence, or a key below `from`; [`NONE`]
-    /// if there is none.
-    pub fn pass_back(&self, node: u32, from: &[u8], sequence: Sequence) -> u32 {
-        let passing = self.passing(node, from, sequence);
-        let found =
-            passing.and_then(|passing| self.pass_level_back(MAX_HEIGHT - 1, HEAD, NONE, &passing));
-        found.unwrap_or(NONE)
+impl Passing<'_> {
+    fn is_older(&self, block: &Block) -> bool {
+        block.mark() < self.mark
     }
+}
 
-    fn passing<'a>(&'a self, node: u32, end: &'a [u8], sequence: Sequence) -> Option<Passing<'a>> {
-        let record = self.record(node);
-        Some(Passing {
-            start: self.target(record.key, record.sequence)?,
-            end: self.target(end, MAX_SEQUENCE)?,
-            sequence,
-            mark: self.marks.of(sequence),
+impl Tree {
+    /// The first entry from one on that has at least this sequence, or a key not below `to`.
+    pub fn pass(&self, from: Spot, to: &[u8], sequence: Sequence) -> Option<Spot> {
+        self.pass_with(from, to, sequence, |start, passing| {
+            self.step(start, passing)
         })
     }
 
-    /// Whether the link from `node` on a level passes over older entries only.
-    fn passes_older(&self, level: usize, node: u32, passing: &Passing<'_>) -> bool {
-        level > 0 && self.node(node).mark(level) < passing.mark
+    /// The last entry up to one that has at least this sequence, or a key below `to`.
+    pub fn pass_back(&self, from: Spot, to: &[u8], sequence: Sequence) -> Option<Spot> {
+        self.pass_with(from, to, sequence, |start, passing| {
+            self.step_back(start, passing)
+        })
     }
 
-    /// Searches what lies on a level between two nodes that a level above links; `end` is [`NONE`]
-    /// for the end of the list.
-    fn pass_level(
+    fn pass_with(
         &self,
-        level: usize,
-        mut node: u32,
-        end: u32,
-        passing: &Passing<'_>,
-    ) -> Option<u32> {
+        from: Spot,
+        to: &[u8],
+        sequence: Sequence,
+        step: impl Fn(&Target<'_>, &Passing<'_>) -> Option<Step>,
+    ) -> Option<Spot> {
+        let passing = Passing {
+            end: self.target(to, MAX_SEQUENCE)?,
+            sequence,
+            mark: self.marks.of(sequence),
+        };
+        let mut start = from.record;
         loop {
-            let next = self.node(node).next(level);
-            let is_last = next == NONE || next == end;
-            if !is_last && !self.is_after(next, &passing.start) {
-                node = next;
-                continue;
+            let record = self.record(start);
+            // Otherwise a block has changed, and it begins again.
+            match step(&self.target(record.key, record.sequence)?, &passing) {
+                Some(Step::Found(spot)) => return Some(spot),
+                Some(Step::Passed(separator)) => start = separator,
+                Some(Step::End) => return None,
+                None => {}
             }
-            let within = next != NONE && self.is_before_target(next, &passing.end);
-            if level > 0
-                && !(within && self.passes_older(level, node, passing))
-                && let Some(found) = self.pass_level(level - 1, node, next, passing)
-            {
-                return Some(found);
-            }
-            if is_last {
-                return None;
-            }
-            if !within || self.record(next).sequence >= passing.sequence {
-                return Some(next);
-            }
-            node = next;
         }
     }
 
-    /// As [`SkipList::pass_level`], for the last entry before the start.
-    fn pass_level_back(
-        &self,
-        level: usize,
-        node: u32,
-        end: u32,
-        passing: &Passing<'_>,
-    ) -> Option<u32> {
-        // The nodes from the last one with a key below the end of the passing on. Links lead forward
-        // only, so they are noted and visited in reverse.
-        let mut nodes = vec![node];
-        let mut next = self.node(node).next(level);
-        while next != NONE && next != end && self.is_before_target(next, &passing.start) {
-            if self.is_before_target(next, &passing.end) {
-                nodes.clear();
+    /// Looks for the first entry from `start` on that is not to be passed over, as far as the end of its leaf, or of a
+    /// block above it that is to be passed over as a whole; `None` if a block changed.
+    fn step(&self, start: &Target<'_>, passing: &Passing<'_>) -> Option<Step> {
+        // The separator behind the block that the search goes to.
+        let end = Cell::new(None);
+        let choose = |view: &View<'_>| {
+            let (at, is_there) = self.place(view, start);
+            let at = at + usize::from(is_there);
+            if at < view.len() {
+                end.set(Some(view.record(at)));
             }
-            nodes.push(next);
-            next = self.node(next).next(level);
+            at
+        };
+        let leaf = self.try_descend(choose, |block| {
+            passing.is_older(block) && self.is_at_most(end.get(), passing)
+        })?;
+        let Reached::Leaf(leaf) = leaf else {
+            return end.get().map(Step::Passed);
+        };
+        for at in self.place(&leaf.view, start).0..leaf.view.len() {
+            if !self.is_hidden(&leaf.view, at, passing, Order::Less) {
+                return leaf.spot(at).map(Step::Found);
+            }
         }
-        let mut after = next;
-        for at in nodes.into_iter().rev() {
-            let is_outside = at == HEAD || self.is_before_target(at, &passing.end);
-            if level > 0
-                && (is_outside || !self.passes_older(level, at, passing))
-                && let Some(found) = self.pass_level_back(level - 1, at, after, passing)
-            {
-                return Some(found);
+        let step = end.get().map_or(Step::End, Step::Passed);
+        leaf.view.is_uncut().then_some(step)
+    }
+
+    /// As [`Tree::step`], for the last entry before `start`.
+    fn step_back(&self, start: &Target<'_>, passing: &Passing<'_>) -> Option<Step> {
+        // The separator before the block that the search goes to.
+        let begin = Cell::new(None);
+        let choose = |view: &View<'_>| {
+            let (at, _) = self.place(view, start);
+            if let Some(before) = at.checked_sub(1) {
+                begin.set(Some(view.record(before)));
             }
-            if at == node {
-                return None;
+            at
+        };
+        let leaf = self.try_descend(choose, |block| {
+            passing.is_older(block) && self.is_at_least(begin.get(), passing)
+        })?;
+        let Reached::Leaf(leaf) = leaf else {
+            return begin.get().map(Step::Passed);
+        };
+        for at in (0..self.place(&leaf.view, start).0).rev() {
+            if !self.is_hidden(&leaf.view, at, passing, Order::Greater) {
+                return leaf.spot(at).map(Step::Found);
             }
-            if is_outside || self.record(at).sequence >= passing.sequence {
-                return Some(at);
-            }
-            after = at;
         }
-        None
+        let step = begin.get().map_or(Step::End, Step::Passed);
+        leaf.view.is_uncut().then_some(step)
     }
 
-    fn is_before_target(&self, node: u32, target: &Target<'_>) -> bool {
-        self.compare_alone(node, target) == Order::Less
+    /// Whether an entry is older than the range delete, and on this side of the end.
+    fn is_hidden(&self, view: &View<'_>, at: usize, passing: &Passing<'_>, side: Order) -> bool {
+        let record = self.record(view.record(at));
+        record.sequence < passing.sequence && passing.end.compare(&record, 0) == side
     }
 
-    fn is_after(&self, node: u32, target: &Target<'_>) -> bool {
-        self.compare_alone(node, target) == Order::Greater
+    fn is_at_most(&self, separator: Option<Address>, passing: &Passing<'_>) -> bool {
+        let order = separator.map(|s| passing.end.compare(&self.record(s), 0));
+        order.is_some_and(|order| order != Order::Greater)
     }
 
-    /// Compares the entry of a node, of whose surroundings nothing is known, with the target.
-    fn compare_alone(&self, node: u32, target: &Target<'_>) -> Order {
-        self.compare(self.node(node).head(), node, target, (0, 0)).0
+    fn is_at_least(&self, separator: Option<Address>, passing: &Passing<'_>) -> bool {
+        let order = separator.map(|s| passing.end.compare(&self.record(s), 0));
+        order.is_some_and(|order| order != Order::Less)
     }
 }

@@ -296,12 +296,14 @@ fn spelt(sequence: u64, seed: u64) -> Vec<u8> {
     b"root".iter().copied().chain(names).collect()
 }
 
-/// One writer inserts random keys one by one; readers must find everything that was published
+/// One writer inserts keys one by one, in order or not; readers must find everything that was published
 /// before they asked.
 #[test]
 fn readers_see_all_that_was_published_while_the_writer_goes_on() {
     readers_see_what_was_published(100_000, scattered);
     readers_see_what_was_published(50_000, spelt);
+    // All at the end of the last block.
+    readers_see_what_was_published(300_000, |sequence, _| sequence.to_be_bytes().to_vec());
 }
 
 fn readers_see_what_was_published(most: u64, key_of: fn(u64, u64) -> Vec<u8>) {

@@ -1,7 +1,7 @@
 //! Writing to a memtable.
 
 use super::Memtable;
-use super::insert::{Inserted, ListWriter, NewEntry};
+use super::insert::{Inserted, NewEntry, TreeWriter};
 use crate::entry::{EntryKind, MAX_KEY_BYTES, MAX_VALUE_BYTES, RangeDeleteTree, Sequence};
 use crate::error::{Error, Result};
 use crate::sync::atomic::Ordering;
@@ -10,7 +10,7 @@ use crate::sync::atomic::Ordering;
 /// dropped; they can be found at once.
 pub(crate) struct MemtableWriter<'a> {
     memtable: &'a Memtable,
-    list: ListWriter<'a>,
+    tree: TreeWriter<'a>,
     count: Count,
 }
 
@@ -57,7 +57,7 @@ impl<'a> MemtableWriter<'a> {
     pub(super) fn new(memtable: &'a Memtable) -> Self {
         MemtableWriter {
             memtable,
-            list: memtable.list.writer(),
+            tree: memtable.tree.writer(),
             count: Count::default(),
         }
     }
@@ -85,7 +85,7 @@ impl<'a> MemtableWriter<'a> {
             value,
         };
         check(&entry)?;
-        let inserted = self.list.insert(&entry);
+        let inserted = self.tree.insert(&entry);
         self.count.note(&entry, inserted);
         self.full()
     }
@@ -113,7 +113,7 @@ impl<'a> MemtableWriter<'a> {
         let memtable = self.memtable;
         // Entries inserted later than this get a mark of their own.
         let in_order = memtable.largest_sequence.load(Ordering::Relaxed) < sequence;
-        memtable.list.marks.note(sequence, in_order);
+        memtable.tree.marks.note(sequence, in_order);
         let mut bytes = 0;
         memtable.range_deletes.rcu(|old| {
             let mut new = RangeDeleteTree::clone(old);

@@ -1,70 +1,113 @@
-//! What the writer knows of its position, against what a walk over every level tells.
+//! The tree after every insertion: its blocks, level by level, against the entries that were inserted.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
+use super::super::head::head;
+use super::super::tree::NONE;
 use super::*;
 use crate::entry::MAX_SEQUENCE;
 use crate::test_seed::test_seed;
 
-/// How many bytes two keys share if zeros follow both.
-fn share(one: &[u8], other: &[u8]) -> usize {
-    compare_from(0, one, other).1
+type Key<'a> = (&'a [u8], Reverse<Sequence>);
+
+fn key_at(tree: &Tree, address: Address) -> Key<'_> {
+    let record = tree.record(address);
+    (record.key, Reverse(record.sequence))
 }
 
-/// Checks the writer's neighbours on all levels, and the heads and hints of all nodes.
-fn check(list: &SkipList) {
-    let writer = lock(&list.writer);
-    let last = Record::read(&list.arena, writer.last.unwrap());
-    let target = list.target(last.key, last.sequence).unwrap();
-    for level in 0..MAX_HEIGHT {
-        let (mut below, mut above) = (HEAD, list.node(HEAD).next(level));
-        while above != NONE && list.compare_keys(above, &target, 0).0 != Order::Greater {
-            (below, above) = (above, list.node(above).next(level));
-        }
-        for (found, node) in [
-            (writer.below.get(level), below),
-            (writer.above.get(level), above),
-        ] {
-            assert_eq!(found.node, node, "level {level}");
-            let exact = match node {
-                NONE => Shared::exactly(0),
-                node => Shared::exactly(share(list.record(node).key, last.key)),
-            };
-            assert!(found.shared <= exact, "{found:?} {exact:?}");
-            assert!(!found.shared.is_exact() || found.shared == exact || node == NONE);
-        }
-        let mut node = HEAD;
-        while level > 0 && list.node(node).next(level) != NONE {
-            let hint = list.node(node).hint(level);
-            node = list.node(node).next(level);
-            let key = list.record(node).key;
-            for head in [hint, list.node(node).head()] {
-                assert!(head == Head::NONE || head == Head::new(key, head.skip()));
-            }
-        }
+/// What a check of blocks has met.
+#[derive(Default)]
+struct Met<'a> {
+    entries: Vec<Key<'a>>,
+    leaves: Vec<u32>,
+    /// For each leaf, the block that it says is behind it.
+    links: Vec<u32>,
+    slots: usize,
+}
+
+/// Checks a block between two separators and all below it.
+fn check_block<'a>(
+    tree: &'a Tree,
+    (level, number): (usize, u32),
+    (start, end): (Option<Key<'a>>, Option<Key<'a>>),
+    met: &mut Met<'a>,
+) {
+    let view = tree.block(level, number).unwrap().view();
+    let keys: Vec<Key<'_>> = (0..view.len())
+        .map(|at| key_at(tree, view.record(at)))
+        .collect();
+    assert!(keys.is_sorted() && keys.windows(2).all(|pair| pair[0] < pair[1]));
+    assert!(start.is_none_or(|start| keys.iter().all(|key| *key >= start)));
+    assert!(end.is_none_or(|end| keys.iter().all(|key| *key < end)));
+    let prefix = tree.prefix.get().unwrap();
+    let skip = view.block.skip();
+    if skip > prefix.len() {
+        let shared = common_prefix(start.unwrap().0, end.unwrap().0);
+        assert!(skip <= shared, "{skip} {shared}");
     }
+    for (at, (key, _)) in keys.iter().enumerate() {
+        let right = match skip == prefix.len() {
+            true => head(prefix, key),
+            false => eight(key, skip),
+        };
+        assert_eq!(view.head(at), right);
+    }
+    let slots: BTreeSet<usize> = (0..view.len()).map(|at| view.slot(at)).collect();
+    assert_eq!(slots.len(), view.len());
+    if level == 0 {
+        assert!(start.is_none_or(|start| keys.first() == Some(&start)));
+        met.entries.extend(keys);
+        met.leaves.push(number);
+        met.links.push(view.next);
+        met.slots += SLOTS;
+        return;
+    }
+    let inner = tree.inners.get(number).unwrap();
+    let starts = std::iter::once(start).chain(keys.iter().map(|key| Some(*key)));
+    let ends = keys.iter().map(|key| Some(*key)).chain([end]);
+    for (at, (start, end)) in starts.zip(ends).enumerate() {
+        let child = (level - 1, inner.child(&view, at));
+        check_block(tree, child, (start, end), met);
+    }
+}
+
+/// Checks all blocks; returns the share of the slots of leaves that is in use.
+fn check(tree: &Tree, expected: &BTreeSet<(Vec<u8>, Reverse<Sequence>)>) -> f64 {
+    let root = tree.root();
+    let mut met = Met::default();
+    check_block(tree, (root.level, root.number), (None, None), &mut met);
+    let expected = expected.iter().map(|(key, sequence)| (&key[..], *sequence));
+    assert!(met.entries.iter().copied().eq(expected));
+    let next = met.leaves.iter().skip(1).copied().chain([NONE]);
+    assert!(met.links.iter().copied().eq(next));
+    assert_eq!(tree.sample(1).len(), met.entries.len());
+    met.entries.len() as f64 / met.slots as f64
+}
+
+fn insert(tree: &Tree, key: &[u8], sequence: Sequence) -> Inserted {
+    tree.writer().insert(&NewEntry {
+        key,
+        sequence,
+        kind: EntryKind::Put,
+        value: b"",
+    })
 }
 
 /// Moves of every width, in either direction, among keys that share any number of bytes.
 #[test]
-fn the_writer_knows_its_neighbours_and_what_they_share() {
-    let seed = test_seed();
-    let mut rng = StdRng::seed_from_u64(seed);
+fn blocks_are_right_after_every_insertion() {
+    let mut rng = StdRng::seed_from_u64(test_seed());
     for likely in [&b""[..], b"n/", b"other"] {
         for most in [3, 40, 4000] {
-            let list = SkipList::new(likely.into(), 9);
+            let tree = Tree::new(likely.into());
             let mut at: i64 = 2000;
             let mut inserted: Vec<(Vec<u8>, Sequence)> = Vec::new();
-            let insert = |key: &[u8], sequence| {
-                list.writer().insert(&NewEntry {
-                    key,
-                    sequence,
-                    kind: EntryKind::Put,
-                    value: b"",
-                })
-            };
-            for sequence in 1..=300 {
+            let mut expected = BTreeSet::new();
+            for sequence in 1..=3000 {
                 at = (at + rng.random_range(-most..=most)).clamp(0, 5000);
                 let mut key = b"n".to_vec();
                 for digit in [at / 625, at / 25 % 25, at % 25] {
@@ -84,12 +127,36 @@ fn the_writer_knows_its_neighbours_and_what_they_share() {
                 };
                 if rng.random_bool(0.3) && !inserted.is_empty() {
                     let (key, sequence) = &inserted[rng.random_range(recent..inserted.len())];
-                    assert_eq!(insert(key, *sequence), Inserted::Duplicate);
+                    assert_eq!(insert(&tree, key, *sequence), Inserted::Duplicate);
                 }
-                assert_eq!(insert(&key, sequence), Inserted::New);
+                assert_eq!(insert(&tree, &key, sequence), Inserted::New);
+                expected.insert((key.clone(), Reverse(sequence)));
                 inserted.push((key, sequence));
-                check(&list);
+                if inserted.len() < 100 || inserted.len().is_multiple_of(50) {
+                    check(&tree, &expected);
+                }
             }
         }
     }
+}
+
+/// Other leaves are two thirds full.
+#[test]
+fn leaves_that_are_filled_in_order_become_full() {
+    let mut rng = StdRng::seed_from_u64(test_seed());
+    let fill = |keys: &mut dyn Iterator<Item = u64>| {
+        let tree = Tree::new(Box::default());
+        let mut expected = BTreeSet::new();
+        for key in keys {
+            let key = key.to_be_bytes();
+            assert_eq!(insert(&tree, &key, 1), Inserted::New);
+            expected.insert((key.to_vec(), Reverse(1)));
+        }
+        check(&tree, &expected)
+    };
+    assert!(fill(&mut (0..20_000)) > 0.99);
+    assert!(fill(&mut (0..20_000).rev()) > 0.95);
+    let runs = (0..4).flat_map(|run| (0..5000).map(move |n| (run * 7 % 4) << 32 | n));
+    assert!(fill(&mut runs.into_iter()) > 0.98);
+    assert!(fill(&mut (0..20_000).map(|_| rng.random())) > 0.62);
 }

@@ -1,0 +1,320 @@
+//! A B+-tree of entries that one writer at a time extends while any number of readers search it without a lock.
+//!
+//! Its nodes are [`Block`]s; those of each level are linked from left to right. Those of level 0, the leaves, hold the
+//! entries. Inner ones, on the levels above, hold a *separator* for each of their children but the first: an entry such
+//! that all entries in the child and to the right of it are at or behind the separator, and all others before it. The
+//! separator between two leaves is the first entry of the right one, and stays that as long as the memtable
+//! lives, since entries are never removed.
+//!
+//! A full block is split: the right half becomes a new block, which becomes a child of the parent, and then
+//! the left block is cut. A reader that came to the left block by the parent's older state may look there for what is
+//! in the new block by now. So it loads the state of a block first, and then looks whether the parent is still in the
+//! state in which it named the block (Leis, Haubenschild and Neumann, "Optimistic Lock Coupling", 2019). The parent
+//! changed before the block was cut. So if the parent is still as it was, the block held all that it should hold when
+//! its state was loaded. If not, the search begins again, which happens only if the writer has changed something.
+//!
+//! Blocks are never freed before the tree, so a reader may look into any block at any time.
+
+use std::sync::OnceLock;
+
+use super::block::{Block, SLOTS, State, View, slot_of};
+use super::head::Target;
+use super::insert::Writer;
+use super::record::Record;
+use super::skip::Marks;
+use crate::entry::Sequence;
+use crate::memory::{Address, Arena, Pieces};
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+
+/// More levels than a tree of as many entries as the arena can hold has if every block is half full.
+pub(super) const MAX_LEVELS: usize = 16;
+
+/// The first leaf, and the first block of level 1. No link leads to them, so a link of 0 means that there is no next
+/// block.
+pub(super) const FIRST: u32 = 0;
+pub(super) const NONE: u32 = 0;
+
+/// A block above level 0.
+pub(super) struct Inner {
+    pub separators: Block,
+    /// The first child, before all separators. Never changes.
+    pub first: AtomicU32,
+    /// Slot by slot, the child behind the separator.
+    pub children: [AtomicU32; SLOTS],
+}
+
+impl Default for Inner {
+    fn default() -> Self {
+        Inner {
+            separators: Block::default(),
+            first: AtomicU32::new(0),
+            children: std::array::from_fn(|_| AtomicU32::new(0)),
+        }
+    }
+}
+
+impl Inner {
+    /// The child behind so many separators.
+    #[inline]
+    pub fn child(&self, view: &View<'_>, separators: usize) -> u32 {
+        match separators.checked_sub(1) {
+            None => self.first.load(Ordering::Relaxed),
+            Some(last) => slot_of(&self.children, view.slot(last)).load(Ordering::Relaxed),
+        }
+    }
+}
+
+pub(super) struct Tree {
+    pub(super) arena: Arena,
+    pub(super) leaves: Pieces<Block>,
+    pub(super) inners: Pieces<Inner>,
+    root: AtomicU64,
+    /// A guess of the prefix that most keys share.
+    pub(super) likely_prefix: Box<[u8]>,
+    /// The prefix behind which heads begin: as much of the guess as the first key shares. Unset while the
+    /// tree is empty.
+    pub(super) prefix: OnceLock<Box<[u8]>>,
+    pub(super) writer: Mutex<Writer>,
+    /// The marks of range deletes.
+    pub marks: Marks,
+}
+
+/// The number of the root and its level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Root {
+    pub level: usize,
+    pub number: u32,
+}
+
+/// An entry, and where it lay when its leaf was in some state.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Spot {
+    pub(super) leaf: u32,
+    pub(super) state: State,
+    pub(super) at: usize,
+    pub record: Address,
+}
+
+/// A leaf to which a search led.
+#[derive(Clone, Copy)]
+pub(super) struct Leaf<'a> {
+    pub number: u32,
+    pub view: View<'a>,
+}
+
+/// Where a search ended.
+pub(super) enum Reached<'a> {
+    Leaf(Leaf<'a>),
+    /// Where it was to stop.
+    Stop,
+}
+
+impl Leaf<'_> {
+    /// The entry at some place; `None` if the leaf was cut.
+    #[inline]
+    pub fn spot(&self, at: usize) -> Option<Spot> {
+        let record = self.view.record(at);
+        self.view.is_uncut().then_some(Spot {
+            leaf: self.number,
+            state: self.view.state,
+            at,
+            record,
+        })
+    }
+}
+
+impl Tree {
+    /// An empty tree for keys that mostly start with `likely_prefix`.
+    pub fn new(likely_prefix: Box<[u8]>) -> Self {
+        Tree {
+            arena: Arena::new(),
+            leaves: Pieces::new(),
+            inners: Pieces::new(),
+            root: AtomicU64::new(0),
+            likely_prefix,
+            prefix: OnceLock::new(),
+            writer: Mutex::new(Writer::new()),
+            marks: Marks::new(),
+        }
+    }
+
+    pub fn arena(&self) -> &Arena {
+        &self.arena
+    }
+
+    /// Bytes allocated for entries.
+    pub fn bytes(&self) -> usize {
+        self.arena.bytes_allocated() + self.leaves.bytes() + self.inners.bytes()
+    }
+
+    /// Whether there may be room for few further entries only.
+    pub fn is_nearly_full(&self) -> bool {
+        self.leaves.is_nearly_full()
+    }
+
+    /// The position of `(key, sequence)`; `None` while the tree is empty.
+    #[inline]
+    pub fn target<'a>(&self, key: &'a [u8], sequence: Sequence) -> Option<Target<'a>> {
+        Some(Target::new(self.prefix.get()?, key, sequence))
+    }
+
+    pub fn record(&self, address: Address) -> Record<'_> {
+        Record::read(&self.arena, address)
+    }
+
+    #[inline]
+    pub fn root(&self) -> Root {
+        let word = self.root.load(Ordering::Acquire);
+        Root {
+            level: (word >> 32) as usize,
+            number: word as u32,
+        }
+    }
+
+    pub fn set_root(&self, root: Root) {
+        let word = (root.level as u64) << 32 | u64::from(root.number);
+        self.root.store(word, Ordering::Release);
+    }
+
+    /// How many entries of a block come before the target, and whether the next one is at it.
+    #[inline]
+    pub fn place(&self, view: &View<'_>, target: &Target<'_>) -> (usize, bool) {
+        let head = target.head_behind(view.block.skip());
+        let at = view.first_not(0, |other| other < head);
+        match at < view.len() && view.head(at) == head {
+            true => self.place_of_equals(view, target, head, at),
+            false => (at, false),
+        }
+    }
+
+    /// As [`Tree::place`], if entries from `at` on have the target's head.
+    #[inline(never)]
+    fn place_of_equals(
+        &self,
+        view: &View<'_>,
+        target: &Target<'_>,
+        head: u64,
+        mut at: usize,
+    ) -> (usize, bool) {
+        let skip = view.block.skip();
+        let mut end = at + 1;
+        if end < view.len() && view.head(end) == head {
+            end = view.first_not(end, |other| other <= head);
+        }
+        while at < end {
+            let middle = (at + end) / 2;
+            match target.compare(&self.record(view.record(middle)), skip) {
+                std::cmp::Ordering::Less => at = middle + 1,
+                std::cmp::Ordering::Greater => end = middle,
+                std::cmp::Ordering::Equal => return (middle, true),
+            }
+        }
+        (at, false)
+    }
+
+    /// The leaf to which `choose` leads, which is called with the blocks on the way and says how many of their
+    /// separators to pass.
+    #[inline(always)]
+    pub fn descend(&self, choose: impl Fn(&View<'_>) -> usize) -> Leaf<'_> {
+        loop {
+            if let Some(Reached::Leaf(leaf)) = self.try_descend(&choose, |_| false) {
+                return leaf;
+            }
+        }
+    }
+
+    /// As [`Tree::descend`], but stops where `stops` says so of a block below the root; `None` if a block changed on
+    /// the way.
+    #[inline(always)]
+    pub fn try_descend(
+        &self,
+        choose: impl Fn(&View<'_>) -> usize,
+        stops: impl Fn(&Block) -> bool,
+    ) -> Option<Reached<'_>> {
+        let root = self.root();
+        if root.level == 0 {
+            let leaf = self.leaf(root.number)?;
+            return self.is_root(root).then_some(Reached::Leaf(leaf));
+        }
+        let mut inner = self.inners.get(root.number)?;
+        let mut view = inner.separators.view();
+        if !self.is_root(root) {
+            return None;
+        }
+        for _ in 1..root.level {
+            let child = self.inners.get(inner.child(&view, choose(&view)))?;
+            let child_view = child.separators.view();
+            if !view.is_still() {
+                return None;
+            }
+            if stops(&child.separators) {
+                return Some(Reached::Stop);
+            }
+            (inner, view) = (child, child_view);
+        }
+        let leaf = self.leaf(inner.child(&view, choose(&view)))?;
+        if !view.is_still() {
+            return None;
+        }
+        match stops(leaf.view.block) {
+            true => Some(Reached::Stop),
+            false => Some(Reached::Leaf(leaf)),
+        }
+    }
+
+    #[inline]
+    pub fn leaf(&self, number: u32) -> Option<Leaf<'_>> {
+        let block = self.leaves.get(number)?;
+        block.prefetch();
+        let view = block.view();
+        Some(Leaf { number, view })
+    }
+
+    /// Whether this is the root, after the state of its block was loaded.
+    #[inline]
+    fn is_root(&self, root: Root) -> bool {
+        fence(Ordering::Acquire);
+        self.root() == root
+    }
+
+    /// The first entry at or behind the target.
+    #[inline]
+    pub fn find(&self, target: &Target<'_>) -> Option<Spot> {
+        loop {
+            // Behind a separator that is at the target, since that is the entry.
+            let leaf = self.descend(|view| {
+                let (at, is_there) = self.place(view, target);
+                at + usize::from(is_there)
+            });
+            let (at, _) = self.place(&leaf.view, target);
+            if at < leaf.view.len() {
+                if let Some(spot) = leaf.spot(at) {
+                    return Some(spot);
+                }
+                continue;
+            }
+            if leaf.view.is_uncut() {
+                return self.first_of(leaf.view.next);
+            }
+        }
+    }
+
+    /// The last entry before the target.
+    pub fn find_before(&self, target: &Target<'_>) -> Option<Spot> {
+        loop {
+            // Before a separator that is at the target: so the first entry of the leaf is before the target, if the
+            // leaf is not the first one.
+            let leaf = self.descend(|view| self.place(view, target).0);
+            match self.place(&leaf.view, target).0.checked_sub(1) {
+                None if leaf.view.is_uncut() => return None,
+                None => {}
+                Some(at) => {
+                    if let Some(spot) = leaf.spot(at) {
+                        return Some(spot);
+                    }
+                }
+            }
+        }
+    }
+}
