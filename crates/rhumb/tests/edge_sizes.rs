@@ -191,3 +191,24 @@ fn a_range_delete_up_to_0xff_leaves_what_is_behind() {
         });
     }
 }
+
+/// Tables are cut by what their keys take in them, also within the first block.
+#[test]
+fn tables_of_long_keys_that_share_much_are_not_too_small() {
+    let mut options = options(Partition::Bytes(4096), Compression::None, "fp");
+    options.table.table_bytes = 256 << 10;
+    let db = Db::open("store", options).unwrap();
+    for n in 0..20_000 {
+        let key = format!("{:x>980}{n:020}", "");
+        db.put(key, "").unwrap();
+    }
+    db.compact_range(None, None).unwrap();
+    let stats = db.stats().unwrap();
+    let levels = || stats.keyspaces[0].levels.iter();
+    let tables: u64 = levels().map(|l| l.tables).sum();
+    let bytes: u64 = levels().map(|l| l.bytes).sum();
+    assert!(
+        tables <= bytes / (128 << 10) + 1,
+        "{tables} of {bytes} bytes"
+    );
+}

@@ -50,7 +50,7 @@ pub(super) struct State(u64);
 
 impl State {
     const CHANGE: u64 = 1 << 32;
-    /// So that it takes at least 256 million insertions for the number of cuts to come round.
+    /// So that it takes at least 64 million insertions into one block for the number of cuts to come round.
     const CUT: u64 = 1 << 8;
 
     /// The number of entries.

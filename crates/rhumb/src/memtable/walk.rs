@@ -111,7 +111,7 @@ impl Tree {
     }
 
     /// Some of the entries in order, each with a probability of 1 in `stride`: of all slots of all leaves one in so
-    /// many is chosen, whether there is an entry in it or not. What moves to another leaf meanwhile may be missing.
+    /// many is chosen, whether there is an entry in it or not. For a tree into which nobody inserts any more.
     pub fn sample(&self, stride: usize) -> Vec<Record<'_>> {
         let mut random = 0x9E37_79B9_7F4A_7C15_u64;
         let mut within_stride = move || {

@@ -84,9 +84,9 @@ impl BlockBuilder {
         }
     }
 
-    /// About the size of the raw form, in bytes, known at once: what keys share is not taken off.
+    /// About the size of the raw form, in bytes, known at once.
     pub fn about_bytes(&self) -> usize {
-        self.shape.plain_bytes()
+        self.shape.about_bytes()
     }
 
     fn key(&self, i: usize) -> &[u8] {

@@ -266,8 +266,14 @@ impl Shape {
         with.raw_bytes()
     }
 
+    /// About the size of the raw form, known at once: keys share what they do with the first ones of their
+    /// groups, and lengths, offsets and sequences are left out.
+    pub fn about_bytes(&self) -> usize {
+        HEADER_BYTES + self.prefix() + self.shared_key_bytes() + self.put_bytes
+    }
+
     /// The bytes of keys and values and of a header.
-    pub fn plain_bytes(&self) -> usize {
+    fn plain_bytes(&self) -> usize {
         HEADER_BYTES + self.key_bytes + self.put_bytes
     }
 

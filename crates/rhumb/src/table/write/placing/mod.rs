@@ -201,7 +201,10 @@ impl Placer {
         // The size should not include headers.
         let stored = (stored + block.raw_bytes()).min(seen) as u128;
         let all = self.waiting.bytes() as u128;
-        (stored * all / (seen as u128).max(1)) as u64
+        match seen {
+            0 => all as u64,
+            seen => (stored * all / seen as u128) as u64,
+        }
     }
 
     /// Passes new keys to the model. Returns whether a segment was closed.
