@@ -20,6 +20,9 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use rhumb::{Compaction, Db, Durability, Levels, Options, Snapshot, inspect};
 
+const SIZE_RATIO: u32 = 3;
+const BASE_BYTES: u64 = 16 << 10;
+
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
 fn shaped(base: &Options, compaction: Compaction) -> Options {
@@ -27,8 +30,8 @@ fn shaped(base: &Options, compaction: Compaction) -> Options {
         durability: Durability::Buffered,
         levels: Levels {
             compaction,
-            size_ratio: 3,
-            base_bytes: 16 << 10,
+            size_ratio: SIZE_RATIO,
+            base_bytes: BASE_BYTES,
             level0_tables: 2,
         },
         compaction_threads: 3,
@@ -110,18 +113,25 @@ fn runs(db: &Db) -> Vec<u64> {
 }
 
 /// Checks that a store that was compacted as a whole holds one version of each of `live` keys, in one run.
-/// Where the last level is larger than it should be, leveled compaction moves tables on right afterwards.
+/// Leveled compaction moves tables on right afterwards if they are too much for the level of that run.
 fn check_compacted(db: &Db, compaction: Compaction, live: usize) {
     let stats = db.stats().unwrap();
     let levels = &stats.keyspaces[0].levels;
     let entries: u64 = levels.iter().map(|l| l.entries).sum();
     assert_eq!(entries, live as u64, "{compaction}");
-    let filled = levels.iter().filter(|l| l.runs > 0).count();
-    let (largest, moves_on) = match compaction {
-        Compaction::Leveled => (2, levels.iter().all(|l| l.runs < 2)),
-        _ => (1, runs(db).iter().sum::<u64>() == 1),
-    };
-    assert!(filled <= largest && moves_on, "{compaction}: {levels:?}");
+    let runs: u64 = levels.iter().map(|l| l.runs).sum();
+    if runs == 1 {
+        return;
+    }
+    assert_eq!(compaction, Compaction::Leveled, "{levels:?}");
+    let first = levels.iter().position(|l| l.runs > 0).unwrap();
+    assert_eq!(
+        (levels[first].runs, levels[first + 1].runs, runs),
+        (1, 1, 2)
+    );
+    let bytes: u64 = levels.iter().map(|l| l.bytes).sum();
+    let most = BASE_BYTES * u64::from(SIZE_RATIO).pow(first as u32 - 1);
+    assert!(bytes > most, "{levels:?}");
 }
 
 fn verify(options: &Options) {

@@ -193,8 +193,7 @@ impl WriteBuffer {
     /// # Errors
     /// If the key or value is too long.
     pub fn put(&self, key: &[u8], sequence: u64, value: &[u8]) -> Result<()> {
-        let mut writer = self.0.writer();
-        writer.insert(key, sequence, EntryKind::Put, value)
+        self.put_all(&[key], sequence, value)
     }
 
     /// Inserts values of some keys at once, with sequences from `first` on.

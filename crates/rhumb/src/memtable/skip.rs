@@ -81,6 +81,8 @@ impl Marks {
 struct Passing<'a> {
     /// Just before the first entry of the key that ends the passing.
     end: Target<'a>,
+    /// On which side of the end they are: before it going forward, behind it going back.
+    side: Order,
     sequence: Sequence,
     /// Blocks with a smaller mark hold entries older than `sequence` only.
     mark: u32,
@@ -96,6 +98,10 @@ enum Step {
 }
 
 impl Passing<'_> {
+    fn goes_forward(&self) -> bool {
+        self.side == Order::Less
+    }
+
     fn is_older(&self, block: &Block) -> bool {
         block.mark() < self.mark
     }
@@ -104,27 +110,23 @@ impl Passing<'_> {
 impl Tree {
     /// The first entry from one on that has at least this sequence, or a key not below `to`.
     pub fn pass(&self, from: Spot, to: &[u8], sequence: Sequence) -> Option<Spot> {
-        self.pass_with(from, to, sequence, |start, passing| {
-            self.step(start, passing)
-        })
+        self.pass_up_to(from, (to, Order::Less), sequence)
     }
 
     /// The last entry up to one that has at least this sequence, or a key below `to`.
     pub fn pass_back(&self, from: Spot, to: &[u8], sequence: Sequence) -> Option<Spot> {
-        self.pass_with(from, to, sequence, |start, passing| {
-            self.step_back(start, passing)
-        })
+        self.pass_up_to(from, (to, Order::Greater), sequence)
     }
 
-    fn pass_with(
+    fn pass_up_to(
         &self,
         from: Spot,
-        to: &[u8],
+        (to, side): (&[u8], Order),
         sequence: Sequence,
-        step: impl Fn(&Target<'_>, &Passing<'_>) -> Option<Step>,
     ) -> Option<Spot> {
         let passing = Passing {
             end: self.target(to, MAX_SEQUENCE)?,
+            side,
             sequence,
             mark: self.marks.of(sequence),
         };
@@ -132,7 +134,7 @@ impl Tree {
         loop {
             let record = self.record(start);
             // Otherwise a block has changed, and it begins again.
-            match step(&self.target(record.key, record.sequence)?, &passing) {
+            match self.step(&self.target(record.key, record.sequence)?, &passing) {
                 Some(Step::Found(spot)) => return Some(spot),
                 Some(Step::Passed(separator)) => start = separator,
                 Some(Step::End) => return None,
@@ -141,73 +143,53 @@ impl Tree {
         }
     }
 
-    /// Looks for the first entry from `start` on that is not to be passed over, as far as the end of its leaf, or of a
-    /// block above it that is to be passed over as a whole; `None` if a block changed.
+    /// Looks for the next entry that is not to be passed over, going forward from `start` on, or back from before
+    /// it: as far as the end of its leaf, or of a block above it that is to be passed over as a whole; `None` if a
+    /// block changed.
     fn step(&self, start: &Target<'_>, passing: &Passing<'_>) -> Option<Step> {
-        // The separator behind the block that the search goes to.
+        // The separator at the far end of the block that the search goes to.
         let end = Cell::new(None);
         let choose = |view: &View<'_>| {
-            let (at, is_there) = self.place(view, start);
-            let at = at + usize::from(is_there);
-            if at < view.len() {
-                end.set(Some(view.record(at)));
+            let (before, is_there) = self.place(view, start);
+            let (at, separator) = if passing.goes_forward() {
+                let at = before + usize::from(is_there);
+                (at, (at < view.len()).then_some(at))
+            } else {
+                (before, before.checked_sub(1))
+            };
+            if let Some(separator) = separator {
+                end.set(Some(view.record(separator)));
             }
             at
         };
         let leaf = self.try_descend(choose, |block| {
-            passing.is_older(block) && self.is_at_most(end.get(), passing)
+            passing.is_older(block) && self.is_within(end.get(), passing)
         })?;
         let Reached::Leaf(leaf) = leaf else {
             return end.get().map(Step::Passed);
         };
-        for at in self.place(&leaf.view, start).0..leaf.view.len() {
-            if !self.is_hidden(&leaf.view, at, passing, Order::Less) {
-                return leaf.spot(at).map(Step::Found);
-            }
+        let (start, len) = (self.place(&leaf.view, start).0, leaf.view.len());
+        let is_found = |at: &usize| !self.is_hidden(&leaf.view, *at, passing);
+        let found = match passing.goes_forward() {
+            true => (start..len).find(is_found),
+            false => (0..start).rfind(is_found),
+        };
+        if let Some(at) = found {
+            return leaf.spot(at).map(Step::Found);
         }
         let step = end.get().map_or(Step::End, Step::Passed);
         leaf.view.is_uncut().then_some(step)
     }
 
-    /// As [`Tree::step`], for the last entry before `start`.
-    fn step_back(&self, start: &Target<'_>, passing: &Passing<'_>) -> Option<Step> {
-        // The separator before the block that the search goes to.
-        let begin = Cell::new(None);
-        let choose = |view: &View<'_>| {
-            let (at, _) = self.place(view, start);
-            if let Some(before) = at.checked_sub(1) {
-                begin.set(Some(view.record(before)));
-            }
-            at
-        };
-        let leaf = self.try_descend(choose, |block| {
-            passing.is_older(block) && self.is_at_least(begin.get(), passing)
-        })?;
-        let Reached::Leaf(leaf) = leaf else {
-            return begin.get().map(Step::Passed);
-        };
-        for at in (0..self.place(&leaf.view, start).0).rev() {
-            if !self.is_hidden(&leaf.view, at, passing, Order::Greater) {
-                return leaf.spot(at).map(Step::Found);
-            }
-        }
-        let step = begin.get().map_or(Step::End, Step::Passed);
-        leaf.view.is_uncut().then_some(step)
-    }
-
     /// Whether an entry is older than the range delete, and on this side of the end.
-    fn is_hidden(&self, view: &View<'_>, at: usize, passing: &Passing<'_>, side: Order) -> bool {
+    fn is_hidden(&self, view: &View<'_>, at: usize, passing: &Passing<'_>) -> bool {
         let record = self.record(view.record(at));
-        record.sequence < passing.sequence && passing.end.compare(&record, 0) == side
+        record.sequence < passing.sequence && passing.end.compare(&record, 0) == passing.side
     }
 
-    fn is_at_most(&self, separator: Option<Address>, passing: &Passing<'_>) -> bool {
+    /// Whether all that comes before a separator on the way is on this side of the end.
+    fn is_within(&self, separator: Option<Address>, passing: &Passing<'_>) -> bool {
         let order = separator.map(|s| passing.end.compare(&self.record(s), 0));
-        order.is_some_and(|order| order != Order::Greater)
-    }
-
-    fn is_at_least(&self, separator: Option<Address>, passing: &Passing<'_>) -> bool {
-        let order = separator.map(|s| passing.end.compare(&self.record(s), 0));
-        order.is_some_and(|order| order != Order::Less)
+        order.is_some_and(|order| order == passing.side || order.is_eq())
     }
 }

@@ -20,22 +20,13 @@ struct Count {
     entries: u64,
     /// The smallest and the largest of their sequences.
     sequences: Option<(Sequence, Sequence)>,
-    /// Whether an entry did not fit.
-    is_full: bool,
 }
 
 impl Count {
-    fn note(&mut self, entry: &NewEntry<'_>, inserted: Inserted) {
-        match inserted {
-            Inserted::New => {
-                let sequence = entry.sequence;
-                let (smallest, largest) = self.sequences.unwrap_or((sequence, sequence));
-                self.sequences = Some((smallest.min(sequence), largest.max(sequence)));
-                self.entries += 1;
-            }
-            Inserted::Duplicate => {}
-            Inserted::Full => self.is_full = true,
-        }
+    fn note(&mut self, sequence: Sequence) {
+        let (smallest, largest) = self.sequences.unwrap_or((sequence, sequence));
+        self.sequences = Some((smallest.min(sequence), largest.max(sequence)));
+        self.entries += 1;
     }
 }
 
@@ -85,20 +76,17 @@ impl<'a> MemtableWriter<'a> {
             value,
         };
         check(&entry)?;
-        let inserted = self.tree.insert(&entry);
-        self.count.note(&entry, inserted);
-        self.full()
-    }
-
-    /// An error if an entry did not fit.
-    fn full(&self) -> Result<()> {
-        match self.count.is_full {
-            true => Err(Error::InvalidArgument(format!(
-                "the write buffer is full at {} bytes: write smaller batches",
-                self.memtable.bytes()
-            ))),
-            false => Ok(()),
+        match self.tree.insert(&entry) {
+            Inserted::New => self.count.note(sequence),
+            Inserted::Duplicate => {}
+            Inserted::Full => {
+                return Err(Error::InvalidArgument(format!(
+                    "the write buffer is full at {} bytes: write smaller batches",
+                    self.memtable.bytes()
+                )));
+            }
         }
+        Ok(())
     }
 
     /// Deletes the keys `start..end` at `sequence`, here and in everything older. Does nothing if

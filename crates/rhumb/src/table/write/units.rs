@@ -10,19 +10,14 @@ use crate::table::form::units::{LARGEST_UNIT_BYTES, UnitShape, Units};
 impl BlockWriter {
     /// Adds an entry to the open unit, or to a new one if it has `entries` entries. Returns whether the
     /// entry fits: if not, it was not added, and neither it nor a later entry may go into a unit.
-    /// `new_key` states that it is the first one of its user key.
     ///
     /// # Errors
     /// As [`BlockWriter::push`].
-    pub fn push_into_unit(
-        &mut self,
-        entry: &NewEntry<'_>,
-        new_key: bool,
-        entries: u32,
-    ) -> Result<bool> {
+    pub fn push_into_unit(&mut self, entry: &NewEntry<'_>, entries: u32) -> Result<bool> {
         let own = shape_of(entry);
         let open = self.unit.or(own).unwrap_or(NONE);
-        let joined = own.filter(|own| new_key && (own.key, own.value) == (open.key, open.value));
+        let joined = own.filter(|own| (own.key, own.value) == (open.key, open.value));
+        let joined = joined.filter(|_| entry.new_key);
         let joined = joined.map(|own| UnitShape {
             width: own.width.max(open.width),
             ..open

@@ -213,7 +213,6 @@ impl TableWriter {
             true => Ordering::Greater,
             false => key.cmp(&self.last_key),
         };
-        let new_key = order.is_gt();
         self.check(key, sequence, value, order)?;
         let value = if kind == EntryKind::Delete {
             &[]
@@ -225,16 +224,16 @@ impl TableWriter {
             sequence,
             kind,
             value,
-            new_key,
+            new_key: order.is_gt(),
         };
         if first {
             self.first_key = key.to_vec();
         }
-        self.count(&entry, new_key);
+        self.count(&entry);
         match &mut self.cutter {
             Cutter::Units { entries } => {
                 let entries = *entries;
-                if self.blocks.push_into_unit(&entry, new_key, entries)? {
+                if self.blocks.push_into_unit(&entry, entries)? {
                     return Ok(());
                 }
                 self.cutter = Cutter::entries(entries);
@@ -242,7 +241,7 @@ impl TableWriter {
                 cut(&mut self.blocks, &entry, LARGEST_BLOCK_BYTES, entries)
             }
             Cutter::Full { bytes, entries } => cut(&mut self.blocks, &entry, *bytes, *entries),
-            Cutter::Model(placer) => match placer.add(&entry, new_key, &mut self.blocks)? {
+            Cutter::Model(placer) => match placer.add(&entry, &mut self.blocks)? {
                 Placing::GoesOn => Ok(()),
                 Placing::Ended => self.cut_by_bytes(),
             },
@@ -283,7 +282,7 @@ impl TableWriter {
         Ok(())
     }
 
-    fn count(&mut self, entry: &NewEntry<'_>, new_key: bool) {
+    fn count(&mut self, entry: &NewEntry<'_>) {
         let counts = &mut self.counts;
         counts.entries += 1;
         counts.deletes += u64::from(entry.kind == EntryKind::Delete);
@@ -292,7 +291,7 @@ impl TableWriter {
         let (least, greatest) = counts.sequences.unwrap_or((entry.sequence, entry.sequence));
         counts.sequences = Some((least.min(entry.sequence), greatest.max(entry.sequence)));
         self.last_sequence = entry.sequence;
-        if new_key {
+        if entry.new_key {
             set_key(&mut self.last_key, entry.key);
         }
     }

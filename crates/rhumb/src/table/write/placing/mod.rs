@@ -90,21 +90,16 @@ impl Placer {
         self.waiting.keys()
     }
 
-    /// Adds an entry; `new_key` states that it is the first one of its user key.
+    /// Adds an entry.
     ///
     /// # Errors
     /// As [`BlockWriter::push`].
-    pub fn add(
-        &mut self,
-        entry: &NewEntry<'_>,
-        new_key: bool,
-        blocks: &mut BlockWriter,
-    ) -> Result<Placing> {
-        let number = match new_key {
+    pub fn add(&mut self, entry: &NewEntry<'_>, blocks: &mut BlockWriter) -> Result<Placing> {
+        let number = match entry.new_key {
             true => blocks.number(entry.key),
             false => 0,
         };
-        self.waiting.push(entry, number, new_key);
+        self.waiting.push(entry, number);
         self.batch += entry.key.len() + entry.value.len();
         let learning = self.cells.is_none() && self.waiting.bytes() < LEARN_BYTES;
         if learning || self.batch < BATCH_BYTES {

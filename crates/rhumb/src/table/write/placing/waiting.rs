@@ -80,17 +80,17 @@ impl Waiting {
     }
 
     /// Adds an entry; `number` is that of its key if it is the first of its user key.
-    pub fn push(&mut self, entry: &NewEntry<'_>, number: u64, new_key: bool) {
+    pub fn push(&mut self, entry: &NewEntry<'_>, number: u64) {
         self.bytes.extend_from_slice(entry.key);
         self.bytes.extend_from_slice(entry.value);
-        self.keys += u64::from(new_key);
+        self.keys += u64::from(entry.new_key);
         self.records.push_back(WaitingEntry {
             key: entry.key.len(),
             value: entry.value.len(),
             number,
             sequence: entry.sequence,
             kind: entry.kind,
-            new_key,
+            new_key: entry.new_key,
         });
     }
 
