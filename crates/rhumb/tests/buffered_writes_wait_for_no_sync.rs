@@ -27,7 +27,9 @@ fn options() -> (Delays, Options) {
         delays: delays.clone(),
     };
     let options = Options {
-        write_buffer_bytes: 64 * KIB,
+        // A round puts 100 KiB: they fill one buffer at most, so that with one that is flushed by request
+        // two wait. Writers wait for the third.
+        write_buffer_bytes: 128 * KIB,
         log_bytes: 256 * KIB,
         durability: Durability::Buffered,
         ..tiny(Arc::new(slow))
