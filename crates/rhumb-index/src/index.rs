@@ -117,7 +117,8 @@ pub trait IndexBuilder: Debug + Send {
     fn push(&mut self, key: &[u8], number: u64) -> Result<(), IndexError>;
 
     /// Adds keys that are integers of 8 big-endian bytes with themselves as numbers. Equivalent to
-    /// pushing each with its bytes, but faster.
+    /// pushing each with its bytes, but faster. After [`IndexBuilder::trust_order`], a kind that is
+    /// searched by numbers also takes the numbers of any other keys.
     ///
     /// Fence pointers need cuts here too: for more than 1,024 numbers without any cut,
     /// [`IndexBuilder::finish`] returns an error instead of making a single block.
@@ -129,6 +130,11 @@ pub trait IndexBuilder: Debug + Send {
         let mut numbers = numbers.iter();
         numbers.try_for_each(|&number| self.push(&number.to_be_bytes(), number))
     }
+
+    /// States that the caller has checked the order of all keys, so that kinds which are searched by
+    /// numbers need not remember and compare keys. Whether numbers ascend is still checked. Call it
+    /// before the first key.
+    fn trust_order(&mut self) {}
 
     /// Starts a new block with `first_key`; the block before it ended with `last_key`. Called for
     /// every block but the first, in order. Both keys are equal if the versions of one user key
@@ -143,12 +149,12 @@ pub trait IndexBuilder: Debug + Send {
         let _ = closed;
     }
 
-    /// The future answer of [`Index::predict`] for a number inside a closed segment, computed with
-    /// exactly the same arithmetic. `None` for kinds without a model, and for numbers at or above
-    /// the first one that is not yet in a closed segment.
-    fn predict_closed(&self, number: u64) -> Option<u64> {
-        let _ = number;
-        None
+    /// Appends the future answers of [`Index::predict`] for ascending numbers inside closed segments,
+    /// computed with exactly the same arithmetic, up to the first number that is not yet in a closed
+    /// segment. Kinds without a model append nothing. Takes time linear in the numbers, besides one
+    /// search for the segment of the first.
+    fn predict_closed(&self, numbers: &[u64], predicted: &mut Vec<u64>) {
+        let _ = (numbers, predicted);
     }
 
     /// Ends the table and returns the byte form. Call [`IndexBuilder::close_segment`] and

@@ -29,10 +29,19 @@ impl<'a> Writer<'a> {
 
     fn place(&mut self) {
         self.builder.take_closed(&mut self.closed);
+        let keys = self.closed.iter().map(|segment| segment.ranks).sum::<u64>();
+        let numbers: Vec<u64> = self.waiting.iter().map(|(_, number)| *number).collect();
+        let mut together = Vec::new();
+        self.builder.predict_closed(&numbers, &mut together);
+        assert_eq!(together.len() as u64, keys, "all keys of closed segments");
+        let mut together = together.into_iter();
         for segment in self.closed.drain(..) {
             for rank in segment.first_rank..segment.first_rank + segment.ranks {
                 let (key, number) = self.waiting.pop_front().unwrap();
-                let predicted = self.builder.predict_closed(number).unwrap();
+                let mut predicted = Vec::new();
+                self.builder.predict_closed(&[number], &mut predicted);
+                let predicted = predicted[0];
+                assert_eq!(together.next(), Some(predicted));
                 assert!(predicted >= segment.first_rank, "{rank}");
                 assert!(predicted < segment.first_rank + segment.ranks, "{rank}");
                 let block = (predicted / self.entries_per_block) as usize;

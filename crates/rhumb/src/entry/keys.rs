@@ -1,6 +1,7 @@
 //! Comparing, abbreviating and copying keys. Short keys, which are the most common, are handled by
 //! whole words.
 
+use std::cmp::Ordering;
 use std::ops::Bound;
 
 use rhumb_index::search::first_eight;
@@ -12,6 +13,15 @@ pub(crate) fn set_key(key: &mut Vec<u8>, from: &[u8]) {
     if key.len() != from.len() || !copy_words(key, from) {
         key.clear();
         key.extend_from_slice(from);
+    }
+}
+
+/// Appends bytes; eight, as many keys and values have, as a whole word.
+#[inline]
+pub(crate) fn append(to: &mut Vec<u8>, from: &[u8]) {
+    match <&[u8; 8]>::try_from(from) {
+        Ok(word) => to.extend_from_slice(word),
+        Err(_) => to.extend_from_slice(from),
     }
 }
 
@@ -59,6 +69,15 @@ pub(crate) fn is_before(key: &[u8], from: Bound<&[u8]>) -> bool {
         Bound::Unbounded => false,
         Bound::Included(from) => key < from,
         Bound::Excluded(from) => key <= from,
+    }
+}
+
+/// Compares two keys: by their first eight bytes, if these differ.
+#[inline]
+pub(crate) fn compare(one: &[u8], other: &[u8]) -> Ordering {
+    match first_eight(one).cmp(&first_eight(other)) {
+        Ordering::Equal => one.cmp(other),
+        order => order,
     }
 }
 

@@ -12,7 +12,9 @@ pub(crate) mod varint;
 use crate::error::Result;
 use crate::memory::Pinned;
 
-pub(crate) use keys::{abbreviate, copy_words, is_before, is_behind, is_same, set_key, successor};
+pub(crate) use keys::{
+    abbreviate, append, compare, copy_words, is_before, is_behind, is_same, set_key, successor,
+};
 pub(crate) use range_deletes::{Ascending, Piece, RangeDeleteTree, RangeDeletes, Span};
 
 /// An operation's position in the commit order, from 1; 0 marks an entry older than all operations.

@@ -133,6 +133,10 @@ impl IndexBuilder for RmiBuilder {
         Ok(())
     }
 
+    fn trust_order(&mut self) {
+        self.runs.trust_order();
+    }
+
     fn finish(mut self: Box<Self>) -> Result<Vec<u8>, IndexError> {
         if let Some(run) = self.runs.end() {
             self.points.add(run);

@@ -67,6 +67,10 @@ impl IndexBuilder for RetainedBuilder {
         Ok(())
     }
 
+    fn trust_order(&mut self) {
+        self.model.trust_order();
+    }
+
     fn cut(&mut self, last_key: &[u8], first_key: &[u8]) {
         self.model.cut(last_key, first_key);
     }
@@ -75,8 +79,8 @@ impl IndexBuilder for RetainedBuilder {
         self.model.take_closed(closed);
     }
 
-    fn predict_closed(&self, number: u64) -> Option<u64> {
-        self.model.predict_closed(number)
+    fn predict_closed(&self, numbers: &[u64], predicted: &mut Vec<u64>) {
+        self.model.predict_closed(numbers, predicted);
     }
 
     fn close_segment(&mut self) {

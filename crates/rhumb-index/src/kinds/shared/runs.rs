@@ -48,6 +48,11 @@ impl Runs {
         }
     }
 
+    /// See [`crate::IndexBuilder::trust_order`].
+    pub(crate) fn trust_order(&mut self) {
+        self.order.trust();
+    }
+
     /// The most ranks that a window may hold.
     pub(crate) fn boundary(&self) -> u64 {
         self.boundary

@@ -1,15 +1,19 @@
 //! Collects sorted entries and lays them out as columns.
 
+use std::ops::Range;
+
 use rhumb_index::search::common_prefix;
 
 use super::shape::{KeyForm, Measure, Shape, length_width};
 use super::{GROUP_ENTRIES, NO_HINT, flag};
-use crate::entry::{EntryKind, Sequence};
+use crate::entry::{EntryKind, Sequence, append};
 use crate::table::form::bits::pack;
 
 /// The most buffer memory that is kept for the next block.
 const SPARE_BYTES: usize = 1 << 20;
-
+/// Entries are measured when their keys take this many bytes, so that what keys share is known for
+/// all but the last of them.
+const MEASURED_KEY_BYTES: usize = 4 << 10;
 /// An entry to add to a block.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::table) struct NewEntry<'a> {
@@ -22,18 +26,26 @@ pub(in crate::table) struct NewEntry<'a> {
     pub new_key: bool,
 }
 
+/// What a block keeps of an entry besides key and value.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    key_end: usize,
+    value_end: usize,
+    /// How many bytes the key shares with the first key of its group; 0 until it was measured.
+    with_head: usize,
+    sequence: Sequence,
+    kind: EntryKind,
+}
+
 /// A block being built. Entries are added in the order of the table.
+///
+/// What keys share is measured for many entries together, when the size of the block is needed.
 #[derive(Debug, Default)]
 pub(in crate::table) struct BlockBuilder {
     shape: Shape,
     keys: Vec<u8>,
-    key_ends: Vec<usize>,
-    /// How many bytes each key shares with the first key of its group.
-    with_head: Vec<usize>,
     values: Vec<u8>,
-    value_ends: Vec<usize>,
-    kinds: Vec<u8>,
-    sequences: Vec<Sequence>,
+    rows: Vec<Row>,
     /// Whether a user key may have several entries.
     repeats: bool,
     /// The smallest and the largest distance from an entry's expected slot to its own; `None` if no
@@ -59,14 +71,9 @@ fn encode_hint(hint: Option<(i64, i64)>, into: &mut Vec<u8>) {
     into.extend_from_slice(&high.to_le_bytes());
 }
 
-fn part<'a>(bytes: &'a [u8], ends: &[usize], i: usize) -> &'a [u8] {
-    let start = i
-        .checked_sub(1)
-        .and_then(|before| ends.get(before))
-        .copied()
-        .unwrap_or(0);
-    let end = ends.get(i).copied().unwrap_or(start);
-    bytes.get(start..end).unwrap_or_default()
+fn part(bytes: &[u8], start: Option<usize>, end: Option<usize>) -> &[u8] {
+    let part = end.and_then(|end| bytes.get(start.unwrap_or(0)..end));
+    part.unwrap_or_default()
 }
 
 impl BlockBuilder {
@@ -76,11 +83,10 @@ impl BlockBuilder {
     }
 
     /// The exact size of the raw form, in bytes; 0 for a block without entries.
-    pub fn raw_bytes(&self) -> usize {
-        if self.shape.count == 0 {
-            0
-        } else {
-            self.shape.raw_bytes()
+    pub fn raw_bytes(&mut self) -> usize {
+        match self.count() {
+            0 => 0,
+            _ => self.measured().raw_bytes(),
         }
     }
 
@@ -89,8 +95,23 @@ impl BlockBuilder {
         self.shape.about_bytes()
     }
 
+    /// The row before row `i`.
+    fn before(&self, i: usize) -> Option<&Row> {
+        self.rows.get(i.checked_sub(1)?)
+    }
+
     fn key(&self, i: usize) -> &[u8] {
-        part(&self.keys, &self.key_ends, i)
+        let start = self.before(i).map(|row| row.key_end);
+        part(&self.keys, start, self.rows.get(i).map(|row| row.key_end))
+    }
+
+    fn value(&self, i: usize) -> &[u8] {
+        let start = self.before(i).map(|row| row.value_end);
+        part(
+            &self.values,
+            start,
+            self.rows.get(i).map(|row| row.value_end),
+        )
     }
 
     /// The last key; empty if there is none.
@@ -122,13 +143,13 @@ impl BlockBuilder {
     }
 
     /// The number of bytes that each entry takes, if it is the same for all.
-    pub fn stride(&self) -> Option<usize> {
-        self.shape.stride()
+    pub fn stride(&mut self) -> Option<usize> {
+        self.measured().stride()
     }
 
     /// The size that the raw form would have in its most compact layout.
-    pub fn least_bytes(&self) -> usize {
-        self.shape.uneven().raw_bytes()
+    pub fn least_bytes(&mut self) -> usize {
+        self.measured().uneven().raw_bytes()
     }
 
     /// Notes the slot in which the last entry was expected.
@@ -143,39 +164,83 @@ impl BlockBuilder {
         self.hint = None;
     }
 
-    fn measure(&self, entry: &NewEntry<'_>) -> Measure {
-        let count = self.count();
-        let key = entry.key;
-        let shared = |i: usize| common_prefix(self.key(i), key);
-        Measure {
-            key: key.len(),
-            with_first: if count == 0 { key.len() } else { shared(0) },
-            with_head: match count % GROUP_ENTRIES {
-                0 => 0,
-                _ => shared(count - count % GROUP_ENTRIES),
-            },
-            value: entry.value.len(),
-            kind: entry.kind,
-            sequence: entry.sequence,
+    /// The shape, after all entries were measured.
+    fn measured(&mut self) -> &Shape {
+        let first = self.shape.measured;
+        if first == self.count() {
+            return &self.shape;
         }
+        // Keys ascend, so none shares less with the first one than the last one does.
+        let common = common_prefix(self.first_key(), self.last_key());
+        self.shape.common = common;
+        let head = first - first % GROUP_ENTRIES;
+        let start = |before: Option<&Row>| before.map_or(0, |row| row.key_end);
+        let (mut shape, mut at) = (self.shape, start(self.before(first)));
+        let mut head = start(self.before(head))..self.rows.get(head).map_or(0, |row| row.key_end);
+        for (i, row) in self.rows.iter_mut().enumerate().skip(first) {
+            let own = at..row.key_end;
+            at = row.key_end;
+            match i % GROUP_ENTRIES {
+                0 => head = own.clone(),
+                _ => {
+                    let key = |range: &Range<usize>| self.keys.get(range.clone());
+                    let (head, own) = (key(&head), key(&own));
+                    row.with_head =
+                        common_prefix(head.unwrap_or_default(), own.unwrap_or_default());
+                }
+            }
+            shape.share(own.len(), row.with_head);
+        }
+        self.shape = shape;
+        &self.shape
+    }
+
+    /// The exact size of the raw form with one more entry, whose shape with it is `with`.
+    fn raw_bytes_with(&mut self, entry: &NewEntry<'_>, sizes: &Measure) -> usize {
+        let mut with = *self.measured();
+        let count = self.count();
+        with.add(sizes);
+        with.common = common_prefix(self.first_key(), entry.key);
+        let head = count - count % GROUP_ENTRIES;
+        let with_head = match count - head {
+            0 => 0,
+            _ => common_prefix(self.key(head), entry.key),
+        };
+        with.share(sizes.key, with_head);
+        with.raw_bytes()
     }
 
     /// Adds an entry unless the raw form would then exceed `limit` bytes; the first entry is always
     /// added. Returns whether it was added.
     pub fn push_within(&mut self, entry: &NewEntry<'_>, limit: usize) -> bool {
-        let measure = self.measure(entry);
-        if self.count() > 0 && !self.shape.admits(&measure, limit) {
-            return false;
+        let sizes = Measure {
+            key: entry.key.len(),
+            value: entry.value.len(),
+            kind: entry.kind,
+            sequence: entry.sequence,
+        };
+        if self.count() > 0 {
+            // The exact size takes longer than all else that is done for an entry.
+            let most = self.shape.most_bytes_with(&sizes);
+            debug_assert!(self.raw_bytes_with(entry, &sizes) <= most);
+            if most > limit && self.raw_bytes_with(entry, &sizes) > limit {
+                return false;
+            }
         }
-        self.shape.add(&measure);
+        self.shape.add(&sizes);
         self.repeats |= !entry.new_key;
-        self.keys.extend_from_slice(entry.key);
-        self.key_ends.push(self.keys.len());
-        self.with_head.push(measure.with_head);
-        self.values.extend_from_slice(entry.value);
-        self.value_ends.push(self.values.len());
-        self.kinds.push(entry.kind as u8);
-        self.sequences.push(entry.sequence);
+        append(&mut self.keys, entry.key);
+        append(&mut self.values, entry.value);
+        self.rows.push(Row {
+            key_end: self.keys.len(),
+            value_end: self.values.len(),
+            with_head: 0,
+            sequence: entry.sequence,
+            kind: entry.kind,
+        });
+        if self.shape.unmeasured_bytes() >= MEASURED_KEY_BYTES {
+            self.measured();
+        }
         true
     }
 
@@ -185,41 +250,37 @@ impl BlockBuilder {
         self.hint = None;
         self.repeats = false;
         self.keys.clear();
-        self.key_ends.clear();
-        self.with_head.clear();
         self.values.clear();
-        self.value_ends.clear();
-        self.kinds.clear();
-        self.sequences.clear();
+        self.rows.clear();
         self.keys.shrink_to(SPARE_BYTES);
         self.values.shrink_to(SPARE_BYTES);
     }
 
     /// Appends the raw form. `continues` states that the previous block ends with this one's first
     /// key.
-    pub fn encode(&self, continues: bool, into: &mut Vec<u8>) {
-        let start = into.len();
-        into.reserve(self.raw_bytes());
+    pub fn encode(&mut self, continues: bool, into: &mut Vec<u8>) {
+        let (start, raw_bytes) = (into.len(), self.raw_bytes());
+        into.reserve(raw_bytes);
         self.encode_header(continues, into);
         into.extend_from_slice(self.key(0).get(..self.shape.prefix()).unwrap_or_default());
         self.encode_lengths(into);
         if !self.shape.kinds_alike {
-            into.extend_from_slice(&self.kinds);
+            into.extend(self.rows.iter().map(|row| row.kind as u8));
         }
         let base = self.shape.sequence_min;
-        let stored = self.sequences.iter().map(|s| s - base);
+        let stored = self.rows.iter().map(|row| row.sequence - base);
         pack(stored, self.shape.sequence_width(), into);
         self.encode_offsets(into);
         (0..self.count()).for_each(|i| into.extend_from_slice(self.suffix(i)));
         self.encode_values(into);
-        debug_assert_eq!(into.len() - start, self.raw_bytes());
+        debug_assert_eq!(into.len() - start, raw_bytes);
     }
 
     /// Appends the entries as those of a unit with sequences of `width` bytes. They must be puts with
     /// keys of one length and values of one length.
     pub fn encode_unit(&self, width: u8, into: &mut Vec<u8>) {
-        for sequence in &self.sequences {
-            let bytes = sequence.to_le_bytes();
+        for row in &self.rows {
+            let bytes = row.sequence.to_le_bytes();
             into.extend_from_slice(bytes.get(..width.into()).unwrap_or_default());
         }
         into.extend_from_slice(&self.keys);
@@ -273,7 +334,7 @@ impl BlockBuilder {
 
     /// How many bytes after the block prefix a key shares with the first key of its group.
     fn shared(&self, i: usize) -> usize {
-        let with_head = self.with_head.get(i).copied().unwrap_or(0);
+        let with_head = self.rows.get(i).map_or(0, |row| row.with_head);
         with_head.saturating_sub(self.shape.prefix())
     }
 
@@ -285,10 +346,6 @@ impl BlockBuilder {
         self.key(i)
             .get(self.shape.prefix() + shared..)
             .unwrap_or_default()
-    }
-
-    fn value(&self, i: usize) -> &[u8] {
-        part(&self.values, &self.value_ends, i)
     }
 
     fn encode_lengths(&self, into: &mut Vec<u8>) {

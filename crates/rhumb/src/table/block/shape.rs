@@ -1,5 +1,4 @@
-//! The quantities that determine a block's size. They are updated for every entry, so that the
-//! exact size of the raw form is known before an entry is added.
+//! The quantities that determine a block's size.
 
 use super::{GROUP_ENTRIES, HEADER_BYTES};
 use crate::entry::{EntryKind, Sequence};
@@ -9,14 +8,10 @@ use crate::table::form::bits::{packed_bytes, width_of};
 /// sixteenth of two offsets. Once more this covers what is rounded up in a block.
 const MOST_OVERHEAD: usize = 1 + 3 * 4 + 8 + 3;
 
-/// The sizes of one entry.
+/// The sizes of one entry, as far as they do not depend on other entries.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Measure {
     pub key: usize,
-    /// Bytes in common with the first key of the block.
-    pub with_first: usize,
-    /// Bytes in common with the first key of the group.
-    pub with_head: usize,
     pub value: usize,
     pub kind: EntryKind,
     pub sequence: Sequence,
@@ -41,8 +36,11 @@ pub(super) struct Shape {
     /// after it whatever else they share, so that all blocks of a table take the same number of
     /// bytes an entry.
     pub even: Option<usize>,
-    /// How many bytes all keys share.
-    common: usize,
+    /// How many entries were passed to [`Shape::share`], and the bytes of their keys.
+    pub measured: usize,
+    measured_bytes: usize,
+    /// How many bytes these keys share.
+    pub common: usize,
     key_bytes: usize,
     key_min: usize,
     key_max: usize,
@@ -83,28 +81,19 @@ impl Shape {
         }
     }
 
-    /// Adds an entry.
+    /// Counts an entry, but not what its key shares: [`Shape::share`] has to follow.
     #[inline]
     pub fn add(&mut self, entry: &Measure) {
         if self.count == 0 {
-            self.common = entry.with_first;
             self.kind = Some(entry.kind);
             self.kinds_alike = true;
             (self.sequence_min, self.sequence_max) = (entry.sequence, entry.sequence);
             (self.key_min, self.put_min) = (entry.key, usize::MAX);
         }
-        self.common = self.common.min(entry.with_first);
+        self.count += 1;
         self.key_bytes += entry.key;
         self.key_min = self.key_min.min(entry.key);
         self.key_max = self.key_max.max(entry.key);
-        if self.count.is_multiple_of(GROUP_ENTRIES) {
-            self.heads += 1;
-            self.head_max = self.head_max.max(entry.key);
-        } else {
-            self.shared_bytes += entry.with_head;
-            self.shared_max = self.shared_max.max(entry.with_head);
-            self.unshared_max = self.unshared_max.max(entry.key - entry.with_head);
-        }
         if entry.kind == EntryKind::Put {
             self.puts += 1;
             self.put_bytes += entry.value;
@@ -114,16 +103,22 @@ impl Shape {
         self.kinds_alike &= self.kind == Some(entry.kind);
         self.sequence_min = self.sequence_min.min(entry.sequence);
         self.sequence_max = self.sequence_max.max(entry.sequence);
-        self.count += 1;
     }
 
-    /// Whether the raw form with one more entry takes at most `limit` bytes.
+    /// Notes what the next key, of so many bytes, shares with the first key of its group; 0 for the first
+    /// itself.
     #[inline]
-    pub fn admits(&self, entry: &Measure, limit: usize) -> bool {
-        // The exact size takes longer than all else that is done for an entry.
-        let most = self.most_bytes_with(entry);
-        debug_assert!(self.raw_bytes_with(entry) <= most);
-        most <= limit || self.raw_bytes_with(entry) <= limit
+    pub fn share(&mut self, key: usize, with_head: usize) {
+        if self.measured.is_multiple_of(GROUP_ENTRIES) {
+            self.heads += 1;
+            self.head_max = self.head_max.max(key);
+        } else {
+            self.shared_bytes += with_head;
+            self.shared_max = self.shared_max.max(with_head);
+            self.unshared_max = self.unshared_max.max(key - with_head);
+        }
+        self.measured += 1;
+        self.measured_bytes += key;
     }
 
     /// The length of the block prefix.
@@ -249,32 +244,27 @@ impl Shape {
         width_of(self.sequence_max - self.sequence_min)
     }
 
-    /// A bound on the size of the raw form with one more entry that is known at once: as if no keys shared
-    /// anything, all lengths, offsets and sequences were stored as wide as they can be, and deletes were padded
-    /// like values.
-    fn most_bytes_with(&self, entry: &Measure) -> usize {
-        let deletes = self.count - self.puts + usize::from(entry.kind == EntryKind::Delete);
-        let padding = deletes * self.put_max.max(entry.value);
-        let overhead = (self.count + 2) * MOST_OVERHEAD;
-        self.plain_bytes() + entry.key + entry.value + padding + overhead
+    /// The bytes of the keys that were not measured.
+    pub fn unmeasured_bytes(&self) -> usize {
+        self.key_bytes - self.measured_bytes
     }
 
-    /// The exact size of the raw form with one more entry.
-    fn raw_bytes_with(&self, entry: &Measure) -> usize {
-        let mut with = *self;
-        with.add(entry);
-        with.raw_bytes()
-    }
-
-    /// About the size of the raw form, known at once: keys share what they do with the first ones of their
-    /// groups, and lengths, offsets and sequences are left out.
+    /// About the size of the raw form, known at once: measured keys share what they do with the first ones of
+    /// their groups, and lengths, offsets and sequences are left out.
     pub fn about_bytes(&self) -> usize {
         HEADER_BYTES + self.prefix() + self.shared_key_bytes() + self.put_bytes
     }
 
-    /// The bytes of keys and values and of a header.
-    fn plain_bytes(&self) -> usize {
-        HEADER_BYTES + self.key_bytes + self.put_bytes
+    /// A bound on the size of the raw form with one more entry that is known at once: as if no keys shared
+    /// anything, all lengths, offsets and sequences were stored as wide as they can be, and deletes were padded
+    /// like values.
+    #[inline]
+    pub fn most_bytes_with(&self, entry: &Measure) -> usize {
+        let deletes = self.count - self.puts + usize::from(entry.kind == EntryKind::Delete);
+        let padding = deletes * self.put_max.max(entry.value);
+        let overhead = (self.count + 2) * MOST_OVERHEAD;
+        let plain = self.key_bytes + self.put_bytes + entry.key + entry.value;
+        HEADER_BYTES + plain + padding + overhead
     }
 
     /// The exact size of the raw form.

@@ -62,10 +62,14 @@ impl Filter {
         {
             *to = *from;
         }
+        let (_, lines) = bytes.split_at_mut(HEADER_BYTES);
+        let (lines, _) = lines.as_chunks_mut::<BLOCK_BYTES>();
         for &hash in hashes {
-            let start = HEADER_BYTES + block_of(hash, blocks) * BLOCK_BYTES;
+            let Some(line) = lines.get_mut(block_of(hash, blocks)) else {
+                continue;
+            };
             for bit in bits(hash, probes) {
-                if let Some(byte) = bytes.get_mut(start + bit / 8) {
+                if let Some(byte) = line.get_mut(bit / 8) {
                     *byte |= 1 << (bit % 8);
                 }
             }

@@ -145,13 +145,14 @@ impl BlockWriter {
         }
     }
 
-    /// Passes the next user key to the index, before the block that holds it is closed.
+    /// Passes the next user keys to the index by their numbers, before the blocks that hold them are
+    /// closed.
     ///
     /// # Errors
-    /// If keys do not ascend.
-    pub fn train(&mut self, key: &[u8], number: u64) -> Result<(), IndexError> {
-        self.trained += 1;
-        self.index.push(key, number)
+    /// If numbers do not ascend.
+    pub fn train(&mut self, numbers: &[u64]) -> Result<(), IndexError> {
+        self.trained += numbers.len() as u64;
+        self.index.push_numbers(numbers)
     }
 
     /// Adds an entry to the open block, or to a new one if it does not fit into `limit` bytes.
@@ -210,7 +211,7 @@ impl BlockWriter {
         self.empty = 0;
         let trained = self.count_keys(continues);
         self.train_block(cuts, trained).map_err(refused)?;
-        self.train_fences(cuts, continues).map_err(refused)?;
+        self.train_fences(cuts);
         let stored = match self.unit {
             Some(shape) => self.store_unit(shape),
             None => {
@@ -273,17 +274,13 @@ impl BlockWriter {
         Ok(())
     }
 
-    /// Passes the `cuts` before the open block, and its keys, to the fence pointers kept as a
-    /// fallback.
-    fn train_fences(&mut self, cuts: u64, continues: bool) -> Result<(), IndexError> {
-        let Some(fences) = self.index.fences() else {
-            return Ok(());
-        };
-        for _ in 0..cuts {
-            fences.cut(&self.last_key, self.block.first_key());
+    /// Passes the `cuts` before the open block to the fence pointers kept as a fallback.
+    fn train_fences(&mut self, cuts: u64) {
+        if let Some(fences) = self.index.fences() {
+            for _ in 0..cuts {
+                fences.cut(&self.last_key, self.block.first_key());
+            }
         }
-        let mut keys = self.block.distinct_keys().skip(usize::from(continues));
-        keys.try_for_each(|key| fences.push(key, 0))
     }
 
     /// Writes a block without entries. The open block must be closed.

@@ -1,7 +1,7 @@
 //! Builds the wanted index and, as a fallback, fence pointers.
 //!
 //! The two receive the keys separately, so that the training time of the wanted index can be
-//! measured: a model receives keys as soon as it can use them, the fence pointers when a block is
+//! measured: a model receives keys as soon as it can use them, the fence pointers a cut when a block is
 //! closed.
 
 use std::sync::OnceLock;
@@ -69,6 +69,13 @@ fn clock_cost() -> Duration {
     })
 }
 
+/// A builder of an index; the writer of tables checks the order of keys.
+fn builder_of(spec: &IndexSpec) -> Result<Box<dyn IndexBuilder>, IndexError> {
+    let mut builder = registry::builder(spec)?;
+    builder.trust_order();
+    Ok(builder)
+}
+
 impl IndexChoice {
     /// Starts an index as specified.
     ///
@@ -77,11 +84,11 @@ impl IndexChoice {
     pub fn new(spec: &IndexSpec) -> Result<IndexChoice, IndexError> {
         let fences = match spec.kind().answers == Answers::Blocks {
             true => None,
-            false => Some(registry::builder(&FENCE_POINTERS.parse()?)?),
+            false => Some(builder_of(&FENCE_POINTERS.parse()?)?),
         };
         Ok(IndexChoice {
             spec: spec.clone(),
-            wanted: Some(registry::builder(spec)?),
+            wanted: Some(builder_of(spec)?),
             fences,
             fallback: String::new(),
             training: Duration::ZERO,
@@ -113,7 +120,7 @@ impl IndexChoice {
         let knob = "boundary";
         if self.spec.promised_window().is_some() && self.spec.named(knob).is_none() {
             self.spec = self.spec.clone().with(knob, boundary)?;
-            self.wanted = Some(registry::builder(&self.spec)?);
+            self.wanted = Some(builder_of(&self.spec)?);
         }
         Ok(())
     }
@@ -126,8 +133,8 @@ impl IndexChoice {
         }
     }
 
-    /// The builder of the fence pointers kept as a fallback, if there is one. It needs all cuts and
-    /// user keys too, but no numbers.
+    /// The builder of the fence pointers kept as a fallback, if there is one. It needs all cuts, but no
+    /// keys: there is a fence for each block.
     pub fn fences(&mut self) -> Option<&mut dyn IndexBuilder> {
         match &mut self.fences {
             Some(fences) => Some(&mut **fences),
@@ -144,6 +151,23 @@ impl IndexChoice {
             Some(Err(error)) if self.fences.is_some() => self.fall_back(error),
             Some(Err(error)) => return Err(error),
             _ => {}
+        }
+        Ok(())
+    }
+
+    /// Passes the numbers of the next distinct user keys, of which several may be equal, to the wanted
+    /// kind, which must be searched by numbers.
+    ///
+    /// # Errors
+    /// If numbers do not ascend.
+    pub fn push_numbers(&mut self, numbers: &[u64]) -> Result<(), IndexError> {
+        for distinct in numbers.chunk_by(|a, b| a < b) {
+            let wanted = self.wanted.as_mut();
+            match wanted.map(|wanted| wanted.push_numbers(distinct)) {
+                Some(Err(error)) if self.fences.is_some() => self.fall_back(error),
+                Some(Err(error)) => return Err(error),
+                _ => {}
+            }
         }
         Ok(())
     }
@@ -179,9 +203,12 @@ impl IndexChoice {
         }
     }
 
-    /// The model's prediction for a number in a closed segment.
-    pub fn predict(&self, number: u64) -> Option<u64> {
-        self.wanted.as_ref()?.predict_closed(number)
+    /// Appends the model's predictions for ascending numbers, up to the first that is not in a closed
+    /// segment.
+    pub fn predict(&self, numbers: &[u64], predicted: &mut Vec<u64>) {
+        if let Some(wanted) = &self.wanted {
+            wanted.predict_closed(numbers, predicted);
+        }
     }
 
     /// Whether the wanted kind can still be built. If not, gives it up and records the reason.

@@ -11,7 +11,7 @@ use rhumb_index::{IndexSpec, KeyMap};
 use super::blocks::{BlockWriter, LARGEST_BLOCK_BYTES, refused};
 use super::index_choice::{BuiltIndex, IndexChoice, Stakes};
 use super::placing::{Placer, Placing, TARGET_BYTES};
-use crate::entry::{EntryKind, MAX_KEY_BYTES, RangeDeletes, Sequence, set_key};
+use crate::entry::{EntryKind, MAX_KEY_BYTES, RangeDeletes, Sequence, compare, set_key};
 use crate::error::{Error, Result};
 use crate::fs::{FileSystem, names, ops};
 use crate::options::{Compression, Partition, TableSpec};
@@ -200,6 +200,7 @@ impl TableWriter {
     ///
     /// # Errors
     /// If the entry is out of order or too large, or a write fails.
+    #[inline]
     pub fn add(
         &mut self,
         key: &[u8],
@@ -211,7 +212,7 @@ impl TableWriter {
         // The only comparison of keys, which may be long.
         let order = match first {
             true => Ordering::Greater,
-            false => key.cmp(&self.last_key),
+            false => compare(key, &self.last_key),
         };
         self.check(key, sequence, value, order)?;
         let value = if kind == EntryKind::Delete {

@@ -58,6 +58,10 @@ impl<L: Layout> IndexBuilder for ExactBuilder<L> {
         Ok(())
     }
 
+    fn trust_order(&mut self) {
+        self.runs.trust_order();
+    }
+
     fn close_segment(&mut self) {
         let run = self.runs.end();
         self.add(run);

@@ -225,6 +225,10 @@ impl<K: LineKind> IndexBuilder for LineBuilder<K> {
         Ok(())
     }
 
+    fn trust_order(&mut self) {
+        self.runs.trust_order();
+    }
+
     fn take_closed(&mut self, closed: &mut Vec<ClosedSegment>) {
         let closed_here = &self.row.closed;
         let new = closed_here.get(self.taken..).unwrap_or_default();
@@ -235,20 +239,28 @@ impl<K: LineKind> IndexBuilder for LineBuilder<K> {
         self.taken = closed_here.len();
     }
 
-    fn predict_closed(&self, number: u64) -> Option<u64> {
+    fn predict_closed(&self, numbers: &[u64], predicted: &mut Vec<u64>) {
         let open = self.row.open.numbers.first().copied();
-        let ends = match open.or(self.runs.pending_number()) {
-            Some(first) => number >= first,
+        let end = match open.or(self.runs.pending_number()) {
+            Some(first) => numbers.partition_point(|number| *number < first),
             // Numbers above the last one may still join a segment.
-            None => self.runs.last_number().is_none_or(|last| number > last),
+            None => (self.runs.last_number())
+                .map_or(0, |last| numbers.partition_point(|number| *number <= last)),
         };
-        if ends {
-            return None;
-        }
+        let mut rest = numbers.get(..end).unwrap_or_default();
         let closed = &self.row.closed;
-        let after = closed.partition_point(|segment| segment.line.first_number <= number);
-        let segment = closed.get(after.saturating_sub(1))?;
-        Some(segment.line.predict(number))
+        let number_of = |segment: &Segment| segment.line.first_number;
+        let after = |first| closed.partition_point(|segment| number_of(segment) <= first);
+        let mut at = (rest.first()).map_or(0, |first| after(*first).saturating_sub(1));
+        while let (Some(segment), false) = (closed.get(at), rest.is_empty()) {
+            let own = match closed.get(at + 1).map(number_of) {
+                Some(next) => rest.partition_point(|number| *number < next),
+                None => rest.len(),
+            };
+            let (own, later) = rest.split_at(own);
+            predicted.extend(own.iter().map(|number| segment.line.predict(*number)));
+            (rest, at) = (later, at + 1);
+        }
     }
 
     fn finish(mut self: Box<Self>) -> Result<Vec<u8>, IndexError> {
@@ -322,8 +334,9 @@ mod tests {
             builder.take_closed(&mut closed);
             let Some(last) = closed.last() else { continue };
             let open = (last.first_rank + last.ranks) as usize;
-            assert_eq!(builder.predict_closed(numbers[open]), None);
-            assert!(builder.predict_closed(numbers[open - 1]).is_some());
+            let mut predicted = Vec::new();
+            builder.predict_closed(&numbers[..=open], &mut predicted);
+            assert_eq!(predicted.len(), open);
         }
         assert!(closed.len() > 5, "{}", closed.len());
     }

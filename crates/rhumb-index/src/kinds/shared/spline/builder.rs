@@ -261,6 +261,10 @@ impl IndexBuilder for SplineBuilder {
         Ok(())
     }
 
+    fn trust_order(&mut self) {
+        self.runs.trust_order();
+    }
+
     fn take_closed(&mut self, closed: &mut Vec<ClosedSegment>) {
         let new = self.knots.iter().enumerate().take(self.reaches.len());
         closed.extend(new.skip(self.taken).map(|(i, knot)| ClosedSegment {
@@ -270,14 +274,25 @@ impl IndexBuilder for SplineBuilder {
         self.taken = self.reaches.len();
     }
 
-    fn predict_closed(&self, number: u64) -> Option<u64> {
-        let after = self.knots.partition_point(|knot| knot.number <= number);
-        let segment = after.saturating_sub(1);
-        let (&left, right) = (self.knots.get(segment)?, self.knots.get(segment + 1));
-        // Numbers above the last key may still join a segment.
-        let is_closed = segment < self.reaches.len() && (right.is_some() || number <= left.number);
-        let line = KnotLine::new(left, right.copied(), self.end_of(segment));
-        is_closed.then(|| line.predict(number))
+    fn predict_closed(&self, numbers: &[u64], predicted: &mut Vec<u64>) {
+        let mut rest = numbers;
+        let after = |first| self.knots.partition_point(|knot| knot.number <= first);
+        let mut at = (rest.first()).map_or(0, |first| after(*first).saturating_sub(1));
+        while let (Some(&left), true) = (self.knots.get(at), at < self.reaches.len()) {
+            let right = self.knots.get(at + 1).copied();
+            let own = match right {
+                Some(right) => rest.partition_point(|number| *number < right.number),
+                // Numbers above the last key may still join a segment.
+                None => rest.partition_point(|number| *number <= left.number),
+            };
+            let line = KnotLine::new(left, right, self.end_of(at));
+            let (own, later) = rest.split_at(own);
+            predicted.extend(own.iter().map(|number| line.predict(*number)));
+            if later.is_empty() {
+                break;
+            }
+            (rest, at) = (later, at + 1);
+        }
     }
 
     fn close_segment(&mut self) {

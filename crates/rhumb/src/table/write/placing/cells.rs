@@ -1,9 +1,9 @@
 //! The cells of a placed table, in order; each is one block or several.
 
 use super::TARGET_BYTES;
-use super::waiting::Front;
 use crate::error::Result;
 use crate::table::LARGE_ENTRY_BYTES;
+use crate::table::block::NewEntry;
 use crate::table::write::blocks::{BlockWriter, LARGEST_BLOCK_BYTES};
 
 /// A cell continues in another block when its block would exceed this many times the target. Wide
@@ -95,18 +95,20 @@ impl Cells {
         self.has_empty
     }
 
-    /// Puts an entry into its cell. Neither predictions nor numbers may decrease.
+    /// Puts an entry into its cell; the first of a user key comes with the number of the key. Neither
+    /// predictions nor numbers may decrease.
     ///
     /// # Errors
     /// As [`BlockWriter::push`].
     pub fn put(
         &mut self,
-        front: &Front<'_>,
+        entry: &NewEntry<'_>,
+        number: Option<u64>,
         predicted: u64,
         blocks: &mut BlockWriter,
     ) -> Result<()> {
         let n = u64::from(self.entries_per_cell);
-        let (cell, entry) = (predicted / n, front.entry());
+        let cell = predicted / n;
         if self.open != Some(cell) {
             self.enter(cell, blocks)?;
         }
@@ -115,14 +117,14 @@ impl Cells {
         if full && blocks.open().count() > 0 {
             self.go_on(blocks)?;
         }
-        if !blocks.open().push_within(&entry, self.limit) {
+        if !blocks.open().push_within(entry, self.limit) {
             self.go_on(blocks)?;
-            blocks.open().push_within(&entry, self.limit);
+            blocks.open().push_within(entry, self.limit);
         }
-        if front.new_key {
+        if let Some(number) = number {
             blocks.open().last_was_expected_in(predicted % n);
             self.keys += 1;
-            self.last_number = front.number;
+            self.last_number = number;
         }
         self.filled += (entry.key.len() + entry.value.len()) as u64;
         self.after_large = large;

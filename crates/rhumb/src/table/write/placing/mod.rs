@@ -63,6 +63,8 @@ pub(in crate::table) struct Placer {
     placed: u64,
     /// The model's prediction for the last of them.
     predicted: u64,
+    /// The model's predictions for the keys that are placed together.
+    predictions: Vec<u64>,
 }
 
 impl Placer {
@@ -77,6 +79,7 @@ impl Placer {
             closed: Vec::new(),
             placed: 0,
             predicted: 0,
+            predictions: Vec::new(),
         }
     }
 
@@ -157,7 +160,7 @@ impl Placer {
         };
         let boundary = cost::boundary(n, LEARN_BYTES as u64 / key_bytes);
         blocks.index.choose_boundary(boundary)?;
-        if let Some(first) = self.waiting.front() {
+        if let Some(first) = self.waiting.iter().next() {
             blocks.begin_even(first.key);
         }
         // A key with many versions continues over several blocks, so that a get reads only the
@@ -171,7 +174,7 @@ impl Placer {
     fn stored_bytes(&self) -> u64 {
         let mut block = BlockBuilder::default();
         let (mut seen, mut stored) = (0, 0);
-        for (at, waiting) in self.waiting.iter().enumerate() {
+        for (at, entry) in self.waiting.iter().enumerate() {
             let (stretch, within) = (at / STRETCH_ENTRIES, at % STRETCH_ENTRIES);
             if !stretch.is_multiple_of(STRETCHES_A_SAMPLE) {
                 continue;
@@ -180,7 +183,6 @@ impl Placer {
                 stored += block.raw_bytes();
                 block.clear();
             }
-            let entry = waiting.entry();
             let bytes = entry.key.len() + entry.value.len();
             seen += bytes;
             if bytes > LARGE_ENTRY_BYTES {
@@ -204,15 +206,23 @@ impl Placer {
 
     /// Passes new keys to the model. Returns whether a segment was closed.
     fn train(&mut self, blocks: &mut BlockWriter, finishing: bool) -> Result<bool, IndexError> {
+        let mut numbers = self.waiting.untrained();
         let mut closed = false;
-        while let Some((key, number)) = self.waiting.untrained() {
-            if self.close_due && self.last_number != Some(number) {
+        if self.close_due {
+            // A segment may not end between keys that share a number.
+            let repeats = |number: &&u64| Some(**number) == self.last_number;
+            let same = numbers.iter().take_while(repeats).count();
+            let (same, others) = numbers.split_at(same);
+            blocks.train(same)?;
+            if !others.is_empty() {
                 blocks.index.close_segment();
                 (self.close_due, closed) = (false, true);
             }
-            self.last_number = Some(number);
-            blocks.train(key, number)?;
+            numbers = others;
         }
+        blocks.train(numbers)?;
+        self.last_number = numbers.last().copied().or(self.last_number);
+        self.waiting.all_trained();
         if finishing {
             blocks.index.close_segment();
         }
@@ -221,36 +231,60 @@ impl Placer {
 
     /// Places the entries of the closed segments.
     fn place(&mut self, blocks: &mut BlockWriter) -> Result<Placing> {
+        let ends = self.closed.drain(..).map(|s| s.first_rank + s.ranks);
+        let keys = ends.max().unwrap_or(0).saturating_sub(self.placed) as usize;
+        if let Err(why) = self.predict(keys, blocks) {
+            blocks.index.fall_back(why);
+            return Ok(Placing::Ended);
+        }
         let Some(cells) = &mut self.cells else {
             return Ok(Placing::GoesOn);
         };
-        let ends = self.closed.drain(..).map(|s| s.first_rank + s.ranks);
-        let end = ends.max().unwrap_or(0);
-        while let Some(waiting) = self.waiting.front() {
-            if waiting.new_key {
-                if self.placed >= end {
-                    break;
-                }
-                match blocks.index.predict(waiting.number) {
-                    Some(predicted) if predicted >= self.predicted => self.predicted = predicted,
-                    predicted => {
-                        let before = self.predicted;
-                        let why = format!("it predicts {predicted:?} after {before}");
-                        blocks.index.fall_back(why);
-                        return Ok(Placing::Ended);
-                    }
-                }
+        let mut predictions = self.predictions.iter();
+        let (placed, predicted) = (&mut self.placed, &mut self.predicted);
+        let mut too_costly = None;
+        self.waiting.drain(|entry, number| {
+            if too_costly.is_some() {
+                return Ok(false);
             }
-            cells.put(&waiting, self.predicted, blocks)?;
-            self.placed += u64::from(waiting.new_key);
-            self.waiting.pop();
-            if let Some(why) = cells.too_costly() {
+            // Older versions of a key stay where it is.
+            if number.is_some() {
+                match predictions.next() {
+                    Some(next) => *predicted = *next,
+                    None => return Ok(false),
+                }
+                *placed += 1;
+            }
+            cells.put(entry, number, *predicted, blocks)?;
+            too_costly = cells.too_costly();
+            Ok(true)
+        })?;
+        Ok(match too_costly {
+            Some(why) => {
                 blocks.index.fall_back(why);
-                return Ok(Placing::Ended);
+                Placing::Ended
             }
+            None => Placing::GoesOn,
+        })
+    }
+
+    /// Asks the model for the predictions for the next `keys` keys.
+    fn predict(&mut self, keys: usize, blocks: &BlockWriter) -> Result<(), String> {
+        let numbers = self.waiting.numbers();
+        let numbers = numbers.get(..keys).unwrap_or(numbers);
+        self.predictions.clear();
+        blocks.index.predict(numbers, &mut self.predictions);
+        let first = self
+            .predictions
+            .first()
+            .filter(|first| **first < self.predicted);
+        if first.is_some() || !self.predictions.is_sorted() {
+            return Err("its predictions descend".into());
         }
-        self.waiting.compact();
-        Ok(Placing::GoesOn)
+        match self.predictions.len() {
+            known if known == numbers.len() => Ok(()),
+            known => Err(format!("it predicts {known} of {keys} keys")),
+        }
     }
 
     /// Passes the waiting entries to `take`, in order, and removes them.
@@ -258,11 +292,7 @@ impl Placer {
     /// # Errors
     /// The errors of `take`.
     pub fn drain(&mut self, mut take: impl FnMut(&NewEntry<'_>) -> Result<()>) -> Result<()> {
-        while let Some(waiting) = self.waiting.front() {
-            take(&waiting.entry())?;
-            self.waiting.pop();
-        }
-        Ok(())
+        self.waiting.drain(|entry, _| take(entry).map(|()| true))
     }
 
     /// The entries a cell; 0 if nothing was placed.
