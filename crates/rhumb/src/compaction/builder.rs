@@ -21,7 +21,7 @@ use crate::version::TableMeta;
 /// written is removed as far as possible.
 pub(super) fn write_tables(
     context: &Context<'_>,
-    cursor: &mut dyn Cursor,
+    cursor: &mut impl Cursor,
     ranges: Ranges,
     below: Below<'_>,
     (map, table_bytes): (NumberedMap, u64),
@@ -41,6 +41,8 @@ pub(super) fn write_tables(
     written
 }
 
+/// How often the size of a table is estimated at least.
+const ESTIMATES_A_TABLE: u64 = 256;
 /// After this many bytes, a writer of tables waits for its turn.
 const PACE: u64 = 64 << 10;
 
@@ -60,6 +62,9 @@ struct Builder<'a> {
     from: Option<Box<[u8]>>,
     /// About the bytes of the open table; 0 if there is none.
     estimated_bytes: u64,
+    /// The bytes of keys and values since the last estimate, and after how many the next one is due.
+    since_estimate: u64,
+    estimate_after: u64,
     /// The bytes of the open table that may be written.
     paced: u64,
     made: Vec<TableMeta>,
@@ -90,6 +95,8 @@ impl<'a> Builder<'a> {
             open: None,
             from: None,
             estimated_bytes: 0,
+            since_estimate: 0,
+            estimate_after: (table_bytes / ESTIMATES_A_TABLE).min(PACE / 4),
             paced: 0,
             made: Vec::new(),
             begun: Vec::new(),
@@ -102,9 +109,15 @@ impl<'a> Builder<'a> {
             self.from = Some(entry.key.into());
         }
         let (key, sequence, kind) = (entry.key, entry.sequence, entry.kind);
-        let writer = self.writer()?;
-        writer.add(key, sequence, kind, entry.value)?;
-        self.estimated_bytes = writer.estimated_bytes();
+        self.writer()?.add(key, sequence, kind, entry.value)?;
+        self.since_estimate += (key.len() + entry.value.len()) as u64;
+        if self.since_estimate < self.estimate_after {
+            return Ok(());
+        }
+        self.since_estimate = 0;
+        if let Some(open) = &self.open {
+            self.estimated_bytes = open.estimated_bytes();
+        }
         if self.estimated_bytes >= self.paced + PACE {
             self.pace();
         }
@@ -154,7 +167,7 @@ impl<'a> Builder<'a> {
             return Ok(());
         };
         self.pace();
-        (self.estimated_bytes, self.paced) = (0, 0);
+        (self.estimated_bytes, self.since_estimate, self.paced) = (0, 0, 0);
         let range_deletes = self.range_deletes.truncate(self.from.as_deref(), to);
         let written = writer.finish(&range_deletes)?;
         let counters = self.context.counters;

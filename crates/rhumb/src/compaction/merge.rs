@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::retain::{Fate, KeyContext, Retain, RetainRanges, newest_for_all};
-use crate::entry::{Ascending, Cursor, EntryKind, Piece, RangeDeletes, Sequence, set_key};
+use crate::entry::{Ascending, Cursor, EntryKind, Piece, RangeDeletes, Sequence, is_same, set_key};
 use crate::error::Result;
 use crate::version::Table;
 
@@ -34,7 +34,7 @@ pub(super) struct Ranges {
 /// Passes the surviving entries of `cursor`, which merges all inputs, to `emit`.
 pub(super) fn survivors(
     context: &Context<'_>,
-    cursor: &mut dyn Cursor,
+    cursor: &mut impl Cursor,
     ranges: &Ranges,
     mut below: Below<'_>,
     mut emit: impl FnMut(Survivor<'_>) -> Result<()>,
@@ -49,7 +49,7 @@ pub(super) fn survivors(
     let mut fragment = None;
     cursor.seek_first()?;
     while let Some(here) = cursor.here() {
-        if key.as_deref() != Some(here.key) {
+        if key.as_deref().is_none_or(|key| !is_same(key, here.key)) {
             let buffer = key.get_or_insert_default();
             set_key(buffer, here.key);
             let key_context = KeyContext {

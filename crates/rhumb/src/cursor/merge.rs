@@ -13,6 +13,9 @@ use crate::memory::Pinned;
 #[cfg(not(loom))]
 mod tests;
 
+/// How many children are passed one by one before their order is searched.
+const NEAR: usize = 8;
+
 /// Goes over the entries of several cursors in their merged order, in both directions.
 ///
 /// Children are given newest first. If several hold an entry of the same key and sequence (after a
@@ -46,10 +49,18 @@ impl<C: Cursor> Child<C> {
         true
     }
 
+    #[inline]
     fn compare(&self, other: &Self) -> Ordering {
-        (self.abbreviation.cmp(&other.abbreviation))
-            .then_with(|| self.cursor.key().cmp(other.cursor.key()))
-            .then_with(|| other.sequence.cmp(&self.sequence))
+        match self.abbreviation.cmp(&other.abbreviation) {
+            Ordering::Equal => self.compare_in_full(other),
+            order => order,
+        }
+    }
+
+    /// As [`Child::compare`] for equal abbreviations.
+    #[inline(never)]
+    fn compare_in_full(&self, other: &Self) -> Ordering {
+        (self.cursor.key().cmp(other.cursor.key())).then_with(|| other.sequence.cmp(&self.sequence))
     }
 
     /// Whether `other` stands on an entry of the same key and sequence.
@@ -122,6 +133,7 @@ impl<C: Cursor> MergeCursor<C> {
     }
 
     /// Compares two children by their current entries; of equal ones the newer child comes first.
+    #[inline]
     fn compare(&self, one: usize, other: usize) -> Ordering {
         let by_number = one.cmp(&other);
         let (Some(one), Some(other)) = (self.children.get(one), self.children.get(other)) else {
@@ -228,18 +240,31 @@ impl<C: Cursor> MergeCursor<C> {
             self.order.remove(place);
             return Ok(());
         }
-        let behind = self.order.get(place + 1..).unwrap_or_default();
-        // A child often has many entries in a row, so check the neighbour before searching.
-        let passed = match behind {
-            [neighbour, ..] if self.compare(*neighbour, number) == Ordering::Less => {
-                behind.partition_point(|&other| self.compare(other, number) == Ordering::Less)
-            }
-            _ => return Ok(()),
-        };
-        if let Some(moved) = self.order.get_mut(place..=place + passed) {
-            moved.rotate_left(1);
-        }
+        self.resettle(place, number);
         Ok(())
+    }
+
+    /// Moves the child at an index of the order, whose entry has changed, behind those that come before
+    /// it.
+    #[inline]
+    fn resettle(&mut self, mut place: usize, number: usize) {
+        let mut near = NEAR;
+        while let Some(&other) = self.order.get(place + 1) {
+            // A child often has many entries in a row, and the merges of a store few children.
+            if near == 0 || self.compare(other, number) != Ordering::Less {
+                break;
+            }
+            self.order.swap(place, place + 1);
+            (place, near) = (place + 1, near - 1);
+        }
+        if near == 0 {
+            let behind = self.order.get(place + 1..).unwrap_or_default();
+            let passed =
+                behind.partition_point(|&other| self.compare(other, number) == Ordering::Less);
+            if let Some(moved) = self.order.get_mut(place..=place + passed) {
+                moved.rotate_left(1);
+            }
+        }
     }
 }
 
