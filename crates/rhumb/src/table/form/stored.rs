@@ -13,42 +13,63 @@ use crate::options::Compression;
 /// Bytes before the payload: checksum, codec, raw length.
 pub(in crate::table) const STORED_HEADER_BYTES: usize = 9;
 
-/// Appends the stored form of a raw block for `offset` of the table with this id. The block is
-/// compressed if that saves at least 1/16 of it.
+/// Appends the stored form of the raw block that `encode` appends, for `offset` of the table with this
+/// id; returns the bytes of the raw block. It is compressed if that saves at least 1/16 of it.
 pub(in crate::table) fn store(
-    raw: &[u8],
+    encode: impl FnOnce(&mut Vec<u8>),
     compression: Compression,
     id: u64,
     offset: u64,
     into: &mut Vec<u8>,
-) {
-    let compressed = compress(raw, compression);
-    let compressed = compressed.filter(|(_, c)| c.len() <= raw.len() - raw.len() / 16);
-    let (codec, payload) = match &compressed {
-        Some((codec, compressed)) => (*codec, &compressed[..]),
-        None => (CODEC_NONE, raw),
-    };
+) -> usize {
     let start = into.len();
-    into.extend_from_slice(&[0; 4]);
-    into.push(codec);
-    into.extend_from_slice(&(raw.len() as u32).to_le_bytes());
-    into.extend_from_slice(payload);
-    let crc = stamped(into.get(start + 4..).unwrap_or_default(), id, offset);
-    for (to, from) in into.iter_mut().skip(start).zip(crc.to_le_bytes()) {
-        *to = from;
-    }
+    let payload = start + STORED_HEADER_BYTES;
+    into.resize(payload, 0);
+    encode(into);
+    let raw = into.get(payload..).unwrap_or_default();
+    let raw_bytes = raw.len();
+    let compressed = compress(raw, compression);
+    let compressed = compressed.filter(|(_, c)| c.len() <= raw_bytes - raw_bytes / 16);
+    let codec = match compressed {
+        Some((codec, compressed)) => {
+            into.truncate(payload);
+            into.extend_from_slice(&compressed);
+            codec
+        }
+        None => CODEC_NONE,
+    };
+    set(into, start + 4, &[codec]);
+    set(into, start + 5, &(raw_bytes as u32).to_le_bytes());
+    stamp(into, start, id, offset);
+    raw_bytes
 }
 
-/// Appends a unit with these entries for `offset` of the table with this id.
+/// Appends a unit with the entries that `encode` appends, for `offset` of the table with this id; returns
+/// the bytes of the entries.
 pub(in crate::table) fn store_unit(
-    entries: &[u8],
+    encode: impl FnOnce(&mut Vec<u8>),
     shape: UnitShape,
     id: u64,
     offset: u64,
     into: &mut Vec<u8>,
-) {
-    into.extend_from_slice(&stamped(entries, id ^ shape.stamp(), offset).to_le_bytes());
-    into.extend_from_slice(entries);
+) -> usize {
+    let start = into.len();
+    into.extend_from_slice(&[0; 4]);
+    encode(into);
+    stamp(into, start, id ^ shape.stamp(), offset);
+    into.len() - start - 4
+}
+
+/// Puts the checksum of what follows it at `start`.
+fn stamp(bytes: &mut [u8], start: usize, id: u64, offset: u64) {
+    let crc = stamped(bytes.get(start + 4..).unwrap_or_default(), id, offset);
+    set(bytes, start, &crc.to_le_bytes());
+}
+
+fn set(bytes: &mut [u8], at: usize, from: &[u8]) {
+    for (to, from) in bytes.iter_mut().skip(at).zip(from) {
+        *to = *from;
+    }
 }
 
 /// Verifies a unit that was read from `offset` of the table with this id, and returns its entries.
@@ -121,7 +142,8 @@ mod tests {
     fn a_unit_is_neither_one_of_another_shape_nor_a_block() {
         let shape = |key, value, width| UnitShape { key, value, width };
         let mut unit = Vec::new();
-        store_unit(&[7; 64], shape(8, 8, 0), 7, 4096, &mut unit);
+        let encode = |into: &mut Vec<u8>| into.extend([7; 64]);
+        store_unit(encode, shape(8, 8, 0), 7, 4096, &mut unit);
         assert_eq!(load_unit(&unit, shape(8, 8, 0), 7, 4096).unwrap(), [7; 64]);
         for other in [shape(4, 12, 0), shape(8, 7, 1), shape(7, 8, 1)] {
             assert!(load_unit(&unit, other, 7, 4096).is_err());
@@ -133,7 +155,9 @@ mod tests {
 
     fn stored(raw: &[u8], compression: Compression) -> Vec<u8> {
         let mut bytes = Vec::new();
-        store(raw, compression, 7, 4096, &mut bytes);
+        // It may follow other blocks.
+        let encode = |into: &mut Vec<u8>| into.extend_from_slice(raw);
+        assert_eq!(store(encode, compression, 7, 4096, &mut bytes), raw.len());
         bytes
     }
 

@@ -35,6 +35,13 @@ struct Even {
     least: usize,
 }
 
+/// The bytes of a block: in its raw form, and as stored.
+#[derive(Debug, Clone, Copy)]
+struct Written {
+    raw: usize,
+    stored: usize,
+}
+
 /// The blocks of a table being written.
 #[derive(Debug)]
 pub(in crate::table) struct BlockWriter {
@@ -44,7 +51,6 @@ pub(in crate::table) struct BlockWriter {
     compression: Compression,
     map: Arc<KeyMap>,
     block: BlockBuilder,
-    raw: Vec<u8>,
     /// Bytes that are not written yet; they belong at `offset - pending.len()`.
     pending: Vec<u8>,
     offset: u64,
@@ -88,7 +94,6 @@ impl BlockWriter {
             compression,
             map,
             block: BlockBuilder::default(),
-            raw: Vec::new(),
             pending: Vec::with_capacity(PIECE_BYTES + (PIECE_BYTES >> 3)),
             offset: 0,
             directory: DirectoryBuilder::default(),
@@ -212,21 +217,27 @@ impl BlockWriter {
         let trained = self.count_keys(continues);
         self.train_block(cuts, trained).map_err(refused)?;
         self.train_fences(cuts);
-        let stored = match self.unit {
+        let written = match self.unit {
             Some(shape) => self.store_unit(shape),
             None => {
-                self.raw.clear();
-                self.block.encode(continues, &mut self.raw);
-                self.store()
+                let compression = self.compression;
+                self.append(|block, id, offset, pending| {
+                    store(
+                        |into| block.encode(continues, into),
+                        compression,
+                        id,
+                        offset,
+                        pending,
+                    )
+                })
             }
         };
-        self.judge_even(stored, (self.ranks - known) as usize);
+        self.judge_even(written, (self.ranks - known) as usize);
         self.last_key.clear();
         self.last_key.extend_from_slice(self.block.last_key());
         self.block.clear();
         self.block
             .set_even(self.even.as_ref().map(|even| even.prefix.len()));
-        self.raw.shrink_to(LARGEST_BLOCK_BYTES);
         self.flush_pieces()
     }
 
@@ -259,6 +270,7 @@ impl BlockWriter {
     /// Passes to the wanted index the `cuts` before the open block, and its numbered keys: all but
     /// the first `trained`. Only this counts as training time; the clock is read twice a block.
     fn train_block(&mut self, cuts: u64, trained: usize) -> Result<(), IndexError> {
+        let cuts = if self.index.is_cut() { cuts } else { 0 };
         if !self.index.is_wanted() || (cuts == 0 && self.numbers.is_empty()) {
             return Ok(());
         }
@@ -291,49 +303,65 @@ impl BlockWriter {
         self.directory.offsets.push(self.offset);
         self.directory.first_ranks.push(self.ranks);
         self.empty += 1;
-        self.raw.clear();
-        let prefix = self.even.as_ref().map_or(&[][..], |even| &even.prefix);
-        encode_empty(prefix, &mut self.raw);
-        let expected = STORED_HEADER_BYTES + self.raw.len();
-        if self.store() != expected {
-            self.end_even();
-        }
+        let even = self.even.take();
+        let prefix = even.as_ref().map_or(&[][..], |even| &even.prefix);
+        let compression = self.compression;
+        let written = self.append(|_, id, offset, pending| {
+            store(
+                |into| encode_empty(prefix, into),
+                compression,
+                id,
+                offset,
+                pending,
+            )
+        });
+        self.even = even.filter(|_| written.stored == STORED_HEADER_BYTES + written.raw);
         self.flush_pieces()
     }
 
-    /// Appends the open block as a unit; returns its length.
-    fn store_unit(&mut self, shape: UnitShape) -> usize {
-        self.raw.clear();
-        self.block.encode_unit(shape.width, &mut self.raw);
+    /// Appends the open block as a unit.
+    fn store_unit(&mut self, shape: UnitShape) -> Written {
         if let Some(units) = &mut self.units {
             units.push(self.block.count() as u32, shape.width);
         }
-        self.append(|raw, id, offset, pending| store_unit(raw, shape, id, offset, pending))
+        self.append(|block, id, offset, pending| {
+            store_unit(
+                |into| block.encode_unit(shape.width, into),
+                shape,
+                id,
+                offset,
+                pending,
+            )
+        })
     }
 
-    /// Appends the stored form of the raw block; returns its length.
-    fn store(&mut self) -> usize {
-        let compression = self.compression;
-        self.append(|raw, id, offset, pending| store(raw, compression, id, offset, pending))
-    }
-
-    /// Appends what `store` makes of the raw block, the table's id and the offset; returns its length.
-    fn append(&mut self, store: impl FnOnce(&[u8], u64, u64, &mut Vec<u8>)) -> usize {
-        self.raw_bytes += self.raw.len() as u64;
-        self.raw_largest = self.raw_largest.max(self.raw.len() as u64);
+    /// Appends what `store` makes of the open block, the table's id and the offset; it returns the raw
+    /// bytes.
+    fn append(
+        &mut self,
+        store: impl FnOnce(&mut BlockBuilder, u64, u64, &mut Vec<u8>) -> usize,
+    ) -> Written {
         let before = self.pending.len();
-        store(&self.raw, self.table_id, self.offset, &mut self.pending);
+        let raw = store(
+            &mut self.block,
+            self.table_id,
+            self.offset,
+            &mut self.pending,
+        );
         let stored = self.pending.len() - before;
+        self.raw_bytes += raw as u64;
+        self.raw_largest = self.raw_largest.max(raw as u64);
         self.offset += stored as u64;
-        stored
+        Written { raw, stored }
     }
 
     /// Ends equal entry sizes if the stored block, in which `keys` user keys start, does not keep
     /// to the stride, or if they cost too much: keys stored whole may take more bytes than keys
     /// that share.
-    fn judge_even(&mut self, stored: usize, keys: usize) {
+    fn judge_even(&mut self, written: Written, keys: usize) {
         let Some(even) = &mut self.even else { return };
-        even.taken += self.raw.len();
+        let stored = written.stored;
+        even.taken += written.raw;
         even.least += self.block.least_bytes();
         let overhead = STORED_HEADER_BYTES + HEADER_BYTES + even.prefix.len();
         let stride = self

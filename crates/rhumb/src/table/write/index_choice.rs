@@ -111,6 +111,11 @@ impl IndexChoice {
         self.needs_number() && !self.spec.is_exact()
     }
 
+    /// Whether the wanted kind uses cuts.
+    pub fn is_cut(&self) -> bool {
+        self.spec.kind().answers == Answers::Blocks
+    }
+
     /// Sets the position boundary, if the kind promises one and the specification does not name it.
     /// Call it before the first key.
     ///
