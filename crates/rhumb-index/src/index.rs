@@ -133,7 +133,8 @@ pub trait IndexBuilder: Debug + Send {
 
     /// States that the caller has checked the order of all keys, so that kinds which are searched by
     /// numbers need not remember and compare keys. Whether numbers ascend is still checked. Call it
-    /// before the first key.
+    /// before the first key. [`IndexBuilder::push_numbers`] then takes the numbers of any keys: each
+    /// call distinct ones, of which the first may be that of the key before it.
     fn trust_order(&mut self) {}
 
     /// Starts a new block with `first_key`; the block before it ended with `last_key`. Called for
@@ -151,8 +152,8 @@ pub trait IndexBuilder: Debug + Send {
 
     /// Appends the future answers of [`Index::predict`] for ascending numbers inside closed segments,
     /// computed with exactly the same arithmetic, up to the first number that is not yet in a closed
-    /// segment. Kinds without a model append nothing. Takes time linear in the numbers, besides one
-    /// search for the segment of the first.
+    /// segment. Kinds without a model append nothing. Takes time linear in the numbers and in the
+    /// segments from that of the first number to that of the last.
     fn predict_closed(&self, numbers: &[u64], predicted: &mut Vec<u64>) {
         let _ = (numbers, predicted);
     }

@@ -41,7 +41,7 @@ pub(super) fn write_tables(
     written
 }
 
-/// How often the size of a table is estimated at least.
+/// About how often the size of a table is estimated.
 const ESTIMATES_A_TABLE: u64 = 256;
 /// After this many bytes, a writer of tables waits for its turn.
 const PACE: u64 = 64 << 10;
@@ -60,7 +60,7 @@ struct Builder<'a> {
     open: Option<TableWriter>,
     /// The first key of the open table; `None` for the first table, whose part has no lower bound.
     from: Option<Box<[u8]>>,
-    /// About the bytes of the open table; 0 if there is none.
+    /// About the bytes of the open table at the last estimate; 0 if there is none.
     estimated_bytes: u64,
     /// The bytes of keys and values since the last estimate, and after how many the next one is due.
     since_estimate: u64,
@@ -166,6 +166,7 @@ impl<'a> Builder<'a> {
         let Some(writer) = self.open.take() else {
             return Ok(());
         };
+        self.estimated_bytes = writer.estimated_bytes();
         self.pace();
         (self.estimated_bytes, self.since_estimate, self.paced) = (0, 0, 0);
         let range_deletes = self.range_deletes.truncate(self.from.as_deref(), to);

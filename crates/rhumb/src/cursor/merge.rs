@@ -14,7 +14,7 @@ use crate::memory::Pinned;
 mod tests;
 
 /// How many children are passed one by one before their order is searched.
-const NEAR: usize = 8;
+const NEAR: usize = 4;
 
 /// Goes over the entries of several cursors in their merged order, in both directions.
 ///
@@ -249,8 +249,8 @@ impl<C: Cursor> MergeCursor<C> {
     #[inline]
     fn resettle(&mut self, mut place: usize, number: usize) {
         let mut near = NEAR;
+        // A child often has many entries in a row, and most merges have few children.
         while let Some(&other) = self.order.get(place + 1) {
-            // A child often has many entries in a row, and the merges of a store few children.
             if near == 0 || self.compare(other, number) != Ordering::Less {
                 break;
             }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rhumb_index::search::common_prefix;
 
-use super::shape::{KeyForm, Measure, Shape, length_width};
+use super::shape::{KeyForm, Shape, length_width};
 use super::{GROUP_ENTRIES, NO_HINT, flag};
 use crate::entry::{EntryKind, Sequence, append};
 use crate::table::form::bits::pack;
@@ -14,6 +14,7 @@ const SPARE_BYTES: usize = 1 << 20;
 /// Entries are measured when their keys take this many bytes, so that what keys share is known for
 /// all but the last of them.
 const MEASURED_KEY_BYTES: usize = 4 << 10;
+
 /// An entry to add to a block.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::table) struct NewEntry<'a> {
@@ -195,39 +196,41 @@ impl BlockBuilder {
         &self.shape
     }
 
-    /// The exact size of the raw form with one more entry, whose shape with it is `with`.
-    fn raw_bytes_with(&mut self, entry: &NewEntry<'_>, sizes: &Measure) -> usize {
+    /// The exact size of the raw form with one more entry.
+    fn raw_bytes_with(&mut self, entry: &NewEntry<'_>) -> usize {
         let mut with = *self.measured();
         let count = self.count();
-        with.add(sizes);
+        with.add(entry);
         with.common = common_prefix(self.first_key(), entry.key);
         let head = count - count % GROUP_ENTRIES;
         let with_head = match count - head {
             0 => 0,
             _ => common_prefix(self.key(head), entry.key),
         };
-        with.share(sizes.key, with_head);
+        with.share(entry.key.len(), with_head);
         with.raw_bytes()
+    }
+
+    /// Whether the raw form with one more entry takes at most `limit` bytes.
+    #[inline]
+    fn admits(&mut self, entry: &NewEntry<'_>, limit: usize) -> bool {
+        // The exact size takes longer than all else that is done for an entry.
+        let most = self.shape.most_bytes_with(entry);
+        if most <= limit {
+            return true;
+        }
+        let bytes = self.raw_bytes_with(entry);
+        debug_assert!(bytes <= most, "{bytes} {most}");
+        bytes <= limit
     }
 
     /// Adds an entry unless the raw form would then exceed `limit` bytes; the first entry is always
     /// added. Returns whether it was added.
     pub fn push_within(&mut self, entry: &NewEntry<'_>, limit: usize) -> bool {
-        let sizes = Measure {
-            key: entry.key.len(),
-            value: entry.value.len(),
-            kind: entry.kind,
-            sequence: entry.sequence,
-        };
-        if self.count() > 0 {
-            // The exact size takes longer than all else that is done for an entry.
-            let most = self.shape.most_bytes_with(&sizes);
-            debug_assert!(self.raw_bytes_with(entry, &sizes) <= most);
-            if most > limit && self.raw_bytes_with(entry, &sizes) > limit {
-                return false;
-            }
+        if self.count() > 0 && !self.admits(entry, limit) {
+            return false;
         }
-        self.shape.add(&sizes);
+        self.shape.add(entry);
         self.repeats |= !entry.new_key;
         append(&mut self.keys, entry.key);
         append(&mut self.values, entry.value);

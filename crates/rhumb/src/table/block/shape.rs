@@ -1,21 +1,12 @@
 //! The quantities that determine a block's size.
 
-use super::{GROUP_ENTRIES, HEADER_BYTES};
+use super::{GROUP_ENTRIES, HEADER_BYTES, NewEntry};
 use crate::entry::{EntryKind, Sequence};
 use crate::table::form::bits::{packed_bytes, width_of};
 
 /// The most bytes that an entry takes besides its key and value: a kind, three lengths, a sequence, and a
 /// sixteenth of two offsets. Once more this covers what is rounded up in a block.
 const MOST_OVERHEAD: usize = 1 + 3 * 4 + 8 + 3;
-
-/// The sizes of one entry, as far as they do not depend on other entries.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Measure {
-    pub key: usize,
-    pub value: usize,
-    pub kind: EntryKind,
-    pub sequence: Sequence,
-}
 
 /// The way in which the keys of a block are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,22 +74,23 @@ impl Shape {
 
     /// Counts an entry, but not what its key shares: [`Shape::share`] has to follow.
     #[inline]
-    pub fn add(&mut self, entry: &Measure) {
+    pub fn add(&mut self, entry: &NewEntry<'_>) {
+        let (key, value) = (entry.key.len(), entry.value.len());
         if self.count == 0 {
             self.kind = Some(entry.kind);
             self.kinds_alike = true;
             (self.sequence_min, self.sequence_max) = (entry.sequence, entry.sequence);
-            (self.key_min, self.put_min) = (entry.key, usize::MAX);
+            (self.key_min, self.put_min) = (key, usize::MAX);
         }
         self.count += 1;
-        self.key_bytes += entry.key;
-        self.key_min = self.key_min.min(entry.key);
-        self.key_max = self.key_max.max(entry.key);
+        self.key_bytes += key;
+        self.key_min = self.key_min.min(key);
+        self.key_max = self.key_max.max(key);
         if entry.kind == EntryKind::Put {
             self.puts += 1;
-            self.put_bytes += entry.value;
-            self.put_min = self.put_min.min(entry.value);
-            self.put_max = self.put_max.max(entry.value);
+            self.put_bytes += value;
+            self.put_min = self.put_min.min(value);
+            self.put_max = self.put_max.max(value);
         }
         self.kinds_alike &= self.kind == Some(entry.kind);
         self.sequence_min = self.sequence_min.min(entry.sequence);
@@ -259,11 +251,11 @@ impl Shape {
     /// anything, all lengths, offsets and sequences were stored as wide as they can be, and deletes were padded
     /// like values.
     #[inline]
-    pub fn most_bytes_with(&self, entry: &Measure) -> usize {
+    pub fn most_bytes_with(&self, entry: &NewEntry<'_>) -> usize {
         let deletes = self.count - self.puts + usize::from(entry.kind == EntryKind::Delete);
-        let padding = deletes * self.put_max.max(entry.value);
+        let padding = deletes * self.put_max.max(entry.value.len());
         let overhead = (self.count + 2) * MOST_OVERHEAD;
-        let plain = self.key_bytes + self.put_bytes + entry.key + entry.value;
+        let plain = self.key_bytes + self.put_bytes + entry.key.len() + entry.value.len();
         HEADER_BYTES + plain + padding + overhead
     }
 

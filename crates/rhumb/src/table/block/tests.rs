@@ -250,3 +250,30 @@ fn a_block_without_entries_has_one_form_for_each_prefix() {
         }
     }
 }
+
+/// What keys share is measured now and then; when must not matter.
+#[test]
+fn blocks_do_not_depend_on_when_they_are_measured() {
+    let strategy = (entries(), 100..4_000usize);
+    proptest!(|((entries, limit) in strategy)| {
+        let (mut often, mut late) = (BlockBuilder::default(), BlockBuilder::default());
+        let mut last: Option<&[u8]> = None;
+        for ((key, sequence), value) in &entries {
+            let entry = NewEntry {
+                key,
+                sequence: sequence.0,
+                kind: if value.is_some() { EntryKind::Put } else { EntryKind::Delete },
+                value: value.as_deref().unwrap_or_default(),
+                new_key: last.replace(key) != Some(key),
+            };
+            let added = often.push_within(&entry, limit);
+            prop_assert_eq!(added, late.push_within(&entry, limit));
+            let exact = often.raw_bytes();
+            prop_assert!(exact <= limit || often.count() == 1);
+        }
+        let (mut one, mut other) = (Vec::new(), Vec::new());
+        often.encode(false, &mut one);
+        late.encode(false, &mut other);
+        prop_assert_eq!(one, other);
+    });
+}

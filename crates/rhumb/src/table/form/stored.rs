@@ -154,11 +154,12 @@ mod tests {
     }
 
     fn stored(raw: &[u8], compression: Compression) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        // It may follow other blocks.
+        // It follows other blocks.
+        let mut bytes = vec![9; 5];
         let encode = |into: &mut Vec<u8>| into.extend_from_slice(raw);
         assert_eq!(store(encode, compression, 7, 4096, &mut bytes), raw.len());
-        bytes
+        assert_eq!(bytes[..5], [9; 5]);
+        bytes.split_off(5)
     }
 
     #[test]

@@ -396,6 +396,7 @@ impl BlockWriter {
             ops::write_all(file, path, &self.pending)
         })?;
         self.pending.clear();
+        self.pending.shrink_to(LARGEST_BLOCK_BYTES);
         Ok(())
     }
 

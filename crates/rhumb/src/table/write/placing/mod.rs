@@ -274,17 +274,18 @@ impl Placer {
         let numbers = numbers.get(..keys).unwrap_or(numbers);
         self.predictions.clear();
         blocks.index.predict(numbers, &mut self.predictions);
-        let first = self
-            .predictions
-            .first()
-            .filter(|first| **first < self.predicted);
-        if first.is_some() || !self.predictions.is_sorted() {
-            return Err("its predictions descend".into());
+        let mut before = self.predicted;
+        for &predicted in &self.predictions {
+            if predicted < before {
+                return Err(format!("it predicts {predicted} after {before}"));
+            }
+            before = predicted;
         }
-        match self.predictions.len() {
-            known if known == numbers.len() => Ok(()),
-            known => Err(format!("it predicts {known} of {keys} keys")),
+        let (known, keys) = (self.predictions.len(), numbers.len());
+        if known < keys {
+            return Err(format!("it predicts {known} of {keys} keys"));
         }
+        Ok(())
     }
 
     /// Passes the waiting entries to `take`, in order, and removes them.
