@@ -5,6 +5,8 @@ use std::ops::Bound;
 
 use super::job::{Hull, Job};
 use crate::entry::is_behind;
+use crate::sync::Arc;
+use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::version::TableMeta;
 
 /// The claims of the running merges of one keyspace, and of the tables that are being put into levels.
@@ -27,6 +29,8 @@ struct Claim {
     new_run: bool,
     from: Box<[u8]>,
     to: Bound<Box<[u8]>>,
+    /// Set when the merge should end early; `None` if it must not.
+    given_up: Option<Arc<AtomicBool>>,
 }
 
 impl Claim {
@@ -89,6 +93,7 @@ impl Claims {
             new_run: false,
             from: table.smallest.clone(),
             to: table.end().map(Box::from),
+            given_up: None,
         })
     }
 
@@ -111,7 +116,29 @@ impl Claims {
             new_run: job.target_run.is_none(),
             from,
             to,
+            given_up: None,
         })
+    }
+
+    /// Lets a merge [be given up](Claims::give_up_parts_of): `given_up` is set then.
+    pub fn allow_to_give_up(&mut self, id: u64, given_up: &Arc<AtomicBool>) {
+        let claim = self.claims.iter_mut().find(|claim| claim.id == id);
+        if let Some(claim) = claim {
+            claim.given_up = Some(Arc::clone(given_up));
+        }
+    }
+
+    /// Asks running merges to end early of which a job takes all tables and more: after them it would write anew
+    /// whatever they write.
+    pub fn give_up_parts_of(&self, job: &Job) {
+        let tables: HashSet<u64> = job.tables().map(|t| t.meta.number).collect();
+        let parts = self
+            .claims
+            .iter()
+            .filter(|claim| claim.tables.len() < tables.len() && claim.tables.is_subset(&tables));
+        for given_up in parts.filter_map(|claim| claim.given_up.as_ref()) {
+            given_up.store(true, Ordering::Relaxed);
+        }
     }
 
     fn add(&mut self, claim: Claim) -> u64 {

@@ -446,7 +446,7 @@ impl Keyspace {
     /// # Errors
     /// If tables cannot be read or written.
     pub fn compact_range(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> Result<()> {
-        self.flush()?;
+        self.check()?;
         self.handle.store.compact_range(&self.state, from, to)
     }
 

@@ -8,6 +8,7 @@ use super::fixture::pick;
 use super::pick::{Spec, levels_of};
 use crate::compaction::{Claims, Job, pick_level, pick_step, pick_whole};
 use crate::options::{self, Compaction};
+use crate::sync::atomic::Ordering;
 use crate::version::{LEVELS, Levels};
 
 /// Number, level, run, smallest and largest key, bytes.
@@ -248,4 +249,33 @@ fn tiers_wait_for_older_runs_that_are_being_merged() {
     assert!(pick(&all, &tiered, &claims).is_none());
     claims.release(id);
     assert!(pick(&all, &tiered, &claims).is_some());
+}
+
+/// A merge that somebody asks for writes anew what a running one writes of the same tables.
+#[test]
+fn merges_are_given_up_for_those_that_take_more() {
+    let all = levels(&[
+        (7, 0, 7, "a", "c", 10),
+        (8, 0, 8, "a", "e", 10),
+        (9, 1, 0, "a", "h", 10),
+    ]);
+    let begin = |claims: &mut Claims, may| {
+        let given_up = Arc::default();
+        let id = claims.take(&job(&all, &[7, 9], 1, Some(0)));
+        if may {
+            claims.allow_to_give_up(id, &given_up);
+        }
+        given_up
+    };
+    for (asked, may, expected) in [
+        (&[7, 8, 9][..], true, true),
+        (&[7, 8, 9], false, false),
+        (&[7, 9], true, false),
+        (&[7, 8], true, false),
+    ] {
+        let mut claims = Claims::default();
+        let given_up = begin(&mut claims, may);
+        claims.give_up_parts_of(&job(&all, asked, 1, Some(0)));
+        assert_eq!(given_up.load(Ordering::Relaxed), expected, "{asked:?}");
+    }
 }

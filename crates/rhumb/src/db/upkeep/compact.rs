@@ -1,5 +1,6 @@
 //! Compactions: those that the shape of the levels calls for, and those that a user asks for.
 
+use std::cell::Cell;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::thread;
@@ -19,14 +20,18 @@ use crate::version::LEVELS;
 const LONGEST_NAP: Duration = Duration::from_millis(10);
 
 impl Store {
-    /// Merges the tables that may hold keys of a range down to the last level with tables, into one
-    /// run.
+    /// Flushes, and merges the tables that may hold keys of a range down to the last level with tables, into
+    /// one run.
     pub(in crate::db) fn compact_range(
         &self,
         keyspace: &Arc<OpenKeyspace>,
         from: Option<&[u8]>,
         to: Option<&[u8]>,
     ) -> Result<()> {
+        // What would be merged meanwhile would be merged again with what is flushed.
+        let merges_held_off = self.hold_off_merges(keyspace);
+        self.flush_keyspace(keyspace)?;
+        drop(merges_held_off);
         let before = self.files.next_number();
         let compaction = self.options.levels.compaction;
         let from = from.unwrap_or_default();
@@ -106,12 +111,31 @@ impl Store {
         let started = Instant::now();
         let (keyspace, job) = (&merge.keyspace, &merge.job);
         let counters = Counters::default();
-        let outcome = self.with_context(
-            keyspace,
-            &counters,
-            &|bytes| self.pace(keyspace, bytes),
-            |context| compaction::execute(context, job, &merge.levels),
-        )?;
+        let paced = Cell::new(0);
+        let pace = |bytes| {
+            paced.set(paced.get() + bytes);
+            self.pace(keyspace, bytes);
+        };
+        let outcome = self.with_context(keyspace, &counters, &pace, |context| {
+            let go_on = || match merge.is_given_up() {
+                true => Err(Error::Closed),
+                false => (context.go_on)(),
+            };
+            let context = Context {
+                go_on: &go_on,
+                ..*context
+            };
+            compaction::execute(&context, job, &merge.levels)
+        });
+        let outcome = match outcome {
+            Err(Error::Closed) if merge.is_given_up() => {
+                let written = paced.get();
+                self.writes
+                    .update(|w| w.compaction_bytes_written += written);
+                return Ok(());
+            }
+            outcome => outcome?,
+        };
         let made = outcome.levels.adds.iter();
         let made: u64 = made.map(|(_, t)| t.file_bytes).sum();
         self.install(keyspace, &outcome, None, |w| {
@@ -201,6 +225,7 @@ impl Store {
 mod tests {
     use super::*;
     use crate::compaction::{Input, Job};
+    use crate::db::upkeep::merges::Asked;
     use crate::version::Levels;
     use crate::{Db, Options};
 
@@ -235,6 +260,48 @@ mod tests {
             job,
             levels,
         )
+    }
+
+    /// What a merge of all runs of level 0 that began in the background would write, a merge that is asked for
+    /// would write again with the runs that came since.
+    #[test]
+    fn a_merge_is_given_up_for_one_that_takes_more() {
+        let mut options = Options::in_memory();
+        options.levels.level0_tables = 100;
+        let db = Db::open("store", options).unwrap();
+        let (store, keyspace) = (&db.handle.store, db.state());
+        let flush = || {
+            for number in 0..2_000u32 {
+                db.put(number.to_be_bytes(), [7; 100]).unwrap();
+            }
+            db.flush().unwrap();
+        };
+        let all_runs = |levels: &Levels| Job {
+            inputs: (levels.runs(0).iter())
+                .map(|run| Input::new(0, run, run.tables()))
+                .collect(),
+            target_level: 1,
+            target_run: Some(0),
+            trivial: false,
+        };
+        flush();
+        flush();
+        let merge = begin_merge(store, keyspace, all_runs);
+        merge.allow_to_give_up(&mut store.scheduler.running());
+        let ask = || store.begin_asked(keyspace, |levels| Some(all_runs(levels)));
+        assert!(matches!(ask(), Asked::Waits) && !merge.is_given_up());
+        flush();
+        assert!(matches!(ask(), Asked::Waits) && merge.is_given_up());
+        store.run_merge(&merge).unwrap();
+        drop(merge);
+        let writes = || db.stats().unwrap().writes;
+        assert_eq!(writes().compactions, 0);
+        assert_eq!(keyspace.view.load().levels.runs(0).len(), 3);
+        db.compact_range(None, None).unwrap();
+        assert_eq!(writes().compactions, 1);
+        let levels = &keyspace.view.load().levels;
+        let entries = levels.tables().map(|(_, table)| table.meta.entries);
+        assert_eq!(entries.sum::<u64>(), 2_000);
     }
 
     /// Waits until background work may begin no merge in a keyspace, because `compact_range` waits.

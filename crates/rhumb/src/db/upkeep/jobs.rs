@@ -97,6 +97,7 @@ impl Store {
                 let claims = &running.get(keyspace.id).unwrap_or(&none).claims;
                 let job = pick_level(&levels, &self.options.levels, level, claims)?;
                 let merge = Merge::begin(&self.scheduler, running, keyspace, job, levels);
+                merge.allow_to_give_up(running);
                 Some(RunningJob::Merge(merge))
             }
         }

@@ -5,6 +5,7 @@ use crate::compaction::Job;
 use crate::db::store::{OpenKeyspace, Store};
 use crate::error::Result;
 use crate::sync::Arc;
+use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::version::Levels;
 
 /// A running merge with its claims. Dropping it releases them.
@@ -15,6 +16,15 @@ pub(in crate::db) struct Merge<'a> {
     /// The levels it was picked from.
     pub(in crate::db) levels: Arc<Levels>,
     claim: u64,
+    given_up: Arc<AtomicBool>,
+}
+
+/// What comes of a merge that a caller asks for.
+pub(in crate::db) enum Asked<'a> {
+    NothingToDo,
+    Begun(Merge<'a>),
+    /// It has to wait for running ones.
+    Waits,
 }
 
 impl<'a> Merge<'a> {
@@ -33,7 +43,19 @@ impl<'a> Merge<'a> {
             keyspace,
             job,
             levels,
+            given_up: Arc::default(),
         }
+    }
+
+    /// Lets it be given up for a larger merge that somebody asks for.
+    pub(in crate::db) fn allow_to_give_up(&self, running: &mut Running) {
+        let claims = &mut running.of(self.keyspace.id).claims;
+        claims.allow_to_give_up(self.claim, &self.given_up);
+    }
+
+    /// Whether it should end early, without a result.
+    pub(in crate::db) fn is_given_up(&self) -> bool {
+        self.given_up.load(Ordering::Relaxed)
     }
 }
 
@@ -83,23 +105,43 @@ impl Store {
         keyspace: &Arc<OpenKeyspace>,
         pick: impl Fn(&Levels) -> Option<Job>,
     ) -> Result<Option<Merge<'a>>> {
-        let scheduler = &self.scheduler;
-        let _waiting = WaitingCaller::begin(scheduler, keyspace.id);
+        let _waiting = self.hold_off_merges(keyspace);
         loop {
             self.check_writable()?;
-            let seen = scheduler.signals.changes();
-            let mut running = scheduler.running();
-            let levels = keyspace.view.load().levels.clone();
-            let Some(job) = pick(&levels) else {
-                return Ok(None);
-            };
-            if running.of(keyspace.id).claims.admits(&job) {
-                let merge = Merge::begin(scheduler, &mut running, keyspace.clone(), job, levels);
-                return Ok(Some(merge));
+            let seen = self.scheduler.signals.changes();
+            match self.begin_asked(keyspace, &pick) {
+                Asked::NothingToDo => return Ok(None),
+                Asked::Begun(merge) => return Ok(Some(merge)),
+                Asked::Waits => self.scheduler.signals.wait_past(seen)?,
             }
-            drop(running);
-            scheduler.signals.wait_past(seen)?;
         }
+    }
+
+    /// Begins the merge that `pick` chooses, if it can run beside the running ones. Those that are part of it
+    /// are given up.
+    pub(in crate::db) fn begin_asked<'a>(
+        &'a self,
+        keyspace: &Arc<OpenKeyspace>,
+        pick: impl Fn(&Levels) -> Option<Job>,
+    ) -> Asked<'a> {
+        let scheduler = &self.scheduler;
+        let mut running = scheduler.running();
+        let levels = keyspace.view.load().levels.clone();
+        let Some(job) = pick(&levels) else {
+            return Asked::NothingToDo;
+        };
+        let claims = &running.of(keyspace.id).claims;
+        if !claims.admits(&job) {
+            claims.give_up_parts_of(&job);
+            return Asked::Waits;
+        }
+        let merge = Merge::begin(scheduler, &mut running, keyspace.clone(), job, levels);
+        Asked::Begun(merge)
+    }
+
+    /// Lets background work begin no merge in a keyspace as long as the result exists.
+    pub(in crate::db) fn hold_off_merges(&self, keyspace: &OpenKeyspace) -> WaitingCaller<'_> {
+        WaitingCaller::begin(&self.scheduler, keyspace.id)
     }
 
     /// Waits until no merge runs in a keyspace. While the result exists, background work begins none.
@@ -111,7 +153,7 @@ impl Store {
         keyspace: &OpenKeyspace,
     ) -> Result<WaitingCaller<'a>> {
         let scheduler = &self.scheduler;
-        let waiting = WaitingCaller::begin(scheduler, keyspace.id);
+        let waiting = self.hold_off_merges(keyspace);
         loop {
             self.check_writable()?;
             let seen = scheduler.signals.changes();

@@ -37,7 +37,8 @@ pub(in crate::db) struct KeyspaceJobs {
     pub(in crate::db) claims: Claims,
     /// Whether a memtable is being flushed. One is at a time, the oldest first.
     pub(in crate::db) flushing: bool,
-    /// The number of callers that wait until running merges no longer block the merge they ask for.
+    /// The number of callers that wait until running merges no longer block the merge they ask for, or for a
+    /// flush before it.
     /// While it is not 0, background work begins no merge in the keyspace.
     pub(in crate::db) waiting: usize,
 }
