@@ -441,7 +441,9 @@ impl Keyspace {
     /// (`None`: unbounded) down to the last level with tables, and waits for it. If that level is larger than
     /// it should be then, tables of it are moved to the next one in the background. On a [`Db`](crate::Db)
     /// this is the default keyspace alone. It takes as long as rewriting these tables, at the rate of
-    /// [`Options::compaction_bytes_per_second`](crate::Options::compaction_bytes_per_second).
+    /// [`Options::compaction_bytes_per_second`](crate::Options::compaction_bytes_per_second), and needs room on the
+    /// disk for as much as it merges at a time: all that overlaps in level 0, with the levels below that are no larger.
+    /// Merges in the background that this one would do again are given up.
     ///
     /// # Errors
     /// If tables cannot be read or written.

@@ -19,7 +19,7 @@ use crate::version::{LEVELS, Levels, Place, Table};
 ///
 /// At level 0 the job takes the oldest table in the range with all that overlap it, directly or
 /// through others; at deeper levels the first table in the range with what it overlaps below; in a
-/// rewrite one table alone.
+/// rewrite one table alone. A merge passes [several levels](through) at once if they are small.
 pub(crate) fn pick_step(
     levels: &Levels,
     from: &[u8],
@@ -47,7 +47,10 @@ pub(crate) fn pick_step(
         // Tables that reach the bottom are rewritten at once.
         let arrives = job.target_level >= deepest;
         job.trivial &= !(arrives && job.tables().any(is_stale));
-        return Some(job);
+        return Some(match job.trivial {
+            true => job,
+            false => through(levels, job, deepest),
+        });
     }
     let (input, _) = table(&|t| t.meta.number < before && is_stale(t))?;
     Some(Job {
@@ -56,6 +59,29 @@ pub(crate) fn pick_step(
         target_level: level,
         trivial: false,
     })
+}
+
+/// A merge that goes on to deeper levels, down to `deepest`, as long as it takes from a level no more than from
+/// all above: what it would write at each level on the way is written once. So it needs at most twice the room on
+/// the disk for each level that it passes, and never takes a large level whole for the sake of a small one.
+fn through(levels: &Levels, mut job: Job, deepest: usize) -> Job {
+    for level in job.target_level + 1..=deepest {
+        let (Some(hull), runs) = (job.hull(), levels.runs(level)) else {
+            break;
+        };
+        let lower = runs.last().map(|run| {
+            let tables = run.overlapping(hull.from, hull.to);
+            Input::new(level, run, tables)
+        });
+        let lower = lower.filter(|input| !input.tables.is_empty());
+        if lower.as_ref().map_or(0, Input::bytes) > job.bytes() {
+            break;
+        }
+        job.inputs.extend(lower);
+        job.target_level = level;
+        job.target_run = Some(levels.oldest_run(level));
+    }
+    job
 }
 
 /// Whether a table may hold something that is not needed at the bottom.

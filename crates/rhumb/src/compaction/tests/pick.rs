@@ -238,9 +238,9 @@ fn a_range_goes_down_level_by_level_and_is_rewritten_at_the_bottom() {
         (20, 0, "a", "a", 10),
         (3, 1, "a", "c", 10),
         (4, 1, "x", "z", 10),
-        (5, 2, "a", "b", 10),
-        (6, 2, "c", "d", 10),
-        (7, 2, "y", "z", 10),
+        (5, 2, "a", "b", 90),
+        (6, 2, "c", "d", 90),
+        (7, 2, "y", "z", 90),
     ];
     let levels = levels_with(&specs, |m| {
         // Nothing of table 5 can be dropped.
@@ -276,4 +276,31 @@ fn a_range_goes_down_level_by_level_and_is_rewritten_at_the_bottom() {
     );
     assert_eq!(range("d0", Bound::Unbounded, 2, 7), None);
     assert_eq!(range("", Bound::Unbounded, 3, 99), None);
+}
+
+/// What a user asks for is written at most once where levels are no larger than what comes from above.
+#[test]
+fn a_merge_of_a_range_passes_levels_that_are_small() {
+    let upper = [
+        (1, 0, "a", "m", 10),
+        (2, 0, "k", "z", 10),
+        (3, 1, "a", "m", 30),
+        (4, 2, "a", "f", 20),
+        (5, 2, "g", "m", 30),
+        // Level 3 holds nothing of these keys.
+        (6, 3, "zz", "zz", 1 << 40),
+    ];
+    let step = |specs: &[Spec<'_>], level| {
+        let levels = levels(specs);
+        let job = pick_step(&levels, b"", Bound::Unbounded, level, 99).unwrap();
+        assert_eq!(job.target_run, Some(BASE_RUN));
+        form(Some(job)).unwrap()
+    };
+    for (bytes, target, lower) in [(100, 4, vec![3, 4, 5, 7]), (101, 3, vec![3, 4, 5])] {
+        let specs = [&upper[..], &[(7, 4, "b", "l", bytes)]].concat();
+        assert_eq!(step(&specs, 0), (0, target, vec![2, 1], lower, false));
+    }
+    // A table that overlaps nothing below is moved only as far as it can be.
+    let specs = [(1, 0, "a", "m", 10), (2, 2, "a", "m", 10)];
+    assert_eq!(step(&specs, 0), (0, 1, vec![1], vec![], true));
 }
