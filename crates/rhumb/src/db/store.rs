@@ -18,11 +18,13 @@ use crate::error::{Error, Result};
 use crate::fs::{FileLock, FileSystem};
 use crate::options::Options;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::sync::{HazardSlots, Mutex, Rank, Ranked, lock};
+use crate::sync::{HazardSlots, Mutex, OwnLines, Rank, Ranked, lock};
 use crate::version::{Files, KeyspaceState, Manifest, State};
 
-/// One keyspace of an open store.
+/// One keyspace of an open store. Aligned, so that the count of references, which every batch changes, lies in
+/// another cache line than what every get reads.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(super) struct OpenKeyspace {
     /// The number of the store it belongs to, among the stores opened by this process.
     pub(super) store: u64,
@@ -85,6 +87,19 @@ pub(super) struct Catalog {
     pub(super) manifest: Option<Manifest>,
 }
 
+/// What every group that is written changes, together in one cache line.
+#[derive(Debug, Default)]
+pub(super) struct Published {
+    /// The last sequence that is visible to readers.
+    pub(super) sequence: AtomicU64,
+    /// The bytes of the keys and values of all groups.
+    pub(super) user_bytes: AtomicU64,
+    /// The bytes that they took in logs.
+    pub(super) log_bytes: AtomicU64,
+    /// The number of groups that were synced before they were published.
+    pub(super) group_syncs: AtomicU64,
+}
+
 /// An open store. Its locks are taken in the order of their [ranks](crate::sync::Rank).
 #[derive(Debug)]
 pub(super) struct Store {
@@ -93,19 +108,17 @@ pub(super) struct Store {
     pub(super) options: Options,
     /// By keyspace id. Readers load it without a lock.
     pub(super) keyspaces: ArcSwap<BTreeMap<u32, Arc<OpenKeyspace>>>,
-    /// The last sequence that is visible to readers.
-    pub(super) published: AtomicU64,
+    /// What every group that is written changes.
+    pub(super) published: OwnLines<Published>,
     pub(super) queue: CommitQueue<Request<'static>, Written>,
     /// Which background jobs run, and what threads wait for.
     pub(super) scheduler: Scheduler,
     /// Locked while a group is written and while a memtable is replaced.
-    pub(super) write: Ranked<WriteState>,
+    pub(super) write: OwnLines<Ranked<WriteState>>,
     pub(super) catalog: Ranked<Catalog>,
     pub(super) snapshots: Ranked<BTreeMap<Sequence, usize>>,
     /// Locked for moments only, never during a call to the operating system.
     pub(super) logs: Ranked<Logs>,
-    /// The number of groups that were synced before they were published.
-    pub(super) group_syncs: AtomicU64,
     /// The error that writes return, once the store takes no more writes.
     pub(super) failure: Failure,
     /// The files of the store, including those to be deleted.
@@ -171,7 +184,7 @@ impl Store {
 
     /// The last sequence that is visible to readers.
     pub(super) fn visible(&self) -> Sequence {
-        self.published.load(Ordering::Acquire)
+        self.published.sequence.load(Ordering::Acquire)
     }
 
     /// The sequences of all snapshots, ascending: the versions visible at them must be kept. Read

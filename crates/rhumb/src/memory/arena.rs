@@ -8,8 +8,10 @@ use std::sync::{Arc, OnceLock};
 // ordering must not depend on the arena's.
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use rhumb_index::search::{LINE_BYTES, prefetch_line};
+
 use super::Pinned;
-use crate::sync::{Mutex, MutexGuard, lock};
+use crate::sync::{Mutex, MutexGuard, OwnLines, lock};
 
 /// The size of the first chunk; each following chunk is twice as large, up to [`CHUNK_BYTES`]. The
 /// first is small because a store may have thousands of nearly empty keyspaces.
@@ -61,7 +63,7 @@ impl Address {
 /// in a chunk of its own.
 pub(crate) struct Arena {
     buckets: [OnceLock<Box<[OnceLock<Chunk>]>>; BUCKETS],
-    tail: Mutex<Tail>,
+    tail: OwnLines<Mutex<Tail>>,
     bytes: AtomicUsize,
 }
 
@@ -77,11 +79,11 @@ impl Arena {
     pub fn new() -> Self {
         Arena {
             buckets: [const { OnceLock::new() }; BUCKETS],
-            tail: Mutex::new(Tail {
+            tail: OwnLines(Mutex::new(Tail {
                 chunks: 0,
                 current: None,
                 next_chunk_bytes: FIRST_CHUNK_BYTES,
-            }),
+            })),
             bytes: AtomicUsize::new(0),
         }
     }
@@ -114,6 +116,14 @@ impl Arena {
         self.chunk(address.chunk())
             .and_then(|chunk| chunk.filled().get(address.offset()..))
             .unwrap_or_default()
+    }
+
+    /// Brings the first cache line of a record, and the next, to the processor's cache.
+    #[inline]
+    pub fn prefetch(&self, address: Address) {
+        let record = self.record_onwards(address).as_ptr();
+        prefetch_line(record);
+        prefetch_line(record.wrapping_add(LINE_BYTES - 1));
     }
 
     /// The `len` bytes at `start`, a position from [`Address::position`]; empty if they do not lie
@@ -223,7 +233,9 @@ impl fmt::Debug for Arena {
 }
 
 /// Memory that is filled from the front. The first `filled` bytes never change and any thread may
-/// read them; only the thread that appends uses the others.
+/// read them; only the thread that appends uses the others. Aligned, so that what is appended to one chunk
+/// does not take the others from the caches of readers.
+#[repr(align(64))]
 struct Chunk {
     /// The memory of `owner`, kept here too so that reads need not follow the pointer to it.
     memory: NonNull<[u8]>,

@@ -22,6 +22,7 @@ use arc_swap::ArcSwap;
 use rhumb_index::search::common_prefix;
 
 use crate::entry::{MAX_SEQUENCE, RangeDeleteTree, Sequence, Version};
+use crate::sync::OwnLines;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 pub(crate) use cursor::MemtableCursor;
 use tree::Tree;
@@ -32,15 +33,23 @@ const MOST_RANGE_DELETES: usize = 1024;
 
 /// A sorted, growing set of entries and range deletes.
 ///
+/// Aligned, so that its count of references lies in another cache line than what every get reads.
+///
 /// Readers take no lock. Writers hold a lock, so that the type is sound however it is called. But callers
 /// must keep the order of commits and decide which sequences may be seen: a read whose sequence covers an
 /// entry can find it as soon as it is inserted.
+#[repr(align(64))]
 pub(crate) struct Memtable {
     tree: Tree,
     range_deletes: ArcSwap<RangeDeleteTree>,
     /// The number of range deletes. Most memtables have none; a get then loads only this count.
     range_delete_count: AtomicUsize,
     range_delete_bytes: AtomicUsize,
+    counts: OwnLines<Counts>,
+}
+
+/// What every write changes.
+struct Counts {
     entries: AtomicU64,
     /// Over entries and range deletes; initially `MAX_SEQUENCE` for the smallest and 0 for the
     /// largest.
@@ -64,9 +73,11 @@ impl Memtable {
             range_deletes: ArcSwap::default(),
             range_delete_count: AtomicUsize::new(0),
             range_delete_bytes: AtomicUsize::new(0),
-            entries: AtomicU64::new(0),
-            smallest_sequence: AtomicU64::new(MAX_SEQUENCE),
-            largest_sequence: AtomicU64::new(0),
+            counts: OwnLines(Counts {
+                entries: AtomicU64::new(0),
+                smallest_sequence: AtomicU64::new(MAX_SEQUENCE),
+                largest_sequence: AtomicU64::new(0),
+            }),
         }
     }
 
@@ -76,9 +87,12 @@ impl Memtable {
     }
 
     fn cover(&self, smallest: Sequence, largest: Sequence) {
-        self.smallest_sequence
+        self.counts
+            .smallest_sequence
             .fetch_min(smallest, Ordering::Relaxed);
-        self.largest_sequence.fetch_max(largest, Ordering::Relaxed);
+        self.counts
+            .largest_sequence
+            .fetch_max(largest, Ordering::Relaxed);
     }
 
     /// The newest version of `key` with a sequence not above `visible`; its value is pinned in the
@@ -91,6 +105,13 @@ impl Memtable {
             kind: record.kind,
             value: record.value(self.tree.arena()),
         })
+    }
+
+    /// Searches for the place where a new version of a key belongs, so that its insertion finds in the processor's caches
+    /// what it reads.
+    pub fn approach(&self, key: &[u8]) {
+        let target = self.tree.target(key, MAX_SEQUENCE);
+        std::hint::black_box(target.and_then(|target| self.tree.find(&target)));
     }
 
     /// The largest sequence, not above `visible`, of the range deletes here that cover `key`.
@@ -115,7 +136,7 @@ impl Memtable {
     /// Whether every entry is older than the range delete of a sequence, here or in a newer memtable.
     fn is_older(&self, sequence: Sequence) -> bool {
         // No entry has the sequence of a range delete.
-        self.largest_sequence.load(Ordering::Relaxed) <= sequence
+        self.counts.largest_sequence.load(Ordering::Relaxed) <= sequence
     }
 
     /// A cursor over the entries, not yet positioned.
@@ -138,7 +159,7 @@ impl Memtable {
 
     /// The number of entries, not counting range deletes.
     pub fn entries(&self) -> u64 {
-        self.entries.load(Ordering::Acquire)
+        self.counts.entries.load(Ordering::Acquire)
     }
 
     /// Whether there are neither entries nor range deletes.
@@ -148,12 +169,12 @@ impl Memtable {
 
     /// The smallest sequence of all entries and range deletes; `None` if there are none.
     pub fn smallest_sequence(&self) -> Option<Sequence> {
-        (!self.is_empty()).then(|| self.smallest_sequence.load(Ordering::Relaxed))
+        (!self.is_empty()).then(|| self.counts.smallest_sequence.load(Ordering::Relaxed))
     }
 
     /// The largest sequence of all entries and range deletes; `None` if there are none.
     pub fn largest_sequence(&self) -> Option<Sequence> {
-        (!self.is_empty()).then(|| self.largest_sequence.load(Ordering::Relaxed))
+        (!self.is_empty()).then(|| self.counts.largest_sequence.load(Ordering::Relaxed))
     }
 
     /// Whether the entries came in the order in which they stand: every one behind all before it.

@@ -15,6 +15,7 @@
 //!
 //! Blocks are never freed before the tree, so a reader may look into any block at any time.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::block::{Block, SLOTS, State, View, slot_of};
@@ -24,8 +25,8 @@ use super::record::Record;
 use super::skip::Marks;
 use crate::entry::Sequence;
 use crate::memory::{Address, Arena, Pieces};
-use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use crate::sync::{Mutex, OwnLines};
 
 /// More levels than a tree of as many entries as the arena can hold has if every block is half full.
 pub(super) const MAX_LEVELS: usize = 16;
@@ -75,7 +76,7 @@ pub(super) struct Tree {
     /// The prefix behind which heads begin: as much of the guess as the first key shares. Unset while the
     /// tree is empty.
     pub(super) prefix: OnceLock<Box<[u8]>>,
-    pub(super) writer: Mutex<Writer>,
+    pub(super) writer: OwnLines<Mutex<Writer>>,
     /// The marks of range deletes.
     pub marks: Marks,
 }
@@ -134,7 +135,7 @@ impl Tree {
             root: AtomicU64::new(0),
             likely_prefix,
             prefix: OnceLock::new(),
-            writer: Mutex::new(Writer::new()),
+            writer: OwnLines(Mutex::new(Writer::new())),
             marks: Marks::new(),
         }
     }
@@ -202,6 +203,7 @@ impl Tree {
         if end < view.len() && view.head(end) == head {
             end = view.first_not(end, |other| other <= head);
         }
+        self.prefetch_records(view, at..end);
         while at < end {
             let middle = (at + end) / 2;
             match target.compare(&self.record(view.record(middle)), skip) {
@@ -211,6 +213,18 @@ impl Tree {
             }
         }
         (at, false)
+    }
+
+    /// Prefetches the records with which the first two steps of a binary search in a range compare.
+    #[inline]
+    fn prefetch_records(&self, view: &View<'_>, range: Range<usize>) {
+        let middle = (range.start + range.end) / 2;
+        let (before, behind) = (range.start..middle, middle + 1..range.end);
+        for at in [before, behind].map(|half| (half.start + half.end) / 2) {
+            if at != middle && at < range.end {
+                self.arena.prefetch(view.record(at));
+            }
+        }
     }
 
     /// The leaf to which `choose` leads, which is called with the blocks on the way and says how many of their

@@ -100,7 +100,7 @@ impl<'a> MemtableWriter<'a> {
         self.publish_counts();
         let memtable = self.memtable;
         // Entries inserted later than this get a mark of their own.
-        let in_order = memtable.largest_sequence.load(Ordering::Relaxed) < sequence;
+        let in_order = memtable.counts.largest_sequence.load(Ordering::Relaxed) < sequence;
         memtable.tree.marks.note(sequence, in_order);
         let mut bytes = 0;
         memtable.range_deletes.rcu(|old| {
@@ -121,7 +121,10 @@ impl<'a> MemtableWriter<'a> {
         if let Some((smallest, largest)) = count.sequences.take() {
             self.memtable.cover(smallest, largest);
             let entries = std::mem::take(&mut count.entries);
-            self.memtable.entries.fetch_add(entries, Ordering::Release);
+            self.memtable
+                .counts
+                .entries
+                .fetch_add(entries, Ordering::Release);
         }
     }
 }

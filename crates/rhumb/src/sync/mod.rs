@@ -2,10 +2,12 @@
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p rhumb --release --lib loom` runs the models.
 
+mod own_lines;
 mod ranked;
 mod swap;
 mod thread_number;
 
+pub(crate) use own_lines::OwnLines;
 pub(crate) use ranked::{Rank, Ranked, RankedGuard};
 pub(crate) use swap::{Guard, HazardSlots, Swap};
 pub(crate) use thread_number::{NUMBERED_THREADS, thread_number};

@@ -132,7 +132,7 @@ impl Store {
             w.ingested_bytes += report.bytes;
             w.user_bytes = w.user_bytes.saturating_add(user_bytes);
         })?;
-        self.published.store(sequence, Ordering::Release);
+        self.published.sequence.store(sequence, Ordering::Release);
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use super::replay::{Replayed, replay};
 use crate::db::DEFAULT_KEYSPACE;
 use crate::db::handle::Handle;
 use crate::db::stats::counters::{ReadCounters, WriteCounters};
-use crate::db::store::{Catalog, Failure, OpenKeyspace, Store};
+use crate::db::store::{Catalog, Failure, OpenKeyspace, Published, Store};
 use crate::db::upkeep::background;
 use crate::db::upkeep::scheduler::Scheduler;
 use crate::db::write::commit_queue::CommitQueue;
@@ -23,7 +23,7 @@ use crate::fs::{FileLock, LockMode, ops};
 use crate::memory::BlockCache;
 use crate::options::Options;
 use crate::sync::atomic::{AtomicBool, AtomicU64};
-use crate::sync::{HazardSlots, Rank, Ranked};
+use crate::sync::{HazardSlots, OwnLines, Rank, Ranked};
 use crate::version::{Change, Edit, Files, Manifest, State, publish, read_current};
 use crate::wal::{LogWriter, sync_log};
 
@@ -180,10 +180,13 @@ fn assemble(
         number,
         options,
         keyspaces: ArcSwap::from_pointee(keyspaces),
-        published: AtomicU64::new(last_sequence),
+        published: OwnLines(Published {
+            sequence: AtomicU64::new(last_sequence),
+            ..Published::default()
+        }),
         queue: CommitQueue::new(),
         scheduler,
-        write: Ranked::new(Rank::Write, write),
+        write: OwnLines(Ranked::new(Rank::Write, write)),
         catalog: Ranked::new(
             Rank::Catalog,
             Catalog {
@@ -193,7 +196,6 @@ fn assemble(
         ),
         snapshots: Ranked::new(Rank::Snapshots, BTreeMap::new()),
         logs: Ranked::new(Rank::Logs, Logs::new(sealed)),
-        group_syncs: AtomicU64::new(0),
         failure: Failure::new(),
         files,
         hazard_slots,

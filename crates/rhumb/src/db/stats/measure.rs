@@ -1,14 +1,23 @@
 //! Gathers [`Stats`].
 
-use crate::db::stats::{CacheStats, KeyspaceStats, LevelStats, OrderStats, Stats};
+use crate::db::stats::{CacheStats, KeyspaceStats, LevelStats, OrderStats, Stats, WriteStats};
 use crate::db::store::{OpenKeyspace, Store};
 use crate::error::{Error, Result};
 use crate::memtable::Memtable;
 use crate::options::KeyspaceOptions;
+use crate::sync::atomic::Ordering;
 use crate::sync::lock;
 use crate::version::LEVELS;
 
 impl Store {
+    fn measure_writes(&self) -> WriteStats {
+        let published = &self.published;
+        let mut writes = self.writes.stats();
+        writes.user_bytes += published.user_bytes.load(Ordering::Relaxed);
+        writes.log_bytes += published.log_bytes.load(Ordering::Relaxed);
+        writes
+    }
+
     pub(in crate::db) fn measure(&self) -> Result<Stats> {
         let mut keyspaces = Vec::new();
         for keyspace in self.keyspaces.load().values() {
@@ -25,7 +34,7 @@ impl Store {
             keyspaces,
             reads: self.reads.stats(),
             scans: self.reads.scans(),
-            writes: self.writes.stats(),
+            writes: self.measure_writes(),
             cache_bytes: cache.used.blocks,
             cache_capacity: self.files.cache.capacity(),
             cache: CacheStats {

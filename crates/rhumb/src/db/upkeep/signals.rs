@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::db::write::pressure::{Debt, Pressure};
 use crate::error::{Error, Result};
+use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Arc, Condvar, Rank, Ranked, RankedGuard, lock};
 
 /// A step that failed on a full disk is tried again after this time.
@@ -14,6 +15,8 @@ const RETRY: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(in crate::db) struct Signals {
     state: Ranked<Signalled>,
+    /// Whether there is any pressure: every write looks, and mostly there is none.
+    is_pressed: AtomicBool,
     changed: Condvar,
     /// Separate from `changed`: if resting threads signalled `changed`, two of them would wake each
     /// other forever.
@@ -76,6 +79,7 @@ impl Signals {
         };
         Signals {
             state: Ranked::new(Rank::Signals, state),
+            is_pressed: AtomicBool::new(false),
             changed: Condvar::new(),
             rested: Condvar::new(),
         }
@@ -136,6 +140,8 @@ impl Signals {
     pub(in crate::db) fn set_pressure(&self, pressure: impl FnOnce() -> Pressure) {
         self.change(|s| {
             s.pressure = pressure();
+            let is_pressed = s.pressure != Pressure::None;
+            self.is_pressed.store(is_pressed, Ordering::Release);
             if !s.is_slow() {
                 s.debt.forgive();
             }
@@ -143,7 +149,10 @@ impl Signals {
     }
 
     pub(in crate::db) fn pressure(&self) -> Pressure {
-        lock(&self.state).pressure
+        match self.is_pressed.load(Ordering::Acquire) {
+            true => lock(&self.state).pressure,
+            false => Pressure::None,
+        }
     }
 
     /// Makes writers wait for `time`, together with earlier times that were too short for a sleep, or

@@ -3,12 +3,12 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Condvar, Mutex, MutexGuard, lock, wait};
 
-/// How often a caller looks whether the leader has ended before it sleeps: as long as a group without a sync
-/// takes, about, since going to sleep and being woken takes longer.
-const LOOKS: usize = if cfg!(loom) { 0 } else { 200 };
+/// How often a caller looks whether the leader has ended before it sleeps: about 20 us, several times what a group
+/// without a sync takes. To sleep and to be woken takes longer, 50 us and more on a virtual machine.
+const LOOKS: usize = if cfg!(loom) { 0 } else { 800 };
 
 /// A queue of requests, served in groups by one of the callers at a time, the leader.
 ///
@@ -18,8 +18,17 @@ const LOOKS: usize = if cfg!(loom) { 0 } else { 200 };
 pub(in crate::db) struct CommitQueue<T, R> {
     state: Mutex<QueueState<T, R>>,
     changed: Condvar,
+    progress: Progress,
+}
+
+/// What waiting callers look at. In a cache line of its own, so that they do not slow down the leader.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Progress {
     /// The number of groups that were served.
     groups: AtomicU64,
+    /// Whether the group that is served takes so long that to wait awake is in vain.
+    is_slow: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -33,6 +42,8 @@ struct QueueState<T, R> {
     waiting_alone: usize,
     /// Whether requests that waited for a caller alone come before the next one.
     requests_first: bool,
+    /// Whether a caller looks for the end of the leader that was alone when it came, and has not queued its request.
+    looking: bool,
     /// The number of callers that sleep until something changes. Waking takes a call of the operating system.
     sleeping: usize,
     /// Whether a leader panicked.
@@ -55,31 +66,53 @@ impl<T, R> CommitQueue<T, R> {
             leading: false,
             waiting_alone: 0,
             requests_first: false,
+            looking: false,
             sleeping: 0,
             broken: false,
         };
         CommitQueue {
             state: Mutex::new(state),
             changed: Condvar::new(),
-            groups: AtomicU64::new(0),
+            progress: Progress {
+                groups: AtomicU64::new(0),
+                is_slow: AtomicBool::new(false),
+            },
         }
+    }
+
+    /// Notes that the leader, which the caller is, now waits for something slow, such as a disk: nobody waits awake
+    /// for the end of its group.
+    pub(in crate::db) fn slows_down(&self) {
+        self.progress.is_slow.store(true, Ordering::Relaxed);
     }
 
     /// Queues `request`, waits until it is served, and returns its result and how long it slept until other
     /// leaders had ended. A caller that becomes leader calls `lead` with the queued requests in the order in
-    /// which they were queued; `lead` returns one result for each. If nobody else is there, the request is not
-    /// made one for the queue by `queued`, but served by `lone`. Two leaders never run at the same time.
+    /// which they were queued; `lead` returns one result for each. If no other caller waits, the request is not
+    /// made one for the queue by `queued`, but served by `lone`. A caller that `looks` calls `prepare` if it finds
+    /// only a leader there, and looks for a moment whether it ends; one whose request is slow should not. Two leaders never run at the same time.
     ///
     /// Returns `None` once a leader has panicked: the outcome of its group is unknown, so no
     /// further request is served.
     pub(in crate::db) fn submit<Q>(
         &self,
         request: Q,
+        looks: bool,
+        prepare: impl FnOnce(&Q),
         queued: impl FnOnce(Q) -> T,
         lone: impl FnOnce(&Q) -> R,
         lead: impl FnOnce(Vec<T>) -> Vec<R>,
     ) -> Option<(R, Duration)> {
         let mut state = lock(&self.state);
+        if looks && state.leading && !state.looking && state.waiting.is_empty() && !self.is_slow() {
+            state.looking = true;
+            let groups = self.groups();
+            drop(state);
+            prepare(&request);
+            self.look(groups);
+            state = lock(&self.state);
+            state.looking = false;
+        }
         if state.broken {
             return None;
         }
@@ -95,9 +128,10 @@ impl<T, R> CommitQueue<T, R> {
         let ticket = state.next_ticket;
         state.next_ticket += 1;
         state.waiting.push_back((ticket, request));
-        if state.leading {
+        if looks && state.leading {
+            let groups = self.groups();
             drop(state);
-            self.look();
+            self.look(groups);
             state = lock(&self.state);
         }
         // Only those who sleep look at the clock.
@@ -147,6 +181,7 @@ impl<T, R> CommitQueue<T, R> {
         }
         state.leading = true;
         drop(state);
+        self.slows_down();
         let done = self.serve(work, |state, done| {
             // Each of them has a caller who waits to become leader.
             state.requests_first = !state.waiting.is_empty();
@@ -155,15 +190,24 @@ impl<T, R> CommitQueue<T, R> {
         Some(done)
     }
 
-    /// Waits a moment for the end of the group that is served.
-    fn look(&self) {
-        let groups = self.groups.load(Ordering::Relaxed);
+    /// The number of groups that were served. Under the lock of the state, while there is a leader, it does not count
+    /// the leader's group.
+    fn groups(&self) -> u64 {
+        self.progress.groups.load(Ordering::Relaxed)
+    }
+
+    /// Waits a moment for the end of the group behind so many.
+    fn look(&self, groups: u64) {
         for _ in 0..LOOKS {
-            if self.groups.load(Ordering::Relaxed) != groups {
+            if self.groups() != groups || self.is_slow() {
                 break;
             }
             std::hint::spin_loop();
         }
+    }
+
+    fn is_slow(&self) -> bool {
+        self.progress.is_slow.load(Ordering::Relaxed)
     }
 
     /// Sleeps until something changes.
@@ -193,8 +237,11 @@ impl<T, R> CommitQueue<T, R> {
         let ended = end(&mut state, done);
         state.leading = false;
         let sleeping = state.sleeping > 0;
+        if self.is_slow() {
+            self.progress.is_slow.store(false, Ordering::Relaxed);
+        }
         drop(state);
-        self.groups.fetch_add(1, Ordering::Relaxed);
+        self.progress.groups.fetch_add(1, Ordering::Relaxed);
         if sleeping {
             self.changed.notify_all();
         }
@@ -239,7 +286,7 @@ mod models {
                     results
                 };
                 let lone = |n: &usize| lead(vec![*n])[0];
-                let result = queue.submit(n, |n| n, lone, lead);
+                let result = queue.submit(n, true, |_| (), |n| n, lone, lead);
                 assert_eq!(result.map(|(result, _)| result), Some(n * 10));
             };
             let threads: Vec<_> = (1..3)
@@ -269,7 +316,7 @@ mod models {
                     busy.fetch_sub(1, Ordering::SeqCst);
                     group
                 };
-                let result = queue.submit(n, |n| n, |n| lead(vec![*n])[0], lead);
+                let result = queue.submit(n, true, |_| (), |n| n, |n| lead(vec![*n])[0], lead);
                 assert_eq!(result.map(|(result, _)| result), Some(n));
             };
             let writer = {
@@ -315,7 +362,9 @@ mod tests {
                             group
                         };
                         let lone = |n: &u64| lead(vec![*n])[0];
-                        let (result, _) = queue.submit(request, |n| n, lone, lead).unwrap();
+                        let (result, _) = queue
+                            .submit(request, true, |_| (), |n| n, lone, lead)
+                            .unwrap();
                         assert_eq!(result, request);
                     }
                 });
@@ -339,7 +388,11 @@ mod tests {
         let panics = std::panic::AssertUnwindSafe(|| queue.alone(|| panic!("on purpose")));
         assert!(std::panic::catch_unwind(panics).is_err());
         assert!(queue.alone(|| ()).is_none());
-        assert!(queue.submit(1, |n| n, |n| *n, |group| group).is_none());
+        assert!(
+            queue
+                .submit(1, true, |_| (), |n| n, |n| *n, |group| group)
+                .is_none()
+        );
     }
 
     /// Callers who are alone one after another do not keep the others waiting for ever.
@@ -355,7 +408,7 @@ mod tests {
                         lock(order).push("requests");
                         group
                     };
-                    queue.submit(1, |n| n, |n| *n, lead)
+                    queue.submit(1, true, |_| (), |n| n, |n| *n, lead)
                 });
                 scope.spawn(|| queue.alone(|| lock(order).push("alone")));
                 // Both wait.
@@ -372,6 +425,61 @@ mod tests {
         assert_eq!(*lock(order), ["requests", "alone"]);
     }
 
+    /// Runs a request while another one is served, which calls `serving` first and ends once the caller calls
+    /// `prepare` or has queued its request. Returns what the caller did, in order.
+    fn done_beside_a_leader(
+        serving: impl FnOnce(&CommitQueue<u64, u64>) + Send,
+    ) -> Vec<&'static str> {
+        let queue = CommitQueue::<u64, u64>::new();
+        let (served, ending) = (std::sync::Barrier::new(2), std::sync::Barrier::new(2));
+        let done = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            let leader = scope.spawn(|| {
+                let lone = |n: &u64| {
+                    serving(&queue);
+                    served.wait();
+                    ending.wait();
+                    *n
+                };
+                queue.submit(1, true, |_| (), |n| n, lone, |group| group)
+            });
+            served.wait();
+            let prepare = |_: &u64| {
+                lock(&done).push("prepared");
+                ending.wait();
+                // The leader ends before the caller looks.
+                while lock(&queue.state).leading {
+                    std::thread::yield_now();
+                }
+            };
+            let queued = |n| {
+                lock(&done).push("queued");
+                ending.wait();
+                n
+            };
+            let lone = |n: &u64| {
+                lock(&done).push("alone");
+                *n
+            };
+            let result = queue.submit(2, true, prepare, queued, lone, |group| group);
+            assert_eq!(result.map(|(result, _)| result), Some(2));
+            let led = leader.join().ok().flatten();
+            assert_eq!(led.map(|(result, _)| result), Some(1));
+        });
+        lock(&done).clone()
+    }
+
+    #[test]
+    fn a_caller_that_finds_only_a_leader_is_served_alone_after_it() {
+        assert_eq!(done_beside_a_leader(|_| ()), ["prepared", "alone"]);
+    }
+
+    #[test]
+    fn callers_are_queued_behind_a_slow_group() {
+        let done = done_beside_a_leader(CommitQueue::slows_down);
+        assert_eq!(done, ["queued"]);
+    }
+
     #[test]
     fn concurrent_writers_form_groups_and_get_their_own_results() {
         let queue = CommitQueue::<u64, u64>::new();
@@ -386,7 +494,8 @@ mod tests {
                             groups.fetch_add(1, Ordering::Relaxed);
                             group.iter().map(|n| n + 1).collect::<Vec<_>>()
                         };
-                        let result = queue.submit(n, |n| n, |n| lead(vec![*n])[0], lead);
+                        let result =
+                            queue.submit(n, true, |_| (), |n| n, |n| lead(vec![*n])[0], lead);
                         assert_eq!(result.map(|(result, _)| result), Some(n + 1));
                     }
                 });
@@ -400,9 +509,13 @@ mod tests {
         let queue = CommitQueue::<u64, u64>::new();
         let panicking = |_: &u64| panic!("the panic that the test asks for");
         std::thread::scope(|scope| {
-            let leader = scope.spawn(|| queue.submit(1, |n| n, panicking, |group| group));
+            let leader =
+                scope.spawn(|| queue.submit(1, true, |_| (), |n| n, panicking, |group| group));
             assert!(leader.join().is_err());
         });
-        assert_eq!(queue.submit(2, |n| n, |n| *n, |group| group), None);
+        assert_eq!(
+            queue.submit(2, true, |_| (), |n| n, |n| *n, |group| group),
+            None
+        );
     }
 }
