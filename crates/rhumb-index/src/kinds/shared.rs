@@ -4,6 +4,7 @@
 pub(super) mod exact;
 pub(super) mod fixed_line;
 pub(super) mod gallop;
+pub(super) mod in_turn;
 pub(super) mod knobs;
 pub(super) mod least_squares;
 pub(super) mod lines;

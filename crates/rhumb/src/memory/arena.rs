@@ -8,8 +8,6 @@ use std::sync::{Arc, OnceLock};
 // ordering must not depend on the arena's.
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rhumb_index::search::{LINE_BYTES, prefetch_line};
-
 use super::Pinned;
 use crate::sync::{Mutex, MutexGuard, OwnLines, lock};
 
@@ -116,14 +114,6 @@ impl Arena {
         self.chunk(address.chunk())
             .and_then(|chunk| chunk.filled().get(address.offset()..))
             .unwrap_or_default()
-    }
-
-    /// Brings the first cache line of a record, and the next, to the processor's cache.
-    #[inline]
-    pub fn prefetch(&self, address: Address) {
-        let record = self.record_onwards(address).as_ptr();
-        prefetch_line(record);
-        prefetch_line(record.wrapping_add(LINE_BYTES - 1));
     }
 
     /// The `len` bytes at `start`, a position from [`Address::position`]; empty if they do not lie

@@ -18,6 +18,8 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use rhumb_index::search::{LINE_BYTES, prefetch};
+
 use super::block::{Block, SLOTS, State, View, slot_of};
 use super::head::Target;
 use super::insert::Writer;
@@ -222,7 +224,7 @@ impl Tree {
         let (before, behind) = (range.start..middle, middle + 1..range.end);
         for at in [before, behind].map(|half| (half.start + half.end) / 2) {
             if at != middle && at < range.end {
-                self.arena.prefetch(view.record(at));
+                prefetch(self.arena.record_onwards(view.record(at)), 0..LINE_BYTES);
             }
         }
     }

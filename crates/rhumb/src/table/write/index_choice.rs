@@ -152,12 +152,7 @@ impl IndexChoice {
     /// # Errors
     /// If keys do not ascend.
     pub fn push(&mut self, key: &[u8], number: u64) -> Result<(), IndexError> {
-        match self.wanted.as_mut().map(|wanted| wanted.push(key, number)) {
-            Some(Err(error)) if self.fences.is_some() => self.fall_back(error),
-            Some(Err(error)) => return Err(error),
-            _ => {}
-        }
-        Ok(())
+        self.train(|wanted| wanted.push(key, number))
     }
 
     /// Passes the numbers of the next distinct user keys, of which several may be equal, to the wanted
@@ -167,12 +162,21 @@ impl IndexChoice {
     /// If numbers do not ascend.
     pub fn push_numbers(&mut self, numbers: &[u64]) -> Result<(), IndexError> {
         for distinct in numbers.chunk_by(|a, b| a < b) {
-            let wanted = self.wanted.as_mut();
-            match wanted.map(|wanted| wanted.push_numbers(distinct)) {
-                Some(Err(error)) if self.fences.is_some() => self.fall_back(error),
-                Some(Err(error)) => return Err(error),
-                _ => {}
-            }
+            self.train(|wanted| wanted.push_numbers(distinct))?;
+        }
+        Ok(())
+    }
+
+    /// Trains the wanted kind; if that fails, fence pointers take its place where there are any.
+    #[inline]
+    fn train(
+        &mut self,
+        push: impl FnOnce(&mut Box<dyn IndexBuilder>) -> Result<(), IndexError>,
+    ) -> Result<(), IndexError> {
+        match self.wanted.as_mut().map(push) {
+            Some(Err(error)) if self.fences.is_some() => self.fall_back(error),
+            Some(Err(error)) => return Err(error),
+            _ => {}
         }
         Ok(())
     }

@@ -9,13 +9,13 @@ use std::time::{Duration, SystemTime};
 use rhumb_index::{IndexSpec, KeyMap};
 
 use super::blocks::{BlockWriter, LARGEST_BLOCK_BYTES, refused};
+use super::cutter::{Cutter, cut};
 use super::index_choice::{BuiltIndex, IndexChoice, Stakes};
-use super::placing::{Placer, Placing, TARGET_BYTES};
+use super::placing::{Placing, TARGET_BYTES};
 use crate::entry::{EntryKind, MAX_KEY_BYTES, RangeDeletes, Sequence, compare, set_key};
 use crate::error::{Error, Result};
 use crate::fs::{FileSystem, names, ops};
 use crate::options::{Compression, Partition, TableSpec};
-use crate::table::LARGE_ENTRY_BYTES;
 use crate::table::block::NewEntry;
 use crate::table::form::directory::Arrangement;
 use crate::table::form::filter::Filter;
@@ -65,50 +65,6 @@ struct Counts {
     key_bytes: u64,
     value_bytes: u64,
     sequences: Option<(Sequence, Sequence)>,
-}
-
-/// What decides which block an entry goes into.
-#[derive(Debug)]
-enum Cutter {
-    /// The size of the block: at most this many raw bytes and entries.
-    Full { bytes: usize, entries: usize },
-    /// The number of entries, which are units as long as they have one size.
-    Units { entries: u32 },
-    /// The model.
-    Model(Box<Placer>),
-}
-
-impl Cutter {
-    fn of(spec: &TableSpec, index: &IndexChoice) -> Cutter {
-        match spec.partition {
-            Partition::Bytes(n) => Cutter::bytes(n as usize),
-            Partition::Entries(n) => {
-                let entries = n.min(u16::MAX.into());
-                match spec.compression {
-                    Compression::None => Cutter::Units { entries },
-                    _ => Cutter::entries(entries),
-                }
-            }
-            Partition::Predicted(n) if index.may_place() => {
-                Cutter::Model(Box::new(Placer::new(n.min(u16::MAX.into()))))
-            }
-            Partition::Predicted(_) => Cutter::bytes(TARGET_BYTES as usize),
-        }
-    }
-
-    fn entries(entries: u32) -> Cutter {
-        Cutter::Full {
-            bytes: LARGEST_BLOCK_BYTES,
-            entries: entries as usize,
-        }
-    }
-
-    fn bytes(bytes: usize) -> Cutter {
-        Cutter::Full {
-            bytes,
-            entries: u16::MAX.into(),
-        }
-    }
 }
 
 /// A table being written.
@@ -492,17 +448,6 @@ impl TableWriter {
         drop(blocks);
         ops::remove(&*fs, &path)
     }
-}
-
-/// Adds an entry to the open block, or to a new one if the block would then exceed `bytes` raw
-/// bytes or `entries` entries.
-fn cut(blocks: &mut BlockWriter, entry: &NewEntry<'_>, bytes: usize, entries: usize) -> Result<()> {
-    let large = entry.key.len() + entry.value.len() > LARGE_ENTRY_BYTES;
-    if large || blocks.open().count() >= entries {
-        blocks.close()?;
-    }
-    blocks.push(entry, bytes)?;
-    if large { blocks.close() } else { Ok(()) }
 }
 
 fn too_large(number: u64) -> Error {

@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 
 use super::{LineKind, RECORD, RUNS, Route, Segment};
+use crate::kinds::shared::in_turn::in_turn;
 use crate::kinds::shared::knobs::BOUNDARY;
 use crate::kinds::shared::reach::Reach;
 use crate::kinds::shared::runs::{Ended, Run, Runs};
@@ -247,20 +248,13 @@ impl<K: LineKind> IndexBuilder for LineBuilder<K> {
             None => (self.runs.last_number())
                 .map_or(0, |last| numbers.partition_point(|number| *number <= last)),
         };
-        let mut rest = numbers.get(..end).unwrap_or_default();
         let closed = &self.row.closed;
+        let numbers = numbers.get(..end).unwrap_or_default();
         let number_of = |segment: &Segment| segment.line.first_number;
-        let after = |first| closed.partition_point(|segment| number_of(segment) <= first);
-        let mut at = (rest.first()).map_or(0, |first| after(*first).saturating_sub(1));
-        while let (Some(segment), false) = (closed.get(at), rest.is_empty()) {
-            let own = match closed.get(at + 1).map(number_of) {
-                Some(next) => rest.partition_point(|number| *number < next),
-                None => rest.len(),
-            };
-            let (own, later) = rest.split_at(own);
-            predicted.extend(own.iter().map(|number| segment.line.predict(*number)));
-            (rest, at) = (later, at + 1);
-        }
+        in_turn(closed, number_of, numbers, |at, own| {
+            let line = closed.get(at).map(|segment| &segment.line);
+            predicted.extend(own.iter().filter_map(|n| Some(line?.predict(*n))));
+        });
     }
 
     fn finish(mut self: Box<Self>) -> Result<Vec<u8>, IndexError> {

@@ -3,6 +3,7 @@
 use super::knots::KnotLine;
 use super::{Knot, LeftOut, REACHES, Top};
 use crate::kind::Kind;
+use crate::kinds::shared::in_turn::in_turn;
 use crate::kinds::shared::reach::Reach;
 use crate::kinds::shared::runs::{Run, Runs};
 use crate::knob::Settings;
@@ -275,24 +276,22 @@ impl IndexBuilder for SplineBuilder {
     }
 
     fn predict_closed(&self, numbers: &[u64], predicted: &mut Vec<u64>) {
-        let mut rest = numbers;
-        let after = |first| self.knots.partition_point(|knot| knot.number <= first);
-        let mut at = (rest.first()).map_or(0, |first| after(*first).saturating_sub(1));
-        while let (Some(&left), true) = (self.knots.get(at), at < self.reaches.len()) {
-            let right = self.knots.get(at + 1).copied();
-            let own = match right {
-                Some(right) => rest.partition_point(|number| *number < right.number),
-                // Numbers above the last key may still join a segment.
-                None => rest.partition_point(|number| *number <= left.number),
+        let knots = &self.knots;
+        let closed = knots.get(..self.reaches.len()).unwrap_or_default();
+        let end = match knots.get(closed.len()) {
+            Some(open) => numbers.partition_point(|number| *number < open.number),
+            // Numbers above the last key may still join a segment.
+            None => (knots.last()).map_or(0, |last| numbers.partition_point(|n| *n <= last.number)),
+        };
+        let numbers = numbers.get(..end).unwrap_or_default();
+        let number_of = |knot: &Knot| knot.number;
+        in_turn(closed, number_of, numbers, |at, own| {
+            let Some(&left) = closed.get(at) else {
+                return;
             };
-            let line = KnotLine::new(left, right, self.end_of(at));
-            let (own, later) = rest.split_at(own);
+            let line = KnotLine::new(left, knots.get(at + 1).copied(), self.end_of(at));
             predicted.extend(own.iter().map(|number| line.predict(*number)));
-            if later.is_empty() {
-                break;
-            }
-            (rest, at) = (later, at + 1);
-        }
+        });
     }
 
     fn close_segment(&mut self) {
