@@ -24,6 +24,9 @@ use crate::workload::mix::Mix;
 /// The name for several experiments at the smallest scale.
 const QUICK: &str = "quick";
 
+/// The options that papers' experiments on orders of arrival take.
+const OF_ARRIVALS: [&str; 2] = ["--keys", "--runs"];
+
 #[derive(Debug, Args)]
 pub struct Run {
     /// Experiments, as named by `list`; `all` means all experiments of the papers, `quick` the same
@@ -57,7 +60,8 @@ pub struct Settings {
     /// SQLite file that the figures are added to
     #[arg(long, value_name = "FILE", default_value = RESULTS)]
     results: PathBuf,
-    /// Number of keys of each input [default: depends on the experiment]
+    /// Number of keys of each input, or of arrivals in BLISS's experiments [default: depends on the
+    /// experiment, or on the scale]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=4_000_000_000))]
     keys: Option<u32>,
     /// Index to measure, such as fp or plr:boundary=16; may be repeated
@@ -84,8 +88,8 @@ pub struct Settings {
     #[arg(long = "peer", value_name = "NAME")]
     peers: Vec<Peer>,
     /// Number of rounds, which build all stores anew, in kinds, stores, peers, workloads and ycsb
-    /// [default: 1]; number of repeats of what is timed in others [default: 7 in threads and stages,
-    /// 5 in indexes, 3 in updatable and texts]
+    /// [default: 1] and in BLISS's experiments [default: depends on the scale]; number of repeats of what
+    /// is timed in others [default: 7 in threads and stages, 5 in indexes, 3 in updatable and texts]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     runs: Option<u32>,
     /// Number of gets of each kind, or of operations of each workload, in one repeat [default:
@@ -153,6 +157,10 @@ impl Run {
         let benches: Vec<&run::Experiment> = names.iter().filter_map(|name| ours(name)).collect();
         names.retain(|name| ours(name).is_none());
         let scale = self.scale.unwrap_or(Scale::Quick);
+        let settings = &self.settings;
+        let mut amounts = scale.amounts();
+        amounts.arrivals = settings.keys.map_or(amounts.arrivals, |keys| keys as usize);
+        amounts.rounds = settings.runs.unwrap_or(amounts.rounds);
         if quick.is_some() && scale != Scale::Quick {
             return Err(Error::Usage(format!(
                 "`run quick` always uses scale quick: write `run all --scale {scale}`"
@@ -161,8 +169,8 @@ impl Run {
         let order = Order {
             experiments: experiment::named(&names)?,
             scale,
-            amounts: scale.amounts(),
-            seed: self.settings.seed,
+            amounts,
+            seed: settings.seed,
             again: self.again,
             shard: self.shard,
         };
@@ -177,14 +185,16 @@ impl Run {
                 "{option} has no effect on {what}: leave it out, or run what takes it alone"
             )))
         };
-        let papers = order.experiments.first().map(|experiment| experiment.id);
         for option in self.settings.given() {
             if let Some(bench) = benches.iter().find(|bench| !bench.takes.contains(&option)) {
                 return refused(option, bench.name);
             }
-            if let Some(id) = papers {
-                let what = format!("{id}, whose amounts depend on --scale");
-                return refused(option, &what);
+            for experiment in &order.experiments {
+                let takes = OF_ARRIVALS.contains(&option);
+                if !takes || !experiment.is_of_arrivals(&order.amounts)? {
+                    let what = format!("{}, whose amounts depend on --scale", experiment.id);
+                    return refused(option, &what);
+                }
             }
         }
         let of_papers = [
@@ -194,7 +204,9 @@ impl Run {
             ("--dry-run", self.dry_run),
         ];
         match of_papers.into_iter().find(|(_, given)| *given) {
-            Some((option, _)) if papers.is_none() => refused(option, "our own experiments"),
+            Some((option, _)) if order.experiments.is_empty() => {
+                refused(option, "our own experiments")
+            }
             _ => Ok(()),
         }
     }
@@ -422,6 +434,8 @@ mod tests {
             ("workloads stores --threads 2", "--threads", "stores"),
             ("stores --again", "--again", "our own"),
             ("check --gets 5", "--gets", "check"),
+            ("B-F5 --gets 5", "--gets", "B-F5"),
+            ("B-F5 E-F7 --keys 1000", "--keys", "E-F7"),
         ] {
             let why = refused(line);
             assert!(
@@ -439,6 +453,7 @@ mod tests {
             "kinds --keys 1000 --cache 100000",
             "workloads --threads 2 --rate 10 --workload ycsb-a --set c2",
             "stores peers --set c1 --runs 2",
+            "B-F5 B-F8 --keys 1000 --runs 1",
         ] {
             assert_eq!(refused(line), "", "{line}");
         }

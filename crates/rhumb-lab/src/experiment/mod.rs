@@ -51,6 +51,17 @@ pub struct Experiment {
     pub views: &'static [View],
 }
 
+impl Experiment {
+    /// Whether it is about orders of arrival.
+    ///
+    /// # Errors
+    /// If it cannot declare its cells.
+    pub fn is_of_arrivals(&self, amounts: &Amounts) -> Result<bool> {
+        let mut cells = (self.cells)(amounts)?.into_iter();
+        Ok(cells.any(|cell| cell.data.order.is_some()))
+    }
+}
+
 /// A cell to measure.
 #[derive(Debug, Clone)]
 pub struct Planned {
