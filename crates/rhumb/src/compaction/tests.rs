@@ -1,5 +1,6 @@
 //! What is picked, which versions survive, and what can be read afterwards.
 
+mod draining;
 mod fixture;
 mod ingest;
 mod pick;

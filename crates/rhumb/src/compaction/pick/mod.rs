@@ -5,6 +5,7 @@
 //! have another shape, since a store can be opened with any: each picker accepts them as they are,
 //! and its jobs bring them into its own shape step by step.
 
+mod draining;
 mod leveled;
 mod range;
 mod whole;
@@ -14,6 +15,7 @@ use super::job::Job;
 use crate::options::{self, Compaction};
 use crate::version::{LEVELS, Levels};
 
+pub(crate) use draining::Draining;
 pub(crate) use range::{pick_step, pick_whole};
 
 /// How many bytes a level should hold at most, from level 1 on.
@@ -52,9 +54,20 @@ pub(crate) fn full_levels(
     levels: &Levels,
     options: &options::Levels,
     claims: &Claims,
+    draining: &mut Draining,
 ) -> Vec<(usize, f64)> {
-    let scores = scores(levels, options, claims).into_iter().enumerate();
-    let mut full: Vec<(usize, f64)> = scores.filter(|(_, score)| *score >= 1.0).collect();
+    let scores = scores(levels, options, claims);
+    if options.compaction == Compaction::Leveled {
+        draining.update(levels, &scores);
+    }
+    let waits = draining.holds_up_level0(levels, options);
+    let scores = scores.into_iter().enumerate();
+    let mut full: Vec<(usize, f64)> = scores
+        .filter(|(level, score)| match level {
+            0 => *score >= 1.0 && !waits,
+            _ => *score >= 1.0 || draining.has(*level),
+        })
+        .collect();
     full.sort_by(|(_, a), (_, b)| f64::total_cmp(b, a));
     full
 }

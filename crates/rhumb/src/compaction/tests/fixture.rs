@@ -10,8 +10,8 @@ use rand::{RngExt, SeedableRng};
 
 use crate::compaction::parts::KeyRange;
 use crate::compaction::{
-    Claims, Context, Counters, Job, Outcome, Parts, execute, flush, full_levels, pick_level,
-    pick_step, pick_whole, place_newest,
+    Claims, Context, Counters, Draining, Job, Outcome, Parts, execute, flush, full_levels,
+    pick_level, pick_step, pick_whole, place_newest,
 };
 use crate::entry::{Cursor, EntryKind, RangeDeletes, Sequence};
 use crate::error::{Error, Result};
@@ -379,8 +379,9 @@ pub(super) fn random_parts(random: &mut StdRng) -> Parts {
 
 /// The most urgent job of some levels that can run beside those in `claims`.
 pub(super) fn pick(levels: &Levels, options: &options::Levels, claims: &Claims) -> Option<Job> {
-    let mut full = full_levels(levels, options, claims).into_iter();
-    full.find_map(|(level, _)| pick_level(levels, options, level, claims))
+    let full = full_levels(levels, options, claims, &mut Draining::default());
+    full.into_iter()
+        .find_map(|(level, _)| pick_level(levels, options, level, claims))
 }
 
 /// Merges that run beside writes, flushes and each other, and end in any order. A merge reads and

@@ -7,7 +7,7 @@ use super::background::Crew;
 use super::flush::Flush;
 use super::merges::Merge;
 use super::scheduler::{KeyspaceJobs, Running};
-use crate::compaction::{full_levels, pick_level};
+use crate::compaction::{Draining, full_levels, pick_level};
 use crate::db::store::{OpenKeyspace, Store};
 use crate::db::write::pressure::{WAITING, level0};
 use crate::error::{Error, Result};
@@ -73,7 +73,13 @@ impl Store {
                 // The log belongs to no keyspace.
                 Crew::Log => {}
                 Crew::Flush => due.extend(self.due_flush(keyspace, jobs)),
-                Crew::Merge => due.extend(self.due_merges(keyspace, jobs)),
+                Crew::Merge => {
+                    let mut draining = jobs.draining;
+                    due.extend(self.due_merges(keyspace, jobs, &mut draining));
+                    if draining != jobs.draining {
+                        running.of(keyspace.id).draining = draining;
+                    }
+                }
             }
         }
         due.sort_by(|a, b| {
@@ -138,17 +144,20 @@ impl Store {
         &self,
         keyspace: &Arc<OpenKeyspace>,
         jobs: &KeyspaceJobs,
-    ) -> impl Iterator<Item = Due> {
+        draining: &mut Draining,
+    ) -> Vec<Due> {
         let levels = keyspace.view.load().levels.clone();
         let options = &self.options.levels;
         let full = match jobs.waiting {
-            0 => full_levels(&levels, options, &jobs.claims),
+            0 => full_levels(&levels, options, &jobs.claims, draining),
             _ => Vec::new(),
         };
         let near = level0(options).nearness(levels.runs(0).len());
-        full.into_iter().map(move |(level, score)| Due {
+        // Level 0, or level 1, for which it waits.
+        let uppermost = full.iter().map(|(level, _)| *level).min();
+        let due = full.into_iter().map(|(level, score)| Due {
             urgency: Urgency {
-                stall: if level == 0 { near } else { 0.0 },
+                stall: if Some(level) == uppermost { near } else { 0.0 },
                 score,
             },
             keyspace: keyspace.clone(),
@@ -156,6 +165,7 @@ impl Store {
                 levels: levels.clone(),
                 level,
             },
-        })
+        });
+        due.collect()
     }
 }

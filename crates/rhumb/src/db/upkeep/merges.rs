@@ -37,9 +37,13 @@ impl<'a> Merge<'a> {
         job: Job,
         levels: Arc<Levels>,
     ) -> Self {
+        let jobs = running.of(keyspace.id);
+        if !job.trivial {
+            jobs.draining.note_merge(job.target_level);
+        }
         Merge {
             scheduler,
-            claim: running.of(keyspace.id).claims.take(&job),
+            claim: jobs.claims.take(&job),
             keyspace,
             job,
             levels,

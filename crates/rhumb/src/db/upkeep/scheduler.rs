@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::rate_limit::RateLimit;
 use super::signals::Signals;
-use crate::compaction::Claims;
+use crate::compaction::{Claims, Draining};
 use crate::options::Options;
 use crate::sync::{Arc, Rank, Ranked, RankedGuard, lock};
 
@@ -41,11 +41,14 @@ pub(in crate::db) struct KeyspaceJobs {
     /// flush before it.
     /// While it is not 0, background work begins no merge in the keyspace.
     pub(in crate::db) waiting: usize,
+    /// The levels that merges empty.
+    pub(in crate::db) draining: Draining,
 }
 
 impl KeyspaceJobs {
     fn is_idle(&self) -> bool {
-        self.claims.is_empty() && !self.flushing && self.waiting == 0
+        let nothing_runs = self.claims.is_empty() && !self.flushing && self.waiting == 0;
+        nothing_runs && self.draining == Draining::default()
     }
 }
 

@@ -1,0 +1,62 @@
+//! How far a full level is emptied under leveled compaction.
+
+use crate::options;
+use crate::version::Levels;
+
+/// A level that has grown too large is merged down until this share of its size is left. What comes from the
+/// level above is merged with all that a level holds. So a level which is only kept from being too large costs
+/// about its whole size each time, and one that is drained to half costs three quarters of that.
+const LEFT: f64 = 0.5;
+
+/// Level 0 waits for a level 1 that is drained while it has fewer runs than this many times those that start a
+/// merge: more than slow writers down, and fewer than hold them up.
+const MOST_WAITING: usize = 6;
+
+/// The levels of a keyspace that are drained: each was larger than it should be after a merge into it, and is
+/// not down to [`LEFT`] of that size yet. Where tables only moved or were placed, nothing is gained.
+///
+/// Level 0 waits for level 1 meanwhile. It would be merged with a level that is too large, which costs more the
+/// larger that is, and makes it larger still: where writers are faster than merges, level 0 would take all their
+/// time, and level 1 would come to hold nearly everything.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Draining {
+    /// A bit for each level that is drained.
+    levels: u32,
+    /// A bit for each level into which something was merged since it was last drained.
+    merged: u32,
+}
+
+impl Draining {
+    /// Notes that a merge into a level begins.
+    pub(crate) fn note_merge(&mut self, level: usize) {
+        self.merged |= bit(level);
+    }
+
+    /// Notes how full the levels are.
+    pub(super) fn update(&mut self, levels: &Levels, scores: &[f64]) {
+        for (level, score) in scores.iter().enumerate().skip(1) {
+            // Several runs of a level come from another shape, and their score is not about bytes.
+            if *score <= LEFT || levels.runs(level).len() != 1 {
+                self.levels &= !bit(level);
+            } else if *score >= 1.0 && self.merged & bit(level) != 0 {
+                self.levels |= bit(level);
+                self.merged &= !bit(level);
+            }
+        }
+    }
+
+    /// Whether a level is drained.
+    pub(super) fn has(self, level: usize) -> bool {
+        self.levels & bit(level) != 0
+    }
+
+    /// Whether level 0 has to wait for level 1.
+    pub(super) fn holds_up_level0(self, levels: &Levels, options: &options::Levels) -> bool {
+        let most = MOST_WAITING * options.level0_tables.max(1) as usize;
+        self.has(1) && levels.runs(0).len() < most
+    }
+}
+
+fn bit(level: usize) -> u32 {
+    1 << level
+}
