@@ -1,6 +1,7 @@
 //! Clocks, histograms and counters of the operating system.
 
 mod control_group;
+mod round_trip;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,6 +13,7 @@ use hdrhistogram::Histogram;
 use rustix::time::{ClockId, clock_gettime};
 
 pub use self::control_group::ControlGroup;
+pub use self::round_trip::round_trip;
 use crate::error::{Error, Result};
 
 /// The latencies of operations of one kind, in nanoseconds. Each operation is timed alone, and its

@@ -106,6 +106,7 @@ fn table_of(report: &Report, input: &Input, mixes: &[Mix], subjects: &[Subject])
         "p99 ns",
         "CPU us/operation",
         "harness %",
+        "round trip ns",
     ];
     let mut table = table::new(&headings.map(str::to_string), 3);
     for mix in mixes {
@@ -124,6 +125,7 @@ fn table_of(report: &Report, input: &Input, mixes: &[Mix], subjects: &[Subject])
             row.extend(latencies(&mix.to_string()));
             row.push(cell(format!("{mix}_cpu"), 2));
             row.push(cell(format!("{mix}_harness"), 1));
+            row.push(cell(format!("{mix}_round_trip"), 0));
             table.add_row(row);
             for kind in kinds.iter().filter(|_| kinds.len() > 1) {
                 let mut row = vec![
@@ -160,7 +162,8 @@ fn legend(load: Load, runs: usize) -> String {
     format!(
         "Each workload: {amount} by {} clients, after {} for warm-up. In a {pace}. CPU: of the whole \
          process, background work and clients included. Harness: share of the clients' time in which they neither \
-         wait for the store nor sleep. Medians of {runs} rounds, each with new stores; minimum and maximum are in \
+         wait for the store nor sleep. Round trip: of a cache line between two threads, if there are several clients. \
+         Medians of {runs} rounds, each with new stores; minimum and maximum are in \
          square brackets. Reading the clock takes {} ns of every latency.",
         load.threads,
         table::number(Some(load.warm_up as f64), 0),

@@ -20,8 +20,8 @@ const OPERATIONS: usize = 200_000;
 
 /// The runs of workloads of each store, in order: metric, workload, threads.
 fn steps() -> impl Iterator<Item = (&'static str, &'static str, usize)> {
-    let by_two = std::iter::once(("ycsb-a_by_2", YCSB[0], 2));
-    by_two.chain(YCSB.map(|name| (name, name, 1)))
+    let by_two = [("ycsb-a_by_2", "ycsb-a", 2), ("ycsb-f_by_2", "ycsb-f", 2)];
+    by_two.into_iter().chain(YCSB.map(|name| (name, name, 1)))
 }
 
 const ROWS: &[Row] = &[
@@ -34,6 +34,12 @@ const ROWS: &[Row] = &[
         0,
     ),
     ("ycsb-a_by_2_p99", "A, 2 threads, p99 ns", 1.0, 0),
+    (
+        "ycsb-a_by_2_round_trip",
+        "A, 2 threads, ns for a cache line to the other core and back",
+        1.0,
+        0,
+    ),
     ("ycsb-b_each", "B, ns an operation", 1.0, 0),
     ("ycsb-b_p99", "B, p99 ns", 1.0, 0),
     ("ycsb-c_each", "C, ns an operation", 1.0, 0),
@@ -44,6 +50,19 @@ const ROWS: &[Row] = &[
     ("ycsb-e_p99", "E, p99 ns", 1.0, 0),
     ("ycsb-f_each", "F, ns an operation", 1.0, 0),
     ("ycsb-f_p99", "F, p99 ns", 1.0, 0),
+    (
+        "ycsb-f_by_2_each",
+        "F, 2 threads, ns an operation of both",
+        1.0,
+        0,
+    ),
+    ("ycsb-f_by_2_p99", "F, 2 threads, p99 ns", 1.0, 0),
+    (
+        "ycsb-f_by_2_round_trip",
+        "F, 2 threads, ns for a cache line to the other core and back",
+        1.0,
+        0,
+    ),
 ];
 
 /// Loads nine tenths of each set into new stores, with caches that hold all data, and runs the

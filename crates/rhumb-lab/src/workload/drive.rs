@@ -12,7 +12,7 @@ use super::outcome::Outcome;
 use super::population::Population;
 use crate::data::Random;
 use crate::error::Result;
-use crate::measure::{Latencies, Meter};
+use crate::measure::{Latencies, Meter, round_trip};
 use crate::progress::Progress;
 use crate::store::Store;
 
@@ -136,6 +136,8 @@ impl Driver<'_> {
             warm: Barrier::new(clients.len()),
             failed: AtomicBool::new(false),
         };
+        let round_trip = || (threads > 1).then(round_trip);
+        let before = round_trip();
         let parts: Vec<Result<Part>> = std::thread::scope(|scope| {
             let threads = clients.into_iter().enumerate().map(|(thread, client)| {
                 let shared = &shared;
@@ -148,7 +150,11 @@ impl Driver<'_> {
             });
             joined.collect()
         });
-        self.sum_up(parts.into_iter().collect::<Result<_>>()?)
+        let outcome = self.sum_up(parts.into_iter().collect::<Result<_>>()?)?;
+        Ok(Outcome {
+            round_trips: before.into_iter().chain(round_trip()).collect(),
+            ..outcome
+        })
     }
 
     fn check(&self, mixes: &[Mix]) -> Result<()> {
@@ -272,6 +278,7 @@ impl Driver<'_> {
             },
             cpu_seconds: cpu,
             harness_seconds: harness.as_secs_f64(),
+            round_trips: Vec::new(),
         })
     }
 }

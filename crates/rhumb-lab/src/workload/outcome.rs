@@ -26,6 +26,8 @@ pub struct Outcome {
     /// Wall-clock time in seconds, summed over all threads, that the clients took to choose
     /// operations, to check answers, and to spin for the last 100 us before an intended time.
     pub harness_seconds: f64,
+    /// With several clients: the [`round_trip`](crate::measure::round_trip) before and after.
+    pub round_trips: Vec<f64>,
 }
 
 impl Outcome {
@@ -42,8 +44,9 @@ impl Outcome {
 
 /// Adds the figures of a workload: the latencies of all operations under the workload's name, the latencies
 /// of each kind that occurred under both names (`ycsb-a_read_p99`), the mean below p99 (`_mean_below_p99`)
-/// and of the slowest 5 % (`_slowest_5_mean`), `_rate`, `_cpu` of the whole process, and `_harness`, the
-/// share of the clients' time that was neither in the store nor asleep.
+/// and of the slowest 5 % (`_slowest_5_mean`), `_rate`, `_cpu` of the whole process, `_harness`, the
+/// share of the clients' time that was neither in the store nor asleep, and with several clients `_round_trip`,
+/// the mean of the round trips of a cache line before and after.
 ///
 /// # Errors
 /// None with the bounds of [`Latencies`].
@@ -55,6 +58,10 @@ pub fn put(name: &str, outcome: &Outcome, into: &mut Measured) -> Result<()> {
     figure("cpu", cpu, "us/operation");
     let clients = outcome.threads as f64 * outcome.seconds.max(1e-9);
     figure("harness", 100.0 * outcome.harness_seconds / clients, "%");
+    if !outcome.round_trips.is_empty() {
+        let sum: f64 = outcome.round_trips.iter().sum();
+        figure("round_trip", sum / outcome.round_trips.len() as f64, "ns");
+    }
     for (operation, times) in &outcome.by_operation {
         if times.count() > 0 {
             put_latencies(&format!("{name}_{}", operation.name()), times, into);

@@ -354,10 +354,12 @@ fn figures_cover_all_operations_and_each_kind_that_occurred() {
     assert!((value("mix_mean") * 500.0 / sum - 1.0).abs() < 1e-9);
     assert!(value("mix_update_p99") > 0.0 && value("mix_cpu") > 0.0);
     assert!((0.0..100.0).contains(&value("mix_harness")));
+    assert!(outcome.round_trips.len() == 2 && value("mix_round_trip") > 0.0);
 
     let outcome = of_one("read=1000000,insert=1", load(10, 1));
     let mut measured = Measured::default();
     outcome::put("rare", &outcome, &mut measured).unwrap();
     assert!(measured.figure("rare_read_mean").is_some());
     assert!(measured.figure("rare_insert_mean").is_none());
+    assert!(measured.figure("rare_round_trip").is_none());
 }
