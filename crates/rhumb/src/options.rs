@@ -304,7 +304,9 @@ pub struct Levels {
     pub size_ratio: u32,
     /// Size of level 1 in bytes, at least 1; without meaning under tiered compaction.
     pub base_bytes: u64,
-    /// How many runs (flushed tables) level 0 holds before they are merged into level 1. At least 1.
+    /// How many runs (flushed tables) level 0 holds before they are merged into level 1. At least 1. While
+    /// level 1 is too large it takes up to six times as many. Three times as many slow writers down, nine times as
+    /// many hold them up.
     pub level0_tables: u32,
 }
 

@@ -1,5 +1,6 @@
 //! How far a full level is emptied under leveled compaction.
 
+use super::target_bytes;
 use crate::options;
 use crate::version::Levels;
 
@@ -22,22 +23,35 @@ const MOST_WAITING: usize = 6;
 pub(crate) struct Draining {
     /// A bit for each level that is drained.
     levels: u32,
-    /// A bit for each level into which something was merged since it was last drained.
+    /// A bit for each level into which something was merged since it was last drained, or down to [`LEFT`].
     merged: u32,
 }
 
+/// Which of levels 0 and 1 goes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum First {
+    /// That with the higher score.
+    Fullest,
+    /// Level 1, as urgently as level 0, which waits for it.
+    Level1,
+    /// Level 0, which has waited long enough. Level 1 begins nothing that would be in its way.
+    Level0,
+}
+
 impl Draining {
-    /// Notes that a merge into a level begins.
+    /// Notes that something was merged into a level.
     pub(crate) fn note_merge(&mut self, level: usize) {
         self.merged |= bit(level);
     }
 
-    /// Notes how full the levels are.
-    pub(super) fn update(&mut self, levels: &Levels, scores: &[f64]) {
+    /// Notes how full the levels are, with and without what is being merged.
+    pub(super) fn update(&mut self, levels: &Levels, options: &options::Levels, scores: &[f64]) {
         for (level, score) in scores.iter().enumerate().skip(1) {
+            let all = levels.bytes(level) as f64 / target_bytes(options, level);
             // Several runs of a level come from another shape, and their score is not about bytes.
-            if *score <= LEFT || levels.runs(level).len() != 1 {
+            if all <= LEFT || levels.runs(level).len() != 1 {
                 self.levels &= !bit(level);
+                self.merged &= !bit(level);
             } else if *score >= 1.0 && self.merged & bit(level) != 0 {
                 self.levels |= bit(level);
                 self.merged &= !bit(level);
@@ -50,10 +64,14 @@ impl Draining {
         self.levels & bit(level) != 0
     }
 
-    /// Whether level 0 has to wait for level 1.
-    pub(super) fn holds_up_level0(self, levels: &Levels, options: &options::Levels) -> bool {
+    /// Which of levels 0 and 1 goes first, if level 0 is full.
+    pub(super) fn first(self, levels: &Levels, options: &options::Levels) -> First {
         let most = MOST_WAITING * options.level0_tables.max(1) as usize;
-        self.has(1) && levels.runs(0).len() < most
+        match (self.has(1), levels.runs(0).len() < most) {
+            (false, _) => First::Fullest,
+            (true, true) => First::Level1,
+            (true, false) => First::Level0,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Choosing the tables to merge next.
 //!
-//! A level's [score](scores) tells how full it is; with a score of at least 1 it should be merged.
-//! How depends on the [shape](crate::options::Compaction) of the store's options. The levels may
+//! A level's [score](scores) tells how full it is; with a score of at least 1 it should be merged, and leveled
+//! compaction [drains](Draining) it further. How depends on the [shape](crate::options::Compaction) of the store's options. The levels may
 //! have another shape, since a store can be opened with any: each picker accepts them as they are,
 //! and its jobs bring them into its own shape step by step.
 
@@ -16,6 +16,7 @@ use crate::options::{self, Compaction};
 use crate::version::{LEVELS, Levels};
 
 pub(crate) use draining::Draining;
+use draining::First;
 pub(crate) use range::{pick_step, pick_whole};
 
 /// How many bytes a level should hold at most, from level 1 on.
@@ -49,25 +50,33 @@ fn idle_bytes(levels: &Levels, level: usize, claims: &Claims) -> u64 {
     levels.bytes(level).saturating_sub(claims.bytes(level))
 }
 
-/// The levels that should be merged, with their [scores], the fullest first.
+/// The levels that should be merged, the fullest first, with their [scores]: those with a score of at least 1,
+/// and those that are drained, of which `draining` takes note. Level 0 and a level 1 that is drained do not go
+/// together: one of them waits for the other, and is left out.
 pub(crate) fn full_levels(
     levels: &Levels,
     options: &options::Levels,
     claims: &Claims,
     draining: &mut Draining,
 ) -> Vec<(usize, f64)> {
-    let scores = scores(levels, options, claims);
+    let mut scores = scores(levels, options, claims);
     if options.compaction == Compaction::Leveled {
-        draining.update(levels, &scores);
+        draining.update(levels, options, &scores);
     }
-    let waits = draining.holds_up_level0(levels, options);
-    let scores = scores.into_iter().enumerate();
-    let mut full: Vec<(usize, f64)> = scores
-        .filter(|(level, score)| match level {
-            0 => *score >= 1.0 && !waits,
-            _ => *score >= 1.0 || draining.has(*level),
-        })
-        .collect();
+    let mut is_full: [bool; LEVELS] =
+        std::array::from_fn(|level| scores[level] >= 1.0 || draining.has(level));
+    if is_full[0] {
+        match draining.first(levels, options) {
+            First::Fullest => {}
+            First::Level0 => is_full[1] = false,
+            First::Level1 => {
+                is_full[0] = false;
+                scores[1] = scores[1].max(scores[0]);
+            }
+        }
+    }
+    let full = (0..LEVELS).filter(|level| is_full[*level]);
+    let mut full: Vec<(usize, f64)> = full.map(|level| (level, scores[level])).collect();
     full.sort_by(|(_, a), (_, b)| f64::total_cmp(b, a));
     full
 }

@@ -379,7 +379,16 @@ pub(super) fn random_parts(random: &mut StdRng) -> Parts {
 
 /// The most urgent job of some levels that can run beside those in `claims`.
 pub(super) fn pick(levels: &Levels, options: &options::Levels, claims: &Claims) -> Option<Job> {
-    let full = full_levels(levels, options, claims, &mut Draining::default());
+    pick_draining(levels, options, claims, &mut Draining::default())
+}
+
+fn pick_draining(
+    levels: &Levels,
+    options: &options::Levels,
+    claims: &Claims,
+    draining: &mut Draining,
+) -> Option<Job> {
+    let full = full_levels(levels, options, claims, draining);
     full.into_iter()
         .find_map(|(level, _)| pick_level(levels, options, level, claims))
 }
@@ -389,6 +398,7 @@ pub(super) fn pick(levels: &Levels, options: &options::Levels, claims: &Claims) 
 #[derive(Default)]
 pub(super) struct Background {
     claims: Claims,
+    draining: Draining,
     running: Vec<(u64, Outcome)>,
     /// How many merges began while others ran.
     pub(super) beside: usize,
@@ -419,9 +429,13 @@ impl Background {
     }
 
     fn begin(&mut self, store: &Store, shape: &options::Levels) -> bool {
-        let Some(job) = pick(&store.levels, shape, &self.claims) else {
+        let picked = pick_draining(&store.levels, shape, &self.claims, &mut self.draining);
+        let Some(job) = picked else {
             return false;
         };
+        if !job.trivial {
+            self.draining.note_merge(job.target_level);
+        }
         self.beside += usize::from(!self.running.is_empty());
         let outcome = store.run(&job).unwrap();
         self.running.push((self.claims.take(&job), outcome));

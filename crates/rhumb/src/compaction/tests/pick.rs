@@ -128,12 +128,12 @@ fn the_fullest_level_is_first_and_a_busy_one_gives_way() {
     let levels = levels(&[
         (1, 0, "a", "b", 10),
         (2, 0, "b", "c", 10),
-        (3, 1, "a", "d", 900),
+        (3, 1, "a", "d", 1500),
         (4, 2, "b", "c", 30_000),
         (5, 3, "a", "z", 1),
     ]);
     let scores = scores(&levels, &SHAPE, &Claims::default());
-    assert_eq!(scores[..3], [1.0, 0.9, 3.0]);
+    assert_eq!(scores[..3], [1.0, 1.5, 3.0]);
     assert_eq!(picked(&levels, &[]), Some((2, 3, vec![4], vec![5], false)));
     // The job of level 2 would need table 4, which is in use, so level 0 is next.
     assert_eq!(

@@ -37,13 +37,9 @@ impl<'a> Merge<'a> {
         job: Job,
         levels: Arc<Levels>,
     ) -> Self {
-        let jobs = running.of(keyspace.id);
-        if !job.trivial {
-            jobs.draining.note_merge(job.target_level);
-        }
         Merge {
             scheduler,
-            claim: jobs.claims.take(&job),
+            claim: running.of(keyspace.id).claims.take(&job),
             keyspace,
             job,
             levels,
@@ -66,9 +62,13 @@ impl<'a> Merge<'a> {
 impl Drop for Merge<'_> {
     fn drop(&mut self) {
         // Others may wait for these tables, or found no merge that can run beside this one.
-        let release = self.claim;
-        self.scheduler
-            .change(self.keyspace.id, |jobs| jobs.claims.release(release));
+        let merged = !self.job.trivial && !self.keyspace.is_dropped();
+        self.scheduler.change(self.keyspace.id, |jobs| {
+            jobs.claims.release(self.claim);
+            if merged {
+                jobs.draining.note_merge(self.job.target_level);
+            }
+        });
         self.scheduler.signals.wake_all();
     }
 }

@@ -30,7 +30,7 @@ pub(in crate::db) struct Running {
     keyspaces: BTreeMap<u32, KeyspaceJobs>,
 }
 
-/// The running jobs of one keyspace.
+/// The running jobs of one keyspace, and what decides on the next ones.
 #[derive(Debug, Default)]
 pub(in crate::db) struct KeyspaceJobs {
     /// What the running merges use.
@@ -41,7 +41,7 @@ pub(in crate::db) struct KeyspaceJobs {
     /// flush before it.
     /// While it is not 0, background work begins no merge in the keyspace.
     pub(in crate::db) waiting: usize,
-    /// The levels that merges empty.
+    /// The levels that merges drain. Kept while no job runs.
     pub(in crate::db) draining: Draining,
 }
 
