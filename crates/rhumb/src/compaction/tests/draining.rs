@@ -128,7 +128,7 @@ impl Tables {
 }
 
 /// Merges that write less than five flushes in the time of one fall behind: each byte is written more often than that.
-/// When level 0 went first, the merges wrote 27 bytes for each that was flushed, nearly all of them into level 1.
+/// When level 0 went first, they wrote more the further they fell behind, and nearly all of it into level 1.
 #[test]
 fn merges_that_fall_behind_do_not_write_more_for_it() {
     let (mut tables, mut merged, mut budget) = (Tables::default(), 0, 0);
