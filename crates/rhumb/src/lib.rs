@@ -25,7 +25,7 @@
 //! - Sorted entries ([`Keyspace::ingest_sorted`]) and finished tables ([`TableWriter`], [`Keyspace::ingest`]) are
 //!   added all at once, without passing the log.
 //! - A [`Snapshot`] reads all keyspaces as they were at one moment; an [`Iter`] goes over a range from both
-//!   ends.
+//!   ends, and [`Keys`] reads no values.
 //!
 //! The cargo feature `zstd` adds [`Compression::Zstd`]. The feature `test-kit` adds to [`fs`] what crash tests
 //! need: a file system that fails on demand, and loss of power.
@@ -51,7 +51,7 @@ mod wal;
 #[doc(hidden)]
 pub use db::internals;
 pub use db::{
-    CacheStats, CompareAndSwapError, DEFAULT_KEYSPACE, Db, Explanation, Ingested, Iter, Key,
+    CacheStats, CompareAndSwapError, DEFAULT_KEYSPACE, Db, Explanation, Ingested, Iter, Key, Keys,
     Keyspace, KeyspaceStats, LevelStats, OrderStats, ReadStats, RecoveryStats, ScanStats, Snapshot,
     SortedIngest, Stats, TableWriter, Value, WriteBatch, WriteStats,
 };

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
 
 use kit::{Random, case_seed, deep, small};
-use rhumb::{Db, Iter};
+use rhumb::{Db, Iter, Key, Keys, Value};
 
 const KEYS: u64 = 400;
 
@@ -75,38 +75,38 @@ impl<'m> Left<'m> {
         })
     }
 
-    /// One random move of an end, or a seek of it.
-    fn go(&mut self, random: &mut Random, iter: &mut Iter<'_>) {
+    /// One random move of an end, or a seek of it, by an iterator of each type.
+    fn go(&mut self, random: &mut Random, iter: &mut Iter<'_>, keys: &mut Keys<'_>) {
         let sought = key(random.below(KEYS + 20));
         match random.below(10) {
             0 => {
                 iter.seek(&sought);
+                keys.seek(&sought);
                 assert_eq!((iter.key(), iter.value()), (&[][..], &[][..]));
+                assert_eq!(keys.key(), b"");
                 self.from = Included(sought);
             }
             1 => {
                 iter.seek_back(&sought);
+                keys.seek_back(&sought);
                 self.to = Included(sought);
             }
             2..6 => {
                 let expected = self.keys().next();
                 assert_eq!(iter.advance().unwrap(), expected.is_some());
+                assert_eq!(keys.advance().unwrap(), expected.is_some());
                 let (k, v) = expected.map_or((&[][..], &[][..]), |(k, v)| (k, v));
-                assert_eq!((iter.key(), iter.value()), (k, v));
+                assert_eq!((iter.key(), iter.value(), keys.key()), (k, v, k));
                 self.leave_front(expected);
             }
             6 => {
                 let expected = self.keys().next();
-                let found = iter.next().map(Result::unwrap);
-                let found = found.map(|(k, v)| (k.to_vec(), v.to_vec()));
-                assert_eq!(found, expected.map(|(k, v)| (k.clone(), v.clone())));
+                assert_found(expected, iter.next(), keys.next());
                 self.leave_front(expected);
             }
             _ => {
                 let expected = self.keys().next_back();
-                let found = iter.next_back().map(Result::unwrap);
-                let found = found.map(|(k, v)| (k.to_vec(), v.to_vec()));
-                assert_eq!(found, expected.map(|(k, v)| (k.clone(), v.clone())));
+                assert_found(expected, iter.next_back(), keys.next_back());
                 if let Some((k, _)) = expected {
                     self.to = Excluded(k.clone());
                 }
@@ -119,6 +119,18 @@ impl<'m> Left<'m> {
             self.from = Excluded(k.clone());
         }
     }
+}
+
+/// Asserts that iterators of both types return the entry that is expected.
+fn assert_found(
+    expected: Option<(&Vec<u8>, &Vec<u8>)>,
+    entry: Option<rhumb::Result<(Key, Value<'_>)>>,
+    key: Option<rhumb::Result<Key>>,
+) {
+    let (entry, key) = (entry.map(Result::unwrap), key.map(Result::unwrap));
+    assert_eq!(key.as_deref(), expected.map(|(k, _)| &**k));
+    let entry = entry.as_ref().map(|(k, v)| (&**k, &**v));
+    assert_eq!(entry, expected.map(|(k, v)| (&**k, &**v)));
 }
 
 #[test]
@@ -141,9 +153,10 @@ fn both_ends_move_and_seek() {
                 from: Unbounded,
                 to: Unbounded,
             };
-            let mut iter = db.range(bounds).unwrap();
+            let mut iter = db.range(bounds.clone()).unwrap();
+            let mut keys = db.range(bounds).unwrap().keys();
             for _ in 0..120 {
-                left.go(&mut random, &mut iter);
+                left.go(&mut random, &mut iter, &mut keys);
             }
         }
     }

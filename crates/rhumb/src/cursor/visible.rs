@@ -30,6 +30,8 @@ pub(crate) struct VisibleCursor {
     coverage: Coverage,
     levels: Arc<Levels>,
     visible: Sequence,
+    /// Whether a move backwards pins values.
+    with_values: bool,
     /// The key shown last, or a deleted one behind it: no key between the two is shown.
     key: Vec<u8>,
     /// The key and sequence of the last seek over versions of a key.
@@ -69,9 +71,15 @@ impl VisibleCursor {
             coverage: Coverage::new(memtables, runs, visible),
             levels: levels.clone(),
             visible,
+            with_values: true,
             key: Vec::new(),
             sought: None,
         })
+    }
+
+    /// Pins no values from now on: moves backwards return empty ones.
+    pub fn leave_values(&mut self) {
+        self.with_values = false;
     }
 
     /// Adds the counts of the work in tables so far.
@@ -260,7 +268,7 @@ impl VisibleCursor {
         loop {
             if self.versions.sequence() <= self.visible {
                 newest = match self.is_alive()? {
-                    true => Some(self.versions.value()),
+                    true => Some(self.value_here()),
                     false => None,
                 };
             }
@@ -279,9 +287,17 @@ impl VisibleCursor {
         self.note_seek(self.visible, Direction::Backward)?;
         self.versions.seek(&self.key, self.visible)?;
         let alive = self.is_on_key() && self.is_alive()?;
-        let newest = alive.then(|| self.versions.value());
+        let newest = alive.then(|| self.value_here());
         self.versions.seek_before(&self.key)?;
         Ok(newest)
+    }
+
+    /// The value under the cursor, if values are wanted.
+    fn value_here(&mut self) -> Pinned {
+        match self.with_values {
+            true => self.versions.value(),
+            false => Pinned::empty(),
+        }
     }
 
     /// Whether the version under the cursor, the newest visible one of the key, is a value that is

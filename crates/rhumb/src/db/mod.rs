@@ -27,6 +27,7 @@ pub use keyspace::Keyspace;
 pub use read::explain::Explanation;
 pub use read::iter::Iter;
 pub use read::key::Key;
+pub use read::keys::Keys;
 pub use read::snapshot::Snapshot;
 pub use read::value::Value;
 pub use stats::{

@@ -3,6 +3,7 @@
 pub(in crate::db) mod explain;
 pub(in crate::db) mod iter;
 pub(in crate::db) mod key;
+pub(in crate::db) mod keys;
 pub(in crate::db) mod lookup;
 pub(in crate::db) mod multi_get;
 pub(in crate::db) mod snapshot;

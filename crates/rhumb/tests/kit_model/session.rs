@@ -318,6 +318,7 @@ impl Session {
     fn scan(&mut self, scan: &Scan) -> Result<Outcome> {
         let keyspace = self.keyspace(scan.keyspace)?;
         let mut iter = self.begin_scan(scan, &keyspace)?;
+        let mut keys = self.begin_scan(scan, &keyspace)?.keys();
         let mut entries = Vec::new();
         let mut outcomes = Vec::new();
         let (after, between) = &scan.between;
@@ -330,6 +331,12 @@ impl Session {
                 true => iter.next().transpose()?.map(taken),
                 false => iter.next_back().transpose()?.map(taken),
             };
+            let key = match front {
+                true => keys.next(),
+                false => keys.next_back(),
+            };
+            let key = key.transpose()?;
+            assert_eq!(key.as_deref(), entry.as_ref().map(|(key, _)| &**key));
             match entry {
                 Some(entry) => entries.push(entry),
                 None if step >= *after => break,

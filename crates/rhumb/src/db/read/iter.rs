@@ -4,6 +4,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use super::key::Key;
+use super::keys::Keys;
 use super::value::Value;
 use super::view::View;
 use crate::cursor::VisibleCursor;
@@ -32,6 +33,8 @@ pub struct Iter<'db> {
     failed: bool,
     /// Whether the front cursor is on a key that `key` and `value` return.
     lends: bool,
+    /// Whether values are wanted.
+    with_values: bool,
     /// How often a cursor was positioned.
     seeks: u32,
     counters: &'db ReadCounters,
@@ -89,9 +92,32 @@ impl<'db> Iter<'db> {
             done: false,
             failed: false,
             lends: false,
+            with_values: true,
             seeks: 0,
             counters,
         }
+    }
+
+    /// The keys that are still to be returned, without their values: faster where these are not needed, backwards
+    /// above all, since no memory is pinned for them.
+    ///
+    /// ```
+    /// # fn main() -> rhumb::Result<()> {
+    /// # let db = rhumb::Db::open("example", rhumb::Options::in_memory())?;
+    /// db.put("apple", "1")?;
+    /// db.put("pear", "2")?;
+    /// let fruits: Vec<rhumb::Key> = db.iter()?.keys().collect::<rhumb::Result<_>>()?;
+    /// assert_eq!(fruits, [&b"apple"[..], b"pear"]);
+    /// # Ok(()) }
+    /// ```
+    pub fn keys(mut self) -> Keys<'db> {
+        self.with_values = false;
+        let cursors = [&mut self.front.cursor, &mut self.back.cursor];
+        cursors
+            .into_iter()
+            .flatten()
+            .for_each(VisibleCursor::leave_values);
+        Keys::new(self)
     }
 
     /// Moves the front to `key`, forwards or backwards: the next key from the front is the first one
@@ -242,7 +268,11 @@ impl<'db> Iter<'db> {
     fn cursor(&self) -> Result<VisibleCursor> {
         let (view, from, to) = (&self.view, as_slice(&self.from), as_slice(&self.to));
         let memtables = view.filled_memtables();
-        VisibleCursor::new(memtables, &view.levels, self.visible, from, to)
+        let mut cursor = VisibleCursor::new(memtables, &view.levels, self.visible, from, to)?;
+        if !self.with_values {
+            cursor.leave_values();
+        }
+        Ok(cursor)
     }
 }
 
