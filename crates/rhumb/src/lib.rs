@@ -45,6 +45,7 @@ mod table;
 #[cfg(test)]
 mod test_seed;
 mod version;
+mod vlog;
 mod wal;
 
 #[cfg(feature = "internals")]

@@ -74,7 +74,7 @@ impl fmt::Display for Partition {
 }
 
 /// How tables are laid out: `partition=predicted`, `filter=10`, `compression=lz4`, `size=64MiB`,
-/// joined by commas.
+/// `values=1KiB`, joined by commas.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableSpec {
     /// How blocks are cut.
@@ -86,6 +86,9 @@ pub struct TableSpec {
     /// A table of a level ends when it holds about this many bytes. At least 1; the text form takes at
     /// least 1 KiB, since a smaller number mostly lacks its unit.
     pub table_bytes: u64,
+    /// Values of at least so many bytes lie in value files, and tables point to them: merges then leave them where
+    /// they are. `None` for no value.
+    pub separate_values: Option<u32>,
 }
 
 const LARGEST_PARTITION: u32 = 16 << 20;
@@ -96,6 +99,7 @@ const MOST_FILTER_BITS: u32 = 64;
 const COMPRESSION_EXPECTED: &str = "compression=none, compression=lz4 or compression=zstd";
 const COMPRESSION_BUILT: &str =
     "compression=lz4, or use a rhumb that was built with the cargo feature `zstd`";
+const VALUES_EXPECTED: &str = "values=1KiB (at least so many bytes, below 4GiB) or values=off";
 const FILTER_EXPECTED: &str = "filter=0 to filter=64 (bits a key)";
 
 impl Default for TableSpec {
@@ -105,6 +109,7 @@ impl Default for TableSpec {
             filter_bits_per_key: 10,
             compression: Compression::None,
             table_bytes: 64 << 20,
+            separate_values: None,
         }
     }
 }
@@ -150,7 +155,11 @@ impl fmt::Display for TableSpec {
         write!(
             f,
             "partition={partition},filter={filter},compression={compression},size={size}"
-        )
+        )?;
+        match self.separate_values {
+            Some(bytes) => write!(f, ",values={bytes}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -188,7 +197,16 @@ impl FromStr for TableSpec {
                         .filter(|n| *n >= 1 << 10)
                         .ok_or_else(|| bad(setting, "size=64MiB, at least 1KiB"))?;
                 }
-                _ => return Err(bad(setting, "partition=, filter=, compression= or size=")),
+                "values" if value == "off" => spec.separate_values = None,
+                "values" => {
+                    let bytes = parse_size(value).and_then(|n| u32::try_from(n).ok());
+                    spec.separate_values =
+                        Some(bytes.ok_or_else(|| bad(setting, VALUES_EXPECTED))?);
+                }
+                _ => {
+                    let known = "partition=, filter=, compression=, size= or values=";
+                    return Err(bad(setting, known));
+                }
             }
         }
         Ok(spec)
@@ -426,6 +444,7 @@ mod tests {
             "partition=entries(1),filter=0,compression=lz4,size=8388608",
             "partition=predicted,filter=10,compression=none,size=67108864",
             "partition=predicted(7),filter=10,compression=none,size=67108864",
+            "partition=predicted,filter=10,compression=none,size=67108864,values=1000",
         ] {
             assert_eq!(text.parse::<TableSpec>().unwrap().to_string(), text);
         }
@@ -476,6 +495,8 @@ mod tests {
             "partition=predicted(0)",
             "compression=gzip",
             "filter=x",
+            "values=many",
+            "values=4GiB",
             "blocks=4",
         ] {
             let error = text.parse::<TableSpec>().unwrap_err().to_string();

@@ -5,12 +5,16 @@ use std::time::Duration;
 
 use super::context::{Context, Counters, NumberedMap};
 use super::merge::{Below, Ranges, Survivor, survivors};
-use crate::entry::{Cursor, RangeDeletes};
+use super::values::Values;
+use crate::entry::{Cursor, EntryKind, RangeDeletes};
 use crate::error::Result;
 use crate::fs::names::FileKind;
 use crate::fs::ops;
 use crate::table::{TableSettings, TableWriter};
 use crate::version::TableMeta;
+
+/// The tables that were written, and the numbers and lengths of the value files that were.
+pub(super) type Written = (Vec<TableMeta>, Vec<(u64, u64)>);
 
 /// Writes the surviving entries of `cursor`, which merges all inputs, and the surviving range
 /// deletes of `ranges`, as tables of about `table_bytes` bytes. On return the tables and their
@@ -25,15 +29,15 @@ pub(super) fn write_tables(
     ranges: Ranges,
     below: Below<'_>,
     (map, table_bytes): (NumberedMap, u64),
-) -> Result<Vec<TableMeta>> {
+) -> Result<Written> {
     let mut builder = Builder::new(context, map, ranges.kept.clone(), table_bytes);
     let entries = survivors(context, cursor, &ranges, below, |e| builder.push(&e));
     let written = entries.and_then(|()| {
-        let tables = builder.finish()?;
+        let written = builder.finish()?;
         let (files, mut sync_time) = (context.files, Duration::ZERO);
         ops::timed(&mut sync_time, || ops::sync_dir(&*files.fs, &files.dir))?;
         Counters::add_time(&context.counters.write_nanos, sync_time);
-        Ok(tables)
+        Ok(written)
     });
     if written.is_err() {
         builder.abandon();
@@ -70,6 +74,7 @@ struct Builder<'a> {
     made: Vec<TableMeta>,
     /// File numbers of all tables that were begun.
     begun: Vec<u64>,
+    values: Values<'a>,
 }
 
 impl<'a> Builder<'a> {
@@ -100,6 +105,7 @@ impl<'a> Builder<'a> {
             paced: 0,
             made: Vec::new(),
             begun: Vec::new(),
+            values: Values::new(context),
         }
     }
 
@@ -108,8 +114,15 @@ impl<'a> Builder<'a> {
             self.close(Some(entry.key))?;
             self.from = Some(entry.key.into());
         }
-        let (key, sequence, kind) = (entry.key, entry.sequence, entry.kind);
-        self.writer()?.add(key, sequence, kind, entry.value)?;
+        let (key, sequence) = (entry.key, entry.sequence);
+        match self.values.separate(entry)? {
+            Some(pointer) => {
+                let pointer = &pointer.to_bytes();
+                self.writer()?
+                    .add(key, sequence, EntryKind::Pointer, pointer)?;
+            }
+            None => self.writer()?.add(key, sequence, entry.kind, entry.value)?,
+        }
         self.since_estimate += (key.len() + entry.value.len()) as u64;
         if self.since_estimate < self.estimate_after {
             return Ok(());
@@ -125,20 +138,24 @@ impl<'a> Builder<'a> {
     }
 
     /// Ends the last table. The tables are then synced, but the directory is not.
-    fn finish(&mut self) -> Result<Vec<TableMeta>> {
+    fn finish(&mut self) -> Result<Written> {
         if self.made.is_empty() && !self.range_deletes.is_empty() {
             self.writer()?;
         }
         self.close(None)?;
-        Ok(mem::take(&mut self.made))
+        Ok((mem::take(&mut self.made), mem::take(&mut self.values.ended)))
     }
 
     /// Removes what was written, as far as possible; the next opening removes the rest.
     fn abandon(self) {
         drop(self.open);
-        for number in self.begun {
-            self.context.files.delete(FileKind::Table, number);
-        }
+        let files = self.context.files;
+        let tables = self.begun.into_iter().map(|n| (FileKind::Table, n));
+        let values = self.values.begun.into_iter().map(|n| (FileKind::Values, n));
+        drop(self.values.open);
+        tables
+            .chain(values)
+            .for_each(|(kind, number)| files.delete(kind, number));
     }
 
     fn writer(&mut self) -> Result<&mut TableWriter> {
@@ -163,12 +180,16 @@ impl<'a> Builder<'a> {
 
     /// Ends the open table, if there is one; `to` is the first key of the next table.
     fn close(&mut self, to: Option<&[u8]>) -> Result<()> {
-        let Some(writer) = self.open.take() else {
+        let Some(mut writer) = self.open.take() else {
             return Ok(());
         };
         self.estimated_bytes = writer.estimated_bytes();
         self.pace();
         (self.estimated_bytes, self.since_estimate, self.paced) = (0, 0, 0);
+        self.values.close()?;
+        for used in writer.value_uses() {
+            used.file_bytes = self.values.bytes_of(used.file)?;
+        }
         let range_deletes = self.range_deletes.truncate(self.from.as_deref(), to);
         let written = writer.finish(&range_deletes)?;
         let counters = self.context.counters;

@@ -7,10 +7,11 @@ use rhumb_index::{IndexSpec, KeyMap};
 
 use crate::entry::Sequence;
 use crate::error::Result;
+use crate::fs::names::FileKind;
 use crate::options::TableSpec;
 use crate::sync::Arc;
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::version::{Change, Files, KeyspaceState, LevelChange, TableMeta};
+use crate::version::{Change, Files, KeyspaceState, LevelChange, TableMeta, ValueFiles};
 
 /// The parameters of a flush or a compaction of one keyspace.
 pub(crate) struct Context<'a> {
@@ -26,6 +27,8 @@ pub(crate) struct Context<'a> {
     pub next_map: &'a dyn Fn() -> u64,
     /// The key maps of the keyspace's tables.
     pub maps: &'a BTreeMap<u64, Arc<KeyMap>>,
+    /// The value files that the keyspace's tables point into.
+    pub value_files: &'a ValueFiles,
     /// The sequences at which readers read, ascending; collected after the job's inputs were
     /// chosen. Later readers must read at a sequence not below any in the inputs.
     pub snapshots: &'a [Sequence],
@@ -71,9 +74,19 @@ pub(crate) struct Outcome {
     /// The key maps of the tables to add, including known ones: by the time the outcome reaches the
     /// manifest, another job may have removed the last other table that used a map.
     pub maps: Vec<NumberedMap>,
+    /// The new value files: their numbers and lengths in bytes.
+    pub value_files: Vec<(u64, u64)>,
 }
 
 impl Outcome {
+    /// Deletes the new files, as far as possible; the next opening deletes the rest.
+    pub fn delete(&self, files: &Files) {
+        self.made()
+            .for_each(|t| files.delete(FileKind::Table, t.number));
+        let values = self.value_files.iter();
+        values.for_each(|(number, _)| files.delete(FileKind::Values, *number));
+    }
+
     /// The new tables, without those that only move.
     pub fn made(&self) -> impl Iterator<Item = &TableMeta> {
         let moved = |t: &TableMeta| self.levels.removes.iter().any(|(_, n)| *n == t.number);
@@ -82,6 +95,12 @@ impl Outcome {
             .iter()
             .map(|(_, t)| t)
             .filter(move |t| !moved(t))
+    }
+
+    /// The bytes of the new tables and value files.
+    pub fn bytes(&self) -> u64 {
+        let values = self.value_files.iter().map(|(_, bytes)| *bytes);
+        self.made().map(|t| t.file_bytes).chain(values).sum()
     }
 
     /// The changes that record this outcome in the manifest, given the keyspace's current state.

@@ -2,7 +2,7 @@
 
 use rhumb_index::KeyMapBuilder;
 
-use super::builder::write_tables;
+use super::builder::{Written, write_tables};
 use super::context::{Context, Counters, NumberedMap, Outcome};
 use super::job::{Job, older_tables};
 use super::merge::{Below, ranges};
@@ -30,7 +30,7 @@ pub(crate) fn execute(context: &Context<'_>, job: &Job, levels: &Levels) -> Resu
         // Later runs get larger numbers.
         run: job.target_run.unwrap_or_else(|| context.files.new_number()),
     };
-    let (tables, maps) = match job.trivial {
+    let ((tables, value_files), maps) = match job.trivial {
         true => moved(context, job)?,
         false => merge(context, job, levels)?,
     };
@@ -38,26 +38,23 @@ pub(crate) fn execute(context: &Context<'_>, job: &Job, levels: &Levels) -> Resu
     Ok(Outcome {
         levels: LevelChange { adds, removes },
         maps,
+        value_files,
     })
 }
 
 /// The tables unchanged, and their maps.
-fn moved(context: &Context<'_>, job: &Job) -> Result<(Vec<TableMeta>, Vec<NumberedMap>)> {
-    let tables = job.tables().map(|t| t.meta.clone()).collect();
+fn moved(context: &Context<'_>, job: &Job) -> Result<(Written, Vec<NumberedMap>)> {
+    let tables: Vec<TableMeta> = job.tables().map(|t| t.meta.clone()).collect();
     let mut maps = job
         .tables()
         .map(|t| known_map(context, &t.meta))
         .collect::<Result<Vec<_>>>()?;
     sort_maps(&mut maps);
-    Ok((tables, maps))
+    Ok(((tables, Vec::new()), maps))
 }
 
 /// New tables with what survives, and their map.
-fn merge(
-    context: &Context<'_>,
-    job: &Job,
-    levels: &Levels,
-) -> Result<(Vec<TableMeta>, Vec<NumberedMap>)> {
+fn merge(context: &Context<'_>, job: &Job, levels: &Levels) -> Result<(Written, Vec<NumberedMap>)> {
     let map = union_of_maps(context, job)?;
     let readers = job.tables().map(|t| t.reader().map(Arc::clone));
     let readers: Vec<Arc<TableReader>> = readers.collect::<Result<_>>()?;
@@ -67,15 +64,15 @@ fn merge(
     let ranges = ranges(context, &pieces, &below);
     let mut cursor = MergeCursor::new(cursors(job)?);
     let layout = (map.clone(), context.table.table_bytes);
-    let tables = write_tables(context, &mut cursor, ranges, below, layout)?;
+    let written = write_tables(context, &mut cursor, ranges, below, layout)?;
     for source in cursor.children() {
         Counters::add_time(&context.counters.read_nanos, source.trace().read_time);
     }
-    let maps = match tables.is_empty() {
+    let maps = match written.0.is_empty() {
         true => Vec::new(),
         false => vec![map],
     };
-    Ok((tables, maps))
+    Ok((written, maps))
 }
 
 /// Cursors over the inputs, newer ones first. Their blocks are read once, so they are not cached.

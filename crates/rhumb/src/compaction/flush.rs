@@ -9,7 +9,6 @@ use super::parts::{KeyRange, Parts};
 use crate::cursor::{ClippedCursor, MergeCursor};
 use crate::entry::{LARGEST_KEY, Piece};
 use crate::error::Result;
-use crate::fs::names::FileKind;
 use crate::memtable::{Memtable, MemtableCursor};
 use crate::sync::Arc;
 use crate::version::{Place, TableMeta};
@@ -45,8 +44,7 @@ pub(crate) fn flush(
     let mut outcome = Outcome::default();
     for range in &parts.write {
         if let Err(e) = write(context, memtables, range, &mut outcome) {
-            let made = outcome.made().map(|table| table.number);
-            made.for_each(|number| context.files.delete(FileKind::Table, number));
+            outcome.delete(context.files);
             return Err(e);
         }
     }
@@ -69,13 +67,15 @@ fn write(
     let map = number(context, map, &mut outcome.maps);
     let mut cursor = merged(memtables, range);
     let layout = (map, u64::MAX);
-    let tables = write_tables(context, &mut cursor, ranges, Below::Anything, layout)?;
+    let (tables, value_files) =
+        write_tables(context, &mut cursor, ranges, Below::Anything, layout)?;
     let place = |table: &TableMeta| Place {
         level: 0,
         run: table.number,
     };
     let adds = tables.into_iter().map(|t| (place(&t), t));
     outcome.levels.adds.extend(adds);
+    outcome.value_files.extend(value_files);
     Ok(())
 }
 

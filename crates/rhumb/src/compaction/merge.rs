@@ -18,6 +18,7 @@ pub(super) struct Survivor<'a> {
     pub key: &'a [u8],
     pub sequence: Sequence,
     pub kind: EntryKind,
+    /// The value, or the encoded pointer to it.
     pub value: &'a [u8],
     /// Whether it is the first surviving version of its user key.
     pub new_key: bool,

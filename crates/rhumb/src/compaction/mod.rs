@@ -21,6 +21,7 @@ mod parts;
 pub(crate) mod pick;
 mod place;
 mod retain;
+mod values;
 
 pub(crate) use claims::Claims;
 pub(crate) use context::{Context, Counters, Outcome};

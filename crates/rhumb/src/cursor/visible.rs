@@ -30,8 +30,12 @@ pub(crate) struct VisibleCursor {
     coverage: Coverage,
     levels: Arc<Levels>,
     visible: Sequence,
-    /// Whether a move backwards pins values.
+    /// Whether values are wanted.
     with_values: bool,
+    /// The id of the keyspace, which stands with each value in value files.
+    keyspace: u32,
+    /// The value of the key shown last by a move forwards, if it lies in a value file.
+    apart: Option<Pinned>,
     /// The key shown last, or a deleted one behind it: no key between the two is shown.
     key: Vec<u8>,
     /// The key and sequence of the last seek over versions of a key.
@@ -40,11 +44,11 @@ pub(crate) struct VisibleCursor {
 
 impl VisibleCursor {
     /// A cursor over `memtables`, newest first, and the runs of `levels` that may hold keys between
-    /// two bounds, as of sequence `visible`. It shows nothing outside the bounds.
+    /// two bounds, in the keyspace with this id, as of sequence `visible`. It shows nothing outside the bounds.
     pub fn new<'a>(
         memtables: impl Iterator<Item = &'a Arc<Memtable>> + Clone,
         levels: &'a Arc<Levels>,
-        visible: Sequence,
+        (keyspace, visible): (u32, Sequence),
         from: Bound<&[u8]>,
         to: Bound<&[u8]>,
     ) -> Result<Self> {
@@ -72,12 +76,14 @@ impl VisibleCursor {
             levels: levels.clone(),
             visible,
             with_values: true,
+            keyspace,
+            apart: None,
             key: Vec::new(),
             sought: None,
         })
     }
 
-    /// Pins no values from now on: moves backwards return empty ones.
+    /// Reads and pins no values from now on: moves backwards return empty ones.
     pub fn leave_values(&mut self) {
         self.with_values = false;
     }
@@ -95,12 +101,18 @@ impl VisibleCursor {
 
     /// The value of the key shown last, in place. Only for a cursor that moves forwards.
     pub fn value(&self) -> &[u8] {
-        self.versions.value_bytes()
+        match &self.apart {
+            Some(value) => value,
+            None => self.versions.value_bytes(),
+        }
     }
 
     /// The value of the key shown last, pinned. Only for a cursor that moves forwards.
     pub fn pin_value(&mut self) -> Pinned {
-        self.versions.value()
+        match &self.apart {
+            Some(value) => value.clone(),
+            None => self.versions.value(),
+        }
     }
 
     /// Shows the first key between the bounds. Returns `false` if there is none.
@@ -154,7 +166,8 @@ impl VisibleCursor {
             }
             set_key(&mut self.key, here.key);
             if here.sequence <= self.visible || self.skip_invisible()? {
-                if self.is_alive()? {
+                if let Some(kind) = self.alive()? {
+                    self.find_value(kind)?;
                     return Ok(true);
                 }
                 dead += 1;
@@ -267,14 +280,12 @@ impl VisibleCursor {
         let mut steps = 0;
         loop {
             if self.versions.sequence() <= self.visible {
-                newest = match self.is_alive()? {
-                    true => Some(self.value_here()),
-                    false => None,
-                };
+                let alive = self.alive()?;
+                newest = alive.map(|kind| (kind, self.pin_here()));
             }
             self.versions.prev()?;
             if !self.is_on_key() {
-                return Ok(newest);
+                return newest.map(|found| self.value_of(found)).transpose();
             }
             steps += 1;
             if steps == STEPS_BEFORE_SEEK {
@@ -286,27 +297,58 @@ impl VisibleCursor {
     fn newest_visible_by_seek(&mut self) -> Result<Option<Pinned>> {
         self.note_seek(self.visible, Direction::Backward)?;
         self.versions.seek(&self.key, self.visible)?;
-        let alive = self.is_on_key() && self.is_alive()?;
-        let newest = alive.then(|| self.value_here());
+        let alive = match self.is_on_key() {
+            true => self.alive()?,
+            false => None,
+        };
+        let newest = alive.map(|kind| (kind, self.pin_here()));
         self.versions.seek_before(&self.key)?;
-        Ok(newest)
+        newest.map(|found| self.value_of(found)).transpose()
     }
 
-    /// The value under the cursor, if values are wanted.
-    fn value_here(&mut self) -> Pinned {
+    /// The value under the cursor, or the pointer to it, if values are wanted.
+    fn pin_here(&mut self) -> Pinned {
         match self.with_values {
             true => self.versions.value(),
             false => Pinned::empty(),
         }
     }
 
-    /// Whether the version under the cursor, the newest visible one of the key, is a value that is
+    /// The value of `self.key` in an entry of this kind, if values are wanted.
+    fn value_of(&self, (kind, value): (EntryKind, Pinned)) -> Result<Pinned> {
+        match kind {
+            EntryKind::Pointer if self.with_values => self.value_apart(&value),
+            _ => Ok(value),
+        }
+    }
+
+    /// Makes the value under the cursor, of an entry of this kind, the one that is shown.
+    #[inline]
+    fn find_value(&mut self, kind: EntryKind) -> Result<()> {
+        if kind == EntryKind::Pointer && self.with_values {
+            let pointer = self.versions.value_bytes();
+            self.apart = Some(self.value_apart(pointer)?);
+        } else if self.apart.is_some() {
+            self.apart = None;
+        }
+        Ok(())
+    }
+
+    /// The value of `self.key` to which an encoded pointer leads.
+    #[cold]
+    fn value_apart(&self, pointer: &[u8]) -> Result<Pinned> {
+        let value_files = self.levels.value_files();
+        value_files.read(self.keyspace, &self.key, pointer)
+    }
+
+    /// The kind of the version under the cursor, the newest visible one of the key, if it is a value that is
     /// not deleted.
     #[inline]
-    fn is_alive(&mut self) -> Result<bool> {
+    fn alive(&mut self) -> Result<Option<EntryKind>> {
         let covered = self.coverage.over(&self.key)?;
         let here = self.versions.here();
-        Ok(here.is_some_and(|here| here.kind == EntryKind::Put && here.sequence >= covered))
+        let alive = here.filter(|here| here.kind.has_value() && here.sequence >= covered);
+        Ok(alive.map(|here| here.kind))
     }
 
     /// Checks a seek past the versions of `self.key` to `sequence`. Each such seek must go further

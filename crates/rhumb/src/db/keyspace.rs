@@ -8,11 +8,12 @@ use crate::db::handle::Handle;
 use crate::db::read::explain::{Explanation, explain};
 use crate::db::read::lookup::Lookup;
 use crate::db::read::multi_get::look_up_all;
+use crate::db::read::view::View;
 use crate::db::store::{OpenKeyspace, Store};
 use crate::db::write::batch::WriteBatch;
 use crate::db::write::swap::{CompareAndSwapError, Condition};
 use crate::db::{Iter, Key, Value};
-use crate::entry::Sequence;
+use crate::entry::{Sequence, Version};
 use crate::error::{Error, Result};
 use crate::options::{Durability, KeyspaceOptions};
 use crate::table::BlockSource;
@@ -118,6 +119,26 @@ impl Keyspace {
     }
 
     fn look_up(&self, key: &[u8], visible: Option<Sequence>) -> Result<Option<Value<'_>>> {
+        self.find(key, visible, |view, version| {
+            let value = view.value_of(self.state.id, key, version)?;
+            Ok(Value::new(value))
+        })
+    }
+
+    /// Whether a key has a value, which is not read.
+    pub(super) fn contains_at(&self, key: &[u8], visible: Option<Sequence>) -> Result<bool> {
+        let found = self.find(key, visible, |_, _| Ok(()))?;
+        Ok(found.is_some())
+    }
+
+    /// Looks a key up, and takes what is wanted of the version that was found.
+    #[inline]
+    fn find<T>(
+        &self,
+        key: &[u8],
+        visible: Option<Sequence>,
+        take: impl FnOnce(&View, Version) -> Result<T>,
+    ) -> Result<Option<T>> {
         let store = &self.handle.store;
         // The view is loaded before the sequence is read, so every write up to that sequence is in
         // the view. A drop sets its mark before it empties the view.
@@ -125,9 +146,9 @@ impl Keyspace {
         self.check()?;
         let mut lookup = Lookup::new(key, visible.unwrap_or_else(|| store.visible()));
         let mut source = BlockSource::new(true);
-        let value = lookup.run(&view, &mut source)?;
+        let version = lookup.run(&view, &mut source)?;
         store.reads.count(lookup.memtable_hit, &source.trace);
-        Ok(value.map(Value::new))
+        version.map(|version| take(&view, version)).transpose()
     }
 
     /// The values of several keys at one moment, in the order of `keys`. For keys that lie close
@@ -150,16 +171,16 @@ impl Keyspace {
         self.check()?;
         let keys: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
         let visible = visible.unwrap_or_else(|| store.visible());
-        let values = look_up_all(&view, &keys, visible, &store.reads)?;
+        let values = look_up_all(&view, self.state.id, &keys, visible, &store.reads)?;
         Ok(values.into_iter().map(|v| v.map(Value::new)).collect())
     }
 
-    /// Whether `key` has a value.
+    /// Whether `key` has a value, which is not read if it lies in a value file.
     ///
     /// # Errors
     /// As [`Keyspace::get`].
     pub fn contains_key(&self, key: impl AsRef<[u8]>) -> Result<bool> {
-        Ok(self.get(key)?.is_some())
+        self.contains_at(key.as_ref(), None)
     }
 
     /// Sets the value of `key`, as durably as [`Options::durability`](crate::Options::durability) or
@@ -318,7 +339,7 @@ impl Keyspace {
     /// # Errors
     /// As [`Keyspace::get`].
     pub fn is_empty(&self) -> Result<bool> {
-        Ok(!self.iter()?.advance()?)
+        Ok(!self.iter()?.keys().advance()?)
     }
 
     /// About how many keys there are, and never less than there are, from what is known of each table and
@@ -341,14 +362,21 @@ impl Keyspace {
         Ok(total(buffered.chain(stored)))
     }
 
-    /// Bytes of its tables on disk (on a [`Db`](crate::Db), those of the default keyspace); the log is shared by all keyspaces and not counted. Nothing is read.
+    /// Bytes of its tables and value files on disk (on a [`Db`](crate::Db), those of the default keyspace); the log
+    /// is shared by all keyspaces and not counted. Nothing is read.
     ///
     /// # Errors
     /// If the keyspace was dropped.
     pub fn disk_space(&self) -> Result<u64> {
         let view = self.state.view.load_full();
         self.check()?;
-        Ok(total(view.levels.tables().map(|(_, t)| t.meta.file_bytes)))
+        let tables = view.levels.tables().map(|(_, t)| t.meta.file_bytes);
+        let values = view
+            .levels
+            .value_files()
+            .iter()
+            .map(|(_, used)| used.file.bytes);
+        Ok(total(tables.chain(values)))
     }
 
     /// All keys with their values, in order, from either end.
@@ -423,7 +451,8 @@ impl Keyspace {
         self.check()?;
         let visible = visible.unwrap_or_else(|| self.handle.store.visible());
         let counters = &self.handle.store.reads;
-        Ok(Iter::new(view, visible, from, to, counters))
+        let at = (self.state.id, visible);
+        Ok(Iter::new(view, at, from, to, counters))
     }
 
     /// Writes everything that was written to this keyspace so far to tables, and waits for it. On a
@@ -459,7 +488,8 @@ impl Keyspace {
     pub fn explain_get(&self, key: impl AsRef<[u8]>) -> Result<Explanation> {
         let view = self.state.view.load_full();
         self.check()?;
-        explain(&view, key.as_ref(), self.handle.store.visible())
+        let visible = self.handle.store.visible();
+        explain(&view, self.state.id, key.as_ref(), visible)
     }
 }
 

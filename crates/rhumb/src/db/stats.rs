@@ -65,6 +65,12 @@ pub struct KeyspaceStats {
     pub key_map_bytes: u64,
     /// The memory of the range deletes of tables.
     pub range_delete_bytes: u64,
+    /// The number of value files.
+    pub value_files: u64,
+    /// Their bytes.
+    pub value_bytes: u64,
+    /// The bytes of those values in them, with their keys, that tables point to: the rest can be given back.
+    pub used_value_bytes: u64,
     /// The number of entries in tables, including old versions and deletes.
     pub entries: u64,
     /// The number of tables that fell back to fence pointers.

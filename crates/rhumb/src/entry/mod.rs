@@ -5,6 +5,7 @@ pub(crate) mod checksum;
 pub(crate) mod cursor_checks;
 mod keys;
 pub(crate) mod operations;
+mod pointer;
 mod range_deletes;
 pub(crate) mod stretches;
 pub(crate) mod varint;
@@ -15,6 +16,7 @@ use crate::memory::Pinned;
 pub(crate) use keys::{
     abbreviate, append, compare, copy_words, is_before, is_behind, is_same, set_key, successor,
 };
+pub(crate) use pointer::Pointer;
 pub(crate) use range_deletes::{Ascending, Piece, RangeDeleteTree, RangeDeletes, Span};
 
 /// An operation's position in the commit order, from 1; 0 marks an entry older than all operations.
@@ -41,6 +43,8 @@ pub enum EntryKind {
     Delete = 0,
     /// The key has this value.
     Put = 1,
+    /// The key has a value that lies elsewhere; the bytes in its place are a [`Pointer`].
+    Pointer = 2,
 }
 
 impl EntryKind {
@@ -49,8 +53,15 @@ impl EntryKind {
         match byte {
             0 => Some(EntryKind::Delete),
             1 => Some(EntryKind::Put),
+            2 => Some(EntryKind::Pointer),
             _ => None,
         }
+    }
+
+    /// Whether the key has a value.
+    #[inline]
+    pub fn has_value(self) -> bool {
+        self != EntryKind::Delete
     }
 }
 
@@ -61,7 +72,7 @@ pub struct Version {
     pub sequence: Sequence,
     /// The kind.
     pub kind: EntryKind,
-    /// The value; empty for a delete.
+    /// The value, or the encoded pointer to it; empty for a delete.
     pub value: Pinned,
 }
 

@@ -69,8 +69,10 @@ impl Operations {
 
     /// Appends a put.
     pub(crate) fn push_put(&mut self, keyspace: u32, key: &[u8], value: &[u8]) {
-        self.push(PUT, keyspace, key, value.len());
-        varint::encode_bytes(value, &mut self.bytes);
+        self.reserve(key, value.len());
+        put_head(keyspace, key, value.len(), &mut self.bytes);
+        self.bytes.extend_from_slice(value);
+        self.count = self.count.saturating_add(1);
     }
 
     /// Appends a delete.
@@ -86,14 +88,28 @@ impl Operations {
 
     /// Appends an operation without its second field, which has `more` bytes.
     fn push(&mut self, kind: u8, keyspace: u32, key: &[u8], more: usize) {
-        // At once, since the buffer of a single operation would grow several times.
-        let longest = 1 + 3 * varint::MAX_VARINT_BYTES + key.len() + more;
-        self.bytes.reserve(longest);
-        self.bytes.push(kind);
-        varint::encode(keyspace.into(), &mut self.bytes);
-        varint::encode_bytes(key, &mut self.bytes);
+        self.reserve(key, more);
+        head(kind, keyspace, key, &mut self.bytes);
         self.count = self.count.saturating_add(1);
     }
+
+    /// Takes the memory for an operation at once, since the buffer of a single one would grow several times.
+    fn reserve(&mut self, key: &[u8], more: usize) {
+        let longest = 1 + 3 * varint::MAX_VARINT_BYTES + key.len() + more;
+        self.bytes.reserve(longest);
+    }
+}
+
+fn head(kind: u8, keyspace: u32, key: &[u8], into: &mut Vec<u8>) {
+    into.push(kind);
+    varint::encode(keyspace.into(), into);
+    varint::encode_bytes(key, into);
+}
+
+/// Appends what stands before the value of a put.
+pub(crate) fn put_head(keyspace: u32, key: &[u8], value_len: usize, into: &mut Vec<u8>) {
+    head(PUT, keyspace, key, into);
+    varint::encode(value_len as u64, into);
 }
 
 /// Why bytes cannot be decoded as an operation.

@@ -12,6 +12,11 @@ pub(crate) fn encode(mut value: u64, into: &mut Vec<u8>) {
     into.push(value as u8);
 }
 
+/// How many bytes [`encode`] appends.
+pub(crate) fn encoded_bytes(value: u64) -> usize {
+    (64 - (value | 1).leading_zeros()).div_ceil(7) as usize
+}
+
 /// Appends a varint length and `bytes`.
 pub(crate) fn encode_bytes(bytes: &[u8], into: &mut Vec<u8>) {
     encode(bytes.len() as u64, into);

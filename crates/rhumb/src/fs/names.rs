@@ -22,14 +22,24 @@ pub(crate) enum FileKind {
     Log,
     /// A sorted, immutable table.
     Table,
+    /// Values apart from their keys.
+    Values,
 }
 
 impl FileKind {
+    const ALL: [FileKind; 4] = [
+        FileKind::Manifest,
+        FileKind::Log,
+        FileKind::Table,
+        FileKind::Values,
+    ];
+
     fn extension(self) -> &'static str {
         match self {
             FileKind::Manifest => "manifest",
             FileKind::Log => "log",
             FileKind::Table => "table",
+            FileKind::Values => "values",
         }
     }
 
@@ -61,7 +71,7 @@ pub(crate) fn parse(name: &str) -> Option<(FileKind, u64)> {
     if number > LARGEST_NUMBER {
         return None;
     }
-    [FileKind::Manifest, FileKind::Log, FileKind::Table]
+    FileKind::ALL
         .into_iter()
         .find(|kind| kind.name(number) == name)
         .map(|kind| (kind, number))
@@ -84,12 +94,9 @@ mod tests {
     #[test]
     fn names_parse_back() {
         for number in [0, 1, 999_999, 1_000_000, LARGEST_NUMBER] {
-            assert_eq!(parse(&log_name(number)), Some((FileKind::Log, number)));
-            assert_eq!(parse(&table_name(number)), Some((FileKind::Table, number)));
-            assert_eq!(
-                parse(&manifest_name(number)),
-                Some((FileKind::Manifest, number))
-            );
+            for kind in FileKind::ALL {
+                assert_eq!(parse(&kind.name(number)), Some((kind, number)));
+            }
         }
         assert_eq!(log_name(7), "000007.log");
     }

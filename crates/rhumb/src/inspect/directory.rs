@@ -21,6 +21,8 @@ pub(super) struct StoreDirectory {
     pub logs: Vec<u64>,
     /// Numbers of the tables, ascending.
     pub tables: Vec<u64>,
+    /// Numbers of the value files, ascending.
+    pub values: Vec<u64>,
     /// The names of all other files: temporary files, and files that are not the store's.
     pub others: Vec<String>,
     _lock: Box<dyn FileLock>,
@@ -57,6 +59,7 @@ impl StoreDirectory {
             manifests: Vec::new(),
             logs: Vec::new(),
             tables: Vec::new(),
+            values: Vec::new(),
             others: Vec::new(),
             _lock: lock,
         };
@@ -67,6 +70,7 @@ impl StoreDirectory {
             &mut directory.manifests,
             &mut directory.logs,
             &mut directory.tables,
+            &mut directory.values,
         ] {
             numbers.sort_unstable();
         }
@@ -79,6 +83,7 @@ impl StoreDirectory {
             Some((FileKind::Manifest, number)) => self.manifests.push(number),
             Some((FileKind::Log, number)) => self.logs.push(number),
             Some((FileKind::Table, number)) => self.tables.push(number),
+            Some((FileKind::Values, number)) => self.values.push(number),
             None if name == names::CURRENT || name == names::LOCK || name == LOST => {}
             None => self.others.push(name),
         }
@@ -94,6 +99,10 @@ impl StoreDirectory {
 
     pub fn table_path(&self, number: u64) -> PathBuf {
         self.path.join(names::table_name(number))
+    }
+
+    pub fn values_path(&self, number: u64) -> PathBuf {
+        self.path.join(FileKind::Values.name(number))
     }
 
     /// The length of a file in bytes, 0 if it is missing.

@@ -1,11 +1,14 @@
 //! Opening and checking a table outside an open store.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::directory::{Progress, StoreDirectory};
+use crate::entry::{Cursor, EntryKind, Pointer};
 use crate::error::{Error, Result};
 use crate::table::TableReader;
-use crate::version::TableMeta;
+use crate::version::{Files, TableMeta, ValueFiles};
 
 /// Reads and checks a whole table, and compares it with what the manifest says about it. Returns
 /// the numbers of blocks and entries.
@@ -14,6 +17,7 @@ use crate::version::TableMeta;
 /// The first damage found; or if the file cannot be read.
 pub(super) fn check_table(
     directory: &StoreDirectory,
+    keyspace: u32,
     meta: &TableMeta,
     progress: &mut Progress<'_>,
 ) -> Result<(u64, u64)> {
@@ -26,7 +30,44 @@ pub(super) fn check_table(
         progress.begin(&path);
     });
     progress.bytes_done = begun + meta.file_bytes;
-    checked
+    let checked = checked?;
+    check_values(directory, keyspace, meta)?;
+    Ok(checked)
+}
+
+/// Reads every value that the entries of a sound table point to, and compares what is used of value files with what
+/// the manifest says.
+fn check_values(directory: &StoreDirectory, keyspace: u32, meta: &TableMeta) -> Result<()> {
+    let path = directory.table_path(meta.number);
+    let reader = TableReader::open_uncached(&*directory.fs, &path, meta.number)?;
+    let wrong = |expected: String, found: String| {
+        Error::corruption(&path, meta.sections_offset, expected, found)
+    };
+    let files = Files::uncached(&directory.fs, &directory.path)?;
+    let value_files = ValueFiles::of(&files, &meta.values);
+    let value_files = value_files.map_err(|what| wrong("value files".into(), what))?;
+    let mut found: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+    let mut cursor = Arc::new(reader).cursor(false);
+    cursor.seek_first()?;
+    while let Some(here) = cursor.here() {
+        if here.kind == EntryKind::Pointer {
+            let value = value_files.read(keyspace, here.key, cursor.value_bytes())?;
+            let file = Pointer::from_bytes(cursor.value_bytes()).map_or(0, |to| to.file);
+            let (entries, bytes) = found.entry(file).or_default();
+            *entries += 1;
+            *bytes += Pointer::record_bytes(keyspace, here.key.len(), value.len() as u64);
+        }
+        cursor.next()?;
+    }
+    let named = meta.values.iter().map(|u| (u.file, (u.entries, u.bytes)));
+    let named: BTreeMap<u64, (u64, u64)> = named.collect();
+    match named == found {
+        true => Ok(()),
+        false => Err(wrong(
+            format!("the entries and bytes in value files that the manifest names, {named:?}"),
+            format!("{found:?}"),
+        )),
+    }
 }
 
 fn check(
@@ -66,6 +107,7 @@ fn check(
         ),
         ("key map", found.map_number == meta.map_number),
         ("index kind", found.index_kind == meta.index_kind),
+        ("use of value files", found.values == meta.values),
     ];
     if let Some((what, _)) = agrees.iter().find(|(_, same)| !same) {
         let expected = format!("the {what} that the manifest names");

@@ -8,6 +8,7 @@ use super::report::{VerifyProgress, VerifyReport};
 use super::table_check::check_table;
 use crate::db::{LogCheck, refuse_lost_edits};
 use crate::error::{Error, Result};
+use crate::fs::names::FileKind;
 use crate::fs::{LockMode, names};
 use crate::options::Options;
 use crate::version::{self, Files, State, TableMeta};
@@ -123,6 +124,10 @@ fn check_numbers(
             let expected = format!("a next file number above table {}", table.number);
             wrong(expected, state.next_file.to_string());
         }
+        for used in table.values.iter().filter(|u| u.file >= state.next_file) {
+            let expected = format!("a next file number above value file {}", used.file);
+            wrong(expected, state.next_file.to_string());
+        }
         if table.largest_sequence > state.last_sequence {
             let expected = format!("a last sequence of at least {}", table.largest_sequence);
             wrong(expected, state.last_sequence.to_string());
@@ -185,7 +190,12 @@ fn check_tables(
     report: &mut VerifyReport,
     progress: &mut Progress<'_>,
 ) -> Result<()> {
-    for meta in tables_of(state) {
+    let keyspaces = state.keyspaces.iter();
+    let tables = keyspaces.flat_map(|(id, keyspace)| {
+        let tables = keyspace.levels.tables();
+        tables.map(move |(_, table)| (*id, &table.meta))
+    });
+    for (keyspace, meta) in tables {
         let path = directory.table_path(meta.number);
         progress.begin(&path);
         if !directory.tables.contains(&meta.number) {
@@ -194,7 +204,7 @@ fn check_tables(
             report.damage.push(damage);
             continue;
         }
-        let checked = check_table(directory, meta, progress);
+        let checked = check_table(directory, keyspace, meta, progress);
         if let Some((blocks, entries)) = report.take(checked)? {
             report.blocks += blocks;
             report.entries += entries;
@@ -222,6 +232,10 @@ fn look_for_strays(
     let used: BTreeSet<u64> = tables_of(state).map(|t| t.number).collect();
     let tables = directory.tables.iter().filter(|n| !used.contains(n));
     let manifests = directory.manifests.iter().filter(|n| **n != manifest);
+    let values_used: BTreeSet<u64> = tables_of(state)
+        .flat_map(|t| t.values.iter().map(|used| used.file))
+        .collect();
+    let values = directory.values.iter().filter(|n| !values_used.contains(n));
     let logs = directory
         .logs
         .iter()
@@ -229,6 +243,7 @@ fn look_for_strays(
     let names = tables.map(|n| names::table_name(*n));
     let names = names.chain(manifests.map(|n| names::manifest_name(*n)));
     let names = names.chain(logs.map(|n| names::log_name(*n)));
+    let names = names.chain(values.map(|n| FileKind::Values.name(*n)));
     let harmless = |name: &String| !report.names(&directory.path.join(name));
     let names: Vec<String> = names.filter(harmless).collect();
     for name in names {

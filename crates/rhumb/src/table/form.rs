@@ -11,3 +11,4 @@ pub(in crate::table) mod properties;
 pub(in crate::table) mod stored;
 pub(in crate::table) mod summary;
 pub(in crate::table) mod units;
+pub(in crate::table) mod value_uses;

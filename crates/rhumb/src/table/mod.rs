@@ -20,6 +20,7 @@ const LARGE_ENTRY_BYTES: usize = 64 << 10;
 pub(crate) use check::salvage::{LostBlock, Salvage};
 pub(crate) use form::filter::hash_key;
 pub(crate) use form::summary::TableMeta;
+pub(crate) use form::value_uses::ValueUse;
 pub(crate) use read::cursor::TableCursor;
 pub(crate) use read::load::BlockSource;
 pub(crate) use read::reader::TableReader;

@@ -7,7 +7,7 @@ use crate::fs::names::LARGEST_NUMBER;
 use crate::sync::Arc;
 use crate::version::levels_draft::LevelsDraft;
 use crate::version::{
-    Change, Edit, Files, KeyspaceState, Levels, LogState, Place, State, Table, TableMeta,
+    Change, Edit, Files, KeyspaceState, Levels, LogState, Place, State, Table, TableMeta, ValueFile,
 };
 
 /// Edits of a [`State`], which itself stays as it is: one while the store runs, all of a manifest when it is
@@ -45,6 +45,8 @@ pub(crate) struct Next {
     pub(super) names: BTreeMap<String, bool>,
     /// The tables that are not part of the store any more.
     pub(super) gone: Vec<Arc<Table>>,
+    /// The value files that are not part of the store any more.
+    pub(super) unused: Vec<Arc<ValueFile>>,
 }
 
 impl<'a> Draft<'a> {
@@ -88,13 +90,16 @@ impl<'a> Draft<'a> {
     pub fn finish(self) -> Next {
         let dropped = self.dropped.iter().flat_map(|levels| levels.tables());
         let mut gone: Vec<Arc<Table>> = dropped.map(|(_, table)| Arc::clone(table)).collect();
+        let dropped = self.dropped.iter().flat_map(|l| l.value_files().iter());
+        let mut unused: Vec<_> = dropped.map(|(_, used)| Arc::clone(&used.file)).collect();
         let mut keyspaces = Vec::with_capacity(self.keyspaces.len());
         for (id, keyspace) in self.keyspaces {
             let keyspace = keyspace.map(|keyspace| {
-                let (levels, removed) = keyspace.levels.finish();
-                gone.extend(removed);
+                let drafted = keyspace.levels.finish();
+                gone.extend(drafted.gone);
+                unused.extend(drafted.unused);
                 KeyspaceState {
-                    levels,
+                    levels: drafted.levels,
                     ..keyspace.state
                 }
             });
@@ -108,6 +113,7 @@ impl<'a> Draft<'a> {
             keyspaces,
             names: self.names,
             gone,
+            unused,
         }
     }
 
@@ -125,6 +131,9 @@ impl<'a> Draft<'a> {
                 let files = &self.base.files;
                 self.keyspace(*keyspace)?.add(files, *place, table)?;
                 self.use_file(table.number)?;
+                for used in &table.values {
+                    self.use_file(used.file)?;
+                }
                 // Later runs must get larger numbers.
                 self.use_file(place.run)?;
                 self.use_sequence(table.largest_sequence)?;

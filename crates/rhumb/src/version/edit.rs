@@ -8,6 +8,7 @@ use crate::entry::is_behind;
 use crate::entry::varint::{Reader, encode, encode_bytes};
 use crate::options::KeyspaceOptions;
 pub(crate) use crate::table::TableMeta;
+use crate::table::ValueUse;
 use crate::version::Place;
 use crate::version::option_list::{Refusal, decode_options, encode_options};
 
@@ -83,6 +84,7 @@ impl TableMeta {
             largest_sequence: number(from, "largest sequence")?,
             map_number: number(from, "map number")?,
             index_kind: text(from, "index kind")?,
+            values: Vec::new(),
         };
         meta.check()?;
         Ok(meta)
@@ -200,7 +202,8 @@ impl Change {
             Change::LastSequence(_) => 2,
             Change::CreateKeyspace { .. } => 3,
             Change::DropKeyspace(_) => 4,
-            Change::AddTable { .. } => 5,
+            Change::AddTable { table, .. } if table.values.is_empty() => 5,
+            Change::AddTable { .. } => 15,
             Change::RemoveTable { .. } => 6,
             Change::LowestUnflushed { .. } => 7,
             Change::Log { .. } => 8,
@@ -239,6 +242,9 @@ impl Change {
                 encode(place.level as u64, into);
                 encode(place.run, into);
                 table.encode(into);
+                if !table.values.is_empty() {
+                    ValueUse::encode_all(&table.values, into);
+                }
             }
             Change::RemoveTable {
                 keyspace,
@@ -283,14 +289,7 @@ impl Change {
                 name: text(from, "keyspace name")?,
             },
             4 => Change::DropKeyspace(small(from, "keyspace id")?),
-            5 => Change::AddTable {
-                keyspace: small(from, "keyspace id")?,
-                place: Place {
-                    level: small::<u8>(from, "level")?.into(),
-                    run: number(from, "run")?,
-                },
-                table: TableMeta::take(from)?,
-            },
+            5 => add_table(from)?,
             6 => Change::RemoveTable {
                 keyspace: small(from, "keyspace id")?,
                 level: small(from, "level")?,
@@ -317,6 +316,7 @@ impl Change {
                 options: decode_options(bytes(from, "options")?)?,
             },
             14 if version > 1 => Change::BeginLogAhead(number(from, "log id")?),
+            15 if version > 2 => add_table_with_values(from)?,
             other => return Err(format!("unknown tag {other}").into()),
         })
     }
@@ -341,9 +341,12 @@ impl Edit {
 
     /// The least version of a manifest that can hold the edit.
     pub fn version(&self) -> u32 {
-        let second =
-            |change: &Change| matches!(change, Change::Options { .. } | Change::BeginLogAhead(_));
-        1 + u32::from(self.changes.iter().any(second))
+        let version = |change: &Change| match change {
+            Change::Options { .. } | Change::BeginLogAhead(_) => 2,
+            Change::AddTable { table, .. } if !table.values.is_empty() => 3,
+            _ => 1,
+        };
+        self.changes.iter().map(version).max().unwrap_or(1)
     }
 
     /// Reads what [`Edit::encode`] wrote, from all of `bytes`, in a manifest of a version.
@@ -366,6 +369,28 @@ impl From<Vec<Change>> for Edit {
     fn from(changes: Vec<Change>) -> Self {
         Edit { changes }
     }
+}
+
+fn add_table(from: &mut Reader<'_>) -> Result<Change, String> {
+    Ok(Change::AddTable {
+        keyspace: small(from, "keyspace id")?,
+        place: Place {
+            level: small::<u8>(from, "level")?.into(),
+            run: number(from, "run")?,
+        },
+        table: TableMeta::take(from)?,
+    })
+}
+
+fn add_table_with_values(from: &mut Reader<'_>) -> Result<Change, String> {
+    let mut change = add_table(from)?;
+    if let Change::AddTable { table, .. } = &mut change {
+        table.values = ValueUse::take_all(from)?;
+        if table.values.is_empty() {
+            return Err(format!("table {} without value files", table.number));
+        }
+    }
+    Ok(change)
 }
 
 fn number(from: &mut Reader<'_>, what: &str) -> Result<u64, String> {

@@ -4,7 +4,7 @@
 
 use crate::sync::Arc;
 use crate::version::levels_draft::LevelsDraft;
-use crate::version::{Files, Run, Table, TableMeta};
+use crate::version::{Files, Run, Table, TableMeta, ValueFiles};
 
 /// The number of levels of a keyspace.
 pub(crate) const LEVELS: usize = 7;
@@ -43,6 +43,8 @@ pub(crate) struct Levels {
     levels: [Vec<Arc<Run>>; LEVELS],
     /// All runs with their levels, in one list, for reads.
     all: Box<[(usize, Arc<Run>)]>,
+    /// The value files that the tables point into.
+    value_files: ValueFiles,
 }
 
 impl Levels {
@@ -58,12 +60,16 @@ impl Levels {
         for (place, table) in tables {
             draft.add(files, place, &table)?;
         }
-        Ok(draft.finish().0)
+        Ok(draft.finish().levels)
     }
 
     /// These levels with other runs, given with their levels, in place of those with the same numbers. A run
-    /// without tables goes.
-    pub(super) fn with_runs(&self, runs: impl IntoIterator<Item = (usize, Run)>) -> Self {
+    /// without tables goes. Together the tables point into `value_files`.
+    pub(super) fn with_runs(
+        &self,
+        runs: impl IntoIterator<Item = (usize, Run)>,
+        value_files: ValueFiles,
+    ) -> Self {
         let mut levels = self.levels.clone();
         for (level, run) in runs {
             let Some(level) = levels.get_mut(level) else {
@@ -77,7 +83,16 @@ impl Levels {
         let all = levels.iter().enumerate();
         let all = all.flat_map(|(level, runs)| runs.iter().map(move |run| (level, run.clone())));
         let all = all.collect();
-        Levels { levels, all }
+        Levels {
+            levels,
+            all,
+            value_files,
+        }
+    }
+
+    /// The value files that the tables point into.
+    pub fn value_files(&self) -> &ValueFiles {
+        &self.value_files
     }
 
     /// The runs of a level, newest first; empty if the level does not exist.

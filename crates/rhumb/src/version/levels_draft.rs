@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 use crate::sync::Arc;
-use crate::version::{Files, LEVELS, Levels, Place, Run, Table, TableMeta};
+use crate::version::{Files, LEVELS, Levels, Place, Run, Table, TableMeta, ValueFile, ValueFiles};
 
 /// Changes of [`Levels`], each of which is checked against those before. Every change takes a time that is
 /// logarithmic in the number of tables, but the first one of a run copies the run's list of tables.
@@ -23,6 +23,18 @@ pub(super) struct LevelsDraft {
     added: BTreeMap<u64, (Place, Arc<Table>)>,
     /// The tables of `base` that were removed, by file number. One that moved was added again.
     removed: BTreeMap<u64, Arc<Table>>,
+    value_files: ValueFiles,
+}
+
+/// What changes made of [`Levels`].
+#[derive(Debug)]
+pub(super) struct Drafted {
+    /// The new levels, which share all runs that did not change.
+    pub levels: Arc<Levels>,
+    /// The tables that are no longer part of them.
+    pub gone: Vec<Arc<Table>>,
+    /// The value files that no table of them points into any more.
+    pub unused: Vec<Arc<ValueFile>>,
 }
 
 /// A table, ordered by its smallest key.
@@ -33,6 +45,7 @@ impl LevelsDraft {
     /// No changes of `base` yet.
     pub fn of(base: Arc<Levels>) -> Self {
         LevelsDraft {
+            value_files: base.value_files().clone(),
             base,
             runs: BTreeMap::new(),
             added: BTreeMap::new(),
@@ -64,6 +77,7 @@ impl LevelsDraft {
                 "table {number} at level {level}, run {run}, overlapping table {other}"
             ));
         }
+        self.value_files.begin_use(files, &table.values)?;
         let moved = self.removed.get(&number).filter(|t| t.meta == *table);
         let table = match moved {
             Some(table) => Arc::clone(table),
@@ -83,6 +97,7 @@ impl LevelsDraft {
         let (place, table) =
             found.ok_or_else(|| format!("no table {number} at level {level} to remove"))?;
         self.run_at(place).remove(&*table.meta.smallest);
+        self.value_files.end_use(&table.meta.values);
         if self.added.remove(&number).is_none() {
             self.removed.insert(number, Arc::clone(&table));
         }
@@ -108,20 +123,28 @@ impl LevelsDraft {
         })
     }
 
-    /// The new levels, which share all runs that did not change, and the tables that are no longer part of
-    /// them.
-    pub fn finish(self) -> (Arc<Levels>, Vec<Arc<Table>>) {
+    /// What the changes made of the levels.
+    pub fn finish(mut self) -> Drafted {
         if self.runs.is_empty() {
-            return (self.base, Vec::new());
+            return Drafted {
+                levels: self.base,
+                gone: Vec::new(),
+                unused: Vec::new(),
+            };
         }
+        let unused = self.value_files.settle(self.base.value_files());
         let runs = self.runs.into_iter().map(|(place, tables)| {
             let tables = tables.into_iter().map(|ByKey(table)| table).collect();
             (place.level, Run::new(place.run, tables))
         });
-        let levels = self.base.with_runs(runs);
+        let levels = Arc::new(self.base.with_runs(runs, self.value_files));
         let removed = self.removed.into_iter();
         let gone = removed.filter(|(number, _)| !self.added.contains_key(number));
-        (Arc::new(levels), gone.map(|(_, table)| table).collect())
+        Drafted {
+            levels,
+            gone: gone.map(|(_, table)| table).collect(),
+            unused,
+        }
     }
 }
 

@@ -26,7 +26,7 @@ const CURRENT_MAGIC: &[u8; 8] = b"rhumbCUR";
 /// options of keyspaces.
 const FORMAT_VERSION: u32 = 1;
 /// The last format version of manifests: see [`Edit::version`].
-const LAST_VERSION: u32 = 2;
+const LAST_VERSION: u32 = 3;
 /// The offset of the first record.
 pub(crate) const HEADER_BYTES: usize = 16;
 pub(super) const RECORD_HEADER_BYTES: usize = 16;

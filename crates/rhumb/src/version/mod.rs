@@ -14,6 +14,7 @@ mod run;
 mod salvage;
 mod state;
 mod table;
+mod value_files;
 
 pub(crate) use edit::{Change, Edit, TableMeta};
 pub(crate) use files::Files;
@@ -26,6 +27,7 @@ pub(crate) use run::{Run, first_overlap};
 pub(crate) use salvage::sound_records;
 pub(crate) use state::{KeyspaceState, State};
 pub(crate) use table::Table;
+pub(crate) use value_files::{ValueFile, ValueFiles};
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::entry::Sequence;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::fs::names::FileKind;
 use crate::options::KeyspaceOptions;
 use crate::sync::Arc;
 use crate::version::draft::{Draft, Next};
@@ -78,7 +79,21 @@ impl State {
         })?;
         let next = draft.finish();
         state.accept(next);
+        if let Some(file) = state.shared_value_file() {
+            let path = files.path(FileKind::Manifest, manifest);
+            let expected = "each value file in one keyspace";
+            let found = format!("value file {file} in two");
+            return Err(Error::corruption(&path, 0, expected, found));
+        }
         Ok((state, tail))
+    }
+
+    /// A value file of several keyspaces, which no writer makes: the first keyspace without it would delete it.
+    fn shared_value_file(&self) -> Option<u64> {
+        let keyspaces = self.keyspaces.values();
+        let mut files = keyspaces.flat_map(|k| k.levels.value_files().iter());
+        let mut seen = BTreeSet::new();
+        files.find_map(|(number, _)| (!seen.insert(number)).then_some(number))
     }
 
     /// What an edit makes of this state.
@@ -113,6 +128,9 @@ impl State {
         }
         for table in next.gone {
             table.mark_obsolete();
+        }
+        for file in next.unused {
+            file.mark_obsolete();
         }
     }
 

@@ -28,6 +28,7 @@ fn table(number: u64, smallest: &str, largest: &str) -> TableMeta {
         largest_sequence: number.saturating_add(5),
         map_number: 0,
         index_kind: "plr".to_string(),
+        values: Vec::new(),
     }
 }
 

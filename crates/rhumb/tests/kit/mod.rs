@@ -158,6 +158,7 @@ pub fn tiny(file_system: Arc<dyn FileSystem>) -> Options {
             filter_bits_per_key: 10,
             compression: Compression::Lz4,
             table_bytes: 4 << 10,
+            separate_values: None,
         },
         levels: Levels {
             compaction: Compaction::Leveled,

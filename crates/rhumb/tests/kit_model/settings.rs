@@ -38,6 +38,9 @@ pub const PARTITIONS: [Partition; 7] = [
     Partition::Entries(4),
 ];
 
+/// Which values lie apart from their keys: none, all, long ones.
+const SEPARATED: [Option<u32>; 6] = [None, None, Some(0), Some(16), Some(100), Some(1_000)];
+
 /// The compressions that this build has.
 pub const COMPRESSIONS: &[Compression] = match cfg!(feature = "zstd") {
     true => &[Compression::None, Compression::Lz4, Compression::Zstd],
@@ -64,6 +67,7 @@ pub fn choose(choices: &mut Choices, indexes: &[&str], base: &Options) -> Option
             filter_bits_per_key: choices.pick(&[0, 10, 3]),
             compression: choices.pick(COMPRESSIONS),
             table_bytes: choices.pick(&[1, 1 << 10, 4 << 10, 1 << 20]),
+            separate_values: choices.pick(&SEPARATED),
         },
         levels: Levels {
             compaction: choices.pick(&SHAPES),
@@ -88,6 +92,7 @@ pub fn keyspace_options(number: u64) -> KeyspaceOptions {
         filter_bits_per_key: choices.pick(&[0, 10, 3]),
         compression: choices.pick(COMPRESSIONS),
         table_bytes: choices.pick(&[1 << 10, 4 << 10, 1 << 20]),
+        separate_values: choices.pick(&SEPARATED),
     };
     KeyspaceOptions {
         index: choices.percent(60).then_some(index),

@@ -58,6 +58,7 @@ pub(super) fn levels_of(
             largest_sequence: number,
             map_number: 0,
             index_kind: "fp".to_string(),
+            values: Vec::new(),
         };
         change(&mut meta);
         (Place { level, run: run(n) }, meta)

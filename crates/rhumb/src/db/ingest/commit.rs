@@ -126,6 +126,7 @@ impl Store {
         let outcome = Outcome {
             levels,
             maps: maps.collect(),
+            value_files: Vec::new(),
         };
         self.install_newest(keyspace, &outcome, sequence, |w| {
             w.ingested_tables += report.tables;

@@ -20,7 +20,7 @@ pub(in crate::db) fn refuse_headless(dir: &Path, options: &Options) -> Result<()
     for name in ops::list(fs, dir)? {
         let data = match names::parse(&name) {
             Some((FileKind::Log, _)) => log_bytes(fs, &dir.join(&name))? > 0,
-            Some((FileKind::Table, _)) => true,
+            Some((FileKind::Table | FileKind::Values, _)) => true,
             _ => false,
         };
         if data {
@@ -46,10 +46,11 @@ fn log_bytes(fs: &dyn FileSystem, path: &Path) -> Result<u64> {
 /// [`Error::Corruption`] that names a file that shows the loss; or if the directory cannot be read.
 pub(crate) fn refuse_lost_edits(dir: &Path, fs: &dyn FileSystem, state: &State) -> Result<()> {
     let newest_log = state.logs.last_key_value().map(|(id, _)| *id);
-    let mut tables = BTreeSet::new();
+    let (mut tables, mut values) = (BTreeSet::new(), BTreeSet::new());
     for name in ops::list(fs, dir)? {
         match names::parse(&name) {
             Some((FileKind::Table, number)) => drop(tables.insert(number)),
+            Some((FileKind::Values, number)) => drop(values.insert(number)),
             Some((FileKind::Log, id))
                 if id >= state.next_file || newest_log.is_some_and(|newest| id > newest) =>
             {
@@ -62,6 +63,11 @@ pub(crate) fn refuse_lost_edits(dir: &Path, fs: &dyn FileSystem, state: &State) 
     if let Some(missing) = named.difference(&tables).next() {
         let path = dir.join(names::table_name(*missing));
         let expected = "a table, as the manifest says";
+        return Err(Error::corruption(&path, 0, expected, "no such file"));
+    }
+    if let Some(missing) = named_values(state).difference(&values).next() {
+        let path = dir.join(FileKind::Values.name(*missing));
+        let expected = "a value file, as the manifest says";
         return Err(Error::corruption(&path, 0, expected, "no such file"));
     }
     let mut last_in_logs = None;
@@ -154,16 +160,23 @@ fn named_tables(state: &State) -> BTreeSet<u64> {
         .collect()
 }
 
+fn named_values(state: &State) -> BTreeSet<u64> {
+    let keyspaces = state.keyspaces.values();
+    let files = keyspaces.flat_map(|k| k.levels.value_files().iter());
+    files.map(|(number, _)| number).collect()
+}
+
 /// Deletes the files that the manifest does not name, left from earlier openings of the store.
 pub(in crate::db) fn remove_leftovers(store: &Store) -> Result<()> {
     let fs = &**store.fs();
     let catalog = crate::sync::lock(&store.catalog);
-    let tables = named_tables(&catalog.state);
+    let (tables, values) = (named_tables(&catalog.state), named_values(&catalog.state));
     let manifest = catalog.manifest.as_ref().map(Manifest::number);
     let mut removed_log = false;
     for name in ops::list(fs, &store.files.dir)? {
         let named = match names::parse(&name) {
             Some((FileKind::Table, number)) => tables.contains(&number),
+            Some((FileKind::Values, number)) => values.contains(&number),
             Some((FileKind::Log, id)) => catalog.state.logs.contains_key(&id),
             Some((FileKind::Manifest, number)) => Some(number) == manifest,
             None => !names::is_temporary(&name),

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::lookup::Lookup;
 use super::view::View;
-use crate::entry::{EntryKind, Sequence};
+use crate::entry::{EntryKind, Pointer, Sequence, Version};
 use crate::error::Result;
 use crate::memtable::Memtable;
 use crate::sync::Arc;
@@ -35,12 +35,36 @@ impl fmt::Display for Explanation {
 
 /// Asks the memtables and tables in the same order as [`Lookup::run`] does, and describes each
 /// step.
-pub(in crate::db) fn explain(view: &View, key: &[u8], visible: Sequence) -> Result<Explanation> {
-    let mut steps = vec![format!(
+pub(in crate::db) fn explain(
+    view: &View,
+    keyspace: u32,
+    key: &[u8],
+    visible: Sequence,
+) -> Result<Explanation> {
+    let mut steps = Vec::new();
+    let mut lookup = Lookup::new(key, visible);
+    ask_all(view, &mut lookup, visible, &mut steps)?;
+    let version = lookup.take_answer();
+    let value = version
+        .map(|version| view.value_of(keyspace, key, version))
+        .transpose()?;
+    Ok(Explanation {
+        steps,
+        value: value.map(|value| value.to_vec()),
+    })
+}
+
+fn ask_all(
+    view: &View,
+    lookup: &mut Lookup<'_>,
+    visible: Sequence,
+    steps: &mut Vec<String>,
+) -> Result<()> {
+    let key = lookup.key();
+    steps.push(format!(
         "look up {} bytes as of sequence {visible}",
         key.len()
-    )];
-    let mut lookup = Lookup::new(key, visible);
+    ));
     for (n, memtable) in view.memtables().enumerate() {
         lookup.ask_memtable(memtable);
         let is_held = |held: &Arc<Memtable>| Arc::ptr_eq(held, memtable);
@@ -52,10 +76,10 @@ pub(in crate::db) fn explain(view: &View, key: &[u8], visible: Sequence) -> Resu
         steps.push(format!(
             "{name} ({} entries): {}",
             memtable.entries(),
-            verdict(&lookup)
+            verdict(lookup)
         ));
         if lookup.decided() {
-            return Ok(end(steps, &mut lookup));
+            return Ok(());
         }
     }
     for level in 0..LEVELS {
@@ -71,7 +95,7 @@ pub(in crate::db) fn explain(view: &View, key: &[u8], visible: Sequence) -> Resu
             runs.len()
         ));
         for table in asked {
-            steps.push(ask(table, &mut lookup)?);
+            steps.push(ask(table, lookup)?);
             if level > 0 && lookup.decided() {
                 break;
             }
@@ -80,14 +104,18 @@ pub(in crate::db) fn explain(view: &View, key: &[u8], visible: Sequence) -> Resu
             break;
         }
     }
-    Ok(end(steps, &mut lookup))
+    Ok(())
 }
 
-fn end(steps: Vec<String>, lookup: &mut Lookup<'_>) -> Explanation {
-    Explanation {
-        steps,
-        value: lookup.take_answer().map(|v| v.to_vec()),
-    }
+fn pointer_verdict(version: &Version) -> String {
+    let at = match Pointer::from_bytes(&version.value) {
+        Some(to) => format!(
+            "{} bytes at {} of value file {}",
+            to.len, to.offset, to.file
+        ),
+        None => "nowhere".to_string(),
+    };
+    format!("value of sequence {}: {at}", version.sequence)
 }
 
 /// Looks the key up in one table and describes what its filter, index and blocks did.
@@ -125,6 +153,7 @@ fn verdict(lookup: &Lookup<'_>) -> String {
         (Some(version), covered) if version.sequence >= covered => match version.kind {
             EntryKind::Put => format!("value of sequence {}", version.sequence),
             EntryKind::Delete => format!("deleted by sequence {}", version.sequence),
+            EntryKind::Pointer => pointer_verdict(version),
         },
         (_, covered) if covered > 0 => format!("in a range deleted by sequence {covered}"),
         _ => "nothing".to_string(),

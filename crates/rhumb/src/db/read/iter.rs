@@ -23,6 +23,7 @@ use crate::table::GetTrace;
 /// After an error the iterator ends.
 pub struct Iter<'db> {
     view: Arc<View>,
+    keyspace: u32,
     visible: Sequence,
     from: Bound<Vec<u8>>,
     to: Bound<Vec<u8>>,
@@ -77,13 +78,14 @@ impl End {
 impl<'db> Iter<'db> {
     pub(in crate::db) fn new(
         view: Arc<View>,
-        visible: Sequence,
+        (keyspace, visible): (u32, Sequence),
         from: Bound<Vec<u8>>,
         to: Bound<Vec<u8>>,
         counters: &'db ReadCounters,
     ) -> Self {
         Iter {
             view,
+            keyspace,
             visible,
             front: End::at(from.clone()),
             back: End::at(to.clone()),
@@ -268,7 +270,13 @@ impl<'db> Iter<'db> {
     fn cursor(&self) -> Result<VisibleCursor> {
         let (view, from, to) = (&self.view, as_slice(&self.from), as_slice(&self.to));
         let memtables = view.filled_memtables();
-        let mut cursor = VisibleCursor::new(memtables, &view.levels, self.visible, from, to)?;
+        let mut cursor = VisibleCursor::new(
+            memtables,
+            &view.levels,
+            (self.keyspace, self.visible),
+            from,
+            to,
+        )?;
         if !self.with_values {
             cursor.leave_values();
         }

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::entry::{EntryKind, Sequence, Version};
+use crate::entry::{Sequence, Version};
 use crate::error::Result;
-use crate::memory::Pinned;
 use crate::memtable::Memtable;
 #[cfg(feature = "internals")]
 use crate::table::TimedGet;
@@ -41,7 +40,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Looks the key up. Returns `None` if it has no value.
+    /// Looks the key up. Returns the version with its value, or `None` if it has no value.
     ///
     /// Each source is newer than the next, so the first source with a version of the key or a range
     /// delete over it ends the search. Tables of level 0 are the exception: they are all asked if
@@ -50,7 +49,7 @@ impl<'a> Lookup<'a> {
         &mut self,
         view: &View,
         source: &mut BlockSource,
-    ) -> Result<Option<Pinned>> {
+    ) -> Result<Option<Version>> {
         let key = self.key;
         let runs = view.levels.all_runs();
         let mut tables = runs.filter_map(|(level, run)| Some((level, run.table_for(key)?)));
@@ -164,11 +163,11 @@ impl<'a> Lookup<'a> {
         self.found.is_some() || self.covered > 0
     }
 
-    /// Takes the value of the key out of what was found; `None` if it has no value.
-    pub(in crate::db) fn take_answer(&mut self) -> Option<Pinned> {
+    /// Takes the version with the key's value out of what was found; `None` if it has no value.
+    pub(in crate::db) fn take_answer(&mut self) -> Option<Version> {
         let version = self.found.take()?;
-        let alive = version.kind == EntryKind::Put && version.sequence >= self.covered;
-        alive.then_some(version.value)
+        let alive = version.kind.has_value() && version.sequence >= self.covered;
+        alive.then_some(version)
     }
 
     /// The newest version and range delete found so far, for explanations.

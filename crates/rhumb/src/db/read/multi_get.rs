@@ -10,9 +10,10 @@ use crate::memory::Pinned;
 use crate::table::{BlockSource, GetTrace};
 use crate::version::Run;
 
-/// The values of `keys`, in the same order, as of sequence `visible`.
+/// The values of `keys` in the keyspace with this id, in the same order, as of sequence `visible`.
 pub(in crate::db) fn look_up_all(
     view: &View,
+    keyspace: u32,
     keys: &[&[u8]],
     visible: Sequence,
     reads: &ReadCounters,
@@ -31,8 +32,9 @@ pub(in crate::db) fn look_up_all(
     let mut values = vec![None; keys.len()];
     for (&place, lookup) in order.iter().zip(&mut lookups) {
         reads.count(lookup.memtable_hit, &std::mem::take(&mut trace));
-        if let Some(value) = values.get_mut(place) {
-            *value = lookup.take_answer();
+        let version = lookup.take_answer();
+        if let Some((value, version)) = values.get_mut(place).zip(version) {
+            *value = Some(view.value_of(keyspace, lookup.key(), version)?);
         }
     }
     Ok(values)

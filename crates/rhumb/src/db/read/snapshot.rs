@@ -77,7 +77,8 @@ impl Snapshot {
     /// # Errors
     /// As [`Keyspace::get`]; [`Error::InvalidArgument`] if the keyspace is of another store.
     pub fn contains_key(&self, keyspace: &Keyspace, key: impl AsRef<[u8]>) -> Result<bool> {
-        Ok(self.get(keyspace, key)?.is_some())
+        self.check(keyspace)?;
+        keyspace.contains_at(key.as_ref(), Some(self.sequence))
     }
 
     /// The first key that a keyspace had, with its value. See [`Keyspace::first`].
@@ -101,7 +102,7 @@ impl Snapshot {
     /// # Errors
     /// As [`Keyspace::get`]; [`Error::InvalidArgument`] if the keyspace is of another store.
     pub fn is_empty(&self, keyspace: &Keyspace) -> Result<bool> {
-        Ok(!self.iter(keyspace)?.advance()?)
+        Ok(!self.iter(keyspace)?.keys().advance()?)
     }
 
     /// All keys and values of a keyspace. See [`Keyspace::iter`].

@@ -77,6 +77,11 @@ fn measure_keyspace(keyspace: &OpenKeyspace, options: KeyspaceOptions) -> Result
     for (number, level) in stats.levels.iter_mut().enumerate() {
         level.runs = view.levels.runs(number).len() as u64;
     }
+    for (_, used) in view.levels.value_files().iter() {
+        stats.value_files += 1;
+        stats.value_bytes += used.file.bytes;
+        stats.used_value_bytes += used.used_bytes;
+    }
     for (place, table) in view.levels.tables() {
         let reader = table.reader()?;
         let memory = reader.memory();

@@ -68,6 +68,15 @@ impl Display for KeyspaceStats {
                 Counted(self.fallbacks, "table"),
             )?;
         }
+        if self.value_files > 0 {
+            writeln!(
+                f,
+                "  values apart from keys: {} in {}, {} of them in use",
+                Bytes(self.value_bytes),
+                Counted(self.value_files, "file"),
+                Bytes(self.used_value_bytes),
+            )?;
+        }
         write!(
             f,
             "  in memory: write buffer {}, index {}, directory {}, filter {}, key map {}, range deletes {}",

@@ -136,8 +136,7 @@ impl Store {
             }
             outcome => outcome?,
         };
-        let made = outcome.levels.adds.iter();
-        let made: u64 = made.map(|(_, t)| t.file_bytes).sum();
+        let made = outcome.bytes();
         self.install(keyspace, &outcome, None, |w| {
             if job.trivial {
                 w.trivial_moves += job.tables().count() as u64;
@@ -195,14 +194,19 @@ impl Store {
         work: impl FnOnce(&Context<'_>) -> Result<T>,
     ) -> Result<T> {
         let snapshots = self.pinned_sequences();
-        let (maps, options) = {
+        let (maps, options, value_files) = {
             let catalog = lock(&self.catalog);
             let state = catalog.state.keyspaces.get(&keyspace.id);
             let state = state.ok_or_else(|| Error::NoSuchKeyspace(keyspace.name.clone()))?;
             keyspace
                 .next_map
                 .fetch_max(state.maps.next(), Ordering::Relaxed);
-            (Arc::clone(state.maps.by_number()), state.options.clone())
+            let value_files = state.levels.value_files().clone();
+            (
+                Arc::clone(state.maps.by_number()),
+                state.options.clone(),
+                value_files,
+            )
         };
         let (index, table) = options.layout(&self.options);
         work(&Context {
@@ -212,6 +216,7 @@ impl Store {
             index,
             next_map: &|| keyspace.next_map.fetch_add(1, Ordering::Relaxed),
             maps: &maps,
+            value_files: &value_files,
             snapshots: &snapshots,
             pace,
             go_on: &|| self.is_wanted(keyspace),

@@ -79,7 +79,7 @@ impl Store {
         })?;
         let Flushed { mut outcome, held } = flushed;
         let placement = self.place_tables(keyspace, &mut outcome);
-        let bytes: u64 = outcome.levels.adds.iter().map(|(_, t)| t.file_bytes).sum();
+        let bytes = outcome.bytes();
         let flushed = FlushedMemtable { memtable, held };
         self.install(keyspace, &outcome, Some(&flushed), |w| {
             w.flushes += 1;

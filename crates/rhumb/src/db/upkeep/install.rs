@@ -9,7 +9,6 @@ use crate::db::stats::WriteStats;
 use crate::db::store::{Catalog, OpenKeyspace, Store};
 use crate::entry::Sequence;
 use crate::error::{Error, Result};
-use crate::fs::names::FileKind;
 use crate::sync::lock;
 use crate::version::{Change, Edit, Levels, Manifest, publish};
 
@@ -82,9 +81,8 @@ impl Store {
         count: impl FnOnce(&mut WriteStats),
     ) -> Result<()> {
         let mut catalog = lock(&self.catalog);
-        let made = outcome.made().map(|table| table.number);
         let Some(state) = catalog.state.keyspaces.get(&keyspace.id) else {
-            made.for_each(|number| self.files.delete(FileKind::Table, number));
+            outcome.delete(&self.files);
             return Err(Error::NoSuchKeyspace(keyspace.name.clone()));
         };
         let mut changes = outcome.changes(keyspace.id, state);
@@ -93,7 +91,7 @@ impl Store {
             // No manifest on the disk names them: only a failed sync leaves that open, and is no full disk.
             // They make room for the next try. After any other error the next opening decides.
             if matches!(e, Error::DiskFull { .. }) {
-                made.for_each(|number| self.files.delete(FileKind::Table, number));
+                outcome.delete(&self.files);
             }
             return Err(e);
         }

@@ -146,6 +146,8 @@ impl Store {
         let view = keyspace.view.load();
         let mut source = BlockSource::new(true);
         let current = Lookup::new(key, last).run(&view, &mut source)?;
+        let value_of = |version| view.value_of(keyspace.id, key, version);
+        let current = current.map(value_of).transpose()?;
         Ok(condition.compare(current.as_deref()))
     }
 }

@@ -105,9 +105,14 @@ fn describe_table(table: &TableMeta) -> String {
     } else {
         ""
     };
+    let values: Vec<u64> = table.values.iter().map(|used| used.file).collect();
+    let values = match values.is_empty() {
+        true => String::new(),
+        false => format!(", value files {values:?}"),
+    };
     format!(
         "table {}: {} bytes, sections at {}, id {:016x}, {} entries ({} deletes), {} range deletes, \
-         keys {} to {}{excluded}, sequences {} to {}, key map {}, index {}",
+         keys {} to {}{excluded}, sequences {} to {}, key map {}, index {}{values}",
         table.number,
         table.file_bytes,
         table.sections_offset,

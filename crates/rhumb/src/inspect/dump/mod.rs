@@ -3,6 +3,7 @@
 mod log;
 mod manifest;
 mod table;
+mod values;
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -15,7 +16,7 @@ use crate::options::Options;
 /// The number of bytes of a value that are shown.
 const SHOWN_BYTES: usize = 64;
 
-/// Writes a log, table, manifest or `CURRENT` file as text: its frames, entries or edits, and its
+/// Writes a log, table, value file, manifest or `CURRENT` file as text: its frames, entries or edits, and its
 /// damaged parts. The store is not locked: a file that is being written may appear to be cut off.
 ///
 /// # Errors
@@ -33,6 +34,9 @@ pub fn dump(file: &Path, options: &Options, out: &mut dyn Write) -> Result<()> {
         }
         Some((FileKind::Log, number)) => log::dump(file, &ops::read_all(fs, file)?, number, out),
         Some((FileKind::Table, number)) => table::dump(file, number, options, out),
+        Some((FileKind::Values, number)) => {
+            values::dump(file, &ops::read_all(fs, file)?, number, out)
+        }
         None => Err(not_a_store_file(file, options)),
     }
 }
@@ -44,8 +48,8 @@ fn not_a_store_file(file: &Path, options: &Options) -> Error {
         return e;
     }
     Error::InvalidArgument(format!(
-        "{} is not a file of a store: give one that is named CURRENT, NNNNNN.log, NNNNNN.table or \
-         NNNNNN.manifest, as the store named it",
+        "{} is not a file of a store: give one that is named CURRENT, NNNNNN.log, NNNNNN.table, \
+         NNNNNN.values or NNNNNN.manifest, as the store named it",
         file.display()
     ))
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::{key, output, value};
-use crate::entry::EntryKind;
+use crate::entry::{EntryKind, Pointer};
 use crate::error::Result;
 use crate::options::Options;
 use crate::table::{Salvage, TableReader};
@@ -69,11 +69,28 @@ fn describe(reader: &TableReader, out: &mut dyn Write) -> Result<()> {
             "its sequence is the one that the manifest names"
         ))?;
     }
+    for used in &found.values {
+        output(writeln!(
+            out,
+            "value file {} of {} bytes: {} values, {} bytes with their keys",
+            used.file, used.file_bytes, used.entries, used.bytes
+        ))?;
+    }
     output(writeln!(out, "properties:"))?;
     for (name, text) in reader.properties().iter() {
         output(writeln!(out, "  {name} = {}", text.escape_ascii()))?;
     }
     Ok(())
+}
+
+fn pointer(bytes: &[u8]) -> String {
+    match Pointer::from_bytes(bytes) {
+        Some(to) => format!(
+            "= {} bytes at {} of value file {}",
+            to.len, to.offset, to.file
+        ),
+        None => "points nowhere".to_string(),
+    }
 }
 
 fn dump_entries(salvage: &Salvage, out: &mut dyn Write) -> Result<()> {
@@ -86,6 +103,7 @@ fn dump_entries(salvage: &Salvage, out: &mut dyn Write) -> Result<()> {
             output(match kind {
                 EntryKind::Delete => writeln!(out, "  {} @{sequence} deleted", key(k)),
                 EntryKind::Put => writeln!(out, "  {} @{sequence} = {}", key(k), value(v)),
+                EntryKind::Pointer => writeln!(out, "  {} @{sequence} {}", key(k), pointer(v)),
             })
         },
         &mut |lost| {

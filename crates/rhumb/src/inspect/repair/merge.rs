@@ -63,6 +63,7 @@ impl Repair<'_> {
             index,
             next_map: &|| next_map.fetch_add(1, Ordering::Relaxed),
             maps: &maps,
+            value_files: levels.value_files(),
             snapshots: KEEP_SEQUENCES,
             pace: &|_| {},
             go_on: &|| Ok(()),

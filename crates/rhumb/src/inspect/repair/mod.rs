@@ -11,6 +11,7 @@ mod merge;
 mod pieces;
 mod placing;
 mod tables;
+mod values;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -133,19 +134,31 @@ impl Repair<'_> {
         }
     }
 
-    /// Moves tables away that are not in use and were not removed by an edit: the next opening would
-    /// delete them, and it is not known whether an edit that is lost named them.
+    /// Moves tables away that are not in use and were not removed by an edit, and value files that no table
+    /// points into: the next opening would delete them, and it is not known whether an edit that is lost named them.
     fn keep_strays(&mut self, pieces: &Pieces) {
         let numbers = self.directory.tables.iter();
         for number in numbers.filter(|n| !pieces.names_table(**n)) {
             self.lost.add(self.directory.table_path(*number));
+        }
+        let tables = pieces.tables.values();
+        let used = tables.flat_map(|t| t.meta.values.iter().map(|used| used.file));
+        let used: BTreeSet<u64> = used.collect();
+        let numbers = self.directory.values.iter();
+        for number in numbers.filter(|n| !used.contains(n)) {
+            self.lost.add(self.directory.values_path(*number));
         }
     }
 }
 
 /// A number above all numbers in the manifests and file names.
 fn next_file(directory: &StoreDirectory, pieces: &Pieces) -> Result<u64> {
-    let named = [&directory.manifests, &directory.logs, &directory.tables];
+    let named = [
+        &directory.manifests,
+        &directory.logs,
+        &directory.tables,
+        &directory.values,
+    ];
     let largest = named.iter().filter_map(|n| n.last()).max();
     let above = largest.map_or(Some(1), |n| n.checked_add(1));
     let above = above.map(|n| n.max(pieces.next_file));

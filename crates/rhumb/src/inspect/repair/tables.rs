@@ -9,7 +9,8 @@ use super::super::report::{LostData, Sequences};
 use super::super::table_check::check_table;
 use super::Repair;
 use super::pieces::{Pieces, PlacedTable};
-use crate::entry::LARGEST_KEY;
+use super::values::{Saved, SavedValues};
+use crate::entry::{EntryKind, LARGEST_KEY};
 use crate::error::{Error, Result};
 use crate::options::KeyspaceOptions;
 use crate::table::{LostBlock, Salvage, TableSettings, TableWriter};
@@ -25,7 +26,12 @@ impl Repair<'_> {
                 self.miss_table(&table, pieces);
                 continue;
             }
-            match check_table(&self.directory, &table.meta, &mut self.progress) {
+            match check_table(
+                &self.directory,
+                table.keyspace,
+                &table.meta,
+                &mut self.progress,
+            ) {
                 Ok(_) => self.report.tables_kept += 1,
                 Err(e @ Error::Corruption { .. }) => self.rewrite(&table, &e, pieces)?,
                 Err(e) => return Err(e),
@@ -88,7 +94,8 @@ impl Repair<'_> {
         };
         self.changed = true;
         let sequences = pieces.sequences_of(table);
-        let map = self.survey(&path, &salvage, sequences)?;
+        let mut values = SavedValues::new(&self.directory, table)?;
+        let map = self.survey(&path, &salvage, &mut values, sequences)?;
         if salvage.range_deletes_lost() {
             let e = salvage.damaged_sections().first().unwrap_or(why);
             let what = "the range deletes of the table";
@@ -106,7 +113,7 @@ impl Repair<'_> {
             .maps
             .insert((table.keyspace, map_number), map.to_bytes());
         let options = pieces.options_of(table.keyspace);
-        let meta = self.write_anew(&salvage, table.keyspace, &options, (map_number, map))?;
+        let meta = self.write_anew(&salvage, table, &options, (map_number, map), &mut values)?;
         self.note(format!(
             "{} was damaged and is now table {} with {} entries",
             path.display(),
@@ -123,13 +130,19 @@ impl Repair<'_> {
         &mut self,
         path: &Path,
         salvage: &Salvage,
+        values: &mut SavedValues,
         sequences: Sequences,
     ) -> Result<Option<Arc<KeyMap>>> {
         let mut map = KeyMapBuilder::new();
         let (mut last, mut entries) = (Vec::new(), 0u64);
         let lost = &mut self.report.lost;
         salvage.entries(
-            &mut |key, _, _, _| {
+            &mut |key, _, kind, value| {
+                let is_lost =
+                    kind == EntryKind::Pointer && matches!(values.save(key, value)?, Saved::Lost);
+                if is_lost {
+                    return Ok(());
+                }
                 if (entries == 0 || last != key) && key != LARGEST_KEY {
                     map.push(key);
                     last.clear();
@@ -140,6 +153,7 @@ impl Repair<'_> {
             },
             &mut |block| lost.push(loss_of_block(path, &block, sequences)),
         )?;
+        self.report.lost.extend(values.take_lost(path, sequences));
         let nothing = entries == 0 && salvage.range_deletes().is_empty();
         Ok((!nothing).then(|| Arc::new(map.build())))
     }
@@ -147,13 +161,14 @@ impl Repair<'_> {
     fn write_anew(
         &mut self,
         salvage: &Salvage,
-        keyspace: u32,
+        table: &PlacedTable,
         options: &KeyspaceOptions,
         (map_number, map): (u64, Arc<KeyMap>),
+        values: &mut SavedValues,
     ) -> Result<TableMeta> {
         let (index, spec) = options.layout(self.options);
         let settings = TableSettings {
-            keyspace: Some(keyspace),
+            keyspace: Some(table.keyspace),
             given_sequence: false,
             spec: spec.clone(),
             index: index.clone(),
@@ -164,7 +179,14 @@ impl Repair<'_> {
         let directory = &self.directory;
         let mut writer = TableWriter::create(&directory.fs, &directory.path, number, &settings)?;
         let written = salvage.entries(
-            &mut |key, sequence, kind, value| writer.add(key, sequence, kind, value),
+            &mut |key, sequence, kind, value| match kind {
+                EntryKind::Pointer => match values.save(key, value)? {
+                    Saved::InPlace => writer.add(key, sequence, kind, value),
+                    Saved::Copied(value) => writer.add(key, sequence, EntryKind::Put, &value),
+                    Saved::Lost => Ok(()),
+                },
+                _ => writer.add(key, sequence, kind, value),
+            },
             &mut |_| {},
         );
         if let Err(e) = written {
@@ -172,6 +194,7 @@ impl Repair<'_> {
             let _ = writer.abandon();
             return Err(e);
         }
+        values.set_lengths(&mut writer);
         Ok(writer.finish(salvage.range_deletes())?.summary)
     }
 }

@@ -1,7 +1,7 @@
 //! Where the columns of a block lie, and the checks that they do.
 
 use super::{HEADER_BYTES, NO_HINT, flag};
-use crate::entry::{EntryKind, Sequence};
+use crate::entry::{EntryKind, Pointer, Sequence};
 use crate::table::form::bits::{unpack, word};
 use crate::table::form::damage::Damage;
 use crate::table::form::units::UnitShape;
@@ -367,6 +367,24 @@ impl BlockLayout {
         }
         if !self.fixed_values {
             self.check_groups(raw, self.value_offsets, &self.value)?;
+        }
+        self.check_pointers(raw)
+    }
+
+    /// Checks that the pointers to values have the length of one.
+    fn check_pointers(&self, raw: &[u8]) -> Result<(), Damage> {
+        if self
+            .kind_alike
+            .is_some_and(|kind| kind != EntryKind::Pointer)
+        {
+            return Ok(());
+        }
+        for slot in 0..self.count() {
+            let len = self.value.get(raw, slot);
+            if len != Pointer::BYTES && self.kind(raw, slot) == EntryKind::Pointer {
+                let expected = format!("a pointer of {} bytes in slot {slot}", Pointer::BYTES);
+                return Err(Damage::new(self.values(), expected, len));
+            }
         }
         Ok(())
     }

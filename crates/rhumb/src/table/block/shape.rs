@@ -86,7 +86,7 @@ impl Shape {
         self.key_bytes += key;
         self.key_min = self.key_min.min(key);
         self.key_max = self.key_max.max(key);
-        if entry.kind == EntryKind::Put {
+        if entry.kind.has_value() {
             self.puts += 1;
             self.put_bytes += value;
             self.put_min = self.put_min.min(value);

@@ -224,8 +224,10 @@ fn unknown_kinds_and_reserved_bits_are_refused() {
             .and_then(|layout| layout.check(&raw))
             .unwrap_err()
     };
-    let error = format!("{:?}", refused(layout.kinds as usize + 5, 2));
-    assert!(error.contains("entries of kind 2"), "{error}");
+    let error = format!("{:?}", refused(layout.kinds as usize + 5, 3));
+    assert!(error.contains("entries of kind 3"), "{error}");
+    let error = format!("{:?}", refused(layout.kinds as usize + 4, 2));
+    assert!(error.contains("a pointer of 16 bytes in slot 4"), "{error}");
     refused(0, good[0] | flag::PREVIOUS_RELATIVE);
     refused(2, 0);
     refused(6, 0xc0 | good[6]);

@@ -27,6 +27,8 @@ pub(crate) struct TableReport {
 #[derive(Debug, Default)]
 struct Walk {
     report: TableReport,
+    /// Entries that point to values.
+    pointers: u64,
     /// Bytes of the largest raw block.
     raw_largest: u64,
     first_key: Vec<u8>,
@@ -64,11 +66,14 @@ impl TableReader {
     fn verify_counts(&self, walk: &Walk) -> Result<()> {
         let named = |name: &str| self.properties().number(name).unwrap_or(0);
         let (report, summary) = (&walk.report, self.summary());
+        let pointers = summary.values.iter().map(|used| used.entries);
+        let pointers = pointers.fold(0, u64::saturating_add);
         let (least, greatest) = sequences(walk.sequences, &self.range_deletes);
         for (what, expected, found) in [
             ("entries", self.directory.entries(), report.entries),
             ("keys", self.directory.ranks(), report.keys),
             ("deletes", named("deletes"), report.deletes),
+            ("pointers to values", pointers, walk.pointers),
             ("as least sequence", summary.smallest_sequence, least),
             ("as greatest sequence", summary.largest_sequence, greatest),
             (
@@ -145,6 +150,7 @@ impl TableReader {
             }
             walk.report.entries += 1;
             walk.report.deletes += u64::from(view.kind(slot) == EntryKind::Delete);
+            walk.pointers += u64::from(view.kind(slot) == EntryKind::Pointer);
             let (least, greatest) = walk.sequences.unwrap_or((sequence, sequence));
             walk.sequences = Some((least.min(sequence), greatest.max(sequence)));
             if first {

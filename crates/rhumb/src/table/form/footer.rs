@@ -30,10 +30,11 @@ pub(in crate::table) enum SectionKind {
     KeyMap = 5,
     Properties = 6,
     GivenSequence = 7,
+    ValueUses = 8,
 }
 
 impl SectionKind {
-    const ALL: [SectionKind; 7] = [
+    const ALL: [SectionKind; 8] = [
         SectionKind::Directory,
         SectionKind::Index,
         SectionKind::Filter,
@@ -41,6 +42,7 @@ impl SectionKind {
         SectionKind::KeyMap,
         SectionKind::Properties,
         SectionKind::GivenSequence,
+        SectionKind::ValueUses,
     ];
 
     fn name(self) -> &'static str {
@@ -52,6 +54,7 @@ impl SectionKind {
             SectionKind::KeyMap => "key map",
             SectionKind::Properties => "properties",
             SectionKind::GivenSequence => "given sequence",
+            SectionKind::ValueUses => "value references",
         }
     }
 
@@ -67,7 +70,10 @@ impl SectionKind {
     /// Whether every table of a version has this section.
     fn always(self, version: u32) -> bool {
         match self {
-            SectionKind::Filter | SectionKind::RangeDeletes | SectionKind::GivenSequence => false,
+            SectionKind::Filter
+            | SectionKind::RangeDeletes
+            | SectionKind::GivenSequence
+            | SectionKind::ValueUses => false,
             SectionKind::KeyMap => version == VERSION,
             _ => true,
         }

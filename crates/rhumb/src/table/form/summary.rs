@@ -1,5 +1,6 @@
 //! The description of a table that the rest of the store uses without opening it.
 
+use super::value_uses::ValueUse;
 use crate::entry::{RangeDeletes, Sequence};
 
 /// What the manifest records of a table: enough to open it, and to choose it without opening it.
@@ -33,6 +34,8 @@ pub(crate) struct TableMeta {
     pub map_number: u64,
     /// The name of the index kind.
     pub index_kind: String,
+    /// The value files that entries point into, ascending.
+    pub values: Vec<ValueUse>,
 }
 
 /// A range of user keys.

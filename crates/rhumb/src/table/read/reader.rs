@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rhumb_index::{Index, IndexError, KeyMap, registry};
 
 use super::likely::LikelyRows;
+use crate::entry::varint::Reader;
 use crate::entry::{MAX_SEQUENCE, RangeDeletes, Sequence};
 use crate::error::{Error, Result};
 use crate::fs::{Access, FileSystem, ReadFile, ops};
@@ -16,6 +17,7 @@ use crate::table::form::filter::Filter;
 use crate::table::form::footer::{SectionKind, Sections, read_footer, read_tail};
 use crate::table::form::properties::Properties;
 use crate::table::form::summary::{Bounds, TableMeta};
+use crate::table::form::value_uses::ValueUse;
 
 /// An open table. Any number of threads may use it.
 #[derive(Debug)]
@@ -42,6 +44,8 @@ pub(crate) struct TableReader {
     pub(in crate::table) largest_sequence: Sequence,
     /// Whether the manifest gives it its sequence.
     takes_sequence: bool,
+    /// The value files that entries point into.
+    values: Vec<ValueUse>,
     /// What is added to the sequences in its blocks: the sequence that it was given, 0 for other tables.
     pub(in crate::table) sequence_base: Sequence,
     bounds: Bounds,
@@ -106,6 +110,7 @@ impl TableReader {
             window_bytes: window_bytes(&parts.properties, mean_block_bytes),
             largest_sequence: (parts.properties.number("sequence.largest")).unwrap_or(MAX_SEQUENCE),
             takes_sequence: parts.takes_sequence,
+            values: parts.values,
             sequence_base: 0,
             properties: parts.properties,
         })
@@ -239,6 +244,7 @@ impl TableReader {
             largest_sequence: self.sequence_base.max(number("sequence.largest")),
             map_number: self.map_number,
             index_kind: self.index.kind().to_string(),
+            values: self.values.clone(),
         }
     }
 }
@@ -269,6 +275,7 @@ struct Parts {
     map_number: u64,
     raw_largest: u64,
     takes_sequence: bool,
+    values: Vec<ValueUse>,
     properties: Properties,
 }
 
@@ -317,11 +324,19 @@ impl Parts {
             }
             given => given.is_some(),
         };
+        let values = match sections.get(SectionKind::ValueUses) {
+            Some((at, bytes)) => decode_values(bytes).map_err(|d| d.moved(at))?,
+            None => Vec::new(),
+        };
         let one_each = directory.ranks() == directory.entries() && range_deletes.is_empty();
         let zero = number("sequence.largest").is_ok_and(|largest| largest == 0);
         if takes_sequence && !(one_each && zero) {
             let expected = "entries of sequence 0 and different keys, and no range deletes";
             return Err(Damage::new(at, expected, "others"));
+        }
+        if takes_sequence && !values.is_empty() {
+            let expected = "values beside their keys, in a table to be ingested";
+            return Err(Damage::new(at, expected, "value references"));
         }
         match properties.text("cipher") {
             Some("0") => {}
@@ -340,8 +355,23 @@ impl Parts {
             map_number,
             raw_largest,
             takes_sequence,
+            values,
             properties,
         })
+    }
+}
+
+fn decode_values(bytes: &[u8]) -> Result<Vec<ValueUse>, Damage> {
+    let mut reader = Reader::new(bytes);
+    let values = ValueUse::take_all(&mut reader);
+    let values = values.map_err(|found| Damage::new(0, "references to value files", found))?;
+    match reader.is_empty() && !values.is_empty() {
+        true => Ok(values),
+        false => Err(Damage::new(
+            reader.position(),
+            "value files and the end",
+            "others",
+        )),
     }
 }
 

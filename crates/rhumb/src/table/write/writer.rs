@@ -1,6 +1,7 @@
 //! Writes a table: entries in order, then the sections with which they are found.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use super::blocks::{BlockWriter, LARGEST_BLOCK_BYTES, refused};
 use super::cutter::{Cutter, cut};
 use super::index_choice::{BuiltIndex, IndexChoice, Stakes};
 use super::placing::{Placing, TARGET_BYTES};
-use crate::entry::{EntryKind, MAX_KEY_BYTES, RangeDeletes, Sequence, compare, set_key};
+use crate::entry::{EntryKind, MAX_KEY_BYTES, Pointer, RangeDeletes, Sequence, compare, set_key};
 use crate::error::{Error, Result};
 use crate::fs::{FileSystem, names, ops};
 use crate::options::{Compression, Partition, TableSpec};
@@ -22,6 +23,7 @@ use crate::table::form::filter::Filter;
 use crate::table::form::footer::{self, SectionKind};
 use crate::table::form::properties::Properties;
 use crate::table::form::summary::{self, Bounds, TableMeta};
+use crate::table::form::value_uses::ValueUse;
 
 /// The space of a raw block that is reserved for everything except the value of its only entry.
 const ENTRY_OVERHEAD_BYTES: usize = MAX_KEY_BYTES + 64;
@@ -86,6 +88,8 @@ pub(crate) struct TableWriter {
     last_key: Vec<u8>,
     last_sequence: Sequence,
     counts: Counts,
+    /// What entries point to, by file.
+    values: BTreeMap<u64, ValueUse>,
 }
 
 impl TableWriter {
@@ -148,6 +152,7 @@ impl TableWriter {
             last_key: Vec::new(),
             last_sequence: 0,
             counts: Counts::default(),
+            values: BTreeMap::new(),
         })
     }
 
@@ -187,6 +192,9 @@ impl TableWriter {
             self.first_key = key.to_vec();
         }
         self.count(&entry);
+        if kind == EntryKind::Pointer {
+            self.count_pointer(key, value)?;
+        }
         match &mut self.cutter {
             Cutter::Units { entries } => {
                 let entries = *entries;
@@ -253,6 +261,33 @@ impl TableWriter {
         }
     }
 
+    /// Counts the record that a pointer leads to.
+    fn count_pointer(&mut self, key: &[u8], pointer: &[u8]) -> Result<()> {
+        let Some(pointer) = Pointer::from_bytes(pointer) else {
+            return Err(Error::InvalidArgument(format!(
+                "entry {} of table {} is a pointer of {} bytes",
+                self.counts.entries - 1,
+                self.number,
+                pointer.len()
+            )));
+        };
+        let used = self.values.entry(pointer.file).or_insert(ValueUse {
+            file: pointer.file,
+            file_bytes: 0,
+            entries: 0,
+            bytes: 0,
+        });
+        used.entries += 1;
+        let keyspace = self.settings.keyspace.unwrap_or(0);
+        used.bytes += Pointer::record_bytes(keyspace, key.len(), pointer.len.into());
+        Ok(())
+    }
+
+    /// The value files that entries point into. Their lengths have to be set before the end of the table.
+    pub fn value_uses(&mut self) -> impl Iterator<Item = &mut ValueUse> {
+        self.values.values_mut()
+    }
+
     /// About the length that the file would have if it were finished now, in bytes.
     pub fn estimated_bytes(&self) -> u64 {
         let bits_per_key = u64::from(self.settings.spec.filter_bits_per_key);
@@ -311,6 +346,12 @@ impl TableWriter {
         sections.push((SectionKind::Properties, properties.encode()));
         if self.settings.given_sequence {
             sections.push((SectionKind::GivenSequence, Vec::new()));
+        }
+        let values: Vec<ValueUse> = self.values.values().copied().collect();
+        if !values.is_empty() {
+            let mut bytes = Vec::new();
+            ValueUse::encode_all(&values, &mut bytes);
+            sections.push((SectionKind::ValueUses, bytes));
         }
         let id = self.table_id;
         self.blocks
@@ -398,6 +439,7 @@ impl TableWriter {
             largest_sequence: sequences.1,
             map_number: self.settings.map_number,
             index_kind: index.kind,
+            values: self.values.values().copied().collect(),
         }
     }
 

@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use super::super::option_list::Refusal;
 use super::*;
 use crate::options::KeyspaceOptions;
+use crate::table::ValueUse;
 
 fn key() -> impl Strategy<Value = Box<[u8]>> {
     prop::collection::vec(any::<u8>(), 0..20).prop_map(Into::into)
@@ -34,8 +35,20 @@ prop_compose! {
             largest_sequence: c.max(d),
             map_number: map_number ^ e,
             index_kind,
+            values: any_uses(number, b, e),
         }
     }
+}
+
+/// No, one or two uses of value files.
+fn any_uses(number: u64, bytes: u64, count: u64) -> Vec<ValueUse> {
+    let file = |i| ValueUse {
+        file: (number >> 2) + i,
+        file_bytes: bytes,
+        entries: 1 + i,
+        bytes: bytes / 2,
+    };
+    (0..count % 3).map(file).collect()
 }
 
 fn any_change() -> impl Strategy<Value = Change> {
@@ -124,10 +137,10 @@ proptest! {
             }
         }
         bytes.truncate(cut.index(bytes.len() + 1));
-        match Edit::decode(&bytes, 2) {
+        match Edit::decode(&bytes, 3) {
             // A varint may be encoded in more bytes than needed, so the bytes need not come back.
             Ok(edit) => {
-                prop_assert_eq!(Edit::decode(&edit.encode(), 2), Ok(edit.clone()));
+                prop_assert_eq!(Edit::decode(&edit.encode(), 3), Ok(edit.clone()));
                 // The edit is applied or refused, but never panics.
                 let _ = begun().apply(&edit);
             }

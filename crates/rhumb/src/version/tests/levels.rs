@@ -27,7 +27,8 @@ fn change(
     for (place, table) in adds {
         draft.add(&files, *place, table)?;
     }
-    Ok(draft.finish())
+    let drafted = draft.finish();
+    Ok((drafted.levels, drafted.gone))
 }
 
 /// Level 2: a..c, d..f (f excluded), f..f, h..k. Level 0: two runs that overlap.
@@ -138,7 +139,8 @@ fn tables_are_found_by_number_also_while_they_change() {
             .unwrap();
         assert!(draft.add(&files(), at(6, 0), &table(3, "f", "f")).is_err());
     }
-    let (moved, gone) = draft.finish();
+    let drafted = draft.finish();
+    let (moved, gone) = (drafted.levels, drafted.gone);
     assert_eq!(found(&moved, 3), Some(at(5, 0)));
     assert_eq!(numbers(moved.level(2)), [1, 2, 4]);
     assert!(gone.is_empty());

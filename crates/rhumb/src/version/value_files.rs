@@ -1,0 +1,193 @@
+//! The value files that the tables of a keyspace point into.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::entry::Pointer;
+use crate::error::{Error, Result};
+use crate::fs::names::FileKind;
+use crate::memory::Pinned;
+use crate::sync::{Arc, Mutex, OnceLock, lock};
+use crate::table::ValueUse;
+use crate::version::Files;
+use crate::version::files::FileRef;
+use crate::vlog::ValueReader;
+
+/// A value file, shared by all levels whose tables point into it. When the last reference to an obsolete one is
+/// dropped, it becomes garbage.
+#[derive(Debug)]
+pub(crate) struct ValueFile {
+    number: u64,
+    /// Its length.
+    pub bytes: u64,
+    file: FileRef,
+    reader: OnceLock<ValueReader>,
+    opening: Mutex<()>,
+}
+
+impl ValueFile {
+    fn new(files: &Arc<Files>, number: u64, bytes: u64) -> Self {
+        ValueFile {
+            number,
+            bytes,
+            file: FileRef::new(Arc::clone(files), FileKind::Values, number),
+            reader: OnceLock::new(),
+            opening: Mutex::new(()),
+        }
+    }
+
+    /// The path of the file.
+    pub fn path(&self) -> PathBuf {
+        self.file.path()
+    }
+
+    /// Its reader, which the first caller opens; later calls take no lock.
+    ///
+    /// # Errors
+    /// If the file cannot be opened or is not the one; a later call tries again.
+    pub fn reader(&self) -> Result<&ValueReader> {
+        if let Some(reader) = self.reader.get() {
+            return Ok(reader);
+        }
+        let _one_opener = lock(&self.opening);
+        if let Some(reader) = self.reader.get() {
+            return Ok(reader);
+        }
+        let files = &self.file.files;
+        let whole = (self.number, self.bytes);
+        let reader = ValueReader::open(&*files.fs, &self.path(), whole, files.access)?;
+        Ok(self.reader.get_or_init(|| reader))
+    }
+
+    /// Marks the file as named by no manifest any more.
+    pub fn mark_obsolete(&self) {
+        self.file.mark_obsolete();
+    }
+}
+
+/// A value file, and what tables refer to in it.
+#[derive(Debug, Clone)]
+pub(crate) struct UsedFile {
+    pub file: Arc<ValueFile>,
+    /// The number of tables that point into it.
+    tables: u64,
+    /// The bytes of the records that entries of tables point to.
+    pub used_bytes: u64,
+}
+
+/// The value files of a keyspace. The use of a file is the sum of what the tables say. Clones share what they
+/// do not change.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ValueFiles {
+    by_number: Arc<BTreeMap<u64, UsedFile>>,
+}
+
+impl ValueFiles {
+    /// The files that one table points into.
+    ///
+    /// # Errors
+    /// If it says different lengths of one file.
+    pub fn of(files: &Arc<Files>, uses: &[ValueUse]) -> Result<Self, String> {
+        let mut value_files = ValueFiles::default();
+        value_files.begin_use(files, uses)?;
+        Ok(value_files)
+    }
+
+    /// The files, with what is used of them, in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, &UsedFile)> {
+        self.by_number.iter().map(|(number, used)| (*number, used))
+    }
+
+    /// The length of a file; `None` if no table points into it.
+    pub fn bytes_of(&self, number: u64) -> Option<u64> {
+        Some(self.by_number.get(&number)?.file.bytes)
+    }
+
+    /// The value of `key` that an encoded pointer leads to, verified. `table` says where the pointer is from.
+    ///
+    /// # Errors
+    /// If it cannot be read, is damaged, or is not the value of this key in this keyspace.
+    pub fn read(&self, keyspace: u32, key: &[u8], pointer: &[u8]) -> Result<Pinned> {
+        let Some(pointer) = Pointer::from_bytes(pointer) else {
+            let expected = format!("a pointer of {} bytes", Pointer::BYTES);
+            return Err(self.unknown(expected, format!("{} bytes", pointer.len())));
+        };
+        match self.by_number.get(&pointer.file) {
+            Some(used) => used.file.reader()?.read(keyspace, key, pointer),
+            None => {
+                let expected = "a pointer into a value file that a table names";
+                Err(self.unknown(expected, format!("one into file {}", pointer.file)))
+            }
+        }
+    }
+
+    /// The error for a pointer that leads to no file; only `verify` finds out which table has it.
+    #[cold]
+    fn unknown(&self, expected: impl ToString, found: impl ToString) -> Error {
+        let path = self.by_number.values().next().map(|used| used.file.path());
+        Error::corruption(&path.unwrap_or_default(), 0, expected, found)
+    }
+
+    /// Counts the use by one more table.
+    ///
+    /// # Errors
+    /// If another table says that a file has another length, or more is used than it has.
+    pub(super) fn begin_use(
+        &mut self,
+        files: &Arc<Files>,
+        uses: &[ValueUse],
+    ) -> Result<(), String> {
+        if uses.is_empty() {
+            return Ok(());
+        }
+        let by_number = Arc::make_mut(&mut self.by_number);
+        for used in uses {
+            let (number, bytes) = (used.file, used.file_bytes);
+            if !used.is_possible() {
+                return Err(format!("a table that uses {used:?}"));
+            }
+            let known = by_number.entry(number).or_insert_with(|| UsedFile {
+                file: Arc::new(ValueFile::new(files, number, bytes)),
+                tables: 0,
+                used_bytes: 0,
+            });
+            let before = known.file.bytes;
+            if before != bytes {
+                return Err(format!(
+                    "value file {number} with {bytes} bytes in one table and {before} in another"
+                ));
+            }
+            known.tables += 1;
+            known.used_bytes = known.used_bytes.saturating_add(used.bytes);
+        }
+        Ok(())
+    }
+
+    /// Counts the use by one table less, for which it was counted before. Files without use stay until
+    /// [`ValueFiles::settle`].
+    pub(super) fn end_use(&mut self, uses: &[ValueUse]) {
+        if uses.is_empty() {
+            return;
+        }
+        let by_number = Arc::make_mut(&mut self.by_number);
+        for used in uses {
+            if let Some(known) = by_number.get_mut(&used.file) {
+                known.tables = known.tables.saturating_sub(1);
+                known.used_bytes = known.used_bytes.saturating_sub(used.bytes);
+            }
+        }
+    }
+
+    /// Forgets the files that no table points into any more. Returns those of them that were there `before`.
+    pub(super) fn settle(&mut self, before: &ValueFiles) -> Vec<Arc<ValueFile>> {
+        let unused = self.by_number.iter().filter(|(_, used)| used.tables == 0);
+        let unused: Vec<u64> = unused.map(|(number, _)| *number).collect();
+        if unused.is_empty() {
+            return Vec::new();
+        }
+        let by_number = Arc::make_mut(&mut self.by_number);
+        let forgotten = unused.iter().filter_map(|number| by_number.remove(number));
+        let known = forgotten.filter(|used| before.bytes_of(used.file.number).is_some());
+        known.map(|used| used.file).collect()
+    }
+}

@@ -1,0 +1,133 @@
+//! Reading values by their places.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::record::Wanted;
+use crate::entry::Pointer;
+use crate::entry::checksum::crc;
+use crate::error::{Error, Result};
+use crate::fs::{Access, FileSystem, ReadFile, ops};
+use crate::memory::{OwnedBytes, Pinned};
+
+/// The bytes before the first record.
+pub(super) const HEADER_BYTES: usize = 24;
+const MAGIC: &[u8; 8] = b"rhumbVAL";
+const VERSION: u32 = 1;
+
+/// The header of the value file with a number.
+pub(super) fn header(number: u64) -> [u8; HEADER_BYTES] {
+    let mut header = [0; HEADER_BYTES];
+    let (body, sum) = header.split_at_mut(HEADER_BYTES - 4);
+    body.copy_from_slice(&[&MAGIC[..], &VERSION.to_le_bytes(), &number.to_le_bytes()].concat());
+    sum.copy_from_slice(&crc(body).to_le_bytes());
+    header
+}
+
+/// Refuses a header that is not the one of the value file with this number.
+pub(super) fn check_header(found: &[u8], path: &Path, number: u64) -> Result<()> {
+    let expected = header(number);
+    if found == expected {
+        return Ok(());
+    }
+    let (body, sum) = found.split_at_checked(HEADER_BYTES - 4).unwrap_or_default();
+    let is_header = body.starts_with(MAGIC) && sum == crc(body).to_le_bytes();
+    let version = body.get(8..12).and_then(|v| v.first_chunk());
+    match version.map(|v| u32::from_le_bytes(*v)) {
+        Some(version) if is_header && version != VERSION => Err(Error::Unsupported {
+            path: path.to_path_buf(),
+            what: format!("value file version {version} (this build reads version {VERSION})"),
+        }),
+        _ => {
+            let expected = format!("the header of value file {number}, {expected:02x?}");
+            Err(Error::corruption(
+                path,
+                0,
+                expected,
+                format!("{found:02x?}"),
+            ))
+        }
+    }
+}
+
+/// A value file open for reading. Any number of threads may use it.
+#[derive(Debug)]
+pub(crate) struct ValueReader {
+    path: PathBuf,
+    file: Arc<dyn ReadFile>,
+    /// The end of the last record.
+    end: u64,
+}
+
+impl ValueReader {
+    /// Opens the value file `number`, whose records end at `end`.
+    ///
+    /// # Errors
+    /// If it cannot be read, is shorter, or is not that file.
+    pub fn open(
+        fs: &dyn FileSystem,
+        path: &Path,
+        (number, end): (u64, u64),
+        access: Access,
+    ) -> Result<ValueReader> {
+        let file = ops::if_found(ops::open(fs, path, access))?;
+        let missing = || Error::corruption(path, 0, "a value file", "no such file");
+        let file = file.ok_or_else(missing)?;
+        let length = ops::len(&*file, path)?;
+        if length < end.max(HEADER_BYTES as u64) {
+            let expected = format!("a value file of {end} bytes");
+            let found = format!("{length} bytes");
+            return Err(Error::corruption(path, length, expected, found));
+        }
+        ops::refuse_sparse(&*file, path, length)?;
+        let mut found = [0; HEADER_BYTES];
+        ops::read_exact_at(&*file, path, &mut found, 0)?;
+        check_header(&found, path, number)?;
+        Ok(ValueReader {
+            path: path.to_path_buf(),
+            file,
+            end,
+        })
+    }
+
+    /// Opens what is left of a value file: only single values can be trusted.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn open_damaged(fs: &dyn FileSystem, path: &Path) -> Result<ValueReader> {
+        let file = ops::open(fs, path, Access::Buffered)?;
+        let end = ops::len(&*file, path)?;
+        ops::refuse_sparse(&*file, path, end)?;
+        Ok(ValueReader {
+            path: path.to_path_buf(),
+            file,
+            end,
+        })
+    }
+
+    /// The value of `key` at a place in this file: one read of the record alone, which is verified.
+    ///
+    /// # Errors
+    /// If it cannot be read, is damaged, lies outside of the file, or is not the value of this key in this
+    /// keyspace.
+    pub fn read(&self, keyspace: u32, key: &[u8], pointer: Pointer) -> Result<Pinned> {
+        let wanted = Wanted {
+            keyspace,
+            key,
+            pointer,
+        };
+        let (offset, bytes) = (pointer.offset, wanted.record_bytes());
+        // The numbers may be forged, so memory is taken only for what is inside the file.
+        if offset < HEADER_BYTES as u64 || offset.saturating_add(bytes) > self.end {
+            let expected = format!("a value of {} bytes in a file of {}", pointer.len, self.end);
+            let found = "a pointer beyond its ends";
+            return Err(Error::corruption(&self.path, offset, expected, found));
+        }
+        let record = ops::read_range(&*self.file, &self.path, offset, bytes)?;
+        let value = wanted.value_in(&record).map_err(|mismatch| {
+            Error::corruption(&self.path, offset, mismatch.expected, mismatch.found)
+        })?;
+        let owned = Arc::new(OwnedBytes::new(record));
+        Ok(Pinned::owned(owned, value.start, value.len()))
+    }
+}

@@ -1,0 +1,105 @@
+//! Writing a value file.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::reader::header;
+use super::record;
+use crate::entry::Pointer;
+use crate::error::Result;
+use crate::fs::names::FileKind;
+use crate::fs::{FileSystem, WriteFile, ops};
+
+/// So many bytes are handed to the operating system in one call.
+const BUFFER_BYTES: usize = 256 << 10;
+
+/// A value file that is being written.
+#[derive(Debug)]
+pub(crate) struct ValueWriter {
+    path: PathBuf,
+    file: Box<dyn WriteFile>,
+    number: u64,
+    keyspace: u32,
+    /// The end of the last record.
+    end: u64,
+    /// What was not written yet.
+    pending: Vec<u8>,
+    /// The time spent creating, writing and syncing the file.
+    pub write_time: Duration,
+}
+
+impl ValueWriter {
+    /// Creates the value file `number` in `dir`, for values of one keyspace. Its name is durable after the next
+    /// sync of the directory.
+    ///
+    /// # Errors
+    /// If it exists or cannot be created.
+    pub fn create(
+        fs: &Arc<dyn FileSystem>,
+        dir: &Path,
+        number: u64,
+        keyspace: u32,
+    ) -> Result<ValueWriter> {
+        let path = dir.join(FileKind::Values.name(number));
+        let mut write_time = Duration::ZERO;
+        let file = ops::timed(&mut write_time, || ops::create(&**fs, &path))?;
+        let pending = header(number).to_vec();
+        Ok(ValueWriter {
+            path,
+            file,
+            number,
+            keyspace,
+            end: pending.len() as u64,
+            pending,
+            write_time,
+        })
+    }
+
+    /// Appends a value. Returns where it lies; `None`, writing nothing, if no pointer can say that: the file is
+    /// larger than [`Pointer::LIMIT`].
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn append(&mut self, key: &[u8], value: &[u8]) -> Result<Option<Pointer>> {
+        let Some(pointer) = Pointer::new(self.number, self.end, value.len()) else {
+            return Ok(None);
+        };
+        let (entry, place) = ((self.keyspace, key, value), (self.number, self.end));
+        let before = self.pending.len();
+        record::encode(entry, place, &mut self.pending);
+        self.end += (self.pending.len() - before) as u64;
+        if self.pending.len() >= BUFFER_BYTES {
+            self.write()?;
+        }
+        Ok(Some(pointer))
+    }
+
+    fn write(&mut self) -> Result<()> {
+        let (file, path, pending) = (&*self.file, &self.path, &self.pending);
+        ops::timed(&mut self.write_time, || ops::write_all(file, path, pending))?;
+        self.pending.clear();
+        self.pending.shrink_to(2 * BUFFER_BYTES);
+        Ok(())
+    }
+
+    /// The file number.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The length of the file in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.end
+    }
+
+    /// Writes the rest and syncs the file, but not its name in the directory.
+    ///
+    /// # Errors
+    /// If one of these fails.
+    pub fn finish(&mut self) -> Result<()> {
+        self.write()?;
+        let (file, path) = (&*self.file, &self.path);
+        ops::timed(&mut self.write_time, || ops::sync(file, path))
+    }
+}
