@@ -1,6 +1,7 @@
 //! What a user can set.
 
 mod keyspace;
+mod table;
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use crate::error::Error;
 use crate::fs::{Access, FileSystem, MemoryFileSystem, OsFileSystem};
 pub use keyspace::KeyspaceOptions;
+pub use table::{Compression, Partition, TableSpec};
 
 /// When a write is acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -21,232 +23,6 @@ pub enum Durability {
     /// After it was handed to the operating system: it survives the death of the process, not of
     /// the machine.
     Buffered,
-}
-
-/// How blocks are compressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum Compression {
-    /// Stored as they are.
-    #[default]
-    None,
-    /// LZ4, where it makes a block smaller.
-    Lz4,
-    /// Zstd, where it makes a block smaller: smaller than LZ4, slower to read. Needs a build with the
-    /// cargo feature `zstd`.
-    Zstd,
-}
-
-impl Compression {
-    /// Whether this build has it.
-    fn is_built(self) -> bool {
-        self != Compression::Zstd || cfg!(feature = "zstd")
-    }
-}
-
-/// How a table is cut into blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Partition {
-    /// A block ends when it holds about this many bytes (LevelDB, RocksDB, Bourbon).
-    Bytes(u32),
-    /// A block holds this many entries, down to one (the protocol of the EDBT study). Entries of one
-    /// size (puts, one version a key) that are not compressed are stored in a row: a block then takes
-    /// 4 bytes besides them, and where sequences are still needed, up to 8 bytes an entry. Since this
-    /// is for comparisons of indexes, fence pointers never replace the index because it takes more
-    /// memory, only if it cannot be built.
-    Entries(u32),
-    /// A block holds the entries for which the model predicts one of this many neighbouring ranks, so
-    /// that the model's answer is a block; 0: chosen for blocks of about 4 KiB. Indexes without a
-    /// model, and those that know the place of each key, cut as `Bytes(4096)` does.
-    Predicted(u32),
-}
-
-impl fmt::Display for Partition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Partition::Bytes(n) => write!(f, "bytes({n})"),
-            Partition::Entries(n) => write!(f, "entries({n})"),
-            Partition::Predicted(0) => f.write_str("predicted"),
-            Partition::Predicted(n) => write!(f, "predicted({n})"),
-        }
-    }
-}
-
-/// How tables are laid out: `partition=predicted`, `filter=10`, `compression=lz4`, `size=64MiB`,
-/// `values=1KiB`, joined by commas.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TableSpec {
-    /// How blocks are cut.
-    pub partition: Partition,
-    /// Bits of Bloom filter a key, at most 64; 0 for no filter.
-    pub filter_bits_per_key: u32,
-    /// How blocks are compressed.
-    pub compression: Compression,
-    /// A table of a level ends when it holds about this many bytes. At least 1; the text form takes at
-    /// least 1 KiB, since a smaller number mostly lacks its unit.
-    pub table_bytes: u64,
-    /// Values of at least so many bytes lie in value files, and tables point to them: merges then leave them where
-    /// they are. `None` for no value.
-    pub separate_values: Option<u32>,
-}
-
-const LARGEST_PARTITION: u32 = 16 << 20;
-const PARTITION_RANGE: RangeInclusive<u32> = 1..=LARGEST_PARTITION;
-const PARTITION_EXPECTED: &str = "partition=predicted, partition=predicted(16), \
-     partition=bytes(4096) or partition=entries(16), 1 to 16Mi of them";
-const MOST_FILTER_BITS: u32 = 64;
-const COMPRESSION_EXPECTED: &str = "compression=none, compression=lz4 or compression=zstd";
-const COMPRESSION_BUILT: &str =
-    "compression=lz4, or use a rhumb that was built with the cargo feature `zstd`";
-const VALUES_EXPECTED: &str = "values=1KiB (at least so many bytes, below 4GiB) or values=off";
-const FILTER_EXPECTED: &str = "filter=0 to filter=64 (bits a key)";
-
-impl Default for TableSpec {
-    fn default() -> Self {
-        TableSpec {
-            partition: Partition::Predicted(0),
-            filter_bits_per_key: 10,
-            compression: Compression::None,
-            table_bytes: 64 << 20,
-            separate_values: None,
-        }
-    }
-}
-
-impl TableSpec {
-    /// An error, in the words of the code, if a value is out of its range.
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        let (name, n, least) = match self.partition {
-            Partition::Bytes(n) => ("Bytes", n, 1),
-            Partition::Entries(n) => ("Entries", n, 1),
-            Partition::Predicted(n) => ("Predicted", n, 0),
-        };
-        if !(least..=LARGEST_PARTITION).contains(&n) {
-            return Err(Error::InvalidArgument(format!(
-                "TableSpec::partition is {name}({n}): \
-                 set it to Partition::{name}(n) with n from {least} to {LARGEST_PARTITION}"
-            )));
-        }
-        let bits = self.filter_bits_per_key;
-        let most_bits = u64::from(MOST_FILTER_BITS);
-        check_range("TableSpec::filter_bits_per_key", bits, 0..=most_bits)?;
-        check_range("TableSpec::table_bytes", self.table_bytes, 1..=u64::MAX)?;
-        if !self.compression.is_built() {
-            return Err(Error::InvalidArgument(format!(
-                "TableSpec::compression is {:?}, which this build of rhumb lacks: set it to \
-                 Compression::Lz4, or build rhumb with the cargo feature `zstd`",
-                self.compression
-            )));
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for TableSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let compression = match self.compression {
-            Compression::None => "none",
-            Compression::Lz4 => "lz4",
-            Compression::Zstd => "zstd",
-        };
-        let (partition, filter, size) =
-            (self.partition, self.filter_bits_per_key, self.table_bytes);
-        write!(
-            f,
-            "partition={partition},filter={filter},compression={compression},size={size}"
-        )?;
-        match self.separate_values {
-            Some(bytes) => write!(f, ",values={bytes}"),
-            None => Ok(()),
-        }
-    }
-}
-
-impl FromStr for TableSpec {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        let mut spec = TableSpec::default();
-        for setting in text.split(',').filter(|s| !s.is_empty()) {
-            let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
-            match name {
-                "partition" => {
-                    spec.partition =
-                        parse_partition(value).ok_or_else(|| bad(setting, PARTITION_EXPECTED))?;
-                }
-                "filter" => {
-                    spec.filter_bits_per_key = parse_size(value)
-                        .and_then(|n| u32::try_from(n).ok())
-                        .filter(|n| *n <= MOST_FILTER_BITS)
-                        .ok_or_else(|| bad(setting, FILTER_EXPECTED))?;
-                }
-                "compression" => {
-                    spec.compression = match value {
-                        "none" => Compression::None,
-                        "lz4" => Compression::Lz4,
-                        "zstd" => Compression::Zstd,
-                        _ => return Err(bad(setting, COMPRESSION_EXPECTED)),
-                    };
-                    if !spec.compression.is_built() {
-                        return Err(bad(setting, COMPRESSION_BUILT));
-                    }
-                }
-                "size" => {
-                    spec.table_bytes = parse_size(value)
-                        .filter(|n| *n >= 1 << 10)
-                        .ok_or_else(|| bad(setting, "size=64MiB, at least 1KiB"))?;
-                }
-                "values" if value == "off" => spec.separate_values = None,
-                "values" => {
-                    let bytes = parse_size(value).and_then(|n| u32::try_from(n).ok());
-                    spec.separate_values =
-                        Some(bytes.ok_or_else(|| bad(setting, VALUES_EXPECTED))?);
-                }
-                _ => {
-                    let known = "partition=, filter=, compression=, size= or values=";
-                    return Err(bad(setting, known));
-                }
-            }
-        }
-        Ok(spec)
-    }
-}
-
-fn parse_partition(text: &str) -> Option<Partition> {
-    if text == "predicted" {
-        return Some(Partition::Predicted(0));
-    }
-    let (name, rest) = text.split_once('(')?;
-    let n = rest.strip_suffix(')').and_then(parse_size)?;
-    let n = u32::try_from(n)
-        .ok()
-        .filter(|n| PARTITION_RANGE.contains(n))?;
-    match name {
-        "bytes" => Some(Partition::Bytes(n)),
-        "entries" => Some(Partition::Entries(n.min(u32::from(u16::MAX)))),
-        "predicted" => Some(Partition::Predicted(n.min(u32::from(u16::MAX)))),
-        _ => None,
-    }
-}
-
-/// A number of bytes such as `4096`, `64KiB`, `64MiB` or `1GiB`.
-fn parse_size(text: &str) -> Option<u64> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match text.get(digits.len()..)? {
-        "" | "B" => 1,
-        "KiB" | "K" => 1 << 10,
-        "MiB" | "M" => 1 << 20,
-        "GiB" | "G" => 1 << 30,
-        _ => return None,
-    };
-    digits.parse::<u64>().ok()?.checked_mul(unit)
-}
-
-fn bad(found: &str, expected: &str) -> Error {
-    Error::InvalidArgument(format!(
-        "table setting {found:?} cannot be used: write {expected}"
-    ))
 }
 
 /// An error, in the words of the code, if the value of a field is out of its range.
@@ -438,69 +214,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn table_settings_read_back_as_written() {
-        for text in [
-            "partition=bytes(4096),filter=10,compression=none,size=67108864",
-            "partition=entries(1),filter=0,compression=lz4,size=8388608",
-            "partition=predicted,filter=10,compression=none,size=67108864",
-            "partition=predicted(7),filter=10,compression=none,size=67108864",
-            "partition=predicted,filter=10,compression=none,size=67108864,values=1000",
-        ] {
-            assert_eq!(text.parse::<TableSpec>().unwrap().to_string(), text);
-        }
-        let spec: TableSpec = "size=8MiB,partition=bytes(16KiB)".parse().unwrap();
-        assert_eq!(
-            (spec.table_bytes, spec.partition),
-            (8 << 20, Partition::Bytes(16 << 10))
-        );
-    }
-
-    #[test]
-    fn zstd_is_read_back_or_its_feature_is_named() {
-        let text = "partition=predicted,filter=10,compression=zstd,size=8388608";
-        let spec = TableSpec {
-            compression: Compression::Zstd,
-            table_bytes: 8 << 20,
-            ..TableSpec::default()
-        };
-        assert_eq!(spec.to_string(), text);
-        if cfg!(feature = "zstd") {
-            assert_eq!(text.parse::<TableSpec>().unwrap(), spec);
-            spec.check().unwrap();
-        } else {
-            for refused in [
-                text.parse::<TableSpec>().unwrap_err(),
-                spec.check().unwrap_err(),
-            ] {
-                let refused = refused.to_string();
-                assert!(refused.contains("cargo feature `zstd`"), "{refused}");
-            }
-        }
-    }
-
-    #[test]
     fn shapes_read_back_as_written() {
         for text in ["leveled", "full-level", "tiered"] {
             assert_eq!(text.parse::<Compaction>().unwrap().to_string(), text);
         }
         let error = "universal".parse::<Compaction>().unwrap_err().to_string();
         assert!(error.contains("tiered"), "{error}");
-    }
-
-    #[test]
-    fn wrong_table_settings_say_what_is_right() {
-        for text in [
-            "size=1",
-            "partition=entries(0)",
-            "partition=predicted(0)",
-            "compression=gzip",
-            "filter=x",
-            "values=many",
-            "values=4GiB",
-            "blocks=4",
-        ] {
-            let error = text.parse::<TableSpec>().unwrap_err().to_string();
-            assert!(error.contains("write "), "{error}");
-        }
     }
 }

@@ -275,9 +275,7 @@ fn reads_in_both_directions_read_the_visible_version_alone() {
         db.flush().unwrap();
     }
     let path = format!("store/{}", old[0]);
-    let mut bytes = read(&disk, &path);
-    bytes[100] ^= 1;
-    replace(&disk, &path, &bytes);
+    flip(&disk, &path, 100);
     let newest = vec![11; 1_000];
     assert_eq!(&*db.get("key").unwrap().unwrap(), newest);
     assert_eq!(&*db.last().unwrap().unwrap().1, newest);
@@ -317,12 +315,16 @@ fn replace(disk: &MemoryFileSystem, path: &str, bytes: &[u8]) {
     file.sync().unwrap();
 }
 
+fn flip(disk: &MemoryFileSystem, path: &str, at: usize) {
+    let mut bytes = read(disk, path);
+    bytes[at] ^= 1;
+    replace(disk, path, &bytes);
+}
+
 #[test]
 fn a_damaged_value_is_an_error_that_names_its_place_and_repair_saves_the_others() {
     let (disk, path) = store_with_one_file();
-    let mut bytes = read(&disk, &path);
-    bytes[5_000] ^= 1;
-    replace(&disk, &path, &bytes);
+    flip(&disk, &path, 5_000);
     let db = Db::open("store", options(&disk)).unwrap();
     let damaged: Vec<u32> = (0..100).filter(|n| db.get(key(*n)).is_err()).collect();
     assert_eq!(damaged.len(), 1);

@@ -13,8 +13,13 @@ use crate::fs::ops;
 use crate::table::{TableSettings, TableWriter};
 use crate::version::TableMeta;
 
-/// The tables that were written, and the numbers and lengths of the value files that were.
-pub(super) type Written = (Vec<TableMeta>, Vec<(u64, u64)>);
+/// The files that were written.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    pub tables: Vec<TableMeta>,
+    /// The numbers and lengths of value files.
+    pub value_files: Vec<(u64, u64)>,
+}
 
 /// Writes the surviving entries of `cursor`, which merges all inputs, and the surviving range
 /// deletes of `ranges`, as tables of about `table_bytes` bytes. On return the tables and their
@@ -143,19 +148,19 @@ impl<'a> Builder<'a> {
             self.writer()?;
         }
         self.close(None)?;
-        Ok((mem::take(&mut self.made), mem::take(&mut self.values.ended)))
+        Ok(Written {
+            tables: mem::take(&mut self.made),
+            value_files: self.values.take_ended(),
+        })
     }
 
     /// Removes what was written, as far as possible; the next opening removes the rest.
     fn abandon(self) {
         drop(self.open);
-        let files = self.context.files;
-        let tables = self.begun.into_iter().map(|n| (FileKind::Table, n));
-        let values = self.values.begun.into_iter().map(|n| (FileKind::Values, n));
-        drop(self.values.open);
-        tables
-            .chain(values)
-            .for_each(|(kind, number)| files.delete(kind, number));
+        for number in self.begun {
+            self.context.files.delete(FileKind::Table, number);
+        }
+        self.values.abandon();
     }
 
     fn writer(&mut self) -> Result<&mut TableWriter> {
@@ -187,9 +192,7 @@ impl<'a> Builder<'a> {
         self.pace();
         (self.estimated_bytes, self.since_estimate, self.paced) = (0, 0, 0);
         self.values.close()?;
-        for used in writer.value_uses() {
-            used.file_bytes = self.values.bytes_of(used.file)?;
-        }
+        writer.set_value_lengths(|file| self.values.bytes_of(file))?;
         let range_deletes = self.range_deletes.truncate(self.from.as_deref(), to);
         let written = writer.finish(&range_deletes)?;
         let counters = self.context.counters;

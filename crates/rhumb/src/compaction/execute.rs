@@ -30,27 +30,31 @@ pub(crate) fn execute(context: &Context<'_>, job: &Job, levels: &Levels) -> Resu
         // Later runs get larger numbers.
         run: job.target_run.unwrap_or_else(|| context.files.new_number()),
     };
-    let ((tables, value_files), maps) = match job.trivial {
+    let (written, maps) = match job.trivial {
         true => moved(context, job)?,
         false => merge(context, job, levels)?,
     };
-    let adds = tables.into_iter().map(|table| (place, table)).collect();
+    let tables = written.tables.into_iter();
+    let adds = tables.map(|table| (place, table)).collect();
     Ok(Outcome {
         levels: LevelChange { adds, removes },
         maps,
-        value_files,
+        value_files: written.value_files,
     })
 }
 
 /// The tables unchanged, and their maps.
 fn moved(context: &Context<'_>, job: &Job) -> Result<(Written, Vec<NumberedMap>)> {
-    let tables: Vec<TableMeta> = job.tables().map(|t| t.meta.clone()).collect();
+    let written = Written {
+        tables: job.tables().map(|t| t.meta.clone()).collect(),
+        value_files: Vec::new(),
+    };
     let mut maps = job
         .tables()
         .map(|t| known_map(context, &t.meta))
         .collect::<Result<Vec<_>>>()?;
     sort_maps(&mut maps);
-    Ok(((tables, Vec::new()), maps))
+    Ok((written, maps))
 }
 
 /// New tables with what survives, and their map.
@@ -68,7 +72,7 @@ fn merge(context: &Context<'_>, job: &Job, levels: &Levels) -> Result<(Written, 
     for source in cursor.children() {
         Counters::add_time(&context.counters.read_nanos, source.trace().read_time);
     }
-    let maps = match written.0.is_empty() {
+    let maps = match written.tables.is_empty() {
         true => Vec::new(),
         false => vec![map],
     };

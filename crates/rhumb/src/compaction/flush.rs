@@ -67,15 +67,14 @@ fn write(
     let map = number(context, map, &mut outcome.maps);
     let mut cursor = merged(memtables, range);
     let layout = (map, u64::MAX);
-    let (tables, value_files) =
-        write_tables(context, &mut cursor, ranges, Below::Anything, layout)?;
+    let written = write_tables(context, &mut cursor, ranges, Below::Anything, layout)?;
     let place = |table: &TableMeta| Place {
         level: 0,
         run: table.number,
     };
-    let adds = tables.into_iter().map(|t| (place(&t), t));
+    let adds = written.tables.into_iter().map(|t| (place(&t), t));
     outcome.levels.adds.extend(adds);
-    outcome.value_files.extend(value_files);
+    outcome.value_files.extend(written.value_files);
     Ok(())
 }
 

@@ -1,9 +1,12 @@
 //! Values that new tables point to.
 
+use std::mem;
+
 use super::context::{Context, Counters};
 use super::merge::Survivor;
 use crate::entry::{EntryKind, Pointer};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::fs::names::FileKind;
 use crate::vlog::ValueWriter;
 
 /// A value file ends when it holds about so many bytes: files with little use can then be given up one by one.
@@ -13,11 +16,11 @@ const FILE_BYTES: u64 = 128 << 20;
 /// table.
 pub(super) struct Values<'a> {
     context: &'a Context<'a>,
-    pub open: Option<ValueWriter>,
+    open: Option<ValueWriter>,
     /// The numbers of all files that were begun.
-    pub begun: Vec<u64>,
+    begun: Vec<u64>,
     /// The files that were ended, with their lengths.
-    pub ended: Vec<(u64, u64)>,
+    ended: Vec<(u64, u64)>,
 }
 
 impl<'a> Values<'a> {
@@ -30,7 +33,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Writes the value of an entry into a file of its own kind, if it is large enough. Returns where it lies.
+    /// Writes the value of an entry into a value file, if it is large enough. Returns where it lies.
     pub fn separate(&mut self, entry: &Survivor<'_>) -> Result<Option<Pointer>> {
         let Some(least) = self.context.table.separate_values else {
             return Ok(None);
@@ -70,17 +73,23 @@ impl<'a> Values<'a> {
         Ok(())
     }
 
-    /// The length of a file that a new table points into.
-    pub fn bytes_of(&self, number: u64) -> Result<u64> {
+    /// The length of a file that was ended, or that tables of the keyspace name.
+    pub fn bytes_of(&self, number: u64) -> Option<u64> {
         let ended = self.ended.iter().find(|(ended, _)| *ended == number);
         let known = || self.context.value_files.bytes_of(number);
-        ended
-            .map(|(_, bytes)| *bytes)
-            .or_else(known)
-            .ok_or_else(|| {
-                let path = self.context.files.table_path(number);
-                let expected = "pointers into value files that the tables name";
-                Error::corruption(&path, 0, expected, format!("one into file {number}"))
-            })
+        ended.map(|(_, bytes)| *bytes).or_else(known)
+    }
+
+    /// The numbers and lengths of the files that were ended.
+    pub fn take_ended(&mut self) -> Vec<(u64, u64)> {
+        mem::take(&mut self.ended)
+    }
+
+    /// Removes what was written, as far as possible; the next opening removes the rest.
+    pub fn abandon(self) {
+        drop(self.open);
+        for number in self.begun {
+            self.context.files.delete(FileKind::Values, number);
+        }
     }
 }

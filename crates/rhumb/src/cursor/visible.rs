@@ -315,10 +315,11 @@ impl VisibleCursor {
     }
 
     /// The value of `self.key` in an entry of this kind, if values are wanted.
-    fn value_of(&self, (kind, value): (EntryKind, Pinned)) -> Result<Pinned> {
-        match kind {
-            EntryKind::Pointer if self.with_values => self.value_apart(&value),
-            _ => Ok(value),
+    fn value_of(&self, found: (EntryKind, Pinned)) -> Result<Pinned> {
+        let value_files = self.levels.value_files();
+        match self.with_values {
+            true => value_files.value_of(self.keyspace, &self.key, found),
+            false => Ok(found.1),
         }
     }
 
@@ -326,19 +327,12 @@ impl VisibleCursor {
     #[inline]
     fn find_value(&mut self, kind: EntryKind) -> Result<()> {
         if kind == EntryKind::Pointer && self.with_values {
-            let pointer = self.versions.value_bytes();
-            self.apart = Some(self.value_apart(pointer)?);
+            let (files, pointer) = (self.levels.value_files(), self.versions.value_bytes());
+            self.apart = Some(files.read(self.keyspace, &self.key, pointer)?);
         } else if self.apart.is_some() {
             self.apart = None;
         }
         Ok(())
-    }
-
-    /// The value of `self.key` to which an encoded pointer leads.
-    #[cold]
-    fn value_apart(&self, pointer: &[u8]) -> Result<Pinned> {
-        let value_files = self.levels.value_files();
-        value_files.read(self.keyspace, &self.key, pointer)
     }
 
     /// The kind of the version under the cursor, the newest visible one of the key, if it is a value that is

@@ -1,5 +1,7 @@
 //! Where a value lies that does not stand beside its key.
 
+use std::fmt;
+
 use super::varint;
 
 /// The place of a value: a record of a value file (docs/format.md, Value file).
@@ -50,6 +52,13 @@ impl Pointer {
             offset: low(48),
             len: (number >> 96) as u32,
         })
+    }
+}
+
+impl fmt::Display for Pointer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (len, offset, file) = (self.len, self.offset, self.file);
+        write!(f, "{len} bytes at {offset} of value file {file}")
     }
 }
 

@@ -74,8 +74,15 @@ impl VerifyReport {
 }
 
 fn tables_of(state: &State) -> impl Iterator<Item = &TableMeta> {
-    let keyspaces = state.keyspaces.values();
-    keyspaces.flat_map(|keyspace| keyspace.levels.tables().map(|(_, table)| &table.meta))
+    tables_by_keyspace(state).map(|(_, table)| table)
+}
+
+/// All tables, with the ids of their keyspaces.
+fn tables_by_keyspace(state: &State) -> impl Iterator<Item = (u32, &TableMeta)> {
+    state.keyspaces.iter().flat_map(|(id, keyspace)| {
+        let tables = keyspace.levels.tables();
+        tables.map(|(_, table)| (*id, &table.meta))
+    })
 }
 
 /// The number of the current manifest and the state that it holds. Fails if tables overlap that
@@ -122,10 +129,6 @@ fn check_numbers(
     for table in tables_of(state) {
         if table.number >= state.next_file {
             let expected = format!("a next file number above table {}", table.number);
-            wrong(expected, state.next_file.to_string());
-        }
-        for used in table.values.iter().filter(|u| u.file >= state.next_file) {
-            let expected = format!("a next file number above value file {}", used.file);
             wrong(expected, state.next_file.to_string());
         }
         if table.largest_sequence > state.last_sequence {
@@ -190,12 +193,7 @@ fn check_tables(
     report: &mut VerifyReport,
     progress: &mut Progress<'_>,
 ) -> Result<()> {
-    let keyspaces = state.keyspaces.iter();
-    let tables = keyspaces.flat_map(|(id, keyspace)| {
-        let tables = keyspace.levels.tables();
-        tables.map(move |(_, table)| (*id, &table.meta))
-    });
-    for (keyspace, meta) in tables {
+    for (keyspace, meta) in tables_by_keyspace(state) {
         let path = directory.table_path(meta.number);
         progress.begin(&path);
         if !directory.tables.contains(&meta.number) {
@@ -232,9 +230,7 @@ fn look_for_strays(
     let used: BTreeSet<u64> = tables_of(state).map(|t| t.number).collect();
     let tables = directory.tables.iter().filter(|n| !used.contains(n));
     let manifests = directory.manifests.iter().filter(|n| **n != manifest);
-    let values_used: BTreeSet<u64> = tables_of(state)
-        .flat_map(|t| t.values.iter().map(|used| used.file))
-        .collect();
+    let values_used: BTreeSet<u64> = state.value_files().collect();
     let values = directory.values.iter().filter(|n| !values_used.contains(n));
     let logs = directory
         .logs

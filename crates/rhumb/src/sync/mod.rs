@@ -2,11 +2,13 @@
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p rhumb --release --lib loom` runs the models.
 
+mod opened;
 mod own_lines;
 mod ranked;
 mod swap;
 mod thread_number;
 
+pub(crate) use opened::Opened;
 pub(crate) use own_lines::OwnLines;
 pub(crate) use ranked::{Rank, Ranked, RankedGuard};
 pub(crate) use swap::{Guard, HazardSlots, Swap};

@@ -90,10 +90,15 @@ impl State {
 
     /// A value file of several keyspaces, which no writer makes: the first keyspace without it would delete it.
     fn shared_value_file(&self) -> Option<u64> {
-        let keyspaces = self.keyspaces.values();
-        let mut files = keyspaces.flat_map(|k| k.levels.value_files().iter());
         let mut seen = BTreeSet::new();
-        files.find_map(|(number, _)| (!seen.insert(number)).then_some(number))
+        self.value_files().find(|number| !seen.insert(*number))
+    }
+
+    /// The numbers of the value files that tables point into.
+    pub fn value_files(&self) -> impl Iterator<Item = u64> {
+        let keyspaces = self.keyspaces.values();
+        let files = keyspaces.flat_map(|k| k.levels.value_files().iter());
+        files.map(|(number, _)| number)
     }
 
     /// What an edit makes of this state.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::error::{Error, Result};
 use crate::fs::names::FileKind;
-use crate::sync::{Arc, Mutex, OnceLock, lock};
+use crate::sync::{Arc, Opened};
 use crate::table::TableReader;
 use crate::version::files::FileRef;
 use crate::version::{Files, TableMeta};
@@ -16,8 +16,7 @@ pub(crate) struct Table {
     /// Its description in the manifest.
     pub meta: TableMeta,
     file: FileRef,
-    reader: OnceLock<Arc<TableReader>>,
-    opening: Mutex<()>,
+    reader: Opened<Arc<TableReader>>,
 }
 
 impl Table {
@@ -25,8 +24,7 @@ impl Table {
         Table {
             file: FileRef::new(files, FileKind::Table, meta.number),
             meta,
-            reader: OnceLock::new(),
-            opening: Mutex::new(()),
+            reader: Opened::default(),
         }
     }
 
@@ -41,18 +39,10 @@ impl Table {
     /// If the file cannot be opened or is damaged; a later call tries again.
     #[inline]
     pub fn reader(&self) -> Result<&Arc<TableReader>> {
-        match self.reader.get() {
-            Some(reader) => Ok(reader),
-            None => self.open(),
-        }
+        self.reader.get_or_open(|| self.open())
     }
 
-    #[cold]
-    fn open(&self) -> Result<&Arc<TableReader>> {
-        let _one_opener = lock(&self.opening);
-        if let Some(reader) = self.reader.get() {
-            return Ok(reader);
-        }
+    fn open(&self) -> Result<Arc<TableReader>> {
         let (path, files) = (self.path(), &self.file.files);
         let reader = TableReader::open(
             &*files.fs,
@@ -75,7 +65,7 @@ impl Table {
                 found,
             ));
         }
-        Ok(self.reader.get_or_init(|| reader))
+        Ok(reader)
     }
 
     /// Its reader, if the table was opened before.

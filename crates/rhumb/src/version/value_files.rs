@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::entry::Pointer;
+use crate::entry::{EntryKind, Pointer};
 use crate::error::{Error, Result};
 use crate::fs::names::FileKind;
 use crate::memory::Pinned;
-use crate::sync::{Arc, Mutex, OnceLock, lock};
+use crate::sync::{Arc, Opened};
 use crate::table::ValueUse;
 use crate::version::Files;
 use crate::version::files::FileRef;
@@ -21,8 +21,7 @@ pub(crate) struct ValueFile {
     /// Its length.
     pub bytes: u64,
     file: FileRef,
-    reader: OnceLock<ValueReader>,
-    opening: Mutex<()>,
+    reader: Opened<ValueReader>,
 }
 
 impl ValueFile {
@@ -31,8 +30,7 @@ impl ValueFile {
             number,
             bytes,
             file: FileRef::new(Arc::clone(files), FileKind::Values, number),
-            reader: OnceLock::new(),
-            opening: Mutex::new(()),
+            reader: Opened::default(),
         }
     }
 
@@ -46,17 +44,9 @@ impl ValueFile {
     /// # Errors
     /// If the file cannot be opened or is not the one; a later call tries again.
     pub fn reader(&self) -> Result<&ValueReader> {
-        if let Some(reader) = self.reader.get() {
-            return Ok(reader);
-        }
-        let _one_opener = lock(&self.opening);
-        if let Some(reader) = self.reader.get() {
-            return Ok(reader);
-        }
-        let files = &self.file.files;
-        let whole = (self.number, self.bytes);
-        let reader = ValueReader::open(&*files.fs, &self.path(), whole, files.access)?;
-        Ok(self.reader.get_or_init(|| reader))
+        let (files, whole) = (&self.file.files, (self.number, self.bytes));
+        let open = || ValueReader::open(&*files.fs, &self.path(), whole, files.access);
+        self.reader.get_or_open(open)
     }
 
     /// Marks the file as named by no manifest any more.
@@ -103,10 +93,28 @@ impl ValueFiles {
         Some(self.by_number.get(&number)?.file.bytes)
     }
 
-    /// The value of `key` that an encoded pointer leads to, verified. `table` says where the pointer is from.
+    /// The value of `key` in an entry of this kind, whose value or pointer is given.
+    ///
+    /// # Errors
+    /// As [`ValueFiles::read`].
+    #[inline]
+    pub fn value_of(
+        &self,
+        keyspace: u32,
+        key: &[u8],
+        (kind, value): (EntryKind, Pinned),
+    ) -> Result<Pinned> {
+        match kind {
+            EntryKind::Pointer => self.read(keyspace, key, &value),
+            _ => Ok(value),
+        }
+    }
+
+    /// The value of `key` that an encoded pointer leads to, verified.
     ///
     /// # Errors
     /// If it cannot be read, is damaged, or is not the value of this key in this keyspace.
+    #[cold]
     pub fn read(&self, keyspace: u32, key: &[u8], pointer: &[u8]) -> Result<Pinned> {
         let Some(pointer) = Pointer::from_bytes(pointer) else {
             let expected = format!("a pointer of {} bytes", Pointer::BYTES);

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::entry::Pointer;
 use crate::entry::checksum::{crc, stamp};
-use crate::entry::operations::put_head;
+use crate::entry::operations::{Op, OperationIter, put_head};
 
 /// The bytes of the checksum that ends a record.
 const CRC_BYTES: usize = 4;
@@ -39,18 +39,6 @@ pub(super) fn encode(
 }
 
 impl Wanted<'_> {
-    /// What stands before the value.
-    fn head(&self) -> Vec<u8> {
-        let mut head = Vec::new();
-        put_head(
-            self.keyspace,
-            self.key,
-            self.pointer.len as usize,
-            &mut head,
-        );
-        head
-    }
-
     /// The length of the record in bytes.
     pub fn record_bytes(&self) -> u64 {
         Pointer::record_bytes(self.keyspace, self.key.len(), self.pointer.len.into())
@@ -58,7 +46,7 @@ impl Wanted<'_> {
 
     /// Where the value lies in `record`.
     pub fn value_in(&self, record: &[u8]) -> Result<Range<usize>, Mismatch> {
-        let (head, Pointer { file, offset, .. }) = (self.head(), self.pointer);
+        let Pointer { file, offset, len } = self.pointer;
         let sum = record.len().checked_sub(CRC_BYTES);
         let Some((body, sum)) = sum.and_then(|at| record.split_at_checked(at)) else {
             return Err(mismatch("a record", format!("{} bytes", record.len())));
@@ -69,11 +57,20 @@ impl Wanted<'_> {
             let expected = format!("a record with checksum {sum:#010x}");
             return Err(mismatch(expected, format!("{found:#010x}")));
         }
-        if !body.starts_with(&head) {
-            let expected = format!("the value of the key {:02x?}", self.key);
-            return Err(mismatch(expected, "that of another key"));
+        let mut operations = OperationIter::new(body);
+        let put = operations.next().and_then(Result::ok);
+        match put.map(|put| (put.keyspace, put.op)) {
+            Some((keyspace, Op::Put { key, value }))
+                if (keyspace, key, value.len()) == (self.keyspace, self.key, len as usize)
+                    && operations.next().is_none() =>
+            {
+                Ok(body.len() - value.len()..body.len())
+            }
+            _ => {
+                let expected = format!("the value of the key {:02x?}", self.key);
+                Err(mismatch(expected, "that of another key"))
+            }
         }
-        Ok(head.len()..body.len())
     }
 }
 

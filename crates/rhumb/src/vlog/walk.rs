@@ -114,24 +114,30 @@ mod tests {
         let append = |(key, value): (&[u8], &[u8])| writer.append(key, value).unwrap().unwrap();
         let pointers = ENTRIES.map(append).to_vec();
         writer.finish().unwrap();
-        let bytes = ops::read_all(&**fs, Path::new("000009.values")).unwrap();
+        let bytes = ops::read_all(&**fs, path()).unwrap();
         assert_eq!(bytes.len() as u64, writer.bytes());
         (bytes, pointers)
+    }
+
+    fn path() -> &'static Path {
+        Path::new("000009.values")
+    }
+
+    fn open(fs: &Arc<dyn FileSystem>, number: u64, end: u64) -> Result<ValueReader> {
+        ValueReader::open(&**fs, path(), (number, end), Access::Buffered)
     }
 
     #[test]
     fn values_come_back_by_their_places_and_in_order() {
         let fs: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
         let (bytes, pointers) = file(&fs);
-        let path = Path::new("000009.values");
-        let whole = (9, bytes.len() as u64);
-        let reader = ValueReader::open(&*fs, path, whole, Access::Buffered).unwrap();
+        let reader = open(&fs, 9, bytes.len() as u64).unwrap();
         for ((key, value), pointer) in ENTRIES.iter().zip(&pointers) {
             assert_eq!(&*reader.read(300, key, *pointer).unwrap(), *value);
             assert!(reader.read(301, key, *pointer).is_err());
             assert!(reader.read(300, b"other", *pointer).is_err());
         }
-        let walk = RecordWalk::new(path, 9, &bytes).unwrap();
+        let walk = RecordWalk::new(path(), 9, &bytes).unwrap();
         let found: Vec<_> = walk
             .map(|r| r.map(|r| (r.key, r.value, r.pointer)).unwrap())
             .collect();
@@ -146,9 +152,7 @@ mod tests {
     fn pointers_beyond_the_file_take_no_memory() {
         let fs: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
         let (bytes, pointers) = file(&fs);
-        let path = Path::new("000009.values");
-        let whole = (9, bytes.len() as u64);
-        let reader = ValueReader::open(&*fs, path, whole, Access::Buffered).unwrap();
+        let reader = open(&fs, 9, bytes.len() as u64).unwrap();
         for pointer in [
             Pointer {
                 len: u32::MAX,
@@ -180,15 +184,13 @@ mod tests {
     fn cut_files_and_other_files_are_refused() {
         let fs: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
         let (bytes, _) = file(&fs);
-        let path = Path::new("000009.values");
-        let open = |number, end| ValueReader::open(&*fs, path, (number, end), Access::Buffered);
-        assert!(open(9, bytes.len() as u64).is_ok());
-        assert!(open(9, bytes.len() as u64 + 1).is_err());
-        assert!(open(8, bytes.len() as u64).is_err());
+        assert!(open(&fs, 9, bytes.len() as u64).is_ok());
+        assert!(open(&fs, 9, bytes.len() as u64 + 1).is_err());
+        assert!(open(&fs, 8, bytes.len() as u64).is_err());
         for cut in (0..60).chain([bytes.len() - 1]) {
-            let records = RecordWalk::new(path, 9, &bytes[..cut]).map(|walk| walk.last());
+            let records = RecordWalk::new(path(), 9, &bytes[..cut]).map(|walk| walk.last());
             let ends_well = matches!(records, Ok(None | Some(Ok(_))));
-            let ends: Vec<_> = RecordWalk::new(path, 9, &bytes)
+            let ends: Vec<_> = RecordWalk::new(path(), 9, &bytes)
                 .unwrap()
                 .map(|r| r.unwrap().pointer.offset)
                 .collect();
@@ -196,7 +198,7 @@ mod tests {
         }
         let mut later = header_of_version(2);
         later.extend_from_slice(&bytes[HEADER_BYTES..]);
-        let error = RecordWalk::new(path, 9, &later).unwrap_err().to_string();
+        let error = RecordWalk::new(path(), 9, &later).unwrap_err().to_string();
         assert!(error.contains("version 2"), "{error}");
     }
 

@@ -60,21 +60,30 @@ pub(crate) fn refuse_lost_edits(dir: &Path, fs: &dyn FileSystem, state: &State) 
         }
     }
     let named = named_tables(state);
-    if let Some(missing) = named.difference(&tables).next() {
-        let path = dir.join(names::table_name(*missing));
-        let expected = "a table, as the manifest says";
-        return Err(Error::corruption(&path, 0, expected, "no such file"));
-    }
-    if let Some(missing) = named_values(state).difference(&values).next() {
-        let path = dir.join(FileKind::Values.name(*missing));
-        let expected = "a value file, as the manifest says";
-        return Err(Error::corruption(&path, 0, expected, "no such file"));
-    }
+    refuse_missing(dir, (FileKind::Table, "a table"), &named, &tables)?;
+    let named_values = state.value_files().collect();
+    let kind = (FileKind::Values, "a value file");
+    refuse_missing(dir, kind, &named_values, &values)?;
     let mut last_in_logs = None;
     for unnamed in tables.difference(&named) {
         refuse_only_copy(dir, fs, state, *unnamed, &mut last_in_logs)?;
     }
     Ok(())
+}
+
+/// Refuses a directory without a file that the manifest names.
+fn refuse_missing(
+    dir: &Path,
+    (kind, what): (FileKind, &str),
+    named: &BTreeSet<u64>,
+    found: &BTreeSet<u64>,
+) -> Result<()> {
+    let Some(missing) = named.difference(found).next() else {
+        return Ok(());
+    };
+    let expected = format!("{what}, as the manifest says");
+    let path = dir.join(kind.name(*missing));
+    Err(Error::corruption(&path, 0, expected, "no such file"))
 }
 
 /// Refuses a table that the manifest does not name, if it has later writes than the manifest and the logs
@@ -160,17 +169,12 @@ fn named_tables(state: &State) -> BTreeSet<u64> {
         .collect()
 }
 
-fn named_values(state: &State) -> BTreeSet<u64> {
-    let keyspaces = state.keyspaces.values();
-    let files = keyspaces.flat_map(|k| k.levels.value_files().iter());
-    files.map(|(number, _)| number).collect()
-}
-
 /// Deletes the files that the manifest does not name, left from earlier openings of the store.
 pub(in crate::db) fn remove_leftovers(store: &Store) -> Result<()> {
     let fs = &**store.fs();
     let catalog = crate::sync::lock(&store.catalog);
-    let (tables, values) = (named_tables(&catalog.state), named_values(&catalog.state));
+    let tables = named_tables(&catalog.state);
+    let values: BTreeSet<u64> = catalog.state.value_files().collect();
     let manifest = catalog.manifest.as_ref().map(Manifest::number);
     let mut removed_log = false;
     for name in ops::list(fs, &store.files.dir)? {

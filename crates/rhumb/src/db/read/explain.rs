@@ -109,10 +109,7 @@ fn ask_all(
 
 fn pointer_verdict(version: &Version) -> String {
     let at = match Pointer::from_bytes(&version.value) {
-        Some(to) => format!(
-            "{} bytes at {} of value file {}",
-            to.len, to.offset, to.file
-        ),
+        Some(pointer) => pointer.to_string(),
         None => "nowhere".to_string(),
     };
     format!("value of sequence {}: {at}", version.sequence)

@@ -1,6 +1,6 @@
 //! The view of a keyspace: the memtables and levels that a reader uses, and how it is replaced.
 
-use crate::entry::{EntryKind, Sequence, Version};
+use crate::entry::{Sequence, Version};
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::memtable::Memtable;
@@ -45,13 +45,8 @@ impl View {
         key: &[u8],
         version: Version,
     ) -> Result<Pinned> {
-        match version.kind {
-            EntryKind::Pointer => self
-                .levels
-                .value_files()
-                .read(keyspace, key, &version.value),
-            _ => Ok(version.value),
-        }
+        let found = (version.kind, version.value);
+        self.levels.value_files().value_of(keyspace, key, found)
     }
 
     /// The memtables that are not empty. They are enough for a reader that loaded the view before

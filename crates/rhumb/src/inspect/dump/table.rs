@@ -85,10 +85,7 @@ fn describe(reader: &TableReader, out: &mut dyn Write) -> Result<()> {
 
 fn pointer(bytes: &[u8]) -> String {
     match Pointer::from_bytes(bytes) {
-        Some(to) => format!(
-            "= {} bytes at {} of value file {}",
-            to.len, to.offset, to.file
-        ),
+        Some(pointer) => format!("= {pointer}"),
         None => "points nowhere".to_string(),
     }
 }

@@ -108,10 +108,11 @@ impl SavedValues {
     }
 
     /// Notes the lengths of the files that a new table points into.
-    pub fn set_lengths(&self, writer: &mut TableWriter) {
-        for used in writer.value_uses() {
-            used.file_bytes = self.files.get(&used.file).map_or(0, |file| file.bytes);
-        }
+    ///
+    /// # Errors
+    /// If it points into another file.
+    pub fn set_lengths(&self, writer: &mut TableWriter) -> Result<()> {
+        writer.set_value_lengths(|file| Some(self.files.get(&file)?.bytes))
     }
 }
 

@@ -283,9 +283,24 @@ impl TableWriter {
         Ok(())
     }
 
-    /// The value files that entries point into. Their lengths have to be set before the end of the table.
-    pub fn value_uses(&mut self) -> impl Iterator<Item = &mut ValueUse> {
-        self.values.values_mut()
+    /// Notes how long the value files are that entries point into; has to come before the end of the table.
+    ///
+    /// # Errors
+    /// If `bytes_of` does not know a file: an entry came from a table that did not name it.
+    pub fn set_value_lengths(&mut self, bytes_of: impl Fn(u64) -> Option<u64>) -> Result<()> {
+        for used in self.values.values_mut() {
+            used.file_bytes = bytes_of(used.file).ok_or_else(|| {
+                let expected = "pointers into value files that the tables name";
+                let found = format!("one into file {}", used.file);
+                Error::corruption(&self.path, 0, expected, found)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// What entries refer to in value files.
+    fn value_uses(&self) -> Vec<ValueUse> {
+        self.values.values().copied().collect()
     }
 
     /// About the length that the file would have if it were finished now, in bytes.
@@ -347,7 +362,7 @@ impl TableWriter {
         if self.settings.given_sequence {
             sections.push((SectionKind::GivenSequence, Vec::new()));
         }
-        let values: Vec<ValueUse> = self.values.values().copied().collect();
+        let values = self.value_uses();
         if !values.is_empty() {
             let mut bytes = Vec::new();
             ValueUse::encode_all(&values, &mut bytes);
@@ -439,7 +454,7 @@ impl TableWriter {
             largest_sequence: sequences.1,
             map_number: self.settings.map_number,
             index_kind: index.kind,
-            values: self.values.values().copied().collect(),
+            values: self.value_uses(),
         }
     }
 
