@@ -159,6 +159,10 @@ pub struct Options {
     /// taking a device away from reads. There is no limit while writers are slowed down or stalled, since it
     /// would hold them up for longer; flushes have none. Default: 0.
     pub compaction_bytes_per_second: u64,
+    /// How much of value files ([`TableSpec::separate_values`]) may be garbage, values that no table points to any
+    /// more, in percent of those in use. Before it is so much, tables are rewritten in the background and the
+    /// files with the most garbage given back. Less space costs more writing. Default: 30.
+    pub over_provision_percent: u32,
     /// How tables are read for gets. Default: through the page cache.
     pub access: Access,
     /// The file system. Default: the operating system's.
@@ -178,6 +182,7 @@ impl Default for Options {
             levels: Levels::default(),
             compaction_threads: 0,
             compaction_bytes_per_second: 0,
+            over_provision_percent: 30,
             access: Access::default(),
             file_system: Arc::new(OsFileSystem::new()),
         }

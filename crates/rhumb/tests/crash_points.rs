@@ -93,12 +93,15 @@ fn every_moment_leaves_a_legal_prefix() {
     let sum = |of: fn(&Work) -> u64| work.iter().map(of).sum::<u64>();
     let (flushes, moves, placed) = (sum(|w| w.flushes), sum(|w| w.moves), sum(|w| w.placed));
     let merges = kit::world::check_merges(&work, 1);
+    let collections = sum(|w| w.collections);
     let (openings, manifests, logs) = (sum(|w| w.openings), sum(|w| w.manifests), sum(|w| w.logs));
     println!(
-        "{flushes} flushes, {merges} merges, {moves} moves, {placed} put below level 0, {logs} logs"
+        "{flushes} flushes, {merges} merges, {moves} moves, {placed} put below level 0, {logs} logs, \
+         {collections} merges that moved values"
     );
     println!("{openings} openings, {manifests} manifests");
     assert!(flushes > 100 && merges > 20 && moves > 5 && placed > 10 && logs > 100);
+    assert!(collections > 5, "{collections} merges moved values");
     assert!(manifests > openings, "no manifest was replaced");
     assert_eq!(kit::panics(), panics);
 }

@@ -65,6 +65,9 @@ fn keyspace_json(keyspace: &KeyspaceStats) -> Value {
         "filter_bytes": keyspace.filter_bytes,
         "key_map_bytes": keyspace.key_map_bytes,
         "range_delete_bytes": keyspace.range_delete_bytes,
+        "value_files": keyspace.value_files,
+        "value_bytes": keyspace.value_bytes,
+        "used_value_bytes": keyspace.used_value_bytes,
         "index_kinds": keyspace.index_kinds,
         "fallbacks": keyspace.fallbacks,
     })
@@ -107,6 +110,8 @@ fn writes_json(writes: &WriteStats) -> Value {
         "partial_flushes": writes.partial_flushes,
         "direct_placements": writes.direct_placements,
         "trivial_moves": writes.trivial_moves,
+        "collections": writes.collections,
+        "moved_value_bytes": writes.moved_value_bytes,
         "compaction_bytes_read": writes.compaction_bytes_read,
         "compaction_bytes_written": writes.compaction_bytes_written,
         "flush_seconds": writes.flush_time.as_secs_f64(),

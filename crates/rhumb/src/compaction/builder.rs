@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::context::{Context, Counters, NumberedMap};
 use super::merge::{Below, Ranges, Survivor, survivors};
-use super::values::Values;
+use super::values::{Placed, Values};
 use crate::entry::{Cursor, EntryKind, RangeDeletes};
 use crate::error::Result;
 use crate::fs::names::FileKind;
@@ -53,7 +53,7 @@ pub(super) fn write_tables(
 /// About how often the size of a table is estimated.
 const ESTIMATES_A_TABLE: u64 = 256;
 /// After this many bytes, a writer of tables waits for its turn.
-const PACE: u64 = 64 << 10;
+pub(super) const PACE: u64 = 64 << 10;
 
 /// Writes tables that follow each other in key order. All versions of a user key are in one table.
 ///
@@ -120,13 +120,14 @@ impl<'a> Builder<'a> {
             self.from = Some(entry.key.into());
         }
         let (key, sequence) = (entry.key, entry.sequence);
-        match self.values.separate(entry)? {
-            Some(pointer) => {
+        match self.values.place(entry)? {
+            Placed::AsItIs => self.writer()?.add(key, sequence, entry.kind, entry.value)?,
+            Placed::Apart(pointer) => {
                 let pointer = &pointer.to_bytes();
                 self.writer()?
                     .add(key, sequence, EntryKind::Pointer, pointer)?;
             }
-            None => self.writer()?.add(key, sequence, entry.kind, entry.value)?,
+            Placed::Beside(value) => self.writer()?.add(key, sequence, EntryKind::Put, &value)?,
         }
         self.since_estimate += (key.len() + entry.value.len()) as u64;
         if self.since_estimate < self.estimate_after {

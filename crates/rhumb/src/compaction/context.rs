@@ -1,6 +1,6 @@
 //! The inputs and results of a flush or a compaction.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use rhumb_index::{IndexSpec, KeyMap};
@@ -29,6 +29,8 @@ pub(crate) struct Context<'a> {
     pub maps: &'a BTreeMap<u64, Arc<KeyMap>>,
     /// The value files that the keyspace's tables point into.
     pub value_files: &'a ValueFiles,
+    /// The numbers of those value files that are to be emptied: what survives in them is written elsewhere.
+    pub victims: &'a BTreeSet<u64>,
     /// The sequences at which readers read, ascending; collected after the job's inputs were
     /// chosen. Later readers must read at a sequence not below any in the inputs.
     pub snapshots: &'a [Sequence],
@@ -49,12 +51,18 @@ pub(crate) struct Counters {
     pub read_nanos: AtomicU64,
     /// The time spent in calls that create, write and sync new tables.
     pub write_nanos: AtomicU64,
+    /// The bytes of the values that were moved out of files that are to be emptied.
+    pub moved_bytes: AtomicU64,
 }
 
 impl Counters {
     pub(super) fn add_time(counter: &AtomicU64, more: Duration) {
         let nanos = u64::try_from(more.as_nanos()).unwrap_or(u64::MAX);
-        counter.fetch_add(nanos, Ordering::Relaxed);
+        Self::add(counter, nanos);
+    }
+
+    pub(super) fn add(counter: &AtomicU64, more: u64) {
+        counter.fetch_add(more, Ordering::Relaxed);
     }
 
     /// The value of a counter of nanoseconds.

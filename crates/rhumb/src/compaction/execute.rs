@@ -67,7 +67,12 @@ fn merge(context: &Context<'_>, job: &Job, levels: &Levels) -> Result<(Written, 
     let below = Below::runs(older_tables(levels, job));
     let ranges = ranges(context, &pieces, &below);
     let mut cursor = MergeCursor::new(cursors(job)?);
-    let layout = (map.clone(), context.table.table_bytes);
+    let table_bytes = match job.is_rewrite() {
+        // It would otherwise be cut into one of this size and a small rest.
+        true => context.table.table_bytes.saturating_mul(2),
+        false => context.table.table_bytes,
+    };
+    let layout = (map.clone(), table_bytes);
     let written = write_tables(context, &mut cursor, ranges, below, layout)?;
     for source in cursor.children() {
         Counters::add_time(&context.counters.read_nanos, source.trace().read_time);

@@ -62,6 +62,15 @@ impl Job {
         self.inputs.iter().map(Input::bytes).sum()
     }
 
+    /// Whether one table is written anew where it is.
+    pub fn is_rewrite(&self) -> bool {
+        let [input] = self.inputs.as_slice() else {
+            return false;
+        };
+        let stays = input.place.level == self.target_level;
+        stays && Some(input.place.run) == self.target_run && input.tables.len() == 1
+    }
+
     /// The smallest range with all keys of the tables; `None` if there are no tables.
     pub fn hull(&self) -> Option<Hull<'_>> {
         Hull::of(self.tables())

@@ -31,7 +31,9 @@ pub(crate) use ingest::{NewTable, bottom_for, newest_places, write_new_table};
 pub(crate) use job::{Input, Job};
 pub(crate) use order::{Arrivals, Order};
 pub(crate) use parts::Parts;
-pub(crate) use pick::{Draining, full_levels, pick_level, pick_step, pick_whole};
+pub(crate) use pick::{
+    Draining, Victims, full_levels, pick_collection, pick_level, pick_step, pick_whole,
+};
 pub(crate) use place::place_newest;
 
 #[cfg(test)]

@@ -69,7 +69,8 @@ pub struct KeyspaceStats {
     pub value_files: u64,
     /// Their bytes.
     pub value_bytes: u64,
-    /// The bytes of those values in them, with their keys, that tables point to: the rest can be given back.
+    /// The bytes of those values in them, with their keys, that tables point to. The rest is garbage
+    /// ([`Options::over_provision_percent`](crate::Options::over_provision_percent)).
     pub used_value_bytes: u64,
     /// The number of entries in tables, including old versions and deletes.
     pub entries: u64,
@@ -219,6 +220,10 @@ pub struct WriteStats {
     pub direct_placements: u64,
     /// The number of tables moved down, by one level or several, without being rewritten.
     pub trivial_moves: u64,
+    /// The number of merges that moved values out of value files with much garbage.
+    pub collections: u64,
+    /// The bytes of the values that they moved.
+    pub moved_value_bytes: u64,
     /// The bytes read by merges.
     pub compaction_bytes_read: u64,
     /// The bytes written by merges.

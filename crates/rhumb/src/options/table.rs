@@ -71,7 +71,7 @@ pub struct TableSpec {
     /// least 1 KiB, since a smaller number mostly lacks its unit.
     pub table_bytes: u64,
     /// Values of at least so many bytes lie in value files, and tables point to them: merges then leave them where
-    /// they are. `None` for no value.
+    /// they are, until much of a file is [garbage](crate::Options::over_provision_percent). `None` for no value.
     pub separate_values: Option<u32>,
 }
 

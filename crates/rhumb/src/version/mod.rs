@@ -27,7 +27,7 @@ pub(crate) use run::{Run, first_overlap};
 pub(crate) use salvage::sound_records;
 pub(crate) use state::{KeyspaceState, State};
 pub(crate) use table::Table;
-pub(crate) use value_files::{ValueFile, ValueFiles};
+pub(crate) use value_files::{UsedFile, ValueFile, ValueFiles};
 
 #[cfg(test)]
 mod tests;

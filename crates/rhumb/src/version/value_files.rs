@@ -11,7 +11,7 @@ use crate::sync::{Arc, Opened};
 use crate::table::ValueUse;
 use crate::version::Files;
 use crate::version::files::FileRef;
-use crate::vlog::ValueReader;
+use crate::vlog::{HEADER_BYTES, ValueReader};
 
 /// A value file, shared by all levels whose tables point into it. When the last reference to an obsolete one is
 /// dropped, it becomes garbage.
@@ -65,6 +65,14 @@ pub(crate) struct UsedFile {
     pub used_bytes: u64,
 }
 
+impl UsedFile {
+    /// The bytes of the records that no table points to.
+    pub fn garbage_bytes(&self) -> u64 {
+        let records = self.file.bytes.saturating_sub(HEADER_BYTES as u64);
+        records.saturating_sub(self.used_bytes)
+    }
+}
+
 /// The value files of a keyspace. The use of a file is the sum of what the tables say. Clones share what they
 /// do not change.
 #[derive(Debug, Clone, Default)]
@@ -88,9 +96,19 @@ impl ValueFiles {
         self.by_number.iter().map(|(number, used)| (*number, used))
     }
 
+    /// Whether no table points into a value file.
+    pub fn is_empty(&self) -> bool {
+        self.by_number.is_empty()
+    }
+
+    /// The file with a number; `None` if no table points into it.
+    pub fn get(&self, number: u64) -> Option<&UsedFile> {
+        self.by_number.get(&number)
+    }
+
     /// The length of a file; `None` if no table points into it.
     pub fn bytes_of(&self, number: u64) -> Option<u64> {
-        Some(self.by_number.get(&number)?.file.bytes)
+        Some(self.get(number)?.file.bytes)
     }
 
     /// The value of `key` in an entry of this kind, whose value or pointer is given.

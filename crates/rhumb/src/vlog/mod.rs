@@ -3,8 +3,10 @@
 mod reader;
 mod record;
 mod walk;
+mod window;
 mod writer;
 
-pub(crate) use reader::ValueReader;
+pub(crate) use reader::{HEADER_BYTES, ValueReader};
 pub(crate) use walk::RecordWalk;
+pub(crate) use window::Window;
 pub(crate) use writer::ValueWriter;

@@ -1,9 +1,11 @@
 //! Reading values by their places.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::record::Wanted;
+use super::window::Window;
 use crate::entry::Pointer;
 use crate::entry::checksum::crc;
 use crate::error::{Error, Result};
@@ -11,7 +13,7 @@ use crate::fs::{Access, FileSystem, ReadFile, ops};
 use crate::memory::{OwnedBytes, Pinned};
 
 /// The bytes before the first record.
-pub(super) const HEADER_BYTES: usize = 24;
+pub(crate) const HEADER_BYTES: usize = 24;
 const MAGIC: &[u8; 8] = b"rhumbVAL";
 const VERSION: u32 = 1;
 
@@ -116,18 +118,60 @@ impl ValueReader {
             key,
             pointer,
         };
-        let (offset, bytes) = (pointer.offset, wanted.record_bytes());
+        let bytes = self.record_bytes(wanted)?;
+        let record = ops::read_range(&*self.file, &self.path, pointer.offset, bytes)?;
+        let value = self.value_in(wanted, &record)?;
+        let owned = Arc::new(OwnedBytes::new(record));
+        Ok(Pinned::owned(owned, value.start, value.len()))
+    }
+
+    /// The value of `key` at a place in this file, as [`ValueReader::read`], for one who reads values in the order
+    /// of their places: where they lie close together, several are read at once into `window`, which must be of
+    /// this file.
+    ///
+    /// # Errors
+    /// As [`ValueReader::read`].
+    pub fn read_in_order<'w>(
+        &self,
+        keyspace: u32,
+        key: &[u8],
+        pointer: Pointer,
+        window: &'w mut Window,
+    ) -> Result<&'w [u8]> {
+        let wanted = Wanted {
+            keyspace,
+            key,
+            pointer,
+        };
+        let (offset, bytes) = (pointer.offset, self.record_bytes(wanted)?);
+        if window.get(offset, bytes).is_none() {
+            let length = window.length_for(offset, bytes).min(self.end - offset);
+            let read = ops::read_range(&*self.file, &self.path, offset, length)?;
+            window.fill(offset, read);
+        }
+        let record = window.get(offset, bytes).unwrap_or_default();
+        let value = self.value_in(wanted, record)?;
+        Ok(record.get(value).unwrap_or_default())
+    }
+
+    /// The length of a record, all of which lies inside the file.
+    fn record_bytes(&self, wanted: Wanted<'_>) -> Result<u64> {
+        let (pointer, bytes) = (wanted.pointer, wanted.record_bytes());
+        let offset = pointer.offset;
         // The numbers may be forged, so memory is taken only for what is inside the file.
         if offset < HEADER_BYTES as u64 || offset.saturating_add(bytes) > self.end {
             let expected = format!("a value of {} bytes in a file of {}", pointer.len, self.end);
             let found = "a pointer beyond its ends";
             return Err(Error::corruption(&self.path, offset, expected, found));
         }
-        let record = ops::read_range(&*self.file, &self.path, offset, bytes)?;
-        let value = wanted.value_in(&record).map_err(|mismatch| {
+        Ok(bytes)
+    }
+
+    /// Where the value lies in its record, which is verified.
+    fn value_in(&self, wanted: Wanted<'_>, record: &[u8]) -> Result<Range<usize>> {
+        wanted.value_in(record).map_err(|mismatch| {
+            let offset = wanted.pointer.offset;
             Error::corruption(&self.path, offset, mismatch.expected, mismatch.found)
-        })?;
-        let owned = Arc::new(OwnedBytes::new(record));
-        Ok(Pinned::owned(owned, value.start, value.len()))
+        })
     }
 }

@@ -43,7 +43,7 @@ pub const NEARLY_SORTED: &str = "nearly-sorted";
 
 /// All scripts, of about `length` steps each.
 pub fn all(length: u64) -> Vec<Script> {
-    let made: [(&'static str, Make); 21] = [
+    let made: [(&'static str, Make); 22] = [
         ("writes", writes),
         ("batches", batches),
         ("flush", flush),
@@ -65,6 +65,7 @@ pub fn all(length: u64) -> Vec<Script> {
         (LOGS, logs),
         (NEARLY_SORTED, nearly_sorted),
         ("ingest", ingests),
+        ("collection", collection),
     ];
     let scripts = made.into_iter().enumerate().map(|(i, (name, make))| {
         let mut random = Random(case_seed(i as u64));
@@ -143,6 +144,27 @@ fn compaction(random: &mut Random, length: u64) -> Vec<Step> {
     repeat(random, length, recipe, 8, |r, n| {
         Some(match n % 3 {
             2 => Step::Compact(0, r.percent(50)),
+            _ => Step::Flush(0),
+        })
+    })
+}
+
+/// Long values are overwritten, so that value files hold garbage.
+fn collection(random: &mut Random, length: u64) -> Vec<Step> {
+    let recipe = Recipe {
+        keys: 30,
+        value_bytes: 600,
+        batch: 6,
+        buffered_percent: 80,
+        ..Recipe::PLAIN
+    };
+    repeat(random, length, recipe, 7, |r, n| {
+        Some(match n % 9 {
+            1 => Step::Hold,
+            4 => Step::Read,
+            5 => Step::Crash(LOSSES[r.below(LOSSES.len() as u64) as usize], r.next()),
+            6 => Step::Reopen,
+            2 | 8 => Step::Compact(0, r.percent(50)),
             _ => Step::Flush(0),
         })
     })

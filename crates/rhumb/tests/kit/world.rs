@@ -52,6 +52,8 @@ pub struct Work {
     /// Tables that merges began beside other merges, in the same order.
     pub beside: [[u64; 2]; 3],
     pub moves: u64,
+    /// Merges that moved values out of value files.
+    pub collections: u64,
     /// Tables that flushes put below level 0.
     pub placed: u64,
     /// Flushes that kept something back.
@@ -210,6 +212,7 @@ impl World {
             work.flushes += stats.writes.flushes;
             work.merges[shape][partition] += stats.writes.compactions;
             work.moves += stats.writes.trivial_moves;
+            work.collections += stats.writes.collections;
             work.placed += stats.writes.direct_placements;
             work.partial += stats.writes.partial_flushes;
         }
@@ -531,6 +534,8 @@ impl World {
         options.table.partition = PARTITIONS[self.opened.1];
         // Every other opening writes longer values apart from their keys.
         options.table.separate_values = [None, Some(100)][self.opened.1];
+        // The first garbage in a value file is collected.
+        options.over_provision_percent = 0;
         for tried in 0.. {
             match Db::open(DIR, options.clone()) {
                 Ok(db) => {

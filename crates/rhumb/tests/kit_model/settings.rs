@@ -78,6 +78,7 @@ pub fn choose(choices: &mut Choices, indexes: &[&str], base: &Options) -> Option
         cache_bytes: choices.pick(&[0, 16 << 10, 1 << 20]),
         log_bytes: choices.pick(&[1, 1 << 20]),
         compaction_threads: choices.pick(&[1, 3]),
+        over_provision_percent: choices.pick(&[0, 10, 30, u32::MAX]),
         access: choices.pick(&[Access::Buffered, Access::Direct]),
         ..base.clone()
     }
@@ -103,7 +104,8 @@ pub fn keyspace_options(number: u64) -> KeyspaceOptions {
 /// The relevant settings of a store, on one line.
 pub fn describe(options: &Options) -> String {
     format!(
-        "index {}, table {}, {:?}, {} threads, write buffer {}, log {}, cache {}, {:?}",
+        "index {}, table {}, {:?}, {} threads, write buffer {}, log {}, cache {}, {:?}, \
+         over-provision {} %",
         options.index,
         options.table,
         options.levels,
@@ -111,6 +113,7 @@ pub fn describe(options: &Options) -> String {
         options.write_buffer_bytes,
         options.log_bytes,
         options.cache_bytes,
-        options.access
+        options.access,
+        options.over_provision_percent
     )
 }

@@ -4,7 +4,10 @@
 //! compaction [drains](Draining) it further. How depends on the [shape](crate::options::Compaction) of the store's options. The levels may
 //! have another shape, since a store can be opened with any: each picker accepts them as they are,
 //! and its jobs bring them into its own shape step by step.
+//!
+//! Apart from all levels, tables are rewritten to [empty value files](Victims) that hold much garbage.
 
+mod collect;
 mod draining;
 mod leveled;
 mod range;
@@ -15,6 +18,7 @@ use super::job::Job;
 use crate::options::{self, Compaction};
 use crate::version::{LEVELS, Levels};
 
+pub(crate) use collect::{Victims, pick_collection};
 pub(crate) use draining::Draining;
 use draining::First;
 pub(crate) use range::{pick_step, pick_whole};

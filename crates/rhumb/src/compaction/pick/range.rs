@@ -13,7 +13,7 @@ use crate::version::{LEVELS, Levels, Place, Table};
 /// left to do.
 ///
 /// To compact a range where each level is one run, call this for each level from 0 on until it
-/// returns `None`. `before` is the next file number at the start: tables of level 0 that were
+/// returns `None`. `before` is the next file number at the start: runs of level 0 that were
 /// flushed later are left alone, and so are tables that were already rewritten. If the job cannot
 /// run beside others, wait.
 ///
@@ -31,18 +31,18 @@ pub(crate) fn pick_step(
         return None;
     }
     let deepest = levels.deepest()?;
-    let table = |wanted: &dyn Fn(&Arc<Table>) -> bool| {
+    let table = |wanted: &dyn Fn(u64, &Arc<Table>) -> bool| {
         // The oldest first at level 0, in key order elsewhere.
         levels.runs(level).iter().rev().find_map(|run| {
             let mut tables = run.overlapping(from, to).iter();
-            let table = tables.find(|t| wanted(t))?;
+            let table = tables.find(|t| wanted(run.number(), t))?;
             Some((Input::one(level, run, table), table))
         })
     };
     if level == 0 || level < deepest {
         let mut job = match level {
-            0 => group(levels, table(&|t| t.meta.number < before)?.1),
-            _ => downward(levels, vec![table(&|_| true)?.0]),
+            0 => group(levels, table(&|run, _| run < before)?.1),
+            _ => downward(levels, vec![table(&|_, _| true)?.0]),
         };
         // Tables that reach the bottom are rewritten at once.
         let arrives = job.target_level >= deepest;
@@ -52,7 +52,7 @@ pub(crate) fn pick_step(
             false => through(levels, job, deepest),
         });
     }
-    let (input, _) = table(&|t| t.meta.number < before && is_stale(t))?;
+    let (input, _) = table(&|_, t| t.meta.number < before && is_stale(t))?;
     Some(Job {
         target_run: Some(input.place.run),
         inputs: vec![input],

@@ -114,6 +114,7 @@ impl Store {
             next_map: &|| self.next_map.fetch_add(1, Ordering::Relaxed),
             maps: self.state.keyspaces[&KEYSPACE].maps.by_number(),
             value_files: self.state.keyspaces[&KEYSPACE].levels.value_files(),
+            victims: &BTreeSet::new(),
             snapshots: &snapshots,
             pace: &|_| {},
             go_on: &|| match self.cancelled.load(Ordering::Relaxed) {

@@ -194,6 +194,14 @@ fn write_writes(writes: &WriteStats, f: &mut Formatter<'_>) -> fmt::Result {
             writes.write_amplification(),
         )?;
     }
+    if writes.collections > 0 {
+        write!(
+            f,
+            "\nvalues moved to give space back: {} in {}",
+            Bytes(writes.moved_value_bytes),
+            Counted(writes.collections, "merge"),
+        )?;
+    }
     if writes.ingested_tables > 0 {
         write!(
             f,

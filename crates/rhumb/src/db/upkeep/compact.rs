@@ -1,6 +1,7 @@
 //! Compactions: those that the shape of the levels calls for, and those that a user asks for.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::thread;
@@ -123,6 +124,7 @@ impl Store {
             };
             let context = Context {
                 go_on: &go_on,
+                victims: &merge.victims,
                 ..*context
             };
             compaction::execute(&context, job, &merge.levels)
@@ -136,13 +138,18 @@ impl Store {
             }
             outcome => outcome?,
         };
-        let made = outcome.bytes();
+        let (made, moved) = (
+            outcome.bytes(),
+            counters.moved_bytes.load(Ordering::Relaxed),
+        );
         self.install(keyspace, &outcome, None, |w| {
             if job.trivial {
                 w.trivial_moves += job.tables().count() as u64;
             } else {
                 w.compactions += 1;
-                w.compaction_bytes_read += job.bytes();
+                w.collections += u64::from(moved > 0);
+                w.moved_value_bytes += moved;
+                w.compaction_bytes_read += job.bytes() + moved;
                 w.compaction_bytes_written += made;
                 w.compaction_time += started.elapsed();
                 w.compaction_training_time += Counters::time(&counters.training_nanos);
@@ -217,6 +224,7 @@ impl Store {
             next_map: &|| keyspace.next_map.fetch_add(1, Ordering::Relaxed),
             maps: &maps,
             value_files: &value_files,
+            victims: &BTreeSet::new(),
             snapshots: &snapshots,
             pace,
             go_on: &|| self.is_wanted(keyspace),

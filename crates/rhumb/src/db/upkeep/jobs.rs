@@ -7,7 +7,7 @@ use super::background::Crew;
 use super::flush::Flush;
 use super::merges::Merge;
 use super::scheduler::{KeyspaceJobs, Running};
-use crate::compaction::{Draining, full_levels, pick_level};
+use crate::compaction::{Draining, Job, Victims, full_levels, pick_collection, pick_level};
 use crate::db::store::{OpenKeyspace, Store};
 use crate::db::write::pressure::{WAITING, level0};
 use crate::error::{Error, Result};
@@ -39,6 +39,8 @@ enum Work {
     Flush(Arc<Memtable>),
     /// Merges tables of a level.
     Merge { levels: Arc<Levels>, level: usize },
+    /// Rewrites a table to empty value files.
+    Collect(Arc<Levels>),
 }
 
 /// A running job with what it claims.
@@ -74,10 +76,12 @@ impl Store {
                 Crew::Log => {}
                 Crew::Flush => due.extend(self.due_flush(keyspace, jobs)),
                 Crew::Merge => {
-                    let mut draining = jobs.draining;
+                    let (mut draining, mut victims) = (jobs.draining, jobs.victims.clone());
                     due.extend(self.due_merges(keyspace, jobs, &mut draining));
-                    if draining != jobs.draining {
-                        running.of(keyspace.id).draining = draining;
+                    due.extend(self.due_collection(keyspace, jobs, &mut victims));
+                    if (draining, &victims) != (jobs.draining, &jobs.victims) {
+                        let jobs = running.of(keyspace.id);
+                        (jobs.draining, jobs.victims) = (draining, victims);
                     }
                 }
             }
@@ -99,14 +103,28 @@ impl Store {
                 Some(RunningJob::Flush(flush))
             }
             Work::Merge { levels, level } => {
-                let none = KeyspaceJobs::default();
-                let claims = &running.get(keyspace.id).unwrap_or(&none).claims;
+                let claims = &running.of(keyspace.id).claims;
                 let job = pick_level(&levels, &self.options.levels, level, claims)?;
-                let merge = Merge::begin(&self.scheduler, running, keyspace, job, levels);
-                merge.allow_to_give_up(running);
-                Some(RunningJob::Merge(merge))
+                Some(self.begin_merge(keyspace, job, levels, running))
+            }
+            Work::Collect(levels) => {
+                let jobs = running.of(keyspace.id);
+                let job = pick_collection(&levels, &jobs.victims, &jobs.claims)?;
+                Some(self.begin_merge(keyspace, job, levels, running))
             }
         }
+    }
+
+    fn begin_merge(
+        &self,
+        keyspace: Arc<OpenKeyspace>,
+        job: Job,
+        levels: Arc<Levels>,
+        running: &mut Running,
+    ) -> RunningJob<'_> {
+        let merge = Merge::begin(&self.scheduler, running, keyspace, job, levels);
+        merge.allow_to_give_up(running);
+        RunningJob::Merge(merge)
     }
 
     /// The flush of the oldest waiting memtable of a keyspace. The oldest of all goes first, since it
@@ -167,5 +185,22 @@ impl Store {
             },
         });
         due.collect()
+    }
+
+    /// The next step towards less garbage in the value files of a keyspace.
+    fn due_collection(
+        &self,
+        keyspace: &Arc<OpenKeyspace>,
+        jobs: &KeyspaceJobs,
+        victims: &mut Victims,
+    ) -> Option<Due> {
+        let levels = keyspace.view.load().levels.clone();
+        let most = self.options.over_provision_percent;
+        let score = victims.update(levels.value_files(), most)?;
+        (jobs.waiting == 0).then(|| Due {
+            urgency: Urgency { stall: 0.0, score },
+            keyspace: keyspace.clone(),
+            work: Work::Collect(levels),
+        })
     }
 }

@@ -1,5 +1,7 @@
 //! Merges that have begun, and callers that wait for merges.
 
+use std::collections::BTreeSet;
+
 use super::scheduler::{Running, Scheduler};
 use crate::compaction::Job;
 use crate::db::store::{OpenKeyspace, Store};
@@ -15,6 +17,8 @@ pub(in crate::db) struct Merge<'a> {
     pub(in crate::db) job: Job,
     /// The levels it was picked from.
     pub(in crate::db) levels: Arc<Levels>,
+    /// The value files that are to be emptied.
+    pub(in crate::db) victims: Arc<BTreeSet<u64>>,
     claim: u64,
     given_up: Arc<AtomicBool>,
 }
@@ -37,9 +41,11 @@ impl<'a> Merge<'a> {
         job: Job,
         levels: Arc<Levels>,
     ) -> Self {
+        let jobs = running.of(keyspace.id);
         Merge {
             scheduler,
-            claim: running.of(keyspace.id).claims.take(&job),
+            claim: jobs.claims.take(&job),
+            victims: Arc::clone(jobs.victims.files()),
             keyspace,
             job,
             levels,
@@ -62,7 +68,8 @@ impl<'a> Merge<'a> {
 impl Drop for Merge<'_> {
     fn drop(&mut self) {
         // Others may wait for these tables, or found no merge that can run beside this one.
-        let merged = !self.job.trivial && !self.keyspace.is_dropped();
+        let grows = !self.job.trivial && !self.job.is_rewrite();
+        let merged = grows && !self.keyspace.is_dropped();
         self.scheduler.change(self.keyspace.id, |jobs| {
             jobs.claims.release(self.claim);
             if merged {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::rate_limit::RateLimit;
 use super::signals::Signals;
-use crate::compaction::{Claims, Draining};
+use crate::compaction::{Claims, Draining, Victims};
 use crate::options::Options;
 use crate::sync::{Arc, Rank, Ranked, RankedGuard, lock};
 
@@ -43,12 +43,15 @@ pub(in crate::db) struct KeyspaceJobs {
     pub(in crate::db) waiting: usize,
     /// The levels that merges drain. Kept while no job runs.
     pub(in crate::db) draining: Draining,
+    /// The value files that merges empty. Kept while no job runs.
+    pub(in crate::db) victims: Victims,
 }
 
 impl KeyspaceJobs {
     fn is_idle(&self) -> bool {
         let nothing_runs = self.claims.is_empty() && !self.flushing && self.waiting == 0;
-        nothing_runs && self.draining == Draining::default()
+        let nothing_begun = self.draining == Draining::default() && self.victims.is_empty();
+        nothing_runs && nothing_begun
     }
 }
 

@@ -1,7 +1,7 @@
 //! Merging tables whose places among the levels are lost into one sorted run, which is correct
 //! whatever their places were.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rhumb_index::KeyMap;
@@ -64,6 +64,7 @@ impl Repair<'_> {
             next_map: &|| next_map.fetch_add(1, Ordering::Relaxed),
             maps: &maps,
             value_files: levels.value_files(),
+            victims: &BTreeSet::new(),
             snapshots: KEEP_SEQUENCES,
             pace: &|_| {},
             go_on: &|| Ok(()),

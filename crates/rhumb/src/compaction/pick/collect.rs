@@ -1,0 +1,208 @@
+//! Garbage in value files: which files are emptied, and which table is rewritten next for that.
+
+use std::collections::BTreeSet;
+
+use super::super::claims::Claims;
+use super::super::job::{Input, Job};
+use crate::sync::Arc;
+use crate::version::{Levels, Table, UsedFile, ValueFiles};
+
+/// Collection begins when garbage takes this share of the room that it may take. The rest is room for values that
+/// lie in two files until the first goes.
+const BEGIN: f64 = 0.6;
+/// It goes on until garbage takes this share of the room.
+const END: f64 = 0.4;
+
+/// How urgent collection is where there may be no garbage at all: as the merges of a level that is twice too large.
+const NO_ROOM: f64 = 2.0;
+
+/// The value files of a keyspace that are emptied. Whatever merge keeps an entry that points into one writes its value
+/// elsewhere, tables are rewritten for that alone, and a file goes with the last pointer into it.
+///
+/// They are chosen together, those first of which the largest share is garbage, and others only when all of them
+/// are gone: so each table is rewritten once for all of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Victims {
+    files: Arc<BTreeSet<u64>>,
+}
+
+/// How much of value files is in use, and how much garbage they may hold.
+struct Room {
+    garbage: f64,
+    most: f64,
+}
+
+impl Room {
+    fn of(files: &ValueFiles, over_provision_percent: u32) -> Self {
+        let (mut used, mut garbage) = (0, 0);
+        for (_, file) in files.iter() {
+            used += file.used_bytes;
+            garbage += file.garbage_bytes();
+        }
+        Room {
+            garbage: garbage as f64,
+            most: used as f64 * f64::from(over_provision_percent) / 100.0,
+        }
+    }
+
+    /// How urgent it is that something is collected: 1 when it begins, and more if garbage takes more room.
+    fn score(&self) -> f64 {
+        match (self.most > 0.0, self.garbage > 0.0) {
+            (true, _) => self.garbage / (BEGIN * self.most),
+            (false, true) => NO_ROOM,
+            (false, false) => 0.0,
+        }
+    }
+}
+
+impl Victims {
+    /// The numbers of the files.
+    pub fn files(&self) -> &Arc<BTreeSet<u64>> {
+        &self.files
+    }
+
+    /// Whether no file is emptied.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// Forgets the files that are gone, and if there is none left and there is too much garbage, chooses others.
+    /// Returns how urgent it is to empty them; `None` if there are none.
+    pub fn update(&mut self, files: &ValueFiles, over_provision_percent: u32) -> Option<f64> {
+        if self.files.iter().any(|number| files.get(*number).is_none()) {
+            let left = self.files.iter().filter(|n| files.get(**n).is_some());
+            self.files = Arc::new(left.copied().collect());
+        }
+        if files.is_empty() {
+            return None;
+        }
+        let room = Room::of(files, over_provision_percent);
+        if self.files.is_empty() && room.score() > 1.0 {
+            self.files = Arc::new(choose(files, &room));
+        }
+        (!self.files.is_empty()).then(|| room.score())
+    }
+}
+
+/// The files with the largest shares of garbage, at least one: until the others hold little enough, or what is in use
+/// of them takes the room for values that lie in two files.
+fn choose(files: &ValueFiles, room: &Room) -> BTreeSet<u64> {
+    let share = |file: &UsedFile| file.garbage_bytes() as f64 / file.file.bytes.max(1) as f64;
+    let mut candidates: Vec<(u64, &UsedFile)> = files.iter().collect();
+    candidates.retain(|(_, file)| file.garbage_bytes() > 0);
+    candidates.sort_by(|(_, a), (_, b)| f64::total_cmp(&share(b), &share(a)));
+    let (mut left, mut copies) = (room.garbage, 0.0);
+    let mut chosen = BTreeSet::new();
+    for (number, file) in candidates {
+        copies += file.used_bytes as f64;
+        let is_enough = left <= END * room.most || copies > (1.0 - BEGIN) * room.most;
+        if is_enough && !chosen.is_empty() {
+            break;
+        }
+        left -= file.garbage_bytes() as f64;
+        chosen.insert(number);
+    }
+    chosen
+}
+
+/// The rewrite of that table, of those that can be rewritten now, which empties the most of `victims` for each byte
+/// written; `None` if there is none.
+pub(crate) fn pick_collection(levels: &Levels, victims: &Victims, claims: &Claims) -> Option<Job> {
+    let jobs = levels.all_runs().flat_map(|(level, run)| {
+        let tables = run.tables().iter();
+        tables.filter_map(move |table| {
+            let moved = moved_bytes(table, victims);
+            let gain = moved as f64 / (moved + table.meta.file_bytes) as f64;
+            let job = || Job {
+                inputs: vec![Input::one(level, run, table)],
+                target_level: level,
+                target_run: Some(run.number()),
+                trivial: false,
+            };
+            (moved > 0 && !claims.has(table.meta.number)).then(|| (gain, job()))
+        })
+    });
+    jobs.filter(|(_, job)| claims.admits(job))
+        .max_by(|(a, _), (b, _)| f64::total_cmp(a, b))
+        .map(|(_, job)| job)
+}
+
+/// The bytes of the records in `victims` that a table points to.
+fn moved_bytes(table: &Table, victims: &Victims) -> u64 {
+    let uses = table.meta.values.iter();
+    let moved = uses.filter(|used| victims.files.contains(&used.file));
+    moved.map(|used| used.bytes).sum()
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::fs::{FileSystem, MemoryFileSystem};
+    use crate::table::ValueUse;
+    use crate::version::Files;
+    use crate::vlog::HEADER_BYTES;
+
+    /// Value files from number 10 on, each with 1000 bytes of records, of which so many are in use.
+    fn files(used: &[u64]) -> ValueFiles {
+        let fs: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
+        let files = Arc::new(Files::uncached(&fs, Path::new("")).unwrap());
+        let uses = used.iter().zip(10..).map(|(bytes, file)| ValueUse {
+            file,
+            file_bytes: 1_000 + HEADER_BYTES as u64,
+            entries: 1,
+            bytes: *bytes,
+        });
+        ValueFiles::of(&files, &uses.collect::<Vec<_>>()).unwrap()
+    }
+
+    fn chosen(victims: &Victims) -> Vec<u64> {
+        victims.files.iter().copied().collect()
+    }
+
+    #[test]
+    fn little_garbage_is_left_alone() {
+        let mut victims = Victims::default();
+        assert_eq!(victims.update(&ValueFiles::default(), 0), None);
+        assert_eq!(victims.update(&files(&[1_000; 10]), 0), None);
+        // 1,760 bytes of garbage to 8,240 in use: 21 %.
+        let some = files(&[
+            1_000, 1_000, 1_000, 1_000, 240, 1_000, 1_000, 1_000, 1_000, 0,
+        ]);
+        assert_eq!(victims.update(&some, 40), None);
+        assert!(victims.update(&some, 35).is_some_and(|score| score > 1.0));
+    }
+
+    #[test]
+    fn files_with_the_most_garbage_go_first_and_enough_of_them() {
+        let mut victims = Victims::default();
+        // 4,000 bytes of garbage to 16,000 in use; 30 % are 4,800, of which 0.4 may be left and 0.4 lie in two files.
+        let mut used = vec![1_000; 14];
+        used.extend([900, 100, 0, 300, 500, 200]);
+        victims.update(&files(&used), 30);
+        assert_eq!(chosen(&victims), [25, 26, 29]);
+        // Where copies would take too much room, fewer go, but at least one.
+        let mut victims = Victims::default();
+        victims.update(&files(&[700; 10]), 10);
+        assert_eq!(chosen(&victims), [10]);
+        let mut victims = Victims::default();
+        victims.update(&files(&[1_000, 999, 998]), 0);
+        assert_eq!(chosen(&victims), [12]);
+    }
+
+    #[test]
+    fn others_are_chosen_when_all_are_gone() {
+        let mut victims = Victims::default();
+        victims.update(&files(&[100, 900, 900, 900]), 10);
+        assert_eq!(chosen(&victims), [10]);
+        // Another file has more garbage now, but a table that was rewritten would be rewritten for it again.
+        assert!(victims.update(&files(&[100, 0, 900, 900]), 10).is_some());
+        assert_eq!(chosen(&victims), [10]);
+        let next = files(&[0, 0, 0, 0, 10, 900]);
+        victims.files = Arc::new(BTreeSet::from([9]));
+        victims.update(&next, 1_000_000);
+        assert_eq!(chosen(&victims), [0; 0]);
+    }
+}
