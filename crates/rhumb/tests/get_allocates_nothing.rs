@@ -57,3 +57,33 @@ fn check(options: Options) {
     );
     assert_eq!((read(0), read(0)), (0, 0));
 }
+
+/// Values that lie apart from their keys stay in frames of the block cache, where there is room.
+#[test]
+fn a_get_of_a_value_apart_that_is_in_memory_allocates_nothing() {
+    let db = Db::open(
+        "store",
+        Options {
+            table: "values=100".parse().unwrap(),
+            ..Options::in_memory()
+        },
+    )
+    .unwrap();
+    for number in 0..1_000 {
+        db.put(key(number), [number as u8; 1_000]).unwrap();
+    }
+    db.compact_range(None, None).unwrap();
+    let read = || {
+        let before = allocations();
+        for number in (0..10_000).map(|i| i * 7_919 % 1_000) {
+            let value = db.get(key(number)).unwrap().unwrap();
+            assert!(value[..] == [number as u8; 1_000]);
+        }
+        allocations() - before
+    };
+    assert!(
+        read() > 1_000,
+        "allocations for reading values are not counted"
+    );
+    assert_eq!((read(), read()), (0, 0));
+}

@@ -25,7 +25,10 @@ fn key(n: u64) -> Vec<u8> {
 
 /// A store with puts, deletes and range deletes in tables and write buffers, and its contents.
 fn store(random: &mut Random) -> (Db, Model) {
-    let db = Db::open("store", small()).unwrap();
+    let mut options = small();
+    // Values of one to four bytes lie apart from their keys: none, some, all.
+    options.table.separate_values = [None, Some(4), Some(0)][random.below(3) as usize];
+    let db = Db::open("store", options).unwrap();
     let mut model = Model::new();
     for n in 0..1_500 {
         let (at, value) = (key(random.below(KEYS)), n.to_string().into_bytes());

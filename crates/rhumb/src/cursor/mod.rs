@@ -5,12 +5,14 @@ mod clipped;
 mod coverage;
 mod level;
 mod merge;
+mod resolved;
 mod source;
 mod visible;
 
 pub(crate) use clipped::ClippedCursor;
 pub(crate) use level::LevelCursor;
 pub(crate) use merge::MergeCursor;
+pub(crate) use resolved::ResolvedCursor;
 pub(crate) use source::Source;
 pub(crate) use visible::VisibleCursor;
 

@@ -22,6 +22,9 @@ const DEAD_BEFORE_SKIP: u32 = 8;
 /// After this many versions of one key, a seek is cheaper than more steps.
 const STEPS_BEFORE_SEEK: u32 = 8;
 
+/// The kind of an entry, with its value or the pointer to it.
+pub(crate) type Found = (EntryKind, Pinned);
+
 /// Moves over the keys that are visible at a sequence: forwards from a lower bound or backwards
 /// from an upper bound, but not both. Each step is given the opposite bound, and reads at most one
 /// key beyond it.
@@ -32,10 +35,8 @@ pub(crate) struct VisibleCursor {
     visible: Sequence,
     /// Whether values are wanted.
     with_values: bool,
-    /// The id of the keyspace, which stands with each value in value files.
-    keyspace: u32,
-    /// The value of the key shown last by a move forwards, if it lies in a value file.
-    apart: Option<Pinned>,
+    /// The kind of the entry shown last by a move forwards.
+    kind: EntryKind,
     /// The key shown last, or a deleted one behind it: no key between the two is shown.
     key: Vec<u8>,
     /// The key and sequence of the last seek over versions of a key.
@@ -44,11 +45,11 @@ pub(crate) struct VisibleCursor {
 
 impl VisibleCursor {
     /// A cursor over `memtables`, newest first, and the runs of `levels` that may hold keys between
-    /// two bounds, in the keyspace with this id, as of sequence `visible`. It shows nothing outside the bounds.
+    /// two bounds, as of sequence `visible`. It shows nothing outside the bounds.
     pub fn new<'a>(
         memtables: impl Iterator<Item = &'a Arc<Memtable>> + Clone,
         levels: &'a Arc<Levels>,
-        (keyspace, visible): (u32, Sequence),
+        visible: Sequence,
         from: Bound<&[u8]>,
         to: Bound<&[u8]>,
     ) -> Result<Self> {
@@ -76,8 +77,7 @@ impl VisibleCursor {
             levels: levels.clone(),
             visible,
             with_values: true,
-            keyspace,
-            apart: None,
+            kind: EntryKind::Put,
             key: Vec::new(),
             sought: None,
         })
@@ -99,20 +99,19 @@ impl VisibleCursor {
         &self.key
     }
 
-    /// The value of the key shown last, in place. Only for a cursor that moves forwards.
-    pub fn value(&self) -> &[u8] {
-        match &self.apart {
-            Some(value) => value,
-            None => self.versions.value_bytes(),
-        }
+    /// The kind of the entry of the key shown last. Only for a cursor that moves forwards.
+    pub fn kind(&self) -> EntryKind {
+        self.kind
     }
 
-    /// The value of the key shown last, pinned. Only for a cursor that moves forwards.
+    /// The value of the key shown last, or the pointer to it, in place. Only for a cursor that moves forwards.
+    pub fn value(&self) -> &[u8] {
+        self.versions.value_bytes()
+    }
+
+    /// The value of the key shown last, or the pointer to it, pinned. Only for a cursor that moves forwards.
     pub fn pin_value(&mut self) -> Pinned {
-        match &self.apart {
-            Some(value) => value.clone(),
-            None => self.versions.value(),
-        }
+        self.versions.value()
     }
 
     /// Shows the first key between the bounds. Returns `false` if there is none.
@@ -126,8 +125,9 @@ impl VisibleCursor {
         self.show_forward(to)
     }
 
-    /// Shows the last key between the bounds. Returns its value, or `None` if there is no such key.
-    pub fn last(&mut self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<Option<Pinned>> {
+    /// Shows the last key between the bounds. Returns the kind of its entry with the value or the pointer to it, or
+    /// `None` if there is no such key.
+    pub fn last(&mut self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<Option<Found>> {
         self.sought = None;
         match to {
             Bound::Unbounded => self.versions.seek_last()?,
@@ -144,8 +144,13 @@ impl VisibleCursor {
         self.show_forward(to)
     }
 
+    /// Shows the first key from where the last move forwards, which showed none, has ended.
+    pub fn go_on(&mut self, to: Bound<&[u8]>) -> Result<bool> {
+        self.show_forward(to)
+    }
+
     /// Shows the key before, down to a bound. The cursor must have moved backwards to a key before.
-    pub fn prev(&mut self, from: Bound<&[u8]>) -> Result<Option<Pinned>> {
+    pub fn prev(&mut self, from: Bound<&[u8]>) -> Result<Option<Found>> {
         self.show_backward(from)
     }
 
@@ -167,7 +172,7 @@ impl VisibleCursor {
             set_key(&mut self.key, here.key);
             if here.sequence <= self.visible || self.skip_invisible()? {
                 if let Some(kind) = self.alive()? {
-                    self.find_value(kind)?;
+                    self.kind = kind;
                     return Ok(true);
                 }
                 dead += 1;
@@ -254,7 +259,7 @@ impl VisibleCursor {
     }
 
     /// Shows the first visible key from here backwards. The cursor is on the last version of a key.
-    fn show_backward(&mut self, from: Bound<&[u8]>) -> Result<Option<Pinned>> {
+    fn show_backward(&mut self, from: Bound<&[u8]>) -> Result<Option<Found>> {
         let mut dead = 0;
         while let Some(here) = self.versions.here() {
             if is_before(here.key, from) {
@@ -273,9 +278,9 @@ impl VisibleCursor {
         Ok(None)
     }
 
-    /// Moves backwards over all versions of `self.key`, from the oldest one. Returns the value of
-    /// the newest visible version if it is not deleted.
-    fn newest_visible_backward(&mut self) -> Result<Option<Pinned>> {
+    /// Moves backwards over all versions of `self.key`, from the oldest one. Returns the newest visible
+    /// version if it is not deleted.
+    fn newest_visible_backward(&mut self) -> Result<Option<Found>> {
         let mut newest = None;
         let mut steps = 0;
         loop {
@@ -285,7 +290,7 @@ impl VisibleCursor {
             }
             self.versions.prev()?;
             if !self.is_on_key() {
-                return newest.map(|found| self.value_of(found)).transpose();
+                return Ok(newest);
             }
             steps += 1;
             if steps == STEPS_BEFORE_SEEK {
@@ -294,7 +299,7 @@ impl VisibleCursor {
         }
     }
 
-    fn newest_visible_by_seek(&mut self) -> Result<Option<Pinned>> {
+    fn newest_visible_by_seek(&mut self) -> Result<Option<Found>> {
         self.note_seek(self.visible, Direction::Backward)?;
         self.versions.seek(&self.key, self.visible)?;
         let alive = match self.is_on_key() {
@@ -303,7 +308,7 @@ impl VisibleCursor {
         };
         let newest = alive.map(|kind| (kind, self.pin_here()));
         self.versions.seek_before(&self.key)?;
-        newest.map(|found| self.value_of(found)).transpose()
+        Ok(newest)
     }
 
     /// The value under the cursor, or the pointer to it, if values are wanted.
@@ -312,27 +317,6 @@ impl VisibleCursor {
             true => self.versions.value(),
             false => Pinned::empty(),
         }
-    }
-
-    /// The value of `self.key` in an entry of this kind, if values are wanted.
-    fn value_of(&self, found: (EntryKind, Pinned)) -> Result<Pinned> {
-        let value_files = self.levels.value_files();
-        match self.with_values {
-            true => value_files.value_of(self.keyspace, &self.key, found),
-            false => Ok(found.1),
-        }
-    }
-
-    /// Makes the value under the cursor, of an entry of this kind, the one that is shown.
-    #[inline]
-    fn find_value(&mut self, kind: EntryKind) -> Result<()> {
-        if kind == EntryKind::Pointer && self.with_values {
-            let (files, pointer) = (self.levels.value_files(), self.versions.value_bytes());
-            self.apart = Some(files.read(self.keyspace, &self.key, pointer)?);
-        } else if self.apart.is_some() {
-            self.apart = None;
-        }
-        Ok(())
     }
 
     /// The kind of the version under the cursor, the newest visible one of the key, if it is a value that is

@@ -20,6 +20,7 @@ use crate::fs::{Access, FileSystem, ops};
 use crate::memory::BlockCache;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Arc, Mutex, lock};
+use crate::vlog::KeptValues;
 
 /// The owner of a store's files.
 #[derive(Debug)]
@@ -32,6 +33,8 @@ pub(crate) struct Files {
     pub access: Access,
     /// The cache of blocks.
     pub cache: Arc<BlockCache>,
+    /// The values of value files in it.
+    pub kept_values: Arc<KeptValues>,
     next_number: AtomicU64,
     garbage: Mutex<Vec<(FileKind, u64)>>,
     strays: Mutex<Vec<u64>>,
@@ -51,6 +54,7 @@ impl Files {
             fs,
             dir,
             access,
+            kept_values: Arc::new(KeptValues::new(&cache)),
             cache,
             next_number: AtomicU64::new(0),
             garbage: Mutex::new(Vec::new()),

@@ -5,13 +5,14 @@ use std::path::PathBuf;
 
 use crate::entry::{EntryKind, Pointer};
 use crate::error::{Error, Result};
+use crate::fs::Access;
 use crate::fs::names::FileKind;
 use crate::memory::Pinned;
 use crate::sync::{Arc, Opened};
 use crate::table::ValueUse;
 use crate::version::Files;
 use crate::version::files::FileRef;
-use crate::vlog::{HEADER_BYTES, ValueReader};
+use crate::vlog::{HEADER_BYTES, Request, ValueReader, read_all};
 
 /// A value file, shared by all levels whose tables point into it. When the last reference to an obsolete one is
 /// dropped, it becomes garbage.
@@ -45,7 +46,10 @@ impl ValueFile {
     /// If the file cannot be opened or is not the one; a later call tries again.
     pub fn reader(&self) -> Result<&ValueReader> {
         let (files, whole) = (&self.file.files, (self.number, self.bytes));
-        let open = || ValueReader::open(&*files.fs, &self.path(), whole, files.access);
+        let open = || {
+            let (fs, kept) = (&*files.fs, &files.kept_values);
+            ValueReader::open(fs, &self.path(), whole, files.access, kept)
+        };
         self.reader.get_or_open(open)
     }
 
@@ -134,12 +138,63 @@ impl ValueFiles {
     /// If it cannot be read, is damaged, or is not the value of this key in this keyspace.
     #[cold]
     pub fn read(&self, keyspace: u32, key: &[u8], pointer: &[u8]) -> Result<Pinned> {
+        let (pointer, file) = self.place_of(pointer)?;
+        let reader = file.reader()?;
+        match reader.kept(keyspace, key, pointer) {
+            Some(value) => Ok(value),
+            None => reader.read(keyspace, key, pointer, true),
+        }
+    }
+
+    /// The values of keys, each given with the kind of its entry and what stands there, as
+    /// [`ValueFiles::value_of`]; those in value files are read together, which is faster the more they are, and stay in
+    /// memory with `keep`.
+    pub fn values_of(
+        &self,
+        keyspace: u32,
+        found: Vec<(&[u8], EntryKind, Pinned)>,
+        keep: bool,
+    ) -> Vec<Result<Pinned>> {
+        let mut access = Access::Buffered;
+        let mut requests = Vec::new();
+        let mut values: Vec<Option<Result<Pinned>>> = Vec::with_capacity(found.len());
+        for (key, kind, value) in found {
+            if kind != EntryKind::Pointer {
+                values.push(Some(Ok(value)));
+                continue;
+            }
+            let place = self.place_of(&value).and_then(|(pointer, file)| {
+                access = file.file.files.access;
+                Ok((pointer, file.reader()?))
+            });
+            values.push(match place {
+                Ok((pointer, reader)) => {
+                    requests.push(Request {
+                        reader,
+                        keyspace,
+                        key,
+                        pointer,
+                    });
+                    None
+                }
+                Err(e) => Some(Err(e)),
+            });
+        }
+        let mut read = read_all(&requests, access, keep).into_iter();
+        let values = values.into_iter();
+        values
+            .filter_map(|value| value.or_else(|| read.next()))
+            .collect()
+    }
+
+    /// Where an encoded pointer leads.
+    fn place_of(&self, pointer: &[u8]) -> Result<(Pointer, &ValueFile)> {
         let Some(pointer) = Pointer::from_bytes(pointer) else {
             let expected = format!("a pointer of {} bytes", Pointer::BYTES);
             return Err(self.unknown(expected, format!("{} bytes", pointer.len())));
         };
         match self.by_number.get(&pointer.file) {
-            Some(used) => used.file.reader()?.read(keyspace, key, pointer),
+            Some(used) => Ok((pointer, &used.file)),
             None => {
                 let expected = "a pointer into a value file that a table names";
                 Err(self.unknown(expected, format!("one into file {}", pointer.file)))

@@ -1,11 +1,15 @@
 //! Value files: values apart from their keys (docs/format.md, Value file).
 
+mod batch;
+mod kept;
 mod reader;
 mod record;
 mod walk;
 mod window;
 mod writer;
 
+pub(crate) use batch::{Request, read_all};
+pub(crate) use kept::KeptValues;
 pub(crate) use reader::{HEADER_BYTES, ValueReader};
 pub(crate) use walk::RecordWalk;
 pub(crate) use window::Window;

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::kept::KeptValues;
 use super::record::Wanted;
 use super::window::Window;
 use crate::entry::Pointer;
@@ -59,6 +60,8 @@ pub(crate) struct ValueReader {
     file: Arc<dyn ReadFile>,
     /// The end of the last record.
     end: u64,
+    /// Where values are kept that were read for gets.
+    kept: Arc<KeptValues>,
 }
 
 impl ValueReader {
@@ -71,6 +74,7 @@ impl ValueReader {
         path: &Path,
         (number, end): (u64, u64),
         access: Access,
+        kept: &Arc<KeptValues>,
     ) -> Result<ValueReader> {
         let file = ops::if_found(ops::open(fs, path, access))?;
         let missing = || Error::corruption(path, 0, "a value file", "no such file");
@@ -89,10 +93,11 @@ impl ValueReader {
             path: path.to_path_buf(),
             file,
             end,
+            kept: Arc::clone(kept),
         })
     }
 
-    /// Opens what is left of a value file: only single values can be trusted.
+    /// Opens what is left of a value file: only single values can be trusted. Keeps none.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -104,15 +109,26 @@ impl ValueReader {
             path: path.to_path_buf(),
             file,
             end,
+            kept: KeptValues::none()?,
         })
     }
 
-    /// The value of `key` at a place in this file: one read of the record alone, which is verified.
+    /// The value of `key` at a place in this file, if it is in memory.
+    pub fn kept(&self, keyspace: u32, key: &[u8], pointer: Pointer) -> Option<Pinned> {
+        self.kept.get(Wanted {
+            keyspace,
+            key,
+            pointer,
+        })
+    }
+
+    /// The value of `key` at a place in this file: one read of the record alone, which is verified. With `keep` it
+    /// stays in memory, where there is room.
     ///
     /// # Errors
     /// If it cannot be read, is damaged, lies outside of the file, or is not the value of this key in this
     /// keyspace.
-    pub fn read(&self, keyspace: u32, key: &[u8], pointer: Pointer) -> Result<Pinned> {
+    pub fn read(&self, keyspace: u32, key: &[u8], pointer: Pointer, keep: bool) -> Result<Pinned> {
         let wanted = Wanted {
             keyspace,
             key,
@@ -121,8 +137,20 @@ impl ValueReader {
         let bytes = self.record_bytes(wanted)?;
         let record = ops::read_range(&*self.file, &self.path, pointer.offset, bytes)?;
         let value = self.value_in(wanted, &record)?;
-        let owned = Arc::new(OwnedBytes::new(record));
-        Ok(Pinned::owned(owned, value.start, value.len()))
+        let kept = keep.then(|| self.kept.keep(wanted, &record)).flatten();
+        Ok(kept.unwrap_or_else(|| {
+            let owned = Arc::new(OwnedBytes::new(record));
+            Pinned::owned(owned, value.start, value.len())
+        }))
+    }
+
+    /// The value in a record that was read with others, as [`ValueReader::read`]: a copy, so that one that is held does
+    /// not hold the others.
+    pub(super) fn copy(&self, wanted: Wanted<'_>, record: &[u8], keep: bool) -> Result<Pinned> {
+        let value = self.value_in(wanted, record)?;
+        let kept = keep.then(|| self.kept.keep(wanted, record)).flatten();
+        let copy = || Pinned::from(record.get(value).unwrap_or_default().to_vec());
+        Ok(kept.unwrap_or_else(copy))
     }
 
     /// The value of `key` at a place in this file, as [`ValueReader::read`], for one who reads values in the order
@@ -152,6 +180,19 @@ impl ValueReader {
         let record = window.get(offset, bytes).unwrap_or_default();
         let value = self.value_in(wanted, record)?;
         Ok(record.get(value).unwrap_or_default())
+    }
+
+    /// Some bytes of the records of the file.
+    ///
+    /// # Errors
+    /// If they do not all lie inside the file, or cannot be read.
+    pub(super) fn read_bytes(&self, from: u64, to: u64) -> Result<Vec<u8>> {
+        if from < HEADER_BYTES as u64 || to > self.end || from > to {
+            let expected = format!("records in a file of {} bytes", self.end);
+            let found = format!("some up to {to}");
+            return Err(Error::corruption(&self.path, from, expected, found));
+        }
+        ops::read_range(&*self.file, &self.path, from, to - from)
     }
 
     /// The length of a record, all of which lies inside the file.

@@ -46,7 +46,7 @@ impl Wanted<'_> {
 
     /// Where the value lies in `record`.
     pub fn value_in(&self, record: &[u8]) -> Result<Range<usize>, Mismatch> {
-        let Pointer { file, offset, len } = self.pointer;
+        let Pointer { file, offset, .. } = self.pointer;
         let sum = record.len().checked_sub(CRC_BYTES);
         let Some((body, sum)) = sum.and_then(|at| record.split_at_checked(at)) else {
             return Err(mismatch("a record", format!("{} bytes", record.len())));
@@ -57,20 +57,27 @@ impl Wanted<'_> {
             let expected = format!("a record with checksum {sum:#010x}");
             return Err(mismatch(expected, format!("{found:#010x}")));
         }
+        self.value_in_body(body).ok_or_else(|| {
+            let expected = format!("the value of the key {:02x?}", self.key);
+            mismatch(expected, "that of another key")
+        })
+    }
+
+    /// Where the value lies in a record that was verified before, if it is the one of this key in this keyspace.
+    pub fn value_unchecked(&self, record: &[u8]) -> Option<Range<usize>> {
+        self.value_in_body(record.get(..record.len().checked_sub(CRC_BYTES)?)?)
+    }
+
+    fn value_in_body(&self, body: &[u8]) -> Option<Range<usize>> {
         let mut operations = OperationIter::new(body);
-        let put = operations.next().and_then(Result::ok);
-        match put.map(|put| (put.keyspace, put.op)) {
-            Some((keyspace, Op::Put { key, value }))
-                if (keyspace, key, value.len()) == (self.keyspace, self.key, len as usize)
-                    && operations.next().is_none() =>
-            {
-                Ok(body.len() - value.len()..body.len())
-            }
-            _ => {
-                let expected = format!("the value of the key {:02x?}", self.key);
-                Err(mismatch(expected, "that of another key"))
-            }
-        }
+        let put = operations.next()?.ok()?;
+        let Op::Put { key, value } = put.op else {
+            return None;
+        };
+        let found = (put.keyspace, key, value.len());
+        let is_wanted = found == (self.keyspace, self.key, self.pointer.len as usize);
+        let is_all = operations.next().is_none();
+        (is_wanted && is_all).then(|| body.len() - value.len()..body.len())
     }
 }
 

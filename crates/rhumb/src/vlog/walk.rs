@@ -98,7 +98,7 @@ mod tests {
 
     use super::*;
     use crate::fs::{Access, FileSystem, MemoryFileSystem, ops};
-    use crate::vlog::{ValueReader, ValueWriter};
+    use crate::vlog::{KeptValues, ValueReader, ValueWriter};
 
     const ENTRIES: [(&[u8], &[u8]); 4] = [
         (b"a", b""),
@@ -124,7 +124,8 @@ mod tests {
     }
 
     fn open(fs: &Arc<dyn FileSystem>, number: u64, end: u64) -> Result<ValueReader> {
-        ValueReader::open(&**fs, path(), (number, end), Access::Buffered)
+        let kept = KeptValues::none()?;
+        ValueReader::open(&**fs, path(), (number, end), Access::Buffered, &kept)
     }
 
     #[test]
@@ -133,9 +134,9 @@ mod tests {
         let (bytes, pointers) = file(&fs);
         let reader = open(&fs, 9, bytes.len() as u64).unwrap();
         for ((key, value), pointer) in ENTRIES.iter().zip(&pointers) {
-            assert_eq!(&*reader.read(300, key, *pointer).unwrap(), *value);
-            assert!(reader.read(301, key, *pointer).is_err());
-            assert!(reader.read(300, b"other", *pointer).is_err());
+            assert_eq!(&*reader.read(300, key, *pointer, true).unwrap(), *value);
+            assert!(reader.read(301, key, *pointer, true).is_err());
+            assert!(reader.read(300, b"other", *pointer, true).is_err());
         }
         let walk = RecordWalk::new(path(), 9, &bytes).unwrap();
         let found: Vec<_> = walk
@@ -171,7 +172,8 @@ mod tests {
                 ..pointers[0]
             },
         ] {
-            let error = reader.read(300, b"a", pointer).unwrap_err().to_string();
+            let read = reader.read(300, b"a", pointer, true);
+            let error = read.unwrap_err().to_string();
             assert!(error.contains("000009.values"), "{error}");
             assert!(
                 error.contains(&format!("offset {}", pointer.offset)),

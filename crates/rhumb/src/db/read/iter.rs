@@ -7,7 +7,7 @@ use super::key::Key;
 use super::keys::Keys;
 use super::value::Value;
 use super::view::View;
-use crate::cursor::VisibleCursor;
+use crate::cursor::{ResolvedCursor, VisibleCursor};
 use crate::db::stats::counters::ReadCounters;
 use crate::entry::{Sequence, is_before, is_behind};
 use crate::error::Result;
@@ -44,7 +44,7 @@ pub struct Iter<'db> {
 /// One end of an iterator.
 struct End {
     /// Made when the end first moves; later seeks use it again.
-    cursor: Option<VisibleCursor>,
+    cursor: Option<ResolvedCursor>,
     /// Where the end begins: the bound of the iterator or the key of the last seek.
     start: Bound<Vec<u8>>,
     /// Whether a key was returned since; the cursor then remembers it.
@@ -118,7 +118,7 @@ impl<'db> Iter<'db> {
         cursors
             .into_iter()
             .flatten()
-            .for_each(VisibleCursor::leave_values);
+            .for_each(ResolvedCursor::leave_values);
         Keys::new(self)
     }
 
@@ -212,17 +212,17 @@ impl<'db> Iter<'db> {
     /// The key that the last [`Iter::advance`] or `next` moved to; empty if there is none.
     #[inline]
     pub fn key(&self) -> &[u8] {
-        self.lent().map_or(&[], VisibleCursor::key)
+        self.lent().map_or(&[], ResolvedCursor::key)
     }
 
     /// The value of the key that the last [`Iter::advance`] or `next` moved to; empty if there is
     /// none.
     #[inline]
     pub fn value(&self) -> &[u8] {
-        self.lent().map_or(&[], VisibleCursor::value)
+        self.lent().map_or(&[], ResolvedCursor::value)
     }
 
-    fn lent(&self) -> Option<&VisibleCursor> {
+    fn lent(&self) -> Option<&ResolvedCursor> {
         self.front.cursor.as_ref().filter(|_| self.lends)
     }
 
@@ -267,20 +267,12 @@ impl<'db> Iter<'db> {
     }
 
     /// A cursor for one of the ends.
-    fn cursor(&self) -> Result<VisibleCursor> {
-        let (view, from, to) = (&self.view, as_slice(&self.from), as_slice(&self.to));
-        let memtables = view.filled_memtables();
-        let mut cursor = VisibleCursor::new(
-            memtables,
-            &view.levels,
-            (self.keyspace, self.visible),
-            from,
-            to,
-        )?;
-        if !self.with_values {
-            cursor.leave_values();
-        }
-        Ok(cursor)
+    fn cursor(&self) -> Result<ResolvedCursor> {
+        let (memtables, levels) = (self.view.filled_memtables(), &self.view.levels);
+        let (from, to) = (as_slice(&self.from), as_slice(&self.to));
+        let cursor = VisibleCursor::new(memtables, levels, self.visible, from, to)?;
+        let (keyspace, with_values) = (self.keyspace, self.with_values);
+        Ok(ResolvedCursor::new(cursor, levels, keyspace, with_values))
     }
 }
 

@@ -29,12 +29,19 @@ pub(in crate::db) fn look_up_all(
     for (level, run) in view.levels.all_runs() {
         ask_run(level, run, &mut lookups, &mut trace)?;
     }
-    let mut values = vec![None; keys.len()];
+    let (mut places, mut found) = (Vec::new(), Vec::new());
     for (&place, lookup) in order.iter().zip(&mut lookups) {
         reads.count(lookup.memtable_hit, &std::mem::take(&mut trace));
-        let version = lookup.take_answer();
-        if let Some((value, version)) = values.get_mut(place).zip(version) {
-            *value = Some(view.value_of(keyspace, lookup.key(), version)?);
+        if let Some(version) = lookup.take_answer() {
+            places.push(place);
+            found.push((lookup.key(), version.kind, version.value));
+        }
+    }
+    let mut values = vec![None; keys.len()];
+    let all = view.levels.value_files().values_of(keyspace, found, true);
+    for (place, value) in places.into_iter().zip(all) {
+        if let Some(into) = values.get_mut(place) {
+            *into = Some(value?);
         }
     }
     Ok(values)

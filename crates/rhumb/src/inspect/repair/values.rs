@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::fs::Access;
 use crate::memory::Pinned;
 use crate::table::TableWriter;
-use crate::vlog::ValueReader;
+use crate::vlog::{KeptValues, ValueReader};
 
 /// What becomes of a value.
 pub(super) enum Saved {
@@ -120,10 +120,12 @@ impl NamedFile {
     fn save(&self, keyspace: u32, key: &[u8], pointer: Pointer) -> Result<Saved> {
         match &self.readable {
             Readable::Sound(reader) => {
-                reader.read(keyspace, key, pointer)?;
+                reader.read(keyspace, key, pointer, false)?;
                 Ok(Saved::InPlace)
             }
-            Readable::Damaged(reader) => reader.read(keyspace, key, pointer).map(Saved::Copied),
+            Readable::Damaged(reader) => reader
+                .read(keyspace, key, pointer, false)
+                .map(Saved::Copied),
             Readable::Missing => Err(Error::corruption(
                 &self.path,
                 0,
@@ -136,8 +138,8 @@ impl NamedFile {
 
 /// A value file whose header and length are right, or what is left of it.
 fn open(directory: &StoreDirectory, path: &Path, whole: (u64, u64)) -> Result<Readable> {
-    let fs = &*directory.fs;
-    match ValueReader::open(fs, path, whole, Access::Buffered) {
+    let (fs, none) = (&*directory.fs, KeptValues::none()?);
+    match ValueReader::open(fs, path, whole, Access::Buffered, &none) {
         Ok(reader) => Ok(Readable::Sound(reader)),
         Err(Error::Corruption { .. }) => ValueReader::open_damaged(fs, path).map(Readable::Damaged),
         Err(e) => Err(e),

@@ -1,0 +1,257 @@
+//! A cursor over visible keys that brings their values from where they lie.
+
+use std::collections::VecDeque;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use super::VisibleCursor;
+use super::visible::Found;
+use crate::entry::{EntryKind, Pointer, is_before, is_behind};
+use crate::error::{Error, Result};
+use crate::memory::Pinned;
+use crate::table::GetTrace;
+use crate::version::Levels;
+
+/// Values in value files are read one, then two, then four at a time, and so on up to so many: a scan that goes on
+/// gets them in few reads, in the order of their places, and a short one reads few for nothing.
+const MOST_AHEAD: usize = 64;
+/// What is read ahead has about so many bytes at most.
+const MOST_BYTES_AHEAD: u64 = 1 << 20;
+
+/// A key with its value.
+struct Entry {
+    key: Vec<u8>,
+    value: Pinned,
+}
+
+/// A [`VisibleCursor`] with values in place of pointers. Where entries point into value files it goes ahead of what it
+/// shows, and reads their values together.
+pub(crate) struct ResolvedCursor {
+    cursor: VisibleCursor,
+    levels: Arc<Levels>,
+    /// The id of the keyspace, which stands with each value in value files.
+    keyspace: u32,
+    /// Whether values are wanted.
+    with_values: bool,
+    /// What is shown, if it is not what `cursor` shows.
+    shown: Option<Entry>,
+    /// What follows, up to where `cursor` is; after an error there is nothing.
+    ahead: VecDeque<Result<Entry>>,
+    /// Whether `cursor` has moved forwards from its last key without showing another.
+    stopped: bool,
+    /// How many entries were read together last.
+    depth: usize,
+}
+
+impl ResolvedCursor {
+    /// Brings the values of what a cursor over `levels` shows, in the keyspace with this id. Not `with_values`, it reads and
+    /// pins none.
+    pub fn new(
+        mut cursor: VisibleCursor,
+        levels: &Arc<Levels>,
+        keyspace: u32,
+        with_values: bool,
+    ) -> Self {
+        if !with_values {
+            cursor.leave_values();
+        }
+        ResolvedCursor {
+            cursor,
+            levels: Arc::clone(levels),
+            keyspace,
+            with_values,
+            shown: None,
+            ahead: VecDeque::new(),
+            stopped: false,
+            depth: 1,
+        }
+    }
+
+    /// Reads and pins no values from now on: moves backwards return empty ones.
+    pub fn leave_values(&mut self) {
+        self.cursor.leave_values();
+        self.with_values = false;
+    }
+
+    /// Adds the counts of the work in tables so far.
+    pub fn add_trace(&self, trace: &mut GetTrace) {
+        self.cursor.add_trace(trace);
+    }
+
+    /// The key shown last.
+    #[inline]
+    pub fn key(&self) -> &[u8] {
+        match &self.shown {
+            None => self.cursor.key(),
+            Some(shown) => &shown.key,
+        }
+    }
+
+    /// The value of the key shown last, in place. Only for a cursor that moves forwards.
+    #[inline]
+    pub fn value(&self) -> &[u8] {
+        match &self.shown {
+            None => self.cursor.value(),
+            Some(shown) => &shown.value,
+        }
+    }
+
+    /// The value of the key shown last, pinned. Only for a cursor that moves forwards.
+    pub fn pin_value(&mut self) -> Pinned {
+        match &self.shown {
+            None => self.cursor.pin_value(),
+            Some(shown) => shown.value.clone(),
+        }
+    }
+
+    /// Shows the first key between the bounds. Returns `false` if there is none.
+    pub fn first(&mut self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<bool> {
+        self.forget();
+        let shown = self.cursor.first(from, to)?;
+        self.resolve_shown(shown)
+    }
+
+    /// Shows the last key between the bounds. Returns its value, or `None` if there is no such key.
+    pub fn last(&mut self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<Option<Pinned>> {
+        self.forget();
+        let found = self.cursor.last(from, to)?;
+        self.resolve_found(found)
+    }
+
+    /// Shows the next key up to a bound. The cursor must have moved forwards to a key before.
+    #[inline]
+    pub fn next(&mut self, to: Bound<&[u8]>) -> Result<bool> {
+        if self.shown.is_some() {
+            return self.next_ahead(to);
+        }
+        let shown = self.cursor.next(to)?;
+        self.resolve_shown(shown)
+    }
+
+    /// Shows the key before, down to a bound. The cursor must have moved backwards to a key before.
+    pub fn prev(&mut self, from: Bound<&[u8]>) -> Result<Option<Pinned>> {
+        if self.shown.is_some() {
+            return self.prev_ahead(from);
+        }
+        let found = self.cursor.prev(from)?;
+        self.resolve_found(found)
+    }
+
+    fn forget(&mut self) {
+        self.shown = None;
+        self.ahead.clear();
+        self.stopped = false;
+        self.depth = 1;
+    }
+
+    /// Brings the value of what `cursor` shows by a move forwards, if it shows something.
+    #[inline]
+    fn resolve_shown(&mut self, shown: bool) -> Result<bool> {
+        if shown && self.with_values && self.cursor.kind() == EntryKind::Pointer {
+            let pointer = self.cursor.pin_value();
+            self.show_apart(&pointer)?;
+        }
+        Ok(shown)
+    }
+
+    /// Brings the value of what `cursor` shows by a move backwards.
+    fn resolve_found(&mut self, found: Option<Found>) -> Result<Option<Pinned>> {
+        match found {
+            Some((EntryKind::Pointer, pointer)) if self.with_values => {
+                self.show_apart(&pointer).map(Some)
+            }
+            found => Ok(found.map(|(_, value)| value)),
+        }
+    }
+
+    /// Shows the key of `cursor` with the value that a pointer leads to.
+    #[cold]
+    fn show_apart(&mut self, pointer: &[u8]) -> Result<Pinned> {
+        let key = self.cursor.key();
+        let files = self.levels.value_files();
+        let value = files.read(self.keyspace, key, pointer)?;
+        let (key, shown) = (key.to_vec(), value.clone());
+        self.shown = Some(Entry { key, value: shown });
+        Ok(value)
+    }
+
+    /// Shows the next key, whose value may have been read ahead.
+    #[cold]
+    fn next_ahead(&mut self, to: Bound<&[u8]>) -> Result<bool> {
+        if self.ahead.is_empty() {
+            let mut stopped = self.stopped;
+            self.go_ahead(|cursor| {
+                let shown = match stopped {
+                    // There was no more up to the bound then, which may have been another.
+                    true => cursor.go_on(to)?,
+                    false => cursor.next(to)?,
+                };
+                stopped = !shown;
+                Ok(shown.then(|| (cursor.kind(), cursor.pin_value())))
+            });
+            self.stopped = stopped;
+        }
+        self.show_next(|key| is_behind(key, to))
+    }
+
+    /// Shows the key before, whose value may have been read ahead.
+    #[cold]
+    fn prev_ahead(&mut self, from: Bound<&[u8]>) -> Result<Option<Pinned>> {
+        if self.ahead.is_empty() {
+            self.go_ahead(|cursor| cursor.prev(from));
+        }
+        let shown = self.show_next(|key| is_before(key, from))?;
+        let value = self.shown.as_ref().map(|shown| shown.value.clone());
+        Ok(value.filter(|_| shown))
+    }
+
+    /// Shows what comes next of that which was read ahead, unless it lies beyond the bound that there is now.
+    fn show_next(&mut self, is_beyond: impl Fn(&[u8]) -> bool) -> Result<bool> {
+        match self.ahead.front() {
+            None => Ok(false),
+            Some(Ok(entry)) if is_beyond(&entry.key) => Ok(false),
+            Some(_) => {
+                let next = self.ahead.pop_front();
+                let shows = |entry| self.shown = Some(entry);
+                next.transpose().map(|entry| entry.map(shows).is_some())
+            }
+        }
+    }
+
+    /// Takes steps of `cursor` while they find something, more than the last time, and reads the values together.
+    fn go_ahead(&mut self, mut step: impl FnMut(&mut VisibleCursor) -> Result<Option<Found>>) {
+        self.depth = (2 * self.depth).min(MOST_AHEAD);
+        let (mut keys, mut found, mut failed) = (Vec::new(), Vec::new(), None::<Error>);
+        let mut bytes = 0;
+        while found.len() < self.depth && bytes < MOST_BYTES_AHEAD {
+            match step(&mut self.cursor) {
+                Ok(None) => break,
+                Ok(Some((kind, value))) => {
+                    bytes += length(kind, &value);
+                    keys.push(self.cursor.key().to_vec());
+                    found.push((kind, value));
+                }
+                Err(e) => {
+                    failed = Some(e);
+                    break;
+                }
+            }
+        }
+        let wanted = keys.iter().map(Vec::as_slice).zip(found);
+        let wanted = wanted.map(|(key, (kind, value))| (key, kind, value));
+        let files = self.levels.value_files();
+        let values = files.values_of(self.keyspace, wanted.collect(), false);
+        let entry = |(key, value): (_, Result<_>)| value.map(|value| Entry { key, value });
+        self.ahead.extend(keys.into_iter().zip(values).map(entry));
+        self.ahead.extend(failed.map(Err));
+    }
+}
+
+/// The length of a value in an entry of this kind, or of the one that its pointer leads to.
+fn length(kind: EntryKind, value: &[u8]) -> u64 {
+    let pointer = match kind {
+        EntryKind::Pointer => Pointer::from_bytes(value),
+        _ => None,
+    };
+    pointer.map_or(value.len() as u64, |pointer| pointer.len.into())
+}
