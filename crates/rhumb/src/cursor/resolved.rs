@@ -5,7 +5,6 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use super::VisibleCursor;
-use super::visible::Found;
 use crate::entry::{EntryKind, Pointer, is_before, is_behind};
 use crate::error::{Error, Result};
 use crate::memory::Pinned;
@@ -31,8 +30,8 @@ pub(crate) struct ResolvedCursor {
     levels: Arc<Levels>,
     /// The id of the keyspace, which stands with each value in value files.
     keyspace: u32,
-    /// Whether values are wanted.
-    with_values: bool,
+    /// Whether there are pointers to resolve: values are wanted, and some may lie in value files.
+    resolves: bool,
     /// What is shown, if it is not what `cursor` shows.
     shown: Option<Entry>,
     /// What follows, up to where `cursor` is; after an error there is nothing.
@@ -59,7 +58,7 @@ impl ResolvedCursor {
             cursor,
             levels: Arc::clone(levels),
             keyspace,
-            with_values,
+            resolves: with_values && !levels.value_files().is_empty(),
             shown: None,
             ahead: VecDeque::new(),
             stopped: false,
@@ -70,7 +69,7 @@ impl ResolvedCursor {
     /// Reads and pins no values from now on: moves backwards return empty ones.
     pub fn leave_values(&mut self) {
         self.cursor.leave_values();
-        self.with_values = false;
+        self.resolves = false;
     }
 
     /// Adds the counts of the work in tables so far.
@@ -115,26 +114,28 @@ impl ResolvedCursor {
     pub fn last(&mut self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<Option<Pinned>> {
         self.forget();
         let found = self.cursor.last(from, to)?;
-        self.resolve_found(found)
+        match self.resolves {
+            true => self.resolve_found(found),
+            false => Ok(found),
+        }
     }
 
     /// Shows the next key up to a bound. The cursor must have moved forwards to a key before.
     #[inline]
     pub fn next(&mut self, to: Bound<&[u8]>) -> Result<bool> {
-        if self.shown.is_some() {
-            return self.next_ahead(to);
+        match self.resolves {
+            true => self.next_resolved(to),
+            false => self.cursor.next(to),
         }
-        let shown = self.cursor.next(to)?;
-        self.resolve_shown(shown)
     }
 
     /// Shows the key before, down to a bound. The cursor must have moved backwards to a key before.
+    #[inline]
     pub fn prev(&mut self, from: Bound<&[u8]>) -> Result<Option<Pinned>> {
-        if self.shown.is_some() {
-            return self.prev_ahead(from);
+        match self.resolves {
+            true => self.prev_resolved(from),
+            false => self.cursor.prev(from),
         }
-        let found = self.cursor.prev(from)?;
-        self.resolve_found(found)
     }
 
     fn forget(&mut self) {
@@ -145,27 +146,25 @@ impl ResolvedCursor {
     }
 
     /// Brings the value of what `cursor` shows by a move forwards, if it shows something.
-    #[inline]
     fn resolve_shown(&mut self, shown: bool) -> Result<bool> {
-        if shown && self.with_values && self.cursor.kind() == EntryKind::Pointer {
+        if shown && self.resolves && self.cursor.kind() == EntryKind::Pointer {
             let pointer = self.cursor.pin_value();
             self.show_apart(&pointer)?;
         }
         Ok(shown)
     }
 
-    /// Brings the value of what `cursor` shows by a move backwards.
-    fn resolve_found(&mut self, found: Option<Found>) -> Result<Option<Pinned>> {
+    /// Brings the value of what `cursor` shows by a move backwards: this, or where a pointer leads.
+    fn resolve_found(&mut self, found: Option<Pinned>) -> Result<Option<Pinned>> {
         match found {
-            Some((EntryKind::Pointer, pointer)) if self.with_values => {
+            Some(pointer) if self.cursor.kind() == EntryKind::Pointer => {
                 self.show_apart(&pointer).map(Some)
             }
-            found => Ok(found.map(|(_, value)| value)),
+            found => Ok(found),
         }
     }
 
     /// Shows the key of `cursor` with the value that a pointer leads to.
-    #[cold]
     fn show_apart(&mut self, pointer: &[u8]) -> Result<Pinned> {
         let key = self.cursor.key();
         let files = self.levels.value_files();
@@ -177,7 +176,11 @@ impl ResolvedCursor {
 
     /// Shows the next key, whose value may have been read ahead.
     #[cold]
-    fn next_ahead(&mut self, to: Bound<&[u8]>) -> Result<bool> {
+    fn next_resolved(&mut self, to: Bound<&[u8]>) -> Result<bool> {
+        if self.shown.is_none() {
+            let shown = self.cursor.next(to)?;
+            return self.resolve_shown(shown);
+        }
         if self.ahead.is_empty() {
             let mut stopped = self.stopped;
             self.go_ahead(|cursor| {
@@ -187,7 +190,7 @@ impl ResolvedCursor {
                     false => cursor.next(to)?,
                 };
                 stopped = !shown;
-                Ok(shown.then(|| (cursor.kind(), cursor.pin_value())))
+                Ok(shown.then(|| cursor.pin_value()))
             });
             self.stopped = stopped;
         }
@@ -196,7 +199,11 @@ impl ResolvedCursor {
 
     /// Shows the key before, whose value may have been read ahead.
     #[cold]
-    fn prev_ahead(&mut self, from: Bound<&[u8]>) -> Result<Option<Pinned>> {
+    fn prev_resolved(&mut self, from: Bound<&[u8]>) -> Result<Option<Pinned>> {
+        if self.shown.is_none() {
+            let found = self.cursor.prev(from)?;
+            return self.resolve_found(found);
+        }
         if self.ahead.is_empty() {
             self.go_ahead(|cursor| cursor.prev(from));
         }
@@ -219,17 +226,18 @@ impl ResolvedCursor {
     }
 
     /// Takes steps of `cursor` while they find something, more than the last time, and reads the values together.
-    fn go_ahead(&mut self, mut step: impl FnMut(&mut VisibleCursor) -> Result<Option<Found>>) {
+    fn go_ahead(&mut self, mut step: impl FnMut(&mut VisibleCursor) -> Result<Option<Pinned>>) {
         self.depth = (2 * self.depth).min(MOST_AHEAD);
         let (mut keys, mut found, mut failed) = (Vec::new(), Vec::new(), None::<Error>);
         let mut bytes = 0;
         while found.len() < self.depth && bytes < MOST_BYTES_AHEAD {
             match step(&mut self.cursor) {
                 Ok(None) => break,
-                Ok(Some((kind, value))) => {
-                    bytes += length(kind, &value);
+                Ok(Some(value)) => {
+                    let is_apart = self.cursor.kind() == EntryKind::Pointer;
+                    bytes += length(&value, is_apart);
                     keys.push(self.cursor.key().to_vec());
-                    found.push((kind, value));
+                    found.push((value, is_apart));
                 }
                 Err(e) => {
                     failed = Some(e);
@@ -238,7 +246,7 @@ impl ResolvedCursor {
             }
         }
         let wanted = keys.iter().map(Vec::as_slice).zip(found);
-        let wanted = wanted.map(|(key, (kind, value))| (key, kind, value));
+        let wanted = wanted.map(|(key, (value, is_apart))| (key, value, is_apart));
         let files = self.levels.value_files();
         let values = files.values_of(self.keyspace, wanted.collect(), false);
         let entry = |(key, value): (_, Result<_>)| value.map(|value| Entry { key, value });
@@ -247,11 +255,8 @@ impl ResolvedCursor {
     }
 }
 
-/// The length of a value in an entry of this kind, or of the one that its pointer leads to.
-fn length(kind: EntryKind, value: &[u8]) -> u64 {
-    let pointer = match kind {
-        EntryKind::Pointer => Pointer::from_bytes(value),
-        _ => None,
-    };
+/// The length of a value, or of the one that a pointer leads to.
+fn length(value: &[u8], is_apart: bool) -> u64 {
+    let pointer = is_apart.then(|| Pointer::from_bytes(value)).flatten();
     pointer.map_or(value.len() as u64, |pointer| pointer.len.into())
 }

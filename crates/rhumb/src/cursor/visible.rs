@@ -22,9 +22,6 @@ const DEAD_BEFORE_SKIP: u32 = 8;
 /// After this many versions of one key, a seek is cheaper than more steps.
 const STEPS_BEFORE_SEEK: u32 = 8;
 
-/// The kind of an entry, with its value or the pointer to it.
-pub(crate) type Found = (EntryKind, Pinned);
-
 /// Moves over the keys that are visible at a sequence: forwards from a lower bound or backwards
 /// from an upper bound, but not both. Each step is given the opposite bound, and reads at most one
 /// key beyond it.
@@ -35,7 +32,7 @@ pub(crate) struct VisibleCursor {
     visible: Sequence,
     /// Whether values are wanted.
     with_values: bool,
-    /// The kind of the entry shown last by a move forwards.
+    /// The kind of the entry shown last.
     kind: EntryKind,
     /// The key shown last, or a deleted one behind it: no key between the two is shown.
     key: Vec<u8>,
@@ -99,7 +96,7 @@ impl VisibleCursor {
         &self.key
     }
 
-    /// The kind of the entry of the key shown last. Only for a cursor that moves forwards.
+    /// The kind of the entry of the key shown last.
     pub fn kind(&self) -> EntryKind {
         self.kind
     }
@@ -125,9 +122,9 @@ impl VisibleCursor {
         self.show_forward(to)
     }
 
-    /// Shows the last key between the bounds. Returns the kind of its entry with the value or the pointer to it, or
-    /// `None` if there is no such key.
-    pub fn last(&mut self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<Option<Found>> {
+    /// Shows the last key between the bounds. Returns its value or the pointer to it, or `None` if there is no such
+    /// key.
+    pub fn last(&mut self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<Option<Pinned>> {
         self.sought = None;
         match to {
             Bound::Unbounded => self.versions.seek_last()?,
@@ -150,7 +147,7 @@ impl VisibleCursor {
     }
 
     /// Shows the key before, down to a bound. The cursor must have moved backwards to a key before.
-    pub fn prev(&mut self, from: Bound<&[u8]>) -> Result<Option<Found>> {
+    pub fn prev(&mut self, from: Bound<&[u8]>) -> Result<Option<Pinned>> {
         self.show_backward(from)
     }
 
@@ -171,8 +168,7 @@ impl VisibleCursor {
             }
             set_key(&mut self.key, here.key);
             if here.sequence <= self.visible || self.skip_invisible()? {
-                if let Some(kind) = self.alive()? {
-                    self.kind = kind;
+                if self.is_alive()? {
                     return Ok(true);
                 }
                 dead += 1;
@@ -259,7 +255,7 @@ impl VisibleCursor {
     }
 
     /// Shows the first visible key from here backwards. The cursor is on the last version of a key.
-    fn show_backward(&mut self, from: Bound<&[u8]>) -> Result<Option<Found>> {
+    fn show_backward(&mut self, from: Bound<&[u8]>) -> Result<Option<Pinned>> {
         let mut dead = 0;
         while let Some(here) = self.versions.here() {
             if is_before(here.key, from) {
@@ -280,13 +276,15 @@ impl VisibleCursor {
 
     /// Moves backwards over all versions of `self.key`, from the oldest one. Returns the newest visible
     /// version if it is not deleted.
-    fn newest_visible_backward(&mut self) -> Result<Option<Found>> {
+    fn newest_visible_backward(&mut self) -> Result<Option<Pinned>> {
         let mut newest = None;
         let mut steps = 0;
         loop {
             if self.versions.sequence() <= self.visible {
-                let alive = self.alive()?;
-                newest = alive.map(|kind| (kind, self.pin_here()));
+                newest = match self.is_alive()? {
+                    true => Some(self.pin_here()),
+                    false => None,
+                };
             }
             self.versions.prev()?;
             if !self.is_on_key() {
@@ -299,14 +297,11 @@ impl VisibleCursor {
         }
     }
 
-    fn newest_visible_by_seek(&mut self) -> Result<Option<Found>> {
+    fn newest_visible_by_seek(&mut self) -> Result<Option<Pinned>> {
         self.note_seek(self.visible, Direction::Backward)?;
         self.versions.seek(&self.key, self.visible)?;
-        let alive = match self.is_on_key() {
-            true => self.alive()?,
-            false => None,
-        };
-        let newest = alive.map(|kind| (kind, self.pin_here()));
+        let alive = self.is_on_key() && self.is_alive()?;
+        let newest = alive.then(|| self.pin_here());
         self.versions.seek_before(&self.key)?;
         Ok(newest)
     }
@@ -319,14 +314,17 @@ impl VisibleCursor {
         }
     }
 
-    /// The kind of the version under the cursor, the newest visible one of the key, if it is a value that is
-    /// not deleted.
+    /// Whether the version under the cursor, the newest visible one of the key, is a value that is not deleted.
+    /// Notes its kind.
     #[inline]
-    fn alive(&mut self) -> Result<Option<EntryKind>> {
+    fn is_alive(&mut self) -> Result<bool> {
         let covered = self.coverage.over(&self.key)?;
-        let here = self.versions.here();
-        let alive = here.filter(|here| here.kind.has_value() && here.sequence >= covered);
-        Ok(alive.map(|here| here.kind))
+        let Some(here) = self.versions.here() else {
+            return Ok(false);
+        };
+        let alive = here.kind.has_value() && here.sequence >= covered;
+        self.kind = here.kind;
+        Ok(alive)
     }
 
     /// Checks a seek past the versions of `self.key` to `sequence`. Each such seek must go further

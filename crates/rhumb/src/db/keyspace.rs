@@ -8,12 +8,11 @@ use crate::db::handle::Handle;
 use crate::db::read::explain::{Explanation, explain};
 use crate::db::read::lookup::Lookup;
 use crate::db::read::multi_get::look_up_all;
-use crate::db::read::view::View;
 use crate::db::store::{OpenKeyspace, Store};
 use crate::db::write::batch::WriteBatch;
 use crate::db::write::swap::{CompareAndSwapError, Condition};
 use crate::db::{Iter, Key, Value};
-use crate::entry::{Sequence, Version};
+use crate::entry::Sequence;
 use crate::error::{Error, Result};
 use crate::options::{Durability, KeyspaceOptions};
 use crate::table::BlockSource;
@@ -119,26 +118,22 @@ impl Keyspace {
     }
 
     fn look_up(&self, key: &[u8], visible: Option<Sequence>) -> Result<Option<Value<'_>>> {
-        self.find(key, visible, |view, version| {
-            let value = view.value_of(self.state.id, key, version)?;
-            Ok(Value::new(value))
-        })
+        self.find(key, visible, true)
     }
 
     /// Whether a key has a value, which is not read.
     pub(super) fn contains_at(&self, key: &[u8], visible: Option<Sequence>) -> Result<bool> {
-        let found = self.find(key, visible, |_, _| Ok(()))?;
-        Ok(found.is_some())
+        Ok(self.find(key, visible, false)?.is_some())
     }
 
-    /// Looks a key up, and takes what is wanted of the version that was found.
-    #[inline]
-    fn find<T>(
+    /// The value of a key; if it is not to be resolved, the pointer to it may stand for it.
+    #[inline(always)]
+    fn find(
         &self,
         key: &[u8],
         visible: Option<Sequence>,
-        take: impl FnOnce(&View, Version) -> Result<T>,
-    ) -> Result<Option<T>> {
+        resolved: bool,
+    ) -> Result<Option<Value<'_>>> {
         let store = &self.handle.store;
         // The view is loaded before the sequence is read, so every write up to that sequence is in
         // the view. A drop sets its mark before it empties the view.
@@ -146,9 +141,12 @@ impl Keyspace {
         self.check()?;
         let mut lookup = Lookup::new(key, visible.unwrap_or_else(|| store.visible()));
         let mut source = BlockSource::new(true);
-        let version = lookup.run(&view, &mut source)?;
+        let mut value = lookup.run(&view, &mut source)?;
         store.reads.count(lookup.memtable_hit, &source.trace);
-        version.map(|version| take(&view, version)).transpose()
+        if resolved {
+            value = lookup.resolve(&view, self.state.id, value)?;
+        }
+        Ok(value.map(Value::new))
     }
 
     /// The values of several keys at one moment, in the order of `keys`. For keys that lie close

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::entry::{EntryKind, Pointer};
+use crate::entry::Pointer;
 use crate::error::{Error, Result};
 use crate::fs::Access;
 use crate::fs::names::FileKind;
@@ -115,23 +115,6 @@ impl ValueFiles {
         Some(self.get(number)?.file.bytes)
     }
 
-    /// The value of `key` in an entry of this kind, whose value or pointer is given.
-    ///
-    /// # Errors
-    /// As [`ValueFiles::read`].
-    #[inline]
-    pub fn value_of(
-        &self,
-        keyspace: u32,
-        key: &[u8],
-        (kind, value): (EntryKind, Pinned),
-    ) -> Result<Pinned> {
-        match kind {
-            EntryKind::Pointer => self.read(keyspace, key, &value),
-            _ => Ok(value),
-        }
-    }
-
     /// The value of `key` that an encoded pointer leads to, verified.
     ///
     /// # Errors
@@ -146,20 +129,20 @@ impl ValueFiles {
         }
     }
 
-    /// The values of keys, each given with the kind of its entry and what stands there, as
-    /// [`ValueFiles::value_of`]; those in value files are read together, which is faster the more they are, and stay in
-    /// memory with `keep`.
+    /// The values of keys, each given with its value, or with an encoded pointer and `true`. Those in value files are
+    /// read together, which is faster the more they are, and stay in memory with `keep`. Each may fail alone, as
+    /// [`ValueFiles::read`].
     pub fn values_of(
         &self,
         keyspace: u32,
-        found: Vec<(&[u8], EntryKind, Pinned)>,
+        found: Vec<(&[u8], Pinned, bool)>,
         keep: bool,
     ) -> Vec<Result<Pinned>> {
         let mut access = Access::Buffered;
         let mut requests = Vec::new();
         let mut values: Vec<Option<Result<Pinned>>> = Vec::with_capacity(found.len());
-        for (key, kind, value) in found {
-            if kind != EntryKind::Pointer {
+        for (key, value, is_apart) in found {
+            if !is_apart {
                 values.push(Some(Ok(value)));
                 continue;
             }

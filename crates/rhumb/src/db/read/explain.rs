@@ -44,10 +44,8 @@ pub(in crate::db) fn explain(
     let mut steps = Vec::new();
     let mut lookup = Lookup::new(key, visible);
     ask_all(view, &mut lookup, visible, &mut steps)?;
-    let version = lookup.take_answer();
-    let value = version
-        .map(|version| view.value_of(keyspace, key, version))
-        .transpose()?;
+    let answer = lookup.take_answer();
+    let value = lookup.resolve(view, keyspace, answer)?;
     Ok(Explanation {
         steps,
         value: value.map(|value| value.to_vec()),

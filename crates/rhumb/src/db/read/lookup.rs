@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::entry::{Sequence, Version};
+use crate::entry::{EntryKind, Sequence, Version};
 use crate::error::Result;
+use crate::memory::Pinned;
 use crate::memtable::Memtable;
 #[cfg(feature = "internals")]
 use crate::table::TimedGet;
@@ -20,6 +21,8 @@ pub(in crate::db) struct Lookup<'a> {
     numbers: NumberCache,
     /// The newest version of the key found so far.
     found: Option<Version>,
+    /// Whether the answer is a pointer to the value.
+    pub(in crate::db) is_apart: bool,
     /// The newest range delete over the key found so far, or 0.
     covered: Sequence,
     /// Whether a memtable decided the answer.
@@ -35,12 +38,14 @@ impl<'a> Lookup<'a> {
             visible,
             numbers: NumberCache::default(),
             found: None,
+            is_apart: false,
             covered: 0,
             memtable_hit: false,
         }
     }
 
-    /// Looks the key up. Returns the version with its value, or `None` if it has no value.
+    /// Looks the key up. Returns the value or the pointer to it ([`Lookup::resolve`]), or `None` if it has no
+    /// value.
     ///
     /// Each source is newer than the next, so the first source with a version of the key or a range
     /// delete over it ends the search. Tables of level 0 are the exception: they are all asked if
@@ -49,7 +54,7 @@ impl<'a> Lookup<'a> {
         &mut self,
         view: &View,
         source: &mut BlockSource,
-    ) -> Result<Option<Version>> {
+    ) -> Result<Option<Pinned>> {
         let key = self.key;
         let runs = view.levels.all_runs();
         let mut tables = runs.filter_map(|(level, run)| Some((level, run.table_for(key)?)));
@@ -163,15 +168,45 @@ impl<'a> Lookup<'a> {
         self.found.is_some() || self.covered > 0
     }
 
-    /// Takes the version with the key's value out of what was found; `None` if it has no value.
-    pub(in crate::db) fn take_answer(&mut self) -> Option<Version> {
+    /// Takes the value of the key, or the pointer to it, out of what was found; `None` if it has no value.
+    pub(in crate::db) fn take_answer(&mut self) -> Option<Pinned> {
         let version = self.found.take()?;
         let alive = version.kind.has_value() && version.sequence >= self.covered;
-        alive.then_some(version)
+        self.is_apart = version.kind == EntryKind::Pointer;
+        alive.then_some(version.value)
+    }
+
+    /// The value that the answer is or points to; `keyspace` is the id of the keyspace.
+    ///
+    /// # Errors
+    /// If a value file cannot be read or is damaged.
+    #[inline(always)]
+    pub(in crate::db) fn resolve(
+        &self,
+        view: &View,
+        keyspace: u32,
+        answer: Option<Pinned>,
+    ) -> Result<Option<Pinned>> {
+        if self.is_apart {
+            return read_apart(view, keyspace, self.key, answer);
+        }
+        Ok(answer)
     }
 
     /// The newest version and range delete found so far, for explanations.
     pub(in crate::db) fn state(&self) -> (Option<&Version>, Sequence) {
         (self.found.as_ref(), self.covered)
     }
+}
+
+#[cold]
+#[inline(never)]
+fn read_apart(
+    view: &View,
+    keyspace: u32,
+    key: &[u8],
+    pointer: Option<Pinned>,
+) -> Result<Option<Pinned>> {
+    let read = |pointer: Pinned| view.levels.value_files().read(keyspace, key, &pointer);
+    pointer.map(read).transpose()
 }

@@ -1,8 +1,6 @@
 //! The view of a keyspace: the memtables and levels that a reader uses, and how it is replaced.
 
-use crate::entry::{Sequence, Version};
-use crate::error::Result;
-use crate::memory::Pinned;
+use crate::entry::Sequence;
 use crate::memtable::Memtable;
 use crate::sync::{Arc, Guard, HazardSlots, Swap};
 use crate::version::Levels;
@@ -32,21 +30,6 @@ impl View {
     pub(in crate::db) fn has_sealed(&self, sequence: Sequence) -> bool {
         let mut sealed = self.waiting.iter().chain(&self.held);
         sealed.any(|m| m.smallest_sequence().is_some_and(|s| s <= sequence))
-    }
-
-    /// The value of a version of a key, which may lie in a value file; `keyspace` is the id of the keyspace.
-    ///
-    /// # Errors
-    /// If a value file cannot be read or is damaged.
-    #[inline]
-    pub(in crate::db) fn value_of(
-        &self,
-        keyspace: u32,
-        key: &[u8],
-        version: Version,
-    ) -> Result<Pinned> {
-        let found = (version.kind, version.value);
-        self.levels.value_files().value_of(keyspace, key, found)
     }
 
     /// The memtables that are not empty. They are enough for a reader that loaded the view before

@@ -145,9 +145,9 @@ impl Store {
         }
         let view = keyspace.view.load();
         let mut source = BlockSource::new(true);
-        let current = Lookup::new(key, last).run(&view, &mut source)?;
-        let value_of = |version| view.value_of(keyspace.id, key, version);
-        let current = current.map(value_of).transpose()?;
+        let mut lookup = Lookup::new(key, last);
+        let current = lookup.run(&view, &mut source)?;
+        let current = lookup.resolve(&view, keyspace.id, current)?;
         Ok(condition.compare(current.as_deref()))
     }
 }
