@@ -1,4 +1,4 @@
-//! Every byte of a log, a table, a manifest and `CURRENT` is changed, and each file is cut off at
+//! Every byte of a log, a table, a value file, a manifest and `CURRENT` is changed, and each file is cut off at
 //! every length. The store must report the damage or give the right answer: never a wrong one,
 //! never a panic.
 //!
@@ -366,15 +366,37 @@ fn tables() -> Sample {
         }
         drop(before);
         // A log is removed only after it has ended and everything in it is flushed.
-        let another = Db::open("/another", options(disk)).unwrap();
-        std::mem::replace(db, another).close().unwrap();
-        *db = Db::open(DIR, options(disk)).unwrap();
+        reopen(db, disk, options(disk));
         fill(db, oracle, &mut random, 1, 100);
         for name in db.keyspaces() {
             db.keyspace(&name).unwrap().flush().unwrap();
         }
         db.settle();
     })
+}
+
+/// A sample whose values from 9 bytes on lie in value files, each of which is read by a scan.
+fn values() -> Sample {
+    Sample::new(true, |db, oracle, disk| {
+        let mut random = Random(case_seed(3));
+        let mut apart = options(disk);
+        apart.table.separate_values = Some(9);
+        reopen(db, disk, apart);
+        create(db, oracle, "other");
+        create(db, oracle, "third");
+        fill(db, oracle, &mut random, 160, 0);
+        for name in db.keyspaces() {
+            db.keyspace(&name).unwrap().flush().unwrap();
+        }
+        db.settle();
+    })
+}
+
+/// Closes a store and opens it with other options.
+fn reopen(db: &mut Db, disk: &MemoryFileSystem, options_then: Options) {
+    let another = Db::open("/another", options(disk)).unwrap();
+    std::mem::replace(db, another).close().unwrap();
+    *db = Db::open(DIR, options_then).unwrap();
 }
 
 fn log(closed: bool) -> Sample {
@@ -419,6 +441,19 @@ fn damaged_tables_give_errors() {
     let [_, _, whole, shorter] = cut_everywhere("table", &sample, exact(&sample));
     assert_eq!((whole, shorter), (0, 0), "some cuts are not noticed");
     wipe_and_extend("table", &sample, exact(&sample));
+    assert_eq!(kit::panics(), panics);
+}
+
+#[test]
+fn damaged_values_give_errors() {
+    let panics = kit::count_panics();
+    let sample = values().damaging(".values");
+    sample.announce("a value file");
+    let [_, _, whole, shorter] = flip_every_byte("values", &sample, exact(&sample));
+    assert_eq!((whole, shorter), (0, 0), "no check covers some bytes");
+    let [_, _, whole, shorter] = cut_everywhere("values", &sample, exact(&sample));
+    assert_eq!((whole, shorter), (0, 0), "some cuts are not noticed");
+    wipe_and_extend("values", &sample, exact(&sample));
     assert_eq!(kit::panics(), panics);
 }
 
@@ -497,21 +532,23 @@ fn refuses(disk: &MemoryFileSystem, name: &str) {
 
 #[test]
 fn missing_and_exchanged_files_are_named() {
-    for sample in [tables(), log(true), log(false), manifest()] {
+    for sample in [tables(), values(), log(true), log(false), manifest()] {
         let names = sample.disk.list(dir()).unwrap();
         for name in names.iter().filter(|name| *name != "LOCK") {
             let disk = sample.disk.fork();
             disk.remove(&dir().join(name)).unwrap();
             refuses(&disk, name);
         }
-        let tables: Vec<&String> = names.iter().filter(|n| n.ends_with(".table")).collect();
-        for pair in tables.windows(2) {
-            let disk = sample.disk.fork();
-            let path = |at: usize| Path::new(DIR).join(pair[at]);
-            let (first, second) = (disk.bytes(&path(0)).unwrap(), disk.bytes(&path(1)).unwrap());
-            disk.set_bytes(&path(0), second).unwrap();
-            disk.set_bytes(&path(1), first).unwrap();
-            refuses(&disk, ".table");
+        for extension in [".table", ".values"] {
+            let files: Vec<&String> = names.iter().filter(|n| n.ends_with(extension)).collect();
+            for pair in files.windows(2) {
+                let disk = sample.disk.fork();
+                let path = |at: usize| Path::new(DIR).join(pair[at]);
+                let [first, second] = [path(0), path(1)].map(|path| disk.bytes(&path).unwrap());
+                disk.set_bytes(&path(0), second).unwrap();
+                disk.set_bytes(&path(1), first).unwrap();
+                refuses(&disk, extension);
+            }
         }
     }
 }

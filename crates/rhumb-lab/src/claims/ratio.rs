@@ -40,6 +40,10 @@ impl Ratio {
         let ratio = self
             .rounds(evidence, self.of)?
             .over(&self.rounds(evidence, self.over)?);
+        if ratio.count() == 0 {
+            let ours = "no run measured both, and figures of different runs are no pair";
+            return Ok((Told::Unclear, ours.to_string()));
+        }
         let ratio = ratio.ratio();
         let (least, greatest) = self.band;
         let told = Told::between(ratio, least, greatest);

@@ -57,6 +57,12 @@ impl Peer {
         )
     }
 
+    /// Whether it can write values into files of their own.
+    pub fn has_value_files(self) -> bool {
+        // All that have levels are RocksDB.
+        self.has_levels()
+    }
+
     /// The function that opens it, or the cargo feature that is missing.
     fn opener(self) -> Result<Open, &'static str> {
         #[cfg(feature = "peers")]

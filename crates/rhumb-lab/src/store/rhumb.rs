@@ -29,6 +29,8 @@ pub struct Settings {
     pub levels: Levels,
     /// The number of threads that merge tables; 0 for the default.
     pub compaction_threads: usize,
+    /// How much of value files may be garbage, in percent of what is in use.
+    pub over_provision_percent: u32,
     /// Whether each write is durable before it returns.
     pub sync: bool,
 }
@@ -44,6 +46,7 @@ impl Default for Settings {
             write_buffer_bytes: options.write_buffer_bytes,
             levels: options.levels,
             compaction_threads: options.compaction_threads,
+            over_provision_percent: options.over_provision_percent,
             sync: false,
         }
     }
@@ -74,6 +77,7 @@ impl Settings {
             },
             levels: self.levels,
             compaction_threads: self.compaction_threads,
+            over_provision_percent: self.over_provision_percent,
             durability: match self.sync {
                 true => Durability::Immediate,
                 false => Durability::Buffered,

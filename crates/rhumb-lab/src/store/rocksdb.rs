@@ -65,7 +65,8 @@ fn options(index: Index, settings: &Settings, temperature: Temperature) -> Resul
     let cache_bytes = settings.cache(temperature);
     let mut table = BlockBasedOptions::default();
     table.set_block_size(4096);
-    table.set_block_cache(&Cache::new_hyper_clock_cache(cache_bytes as usize, 0));
+    let cache = Cache::new_hyper_clock_cache(cache_bytes as usize, 0);
+    table.set_block_cache(&cache);
     // On the heap and outside of the cache, as ours are.
     table.set_cache_index_and_filter_blocks(false);
     if settings.table.filter_bits_per_key > 0 {
@@ -74,11 +75,12 @@ fn options(index: Index, settings: &Settings, temperature: Temperature) -> Resul
 
     let mut options = Options::default();
     options.create_if_missing(true);
-    options.set_compression_type(match settings.table.compression {
+    let compression = match settings.table.compression {
         Compression::None => DBCompressionType::None,
         Compression::Lz4 => DBCompressionType::Lz4,
         _ => return Err(super::no_zstd(NAME)),
-    });
+    };
+    options.set_compression_type(compression);
     options.set_write_buffer_size(settings.write_buffer_bytes as usize);
     options.set_target_file_size_base(settings.table.table_bytes);
     // Our defaults are those of RocksDB.
@@ -86,6 +88,16 @@ fn options(index: Index, settings: &Settings, temperature: Temperature) -> Resul
     options.set_max_bytes_for_level_base(levels.base_bytes);
     options.set_max_bytes_for_level_multiplier(f64::from(levels.size_ratio));
     options.set_level_zero_file_num_compaction_trigger(levels.level0_tables as i32);
+    if let Some(least) = settings.table.separate_values {
+        options.set_enable_blob_files(true);
+        options.set_min_blob_size(least.into());
+        options.set_enable_blob_gc(true);
+        options.set_blob_compression_type(compression);
+        options.set_blob_cache(&cache);
+        // Merges are forced for the oldest files, a quarter of all by default, when garbage is above this share.
+        let over_provision = f64::from(settings.over_provision_percent);
+        options.set_blob_gc_force_threshold(over_provision / (100.0 + over_provision));
+    }
     options.set_use_direct_reads(temperature == Temperature::Cold);
     options.set_block_based_table_factory(&table);
     // Changes only this part of the table's options set so far.

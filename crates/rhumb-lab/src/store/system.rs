@@ -34,12 +34,14 @@ const SHARED: &[&str] = &[
 ];
 /// The settings that peers with levels have too.
 const OF_LEVELS: &[&str] = &["ratio", "base", "level0_tables"];
+/// The settings that peers with value files have too.
+const OF_VALUES: &[&str] = &["values", "over_provision"];
 
 impl System {
     /// The system that a text describes: `rhumb` or the name of a peer, and the settings that differ
     /// from `base`, such as `rhumb index=fp partition=bytes(4096) cache=8MiB`. The settings are
-    /// `index`, those of [`TableSpec`], `cache`, `write_buffer`, `compaction`, `ratio`, `base`,
-    /// `level0_tables`, `threads` and `sync`. Or `index` and its specification, such as `index alex`, for an index
+    /// `index`, those of [`TableSpec`], `over_provision` (of value files, in percent), `cache`, `write_buffer`,
+    /// `compaction`, `ratio`, `base`, `level0_tables`, `threads` and `sync`. Or `index` and its specification, such as `index alex`, for an index
     /// alone.
     ///
     /// # Errors
@@ -115,7 +117,12 @@ impl System {
 /// Whether a peer has a setting of our own store.
 fn check_shared(peer: Peer, setting: &str) -> Result<()> {
     let levels = if peer.has_levels() { OF_LEVELS } else { &[] };
-    let shared: Vec<&str> = SHARED.iter().chain(levels).copied().collect();
+    let values = if peer.has_value_files() {
+        OF_VALUES
+    } else {
+        &[]
+    };
+    let shared: Vec<&str> = [SHARED, levels, values].concat();
     if shared.contains(&setting) {
         return Ok(());
     }
@@ -136,7 +143,7 @@ fn set(settings: &mut Settings, setting: &str, value: &str) -> Result<()> {
         "index" => {
             settings.index = value.parse().map_err(|error| Error::index(&value, error))?;
         }
-        "partition" | "filter" | "compression" | "size" => {
+        "partition" | "filter" | "compression" | "size" | "values" => {
             let present = settings.table.to_string();
             settings.table = format!("{present},{setting}={value}").parse()?;
         }
@@ -149,6 +156,7 @@ fn set(settings: &mut Settings, setting: &str, value: &str) -> Result<()> {
         "ratio" => settings.levels.size_ratio = number(setting, value)?,
         "base" => settings.levels.base_bytes = bytes(value)?,
         "level0_tables" => settings.levels.level0_tables = number(setting, value)?,
+        "over_provision" => settings.over_provision_percent = number(setting, value)?,
         "threads" => settings.compaction_threads = number(setting, value)?,
         "sync" => {
             settings.sync = value.parse().map_err(|_| {
@@ -159,8 +167,8 @@ fn set(settings: &mut Settings, setting: &str, value: &str) -> Result<()> {
         }
         _ => {
             return Err(Error::Usage(format!(
-                "{RHUMB} has no setting {setting:?}: write index=, partition=, filter=, compression=, size=, cache=, \
-                 write_buffer=, compaction=, ratio=, base=, level0_tables=, threads= or sync="
+                "{RHUMB} has no setting {setting:?}: write index=, partition=, filter=, compression=, size=, values=, \
+                 over_provision=, cache=, write_buffer=, compaction=, ratio=, base=, level0_tables=, threads= or sync="
             )));
         }
     }
@@ -218,6 +226,12 @@ mod tests {
             (5 << 20, 1 << 20)
         );
         assert_eq!(settings.table.filter_bits_per_key, 0);
+        for store in ["rhumb", "rocksdb"] {
+            let apart = parsed(&format!("{store} values=1KiB over_provision=50")).unwrap();
+            let settings = apart.settings();
+            assert_eq!(settings.table.separate_values, Some(1 << 10));
+            assert_eq!(settings.over_provision_percent, 50);
+        }
     }
 
     #[test]
@@ -233,6 +247,8 @@ mod tests {
             ("lmdb index=fp", "no setting \"index\""),
             ("lmdb ratio=4", "no setting \"ratio\""),
             ("rocksdb threads=4", "level0_tables"),
+            ("lmdb values=1KiB", "no setting \"values\""),
+            ("rhumb over_provision=much", "over_provision=4"),
         ] {
             let error = parsed(text).unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");

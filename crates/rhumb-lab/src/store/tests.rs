@@ -71,6 +71,7 @@ fn stores_return_what_was_written() {
         "size=256KiB",
         "size=256KiB,compression=lz4",
         "size=256KiB,filter=0",
+        "size=256KiB,values=100",
     ] {
         let (batches, all) = batches(7);
         for candidate in candidates(table) {

@@ -75,14 +75,17 @@ impl History {
             image: Image::new(),
             older: Vec::new(),
         };
-        let shape = SHAPES[random.below(3) as usize];
-        let mut db = Db::open(history.path(), options(shape)).unwrap();
+        let mut options = options(SHAPES[random.below(3) as usize]);
+        // In half of the stores about half of the values lie in value files, of which some are collected.
+        options.table.separate_values = random.percent(50).then_some(70);
+        options.over_provision_percent = 10;
+        let mut db = Db::open(history.path(), options.clone()).unwrap();
         drop(db.create_keyspace("users").unwrap());
         for round in 0..ROUNDS {
             if round > 0 && random.percent(40) {
                 db.close().unwrap();
                 history.older.push(read_files(&history.path()));
-                db = Db::open(history.path(), options(shape)).unwrap();
+                db = Db::open(history.path(), options.clone()).unwrap();
             }
             let keyspaces = [
                 db.keyspace("default").unwrap(),

@@ -36,9 +36,9 @@ pub struct Mutation {
 pub fn mutate(history: &History, random: &mut Random) -> Option<Mutation> {
     let names: Vec<&String> = history.image.keys().collect();
     // Kinds of files are many or few: each kind is as likely.
-    let kinds = ["CURRENT", "manifest", "log", "table", "LOCK"];
+    let kinds = ["CURRENT", "manifest", "log", "table", "values", "LOCK"];
     let rarely = usize::from(random.percent(5));
-    let kind = kinds[random.below(4) as usize + rarely];
+    let kind = kinds[random.below(5) as usize + rarely];
     let of_kind: Vec<&String> = names
         .iter()
         .copied()
