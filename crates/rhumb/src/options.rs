@@ -141,7 +141,7 @@ pub struct Options {
     /// Bytes of log that may be kept for buffered writes before the keyspace that holds the oldest
     /// is flushed. At least 1; a new log begins after each quarter of it. Default: 512 MiB.
     pub log_bytes: u64,
-    /// Bytes of blocks kept in memory, with what finds them; at most 512 GiB are used, and a block
+    /// Bytes of blocks, and of values that lie in value files, kept in memory, with what finds them; at most 512 GiB are used, and a block
     /// above about 1/256 of it is not kept. Address space for all of it is reserved when the store is
     /// opened, memory is taken as it fills. Default: 256 MiB.
     pub cache_bytes: u64,
@@ -159,11 +159,13 @@ pub struct Options {
     /// taking a device away from reads. There is no limit while writers are slowed down or stalled, since it
     /// would hold them up for longer; flushes have none. Default: 0.
     pub compaction_bytes_per_second: u64,
-    /// How much of value files ([`TableSpec::separate_values`]) may be garbage, values that no table points to any
-    /// more, in percent of those in use. Before it is so much, tables are rewritten in the background and the
-    /// files with the most garbage given back. Less space costs more writing. Default: 30.
+    /// The most garbage in the value files of a keyspace ([`TableSpec::separate_values`]), in percent of the bytes in
+    /// use. Garbage is what no table points to: an overwritten value becomes garbage when a merge meets its newer
+    /// version, so files may hold more for a while. Tables are rewritten in the background before there is so much.
+    /// With 0, any garbage is collected; there is no upper bound. Less space costs more writing. Default: 30.
     pub over_provision_percent: u32,
-    /// How tables are read for gets. Default: through the page cache.
+    /// How tables and value files are read for gets and scans. With [`Access::Direct`], scans and `multi_get` read values
+    /// by up to 16 threads at a time. Default: through the page cache.
     pub access: Access,
     /// The file system. Default: the operating system's.
     pub file_system: Arc<dyn FileSystem>,

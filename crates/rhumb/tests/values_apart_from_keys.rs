@@ -135,6 +135,26 @@ fn values_come_back_by_every_read_from_every_place_under_every_codec() {
     }
 }
 
+/// An iterator is ahead of what it returned, and its keys go on behind that.
+#[test]
+fn keys_go_on_where_entries_ended() {
+    let disk = MemoryFileSystem::new();
+    let (db, mut content) = (Db::open("store", options(&disk)).unwrap(), Content::new());
+    fill(&db, &mut content, 0..300, 0);
+    let all: Vec<Vec<u8>> = content.into_keys().collect();
+    for (front, back) in [(0, 0), (1, 0), (2, 1), (3, 3), (9, 20), (100, 120)] {
+        let mut iter = db.iter().unwrap();
+        assert_eq!(iter.by_ref().take(front).count(), front);
+        assert_eq!(iter.by_ref().rev().take(back).count(), back);
+        let left = &all[front..all.len() - back];
+        let mut keys = iter.keys();
+        let last = keys.next_back().unwrap().unwrap();
+        let found: Vec<Vec<u8>> = keys.map(|key| key.unwrap().to_vec()).collect();
+        assert_eq!(*last, **left.last().unwrap());
+        assert!(found == left[..left.len() - 1], "{front} and {back} before");
+    }
+}
+
 #[test]
 fn merges_leave_values_where_they_are() {
     let disk = MemoryFileSystem::new();

@@ -36,6 +36,8 @@ fn store(access: Access, cache_bytes: u64) -> (Db, FaultyFileSystem) {
         db.flush().unwrap();
     }
     db.compact_range(None, None).unwrap();
+    // Nothing works in the background from now on.
+    db.settle();
     for n in 0..KEYS {
         assert!(db.contains_key(key(n)).unwrap());
     }

@@ -120,16 +120,22 @@ impl<'a> Builder<'a> {
             self.from = Some(entry.key.into());
         }
         let (key, sequence) = (entry.key, entry.sequence);
-        match self.values.place(entry)? {
-            Placed::AsItIs => self.writer()?.add(key, sequence, entry.kind, entry.value)?,
-            Placed::Apart(pointer) => {
-                let pointer = &pointer.to_bytes();
-                self.writer()?
-                    .add(key, sequence, EntryKind::Pointer, pointer)?;
+        let value_bytes = match self.values.place(entry)? {
+            Placed::AsItIs => {
+                self.writer()?.add(key, sequence, entry.kind, entry.value)?;
+                entry.value.len()
             }
-            Placed::Beside(value) => self.writer()?.add(key, sequence, EntryKind::Put, &value)?,
-        }
-        self.since_estimate += (key.len() + entry.value.len()) as u64;
+            Placed::Apart(pointer) => {
+                let (writer, pointer) = (self.writer()?, &pointer.to_bytes());
+                writer.add(key, sequence, EntryKind::Pointer, pointer)?;
+                pointer.len()
+            }
+            Placed::Beside(value) => {
+                self.writer()?.add(key, sequence, EntryKind::Put, &value)?;
+                value.len()
+            }
+        };
+        self.since_estimate += (key.len() + value_bytes) as u64;
         if self.since_estimate < self.estimate_after {
             return Ok(());
         }

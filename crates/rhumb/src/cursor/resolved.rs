@@ -66,7 +66,8 @@ impl ResolvedCursor {
         }
     }
 
-    /// Reads and pins no values from now on: moves backwards return empty ones.
+    /// Reads and pins no values from now on: moves backwards return empty ones. The next move must be to the first or
+    /// last key between some bounds.
     pub fn leave_values(&mut self) {
         self.cursor.leave_values();
         self.resolves = false;
@@ -175,6 +176,7 @@ impl ResolvedCursor {
     }
 
     /// Shows the next key, whose value may have been read ahead.
+    // Kept out of scans over tables without value files, which it would slow down.
     #[cold]
     fn next_resolved(&mut self, to: Bound<&[u8]>) -> Result<bool> {
         if self.shown.is_none() {
@@ -198,6 +200,7 @@ impl ResolvedCursor {
     }
 
     /// Shows the key before, whose value may have been read ahead.
+    // As above.
     #[cold]
     fn prev_resolved(&mut self, from: Bound<&[u8]>) -> Result<Option<Pinned>> {
         if self.shown.is_none() {

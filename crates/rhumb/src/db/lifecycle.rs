@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::compaction::Draining;
+use crate::compaction::{Draining, Victims};
 use crate::db::DEFAULT_KEYSPACE;
 use crate::db::store::{OpenKeyspace, Store};
 use crate::error::{Error, Result};
@@ -137,9 +137,9 @@ impl Store {
         keyspace.view.empty();
         lock(&self.dropped).push(keyspace.clone());
         drop(catalog);
-        let nothing = Draining::default();
-        self.scheduler
-            .change(keyspace.id, |jobs| jobs.draining = nothing);
+        self.scheduler.change(keyspace.id, |jobs| {
+            (jobs.draining, jobs.victims) = (Draining::default(), Victims::default());
+        });
         self.update_pressure();
         // The drop stands, whether the logs that only it needed can go now or later.
         let _ = self.collect_logs();

@@ -222,9 +222,9 @@ pub struct WriteStats {
     pub trivial_moves: u64,
     /// The number of merges that moved values out of value files with much garbage.
     pub collections: u64,
-    /// The bytes of the values that they moved.
+    /// The bytes of the values that they moved, without keys.
     pub moved_value_bytes: u64,
-    /// The bytes read by merges.
+    /// The bytes of the tables that merges read, and of the values that they moved.
     pub compaction_bytes_read: u64,
     /// The bytes written by merges.
     pub compaction_bytes_written: u64,

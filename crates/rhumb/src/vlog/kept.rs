@@ -9,7 +9,7 @@ use crate::memory::{BlockCache, FrameSlots, Pinned};
 
 /// A value is looked for in so many frames, whose slots lie in one cache line.
 const WAYS: u64 = 4;
-/// There is a slot for so many bytes of the cache: several for each value, even if all of it are values.
+/// There is a slot for so many bytes of the cache. Values that are shorter fill only part of it.
 const CACHE_BYTES_A_SLOT: u64 = 512;
 /// Values above this share of the cache are not kept, as blocks.
 const LARGEST_SHARE: u64 = 256;
@@ -151,6 +151,7 @@ mod tests {
             }
         }
         println!("{found} of 2000 found again");
+        assert!(found > 0);
         assert!(keep(&kept, 5, &[0; 4_000]).is_none(), "it is too large");
         let none = KeptValues::none().unwrap();
         assert!(keep(&none, 5, b"value").is_none());

@@ -26,7 +26,7 @@ pub(crate) struct Victims {
     files: Arc<BTreeSet<u64>>,
 }
 
-/// How much of value files is in use, and how much garbage they may hold.
+/// The bytes of garbage in value files, and the most that they may hold.
 struct Room {
     garbage: f64,
     most: f64,
@@ -204,5 +204,8 @@ mod tests {
         victims.files = Arc::new(BTreeSet::from([9]));
         victims.update(&next, 1_000_000);
         assert_eq!(chosen(&victims), [0; 0]);
+        victims.files = Arc::new(BTreeSet::from([9]));
+        victims.update(&next, 10);
+        assert_eq!(chosen(&victims), [10, 11, 12, 13, 14]);
     }
 }

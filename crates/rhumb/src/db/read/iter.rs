@@ -68,6 +68,16 @@ impl End {
         }
     }
 
+    /// Returns keys alone from now on.
+    fn leave_values(&mut self) {
+        // The cursor may be ahead of what was returned, so it begins again.
+        let left = self.bound().map(<[u8]>::to_vec);
+        (self.start, self.moved) = (left, false);
+        if let Some(cursor) = &mut self.cursor {
+            cursor.leave_values();
+        }
+    }
+
     /// Begins again at a bound.
     fn restart(&mut self, start: Bound<&[u8]>) {
         self.start = start.map(<[u8]>::to_vec);
@@ -114,11 +124,9 @@ impl<'db> Iter<'db> {
     /// ```
     pub fn keys(mut self) -> Keys<'db> {
         self.with_values = false;
-        let cursors = [&mut self.front.cursor, &mut self.back.cursor];
-        cursors
-            .into_iter()
-            .flatten()
-            .for_each(ResolvedCursor::leave_values);
+        for end in [&mut self.front, &mut self.back] {
+            end.leave_values();
+        }
         Keys::new(self)
     }
 

@@ -1,7 +1,7 @@
 //! The kinds of background jobs, and which job is done next.
 //!
-//! A further kind is a further variant of [`Work`] and of [`RunningJob`], with an arm in each function below:
-//! whose threads do it, when it is due and how urgent it is, what it claims, how it is done.
+//! A further kind is a further variant of [`Work`], and of [`RunningJob`] unless it is a merge, with an arm in each
+//! function below: whose threads do it, when it is due and how urgent it is, what it claims, how it is done.
 
 use super::background::Crew;
 use super::flush::Flush;

@@ -68,6 +68,7 @@ impl<'a> Merge<'a> {
 impl Drop for Merge<'_> {
     fn drop(&mut self) {
         // Others may wait for these tables, or found no merge that can run beside this one.
+        // A table that is written anew where it is makes no level larger.
         let grows = !self.job.trivial && !self.job.is_rewrite();
         let merged = grows && !self.keyspace.is_dropped();
         self.scheduler.change(self.keyspace.id, |jobs| {
