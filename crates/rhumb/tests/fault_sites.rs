@@ -152,6 +152,8 @@ fn every_site_may_fail_once() {
     );
     println!("seed {seed}, {time:.1} s");
     assert_eq!(*held(&missed), [""; 0], "not reached again");
+    let links = sites.iter().any(|(site, _)| site.call == FileCall::Link);
+    assert!(links, "no log gets a second name");
     assert!(count > 40, "too few sites: {count}");
     assert_eq!(kit::panics(), panics);
 }

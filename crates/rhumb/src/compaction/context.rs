@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rhumb_index::{IndexSpec, KeyMap};
 
+use super::logged::LoggedFile;
 use crate::entry::Sequence;
 use crate::error::Result;
 use crate::fs::names::FileKind;
@@ -31,6 +32,8 @@ pub(crate) struct Context<'a> {
     pub value_files: &'a ValueFiles,
     /// The numbers of those value files that are to be emptied: what survives in them is written elsewhere.
     pub victims: &'a BTreeSet<u64>,
+    /// The logs in which values of the entries lie that are flushed.
+    pub logged: &'a [LoggedFile],
     /// The sequences at which readers read, ascending; collected after the job's inputs were
     /// chosen. Later readers must read at a sequence not below any in the inputs.
     pub snapshots: &'a [Sequence],
@@ -82,7 +85,7 @@ pub(crate) struct Outcome {
     /// The key maps of the tables to add, including known ones: by the time the outcome reaches the
     /// manifest, another job may have removed the last other table that used a map.
     pub maps: Vec<NumberedMap>,
-    /// The new value files: their numbers and lengths in bytes.
+    /// The new value files: their numbers, and the bytes written for each, 0 for a log that got a second name.
     pub value_files: Vec<(u64, u64)>,
 }
 

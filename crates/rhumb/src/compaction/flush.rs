@@ -4,6 +4,7 @@ use rhumb_index::{KeyMap, KeyMapBuilder};
 
 use super::builder::write_tables;
 use super::context::{Context, NumberedMap, Outcome};
+use super::logged::{LogUse, LoggedFile};
 use super::merge::{Below, Ranges, ranges, survivors};
 use super::parts::{KeyRange, Parts};
 use crate::cursor::{ClippedCursor, MergeCursor};
@@ -27,7 +28,7 @@ pub(crate) struct Flushed {
 /// that would take more than `most_held` bytes. Memtables with range deletes must be written whole.
 ///
 /// The keys are read twice: to build the key map of exactly these keys but [`LARGEST_KEY`], and to write
-/// them.
+/// them; and once before, where values lie in logs, to find out how much of these stays in use.
 ///
 /// # Errors
 /// If a table cannot be written; what was written is removed if possible.
@@ -41,7 +42,16 @@ pub(crate) fn flush(
     if held.as_ref().is_some_and(|m| m.bytes() as u64 > most_held) {
         return flush(context, memtables, &Parts::whole(), most_held);
     }
-    let mut outcome = Outcome::default();
+    let kept = keep_logs(context, memtables, parts)?;
+    let linked = kept.iter().map(|log| (log.number, 0));
+    let mut outcome = Outcome {
+        value_files: linked.collect(),
+        ..Outcome::default()
+    };
+    let context = &Context {
+        logged: &kept,
+        ..*context
+    };
     for range in &parts.write {
         if let Err(e) = write(context, memtables, range, &mut outcome) {
             outcome.delete(context.files);
@@ -51,6 +61,33 @@ pub(crate) fn flush(
     Ok(Flushed { outcome, held })
 }
 
+/// The logs in which the values stay that are to be written, since they take most of the log.
+fn keep_logs(
+    context: &Context<'_>,
+    memtables: &[Arc<Memtable>],
+    parts: &Parts,
+) -> Result<Vec<LoggedFile>> {
+    if context.logged.is_empty() || context.table.separate_values.is_none() {
+        return Ok(Vec::new());
+    }
+    let mut log_use = LogUse::default();
+    let ranges = range_deletes(context, memtables);
+    for range in &parts.write {
+        let mut cursor = merged(memtables, range);
+        survivors(context, &mut cursor, &ranges, Below::Anything, |entry| {
+            log_use.count(context, &entry);
+            Ok(())
+        })?;
+    }
+    Ok(log_use.link(context))
+}
+
+fn range_deletes(context: &Context<'_>, memtables: &[Arc<Memtable>]) -> Ranges {
+    let trees: Vec<_> = memtables.iter().filter_map(|m| m.range_deletes()).collect();
+    let pieces: Vec<Piece<'_>> = trees.iter().flat_map(|tree| tree.pieces()).collect();
+    ranges(context, &pieces, &Below::Anything)
+}
+
 /// Writes the entries of a range as one table.
 fn write(
     context: &Context<'_>,
@@ -58,9 +95,7 @@ fn write(
     range: &KeyRange,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let trees: Vec<_> = memtables.iter().filter_map(|m| m.range_deletes()).collect();
-    let pieces: Vec<Piece<'_>> = trees.iter().flat_map(|tree| tree.pieces()).collect();
-    let ranges = ranges(context, &pieces, &Below::Anything);
+    let ranges = range_deletes(context, memtables);
     let Some(map) = key_map(context, memtables, range, &ranges)? else {
         return Ok(());
     };

@@ -15,6 +15,7 @@ mod execute;
 mod flush;
 mod ingest;
 mod job;
+mod logged;
 mod merge;
 mod order;
 mod parts;
@@ -29,6 +30,7 @@ pub(crate) use execute::execute;
 pub(crate) use flush::{Flushed, flush};
 pub(crate) use ingest::{NewTable, bottom_for, newest_places, write_new_table};
 pub(crate) use job::{Input, Job};
+pub(crate) use logged::LoggedFile;
 pub(crate) use order::{Arrivals, Order};
 pub(crate) use parts::Parts;
 pub(crate) use pick::{

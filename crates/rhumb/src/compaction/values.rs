@@ -5,6 +5,7 @@ use std::mem;
 
 use super::builder::PACE;
 use super::context::{Context, Counters};
+use super::logged::logged;
 use super::merge::Survivor;
 use crate::entry::{EntryKind, Pointer};
 use crate::error::{Error, Result};
@@ -18,7 +19,7 @@ const FILE_BYTES: u64 = 128 << 20;
 pub(super) enum Placed {
     /// It stays as it is in the entry: beside its key, or where a pointer leads.
     AsItIs,
-    /// It was written into a value file, at this place.
+    /// It lies at this place: in a value file that it was written into, or in its log.
     Apart(Pointer),
     /// It was apart from its key, and comes back to it.
     Beside(Vec<u8>),
@@ -51,7 +52,10 @@ impl<'a> Values<'a> {
     #[inline]
     pub fn place(&mut self, entry: &Survivor<'_>) -> Result<Placed> {
         let apart = match entry.kind {
-            EntryKind::Put => self.written.append(entry.key, entry.value)?,
+            EntryKind::Put => match logged(self.written.context, entry) {
+                Some(pointer) => Some(pointer),
+                None => self.written.append(entry.key, entry.value)?,
+            },
             EntryKind::Pointer if !self.written.context.victims.is_empty() => {
                 return self.evacuate(entry.key, entry.value);
             }
@@ -91,8 +95,10 @@ impl<'a> Values<'a> {
     pub fn bytes_of(&self, number: u64) -> Option<u64> {
         let WrittenValues { ended, context, .. } = &self.written;
         let ended = ended.iter().find(|(ended, _)| *ended == number);
+        let log = || context.logged.iter().find(|log| log.number == number);
         let known = || context.value_files.bytes_of(number);
-        ended.map(|(_, bytes)| *bytes).or_else(known)
+        let new = ended.map(|(_, bytes)| *bytes);
+        new.or_else(|| Some(log()?.bytes)).or_else(known)
     }
 
     /// The numbers and lengths of the files that were ended.

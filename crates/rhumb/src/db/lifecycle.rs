@@ -53,7 +53,8 @@ impl Store {
             .get(&id)
             .cloned()
             .unwrap_or_default();
-        let keyspace = OpenKeyspace::new(self.number, id, &state, &self.hazard_slots);
+        let shared = (&self.options, &self.hazard_slots);
+        let keyspace = OpenKeyspace::new(self.number, id, &state, shared);
         let keyspace = Arc::new(keyspace);
         self.change_keyspaces(|keyspaces| {
             keyspaces.insert(id, keyspace.clone());
@@ -86,9 +87,13 @@ impl Store {
         if !catalog.state.keyspaces.contains_key(&keyspace.id) {
             return Err(Error::NoSuchKeyspace(keyspace.name.clone()));
         }
-        let keyspace = keyspace.id;
-        let changes = vec![Change::Options { keyspace, options }];
-        self.commit_edit(&mut catalog, Edit { changes })
+        let changes = vec![Change::Options {
+            keyspace: keyspace.id,
+            options: options.clone(),
+        }];
+        self.commit_edit(&mut catalog, Edit { changes })?;
+        keyspace.set_layout(options.layout(&self.options).1);
+        Ok(())
     }
 
     /// Drops a keyspace; its tables go when nobody reads them any more.

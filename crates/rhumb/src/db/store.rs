@@ -16,8 +16,8 @@ use crate::db::write::logs::{Logs, WriteState};
 use crate::entry::Sequence;
 use crate::error::{Error, Result};
 use crate::fs::{FileLock, FileSystem};
-use crate::options::Options;
-use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::options::{Options, TableSpec};
+use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{HazardSlots, Mutex, OwnLines, Rank, Ranked, lock};
 use crate::version::{Files, KeyspaceState, Manifest, State};
 
@@ -37,6 +37,8 @@ pub(super) struct OpenKeyspace {
     pub(super) order: Mutex<Order>,
     /// Operations up to this sequence are flushed whole, and nothing of them is kept back.
     pub(super) flush_through: AtomicU64,
+    /// Values of so many bytes or more are kept apart from their keys; `u32::MAX`, which no value has, if none are.
+    separate_values: AtomicU32,
     /// Set when the keyspace begins to be dropped, so that handles stop using it. Background work asks whether
     /// it is among the [keyspaces](Store::keyspaces) of the store.
     pub(super) dropped: AtomicBool,
@@ -48,9 +50,9 @@ impl OpenKeyspace {
         store: u64,
         id: u32,
         state: &KeyspaceState,
-        slots: &Arc<HazardSlots>,
+        (options, slots): (&Options, &Arc<HazardSlots>),
     ) -> Self {
-        OpenKeyspace {
+        let keyspace = OpenKeyspace {
             store,
             id,
             name: state.name.clone(),
@@ -58,8 +60,27 @@ impl OpenKeyspace {
             next_map: AtomicU64::new(state.maps.next()),
             order: Mutex::new(Order::default()),
             flush_through: AtomicU64::new(0),
+            separate_values: AtomicU32::new(u32::MAX),
             dropped: AtomicBool::new(false),
-        }
+        };
+        keyspace.set_layout(state.options.layout(options).1);
+        keyspace
+    }
+
+    /// Takes over what the layout of new tables says of new writes.
+    pub(super) fn set_layout(&self, table: &TableSpec) {
+        let least = table.separate_values.unwrap_or(u32::MAX);
+        self.separate_values.store(least, Ordering::Relaxed);
+    }
+
+    /// Whether a value of so many bytes is kept apart from its key.
+    pub(super) fn separates(&self, value_len: usize) -> bool {
+        value_len >= self.separate_values.load(Ordering::Relaxed) as usize
+    }
+
+    /// Whether any value is kept apart from its key.
+    pub(super) fn separates_values(&self) -> bool {
+        self.separate_values.load(Ordering::Relaxed) != u32::MAX
     }
 
     /// Asks that what is written up to a sequence is flushed whole, without keeping anything back. The caller

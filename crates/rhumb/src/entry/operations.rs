@@ -5,6 +5,9 @@ use std::path::Path;
 use super::varint::{self, Reader};
 use crate::error::Error;
 
+/// The bytes of the checksum that ends a put where it is the record of a value.
+pub(crate) const RECORD_CRC_BYTES: usize = 4;
+
 const DELETE: u8 = 0;
 const PUT: u8 = 1;
 const RANGE_DELETE: u8 = 6;
@@ -152,6 +155,8 @@ impl NoOperation {
 #[derive(Debug, Clone)]
 pub(crate) struct OperationIter<'a> {
     reader: Reader<'a>,
+    /// The bytes behind each put that belong to its record in a value file.
+    checksum_bytes: usize,
 }
 
 impl<'a> OperationIter<'a> {
@@ -159,7 +164,22 @@ impl<'a> OperationIter<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         OperationIter {
             reader: Reader::new(bytes),
+            checksum_bytes: 0,
         }
+    }
+
+    /// Decodes `bytes`; if they are `sealed`, a checksum follows each put, as in value files. It is skipped: what holds
+    /// the operations has one over all of them.
+    pub(crate) fn maybe_sealed(bytes: &'a [u8], sealed: bool) -> Self {
+        OperationIter {
+            reader: Reader::new(bytes),
+            checksum_bytes: if sealed { RECORD_CRC_BYTES } else { 0 },
+        }
+    }
+
+    /// Where the next operation begins in the encoded bytes.
+    pub(crate) fn position(&self) -> usize {
+        self.reader.position()
     }
 
     fn decode(&mut self) -> Result<Operation<'a>, NoOperation> {
@@ -177,10 +197,11 @@ impl<'a> OperationIter<'a> {
         let key = self.reader.bytes().ok_or(cut_short)?;
         let op = match kind {
             DELETE => Op::Delete { key },
-            PUT => Op::Put {
-                key,
-                value: self.reader.bytes().ok_or(cut_short)?,
-            },
+            PUT => {
+                let value = self.reader.bytes().ok_or(cut_short)?;
+                self.reader.take(self.checksum_bytes).ok_or(cut_short)?;
+                Op::Put { key, value }
+            }
             _ => Op::RangeDelete {
                 start: key,
                 end: self.reader.bytes().ok_or(cut_short)?,
@@ -272,6 +293,26 @@ mod tests {
         operations.push_range_delete(2, b"a", b"b");
         let expected = b"\x01\xAC\x02\x01k\x02vv\x00\x01\x01d\x06\x02\x01a\x01b";
         assert_eq!(operations.bytes(), expected);
+    }
+
+    #[test]
+    fn checksums_behind_puts_are_skipped() {
+        let mut operations = Operations::default();
+        operations.push_put(7, b"k", b"vv");
+        let sealed = [
+            operations.bytes(),
+            b"CRC!",
+            b"\x00\x01\x01d",
+            operations.bytes(),
+        ]
+        .concat();
+        let mut iter = OperationIter::maybe_sealed(&sealed, true);
+        let put = iter.next().unwrap().unwrap();
+        assert_eq!((put.keyspace, iter.position()), (7, 11));
+        let delete = Op::Delete { key: b"d" };
+        assert_eq!(iter.next().unwrap().unwrap().op, delete);
+        assert!(iter.next().unwrap().is_err(), "it has no checksum");
+        assert!(iter.next().is_none());
     }
 
     #[test]

@@ -28,6 +28,7 @@ pub enum FileCall {
     SyncFile,
     SyncDir,
     Rename,
+    Link,
     Remove,
     CreateDir,
     List,
@@ -37,10 +38,10 @@ pub enum FileCall {
 impl FileCall {
     /// Whether the call changes what is on the disk.
     pub fn is_mutating(self) -> bool {
-        use FileCall::{Create, CreateDir, Remove, Rename, Truncate, Write};
+        use FileCall::{Create, CreateDir, Link, Remove, Rename, Truncate, Write};
         matches!(
             self,
-            Create | Write | Truncate | Rename | Remove | CreateDir
+            Create | Write | Truncate | Rename | Link | Remove | CreateDir
         ) || self.is_sync()
     }
 
@@ -334,6 +335,10 @@ impl FileSystem for FaultyFileSystem {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.call(FileCall::Rename, || self.inner.rename(from, to))
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.call(FileCall::Link, || self.inner.link(from, to))
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {

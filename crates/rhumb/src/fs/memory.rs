@@ -263,6 +263,19 @@ impl FileSystem for MemoryFileSystem {
         Ok(())
     }
 
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut disk = lock(&self.disk);
+        let id = disk.named(from)?;
+        let (directory, name) = disk.directory(to)?;
+        if directory.now.contains_key(&name) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        directory.change(NameChange::Link(name, id));
+        // The name and the unsynced link.
+        disk.file_mut(id)?.names += 2;
+        Ok(())
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
         let mut disk = lock(&self.disk);
         disk.named(path)?;
@@ -415,7 +428,10 @@ mod tests {
             let (from, to) = (path(&mut random), path(&mut random));
             match random.below(8) {
                 0..3 => open.extend(fs.create(&from).ok()),
-                3 => drop(fs.rename(&from, &to)),
+                3 => drop(match random.below(2) {
+                    0 => fs.rename(&from, &to),
+                    _ => fs.link(&from, &to),
+                }),
                 4 => drop(fs.remove(&from)),
                 5 => open.truncate(random.below(3) as usize),
                 _ => {

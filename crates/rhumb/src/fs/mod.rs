@@ -58,6 +58,12 @@ pub trait FileSystem: Debug + Send + Sync {
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn ReadFile>>;
     /// Renames a file, replacing the target.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Gives a file a second name, `to`, which must be free. Both then name the same bytes, and each is removed for
+    /// itself. A file system that cannot do this returns an error, as this default does.
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let _ = (from, to);
+        Err(io::ErrorKind::Unsupported.into())
+    }
     /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Creates a directory and the missing ones above it, and makes what it created durable. A
@@ -69,7 +75,7 @@ pub trait FileSystem: Debug + Send + Sync {
     /// Makes the contents of an existing file durable, whichever process wrote them; its name in
     /// the directory is not made durable.
     fn sync_file(&self, path: &Path) -> io::Result<()>;
-    /// Makes creations, renames and removals in a directory durable.
+    /// Makes creations, renames, links and removals in a directory durable.
     fn sync_dir(&self, path: &Path) -> io::Result<()>;
     /// Takes a lock on a file, which is created if it is missing; `None` if the lock is held
     /// elsewhere. Dropping the lock releases it.

@@ -105,6 +105,15 @@ pub(crate) fn rename(fs: &dyn FileSystem, from: &Path, to: &Path) -> Result<()> 
     retry("rename", from, || fs.rename(from, to))
 }
 
+/// Gives a file a second name, which must be free.
+///
+/// # Errors
+/// With the path of the second name.
+#[track_caller]
+pub(crate) fn link(fs: &dyn FileSystem, from: &Path, to: &Path) -> Result<()> {
+    retry("link", to, || fs.link(from, to))
+}
+
 /// Removes a file.
 ///
 /// # Errors

@@ -166,7 +166,7 @@ fn check_logs(
             &*directory.fs,
             &directory.path,
             (log, named),
-            &mut |_, _| {
+            &mut |_, _, _| {
                 *operations += 1;
                 Ok(())
             },

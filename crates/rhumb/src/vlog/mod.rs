@@ -10,7 +10,7 @@ mod writer;
 
 pub(crate) use batch::{Request, read_all};
 pub(crate) use kept::KeptValues;
-pub(crate) use reader::{HEADER_BYTES, ValueReader};
+pub(crate) use reader::{HEADER_BYTES, ValueReader, is_log};
 pub(crate) use walk::RecordWalk;
 pub(crate) use window::Window;
 pub(crate) use writer::ValueWriter;

@@ -15,6 +15,8 @@ use crate::memory::{OwnedBytes, Pinned};
 
 /// The bytes before the first record.
 pub(crate) const HEADER_BYTES: usize = 24;
+/// Where a log that got a second name as a value file has its number.
+const LOG_ID_AT: usize = 16;
 const MAGIC: &[u8; 8] = b"rhumbVAL";
 const VERSION: u32 = 1;
 
@@ -27,10 +29,16 @@ pub(super) fn header(number: u64) -> [u8; HEADER_BYTES] {
     header
 }
 
-/// Refuses a header that is not the one of the value file with this number.
+/// Whether a value file that begins so is a log: its first frame says which one, where a value file has other bytes.
+pub(crate) fn is_log(found: &[u8], number: u64) -> bool {
+    let log_id = found.get(LOG_ID_AT..).and_then(|id| id.first_chunk());
+    !found.starts_with(MAGIC) && log_id.is_some_and(|id| u64::from_le_bytes(*id) == number)
+}
+
+/// Refuses a header that is not the one of the value file with this number, nor of the log.
 pub(super) fn check_header(found: &[u8], path: &Path, number: u64) -> Result<()> {
     let expected = header(number);
-    if found == expected {
+    if found == expected || is_log(found, number) {
         return Ok(());
     }
     let (body, sum) = found.split_at_checked(HEADER_BYTES - 4).unwrap_or_default();

@@ -4,10 +4,7 @@ use std::ops::Range;
 
 use crate::entry::Pointer;
 use crate::entry::checksum::{crc, stamp};
-use crate::entry::operations::{Op, OperationIter, put_head};
-
-/// The bytes of the checksum that ends a record.
-const CRC_BYTES: usize = 4;
+use crate::entry::operations::{Op, OperationIter, RECORD_CRC_BYTES, put_head};
 
 /// The value that a reader expects at a place.
 #[derive(Debug, Clone, Copy)]
@@ -47,7 +44,7 @@ impl Wanted<'_> {
     /// Where the value lies in `record`.
     pub fn value_in(&self, record: &[u8]) -> Result<Range<usize>, Mismatch> {
         let Pointer { file, offset, .. } = self.pointer;
-        let sum = record.len().checked_sub(CRC_BYTES);
+        let sum = record.len().checked_sub(RECORD_CRC_BYTES);
         let Some((body, sum)) = sum.and_then(|at| record.split_at_checked(at)) else {
             return Err(mismatch("a record", format!("{} bytes", record.len())));
         };
@@ -65,7 +62,7 @@ impl Wanted<'_> {
 
     /// Where the value lies in a record that was verified before, if it is the one of this key in this keyspace.
     pub fn value_unchecked(&self, record: &[u8]) -> Option<Range<usize>> {
-        self.value_in_body(record.get(..record.len().checked_sub(CRC_BYTES)?)?)
+        self.value_in_body(record.get(..record.len().checked_sub(RECORD_CRC_BYTES)?)?)
     }
 
     fn value_in_body(&self, body: &[u8]) -> Option<Range<usize>> {

@@ -23,6 +23,8 @@ pub(super) enum FrameKind {
     Operations = 1,
     /// The end of a log that was closed: nothing follows, and everything before is synced.
     CleanEnd = 2,
+    /// A commit group each of whose puts is followed by a checksum, so that it is the record of a value.
+    Sealed = 3,
 }
 
 /// The fields of a header, except the frame's identity (log id and offset).
@@ -167,6 +169,11 @@ impl Header {
         Some((crc, header))
     }
 
+    /// Whether a checksum follows each put.
+    pub(super) fn is_sealed(&self) -> bool {
+        self.kind == FrameKind::Sealed as u8
+    }
+
     /// Bytes of the header and its payload.
     pub(super) fn frame_bytes(&self) -> usize {
         HEADER_BYTES + self.payload_length as usize
@@ -181,6 +188,7 @@ impl Header {
         let kind = match self.kind {
             1 => FrameKind::Operations,
             2 => FrameKind::CleanEnd,
+            3 => FrameKind::Sealed,
             other => {
                 let (path, what) = (path.to_path_buf(), format!("log frames of kind {other}"));
                 return Err(Error::Unsupported { path, what });

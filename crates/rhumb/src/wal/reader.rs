@@ -4,9 +4,12 @@ use std::path::{Path, PathBuf};
 
 use super::frame::{FrameKind, Frames, HEADER_BYTES, Header};
 use crate::entry::Sequence;
-use crate::entry::operations::{Operation, OperationIter};
+use crate::entry::operations::{Op, Operation, OperationIter};
 use crate::error::{Error, Result};
 use crate::fs::{FileSystem, names, ops};
+
+/// Sees an operation, its sequence and, if it is a put that is the record of a value, where it lies in the log.
+pub(crate) type Visit<'v> = dyn FnMut(Sequence, Operation<'_>, Option<u64>) -> Result<()> + 'v;
 
 /// A commit group read back.
 #[derive(Debug, Clone, Copy)]
@@ -19,28 +22,33 @@ pub(crate) struct Frame<'a> {
     /// The number of operations.
     pub(crate) count: u32,
     /// The encoded operations.
-    pub(crate) payload: &'a [u8],
+    pub(super) payload: &'a [u8],
+    /// Whether a checksum follows each put.
+    sealed: bool,
 }
 
 impl<'a> Frame<'a> {
-    /// Decodes the operations, each with its sequence.
+    /// Decodes the operations.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a kind of operation that this build does not know,
     /// [`Error::Corruption`] if the payload does not hold exactly `count` operations, and the
     /// errors of `visit`, which has seen the operations before the failure.
-    pub(crate) fn operations(
-        &self,
-        visit: &mut dyn FnMut(Sequence, Operation<'a>) -> Result<()>,
-    ) -> Result<()> {
+    pub(crate) fn operations(&self, visit: &mut Visit<'_>) -> Result<()> {
         let mut seen = 0u32;
-        for operation in OperationIter::new(self.payload) {
+        let mut operations = OperationIter::maybe_sealed(self.payload, self.sealed);
+        loop {
+            let at = self.offset + operations.position() as u64;
+            let Some(operation) = operations.next() else {
+                break;
+            };
             let operation = operation.map_err(|e| e.into_error(self.path, self.offset))?;
             let sequence = self.first_sequence.checked_add(seen.into());
             let Some(sequence) = sequence.filter(|_| seen < self.count) else {
                 return Err(self.miscounted("more"));
             };
-            visit(sequence, operation)?;
+            let is_put = matches!(operation.op, Op::Put { .. });
+            visit(sequence, operation, (self.sealed && is_put).then_some(at))?;
             seen += 1;
         }
         if seen < self.count {
@@ -159,6 +167,7 @@ impl ReadLog {
                 first_sequence: header.first_sequence,
                 count: header.count,
                 payload: self.bytes.get(payload).unwrap_or_default(),
+                sealed: header.is_sealed(),
             })?;
         }
         Ok(())
@@ -216,7 +225,7 @@ impl Scan<'_> {
                 ));
             }
             match kind {
-                FrameKind::Operations => self.frames.push((self.end, header)),
+                FrameKind::Operations | FrameKind::Sealed => self.frames.push((self.end, header)),
                 FrameKind::CleanEnd => self.clean = true,
             }
             self.durable = self.durable.max(header.durable);

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::frame::{Frames, HEADER_BYTES};
 use crate::entry::Sequence;
+use crate::entry::operations::OperationIter;
 
 /// A frame whose checksum matches.
 #[derive(Debug, Clone)]
@@ -20,6 +21,15 @@ pub(crate) struct SoundFrame {
     pub durable: u64,
     /// The position of its operations in the log.
     pub payload: Range<usize>,
+    sealed: bool,
+}
+
+impl SoundFrame {
+    /// Its operations, in the log that it was found in.
+    pub fn operations<'a>(&self, log: &'a [u8]) -> OperationIter<'a> {
+        let payload = log.get(self.payload.clone()).unwrap_or_default();
+        OperationIter::maybe_sealed(payload, self.sealed)
+    }
 }
 
 /// All frames of the log with this id whose checksums match, in file order, including those after
@@ -36,6 +46,7 @@ pub(crate) fn sound_frames(log: &[u8], log_id: u64) -> Vec<SoundFrame> {
             count: header.count,
             durable: header.durable,
             payload: at + HEADER_BYTES..end,
+            sealed: header.is_sealed(),
         });
         from = end;
     }

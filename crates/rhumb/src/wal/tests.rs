@@ -9,12 +9,14 @@ use rand::{Rng, RngExt, SeedableRng};
 use super::frame::{FrameKind, HEADER_BYTES, Header};
 use super::reader::{Frame, LogSummary, ReadLog};
 use super::{LogWriter, sync_log};
-use crate::entry::operations::Operations;
+use crate::entry::Pointer;
+use crate::entry::operations::{Op, Operations};
 use crate::error::{Error, Result};
 use crate::fs::{
-    DataLoss, DirectoryLoss, Fault, FaultAt, FaultyFileSystem, FileCall, FileSystem, Loss,
+    Access, DataLoss, DirectoryLoss, Fault, FaultAt, FaultyFileSystem, FileCall, FileSystem, Loss,
     MemoryFileSystem, Plan, ops,
 };
+use crate::vlog::{KeptValues, ValueReader};
 
 const ID: u64 = 7;
 const DIR: &str = "/db";
@@ -50,8 +52,11 @@ fn group(random: &mut StdRng, first: u64, longest: usize) -> Group {
     (first, operations.count(), operations.bytes().to_vec())
 }
 
-/// Appends the group in one part or, if its sequence is even, in three.
+/// Appends the group in one part or, if its sequence is even, in three; every third one with checksums behind puts.
 fn append(log: &mut LogWriter, (first, count, payload): &Group) -> Result<()> {
+    if first % 3 == 0 {
+        return log.append_sealed(*first, &[payload], *count, |_, _| true);
+    }
     if first % 2 == 1 {
         return log.append(*first, &[payload], *count);
     }
@@ -59,12 +64,26 @@ fn append(log: &mut LogWriter, (first, count, payload): &Group) -> Result<()> {
     log.append(*first, &[head, &[], rest], *count)
 }
 
+/// The operations of a frame, without checksums behind puts.
+fn payload(frame: &Frame<'_>) -> Result<Vec<u8>> {
+    let mut operations = Operations::default();
+    frame.operations(&mut |_, operation, _| {
+        let keyspace = operation.keyspace;
+        match operation.op {
+            Op::Put { key, value } => operations.push_put(keyspace, key, value),
+            Op::Delete { key } => operations.push_delete(keyspace, key),
+            Op::RangeDelete { start, end } => operations.push_range_delete(keyspace, start, end),
+        }
+        Ok(())
+    })?;
+    Ok(operations.bytes().to_vec())
+}
+
 fn read(fs: &dyn FileSystem, known_end: Option<u64>) -> Result<(LogSummary, Vec<Group>)> {
     let mut found = Vec::new();
     let log = ReadLog::open(fs, Path::new(DIR), ID, known_end)?;
     log.visit(&mut |frame| {
-        frame.operations(&mut |_, _| Ok(()))?;
-        found.push((frame.first_sequence, frame.count, frame.payload.to_vec()));
+        found.push((frame.first_sequence, frame.count, payload(&frame)?));
         Ok(())
     })?;
     Ok((log.summary, found))
@@ -85,7 +104,7 @@ fn visit_frames(
 fn scan(log: &[u8], known_end: Option<u64>) -> Result<(LogSummary, Vec<Group>)> {
     let mut found = Vec::new();
     let summary = visit_frames(log, ID, known_end, &mut |frame| {
-        found.push((frame.first_sequence, frame.count, frame.payload.to_vec()));
+        found.push((frame.first_sequence, frame.count, payload(&frame)?));
         Ok(())
     })?;
     Ok((summary, found))
@@ -282,6 +301,48 @@ fn frames_of_another_log_or_place_do_not_count() {
     assert_eq!(found, one.groups[..1]);
 }
 
+/// Each put of a sealed frame is the record of a value, where the log and the reader of the frame say; a table that points
+/// there reads it through the second name of the log.
+#[test]
+fn puts_of_sealed_frames_are_records_of_values() {
+    let (fs, mut random) = (disk(), StdRng::seed_from_u64(3));
+    let mut log = create(&fs).unwrap();
+    let mut first = 1;
+    for _ in 0..100 {
+        let parts = [0, 1].map(|_| group(&mut random, first, 300));
+        let count = parts.iter().map(|part| part.1).sum::<u32>();
+        let parts = [&*parts[0].2, &*parts[1].2];
+        let long = |keyspace: u32, len: usize| keyspace == 3 && len > 100;
+        log.append_sealed(first, &parts, count, long).unwrap();
+        first += u64::from(count);
+    }
+    let values = log.take_values();
+    let end = log.close().unwrap();
+    let second = Path::new("/db/000007.values");
+    fs.link(Path::new(LOG), second).unwrap();
+    let none = KeptValues::none().unwrap();
+    let reader = ValueReader::open(&fs, second, (ID, end), Access::Buffered, &none).unwrap();
+    let mut found = 0;
+    let log = ReadLog::open(&fs, Path::new(DIR), ID, None).unwrap();
+    log.visit(&mut |frame| {
+        frame.operations(&mut |sequence, operation, place| {
+            let Op::Put { key, value } = operation.op else {
+                assert_eq!((place, values.offset_of(sequence)), (None, None));
+                return Ok(());
+            };
+            let is_long = value.len() > 100;
+            assert_eq!(values.offset_of(sequence), place.filter(|_| is_long));
+            let pointer = Pointer::new(ID, place.unwrap(), value.len()).unwrap();
+            assert_eq!(&*reader.read(3, key, pointer, false)?, value);
+            assert!(reader.read(4, key, pointer, false).is_err());
+            found += 1;
+            Ok(())
+        })
+    })
+    .unwrap();
+    assert!(found > 100, "{found}");
+}
+
 #[test]
 fn what_no_build_writes_is_refused() {
     let header = Header {
@@ -301,11 +362,11 @@ fn what_no_build_writes_is_refused() {
         let mut bytes = header.encode(ID, 0, &[payload]).to_vec();
         bytes.extend_from_slice(payload);
         visit_frames(&bytes, ID, None, &mut |frame| {
-            frame.operations(&mut |_, _| Ok(()))
+            frame.operations(&mut |_, _, _| Ok(()))
         })
     };
     assert_eq!(scan_one(header, &[]).unwrap().frames, 1);
-    let unknown = scan_one(Header { kind: 3, ..header }, &[]);
+    let unknown = scan_one(Header { kind: 4, ..header }, &[]);
     assert!(matches!(unknown, Err(Error::Unsupported { .. })));
     let merge = scan_one(Header { count: 1, ..header }, &[3, 0, 0, 0]);
     assert!(matches!(merge, Err(Error::Unsupported { .. })));

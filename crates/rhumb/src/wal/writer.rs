@@ -1,8 +1,11 @@
 //! Appending to a log.
 
+use std::mem;
 use std::path::{Path, PathBuf};
 
-use super::frame::{FrameKind, Header};
+use super::frame::{FrameKind, HEADER_BYTES, Header};
+use super::places::LoggedValues;
+use super::seal::seal;
 use crate::entry::Sequence;
 use crate::error::{Error, Result};
 use crate::fs::{FileSystem, WriteFile, names, ops};
@@ -40,6 +43,7 @@ pub(crate) struct LogWriter {
     /// Whether part of a frame may follow the last complete one.
     torn: bool,
     buffer: Vec<u8>,
+    values: LoggedValues,
 }
 
 impl LogFile {
@@ -128,6 +132,7 @@ impl LogWriter {
             log: Arc::new(log),
             torn: false,
             buffer: Vec::new(),
+            values: LoggedValues::default(),
         })
     }
 
@@ -149,6 +154,55 @@ impl LogWriter {
         operations: &[&[u8]],
         count: u32,
     ) -> Result<()> {
+        self.append_group(FrameKind::Operations, first_sequence, operations, count)
+    }
+
+    /// As [`LogWriter::append`], with a checksum behind each put, so that tables may point to its value; each part
+    /// holds whole operations. The places of the values that `belongs_apart` names are kept.
+    ///
+    /// # Errors
+    /// As [`LogWriter::append`].
+    pub(crate) fn append_sealed(
+        &mut self,
+        first_sequence: Sequence,
+        operations: &[&[u8]],
+        count: u32,
+        belongs_apart: impl Fn(u32, usize) -> bool,
+    ) -> Result<()> {
+        let (id, begin) = (self.log.log_id, self.log.end() + HEADER_BYTES as u64);
+        let pieces = seal(operations, (id, begin));
+        let parts = pieces
+            .iter()
+            .flat_map(|piece| [piece.operations, piece.checksum()]);
+        let parts: Vec<&[u8]> = parts.collect();
+        self.append_group(FrameKind::Sealed, first_sequence, &parts, count)?;
+        for put in pieces.iter().filter_map(|piece| piece.put.as_ref()) {
+            if belongs_apart(put.keyspace, put.value_len) {
+                let sequence = first_sequence + put.before;
+                self.values
+                    .add(put.keyspace, sequence, (put.offset, put.bytes));
+            }
+        }
+        Ok(())
+    }
+
+    /// The places of values, which this writer gives away.
+    pub(crate) fn take_values(&mut self) -> LoggedValues {
+        mem::take(&mut self.values)
+    }
+
+    /// Whether it holds values that tables may point to.
+    pub(crate) fn has_values(&self) -> bool {
+        self.values.keyspace().is_some()
+    }
+
+    fn append_group(
+        &mut self,
+        kind: FrameKind,
+        first_sequence: Sequence,
+        operations: &[&[u8]],
+        count: u32,
+    ) -> Result<()> {
         let bytes: usize = operations.iter().map(|part| part.len()).sum();
         let payload_length = u32::try_from(bytes).map_err(|_| {
             Error::InvalidArgument(format!(
@@ -157,7 +211,7 @@ impl LogWriter {
         })?;
         let header = Header {
             payload_length,
-            kind: FrameKind::Operations as u8,
+            kind: kind as u8,
             reserved: [0; 3],
             count,
             first_sequence,

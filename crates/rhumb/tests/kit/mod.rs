@@ -13,6 +13,10 @@ macro_rules! pass_calls_on {
             self.inner.rename(from, to)
         }
 
+        fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+            self.inner.link(from, to)
+        }
+
         fn remove(&self, path: &Path) -> io::Result<()> {
             self.inner.remove(path)
         }

@@ -119,6 +119,10 @@ impl FileSystem for Recorder {
         self.mutate("rename", from, |_| self.disk.rename(from, to))
     }
 
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.mutate("link", to, |_| self.disk.link(from, to))
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
         self.mutate("remove", path, |_| self.disk.remove(path))
     }

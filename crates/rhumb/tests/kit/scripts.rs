@@ -152,8 +152,8 @@ fn compaction(random: &mut Random, length: u64) -> Vec<Step> {
 /// Long values are overwritten, so that value files hold garbage.
 fn collection(random: &mut Random, length: u64) -> Vec<Step> {
     let recipe = Recipe {
-        keys: 30,
-        value_bytes: 600,
+        keys: 60,
+        value_bytes: 1_500,
         batch: 6,
         buffered_percent: 80,
         ..Recipe::PLAIN

@@ -534,8 +534,9 @@ impl World {
         options.table.partition = PARTITIONS[self.opened.1];
         // Every other opening writes longer values apart from their keys.
         options.table.separate_values = [None, Some(100)][self.opened.1];
-        // The first garbage in a value file is collected.
-        options.over_provision_percent = 0;
+        // Values are moved out of the log and the first garbage in a value file is collected, or values stay in the log and
+        // none is.
+        options.over_provision_percent = [u32::MAX, 0][number / 2 % 2];
         for tried in 0.. {
             match Db::open(DIR, options.clone()) {
                 Ok(db) => {

@@ -115,6 +115,7 @@ impl Store {
             maps: self.state.keyspaces[&KEYSPACE].maps.by_number(),
             value_files: self.state.keyspaces[&KEYSPACE].levels.value_files(),
             victims: &BTreeSet::new(),
+            logged: &[],
             snapshots: &snapshots,
             pace: &|_| {},
             go_on: &|| match self.cancelled.load(Ordering::Relaxed) {

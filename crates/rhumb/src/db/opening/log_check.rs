@@ -4,12 +4,11 @@
 use std::path::{Path, PathBuf};
 
 use crate::entry::Sequence;
-use crate::entry::operations::Operation;
 use crate::error::{Error, Result};
 use crate::fs::FileSystem;
 use crate::fs::names::{LARGEST_NUMBER, log_name};
 use crate::version::LogState;
-use crate::wal::{Frame, LogSummary, ReadLog};
+use crate::wal::{Frame, LogSummary, ReadLog, Visit};
 
 /// Checks logs, in the order of their ids, against the manifest and each other: sequences must ascend over
 /// all logs, every keyspace must have been created, and a log begun ahead must continue the one before it.
@@ -66,7 +65,7 @@ impl LogCheck {
         fs: &dyn FileSystem,
         directory: &Path,
         (id, state): (u64, LogState),
-        visit: &mut dyn FnMut(Sequence, Operation<'_>) -> Result<()>,
+        visit: &mut Visit<'_>,
     ) -> Result<LogSummary> {
         let before_is_open = std::mem::take(&mut self.open);
         let log = ReadLog::open(fs, directory, id, state.end())?;
@@ -83,9 +82,9 @@ impl LogCheck {
         }
         log.visit(&mut |frame| {
             self.frame(&frame, &path)?;
-            frame.operations(&mut |sequence, operation| {
+            frame.operations(&mut |sequence, operation, record| {
                 self.operation(sequence, operation.keyspace, &path)?;
-                visit(sequence, operation)
+                visit(sequence, operation, record)
             })
         })?;
         self.open = state.end().is_none() && !log.summary.clean;

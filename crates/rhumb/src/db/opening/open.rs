@@ -164,7 +164,7 @@ fn assemble(
     let hazard_slots = Arc::new(HazardSlots::default());
     let mut keyspaces = BTreeMap::new();
     for (id, keyspace) in &state.keyspaces {
-        let open = OpenKeyspace::new(number, *id, keyspace, &hazard_slots);
+        let open = OpenKeyspace::new(number, *id, keyspace, (&options, &hazard_slots));
         keyspaces.insert(*id, Arc::new(open));
     }
     let Replayed {

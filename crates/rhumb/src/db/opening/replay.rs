@@ -1,6 +1,6 @@
 //! Replaying logs into memtables.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,11 +9,12 @@ use crate::db::stats::RecoveryStats;
 use crate::db::store::OpenKeyspace;
 use crate::db::write::group::apply;
 use crate::db::write::logs::SealedLog;
-use crate::entry::Sequence;
-use crate::entry::operations::Operation;
+use crate::entry::operations::{Op, Operation};
+use crate::entry::{Pointer, Sequence};
 use crate::error::Result;
 use crate::options::Options;
 use crate::version::State;
+use crate::wal::LoggedValues;
 
 /// The outcome of replaying the logs.
 pub(in crate::db) struct Replayed {
@@ -44,17 +45,27 @@ pub(in crate::db) fn replay(
         write_buffer_bytes: options.write_buffer_bytes,
         operations: 0,
     };
+    let named: BTreeSet<u64> = state.value_files().collect();
     for (&id, &log) in &state.logs {
         let fs = &*options.file_system;
-        let summary = check.read(fs, dir, (id, log), &mut |sequence, operation| {
-            replay.operation(sequence, &operation)
+        let mut values = LoggedValues::default();
+        let summary = check.read(fs, dir, (id, log), &mut |sequence, operation, record| {
+            let record_bytes = replay.operation(sequence, &operation)?;
+            if let Some(place) = record.zip(record_bytes) {
+                values.add(operation.keyspace, sequence, place);
+            }
+            Ok(())
         })?;
+        // A log gets a second name only once, and an earlier opening gave it one.
+        let values =
+            (values.keyspace().is_some() && !named.contains(&id)).then(|| Arc::new(values));
         replayed.recovery.log_frames += summary.frames;
         replayed.recovery.torn_bytes += summary.torn_bytes;
         replayed.sealed.push_back(SealedLog {
             id,
             bytes: summary.valid_end,
             largest_sequence: check.last(),
+            values,
         });
     }
     check.end()?;
@@ -71,13 +82,14 @@ struct LogReplay<'a> {
 }
 
 impl LogReplay<'_> {
-    /// Applies an operation, unless its keyspace was dropped or it is in a table already.
-    fn operation(&mut self, sequence: Sequence, operation: &Operation<'_>) -> Result<()> {
+    /// Applies an operation, unless its keyspace was dropped or it is in a table already. Returns the bytes of its record,
+    /// if it has a value that belongs apart from its key.
+    fn operation(&mut self, sequence: Sequence, operation: &Operation<'_>) -> Result<Option<u64>> {
         let id = operation.keyspace;
         let known = self.state.keyspaces.get(&id);
         let keyspace = self.keyspaces.get(&id).zip(known);
         let Some((keyspace, _)) = keyspace.filter(|(_, k)| sequence >= k.lowest_unflushed) else {
-            return Ok(());
+            return Ok(None);
         };
         let view = keyspace.view.load();
         apply(&mut view.active.writer(), sequence, &operation.op)?;
@@ -85,6 +97,11 @@ impl LogReplay<'_> {
         if view.active.is_full(self.write_buffer_bytes) {
             keyspace.view.rotate();
         }
-        Ok(())
+        Ok(match operation.op {
+            Op::Put { key, value } if keyspace.separates(value.len()) => {
+                Some(Pointer::record_bytes(id, key.len(), value.len() as u64))
+            }
+            _ => None,
+        })
     }
 }

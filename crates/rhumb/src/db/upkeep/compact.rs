@@ -225,6 +225,7 @@ impl Store {
             maps: &maps,
             value_files: &value_files,
             victims: &BTreeSet::new(),
+            logged: &[],
             snapshots: &snapshots,
             pace,
             go_on: &|| self.is_wanted(keyspace),

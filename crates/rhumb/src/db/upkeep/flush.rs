@@ -6,10 +6,11 @@ use std::time::Instant;
 
 use super::scheduler::{Running, Scheduler};
 use crate::compaction::{
-    Arrivals, Counters, Flushed, Order, Outcome, Parts, flush as write_tables,
+    Arrivals, Context, Counters, Flushed, LoggedFile, Order, Outcome, Parts, flush as write_tables,
 };
 use crate::db::read::view::FlushedMemtable;
 use crate::db::store::{OpenKeyspace, Store};
+use crate::entry::Sequence;
 use crate::error::Result;
 use crate::memtable::Memtable;
 use crate::options::Compaction;
@@ -23,6 +24,10 @@ const LOGS_HELD: u64 = 2;
 /// At most these parts of a write buffer, so many out of so many, are kept back: a half that is early, a quarter
 /// that is late, and what the memory for both is larger than they are.
 const MOST_HELD: (u64, u64) = (7, 8);
+
+/// Tables point to the values in a log if what else is in it, which stays garbage, takes no more than one in so many parts
+/// of the garbage that is allowed.
+const MOST_LOST: u64 = 4;
 
 /// A running flush of the oldest waiting memtable of a keyspace. Dropping it allows the next one.
 pub(in crate::db) struct Flush<'a> {
@@ -71,13 +76,21 @@ impl Store {
         let started = Instant::now();
         // Without the sync, these writes could survive a crash that loses earlier writes to another
         // keyspace. What is kept back from before was synced then.
-        self.sync_log_through(memtable.largest_sequence().unwrap_or(0))?;
+        let through = memtable.largest_sequence().unwrap_or(0);
+        self.sync_log_through(through)?;
+        let logged = self.logged_values(keyspace.id, through)?;
         let memtables: Vec<_> = [&memtable].into_iter().chain(&held).cloned().collect();
         let counters = Counters::default();
         let flushed = self.with_context(keyspace, &counters, &|_| {}, |context| {
-            write_tables(context, &memtables, &parts, self.most_held())
+            let context = Context {
+                logged: &logged,
+                ..*context
+            };
+            write_tables(&context, &memtables, &parts, self.most_held())
         })?;
         let Flushed { mut outcome, held } = flushed;
+        let value_files = outcome.value_files.iter();
+        let named: Vec<u64> = value_files.map(|(number, _)| *number).collect();
         let placement = self.place_tables(keyspace, &mut outcome);
         let bytes = outcome.bytes();
         let flushed = FlushedMemtable { memtable, held };
@@ -91,9 +104,37 @@ impl Store {
             w.flush_write_time += Counters::time(&counters.write_nanos);
         })?;
         drop(placement);
+        lock(&self.logs).give_values_away(&named);
         *lock(&keyspace.order) = order;
         self.collect_logs()
     }
+
+    /// The logs with values of a keyspace up to a sequence, to which the tables of a flush may point. A log that is
+    /// ending is waited for, since its end is part of what a table says of it.
+    fn logged_values(&self, keyspace: u32, through: Sequence) -> Result<Vec<LoggedFile>> {
+        self.scheduler.signals.wait_while(|signals| {
+            if !lock(&self.logs).is_ending(keyspace, through) {
+                return Ok(false);
+            }
+            self.check_writable()?;
+            signals.disk_full()?;
+            Ok(true)
+        })?;
+        let logs = lock(&self.logs).with_values_of(keyspace);
+        let allowed = u64::from(self.options.over_provision_percent);
+        let logged = logs.into_iter().filter_map(|log| {
+            let (bytes, values) = (log.bytes, log.values?);
+            let lost = bytes.saturating_sub(values.bytes());
+            let most = values.bytes().saturating_mul(allowed) / 100 / MOST_LOST;
+            (lost <= most).then_some(LoggedFile {
+                number: log.id,
+                bytes,
+                values,
+            })
+        });
+        Ok(logged.collect())
+    }
+
     /// What is known of the order of keys after a flush, and the parts into which it divides them.
     fn divide(
         &self,

@@ -51,6 +51,8 @@ pub struct WriteBatch {
     /// The keyspaces that the operations write to.
     pub(in crate::db) keyspaces: Vec<Arc<OpenKeyspace>>,
     user_bytes: usize,
+    /// Whether it has a value that is kept apart from its key.
+    pub(in crate::db) separates: bool,
 }
 
 impl WriteBatch {
@@ -72,6 +74,7 @@ impl WriteBatch {
         let (key, value) = (check_key(key.as_ref())?, check_value(value.as_ref())?);
         let id = self.name(keyspace)?;
         self.operations.push_put(id, key, value);
+        self.separates |= keyspace.state().separates(value.len());
         self.user_bytes += key.len() + value.len();
         Ok(())
     }
@@ -140,6 +143,7 @@ impl WriteBatch {
         self.operations.clear();
         self.keyspaces.clear();
         self.user_bytes = 0;
+        self.separates = false;
     }
 
     /// The number of operations in the batch.

@@ -24,6 +24,9 @@ const LONGEST_GROUP: usize = 64 << 20;
 /// A writer that waits looks for the places of so many operations at most.
 const MOST_APPROACHED: usize = 4;
 
+/// A log to whose values tables may point is replaced with the memtable, and at this many times the bytes of others.
+const LOGGED_SEGMENTS: u64 = 2;
+
 /// Shorter waits of buffered writes for the syncs of others are not counted.
 const NOTED_WAIT: Duration = Duration::from_millis(1);
 
@@ -206,11 +209,16 @@ impl Store {
         let counts = group.iter().map(|r| r.batch.operations.count());
         let count = counts.fold(0, u32::saturating_add);
         let appended = match group {
-            [one] => log.append(first, &[one.batch.operations.bytes()], count),
-            many => {
-                let parts: Vec<&[u8]> = many.iter().map(|r| r.batch.operations.bytes()).collect();
-                log.append(first, &parts, count)
+            _ if group.iter().any(|r| r.batch.separates) => {
+                log.append_sealed(first, &parts_of(group), count, |id, len| {
+                    let mut keyspaces = group.iter().flat_map(|r| &r.batch.keyspaces);
+                    keyspaces
+                        .find(|k| k.id == id)
+                        .is_some_and(|k| k.separates(len))
+                })
             }
+            [one] => log.append(first, &[one.batch.operations.bytes()], count),
+            many => log.append(first, &parts_of(many), count),
         };
         match appended {
             Ok(()) => Ok(log.file().end() - before),
@@ -225,7 +233,7 @@ impl Store {
 
     /// Replaces full memtables, and the log if it is full.
     pub(in crate::db) fn rotate_full(&self, write: &mut WriteState, group: &[&Request<'_>]) {
-        let mut rotated = false;
+        let (mut rotated, mut with_log) = (false, false);
         let mut last = None;
         for keyspace in group.iter().flat_map(|request| &request.batch.keyspaces) {
             // The batches of a group are mostly about one keyspace.
@@ -235,13 +243,18 @@ impl Store {
             if (keyspace.view.load().active).is_full(self.options.write_buffer_bytes) {
                 keyspace.view.rotate();
                 rotated = true;
+                with_log |= keyspace.separates_values();
             }
         }
         let segment = self.log_segment();
         let full = write
             .log
             .as_ref()
-            .is_some_and(|l| l.file().end() >= segment);
+            .is_some_and(|log| match log.has_values() {
+                // It ends with the memtable, so that the tables of a flush can point to the values in it.
+                true => with_log || log.file().end() >= LOGGED_SEGMENTS * segment,
+                false => log.file().end() >= segment,
+            });
         rotated |= full && self.rotate_log(write);
         if rotated {
             self.update_pressure();
@@ -274,6 +287,11 @@ impl Store {
             }
         }
     }
+}
+
+/// The encoded operations of each request of a group.
+fn parts_of<'a>(group: &[&'a Request<'_>]) -> Vec<&'a [u8]> {
+    group.iter().map(|r| r.batch.operations.bytes()).collect()
 }
 
 /// The error once a leader of the commit queue has panicked.

@@ -6,15 +6,25 @@ use std::collections::VecDeque;
 use crate::entry::Sequence;
 use crate::error::{Error, Result};
 use crate::sync::{Arc, Ranked, lock};
-use crate::wal::{LogFile, LogWriter};
+use crate::wal::{LogFile, LogWriter, LoggedValues};
 
 /// A complete log, to which nothing is appended any more.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(in crate::db) struct SealedLog {
     pub(in crate::db) id: u64,
     pub(in crate::db) bytes: u64,
     /// The largest sequence among its operations, or a larger one.
     pub(in crate::db) largest_sequence: Sequence,
+    /// The values in it that tables may point to; `None` once some do, or if there are none.
+    pub(in crate::db) values: Option<Arc<LoggedValues>>,
+}
+
+impl SealedLog {
+    /// Whether tables of a keyspace may point to values in it.
+    fn has_values_of(&self, keyspace: u32) -> bool {
+        let owner = self.values.as_ref().and_then(|values| values.keyspace());
+        owner == Some(keyspace)
+    }
 }
 
 /// The state of the write path, guarded by the write lock.
@@ -71,9 +81,31 @@ impl Logs {
     }
 
     /// The logs that take no more writes, oldest first.
-    pub(in crate::db) fn complete(&self) -> impl Iterator<Item = SealedLog> {
-        let ending = self.ending.as_ref().map(|ending| ending.log);
-        self.sealed.iter().copied().chain(ending)
+    pub(in crate::db) fn complete(&self) -> impl Iterator<Item = &SealedLog> {
+        let ending = self.ending.as_ref().map(|ending| &ending.log);
+        self.sealed.iter().chain(ending)
+    }
+
+    /// Whether a log is ending that may have values of a keyspace with sequences up to this one.
+    pub(in crate::db) fn is_ending(&self, keyspace: u32, through: Sequence) -> bool {
+        let ending = self.ending.as_ref();
+        !self.has_ended(through) && ending.is_some_and(|e| e.log.has_values_of(keyspace))
+    }
+
+    /// The sealed logs to whose values tables of a keyspace may point.
+    pub(in crate::db) fn with_values_of(&self, keyspace: u32) -> Vec<SealedLog> {
+        let sealed = self.sealed.iter();
+        sealed
+            .filter(|log| log.has_values_of(keyspace))
+            .cloned()
+            .collect()
+    }
+
+    /// Notes that tables point to the values of some logs. No others will: a log gets a second name only once.
+    pub(in crate::db) fn give_values_away(&mut self, logs: &[u64]) {
+        for log in &mut self.sealed {
+            log.values.take_if(|_| logs.contains(&log.id));
+        }
     }
 
     /// Replaces the active log by the one begun ahead, if that is there and the active one is not empty.
@@ -90,9 +122,11 @@ impl Logs {
             self.ending.is_none(),
             "a log ends while there is a next one"
         );
-        let ended = std::mem::replace(active, next);
+        let mut ended = std::mem::replace(active, next);
         let file = ended.file().clone();
+        let values = ended.has_values().then(|| Arc::new(ended.take_values()));
         let log = SealedLog {
+            values,
             id: file.log_id(),
             bytes: file.end(),
             largest_sequence: write.last_sequence,
@@ -212,7 +246,7 @@ pub(super) fn close_replaced(logs: &Ranked<Logs>) -> Result<Option<SealedLog>> {
     let mut logs = lock(logs);
     Ok(logs.ending.as_mut().map(|ending| {
         ending.log.bytes = closed.unwrap_or(ending.log.bytes);
-        ending.log
+        ending.log.clone()
     }))
 }
 

@@ -25,8 +25,10 @@ impl Store {
     /// none counts.
     pub(in crate::db) fn take_unneeded_logs(&self, logs: &mut Logs) -> Vec<SealedLog> {
         let mut unneeded = logs.take_flushed(self.lowest_unflushed());
-        unneeded.extend(logs.sealed.iter().filter(|log| log.bytes == 0));
-        logs.sealed.retain(|log| log.bytes > 0);
+        let sealed = logs.sealed.drain(..);
+        let (empty, sealed): (Vec<_>, Vec<_>) = sealed.partition(|log| log.bytes == 0);
+        logs.sealed = sealed.into();
+        unneeded.extend(empty);
         unneeded
     }
 

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::{key, output, value};
-use crate::entry::operations::{Op, OperationIter};
+use crate::entry::operations::Op;
 use crate::error::{Error, Result};
 use crate::wal::{SoundFrame, sound_frames};
 
@@ -43,8 +43,7 @@ fn dump_frame(frame: &SoundFrame, log: &[u8], out: &mut dyn Write) -> Result<()>
         out,
         "{offset}: {count} operations from sequence {sequence}, durable below {durable}"
     ))?;
-    let payload = log.get(frame.payload.clone()).unwrap_or_default();
-    for operation in OperationIter::new(payload) {
+    for operation in frame.operations(log) {
         let Ok(operation) = operation else {
             return output(writeln!(
                 out,

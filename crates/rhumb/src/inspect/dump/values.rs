@@ -3,12 +3,19 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::{key, output, value};
+use super::{key, log, output, value};
 use crate::error::Result;
-use crate::vlog::RecordWalk;
+use crate::vlog::{RecordWalk, is_log};
 
 /// Writes the records of a value file up to the first damage.
 pub(super) fn dump(path: &Path, bytes: &[u8], number: u64, out: &mut dyn Write) -> Result<()> {
+    if is_log(bytes, number) {
+        output(writeln!(
+            out,
+            "value file {number} is a log that tables point to"
+        ))?;
+        return log::dump(path, bytes, number, out);
+    }
     let records = RecordWalk::new(path, number, bytes)?;
     output(writeln!(out, "value file {number}, {} bytes", bytes.len()))?;
     for record in records {

@@ -8,7 +8,6 @@ use super::lost::{keep_copy, write_file};
 use super::pieces::Pieces;
 use crate::db::LogCheck;
 use crate::entry::Sequence;
-use crate::entry::operations::OperationIter;
 use crate::error::{Error, Result};
 use crate::fs::names::{self, LARGEST_NUMBER};
 use crate::fs::ops;
@@ -47,7 +46,7 @@ impl Repair<'_> {
             let (fs, directory) = (&*self.directory.fs, &self.directory.path);
             let read = match cut {
                 true => Err(behind_damage(&path)),
-                false => check.read(fs, directory, (log, named), &mut |sequence, _| {
+                false => check.read(fs, directory, (log, named), &mut |sequence, _, _| {
                     operations += 1;
                     let follows = before.is_none_or(|before| sequence == before + 1);
                     // Between logs that edits name, sequences may be left out; others may be gone.
@@ -271,8 +270,7 @@ fn good_frames(
 ) -> usize {
     let mut end = 0;
     for (number, frame) in frames.iter().enumerate() {
-        let payload = log.get(frame.payload.clone()).unwrap_or_default();
-        let operations = OperationIter::new(payload).map_while(Result::ok);
+        let operations = frame.operations(log).map_while(Result::ok);
         let readable = operations
             .take_while(|o| o.keyspace < next_keyspace_id)
             .count() as u64;

@@ -65,6 +65,7 @@ impl Repair<'_> {
             maps: &maps,
             value_files: levels.value_files(),
             victims: &BTreeSet::new(),
+            logged: &[],
             snapshots: KEEP_SEQUENCES,
             pace: &|_| {},
             go_on: &|| Ok(()),

@@ -21,7 +21,6 @@ use self::pieces::Pieces;
 use super::directory::{LOST, Progress, StoreDirectory};
 use super::report::{Doubt, LostData, RepairReport, Sequences, VerifyProgress};
 use crate::db::refuse_lost_edits;
-use crate::entry::operations::OperationIter;
 use crate::error::{Error, Result};
 use crate::fs::{LockMode, names, ops};
 use crate::options::Options;
@@ -255,8 +254,7 @@ fn keyspaces_in_log(directory: &StoreDirectory, log: u64) -> Result<BTreeSet<u32
     let bytes = ops::read_all(&*directory.fs, &directory.log_path(log))?;
     let mut used = BTreeSet::new();
     for frame in sound_frames(&bytes, log) {
-        let payload = bytes.get(frame.payload).unwrap_or_default();
-        used.extend(OperationIter::new(payload).flatten().map(|o| o.keyspace));
+        used.extend(frame.operations(&bytes).flatten().map(|o| o.keyspace));
     }
     // No keyspace can have the largest id, since the next id must be larger.
     used.remove(&u32::MAX);
