@@ -176,6 +176,44 @@ fn keys_go_on_where_entries_ended() {
     });
 }
 
+/// A value that cannot be read is an error where its entry is shown, and none where the bounds leave it out, even if it
+/// was read ahead.
+#[test]
+fn a_damaged_value_beyond_the_bounds_is_not_met() {
+    moved_and_logged(|_| {
+        let disk = MemoryFileSystem::new();
+        let db = Db::open("store", options(&disk)).unwrap();
+        for n in 0..40 {
+            db.put(key(n), [n as u8; 1_000]).unwrap();
+        }
+        db.flush().unwrap();
+        db.close().unwrap();
+        let path = format!("store/{}", value_files(&disk)[0]);
+        let bytes = disk.bytes(Path::new(&path)).unwrap();
+        let at = bytes.windows(1_000).position(|w| w == [20; 1_000]).unwrap();
+        flip(&disk, &path, at);
+        let db = Db::open("store", options(&disk)).unwrap();
+        let (mut up, mut down) = (db.iter().unwrap(), db.iter().unwrap());
+        for n in 0..16 {
+            assert!(up.advance().unwrap());
+            assert_eq!(up.key(), key(n));
+            assert_eq!(&*down.next_back().unwrap().unwrap().0, key(39 - n));
+        }
+        up.seek_back(key(19));
+        down.seek(key(21));
+        for n in 16..20 {
+            assert!(up.advance().unwrap());
+            assert_eq!(up.key(), key(n));
+            if n < 19 {
+                assert_eq!(&*down.next_back().unwrap().unwrap().0, key(39 - n));
+            }
+        }
+        assert!(!up.advance().unwrap());
+        assert!(down.next_back().is_none());
+        assert!(db.iter().unwrap().any(|entry| entry.is_err()));
+    });
+}
+
 #[test]
 fn merges_leave_values_where_they_are() {
     moved_and_logged(|logged| {

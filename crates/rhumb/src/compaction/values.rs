@@ -15,6 +15,9 @@ use crate::vlog::{ValueWriter, Window};
 /// A value file ends when it holds about so many bytes: files with little use can then be given up one by one.
 const FILE_BYTES: u64 = 128 << 20;
 
+/// What was read of so many files is kept at most, 64 KiB each.
+const MOST_WINDOWS: usize = 128;
+
 /// Where the value of an entry of a new table goes.
 pub(super) enum Placed {
     /// It stays as it is in the entry: beside its key, or where a pointer leads.
@@ -76,14 +79,19 @@ impl<'a> Values<'a> {
             let expected = "a value file that a table names";
             return Err(Error::corruption(&path, 0, expected, "none of this number"));
         };
+        if self.windows.len() >= MOST_WINDOWS && !self.windows.contains_key(&pointer.file) {
+            self.windows.clear();
+        }
         let window = self.windows.entry(pointer.file).or_default();
         let reader = from.file.reader()?;
         let value = reader.read_in_order(context.keyspace, key, pointer, window)?;
         Counters::add(&context.counters.moved_bytes, value.len() as u64);
-        Ok(match self.written.append(key, value)? {
+        let placed = match self.written.append(key, value)? {
             Some(pointer) => Placed::Apart(pointer),
             None => Placed::Beside(value.to_vec()),
-        })
+        };
+        window.forget_long();
+        Ok(placed)
     }
 
     /// Ends the open file, durably but for its name.
@@ -144,6 +152,9 @@ impl WrittenValues<'_> {
             none => {
                 let files = context.files;
                 let number = files.new_number();
+                if Pointer::new(number, 0, 0).is_none() {
+                    return Ok(None);
+                }
                 let (fs, dir) = (&files.fs, &files.dir);
                 let new = ValueWriter::create(fs, dir, number, context.keyspace)?;
                 self.begun.push(number);

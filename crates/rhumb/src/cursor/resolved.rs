@@ -23,6 +23,9 @@ struct Entry {
     value: Pinned,
 }
 
+/// What was read ahead: a key and its value, or why that cannot be read; a step that failed has no key.
+type Ahead = (Option<Vec<u8>>, Result<Pinned>);
+
 /// A [`VisibleCursor`] with values in place of pointers. Where entries point into value files it goes ahead of what it
 /// shows, and reads their values together.
 pub(crate) struct ResolvedCursor {
@@ -35,7 +38,7 @@ pub(crate) struct ResolvedCursor {
     /// What is shown, if it is not what `cursor` shows.
     shown: Option<Entry>,
     /// What follows, up to where `cursor` is; after an error there is nothing.
-    ahead: VecDeque<Result<Entry>>,
+    ahead: VecDeque<Ahead>,
     /// Whether `cursor` has moved forwards from its last key without showing another.
     stopped: bool,
     /// How many entries were read together last.
@@ -217,15 +220,17 @@ impl ResolvedCursor {
 
     /// Shows what comes next of that which was read ahead, unless it lies beyond the bound that there is now.
     fn show_next(&mut self, is_beyond: impl Fn(&[u8]) -> bool) -> Result<bool> {
-        match self.ahead.front() {
-            None => Ok(false),
-            Some(Ok(entry)) if is_beyond(&entry.key) => Ok(false),
-            Some(_) => {
-                let next = self.ahead.pop_front();
-                let shows = |entry| self.shown = Some(entry);
-                next.transpose().map(|entry| entry.map(shows).is_some())
-            }
+        if let Some((Some(key), _)) = self.ahead.front()
+            && is_beyond(key)
+        {
+            return Ok(false);
         }
+        let Some((key, value)) = self.ahead.pop_front() else {
+            return Ok(false);
+        };
+        let (key, value) = (key.unwrap_or_default(), value?);
+        self.shown = Some(Entry { key, value });
+        Ok(true)
     }
 
     /// Takes steps of `cursor` while they find something, more than the last time, and reads the values together.
@@ -252,9 +257,8 @@ impl ResolvedCursor {
         let wanted = wanted.map(|(key, (value, is_apart))| (key, value, is_apart));
         let files = self.levels.value_files();
         let values = files.values_of(self.keyspace, wanted.collect(), false);
-        let entry = |(key, value): (_, Result<_>)| value.map(|value| Entry { key, value });
-        self.ahead.extend(keys.into_iter().zip(values).map(entry));
-        self.ahead.extend(failed.map(Err));
+        self.ahead.extend(keys.into_iter().map(Some).zip(values));
+        self.ahead.extend(failed.map(|e| (None, Err(e))));
     }
 }
 

@@ -182,7 +182,12 @@ impl ValueReader {
         let (offset, bytes) = (pointer.offset, self.record_bytes(wanted)?);
         if window.get(offset, bytes).is_none() {
             let length = window.length_for(offset, bytes).min(self.end - offset);
-            let read = ops::read_range(&*self.file, &self.path, offset, length)?;
+            let read = |length| ops::read_range(&*self.file, &self.path, offset, length);
+            // What follows may be garbage that cannot be read and nobody needs.
+            let read = read(length).or_else(|e| match length > bytes {
+                true => read(bytes),
+                false => Err(e),
+            })?;
             window.fill(offset, read);
         }
         let record = window.get(offset, bytes).unwrap_or_default();
@@ -222,5 +227,56 @@ impl ValueReader {
             let offset = wanted.pointer.offset;
             Error::corruption(&self.path, offset, mismatch.expected, mismatch.found)
         })
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use std::io;
+
+    use super::*;
+    use crate::vlog::record;
+
+    /// Bytes of which none can be read from an offset on.
+    #[derive(Debug)]
+    struct BadBehind(Vec<u8>, u64);
+
+    impl ReadFile for BadBehind {
+        fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+            match offset + into.len() as u64 <= self.1 {
+                true => io::Read::read(&mut &self.0[offset as usize..], into),
+                false => Err(io::Error::other("a bad sector")),
+            }
+        }
+
+        fn len(&self) -> io::Result<u64> {
+            Ok(self.0.len() as u64)
+        }
+    }
+
+    /// A merge that moves values reads ahead, over garbage too; where that cannot be read, each value still is.
+    #[test]
+    fn what_nobody_asked_for_need_not_be_readable() {
+        let mut bytes = header(7).to_vec();
+        let value = [9; 100];
+        let mut places = Vec::new();
+        for _ in 0..100 {
+            places.push(bytes.len() as u64);
+            let place = (7, bytes.len() as u64);
+            record::encode((1, b"key", &value), place, &mut bytes);
+        }
+        let reader = ValueReader {
+            path: "000007.values".into(),
+            end: bytes.len() as u64,
+            file: Arc::new(BadBehind(bytes, places[50])),
+            kept: KeptValues::none().unwrap(),
+        };
+        let mut window = Window::default();
+        for (n, offset) in places.iter().enumerate() {
+            let pointer = Pointer::new(7, *offset, 100).unwrap();
+            let read = reader.read_in_order(1, b"key", pointer, &mut window);
+            assert_eq!(read.is_ok(), n < 50, "value {n}: {read:?}");
+        }
     }
 }

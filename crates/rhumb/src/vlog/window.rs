@@ -37,6 +37,14 @@ impl Window {
         bytes.max(self.ahead)
     }
 
+    /// Gives the memory of long records back; what was read last is near to what follows as before.
+    pub(crate) fn forget_long(&mut self) {
+        let bytes = self.bytes.len() as u64;
+        if bytes > MOST_AHEAD {
+            (self.start, self.bytes) = (self.start + bytes, Vec::new());
+        }
+    }
+
     /// Replaces what was read.
     pub(super) fn fill(&mut self, start: u64, bytes: Vec<u8>) {
         (self.start, self.bytes) = (start, bytes);
@@ -72,5 +80,14 @@ mod tests {
         // One that lies apart begins anew, and so does one that lies before.
         let mixed = reads([24, 200, 1 << 20, (1 << 20) + 300, 50].into_iter());
         assert_eq!(mixed, [100, 8 << 10, 100, 8 << 10, 100]);
+    }
+    #[test]
+    fn long_records_are_forgotten_and_what_follows_is_near() {
+        let mut window = Window::default();
+        window.fill(24, vec![0; 10 << 20]);
+        window.forget_long();
+        assert_eq!(window.bytes.capacity(), 0);
+        let behind = 24 + (10 << 20);
+        assert_eq!(window.length_for(behind, 100), LEAST_AHEAD);
     }
 }

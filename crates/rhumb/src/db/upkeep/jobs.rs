@@ -12,6 +12,7 @@ use crate::db::store::{OpenKeyspace, Store};
 use crate::db::write::pressure::{WAITING, level0};
 use crate::error::{Error, Result};
 use crate::memtable::Memtable;
+use crate::options::Compaction;
 use crate::sync::Arc;
 use crate::version::Levels;
 
@@ -31,6 +32,16 @@ struct Due {
     urgency: Urgency,
     keyspace: Arc<OpenKeyspace>,
     work: Work,
+}
+
+impl Due {
+    /// The keyspace and the level of a merge.
+    fn merged_level(&self) -> Option<(u32, usize)> {
+        match self.work {
+            Work::Merge { level, .. } => Some((self.keyspace.id, level)),
+            Work::Flush(_) | Work::Collect(_) => None,
+        }
+    }
 }
 
 /// What a job would do.
@@ -56,7 +67,17 @@ impl Store {
         let done = match self.begin_most_urgent(crew) {
             None => return Ok(false),
             Some(RunningJob::Flush(flush)) => self.flush_memtable(&flush),
-            Some(RunningJob::Merge(merge)) => self.merge_tables(&merge),
+            Some(RunningJob::Merge(merge)) => {
+                let merged = self.merge_tables(&merge);
+                let no_room = matches!(merged, Err(Error::DiskFull { .. }));
+                self.scheduler.change(merge.keyspace.id, |jobs| {
+                    jobs.victims_wait = match merge.job.is_rewrite() {
+                        true => jobs.victims_wait || no_room,
+                        false => jobs.victims_wait && no_room,
+                    };
+                });
+                merged
+            }
         };
         match done {
             // The keyspace was dropped meanwhile, and with it the work.
@@ -90,12 +111,23 @@ impl Store {
             let stall = f64::total_cmp(&b.urgency.stall, &a.urgency.stall);
             stall.then(f64::total_cmp(&b.urgency.score, &a.urgency.score))
         });
-        due.into_iter()
-            .find_map(|due| self.begin(due, &mut running))
+        let mut refused = Vec::new();
+        due.into_iter().find_map(|due| {
+            let place = due.merged_level();
+            let begun = self.begin(due, &mut running, &refused);
+            refused.extend(place.filter(|_| begun.is_none()));
+            begun
+        })
     }
 
-    /// Begins a job, if it can run beside the running ones.
-    fn begin(&self, due: Due, running: &mut Running) -> Option<RunningJob<'_>> {
+    /// Begins a job, if it can run beside the running ones. Merges of some keyspaces and levels were `refused`, since
+    /// they cannot: a collection of their tables would keep them waiting for longer.
+    fn begin(
+        &self,
+        due: Due,
+        running: &mut Running,
+        refused: &[(u32, usize)],
+    ) -> Option<RunningJob<'_>> {
         let Due { keyspace, work, .. } = due;
         match work {
             Work::Flush(memtable) => {
@@ -109,7 +141,13 @@ impl Store {
             }
             Work::Collect(levels) => {
                 let jobs = running.of(keyspace.id);
-                let job = pick_collection(&levels, &jobs.victims, &jobs.claims)?;
+                let tiered = self.options.levels.compaction == Compaction::Tiered;
+                let is_awaited = |level| {
+                    let merges = refused.iter().filter(|(id, _)| *id == keyspace.id);
+                    let mut levels = merges.map(|(_, from)| *from..=from + 1);
+                    levels.any(|levels| tiered || levels.contains(&level))
+                };
+                let job = pick_collection(&levels, &jobs.victims, &jobs.claims, is_awaited)?;
                 Some(self.begin_merge(keyspace, job, levels, running))
             }
         }
@@ -197,10 +235,76 @@ impl Store {
         let levels = keyspace.view.load().levels.clone();
         let most = self.options.over_provision_percent;
         let score = victims.update(levels.value_files(), most)?;
-        (jobs.waiting == 0).then(|| Due {
+        (jobs.waiting == 0 && !jobs.victims_wait).then(|| Due {
             urgency: Urgency { stall: 0.0, score },
             keyspace: keyspace.clone(),
             work: Work::Collect(levels),
         })
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+    use crate::db::Db;
+    use crate::db::handle::Handle;
+    use crate::db::opening::open::open_without_threads;
+    use crate::options::Options;
+    use crate::sync::lock;
+
+    /// A store that collects what a third of overwritten values left, with 64 tables in level 1.
+    fn store_with_victims(compaction: Compaction) -> Db {
+        let mut options = Options::in_memory();
+        options.table.separate_values = Some(50);
+        options.table.table_bytes = 1 << 10;
+        options.levels.compaction = compaction;
+        options.levels.level0_tables = 2;
+        options.levels.base_bytes = 1 << 30;
+        options.over_provision_percent = 10;
+        let store = open_without_threads(std::path::Path::new("store"), options).unwrap();
+        let db = Db::from_handle(Handle::new(store, Vec::new())).unwrap();
+        flush(&db, 1, 1);
+        flush(&db, 3, 2);
+        let store = &db.handle.store;
+        assert!(store.do_most_urgent(Crew::Merge).unwrap());
+        db
+    }
+
+    /// Writes every `step`th of 3,000 keys, and flushes them.
+    fn flush(db: &Db, step: usize, seed: u8) {
+        for n in (0..3_000u32).step_by(step) {
+            db.put(n.to_be_bytes(), [seed; 100]).unwrap();
+        }
+        let store = &db.handle.store;
+        {
+            let _write = lock(&store.write);
+            db.state().view.rotate();
+        }
+        assert!(store.do_most_urgent(Crew::Flush).unwrap());
+    }
+
+    /// While writers wait for a merge of level 0 that cannot begin beside a running collection, no other collection
+    /// begins that would keep it waiting.
+    #[test]
+    fn collections_leave_the_tables_alone_that_a_stall_waits_for() {
+        for compaction in [Compaction::Leveled, Compaction::Tiered] {
+            let db = store_with_victims(compaction);
+            let store = &db.handle.store;
+            let Some(RunningJob::Merge(collection)) = store.begin_most_urgent(Crew::Merge) else {
+                panic!("{compaction:?}: no collection");
+            };
+            assert!(collection.job.is_rewrite());
+            for n in 0..18 {
+                flush(&db, 50, n);
+            }
+            assert!(store.begin_most_urgent(Crew::Merge).is_none());
+            store.merge_tables(&collection).unwrap();
+            drop(collection);
+            let Some(RunningJob::Merge(merge)) = store.begin_most_urgent(Crew::Merge) else {
+                panic!("{compaction:?}: no merge");
+            };
+            assert_eq!(merge.job.inputs[0].place.level, 0);
+        }
     }
 }

@@ -45,13 +45,15 @@ pub(in crate::db) struct KeyspaceJobs {
     pub(in crate::db) draining: Draining,
     /// The value files that merges empty. Kept while no job runs.
     pub(in crate::db) victims: Victims,
+    /// Whether the disk was too full to empty them: others go first, which may make room.
+    pub(in crate::db) victims_wait: bool,
 }
 
 impl KeyspaceJobs {
     fn is_idle(&self) -> bool {
         let nothing_runs = self.claims.is_empty() && !self.flushing && self.waiting == 0;
         let nothing_begun = self.draining == Draining::default() && self.victims.is_empty();
-        nothing_runs && nothing_begun
+        nothing_runs && nothing_begun && !self.victims_wait
     }
 }
 
