@@ -216,7 +216,7 @@ mod tests {
     fn however_little_garbage_is_allowed_it_goes_in_few_rounds() {
         for percent in [0, 1, 5] {
             let (mut used, mut rounds) = (vec![900; 320], 0);
-            while used.iter().any(|used| *used == 900) {
+            while used.contains(&900) {
                 let mut victims = Victims::default();
                 victims.update(&files(&used), percent);
                 if victims.is_empty() {
