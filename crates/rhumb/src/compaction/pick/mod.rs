@@ -11,6 +11,7 @@ mod collect;
 mod draining;
 mod leveled;
 mod range;
+mod small;
 mod whole;
 
 use super::claims::Claims;
@@ -38,7 +39,7 @@ pub(crate) fn scores(levels: &Levels, options: &options::Levels, claims: &Claims
     for (level, score) in scores.iter_mut().enumerate() {
         let runs = levels.runs(level).len() as f64;
         *score = match options.compaction {
-            _ if level == 0 => runs / f64::from(options.level0_tables.max(1)),
+            _ if level == 0 => small::score(levels, options),
             Compaction::Tiered => runs / ratio,
             // Several runs are of another shape and should become one.
             _ if runs > 1.0 => runs,
@@ -93,7 +94,14 @@ pub(crate) fn pick_level(
     claims: &Claims,
 ) -> Option<Job> {
     let job = match options.compaction {
-        Compaction::Leveled => leveled::pick(levels, level, claims),
+        Compaction::Leveled => {
+            let down = leveled::pick(levels, level, claims);
+            let small = || small::unite_newest(levels, options).filter(|_| level == 0);
+            match down.as_ref().is_some_and(|job| job.trivial) {
+                true => down,
+                false => small().or(down),
+            }
+        }
         Compaction::FullLevel => whole::merge_down(levels, level),
         Compaction::Tiered => whole::stack(levels, level),
     };

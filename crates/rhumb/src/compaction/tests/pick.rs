@@ -127,8 +127,8 @@ fn nothing_is_picked_where_no_level_is_full() {
 #[test]
 fn the_fullest_level_is_first_and_a_busy_one_gives_way() {
     let levels = levels(&[
-        (1, 0, "a", "b", 10),
-        (2, 0, "b", "c", 10),
+        (1, 0, "a", "b", 100),
+        (2, 0, "b", "c", 100),
         (3, 1, "a", "d", 1500),
         (4, 2, "b", "c", 30_000),
         (5, 3, "a", "z", 1),
@@ -229,6 +229,46 @@ fn level_0_takes_all_that_overlap_or_moves_a_lone_table() {
     let covered = [(4, 0, "h", "k", 10), (5, 0, "k", "l", 10)];
     let all = levels(&[&covered[..], &below[..]].concat());
     assert_eq!(picked(&all, &[]), Some((0, 1, vec![5, 4], vec![9], false)));
+}
+
+/// Merged with level 1 each time, a few small tables would cost all of that.
+#[test]
+fn a_small_level_0_becomes_larger_runs_before_it_goes_down() {
+    let bottom = (1, 1, "a", "z", 900);
+    let small = [
+        (2, 0, "a", "z", 60),
+        (3, 0, "a", "z", 10),
+        (4, 0, "b", "x", 12),
+    ];
+    let with = |more: &[Spec<'_>]| levels(&[&[bottom], &small[..], more].concat());
+    // The newest two are of a size, and become one run, which is older than what comes meanwhile.
+    let united = (0, 0, vec![4, 3], vec![], false);
+    assert_eq!(picked(&with(&[]), &[]), Some(united));
+    // One that is claimed is waited for.
+    assert_eq!(picked(&with(&[]), &[3]), None);
+    // A third makes level 0 no more urgent, but when there are many of all sizes they go down together.
+    let down = levels(&[
+        bottom,
+        (2, 0, "a", "z", 60),
+        (3, 0, "a", "z", 28),
+        (4, 0, "a", "z", 13),
+        (5, 0, "a", "z", 6),
+        (6, 0, "a", "z", 2),
+        (7, 0, "a", "z", 0),
+    ]);
+    let all = (2..=7).rev().collect();
+    assert_eq!(picked(&down, &[]), Some((0, 1, all, vec![1], false)));
+    // What overlaps nothing moves.
+    let apart = levels(&[
+        (1, 1, "a", "k", 900),
+        (2, 0, "l", "m", 10),
+        (3, 0, "n", "o", 10),
+    ]);
+    assert_eq!(picked(&apart, &[]), Some((0, 1, vec![2], vec![], true)));
+    // Level 0 is no longer small.
+    let large = with(&[(5, 0, "a", "z", 60)]);
+    let down = Some((0, 1, vec![5, 4, 3, 2], vec![1], false));
+    assert_eq!(picked(&large, &[]), down);
 }
 
 #[test]
