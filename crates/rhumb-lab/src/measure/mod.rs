@@ -3,7 +3,7 @@
 mod control_group;
 mod round_trip;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -249,21 +249,28 @@ pub fn device_bytes() -> Option<u64> {
     Some(Io::now()?.device_bytes)
 }
 
-/// Disk space in bytes of the files in a directory and below it; holes do not count.
+/// Disk space in bytes of the files in a directory and below it; holes do not count, and a file with several names there
+/// counts once.
 ///
 /// # Errors
 /// If the directory cannot be read.
 pub fn directory_bytes(directory: &Path) -> Result<u64> {
+    let mut seen = BTreeSet::new();
+    new_bytes(directory, &mut seen)
+}
+
+/// The space of the files that are not among those `seen`, by device and number.
+fn new_bytes(directory: &Path, seen: &mut BTreeSet<(u64, u64)>) -> Result<u64> {
     let mut bytes = 0;
     for entry in fs::read_dir(directory).map_err(Error::io("list", directory))? {
         let entry = entry.map_err(Error::io("list", directory))?;
         let path = entry.path();
         let about = entry.metadata().map_err(Error::io("measure", &path))?;
-        bytes += if about.is_dir() {
-            directory_bytes(&path)?
-        } else {
-            about.blocks() * 512
-        };
+        if about.is_dir() {
+            bytes += new_bytes(&path, seen)?;
+        } else if seen.insert((about.dev(), about.ino())) {
+            bytes += about.blocks() * 512;
+        }
     }
     Ok(bytes)
 }
@@ -271,6 +278,17 @@ pub fn directory_bytes(directory: &Path) -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_with_two_names_takes_its_space_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let [first, second] = ["first", "second"].map(|name| directory.path().join(name));
+        fs::write(&first, vec![7; 100_000]).unwrap();
+        let once = directory_bytes(directory.path()).unwrap();
+        fs::hard_link(first, second).unwrap();
+        assert!(once >= 100_000);
+        assert_eq!(directory_bytes(directory.path()).unwrap(), once);
+    }
 
     #[test]
     fn quantiles_mean_and_bytes() {
