@@ -159,10 +159,12 @@ pub struct Options {
     /// taking a device away from reads. There is no limit while writers are slowed down or stalled, since it
     /// would hold them up for longer; flushes have none. Default: 0.
     pub compaction_bytes_per_second: u64,
-    /// The most garbage in the value files of a keyspace ([`TableSpec::separate_values`]), in percent of the bytes in
-    /// use. Garbage is what no table points to: an overwritten value becomes garbage when a merge meets its newer
-    /// version, so files may hold more for a while. Tables are rewritten in the background before there is so much.
-    /// With 0, any garbage is collected; there is no upper bound. Less space costs more writing. Default: 30.
+    /// How much larger the value files of a keyspace ([`TableSpec::separate_values`]) may be than the values in them that
+    /// count, in percent, and beyond that by four [write buffers](Options::write_buffer_bytes). The rest of them was
+    /// overwritten or deleted; what merges have not met of it is estimated. Tables are rewritten in the background from
+    /// three fifths of it on, and writers slowed down and held up where that does not keep up. What snapshots and
+    /// iterators keep comes to it. With 0, any garbage is collected; there is no upper bound. Less space costs more
+    /// writing. Default: 30.
     pub over_provision_percent: u32,
     /// How tables and value files are read for gets and scans. With [`Access::Direct`], scans and `multi_get` read values
     /// by up to 16 threads at a time. Default: through the page cache.

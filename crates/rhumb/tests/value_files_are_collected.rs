@@ -300,3 +300,91 @@ fn flip(disk: &MemoryFileSystem, path: &str, at: usize) {
     assert_eq!(file.write(&bytes).unwrap(), bytes.len());
     file.sync().unwrap();
 }
+
+/// What newer entries in upper tables hide is estimated, also after another opening, so that it counts as garbage before
+/// merges find it.
+#[test]
+fn hidden_values_are_estimated() {
+    let disk = MemoryFileSystem::new();
+    let mut options = options(&disk, u32::MAX);
+    options.write_buffer_bytes = 64 << 20;
+    options.table.table_bytes = 64 << 20;
+    options.levels.level0_tables = 100;
+    let db = Db::open("store", options.clone()).unwrap();
+    let value = [7; 1_000];
+    let put = |db: &Db, keys: &mut dyn Iterator<Item = u32>| {
+        keys.for_each(|n| db.put(key(n), value).unwrap());
+        db.flush().unwrap();
+    };
+    put(&db, &mut (0..5_000));
+    let hidden = |db: &Db| db.stats().unwrap().keyspaces[0].hidden_value_bytes;
+    assert_eq!(hidden(&db), 0);
+    // A fifth of the keys, and some of these and as many new ones.
+    put(&db, &mut (0..5_000).step_by(5));
+    put(&db, &mut (0..500).step_by(5).chain(9_000..9_100));
+    for n in (0..5_000).step_by(50) {
+        db.delete(key(n + 1)).unwrap();
+    }
+    db.flush().unwrap();
+    let near = |found: u64| {
+        let record = 1_000 + 8 + 9;
+        let expected = (1_000 + 100 + 100) * record;
+        assert!(
+            found.abs_diff(expected) < expected / 10,
+            "{found} for {expected}"
+        );
+    };
+    near(hidden(&db));
+    db.close().unwrap();
+    let db = Db::open("store", options).unwrap();
+    near(hidden(&db));
+    db.compact_range(None, None).unwrap();
+    let stats = &db.stats().unwrap().keyspaces[0];
+    assert_eq!(stats.hidden_value_bytes, 0);
+    assert_eq!(stats.entries, 5_000 + 100 - 100);
+}
+
+/// However fast values are overwritten, value files stay within what the option allows, four write buffers, and what one
+/// flush and one job add.
+#[test]
+fn writers_wait_before_value_files_are_too_large() {
+    for (over_provision, skewed) in [(10, false), (30, false), (30, true)] {
+        let disk = MemoryFileSystem::new();
+        let mut options = options(&disk, over_provision);
+        // As many levels as a store of some million values has.
+        options.levels.base_bytes = 1 << 20;
+        let db = Db::open("store", options.clone()).unwrap();
+        let mut random = seeded(u64::from(over_provision) + u64::from(skewed));
+        let keys = 4_000;
+        (0..keys).for_each(|n| db.put(key(n), [1; 1_000]).unwrap());
+        let mut most = 0.0f64;
+        for n in 0..30_000 {
+            let upto = if skewed {
+                random.random_range(1..=keys)
+            } else {
+                keys
+            };
+            let key = key(random.random_range(0..upto));
+            db.put(key, [n as u8; 1_000]).unwrap();
+            if n % 64 == 0 {
+                let stats = default_keyspace(&db);
+                let live = (stats.used_value_bytes - stats.hidden_value_bytes) as f64;
+                let over =
+                    stats.value_bytes as f64 - live * (1.0 + f64::from(over_provision) / 100.0);
+                most = most.max(over);
+            }
+        }
+        let table = stats_of_largest_table(&options) as f64 * 1_020.0;
+        let allowed = 5.0 * options.write_buffer_bytes as f64 + table;
+        println!(
+            "{over_provision} %, skewed: {skewed}: {most:.0} bytes over, {allowed:.0} allowed"
+        );
+        assert!(collections(&db) >= 20, "{} collections", collections(&db));
+        assert!(most <= allowed);
+    }
+}
+
+/// About how many pointers a table has, at most: a rewritten one may have twice the bytes of others.
+fn stats_of_largest_table(options: &Options) -> u64 {
+    2 * options.table.table_bytes / 28
+}

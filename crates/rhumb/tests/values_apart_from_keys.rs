@@ -247,6 +247,32 @@ fn merges_leave_values_where_they_are() {
     });
 }
 
+/// A table of pointers to many values is as large as one that has an eighth of them, so that to rewrite it for a
+/// collection does not take long.
+#[test]
+fn tables_end_for_the_values_that_they_point_to() {
+    moved_and_logged(|_| {
+        let disk = MemoryFileSystem::new();
+        let mut options = options(&disk);
+        options.table.table_bytes = 64 << 10;
+        let db = Db::open("store", options).unwrap();
+        for n in 0..1_000 {
+            db.put(key(n), vec![n as u8; 4_000]).unwrap();
+            if n % 300 == 7 {
+                db.flush().unwrap();
+            }
+        }
+        db.compact_range(None, None).unwrap();
+        let stats = db.stats().unwrap();
+        let tables: u64 = stats.keyspaces[0]
+            .levels
+            .iter()
+            .map(|level| level.tables)
+            .sum();
+        assert!((7..=10).contains(&tables), "{tables}");
+    });
+}
+
 #[test]
 fn files_go_when_no_reader_and_no_table_needs_them() {
     moved_and_logged(|_| {

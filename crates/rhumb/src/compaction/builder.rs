@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::context::{Context, Counters, NumberedMap};
 use super::merge::{Below, Ranges, Survivor, survivors};
 use super::values::{Placed, Values};
-use crate::entry::{Cursor, EntryKind, RangeDeletes};
+use crate::entry::{Cursor, EntryKind, Pointer, RangeDeletes};
 use crate::error::Result;
 use crate::fs::names::FileKind;
 use crate::fs::ops;
@@ -50,6 +50,10 @@ pub(super) fn write_tables(
     written
 }
 
+/// So many bytes of values apart from their keys count as one of the table that points to them: a collection rewrites
+/// tables one by one, and should not take too long for one.
+const VALUES_A_BYTE: u64 = 8;
+
 /// About how often the size of a table is estimated.
 const ESTIMATES_A_TABLE: u64 = 256;
 /// After this many bytes, a writer of tables waits for its turn.
@@ -74,12 +78,17 @@ struct Builder<'a> {
     /// The bytes of keys and values since the last estimate, and after how many the next one is due.
     since_estimate: u64,
     estimate_after: u64,
+    /// The bytes of the values that entries of the open table point to.
+    values_apart: u64,
     /// The bytes of the open table that may be written.
     paced: u64,
     made: Vec<TableMeta>,
     /// File numbers of all tables that were begun.
     begun: Vec<u64>,
     values: Values<'a>,
+    /// What the keys may hide, and how many of the open table do.
+    older: Below<'a>,
+    hides: u64,
 }
 
 impl<'a> Builder<'a> {
@@ -107,25 +116,37 @@ impl<'a> Builder<'a> {
             estimated_bytes: 0,
             since_estimate: 0,
             estimate_after: (table_bytes / ESTIMATES_A_TABLE).min(PACE / 4),
+            values_apart: 0,
             paced: 0,
             made: Vec::new(),
             begun: Vec::new(),
             values: Values::new(context),
+            older: Below::runs(context.older.to_vec()),
+            hides: 0,
         }
     }
 
     fn push(&mut self, entry: &Survivor<'_>) -> Result<()> {
-        if entry.new_key && self.estimated_bytes >= self.table_bytes {
+        let apart = self.values_apart / VALUES_A_BYTE;
+        if entry.new_key && self.estimated_bytes.saturating_add(apart) >= self.table_bytes {
             self.close(Some(entry.key))?;
             self.from = Some(entry.key.into());
+        }
+        if entry.new_key && self.older.seems_to_hold(entry.key) {
+            self.hides += 1;
         }
         let (key, sequence) = (entry.key, entry.sequence);
         let value_bytes = match self.values.place(entry)? {
             Placed::AsItIs => {
+                if entry.kind == EntryKind::Pointer {
+                    let pointer = Pointer::from_bytes(entry.value);
+                    self.values_apart += pointer.map_or(0, |pointer| u64::from(pointer.len));
+                }
                 self.writer()?.add(key, sequence, entry.kind, entry.value)?;
                 entry.value.len()
             }
             Placed::Apart(pointer) => {
+                self.values_apart += u64::from(pointer.len);
                 let (writer, pointer) = (self.writer()?, &pointer.to_bytes());
                 writer.add(key, sequence, EntryKind::Pointer, pointer)?;
                 pointer.len()
@@ -198,8 +219,10 @@ impl<'a> Builder<'a> {
         self.estimated_bytes = writer.estimated_bytes();
         self.pace();
         (self.estimated_bytes, self.since_estimate, self.paced) = (0, 0, 0);
+        self.values_apart = 0;
         self.values.close()?;
         writer.set_value_lengths(|file| self.values.bytes_of(file))?;
+        writer.hides = mem::take(&mut self.hides);
         let range_deletes = self.range_deletes.truncate(self.from.as_deref(), to);
         let written = writer.finish(&range_deletes)?;
         let counters = self.context.counters;

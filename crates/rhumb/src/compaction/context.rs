@@ -12,7 +12,7 @@ use crate::fs::names::FileKind;
 use crate::options::TableSpec;
 use crate::sync::Arc;
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::version::{Change, Files, KeyspaceState, LevelChange, TableMeta, ValueFiles};
+use crate::version::{Change, Files, KeyspaceState, LevelChange, Table, TableMeta, ValueFiles};
 
 /// The parameters of a flush or a compaction of one keyspace.
 pub(crate) struct Context<'a> {
@@ -34,6 +34,9 @@ pub(crate) struct Context<'a> {
     pub victims: &'a BTreeSet<u64>,
     /// The logs in which values of the entries lie that are flushed.
     pub logged: &'a [LoggedFile],
+    /// The tables that may hold older versions of the keys that are written, as lists of tables in key order; empty if
+    /// nobody asks how many keys hide one.
+    pub older: &'a [Vec<&'a Table>],
     /// The sequences at which readers read, ascending; collected after the job's inputs were
     /// chosen. Later readers must read at a sequence not below any in the inputs.
     pub snapshots: &'a [Sequence],

@@ -64,7 +64,13 @@ fn merge(context: &Context<'_>, job: &Job, levels: &Levels) -> Result<(Written, 
     let readers: Vec<Arc<TableReader>> = readers.collect::<Result<_>>()?;
     let pieces = readers.iter().flat_map(|r| r.range_deletes().pieces());
     let pieces: Vec<Piece<'_>> = pieces.collect();
-    let below = Below::runs(older_tables(levels, job));
+    let older = older_tables(levels, job);
+    let below = Below::runs(older.clone());
+    let counts = !levels.value_files().is_empty();
+    let context = &Context {
+        older: if counts { &older } else { &[] },
+        ..*context
+    };
     let ranges = ranges(context, &pieces, &below);
     let mut cursor = MergeCursor::new(cursors(job)?);
     let table_bytes = match job.is_rewrite() {

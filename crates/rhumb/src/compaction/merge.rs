@@ -4,6 +4,7 @@ use super::context::Context;
 use super::retain::{Fate, KeyContext, Retain, RetainRanges, newest_for_all};
 use crate::entry::{Ascending, Cursor, EntryKind, Piece, RangeDeletes, Sequence, is_same, set_key};
 use crate::error::Result;
+use crate::table::hash_key;
 use crate::version::Table;
 
 /// How many entries are read between two checks for cancellation.
@@ -133,6 +134,19 @@ pub(super) struct RunBelow<'a> {
     passed: usize,
 }
 
+impl<'a> RunBelow<'a> {
+    /// The table in whose range a key lies. Keys must be queried in ascending order.
+    fn table_of(&mut self, key: &[u8]) -> Option<&'a Table> {
+        while let Some(table) = self.tables.get(self.passed) {
+            if !table.meta.ends_before(key) {
+                return Some(*table).filter(|table| &*table.meta.smallest <= key);
+            }
+            self.passed += 1;
+        }
+        None
+    }
+}
+
 impl<'a> Below<'a> {
     /// Runs, each with its tables in key order.
     pub fn runs(runs: Vec<Vec<&'a Table>>) -> Self {
@@ -145,14 +159,20 @@ impl<'a> Below<'a> {
         let Below::Runs(runs) = self else {
             return true;
         };
-        runs.iter_mut().any(|run| {
-            while let Some(table) = run.tables.get(run.passed) {
-                if !table.meta.ends_before(key) {
-                    return &*table.meta.smallest <= key;
-                }
-                run.passed += 1;
-            }
-            false
+        runs.iter_mut().any(|run| run.table_of(key).is_some())
+    }
+
+    /// Whether there are older versions of `key`, as far as the filters of tables tell. Keys must be queried in ascending
+    /// order.
+    pub fn seems_to_hold(&mut self, key: &[u8]) -> bool {
+        let Below::Runs(runs) = self else {
+            return false;
+        };
+        let hash = hash_key(key);
+        let mut tables = runs.iter_mut().filter_map(|run| run.table_of(key));
+        tables.any(|table| {
+            let reader = table.reader().ok();
+            reader.and_then(|reader| reader.may_hold(hash)) == Some(true)
         })
     }
 

@@ -34,7 +34,7 @@ pub(crate) use logged::LoggedFile;
 pub(crate) use order::{Arrivals, Order};
 pub(crate) use parts::Parts;
 pub(crate) use pick::{
-    Draining, Victims, full_levels, pick_collection, pick_level, pick_step, pick_whole,
+    Draining, Room, Victims, full_levels, pick_collection, pick_level, pick_step, pick_whole,
 };
 pub(crate) use place::place_newest;
 

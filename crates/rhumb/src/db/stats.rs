@@ -72,6 +72,8 @@ pub struct KeyspaceStats {
     /// The bytes of those values in them, with their keys, that tables point to. The rest is garbage
     /// ([`Options::over_provision_percent`](crate::Options::over_provision_percent)).
     pub used_value_bytes: u64,
+    /// About the bytes of those in use that newer entries hide, so that merges will make garbage of them.
+    pub hidden_value_bytes: u64,
     /// The number of entries in tables, including old versions and deletes.
     pub entries: u64,
     /// The number of tables that fell back to fence pointers.

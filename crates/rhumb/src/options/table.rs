@@ -67,7 +67,8 @@ pub struct TableSpec {
     pub filter_bits_per_key: u32,
     /// How blocks are compressed.
     pub compression: Compression,
-    /// A table of a level ends when it holds about this many bytes. At least 1; the text form takes at
+    /// A table of a level ends when it holds about this many bytes, among which an eighth of the values counts that it
+    /// points to; one that is rewritten in place may have twice as many. At least 1; the text form takes at
     /// least 1 KiB, since a smaller number mostly lacks its unit.
     pub table_bytes: u64,
     /// Values of at least so many bytes lie in value files, and tables point to them: merges then leave them where

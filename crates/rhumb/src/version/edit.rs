@@ -85,9 +85,15 @@ impl TableMeta {
             map_number: number(from, "map number")?,
             index_kind: text(from, "index kind")?,
             values: Vec::new(),
+            hides: 0,
         };
         meta.check()?;
         Ok(meta)
+    }
+
+    /// Whether it says something that only stores with value files say.
+    fn needs_values_form(&self) -> bool {
+        !self.values.is_empty() || self.hides > 0
     }
 
     /// Refuses a description that no table can have.
@@ -202,7 +208,7 @@ impl Change {
             Change::LastSequence(_) => 2,
             Change::CreateKeyspace { .. } => 3,
             Change::DropKeyspace(_) => 4,
-            Change::AddTable { table, .. } if table.values.is_empty() => 5,
+            Change::AddTable { table, .. } if !table.needs_values_form() => 5,
             Change::AddTable { .. } => 15,
             Change::RemoveTable { .. } => 6,
             Change::LowestUnflushed { .. } => 7,
@@ -242,8 +248,9 @@ impl Change {
                 encode(place.level as u64, into);
                 encode(place.run, into);
                 table.encode(into);
-                if !table.values.is_empty() {
+                if table.needs_values_form() {
                     ValueUse::encode_all(&table.values, into);
+                    encode(table.hides, into);
                 }
             }
             Change::RemoveTable {
@@ -343,7 +350,7 @@ impl Edit {
     pub fn version(&self) -> u32 {
         let version = |change: &Change| match change {
             Change::Options { .. } | Change::BeginLogAhead(_) => 2,
-            Change::AddTable { table, .. } if !table.values.is_empty() => 3,
+            Change::AddTable { table, .. } if table.needs_values_form() => 3,
             _ => 1,
         };
         self.changes.iter().map(version).max().unwrap_or(1)
@@ -386,7 +393,8 @@ fn add_table_with_values(from: &mut Reader<'_>) -> Result<Change, String> {
     let mut change = add_table(from)?;
     if let Change::AddTable { table, .. } = &mut change {
         table.values = ValueUse::take_all(from)?;
-        if table.values.is_empty() {
+        table.hides = number(from, "hidden entries")?;
+        if !table.needs_values_form() {
             return Err(format!("table {} without value files", table.number));
         }
     }

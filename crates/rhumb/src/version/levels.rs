@@ -95,6 +95,22 @@ impl Levels {
         &self.value_files
     }
 
+    /// About the bytes in value files that tables use for values which newer entries hide: as many as hide one, of the
+    /// mean length.
+    pub fn hidden_value_bytes(&self) -> f64 {
+        let (mut puts, mut hides) = (0.0, 0.0);
+        for (_, run) in self.all_runs() {
+            let (of_run, hidden) = run.puts_and_hides();
+            puts += of_run as f64;
+            hides += hidden as f64;
+        }
+        let used = self
+            .value_files
+            .iter()
+            .map(|(_, file)| file.used_bytes as f64);
+        used.sum::<f64>() * (hides / f64::max(puts, 1.0)).min(0.5)
+    }
+
     /// The runs of a level, newest first; empty if the level does not exist.
     pub fn runs(&self, level: usize) -> &[Arc<Run>] {
         self.levels.get(level).map_or(&[], Vec::as_slice)

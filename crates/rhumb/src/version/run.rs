@@ -24,6 +24,9 @@ pub(crate) struct Run {
     /// The file numbers of the tables, ascending, with their positions.
     numbers: Vec<(u64, usize)>,
     bytes: u64,
+    /// The entries of the tables that are no deletes, and how many keys hide older versions.
+    puts: u64,
+    hides: u64,
     range_deletes: bool,
 }
 
@@ -46,6 +49,10 @@ impl Run {
             numbers,
             // A damaged manifest may name any number.
             bytes: metas().fold(0, |sum, t| sum.saturating_add(t.file_bytes)),
+            puts: metas().fold(0, |sum, t| {
+                sum.saturating_add(t.entries.saturating_sub(t.deletes))
+            }),
+            hides: metas().fold(0, |sum, t| sum.saturating_add(t.hides)),
             range_deletes: metas().any(|t| t.range_deletes > 0),
             prefix: prefix.into(),
             tables,
@@ -114,6 +121,11 @@ impl Run {
         let found = self.numbers.binary_search_by_key(&number, |(n, _)| *n);
         let (_, at) = self.numbers.get(found.ok()?)?;
         self.tables.get(*at)
+    }
+
+    /// The entries that are no deletes, and how many keys of the tables hide an older version in other runs.
+    pub fn puts_and_hides(&self) -> (u64, u64) {
+        (self.puts, self.hides)
     }
 
     /// The bytes of the tables.

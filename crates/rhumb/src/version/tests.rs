@@ -29,6 +29,7 @@ fn table(number: u64, smallest: &str, largest: &str) -> TableMeta {
         map_number: 0,
         index_kind: "plr".to_string(),
         values: Vec::new(),
+        hides: 0,
     }
 }
 

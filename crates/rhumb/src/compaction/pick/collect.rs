@@ -8,14 +8,20 @@ use crate::sync::Arc;
 use crate::version::{Levels, Table, UsedFile, ValueFiles};
 
 /// Collection begins when garbage takes this share of the room that it may take. The rest is room for values that
-/// lie in two files until the first goes.
+/// lie in two files until the first goes, and for what is overwritten meanwhile.
 const BEGIN: f64 = 0.6;
+/// The values that may lie in two files, as a share of the room.
+const COPIES: f64 = 0.2;
 /// It goes on until garbage takes this share of the room.
 const END: f64 = 0.4;
 
 /// At least one in so many bytes in use may lie in two files at once, however little garbage is allowed: with fewer,
 /// each table would be rewritten for one file after the other.
 const LEAST_COPIES: f64 = 16.0;
+
+/// Nothing is collected while less than this share of the garbage that may be there is in files, or less than this share
+/// of what files may hold of it in a file: moving the rest would free too little.
+const LEAST_KNOWN: f64 = 0.25;
 
 /// How urgent collection is where there may be no garbage at all: as the merges of a level that is twice too large.
 const NO_ROOM: f64 = 2.0;
@@ -30,31 +36,54 @@ pub(crate) struct Victims {
     files: Arc<BTreeSet<u64>>,
 }
 
-/// The bytes of garbage in value files, and the most that they may hold.
-struct Room {
+/// The bytes in value files that are garbage, with those that will be, and how many of them there may be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Room {
+    /// What tables point to.
     used: f64,
+    /// What no table points to.
+    known: f64,
+    /// That and what newer entries hide.
     garbage: f64,
     most: f64,
 }
 
 impl Room {
-    fn of(files: &ValueFiles, over_provision_percent: u32) -> Self {
-        let (mut used, mut garbage) = (0.0, 0.0);
+    /// The room in the value files of some levels.
+    pub fn of(levels: &Levels, over_provision_percent: u32) -> Self {
+        Room::with(
+            levels.value_files(),
+            levels.hidden_value_bytes(),
+            over_provision_percent,
+        )
+    }
+
+    fn with(files: &ValueFiles, hidden: f64, over_provision_percent: u32) -> Self {
+        let (mut used, mut known) = (0.0, 0.0);
         for (_, file) in files.iter() {
             used += file.used_bytes as f64;
-            garbage += file.garbage_bytes() as f64;
+            known += file.garbage_bytes() as f64;
         }
-        let most = used * f64::from(over_provision_percent) / 100.0;
         Room {
             used,
-            garbage,
-            most,
+            known,
+            garbage: known + hidden,
+            most: (used - hidden).max(0.0) * f64::from(over_provision_percent) / 100.0,
+        }
+    }
+
+    /// The share that garbage takes of the room, to which `more` bytes are added; 0 while too little of it is known
+    /// for a collection to be worth it.
+    pub fn taken(&self, more: u64) -> f64 {
+        match self.known > LEAST_KNOWN * self.most {
+            true => self.garbage / (self.most + more as f64).max(1.0),
+            false => 0.0,
         }
     }
 
     /// The most bytes that are in use of the files that are emptied together.
     fn copies(&self) -> f64 {
-        let room = (1.0 - BEGIN) * self.most;
+        let room = COPIES * self.most;
         room.max(self.used / LEAST_COPIES)
     }
 
@@ -81,28 +110,34 @@ impl Victims {
 
     /// Forgets the files that are gone, and if there is none left and there is too much garbage, chooses others.
     /// Returns how urgent it is to empty them; `None` if there are none.
-    pub fn update(&mut self, files: &ValueFiles, over_provision_percent: u32) -> Option<f64> {
+    pub fn update(&mut self, levels: &Levels, over_provision_percent: u32) -> Option<f64> {
+        let files = levels.value_files();
+        if files.is_empty() {
+            self.files = Arc::default();
+            return None;
+        }
+        self.update_for(files, &Room::of(levels, over_provision_percent))
+    }
+
+    fn update_for(&mut self, files: &ValueFiles, room: &Room) -> Option<f64> {
         if self.files.iter().any(|number| files.get(*number).is_none()) {
             let left = self.files.iter().filter(|n| files.get(**n).is_some());
             self.files = Arc::new(left.copied().collect());
         }
-        if files.is_empty() {
-            return None;
-        }
-        let room = Room::of(files, over_provision_percent);
         if self.files.is_empty() && room.score() > 1.0 {
-            self.files = Arc::new(choose(files, &room));
+            self.files = Arc::new(choose(files, room));
         }
         (!self.files.is_empty()).then(|| room.score())
     }
 }
 
-/// The files with the largest shares of garbage, at least one: until the others hold little enough, or what is in use
+/// The files with the largest shares of garbage, at least one if one holds enough: until the others hold little enough, or what is in use
 /// of them takes the room for values that lie in two files.
 fn choose(files: &ValueFiles, room: &Room) -> BTreeSet<u64> {
     let share = |file: &UsedFile| file.garbage_bytes() as f64 / file.file.bytes.max(1) as f64;
     let mut candidates: Vec<(u64, &UsedFile)> = files.iter().collect();
-    candidates.retain(|(_, file)| file.garbage_bytes() > 0);
+    let least = LEAST_KNOWN * room.most / (room.used + room.most).max(1.0);
+    candidates.retain(|(_, file)| file.garbage_bytes() > 0 && share(file) >= least);
     candidates.sort_by(|(_, a), (_, b)| f64::total_cmp(&share(b), &share(a)));
     let (mut left, mut copies) = (room.garbage, 0.0);
     let mut chosen = BTreeSet::new();
@@ -177,6 +212,10 @@ mod tests {
         ValueFiles::of(&files, &uses.collect::<Vec<_>>()).unwrap()
     }
 
+    fn update(victims: &mut Victims, files: &ValueFiles, percent: u32) -> Option<f64> {
+        victims.update_for(files, &Room::with(files, 0.0, percent))
+    }
+
     fn chosen(victims: &Victims) -> Vec<u64> {
         victims.files.iter().copied().collect()
     }
@@ -184,30 +223,30 @@ mod tests {
     #[test]
     fn little_garbage_is_left_alone() {
         let mut victims = Victims::default();
-        assert_eq!(victims.update(&ValueFiles::default(), 0), None);
-        assert_eq!(victims.update(&files(&[1_000; 10]), 0), None);
+        assert_eq!(update(&mut victims, &ValueFiles::default(), 0), None);
+        assert_eq!(update(&mut victims, &files(&[1_000; 10]), 0), None);
         // 1,760 bytes of garbage to 8,240 in use: 21 %.
         let some = files(&[
             1_000, 1_000, 1_000, 1_000, 240, 1_000, 1_000, 1_000, 1_000, 0,
         ]);
-        assert_eq!(victims.update(&some, 40), None);
-        assert!(victims.update(&some, 35).is_some_and(|score| score > 1.0));
+        assert_eq!(update(&mut victims, &some, 40), None);
+        assert!(update(&mut victims, &some, 35).is_some_and(|score| score > 1.0));
     }
 
     #[test]
     fn files_with_the_most_garbage_go_first_and_enough_of_them() {
         let mut victims = Victims::default();
-        // 4,000 bytes of garbage to 16,000 in use; 30 % are 4,800, of which 0.4 may be left and 0.4 lie in two files.
+        // 4,000 bytes of garbage to 16,000 in use; 30 % are 4,800, of which 0.4 may be left and 0.2 lie in two files.
         let mut used = vec![1_000; 14];
         used.extend([900, 100, 0, 300, 500, 200]);
-        victims.update(&files(&used), 30);
+        update(&mut victims, &files(&used), 30);
         assert_eq!(chosen(&victims), [25, 26, 29]);
         // Where copies would take too much room, fewer go, but at least one.
         let mut victims = Victims::default();
-        victims.update(&files(&[700; 10]), 10);
+        update(&mut victims, &files(&[700; 10]), 10);
         assert_eq!(chosen(&victims), [10]);
         let mut victims = Victims::default();
-        victims.update(&files(&[1_000, 999, 998]), 0);
+        update(&mut victims, &files(&[1_000, 999, 998]), 0);
         assert_eq!(chosen(&victims), [12]);
     }
 
@@ -218,7 +257,7 @@ mod tests {
             let (mut used, mut rounds) = (vec![900; 320], 0);
             while used.contains(&900) {
                 let mut victims = Victims::default();
-                victims.update(&files(&used), percent);
+                update(&mut victims, &files(&used), percent);
                 if victims.is_empty() {
                     break;
                 }
@@ -232,19 +271,54 @@ mod tests {
     }
 
     #[test]
+    fn what_newer_entries_hide_counts_as_garbage() {
+        let some = files(&[800; 10]);
+        // 2,000 bytes of garbage to 8,000 in use, 60 % of which are allowed: less than 0.6 of that. With 1,000 hidden ones
+        // 3,000 to 7,000.
+        let score = |hidden| Room::with(&some, hidden, 60).score();
+        assert!(score(0.0) < 1.0 && score(1_000.0) > 1.0);
+        let room = Room::with(&some, 3_000.0, 100);
+        assert_eq!(room.taken(0), 1.0);
+        assert_eq!(room.taken(5_000), 0.5);
+        // What is not known to be garbage cannot be collected, so nobody waits for it.
+        let none = files(&[990; 10]);
+        assert_eq!(Room::with(&none, 5_000.0, 30).taken(0), 0.0);
+    }
+
+    /// Files of which each holds little garbage are left alone, whatever else there is.
+    #[test]
+    fn files_with_little_garbage_are_not_moved() {
+        let mut victims = Victims::default();
+        let some = files(&[960; 10]);
+        assert_eq!(
+            victims.update_for(&some, &Room::with(&some, 3_000.0, 30)),
+            None
+        );
+        let mut used = vec![960; 9];
+        used.push(500);
+        let some = files(&used);
+        assert!(
+            victims
+                .update_for(&some, &Room::with(&some, 3_000.0, 30))
+                .is_some()
+        );
+        assert_eq!(chosen(&victims), [19]);
+    }
+
+    #[test]
     fn others_are_chosen_when_all_are_gone() {
         let mut victims = Victims::default();
-        victims.update(&files(&[100, 900, 900, 900]), 10);
+        update(&mut victims, &files(&[100, 900, 900, 900]), 10);
         assert_eq!(chosen(&victims), [10]);
         // Another file has more garbage now, but a table that was rewritten would be rewritten for it again.
-        assert!(victims.update(&files(&[100, 0, 900, 900]), 10).is_some());
+        assert!(update(&mut victims, &files(&[100, 0, 900, 900]), 10).is_some());
         assert_eq!(chosen(&victims), [10]);
         let next = files(&[0, 0, 0, 0, 10, 900]);
         victims.files = Arc::new(BTreeSet::from([9]));
-        victims.update(&next, 1_000_000);
+        update(&mut victims, &next, 1_000_000);
         assert_eq!(chosen(&victims), [0; 0]);
         victims.files = Arc::new(BTreeSet::from([9]));
-        victims.update(&next, 10);
+        update(&mut victims, &next, 10);
         assert_eq!(chosen(&victims), [10, 11, 12, 13, 14]);
     }
 }

@@ -9,8 +9,11 @@ use crate::options::{self, Compaction};
 use crate::sync::Arc;
 use crate::version::{Levels, Run};
 
-/// Level 0 is small if it has fewer than one in so many bytes of level 1.
+/// Level 0 is small if it has fewer than one in so many bytes of level 1, or of the bytes that level 1 should have at
+/// most.
 const SMALL: u64 = 8;
+/// The same where tables point to values: reads of these cost more than one more run does.
+const SMALL_OF_POINTERS: u64 = 4;
 /// Runs are of a size if the larger one has at most so many times the bytes of the smaller.
 const ALIKE: u64 = 2;
 /// A small level 0 is merged down all the same when it has this many times the runs that start a merge: fewer than
@@ -21,7 +24,7 @@ const MOST_RUNS: f64 = 2.75;
 pub(super) fn score(levels: &Levels, options: &options::Levels) -> f64 {
     let trigger = f64::from(options.level0_tables.max(1));
     let runs = levels.runs(0).len() as f64 / trigger;
-    match is_small(levels) && options.compaction == Compaction::Leveled {
+    match is_small(levels, options) && options.compaction == Compaction::Leveled {
         true => (newest_alike(levels).len() as f64 / trigger).max(runs / MOST_RUNS),
         false => runs,
     }
@@ -32,7 +35,7 @@ pub(super) fn unite_newest(levels: &Levels, options: &options::Levels) -> Option
     let newest = newest_alike(levels);
     let enough = newest.len() >= options.level0_tables.max(2) as usize;
     let inputs = newest.iter().map(|run| Input::new(0, run, run.tables()));
-    (is_small(levels) && enough).then(|| Job {
+    (is_small(levels, options) && enough).then(|| Job {
         inputs: inputs.collect(),
         target_level: 0,
         // Everything that is newer stays newer, and everything else in the level is older.
@@ -41,8 +44,19 @@ pub(super) fn unite_newest(levels: &Levels, options: &options::Levels) -> Option
     })
 }
 
-fn is_small(levels: &Levels) -> bool {
-    levels.bytes(0).saturating_mul(SMALL) < levels.bytes(1)
+fn is_small(levels: &Levels, options: &options::Levels) -> bool {
+    let level1 = levels.bytes(1).min(options.base_bytes);
+    let small = |part| levels.bytes(0).saturating_mul(part) < level1;
+    let files = levels.value_files();
+    if files.is_empty() {
+        return small(SMALL);
+    }
+    // A merge with level 1 shows which values are garbage, and most of it is not known yet.
+    let known: f64 = files
+        .iter()
+        .map(|(_, file)| file.garbage_bytes() as f64)
+        .sum();
+    small(SMALL_OF_POINTERS) && levels.hidden_value_bytes() <= known
 }
 
 /// The newest runs of level 0, as far as they are of a size.

@@ -116,6 +116,7 @@ impl Store {
             value_files: self.state.keyspaces[&KEYSPACE].levels.value_files(),
             victims: &BTreeSet::new(),
             logged: &[],
+            older: &[],
             snapshots: &snapshots,
             pace: &|_| {},
             go_on: &|| match self.cancelled.load(Ordering::Relaxed) {

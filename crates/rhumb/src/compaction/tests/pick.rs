@@ -59,6 +59,7 @@ pub(super) fn levels_of(
             map_number: 0,
             index_kind: "fp".to_string(),
             values: Vec::new(),
+            hides: 0,
         };
         change(&mut meta);
         (Place { level, run: run(n) }, meta)
@@ -127,8 +128,8 @@ fn nothing_is_picked_where_no_level_is_full() {
 #[test]
 fn the_fullest_level_is_first_and_a_busy_one_gives_way() {
     let levels = levels(&[
-        (1, 0, "a", "b", 100),
-        (2, 0, "b", "c", 100),
+        (1, 0, "a", "b", 150),
+        (2, 0, "b", "c", 150),
         (3, 1, "a", "d", 1500),
         (4, 2, "b", "c", 30_000),
         (5, 3, "a", "z", 1),

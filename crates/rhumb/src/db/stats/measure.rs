@@ -82,6 +82,7 @@ fn measure_keyspace(keyspace: &OpenKeyspace, options: KeyspaceOptions) -> Result
         stats.value_bytes += used.file.bytes;
         stats.used_value_bytes += used.used_bytes;
     }
+    stats.hidden_value_bytes = view.levels.hidden_value_bytes() as u64;
     for (place, table) in view.levels.tables() {
         let reader = table.reader()?;
         let memory = reader.memory();

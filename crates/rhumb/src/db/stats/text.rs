@@ -71,10 +71,11 @@ impl Display for KeyspaceStats {
         if self.value_files > 0 {
             writeln!(
                 f,
-                "  values apart from keys: {} in {}, {} of them in use",
+                "  values apart from keys: {} in {}, {} of them in use, about {} of these overwritten",
                 Bytes(self.value_bytes),
                 Counted(self.value_files, "file"),
                 Bytes(self.used_value_bytes),
+                Bytes(self.hidden_value_bytes),
             )?;
         }
         write!(

@@ -226,6 +226,7 @@ impl Store {
             value_files: &value_files,
             victims: &BTreeSet::new(),
             logged: &[],
+            older: &[],
             snapshots: &snapshots,
             pace,
             go_on: &|| self.is_wanted(keyspace),

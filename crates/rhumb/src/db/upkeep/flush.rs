@@ -16,6 +16,7 @@ use crate::memtable::Memtable;
 use crate::options::Compaction;
 use crate::sync::atomic::Ordering;
 use crate::sync::lock;
+use crate::version::Table;
 
 /// Entries are kept back whose log lies within this part of the bytes that logs may take, so that they are
 /// seldom the reason why logs take too much.
@@ -80,11 +81,17 @@ impl Store {
         let through = memtable.largest_sequence().unwrap_or(0);
         self.sync_log_through(through)?;
         let logged = self.logged_values(keyspace.id, through)?;
+        let levels = keyspace.view.load().levels.clone();
+        let counts = !levels.value_files().is_empty();
+        let runs = levels.all_runs().filter(|_| counts);
+        let tables = runs.map(|(_, run)| run.tables().iter().map(|t| &**t).collect());
+        let older: Vec<Vec<&Table>> = tables.collect();
         let memtables: Vec<_> = [&memtable].into_iter().chain(&held).cloned().collect();
         let counters = Counters::default();
         let flushed = self.with_context(keyspace, &counters, &|_| {}, |context| {
             let context = Context {
                 logged: &logged,
+                older: &older,
                 ..*context
             };
             write_tables(&context, &memtables, &parts, self.most_held())

@@ -234,7 +234,7 @@ impl Store {
     ) -> Option<Due> {
         let levels = keyspace.view.load().levels.clone();
         let most = self.options.over_provision_percent;
-        let score = victims.update(levels.value_files(), most)?;
+        let score = victims.update(&levels, most)?;
         (jobs.waiting == 0 && !jobs.victims_wait).then(|| Due {
             urgency: Urgency { stall: 0.0, score },
             keyspace: keyspace.clone(),

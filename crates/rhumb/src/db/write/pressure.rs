@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::compaction::Room;
 use crate::db::store::Store;
 use crate::error::Result;
 use crate::options;
@@ -28,6 +29,22 @@ pub(in crate::db) fn level0(options: &options::Levels) -> Limits {
         slow: trigger * 3,
         stall: trigger * 9,
         reason: "level 0 waits to be merged",
+    }
+}
+
+/// Writers are slowed down from this share of the space on that garbage in value files may take, so that the files stay
+/// within it.
+const SPACE_SLOW: f64 = 0.7;
+/// What value files may hold beyond their part: so many write buffers, which a flush adds at once.
+const SPACE_BUFFERS: u64 = 4;
+
+/// For the garbage in value files: its share of the space that it may take.
+fn space(taken: f64) -> Pressure {
+    let reason = "value files wait to be emptied";
+    match (taken - SPACE_SLOW) / (1.0 - SPACE_SLOW) {
+        over if over >= 1.0 => Pressure::Stall(reason),
+        over if over > 0.0 => Pressure::Slow(over, reason),
+        _ => Pressure::None,
     }
 }
 
@@ -130,7 +147,15 @@ impl Store {
         let mut worst = Pressure::None;
         for keyspace in self.keyspaces.load().values() {
             let view = keyspace.view.load();
+            let values = match view.levels.value_files().is_empty() {
+                true => Pressure::None,
+                false => {
+                    let room = Room::of(&view.levels, self.options.over_provision_percent);
+                    space(room.taken(SPACE_BUFFERS * self.options.write_buffer_bytes))
+                }
+            };
             for pressure in [
+                values,
                 WAITING.pressure(view.waiting.len()),
                 level0.pressure(view.levels.runs(0).len()),
             ] {
@@ -210,6 +235,16 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn writers_slow_down_before_value_files_are_too_large() {
+        assert_eq!(space(SPACE_SLOW), Pressure::None);
+        let Pressure::Slow(share, _) = space(0.99) else {
+            panic!("{:?}", space(0.99));
+        };
+        assert!(share > 0.9 && share < 1.0);
+        assert!(matches!(space(1.0), Pressure::Stall(_)));
     }
 
     #[test]

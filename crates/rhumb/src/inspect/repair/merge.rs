@@ -66,6 +66,7 @@ impl Repair<'_> {
             value_files: levels.value_files(),
             victims: &BTreeSet::new(),
             logged: &[],
+            older: &[],
             snapshots: KEEP_SEQUENCES,
             pace: &|_| {},
             go_on: &|| Ok(()),

@@ -36,6 +36,9 @@ pub(crate) struct TableMeta {
     pub index_kind: String,
     /// The value files that entries point into, ascending.
     pub values: Vec<ValueUse>,
+    /// About how many of its keys have an older version in another table, which this one hides. Counted in keyspaces
+    /// with value files, when the table was written.
+    pub hides: u64,
 }
 
 /// A range of user keys.

@@ -245,7 +245,13 @@ impl TableReader {
             map_number: self.map_number,
             index_kind: self.index.kind().to_string(),
             values: self.values.clone(),
+            hides: number("hides"),
         }
+    }
+
+    /// Whether the table may hold a key with this hash; `None` if it has no filter.
+    pub fn may_hold(&self, hash: u64) -> Option<bool> {
+        Some(self.filter.as_ref()?.may_contain(hash))
     }
 }
 

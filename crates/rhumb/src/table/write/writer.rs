@@ -90,6 +90,8 @@ pub(crate) struct TableWriter {
     counts: Counts,
     /// What entries point to, by file.
     values: BTreeMap<u64, ValueUse>,
+    /// How many keys hide an older version in another table; has to be set before the end of the table.
+    pub hides: u64,
 }
 
 impl TableWriter {
@@ -153,6 +155,7 @@ impl TableWriter {
             last_sequence: 0,
             counts: Counts::default(),
             values: BTreeMap::new(),
+            hides: 0,
         })
     }
 
@@ -455,6 +458,7 @@ impl TableWriter {
             map_number: self.settings.map_number,
             index_kind: index.kind,
             values: self.value_uses(),
+            hides: self.hides,
         }
     }
 
@@ -467,6 +471,9 @@ impl TableWriter {
         };
         let sequences = summary::sequences(counts.sequences, range_deletes);
         let mut properties = Properties::default();
+        if self.hides > 0 {
+            properties.set("hides", self.hides);
+        }
         properties.set("cipher", 0);
         properties.set("codec", codec);
         properties.set("comparator", "bytes");

@@ -36,6 +36,7 @@ prop_compose! {
             map_number: map_number ^ e,
             index_kind,
             values: any_uses(number, b, e),
+            hides: e % 3,
         }
     }
 }
