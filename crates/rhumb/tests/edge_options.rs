@@ -217,6 +217,7 @@ fn settings_at_their_ends_work() {
             table_bytes: u64::MAX,
             filter_bits_per_key: 64,
             partition: Partition::Entries(16 << 20),
+            separate_values: Some(1),
             ..TableSpec::default()
         },
         levels: Levels {

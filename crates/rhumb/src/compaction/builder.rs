@@ -132,21 +132,21 @@ impl<'a> Builder<'a> {
             self.close(Some(entry.key))?;
             self.from = Some(entry.key.into());
         }
-        if entry.new_key && self.older.seems_to_hold(entry.key) {
-            self.hides += 1;
-        }
         let (key, sequence) = (entry.key, entry.sequence);
         let value_bytes = match self.values.place(entry)? {
             Placed::AsItIs => {
-                if entry.kind == EntryKind::Pointer {
-                    let pointer = Pointer::from_bytes(entry.value);
-                    self.values_apart += pointer.map_or(0, |pointer| u64::from(pointer.len));
+                match entry.kind {
+                    EntryKind::Put => {}
+                    EntryKind::Delete => self.note_apart(entry, None),
+                    EntryKind::Pointer => {
+                        self.note_apart(entry, Pointer::from_bytes(entry.value));
+                    }
                 }
                 self.writer()?.add(key, sequence, entry.kind, entry.value)?;
                 entry.value.len()
             }
             Placed::Apart(pointer) => {
-                self.values_apart += u64::from(pointer.len);
+                self.note_apart(entry, Some(pointer));
                 let (writer, pointer) = (self.writer()?, &pointer.to_bytes());
                 writer.add(key, sequence, EntryKind::Pointer, pointer)?;
                 pointer.len()
@@ -168,6 +168,14 @@ impl<'a> Builder<'a> {
             self.pace();
         }
         Ok(())
+    }
+
+    /// Counts an entry whose value lies apart, or which deletes one that may.
+    fn note_apart(&mut self, entry: &Survivor<'_>, pointer: Option<Pointer>) {
+        self.values_apart += pointer.map_or(0, |pointer| u64::from(pointer.len));
+        if entry.new_key && self.older.seems_to_hold(entry.key) {
+            self.hides += 1;
+        }
     }
 
     /// Ends the last table. The tables are then synced, but the directory is not.

@@ -98,17 +98,13 @@ impl Levels {
     /// About the bytes in value files that tables use for values which newer entries hide: as many as hide one, of the
     /// mean length.
     pub fn hidden_value_bytes(&self) -> f64 {
-        let (mut puts, mut hides) = (0.0, 0.0);
-        for (_, run) in self.all_runs() {
-            let (of_run, hidden) = run.puts_and_hides();
-            puts += of_run as f64;
-            hides += hidden as f64;
+        let hides: f64 = self.all_runs().map(|(_, run)| run.hides() as f64).sum();
+        let (mut bytes, mut entries) = (0.0, 0.0);
+        for (_, file) in self.value_files.iter() {
+            bytes += file.used_bytes as f64;
+            entries += file.entries as f64;
         }
-        let used = self
-            .value_files
-            .iter()
-            .map(|(_, file)| file.used_bytes as f64);
-        used.sum::<f64>() * (hides / f64::max(puts, 1.0)).min(0.5)
+        bytes * (hides / f64::max(entries, 1.0)).min(0.5)
     }
 
     /// The runs of a level, newest first; empty if the level does not exist.

@@ -24,8 +24,7 @@ pub(crate) struct Run {
     /// The file numbers of the tables, ascending, with their positions.
     numbers: Vec<(u64, usize)>,
     bytes: u64,
-    /// The entries of the tables that are no deletes, and how many keys hide older versions.
-    puts: u64,
+    /// How many keys hide older versions.
     hides: u64,
     range_deletes: bool,
 }
@@ -49,9 +48,6 @@ impl Run {
             numbers,
             // A damaged manifest may name any number.
             bytes: metas().fold(0, |sum, t| sum.saturating_add(t.file_bytes)),
-            puts: metas().fold(0, |sum, t| {
-                sum.saturating_add(t.entries.saturating_sub(t.deletes))
-            }),
             hides: metas().fold(0, |sum, t| sum.saturating_add(t.hides)),
             range_deletes: metas().any(|t| t.range_deletes > 0),
             prefix: prefix.into(),
@@ -123,9 +119,9 @@ impl Run {
         self.tables.get(*at)
     }
 
-    /// The entries that are no deletes, and how many keys of the tables hide an older version in other runs.
-    pub fn puts_and_hides(&self) -> (u64, u64) {
-        (self.puts, self.hides)
+    /// How many keys of the tables hide an older version in other runs, whose value may lie apart.
+    pub fn hides(&self) -> u64 {
+        self.hides
     }
 
     /// The bytes of the tables.

@@ -65,6 +65,8 @@ pub(crate) struct UsedFile {
     pub file: Arc<ValueFile>,
     /// The number of tables that point into it.
     tables: u64,
+    /// The entries of tables that point into it.
+    pub entries: u64,
     /// The bytes of the records that entries of tables point to.
     pub used_bytes: u64,
 }
@@ -72,8 +74,16 @@ pub(crate) struct UsedFile {
 impl UsedFile {
     /// The bytes of the records that no table points to.
     pub fn garbage_bytes(&self) -> u64 {
-        let records = self.file.bytes.saturating_sub(HEADER_BYTES as u64);
-        records.saturating_sub(self.used_bytes)
+        self.record_bytes().saturating_sub(self.used_bytes)
+    }
+
+    /// The share of its records that no table points to.
+    pub fn garbage_share(&self) -> f64 {
+        self.garbage_bytes() as f64 / self.record_bytes().max(1) as f64
+    }
+
+    fn record_bytes(&self) -> u64 {
+        self.file.bytes.saturating_sub(HEADER_BYTES as u64)
     }
 }
 
@@ -213,6 +223,7 @@ impl ValueFiles {
             let known = by_number.entry(number).or_insert_with(|| UsedFile {
                 file: Arc::new(ValueFile::new(files, number, bytes)),
                 tables: 0,
+                entries: 0,
                 used_bytes: 0,
             });
             let before = known.file.bytes;
@@ -222,6 +233,7 @@ impl ValueFiles {
                 ));
             }
             known.tables += 1;
+            known.entries = known.entries.saturating_add(used.entries);
             known.used_bytes = known.used_bytes.saturating_add(used.bytes);
         }
         Ok(())
@@ -237,6 +249,7 @@ impl ValueFiles {
         for used in uses {
             if let Some(known) = by_number.get_mut(&used.file) {
                 known.tables = known.tables.saturating_sub(1);
+                known.entries = known.entries.saturating_sub(used.entries);
                 known.used_bytes = known.used_bytes.saturating_sub(used.bytes);
             }
         }

@@ -56,9 +56,8 @@ impl<'a> Flush<'a> {
 impl Drop for Flush<'_> {
     fn drop(&mut self) {
         // Nobody is woken: the thread that ends a flush looks for the next one itself.
-        self.scheduler.change(self.keyspace.id, |jobs| {
-            (jobs.flushing, jobs.victims_wait) = (false, false);
-        });
+        self.scheduler
+            .change(self.keyspace.id, |jobs| jobs.flushing = false);
     }
 }
 

@@ -71,10 +71,7 @@ impl Store {
                 let merged = self.merge_tables(&merge);
                 let no_room = matches!(merged, Err(Error::DiskFull { .. }));
                 self.scheduler.change(merge.keyspace.id, |jobs| {
-                    jobs.victims_wait = match merge.job.is_rewrite() {
-                        true => jobs.victims_wait || no_room,
-                        false => jobs.victims_wait && no_room,
-                    };
+                    jobs.victims_wait = merge.job.is_rewrite() && no_room;
                 });
                 merged
             }
@@ -235,8 +232,11 @@ impl Store {
         let levels = keyspace.view.load().levels.clone();
         let most = self.options.over_provision_percent;
         let score = victims.update(&levels, most)?;
-        (jobs.waiting == 0 && !jobs.victims_wait).then(|| Due {
-            urgency: Urgency { stall: 0.0, score },
+        (jobs.waiting == 0).then(|| Due {
+            urgency: Urgency {
+                stall: 0.0,
+                score: if jobs.victims_wait { 0.0 } else { score },
+            },
             keyspace: keyspace.clone(),
             work: Work::Collect(levels),
         })
@@ -250,12 +250,16 @@ mod tests {
     use crate::db::Db;
     use crate::db::handle::Handle;
     use crate::db::opening::open::open_without_threads;
+    use crate::fs::{FaultyFileSystem, FileSystem, MemoryFileSystem, Plan};
     use crate::options::Options;
     use crate::sync::lock;
 
     /// A store that collects what a third of overwritten values left, with 64 tables in level 1.
-    fn store_with_victims(compaction: Compaction) -> Db {
-        let mut options = Options::in_memory();
+    fn store_with_victims(compaction: Compaction, file_system: Arc<dyn FileSystem>) -> Db {
+        let mut options = Options {
+            file_system,
+            ..Options::in_memory()
+        };
         options.table.separate_values = Some(50);
         options.table.table_bytes = 1 << 10;
         options.levels.compaction = compaction;
@@ -271,9 +275,9 @@ mod tests {
         db
     }
 
-    /// Writes every `step`th of 3,000 keys, and flushes them.
+    /// Writes every `step`th of 3,000 keys and the last one, and flushes them.
     fn flush(db: &Db, step: usize, seed: u8) {
-        for n in (0..3_000u32).step_by(step) {
+        for n in (0..2_999u32).step_by(step).chain([2_999]) {
             db.put(n.to_be_bytes(), [seed; 100]).unwrap();
         }
         let store = &db.handle.store;
@@ -289,7 +293,7 @@ mod tests {
     #[test]
     fn collections_leave_the_tables_alone_that_a_stall_waits_for() {
         for compaction in [Compaction::Leveled, Compaction::Tiered] {
-            let db = store_with_victims(compaction);
+            let db = store_with_victims(compaction, Arc::new(MemoryFileSystem::new()));
             let store = &db.handle.store;
             let Some(RunningJob::Merge(collection)) = store.begin_most_urgent(Crew::Merge) else {
                 panic!("{compaction:?}: no collection");
@@ -306,5 +310,20 @@ mod tests {
             };
             assert_eq!(merge.job.inputs[0].place.level, 0);
         }
+    }
+
+    /// Writers may wait for a collection that found no room, so it is tried again although nothing else is due.
+    #[test]
+    fn a_collection_is_tried_again_until_there_is_room() {
+        let disk = FaultyFileSystem::new(Arc::new(MemoryFileSystem::new()), Plan::default());
+        let db = store_with_victims(Compaction::Leveled, Arc::new(disk.clone()));
+        let store = &db.handle.store;
+        disk.set_budget(Some(0));
+        for _ in 0..3 {
+            let full = store.do_most_urgent(Crew::Merge);
+            assert!(matches!(full, Err(Error::DiskFull { .. })), "{full:?}");
+        }
+        disk.set_budget(None);
+        assert!(store.do_most_urgent(Crew::Merge).unwrap());
     }
 }

@@ -151,7 +151,8 @@ impl Store {
                 true => Pressure::None,
                 false => {
                     let room = Room::of(&view.levels, self.options.over_provision_percent);
-                    space(room.taken(SPACE_BUFFERS * self.options.write_buffer_bytes))
+                    let buffers = SPACE_BUFFERS.saturating_mul(self.options.write_buffer_bytes);
+                    space(room.taken(buffers))
                 }
             };
             for pressure in [

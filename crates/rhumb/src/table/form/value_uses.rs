@@ -18,7 +18,7 @@ pub(crate) struct ValueUse {
 impl ValueUse {
     /// Whether a file of this length can be used so.
     pub fn is_possible(&self) -> bool {
-        self.entries > 0 && self.bytes <= self.file_bytes
+        self.entries > 0 && self.bytes >= self.entries && self.bytes <= self.file_bytes
     }
 
     /// Appends the byte form of a list, which is ascending by file.
