@@ -124,6 +124,7 @@ fn writes_json(writes: &WriteStats) -> Value {
         "slowdowns": writes.slowdowns,
         "stalls": writes.stalls,
         "longest_stall_seconds": writes.longest_stall.as_secs_f64(),
+        "longest_stall_reason": writes.longest_stall_reason,
         "stall_reasons": writes.stall_reasons,
     })
 }

@@ -250,6 +250,8 @@ pub struct WriteStats {
     pub stalls: u64,
     /// The longest time that a writer was held up.
     pub longest_stall: Duration,
+    /// What it waited for then, one of those in `stall_reasons`; empty if no writer was held up.
+    pub longest_stall_reason: String,
     /// How often writers were slowed down or had to wait, by reason.
     pub stall_reasons: BTreeMap<String, u64>,
 }

@@ -182,7 +182,10 @@ impl WriteCounters {
             } else {
                 w.slowdowns += 1;
             }
-            w.longest_stall = w.longest_stall.max(time);
+            if time > w.longest_stall {
+                w.longest_stall = time;
+                w.longest_stall_reason = reason.to_string();
+            }
             *w.stall_reasons.entry(reason.to_string()).or_default() += 1;
         });
     }

@@ -214,10 +214,11 @@ fn write_writes(writes: &WriteStats, f: &mut Formatter<'_>) -> fmt::Result {
     if writes.slowdowns + writes.stalls > 0 {
         write!(
             f,
-            "\nwrites held up: {}, {}, the longest {:.1?}",
+            "\nwrites held up: {}, {}, the longest {:.1?} ({})",
             Counted(writes.slowdowns, "slowdown"),
             Counted(writes.stalls, "stall"),
             writes.longest_stall,
+            writes.longest_stall_reason,
         )?;
     }
     Ok(())
