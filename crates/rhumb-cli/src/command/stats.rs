@@ -66,6 +66,7 @@ fn keyspace_json(keyspace: &KeyspaceStats) -> Value {
         "key_map_bytes": keyspace.key_map_bytes,
         "range_delete_bytes": keyspace.range_delete_bytes,
         "value_files": keyspace.value_files,
+        "value_groups": keyspace.value_groups,
         "value_bytes": keyspace.value_bytes,
         "used_value_bytes": keyspace.used_value_bytes,
         "index_kinds": keyspace.index_kinds,

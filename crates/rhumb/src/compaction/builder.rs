@@ -229,7 +229,7 @@ impl<'a> Builder<'a> {
         (self.estimated_bytes, self.since_estimate, self.paced) = (0, 0, 0);
         self.values_apart = 0;
         self.values.close()?;
-        writer.set_value_lengths(|file| self.values.bytes_of(file))?;
+        writer.set_value_files(|file| self.values.meta_of(file))?;
         writer.hides = mem::take(&mut self.hides);
         let range_deletes = self.range_deletes.truncate(self.from.as_deref(), to);
         let written = writer.finish(&range_deletes)?;

@@ -61,13 +61,16 @@ pub(crate) fn flush(
     Ok(Flushed { outcome, held })
 }
 
-/// The logs in which the values stay that are to be written, since they take most of the log.
+/// The logs in which the values stay that are to be written, since they take most of the log. None, if values are divided
+/// among groups: a log holds those of all.
 fn keep_logs(
     context: &Context<'_>,
     memtables: &[Arc<Memtable>],
     parts: &Parts,
 ) -> Result<Vec<LoggedFile>> {
-    if context.logged.is_empty() || context.table.separate_values.is_none() {
+    let table = context.table;
+    let leaves = table.separate_values.is_some() && table.groups().is_none();
+    if context.logged.is_empty() || !leaves {
         return Ok(Vec::new());
     }
     let mut log_use = LogUse::default();

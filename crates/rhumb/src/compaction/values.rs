@@ -1,6 +1,7 @@
 //! Values that new tables point to.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::mem;
 
 use super::builder::PACE;
@@ -10,7 +11,7 @@ use super::merge::Survivor;
 use crate::entry::{EntryKind, Pointer};
 use crate::error::{Error, Result};
 use crate::fs::names::FileKind;
-use crate::vlog::{ValueWriter, Window};
+use crate::vlog::{ValueFileMeta, ValueGroup, ValueWriter, Window};
 
 /// A value file ends when it holds about so many bytes: files with little use can then be given up one by one.
 const FILE_BYTES: u64 = 128 << 20;
@@ -29,7 +30,8 @@ pub(super) enum Placed {
 }
 
 /// Writes the values of new tables that are not stored beside their keys: long ones, and those in the files that
-/// are to be emptied. Each of the new value files belongs to one table.
+/// are to be emptied. Each of the new value files belongs to one table, since a table states the lengths of its files when
+/// it ends; and to one [group](ValueGroup) of keys, if there are groups.
 pub(super) struct Values<'a> {
     written: WrittenValues<'a>,
     /// What was read of the files that are to be emptied. The keys of a table are in order, and mostly the values
@@ -42,9 +44,9 @@ impl<'a> Values<'a> {
         Values {
             written: WrittenValues {
                 context,
-                open: None,
+                open: BTreeMap::new(),
                 begun: Vec::new(),
-                ended: Vec::new(),
+                ended: BTreeMap::new(),
                 unpaced: 0,
             },
             windows: BTreeMap::new(),
@@ -94,24 +96,28 @@ impl<'a> Values<'a> {
         Ok(placed)
     }
 
-    /// Ends the open file, durably but for its name.
+    /// Ends the open files, durably but for their names.
     pub fn close(&mut self) -> Result<()> {
         self.written.close()
     }
 
-    /// The length of a file that was ended, or that tables of the keyspace name.
-    pub fn bytes_of(&self, number: u64) -> Option<u64> {
+    /// The length and group of a file that was ended, or that tables of the keyspace name.
+    pub fn meta_of(&self, number: u64) -> Option<ValueFileMeta> {
         let WrittenValues { ended, context, .. } = &self.written;
-        let ended = ended.iter().find(|(ended, _)| *ended == number);
-        let log = || context.logged.iter().find(|log| log.number == number);
-        let known = || context.value_files.bytes_of(number);
-        let new = ended.map(|(_, bytes)| *bytes);
-        new.or_else(|| Some(log()?.bytes)).or_else(known)
+        let log = || {
+            let log = context.logged.iter().find(|log| log.number == number)?;
+            let (bytes, group) = (log.bytes, None);
+            Some(ValueFileMeta { bytes, group })
+        };
+        let known = || context.value_files.meta_of(number);
+        let new = ended.get(&number).copied();
+        new.or_else(log).or_else(known)
     }
 
     /// The numbers and lengths of the files that were ended.
     pub fn take_ended(&mut self) -> Vec<(u64, u64)> {
-        mem::take(&mut self.written.ended)
+        let ended = mem::take(&mut self.written.ended).into_iter();
+        ended.map(|(number, meta)| (number, meta.bytes)).collect()
     }
 
     /// Removes what was written, as far as possible; the next opening removes the rest.
@@ -126,37 +132,43 @@ impl<'a> Values<'a> {
 /// The value files that are written.
 struct WrittenValues<'a> {
     context: &'a Context<'a>,
-    open: Option<ValueWriter>,
+    /// The open file of each group, or the one for all keys.
+    open: BTreeMap<Option<ValueGroup>, ValueWriter>,
     /// The numbers of all files that were begun.
     begun: Vec<u64>,
-    /// The files that were ended, with their lengths.
-    ended: Vec<(u64, u64)>,
+    /// The files that were ended, by number.
+    ended: BTreeMap<u64, ValueFileMeta>,
     /// The bytes that were written since the last pause.
     unpaced: u64,
 }
 
 impl WrittenValues<'_> {
-    /// Writes a value into the open file, if it is large enough. Returns where it lies.
+    /// Writes a value into the open file of its group, if it is large enough. Returns where it lies.
     fn append(&mut self, key: &[u8], value: &[u8]) -> Result<Option<Pointer>> {
-        let least = self.context.table.separate_values;
+        let context = self.context;
+        let least = context.table.separate_values;
         if least.is_none_or(|least| value.len() < least as usize) {
             return Ok(None);
         }
+        let groups = context.table.groups();
+        let group = groups.map(|groups| ValueGroup::of_key(key, groups));
         let is_full = |open: &ValueWriter| open.bytes() >= FILE_BYTES;
-        if self.open.as_ref().is_some_and(is_full) {
-            self.close()?;
+        if self.open.get(&group).is_some_and(is_full)
+            && let Some(full) = self.open.remove(&group)
+        {
+            self.end(group, full)?;
         }
-        let context = self.context;
-        let open = match &mut self.open {
-            Some(open) => open,
-            none => {
+        let open = match self.open.entry(group) {
+            Entry::Occupied(open) => open.into_mut(),
+            Entry::Vacant(none) => {
                 let files = context.files;
                 let number = files.new_number();
                 if Pointer::new(number, 0, 0).is_none() {
                     return Ok(None);
                 }
+                let at_a_time = groups.map_or(1, |groups| groups.get().into());
                 let (fs, dir) = (&files.fs, &files.dir);
-                let new = ValueWriter::create(fs, dir, number, context.keyspace)?;
+                let new = ValueWriter::create(fs, dir, number, context.keyspace, at_a_time)?;
                 self.begun.push(number);
                 none.insert(new)
             }
@@ -171,11 +183,18 @@ impl WrittenValues<'_> {
     }
 
     fn close(&mut self) -> Result<()> {
-        if let Some(mut open) = self.open.take() {
-            open.finish()?;
-            self.ended.push((open.number(), open.bytes()));
-            Counters::add_time(&self.context.counters.write_nanos, open.write_time);
+        while let Some((group, open)) = self.open.pop_first() {
+            self.end(group, open)?;
         }
+        Ok(())
+    }
+
+    fn end(&mut self, group: Option<ValueGroup>, mut open: ValueWriter) -> Result<()> {
+        open.finish()?;
+        let bytes = open.bytes();
+        let meta = ValueFileMeta { bytes, group };
+        self.ended.insert(open.number(), meta);
+        Counters::add_time(&self.context.counters.write_nanos, open.write_time);
         Ok(())
     }
 }

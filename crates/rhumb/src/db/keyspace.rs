@@ -373,7 +373,7 @@ impl Keyspace {
             .levels
             .value_files()
             .iter()
-            .map(|(_, used)| used.file.bytes);
+            .map(|(_, used)| used.file.meta.bytes);
         Ok(total(tables.chain(values)))
     }
 

@@ -67,7 +67,10 @@ pub struct KeyspaceStats {
     pub range_delete_bytes: u64,
     /// The number of value files.
     pub value_files: u64,
-    /// Their bytes.
+    /// The number of groups of keys ([`TableSpec::value_groups`](crate::TableSpec::value_groups)) whose values these
+    /// hold, those of other numbers of groups too.
+    pub value_groups: u64,
+    /// The bytes of the value files.
     pub value_bytes: u64,
     /// The bytes of those values in them, with their keys, that tables point to. The rest is garbage
     /// ([`Options::over_provision_percent`](crate::Options::over_provision_percent)).

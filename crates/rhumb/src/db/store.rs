@@ -1,6 +1,7 @@
 //! The state that all handles of an open store share.
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -17,7 +18,7 @@ use crate::entry::Sequence;
 use crate::error::{Error, Result};
 use crate::fs::{FileLock, FileSystem};
 use crate::options::{Options, TableSpec};
-use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{HazardSlots, Mutex, OwnLines, Rank, Ranked, lock};
 use crate::version::{Files, KeyspaceState, Manifest, State};
 
@@ -37,8 +38,11 @@ pub(super) struct OpenKeyspace {
     pub(super) order: Mutex<Order>,
     /// Operations up to this sequence are flushed whole, and nothing of them is kept back.
     pub(super) flush_through: AtomicU64,
-    /// Values of so many bytes or more are kept apart from their keys; `u32::MAX`, which no value has, if none are.
-    separate_values: AtomicU32,
+    /// Values of so many bytes or more may stay in the log, apart from their keys; `u32::MAX`, which no value has, if none
+    /// may.
+    log_values: AtomicU32,
+    /// The number of groups of values; 0 for none.
+    value_groups: AtomicU16,
     /// Set when the keyspace begins to be dropped, so that handles stop using it. Background work asks whether
     /// it is among the [keyspaces](Store::keyspaces) of the store.
     pub(super) dropped: AtomicBool,
@@ -60,7 +64,8 @@ impl OpenKeyspace {
             next_map: AtomicU64::new(state.maps.next()),
             order: Mutex::new(Order::default()),
             flush_through: AtomicU64::new(0),
-            separate_values: AtomicU32::new(u32::MAX),
+            log_values: AtomicU32::new(u32::MAX),
+            value_groups: AtomicU16::new(0),
             dropped: AtomicBool::new(false),
         };
         keyspace.set_layout(state.options.layout(options).1);
@@ -69,18 +74,28 @@ impl OpenKeyspace {
 
     /// Takes over what the layout of new tables says of new writes.
     pub(super) fn set_layout(&self, table: &TableSpec) {
-        let least = table.separate_values.unwrap_or(u32::MAX);
-        self.separate_values.store(least, Ordering::Relaxed);
+        let groups = table.groups();
+        // A log holds values of all groups, so flushes move them.
+        let least = table.separate_values.filter(|_| groups.is_none());
+        self.log_values
+            .store(least.unwrap_or(u32::MAX), Ordering::Relaxed);
+        let groups = groups.map_or(0, NonZero::get);
+        self.value_groups.store(groups, Ordering::Relaxed);
     }
 
-    /// Whether a value of so many bytes is kept apart from its key.
-    pub(super) fn separates(&self, value_len: usize) -> bool {
-        value_len >= self.separate_values.load(Ordering::Relaxed) as usize
+    /// Whether a value of so many bytes may stay in the log, apart from its key.
+    pub(super) fn leaves_in_log(&self, value_len: usize) -> bool {
+        value_len >= self.log_values.load(Ordering::Relaxed) as usize
     }
 
-    /// Whether any value is kept apart from its key.
-    pub(super) fn separates_values(&self) -> bool {
-        self.separate_values.load(Ordering::Relaxed) != u32::MAX
+    /// Whether any value may stay in the log.
+    pub(super) fn leaves_values_in_log(&self) -> bool {
+        self.log_values.load(Ordering::Relaxed) != u32::MAX
+    }
+
+    /// The number of groups of values, if there are any.
+    pub(super) fn value_groups(&self) -> Option<NonZero<u16>> {
+        NonZero::new(self.value_groups.load(Ordering::Relaxed))
     }
 
     /// Asks that what is written up to a sequence is flushed whole, without keeping anything back. The caller

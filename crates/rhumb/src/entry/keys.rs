@@ -6,6 +6,11 @@ use std::ops::Bound;
 
 use rhumb_index::search::first_eight;
 
+/// The hash of a user key for filters and groups of values.
+pub(crate) fn hash_key(key: &[u8]) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(key)
+}
+
 /// Makes `key` equal to `from`. Short keys of equal length, as successive keys often are, are
 /// copied by whole words.
 #[inline]

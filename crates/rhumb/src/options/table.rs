@@ -1,6 +1,7 @@
 //! How tables are laid out.
 
 use std::fmt;
+use std::num::NonZero;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
@@ -58,7 +59,7 @@ impl fmt::Display for Partition {
 }
 
 /// How tables are laid out: `partition=predicted`, `filter=10`, `compression=lz4`, `size=64MiB`,
-/// `values=1KiB`, joined by commas.
+/// `values=1KiB`, `groups=16`, joined by commas.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableSpec {
     /// How blocks are cut.
@@ -74,6 +75,11 @@ pub struct TableSpec {
     /// Values of at least so many bytes lie in value files, and tables point to them: merges then leave them where
     /// they are, until much of a file is [garbage](crate::Options::over_provision_percent). `None` for no value.
     pub separate_values: Option<u32>,
+    /// Into so many groups, 1 to 1,024, keys are divided by their hashes, and a value file holds values of one group:
+    /// all versions of a key are in one group, and the groups with the most garbage are collected whole (HashKV). Each
+    /// flush writes a file a group, so there should be some MiB of its write buffer for each. Values are then always
+    /// written twice, to the log and to such a file. `None` for no groups; only together with `separate_values`.
+    pub value_groups: Option<u16>,
 }
 
 const LARGEST_PARTITION: u32 = 16 << 20;
@@ -85,6 +91,9 @@ const COMPRESSION_EXPECTED: &str = "compression=none, compression=lz4 or compres
 const COMPRESSION_BUILT: &str =
     "compression=lz4, or use a rhumb that was built with the cargo feature `zstd`";
 const VALUES_EXPECTED: &str = "values=1KiB (at least so many bytes, below 4GiB) or values=off";
+const GROUPS_EXPECTED: &str = "groups=1 to groups=1024 or groups=off";
+const GROUPS_ALONE: &str = "values=1KiB (or another length) beside it, or groups=off";
+const MOST_GROUPS: u16 = 1_024;
 const FILTER_EXPECTED: &str = "filter=0 to filter=64 (bits a key)";
 
 impl Default for TableSpec {
@@ -95,11 +104,19 @@ impl Default for TableSpec {
             compression: Compression::None,
             table_bytes: 64 << 20,
             separate_values: None,
+            value_groups: None,
         }
     }
 }
 
 impl TableSpec {
+    /// The number of groups of values, if there are any.
+    pub(crate) fn groups(&self) -> Option<NonZero<u16>> {
+        self.separate_values
+            .and(self.value_groups)
+            .and_then(NonZero::new)
+    }
+
     /// An error, in the words of the code, if a value is out of its range.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let (name, n, least) = match self.partition {
@@ -117,6 +134,16 @@ impl TableSpec {
         let most_bits = u64::from(MOST_FILTER_BITS);
         check_range("TableSpec::filter_bits_per_key", bits, 0..=most_bits)?;
         check_range("TableSpec::table_bytes", self.table_bytes, 1..=u64::MAX)?;
+        if let Some(groups) = self.value_groups {
+            let most = u64::from(MOST_GROUPS);
+            check_range("TableSpec::value_groups", groups, 1..=most)?;
+            if self.separate_values.is_none() {
+                return Err(Error::InvalidArgument(format!(
+                    "TableSpec::value_groups is {groups}, but no values lie apart: set \
+                     TableSpec::separate_values too"
+                )));
+            }
+        }
         if !self.compression.is_built() {
             return Err(Error::InvalidArgument(format!(
                 "TableSpec::compression is {:?}, which this build of rhumb lacks: set it to \
@@ -142,7 +169,11 @@ impl fmt::Display for TableSpec {
             "partition={partition},filter={filter},compression={compression},size={size}"
         )?;
         match self.separate_values {
-            Some(bytes) => write!(f, ",values={bytes}"),
+            Some(bytes) => write!(f, ",values={bytes}")?,
+            None => return Ok(()),
+        }
+        match self.value_groups {
+            Some(groups) => write!(f, ",groups={groups}"),
             None => Ok(()),
         }
     }
@@ -188,13 +219,24 @@ impl FromStr for TableSpec {
                     spec.separate_values =
                         Some(bytes.ok_or_else(|| bad(setting, VALUES_EXPECTED))?);
                 }
+                "groups" if value == "off" => spec.value_groups = None,
+                "groups" => {
+                    let groups = value.parse().ok();
+                    let groups = groups.filter(|n| (1..=MOST_GROUPS).contains(n));
+                    spec.value_groups = Some(groups.ok_or_else(|| bad(setting, GROUPS_EXPECTED))?);
+                }
                 _ => {
-                    let known = "partition=, filter=, compression=, size= or values=";
+                    let known = "partition=, filter=, compression=, size=, values= or groups=";
                     return Err(bad(setting, known));
                 }
             }
         }
-        Ok(spec)
+        match spec.value_groups {
+            Some(groups) if spec.separate_values.is_none() => {
+                Err(bad(&format!("groups={groups}"), GROUPS_ALONE))
+            }
+            _ => Ok(spec),
+        }
     }
 }
 
@@ -246,6 +288,7 @@ mod tests {
             "partition=predicted,filter=10,compression=none,size=67108864",
             "partition=predicted(7),filter=10,compression=none,size=67108864",
             "partition=predicted,filter=10,compression=none,size=67108864,values=1000",
+            "partition=predicted,filter=10,compression=none,size=67108864,values=0,groups=1024",
         ] {
             assert_eq!(text.parse::<TableSpec>().unwrap().to_string(), text);
         }
@@ -289,6 +332,11 @@ mod tests {
             "filter=x",
             "values=many",
             "values=4GiB",
+            "groups=16",
+            "values=off,groups=1",
+            "values=1KiB,groups=0",
+            "values=1KiB,groups=1025",
+            "values=1KiB,groups=some",
             "blocks=4",
         ] {
             let error = text.parse::<TableSpec>().unwrap_err().to_string();

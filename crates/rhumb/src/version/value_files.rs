@@ -12,24 +12,24 @@ use crate::sync::{Arc, Opened};
 use crate::table::ValueUse;
 use crate::version::Files;
 use crate::version::files::FileRef;
-use crate::vlog::{HEADER_BYTES, Request, ValueReader, read_all};
+use crate::vlog::{HEADER_BYTES, Request, ValueFileMeta, ValueReader, read_all};
 
 /// A value file, shared by all levels whose tables point into it. When the last reference to an obsolete one is
 /// dropped, it becomes garbage.
 #[derive(Debug)]
 pub(crate) struct ValueFile {
     number: u64,
-    /// Its length.
-    pub bytes: u64,
+    /// Its length and group.
+    pub meta: ValueFileMeta,
     file: FileRef,
     reader: Opened<ValueReader>,
 }
 
 impl ValueFile {
-    fn new(files: &Arc<Files>, number: u64, bytes: u64) -> Self {
+    fn new(files: &Arc<Files>, number: u64, meta: ValueFileMeta) -> Self {
         ValueFile {
             number,
-            bytes,
+            meta,
             file: FileRef::new(Arc::clone(files), FileKind::Values, number),
             reader: Opened::default(),
         }
@@ -45,7 +45,7 @@ impl ValueFile {
     /// # Errors
     /// If the file cannot be opened or is not the one; a later call tries again.
     pub fn reader(&self) -> Result<&ValueReader> {
-        let (files, whole) = (&self.file.files, (self.number, self.bytes));
+        let (files, whole) = (&self.file.files, (self.number, self.meta.bytes));
         let open = || {
             let (fs, kept) = (&*files.fs, &files.kept_values);
             ValueReader::open(fs, &self.path(), whole, files.access, kept)
@@ -77,13 +77,9 @@ impl UsedFile {
         self.record_bytes().saturating_sub(self.used_bytes)
     }
 
-    /// The share of its records that no table points to.
-    pub fn garbage_share(&self) -> f64 {
-        self.garbage_bytes() as f64 / self.record_bytes().max(1) as f64
-    }
-
-    fn record_bytes(&self) -> u64 {
-        self.file.bytes.saturating_sub(HEADER_BYTES as u64)
+    /// The bytes of its records.
+    pub fn record_bytes(&self) -> u64 {
+        self.file.meta.bytes.saturating_sub(HEADER_BYTES as u64)
     }
 }
 
@@ -98,7 +94,7 @@ impl ValueFiles {
     /// The files that one table points into.
     ///
     /// # Errors
-    /// If it says different lengths of one file.
+    /// If it says different things of one file.
     pub fn of(files: &Arc<Files>, uses: &[ValueUse]) -> Result<Self, String> {
         let mut value_files = ValueFiles::default();
         value_files.begin_use(files, uses)?;
@@ -120,9 +116,9 @@ impl ValueFiles {
         self.by_number.get(&number)
     }
 
-    /// The length of a file; `None` if no table points into it.
-    pub fn bytes_of(&self, number: u64) -> Option<u64> {
-        Some(self.get(number)?.file.bytes)
+    /// The length and group of a file; `None` if no table points into it.
+    pub fn meta_of(&self, number: u64) -> Option<ValueFileMeta> {
+        Some(self.get(number)?.file.meta)
     }
 
     /// The value of `key` that an encoded pointer leads to, verified.
@@ -205,7 +201,7 @@ impl ValueFiles {
     /// Counts the use by one more table.
     ///
     /// # Errors
-    /// If another table says that a file has another length, or more is used than it has.
+    /// If another table says that a file has another length or group, or more is used than it has.
     pub(super) fn begin_use(
         &mut self,
         files: &Arc<Files>,
@@ -216,20 +212,20 @@ impl ValueFiles {
         }
         let by_number = Arc::make_mut(&mut self.by_number);
         for used in uses {
-            let (number, bytes) = (used.file, used.file_bytes);
+            let (number, meta) = (used.file, used.meta);
             if !used.is_possible() {
                 return Err(format!("a table that uses {used:?}"));
             }
             let known = by_number.entry(number).or_insert_with(|| UsedFile {
-                file: Arc::new(ValueFile::new(files, number, bytes)),
+                file: Arc::new(ValueFile::new(files, number, meta)),
                 tables: 0,
                 entries: 0,
                 used_bytes: 0,
             });
-            let before = known.file.bytes;
-            if before != bytes {
+            let before = known.file.meta;
+            if before != meta {
                 return Err(format!(
-                    "value file {number} with {bytes} bytes in one table and {before} in another"
+                    "value file {number} as {meta:?} in one table and {before:?} in another"
                 ));
             }
             known.tables += 1;
@@ -264,7 +260,7 @@ impl ValueFiles {
         }
         let by_number = Arc::make_mut(&mut self.by_number);
         let forgotten = unused.iter().filter_map(|number| by_number.remove(number));
-        let known = forgotten.filter(|used| before.bytes_of(used.file.number).is_some());
+        let known = forgotten.filter(|used| before.get(used.file.number).is_some());
         known.map(|used| used.file).collect()
     }
 }

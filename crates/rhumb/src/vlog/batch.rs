@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn each_request_gets_its_own_answer() {
         let fs: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
-        let mut writer = ValueWriter::create(&fs, Path::new(""), 3, 9).unwrap();
+        let mut writer = ValueWriter::create(&fs, Path::new(""), 3, 9, 1).unwrap();
         let mut append = |n| writer.append(&key(n), &value(n)).unwrap().unwrap();
         let pointers: Vec<Pointer> = (0..300).map(&mut append).collect();
         writer.finish().unwrap();

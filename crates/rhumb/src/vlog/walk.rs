@@ -110,7 +110,7 @@ mod tests {
     /// A file with these entries, its bytes, and where the values lie.
     fn file(fs: &Arc<dyn FileSystem>) -> (Vec<u8>, Vec<Pointer>) {
         let dir = Path::new("");
-        let mut writer = ValueWriter::create(fs, dir, 9, 300).unwrap();
+        let mut writer = ValueWriter::create(fs, dir, 9, 300, 1).unwrap();
         let append = |(key, value): (&[u8], &[u8])| writer.append(key, value).unwrap().unwrap();
         let pointers = ENTRIES.map(append).to_vec();
         writer.finish().unwrap();

@@ -11,8 +11,11 @@ use crate::error::Result;
 use crate::fs::names::FileKind;
 use crate::fs::{FileSystem, WriteFile, ops};
 
-/// So many bytes are handed to the operating system in one call.
+/// About so many bytes are handed to the operating system in one call.
 const BUFFER_BYTES: usize = 256 << 10;
+
+/// The buffers of value files that are written at a time take about so many bytes together.
+const BUFFERS_BYTES: usize = 4 << 20;
 
 /// A value file that is being written.
 #[derive(Debug)]
@@ -23,15 +26,16 @@ pub(crate) struct ValueWriter {
     keyspace: u32,
     /// The end of the last record.
     end: u64,
-    /// What was not written yet.
+    /// What was not written yet, and about how much of it is written at once.
     pending: Vec<u8>,
+    buffer_bytes: usize,
     /// The time spent creating, writing and syncing the file.
     pub write_time: Duration,
 }
 
 impl ValueWriter {
-    /// Creates the value file `number` in `dir`, for values of one keyspace. Its name is durable after the next
-    /// sync of the directory.
+    /// Creates the value file `number` in `dir`, for values of one keyspace, as one of `files` that are written at a
+    /// time. Its name is durable after the next sync of the directory.
     ///
     /// # Errors
     /// If it exists or cannot be created.
@@ -40,6 +44,7 @@ impl ValueWriter {
         dir: &Path,
         number: u64,
         keyspace: u32,
+        files: usize,
     ) -> Result<ValueWriter> {
         let path = dir.join(FileKind::Values.name(number));
         let mut write_time = Duration::ZERO;
@@ -52,6 +57,7 @@ impl ValueWriter {
             keyspace,
             end: pending.len() as u64,
             pending,
+            buffer_bytes: (BUFFERS_BYTES / files.max(1)).min(BUFFER_BYTES),
             write_time,
         })
     }
@@ -69,7 +75,7 @@ impl ValueWriter {
         let before = self.pending.len();
         record::encode(entry, place, &mut self.pending);
         self.end += (self.pending.len() - before) as u64;
-        if self.pending.len() >= BUFFER_BYTES {
+        if self.pending.len() >= self.buffer_bytes {
             self.write()?;
         }
         Ok(Some(pointer))
@@ -79,7 +85,7 @@ impl ValueWriter {
         let (file, path, pending) = (&*self.file, &self.path, &self.pending);
         ops::timed(&mut self.write_time, || ops::write_all(file, path, pending))?;
         self.pending.clear();
-        self.pending.shrink_to(2 * BUFFER_BYTES);
+        self.pending.shrink_to(2 * self.buffer_bytes);
         Ok(())
     }
 

@@ -163,6 +163,7 @@ pub fn tiny(file_system: Arc<dyn FileSystem>) -> Options {
             compression: Compression::Lz4,
             table_bytes: 4 << 10,
             separate_values: None,
+            value_groups: None,
         },
         levels: Levels {
             compaction: Compaction::Leveled,

@@ -41,6 +41,9 @@ pub const PARTITIONS: [Partition; 7] = [
 /// Which values lie apart from their keys: none, all, long ones.
 const SEPARATED: [Option<u32>; 6] = [None, None, Some(0), Some(16), Some(100), Some(1_000)];
 
+/// Into how many groups keys are divided where values lie apart; several mean as many files a flush.
+const GROUPS: [Option<u16>; 5] = [None, None, Some(1), Some(3), Some(16)];
+
 /// The compressions that this build has.
 pub const COMPRESSIONS: &[Compression] = match cfg!(feature = "zstd") {
     true => &[Compression::None, Compression::Lz4, Compression::Zstd],
@@ -59,6 +62,7 @@ pub fn choose(choices: &mut Choices, indexes: &[&str], base: &Options) -> Option
     // A write buffer allocates its first 4 KiB at once: with a limit of 1, every write becomes a
     // table.
     let write_buffer_bytes = choices.pick(&[1, 8 << 10, 8 << 10, 1 << 20]);
+    let separate_values = choices.pick(&SEPARATED);
     Options {
         write_buffer_bytes,
         index: choices.pick(indexes).parse().unwrap(),
@@ -67,7 +71,8 @@ pub fn choose(choices: &mut Choices, indexes: &[&str], base: &Options) -> Option
             filter_bits_per_key: choices.pick(&[0, 10, 3]),
             compression: choices.pick(COMPRESSIONS),
             table_bytes: choices.pick(&[1, 1 << 10, 4 << 10, 1 << 20]),
-            separate_values: choices.pick(&SEPARATED),
+            separate_values,
+            value_groups: separate_values.and(choices.pick(&GROUPS)),
         },
         levels: Levels {
             compaction: choices.pick(&SHAPES),
@@ -88,12 +93,14 @@ pub fn choose(choices: &mut Choices, indexes: &[&str], base: &Options) -> Option
 pub fn keyspace_options(number: u64) -> KeyspaceOptions {
     let mut choices = Choices::seeded(number);
     let index = choices.pick(&INDEXES).parse().unwrap();
+    let separate_values = choices.pick(&SEPARATED);
     let table = TableSpec {
         partition: choices.pick(&PARTITIONS),
         filter_bits_per_key: choices.pick(&[0, 10, 3]),
         compression: choices.pick(COMPRESSIONS),
         table_bytes: choices.pick(&[1 << 10, 4 << 10, 1 << 20]),
-        separate_values: choices.pick(&SEPARATED),
+        separate_values,
+        value_groups: separate_values.and(choices.pick(&GROUPS)),
     };
     KeyspaceOptions {
         index: choices.percent(60).then_some(index),

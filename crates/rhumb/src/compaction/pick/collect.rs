@@ -1,11 +1,13 @@
 //! Garbage in value files: which files are emptied, and which table is rewritten next for that.
 
 use std::collections::BTreeSet;
+use std::num::NonZero;
 
 use super::super::claims::Claims;
 use super::super::job::{Input, Job};
+use super::groups::{Unit, units};
 use crate::sync::Arc;
-use crate::version::{Levels, Table, UsedFile, ValueFiles};
+use crate::version::{Levels, Table, ValueFiles};
 
 /// Collection begins when garbage takes this share of the room that it may take. The rest is room for values that
 /// lie in two files until the first goes, and for what is overwritten meanwhile.
@@ -114,46 +116,55 @@ impl Victims {
 
     /// Forgets the files that are gone, and if there is none left and there is too much garbage, chooses others.
     /// Returns how urgent it is to empty them; `None` if there are none.
-    pub fn update(&mut self, levels: &Levels, over_provision_percent: u32) -> Option<f64> {
+    /// Where keys are divided into `groups`, all files of a group are chosen or none.
+    pub fn update(
+        &mut self,
+        levels: &Levels,
+        over_provision_percent: u32,
+        groups: Option<NonZero<u16>>,
+    ) -> Option<f64> {
         let files = levels.value_files();
         if files.is_empty() {
             self.files = Arc::default();
             return None;
         }
-        self.update_for(files, &Room::of(levels, over_provision_percent))
+        self.update_for(files, groups, &Room::of(levels, over_provision_percent))
     }
 
-    fn update_for(&mut self, files: &ValueFiles, room: &Room) -> Option<f64> {
+    fn update_for(
+        &mut self,
+        files: &ValueFiles,
+        groups: Option<NonZero<u16>>,
+        room: &Room,
+    ) -> Option<f64> {
         if self.files.iter().any(|number| files.get(*number).is_none()) {
             let left = self.files.iter().filter(|n| files.get(**n).is_some());
             self.files = Arc::new(left.copied().collect());
         }
         if self.files.is_empty() && room.score() > 1.0 {
-            self.files = Arc::new(choose(files, room));
+            self.files = Arc::new(choose(units(files, groups), room));
         }
         (!self.files.is_empty()).then(|| room.score())
     }
 }
 
-/// The files with the largest shares of garbage, at least one if one holds enough: until the others hold little enough, or what is in use
-/// of them takes the room for values that lie in two files.
-fn choose(files: &ValueFiles, room: &Room) -> BTreeSet<u64> {
-    let share = UsedFile::garbage_share;
-    let mut candidates: Vec<(u64, &UsedFile)> = files.iter().collect();
+/// The files, or groups of files, with the largest shares of garbage, at least one if one holds enough: until the others
+/// hold little enough, or what is in use of them takes the room for values that lie in two files.
+fn choose(mut candidates: Vec<Unit>, room: &Room) -> BTreeSet<u64> {
     // Where all files together hold more than `room.least`, one of them holds this share.
     let least = room.least / (room.used + room.least).max(1.0);
-    candidates.retain(|(_, file)| file.garbage_bytes() > 0 && share(file) >= least);
-    candidates.sort_by(|(_, a), (_, b)| f64::total_cmp(&share(b), &share(a)));
+    candidates.retain(|unit| unit.garbage_bytes > 0 && unit.garbage_share() >= least);
+    candidates.sort_by(|a, b| f64::total_cmp(&b.garbage_share(), &a.garbage_share()));
     let (mut left, mut copies) = (room.garbage, 0.0);
     let mut chosen = BTreeSet::new();
-    for (number, file) in candidates {
-        copies += file.used_bytes as f64;
+    for unit in candidates {
+        copies += unit.used_bytes as f64;
         let is_enough = left <= END * room.most || copies > room.copies();
         if is_enough && !chosen.is_empty() {
             break;
         }
-        left -= file.garbage_bytes() as f64;
-        chosen.insert(number);
+        left -= unit.garbage_bytes as f64;
+        chosen.extend(unit.files);
     }
     chosen
 }
@@ -202,23 +213,32 @@ mod tests {
     use crate::fs::{FileSystem, MemoryFileSystem};
     use crate::table::ValueUse;
     use crate::version::Files;
-    use crate::vlog::HEADER_BYTES;
+    use crate::vlog::{HEADER_BYTES, ValueFileMeta, ValueGroup};
 
     /// Value files from number 10 on, each with 1000 bytes of records, of which so many are in use.
     fn files(used: &[u64]) -> ValueFiles {
+        files_of(used.iter().map(|used| (*used, None)))
+    }
+
+    /// The same, with the groups of the files.
+    fn files_of(used: impl IntoIterator<Item = (u64, Option<ValueGroup>)>) -> ValueFiles {
         let fs: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
         let files = Arc::new(Files::uncached(&fs, Path::new("")).unwrap());
-        let uses = used.iter().zip(10..).map(|(bytes, file)| ValueUse {
+        let uses = used.into_iter().zip(10..);
+        let uses = uses.map(|((bytes, group), file)| ValueUse {
             file,
-            file_bytes: 1_000 + HEADER_BYTES as u64,
+            meta: ValueFileMeta {
+                bytes: 1_000 + HEADER_BYTES as u64,
+                group,
+            },
             entries: 1,
-            bytes: (*bytes).max(1),
+            bytes: bytes.max(1),
         });
         ValueFiles::of(&files, &uses.collect::<Vec<_>>()).unwrap()
     }
 
     fn update(victims: &mut Victims, files: &ValueFiles, percent: u32) -> Option<f64> {
-        victims.update_for(files, &Room::with(files, 0.0, percent))
+        victims.update_for(files, None, &Room::with(files, 0.0, percent))
     }
 
     fn chosen(victims: &Victims) -> Vec<u64> {
@@ -296,7 +316,7 @@ mod tests {
         let mut victims = Victims::default();
         let some = files(&[960; 10]);
         assert_eq!(
-            victims.update_for(&some, &Room::with(&some, 3_000.0, 30)),
+            victims.update_for(&some, None, &Room::with(&some, 3_000.0, 30)),
             None
         );
         let mut used = vec![960; 9];
@@ -304,10 +324,32 @@ mod tests {
         let some = files(&used);
         assert!(
             victims
-                .update_for(&some, &Room::with(&some, 3_000.0, 30))
+                .update_for(&some, None, &Room::with(&some, 3_000.0, 30))
                 .is_some()
         );
         assert_eq!(chosen(&victims), [19]);
+    }
+
+    /// The group with the largest share goes, though another has the file with the largest one.
+    #[test]
+    fn a_group_goes_whole_or_not_at_all() {
+        let groups = NonZero::new(4);
+        let group = |number| groups.and_then(|groups| ValueGroup::new(number, groups));
+        let all = [
+            (200, 0),
+            (1_000, 0),
+            (500, 1),
+            (600, 1),
+            (1_000, 2),
+            (1_000, 3),
+        ];
+        let some = files_of(all.map(|(used, number)| (used, group(number))));
+        let mut victims = Victims::default();
+        victims.update_for(&some, groups, &Room::with(&some, 0.0, 40));
+        assert_eq!(chosen(&victims), [12, 13]);
+        let mut victims = Victims::default();
+        victims.update_for(&some, None, &Room::with(&some, 0.0, 40));
+        assert_eq!(chosen(&victims), [10]);
     }
 
     #[test]

@@ -9,6 +9,7 @@
 
 mod collect;
 mod draining;
+mod groups;
 mod leveled;
 mod range;
 mod small;

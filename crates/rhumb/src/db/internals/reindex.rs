@@ -67,7 +67,7 @@ fn rewrite(context: &Context<'_>, place: Place, table: &Table) -> Result<Outcome
     let number = files.new_number();
     let mut writer = TableWriter::create(&files.fs, &files.dir, number, &settings)?;
     let made = copy_entries(reader, &mut writer).and_then(|()| {
-        writer.set_value_lengths(|file| context.value_files.bytes_of(file))?;
+        writer.set_value_files(|file| context.value_files.meta_of(file))?;
         let made = writer.finish(reader.range_deletes())?.summary;
         ops::sync_dir(&*files.fs, &files.dir)?;
         Ok(made)

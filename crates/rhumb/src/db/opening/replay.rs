@@ -83,7 +83,7 @@ struct LogReplay<'a> {
 
 impl LogReplay<'_> {
     /// Applies an operation, unless its keyspace was dropped or it is in a table already. Returns the bytes of its record,
-    /// if it has a value that belongs apart from its key.
+    /// if it has a value that may stay in the log.
     fn operation(&mut self, sequence: Sequence, operation: &Operation<'_>) -> Result<Option<u64>> {
         let id = operation.keyspace;
         let known = self.state.keyspaces.get(&id);
@@ -98,7 +98,7 @@ impl LogReplay<'_> {
             keyspace.view.rotate();
         }
         Ok(match operation.op {
-            Op::Put { key, value } if keyspace.separates(value.len()) => {
+            Op::Put { key, value } if keyspace.leaves_in_log(value.len()) => {
                 Some(Pointer::record_bytes(id, key.len(), value.len() as u64))
             }
             _ => None,

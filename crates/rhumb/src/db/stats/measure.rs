@@ -1,5 +1,7 @@
 //! Gathers [`Stats`].
 
+use std::collections::BTreeSet;
+
 use crate::db::stats::{CacheStats, KeyspaceStats, LevelStats, OrderStats, Stats, WriteStats};
 use crate::db::store::{OpenKeyspace, Store};
 use crate::error::{Error, Result};
@@ -77,11 +79,14 @@ fn measure_keyspace(keyspace: &OpenKeyspace, options: KeyspaceOptions) -> Result
     for (number, level) in stats.levels.iter_mut().enumerate() {
         level.runs = view.levels.runs(number).len() as u64;
     }
+    let mut groups = BTreeSet::new();
     for (_, used) in view.levels.value_files().iter() {
+        groups.extend(used.file.meta.group);
         stats.value_files += 1;
-        stats.value_bytes += used.file.bytes;
+        stats.value_bytes += used.file.meta.bytes;
         stats.used_value_bytes += used.used_bytes;
     }
+    stats.value_groups = groups.len() as u64;
     stats.hidden_value_bytes = view.levels.hidden_value_bytes() as u64;
     for (place, table) in view.levels.tables() {
         let reader = table.reader()?;

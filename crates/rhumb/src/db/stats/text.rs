@@ -71,9 +71,13 @@ impl Display for KeyspaceStats {
         if self.value_files > 0 {
             writeln!(
                 f,
-                "  values apart from keys: {} in {}, {} of them in use, about {} of these overwritten",
+                "  values apart from keys: {} in {}{}, {} of them in use, about {} of these overwritten",
                 Bytes(self.value_bytes),
                 Counted(self.value_files, "file"),
+                match self.value_groups {
+                    0 => String::new(),
+                    groups => format!(" of {}", Counted(groups, "group")),
+                },
                 Bytes(self.used_value_bytes),
                 Bytes(self.hidden_value_bytes),
             )?;

@@ -231,7 +231,7 @@ impl Store {
     ) -> Option<Due> {
         let levels = keyspace.view.load().levels.clone();
         let most = self.options.over_provision_percent;
-        let score = victims.update(&levels, most)?;
+        let score = victims.update(&levels, most, keyspace.value_groups())?;
         (jobs.waiting == 0).then(|| Due {
             urgency: Urgency {
                 stall: 0.0,
@@ -299,8 +299,9 @@ mod tests {
                 panic!("{compaction:?}: no collection");
             };
             assert!(collection.job.is_rewrite());
+            // So that they reach into the last table, whichever is collected.
             for n in 0..18 {
-                flush(&db, 50, n);
+                flush(&db, 49, n);
             }
             assert!(store.begin_most_urgent(Crew::Merge).is_none());
             store.merge_tables(&collection).unwrap();

@@ -51,7 +51,7 @@ pub struct WriteBatch {
     /// The keyspaces that the operations write to.
     pub(in crate::db) keyspaces: Vec<Arc<OpenKeyspace>>,
     user_bytes: usize,
-    /// Whether it has a value that is kept apart from its key.
+    /// Whether it has a value that may stay in the log, apart from its key.
     pub(in crate::db) separates: bool,
 }
 
@@ -74,7 +74,7 @@ impl WriteBatch {
         let (key, value) = (check_key(key.as_ref())?, check_value(value.as_ref())?);
         let id = self.name(keyspace)?;
         self.operations.push_put(id, key, value);
-        self.separates |= keyspace.state().separates(value.len());
+        self.separates |= keyspace.state().leaves_in_log(value.len());
         self.user_bytes += key.len() + value.len();
         Ok(())
     }

@@ -214,7 +214,7 @@ impl Store {
                     let mut keyspaces = group.iter().flat_map(|r| &r.batch.keyspaces);
                     keyspaces
                         .find(|k| k.id == id)
-                        .is_some_and(|k| k.separates(len))
+                        .is_some_and(|k| k.leaves_in_log(len))
                 })
             }
             [one] => log.append(first, &[one.batch.operations.bytes()], count),
@@ -243,7 +243,7 @@ impl Store {
             if (keyspace.view.load().active).is_full(self.options.write_buffer_bytes) {
                 keyspace.view.rotate();
                 rotated = true;
-                with_log |= keyspace.separates_values();
+                with_log |= keyspace.leaves_values_in_log();
             }
         }
         let segment = self.log_segment();

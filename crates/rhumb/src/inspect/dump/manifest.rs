@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::{key, output};
+use super::{key, output, table::group_of};
 use crate::error::{Error, Result};
 use crate::fs::{FileSystem, names};
 use crate::sync::Arc;
@@ -105,10 +105,12 @@ fn describe_table(table: &TableMeta) -> String {
     } else {
         ""
     };
-    let values: Vec<u64> = table.values.iter().map(|used| used.file).collect();
+    let values = table.values.iter();
+    let values = values.map(|used| format!("{}{}", used.file, group_of(used)));
+    let values: Vec<String> = values.collect();
     let values = match values.is_empty() {
         true => String::new(),
-        false => format!(", value files {values:?}"),
+        false => format!(", value files [{}]", values.join(", ")),
     };
     format!(
         "table {}: {} bytes, sections at {}, id {:016x}, {} entries ({} deletes), {} range deletes, \

@@ -7,7 +7,7 @@ use super::{key, output, value};
 use crate::entry::{EntryKind, Pointer};
 use crate::error::Result;
 use crate::options::Options;
-use crate::table::{Salvage, TableReader};
+use crate::table::{Salvage, TableReader, ValueUse};
 
 /// Writes a table. Damaged parts are described and skipped.
 pub(super) fn dump(path: &Path, number: u64, options: &Options, out: &mut dyn Write) -> Result<()> {
@@ -72,8 +72,12 @@ fn describe(reader: &TableReader, out: &mut dyn Write) -> Result<()> {
     for used in &found.values {
         output(writeln!(
             out,
-            "value file {} of {} bytes: {} values, {} bytes with their keys",
-            used.file, used.file_bytes, used.entries, used.bytes
+            "value file {} of {} bytes{}: {} values, {} bytes with their keys",
+            used.file,
+            used.meta.bytes,
+            group_of(used),
+            used.entries,
+            used.bytes
         ))?;
     }
     output(writeln!(out, "properties:"))?;
@@ -81,6 +85,12 @@ fn describe(reader: &TableReader, out: &mut dyn Write) -> Result<()> {
         output(writeln!(out, "  {name} = {}", text.escape_ascii()))?;
     }
     Ok(())
+}
+
+/// The group of a value file, if it has one.
+pub(super) fn group_of(used: &ValueUse) -> String {
+    let group = used.meta.group;
+    group.map_or(String::new(), |group| format!(" ({group})"))
 }
 
 fn pointer(bytes: &[u8]) -> String {

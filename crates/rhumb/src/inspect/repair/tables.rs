@@ -194,7 +194,7 @@ impl Repair<'_> {
             let _ = writer.abandon();
             return Err(e);
         }
-        values.set_lengths(&mut writer)?;
+        values.set_files(&mut writer)?;
         Ok(writer.finish(salvage.range_deletes())?.summary)
     }
 }

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::fs::Access;
 use crate::memory::Pinned;
 use crate::table::TableWriter;
-use crate::vlog::{KeptValues, ValueReader};
+use crate::vlog::{KeptValues, ValueFileMeta, ValueReader};
 
 /// What becomes of a value.
 pub(super) enum Saved {
@@ -33,7 +33,7 @@ pub(super) struct SavedValues {
 
 struct NamedFile {
     path: PathBuf,
-    bytes: u64,
+    meta: ValueFileMeta,
     readable: Readable,
 }
 
@@ -53,15 +53,14 @@ impl SavedValues {
         for used in &table.meta.values {
             let path = directory.values_path(used.file);
             let readable = match directory.values.contains(&used.file) {
-                true => open(directory, &path, (used.file, used.file_bytes))?,
+                true => open(directory, &path, (used.file, used.meta.bytes))?,
                 false => Readable::Missing,
             };
-            let bytes = used.file_bytes;
             files.insert(
                 used.file,
                 NamedFile {
                     path,
-                    bytes,
+                    meta: used.meta,
                     readable,
                 },
             );
@@ -107,12 +106,12 @@ impl SavedValues {
         Some(LostData::new(path, what, &why, sequences))
     }
 
-    /// Notes the lengths of the files that a new table points into.
+    /// Notes what the files are that a new table points into.
     ///
     /// # Errors
     /// If it points into another file.
-    pub fn set_lengths(&self, writer: &mut TableWriter) -> Result<()> {
-        writer.set_value_lengths(|file| Some(self.files.get(&file)?.bytes))
+    pub fn set_files(&self, writer: &mut TableWriter) -> Result<()> {
+        writer.set_value_files(|file| Some(self.files.get(&file)?.meta))
     }
 }
 

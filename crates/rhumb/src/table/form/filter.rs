@@ -14,10 +14,8 @@ const HEADER_BYTES: usize = 8;
 const BLOCK_BYTES: usize = 64;
 const MAX_PROBES: u8 = 32;
 
-/// The hash of a user key for all filters; computed once a get.
-pub(crate) fn hash_key(key: &[u8]) -> u64 {
-    xxhash_rust::xxh3::xxh3_64(key)
-}
+/// For all filters; computed once a get.
+pub(crate) use crate::entry::hash_key;
 
 /// The bits of a key within its block.
 #[inline]

@@ -1,14 +1,15 @@
 //! What a table refers to in value files (docs/format.md, Value references).
 
 use crate::entry::varint::{Reader, encode};
+use crate::vlog::{ValueFileMeta, ValueGroup};
 
 /// What a table refers to in one value file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ValueUse {
     /// The number of the file.
     pub file: u64,
-    /// The length of the file in bytes.
-    pub file_bytes: u64,
+    /// The file itself.
+    pub meta: ValueFileMeta,
     /// How many entries of the table point into it.
     pub entries: u64,
     /// The bytes of the records that they point to.
@@ -18,16 +19,17 @@ pub(crate) struct ValueUse {
 impl ValueUse {
     /// Whether a file of this length can be used so.
     pub fn is_possible(&self) -> bool {
-        self.entries > 0 && self.bytes >= self.entries && self.bytes <= self.file_bytes
+        self.entries > 0 && self.bytes >= self.entries && self.bytes <= self.meta.bytes
     }
 
     /// Appends the byte form of a list, which is ascending by file.
     pub fn encode_all(uses: &[ValueUse], into: &mut Vec<u8>) {
         encode(uses.len() as u64, into);
         for used in uses {
-            for number in [used.file, used.file_bytes, used.entries, used.bytes] {
+            for number in [used.file, used.meta.bytes, used.entries, used.bytes] {
                 encode(number, into);
             }
+            ValueGroup::encode(used.meta.group, into);
         }
     }
 
@@ -40,11 +42,16 @@ impl ValueUse {
         let mut uses: Vec<ValueUse> = Vec::new();
         for _ in 0..count {
             let mut number = || from.varint().ok_or("an incomplete value reference");
+            let (file, file_bytes) = (number()?, number()?);
+            let (entries, bytes) = (number()?, number()?);
             let used = ValueUse {
-                file: number()?,
-                file_bytes: number()?,
-                entries: number()?,
-                bytes: number()?,
+                file,
+                meta: ValueFileMeta {
+                    bytes: file_bytes,
+                    group: ValueGroup::take(from)?,
+                },
+                entries,
+                bytes,
             };
             if uses.last().is_some_and(|last| last.file >= used.file) {
                 return Err(format!("value file {} out of order", used.file));
@@ -60,13 +67,18 @@ impl ValueUse {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZero;
+
     use super::*;
 
     #[test]
     fn uses_come_back_and_wrong_ones_are_refused() {
         let used = |file, entries, bytes| ValueUse {
             file,
-            file_bytes: 1_000,
+            meta: ValueFileMeta {
+                bytes: 1_000,
+                group: NonZero::new(7).and_then(|of| ValueGroup::new(bytes as u16 / 100, of)),
+            },
             entries,
             bytes,
         };

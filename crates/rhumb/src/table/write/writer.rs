@@ -24,6 +24,7 @@ use crate::table::form::footer::{self, SectionKind};
 use crate::table::form::properties::Properties;
 use crate::table::form::summary::{self, Bounds, TableMeta};
 use crate::table::form::value_uses::ValueUse;
+use crate::vlog::ValueFileMeta;
 
 /// The space of a raw block that is reserved for everything except the value of its only entry.
 const ENTRY_OVERHEAD_BYTES: usize = MAX_KEY_BYTES + 64;
@@ -276,7 +277,7 @@ impl TableWriter {
         };
         let used = self.values.entry(pointer.file).or_insert(ValueUse {
             file: pointer.file,
-            file_bytes: 0,
+            meta: ValueFileMeta::default(),
             entries: 0,
             bytes: 0,
         });
@@ -286,13 +287,16 @@ impl TableWriter {
         Ok(())
     }
 
-    /// Notes how long the value files are that entries point into; has to come before the end of the table.
+    /// Notes what the value files are that entries point into; has to come before the end of the table.
     ///
     /// # Errors
-    /// If `bytes_of` does not know a file: an entry came from a table that did not name it.
-    pub fn set_value_lengths(&mut self, bytes_of: impl Fn(u64) -> Option<u64>) -> Result<()> {
+    /// If `meta_of` does not know a file: an entry came from a table that did not name it.
+    pub fn set_value_files(
+        &mut self,
+        meta_of: impl Fn(u64) -> Option<ValueFileMeta>,
+    ) -> Result<()> {
         for used in self.values.values_mut() {
-            used.file_bytes = bytes_of(used.file).ok_or_else(|| {
+            used.meta = meta_of(used.file).ok_or_else(|| {
                 let expected = "pointers into value files that the tables name";
                 let found = format!("one into file {}", used.file);
                 Error::corruption(&self.path, 0, expected, found)

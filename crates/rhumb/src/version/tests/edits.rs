@@ -1,9 +1,12 @@
+use std::num::NonZero;
+
 use proptest::prelude::*;
 
 use super::super::option_list::Refusal;
 use super::*;
 use crate::options::KeyspaceOptions;
 use crate::table::ValueUse;
+use crate::vlog::{ValueFileMeta, ValueGroup};
 
 fn key() -> impl Strategy<Value = Box<[u8]>> {
     prop::collection::vec(any::<u8>(), 0..20).prop_map(Into::into)
@@ -45,7 +48,10 @@ prop_compose! {
 fn any_uses(number: u64, bytes: u64, count: u64) -> Vec<ValueUse> {
     let file = |i| ValueUse {
         file: (number >> 2) + i,
-        file_bytes: bytes,
+        meta: ValueFileMeta {
+            bytes,
+            group: NonZero::new(count as u16).and_then(|of| ValueGroup::new(bytes as u16, of)),
+        },
         entries: 1 + i,
         bytes: bytes / 2,
     };
