@@ -57,6 +57,7 @@ fn cut(random: &mut Random) -> Result<Crashed, String> {
         settled: random.percent(30),
         shapes: shapes(random.next()),
         first_partition: random.below(2) as usize,
+        groups: random.percent(30).then_some(3),
     };
     let cut_at = Some(1 + random.below(length * 8));
     let mut world = World::new(

@@ -173,6 +173,7 @@ fn any_call_may_fail() {
             settled: random.percent(50),
             shapes: scripts::shapes(number as u64),
             first_partition: random.below(2) as usize,
+            groups: random.percent(30).then_some(3),
         };
         let fault = Fault::ALL[random.below(5) as usize];
         let at = FaultAt::Call(1 + random.below(400));
@@ -244,6 +245,7 @@ fn writes_resume_when_a_full_disk_has_room_again() {
             settled: random.percent(50),
             shapes: scripts::shapes(number as u64),
             first_partition: random.below(2) as usize,
+            groups: random.percent(30).then_some(3),
         };
         let mut world = World::new(Plan::default(), false);
         let run = world.run(&script);

@@ -217,7 +217,7 @@ fn a_collection_empties_all_files_of_the_group_with_the_most_garbage() {
     // The last of its files: all of it is in use.
     put(&db, &mut (400..KEYS), 2);
     // Two of three, so that their old files stay in use.
-    let is_doomed = |n: &u32| n % 3 != 0 && group_of(&key(*n), GROUPS) == 2;
+    let is_doomed = |n: &u32| !n.is_multiple_of(3) && group_of(&key(*n), GROUPS) == 2;
     put(&db, &mut (0..400).filter(is_doomed), 3);
     db.compact_range(None, None).unwrap();
     db.settle();

@@ -20,6 +20,8 @@ pub struct Script {
     /// The index in [`PARTITIONS`](super::PARTITIONS) for the first opening; later openings
     /// alternate.
     pub first_partition: usize,
+    /// Into how many groups keys are divided at the openings that write values apart from them.
+    pub groups: Option<u16>,
 }
 
 /// All shapes; `number` determines which comes first.
@@ -41,9 +43,12 @@ pub const LOGS: &str = "logs";
 /// The script of which flushes keep something back.
 pub const NEARLY_SORTED: &str = "nearly-sorted";
 
+/// The script whose value files hold groups of keys.
+pub const HASHED: &str = "hashed";
+
 /// All scripts, of about `length` steps each.
 pub fn all(length: u64) -> Vec<Script> {
-    let made: [(&'static str, Make); 22] = [
+    let made: [(&'static str, Make); 23] = [
         ("writes", writes),
         ("batches", batches),
         ("flush", flush),
@@ -66,6 +71,7 @@ pub fn all(length: u64) -> Vec<Script> {
         (NEARLY_SORTED, nearly_sorted),
         ("ingest", ingests),
         ("collection", collection),
+        (HASHED, collection),
     ];
     let scripts = made.into_iter().enumerate().map(|(i, (name, make))| {
         let mut random = Random(case_seed(i as u64));
@@ -78,6 +84,7 @@ pub fn all(length: u64) -> Vec<Script> {
             // Leveled comes first for the scripts whose tables should move, or be put below level 0.
             shapes: shapes(i as u64 + 2),
             first_partition: i / 3 % 2,
+            groups: (name == HASHED).then_some(3),
         }
     });
     scripts.collect()

@@ -100,6 +100,8 @@ pub struct World {
     pub shapes: Vec<Compaction>,
     /// The index in [`PARTITIONS`] for the first opening.
     first_partition: usize,
+    /// The groups of values at the openings that have some apart.
+    groups: Option<u16>,
     /// Whether to wait for background work after each step.
     settled: bool,
     /// The settings of the open store, as indexes of [`SHAPES`] and [`PARTITIONS`].
@@ -151,6 +153,7 @@ impl World {
             plan,
             shapes: SHAPES[..1].to_vec(),
             first_partition: 0,
+            groups: None,
             settled: true,
             opened: (0, 0),
             merging: Merging::default(),
@@ -173,6 +176,7 @@ impl World {
     pub fn run(&mut self, script: &Script) -> Result<(), Trouble> {
         self.shapes = script.shapes.clone();
         self.first_partition = script.first_partition;
+        self.groups = script.groups;
         self.settled = script.settled;
         self.open()?;
         for step in &script.steps {
@@ -534,6 +538,7 @@ impl World {
         options.table.partition = PARTITIONS[self.opened.1];
         // Every other opening writes longer values apart from their keys.
         options.table.separate_values = [None, Some(100)][self.opened.1];
+        options.table.value_groups = options.table.separate_values.and(self.groups);
         // Values are moved out of the log and the first garbage in a value file is collected, or values stay in the log and
         // none is.
         options.over_provision_percent = [u32::MAX, 0][number / 2 % 2];
