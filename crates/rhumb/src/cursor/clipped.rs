@@ -1,8 +1,7 @@
 //! A cursor over a range of user keys.
 
-use crate::entry::{Cursor, Here, MAX_SEQUENCE, Sequence};
+use crate::entry::{Content, Cursor, Here, MAX_SEQUENCE, Sequence};
 use crate::error::Result;
-use crate::memory::Pinned;
 
 /// Goes over the entries of another cursor with user keys from `from` on and, if `to` is given, below it.
 pub(crate) struct ClippedCursor<'a, C> {
@@ -44,10 +43,10 @@ impl<C: Cursor> Cursor for ClippedCursor<'_, C> {
         }
     }
 
-    fn value(&mut self) -> Pinned {
+    fn content(&mut self) -> Content {
         match self.inside {
-            true => self.cursor.value(),
-            false => Pinned::empty(),
+            true => self.cursor.content(),
+            false => Content::none(),
         }
     }
 

@@ -1,9 +1,8 @@
 //! A cursor over the disjoint tables of one run, each of which is opened when the cursor reaches
 //! it.
 
-use crate::entry::{Cursor, Here, Sequence};
+use crate::entry::{Content, Cursor, Here, Sequence};
 use crate::error::Result;
-use crate::memory::Pinned;
 use crate::sync::Arc;
 use crate::table::{GetTrace, TableCursor};
 use crate::version::{Run, Table};
@@ -127,10 +126,10 @@ impl Cursor for LevelCursor {
     }
 
     #[inline]
-    fn value(&mut self) -> Pinned {
+    fn content(&mut self) -> Content {
         self.cursor
             .as_mut()
-            .map_or_else(Pinned::empty, TableCursor::value)
+            .map_or_else(Content::none, TableCursor::content)
     }
 
     #[inline]

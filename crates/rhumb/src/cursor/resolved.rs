@@ -5,7 +5,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use super::VisibleCursor;
-use crate::entry::{EntryKind, Pointer, is_before, is_behind};
+use crate::entry::{Content, EntryKind, Pointer, is_before, is_behind};
 use crate::error::{Error, Result};
 use crate::memory::Pinned;
 use crate::table::GetTrace;
@@ -102,7 +102,7 @@ impl ResolvedCursor {
     /// The value of the key shown last, pinned. Only for a cursor that moves forwards.
     pub fn pin_value(&mut self) -> Pinned {
         match &self.shown {
-            None => self.cursor.pin_value(),
+            None => self.cursor.content().into_value(),
             Some(shown) => shown.value.clone(),
         }
     }
@@ -120,7 +120,7 @@ impl ResolvedCursor {
         let found = self.cursor.last(from, to)?;
         match self.resolves {
             true => self.resolve_found(found),
-            false => Ok(found),
+            false => Ok(found.map(Content::into_value)),
         }
     }
 
@@ -138,7 +138,7 @@ impl ResolvedCursor {
     pub fn prev(&mut self, from: Bound<&[u8]>) -> Result<Option<Pinned>> {
         match self.resolves {
             true => self.prev_resolved(from),
-            false => self.cursor.prev(from),
+            false => Ok(self.cursor.prev(from)?.map(Content::into_value)),
         }
     }
 
@@ -152,24 +152,23 @@ impl ResolvedCursor {
     /// Brings the value of what `cursor` shows by a move forwards, if it shows something.
     fn resolve_shown(&mut self, shown: bool) -> Result<bool> {
         if shown && self.resolves && self.cursor.kind() == EntryKind::Pointer {
-            let pointer = self.cursor.pin_value();
-            self.show_apart(&pointer)?;
+            let content = self.cursor.content();
+            self.resolve_found(Some(content))?;
         }
         Ok(shown)
     }
 
     /// Brings the value of what `cursor` shows by a move backwards: this, or where a pointer leads.
-    fn resolve_found(&mut self, found: Option<Pinned>) -> Result<Option<Pinned>> {
+    fn resolve_found(&mut self, found: Option<Content>) -> Result<Option<Pinned>> {
         match found {
-            Some(pointer) if self.cursor.kind() == EntryKind::Pointer => {
-                self.show_apart(&pointer).map(Some)
-            }
-            found => Ok(found),
+            Some(Content::Apart(pointer)) => self.show_apart(pointer).map(Some),
+            Some(Content::Here(value)) => Ok(Some(value)),
+            None => Ok(None),
         }
     }
 
     /// Shows the key of `cursor` with the value that a pointer leads to.
-    fn show_apart(&mut self, pointer: &[u8]) -> Result<Pinned> {
+    fn show_apart(&mut self, pointer: Pointer) -> Result<Pinned> {
         let key = self.cursor.key();
         let files = self.levels.value_files();
         let value = files.read(self.keyspace, key, pointer)?;
@@ -195,7 +194,7 @@ impl ResolvedCursor {
                     false => cursor.next(to)?,
                 };
                 stopped = !shown;
-                Ok(shown.then(|| cursor.pin_value()))
+                Ok(shown.then(|| cursor.content()))
             });
             self.stopped = stopped;
         }
@@ -234,18 +233,17 @@ impl ResolvedCursor {
     }
 
     /// Takes steps of `cursor` while they find something, more than the last time, and reads the values together.
-    fn go_ahead(&mut self, mut step: impl FnMut(&mut VisibleCursor) -> Result<Option<Pinned>>) {
+    fn go_ahead(&mut self, mut step: impl FnMut(&mut VisibleCursor) -> Result<Option<Content>>) {
         self.depth = (2 * self.depth).min(MOST_AHEAD);
         let (mut keys, mut found, mut failed) = (Vec::new(), Vec::new(), None::<Error>);
         let mut bytes = 0;
         while found.len() < self.depth && bytes < MOST_BYTES_AHEAD {
             match step(&mut self.cursor) {
                 Ok(None) => break,
-                Ok(Some(value)) => {
-                    let is_apart = self.cursor.kind() == EntryKind::Pointer;
-                    bytes += length(&value, is_apart);
+                Ok(Some(content)) => {
+                    bytes += length(&content);
                     keys.push(self.cursor.key().to_vec());
-                    found.push((value, is_apart));
+                    found.push(content);
                 }
                 Err(e) => {
                     failed = Some(e);
@@ -254,7 +252,6 @@ impl ResolvedCursor {
             }
         }
         let wanted = keys.iter().map(Vec::as_slice).zip(found);
-        let wanted = wanted.map(|(key, (value, is_apart))| (key, value, is_apart));
         let files = self.levels.value_files();
         let values = files.values_of(self.keyspace, wanted.collect(), false);
         self.ahead.extend(keys.into_iter().map(Some).zip(values));
@@ -263,7 +260,9 @@ impl ResolvedCursor {
 }
 
 /// The length of a value, or of the one that a pointer leads to.
-fn length(value: &[u8], is_apart: bool) -> u64 {
-    let pointer = is_apart.then(|| Pointer::from_bytes(value)).flatten();
-    pointer.map_or(value.len() as u64, |pointer| pointer.len.into())
+fn length(content: &Content) -> u64 {
+    match content {
+        Content::Here(value) => value.len() as u64,
+        Content::Apart(pointer) => pointer.len.into(),
+    }
 }

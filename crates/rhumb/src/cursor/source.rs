@@ -1,9 +1,8 @@
 //! Cursors over the sorted runs that are merged into the view of a keyspace.
 
 use super::LevelCursor;
-use crate::entry::{Cursor, Here, Sequence};
+use crate::entry::{Content, Cursor, Here, Sequence};
 use crate::error::Result;
-use crate::memory::Pinned;
 use crate::memtable::MemtableCursor;
 use crate::table::{GetTrace, TableCursor};
 
@@ -47,8 +46,8 @@ impl Cursor for Source {
     }
 
     #[inline]
-    fn value(&mut self) -> Pinned {
-        each!(self, cursor => cursor.value())
+    fn content(&mut self) -> Content {
+        each!(self, cursor => cursor.content())
     }
 
     #[inline]

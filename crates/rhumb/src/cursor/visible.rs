@@ -7,10 +7,9 @@ use std::sync::Arc;
 use super::coverage::Coverage;
 use super::{Direction, LevelCursor, MergeCursor, Source};
 use crate::entry::{
-    Cursor, EntryKind, Sequence, is_before, is_behind, is_same, set_key, successor,
+    Content, Cursor, EntryKind, Sequence, is_before, is_behind, is_same, set_key, successor,
 };
 use crate::error::{Error, Result};
-use crate::memory::Pinned;
 use crate::memtable::Memtable;
 use crate::table::GetTrace;
 use crate::version::{Levels, Run};
@@ -106,9 +105,9 @@ impl VisibleCursor {
         self.versions.value_bytes()
     }
 
-    /// The value of the key shown last, or the pointer to it, pinned. Only for a cursor that moves forwards.
-    pub fn pin_value(&mut self) -> Pinned {
-        self.versions.value()
+    /// The value of the key shown last, pinned, or the pointer to it. Only for a cursor that moves forwards.
+    pub fn content(&mut self) -> Content {
+        self.versions.content()
     }
 
     /// Shows the first key between the bounds. Returns `false` if there is none.
@@ -124,7 +123,7 @@ impl VisibleCursor {
 
     /// Shows the last key between the bounds. Returns its value or the pointer to it, or `None` if there is no such
     /// key.
-    pub fn last(&mut self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<Option<Pinned>> {
+    pub fn last(&mut self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> Result<Option<Content>> {
         self.sought = None;
         match to {
             Bound::Unbounded => self.versions.seek_last()?,
@@ -147,7 +146,7 @@ impl VisibleCursor {
     }
 
     /// Shows the key before, down to a bound. The cursor must have moved backwards to a key before.
-    pub fn prev(&mut self, from: Bound<&[u8]>) -> Result<Option<Pinned>> {
+    pub fn prev(&mut self, from: Bound<&[u8]>) -> Result<Option<Content>> {
         self.show_backward(from)
     }
 
@@ -255,7 +254,7 @@ impl VisibleCursor {
     }
 
     /// Shows the first visible key from here backwards. The cursor is on the last version of a key.
-    fn show_backward(&mut self, from: Bound<&[u8]>) -> Result<Option<Pinned>> {
+    fn show_backward(&mut self, from: Bound<&[u8]>) -> Result<Option<Content>> {
         let mut dead = 0;
         while let Some(here) = self.versions.here() {
             if is_before(here.key, from) {
@@ -276,7 +275,7 @@ impl VisibleCursor {
 
     /// Moves backwards over all versions of `self.key`, from the oldest one. Returns the newest visible
     /// version if it is not deleted.
-    fn newest_visible_backward(&mut self) -> Result<Option<Pinned>> {
+    fn newest_visible_backward(&mut self) -> Result<Option<Content>> {
         let mut newest = None;
         let mut steps = 0;
         loop {
@@ -297,7 +296,7 @@ impl VisibleCursor {
         }
     }
 
-    fn newest_visible_by_seek(&mut self) -> Result<Option<Pinned>> {
+    fn newest_visible_by_seek(&mut self) -> Result<Option<Content>> {
         self.note_seek(self.visible, Direction::Backward)?;
         self.versions.seek(&self.key, self.visible)?;
         let alive = self.is_on_key() && self.is_alive()?;
@@ -307,10 +306,10 @@ impl VisibleCursor {
     }
 
     /// The value under the cursor, or the pointer to it, if values are wanted.
-    fn pin_here(&mut self) -> Pinned {
+    fn pin_here(&mut self) -> Content {
         match self.with_values {
-            true => self.versions.value(),
-            false => Pinned::empty(),
+            true => self.versions.content(),
+            false => Content::none(),
         }
     }
 

@@ -209,7 +209,7 @@ impl WriteBuffer {
 
     /// The length of the newest value of `key`.
     pub fn get(&self, key: &[u8]) -> Option<usize> {
-        Some(self.0.get(key, MAX_SEQUENCE)?.value.len())
+        Some(self.0.get(key, MAX_SEQUENCE)?.content.into_value().len())
     }
 }
 

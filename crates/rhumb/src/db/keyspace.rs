@@ -12,7 +12,7 @@ use crate::db::store::{OpenKeyspace, Store};
 use crate::db::write::batch::WriteBatch;
 use crate::db::write::swap::{CompareAndSwapError, Condition};
 use crate::db::{Iter, Key, Value};
-use crate::entry::Sequence;
+use crate::entry::{Content, Sequence};
 use crate::error::{Error, Result};
 use crate::options::{Durability, KeyspaceOptions};
 use crate::table::BlockSource;
@@ -141,11 +141,12 @@ impl Keyspace {
         self.check()?;
         let mut lookup = Lookup::new(key, visible.unwrap_or_else(|| store.visible()));
         let mut source = BlockSource::new(true);
-        let mut value = lookup.run(&view, &mut source)?;
+        let found = lookup.run(&view, &mut source)?;
         store.reads.count(lookup.memtable_hit, &source.trace);
-        if resolved {
-            value = lookup.resolve(&view, self.state.id, value)?;
-        }
+        let value = match resolved {
+            true => lookup.resolve(&view, self.state.id, found)?,
+            false => found.map(Content::into_value),
+        };
         Ok(value.map(Value::new))
     }
 

@@ -44,7 +44,7 @@ pub enum EntryKind {
     Delete = 0,
     /// The key has this value.
     Put = 1,
-    /// The key has a value that lies elsewhere; the bytes in its place are a [`Pointer`].
+    /// The key has a value that lies elsewhere, where a [`Pointer`] leads.
     Pointer = 2,
 }
 
@@ -66,6 +66,31 @@ impl EntryKind {
     }
 }
 
+/// What an entry has beside its key.
+#[derive(Debug, Clone)]
+pub enum Content {
+    /// The value; empty for a delete.
+    Here(Pinned),
+    /// Where the value lies.
+    Apart(Pointer),
+}
+
+impl Content {
+    /// No value.
+    pub(crate) fn none() -> Self {
+        Content::Here(Pinned::empty())
+    }
+
+    /// The value, if it is here; else no bytes.
+    #[inline]
+    pub(crate) fn into_value(self) -> Pinned {
+        match self {
+            Content::Here(value) => value,
+            Content::Apart(_) => Pinned::empty(),
+        }
+    }
+}
+
 /// One version of a user key.
 #[derive(Debug, Clone)]
 pub struct Version {
@@ -73,8 +98,8 @@ pub struct Version {
     pub sequence: Sequence,
     /// The kind.
     pub kind: EntryKind,
-    /// The value, or the encoded pointer to it; empty for a delete.
-    pub value: Pinned,
+    /// The value, or where it lies.
+    pub content: Content,
 }
 
 /// A position in a sorted list of entries, ordered by user key ascending, then by sequence
@@ -85,10 +110,10 @@ pub struct Version {
 pub trait Cursor: Send {
     /// The current entry, if there is one.
     fn here(&self) -> Option<Here<'_>>;
-    /// The current value, pinned where it lies. (Takes `&mut self`, since cursors keep pins in
-    /// stock.)
-    fn value(&mut self) -> Pinned;
-    /// The current value, borrowed until the cursor moves.
+    /// The current value, pinned where it lies, or the pointer to it. (Takes `&mut self`, since cursors keep
+    /// pins in stock.)
+    fn content(&mut self) -> Content;
+    /// The current value, or the encoded pointer to it, borrowed until the cursor moves.
     fn value_bytes(&self) -> &[u8];
     /// Goes to the first entry.
     fn seek_first(&mut self) -> Result<()>;

@@ -21,6 +21,13 @@ impl Pointer {
     /// File numbers and offsets are below this one.
     pub const LIMIT: u64 = 1 << 48;
 
+    /// Leads to no value: no value file has the number 0.
+    pub const NOWHERE: Pointer = Pointer {
+        file: 0,
+        offset: 0,
+        len: 0,
+    };
+
     /// The pointer, if it can be encoded.
     pub fn new(file: u64, offset: u64, len: usize) -> Option<Self> {
         let len = u32::try_from(len).ok()?;
@@ -36,7 +43,7 @@ impl Pointer {
         1 + (heads + key_len) as u64 + value_len + 4
     }
 
-    /// The encoded form, which stands where the value would.
+    /// The encoded form, which stands where the value would outside of blocks.
     pub fn to_bytes(self) -> [u8; Self::BYTES] {
         let number =
             u128::from(self.file) | u128::from(self.offset) << 48 | u128::from(self.len) << 96;

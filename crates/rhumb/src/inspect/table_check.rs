@@ -58,14 +58,16 @@ fn check_values(
     cursor.seek_first()?;
     while let Some(here) = cursor.here() {
         if here.kind == EntryKind::Pointer {
-            let value = value_files.read(keyspace, here.key, cursor.value_bytes())?;
-            let file = Pointer::from_bytes(cursor.value_bytes()).map_or(0, |to| to.file);
-            let group = value_files.meta_of(file).and_then(|meta| meta.group);
+            let pointer = Pointer::from_bytes(cursor.value_bytes()).unwrap_or(Pointer::NOWHERE);
+            let value = value_files.read(keyspace, here.key, pointer)?;
+            let group = value_files
+                .meta_of(pointer.file)
+                .and_then(|meta| meta.group);
             if let Some(group) = group.filter(|group| !group.has(here.key)) {
-                let expected = format!("keys of {group} with values in file {file}");
+                let expected = format!("keys of {group} with values in file {}", pointer.file);
                 return Err(wrong(expected, format!("{:02x?}", here.key)));
             }
-            let (entries, bytes) = found.entry(file).or_default();
+            let (entries, bytes) = found.entry(pointer.file).or_default();
             *entries += 1;
             *bytes += Pointer::record_bytes(keyspace, here.key.len(), value.len() as u64);
         }

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use super::Memtable;
 use super::tree::Spot;
-use crate::entry::{Cursor, EntryKind, Here, MAX_SEQUENCE, Sequence};
+use crate::entry::{Content, Cursor, EntryKind, Here, MAX_SEQUENCE, Sequence};
 use crate::error::Result;
-use crate::memory::Pinned;
 
 /// Goes over the entries of a memtable, including those inserted in the meantime. It never fails.
 pub(crate) struct MemtableCursor {
@@ -124,10 +123,10 @@ impl Cursor for MemtableCursor {
         })
     }
 
-    fn value(&mut self) -> Pinned {
+    fn content(&mut self) -> Content {
         match self.value_extent() {
-            (_, 0) => Pinned::empty(),
-            (start, len) => self.memtable.tree.arena().pin(start, len),
+            (_, 0) => Content::none(),
+            (start, len) => Content::Here(self.memtable.tree.arena().pin(start, len)),
         }
     }
 

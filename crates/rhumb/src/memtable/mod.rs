@@ -21,7 +21,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use rhumb_index::search::common_prefix;
 
-use crate::entry::{MAX_SEQUENCE, RangeDeleteTree, Sequence, Version};
+use crate::entry::{Content, MAX_SEQUENCE, RangeDeleteTree, Sequence, Version};
 use crate::sync::OwnLines;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 pub(crate) use cursor::MemtableCursor;
@@ -103,7 +103,7 @@ impl Memtable {
         (record.key == key).then(|| Version {
             sequence: record.sequence,
             kind: record.kind,
-            value: record.value(self.tree.arena()),
+            content: Content::Here(record.value(self.tree.arena())),
         })
     }
 

@@ -81,7 +81,7 @@ fn every_snapshot_of_every_key_is_the_models() {
             assert_eq!(found.is_some(), expected.is_some());
             if let (Some(found), Some(((_, sequence), (kind, value)))) = (found, expected) {
                 assert_eq!((found.sequence, found.kind), (sequence.0, *kind));
-                assert_eq!(&*found.value, value);
+                assert_eq!(&*found.content.into_value(), value);
             }
         }
     }
@@ -176,7 +176,10 @@ fn entries_inserted_again_stay_as_they_were() {
         memtable.insert(b"other", 8, EntryKind::Put, value).unwrap();
     }
     assert_eq!(memtable.entries(), 2);
-    assert_eq!(&*memtable.get(b"key", 7).unwrap().value, b"first");
+    assert_eq!(
+        &*memtable.get(b"key", 7).unwrap().content.into_value(),
+        b"first"
+    );
     let mut cursor = memtable.cursor();
     cursor.seek_first().unwrap();
     cursor.next().unwrap();
@@ -198,14 +201,17 @@ fn the_shortest_and_longest_are_kept_and_longer_ones_refused() {
         .unwrap();
     memtable.insert(b"k", 3, EntryKind::Put, b"").unwrap();
     let found = memtable.get(&long_key, MAX_SEQUENCE).unwrap();
-    assert_eq!(&*memtable.get(b"", 1).unwrap().value, b"empty key");
-    assert_eq!(&*memtable.get(b"k", 3).unwrap().value, b"");
+    assert_eq!(
+        &*memtable.get(b"", 1).unwrap().content.into_value(),
+        b"empty key"
+    );
+    assert_eq!(&*memtable.get(b"k", 3).unwrap().content.into_value(), b"");
     assert!(memtable.bytes() > long_value.len());
     let refused = memtable.insert(&[&long_key[..], b"k"].concat(), 4, EntryKind::Put, b"");
     assert!(matches!(refused, Err(Error::InvalidArgument(_))));
     assert_eq!(memtable.entries(), 3);
     drop(memtable);
-    assert!(*found.value == *long_value);
+    assert!(*found.content.into_value() == *long_value);
 }
 
 #[test]
@@ -333,7 +339,10 @@ fn readers_see_what_was_published(most: u64, key_of: fn(u64, u64) -> Vec<u8>) {
                     let key = key(sequence);
                     if newest > 0 {
                         let found = memtable.get(&key, newest).unwrap();
-                        assert_eq!((found.sequence, &*found.value), (sequence, value_of(&key)));
+                        assert_eq!(
+                            (found.sequence, &*found.content.into_value()),
+                            (sequence, value_of(&key))
+                        );
                         assert!(memtable.get(&key, sequence - 1).is_none());
                     }
                     scan(&mut cursor, &key, rng.random_bool(0.5));
@@ -374,7 +383,7 @@ fn scan(cursor: &mut MemtableCursor, key: &[u8], forward: bool) {
         } else {
             last[..] > *cursor.key()
         });
-        assert_eq!(&*cursor.value(), value_of(cursor.key()));
+        assert_eq!(&*cursor.content().into_value(), value_of(cursor.key()));
         last = cursor.key().to_vec();
     }
 }

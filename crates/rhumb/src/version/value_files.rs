@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::entry::Pointer;
+use crate::entry::{Content, Pointer};
 use crate::error::{Error, Result};
 use crate::fs::Access;
 use crate::fs::names::FileKind;
@@ -121,13 +121,13 @@ impl ValueFiles {
         Some(self.get(number)?.file.meta)
     }
 
-    /// The value of `key` that an encoded pointer leads to, verified.
+    /// The value of `key` that a pointer leads to, verified.
     ///
     /// # Errors
     /// If it cannot be read, is damaged, or is not the value of this key in this keyspace.
     #[cold]
-    pub fn read(&self, keyspace: u32, key: &[u8], pointer: &[u8]) -> Result<Pinned> {
-        let (pointer, file) = self.place_of(pointer)?;
+    pub fn read(&self, keyspace: u32, key: &[u8], pointer: Pointer) -> Result<Pinned> {
+        let file = self.file_of(pointer)?;
         let reader = file.reader()?;
         match reader.kept(keyspace, key, pointer) {
             Some(value) => Ok(value),
@@ -135,29 +135,32 @@ impl ValueFiles {
         }
     }
 
-    /// The values of keys, each given with its value, or with an encoded pointer and `true`. Those in value files are
+    /// The values of keys, each given with its value or the pointer to it. Those in value files are
     /// read together, which is faster the more they are, and stay in memory with `keep`. Each may fail alone, as
     /// [`ValueFiles::read`].
     pub fn values_of(
         &self,
         keyspace: u32,
-        found: Vec<(&[u8], Pinned, bool)>,
+        found: Vec<(&[u8], Content)>,
         keep: bool,
     ) -> Vec<Result<Pinned>> {
         let mut access = Access::Buffered;
         let mut requests = Vec::new();
         let mut values: Vec<Option<Result<Pinned>>> = Vec::with_capacity(found.len());
-        for (key, value, is_apart) in found {
-            if !is_apart {
-                values.push(Some(Ok(value)));
-                continue;
-            }
-            let place = self.place_of(&value).and_then(|(pointer, file)| {
+        for (key, content) in found {
+            let pointer = match content {
+                Content::Apart(pointer) => pointer,
+                Content::Here(value) => {
+                    values.push(Some(Ok(value)));
+                    continue;
+                }
+            };
+            let reader = self.file_of(pointer).and_then(|file| {
                 access = file.file.files.access;
-                Ok((pointer, file.reader()?))
+                file.reader()
             });
-            values.push(match place {
-                Ok((pointer, reader)) => {
+            values.push(match reader {
+                Ok(reader) => {
                     requests.push(Request {
                         reader,
                         keyspace,
@@ -176,14 +179,10 @@ impl ValueFiles {
             .collect()
     }
 
-    /// Where an encoded pointer leads.
-    fn place_of(&self, pointer: &[u8]) -> Result<(Pointer, &ValueFile)> {
-        let Some(pointer) = Pointer::from_bytes(pointer) else {
-            let expected = format!("a pointer of {} bytes", Pointer::BYTES);
-            return Err(self.unknown(expected, format!("{} bytes", pointer.len())));
-        };
+    /// The file that a pointer leads into.
+    fn file_of(&self, pointer: Pointer) -> Result<&ValueFile> {
         match self.by_number.get(&pointer.file) {
-            Some(used) => Ok((pointer, &used.file)),
+            Some(used) => Ok(&used.file),
             None => {
                 let expected = "a pointer into a value file that a table names";
                 Err(self.unknown(expected, format!("one into file {}", pointer.file)))

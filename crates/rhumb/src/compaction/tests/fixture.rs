@@ -259,7 +259,7 @@ impl Source {
         let mut entries = Vec::new();
         cursor.seek_first().unwrap();
         while cursor.valid() {
-            let (key, value) = (cursor.key().to_vec(), cursor.value().to_vec());
+            let (key, value) = (cursor.key().to_vec(), cursor.value_bytes().to_vec());
             entries.push((key, cursor.sequence(), cursor.here().unwrap().kind, value));
             cursor.next().unwrap();
         }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::lookup::Lookup;
 use super::view::View;
-use crate::entry::{EntryKind, Pointer, Sequence, Version};
+use crate::entry::{Content, EntryKind, Sequence};
 use crate::error::Result;
 use crate::memtable::Memtable;
 use crate::sync::Arc;
@@ -105,14 +105,6 @@ fn ask_all(
     Ok(())
 }
 
-fn pointer_verdict(version: &Version) -> String {
-    let at = match Pointer::from_bytes(&version.value) {
-        Some(pointer) => pointer.to_string(),
-        None => "nowhere".to_string(),
-    };
-    format!("value of sequence {}: {at}", version.sequence)
-}
-
 /// Looks the key up in one table and describes what its filter, index and blocks did.
 fn ask(table: &Table, lookup: &mut Lookup<'_>) -> Result<String> {
     let mut source = BlockSource::new(true);
@@ -145,11 +137,14 @@ fn ask(table: &Table, lookup: &mut Lookup<'_>) -> Result<String> {
 
 fn verdict(lookup: &Lookup<'_>) -> String {
     match lookup.state() {
-        (Some(version), covered) if version.sequence >= covered => match version.kind {
-            EntryKind::Put => format!("value of sequence {}", version.sequence),
-            EntryKind::Delete => format!("deleted by sequence {}", version.sequence),
-            EntryKind::Pointer => pointer_verdict(version),
-        },
+        (Some(version), covered) if version.sequence >= covered => {
+            let sequence = version.sequence;
+            match &version.content {
+                Content::Apart(pointer) => format!("value of sequence {sequence}: {pointer}"),
+                _ if version.kind == EntryKind::Delete => format!("deleted by sequence {sequence}"),
+                _ => format!("value of sequence {sequence}"),
+            }
+        }
         (_, covered) if covered > 0 => format!("in a range deleted by sequence {covered}"),
         _ => "nothing".to_string(),
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::entry::{EntryKind, Sequence, Version};
+use crate::entry::{Content, Pointer, Sequence, Version};
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::memtable::Memtable;
@@ -21,8 +21,6 @@ pub(in crate::db) struct Lookup<'a> {
     numbers: NumberCache,
     /// The newest version of the key found so far.
     found: Option<Version>,
-    /// Whether the answer is a pointer to the value.
-    pub(in crate::db) is_apart: bool,
     /// The newest range delete over the key found so far, or 0.
     covered: Sequence,
     /// Whether a memtable decided the answer.
@@ -38,7 +36,6 @@ impl<'a> Lookup<'a> {
             visible,
             numbers: NumberCache::default(),
             found: None,
-            is_apart: false,
             covered: 0,
             memtable_hit: false,
         }
@@ -54,7 +51,7 @@ impl<'a> Lookup<'a> {
         &mut self,
         view: &View,
         source: &mut BlockSource,
-    ) -> Result<Option<Pinned>> {
+    ) -> Result<Option<Content>> {
         let key = self.key;
         let runs = view.levels.all_runs();
         let mut tables = runs.filter_map(|(level, run)| Some((level, run.table_for(key)?)));
@@ -169,11 +166,10 @@ impl<'a> Lookup<'a> {
     }
 
     /// Takes the value of the key, or the pointer to it, out of what was found; `None` if it has no value.
-    pub(in crate::db) fn take_answer(&mut self) -> Option<Pinned> {
+    pub(in crate::db) fn take_answer(&mut self) -> Option<Content> {
         let version = self.found.take()?;
         let alive = version.kind.has_value() && version.sequence >= self.covered;
-        self.is_apart = version.kind == EntryKind::Pointer;
-        alive.then_some(version.value)
+        alive.then_some(version.content)
     }
 
     /// The value that the answer is or points to; `keyspace` is the id of the keyspace.
@@ -185,12 +181,15 @@ impl<'a> Lookup<'a> {
         &self,
         view: &View,
         keyspace: u32,
-        answer: Option<Pinned>,
+        answer: Option<Content>,
     ) -> Result<Option<Pinned>> {
-        if self.is_apart {
-            return read_apart(view, keyspace, self.key, answer);
+        match answer {
+            None => Ok(None),
+            Some(Content::Here(value)) => Ok(Some(value)),
+            Some(Content::Apart(pointer)) => {
+                read_apart(view, keyspace, self.key, pointer).map(Some)
+            }
         }
-        Ok(answer)
     }
 
     /// The newest version and range delete found so far, for explanations.
@@ -201,12 +200,6 @@ impl<'a> Lookup<'a> {
 
 #[cold]
 #[inline(never)]
-fn read_apart(
-    view: &View,
-    keyspace: u32,
-    key: &[u8],
-    pointer: Option<Pinned>,
-) -> Result<Option<Pinned>> {
-    let read = |pointer: Pinned| view.levels.value_files().read(keyspace, key, &pointer);
-    pointer.map(read).transpose()
+fn read_apart(view: &View, keyspace: u32, key: &[u8], pointer: Pointer) -> Result<Pinned> {
+    view.levels.value_files().read(keyspace, key, pointer)
 }

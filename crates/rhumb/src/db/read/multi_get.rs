@@ -32,9 +32,9 @@ pub(in crate::db) fn look_up_all(
     let (mut places, mut found) = (Vec::new(), Vec::new());
     for (&place, lookup) in order.iter().zip(&mut lookups) {
         reads.count(lookup.memtable_hit, &std::mem::take(&mut trace));
-        if let Some(value) = lookup.take_answer() {
+        if let Some(content) = lookup.take_answer() {
             places.push(place);
-            found.push((lookup.key(), value, lookup.is_apart));
+            found.push((lookup.key(), content));
         }
     }
     let mut values = vec![None; keys.len()];

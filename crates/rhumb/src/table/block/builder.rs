@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use rhumb_index::search::common_prefix;
 
+use super::pointers::PointerColumns;
 use super::shape::{KeyForm, Shape, length_width};
-use super::{GROUP_ENTRIES, NO_HINT, flag};
-use crate::entry::{EntryKind, Sequence, append};
+use super::{GROUP_ENTRIES, NO_HINT, WITH_POINTERS, flag};
+use crate::entry::{EntryKind, Pointer, Sequence, append};
 use crate::table::form::bits::pack;
 
 /// The most buffer memory that is kept for the next block.
@@ -21,10 +22,21 @@ pub(in crate::table) struct NewEntry<'a> {
     pub key: &'a [u8],
     pub sequence: Sequence,
     pub kind: EntryKind,
-    /// Empty for a delete.
+    /// Empty for a delete; the encoded pointer for a pointer.
     pub value: &'a [u8],
     /// Whether it is the first entry of its user key in the table.
     pub new_key: bool,
+}
+
+impl NewEntry<'_> {
+    /// The pointer, if it is one.
+    #[inline]
+    fn pointer(&self) -> Option<Pointer> {
+        match self.kind {
+            EntryKind::Pointer => Pointer::from_bytes(self.value),
+            _ => None,
+        }
+    }
 }
 
 /// What a block keeps of an entry besides key and value.
@@ -47,6 +59,9 @@ pub(in crate::table) struct BlockBuilder {
     keys: Vec<u8>,
     values: Vec<u8>,
     rows: Vec<Row>,
+    pointers: Vec<Pointer>,
+    /// The files that these lead into, ascending.
+    files: Vec<u64>,
     /// Whether a user key may have several entries.
     repeats: bool,
     /// The smallest and the largest distance from an entry's expected slot to its own; `None` if no
@@ -87,8 +102,19 @@ impl BlockBuilder {
     pub fn raw_bytes(&mut self) -> usize {
         match self.count() {
             0 => 0,
-            _ => self.measured().raw_bytes(),
+            _ => self.measured().raw_bytes() + self.pointer_bytes(),
         }
+    }
+
+    /// The columns of the pointers, if there are any.
+    fn pointer_columns(&self) -> Option<PointerColumns<'_>> {
+        (!self.pointers.is_empty()).then(|| PointerColumns::new(&self.pointers, &self.files))
+    }
+
+    fn pointer_bytes(&self) -> usize {
+        let groups = self.shape.ranked_groups();
+        self.pointer_columns()
+            .map_or(0, |columns| columns.bytes(groups))
     }
 
     /// About the size of the raw form, in bytes, known at once.
@@ -150,7 +176,7 @@ impl BlockBuilder {
 
     /// The size that the raw form would have in its most compact layout.
     pub fn least_bytes(&mut self) -> usize {
-        self.measured().uneven().raw_bytes()
+        self.measured().uneven().raw_bytes() + self.pointer_bytes()
     }
 
     /// Notes the slot in which the last entry was expected.
@@ -196,7 +222,7 @@ impl BlockBuilder {
         &self.shape
     }
 
-    /// The exact size of the raw form with one more entry.
+    /// The size of the raw form with one more entry: exact but for pointers, which may take less.
     fn raw_bytes_with(&mut self, entry: &NewEntry<'_>) -> usize {
         let mut with = *self.measured();
         let count = self.count();
@@ -208,7 +234,11 @@ impl BlockBuilder {
             _ => common_prefix(self.key(head), entry.key),
         };
         with.share(entry.key.len(), with_head);
-        with.raw_bytes()
+        if let Some(pointer) = entry.pointer() {
+            let new_file = self.files.binary_search(&pointer.file).is_err();
+            with.add_pointer(pointer, new_file);
+        }
+        with.raw_bytes() + with.pointers.most_bytes(with.ranked_groups())
     }
 
     /// Whether the raw form with one more entry takes at most `limit` bytes.
@@ -233,7 +263,10 @@ impl BlockBuilder {
         self.shape.add(entry);
         self.repeats |= !entry.new_key;
         append(&mut self.keys, entry.key);
-        append(&mut self.values, entry.value);
+        match entry.pointer() {
+            None => append(&mut self.values, entry.value),
+            Some(pointer) => self.push_pointer(pointer),
+        }
         self.rows.push(Row {
             key_end: self.keys.len(),
             value_end: self.values.len(),
@@ -247,6 +280,15 @@ impl BlockBuilder {
         true
     }
 
+    fn push_pointer(&mut self, pointer: Pointer) {
+        let place = self.files.binary_search(&pointer.file);
+        if let Err(place) = place {
+            self.files.insert(place, pointer.file);
+        }
+        self.shape.add_pointer(pointer, place.is_err());
+        self.pointers.push(pointer);
+    }
+
     /// Removes all entries.
     pub fn clear(&mut self) {
         self.shape = Shape::without_entries(self.shape.even);
@@ -255,6 +297,8 @@ impl BlockBuilder {
         self.keys.clear();
         self.values.clear();
         self.rows.clear();
+        self.pointers.clear();
+        self.files.clear();
         self.keys.shrink_to(SPARE_BYTES);
         self.values.shrink_to(SPARE_BYTES);
     }
@@ -276,6 +320,7 @@ impl BlockBuilder {
         self.encode_offsets(into);
         (0..self.count()).for_each(|i| into.extend_from_slice(self.suffix(i)));
         self.encode_values(into);
+        self.encode_pointers(into);
         debug_assert_eq!(into.len() - start, raw_bytes);
     }
 
@@ -328,10 +373,14 @@ impl BlockBuilder {
         let shared = length_width(shape.shared_largest()).1;
         let suffix = length_width(shape.suffix_largest()).1;
         let value = length_width(shape.value_largest()).1;
-        match shape.key_form() {
+        let lengths = match shape.key_form() {
             KeyForm::Fixed(_) => value << 4,
             KeyForm::Whole => suffix << 2 | value << 4,
             KeyForm::Shared => shared | suffix << 2 | value << 4,
+        };
+        match self.pointers.is_empty() {
+            true => lengths,
+            false => lengths | WITH_POINTERS,
         }
     }
 
@@ -403,5 +452,22 @@ impl BlockBuilder {
             }
             _ => into.extend_from_slice(&self.values),
         }
+    }
+
+    fn encode_pointers(&self, into: &mut Vec<u8>) {
+        let Some(columns) = self.pointer_columns() else {
+            return;
+        };
+        let mut before = 0;
+        let ranks = self.rows.chunks(GROUP_ENTRIES).map(|group| {
+            let rank = before;
+            before += group
+                .iter()
+                .filter(|row| row.kind == EntryKind::Pointer)
+                .count();
+            rank
+        });
+        let stored = self.shape.ranked_groups().unwrap_or(0);
+        columns.encode(ranks.take(stored), into);
     }
 }

@@ -1,7 +1,7 @@
 //! Blocks: columns of sorted entries (docs/format.md, Block).
 //!
 //! ```text
-//! header | prefix | lengths | kinds | sequences | group offsets | key bytes | value bytes
+//! header | prefix | lengths | kinds | sequences | group offsets | key bytes | value bytes | pointers
 //! ```
 //!
 //! [`BlockBuilder`] makes the raw form, [`BlockLayout`] locates its columns and checks them once,
@@ -9,6 +9,7 @@
 
 mod builder;
 mod layout;
+mod pointers;
 mod search;
 mod shape;
 #[cfg(test)]
@@ -26,6 +27,9 @@ const GROUP_ENTRIES: usize = 16;
 const MAX_PREFIX_BYTES: usize = 65_535;
 /// The slot hint of a block that has none: its range is empty.
 const NO_HINT: (i16, i16) = (1, 0);
+
+/// Bit of the header byte with the widths of lengths: the block ends with columns of pointers.
+const WITH_POINTERS: u8 = 1 << 6;
 
 /// Bits of the first header byte.
 mod flag {

@@ -1,7 +1,8 @@
 //! The quantities that determine a block's size.
 
+use super::pointers::PointerShape;
 use super::{GROUP_ENTRIES, HEADER_BYTES, NewEntry};
-use crate::entry::{EntryKind, Sequence};
+use crate::entry::{EntryKind, Pointer, Sequence};
 use crate::table::form::bits::{packed_bytes, width_of};
 
 /// The most bytes that an entry takes besides its key and value: a kind, three lengths, a sequence, and a
@@ -48,6 +49,7 @@ pub(super) struct Shape {
     put_bytes: usize,
     put_min: usize,
     put_max: usize,
+    pub pointers: PointerShape,
     pub kind: Option<EntryKind>,
     pub kinds_alike: bool,
     pub sequence_min: Sequence,
@@ -86,7 +88,7 @@ impl Shape {
         self.key_bytes += key;
         self.key_min = self.key_min.min(key);
         self.key_max = self.key_max.max(key);
-        if entry.kind.has_value() {
+        if entry.kind == EntryKind::Put {
             self.puts += 1;
             self.put_bytes += value;
             self.put_min = self.put_min.min(value);
@@ -95,6 +97,11 @@ impl Shape {
         self.kinds_alike &= self.kind == Some(entry.kind);
         self.sequence_min = self.sequence_min.min(entry.sequence);
         self.sequence_max = self.sequence_max.max(entry.sequence);
+    }
+
+    /// Counts the pointer of the entry counted last; `new_file` states that it is the first one into its file.
+    pub fn add_pointer(&mut self, pointer: Pointer, new_file: bool) {
+        self.pointers.add(pointer, new_file);
     }
 
     /// Notes what the next key, of so many bytes, shares with the first key of its group; 0 for the first
@@ -129,7 +136,7 @@ impl Shape {
 
     /// The number of bytes that each entry takes, if it is the same for all.
     pub fn stride(&self) -> Option<usize> {
-        let plain = self.kinds_alike && self.sequence_width() == 0;
+        let plain = self.kinds_alike && self.sequence_width() == 0 && self.pointers.count == 0;
         match (self.key_form(), self.value_form()) {
             (KeyForm::Fixed(suffix), Some(value)) if plain => Some(suffix + value),
             _ => None,
@@ -138,6 +145,11 @@ impl Shape {
 
     fn groups(&self) -> usize {
         self.count.div_ceil(GROUP_ENTRIES)
+    }
+
+    /// The number of groups that need the number of pointers before them; `None` if all entries are pointers.
+    pub fn ranked_groups(&self) -> Option<usize> {
+        (!self.kinds_alike).then(|| self.groups())
     }
 
     /// Key bytes in the form without sharing.
@@ -190,7 +202,7 @@ impl Shape {
         }
     }
 
-    /// The length of every value, if stored values have equal lengths. Deletes have no value; they
+    /// The length of every value, if stored values have equal lengths. Deletes and pointers have no value; they
     /// are padded if that costs at most 1/32 more than storing lengths, or if they are at most 1 %
     /// of the entries.
     pub fn value_form(&self) -> Option<usize> {
@@ -244,7 +256,8 @@ impl Shape {
     /// About the size of the raw form, known at once: measured keys share what they do with the first ones of
     /// their groups, and lengths, offsets and sequences are left out.
     pub fn about_bytes(&self) -> usize {
-        HEADER_BYTES + self.prefix() + self.shared_key_bytes() + self.put_bytes
+        let pointers = self.pointers.most_bytes(self.ranked_groups());
+        HEADER_BYTES + self.prefix() + self.shared_key_bytes() + self.put_bytes + pointers
     }
 
     /// A bound on the size of the raw form with one more entry that is known at once: as if no keys shared
@@ -252,14 +265,18 @@ impl Shape {
     /// like values.
     #[inline]
     pub fn most_bytes_with(&self, entry: &NewEntry<'_>) -> usize {
-        let deletes = self.count - self.puts + usize::from(entry.kind == EntryKind::Delete);
+        let deletes = self.count - self.puts + usize::from(entry.kind != EntryKind::Put);
         let padding = deletes * self.put_max.max(entry.value.len());
+        let pointers = match self.pointers.count > 0 || entry.kind == EntryKind::Pointer {
+            true => self.pointers.most_bytes_with_one(self.count),
+            false => 0,
+        };
         let overhead = (self.count + 2) * MOST_OVERHEAD;
         let plain = self.key_bytes + self.put_bytes + entry.key.len() + entry.value.len();
-        HEADER_BYTES + plain + padding + overhead
+        HEADER_BYTES + plain + padding + overhead + pointers
     }
 
-    /// The exact size of the raw form.
+    /// The exact size of the raw form without its pointers.
     pub fn raw_bytes(&self) -> usize {
         let mut per_entry = if self.kinds_alike { 0 } else { 1 };
         let mut offset_columns = 0;

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::{BlockLayout, HEADER_BYTES};
-use crate::entry::{EntryKind, Sequence, copy_words};
+use crate::entry::{EntryKind, Pointer, Sequence, copy_words};
 use crate::table::form::damage::Damage;
 
 /// A raw block with its layout, which was checked when the block was read. A slot out of bounds, or
@@ -60,11 +60,11 @@ impl<'a> BlockView<'a> {
         self.layout.kind(self.raw, slot)
     }
 
-    /// Where the value at `slot` starts in the raw form, and its length; zeros for a delete.
+    /// Where the value at `slot` starts in the raw form, and its length; zeros for a delete and a pointer.
     #[inline]
     pub fn value(&self, slot: usize) -> (usize, usize) {
         let layout = self.layout;
-        if self.kind(slot) == EntryKind::Delete {
+        if self.kind(slot) != EntryKind::Put {
             return (0, 0);
         }
         let len = layout.value.get(self.raw, slot);
@@ -77,6 +77,13 @@ impl<'a> BlockView<'a> {
             }
         };
         (layout.values() + before, len)
+    }
+
+    /// The pointer at `slot`, for an entry that is one.
+    // Not inlined: it would make gets and scans longer that meet none.
+    #[inline(never)]
+    pub fn pointer(&self, slot: usize) -> Pointer {
+        self.layout.pointer(self.raw, slot)
     }
 
     /// The first suffix of a group, with which the others may share bytes.

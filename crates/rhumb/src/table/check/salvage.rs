@@ -45,7 +45,7 @@ pub(crate) struct LostBlock<'a> {
     pub error: Error,
 }
 
-/// A visitor of entries: key, sequence, kind and value.
+/// A visitor of entries: key, sequence, kind, and the value or the encoded pointer to it.
 pub(crate) type VisitEntry<'a> = &'a mut dyn FnMut(&[u8], Sequence, EntryKind, &[u8]) -> Result<()>;
 
 impl Salvage {
@@ -158,6 +158,8 @@ impl Salvage {
             directory: &self.directory,
             table_id: self.table_id,
             raw_largest: self.raw_largest,
+            // The references may be lost.
+            with_pointers: true,
         };
         let block = verifier.open(number, offset, &stored).map_err(sort_error)?;
         let layout = block.layout.above(self.sequence_base);
@@ -212,11 +214,15 @@ impl Salvage {
             entries.push(here);
         }
         for (slot, (key, sequence)) in entries.iter().enumerate() {
+            let (kind, pointer) = (view.kind(slot), view.pointer(slot).to_bytes());
             let (start, len) = view.value(slot);
-            let value = raw
-                .get(start..start.saturating_add(len))
-                .unwrap_or_default();
-            visit(key, *sequence, view.kind(slot), value).map_err(BlockError::Failed)?;
+            let value = match kind {
+                EntryKind::Pointer => &pointer[..],
+                _ => raw
+                    .get(start..start.saturating_add(len))
+                    .unwrap_or_default(),
+            };
+            visit(key, *sequence, kind, value).map_err(BlockError::Failed)?;
         }
         *last = before;
         Ok(())

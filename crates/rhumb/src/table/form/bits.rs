@@ -14,8 +14,13 @@ pub(in crate::table) fn width_of(largest: u64) -> u32 {
 
 /// Appends `numbers`, each below 2^`width`, and pads to a whole byte.
 pub(in crate::table) fn pack(numbers: impl Iterator<Item = u64>, width: u32, into: &mut Vec<u8>) {
+    pack_each(numbers.map(|number| (number, width)), into);
+}
+
+/// Appends numbers with their widths in bits, each below 2^width, and pads to a whole byte.
+pub(in crate::table) fn pack_each(numbers: impl Iterator<Item = (u64, u32)>, into: &mut Vec<u8>) {
     let (mut open, mut bits) = (0u128, 0);
-    for number in numbers {
+    for (number, width) in numbers {
         open |= u128::from(number) << bits;
         bits += width;
         while bits >= 8 {
@@ -32,10 +37,15 @@ pub(in crate::table) fn pack(numbers: impl Iterator<Item = u64>, width: u32, int
 /// The number at `index`; bytes after the end of `bytes` count as zero.
 #[inline]
 pub(in crate::table) fn unpack(bytes: &[u8], index: u64, width: u32) -> u64 {
+    bits_at(bytes, index.wrapping_mul(u64::from(width)), width)
+}
+
+/// The number of `width` bits that begins at a bit; bytes after the end of `bytes` count as zero.
+#[inline]
+pub(in crate::table) fn bits_at(bytes: &[u8], bit: u64, width: u32) -> u64 {
     if width == 0 {
         return 0;
     }
-    let bit = index.wrapping_mul(u64::from(width));
     let (byte, shift) = ((bit / 8) as usize, (bit % 8) as u32);
     let mask = u64::MAX >> (64 - width.min(64));
     let rest = bytes.get(byte..).unwrap_or_default();

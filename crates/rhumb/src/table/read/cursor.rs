@@ -8,9 +8,9 @@ use super::reader::TableReader;
 use super::trace::{GetTrace, NumberCache};
 #[cfg(test)]
 use crate::entry::cursor_checks::count_visit;
-use crate::entry::{Cursor, EntryKind, Here, MAX_SEQUENCE, Sequence};
+use crate::entry::{Content, Cursor, EntryKind, Here, MAX_SEQUENCE, Pointer, Sequence};
 use crate::error::Result;
-use crate::memory::{Pinned, Pins};
+use crate::memory::Pins;
 
 /// A position in a table.
 #[derive(Debug)]
@@ -25,6 +25,8 @@ pub(crate) struct TableCursor {
     key: Vec<u8>,
     sequence: Sequence,
     kind: EntryKind,
+    /// The current entry in its encoded form, if it is a pointer.
+    pointer: [u8; Pointer::BYTES],
 }
 
 impl TableReader {
@@ -41,6 +43,7 @@ impl TableReader {
             key: Vec::new(),
             sequence: 0,
             kind: EntryKind::Delete,
+            pointer: [0; Pointer::BYTES],
         }
     }
 }
@@ -59,6 +62,9 @@ impl TableCursor {
         view.key_into(slot, &mut self.key);
         self.sequence = view.sequence(slot);
         self.kind = view.kind(slot);
+        if self.kind == EntryKind::Pointer {
+            self.pointer = view.pointer(slot).to_bytes();
+        }
         self.slot = slot;
         self.here = Some(block);
     }
@@ -73,6 +79,9 @@ impl TableCursor {
             view.next_key_into(slot, &mut self.key);
             self.sequence = view.sequence(slot);
             self.kind = view.kind(slot);
+            if self.kind == EntryKind::Pointer {
+                self.pointer = view.pointer(slot).to_bytes();
+            }
         }
         self.slot = slot;
     }
@@ -138,17 +147,20 @@ impl Cursor for TableCursor {
     }
 
     #[inline]
-    fn value(&mut self) -> Pinned {
+    fn content(&mut self) -> Content {
         match &self.here {
-            Some(block) => block.value(self.slot, &mut self.pins),
-            None => Pinned::empty(),
+            Some(block) => block.content(self.slot, &mut self.pins),
+            None => Content::none(),
         }
     }
 
     #[inline]
     fn value_bytes(&self) -> &[u8] {
-        let here = self.here.as_ref();
-        here.map_or(&[], |block| block.value_bytes(self.slot))
+        match &self.here {
+            Some(_) if self.kind == EntryKind::Pointer => &self.pointer,
+            Some(block) => block.value_bytes(self.slot),
+            None => &[],
+        }
     }
 
     fn seek_first(&mut self) -> Result<()> {

@@ -76,7 +76,7 @@ impl TableReader {
         Ok(Some(Version {
             sequence: view.sequence(slot),
             kind: view.kind(slot),
-            value: block.into_value(slot),
+            content: block.into_content(slot),
         }))
     }
 

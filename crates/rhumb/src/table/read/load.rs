@@ -7,9 +7,9 @@ use std::sync::Arc;
 use super::reader::TableReader;
 use super::trace::GetTrace;
 use super::verified::{Verified, Verifier};
-use crate::entry::Sequence;
 #[cfg(test)]
 use crate::entry::cursor_checks::count_visit;
+use crate::entry::{Content, EntryKind, Sequence};
 use crate::error::{Error, Result};
 use crate::fs::ops;
 use crate::memory::{OwnedBytes, Pinned, Pins};
@@ -78,24 +78,32 @@ impl LoadedBlock {
         slot < view.count() && (slot > 0 || self.number == 0 || starts_here())
     }
 
-    /// The value at `slot`.
+    /// The value at `slot`; empty for a delete and a pointer.
     #[inline]
     pub fn value_bytes(&self, slot: usize) -> &[u8] {
         let (start, len) = self.view().value(slot);
         self.bytes.get(start..start + len).unwrap_or_default()
     }
 
-    /// The value at `slot`, with a pin of its own from `pins`.
+    /// The content of the entry at `slot`, with a pin of its own from `pins`.
     #[inline]
-    pub fn value(&self, slot: usize, pins: &mut Pins) -> Pinned {
-        let (start, len) = self.view().value(slot);
-        self.bytes.part(start, len, pins)
+    pub fn content(&self, slot: usize, pins: &mut Pins) -> Content {
+        let view = self.view();
+        if view.kind(slot) == EntryKind::Pointer {
+            return Content::Apart(view.pointer(slot));
+        }
+        let (start, len) = view.value(slot);
+        Content::Here(self.bytes.part(start, len, pins))
     }
 
-    /// The value at `slot`, which takes over the pin of the block.
-    pub fn into_value(self, slot: usize) -> Pinned {
-        let (start, len) = self.view().value(slot);
-        self.bytes.into_part(start, len)
+    /// The content of the entry at `slot`, which takes over the pin of the block.
+    pub fn into_content(self, slot: usize) -> Content {
+        let view = self.view();
+        if view.kind(slot) == EntryKind::Pointer {
+            return Content::Apart(view.pointer(slot));
+        }
+        let (start, len) = view.value(slot);
+        Content::Here(self.bytes.into_part(start, len))
     }
 }
 
@@ -425,6 +433,7 @@ impl TableReader {
             directory: &self.directory,
             table_id: self.table_id,
             raw_largest: self.raw_largest,
+            with_pointers: !self.values.is_empty(),
         }
     }
 

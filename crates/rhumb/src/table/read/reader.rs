@@ -45,7 +45,7 @@ pub(crate) struct TableReader {
     /// Whether the manifest gives it its sequence.
     takes_sequence: bool,
     /// The value files that entries point into.
-    values: Vec<ValueUse>,
+    pub(super) values: Vec<ValueUse>,
     /// What is added to the sequences in its blocks: the sequence that it was given, 0 for other tables.
     pub(in crate::table) sequence_base: Sequence,
     bounds: Bounds,

@@ -18,6 +18,8 @@ pub(in crate::table) struct Verifier<'t> {
     pub table_id: u64,
     /// The largest raw block, in bytes.
     pub raw_largest: u64,
+    /// Whether the table has value references, and so may have pointers.
+    pub with_pointers: bool,
 }
 
 /// A verified block. The order of its entries is not checked.
@@ -48,6 +50,10 @@ impl Verifier<'_> {
         let raw = load(stored, self.table_id, offset, self.raw_largest).map_err(in_file)?;
         let layout = BlockLayout::parse(&raw).and_then(|layout| {
             layout.check(&raw)?;
+            if layout.has_pointers(&raw) && !self.with_pointers {
+                let expected = "no pointers in a table without value references";
+                return Err(Damage::new(6, expected, "some"));
+            }
             Ok(layout)
         });
         let layout = layout.map_err(|d| d.in_block(self.path, offset))?;

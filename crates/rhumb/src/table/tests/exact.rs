@@ -48,7 +48,11 @@ fn get_all(table: &TableReader, model: &Model, context: &str) {
         let (mut numbers, mut source) = (NumberCache::default(), BlockSource::new(true));
         let hash = hash_key(key);
         let found = table.get(key, hash, MAX_SEQUENCE, &mut numbers, &mut source, true);
-        assert_eq!(*found.unwrap().unwrap().value, value[..], "{context}");
+        assert_eq!(
+            *found.unwrap().unwrap().content.into_value(),
+            value[..],
+            "{context}"
+        );
         let most = runs[&map.number(key)];
         assert!(
             (1..=most).contains(&source.trace.blocks_read),
@@ -140,7 +144,11 @@ fn fence_pointers_are_the_fallback_of_all_other_kinds() {
                 let (mut numbers, mut source) = (NumberCache::default(), BlockSource::new(true));
                 let hash = hash_key(key);
                 let found = table.get(key, hash, MAX_SEQUENCE, &mut numbers, &mut source, true);
-                assert_eq!(*found.unwrap().unwrap().value, value[..], "{context}");
+                assert_eq!(
+                    *found.unwrap().unwrap().content.into_value(),
+                    value[..],
+                    "{context}"
+                );
             }
         }
     }

@@ -349,7 +349,7 @@ fn walk(table: &Arc<TableReader>) {
     let mut steps = 0;
     if cursor.seek_first().is_ok() {
         while cursor.valid() && cursor.next().is_ok() {
-            steps += cursor.value().len().min(1) + 1;
+            steps += cursor.value_bytes().len().min(1) + 1;
         }
     }
     if cursor.seek_last().is_ok() {

@@ -219,7 +219,7 @@ type Answer = Option<(Sequence, EntryKind, Vec<u8>)>;
 fn get(table: &TableReader, key: &[u8], visible: Sequence) -> Result<Answer> {
     let (mut numbers, mut source) = (NumberCache::default(), BlockSource::new(true));
     let version = table.get(key, hash_key(key), visible, &mut numbers, &mut source, true)?;
-    Ok(version.map(|v| (v.sequence, v.kind, v.value.to_vec())))
+    Ok(version.map(|v| (v.sequence, v.kind, v.content.into_value().to_vec())))
 }
 
 fn expected(model: &Model, key: &[u8], visible: Sequence) -> Answer {

@@ -44,7 +44,7 @@ fn trace_of(table: &TableReader, key: &[u8], visible: Sequence) -> (Answer, GetT
     let version = table.get(key, hash_key(key), visible, &mut numbers, &mut source, true);
     let answer = version
         .unwrap()
-        .map(|v| (v.sequence, v.kind, v.value.to_vec()));
+        .map(|v| (v.sequence, v.kind, v.content.into_value().to_vec()));
     (answer, source.trace)
 }
 

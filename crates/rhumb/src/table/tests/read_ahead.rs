@@ -31,7 +31,7 @@ fn table() -> TestTable {
 fn walk(cursor: &mut TableCursor, entries: u64) {
     for n in 0..entries {
         assert_eq!(
-            (cursor.key().to_vec(), cursor.value().to_vec()),
+            (cursor.key().to_vec(), cursor.value_bytes().to_vec()),
             (n.to_be_bytes().to_vec(), value(n).to_vec())
         );
         cursor.next().unwrap();

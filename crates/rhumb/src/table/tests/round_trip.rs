@@ -96,7 +96,7 @@ fn every_kind_is_built_and_finds_with_one_block_a_get() {
                 &mut source,
                 true,
             );
-            assert_eq!(*found.unwrap().unwrap().value, value[..]);
+            assert_eq!(*found.unwrap().unwrap().content.into_value(), value[..]);
         }
         let gets = model.len() as u32;
         assert_eq!(

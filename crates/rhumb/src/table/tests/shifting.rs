@@ -159,7 +159,7 @@ fn check_keys(rng: &mut StdRng, table: &TableReader, model: &Model, context: &st
         let visible = if newest { MAX_SEQUENCE } else { sequence.0 };
         let found = table.get(key, hash_key(key), visible, &mut numbers, &mut source, true);
         let found = found.unwrap();
-        let found = found.map(|v| (v.sequence, v.kind, v.value.to_vec()));
+        let found = found.map(|v| (v.sequence, v.kind, v.content.into_value().to_vec()));
         let expected = Some((sequence.0, *kind, value.clone()));
         assert_eq!(found, expected, "{context}: {key:02x?}");
         let number = table.number_of(key);
