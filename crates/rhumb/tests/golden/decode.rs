@@ -10,6 +10,8 @@ pub struct Entry {
     pub sequence: u64,
     pub kind: u8,
     pub value: Vec<u8>,
+    /// For kind 2: the number of the value file, the offset in it, the length of the value.
+    pub pointer: Option<(u64, u64, u64)>,
 }
 
 pub struct Block {
@@ -44,7 +46,7 @@ pub struct Table {
     pub properties: BTreeMap<String, Vec<u8>>,
 }
 
-fn number(bytes: &[u8], at: usize, len: usize) -> u64 {
+pub(super) fn number(bytes: &[u8], at: usize, len: usize) -> u64 {
     let bytes = bytes[at..at + len].iter().rev();
     bytes.fold(0, |sum, byte| sum << 8 | u64::from(*byte))
 }
@@ -54,7 +56,7 @@ fn bits(bytes: &[u8], from: u64, width: u64) -> u64 {
     (0..width).fold(0, |sum, i| sum | bit(from + i) << i)
 }
 
-fn varint(bytes: &mut &[u8]) -> u64 {
+pub(super) fn varint(bytes: &mut &[u8]) -> u64 {
     let mut value = 0;
     for shift in (0..70).step_by(7) {
         let byte = bytes[0];
@@ -67,7 +69,7 @@ fn varint(bytes: &mut &[u8]) -> u64 {
     value
 }
 
-fn string<'a>(bytes: &mut &'a [u8]) -> &'a [u8] {
+pub(super) fn string<'a>(bytes: &mut &'a [u8]) -> &'a [u8] {
     let len = varint(bytes) as usize;
     let (string, rest) = bytes.split_at(len);
     *bytes = rest;
@@ -262,6 +264,7 @@ fn read_unit(mut bytes: &[u8], Unit([count, width, key, value]): &Unit) -> Block
         sequence: number(&sequences[i], 0, *width),
         kind: 1,
         value: values[i].clone(),
+        pointer: None,
     });
     Block {
         codec: 0,
@@ -319,7 +322,12 @@ fn read_block(stored: &[u8]) -> Block {
     let (key_offsets, value_offsets) = (offsets(has(2) && has(3)), offsets(has(4)));
     let keys = take(suffix.iter().sum());
     let values = take(value.iter().sum());
-    assert!(rest.is_empty());
+    let mut pointers = match codes >> 6 {
+        0 => Vec::new(),
+        _ => read_pointers(rest, &kinds, has(5), group),
+    }
+    .into_iter();
+    assert!(codes >> 6 == 1 || rest.is_empty());
     let (mut entries, mut head): (Vec<Entry>, &[u8]) = (Vec::new(), &[]);
     let (mut key_at, mut value_at) = (0, 0);
     for i in 0..count {
@@ -338,6 +346,7 @@ fn read_block(stored: &[u8]) -> Block {
             key: [prefix, &head[..shared[i]], own].concat(),
             sequence: number(&raw, 8, 8) + stored,
             kind: kinds[i],
+            pointer: (kinds[i] == 2).then(|| pointers.next().unwrap()),
             value: if is_put {
                 values[value_at..][..value[i]].to_vec()
             } else {
@@ -346,6 +355,7 @@ fn read_block(stored: &[u8]) -> Block {
         });
         (key_at, value_at) = (key_at + suffix[i], value_at + value[i]);
     }
+    assert_eq!(pointers.next(), None);
     let [low, high] = [24, 26].map(|at| i64::from(number(&raw, at, 2) as u16 as i16));
     Block {
         codec: stored[4],
@@ -357,6 +367,58 @@ fn read_block(stored: &[u8]) -> Block {
         hint: (low <= high).then_some((low, high)),
         entries,
     }
+}
+
+/// The pointers at the end of a block: file, offset and length of each.
+fn read_pointers(bytes: &[u8], kinds: &[u8], alike: bool, group: usize) -> Vec<(u64, u64, u64)> {
+    let (file_base, files) = (number(bytes, 0, 6), number(bytes, 6, 2));
+    let (line_base, length_base) = (number(bytes, 8, 8), number(bytes, 16, 4));
+    let count = number(bytes, 20, 2);
+    assert_eq!(
+        count,
+        kinds.iter().filter(|kind| **kind == 2).count() as u64
+    );
+    assert!((1..=count).contains(&files));
+    let widths: Vec<u64> = bytes[22..28]
+        .iter()
+        .map(|width| u64::from(*width))
+        .collect();
+    let mut rest = &bytes[28..];
+    let mut take = |bits: u64| {
+        let (taken, behind) = rest.split_at(bits.div_ceil(8) as usize);
+        rest = behind;
+        taken
+    };
+    let groups: Vec<&[u8]> = kinds.chunks(group).filter(|_| !alike).collect();
+    let ranks = take(16 * groups.len() as u64);
+    let mut before = 0;
+    for (rank, group) in ranks.chunks(2).zip(groups) {
+        assert_eq!(number(rank, 0, 2), before);
+        before += group.iter().filter(|kind| **kind == 2).count() as u64;
+    }
+    let columns: Vec<&[u8]> = widths[..3]
+        .iter()
+        .map(|width| take(files * width))
+        .collect();
+    let of_file =
+        |column: usize, file: u64| bits(columns[column], file * widths[column], widths[column]);
+    let row_bits: u64 = widths[3..].iter().sum();
+    let rows = take(count * row_bits);
+    assert!(rest.is_empty());
+    assert!((1..files).all(|file| of_file(0, file - 1) < of_file(0, file)));
+    let pointer = |r: u64| {
+        let mut bit = r * row_bits;
+        let [index, residual, length] = [3, 4, 5].map(|column| {
+            bit += widths[column];
+            bits(rows, bit - widths[column], widths[column])
+        });
+        let offset = line_base
+            .wrapping_add(of_file(1, index))
+            .wrapping_add(r.wrapping_mul(of_file(2, index)))
+            .wrapping_add(residual);
+        (file_base + of_file(0, index), offset, length_base + length)
+    };
+    (0..count).map(pointer).collect()
 }
 
 fn read_properties(mut bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {

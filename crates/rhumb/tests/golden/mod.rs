@@ -1,6 +1,7 @@
 //! The golden files, and functions to compare with them.
 
 pub mod decode;
+pub mod decode_values;
 pub mod make;
 
 use std::collections::BTreeMap;
@@ -147,6 +148,11 @@ pub fn check_tables(disk: &MemoryFileSystem) {
                     assert_eq!(rest, format!("= \"{shown}\"... ({len} bytes)"));
                 }
                 (1, _) => assert_eq!(rest, format!("= \"{}\"", entry.value.escape_ascii())),
+                (2, _) => {
+                    let (file, offset, len) = entry.pointer.unwrap();
+                    let expected = format!("= {len} bytes at {offset} of value file {file}");
+                    assert_eq!(rest, expected);
+                }
                 (other, _) => panic!("{name}: kind {other}"),
             }
         }

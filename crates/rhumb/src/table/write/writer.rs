@@ -290,7 +290,7 @@ impl TableWriter {
     /// Notes what the value files are that entries point into; has to come before the end of the table.
     ///
     /// # Errors
-    /// If `meta_of` does not know a file: an entry came from a table that did not name it.
+    /// If `meta_of` does not know a file, or it is shorter than what entries point to: they came from a damaged table.
     pub fn set_value_files(
         &mut self,
         meta_of: impl Fn(u64) -> Option<ValueFileMeta>,
@@ -301,6 +301,14 @@ impl TableWriter {
                 let found = format!("one into file {}", used.file);
                 Error::corruption(&self.path, 0, expected, found)
             })?;
+            if !used.is_possible() {
+                let expected = format!(
+                    "pointers to at most {} bytes of file {}",
+                    used.meta.bytes, used.file
+                );
+                let found = format!("pointers to {} bytes", used.bytes);
+                return Err(Error::corruption(&self.path, 0, expected, found));
+            }
         }
         Ok(())
     }
