@@ -36,6 +36,9 @@ mod db;
 mod entry;
 mod error;
 pub mod fs;
+#[cfg(feature = "test-kit")]
+#[doc(hidden)]
+pub mod fuzz;
 pub mod inspect;
 mod memory;
 mod memtable;

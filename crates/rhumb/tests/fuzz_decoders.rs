@@ -91,6 +91,10 @@ fn specimen(seed: u64) -> Specimen {
     let mut options = options(index, compression, &disk);
     // Values of one length, so that tables begin with units.
     let units = seed / 2 % 2 == 1;
+    if seed.is_multiple_of(4) {
+        options.table.separate_values = Some(60);
+        options.over_provision_percent = [0, u32::MAX][(seed / 4 % 2) as usize];
+    }
     if units {
         options.table.partition = Partition::Entries(1 + seed as u32 % 5);
     }
@@ -265,6 +269,34 @@ fn a_store_with_damaged_files_is_refused_or_read_right() {
     assert!(all_kinds || refused + same + prefix < 1_000);
 }
 
+/// Bytes for a body that takes any: of few kinds, mutated.
+fn some_bytes(choices: &mut Choices) -> Vec<u8> {
+    let length = 1 + choices.below(3000) as usize;
+    let kinds = choices.pick(&[2, 8, 64, 256]);
+    let step = choices.pick(&[1, 7, 41]);
+    let mut bytes: Vec<u8> = (0..length)
+        .map(|_| (choices.below(kinds) * step) as u8)
+        .collect();
+    let donor = bytes.clone();
+    mutate(&mut bytes, &donor, choices);
+    bytes
+}
+
+#[test]
+fn pointers_and_records_come_back_or_are_refused() {
+    let bodies = [rhumb::fuzz::pointer_block, rhumb::fuzz::value_file];
+    cases("blocks of pointers and value files", 20_000, |seed| {
+        let mut choices = Choices::seeded(seed);
+        let mut bytes = some_bytes(&mut choices);
+        if choices.percent(30) {
+            // Whole entries, and no changes of them.
+            bytes.truncate(1 + 12 * (1 + bytes.len() / 100));
+        }
+        let run = || bodies.iter().for_each(|body| body(&bytes));
+        std::panic::catch_unwind(run).map_err(|_| "panic".to_string())
+    });
+}
+
 /// A fuzz body: runs bytes as a list of operations, and compares with the model.
 fn run_bytes(bytes: &[u8]) -> Result<(), String> {
     let mut choices = Choices::from_bytes(bytes);
@@ -292,15 +324,7 @@ fn run_bytes(bytes: &[u8]) -> Result<(), String> {
 fn bytes_as_operations_answer_as_sorted_maps_do() {
     cases("bytes as operations", 8_000, |seed| {
         let mut choices = Choices::seeded(seed);
-        let length = 1 + choices.below(3000) as usize;
-        // Bytes of few kinds repeat the same operations, unlike random ones.
-        let kinds = choices.pick(&[2, 8, 64, 256]);
-        let step = choices.pick(&[1, 7, 41]);
-        let mut bytes: Vec<u8> = (0..length)
-            .map(|_| (choices.below(kinds) * step) as u8)
-            .collect();
-        let donor = bytes.clone();
-        mutate(&mut bytes, &donor, &mut choices);
+        let bytes = some_bytes(&mut choices);
         run_bytes(&bytes)
     });
 }

@@ -9,6 +9,8 @@
 mod block;
 mod check;
 mod form;
+#[cfg(feature = "test-kit")]
+pub(crate) mod fuzz;
 mod read;
 #[cfg(test)]
 mod tests;

@@ -12,7 +12,11 @@ mod writer;
 pub(crate) use batch::{Request, read_all};
 pub(crate) use group::{ValueFileMeta, ValueGroup};
 pub(crate) use kept::KeptValues;
+#[cfg(feature = "test-kit")]
+pub(crate) use reader::header;
 pub(crate) use reader::{HEADER_BYTES, ValueReader, is_log};
+#[cfg(feature = "test-kit")]
+pub(crate) use record::encode as encode_record;
 pub(crate) use walk::RecordWalk;
 pub(crate) use window::Window;
 pub(crate) use writer::ValueWriter;

@@ -21,7 +21,7 @@ const MAGIC: &[u8; 8] = b"rhumbVAL";
 const VERSION: u32 = 1;
 
 /// The header of the value file with a number.
-pub(super) fn header(number: u64) -> [u8; HEADER_BYTES] {
+pub(crate) fn header(number: u64) -> [u8; HEADER_BYTES] {
     let mut header = [0; HEADER_BYTES];
     let (body, sum) = header.split_at_mut(HEADER_BYTES - 4);
     body.copy_from_slice(&[&MAGIC[..], &VERSION.to_le_bytes(), &number.to_le_bytes()].concat());

@@ -22,7 +22,7 @@ pub(super) struct Mismatch {
 }
 
 /// Appends the record of a value that lies at `offset` of a file.
-pub(super) fn encode(
+pub(crate) fn encode(
     (keyspace, key, value): (u32, &[u8], &[u8]),
     (file, offset): (u64, u64),
     into: &mut Vec<u8>,
