@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use rhumb::fs::{Access, FileSystem, MemoryFileSystem};
+use rhumb::fs::{
+    Access, DataLoss, DirectoryLoss, FaultyFileSystem, FileSystem, Loss, MemoryFileSystem, Plan,
+};
 use rhumb::{Db, KeyspaceOptions, KeyspaceStats, Options, TableSpec, inspect};
 
 type Content = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -354,6 +356,52 @@ fn a_snapshot_reads_what_it_saw_through_collections_of_groups() {
     compare(&db, &content);
     db.close().unwrap();
     verify(&options);
+}
+
+/// The power fails at each change that a flush makes on the disk: afterwards all writes are there, and no value file but those in use.
+#[test]
+fn a_flush_that_is_cut_short_leaves_no_file() {
+    let cut = |cut_at: Option<u64>| {
+        let memory = MemoryFileSystem::new();
+        let plan = Plan {
+            cut_at,
+            ..Plan::default()
+        };
+        let faulty = FaultyFileSystem::new(Arc::new(memory.clone()), plan);
+        let at_first = Options {
+            file_system: Arc::new(faulty.clone()),
+            ..options(&memory, Some(3))
+        };
+        let db = Db::open("store", at_first).unwrap();
+        (0..40).for_each(|n| db.put(key(n), [n as u8; 300]).unwrap());
+        db.sync().unwrap();
+        let before = faulty.mutating_calls();
+        let flushed = db.flush();
+        assert!(flushed.is_ok() || cut_at.is_some(), "{flushed:?}");
+        let calls = before..faulty.mutating_calls();
+        drop(db);
+        let loss = Loss {
+            data: DataLoss::Lost,
+            directory: DirectoryLoss::Kept,
+        };
+        let disk = memory.crash(loss, 0);
+        let options = options(&disk, Some(3));
+        let db = Db::open("store", options.clone()).unwrap();
+        await_deletions(&disk, &db);
+        compare(
+            &db,
+            &(0..40).map(|n| (key(n), vec![n as u8; 300])).collect(),
+        );
+        db.close().unwrap();
+        verify(&options);
+        calls
+    };
+    let calls = cut(None);
+    println!("calls {calls:?}");
+    assert!(calls.clone().count() > 10);
+    for call in calls {
+        cut(Some(call + 1));
+    }
 }
 
 /// A dump of a manifest and of tables says of which group a file is.
