@@ -68,8 +68,6 @@ pub(in crate::table) struct BlockLayout {
     value_offsets: u32,
     keys: u32,
     values: u32,
-    /// Where the pointers start, if there are any.
-    pointers: u32,
     pub(super) shared: Lengths,
     pub(super) suffix: Lengths,
     pub(super) value: Lengths,
@@ -273,7 +271,6 @@ impl BlockLayout {
         };
         let values = columns.at;
         self.values = columns.take(value_bytes);
-        self.pointers = columns.at as u32;
         values
     }
 
@@ -405,7 +402,7 @@ impl BlockLayout {
 
     #[inline]
     fn pointer_view<'a>(&self, raw: &'a [u8]) -> PointerView<'a> {
-        let bytes = raw.get(self.pointers as usize..).unwrap_or_default();
+        let bytes = raw.get(self.pointers(raw)..).unwrap_or_default();
         PointerView::of_sound(bytes, self.ranked_groups())
     }
 
@@ -433,10 +430,13 @@ impl BlockLayout {
         view.get(number).unwrap_or(Pointer::NOWHERE)
     }
 
-    /// Where the pointers start.
-    #[cfg(test)]
-    pub(super) fn pointers_start(&self) -> usize {
-        self.pointers as usize
+    /// Where the pointers start, if there are any: behind the values.
+    pub(super) fn pointers(&self, raw: &[u8]) -> usize {
+        let values = match self.fixed_values {
+            true => self.count() * self.value.alike(),
+            false => self.end_of_groups(raw, self.value_offsets, &self.value) as usize,
+        };
+        self.values() + values
     }
 
     /// Whether there are pointers among the entries of a raw block.
@@ -466,7 +466,7 @@ impl BlockLayout {
             before += self.count_pointers(raw, first..end);
             rank
         });
-        let start = self.pointers as usize;
+        let start = self.pointers(raw);
         view.check(ranks).map_err(|damage| damage.moved(start))
     }
 

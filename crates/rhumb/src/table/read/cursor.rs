@@ -25,7 +25,7 @@ pub(crate) struct TableCursor {
     key: Vec<u8>,
     sequence: Sequence,
     kind: EntryKind,
-    /// The current entry in its encoded form, if it is a pointer.
+    /// The current pointer in its encoded form, if the entry is one.
     pointer: [u8; Pointer::BYTES],
 }
 
@@ -63,7 +63,7 @@ impl TableCursor {
         self.sequence = view.sequence(slot);
         self.kind = view.kind(slot);
         if self.kind == EntryKind::Pointer {
-            self.pointer = view.pointer(slot).to_bytes();
+            self.pointer = block.pointer(slot).to_bytes();
         }
         self.slot = slot;
         self.here = Some(block);
@@ -80,7 +80,7 @@ impl TableCursor {
             self.sequence = view.sequence(slot);
             self.kind = view.kind(slot);
             if self.kind == EntryKind::Pointer {
-                self.pointer = view.pointer(slot).to_bytes();
+                self.pointer = block.pointer(slot).to_bytes();
             }
         }
         self.slot = slot;
@@ -149,7 +149,10 @@ impl Cursor for TableCursor {
     #[inline]
     fn content(&mut self) -> Content {
         match &self.here {
-            Some(block) => block.content(self.slot, &mut self.pins),
+            Some(block) if self.kind == EntryKind::Pointer => {
+                Content::Apart(block.pointer(self.slot))
+            }
+            Some(block) => Content::Here(block.value(self.slot, &mut self.pins)),
             None => Content::none(),
         }
     }

@@ -6,7 +6,7 @@ use super::load::BlockSource;
 use super::reader::TableReader;
 use super::search::Expected;
 use super::trace::NumberCache;
-use crate::entry::{RangeDeletes, Sequence, Version};
+use crate::entry::{Content, EntryKind, RangeDeletes, Sequence, Version};
 use crate::error::Result;
 
 impl TableReader {
@@ -73,10 +73,14 @@ impl TableReader {
         if !view.has_key(slot, key) {
             return Ok(None);
         }
+        let (sequence, kind) = (view.sequence(slot), view.kind(slot));
         Ok(Some(Version {
-            sequence: view.sequence(slot),
-            kind: view.kind(slot),
-            content: block.into_content(slot),
+            sequence,
+            kind,
+            content: match kind {
+                EntryKind::Pointer => Content::Apart(block.pointer(slot)),
+                _ => Content::Here(block.into_value(slot)),
+            },
         }))
     }
 

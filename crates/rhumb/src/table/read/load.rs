@@ -9,7 +9,7 @@ use super::trace::GetTrace;
 use super::verified::{Verified, Verifier};
 #[cfg(test)]
 use crate::entry::cursor_checks::count_visit;
-use crate::entry::{Content, EntryKind, Sequence};
+use crate::entry::{Pointer, Sequence};
 use crate::error::{Error, Result};
 use crate::fs::ops;
 use crate::memory::{OwnedBytes, Pinned, Pins};
@@ -85,25 +85,25 @@ impl LoadedBlock {
         self.bytes.get(start..start + len).unwrap_or_default()
     }
 
-    /// The content of the entry at `slot`, with a pin of its own from `pins`.
+    /// The value at `slot`, with a pin of its own from `pins`; empty for a delete and a pointer.
     #[inline]
-    pub fn content(&self, slot: usize, pins: &mut Pins) -> Content {
-        let view = self.view();
-        if view.kind(slot) == EntryKind::Pointer {
-            return Content::Apart(view.pointer(slot));
-        }
-        let (start, len) = view.value(slot);
-        Content::Here(self.bytes.part(start, len, pins))
+    pub fn value(&self, slot: usize, pins: &mut Pins) -> Pinned {
+        let (start, len) = self.view().value(slot);
+        self.bytes.part(start, len, pins)
     }
 
-    /// The content of the entry at `slot`, which takes over the pin of the block.
-    pub fn into_content(self, slot: usize) -> Content {
-        let view = self.view();
-        if view.kind(slot) == EntryKind::Pointer {
-            return Content::Apart(view.pointer(slot));
-        }
-        let (start, len) = view.value(slot);
-        Content::Here(self.bytes.into_part(start, len))
+    /// The value at `slot`, which takes over the pin of the block; empty for a delete and a pointer.
+    pub fn into_value(self, slot: usize) -> Pinned {
+        let (start, len) = self.view().value(slot);
+        self.bytes.into_part(start, len)
+    }
+
+    /// The pointer at `slot`, for an entry that is one.
+    // Cold, so that gets and scans that meet none are as before.
+    #[cold]
+    #[inline(never)]
+    pub fn pointer(&self, slot: usize) -> Pointer {
+        self.view().pointer(slot)
     }
 }
 

@@ -256,7 +256,7 @@ fn wrong_columns_are_named() {
 /// The bytes of the pointers at the end of a block without values.
 fn raw_pointers(raw: &[u8]) -> usize {
     let layout = layout(raw).unwrap();
-    raw.len() - layout.pointers_start()
+    raw.len() - layout.pointers(raw)
 }
 
 fn random(n: u64) -> u64 {
