@@ -257,7 +257,7 @@ const fn phases(by: Preload) -> Ingest {
 pub fn phases_of(system: &System) -> Ingest {
     match system {
         System::Index(_) => phases(Preload::BulkLoad),
-        System::Rhumb(_) | System::Peer(..) => WRITES,
+        System::Rhumb(_) | System::Peer(..) | System::ValueLog(..) => WRITES,
     }
 }
 

@@ -96,6 +96,12 @@ impl Store for Fjall {
         writes.commit().map_err(failed)
     }
 
+    fn delete(&self, key: &[u8]) -> Result<()> {
+        let mut writes = self.database.batch().durability(Some(self.persist));
+        writes.remove(&self.keyspace, key);
+        writes.commit().map_err(failed)
+    }
+
     fn flush(&self) -> Result<()> {
         self.keyspace.rotate_memtable_and_wait().map_err(failed)?;
         while self.database.outstanding_flushes() > 0 || self.database.active_compactions() > 0 {

@@ -118,6 +118,12 @@ impl Store for Lmdb {
         Ok(transaction.commit()?)
     }
 
+    fn delete(&self, key: &[u8]) -> Result<()> {
+        let mut transaction = self.env.write_txn()?;
+        self.database.delete(&mut transaction, key)?;
+        Ok(transaction.commit()?)
+    }
+
     fn settle(&self) -> Result<()> {
         Ok(())
     }

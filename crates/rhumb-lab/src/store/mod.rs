@@ -20,6 +20,7 @@ mod rocksdb_events;
 mod system;
 #[cfg(test)]
 mod tests;
+mod valuelog;
 
 pub use self::counters::Counters;
 pub use self::cursor::Cursor;
@@ -39,6 +40,9 @@ pub trait Store: Send + Sync {
     /// Writes a batch atomically. Unless [`Settings::sync`] asks for it, the write reaches the operating
     /// system and is not synced; in B-trees, which have no log, it has no durability.
     fn write(&self, batch: &Pairs) -> Result<()>;
+
+    /// Deletes a key, which may be absent; as durable as a write.
+    fn delete(&self, key: &[u8]) -> Result<()>;
 
     /// Writes everything buffered to tables, and waits for the merges that are due then. Does
     /// nothing for B-trees.

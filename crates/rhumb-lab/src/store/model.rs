@@ -69,6 +69,12 @@ impl Store for Model {
         Ok(())
     }
 
+    fn delete(&self, key: &[u8]) -> Result<()> {
+        let mut held = self.pairs.write().unwrap_or_else(PoisonError::into_inner);
+        held.remove(key);
+        Ok(())
+    }
+
     fn settle(&self) -> Result<()> {
         Ok(())
     }

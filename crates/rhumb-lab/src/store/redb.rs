@@ -6,7 +6,7 @@ use std::sync::{PoisonError, RwLock};
 
 use ::redb::{
     AccessGuard, Database, Durability, Range, ReadOnlyTable, ReadableDatabase,
-    ReadableTableMetadata, TableDefinition,
+    ReadableTableMetadata, StorageError, Table, TableDefinition,
 };
 
 use super::pages::Pages;
@@ -41,7 +41,7 @@ pub fn open(
         },
     };
     // Opening the table for writing creates it.
-    redb.change(Durability::None, &Pairs::default())?;
+    redb.change(Durability::None, |_| Ok(()))?;
     Ok(Box::new(redb))
 }
 
@@ -68,14 +68,16 @@ impl Redb {
         reader(&transaction.open_table(TABLE).map_err(failed)?)
     }
 
-    fn change(&self, durability: Durability, batch: &Pairs) -> Result<()> {
+    fn change(
+        &self,
+        durability: Durability,
+        change: impl FnOnce(&mut Table<'_, &'static [u8], &'static [u8]>) -> Result<(), StorageError>,
+    ) -> Result<()> {
         let database = self.database.read().unwrap_or_else(PoisonError::into_inner);
         let mut transaction = database.begin_write().map_err(failed)?;
         transaction.set_durability(durability).map_err(failed)?;
         let mut table = transaction.open_table(TABLE).map_err(failed)?;
-        for (key, value) in batch.iter() {
-            table.insert(key, value).map_err(failed)?;
-        }
+        change(&mut table).map_err(failed)?;
         drop(table);
         transaction.commit().map_err(failed)
     }
@@ -83,11 +85,20 @@ impl Redb {
 
 impl Store for Redb {
     fn write(&self, batch: &Pairs) -> Result<()> {
-        self.change(self.durability, batch)
+        self.change(self.durability, |table| {
+            for (key, value) in batch.iter() {
+                table.insert(key, value)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn delete(&self, key: &[u8]) -> Result<()> {
+        self.change(self.durability, |table| table.remove(key).map(drop))
     }
 
     fn settle(&self) -> Result<()> {
-        self.change(Durability::Immediate, &Pairs::default())?;
+        self.change(Durability::Immediate, |_| Ok(()))?;
         let mut database = self
             .database
             .write()

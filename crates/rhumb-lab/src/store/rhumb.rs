@@ -31,6 +31,8 @@ pub struct Settings {
     pub compaction_threads: usize,
     /// How much of value files may be garbage, in percent of what is in use.
     pub over_provision_percent: u32,
+    /// Whether a warm store reads past the page cache, as a cold one does.
+    pub direct: bool,
     /// Whether each write is durable before it returns.
     pub sync: bool,
 }
@@ -47,6 +49,7 @@ impl Default for Settings {
             levels: options.levels,
             compaction_threads: options.compaction_threads,
             over_provision_percent: options.over_provision_percent,
+            direct: false,
             sync: false,
         }
     }
@@ -71,10 +74,7 @@ impl Settings {
             table: self.table.clone(),
             write_buffer_bytes: self.write_buffer_bytes,
             cache_bytes: self.cache(temperature),
-            access: match temperature {
-                Temperature::Warm => Access::Buffered,
-                Temperature::Cold => Access::Direct,
-            },
+            access: self.access(temperature),
             levels: self.levels,
             compaction_threads: self.compaction_threads,
             over_provision_percent: self.over_provision_percent,
@@ -85,6 +85,14 @@ impl Settings {
             ..Options::default()
         };
         Ok(Db::open(directory, options)?)
+    }
+
+    /// How tables are read.
+    pub fn access(&self, temperature: Temperature) -> Access {
+        match temperature {
+            Temperature::Warm if !self.direct => Access::Buffered,
+            _ => Access::Direct,
+        }
     }
 
     /// Bytes of the block cache.
@@ -141,6 +149,10 @@ impl Store for Rhumb {
             writes.put(&self.0, key, value)?;
         }
         Ok(self.0.write(writes)?)
+    }
+
+    fn delete(&self, key: &[u8]) -> Result<()> {
+        Ok(self.0.delete(key)?)
     }
 
     fn flush(&self) -> Result<()> {

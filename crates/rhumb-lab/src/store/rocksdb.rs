@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ::rhumb::Compression;
+use ::rhumb::fs::Access;
 use ::rocksdb::{
     BlockBasedOptions, Cache, DB, DBCompressionType, DBRawIterator, Options, ReadOptions,
     WaitForCompactOptions, WriteBatch, WriteOptions, properties,
@@ -98,7 +99,7 @@ fn options(index: Index, settings: &Settings, temperature: Temperature) -> Resul
         let over_provision = f64::from(settings.over_provision_percent);
         options.set_blob_gc_force_threshold(over_provision / (100.0 + over_provision));
     }
-    options.set_use_direct_reads(temperature == Temperature::Cold);
+    options.set_use_direct_reads(settings.access(temperature) == Access::Direct);
     options.set_block_based_table_factory(&table);
     // Changes only this part of the table's options set so far.
     let text = format!("block_based_table_factory={{{}}}", index.text());
@@ -144,6 +145,10 @@ impl Store for Rocksdb {
             writes.put(key, value);
         }
         self.db.write_opt(writes, &self.write).map_err(failed)
+    }
+
+    fn delete(&self, key: &[u8]) -> Result<()> {
+        self.db.delete_opt(key, &self.write).map_err(failed)
     }
 
     fn flush(&self) -> Result<()> {

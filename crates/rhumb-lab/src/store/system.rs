@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use ::rhumb::TableSpec;
+use ::rhumb::fs::Access;
 
+use super::valuelog::{Collection, Plan, ValueLog};
 use super::{Peer, Settings, Store, Temperature};
 use crate::error::{Error, Result};
 
@@ -14,8 +16,28 @@ pub enum System {
     Rhumb(Settings),
     /// Another store, with the settings of our own as far as it has them.
     Peer(Peer, Settings),
+    /// A value log of the lab over an index, which is another store.
+    ValueLog(Box<System>, Log),
     /// The index of these settings alone, in memory.
     Index(Settings),
+}
+
+/// The settings of a value log that its index does not have.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Log {
+    /// How garbage is collected.
+    pub collection: Collection,
+    /// The bytes of a file, if it is cut into files.
+    pub segment_bytes: u64,
+}
+
+impl Default for Log {
+    fn default() -> Log {
+        Log {
+            collection: Collection::Whole,
+            segment_bytes: 64 << 20,
+        }
+    }
 }
 
 /// The name of our own store in texts.
@@ -33,7 +55,7 @@ const SHARED: &[&str] = &[
     "sync",
 ];
 /// The settings that peers with levels have too.
-const OF_LEVELS: &[&str] = &["ratio", "base", "level0_tables"];
+const OF_LEVELS: &[&str] = &["ratio", "base", "level0_tables", "direct"];
 /// The settings that peers with value files have too.
 const OF_VALUES: &[&str] = &["values", "over_provision"];
 
@@ -41,8 +63,9 @@ impl System {
     /// The system that a text describes: `rhumb` or the name of a peer, and the settings that differ
     /// from `base`, such as `rhumb index=fp partition=bytes(4096) cache=8MiB`. The settings are
     /// `index`, those of [`TableSpec`], `over_provision` (of value files, in percent), `cache`, `write_buffer`,
-    /// `compaction`, `ratio`, `base`, `level0_tables`, `threads` and `sync`. Or `index` and its specification, such as `index alex`, for an index
-    /// alone.
+    /// `compaction`, `ratio`, `base`, `level0_tables`, `threads`, `direct` and `sync`. The name of a store with a plus, such as
+    /// `rocksdb+`, is a value log of the lab over it, with the settings `gc=whole` or `gc=files`, `segment` and `over_provision`
+    /// besides those of the store. Or `index` and its specification, such as `index alex`, for an index alone.
     ///
     /// # Errors
     /// If there is no such system or setting, or a value is invalid.
@@ -54,6 +77,9 @@ impl System {
             let spec: Vec<&str> = words.collect();
             set(&mut settings, INDEX, &spec.join(" "))?;
             return Ok(System::Index(settings));
+        }
+        if let Some(name) = name.strip_suffix('+') {
+            return value_log(name, words, base);
         }
         let peer = match name {
             RHUMB => None,
@@ -78,6 +104,7 @@ impl System {
         match self {
             System::Rhumb(settings) | System::Index(settings) => settings.index.to_string(),
             System::Peer(peer, _) => peer.to_string(),
+            System::ValueLog(index, _) => index.label() + "+",
         }
     }
 
@@ -87,6 +114,7 @@ impl System {
             System::Rhumb(settings) | System::Peer(_, settings) | System::Index(settings) => {
                 settings
             }
+            System::ValueLog(index, _) => index.settings(),
         }
     }
 
@@ -95,6 +123,7 @@ impl System {
         match self {
             System::Rhumb(_) | System::Index(_) => true,
             System::Peer(peer, _) => peer.is_built_in(),
+            System::ValueLog(index, _) => index.is_built_in(),
         }
     }
 
@@ -106,11 +135,58 @@ impl System {
         match self {
             System::Rhumb(settings) => settings.open(directory, temperature),
             System::Peer(peer, settings) => peer.open(directory, settings, temperature),
+            System::ValueLog(index, log) => {
+                let settings = index.settings();
+                let plan = Plan {
+                    collection: log.collection,
+                    over_provision_percent: settings.over_provision_percent,
+                    segment_bytes: log.segment_bytes,
+                    sync: settings.sync,
+                    access: match temperature {
+                        Temperature::Warm => Access::Buffered,
+                        Temperature::Cold => Access::Direct,
+                    },
+                };
+                let index = System::clone(index);
+                let make = move |at: &Path| index.open(at, temperature);
+                Ok(Box::new(ValueLog::open(directory, plan, Box::new(make))?))
+            }
             System::Index(settings) => Err(Error::Usage(format!(
                 "{} alone is no store: only ingestion can be measured with it",
                 settings.index
             ))),
         }
+    }
+}
+
+/// A value log over a store, with its settings.
+fn value_log<'w>(
+    name: &str,
+    words: impl Iterator<Item = &'w str>,
+    base: &Settings,
+) -> Result<System> {
+    let (mut log, mut base, mut index) = (Log::default(), base.clone(), name.to_string());
+    base.table.separate_values = None;
+    for word in words {
+        match word.split_once('=').unwrap_or((word, "")) {
+            ("gc", "whole") => log.collection = Collection::Whole,
+            ("gc", "files") => log.collection = Collection::Files,
+            ("gc", _) => {
+                let message = format!("{word} is not known: write gc=whole or gc=files");
+                return Err(Error::Usage(message));
+            }
+            ("segment", value) => log.segment_bytes = bytes(value)?,
+            ("over_provision", value) => set(&mut base, "over_provision", value)?,
+            ("values", _) => {
+                let message = format!("{name}+ keeps all values in a log: leave out {word}");
+                return Err(Error::Usage(message));
+            }
+            _ => index = index + " " + word,
+        }
+    }
+    match System::parse(&index, &base)? {
+        System::Index(_) => Err(no_system(&format!("{name}+"))),
+        index => Ok(System::ValueLog(Box::new(index), log)),
     }
 }
 
@@ -158,21 +234,24 @@ fn set(settings: &mut Settings, setting: &str, value: &str) -> Result<()> {
         "level0_tables" => settings.levels.level0_tables = number(setting, value)?,
         "over_provision" => settings.over_provision_percent = number(setting, value)?,
         "threads" => settings.compaction_threads = number(setting, value)?,
-        "sync" => {
-            settings.sync = value.parse().map_err(|_| {
-                Error::Usage(format!(
-                    "sync={value} is not known: write sync=true or sync=false"
-                ))
-            })?;
-        }
+        "direct" => settings.direct = truth(setting, value)?,
+        "sync" => settings.sync = truth(setting, value)?,
         _ => {
             return Err(Error::Usage(format!(
                 "{RHUMB} has no setting {setting:?}: write index=, partition=, filter=, compression=, size=, values=, \
-                 over_provision=, cache=, write_buffer=, compaction=, ratio=, base=, level0_tables=, threads= or sync="
+                 over_provision=, cache=, write_buffer=, compaction=, ratio=, base=, level0_tables=, threads=, direct= or sync="
             )));
         }
     }
     Ok(())
+}
+
+fn truth(setting: &str, text: &str) -> Result<bool> {
+    text.parse().map_err(|_| {
+        Error::Usage(format!(
+            "{setting}={text} is not known: write {setting}=true or {setting}=false"
+        ))
+    })
 }
 
 /// A number of bytes, written as the size of a table is.
@@ -235,6 +314,25 @@ mod tests {
     }
 
     #[test]
+    fn a_value_log_has_settings_of_its_own_and_those_of_its_index() {
+        let text =
+            "rocksdb+ gc=files segment=8MiB over_provision=50 write_buffer=64KiB direct=true";
+        let system = parsed(text).unwrap();
+        assert_eq!(system.label(), "rocksdb+");
+        let settings = system.settings();
+        assert_eq!(
+            (settings.write_buffer_bytes, settings.over_provision_percent),
+            (64 << 10, 50)
+        );
+        assert!(settings.direct && settings.table.separate_values.is_none());
+        let System::ValueLog(_, log) = system else {
+            panic!("{text} is no value log");
+        };
+        assert_eq!(log.collection, Collection::Files);
+        assert_eq!(log.segment_bytes, 8 << 20);
+    }
+
+    #[test]
     fn errors_name_what_can_be_written() {
         for (text, part) in [
             ("", "rhumb or the name of a peer"),
@@ -249,6 +347,11 @@ mod tests {
             ("rocksdb threads=4", "level0_tables"),
             ("lmdb values=1KiB", "no setting \"values\""),
             ("rhumb over_provision=much", "over_provision=4"),
+            ("rhumb+ gc=never", "gc=whole or gc=files"),
+            ("rocksdb+ values=1KiB", "leave out values=1KiB"),
+            ("rhumb direct=1", "direct=true"),
+            ("leveldb+", "\"leveldb\""),
+            ("index+", "\"index+\""),
         ] {
             let error = parsed(text).unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");
