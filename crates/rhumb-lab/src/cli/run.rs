@@ -24,8 +24,8 @@ use crate::workload::mix::Mix;
 /// The name for several experiments at the smallest scale.
 const QUICK: &str = "quick";
 
-/// The options that papers' experiments on orders of arrival take.
-const OF_ARRIVALS: [&str; 2] = ["--keys", "--runs"];
+/// The options that papers' experiments take whose work fills its stores.
+const OF_FILLED: [&str; 2] = ["--keys", "--runs"];
 
 #[derive(Debug, Args)]
 pub struct Run {
@@ -60,8 +60,8 @@ pub struct Settings {
     /// SQLite file that the figures are added to
     #[arg(long, value_name = "FILE", default_value = RESULTS)]
     results: PathBuf,
-    /// Number of keys of each input, or of arrivals in BLISS's experiments [default: depends on the
-    /// experiment, or on the scale]
+    /// Number of keys of each input, of arrivals in BLISS's experiments, or of records in LearnedKV's [default:
+    /// depends on the experiment, or on the scale]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=4_000_000_000))]
     keys: Option<u32>,
     /// Index to measure, such as fp or plr:boundary=16; may be repeated
@@ -88,7 +88,7 @@ pub struct Settings {
     #[arg(long = "peer", value_name = "NAME")]
     peers: Vec<Peer>,
     /// Number of rounds, which build all stores anew, in kinds, stores, peers, workloads and ycsb
-    /// [default: 1] and in BLISS's experiments [default: depends on the scale]; number of repeats of what
+    /// [default: 1] and in BLISS's and LearnedKV's experiments [default: depends on the scale]; number of repeats of what
     /// is timed in others [default: 7 in threads and stages, 5 in indexes, 3 in updatable and texts]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     runs: Option<u32>,
@@ -159,7 +159,10 @@ impl Run {
         let scale = self.scale.unwrap_or(Scale::Quick);
         let settings = &self.settings;
         let mut amounts = scale.amounts();
-        amounts.arrivals = settings.keys.map_or(amounts.arrivals, |keys| keys as usize);
+        if let Some(keys) = settings.keys.map(|keys| keys as usize) {
+            amounts.arrivals = keys;
+            (amounts.updated, amounts.swept, amounts.small) = (keys, keys, keys);
+        }
         amounts.rounds = settings.runs.unwrap_or(amounts.rounds);
         if quick.is_some() && scale != Scale::Quick {
             return Err(Error::Usage(format!(
@@ -190,8 +193,8 @@ impl Run {
                 return refused(option, bench.name);
             }
             for experiment in &order.experiments {
-                let takes = OF_ARRIVALS.contains(&option);
-                if !takes || !experiment.is_of_arrivals(&order.amounts)? {
+                let takes = OF_FILLED.contains(&option);
+                if !takes || !experiment.takes_keys(&order.amounts)? {
                     let what = format!("{}, whose amounts depend on --scale", experiment.id);
                     return refused(option, &what);
                 }
@@ -454,6 +457,7 @@ mod tests {
             "workloads --threads 2 --rate 10 --workload ycsb-a --set c2",
             "stores peers --set c1 --runs 2",
             "B-F5 B-F8 --keys 1000 --runs 1",
+            "L-F8 --keys 10000000 --runs 1",
         ] {
             assert_eq!(refused(line), "", "{line}");
         }

@@ -55,6 +55,12 @@ pub struct Amounts {
     pub long: usize,
     /// Records of 8 + 8 bytes.
     pub short: usize,
+    /// Records of 8 + 1016 bytes of the experiment on value logs over phases.
+    pub updated: usize,
+    /// The same of those over other axes, which have many cells.
+    pub swept: usize,
+    /// Records of 16 + 16 bytes of the experiment on the size of an LSM-tree.
+    pub small: usize,
     /// Records of 8 + 8 bytes of experiments on the order of arrival.
     pub arrivals: usize,
     /// Their values of K and of L, in percent.
@@ -131,6 +137,9 @@ const ALL_DISORDERS: &[f64] = &[1.0, 3.0, 5.0, 10.0, 25.0, 50.0, 100.0];
 pub const QUICK: Amounts = Amounts {
     long: 12_000,
     short: 120_000,
+    updated: 20_000,
+    swept: 4_000,
+    small: 100_000,
     arrivals: 20_000,
     disorders: &[1.0, 10.0, 100.0],
     gets: 2_000,
@@ -149,6 +158,9 @@ pub const QUICK: Amounts = Amounts {
 const SMALL: Amounts = Amounts {
     long: 200_000,
     short: 2_000_000,
+    updated: 1_000_000,
+    swept: 200_000,
+    small: 10_000_000,
     arrivals: 1_000_000,
     disorders: ALL_DISORDERS,
     gets: 20_000,
@@ -167,6 +179,9 @@ const SMALL: Amounts = Amounts {
 const PAPER: Amounts = Amounts {
     long: 104_857_600,
     short: 200_000_000,
+    updated: 10_000_000,
+    swept: 10_000_000,
+    small: 10_000_000,
     arrivals: 500_000_000,
     disorders: ALL_DISORDERS,
     gets: 1_000_000,

@@ -2,7 +2,7 @@
 
 use super::plan::{Contest, Group};
 use super::study::Records;
-use super::{Amounts, Build, Data, Fill, Planned, Reading, Work};
+use super::{Amounts, Build, Count, Data, Fill, Planned, Reading, Work};
 use crate::error::Result;
 use crate::results::Cell;
 use crate::store::System;
@@ -194,7 +194,7 @@ fn of_work(planned: &Planned, size: Size, amounts: &Amounts, machine: &Machine) 
     };
     match planned.work {
         Work::Environment => ENVIRONMENT,
-        Work::Keys | Work::Loading => 0.0,
+        Work::ValueLogs | Work::Keys | Work::Loading => 0.0,
         Work::Breakdown => gets(Reading::Cached) * GET,
         Work::Points(reading) => {
             let count = gets(reading);
@@ -209,8 +209,13 @@ fn of_work(planned: &Planned, size: Size, amounts: &Amounts, machine: &Machine) 
             size.records * (1.0 + mixed + phases.read) * INGEST
         }
         Work::Phases(phases) => {
-            let amount: f64 = phases.iter().map(|phase| 1.1 * phase.amount).sum();
-            amount * amounts.operations as f64 * OPERATION
+            let count = |phase: &super::Phase| match phase.count {
+                Count::OfScale(amount) => 1.1 * amount * amounts.operations as f64,
+                Count::OfRecords(amount) => amount * size.records,
+                // They are a part of the records, most of which were loaded by a phase before.
+                Count::Left => 0.1 * size.records,
+            };
+            phases.iter().map(count).sum::<f64>() * OPERATION
         }
     }
 }

@@ -52,13 +52,14 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// Whether it is about orders of arrival.
+    /// Whether the user may give the number of its keys: that of stores which the work fills.
     ///
     /// # Errors
     /// If it cannot declare its cells.
-    pub fn is_of_arrivals(&self, amounts: &Amounts) -> Result<bool> {
+    pub fn takes_keys(&self, amounts: &Amounts) -> Result<bool> {
         let mut cells = (self.cells)(amounts)?.into_iter();
-        Ok(cells.any(|cell| cell.data.order.is_some()))
+        let is_filled = |build: Build| build.fill == Fill::Nothing;
+        Ok(cells.any(|cell| cell.build.is_some_and(is_filled)))
     }
 }
 
@@ -155,6 +156,8 @@ pub enum Fill {
 pub enum Work {
     /// Describes the machine and the protocol.
     Environment,
+    /// Describes the protocol of stores with value logs.
+    ValueLogs,
     /// Describes the keys: their sizes and their distribution.
     Keys,
     /// Gets of present keys, and the memory of indexes, directories, filters and key maps.
@@ -194,6 +197,18 @@ pub enum Preload {
     Inserts,
 }
 
+/// The number of operations of a phase.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Count {
+    /// A multiple of the operations of the scale, behind a tenth as many that are not measured.
+    OfScale(f64),
+    /// A multiple of the records of the cell. All operations are measured, and with them the space and the
+    /// writes of the store.
+    OfRecords(f64),
+    /// As [`Count::OfRecords`], as many as there are records left to insert.
+    Left,
+}
+
 /// A workload that follows others on the same store.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Phase {
@@ -201,8 +216,8 @@ pub struct Phase {
     pub name: &'static str,
     /// The mix of its operations, as `run workloads` takes it.
     pub mix: &'static str,
-    /// The number of its operations, as a multiple of the operations of the scale.
-    pub amount: f64,
+    /// The number of its operations.
+    pub count: Count,
     /// The number of clients.
     pub clients: usize,
     /// Operations that all clients together begin each second; none for a closed loop.
@@ -215,9 +230,17 @@ impl Phase {
         Phase {
             name,
             mix,
-            amount: 1.0,
+            count: Count::OfScale(1.0),
             clients: 1,
             rate: None,
+        }
+    }
+
+    /// Some operations that are measured from the first on, by one client in a closed loop.
+    pub const fn whole(name: &'static str, mix: &'static str, count: Count) -> Phase {
+        Phase {
+            count,
+            ..Phase::new(name, mix)
         }
     }
 }
@@ -239,7 +262,9 @@ impl Work {
         match self {
             Work::Points(reading) | Work::Ranges(_, reading) => reading.caches(),
             Work::Breakdown | Work::Phases(_) => Reading::Cached.caches(),
-            Work::Environment | Work::Keys | Work::Loading | Work::Ingest(_) => "",
+            Work::Environment | Work::ValueLogs | Work::Keys | Work::Loading | Work::Ingest(_) => {
+                ""
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use super::Fill;
 use super::plan::{Contest, Group, Order};
 use super::study::{Records, Setting, Study};
 use super::work;
@@ -179,7 +180,10 @@ impl Group {
         loading: &Circumstances,
         keep: &mut Keep<'_>,
     ) -> Result<()> {
-        for (key, planned) in &self.cells {
+        for (at, (key, planned)) in self.cells.iter().enumerate() {
+            if at > 0 && study.build.fill == Fill::Nothing {
+                study.empty()?;
+            }
             let taken = match planned.work {
                 super::Work::Loading => *loading,
                 work => Circumstances::now(contest.round, contest.seed, work.caches()),

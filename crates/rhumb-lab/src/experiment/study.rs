@@ -335,6 +335,16 @@ impl<'a> Study<'a> {
         }
     }
 
+    /// Removes all that work has written, so that the next one begins with an empty store.
+    ///
+    /// # Errors
+    /// If its files cannot be removed.
+    pub fn empty(&self) -> Result<()> {
+        let directory = &self.directory;
+        std::fs::remove_dir_all(directory).map_err(Error::io("remove", directory))?;
+        std::fs::create_dir(directory).map_err(Error::io("create", directory))
+    }
+
     /// Removes the store.
     ///
     /// # Errors

@@ -23,6 +23,7 @@ use crate::results::{Measured, Permitted};
 pub fn keys_or_machine(work: Work, setting: &Setting<'_>, records: &Records) -> Result<Measured> {
     match work {
         Work::Environment => environment::measure(setting),
+        Work::ValueLogs => environment::value_logs(setting),
         _ => Ok(keys::measure(&records.input)),
     }
 }
@@ -39,7 +40,7 @@ pub fn over_store(work: Work, study: &Study<'_>) -> Result<Permitted> {
         Work::Phases(phases) => Ok(phases::measure(study, phases)?),
         Work::Ingest(phases) => return Ok(Ok(ingest(study, phases)?)),
         Work::Loading => return Ok(Ok(study.loading.clone())),
-        Work::Environment | Work::Keys => {
+        Work::Environment | Work::ValueLogs | Work::Keys => {
             return keys_or_machine(work, study.setting, study.records).map(Ok);
         }
     };

@@ -2,6 +2,8 @@
 
 mod control_group;
 mod round_trip;
+mod space;
+mod throttled;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,8 +14,10 @@ use std::time::{Duration, Instant};
 use hdrhistogram::Histogram;
 use rustix::time::{ClockId, clock_gettime};
 
-pub use self::control_group::ControlGroup;
+pub use self::control_group::{ControlGroup, DeviceGroup, DeviceLimits};
 pub use self::round_trip::round_trip;
+pub use self::space::SpaceWatch;
+pub use self::throttled::{Disk, ThrottledFs};
 use crate::error::{Error, Result};
 
 /// The latencies of operations of one kind, in nanoseconds. Each operation is timed alone, and its
@@ -265,7 +269,11 @@ fn new_bytes(directory: &Path, seen: &mut BTreeSet<(u64, u64)>) -> Result<u64> {
     for entry in fs::read_dir(directory).map_err(Error::io("list", directory))? {
         let entry = entry.map_err(Error::io("list", directory))?;
         let path = entry.path();
-        let about = entry.metadata().map_err(Error::io("measure", &path))?;
+        let about = match entry.metadata() {
+            // Removed since it was listed.
+            Err(why) if why.kind() == std::io::ErrorKind::NotFound => continue,
+            about => about.map_err(Error::io("measure", &path))?,
+        };
         if about.is_dir() {
             bytes += new_bytes(&path, seen)?;
         } else if seen.insert((about.dev(), about.ino())) {

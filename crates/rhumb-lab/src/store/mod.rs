@@ -42,6 +42,13 @@ pub trait Store: Send + Sync {
     fn write(&self, batch: &Pairs) -> Result<()>;
 
     /// Deletes a key, which may be absent; as durable as a write.
+    #[cfg_attr(
+        not(test),
+        expect(
+            dead_code,
+            reason = "no workload deletes, but a store that could not would be none"
+        )
+    )]
     fn delete(&self, key: &[u8]) -> Result<()>;
 
     /// Writes everything buffered to tables, and waits for the merges that are due then. Does

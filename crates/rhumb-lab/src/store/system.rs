@@ -184,10 +184,11 @@ fn value_log<'w>(
             _ => index = index + " " + word,
         }
     }
-    match System::parse(&index, &base)? {
-        System::Index(_) => Err(no_system(&format!("{name}+"))),
-        index => Ok(System::ValueLog(Box::new(index), log)),
+    if name == INDEX || name.ends_with('+') {
+        return Err(no_system(name));
     }
+    let index = System::parse(&index, &base)?;
+    Ok(System::ValueLog(Box::new(index), log))
 }
 
 /// Whether a peer has a setting of our own store.
@@ -219,7 +220,7 @@ fn set(settings: &mut Settings, setting: &str, value: &str) -> Result<()> {
         "index" => {
             settings.index = value.parse().map_err(|error| Error::index(&value, error))?;
         }
-        "partition" | "filter" | "compression" | "size" | "values" => {
+        "partition" | "filter" | "compression" | "size" | "values" | "groups" => {
             let present = settings.table.to_string();
             settings.table = format!("{present},{setting}={value}").parse()?;
         }
@@ -351,7 +352,8 @@ mod tests {
             ("rocksdb+ values=1KiB", "leave out values=1KiB"),
             ("rhumb direct=1", "direct=true"),
             ("leveldb+", "\"leveldb\""),
-            ("index+", "\"index+\""),
+            ("rhumb++", "\"rhumb+\""),
+            ("index+", "\"index\""),
         ] {
             let error = parsed(text).unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");

@@ -69,6 +69,10 @@ const VARIABLE: EntrySizes = EntrySizes {
     keys: Sizes::Between(8, 24),
     values: YCSB_VALUE,
 };
+const SIXTEEN: EntrySizes = EntrySizes {
+    keys: Sizes::Fixed(16),
+    values: Sizes::Fixed(16),
+};
 const REPOSITORY: Source = Source::Must("DIR");
 
 /// All sets.
@@ -92,6 +96,7 @@ pub const SETS: &[Entry] = &[
     made("ycsb-zipf0.9-gaps", Kind::YcsbGaps(0.9), "24 decimal digits, gaps by Zipf 0.9"),
     made("ycsb-zipf0.99-gaps", Kind::YcsbGaps(0.99), "24 decimal digits, gaps by Zipf 0.99"),
     made("ycsb-var", Kind::Digits(VARIABLE), "8 to 24 decimal digits, uniform"),
+    made("digits-16", Kind::Digits(SIXTEEN), "16 decimal digits, uniform"),
     made("udb", Kind::Digits(UDB), "keys of 27.1 +- 2.6 digits, values of 126.7 +- 22.1 bytes"),
     made("zippydb", Kind::Digits(ZIPPYDB), "keys of 47.9 +- 3.7 digits, values of 42.9 +- 26.1 bytes"),
     made("up2x", Kind::Digits(UP2X), "keys of 10.4 +- 1.4 digits, values of 46.8 +- 11.6 bytes"),

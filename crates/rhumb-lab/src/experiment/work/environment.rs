@@ -2,14 +2,17 @@
 
 use std::fs::File;
 use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 use rhumb::fs::{Access, FileSystem, OsFileSystem};
 
 use crate::data::Random;
 use crate::error::{Error, Result};
+use crate::experiment::learnedkv::protocol;
 use crate::experiment::study::Setting;
-use crate::measure::{ControlGroup, Latencies};
+use crate::measure::{ControlGroup, DeviceGroup, DeviceLimits, Disk, Latencies, ThrottledFs};
 use crate::results::Measured;
 use crate::store::Pages;
 
@@ -76,4 +79,52 @@ fn put_protocol(setting: &Setting<'_>, measured: &mut Measured) {
     put("table_bytes", amounts.table_bytes, "B");
     put("gets", amounts.gets as u64, "gets");
     put("rounds", amounts.rounds.into(), "rounds");
+}
+
+/// The limits of a hard disk.
+const SLOW: DeviceLimits = DeviceLimits {
+    calls_per_second: 150,
+    bytes_per_second: 150_000_000,
+};
+
+/// The amounts of the experiments on value logs at this scale, and how slow this machine's device can be made: by a
+/// control group for every store, and by a file system of ours for rhumb alone.
+///
+/// # Errors
+/// Failures of the machine's files.
+pub fn value_logs(setting: &Setting<'_>) -> Result<Measured> {
+    let mut measured = Measured::default();
+    for (name, value, unit) in protocol(setting.amounts) {
+        measured.put(name, value as f64, unit);
+    }
+    let path = setting.directory.join("slow");
+    let pages = vec![0; 2 * SLOW_READS * PAGE];
+    std::fs::write(&path, pages).map_err(Error::io("write", &path))?;
+    Pages::of(&setting.directory)?.leave()?;
+    let group = DeviceGroup::enter(&setting.directory, SLOW)?;
+    measured.put("device_limits", f64::from(u8::from(group.is_ok())), "");
+    if let Ok(group) = group {
+        let reads = reads_a_second(&OsFileSystem::new(), &path);
+        group.leave()?;
+        measured.put("limited_device_reads", reads?, "reads/s");
+    }
+    let slow = ThrottledFs::new(Arc::new(OsFileSystem::new()), Disk::HARD);
+    measured.put("throttled_reads", reads_a_second(&slow, &path)?, "reads/s");
+    std::fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+    Ok(measured)
+}
+
+/// Pages that are read from a slow device.
+const SLOW_READS: usize = 30;
+
+/// Direct reads a second of pages from the last to the first, every second one.
+fn reads_a_second(system: &dyn FileSystem, path: &Path) -> Result<f64> {
+    let file = system.open(path, Access::Direct);
+    let file = file.map_err(Error::io("open", path))?;
+    let (mut page, began) = (vec![0; PAGE], Instant::now());
+    for at in (0..SLOW_READS).rev() {
+        file.read_at(&mut page, (2 * at * PAGE) as u64)
+            .map_err(Error::io("read", path))?;
+    }
+    Ok(SLOW_READS as f64 / began.elapsed().as_secs_f64())
 }

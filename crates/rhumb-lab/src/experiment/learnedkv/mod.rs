@@ -1,0 +1,61 @@
+//! *LearnedKV*: an LSM-tree in front of a static tier with learned models, over a value log. Of its experiments those
+//! that need no such tier: an LSM-tree alone, and value logs with their collection.
+
+mod arms;
+mod sizes;
+mod updates;
+
+use super::figures::{
+    Across, Against, Along, Chart, Column, How, Measure, Only, Published, Stated, View,
+};
+use super::{Amounts, Build, Count, Data, Experiment, Fill, Paper, Phase, Planned, Work};
+use crate::error::Result;
+
+pub use self::arms::protocol;
+
+/// The paper with its experiments.
+pub const PAPER: Paper = Paper {
+    title: "LearnedKV",
+    experiments: &[
+        ENVIRONMENT,
+        sizes::FIGURE_3,
+        updates::FIGURE_8,
+        updates::FIGURE_9,
+        updates::TABLE_3,
+        updates::TABLE_7,
+    ],
+};
+
+const ENVIRONMENT: Experiment = Experiment {
+    id: "L-ENV",
+    paper: "LearnedKV, sections 4.5 and 5.1",
+    title: "The published protocol as a setting",
+    shows: "10 million entries of 8 + 1016 bytes, loaded in random order (P0); then three phases of 10 million operations \
+            (P1 to P3), of which the last is reported. Value logs are 30 % larger than the data, the LSM-tree and the \
+            learned tier are not searched at the same time, and collection is forced after P0 where nothing is updated. On \
+            an SSD, with equal memory.",
+    method: "Every L experiment but L-F3 uses this protocol: one client in a closed loop; each entry and each operation is a call of its \
+             own; writes reach the operating system and are not synced; a collection is due when the log is larger than what is live in it by \
+             the over-provision, 30 % unless it is the axis; nothing is collected by force, since each phase updates. \
+             Throughput of a kind of operation is their number over the sum of their latencies, as published. Beside \
+             it stand the throughput by the clock on the wall, the CPU time of the process, the bytes passed to write \
+             calls, the space of the directory at the end of a phase and at its largest (looked at every 100 ms), and \
+             the memory of indexes, filters and the store's own cache. Buffers, levels and caches are those of 10 million \
+             entries (buffer 64 MiB, level 1 of 256 MiB, cache 64 MiB, filters of 10 bits a key), scaled down with \
+             the entries, at least 64 KiB. Tables and values are read through the page cache. `rdb+published` alone has \
+             the settings of the published baseline: RocksDB with a write buffer of 64 KiB, level 1 of 16 KiB, ratio 10, no \
+             filter, a cache of 32 MiB and direct reads of tables (values come from the page cache), scaled alike. No arm \
+             has a learned tier yet. The published trigger bounds the log when its collection begins; a collection of the whole \
+             log needs as much space again for the new one, which the peak shows.",
+    cells: |_| {
+        Ok(vec![Planned {
+            axes: vec![("scale", "this".to_string())],
+            data: Data::new("dense", 100),
+            build: None,
+            work: Work::ValueLogs,
+        }])
+    },
+    views: &[View::List {
+        title: "The protocol at this scale",
+    }],
+};
