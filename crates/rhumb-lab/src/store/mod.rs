@@ -44,7 +44,7 @@ pub trait Store: Send + Sync {
     /// Deletes a key, which may be absent; as durable as a write.
     #[cfg_attr(
         not(test),
-        expect(
+        allow(
             dead_code,
             reason = "no workload deletes, but a store that could not would be none"
         )
