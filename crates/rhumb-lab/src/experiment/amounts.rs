@@ -138,7 +138,7 @@ pub const QUICK: Amounts = Amounts {
     long: 12_000,
     short: 120_000,
     updated: 20_000,
-    swept: 4_000,
+    swept: 1_000,
     small: 100_000,
     arrivals: 20_000,
     disorders: &[1.0, 10.0, 100.0],
