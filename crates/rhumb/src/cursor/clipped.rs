@@ -1,7 +1,8 @@
 //! A cursor over a range of user keys.
 
-use crate::entry::{Content, Cursor, Here, MAX_SEQUENCE, Sequence};
+use crate::entry::{Cursor, Here, MAX_SEQUENCE, Sequence};
 use crate::error::Result;
+use crate::memory::Pinned;
 
 /// Goes over the entries of another cursor with user keys from `from` on and, if `to` is given, below it.
 pub(crate) struct ClippedCursor<'a, C> {
@@ -43,10 +44,10 @@ impl<C: Cursor> Cursor for ClippedCursor<'_, C> {
         }
     }
 
-    fn content(&mut self) -> Content {
+    fn value(&mut self) -> Pinned {
         match self.inside {
-            true => self.cursor.content(),
-            false => Content::none(),
+            true => self.cursor.value(),
+            false => Pinned::empty(),
         }
     }
 

@@ -1,8 +1,9 @@
 //! A cursor over the disjoint tables of one run, each of which is opened when the cursor reaches
 //! it.
 
-use crate::entry::{Content, Cursor, Here, Sequence};
+use crate::entry::{Cursor, Here, Sequence};
 use crate::error::Result;
+use crate::memory::Pinned;
 use crate::sync::Arc;
 use crate::table::{GetTrace, TableCursor};
 use crate::version::{Run, Table};
@@ -126,10 +127,10 @@ impl Cursor for LevelCursor {
     }
 
     #[inline]
-    fn content(&mut self) -> Content {
+    fn value(&mut self) -> Pinned {
         self.cursor
             .as_mut()
-            .map_or_else(Content::none, TableCursor::content)
+            .map_or_else(Pinned::empty, TableCursor::value)
     }
 
     #[inline]

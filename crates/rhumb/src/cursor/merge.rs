@@ -5,8 +5,9 @@ use std::cmp::Ordering;
 use rhumb_index::search::first_eight;
 
 use super::Direction;
-use crate::entry::{Content, Cursor, Here, Sequence};
+use crate::entry::{Cursor, Here, Sequence};
 use crate::error::Result;
+use crate::memory::Pinned;
 
 #[cfg(test)]
 #[cfg(not(loom))]
@@ -274,10 +275,10 @@ impl<C: Cursor> Cursor for MergeCursor<C> {
     }
 
     #[inline]
-    fn content(&mut self) -> Content {
+    fn value(&mut self) -> Pinned {
         let first = self.order.first();
         let child = first.and_then(|&first| self.children.get_mut(first));
-        child.map_or_else(Content::none, |child| child.cursor.content())
+        child.map_or_else(Pinned::empty, |child| child.cursor.value())
     }
 
     #[inline]
@@ -348,8 +349,8 @@ impl<C: Cursor + ?Sized> Cursor for Box<C> {
     }
 
     #[inline]
-    fn content(&mut self) -> Content {
-        (**self).content()
+    fn value(&mut self) -> Pinned {
+        (**self).value()
     }
 
     fn value_bytes(&self) -> &[u8] {

@@ -102,7 +102,7 @@ impl ResolvedCursor {
     /// The value of the key shown last, pinned. Only for a cursor that moves forwards.
     pub fn pin_value(&mut self) -> Pinned {
         match &self.shown {
-            None => self.cursor.content().into_value(),
+            None => self.cursor.pin_value(),
             Some(shown) => shown.value.clone(),
         }
     }

@@ -1,8 +1,9 @@
 //! Cursors over the sorted runs that are merged into the view of a keyspace.
 
 use super::LevelCursor;
-use crate::entry::{Content, Cursor, Here, Sequence};
+use crate::entry::{Cursor, Here, Sequence};
 use crate::error::Result;
+use crate::memory::Pinned;
 use crate::memtable::MemtableCursor;
 use crate::table::{GetTrace, TableCursor};
 
@@ -46,8 +47,8 @@ impl Cursor for Source {
     }
 
     #[inline]
-    fn content(&mut self) -> Content {
-        each!(self, cursor => cursor.content())
+    fn value(&mut self) -> Pinned {
+        each!(self, cursor => cursor.value())
     }
 
     #[inline]

@@ -10,6 +10,7 @@ use crate::entry::{
     Content, Cursor, EntryKind, Sequence, is_before, is_behind, is_same, set_key, successor,
 };
 use crate::error::{Error, Result};
+use crate::memory::Pinned;
 use crate::memtable::Memtable;
 use crate::table::GetTrace;
 use crate::version::{Levels, Run};
@@ -105,9 +106,18 @@ impl VisibleCursor {
         self.versions.value_bytes()
     }
 
-    /// The value of the key shown last, pinned, or the pointer to it. Only for a cursor that moves forwards.
+    /// The value of the key shown last, pinned; empty for a pointer. Only for a cursor that moves forwards.
+    pub fn pin_value(&mut self) -> Pinned {
+        self.versions.value()
+    }
+
+    /// The value of the entry under the cursor, whose kind was noted, pinned, or the pointer to it. That is the one
+    /// shown last, for a cursor that moves forwards.
     pub fn content(&mut self) -> Content {
-        self.versions.content()
+        match self.kind {
+            EntryKind::Pointer => Content::of_pointer(self.versions.value_bytes()),
+            _ => Content::Here(self.versions.value()),
+        }
     }
 
     /// Shows the first key between the bounds. Returns `false` if there is none.
@@ -308,7 +318,7 @@ impl VisibleCursor {
     /// The value under the cursor, or the pointer to it, if values are wanted.
     fn pin_here(&mut self) -> Content {
         match self.with_values {
-            true => self.versions.content(),
+            true => self.content(),
             false => Content::none(),
         }
     }

@@ -25,7 +25,7 @@ pub(crate) fn assert_at(cursor: &mut impl Cursor, entry: Option<(&Key, &KindAndV
     assert_eq!(cursor.sequence(), sequence.0);
     let here = cursor.here().map_or(EntryKind::Delete, |here| here.kind);
     assert_eq!(here, *kind);
-    assert_eq!(&*cursor.content().into_value(), value);
+    assert_eq!(&*cursor.value(), value);
     assert_eq!(cursor.value_bytes(), value);
 }
 

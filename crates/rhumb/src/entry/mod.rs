@@ -81,6 +81,11 @@ impl Content {
         Content::Here(Pinned::empty())
     }
 
+    /// What an encoded pointer leads to.
+    pub(crate) fn of_pointer(encoded: &[u8]) -> Self {
+        Content::Apart(Pointer::from_bytes(encoded).unwrap_or(Pointer::NOWHERE))
+    }
+
     /// The value, if it is here; else no bytes.
     #[inline]
     pub(crate) fn into_value(self) -> Pinned {
@@ -110,9 +115,9 @@ pub struct Version {
 pub trait Cursor: Send {
     /// The current entry, if there is one.
     fn here(&self) -> Option<Here<'_>>;
-    /// The current value, pinned where it lies, or the pointer to it. (Takes `&mut self`, since cursors keep
-    /// pins in stock.)
-    fn content(&mut self) -> Content;
+    /// The current value, pinned where it lies; empty for a delete and a pointer. (Takes `&mut self`, since
+    /// cursors keep pins in stock.)
+    fn value(&mut self) -> Pinned;
     /// The current value, or the encoded pointer to it, borrowed until the cursor moves.
     fn value_bytes(&self) -> &[u8];
     /// Goes to the first entry.

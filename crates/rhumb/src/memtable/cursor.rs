@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::Memtable;
 use super::tree::Spot;
-use crate::entry::{Content, Cursor, EntryKind, Here, MAX_SEQUENCE, Sequence};
+use crate::entry::{Cursor, EntryKind, Here, MAX_SEQUENCE, Sequence};
 use crate::error::Result;
+use crate::memory::Pinned;
 
 /// Goes over the entries of a memtable, including those inserted in the meantime. It never fails.
 pub(crate) struct MemtableCursor {
@@ -123,10 +124,10 @@ impl Cursor for MemtableCursor {
         })
     }
 
-    fn content(&mut self) -> Content {
+    fn value(&mut self) -> Pinned {
         match self.value_extent() {
-            (_, 0) => Content::none(),
-            (start, len) => Content::Here(self.memtable.tree.arena().pin(start, len)),
+            (_, 0) => Pinned::empty(),
+            (start, len) => self.memtable.tree.arena().pin(start, len),
         }
     }
 

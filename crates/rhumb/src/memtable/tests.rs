@@ -383,7 +383,7 @@ fn scan(cursor: &mut MemtableCursor, key: &[u8], forward: bool) {
         } else {
             last[..] > *cursor.key()
         });
-        assert_eq!(&*cursor.content().into_value(), value_of(cursor.key()));
+        assert_eq!(&*cursor.value(), value_of(cursor.key()));
         last = cursor.key().to_vec();
     }
 }

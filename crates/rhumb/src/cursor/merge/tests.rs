@@ -8,8 +8,8 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use super::*;
+use crate::entry::EntryKind;
 use crate::entry::cursor_checks::{Key, Model, assert_at, pass, walk};
-use crate::entry::{Content, EntryKind};
 use crate::error::Error;
 use crate::memory::Pinned;
 use crate::test_seed::test_seed;
@@ -53,9 +53,8 @@ impl Cursor for ListCursor {
         })
     }
 
-    fn content(&mut self) -> Content {
-        self.entry()
-            .map_or_else(Content::none, |e| Content::Here(e.1.clone()))
+    fn value(&mut self) -> Pinned {
+        self.entry().map_or_else(Pinned::empty, |e| e.1.clone())
     }
 
     fn value_bytes(&self) -> &[u8] {

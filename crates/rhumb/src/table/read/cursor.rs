@@ -8,9 +8,9 @@ use super::reader::TableReader;
 use super::trace::{GetTrace, NumberCache};
 #[cfg(test)]
 use crate::entry::cursor_checks::count_visit;
-use crate::entry::{Content, Cursor, EntryKind, Here, MAX_SEQUENCE, Pointer, Sequence};
+use crate::entry::{Cursor, EntryKind, Here, MAX_SEQUENCE, Pointer, Sequence};
 use crate::error::Result;
-use crate::memory::Pins;
+use crate::memory::{Pinned, Pins};
 
 /// A position in a table.
 #[derive(Debug)]
@@ -147,13 +147,10 @@ impl Cursor for TableCursor {
     }
 
     #[inline]
-    fn content(&mut self) -> Content {
+    fn value(&mut self) -> Pinned {
         match &self.here {
-            Some(block) if self.kind == EntryKind::Pointer => {
-                Content::Apart(block.pointer(self.slot))
-            }
-            Some(block) => Content::Here(block.value(self.slot, &mut self.pins)),
-            None => Content::none(),
+            Some(block) => block.value(self.slot, &mut self.pins),
+            None => Pinned::empty(),
         }
     }
 
