@@ -2,9 +2,10 @@
 
 use super::context::Context;
 use super::retain::{Fate, KeyContext, Retain, RetainRanges, newest_for_all};
-use crate::entry::{Ascending, Cursor, EntryKind, Piece, RangeDeletes, Sequence, is_same, set_key};
+use crate::entry::{
+    Ascending, Cursor, EntryKind, Piece, RangeDeletes, Sequence, hash_key, is_same, set_key,
+};
 use crate::error::Result;
-use crate::table::hash_key;
 use crate::version::Table;
 
 /// How many entries are read between two checks for cancellation.

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use super::coverage::Coverage;
 use super::{Direction, LevelCursor, MergeCursor, Source};
 use crate::entry::{
-    Content, Cursor, EntryKind, Sequence, is_before, is_behind, is_same, set_key, successor,
+    Content, Cursor, EntryKind, Pointer, Sequence, is_before, is_behind, is_same, set_key,
+    successor,
 };
 use crate::error::{Error, Result};
 use crate::memory::Pinned;
@@ -115,7 +116,7 @@ impl VisibleCursor {
     /// shown last, for a cursor that moves forwards.
     pub fn content(&mut self) -> Content {
         match self.kind {
-            EntryKind::Pointer => Content::of_pointer(self.versions.value_bytes()),
+            EntryKind::Pointer => Content::Apart(Pointer::of_encoded(self.versions.value_bytes())),
             _ => Content::Here(self.versions.value()),
         }
     }

@@ -81,11 +81,6 @@ impl Content {
         Content::Here(Pinned::empty())
     }
 
-    /// What an encoded pointer leads to.
-    pub(crate) fn of_pointer(encoded: &[u8]) -> Self {
-        Content::Apart(Pointer::from_bytes(encoded).unwrap_or(Pointer::NOWHERE))
-    }
-
     /// The value, if it is here; else no bytes.
     #[inline]
     pub(crate) fn into_value(self) -> Pinned {

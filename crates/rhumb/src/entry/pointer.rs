@@ -50,6 +50,11 @@ impl Pointer {
         number.to_le_bytes()
     }
 
+    /// Decodes a pointer; one that leads [nowhere](Pointer::NOWHERE) for bytes of another length.
+    pub fn of_encoded(bytes: &[u8]) -> Self {
+        Self::from_bytes(bytes).unwrap_or(Self::NOWHERE)
+    }
+
     /// Decodes a pointer; `None` for bytes of another length.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let number = u128::from_le_bytes(bytes.try_into().ok()?);

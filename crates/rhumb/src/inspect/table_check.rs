@@ -58,7 +58,7 @@ fn check_values(
     cursor.seek_first()?;
     while let Some(here) = cursor.here() {
         if here.kind == EntryKind::Pointer {
-            let pointer = Pointer::from_bytes(cursor.value_bytes()).unwrap_or(Pointer::NOWHERE);
+            let pointer = Pointer::of_encoded(cursor.value_bytes());
             let value = value_files.read(keyspace, here.key, pointer)?;
             let group = value_files
                 .meta_of(pointer.file)

@@ -99,12 +99,8 @@ impl Levels {
     /// mean length.
     pub fn hidden_value_bytes(&self) -> f64 {
         let hides: f64 = self.all_runs().map(|(_, run)| run.hides() as f64).sum();
-        let (mut bytes, mut entries) = (0.0, 0.0);
-        for (_, file) in self.value_files.iter() {
-            bytes += file.used_bytes as f64;
-            entries += file.entries as f64;
-        }
-        bytes * (hides / f64::max(entries, 1.0)).min(0.5)
+        let totals = self.value_files.totals();
+        totals.used_bytes * (hides / totals.entries.max(1.0)).min(0.5)
     }
 
     /// The runs of a level, newest first; empty if the level does not exist.

@@ -83,6 +83,17 @@ impl UsedFile {
     }
 }
 
+/// What value files hold together.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ValueTotals {
+    /// The entries of tables that point into them.
+    pub entries: f64,
+    /// The bytes of the records that these point to.
+    pub used_bytes: f64,
+    /// The bytes of the others.
+    pub garbage_bytes: f64,
+}
+
 /// The value files of a keyspace. The use of a file is the sum of what the tables say. Clones share what they
 /// do not change.
 #[derive(Debug, Clone, Default)]
@@ -104,6 +115,17 @@ impl ValueFiles {
     /// The files, with what is used of them, in the order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (u64, &UsedFile)> {
         self.by_number.iter().map(|(number, used)| (*number, used))
+    }
+
+    /// What all files hold together.
+    pub fn totals(&self) -> ValueTotals {
+        let mut totals = ValueTotals::default();
+        for (_, file) in self.iter() {
+            totals.entries += file.entries as f64;
+            totals.used_bytes += file.used_bytes as f64;
+            totals.garbage_bytes += file.garbage_bytes() as f64;
+        }
+        totals
     }
 
     /// Whether no table points into a value file.

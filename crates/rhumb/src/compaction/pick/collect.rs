@@ -63,11 +63,8 @@ impl Room {
     }
 
     fn with(files: &ValueFiles, hidden: f64, over_provision_percent: u32) -> Self {
-        let (mut used, mut known) = (0.0, 0.0);
-        for (_, file) in files.iter() {
-            used += file.used_bytes as f64;
-            known += file.garbage_bytes() as f64;
-        }
+        let totals = files.totals();
+        let (used, known) = (totals.used_bytes, totals.garbage_bytes);
         let share = f64::from(over_provision_percent) / 100.0;
         Room {
             used,

@@ -52,11 +52,7 @@ fn is_small(levels: &Levels, options: &options::Levels) -> bool {
         return small(SMALL);
     }
     // A merge with level 1 shows which values are garbage, and most of it is not known yet.
-    let known: f64 = files
-        .iter()
-        .map(|(_, file)| file.garbage_bytes() as f64)
-        .sum();
-    small(SMALL_OF_POINTERS) && levels.hidden_value_bytes() <= known
+    small(SMALL_OF_POINTERS) && levels.hidden_value_bytes() <= files.totals().garbage_bytes
 }
 
 /// The newest runs of level 0, as far as they are of a size.

@@ -122,6 +122,8 @@ impl Ends {
 #[derive(Debug)]
 pub(in crate::table::block) struct PointerColumns<'a> {
     pointers: &'a [Pointer],
+    /// The places of their files among all.
+    places: Vec<usize>,
     /// The numbers of the files, ascending, each with its line.
     files: Vec<u64>,
     lines: Vec<Line>,
@@ -139,8 +141,10 @@ impl<'a> PointerColumns<'a> {
             (Some(first), Some(last)) => width_of(last - first),
             _ => 0,
         };
+        let place = |pointer: &Pointer| files.binary_search(&pointer.file).unwrap_or(0);
         let mut columns = PointerColumns {
             pointers,
+            places: pointers.iter().map(place).collect(),
             files: files.to_vec(),
             lines: Vec::new(),
             length_base,
@@ -166,15 +170,10 @@ impl<'a> PointerColumns<'a> {
         columns
     }
 
-    /// The place of the file of a pointer among the files.
-    fn index(&self, pointer: &Pointer) -> usize {
-        self.files.binary_search(&pointer.file).unwrap_or(0)
-    }
-
     /// Pointers with their numbers, each with the place of its file.
     fn rows(&self) -> impl Iterator<Item = (usize, usize, &Pointer)> {
-        let rows = self.pointers.iter().enumerate();
-        rows.map(|(number, pointer)| (number, self.index(pointer), pointer))
+        let rows = self.pointers.iter().zip(&self.places).enumerate();
+        rows.map(|(number, (pointer, place))| (number, *place, pointer))
     }
 
     /// For each file a line that starts at its first record, without a slope.
