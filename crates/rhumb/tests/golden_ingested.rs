@@ -19,7 +19,7 @@ mod golden;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use golden::{Content, check_tables, copy_in_memory, decode, directory, file_list, files, listing};
+use golden::{Content, check_tables, copy_in_memory, decode, expected, file_list, files, listing};
 use golden::{options, read_all, write};
 use rhumb::fs::{FileSystem, MemoryFileSystem};
 use rhumb::{Db, Options, TableWriter, inspect};
@@ -140,14 +140,10 @@ fn the_golden_ingest_is_made() {
     }
 }
 
-fn expected(name: &str) -> String {
-    std::fs::read_to_string(directory(FORMAT).join(name)).unwrap()
-}
-
 #[test]
 fn the_golden_ingest_is_as_it_was_written() {
     let disk = copy_in_memory(FORMAT);
-    assert_eq!(file_list(&files(&disk)), expected("files.tsv"));
+    assert_eq!(file_list(&files(&disk)), expected(FORMAT, "files.tsv"));
     check_forms(&disk);
     check_tables(&disk);
 }
@@ -157,7 +153,7 @@ fn golden_ingested_tables_are_read_sound_and_written_on() {
     let disk = copy_in_memory(FORMAT);
     let db = Db::open("store", options(&disk)).unwrap();
     let mut content = read_all(&db).unwrap();
-    assert_eq!(listing(&content), expected("expected.tsv"));
+    assert_eq!(listing(&content), expected(FORMAT, "expected.tsv"));
     for (name, map) in &mut content {
         let keyspace = db.keyspace(name).unwrap();
         keyspace.put("new", "1").unwrap();

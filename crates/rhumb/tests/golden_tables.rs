@@ -19,7 +19,7 @@ mod golden;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use golden::{Content, check_tables, copy_in_memory, decode, directory, file_list, files, listing};
+use golden::{Content, check_tables, copy_in_memory, decode, expected, file_list, files, listing};
 use golden::{options, read_all, write};
 use rhumb::fs::MemoryFileSystem;
 use rhumb::{Db, Error, Keyspace, KeyspaceOptions, Options, inspect};
@@ -173,14 +173,10 @@ fn the_golden_tables_are_made() {
     }
 }
 
-fn expected(name: &str) -> String {
-    std::fs::read_to_string(directory(FORMAT).join(name)).unwrap()
-}
-
 #[test]
 fn the_golden_tables_are_as_they_were_written() {
     let disk = copy_in_memory(FORMAT);
-    assert_eq!(file_list(&files(&disk)), expected("files.tsv"));
+    assert_eq!(file_list(&files(&disk)), expected(FORMAT, "files.tsv"));
     check_forms(&disk);
     check_tables(&disk);
 }
@@ -190,7 +186,7 @@ fn golden_tables_are_read_sound_and_written_on() {
     let disk = copy_in_memory(FORMAT);
     let db = Db::open("store", options(&disk)).unwrap();
     let mut content = read_all(&db).unwrap();
-    assert_eq!(listing(&content), expected("expected.tsv"));
+    assert_eq!(listing(&content), expected(FORMAT, "expected.tsv"));
     for (name, map) in &mut content {
         let keyspace = db.keyspace(name).unwrap();
         keyspace.put("new", "1").unwrap();

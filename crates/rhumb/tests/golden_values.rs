@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use golden::decode_values::{NamedTable, is_log, record, tables, uses, walk};
-use golden::{Content, check_tables, copy_in_memory, decode, directory};
+use golden::{Content, check_tables, copy_in_memory, decode, expected};
 use golden::{file_list, files, listing, options, read_all, write};
 use rhumb::fs::MemoryFileSystem;
 use rhumb::{Db, Options, inspect};
@@ -264,17 +264,13 @@ fn the_golden_values_are_made() {
     if std::env::var("RHUMB_WRITE_GOLDEN").as_deref() == Ok("1") {
         write(FORMAT, &disk, &content);
     }
-    assert_eq!(listing(&content), expected("expected.tsv"));
-}
-
-fn expected(name: &str) -> String {
-    std::fs::read_to_string(directory(FORMAT).join(name)).unwrap()
+    assert_eq!(listing(&content), expected(FORMAT, "expected.tsv"));
 }
 
 #[test]
 fn the_golden_files_of_format_3_are_as_they_were_written() {
     let disk = copy_in_memory(FORMAT);
-    assert_eq!(file_list(&files(&disk)), expected("files.tsv"));
+    assert_eq!(file_list(&files(&disk)), expected(FORMAT, "files.tsv"));
     check_tables(&disk);
     check_values(&disk);
 }
@@ -284,7 +280,7 @@ fn format_3_is_read_sound_and_written_on() {
     let disk = copy_in_memory(FORMAT);
     let db = opened(&disk);
     let mut content = read_all(&db).unwrap();
-    assert_eq!(listing(&content), expected("expected.tsv"));
+    assert_eq!(listing(&content), expected(FORMAT, "expected.tsv"));
     db.close().unwrap();
     let report = inspect::verify(Path::new("store"), &options(&disk), &mut |_| {}).unwrap();
     assert!(report.damage.is_empty(), "{:?}", report.damage);

@@ -2,48 +2,17 @@
 //! and the faults that public value logs had do not come back.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::collections::BTreeMap;
+mod kit_values;
+
 use std::path::Path;
-use std::sync::Arc;
 
+use kit_values::{Content, compare, default_keyspace, key, options, seeded, verify};
+use rand::RngExt;
 use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
 use rhumb::fs::{Access, FileSystem, MemoryFileSystem};
-use rhumb::{Db, KeyspaceStats, Options, inspect};
-
-type Content = BTreeMap<Vec<u8>, Vec<u8>>;
+use rhumb::{Db, Options};
 
 const KEYS: u32 = 1_000;
-
-/// A small store whose values lie apart from 100 bytes on.
-fn options(disk: &MemoryFileSystem, over_provision_percent: u32) -> Options {
-    let mut options = Options {
-        file_system: Arc::new(disk.clone()),
-        write_buffer_bytes: 64 << 10,
-        over_provision_percent,
-        ..Options::in_memory()
-    };
-    options.table.separate_values = Some(100);
-    options.table.table_bytes = 8 << 10;
-    options.levels.level0_tables = 2;
-    options.levels.base_bytes = 16 << 10;
-    options.levels.size_ratio = 4;
-    options
-}
-
-/// The generator of a test, which prints how to repeat it.
-fn seeded(test: u64) -> StdRng {
-    let seed = std::env::var("RHUMB_SEED")
-        .ok()
-        .and_then(|s| s.parse().ok());
-    let seed = seed.unwrap_or(test);
-    println!("seed {seed}: replay with RHUMB_SEED={seed}");
-    StdRng::seed_from_u64(seed)
-}
-
-fn key(n: u32) -> Vec<u8> {
-    format!("key{n:05}").into_bytes()
-}
 
 /// Writes a value of up to 2000 bytes for a random key, or deletes it; small keys come more often.
 fn change(db: &Db, content: &mut Content, random: &mut StdRng) {
@@ -57,28 +26,6 @@ fn change(db: &Db, content: &mut Content, random: &mut StdRng) {
     let value = vec![random.random(); random.random_range(0..2_000)];
     db.put(&key, &value).unwrap();
     content.insert(key, value);
-}
-
-fn compare(db: &Db, content: &Content) {
-    for n in 0..KEYS {
-        let expected = content.get(&key(n)).map(Vec::as_slice);
-        assert_eq!(db.get(key(n)).unwrap().as_deref(), expected, "key {n}");
-    }
-    let entries = db.iter().unwrap().map(|entry| {
-        let (key, value) = entry.unwrap();
-        (key.to_vec(), value.to_vec())
-    });
-    assert!(entries.eq(content.clone()), "a scan differs");
-}
-
-fn verify(options: &Options) {
-    let report = inspect::verify(Path::new("store"), options, &mut |_| {}).unwrap();
-    assert!(report.damage.is_empty(), "{:?}", report.damage);
-    assert!(report.warnings.is_empty(), "{:?}", report.warnings);
-}
-
-fn default_keyspace(db: &Db) -> KeyspaceStats {
-    db.stats().unwrap().keyspaces.remove(0)
 }
 
 fn collections(db: &Db) -> u64 {
@@ -125,12 +72,12 @@ fn garbage_stays_within_its_room() {
             let most = stats.used_value_bytes * u64::from(over_provision) / 100;
             assert!(garbage <= most, "{garbage} of {stats:?}");
             await_deletions(&disk, &db);
-            compare(&db, &content);
+            compare(&db, KEYS, &content);
             moved += collections(&db);
             db.close().unwrap();
             verify(&options);
             db = Db::open("store", options.clone()).unwrap();
-            compare(&db, &content);
+            compare(&db, KEYS, &content);
         }
         println!("{over_provision} %: {moved} collections");
         assert!(moved > 0);
@@ -167,7 +114,7 @@ fn a_delete_beside_collections_stays() {
     db.settle();
     println!("{} collections", collections(&db));
     assert!(collections(&db) > 0);
-    compare(&db, &content);
+    compare(&db, KEYS, &content);
 }
 
 #[test]
@@ -206,7 +153,7 @@ fn a_held_snapshot_reads_every_value_through_ten_collections() {
     db.compact_range(None, None).unwrap();
     db.settle();
     await_deletions(&disk, &db);
-    compare(&db, &content);
+    compare(&db, KEYS, &content);
     db.close().unwrap();
     verify(&options);
 }
@@ -236,7 +183,7 @@ fn moved_values_are_found_under_every_codec_and_go_back_to_their_keys() {
             ..apart.clone()
         };
         let db = Db::open("store", beside.clone()).unwrap();
-        compare(&db, &content);
+        compare(&db, KEYS, &content);
         let (before, part) = (default_keyspace(&db).used_value_bytes, 2 * KEYS);
         for _ in 0..part {
             change(&db, &mut content, &mut random);
@@ -253,7 +200,7 @@ fn moved_values_are_found_under_every_codec_and_go_back_to_their_keys() {
             after.used_value_bytes + 24 * after.value_files,
             after.value_bytes
         );
-        compare(&db, &content);
+        compare(&db, KEYS, &content);
         db.close().unwrap();
         verify(&beside);
     }

@@ -2,50 +2,27 @@
 //! may be another one at each opening.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod kit_values;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
+use kit_values::{Content, compare, default_keyspace, key, seeded, verify};
+use rand::RngExt;
 use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
 use rhumb::fs::{
     Access, DataLoss, DirectoryLoss, FaultyFileSystem, FileSystem, Loss, MemoryFileSystem, Plan,
 };
-use rhumb::{Db, KeyspaceOptions, KeyspaceStats, Options, TableSpec, inspect};
-
-type Content = BTreeMap<Vec<u8>, Vec<u8>>;
+use rhumb::{Db, KeyspaceOptions, Options, TableSpec, inspect};
 
 const KEYS: u32 = 600;
 
 /// A small store whose values from 100 bytes on lie apart, in so many groups.
 fn options(disk: &MemoryFileSystem, groups: Option<u16>) -> Options {
-    let mut options = Options {
-        file_system: Arc::new(disk.clone()),
-        write_buffer_bytes: 64 << 10,
-        over_provision_percent: 10,
-        ..Options::in_memory()
-    };
-    options.table.separate_values = Some(100);
+    let mut options = kit_values::options(disk, 10);
     options.table.value_groups = groups;
-    options.table.table_bytes = 8 << 10;
-    options.levels.level0_tables = 2;
-    options.levels.base_bytes = 16 << 10;
-    options.levels.size_ratio = 4;
     options
-}
-
-/// The generator of a test, which prints how to repeat it.
-fn seeded(test: u64) -> StdRng {
-    let seed = std::env::var("RHUMB_SEED")
-        .ok()
-        .and_then(|s| s.parse().ok());
-    let seed = seed.unwrap_or(test);
-    println!("seed {seed}: replay with RHUMB_SEED={seed}");
-    StdRng::seed_from_u64(seed)
-}
-
-fn key(n: u32) -> Vec<u8> {
-    format!("key{n:05}").into_bytes()
 }
 
 /// The group that a key has in docs/format.md.
@@ -74,28 +51,6 @@ fn change(db: &Db, content: &mut Content, random: &mut StdRng) {
             content.insert(key(n), value);
         }
     }
-}
-
-fn compare(db: &Db, content: &Content) {
-    for n in 0..KEYS {
-        let expected = content.get(&key(n)).map(Vec::as_slice);
-        assert_eq!(db.get(key(n)).unwrap().as_deref(), expected, "key {n}");
-    }
-    let entries = db.iter().unwrap().map(|entry| {
-        let (key, value) = entry.unwrap();
-        (key.to_vec(), value.to_vec())
-    });
-    assert!(entries.eq(content.clone()), "a scan differs");
-}
-
-fn verify(options: &Options) {
-    let report = inspect::verify(Path::new("store"), options, &mut |_| {}).unwrap();
-    assert!(report.damage.is_empty(), "{:?}", report.damage);
-    assert!(report.warnings.is_empty(), "{:?}", report.warnings);
-}
-
-fn default_keyspace(db: &Db) -> KeyspaceStats {
-    db.stats().unwrap().keyspaces.remove(0)
 }
 
 fn read(disk: &MemoryFileSystem, name: &str) -> Vec<u8> {
@@ -184,12 +139,12 @@ fn each_file_holds_keys_of_one_group_through_flushes_and_collections() {
             let found: BTreeSet<u64> = groups_of_files(&disk, groups).into_values().collect();
             assert_eq!(found, (0..groups.into()).collect());
             assert_eq!(default_keyspace(&db).value_groups, groups.into());
-            compare(&db, &content);
+            compare(&db, KEYS, &content);
             collections += db.stats().unwrap().writes.collections;
             db.close().unwrap();
             verify(&options);
             db = Db::open("store", options.clone()).unwrap();
-            compare(&db, &content);
+            compare(&db, KEYS, &content);
         }
         println!("{groups} groups: {collections} collections");
         assert!(collections > 0);
@@ -235,7 +190,7 @@ fn a_collection_empties_all_files_of_the_group_with_the_most_garbage() {
     }
     let new = after.iter().filter(|(name, _)| !before.contains_key(*name));
     assert!(new.clone().count() > 0 && new.clone().all(|(_, group)| *group == 2));
-    compare(&db, &content);
+    compare(&db, KEYS, &content);
     db.close().unwrap();
     verify(&quiet);
 }
@@ -257,12 +212,12 @@ fn the_number_of_groups_may_be_another_one_at_each_opening() {
     ] {
         let mut options = options(&disk, groups);
         let db = Db::open("store", options.clone()).unwrap();
-        compare(&db, &content);
+        compare(&db, KEYS, &content);
         for _ in 0..2_000 {
             change(&db, &mut content, &mut random);
         }
         db.settle();
-        compare(&db, &content);
+        compare(&db, KEYS, &content);
         collections += db.stats().unwrap().writes.collections;
         db.close().unwrap();
         verify(&options);
@@ -275,7 +230,7 @@ fn the_number_of_groups_may_be_another_one_at_each_opening() {
         }
         db.flush().unwrap();
         db.settle();
-        compare(&db, &content);
+        compare(&db, KEYS, &content);
         db.close().unwrap();
         verify(&options);
     }
@@ -353,7 +308,7 @@ fn a_snapshot_reads_what_it_saw_through_collections_of_groups() {
     drop(snapshot);
     db.compact_range(None, None).unwrap();
     db.settle();
-    compare(&db, &content);
+    compare(&db, KEYS, &content);
     db.close().unwrap();
     verify(&options);
 }
@@ -390,6 +345,7 @@ fn a_flush_that_is_cut_short_leaves_no_file() {
         await_deletions(&disk, &db);
         compare(
             &db,
+            KEYS,
             &(0..40).map(|n| (key(n), vec![n as u8; 300])).collect(),
         );
         db.close().unwrap();

@@ -174,3 +174,8 @@ pub fn write(format: impl Display, disk: &MemoryFileSystem, content: &Content) {
     let total: usize = files.values().map(Vec::len).sum();
     println!("wrote {total} bytes to {}", dir.display());
 }
+
+/// A stored list of a format: `expected.tsv` or `files.tsv`.
+pub fn expected(format: impl Display, name: &str) -> String {
+    std::fs::read_to_string(directory(format).join(name)).unwrap()
+}
