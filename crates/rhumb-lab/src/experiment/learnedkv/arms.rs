@@ -132,12 +132,9 @@ pub fn systems(
     ];
     let mut systems = Vec::new();
     for (name, text) in texts {
-        match amounts.system(&format!("{text} over_provision={over_provision}")) {
-            Ok(system) if system.is_built_in() => systems.push((name, system)),
-            Ok(_) => {}
-            // The store may not know how to partition values.
-            Err(_) if name == "hashkv" => {}
-            Err(error) => return Err(error),
+        let system = amounts.system(&format!("{text} over_provision={over_provision}"))?;
+        if system.is_built_in() {
+            systems.push((name, system));
         }
     }
     Ok(systems)
@@ -158,6 +155,8 @@ mod tests {
         assert_eq!(settings.table.separate_values, Some(512));
         assert_eq!(settings.over_provision_percent, 50);
         assert_eq!(settings.levels.base_bytes, (256 << 20) / 10);
+        let (_, hashkv) = named("hashkv").unwrap();
+        assert_eq!(hashkv.settings().table.value_groups, Some(16));
         assert_eq!(
             named("rdb+published").is_some(),
             cfg!(feature = "peers"),

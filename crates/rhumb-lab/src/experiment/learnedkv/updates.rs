@@ -64,7 +64,7 @@ pub const FIGURE_8: Experiment = Experiment {
             over: &[("system", "rdb+published")],
             label: "figure over that of rdb+published",
         },
-        table("Costs of P3", LAST),
+        costs(&[("system", "system")]),
         table("Space and memory", SPACE),
         table("Latencies of P3", LATENCIES),
     ],
@@ -86,13 +86,7 @@ pub const FIGURE_9: Experiment = Experiment {
             "reads : writes",
             WRITTEN,
         ),
-        View::Table {
-            title: "Costs of P3",
-            only: &[],
-            axes: &[("system", "system"), ("mix", "reads : writes")],
-            columns: LAST,
-            published: &[],
-        },
+        costs(&[("system", "system"), ("mix", "reads : writes")]),
     ],
 };
 
@@ -111,13 +105,7 @@ pub const TABLE_3: Experiment = Experiment {
             "distribution",
             WRITE,
         ),
-        View::Table {
-            title: "Costs of P3",
-            only: &[],
-            axes: &[("system", "system"), ("distribution", "distribution")],
-            columns: LAST,
-            published: &[],
-        },
+        costs(&[("system", "system"), ("distribution", "distribution")]),
     ],
 };
 
@@ -180,7 +168,7 @@ pub const TABLE_7: Experiment = Experiment {
 const UPDATES: &str = "Entries of 8 + 1016 bytes with uniform keys are put in random order into an empty store (P0). Then three phases (P1 to P3) of \
     as many operations as there are entries read and update present keys; half of them read, by Zipf 0.99 over \
     scrambled keys, where it is not the axis. Throughput is that of each kind of operation alone. Arms: `lsm-values` is rhumb with \
-    values in value files, which merges collect; `hashkv` the same with values in groups by the hash of their keys, if the store can do that; \
+    values in value files, which merges collect; `hashkv` the same with values in groups by the hash of their keys; \
     `rocksdb-blob` RocksDB with blob files; `rdb+...` a value log of the lab over RocksDB, `published` with the \
     published settings, `equal` with memory equal to ours, both collected as a whole within the put that finds the log too large; \
     `rdb+equal-files` cut in files that are collected behind, by garbage; `lsm+equal-files` the same over rhumb. RocksDB is measured if it is built in. \
@@ -267,6 +255,16 @@ const fn table(title: &'static str, columns: &'static [Column]) -> View {
         only: &[],
         axes: &[("system", "system")],
         columns,
+        published: &[],
+    }
+}
+
+const fn costs(axes: &'static [(&'static str, &'static str)]) -> View {
+    View::Table {
+        title: "Costs of P3",
+        only: &[],
+        axes,
+        columns: LAST,
         published: &[],
     }
 }
