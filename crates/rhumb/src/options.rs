@@ -162,8 +162,8 @@ pub struct Options {
     /// How much larger the value files of a keyspace ([`TableSpec::separate_values`]) may be than the values in them that
     /// count, in percent, and beyond that by four [write buffers](Options::write_buffer_bytes). The rest of them was
     /// overwritten or deleted; what merges have not met of it is estimated. Tables are rewritten in the background from
-    /// three fifths of it on, and writers slowed down and held up where that does not keep up. What snapshots and
-    /// iterators keep comes to it. With 0, any garbage is collected; there is no upper bound. Less space costs more
+    /// three fifths of it on, and writers slowed down where that does not keep up: in the end to about 100 KB a second,
+    /// and large batches wait. What snapshots and iterators keep comes to it. With 0, any garbage is collected; there is no upper bound. Less space costs more
     /// writing. Default: 30.
     pub over_provision_percent: u32,
     /// How tables and value files are read for gets and scans. With [`Access::Direct`], scans and `multi_get` read values

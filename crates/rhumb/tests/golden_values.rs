@@ -81,7 +81,7 @@ fn make() -> (MemoryFileSystem, Content) {
         disk,
         content: Content::new(),
     };
-    let db = writer.open(0);
+    let db = writer.open(70);
     writer
         .content
         .insert(rhumb::DEFAULT_KEYSPACE.to_string(), BTreeMap::new());
@@ -114,7 +114,7 @@ fn make() -> (MemoryFileSystem, Content) {
     db.close().unwrap();
 
     // What is overwritten is garbage, with the file that it is in; others are moved out of that.
-    let db = writer.open(0);
+    let db = writer.open(70);
     let handle = db.keyspace(collected).unwrap();
     for (round, step) in [(4, 1), (5, 2)] {
         for n in shuffled(300).filter(|n| n % step == 0) {

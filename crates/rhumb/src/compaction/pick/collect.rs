@@ -17,6 +17,10 @@ const COPIES: f64 = 0.2;
 /// It goes on until garbage takes this share of the room.
 const END: f64 = 0.4;
 
+/// Merges show what is garbage when newer entries hide values of this share of the room: what is not known to be garbage
+/// cannot be collected.
+const UNKNOWN: f64 = 0.5;
+
 /// At least one in so many bytes in use may lie in two files at once, however little garbage is allowed: with fewer,
 /// each table would be rewritten for one file after the other.
 const LEAST_COPIES: f64 = 16.0;
@@ -65,6 +69,10 @@ impl Room {
     fn with(files: &ValueFiles, hidden: f64, over_provision_percent: u32) -> Self {
         let totals = files.totals();
         let (used, known) = (totals.used_bytes, totals.garbage_bytes);
+        Room::of_bytes(used, known, hidden, over_provision_percent)
+    }
+
+    fn of_bytes(used: f64, known: f64, hidden: f64, over_provision_percent: u32) -> Self {
         let share = f64::from(over_provision_percent) / 100.0;
         Room {
             used,
@@ -75,13 +83,26 @@ impl Room {
         }
     }
 
-    /// The share that garbage takes of the room, to which `more` bytes are added; 0 while too little of it is known
-    /// for a collection to be worth it.
+    /// The share that garbage takes of the room, to which `more` bytes are added.
     pub fn taken(&self, more: u64) -> f64 {
-        match self.known > self.least {
-            true => self.garbage / (self.most + more as f64).max(1.0),
-            false => 0.0,
-        }
+        self.garbage / (self.most + more as f64).max(1.0)
+    }
+
+    /// Whether enough of the garbage is known for a collection to be worth it.
+    pub fn can_be_made(&self) -> bool {
+        self.known > self.least
+    }
+
+    /// How urgent it is that merges show more of what is garbage: at least 1 where they should.
+    pub fn unknown(&self) -> f64 {
+        let room = self.most.max(self.used / LEAST_COPIES);
+        (self.garbage - self.known) / (UNKNOWN * room).max(1.0)
+    }
+
+    #[cfg(test)]
+    pub fn for_tests(used: u64, known: u64, hidden: u64, over_provision_percent: u32) -> Self {
+        let [used, known, hidden] = [used, known, hidden].map(|bytes| bytes as f64);
+        Room::of_bytes(used + hidden, known, hidden, over_provision_percent)
     }
 
     /// The most bytes that are in use of the files that are emptied together.
@@ -142,6 +163,23 @@ impl Victims {
             self.files = Arc::new(choose(units(files, groups), room));
         }
         (!self.files.is_empty()).then(|| room.score())
+    }
+}
+
+/// Where newer entries hide too many values, raises the level that hides the most among the `full` ones: merges show
+/// which of them are garbage.
+pub(crate) fn raise_hiding(
+    full: &mut Vec<(usize, f64)>,
+    levels: &Levels,
+    over_provision_percent: u32,
+) {
+    let urgency = Room::of(levels, over_provision_percent).unknown();
+    let Some(most) = levels.most_hiding().filter(|_| urgency >= 1.0) else {
+        return;
+    };
+    match full.iter_mut().find(|(level, _)| *level == most) {
+        Some((_, score)) => *score = score.max(urgency),
+        None => full.push((most, urgency)),
     }
 }
 
@@ -302,9 +340,11 @@ mod tests {
         let room = Room::with(&some, 2_900.0, 100);
         assert_eq!(room.taken(0), 1.0);
         assert_eq!(room.taken(5_000), 0.5);
-        // What is not known to be garbage cannot be collected, so nobody waits for it.
-        let none = files(&[990; 10]);
-        assert_eq!(Room::with(&none, 5_000.0, 30).taken(0), 0.0);
+        // What is not known to be garbage cannot be collected before merges show it.
+        let room = Room::with(&files(&[990; 10]), 2_000.0, 50);
+        assert!(!room.can_be_made() && room.unknown() > 1.0);
+        let room = Room::with(&files(&[990; 10]), 1_000.0, 50);
+        assert!(!room.can_be_made() && room.unknown() < 1.0);
     }
 
     /// Files of which each holds little garbage are left alone, whatever else there is.

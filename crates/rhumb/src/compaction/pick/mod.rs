@@ -20,7 +20,7 @@ use super::job::Job;
 use crate::options::{self, Compaction};
 use crate::version::{LEVELS, Levels};
 
-pub(crate) use collect::{Room, Victims, pick_collection};
+pub(crate) use collect::{Room, Victims, pick_collection, raise_hiding};
 pub(crate) use draining::Draining;
 use draining::First;
 pub(crate) use range::{pick_step, pick_whole};

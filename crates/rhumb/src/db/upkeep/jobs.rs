@@ -7,7 +7,9 @@ use super::background::Crew;
 use super::flush::Flush;
 use super::merges::Merge;
 use super::scheduler::{KeyspaceJobs, Running};
-use crate::compaction::{Draining, Job, Victims, full_levels, pick_collection, pick_level};
+use crate::compaction::{
+    Draining, Job, Victims, full_levels, pick_collection, pick_level, raise_hiding,
+};
 use crate::db::store::{OpenKeyspace, Store};
 use crate::db::write::pressure::{WAITING, level0};
 use crate::error::{Error, Result};
@@ -201,10 +203,11 @@ impl Store {
     ) -> Vec<Due> {
         let levels = keyspace.view.load().levels.clone();
         let options = &self.options.levels;
-        let full = match jobs.waiting {
-            0 => full_levels(&levels, options, &jobs.claims, draining),
-            _ => Vec::new(),
-        };
+        if jobs.waiting > 0 {
+            return Vec::new();
+        }
+        let mut full = full_levels(&levels, options, &jobs.claims, draining);
+        raise_hiding(&mut full, &levels, self.options.over_provision_percent);
         let near = level0(options).nearness(levels.runs(0).len());
         // Level 0, or level 1, for which it waits.
         let uppermost = full.iter().map(|(level, _)| *level).min();
@@ -254,8 +257,8 @@ mod tests {
     use crate::options::Options;
     use crate::sync::lock;
 
-    /// A store that collects what a third of overwritten values left, with 64 tables in level 1.
-    fn store_with_victims(compaction: Compaction, file_system: Arc<dyn FileSystem>) -> Db {
+    /// A store with tables of 64 pointers, whose level 0 is full with two.
+    fn options(compaction: Compaction, file_system: Arc<dyn FileSystem>) -> Options {
         let mut options = Options {
             file_system,
             ..Options::in_memory()
@@ -266,10 +269,21 @@ mod tests {
         options.levels.level0_tables = 2;
         options.levels.base_bytes = 1 << 30;
         options.over_provision_percent = 10;
+        options
+    }
+
+    /// A store in which a third of the values were overwritten.
+    fn overwritten(options: Options) -> Db {
         let store = open_without_threads(std::path::Path::new("store"), options).unwrap();
         let db = Db::from_handle(Handle::new(store, Vec::new())).unwrap();
         flush(&db, 1, 1);
         flush(&db, 3, 2);
+        db
+    }
+
+    /// A store that collects what a third of overwritten values left, with 64 tables in level 1.
+    fn store_with_victims(compaction: Compaction, file_system: Arc<dyn FileSystem>) -> Db {
+        let db = overwritten(options(compaction, file_system));
         let store = &db.handle.store;
         assert!(store.do_most_urgent(Crew::Merge).unwrap());
         db
@@ -310,6 +324,27 @@ mod tests {
                 panic!("{compaction:?}: no merge");
             };
             assert_eq!(merge.job.inputs[0].place.level, 0);
+        }
+    }
+
+    /// Where newer entries hide much of what value files may hold, merges show it, however few runs there are.
+    #[test]
+    fn hidden_values_are_shown_before_level_0_is_full() {
+        for (percent, merges) in [(10, true), (u32::MAX, false)] {
+            let mut options = options(Compaction::Leveled, Arc::new(MemoryFileSystem::new()));
+            options.levels.level0_tables = 8;
+            options.over_provision_percent = percent;
+            let db = overwritten(options);
+            let store = &db.handle.store;
+            let due = store.begin_most_urgent(Crew::Merge);
+            let Some(RunningJob::Merge(merge)) = due else {
+                assert!(!merges);
+                continue;
+            };
+            assert!(merges && merge.job.inputs[0].place.level == 0);
+            store.merge_tables(&merge).unwrap();
+            let levels = db.state().view.load().levels.clone();
+            assert_eq!(levels.hidden_value_bytes(), 0.0);
         }
     }
 
