@@ -167,7 +167,7 @@ pub struct Options {
     /// writing. Default: 30.
     pub over_provision_percent: u32,
     /// How tables and value files are read for gets and scans. With [`Access::Direct`], scans and `multi_get` read values
-    /// by up to 16 threads at a time. Default: through the page cache.
+    /// by up to 16 threads at a time where the system has no io_uring. Default: through the page cache.
     pub access: Access,
     /// The file system. Default: the operating system's.
     pub file_system: Arc<dyn FileSystem>,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::context::{Context, Counters, NumberedMap};
 use super::merge::{Below, Ranges, Survivor, survivors};
 use super::values::{Placed, Values};
+use super::waiting::Waiting;
 use crate::entry::{Cursor, EntryKind, Pointer, RangeDeletes};
 use crate::error::Result;
 use crate::fs::names::FileKind;
@@ -86,6 +87,8 @@ struct Builder<'a> {
     /// File numbers of all tables that were begun.
     begun: Vec<u64>,
     values: Values<'a>,
+    /// Entries from one on whose value has to be read.
+    waiting: Waiting,
     /// What the keys may hide, and how many of the open table do.
     older: Below<'a>,
     hides: u64,
@@ -121,19 +124,48 @@ impl<'a> Builder<'a> {
             made: Vec::new(),
             begun: Vec::new(),
             values: Values::new(context),
+            waiting: Waiting::default(),
             older: Below::runs(context.older.to_vec()),
             hides: 0,
         }
     }
 
+    /// Adds an entry behind the others, once the values before it are read.
     fn push(&mut self, entry: &Survivor<'_>) -> Result<()> {
+        let to_move = self.values.to_move(entry);
+        if to_move.is_none() && self.waiting.is_empty() {
+            return self.add(entry, None);
+        }
+        let to_read = to_move.map_or(0, |pointer| pointer.len.into());
+        self.waiting.push(entry, to_read);
+        match self.waiting.is_full() {
+            true => self.add_waiting(),
+            false => Ok(()),
+        }
+    }
+
+    /// Reads the values that the waiting entries need, and adds these.
+    fn add_waiting(&mut self) -> Result<()> {
+        let mut waiting = mem::take(&mut self.waiting);
+        let mut values = self.values.read(&waiting)?.into_iter();
+        for entry in waiting.entries() {
+            let moved = self.values.to_move(&entry).and_then(|_| values.next());
+            self.add(&entry, moved.as_deref())?;
+        }
+        waiting.clear();
+        self.waiting = waiting;
+        Ok(())
+    }
+
+    /// Adds an entry, with the value that has to be moved with it.
+    fn add(&mut self, entry: &Survivor<'_>, moved: Option<&[u8]>) -> Result<()> {
         let apart = self.values_apart / VALUES_A_BYTE;
         if entry.new_key && self.estimated_bytes.saturating_add(apart) >= self.table_bytes {
             self.close(Some(entry.key))?;
             self.from = Some(entry.key.into());
         }
         let (key, sequence) = (entry.key, entry.sequence);
-        let value_bytes = match self.values.place(entry)? {
+        let value_bytes = match self.values.place(entry, moved)? {
             Placed::AsItIs => {
                 match entry.kind {
                     EntryKind::Put => {}
@@ -151,8 +183,9 @@ impl<'a> Builder<'a> {
                 writer.add(key, sequence, EntryKind::Pointer, pointer)?;
                 pointer.len()
             }
-            Placed::Beside(value) => {
-                self.writer()?.add(key, sequence, EntryKind::Put, &value)?;
+            Placed::Beside => {
+                let value = moved.unwrap_or_default();
+                self.writer()?.add(key, sequence, EntryKind::Put, value)?;
                 value.len()
             }
         };
@@ -180,6 +213,7 @@ impl<'a> Builder<'a> {
 
     /// Ends the last table. The tables are then synced, but the directory is not.
     fn finish(&mut self) -> Result<Written> {
+        self.add_waiting()?;
         if self.made.is_empty() && !self.range_deletes.is_empty() {
             self.writer()?;
         }

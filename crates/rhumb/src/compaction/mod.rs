@@ -23,6 +23,7 @@ pub(crate) mod pick;
 mod place;
 mod retain;
 mod values;
+mod waiting;
 
 pub(crate) use claims::Claims;
 pub(crate) use context::{Context, Counters, Outcome};

@@ -8,16 +8,15 @@ use super::builder::PACE;
 use super::context::{Context, Counters};
 use super::logged::logged;
 use super::merge::Survivor;
+use super::waiting::Waiting;
 use crate::entry::{EntryKind, Pointer};
 use crate::error::{Error, Result};
 use crate::fs::names::FileKind;
-use crate::vlog::{ValueFileMeta, ValueGroup, ValueWriter, Window};
+use crate::memory::Pinned;
+use crate::vlog::{Request, ValueFileMeta, ValueGroup, ValueWriter, read_all};
 
 /// A value file ends when it holds about so many bytes: files with little use can then be given up one by one.
 const FILE_BYTES: u64 = 128 << 20;
-
-/// What was read of so many files is kept at most, 64 KiB each.
-const MOST_WINDOWS: usize = 128;
 
 /// Where the value of an entry of a new table goes.
 pub(super) enum Placed {
@@ -26,7 +25,7 @@ pub(super) enum Placed {
     /// It lies at this place: in a value file that it was written into, or in its log.
     Apart(Pointer),
     /// It was apart from its key, and comes back to it.
-    Beside(Vec<u8>),
+    Beside,
 }
 
 /// Writes the values of new tables that are not stored beside their keys: long ones, and those in the files that
@@ -34,9 +33,6 @@ pub(super) enum Placed {
 /// it ends; and to one [group](ValueGroup) of keys, if there are groups.
 pub(super) struct Values<'a> {
     written: WrittenValues<'a>,
-    /// What was read of the files that are to be emptied. The keys of a table are in order, and mostly the values
-    /// that it has in one file too.
-    windows: BTreeMap<u64, Window>,
 }
 
 impl<'a> Values<'a> {
@@ -49,51 +45,61 @@ impl<'a> Values<'a> {
                 ended: BTreeMap::new(),
                 unpaced: 0,
             },
-            windows: BTreeMap::new(),
         }
+    }
+
+    /// Where the value lies that has to be moved with an entry, since its file is to be emptied.
+    #[inline]
+    pub fn to_move(&self, entry: &Survivor<'_>) -> Option<Pointer> {
+        let victims = &self.written.context.victims;
+        if entry.kind != EntryKind::Pointer || victims.is_empty() {
+            return None;
+        }
+        let pointer = Pointer::from_bytes(entry.value)?;
+        victims.contains(&pointer.file).then_some(pointer)
+    }
+
+    /// The values that have to be moved with the entries of `waiting`, verified, in their order.
+    pub fn read(&self, waiting: &Waiting) -> Result<Vec<Pinned>> {
+        let context = self.written.context;
+        let moved = waiting.entries();
+        let moved = moved.filter_map(|entry| Some((entry.key, self.to_move(&entry)?)));
+        let requests = moved.map(|(key, pointer)| {
+            let file = context.value_files.get(pointer.file).ok_or_else(|| {
+                let path = context.files.path(FileKind::Values, pointer.file);
+                let expected = "a value file that a table names";
+                Error::corruption(&path, 0, expected, "none of this number")
+            })?;
+            Ok(Request {
+                reader: file.file.reader()?,
+                keyspace: context.keyspace,
+                key,
+                pointer,
+            })
+        });
+        let requests: Vec<Request<'_>> = requests.collect::<Result<_>>()?;
+        let values = read_all(&requests, context.files.access, false);
+        values.into_iter().collect()
     }
 
     /// Writes the value of an entry into a value file, if it belongs there and does not lie in one that stays.
+    /// `moved` is the value that has to be moved with it.
     #[inline]
-    pub fn place(&mut self, entry: &Survivor<'_>) -> Result<Placed> {
+    pub fn place(&mut self, entry: &Survivor<'_>, moved: Option<&[u8]>) -> Result<Placed> {
+        let context = self.written.context;
+        if let Some(value) = moved {
+            Counters::add(&context.counters.moved_bytes, value.len() as u64);
+            let pointer = self.written.append(entry.key, value)?;
+            return Ok(pointer.map_or(Placed::Beside, Placed::Apart));
+        }
         let apart = match entry.kind {
-            EntryKind::Put => match logged(self.written.context, entry) {
+            EntryKind::Put => match logged(context, entry) {
                 Some(pointer) => Some(pointer),
                 None => self.written.append(entry.key, entry.value)?,
             },
-            EntryKind::Pointer if !self.written.context.victims.is_empty() => {
-                return self.evacuate(entry.key, entry.value);
-            }
             _ => None,
         };
         Ok(apart.map_or(Placed::AsItIs, Placed::Apart))
-    }
-
-    /// Moves the value that a pointer leads to, if its file is to be emptied. It is verified before.
-    fn evacuate(&mut self, key: &[u8], pointer: &[u8]) -> Result<Placed> {
-        let context = self.written.context;
-        let pointer = Pointer::from_bytes(pointer);
-        let Some(pointer) = pointer.filter(|p| context.victims.contains(&p.file)) else {
-            return Ok(Placed::AsItIs);
-        };
-        let Some(from) = context.value_files.get(pointer.file) else {
-            let path = context.files.path(FileKind::Values, pointer.file);
-            let expected = "a value file that a table names";
-            return Err(Error::corruption(&path, 0, expected, "none of this number"));
-        };
-        if self.windows.len() >= MOST_WINDOWS && !self.windows.contains_key(&pointer.file) {
-            self.windows.clear();
-        }
-        let window = self.windows.entry(pointer.file).or_default();
-        let reader = from.file.reader()?;
-        let value = reader.read_in_order(context.keyspace, key, pointer, window)?;
-        Counters::add(&context.counters.moved_bytes, value.len() as u64);
-        let placed = match self.written.append(key, value)? {
-            Some(pointer) => Placed::Apart(pointer),
-            None => Placed::Beside(value.to_vec()),
-        };
-        window.forget_long();
-        Ok(placed)
     }
 
     /// Ends the open files, durably but for their names.
@@ -194,7 +200,7 @@ impl WrittenValues<'_> {
         let bytes = open.bytes();
         let meta = ValueFileMeta { bytes, group };
         self.ended.insert(open.number(), meta);
-        Counters::add_time(&self.context.counters.write_nanos, open.write_time);
+        Counters::add_time(&self.context.counters.write_nanos, open.write_time());
         Ok(())
     }
 }

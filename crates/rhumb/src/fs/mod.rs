@@ -6,6 +6,7 @@
 
 use std::fmt::Debug;
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -19,6 +20,9 @@ mod memory;
 pub(crate) mod names;
 pub(crate) mod ops;
 mod os;
+pub(crate) mod output;
+#[cfg(target_os = "linux")]
+pub(crate) mod ring;
 mod special;
 #[cfg(test)]
 mod tests;
@@ -110,6 +114,12 @@ pub trait ReadFile: Debug + Send + Sync {
     fn longest_hole(&self, enough: u64) -> io::Result<u64> {
         let _ = enough;
         Ok(0)
+    }
+    /// The open file of the operating system, where many reads at once may go there and not through
+    /// [`ReadFile::read_at`], and the unit in bytes at whose multiples they have to start and end: a power of two. The
+    /// default says that they may not.
+    fn descriptor(&self) -> Option<(BorrowedFd<'_>, usize)> {
+        None
     }
 }
 

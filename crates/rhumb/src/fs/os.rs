@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::{Arc, Once};
@@ -15,7 +16,7 @@ use crate::sync::atomic::{AtomicBool, Ordering};
 
 /// Direct reads go to memory at multiples of this. Where the file system does not report a smaller
 /// unit, they also start and end at multiples of it in the file: no disk in use has larger sectors.
-const ALIGNMENT: usize = 4096;
+pub(super) const ALIGNMENT: usize = 4096;
 
 /// The most bytes of one direct read through the bounce buffer; a larger one is made in parts.
 const LARGEST_BOUNCE: usize = 1 << 20;
@@ -251,6 +252,14 @@ impl ReadFile for OsReadFile {
         Ok(self.file.metadata()?.len())
     }
 
+    fn descriptor(&self) -> Option<(BorrowedFd<'_>, usize)> {
+        let unit = match self.direct.load(Ordering::Relaxed) {
+            true => self.sector,
+            false => 1,
+        };
+        Some((self.file.as_fd(), unit))
+    }
+
     #[cfg(target_os = "linux")]
     fn longest_hole(&self, enough: u64) -> io::Result<u64> {
         use rustix::fs::{SeekFrom, seek};
@@ -322,7 +331,7 @@ impl OsReadFile {
 }
 
 /// `length` bytes of `memory` that start at a multiple of [`ALIGNMENT`]; grows `memory` if needed.
-fn aligned_part(memory: &mut Vec<u8>, length: usize) -> &mut [u8] {
+pub(super) fn aligned_part(memory: &mut Vec<u8>, length: usize) -> &mut [u8] {
     if memory.len() < length + ALIGNMENT {
         memory.resize(length + ALIGNMENT, 0);
     }

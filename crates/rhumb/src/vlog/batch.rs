@@ -7,6 +7,8 @@ use super::record::Wanted;
 use crate::entry::Pointer;
 use crate::error::Result;
 use crate::fs::Access;
+#[cfg(target_os = "linux")]
+use crate::fs::ring::{self, Part};
 use crate::memory::Pinned;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 
@@ -16,8 +18,11 @@ const NEAR: u64 = 4 << 10;
 const LARGE: u64 = 64 << 10;
 /// At most so many are read together.
 const MOST_TOGETHER: usize = 64;
-/// So many reads are under way at a time, where each waits for the device.
-const AT_ONCE: usize = 16;
+/// So many reads are under way at a time, where each waits for the device in a thread of its own.
+const THREADS: usize = 16;
+/// What takes longer to bring than to ask for is read apart from the others.
+#[cfg(target_os = "linux")]
+const MOST_BYTES: u64 = 256 << 10;
 
 /// A value that is wanted.
 #[derive(Debug, Clone, Copy)]
@@ -32,8 +37,12 @@ pub(crate) struct Request<'a> {
 /// Requests with their places among all, for records near to each other.
 type Span<'a, 'r> = &'a [(usize, &'r Request<'r>)];
 
-/// The values, in the order of the requests: those in memory, then one read for those near to each other, and several
-/// at a time where the system keeps nothing of the files in memory. Each may fail alone, as [`ValueReader::read`].
+/// Values, or why they cannot be read, with the places of their requests.
+type Placed = Vec<(usize, Result<Pinned>)>;
+
+/// The values, in the order of the requests: those in memory, then one read for those near to each other, and many reads
+/// at a time where the system can, or keeps nothing of the files in memory. Each may fail alone, as
+/// [`ValueReader::read`].
 pub(crate) fn read_all(
     requests: &[Request<'_>],
     access: Access,
@@ -49,16 +58,53 @@ pub(crate) fn read_all(
     sorted.sort_by_key(|(_, request)| (request.pointer.file, request.pointer.offset));
     let parts = sorted.chunks(MOST_TOGETHER);
     let spans = parts.flat_map(|part| part.chunk_by(|(_, a), (_, b)| a.is_near(b)));
-    let spans: Vec<Span<'_, '_>> = spans.collect();
+    let mut spans: Vec<Span<'_, '_>> = spans.collect();
+    if spans.len() > 1 {
+        read_by_ring(&mut spans, keep, &mut values);
+    }
     match access {
-        Access::Direct => values.extend(read_at_once(&spans, keep)),
+        Access::Direct => values.extend(read_by_threads(&spans, keep)),
         Access::Buffered => values.extend(spans.iter().flat_map(|span| read_span(span, keep))),
     }
     values.sort_by_key(|(place, _)| *place);
     values.into_iter().map(|(_, value)| value).collect()
 }
 
-fn read_at_once(spans: &[Span<'_, '_>], keep: bool) -> Vec<(usize, Result<Pinned>)> {
+/// Reads spans together, as many as the system brings so, and leaves the others.
+#[cfg(target_os = "linux")]
+fn read_by_ring(spans: &mut Vec<Span<'_, '_>>, keep: bool, values: &mut Placed) {
+    let parts = spans.iter().enumerate();
+    let parts = parts.filter_map(|(place, span)| Some((place, part_of(span)?)));
+    let (places, parts): (Vec<usize>, Vec<Part<'_>>) = parts.unzip();
+    let mut arrived = vec![false; spans.len()];
+    ring::read_all(&parts, |part, bytes| {
+        let place = places.get(part).copied();
+        if let Some((place, span)) = place.and_then(|place| Some((place, spans.get(place)?)))
+            && let Some(read) = values_in(span, bytes, keep)
+        {
+            values.extend(read);
+            if let Some(arrived) = arrived.get_mut(place) {
+                *arrived = true;
+            }
+        }
+    });
+    let mut arrived = arrived.into_iter();
+    spans.retain(|_| arrived.next() != Some(true));
+}
+
+/// The part of its file that a span takes; `None` if it is long, or cannot be read with others.
+#[cfg(target_os = "linux")]
+fn part_of<'r>(span: Span<'_, 'r>) -> Option<Part<'r>> {
+    let ((_, first), (from, to)) = (span.first()?, ends(span)?);
+    let is_short = to.checked_sub(from)? <= MOST_BYTES;
+    let part = is_short.then(|| first.reader.part(from, to));
+    part.flatten()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn read_by_ring(_: &mut Vec<Span<'_, '_>>, _: bool, _: &mut Placed) {}
+
+fn read_by_threads(spans: &[Span<'_, '_>], keep: bool) -> Placed {
     let next = AtomicUsize::new(0);
     let work = || {
         let mut values = Vec::new();
@@ -68,7 +114,7 @@ fn read_at_once(spans: &[Span<'_, '_>], keep: bool) -> Vec<(usize, Result<Pinned
         values
     };
     thread::scope(|scope| {
-        let helpers = 1..AT_ONCE.min(spans.len());
+        let helpers = 1..THREADS.min(spans.len());
         // Without some of the threads, the others read more.
         let helpers = helpers.map_while(|_| thread::Builder::new().spawn_scoped(scope, work).ok());
         let helpers: Vec<_> = helpers.collect();
@@ -82,7 +128,7 @@ fn read_at_once(spans: &[Span<'_, '_>], keep: bool) -> Vec<(usize, Result<Pinned
 }
 
 /// The values of a span, read together. If that fails, each is read alone: only some may be out of reach.
-fn read_span(span: Span<'_, '_>, keep: bool) -> Vec<(usize, Result<Pinned>)> {
+fn read_span(span: Span<'_, '_>, keep: bool) -> Placed {
     let alone = |(place, request): &(usize, &Request<'_>)| (*place, request.read(keep));
     match read_together(span, keep) {
         Some(values) => values,
@@ -90,13 +136,25 @@ fn read_span(span: Span<'_, '_>, keep: bool) -> Vec<(usize, Result<Pinned>)> {
     }
 }
 
-fn read_together(span: Span<'_, '_>, keep: bool) -> Option<Vec<(usize, Result<Pinned>)>> {
+fn read_together(span: Span<'_, '_>, keep: bool) -> Option<Placed> {
     let [(_, first), _, ..] = span else {
         return None;
     };
-    let start = first.pointer.offset;
+    let (from, to) = ends(span)?;
+    let bytes = first.reader.read_bytes(from, to).ok()?;
+    values_in(span, &bytes, keep)
+}
+
+/// Where the records of a span begin and end in their file.
+fn ends(span: Span<'_, '_>) -> Option<(u64, u64)> {
+    let (_, first) = span.first()?;
     let end = span.iter().map(|(_, request)| request.end()).max()?;
-    let bytes = first.reader.read_bytes(start, end).ok()?;
+    Some((first.pointer.offset, end))
+}
+
+/// The values of a span in its bytes.
+fn values_in(span: Span<'_, '_>, bytes: &[u8], keep: bool) -> Option<Placed> {
+    let (start, _) = ends(span)?;
     let value = |(place, request): &(usize, &Request<'_>)| {
         let from = usize::try_from(request.pointer.offset - start).ok()?;
         let to = usize::try_from(request.end() - start).ok()?;
@@ -147,13 +205,14 @@ impl Request<'_> {
 #[cfg(test)]
 #[cfg(not(loom))]
 mod tests {
+    use std::io;
     use std::path::Path;
     use std::sync::Arc;
 
     use super::*;
-    use crate::fs::{FileSystem, MemoryFileSystem};
+    use crate::fs::{FileSystem, MemoryFileSystem, OsFileSystem, ReadFile};
     use crate::memory::BlockCache;
-    use crate::vlog::{KeptValues, ValueWriter};
+    use crate::vlog::{KeptValues, ValueWriter, header, record};
 
     fn key(n: usize) -> Vec<u8> {
         format!("key{n}").into_bytes()
@@ -164,26 +223,32 @@ mod tests {
         vec![n as u8; if n % 50 == 7 { 100_000 } else { 10 * n }]
     }
 
+    /// Writes the records, and returns the reader of their file and where they lie.
+    fn written(
+        fs: Arc<dyn FileSystem>,
+        directory: &Path,
+        access: Access,
+    ) -> (ValueReader, Vec<Pointer>) {
+        let mut writer = ValueWriter::create(&fs, directory, 3, 9, 1).unwrap();
+        let mut append = |n| writer.append(&key(n), &value(n)).unwrap().unwrap();
+        let pointers = (0..300).map(&mut append).collect();
+        writer.finish().unwrap();
+        let (path, whole) = (directory.join("000003.values"), (3, writer.bytes()));
+        let cache = Arc::new(BlockCache::new(256 << 10).unwrap());
+        let kept = Arc::new(KeptValues::new(&cache));
+        let reader = ValueReader::open(&*fs, &path, whole, access, &kept).unwrap();
+        (reader, pointers)
+    }
+
     /// Requests for single values, several of the same, and neighbours, far from each other or near, in any order;
     /// one of them leads to another key, one beyond the end.
-    #[test]
-    fn each_request_gets_its_own_answer() {
-        let fs: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
-        let mut writer = ValueWriter::create(&fs, Path::new(""), 3, 9, 1).unwrap();
-        let mut append = |n| writer.append(&key(n), &value(n)).unwrap().unwrap();
-        let pointers: Vec<Pointer> = (0..300).map(&mut append).collect();
-        writer.finish().unwrap();
-        let (path, whole) = (Path::new("000003.values"), (3, writer.bytes()));
-        let kept = Arc::new(KeptValues::new(&Arc::new(
-            BlockCache::new(256 << 10).unwrap(),
-        )));
-        let reader = ValueReader::open(&*fs, path, whole, Access::Buffered, &kept).unwrap();
+    fn check_answers(reader: &ValueReader, pointers: &[Pointer], access: Access) {
         let wanted = (0..300).map(|n| (n * 7) % 300).chain([5, 5, 6, 299, 0]);
         let keys: Vec<(usize, Vec<u8>)> = wanted.map(|n| (n, key(n))).collect();
         let mut requests: Vec<Request<'_>> = keys
             .iter()
             .map(|(n, key)| Request {
-                reader: &reader,
+                reader,
                 keyspace: 9,
                 key,
                 pointer: pointers[*n],
@@ -193,12 +258,7 @@ mod tests {
         requests[30].pointer.len += 1 << 30;
         // Key 299, beside its neighbour, and a byte beyond the end.
         requests[303].pointer.len += 1;
-        for (access, keep) in [
-            (Access::Buffered, false),
-            (Access::Direct, false),
-            (Access::Direct, true),
-            (Access::Buffered, true),
-        ] {
+        for keep in [false, true, true] {
             let values = read_all(&requests, access, keep);
             assert_eq!(values.len(), requests.len());
             for (i, ((n, _), found)) in keys.iter().zip(&values).enumerate() {
@@ -209,5 +269,59 @@ mod tests {
             }
             assert!(read_all(&[], access, keep).is_empty());
         }
+    }
+
+    #[test]
+    fn each_request_gets_its_own_answer() {
+        for access in [Access::Buffered, Access::Direct] {
+            let memory = Arc::new(MemoryFileSystem::new());
+            let (reader, pointers) = written(memory, Path::new(""), access);
+            check_answers(&reader, &pointers, access);
+            let directory = tempfile::tempdir().unwrap();
+            let files = Arc::new(OsFileSystem::new());
+            let (reader, pointers) = written(files, directory.path(), access);
+            check_answers(&reader, &pointers, access);
+        }
+    }
+
+    /// Bytes of which none can be read from an offset on.
+    #[derive(Debug)]
+    struct BadBehind(Vec<u8>, u64);
+
+    impl ReadFile for BadBehind {
+        fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+            match offset + into.len() as u64 <= self.1 {
+                true => io::Read::read(&mut &self.0[offset as usize..], into),
+                false => Err(io::Error::other("a bad sector")),
+            }
+        }
+
+        fn len(&self) -> io::Result<u64> {
+            Ok(self.0.len() as u64)
+        }
+    }
+
+    /// Where what is read together cannot be read, each value still is.
+    #[test]
+    fn one_bad_record_does_not_hide_its_neighbours() {
+        let mut bytes = header(3).to_vec();
+        let mut pointers = Vec::new();
+        for _ in 0..100 {
+            let offset = bytes.len() as u64;
+            pointers.push(Pointer::new(3, offset, 100).unwrap());
+            record::encode((9, b"key", &[7; 100]), (3, offset), &mut bytes);
+        }
+        let end = bytes.len() as u64;
+        let file = Arc::new(BadBehind(bytes, pointers[50].offset));
+        let reader = ValueReader::for_tests(file, end);
+        let requests = pointers.iter().map(|pointer| Request {
+            reader: &reader,
+            keyspace: 9,
+            key: b"key",
+            pointer: *pointer,
+        });
+        let values = read_all(&requests.collect::<Vec<_>>(), Access::Buffered, false);
+        let readable: Vec<bool> = values.iter().map(Result::is_ok).collect();
+        assert_eq!(readable, [[true; 50], [false; 50]].concat());
     }
 }

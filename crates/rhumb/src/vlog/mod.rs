@@ -6,7 +6,6 @@ mod kept;
 mod reader;
 mod record;
 mod walk;
-mod window;
 mod writer;
 
 pub(crate) use batch::{Request, read_all};
@@ -18,5 +17,4 @@ pub(crate) use reader::{HEADER_BYTES, ValueReader, is_log};
 #[cfg(feature = "test-kit")]
 pub(crate) use record::encode as encode_record;
 pub(crate) use walk::RecordWalk;
-pub(crate) use window::Window;
 pub(crate) use writer::ValueWriter;

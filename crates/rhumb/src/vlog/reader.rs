@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use super::kept::KeptValues;
 use super::record::Wanted;
-use super::window::Window;
 use crate::entry::Pointer;
 use crate::entry::checksum::crc;
 use crate::error::{Error, Result};
+#[cfg(target_os = "linux")]
+use crate::fs::ring::Part;
 use crate::fs::{Access, FileSystem, ReadFile, ops};
 use crate::memory::{OwnedBytes, Pinned};
 
@@ -105,6 +106,16 @@ impl ValueReader {
         })
     }
 
+    #[cfg(test)]
+    pub(super) fn for_tests(file: Arc<dyn ReadFile>, end: u64) -> ValueReader {
+        ValueReader {
+            path: "000003.values".into(),
+            file,
+            end,
+            kept: KeptValues::none().unwrap(),
+        }
+    }
+
     /// Opens what is left of a value file: only single values can be trusted. Keeps none.
     ///
     /// # Errors
@@ -161,51 +172,35 @@ impl ValueReader {
         Ok(kept.unwrap_or_else(copy))
     }
 
-    /// The value of `key` at a place in this file, as [`ValueReader::read`], for one who reads values in the order
-    /// of their places: where they lie close together, several are read at once into `window`, which must be of
-    /// this file.
-    ///
-    /// # Errors
-    /// As [`ValueReader::read`].
-    pub fn read_in_order<'w>(
-        &self,
-        keyspace: u32,
-        key: &[u8],
-        pointer: Pointer,
-        window: &'w mut Window,
-    ) -> Result<&'w [u8]> {
-        let wanted = Wanted {
-            keyspace,
-            key,
-            pointer,
-        };
-        let (offset, bytes) = (pointer.offset, self.record_bytes(wanted)?);
-        if window.get(offset, bytes).is_none() {
-            let length = window.length_for(offset, bytes).min(self.end - offset);
-            let read = |length| ops::read_range(&*self.file, &self.path, offset, length);
-            // What follows may be garbage that cannot be read and nobody needs.
-            let read = read(length).or_else(|e| match length > bytes {
-                true => read(bytes),
-                false => Err(e),
-            })?;
-            window.fill(offset, read);
-        }
-        let record = window.get(offset, bytes).unwrap_or_default();
-        let value = self.value_in(wanted, record)?;
-        Ok(record.get(value).unwrap_or_default())
-    }
-
     /// Some bytes of the records of the file.
     ///
     /// # Errors
     /// If they do not all lie inside the file, or cannot be read.
     pub(super) fn read_bytes(&self, from: u64, to: u64) -> Result<Vec<u8>> {
-        if from < HEADER_BYTES as u64 || to > self.end || from > to {
+        if !self.holds(from, to) {
             let expected = format!("records in a file of {} bytes", self.end);
             let found = format!("some up to {to}");
             return Err(Error::corruption(&self.path, from, expected, found));
         }
         ops::read_range(&*self.file, &self.path, from, to - from)
+    }
+
+    /// The same, to be read together with others; `None` if they do not all lie inside the file, or its file system
+    /// has to see each read.
+    #[cfg(target_os = "linux")]
+    pub(super) fn part(&self, from: u64, to: u64) -> Option<Part<'_>> {
+        let (file, unit) = self.file.descriptor()?;
+        let bytes = usize::try_from(to.checked_sub(from)?).ok()?;
+        self.holds(from, to).then_some(Part {
+            file,
+            unit,
+            offset: from,
+            bytes,
+        })
+    }
+
+    fn holds(&self, from: u64, to: u64) -> bool {
+        from >= HEADER_BYTES as u64 && from <= to && to <= self.end
     }
 
     /// The length of a record, all of which lies inside the file.
@@ -227,56 +222,5 @@ impl ValueReader {
             let offset = wanted.pointer.offset;
             Error::corruption(&self.path, offset, mismatch.expected, mismatch.found)
         })
-    }
-}
-
-#[cfg(test)]
-#[cfg(not(loom))]
-mod tests {
-    use std::io;
-
-    use super::*;
-    use crate::vlog::record;
-
-    /// Bytes of which none can be read from an offset on.
-    #[derive(Debug)]
-    struct BadBehind(Vec<u8>, u64);
-
-    impl ReadFile for BadBehind {
-        fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
-            match offset + into.len() as u64 <= self.1 {
-                true => io::Read::read(&mut &self.0[offset as usize..], into),
-                false => Err(io::Error::other("a bad sector")),
-            }
-        }
-
-        fn len(&self) -> io::Result<u64> {
-            Ok(self.0.len() as u64)
-        }
-    }
-
-    /// A merge that moves values reads ahead, over garbage too; where that cannot be read, each value still is.
-    #[test]
-    fn what_nobody_asked_for_need_not_be_readable() {
-        let mut bytes = header(7).to_vec();
-        let value = [9; 100];
-        let mut places = Vec::new();
-        for _ in 0..100 {
-            places.push(bytes.len() as u64);
-            let place = (7, bytes.len() as u64);
-            record::encode((1, b"key", &value), place, &mut bytes);
-        }
-        let reader = ValueReader {
-            path: "000007.values".into(),
-            end: bytes.len() as u64,
-            file: Arc::new(BadBehind(bytes, places[50])),
-            kept: KeptValues::none().unwrap(),
-        };
-        let mut window = Window::default();
-        for (n, offset) in places.iter().enumerate() {
-            let pointer = Pointer::new(7, *offset, 100).unwrap();
-            let read = reader.read_in_order(1, b"key", pointer, &mut window);
-            assert_eq!(read.is_ok(), n < 50, "value {n}: {read:?}");
-        }
     }
 }

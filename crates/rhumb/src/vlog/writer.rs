@@ -1,6 +1,6 @@
 //! Writing a value file.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,8 +8,9 @@ use super::reader::header;
 use super::record;
 use crate::entry::Pointer;
 use crate::error::Result;
+use crate::fs::FileSystem;
 use crate::fs::names::FileKind;
-use crate::fs::{FileSystem, WriteFile, ops};
+use crate::fs::output::Output;
 
 /// About so many bytes are handed to the operating system in one call.
 const BUFFER_BYTES: usize = 256 << 10;
@@ -20,8 +21,7 @@ const BUFFERS_BYTES: usize = 4 << 20;
 /// A value file that is being written.
 #[derive(Debug)]
 pub(crate) struct ValueWriter {
-    path: PathBuf,
-    file: Box<dyn WriteFile>,
+    output: Output,
     number: u64,
     keyspace: u32,
     /// The end of the last record.
@@ -29,8 +29,6 @@ pub(crate) struct ValueWriter {
     /// What was not written yet, and about how much of it is written at once.
     pending: Vec<u8>,
     buffer_bytes: usize,
-    /// The time spent creating, writing and syncing the file.
-    pub write_time: Duration,
 }
 
 impl ValueWriter {
@@ -46,19 +44,15 @@ impl ValueWriter {
         keyspace: u32,
         files: usize,
     ) -> Result<ValueWriter> {
-        let path = dir.join(FileKind::Values.name(number));
-        let mut write_time = Duration::ZERO;
-        let file = ops::timed(&mut write_time, || ops::create(&**fs, &path))?;
+        let output = Output::create(fs, dir.join(FileKind::Values.name(number)))?;
         let pending = header(number).to_vec();
         Ok(ValueWriter {
-            path,
-            file,
+            output,
             number,
             keyspace,
             end: pending.len() as u64,
             pending,
             buffer_bytes: (BUFFERS_BYTES / files.max(1)).min(BUFFER_BYTES),
-            write_time,
         })
     }
 
@@ -82,8 +76,7 @@ impl ValueWriter {
     }
 
     fn write(&mut self) -> Result<()> {
-        let (file, path, pending) = (&*self.file, &self.path, &self.pending);
-        ops::timed(&mut self.write_time, || ops::write_all(file, path, pending))?;
+        self.output.write(&self.pending)?;
         self.pending.clear();
         self.pending.shrink_to(2 * self.buffer_bytes);
         Ok(())
@@ -99,13 +92,17 @@ impl ValueWriter {
         self.end
     }
 
+    /// The time spent creating, writing and syncing the file.
+    pub fn write_time(&self) -> Duration {
+        self.output.time
+    }
+
     /// Writes the rest and syncs the file, but not its name in the directory.
     ///
     /// # Errors
     /// If one of these fails.
     pub fn finish(&mut self) -> Result<()> {
         self.write()?;
-        let (file, path) = (&*self.file, &self.path);
-        ops::timed(&mut self.write_time, || ops::sync(file, path))
+        self.output.sync()
     }
 }

@@ -1,6 +1,5 @@
 //! Writes the blocks of a table, and passes on what directory, index and filter need to find them.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,7 +7,7 @@ use rhumb_index::{IndexError, KeyMap};
 
 use super::index_choice::IndexChoice;
 use crate::error::{Error, Result};
-use crate::fs::{WriteFile, ops};
+use crate::fs::output::Output;
 use crate::options::Compression;
 use crate::table::block::{BlockBuilder, HEADER_BYTES, NewEntry, encode_empty};
 use crate::table::form::directory::{DirectoryBuilder, Stride};
@@ -45,8 +44,7 @@ struct Written {
 /// The blocks of a table being written.
 #[derive(Debug)]
 pub(in crate::table) struct BlockWriter {
-    path: PathBuf,
-    file: Box<dyn WriteFile>,
+    output: Output,
     table_id: u64,
     compression: Compression,
     map: Arc<KeyMap>,
@@ -74,13 +72,11 @@ pub(in crate::table) struct BlockWriter {
     pub(super) unit: Option<UnitShape>,
     raw_bytes: u64,
     raw_largest: u64,
-    /// The time spent writing and syncing the file.
-    pub write_time: Duration,
 }
 
 impl BlockWriter {
     pub fn new(
-        (path, file): (PathBuf, Box<dyn WriteFile>),
+        output: Output,
         table_id: u64,
         compression: Compression,
         map: Arc<KeyMap>,
@@ -88,8 +84,7 @@ impl BlockWriter {
         with_filter: bool,
     ) -> BlockWriter {
         BlockWriter {
-            path,
-            file,
+            output,
             table_id,
             compression,
             map,
@@ -109,7 +104,6 @@ impl BlockWriter {
             unit: None,
             raw_bytes: 0,
             raw_largest: 0,
-            write_time: Duration::ZERO,
         }
     }
 
@@ -391,10 +385,7 @@ impl BlockWriter {
     }
 
     fn flush(&mut self) -> Result<()> {
-        let (file, path) = (&*self.file, &self.path);
-        ops::timed(&mut self.write_time, || {
-            ops::write_all(file, path, &self.pending)
-        })?;
+        self.output.write(&self.pending)?;
         self.pending.clear();
         self.pending.shrink_to(LARGEST_BLOCK_BYTES);
         Ok(())
@@ -409,8 +400,12 @@ impl BlockWriter {
         append(&mut self.pending);
         self.offset += (self.pending.len() - before) as u64;
         self.flush()?;
-        let (file, path) = (&*self.file, &self.path);
-        ops::timed(&mut self.write_time, || ops::sync(file, path))
+        self.output.sync()
+    }
+
+    /// The time spent creating, writing and syncing the file.
+    pub fn write_time(&self) -> Duration {
+        self.output.time
     }
 }
 

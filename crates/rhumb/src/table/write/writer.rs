@@ -15,6 +15,7 @@ use super::index_choice::{BuiltIndex, IndexChoice, Stakes};
 use super::placing::{Placing, TARGET_BYTES};
 use crate::entry::{EntryKind, MAX_KEY_BYTES, Pointer, RangeDeletes, Sequence, compare, set_key};
 use crate::error::{Error, Result};
+use crate::fs::output::Output;
 use crate::fs::{FileSystem, names, ops};
 use crate::options::{Compression, Partition, TableSpec};
 use crate::table::block::NewEntry;
@@ -127,18 +128,16 @@ impl TableWriter {
             (Partition::Predicted(_), Cutter::Full { .. }) => BY_BYTES,
             (partition, _) => partition,
         };
-        let mut create_time = Duration::ZERO;
-        let file = ops::timed(&mut create_time, || ops::create(&**fs, &path))?;
+        let output = Output::create(fs, path.clone())?;
         let table_id = RandomState::new().hash_one((SystemTime::now(), number));
-        let mut blocks = BlockWriter::new(
-            (path.clone(), file),
+        let blocks = BlockWriter::new(
+            output,
             table_id,
             spec.compression,
             Arc::clone(&settings.map),
             index,
             spec.filter_bits_per_key > 0,
         );
-        blocks.write_time = create_time;
         Ok(TableWriter {
             fs: Arc::clone(fs),
             path,
@@ -388,7 +387,7 @@ impl TableWriter {
             .finish(|pending| footer::encode(&sections, id, sections_offset, pending))?;
         Ok(WrittenTable {
             training: index.training,
-            write_time: self.blocks.write_time,
+            write_time: self.blocks.write_time(),
             summary: self.summary(range_deletes, sections_offset, index),
         })
     }
