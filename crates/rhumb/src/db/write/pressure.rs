@@ -90,7 +90,7 @@ const HALF_WAY: f64 = 8.0 * 1024.0 * 1024.0;
 const LEAST_SLEEP: Duration = Duration::from_millis(1);
 /// The longest sleep of one group, and the most that is owed at any time: a large batch must not make the
 /// writers behind it wait for seconds.
-const LONGEST_SLEEP: Duration = Duration::from_millis(100);
+const LONGEST_SLEEP: Duration = Duration::from_millis(40);
 
 /// Whether writers have to wait for background work, and why.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -263,7 +263,7 @@ mod tests {
         // What is hidden becomes known by merges, which go on: nobody waits for a collection that cannot begin.
         let hidden = space(&Room::for_tests(2_000, 200, 900, 50), 0);
         assert!(matches!(hidden, Pressure::Slow(SPACE_SLOWEST, _)));
-        assert!(delay(1_000, SPACE_SLOWEST) < LONGEST_SLEEP / 5);
+        assert!(delay(1_000, SPACE_SLOWEST) < LONGEST_SLEEP / 2);
     }
 
     #[test]
