@@ -325,12 +325,19 @@ fn put_batch(db: &Db, oracle: &mut Oracle, changes: Vec<(&str, Change)>, durabil
     oracle.push(Event::Write(changes));
 }
 
-fn fill(db: &Db, oracle: &mut Oracle, random: &mut Random, writes: usize, synced: u64) {
+/// Writes batches, so many of a hundred synced, with values of up to about so many bytes.
+fn fill(
+    db: &Db,
+    oracle: &mut Oracle,
+    random: &mut Random,
+    (writes, longest): (usize, u64),
+    synced: u64,
+) {
     for _ in 0..writes {
         let mut changes = Vec::new();
         for _ in 0..1 + random.below(5) {
             let name = ["other", "third", "default"][random.below(12).min(2) as usize];
-            let (at, length) = (random.below(900), 9 + random.below(560));
+            let (at, length) = (random.below(900), 9 + random.below(longest));
             changes.push((
                 name,
                 match random.below(30) {
@@ -358,16 +365,16 @@ fn tables() -> Sample {
         create_with(db, oracle, "units", "fp", Some("partition=entries(4)"));
         let equal = (0..30).map(|n| ("units", Change::Put(key(n), value(&mut random, 12))));
         put_batch(db, oracle, equal.collect(), Durability::Buffered);
-        fill(db, oracle, &mut random, 340, 0);
+        fill(db, oracle, &mut random, (340, 560), 0);
         let before = db.snapshot();
-        fill(db, oracle, &mut random, 40, 0);
+        fill(db, oracle, &mut random, (40, 560), 0);
         for name in db.keyspaces() {
             db.keyspace(&name).unwrap().flush().unwrap();
         }
         drop(before);
         // A log is removed only after it has ended and everything in it is flushed.
         reopen(db, disk, options(disk));
-        fill(db, oracle, &mut random, 1, 100);
+        fill(db, oracle, &mut random, (1, 560), 100);
         for name in db.keyspaces() {
             db.keyspace(&name).unwrap().flush().unwrap();
         }
@@ -384,7 +391,8 @@ fn values() -> Sample {
         reopen(db, disk, apart);
         create(db, oracle, "other");
         create(db, oracle, "third");
-        fill(db, oracle, &mut random, 160, 0);
+        // Few entries, since all are read for each byte.
+        fill(db, oracle, &mut random, (24, 4_000), 0);
         for name in db.keyspaces() {
             db.keyspace(&name).unwrap().flush().unwrap();
         }
@@ -404,7 +412,7 @@ fn log(closed: bool) -> Sample {
         let mut random = Random(case_seed(1));
         create(db, oracle, "other");
         create(db, oracle, "third");
-        fill(db, oracle, &mut random, 82, 50);
+        fill(db, oracle, &mut random, (82, 560), 50);
     })
 }
 

@@ -29,8 +29,8 @@ fn store(access: Access) -> (Db, FaultyFileSystem) {
         file_system: Arc::new(calls.clone()),
         table: "values=100".parse().unwrap(),
         access,
-        // All blocks and values fit in.
-        cache_bytes: (64 << 20).max(u64::from(*KEYS) * 512),
+        // So much that few values compete for a place.
+        cache_bytes: u64::from(*KEYS) * 3_300,
         ..Options::in_memory()
     };
     let db = Db::open("store", options).unwrap();

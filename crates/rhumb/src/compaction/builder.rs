@@ -91,7 +91,9 @@ struct Builder<'a> {
     waiting: Waiting,
     /// What the keys may hide, and how many of the open table do.
     older: Below<'a>,
-    hides: u64,
+    hides: f64,
+    /// The share of keys that a table does not hold, and its filter says that it does.
+    false_share: f64,
 }
 
 impl<'a> Builder<'a> {
@@ -126,7 +128,8 @@ impl<'a> Builder<'a> {
             values: Values::new(context),
             waiting: Waiting::default(),
             older: Below::runs(context.older.to_vec()),
-            hides: 0,
+            hides: 0.0,
+            false_share: 0.6185_f64.powf(context.table.filter_bits_per_key.into()),
         }
     }
 
@@ -206,8 +209,8 @@ impl<'a> Builder<'a> {
     /// Counts an entry whose value lies apart, or which deletes one that may.
     fn note_apart(&mut self, entry: &Survivor<'_>, pointer: Option<Pointer>) {
         self.values_apart += pointer.map_or(0, |pointer| u64::from(pointer.len));
-        if entry.new_key && self.older.seems_to_hold(entry.key) {
-            self.hides += 1;
+        if entry.new_key {
+            self.hides += self.older.hidden_values(entry.key, self.false_share);
         }
     }
 
@@ -264,7 +267,7 @@ impl<'a> Builder<'a> {
         self.values_apart = 0;
         self.values.close()?;
         writer.set_value_files(|file| self.values.meta_of(file))?;
-        writer.hides = mem::take(&mut self.hides);
+        writer.hides = mem::take(&mut self.hides).round() as u64;
         let range_deletes = self.range_deletes.truncate(self.from.as_deref(), to);
         let written = writer.finish(&range_deletes)?;
         let counters = self.context.counters;

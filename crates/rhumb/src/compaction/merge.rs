@@ -163,18 +163,24 @@ impl<'a> Below<'a> {
         runs.iter_mut().any(|run| run.table_of(key).is_some())
     }
 
-    /// Whether there are older versions of `key`, as far as the filters of tables tell. Keys must be queried in ascending
-    /// order.
-    pub fn seems_to_hold(&mut self, key: &[u8]) -> bool {
+    /// About how many values apart from their keys are older versions of `key`, as far as the filters of tables tell, of
+    /// whose answers `false_share` are wrong: summed up over many keys, since it is a share for each of them. Keys must
+    /// be queried in ascending order.
+    pub fn hidden_values(&mut self, key: &[u8], false_share: f64) -> f64 {
         let Below::Runs(runs) = self else {
-            return false;
+            return 0.0;
         };
-        let hash = hash_key(key);
-        let mut tables = runs.iter_mut().filter_map(|run| run.table_of(key));
-        tables.any(|table| {
+        let (hash, mut wrong) = (hash_key(key), 0.0);
+        for table in runs.iter_mut().filter_map(|run| run.table_of(key)) {
             let reader = table.reader().ok();
-            reader.and_then(|reader| reader.may_hold(hash)) == Some(true)
-        })
+            match reader.and_then(|reader| reader.may_hold(hash)) {
+                Some(true) => return table.meta.share_apart() - wrong,
+                // For so many keys that it does not hold, the table says that it does.
+                Some(false) => wrong += false_share * table.meta.share_apart(),
+                None => {}
+            }
+        }
+        -wrong
     }
 
     /// Whether there may be older versions of keys in `start..end`.

@@ -36,7 +36,6 @@ pub(crate) use order::{Arrivals, Order};
 pub(crate) use parts::Parts;
 pub(crate) use pick::{
     Draining, Room, Victims, full_levels, pick_collection, pick_level, pick_step, pick_whole,
-    raise_hiding,
 };
 pub(crate) use place::place_newest;
 

@@ -1,5 +1,6 @@
 //! All file access of the store goes through [`FileSystem`], so that tests can cut the power at
-//! every call, lose what was not synced, and fail any call.
+//! every call, lose what was not synced, and fail any call. Only files that tell their descriptor are also read without
+//! it, many at once (`ring`).
 //!
 //! What such tests need is there with the cargo feature `test-kit`, for programs over rhumb too:
 //! `FaultyFileSystem`, and `MemoryFileSystem::crash`.
@@ -21,7 +22,6 @@ pub(crate) mod names;
 pub(crate) mod ops;
 mod os;
 pub(crate) mod output;
-#[cfg(target_os = "linux")]
 pub(crate) mod ring;
 mod special;
 #[cfg(test)]

@@ -7,7 +7,6 @@ use super::record::Wanted;
 use crate::entry::Pointer;
 use crate::error::Result;
 use crate::fs::Access;
-#[cfg(target_os = "linux")]
 use crate::fs::ring::{self, Part};
 use crate::memory::Pinned;
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -21,7 +20,6 @@ const MOST_TOGETHER: usize = 64;
 /// So many reads are under way at a time, where each waits for the device in a thread of its own.
 const THREADS: usize = 16;
 /// What takes longer to bring than to ask for is read apart from the others.
-#[cfg(target_os = "linux")]
 const MOST_BYTES: u64 = 256 << 10;
 
 /// A value that is wanted.
@@ -71,7 +69,6 @@ pub(crate) fn read_all(
 }
 
 /// Reads spans together, as many as the system brings so, and leaves the others.
-#[cfg(target_os = "linux")]
 fn read_by_ring(spans: &mut Vec<Span<'_, '_>>, keep: bool, values: &mut Placed) {
     let parts = spans.iter().enumerate();
     let parts = parts.filter_map(|(place, span)| Some((place, part_of(span)?)));
@@ -81,6 +78,8 @@ fn read_by_ring(spans: &mut Vec<Span<'_, '_>>, keep: bool, values: &mut Placed) 
         let place = places.get(part).copied();
         if let Some((place, span)) = place.and_then(|place| Some((place, spans.get(place)?)))
             && let Some(read) = values_in(span, bytes, keep)
+            // Read alone, the value is there or the error.
+            && read.iter().all(|(_, value)| value.is_ok())
         {
             values.extend(read);
             if let Some(arrived) = arrived.get_mut(place) {
@@ -93,16 +92,12 @@ fn read_by_ring(spans: &mut Vec<Span<'_, '_>>, keep: bool, values: &mut Placed) 
 }
 
 /// The part of its file that a span takes; `None` if it is long, or cannot be read with others.
-#[cfg(target_os = "linux")]
 fn part_of<'r>(span: Span<'_, 'r>) -> Option<Part<'r>> {
     let ((_, first), (from, to)) = (span.first()?, ends(span)?);
     let is_short = to.checked_sub(from)? <= MOST_BYTES;
     let part = is_short.then(|| first.reader.part(from, to));
     part.flatten()
 }
-
-#[cfg(not(target_os = "linux"))]
-fn read_by_ring(_: &mut Vec<Span<'_, '_>>, _: bool, _: &mut Placed) {}
 
 fn read_by_threads(spans: &[Span<'_, '_>], keep: bool) -> Placed {
     let next = AtomicUsize::new(0);

@@ -9,7 +9,6 @@ use super::record::Wanted;
 use crate::entry::Pointer;
 use crate::entry::checksum::crc;
 use crate::error::{Error, Result};
-#[cfg(target_os = "linux")]
 use crate::fs::ring::Part;
 use crate::fs::{Access, FileSystem, ReadFile, ops};
 use crate::memory::{OwnedBytes, Pinned};
@@ -187,7 +186,6 @@ impl ValueReader {
 
     /// The same, to be read together with others; `None` if they do not all lie inside the file, or its file system
     /// has to see each read.
-    #[cfg(target_os = "linux")]
     pub(super) fn part(&self, from: u64, to: u64) -> Option<Part<'_>> {
         let (file, unit) = self.file.descriptor()?;
         let bytes = usize::try_from(to.checked_sub(from)?).ok()?;

@@ -166,21 +166,15 @@ impl Victims {
     }
 }
 
-/// Where newer entries hide too many values, raises the level that hides the most among the `full` ones: merges show
+/// The level whose entries hide the most values, if newer entries hide too many, and how urgent it is: merges of it show
 /// which of them are garbage.
-pub(crate) fn raise_hiding(
-    full: &mut Vec<(usize, f64)>,
-    levels: &Levels,
-    over_provision_percent: u32,
-) {
-    let urgency = Room::of(levels, over_provision_percent).unknown();
-    let Some(most) = levels.most_hiding().filter(|_| urgency >= 1.0) else {
-        return;
-    };
-    match full.iter_mut().find(|(level, _)| *level == most) {
-        Some((_, score)) => *score = score.max(urgency),
-        None => full.push((most, urgency)),
+pub(super) fn hiding(levels: &Levels, over_provision_percent: u32) -> Option<(usize, f64)> {
+    if levels.value_files().is_empty() {
+        return None;
     }
+    let urgency = Room::of(levels, over_provision_percent).unknown();
+    let most = levels.most_hiding().filter(|_| urgency >= 1.0);
+    most.map(|level| (level, urgency))
 }
 
 /// The files, or groups of files, with the largest shares of garbage, at least one if one holds enough: until the others

@@ -20,7 +20,8 @@ use super::job::Job;
 use crate::options::{self, Compaction};
 use crate::version::{LEVELS, Levels};
 
-pub(crate) use collect::{Room, Victims, pick_collection, raise_hiding};
+use collect::hiding;
+pub(crate) use collect::{Room, Victims, pick_collection};
 pub(crate) use draining::Draining;
 use draining::First;
 pub(crate) use range::{pick_step, pick_whole};
@@ -57,17 +58,23 @@ fn idle_bytes(levels: &Levels, level: usize, claims: &Claims) -> u64 {
 }
 
 /// The levels that should be merged, the fullest first, with their [scores]: those with a score of at least 1,
-/// and those that are drained, of which `draining` takes note. Level 0 and a level 1 that is drained do not go
+/// those that are drained, of which `draining` takes note, and one that hides too many values. Level 0 and a level 1 that is drained do not go
 /// together: one of them waits for the other, and is left out.
 pub(crate) fn full_levels(
     levels: &Levels,
     options: &options::Levels,
+    over_provision_percent: u32,
     claims: &Claims,
     draining: &mut Draining,
 ) -> Vec<(usize, f64)> {
     let mut scores = scores(levels, options, claims);
     if options.compaction == Compaction::Leveled {
         draining.update(levels, options, &scores);
+    }
+    if let Some((level, urgency)) = hiding(levels, over_provision_percent)
+        && let Some(score) = scores.get_mut(level)
+    {
+        *score = score.max(urgency);
     }
     let mut is_full: [bool; LEVELS] =
         std::array::from_fn(|level| scores[level] >= 1.0 || draining.has(level));

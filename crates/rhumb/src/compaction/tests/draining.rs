@@ -16,7 +16,7 @@ const SHAPE: options::Levels = options::Levels {
 };
 
 fn full(levels: &Levels, draining: &mut Draining) -> Vec<usize> {
-    let full = full_levels(levels, &SHAPE, &Claims::default(), draining);
+    let full = full_levels(levels, &SHAPE, u32::MAX, &Claims::default(), draining);
     full.into_iter().map(|(level, _)| level).collect()
 }
 
@@ -58,7 +58,7 @@ fn level_0_waits_for_a_level_that_is_drained_but_not_for_ever() {
         ..SHAPE
     };
     let claims = Claims::default();
-    let full = full_levels(&of(4, 30_000), &whole, &claims, &mut draining);
+    let full = full_levels(&of(4, 30_000), &whole, u32::MAX, &claims, &mut draining);
     assert_eq!(
         full.iter().map(|(level, _)| *level).collect::<Vec<_>>(),
         [1, 0]
@@ -96,7 +96,7 @@ impl Tables {
     /// Does the most urgent merge. Returns how many bytes it writes; `None` if nothing is to be done.
     fn merge(&mut self) -> Option<u64> {
         let (levels, claims) = (self.levels(), Claims::default());
-        let full = full_levels(&levels, &SHAPE, &claims, &mut self.draining);
+        let full = full_levels(&levels, &SHAPE, u32::MAX, &claims, &mut self.draining);
         // As where level 0 slows writers down.
         let near = levels.runs(0).len() >= 12;
         let urgent = full.iter().position(|(level, _)| *level == 0 && near);

@@ -392,7 +392,7 @@ fn pick_draining(
     claims: &Claims,
     draining: &mut Draining,
 ) -> Option<Job> {
-    let full = full_levels(levels, options, claims, draining);
+    let full = full_levels(levels, options, u32::MAX, claims, draining);
     full.into_iter()
         .find_map(|(level, _)| pick_level(levels, options, level, claims))
 }

@@ -7,9 +7,7 @@ use super::background::Crew;
 use super::flush::Flush;
 use super::merges::Merge;
 use super::scheduler::{KeyspaceJobs, Running};
-use crate::compaction::{
-    Draining, Job, Victims, full_levels, pick_collection, pick_level, raise_hiding,
-};
+use crate::compaction::{Draining, Job, Victims, full_levels, pick_collection, pick_level};
 use crate::db::store::{OpenKeyspace, Store};
 use crate::db::write::pressure::{WAITING, level0};
 use crate::error::{Error, Result};
@@ -206,8 +204,8 @@ impl Store {
         if jobs.waiting > 0 {
             return Vec::new();
         }
-        let mut full = full_levels(&levels, options, &jobs.claims, draining);
-        raise_hiding(&mut full, &levels, self.options.over_provision_percent);
+        let percent = self.options.over_provision_percent;
+        let full = full_levels(&levels, options, percent, &jobs.claims, draining);
         let near = level0(options).nearness(levels.runs(0).len());
         // Level 0, or level 1, for which it waits.
         let uppermost = full.iter().map(|(level, _)| *level).min();

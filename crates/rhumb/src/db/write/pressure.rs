@@ -49,6 +49,10 @@ fn space(room: &Room, write_buffer_bytes: u64) -> Pressure {
     if taken(SPACE_BUFFERS + 1) >= 1.0 && room.can_be_made() {
         return Pressure::Stall(reason);
     }
+    if !room.can_be_made() && room.unknown() < 1.0 {
+        // Nothing would be done meanwhile.
+        return Pressure::None;
+    }
     match (taken(SPACE_BUFFERS) - SPACE_SLOW) / (1.0 - SPACE_SLOW) {
         over if over > 0.0 => Pressure::Slow(over.min(SPACE_SLOWEST), reason),
         _ => Pressure::None,
@@ -260,9 +264,12 @@ mod tests {
         ));
         assert!(matches!(pressure(1_005, 1), Pressure::Stall(_)));
         assert_eq!(pressure(1_005, 1_000), Pressure::None);
-        // What is hidden becomes known by merges, which go on: nobody waits for a collection that cannot begin.
+        // What is hidden becomes known by merges: nobody waits for a collection that cannot begin, nor while none of them
+        // is due.
         let hidden = space(&Room::for_tests(2_000, 200, 900, 50), 0);
         assert!(matches!(hidden, Pressure::Slow(SPACE_SLOWEST, _)));
+        let unknown = space(&Room::for_tests(2_000, 240, 490, 50), 0);
+        assert_eq!(unknown, Pressure::None);
         assert!(delay(1_000, SPACE_SLOWEST) < LONGEST_SLEEP / 2);
     }
 

@@ -36,9 +36,17 @@ pub(crate) struct TableMeta {
     pub index_kind: String,
     /// The value files that entries point into, ascending.
     pub values: Vec<ValueUse>,
-    /// About how many of its keys have an older version in another table, which this one hides. Counted in keyspaces
-    /// with value files, when the table was written.
+    /// About how many values apart from their keys are older versions, in other tables, of its keys, so that it hides
+    /// them. Counted in keyspaces with value files, when the table was written.
     pub hides: u64,
+}
+
+impl TableMeta {
+    /// The share of its entries whose values are apart from their keys.
+    pub fn share_apart(&self) -> f64 {
+        let apart: u64 = self.values.iter().map(|used| used.entries).sum();
+        apart as f64 / self.entries.max(1) as f64
+    }
 }
 
 /// A range of user keys.
