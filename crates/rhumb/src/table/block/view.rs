@@ -63,10 +63,16 @@ impl<'a> BlockView<'a> {
     /// Where the value at `slot` starts in the raw form, and its length; zeros for a delete and a pointer.
     #[inline]
     pub fn value(&self, slot: usize) -> (usize, usize) {
-        let layout = self.layout;
-        if self.kind(slot) != EntryKind::Put {
-            return (0, 0);
+        match self.kind(slot) {
+            EntryKind::Put => self.value_of_put(slot),
+            _ => (0, 0),
         }
+    }
+
+    /// The same for an entry that is known to be a put.
+    #[inline]
+    pub fn value_of_put(&self, slot: usize) -> (usize, usize) {
+        let layout = self.layout;
         let len = layout.value.get(self.raw, slot);
         let before = match layout.fixed_values {
             true => slot * len,

@@ -78,8 +78,9 @@ impl TableReader {
             sequence,
             kind,
             content: match kind {
+                EntryKind::Put => Content::Here(block.into_value(slot)),
+                EntryKind::Delete => Content::none(),
                 EntryKind::Pointer => Content::Apart(block.pointer(slot)),
-                _ => Content::Here(block.into_value(slot)),
             },
         }))
     }

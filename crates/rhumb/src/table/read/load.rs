@@ -92,9 +92,9 @@ impl LoadedBlock {
         self.bytes.part(start, len, pins)
     }
 
-    /// The value at `slot`, which takes over the pin of the block; empty for a delete and a pointer.
+    /// The value at `slot`, which is that of a put and takes over the pin of the block.
     pub fn into_value(self, slot: usize) -> Pinned {
-        let (start, len) = self.view().value(slot);
+        let (start, len) = self.view().value_of_put(slot);
         self.bytes.into_part(start, len)
     }
 
