@@ -160,7 +160,9 @@ impl Ring {
             match waited {
                 Err(e) if left > 0 && e.kind() != io::ErrorKind::Interrupted => {
                     // Some reads may be under way, and nothing tells when they end.
-                    mem::forget(mem::take(&mut self.memory));
+                    if left > self.ring.submission().len() {
+                        mem::forget(mem::take(&mut self.memory));
+                    }
                     return Err(e);
                 }
                 _ => {}
