@@ -92,8 +92,6 @@ struct Builder<'a> {
     /// What the keys may hide, and how many of the open table do.
     older: Below<'a>,
     hides: f64,
-    /// The share of keys that a table does not hold, and its filter says that it does.
-    false_share: f64,
 }
 
 impl<'a> Builder<'a> {
@@ -129,7 +127,6 @@ impl<'a> Builder<'a> {
             waiting: Waiting::default(),
             older: Below::runs(context.older.to_vec()),
             hides: 0.0,
-            false_share: 0.6185_f64.powf(context.table.filter_bits_per_key.into()),
         }
     }
 
@@ -139,8 +136,7 @@ impl<'a> Builder<'a> {
         if to_move.is_none() && self.waiting.is_empty() {
             return self.add(entry, None);
         }
-        let to_read = to_move.map_or(0, |pointer| pointer.len.into());
-        self.waiting.push(entry, to_read);
+        self.waiting.push(entry, to_move);
         match self.waiting.is_full() {
             true => self.add_waiting(),
             false => Ok(()),
@@ -151,8 +147,8 @@ impl<'a> Builder<'a> {
     fn add_waiting(&mut self) -> Result<()> {
         let mut waiting = mem::take(&mut self.waiting);
         let mut values = self.values.read(&waiting)?.into_iter();
-        for entry in waiting.entries() {
-            let moved = self.values.to_move(&entry).and_then(|_| values.next());
+        for (entry, to_move) in waiting.entries() {
+            let moved = to_move.and_then(|_| values.next());
             self.add(&entry, moved.as_deref())?;
         }
         waiting.clear();
@@ -210,7 +206,7 @@ impl<'a> Builder<'a> {
     fn note_apart(&mut self, entry: &Survivor<'_>, pointer: Option<Pointer>) {
         self.values_apart += pointer.map_or(0, |pointer| u64::from(pointer.len));
         if entry.new_key {
-            self.hides += self.older.hidden_values(entry.key, self.false_share);
+            self.hides += self.older.hidden_values(entry.key);
         }
     }
 

@@ -163,22 +163,22 @@ impl<'a> Below<'a> {
         runs.iter_mut().any(|run| run.table_of(key).is_some())
     }
 
-    /// About how many values apart from their keys are older versions of `key`, as far as the filters of tables tell, of
-    /// whose answers `false_share` are wrong: summed up over many keys, since it is a share for each of them. Keys must
-    /// be queried in ascending order.
-    pub fn hidden_values(&mut self, key: &[u8], false_share: f64) -> f64 {
+    /// About how many values apart from their keys are older versions of `key`, as far as the filters of tables tell: to
+    /// be summed up over many keys, since it is a share for each of them, and below 0 where none is known, for the wrong
+    /// answers about others. Keys must be queried in ascending order.
+    pub fn hidden_values(&mut self, key: &[u8]) -> f64 {
         let Below::Runs(runs) = self else {
             return 0.0;
         };
         let (hash, mut wrong) = (hash_key(key), 0.0);
         for table in runs.iter_mut().filter_map(|run| run.table_of(key)) {
-            let reader = table.reader().ok();
-            match reader.and_then(|reader| reader.may_hold(hash)) {
-                Some(true) => return table.meta.share_apart() - wrong,
-                // For so many keys that it does not hold, the table says that it does.
-                Some(false) => wrong += false_share * table.meta.share_apart(),
-                None => {}
+            let Some(filter) = table.reader().ok().and_then(|reader| reader.filter()) else {
+                continue;
+            };
+            if filter.may_contain(hash) {
+                return table.share_apart - wrong;
             }
+            wrong += filter.false_share() * table.share_apart;
         }
         -wrong
     }

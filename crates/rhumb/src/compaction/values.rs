@@ -63,7 +63,7 @@ impl<'a> Values<'a> {
     pub fn read(&self, waiting: &Waiting) -> Result<Vec<Pinned>> {
         let context = self.written.context;
         let moved = waiting.entries();
-        let moved = moved.filter_map(|entry| Some((entry.key, self.to_move(&entry)?)));
+        let moved = moved.filter_map(|(entry, to_move)| Some((entry.key, to_move?)));
         let requests = moved.map(|(key, pointer)| {
             let file = context.value_files.get(pointer.file).ok_or_else(|| {
                 let path = context.files.path(FileKind::Values, pointer.file);

@@ -7,10 +7,15 @@ use std::os::fd::BorrowedFd;
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
 mod uring;
-#[cfg(all(
+#[cfg(not(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")
-))]
+)))]
+mod uring {
+    /// Reads none: this system cannot.
+    pub(crate) fn read_all(_: &[super::Part<'_>], _: impl FnMut(usize, &[u8])) {}
+}
+
 pub(crate) use uring::read_all;
 
 /// A part of a file that is wanted.
@@ -22,10 +27,3 @@ pub(crate) struct Part<'a> {
     pub offset: u64,
     pub bytes: usize,
 }
-
-/// Reads none: this system cannot.
-#[cfg(not(all(
-    target_os = "linux",
-    any(target_arch = "x86_64", target_arch = "aarch64")
-)))]
-pub(crate) fn read_all(_: &[Part<'_>], _: impl FnMut(usize, &[u8])) {}

@@ -98,16 +98,23 @@ impl Levels {
     /// About the bytes in value files that tables use for values which newer entries hide: as many as hide one, of the
     /// mean length. Nothing is older than the oldest run.
     pub fn hidden_value_bytes(&self) -> f64 {
-        let newer = self.all.split_last().map_or(&[][..], |(_, newer)| newer);
-        let hides: f64 = newer.iter().map(|(_, run)| run.hides() as f64).sum();
+        let hides: f64 = self
+            .newer_runs()
+            .iter()
+            .map(|(_, run)| run.hides() as f64)
+            .sum();
         let totals = self.value_files.totals();
         totals.used_bytes * (hides / totals.entries.max(1.0)).min(0.5)
     }
 
+    /// All runs but the oldest, with their levels.
+    fn newer_runs(&self) -> &[(usize, Arc<Run>)] {
+        self.all.split_last().map_or(&[], |(_, newer)| newer)
+    }
+
     /// The level whose entries hide the most; `None` if none seems to hide any that is older.
     pub fn most_hiding(&self) -> Option<usize> {
-        let (_, newer) = self.all.split_last()?;
-        let levels = newer.chunk_by(|(a, _), (b, _)| a == b);
+        let levels = self.newer_runs().chunk_by(|(a, _), (b, _)| a == b);
         let hides = levels.map(|runs| {
             let hides = runs.iter().map(|(_, run)| run.hides()).sum::<u64>();
             (hides, runs.first().map(|(level, _)| *level))

@@ -15,13 +15,17 @@ use crate::version::{Files, TableMeta};
 pub(crate) struct Table {
     /// Its description in the manifest.
     pub meta: TableMeta,
+    /// The share of its entries whose values lie apart from their keys.
+    pub share_apart: f64,
     file: FileRef,
     reader: Opened<Arc<TableReader>>,
 }
 
 impl Table {
     pub(super) fn new(files: Arc<Files>, meta: TableMeta) -> Self {
+        let apart: u64 = meta.values.iter().map(|used| used.entries).sum();
         Table {
+            share_apart: apart as f64 / meta.entries.max(1) as f64,
             file: FileRef::new(files, FileKind::Table, meta.number),
             meta,
             reader: Opened::default(),

@@ -149,7 +149,7 @@ fn ends(span: Span<'_, '_>) -> Option<(u64, u64)> {
 
 /// The values of a span in its bytes.
 fn values_in(span: Span<'_, '_>, bytes: &[u8], keep: bool) -> Option<Placed> {
-    let (start, _) = ends(span)?;
+    let start = span.first()?.1.pointer.offset;
     let value = |(place, request): &(usize, &Request<'_>)| {
         let from = usize::try_from(request.pointer.offset - start).ok()?;
         let to = usize::try_from(request.end() - start).ok()?;

@@ -38,7 +38,7 @@ struct Line([u8; BLOCK_BYTES]);
 
 /// A filter in its byte form.
 #[derive(Debug)]
-pub(in crate::table) struct Filter {
+pub(crate) struct Filter {
     lines: Box<[Line]>,
     probes: u8,
 }
@@ -117,6 +117,12 @@ impl Filter {
             return true;
         };
         bits(hash, self.probes).all(|bit| (block[bit / 8 % BLOCK_BYTES] >> (bit % 8)) & 1 == 1)
+    }
+
+    /// About the share of keys that are not in the table, and may be as [`Filter::may_contain`] says: with 0.6 probes
+    /// for each of a key's bits, a probe meets a bit that others set in 1 - e^-0.6 of all cases.
+    pub fn false_share(&self) -> f64 {
+        0.4512_f64.powi(self.probes.into())
     }
 
     #[inline]

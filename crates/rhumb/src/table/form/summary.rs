@@ -41,14 +41,6 @@ pub(crate) struct TableMeta {
     pub hides: u64,
 }
 
-impl TableMeta {
-    /// The share of its entries whose values are apart from their keys.
-    pub fn share_apart(&self) -> f64 {
-        let apart: u64 = self.values.iter().map(|used| used.entries).sum();
-        apart as f64 / self.entries.max(1) as f64
-    }
-}
-
 /// A range of user keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Bounds {

@@ -249,9 +249,9 @@ impl TableReader {
         }
     }
 
-    /// Whether the table may hold a key with this hash; `None` if it has no filter.
-    pub fn may_hold(&self, hash: u64) -> Option<bool> {
-        Some(self.filter.as_ref()?.may_contain(hash))
+    /// The filter; `None` if the table has none.
+    pub fn filter(&self) -> Option<&Filter> {
+        self.filter.as_ref()
     }
 }
 
