@@ -6,6 +6,8 @@
 //! ```
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod kit_values;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -14,6 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use kit_values::number;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use rhumb::fs::Access;
@@ -22,12 +25,6 @@ use rhumb::{Db, Durability, Options};
 const VALUE_BYTES: usize = 1016;
 /// The bytes of a record: value, key, and what is around them.
 const RECORD_BYTES: f64 = (VALUE_BYTES + 8 + 9) as f64;
-
-/// A number from the environment.
-fn number(name: &str, default: u64) -> u64 {
-    let text = std::env::var(name).ok();
-    text.and_then(|text| text.parse().ok()).unwrap_or(default)
-}
 
 /// Draws from `0..keys`: all alike, or rank r in proportion to 1 / (r + 1)^0.99.
 struct Draw {

@@ -1,16 +1,16 @@
 //! How many calls it takes to read values that lie apart from their keys: of 20,000 keys, or of `RHUMB_KEYS`.
 #![allow(clippy::unwrap_used)]
 
+mod kit_values;
+
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
+use kit_values::number;
 use rhumb::fs::{Access, FaultyFileSystem, MemoryFileSystem, Plan};
 use rhumb::{Db, Options};
 
-static KEYS: LazyLock<u32> = LazyLock::new(|| {
-    let keys = std::env::var("RHUMB_KEYS").ok();
-    keys.and_then(|keys| keys.parse().ok()).unwrap_or(20_000)
-});
+static KEYS: LazyLock<u32> = LazyLock::new(|| number("RHUMB_KEYS", 20_000) as u32);
 
 fn key(n: u32) -> [u8; 4] {
     n.to_be_bytes()

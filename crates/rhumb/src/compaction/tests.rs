@@ -1,5 +1,6 @@
 //! What is picked, which versions survive, and what can be read afterwards.
 
+mod background;
 mod draining;
 mod fixture;
 mod ingest;

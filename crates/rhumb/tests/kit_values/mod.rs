@@ -29,12 +29,15 @@ pub fn options(disk: &MemoryFileSystem, over_provision_percent: u32) -> Options 
     options
 }
 
+/// A number from the environment.
+pub fn number(name: &str, default: u64) -> u64 {
+    let text = std::env::var(name).ok();
+    text.and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
 /// The generator of a test, which prints how to repeat it.
 pub fn seeded(test: u64) -> StdRng {
-    let seed = std::env::var("RHUMB_SEED")
-        .ok()
-        .and_then(|s| s.parse().ok());
-    let seed = seed.unwrap_or(test);
+    let seed = number("RHUMB_SEED", test);
     println!("seed {seed}: replay with RHUMB_SEED={seed}");
     StdRng::seed_from_u64(seed)
 }

@@ -2,7 +2,7 @@ use std::ops::Bound;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::fixture::pick;
+use super::background::pick;
 use crate::compaction::pick::scores;
 use crate::compaction::{Claims, Input, Job, pick_step};
 use crate::fs::{Access, MemoryFileSystem};

@@ -4,7 +4,7 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use super::fixture::pick;
+use super::background::pick;
 use super::pick::{Spec, levels_of};
 use crate::compaction::{Claims, Job, pick_level, pick_step, pick_whole};
 use crate::options::{self, Compaction};

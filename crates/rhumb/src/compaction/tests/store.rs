@@ -9,9 +9,9 @@ use std::sync::atomic::Ordering;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
+use super::background::{Background, compact_range};
 use super::fixture::{
-    Background, DIR, KEYS, KEYSPACE, Operation, Store, compact_range, key, memory,
-    random_operation, small_tables,
+    DIR, KEYS, KEYSPACE, Operation, Store, key, memory, random_operation, small_tables,
 };
 use crate::compaction::{Job, Parts, flush, pick_step};
 use crate::entry::cursor_checks::visits_of;
