@@ -62,6 +62,7 @@ pub use db::{
 pub use error::{Error, Result};
 pub use options::{
     Compaction, Compression, Durability, KeyspaceOptions, Levels, Options, Partition, TableSpec,
+    TierForm, TierSpec,
 };
 pub use rhumb_index::IndexSpec;
 

@@ -1,17 +1,19 @@
 //! What a user can set.
 
 mod keyspace;
+mod levels;
 mod table;
+mod tier;
 
-use std::fmt;
 use std::ops::RangeInclusive;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::error::Error;
 use crate::fs::{Access, FileSystem, MemoryFileSystem, OsFileSystem};
 pub use keyspace::KeyspaceOptions;
+pub use levels::{Compaction, Levels};
 pub use table::{Compression, Partition, TableSpec};
+pub use tier::{TierForm, TierSpec};
 
 /// When a write is acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -44,84 +46,17 @@ fn check_range(
     Err(Error::InvalidArgument(message))
 }
 
-/// When and how levels are merged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum Compaction {
-    /// Each level is one sorted run of limited bytes. From a level that is larger one table at a time
-    /// is merged into the next level, the one that overlaps least there.
-    #[default]
-    Leveled,
-    /// Each level is one sorted run of limited bytes. One that is larger is merged whole with all of
-    /// the next (the classic merge of an LSM-tree).
-    FullLevel,
-    /// Each level holds some sorted runs, and when it is full they are merged into one run of the
-    /// next: fewer bytes are written, and more tables asked by reads.
-    Tiered,
-}
-
-const COMPACTION_EXPECTED: &str = "leveled, full-level or tiered";
-
-impl fmt::Display for Compaction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Compaction::Leveled => "leveled",
-            Compaction::FullLevel => "full-level",
-            Compaction::Tiered => "tiered",
-        })
-    }
-}
-
-impl FromStr for Compaction {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        match text {
-            "leveled" => Ok(Compaction::Leveled),
-            "full-level" => Ok(Compaction::FullLevel),
-            "tiered" => Ok(Compaction::Tiered),
-            _ => Err(Error::InvalidArgument(format!(
-                "compaction {text:?} is not known: write {COMPACTION_EXPECTED}"
-            ))),
-        }
-    }
-}
-
-/// How the levels below the write buffer grow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Levels {
-    /// When and how levels are merged. A store that was written under another setting is brought
-    /// into the new shape step by step.
-    pub compaction: Compaction,
-    /// How many times larger each level is than the one above it; under tiered compaction, how many
-    /// runs a level from 1 on holds. At least 2.
-    pub size_ratio: u32,
-    /// Size of level 1 in bytes, at least 1; without meaning under tiered compaction.
-    pub base_bytes: u64,
-    /// How many runs (flushed tables) level 0 holds before they are merged into level 1. At least 1. While
-    /// level 1 is too large it takes up to six times as many. Three times as many slow writers down, nine times as
-    /// many hold them up.
-    pub level0_tables: u32,
-}
-
-impl Levels {
-    /// An error, in the words of the code, if a value is out of its range.
-    fn check(&self) -> Result<(), Error> {
-        check_range("Levels::size_ratio", self.size_ratio, 2..=u64::MAX)?;
-        check_range("Levels::base_bytes", self.base_bytes, 1..=u64::MAX)?;
-        check_range("Levels::level0_tables", self.level0_tables, 1..=u64::MAX)
-    }
-}
-
-impl Default for Levels {
-    fn default() -> Self {
-        Levels {
-            compaction: Compaction::default(),
-            size_ratio: 10,
-            base_bytes: 256 << 20,
-            level0_tables: 4,
-        }
-    }
+/// A number of bytes such as `4096`, `64KiB`, `64MiB` or `1GiB`.
+fn parse_size(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match text.get(digits.len()..)? {
+        "" | "B" => 1,
+        "KiB" | "K" => 1 << 10,
+        "MiB" | "M" => 1 << 20,
+        "GiB" | "G" => 1 << 30,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(unit)
 }
 
 /// Settings of a store, given when it is opened. None of them is needed to open it again, and all
@@ -215,19 +150,5 @@ impl Options {
             file_system: Arc::new(MemoryFileSystem::new()),
             ..Options::default()
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shapes_read_back_as_written() {
-        for text in ["leveled", "full-level", "tiered"] {
-            assert_eq!(text.parse::<Compaction>().unwrap().to_string(), text);
-        }
-        let error = "universal".parse::<Compaction>().unwrap_err().to_string();
-        assert!(error.contains("tiered"), "{error}");
     }
 }

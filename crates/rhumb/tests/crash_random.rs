@@ -153,7 +153,7 @@ fn recover(crashed: &mut Crashed, cut_at: u64) -> Result<bool, String> {
         ..Plan::default()
     };
     let faulty = FaultyFileSystem::new(Arc::new(crashed.disk.clone()), plan);
-    let shape = SHAPES[cut_at as usize % 3];
+    let shape = SHAPES[cut_at as usize % SHAPES.len()];
     let mut options = tiny_shaped(Arc::new(faulty.clone()), shape);
     options.table.partition = PARTITIONS[cut_at as usize / 3 % 2];
     options.compaction_threads = 2;

@@ -55,7 +55,7 @@ impl Sample {
         disk.set_bytes(&self.file, bytes).unwrap();
         if case.is_multiple_of(OPENED_FOR_WRITING) {
             let disk = disk.fork();
-            let shape = SHAPES[case / OPENED_FOR_WRITING % 3];
+            let shape = SHAPES[case / OPENED_FOR_WRITING % SHAPES.len()];
             if let Ok(db) = Db::open(DIR, shaped(&disk, shape)) {
                 self.judge(&db, case, legal.clone())?;
                 if let Ok(content) = read_all(&db) {

@@ -29,7 +29,7 @@ fn settings(seed: u64, base: &Options) -> Options {
     options.index = INDEXES[(seed % 2) as usize].parse().unwrap();
     options.table.partition = PARTITIONS[(seed / 2 % 4) as usize];
     options.table.compression = COMPRESSIONS[(seed / 8) as usize % COMPRESSIONS.len()];
-    options.levels.compaction = SHAPES[(seed / 3 % 3) as usize];
+    options.levels.compaction = SHAPES[(seed / 3) as usize % SHAPES.len()];
     options
 }
 

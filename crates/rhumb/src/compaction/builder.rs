@@ -11,6 +11,7 @@ use crate::entry::{Cursor, EntryKind, Pointer, RangeDeletes};
 use crate::error::Result;
 use crate::fs::names::FileKind;
 use crate::fs::ops;
+use crate::options::TierSpec;
 use crate::table::{TableSettings, TableWriter};
 use crate::version::TableMeta;
 
@@ -22,9 +23,30 @@ pub(super) struct Written {
     pub value_files: Vec<(u64, u64)>,
 }
 
+/// Where tables end.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ends<'a> {
+    /// A table ends when it holds about this many bytes,
+    pub table_bytes: u64,
+    /// among which one in so many counts of the values that it points to,
+    pub values_a_byte: u64,
+    /// and before each of these keys, which ascend.
+    pub cuts: &'a [&'a [u8]],
+}
+
+impl Ends<'_> {
+    /// Ends of tables of so many bytes.
+    pub fn at(table_bytes: u64) -> Self {
+        Ends {
+            table_bytes,
+            values_a_byte: VALUES_A_BYTE,
+            cuts: &[],
+        }
+    }
+}
+
 /// Writes the surviving entries of `cursor`, which merges all inputs, and the surviving range
-/// deletes of `ranges`, as tables of about `table_bytes` bytes. On return the tables and their
-/// names are durable.
+/// deletes of `ranges`, as tables. On return the tables and their names are durable.
 ///
 /// # Errors
 /// If an input cannot be read, a table cannot be written, or the work was cancelled. What was
@@ -34,9 +56,9 @@ pub(super) fn write_tables(
     cursor: &mut impl Cursor,
     ranges: Ranges,
     below: Below<'_>,
-    (map, table_bytes): (NumberedMap, u64),
+    (map, ends): (NumberedMap, Ends<'_>),
 ) -> Result<Written> {
-    let mut builder = Builder::new(context, map, ranges.kept.clone(), table_bytes);
+    let mut builder = Builder::new(context, map, ranges.kept.clone(), ends);
     let entries = survivors(context, cursor, &ranges, below, |e| builder.push(&e));
     let written = entries.and_then(|()| {
         let written = builder.finish()?;
@@ -69,8 +91,8 @@ struct Builder<'a> {
     context: &'a Context<'a>,
     settings: TableSettings,
     range_deletes: RangeDeletes,
-    /// A table ends when it holds about this many bytes.
-    table_bytes: u64,
+    /// Where tables end; its cuts are those that are not passed yet.
+    ends: Ends<'a>,
     open: Option<TableWriter>,
     /// The first key of the open table; `None` for the first table, whose part has no lower bound.
     from: Option<Box<[u8]>>,
@@ -92,6 +114,8 @@ struct Builder<'a> {
     /// What the keys may hide, and how many of the open table do.
     older: Below<'a>,
     hides: f64,
+    /// Whether values beside their keys count among those.
+    hides_all: bool,
 }
 
 impl<'a> Builder<'a> {
@@ -99,7 +123,7 @@ impl<'a> Builder<'a> {
         context: &'a Context<'a>,
         (map_number, map): NumberedMap,
         range_deletes: RangeDeletes,
-        table_bytes: u64,
+        ends: Ends<'a>,
     ) -> Self {
         let settings = TableSettings {
             keyspace: Some(context.keyspace),
@@ -113,12 +137,12 @@ impl<'a> Builder<'a> {
             context,
             settings,
             range_deletes,
-            table_bytes,
+            ends,
             open: None,
             from: None,
             estimated_bytes: 0,
             since_estimate: 0,
-            estimate_after: (table_bytes / ESTIMATES_A_TABLE).min(PACE / 4),
+            estimate_after: (ends.table_bytes / ESTIMATES_A_TABLE).min(PACE / 4),
             values_apart: 0,
             paced: 0,
             made: Vec::new(),
@@ -127,6 +151,7 @@ impl<'a> Builder<'a> {
             waiting: Waiting::default(),
             older: Below::runs(context.older.to_vec()),
             hides: 0.0,
+            hides_all: context.tier.is_some_and(TierSpec::is_inline),
         }
     }
 
@@ -158,15 +183,14 @@ impl<'a> Builder<'a> {
 
     /// Adds an entry, with the value that has to be moved with it.
     fn add(&mut self, entry: &Survivor<'_>, moved: Option<&[u8]>) -> Result<()> {
-        let apart = self.values_apart / VALUES_A_BYTE;
-        if entry.new_key && self.estimated_bytes.saturating_add(apart) >= self.table_bytes {
-            self.close(Some(entry.key))?;
-            self.from = Some(entry.key.into());
+        if entry.new_key {
+            self.end_before(entry.key)?;
         }
         let (key, sequence) = (entry.key, entry.sequence);
         let value_bytes = match self.values.place(entry, moved)? {
             Placed::AsItIs => {
                 match entry.kind {
+                    EntryKind::Put if self.hides_all => self.note_apart(entry, None),
                     EntryKind::Put => {}
                     EntryKind::Delete => self.note_apart(entry, None),
                     EntryKind::Pointer => {
@@ -202,20 +226,63 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Counts an entry whose value lies apart, or which deletes one that may.
+    /// Ends the open table before an entry of a new key, if it is full, or is to be cut before that key.
+    fn end_before(&mut self, key: &[u8]) -> Result<()> {
+        self.pass_cuts(|cut| cut <= key)?;
+        let apart = self.values_apart / self.ends.values_a_byte;
+        if self.estimated_bytes.saturating_add(apart) >= self.ends.table_bytes {
+            self.end_at(key)?;
+        }
+        Ok(())
+    }
+
+    /// Ends tables at the next cuts that are passed. A table may hold range deletes alone.
+    fn pass_cuts(&mut self, is_passed: impl Fn(&[u8]) -> bool) -> Result<()> {
+        while let Some((cut, later)) = self.ends.cuts.split_first()
+            && is_passed(cut)
+        {
+            self.ends.cuts = later;
+            self.open_for_range_deletes(Some(cut))?;
+            self.end_at(cut)?;
+        }
+        Ok(())
+    }
+
+    /// Opens a table, if there is none, for range deletes between what was written and a key.
+    fn open_for_range_deletes(&mut self, to: Option<&[u8]>) -> Result<()> {
+        if self.open.is_none() && !self.range_deletes.is_empty() {
+            let ranges = self.range_deletes.truncate(self.from.as_deref(), to);
+            if !ranges.is_empty() {
+                self.writer()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the open table, if there is one, before the table that begins at a key.
+    fn end_at(&mut self, key: &[u8]) -> Result<()> {
+        if self.open.is_some() {
+            self.close(Some(key))?;
+            self.from = Some(key.into());
+        }
+        Ok(())
+    }
+
+    /// Counts an entry whose value lies apart, or which hides one that may.
     fn note_apart(&mut self, entry: &Survivor<'_>, pointer: Option<Pointer>) {
         self.values_apart += pointer.map_or(0, |pointer| u64::from(pointer.len));
         if entry.new_key {
-            self.hides += self.older.hidden_values(entry.key);
+            self.hides += self.older.hidden_values(entry.key, self.hides_all);
         }
     }
 
     /// Ends the last table. The tables are then synced, but the directory is not.
     fn finish(&mut self) -> Result<Written> {
         self.add_waiting()?;
-        if self.made.is_empty() && !self.range_deletes.is_empty() {
-            self.writer()?;
+        if !self.range_deletes.is_empty() {
+            self.pass_cuts(|_| true)?;
         }
+        self.open_for_range_deletes(None)?;
         self.close(None)?;
         Ok(Written {
             tables: mem::take(&mut self.made),

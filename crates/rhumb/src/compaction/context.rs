@@ -9,7 +9,7 @@ use super::logged::LoggedFile;
 use crate::entry::Sequence;
 use crate::error::Result;
 use crate::fs::names::FileKind;
-use crate::options::TableSpec;
+use crate::options::{TableSpec, TierSpec};
 use crate::sync::Arc;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::version::{Change, Files, KeyspaceState, LevelChange, Table, TableMeta, ValueFiles};
@@ -22,6 +22,8 @@ pub(crate) struct Context<'a> {
     pub files: &'a Arc<Files>,
     /// The layout of new tables.
     pub table: &'a TableSpec,
+    /// The form of the learned tier, if there is one.
+    pub tier: Option<TierSpec>,
     /// The index of new tables.
     pub index: &'a IndexSpec,
     /// Returns a new key map number of the keyspace.
@@ -32,6 +34,8 @@ pub(crate) struct Context<'a> {
     pub value_files: &'a ValueFiles,
     /// The numbers of those value files that are to be emptied: what survives in them is written elsewhere.
     pub victims: &'a BTreeSet<u64>,
+    /// Whether all values that lie apart come back to their keys.
+    pub brings_back: bool,
     /// The logs in which values of the entries lie that are flushed.
     pub logged: &'a [LoggedFile],
     /// The tables that may hold older versions of the keys that are written, as lists of tables in key order; empty if

@@ -2,13 +2,15 @@
 
 use rhumb_index::KeyMapBuilder;
 
-use super::builder::{Written, write_tables};
+use super::builder::{Ends, Written, write_tables};
 use super::context::{Context, Counters, NumberedMap, Outcome};
 use super::job::{Job, older_tables};
 use super::merge::{Below, ranges};
+use super::ranges::{TIER, cuts};
 use crate::cursor::{LevelCursor, MergeCursor, Source};
 use crate::entry::Piece;
 use crate::error::{Error, Result};
+use crate::options::{TableSpec, TierSpec};
 use crate::sync::Arc;
 use crate::table::TableReader;
 use crate::version::{LevelChange, Levels, Place, TableMeta};
@@ -66,19 +68,18 @@ fn merge(context: &Context<'_>, job: &Job, levels: &Levels) -> Result<(Written, 
     let pieces: Vec<Piece<'_>> = pieces.collect();
     let older = older_tables(levels, job);
     let below = Below::runs(older.clone());
-    let counts = !levels.value_files().is_empty();
+    let counts = counts_hidden(levels, context.table, context.tier);
     let context = &Context {
         older: if counts { &older } else { &[] },
         ..*context
     };
     let ranges = ranges(context, &pieces, &below);
     let mut cursor = MergeCursor::new(cursors(job)?);
-    let table_bytes = match job.is_rewrite() {
-        // It would otherwise be cut into one of this size and a small rest.
-        true => context.table.table_bytes.saturating_mul(2),
-        false => context.table.table_bytes,
+    let cuts: Vec<&[u8]> = match context.tier {
+        Some(_) if job.target_level < TIER => cuts(levels).collect(),
+        _ => Vec::new(),
     };
-    let layout = (map.clone(), table_bytes);
+    let layout = (map.clone(), ends(context, job, &cuts));
     let written = write_tables(context, &mut cursor, ranges, below, layout)?;
     for source in cursor.children() {
         Counters::add_time(&context.counters.read_nanos, source.trace().read_time);
@@ -88,6 +89,34 @@ fn merge(context: &Context<'_>, job: &Job, levels: &Levels) -> Result<(Written, 
         false => vec![map],
     };
     Ok((written, maps))
+}
+
+/// Whether tables say how many older values their entries hide.
+pub(crate) fn counts_hidden(levels: &Levels, table: &TableSpec, tier: Option<TierSpec>) -> bool {
+    let come_back = tier.is_some_and(TierSpec::is_inline) && table.separate_values.is_some();
+    come_back || !levels.value_files().is_empty()
+}
+
+/// Where the tables of a job end, which are cut before some keys.
+fn ends<'a>(context: &Context<'_>, job: &Job, cuts: &'a [&'a [u8]]) -> Ends<'a> {
+    let ends = match context.tier {
+        // A table of the tier is a range.
+        Some(tier) if job.target_level == TIER => Ends {
+            values_a_byte: 1,
+            ..Ends::at(tier.range_bytes)
+        },
+        _ => Ends::at(context.table.table_bytes),
+    };
+    let table_bytes = match job.is_rewrite() {
+        // It would otherwise be cut into one of this size and a small rest.
+        true => ends.table_bytes.saturating_mul(2),
+        false => ends.table_bytes,
+    };
+    Ends {
+        table_bytes,
+        cuts,
+        ..ends
+    }
 }
 
 /// Cursors over the inputs, newer ones first. Their blocks are read once, so they are not cached.

@@ -2,7 +2,7 @@
 
 use rhumb_index::{KeyMap, KeyMapBuilder};
 
-use super::builder::write_tables;
+use super::builder::{Ends, write_tables};
 use super::context::{Context, NumberedMap, Outcome};
 use super::logged::{LogUse, LoggedFile};
 use super::merge::{Below, Ranges, ranges, survivors};
@@ -104,7 +104,7 @@ fn write(
     };
     let map = number(context, map, &mut outcome.maps);
     let mut cursor = merged(memtables, range);
-    let layout = (map, u64::MAX);
+    let layout = (map, Ends::at(u64::MAX));
     let written = write_tables(context, &mut cursor, ranges, Below::Anything, layout)?;
     let place = |table: &TableMeta| Place {
         level: 0,

@@ -8,6 +8,7 @@ use super::context::{Context, NumberedMap};
 use super::job::Hull;
 use super::pick::target_bytes;
 use super::place::deepest_place;
+use super::ranges::TIER;
 use crate::error::Result;
 use crate::fs::names::FileKind;
 use crate::options;
@@ -81,6 +82,9 @@ pub(crate) fn write_new_table(
 /// that, the first whose target they do not exceed. Far below the other tables, they would hardly ever be merged with
 /// what replaces their entries.
 pub(crate) fn bottom_for(levels: &Levels, shape: &options::Levels, bytes: u64) -> usize {
+    if shape.compaction.tier().is_some() {
+        return TIER;
+    }
     let fits = |level: &usize| {
         let bytes = levels.bytes(*level).saturating_add(bytes);
         bytes as f64 <= target_bytes(shape, *level)

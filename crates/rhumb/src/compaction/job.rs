@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Bound;
 
+use crate::entry::successor;
 use crate::sync::Arc;
 use crate::version::{LEVELS, Levels, Place, Run, Table, TableMeta, first_overlap};
 
@@ -98,6 +99,15 @@ impl<'a> Hull<'a> {
     /// The smallest range with all keys of `tables`; `None` if there are none.
     pub fn of(tables: impl Iterator<Item = &'a Arc<Table>>) -> Option<Self> {
         tables.map(|t| Hull::of_one(&t.meta)).reduce(Hull::and)
+    }
+
+    /// The smallest key behind the range; `None` if there is none.
+    pub fn next_key(&self) -> Option<Vec<u8>> {
+        match self.to {
+            Bound::Unbounded => None,
+            Bound::Excluded(to) => Some(to.to_vec()),
+            Bound::Included(to) => Some(successor(to)),
+        }
     }
 
     /// The smallest range that contains both.

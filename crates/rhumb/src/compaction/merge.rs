@@ -163,10 +163,10 @@ impl<'a> Below<'a> {
         runs.iter_mut().any(|run| run.table_of(key).is_some())
     }
 
-    /// About how many values apart from their keys are older versions of `key`, as far as the filters of tables tell: to
-    /// be summed up over many keys, since it is a share for each of them, and below 0 where none is known, for the wrong
-    /// answers about others. Keys must be queried in ascending order.
-    pub fn hidden_values(&mut self, key: &[u8]) -> f64 {
+    /// About how many values are older versions of `key`, as far as the filters of tables tell: all of them `with_all`, or
+    /// those that lie apart from their keys. This is to be summed up over many keys, since it is a share for each of them,
+    /// and below 0 where none is known, for the wrong answers about others. Keys must be queried in ascending order.
+    pub fn hidden_values(&mut self, key: &[u8], with_all: bool) -> f64 {
         let Below::Runs(runs) = self else {
             return 0.0;
         };
@@ -175,10 +175,11 @@ impl<'a> Below<'a> {
             let Some(filter) = table.reader().ok().and_then(|reader| reader.filter()) else {
                 continue;
             };
+            let share = if with_all { 1.0 } else { table.share_apart };
             if filter.may_contain(hash) {
-                return table.share_apart - wrong;
+                return share - wrong;
             }
-            wrong += filter.false_share() * table.share_apart;
+            wrong += filter.false_share() * share;
         }
         -wrong
     }

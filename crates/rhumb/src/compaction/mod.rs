@@ -21,13 +21,14 @@ mod order;
 mod parts;
 pub(crate) mod pick;
 mod place;
+mod ranges;
 mod retain;
 mod values;
 mod waiting;
 
 pub(crate) use claims::Claims;
 pub(crate) use context::{Context, Counters, Outcome};
-pub(crate) use execute::execute;
+pub(crate) use execute::{counts_hidden, execute};
 pub(crate) use flush::{Flushed, flush};
 pub(crate) use ingest::{NewTable, bottom_for, newest_places, write_new_table};
 pub(crate) use job::{Input, Job};
@@ -35,9 +36,11 @@ pub(crate) use logged::LoggedFile;
 pub(crate) use order::{Arrivals, Order};
 pub(crate) use parts::Parts;
 pub(crate) use pick::{
-    Draining, Room, Victims, full_levels, pick_collection, pick_level, pick_step, pick_whole,
+    Collection, Draining, Room, Victims, full_levels, pick_collection, pick_conversion, pick_level,
+    pick_stack, pick_step, pick_whole,
 };
 pub(crate) use place::place_newest;
+pub(crate) use ranges::TIER;
 
 #[cfg(test)]
 mod tests;

@@ -9,3 +9,4 @@ mod place;
 mod retain;
 mod shapes;
 mod store;
+mod tier;

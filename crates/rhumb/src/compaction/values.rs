@@ -48,15 +48,17 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Where the value lies that has to be moved with an entry, since its file is to be emptied.
+    /// Where the value lies that has to be moved with an entry, since its file is to be emptied, or it comes back.
     #[inline]
     pub fn to_move(&self, entry: &Survivor<'_>) -> Option<Pointer> {
-        let victims = &self.written.context.victims;
-        if entry.kind != EntryKind::Pointer || victims.is_empty() {
+        let context = self.written.context;
+        let moves = context.brings_back || !context.victims.is_empty();
+        if entry.kind != EntryKind::Pointer || !moves {
             return None;
         }
         let pointer = Pointer::from_bytes(entry.value)?;
-        victims.contains(&pointer.file).then_some(pointer)
+        let moves = context.brings_back || context.victims.contains(&pointer.file);
+        moves.then_some(pointer)
     }
 
     /// The values that have to be moved with the entries of `waiting`, verified, in their order.
@@ -153,7 +155,7 @@ impl WrittenValues<'_> {
     fn append(&mut self, key: &[u8], value: &[u8]) -> Result<Option<Pointer>> {
         let context = self.context;
         let least = context.table.separate_values;
-        if least.is_none_or(|least| value.len() < least as usize) {
+        if context.brings_back || least.is_none_or(|least| value.len() < least as usize) {
             return Ok(None);
         }
         let groups = context.table.groups();

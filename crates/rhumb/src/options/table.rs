@@ -5,7 +5,7 @@ use std::num::NonZero;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use super::check_range;
+use super::{check_range, parse_size};
 use crate::error::Error;
 
 /// How blocks are compressed.
@@ -255,19 +255,6 @@ fn parse_partition(text: &str) -> Option<Partition> {
         "predicted" => Some(Partition::Predicted(n.min(u32::from(u16::MAX)))),
         _ => None,
     }
-}
-
-/// A number of bytes such as `4096`, `64KiB`, `64MiB` or `1GiB`.
-fn parse_size(text: &str) -> Option<u64> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match text.get(digits.len()..)? {
-        "" | "B" => 1,
-        "KiB" | "K" => 1 << 10,
-        "MiB" | "M" => 1 << 20,
-        "GiB" | "G" => 1 << 30,
-        _ => return None,
-    };
-    digits.parse::<u64>().ok()?.checked_mul(unit)
 }
 
 fn bad(found: &str, expected: &str) -> Error {

@@ -98,13 +98,15 @@ impl Levels {
     /// About the bytes in value files that tables use for values which newer entries hide: as many as hide one, of the
     /// mean length. Nothing is older than the oldest run.
     pub fn hidden_value_bytes(&self) -> f64 {
-        let hides: f64 = self
-            .newer_runs()
-            .iter()
-            .map(|(_, run)| run.hides() as f64)
-            .sum();
         let totals = self.value_files.totals();
-        totals.used_bytes * (hides / totals.entries.max(1.0)).min(0.5)
+        totals.used_bytes * self.hidden_share(totals.entries)
+    }
+
+    /// About the share of so many entries that newer ones hide, at most a half.
+    pub fn hidden_share(&self, entries: f64) -> f64 {
+        let hides = self.newer_runs().iter();
+        let hides: f64 = hides.map(|(_, run)| run.hides() as f64).sum();
+        (hides / entries.max(1.0)).min(0.5)
     }
 
     /// All runs but the oldest, with their levels.

@@ -51,7 +51,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Once};
 
 use rhumb::fs::{DataLoss, DirectoryLoss, FileSystem, Loss};
-use rhumb::{Compaction, Compression, Levels, Options, Partition, TableSpec};
+use rhumb::{Compaction, Compression, Levels, Options, Partition, TableSpec, TierForm, TierSpec};
 
 /// The directory of the stores in their file systems.
 pub const DIR: &str = "/store";
@@ -118,10 +118,20 @@ pub fn case_seed(case: u64) -> u64 {
 }
 
 /// The shapes of levels. A store may be opened with a different one each time.
-pub const SHAPES: [Compaction; 3] = [
+pub const SHAPES: [Compaction; 5] = [
     Compaction::Leveled,
     Compaction::FullLevel,
     Compaction::Tiered,
+    Compaction::LearnedTier(TierSpec {
+        form: TierForm::Keys,
+        range_bytes: 2 << 10,
+        runs: 3,
+    }),
+    Compaction::LearnedTier(TierSpec {
+        form: TierForm::Inline,
+        range_bytes: 2 << 10,
+        runs: 3,
+    }),
 ];
 
 /// Settings on a file system in memory with which a few thousand writes make tables in several

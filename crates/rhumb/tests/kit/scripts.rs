@@ -27,8 +27,21 @@ pub struct Script {
 /// All shapes; `number` determines which comes first.
 pub fn shapes(number: u64) -> Vec<Compaction> {
     let mut shapes = SHAPES.to_vec();
-    shapes.rotate_left((number % 3) as usize);
+    shapes.rotate_left(number as usize % SHAPES.len());
     shapes
+}
+
+/// All shapes in turn for the script of that number, whose name may say which comes first.
+fn shapes_for(name: &str, number: usize) -> Vec<Compaction> {
+    let named = |shape: &Compaction| shape.to_string().starts_with(name);
+    let number = match (name, SHAPES.iter().position(named)) {
+        (TIER_VALUES, _) => SHAPES.len() - 2,
+        (TIER_INLINE, _) => SHAPES.len() - 1,
+        (_, Some(named)) => named,
+        // Leveled comes first for the scripts whose tables should move, or be put below level 0.
+        _ => (number + 2) % 3,
+    };
+    shapes(number as u64)
 }
 
 /// Makes the steps of a script with about this many writes.
@@ -43,12 +56,16 @@ pub const LOGS: &str = "logs";
 /// The script of which flushes keep something back.
 pub const NEARLY_SORTED: &str = "nearly-sorted";
 
+/// The scripts of a learned tier with value files, which values stay in or come back from.
+const TIER_VALUES: &str = "tier-values";
+const TIER_INLINE: &str = "tier-inline";
+
 /// The script whose value files hold groups of keys.
 pub const HASHED: &str = "hashed";
 
 /// All scripts, of about `length` steps each.
 pub fn all(length: u64) -> Vec<Script> {
-    let made: [(&'static str, Make); 23] = [
+    let made: [(&'static str, Make); 26] = [
         ("writes", writes),
         ("batches", batches),
         ("flush", flush),
@@ -72,6 +89,9 @@ pub fn all(length: u64) -> Vec<Script> {
         ("ingest", ingests),
         ("collection", collection),
         (HASHED, collection),
+        ("learned-tier", merges),
+        (TIER_VALUES, collection),
+        (TIER_INLINE, collection),
     ];
     let scripts = made.into_iter().enumerate().map(|(i, (name, make))| {
         let mut random = Random(case_seed(i as u64));
@@ -81,8 +101,7 @@ pub fn all(length: u64) -> Vec<Script> {
             name,
             steps,
             settled,
-            // Leveled comes first for the scripts whose tables should move, or be put below level 0.
-            shapes: shapes(i as u64 + 2),
+            shapes: shapes_for(name, i),
             first_partition: i / 3 % 2,
             groups: (name == HASHED).then_some(3),
         }

@@ -48,9 +48,9 @@ impl fmt::Display for Trouble {
 pub struct Work {
     pub flushes: u64,
     /// Merges by shape and partition, in the order of [`SHAPES`] and [`PARTITIONS`].
-    pub merges: [[u64; 2]; 3],
+    pub merges: [[u64; 2]; SHAPES.len()],
     /// Tables that merges began beside other merges, in the same order.
-    pub beside: [[u64; 2]; 3],
+    pub beside: [[u64; 2]; SHAPES.len()],
     pub moves: u64,
     /// Merges that moved values out of value files.
     pub collections: u64,
@@ -66,9 +66,9 @@ pub struct Work {
 /// Checks that each shape and partition had at least `least` merges, and returns their sum. How
 /// many of them ran side by side depends on chance.
 pub fn check_merges<'a>(work: impl IntoIterator<Item = &'a Work>, least: u64) -> u64 {
-    let (mut merges, mut beside) = ([[0; 2]; 3], [[0; 2]; 3]);
+    let (mut merges, mut beside) = ([[0; 2]; SHAPES.len()], [[0; 2]; SHAPES.len()]);
     for work in work {
-        for (shape, partition) in (0..3).flat_map(|s| [(s, 0), (s, 1)]) {
+        for (shape, partition) in (0..SHAPES.len()).flat_map(|s| [(s, 0), (s, 1)]) {
             merges[shape][partition] += work.merges[shape][partition];
             beside[shape][partition] += work.beside[shape][partition];
         }

@@ -1,7 +1,10 @@
 //! Option sets that make small stores behave like large ones.
 
 use rhumb::fs::Access;
-use rhumb::{Compaction, Compression, KeyspaceOptions, Levels, Options, Partition, TableSpec};
+use rhumb::{
+    Compaction, Compression, KeyspaceOptions, Levels, Options, Partition, TableSpec, TierForm,
+    TierSpec,
+};
 
 use super::choices::Choices;
 
@@ -51,10 +54,20 @@ pub const COMPRESSIONS: &[Compression] = match cfg!(feature = "zstd") {
 };
 
 /// The shapes that levels can have.
-pub const SHAPES: [Compaction; 3] = [
+pub const SHAPES: [Compaction; 5] = [
     Compaction::Leveled,
     Compaction::FullLevel,
     Compaction::Tiered,
+    Compaction::LearnedTier(TierSpec {
+        form: TierForm::Keys,
+        range_bytes: 2 << 10,
+        runs: 3,
+    }),
+    Compaction::LearnedTier(TierSpec {
+        form: TierForm::Inline,
+        range_bytes: 2 << 10,
+        runs: 3,
+    }),
 ];
 
 /// Options for one opening; all of these may change when the store is reopened.

@@ -1,13 +1,13 @@
-//! Garbage in value files: which files are emptied, and which table is rewritten next for that.
+//! Garbage in value files: how much there may be, and which files are emptied.
 
 use std::collections::BTreeSet;
 use std::num::NonZero;
 
-use super::super::claims::Claims;
-use super::super::job::{Input, Job};
+use super::super::ranges::TIER;
 use super::groups::{Unit, units};
+use crate::options::TierSpec;
 use crate::sync::Arc;
-use crate::version::{Levels, Table, ValueFiles};
+use crate::version::{Levels, ValueFiles};
 
 /// Collection begins when garbage takes this share of the room that it may take. The rest is room for values that
 /// lie in two files until the first goes, and for what is overwritten meanwhile.
@@ -57,15 +57,25 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// The room in the value files of some levels.
-    pub fn of(levels: &Levels, over_provision_percent: u32) -> Self {
-        Room::with(
-            levels.value_files(),
-            levels.hidden_value_bytes(),
-            over_provision_percent,
-        )
+    /// The room in what some levels hold: in value files, and in the tier where its tables hold values.
+    pub fn of(levels: &Levels, over_provision_percent: u32, tier: Option<TierSpec>) -> Self {
+        let totals = levels.value_files().totals();
+        if !tier.is_some_and(TierSpec::is_inline) {
+            let hidden = levels.hidden_value_bytes();
+            let (used, known) = (totals.used_bytes, totals.garbage_bytes);
+            return Room::of_bytes(used, known, hidden, over_provision_percent);
+        }
+        let entries: u64 = levels.level(TIER).map(|t| t.meta.entries).sum();
+        let used = totals.used_bytes + levels.bytes(TIER) as f64;
+        let hidden = used * levels.hidden_share(totals.entries + entries as f64);
+        Room {
+            // Conversions free what is hidden in the tier, so nothing has to be known.
+            least: -1.0,
+            ..Room::of_bytes(used, totals.garbage_bytes, hidden, over_provision_percent)
+        }
     }
 
+    #[cfg(test)]
     fn with(files: &ValueFiles, hidden: f64, over_provision_percent: u32) -> Self {
         let totals = files.totals();
         let (used, known) = (totals.used_bytes, totals.garbage_bytes);
@@ -83,6 +93,16 @@ impl Room {
         }
     }
 
+    /// Whether so much more may lie in two places.
+    pub fn has_room_for(&self, more: f64) -> bool {
+        self.garbage + more <= self.most
+    }
+
+    /// The bytes that newer entries hide.
+    pub fn hidden(&self) -> f64 {
+        self.garbage - self.known
+    }
+
     /// The share that garbage takes of the room, to which `more` bytes are added.
     pub fn taken(&self, more: u64) -> f64 {
         self.garbage / (self.most + more as f64).max(1.0)
@@ -96,7 +116,7 @@ impl Room {
     /// How urgent it is that merges show more of what is garbage: at least 1 where they should.
     pub fn unknown(&self) -> f64 {
         let room = self.most.max(self.used / LEAST_COPIES);
-        (self.garbage - self.known) / (UNKNOWN * room).max(1.0)
+        self.hidden() / (UNKNOWN * room).max(1.0)
     }
 
     #[cfg(test)]
@@ -133,20 +153,24 @@ impl Victims {
     }
 
     /// Forgets the files that are gone, and if there is none left and there is too much garbage, chooses others.
-    /// Returns how urgent it is to empty them; `None` if there are none.
+    /// Returns how urgent it is to empty them, or to convert ranges of a `tier` that holds values; `None` if it is not.
     /// Where keys are divided into `groups`, all files of a group are chosen or none.
     pub fn update(
         &mut self,
         levels: &Levels,
         over_provision_percent: u32,
+        tier: Option<TierSpec>,
         groups: Option<NonZero<u16>>,
     ) -> Option<f64> {
         let files = levels.value_files();
-        if files.is_empty() {
+        let is_inline = tier.is_some_and(TierSpec::is_inline);
+        if files.is_empty() && !is_inline {
             self.files = Arc::default();
             return None;
         }
-        self.update_for(files, groups, &Room::of(levels, over_provision_percent))
+        let room = Room::of(levels, over_provision_percent, tier);
+        let score = self.update_for(files, groups, &room);
+        score.or_else(|| Some(room.score()).filter(|score| is_inline && *score > 1.0))
     }
 
     fn update_for(
@@ -168,12 +192,25 @@ impl Victims {
 
 /// The level whose entries hide the most values, if newer entries hide too many, and how urgent it is: merges of it show
 /// which of them are garbage.
-pub(super) fn hiding(levels: &Levels, over_provision_percent: u32) -> Option<(usize, f64)> {
-    if levels.value_files().is_empty() {
+pub(super) fn hiding(
+    levels: &Levels,
+    over_provision_percent: u32,
+    tier: Option<TierSpec>,
+) -> Option<(usize, f64)> {
+    let is_inline = tier.is_some_and(TierSpec::is_inline);
+    if levels.value_files().is_empty() && !is_inline {
         return None;
     }
-    let urgency = Room::of(levels, over_provision_percent).unknown();
-    let most = levels.most_hiding().filter(|_| urgency >= 1.0);
+    let room = Room::of(levels, over_provision_percent, tier);
+    let (urgency, level) = match is_inline {
+        // Below level 0, collections convert what hides much.
+        true => (
+            room.score(),
+            levels.most_hiding().filter(|level| *level == 0),
+        ),
+        false => (room.unknown(), levels.most_hiding()),
+    };
+    let most = level.filter(|_| urgency >= 1.0);
     most.map(|level| (level, urgency))
 }
 
@@ -181,7 +218,8 @@ pub(super) fn hiding(levels: &Levels, over_provision_percent: u32) -> Option<(us
 /// hold little enough, or what is in use of them takes the room for values that lie in two files.
 fn choose(mut candidates: Vec<Unit>, room: &Room) -> BTreeSet<u64> {
     // Where all files together hold more than `room.least`, one of them holds this share.
-    let least = room.least / (room.used + room.least).max(1.0);
+    let least = room.least.max(0.0);
+    let least = least / (room.used + least).max(1.0);
     candidates.retain(|unit| unit.garbage_bytes > 0 && unit.garbage_share() >= least);
     candidates.sort_by(|a, b| f64::total_cmp(&b.garbage_share(), &a.garbage_share()));
     let (mut left, mut copies) = (room.garbage, 0.0);
@@ -196,41 +234,6 @@ fn choose(mut candidates: Vec<Unit>, room: &Room) -> BTreeSet<u64> {
         chosen.extend(unit.files);
     }
     chosen
-}
-
-/// The rewrite of that table, of those that can be rewritten now, which empties the most of `victims` for each byte
-/// written; `None` if there is none. The tables of some levels are left to a merge that waits for its turn.
-pub(crate) fn pick_collection(
-    levels: &Levels,
-    victims: &Victims,
-    claims: &Claims,
-    is_awaited: impl Fn(usize) -> bool,
-) -> Option<Job> {
-    let runs = levels.all_runs().filter(|(level, _)| !is_awaited(*level));
-    let jobs = runs.flat_map(|(level, run)| {
-        let tables = run.tables().iter();
-        tables.filter_map(move |table| {
-            let moved = moved_bytes(table, victims);
-            let gain = moved / (moved + table.meta.file_bytes as f64);
-            let job = || Job {
-                inputs: vec![Input::one(level, run, table)],
-                target_level: level,
-                target_run: Some(run.number()),
-                trivial: false,
-            };
-            (moved > 0.0 && !claims.has(table.meta.number)).then(|| (gain, job()))
-        })
-    });
-    jobs.filter(|(_, job)| claims.admits(job))
-        .max_by(|(a, _), (b, _)| f64::total_cmp(a, b))
-        .map(|(_, job)| job)
-}
-
-/// The bytes of the records in `victims` that a table points to.
-fn moved_bytes(table: &Table, victims: &Victims) -> f64 {
-    let uses = table.meta.values.iter();
-    let moved = uses.filter(|used| victims.files.contains(&used.file));
-    moved.map(|used| used.bytes as f64).sum()
 }
 
 #[cfg(test)]

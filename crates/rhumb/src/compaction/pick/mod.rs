@@ -9,10 +9,12 @@
 
 mod collect;
 mod draining;
+mod emptying;
 mod groups;
 mod leveled;
 mod range;
 mod small;
+mod tier;
 mod whole;
 
 use super::claims::Claims;
@@ -21,10 +23,12 @@ use crate::options::{self, Compaction};
 use crate::version::{LEVELS, Levels};
 
 use collect::hiding;
-pub(crate) use collect::{Room, Victims, pick_collection};
+pub(crate) use collect::{Room, Victims};
 pub(crate) use draining::Draining;
 use draining::First;
+pub(crate) use emptying::{Collection, pick_collection};
 pub(crate) use range::{pick_step, pick_whole};
+pub(crate) use tier::{pick_conversion, pick_stack};
 
 /// How many bytes a level should hold at most, from level 1 on.
 pub(crate) fn target_bytes(options: &options::Levels, level: usize) -> f64 {
@@ -41,6 +45,7 @@ pub(crate) fn scores(levels: &Levels, options: &options::Levels, claims: &Claims
     for (level, score) in scores.iter_mut().enumerate() {
         let runs = levels.runs(level).len() as f64;
         *score = match options.compaction {
+            Compaction::LearnedTier(tier) => tier::score(levels, options, tier, level),
             _ if level == 0 => small::score(levels, options),
             Compaction::Tiered => runs / ratio,
             // Several runs are of another shape and should become one.
@@ -71,13 +76,23 @@ pub(crate) fn full_levels(
     if options.compaction == Compaction::Leveled {
         draining.update(levels, options, &scores);
     }
-    if let Some((level, urgency)) = hiding(levels, over_provision_percent)
-        && let Some(score) = scores.get_mut(level)
+    if let Some((level, urgency)) =
+        hiding(levels, over_provision_percent, options.compaction.tier())
     {
-        *score = score.max(urgency);
+        let level = match options.compaction {
+            Compaction::LearnedTier(_) => level.min(tier::ABOVE),
+            _ => level,
+        };
+        if let Some(score) = scores.get_mut(level) {
+            *score = score.max(urgency);
+        }
     }
     let mut is_full: [bool; LEVELS] =
         std::array::from_fn(|level| scores[level] >= 1.0 || draining.has(level));
+    if is_full[0] && options.compaction.tier().is_some() {
+        // The runs that it makes way for should not wait for a conversion.
+        is_full[tier::ABOVE] = false;
+    }
     if is_full[0] {
         match draining.first(levels, options) {
             First::Fullest => {}
@@ -112,6 +127,7 @@ pub(crate) fn pick_level(
         }
         Compaction::FullLevel => whole::merge_down(levels, level),
         Compaction::Tiered => whole::stack(levels, level),
+        Compaction::LearnedTier(tier) => tier::pick(levels, options, tier, level, claims),
     };
     job.filter(|job| claims.admits(job))
 }

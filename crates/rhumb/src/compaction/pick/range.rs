@@ -85,7 +85,7 @@ fn through(levels: &Levels, mut job: Job, deepest: usize) -> Job {
 }
 
 /// Whether a table may hold something that is not needed at the bottom.
-fn is_stale(table: &Arc<Table>) -> bool {
+pub(super) fn is_stale(table: &Arc<Table>) -> bool {
     let m = &table.meta;
     m.deletes > 0 || m.range_deletes > 0 || m.largest_sequence > 0
 }
@@ -112,7 +112,8 @@ pub(crate) fn pick_whole(
     let level = levels.deepest()?.max(1);
     let run = levels.oldest_run(level);
     let target = Place { level, run };
-    let inputs = closure(levels, from, to, before);
+    let older = |level: usize, run: u64| level > 0 || run < before;
+    let inputs = closure(levels, (from, to), older);
     let due = inputs.iter().any(|input| {
         let mut tables = input.tables.iter();
         input.place != target || tables.any(is_stale)
@@ -128,10 +129,12 @@ pub(crate) fn pick_whole(
 }
 
 /// The tables that may hold keys of a range, and all that overlap these directly or through others:
-/// one list for each run, newer runs first. Runs of level 0 from number `before` on, which are the
-/// newest, are left out.
-fn closure(levels: &Levels, from: &[u8], to: Bound<&[u8]>, before: u64) -> Vec<Input> {
-    let wanted = |level: usize, run: u64| level > 0 || run < before;
+/// one list for each run that is `wanted`, newer runs first.
+pub(super) fn closure(
+    levels: &Levels,
+    (from, to): (&[u8], Bound<&[u8]>),
+    wanted: impl Fn(usize, u64) -> bool,
+) -> Vec<Input> {
     let runs = || levels.all_runs().filter(|(l, r)| wanted(*l, r.number()));
     let mut hull: Option<Hull<'_>> = None;
     let mut taken = 0;

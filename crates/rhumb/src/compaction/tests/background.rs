@@ -7,7 +7,8 @@ use rand::{RngExt, SeedableRng};
 
 use super::fixture::{Store, random_parts};
 use crate::compaction::{
-    Claims, Draining, Job, Outcome, Parts, full_levels, pick_level, pick_step, pick_whole,
+    Claims, Draining, Job, Outcome, Parts, full_levels, pick_conversion, pick_level, pick_stack,
+    pick_step, pick_whole,
 };
 use crate::options::{self, Compaction};
 use crate::version::{LEVELS, Levels};
@@ -101,33 +102,43 @@ impl Background {
         (from, to): (&[u8], Bound<&[u8]>),
     ) {
         let before = store.files.next_number();
+        if shape.tier().is_some() {
+            let stack = |store: &Store| pick_stack(&store.levels, (from, to), before);
+            while self.run_asked(store, random, stack).is_some() {}
+            let mut next = Some(from.to_vec());
+            while let Some(from) = next {
+                let convert = |store: &Store| pick_conversion(&store.levels, (&from, to));
+                let converted = self.run_asked(store, random, convert);
+                next = converted.and_then(|job| job.hull()?.next_key());
+            }
+            return;
+        }
         let whole = |store: &Store| pick_whole(&store.levels, shape, from, to, before);
-        if self.run_asked(store, random, whole) || shape != Compaction::Leveled {
+        if self.run_asked(store, random, whole).is_some() || shape != Compaction::Leveled {
             return;
         }
         for level in 0..LEVELS {
             let step = |store: &Store| pick_step(&store.levels, from, to, level, before);
-            while self.run_asked(store, random, step) {}
+            while self.run_asked(store, random, step).is_some() {}
         }
     }
 
-    /// Runs the job that `pick` chooses, after ending the merges in its way; returns whether there
-    /// was one.
+    /// Runs the job that `pick` chooses, after ending the merges in its way, and returns it.
     fn run_asked(
         &mut self,
         store: &mut Store,
         random: &mut StdRng,
         pick: impl Fn(&Store) -> Option<Job>,
-    ) -> bool {
+    ) -> Option<Job> {
         while let Some(job) = pick(store) {
             if self.claims.admits(&job) {
                 let outcome = store.run(&job).unwrap();
                 store.install(&outcome);
-                return true;
+                return Some(job);
             }
             self.end_one(store, random);
         }
-        false
+        None
     }
 }
 

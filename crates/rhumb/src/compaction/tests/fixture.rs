@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::fs::{Access, FileSystem, MemoryFileSystem};
 use crate::memory::BlockCache;
 use crate::memtable::Memtable;
-use crate::options::TableSpec;
+use crate::options::{TableSpec, TierSpec};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::version::{Change, Edit, Files, Levels, Manifest, State};
 
@@ -28,6 +28,8 @@ pub(super) const KEYS: u32 = 80;
 pub(super) struct Store {
     pub(super) files: Arc<Files>,
     pub(super) table: TableSpec,
+    /// The form of the learned tier, if the shape of the levels is that.
+    pub(super) tier: Option<TierSpec>,
     pub(super) next_map: AtomicU64,
     pub(super) state: State,
     pub(super) manifest: Manifest,
@@ -72,6 +74,7 @@ impl Store {
         Store {
             files,
             table,
+            tier: None,
             next_map: AtomicU64::new(0),
             state,
             manifest,
@@ -108,11 +111,13 @@ impl Store {
             keyspace: KEYSPACE,
             files: &self.files,
             table: &self.table,
+            tier: self.tier,
             index: &"plr".parse().unwrap(),
             next_map: &|| self.next_map.fetch_add(1, Ordering::Relaxed),
             maps: self.state.keyspaces[&KEYSPACE].maps.by_number(),
             value_files: self.state.keyspaces[&KEYSPACE].levels.value_files(),
             victims: &BTreeSet::new(),
+            brings_back: false,
             logged: &[],
             older: &[],
             snapshots: &snapshots,

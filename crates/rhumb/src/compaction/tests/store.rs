@@ -22,7 +22,7 @@ use crate::fs::{
     MemoryFileSystem, Plan,
 };
 use crate::memtable::Memtable;
-use crate::options::{self, Compaction};
+use crate::options::{self, Compaction, TierForm, TierSpec};
 
 fn seeds(count: u64) -> std::ops::Range<u64> {
     match std::env::var("RHUMB_SEED")
@@ -34,10 +34,15 @@ fn seeds(count: u64) -> std::ops::Range<u64> {
     }
 }
 
-const SHAPES: [Compaction; 3] = [
+const SHAPES: [Compaction; 4] = [
     Compaction::Leveled,
     Compaction::FullLevel,
     Compaction::Tiered,
+    Compaction::LearnedTier(TierSpec {
+        form: TierForm::Keys,
+        range_bytes: 1_500,
+        runs: 2,
+    }),
 ];
 const SHAPE: options::Levels = options::Levels {
     compaction: Compaction::Leveled,
@@ -59,7 +64,8 @@ fn every_snapshot_reads_the_same_after_flushes_and_compactions() {
             // As if the store were opened again with another shape.
             if random.random_bool(0.15) {
                 background.end_all(&mut store, &mut random);
-                shape.compaction = SHAPES[random.random_range(0..3)];
+                shape.compaction = SHAPES[random.random_range(0..SHAPES.len())];
+                store.tier = shape.compaction.tier();
             }
             for _ in 0..random.random_range(1..40) {
                 store.write(random_operation(&mut random));

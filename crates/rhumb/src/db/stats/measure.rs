@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use crate::compaction::Room;
 use crate::db::stats::{CacheStats, KeyspaceStats, LevelStats, OrderStats, Stats, WriteStats};
 use crate::db::store::{OpenKeyspace, Store};
 use crate::error::{Error, Result};
 use crate::memtable::Memtable;
-use crate::options::KeyspaceOptions;
+use crate::options::{KeyspaceOptions, TierSpec};
 use crate::sync::atomic::Ordering;
 use crate::sync::lock;
 use crate::version::LEVELS;
@@ -22,13 +23,14 @@ impl Store {
 
     pub(in crate::db) fn measure(&self) -> Result<Stats> {
         let mut keyspaces = Vec::new();
+        let tier = self.options.levels.compaction.tier();
         for keyspace in self.keyspaces.load().values() {
             let options = match self.keyspace_options(keyspace) {
                 // Dropped meanwhile.
                 Err(Error::NoSuchKeyspace(_)) => continue,
                 options => options?,
             };
-            keyspaces.push(measure_keyspace(keyspace, options)?);
+            keyspaces.push(measure_keyspace(keyspace, options, tier)?);
         }
         keyspaces.sort_by(|a, b| a.name.cmp(&b.name));
         let cache = self.files.cache.state();
@@ -66,7 +68,11 @@ fn measure_order(keyspace: &OpenKeyspace, held: Option<&Memtable>) -> OrderStats
     }
 }
 
-fn measure_keyspace(keyspace: &OpenKeyspace, options: KeyspaceOptions) -> Result<KeyspaceStats> {
+fn measure_keyspace(
+    keyspace: &OpenKeyspace,
+    options: KeyspaceOptions,
+    tier: Option<TierSpec>,
+) -> Result<KeyspaceStats> {
     let view = keyspace.view.load_full();
     let mut stats = KeyspaceStats {
         name: keyspace.name.clone(),
@@ -87,7 +93,7 @@ fn measure_keyspace(keyspace: &OpenKeyspace, options: KeyspaceOptions) -> Result
         stats.used_value_bytes += used.used_bytes;
     }
     stats.value_groups = groups.len() as u64;
-    stats.hidden_value_bytes = view.levels.hidden_value_bytes() as u64;
+    stats.hidden_value_bytes = Room::of(&view.levels, 0, tier).hidden() as u64;
     for (place, table) in view.levels.tables() {
         let reader = table.reader()?;
         let memory = reader.memory();

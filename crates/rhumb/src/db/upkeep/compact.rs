@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::options::Compaction;
 use crate::sync::atomic::Ordering;
 use crate::sync::lock;
-use crate::version::LEVELS;
+use crate::version::{LEVELS, Levels};
 
 /// The longest sleep of a merge, after which it looks whether it still has to wait.
 const LONGEST_NAP: Duration = Duration::from_millis(10);
@@ -37,6 +37,11 @@ impl Store {
         let compaction = self.options.levels.compaction;
         let from = from.unwrap_or_default();
         let to = to.map_or(Bound::Unbounded, Bound::Excluded);
+        if compaction.tier().is_some() {
+            self.convert_range(keyspace, (from, to), before)?;
+            self.collect_garbage();
+            return Ok(());
+        }
         let pick_whole = || {
             self.await_merge(keyspace, |levels| {
                 compaction::pick_whole(levels, compaction, from, to, before)
@@ -71,6 +76,31 @@ impl Store {
         }
         drop(quiet);
         self.collect_garbage();
+        Ok(())
+    }
+
+    /// Converts the ranges of a learned tier that may hold some keys, one after the other, together with all tables
+    /// that were flushed before file number `before`.
+    fn convert_range(
+        &self,
+        keyspace: &Arc<OpenKeyspace>,
+        (from, to): (&[u8], Bound<&[u8]>),
+        before: u64,
+    ) -> Result<()> {
+        let stack = |levels: &Levels| compaction::pick_stack(levels, (from, to), before);
+        while let Some(merge) = self.await_merge(keyspace, stack)? {
+            self.run_merge(&merge)?;
+        }
+        // Each range once, whatever is written meanwhile.
+        let mut next = Some(from.to_vec());
+        while let Some(from) = next {
+            let convert = |levels: &Levels| compaction::pick_conversion(levels, (&from, to));
+            let Some(merge) = self.await_merge(keyspace, convert)? else {
+                break;
+            };
+            next = merge.job.hull().and_then(|hull| hull.next_key());
+            self.run_merge(&merge)?;
+        }
         Ok(())
     }
 
@@ -125,6 +155,7 @@ impl Store {
             let context = Context {
                 go_on: &go_on,
                 victims: &merge.victims,
+                brings_back: merge.brings_back,
                 ..*context
             };
             compaction::execute(&context, job, &merge.levels)
@@ -220,11 +251,13 @@ impl Store {
             keyspace: keyspace.id,
             files: &self.files,
             table,
+            tier: self.options.levels.compaction.tier(),
             index,
             next_map: &|| keyspace.next_map.fetch_add(1, Ordering::Relaxed),
             maps: &maps,
             value_files: &value_files,
             victims: &BTreeSet::new(),
+            brings_back: false,
             logged: &[],
             older: &[],
             snapshots: &snapshots,
@@ -241,7 +274,6 @@ mod tests {
     use super::*;
     use crate::compaction::{Input, Job};
     use crate::db::upkeep::merges::Asked;
-    use crate::version::Levels;
     use crate::{Db, Options};
 
     #[test]

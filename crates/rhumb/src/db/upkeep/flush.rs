@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use super::scheduler::{Running, Scheduler};
 use crate::compaction::{
-    Arrivals, Context, Counters, Flushed, LoggedFile, Order, Outcome, Parts, flush as write_tables,
+    Arrivals, Context, Counters, Flushed, LoggedFile, Order, Outcome, Parts, counts_hidden,
+    flush as write_tables,
 };
 use crate::db::read::view::FlushedMemtable;
 use crate::db::store::{OpenKeyspace, Store};
@@ -81,8 +82,7 @@ impl Store {
         self.sync_log_through(through)?;
         let logged = self.logged_values(keyspace.id, through)?;
         let levels = keyspace.view.load().levels.clone();
-        let counts = !levels.value_files().is_empty();
-        let runs = levels.all_runs().filter(|_| counts);
+        let runs = levels.all_runs();
         let tables = runs.map(|(_, run)| run.tables().iter().map(|t| &**t).collect());
         let older: Vec<Vec<&Table>> = tables.collect();
         let memtables: Vec<_> = [&memtable].into_iter().chain(&held).cloned().collect();
@@ -90,7 +90,10 @@ impl Store {
         let flushed = self.with_context(keyspace, &counters, &|_| {}, |context| {
             let context = Context {
                 logged: &logged,
-                older: &older,
+                older: match counts_hidden(&levels, context.table, context.tier) {
+                    true => &older,
+                    false => &[],
+                },
                 ..*context
             };
             write_tables(&context, &memtables, &parts, self.most_held())

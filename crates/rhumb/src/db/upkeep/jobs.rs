@@ -7,7 +7,9 @@ use super::background::Crew;
 use super::flush::Flush;
 use super::merges::Merge;
 use super::scheduler::{KeyspaceJobs, Running};
-use crate::compaction::{Draining, Job, Victims, full_levels, pick_collection, pick_level};
+use crate::compaction::{
+    Collection, Draining, Job, Victims, full_levels, pick_collection, pick_level,
+};
 use crate::db::store::{OpenKeyspace, Store};
 use crate::db::write::pressure::{WAITING, level0};
 use crate::error::{Error, Result};
@@ -71,7 +73,7 @@ impl Store {
                 let merged = self.merge_tables(&merge);
                 let no_room = matches!(merged, Err(Error::DiskFull { .. }));
                 self.scheduler.change(merge.keyspace.id, |jobs| {
-                    jobs.victims_wait = merge.job.is_rewrite() && no_room;
+                    jobs.victims_wait = merge.collects && no_room;
                 });
                 merged
             }
@@ -134,18 +136,24 @@ impl Store {
             Work::Merge { levels, level } => {
                 let claims = &running.of(keyspace.id).claims;
                 let job = pick_level(&levels, &self.options.levels, level, claims)?;
-                Some(self.begin_merge(keyspace, job, levels, running))
+                let merge = self.begin_merge(keyspace, job, levels, running);
+                Some(RunningJob::Merge(merge))
             }
             Work::Collect(levels) => {
                 let jobs = running.of(keyspace.id);
-                let tiered = self.options.levels.compaction == Compaction::Tiered;
+                let compaction = self.options.levels.compaction;
                 let is_awaited = |level| {
                     let merges = refused.iter().filter(|(id, _)| *id == keyspace.id);
                     let mut levels = merges.map(|(_, from)| *from..=from + 1);
-                    levels.any(|levels| tiered || levels.contains(&level))
+                    levels.any(|levels| compaction == Compaction::Tiered || levels.contains(&level))
                 };
-                let job = pick_collection(&levels, &jobs.victims, &jobs.claims, is_awaited)?;
-                Some(self.begin_merge(keyspace, job, levels, running))
+                let space = (compaction, self.options.over_provision_percent);
+                let (victims, claims) = (&jobs.victims, &jobs.claims);
+                let Collection { job, brings_back } =
+                    pick_collection(&levels, victims, space, claims, is_awaited)?;
+                let mut merge = self.begin_merge(keyspace, job, levels, running);
+                (merge.collects, merge.brings_back) = (true, brings_back);
+                Some(RunningJob::Merge(merge))
             }
         }
     }
@@ -156,10 +164,10 @@ impl Store {
         job: Job,
         levels: Arc<Levels>,
         running: &mut Running,
-    ) -> RunningJob<'_> {
+    ) -> Merge<'_> {
         let merge = Merge::begin(&self.scheduler, running, keyspace, job, levels);
         merge.allow_to_give_up(running);
-        RunningJob::Merge(merge)
+        merge
     }
 
     /// The flush of the oldest waiting memtable of a keyspace. The oldest of all goes first, since it
@@ -232,7 +240,8 @@ impl Store {
     ) -> Option<Due> {
         let levels = keyspace.view.load().levels.clone();
         let most = self.options.over_provision_percent;
-        let score = victims.update(&levels, most, keyspace.value_groups())?;
+        let tier = self.options.levels.compaction.tier();
+        let score = victims.update(&levels, most, tier, keyspace.value_groups())?;
         (jobs.waiting == 0).then(|| Due {
             urgency: Urgency {
                 stall: 0.0,

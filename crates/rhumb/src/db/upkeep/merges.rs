@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::scheduler::{Running, Scheduler};
-use crate::compaction::Job;
+use crate::compaction::{Job, TIER};
 use crate::db::store::{OpenKeyspace, Store};
 use crate::error::Result;
+use crate::options::TierSpec;
 use crate::sync::Arc;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::version::Levels;
@@ -19,6 +20,10 @@ pub(in crate::db) struct Merge<'a> {
     pub(in crate::db) levels: Arc<Levels>,
     /// The value files that are to be emptied.
     pub(in crate::db) victims: Arc<BTreeSet<u64>>,
+    /// Whether it runs only to make room: to empty them, or for what newer entries hide.
+    pub(in crate::db) collects: bool,
+    /// Whether it brings all values back to their keys.
+    pub(in crate::db) brings_back: bool,
     claim: u64,
     given_up: Arc<AtomicBool>,
 }
@@ -46,6 +51,8 @@ impl<'a> Merge<'a> {
             scheduler,
             claim: jobs.claims.take(&job),
             victims: Arc::clone(jobs.victims.files()),
+            collects: false,
+            brings_back: false,
             keyspace,
             job,
             levels,
@@ -147,7 +154,10 @@ impl Store {
             claims.give_up_parts_of(&job);
             return Asked::Waits;
         }
-        let merge = Merge::begin(scheduler, &mut running, keyspace.clone(), job, levels);
+        let mut merge = Merge::begin(scheduler, &mut running, keyspace.clone(), job, levels);
+        let is_inline = self.options.levels.compaction.tier();
+        let is_inline = is_inline.is_some_and(TierSpec::is_inline);
+        merge.brings_back = is_inline && merge.job.target_level == TIER;
         Asked::Begun(merge)
     }
 

@@ -161,7 +161,8 @@ impl Store {
             let values = match view.levels.value_files().is_empty() {
                 true => Pressure::None,
                 false => {
-                    let room = Room::of(&view.levels, self.options.over_provision_percent);
+                    let tier = self.options.levels.compaction.tier();
+                    let room = Room::of(&view.levels, self.options.over_provision_percent, tier);
                     space(&room, self.options.write_buffer_bytes)
                 }
             };

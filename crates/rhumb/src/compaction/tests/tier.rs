@@ -1,0 +1,211 @@
+//! What is picked over a learned tier, and where its tables end.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use super::background::pick;
+use super::fixture::{KEYS, Operation, Store, key, memory, small_tables};
+use super::pick::{Spec, levels_of};
+use crate::compaction::ranges::{TIER, cuts};
+use crate::compaction::{Claims, Job, full_levels, pick_conversion, pick_level, pick_stack};
+use crate::options::{self, Compaction, TierForm, TierSpec};
+use crate::version::{BASE_RUN, Levels};
+
+const TIER_SPEC: TierSpec = TierSpec {
+    form: TierForm::Keys,
+    range_bytes: 1_000,
+    runs: 3,
+};
+const SHAPE: options::Levels = options::Levels {
+    compaction: Compaction::LearnedTier(TIER_SPEC),
+    size_ratio: 4,
+    base_bytes: 1,
+    level0_tables: 2,
+};
+
+/// Tables of the tier are in one run, those of other levels are runs of their numbers.
+fn levels(specs: &[Spec<'_>]) -> Arc<Levels> {
+    let run = |n: usize| match specs[n] {
+        (_, TIER, ..) => BASE_RUN,
+        (number, level, ..) => match level {
+            // Runs of two tables.
+            1 => number / 2 * 2,
+            _ => number,
+        },
+    };
+    levels_of(specs, run, |_| {})
+}
+
+/// Its inputs' numbers with their levels, its target level and run, and whether the tables only move.
+type Form = (Vec<(usize, u64)>, usize, Option<u64>, bool);
+
+fn form(job: &Job) -> Form {
+    let inputs = job.inputs.iter().flat_map(|input| {
+        let tables = input.tables.iter();
+        tables.map(|t| (input.place.level, t.meta.number))
+    });
+    (
+        inputs.collect(),
+        job.target_level,
+        job.target_run,
+        job.trivial,
+    )
+}
+
+fn picked(levels: &Levels) -> Option<Form> {
+    pick(levels, &SHAPE, &Claims::default()).map(|job| form(&job))
+}
+
+/// Three ranges: up to `g`, up to `n`, and from there on.
+const RANGES: [Spec<'static>; 3] = [
+    (1, TIER, "b", "f", 1_000),
+    (2, TIER, "g", "m", 1_000),
+    (3, TIER, "n", "y", 1_000),
+];
+
+#[test]
+fn a_range_is_converted_alone() {
+    let above = |bytes| {
+        let first = [(10, 1, "a", "c", bytes), (11, 1, "g", "h", 10)];
+        let second = [(12, 1, "d", "f", 10), (13, 1, "o", "p", 10)];
+        levels(&[&RANGES[..], &first, &second].concat())
+    };
+    assert_eq!(picked(&above(230)), None);
+    let inputs = vec![(1, 12), (1, 10), (TIER, 1)];
+    assert_eq!(
+        picked(&above(240)),
+        Some((inputs, TIER, Some(BASE_RUN), false))
+    );
+}
+
+/// What stands above is small beside the range: it becomes one run, and nothing of the tier is written.
+#[test]
+fn runs_above_a_large_range_are_merged_with_each_other() {
+    let runs = [
+        (10, 1, "g", "h", 10),
+        (12, 1, "h", "m", 10),
+        (14, 1, "i", "k", 10),
+        (15, 1, "n", "o", 10),
+    ];
+    let two = levels(&[&RANGES[..], &runs[..2]].concat());
+    assert_eq!(picked(&two), None);
+    let three = levels(&[&RANGES[..], &runs].concat());
+    let inputs = vec![(1, 14), (1, 12), (1, 10)];
+    assert_eq!(picked(&three), Some((inputs, 1, Some(14), false)));
+}
+
+/// Two ranges are converted at once, and a third job stacks what was flushed.
+#[test]
+fn ranges_do_not_wait_for_each_other() {
+    let mut specs = RANGES.to_vec();
+    specs.extend([(10, 1, "b", "c", 300), (11, 1, "n", "o", 400)]);
+    specs.extend([(20, 0, "a", "z", 10), (21, 0, "a", "z", 10)]);
+    let levels = levels(&specs);
+    let mut claims = Claims::default();
+    // Level 0 goes first.
+    let full = full_levels(&levels, &SHAPE, 30, &claims, &mut Default::default());
+    assert_eq!(
+        full.iter().map(|(level, _)| *level).collect::<Vec<_>>(),
+        [0]
+    );
+    for (level, inputs) in [
+        (1, vec![(1, 11), (TIER, 3)]),
+        (1, vec![(1, 10), (TIER, 1)]),
+        (0, vec![(0, 21), (0, 20)]),
+    ] {
+        let job = pick_level(&levels, &SHAPE, level, &claims).unwrap();
+        assert_eq!(form(&job).0, inputs);
+        claims.take(&job);
+    }
+    assert!(pick_level(&levels, &SHAPE, 1, &claims).is_none());
+}
+
+/// The deepest run of another shape becomes the tier as it is.
+#[test]
+fn a_store_of_another_shape_begins_with_its_deepest_run() {
+    let other = levels(&[
+        (5, 4, "a", "f", 900),
+        (6, 2, "a", "c", 10),
+        (7, 1, "a", "f", 10),
+    ]);
+    assert_eq!(
+        picked(&other),
+        Some((vec![(4, 5)], TIER, Some(BASE_RUN), true))
+    );
+    // A second run of the tier counts as above it.
+    let run = |n: usize| [0, 4][n];
+    let two = levels_of(
+        &[(1, TIER, "a", "f", 100), (4, TIER, "b", "c", 50)],
+        run,
+        |_| {},
+    );
+    let inputs = vec![(TIER, 4), (TIER, 1)];
+    assert_eq!(picked(&two), Some((inputs, TIER, Some(BASE_RUN), false)));
+}
+
+#[test]
+fn what_is_asked_for_is_stacked_and_then_converted_range_by_range() {
+    let mut specs = RANGES.to_vec();
+    specs.extend([(10, 1, "h", "i", 1)]);
+    specs.extend([(20, 0, "a", "z", 10), (22, 0, "a", "z", 10)]);
+    let levels = levels(&specs);
+    let all = (&b""[..], Bound::Unbounded);
+    let stack = |before| pick_stack(&levels, all, before).map(|job| form(&job));
+    assert_eq!(stack(22), Some((vec![(0, 20)], 1, None, false)));
+    assert_eq!(stack(20), None);
+    // The tables have sequences, so all are due.
+    let converted = |from: &[u8]| {
+        let job = pick_conversion(&levels, (from, Bound::Unbounded))?;
+        let next = job.hull()?.next_key();
+        Some((form(&job).0, next))
+    };
+    assert_eq!(
+        converted(b""),
+        Some((vec![(TIER, 1)], Some(b"f\0".to_vec())))
+    );
+    let second = Some((vec![(1, 10), (TIER, 2)], Some(b"m\0".to_vec())));
+    assert_eq!(converted(b"f\0"), second);
+    assert_eq!(converted(b"y\0"), None);
+}
+
+#[test]
+fn tables_above_the_tier_end_where_ranges_end() {
+    let mut store = Store::new(memory(), small_tables());
+    store.tier = Some(TierSpec {
+        range_bytes: 600,
+        ..TIER_SPEC
+    });
+    let all = (&b""[..], Bound::Unbounded);
+    let stack = |store: &mut Store| {
+        store.flush().unwrap();
+        let job = pick_stack(&store.levels, all, u64::MAX).unwrap();
+        assert!(!job.trivial || cuts(&store.levels).next().is_none());
+        let outcome = store.run(&job).unwrap();
+        store.install(&outcome);
+    };
+    for number in 0..KEYS {
+        store.write(Operation::Put(key(number), vec![7; 50]));
+    }
+    stack(&mut store);
+    while let Some(job) = pick_conversion(&store.levels, all) {
+        let outcome = store.run(&job).unwrap();
+        store.install(&outcome);
+    }
+    let ranges = store.levels.runs(TIER)[0].tables().len();
+    assert!(ranges > 3, "{ranges}");
+    for number in (0..KEYS).step_by(3) {
+        store.write(Operation::Put(key(number), vec![8; 50]));
+    }
+    store.write(Operation::DeleteRange(key(3), key(70)));
+    store.write(Operation::Put(key(40), vec![9; 50]));
+    stack(&mut store);
+    let above = store.levels.runs(1)[0].tables();
+    for table in above {
+        let m = &table.meta;
+        let inside = |cut: &&[u8]| &*m.smallest < *cut && !m.ends_before(cut);
+        assert_eq!(cuts(&store.levels).filter(inside).count(), 0);
+    }
+    assert!(above.len() > 3, "{}", above.len());
+    store.check();
+    store.check_files();
+}

@@ -1,0 +1,131 @@
+//! The form of a learned tier.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{check_range, parse_size};
+use crate::error::Error;
+
+/// Where the values of a learned tier lie that are [apart](crate::TableSpec::separate_values) from their keys above it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum TierForm {
+    /// In value files: conversions write keys and pointers, and move only values in files that are emptied. A read of
+    /// the tier needs one read of the device beside the keys.
+    #[default]
+    Keys,
+    /// Beside their keys, in blocks that the index predicts: a conversion for the sake of space writes them there.
+    /// A read of the tier needs one read of the device in all, and nearly no memory for the tier; where updates hit all
+    /// keys alike, more is written than with `Keys`.
+    Inline,
+}
+
+/// How a learned tier is divided and when it is converted: `form=keys,range=256MiB,runs=8`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TierSpec {
+    /// Where values lie.
+    pub form: TierForm,
+    /// About how many bytes of keys and values a range holds, those counted that lie in value files. A conversion
+    /// takes a range, and as much room on the disk until it ends. At least 1; the text form takes at least 1 KiB.
+    pub range_bytes: u64,
+    /// How many runs may stand above a range before they are merged: with the range, if they have at least a
+    /// [part](crate::Levels::size_ratio) of its bytes, or else with each other. At least 1.
+    pub runs: u32,
+}
+
+const FORM_EXPECTED: &str = "form=keys or form=inline";
+const RANGE_EXPECTED: &str = "range=256MiB, at least 1KiB";
+const RUNS_EXPECTED: &str = "runs=8, at least 1";
+
+impl Default for TierSpec {
+    fn default() -> Self {
+        TierSpec {
+            form: TierForm::default(),
+            range_bytes: 256 << 20,
+            runs: 8,
+        }
+    }
+}
+
+impl TierSpec {
+    /// Whether conversions for the sake of space write values beside their keys.
+    pub(crate) fn is_inline(self) -> bool {
+        self.form == TierForm::Inline
+    }
+
+    /// An error, in the words of the code, if a value is out of its range.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        check_range("TierSpec::range_bytes", self.range_bytes, 1..=u64::MAX)?;
+        check_range("TierSpec::runs", self.runs, 1..=u64::MAX)
+    }
+}
+
+impl fmt::Display for TierSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let form = match self.form {
+            TierForm::Keys => "keys",
+            TierForm::Inline => "inline",
+        };
+        write!(
+            f,
+            "form={form},range={},runs={}",
+            self.range_bytes, self.runs
+        )
+    }
+}
+
+impl FromStr for TierSpec {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let mut tier = TierSpec::default();
+        for setting in text.split(',').filter(|s| !s.is_empty()) {
+            let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
+            match name {
+                "form" => {
+                    tier.form = match value {
+                        "keys" => TierForm::Keys,
+                        "inline" => TierForm::Inline,
+                        _ => return Err(bad(setting, FORM_EXPECTED)),
+                    };
+                }
+                "range" => {
+                    let bytes = parse_size(value).filter(|n| *n >= 1 << 10);
+                    tier.range_bytes = bytes.ok_or_else(|| bad(setting, RANGE_EXPECTED))?;
+                }
+                "runs" => {
+                    let runs = value.parse().ok().filter(|n| *n >= 1);
+                    tier.runs = runs.ok_or_else(|| bad(setting, RUNS_EXPECTED))?;
+                }
+                _ => return Err(bad(setting, "form=, range= or runs=")),
+            }
+        }
+        Ok(tier)
+    }
+}
+
+fn bad(found: &str, expected: &str) -> Error {
+    Error::InvalidArgument(format!(
+        "tier setting {found:?} cannot be used: write {expected}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_tier_settings_say_what_is_right() {
+        for text in [
+            "range=1",
+            "range=many",
+            "runs=0",
+            "runs=few",
+            "form=b",
+            "size",
+        ] {
+            let error = text.parse::<TierSpec>().unwrap_err().to_string();
+            assert!(error.contains("write "), "{error}");
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! A learned tier: what conversions take and leave, where values lie afterwards, and what is read meanwhile.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod kit_values;
+
+use std::sync::Arc;
+
+use kit_values::{Content, compare, default_keyspace, key, options, seeded, verify};
+use rand::RngExt;
+use rand::rngs::StdRng;
+use rhumb::fs::{Access, FaultyFileSystem, MemoryFileSystem, Plan};
+use rhumb::{Compaction, Db, Options, TierForm, TierSpec};
+
+const FORMS: [TierForm; 2] = [TierForm::Keys, TierForm::Inline];
+const KEYS: u32 = 1_000;
+/// The level of the tier.
+const TIER: usize = 6;
+
+/// Ranges of 32 KiB: some ten of them.
+fn tier(disk: &MemoryFileSystem, over_provision_percent: u32, form: TierForm) -> Options {
+    let mut options = options(disk, over_provision_percent);
+    options.levels.compaction = Compaction::LearnedTier(TierSpec {
+        form,
+        range_bytes: 32 << 10,
+        runs: 3,
+    });
+    options
+}
+
+fn put(db: &Db, content: &mut Content, n: u32, random: &mut StdRng) {
+    let value = vec![random.random(); random.random_range(0..800)];
+    db.put(key(n), &value).unwrap();
+    content.insert(key(n), value);
+}
+
+fn delete(db: &Db, content: &mut Content, n: u32) {
+    db.delete(key(n)).unwrap();
+    content.remove(&key(n));
+}
+
+/// The tables of each level.
+fn tables(db: &Db) -> Vec<u64> {
+    let levels = default_keyspace(db).levels;
+    levels.iter().map(|level| level.tables).collect()
+}
+
+fn load(db: &Db, random: &mut StdRng) -> Content {
+    let mut content = Content::new();
+    for n in 0..KEYS {
+        put(db, &mut content, n, random);
+    }
+    content
+}
+
+/// What is asked for is brought to the tier: values to their keys, or pointers alone.
+#[test]
+fn conversions_leave_values_where_their_form_says() {
+    for form in FORMS {
+        let disk = MemoryFileSystem::new();
+        let options = tier(&disk, 1_000, form);
+        let db = Db::open("store", options.clone()).unwrap();
+        let content = load(&db, &mut seeded(1));
+        db.compact_range(None, None).unwrap();
+        let tables = tables(&db);
+        assert!(tables[TIER] > 5, "{tables:?}");
+        assert_eq!(tables[..TIER], [0; TIER]);
+        let stats = default_keyspace(&db);
+        match form {
+            TierForm::Inline => assert_eq!(stats.value_files, 0),
+            _ => assert!(stats.used_value_bytes > 300_000, "{stats:?}"),
+        }
+        let moved = db.stats().unwrap().writes.moved_value_bytes;
+        assert_eq!(moved > 0, form == TierForm::Inline);
+        compare(&db, KEYS, &content);
+        db.close().unwrap();
+        verify(&options);
+        compare(&Db::open("store", options).unwrap(), KEYS, &content);
+    }
+}
+
+/// The published code loses its largest key at each conversion, and answers absent keys with other keys' values.
+#[test]
+fn the_smallest_and_the_largest_key_survive_100_conversions_and_absent_keys_stay_absent() {
+    for form in FORMS {
+        let disk = MemoryFileSystem::new();
+        let db = Db::open("store", tier(&disk, 30, form)).unwrap();
+        let mut random = seeded(2);
+        let mut content = load(&db, &mut random);
+        for round in 0..100 {
+            for _ in 0..20 {
+                let n = random.random_range(1..KEYS - 1);
+                put(&db, &mut content, n, &mut random);
+            }
+            if round % 10 == 0 {
+                put(&db, &mut content, 0, &mut random);
+                put(&db, &mut content, KEYS - 1, &mut random);
+            }
+            db.compact_range(None, None).unwrap();
+            for n in [0, KEYS - 1] {
+                let found = db.get(key(n)).unwrap();
+                assert_eq!(found.as_deref(), content.get(&key(n)).map(Vec::as_slice));
+            }
+        }
+        compare(&db, KEYS, &content);
+        for n in 0..KEYS {
+            let between = [key(n), vec![b'+']].concat();
+            assert!(db.get(&between).unwrap().is_none());
+        }
+    }
+}
+
+/// Deletes of keys that stand in the tier alone, and range deletes, hold before, during and after conversions; a range
+/// with nothing left goes.
+#[test]
+fn deletes_reach_the_tier() {
+    for form in FORMS {
+        let disk = MemoryFileSystem::new();
+        let options = tier(&disk, 30, form);
+        let db = Db::open("store", options.clone()).unwrap();
+        let mut content = load(&db, &mut seeded(3));
+        db.compact_range(None, None).unwrap();
+        let before = tables(&db)[TIER];
+        for n in (0..KEYS).step_by(7) {
+            delete(&db, &mut content, n);
+        }
+        db.delete_range(key(300)..key(800)).unwrap();
+        content.retain(|k, _| *k < key(300) || *k >= key(800));
+        compare(&db, KEYS, &content);
+        db.flush().unwrap();
+        compare(&db, KEYS, &content);
+        db.settle();
+        compare(&db, KEYS, &content);
+        db.compact_range(None, None).unwrap();
+        let after = tables(&db);
+        assert!(after[TIER] < before && after[..TIER] == [0; TIER]);
+        assert_eq!(default_keyspace(&db).entries, content.len() as u64);
+        compare(&db, KEYS, &content);
+        db.close().unwrap();
+        verify(&options);
+    }
+}
+
+/// A snapshot reads what it read before through updates and conversions.
+#[test]
+fn snapshots_read_through_conversions() {
+    for form in FORMS {
+        let disk = MemoryFileSystem::new();
+        let db = Db::open("store", tier(&disk, 10, form)).unwrap();
+        let mut random = seeded(4);
+        let mut content = load(&db, &mut random);
+        for _ in 0..5 {
+            let (snapshot, old) = (db.snapshot(), content.clone());
+            for _ in 0..400 {
+                let n = random.random_range(0..KEYS);
+                match random.random_bool(0.2) {
+                    true => delete(&db, &mut content, n),
+                    false => put(&db, &mut content, n, &mut random),
+                }
+            }
+            db.compact_range(Some(&key(200)), Some(&key(600))).unwrap();
+            db.settle();
+            let read = snapshot.iter(&db).unwrap().map(|entry| {
+                let (key, value) = entry.unwrap();
+                (key.to_vec(), value.to_vec())
+            });
+            assert!(read.eq(old), "{form:?}");
+            compare(&db, KEYS, &content);
+        }
+    }
+}
+
+/// Updates without end: without a word from the user ranges are converted, and space stays within its bound.
+#[test]
+fn space_stays_within_its_bound_under_updates() {
+    for (form, percent) in [
+        (TierForm::Keys, 10),
+        (TierForm::Keys, 50),
+        (TierForm::Inline, 10),
+        (TierForm::Inline, 50),
+    ] {
+        let disk = MemoryFileSystem::new();
+        let options = tier(&disk, percent, form);
+        let db = Db::open("store", options.clone()).unwrap();
+        let mut random = seeded(percent.into());
+        let mut content = load(&db, &mut random);
+        db.compact_range(None, None).unwrap();
+        for _ in 0..4 {
+            for _ in 0..2_000 {
+                let n = random.random_range(0..KEYS);
+                put(&db, &mut content, n, &mut random);
+            }
+            db.flush().unwrap();
+            db.settle();
+            let stats = default_keyspace(&db);
+            let live: usize = content.iter().map(|(k, v)| k.len() + v.len()).sum();
+            let tables: u64 = stats.levels.iter().map(|level| level.bytes).sum();
+            let space = (stats.value_bytes + tables) as f64 / live as f64;
+            // Besides garbage there are keys and pointers, filters and checksums, and what is in two files.
+            let most = 1.25 + f64::from(percent) / 100.0;
+            println!(
+                "{form:?}, {percent} %: {space:.2} of live, {:?}",
+                tables_of(&stats)
+            );
+            assert!(
+                space < most,
+                "{form:?}, {percent} %: {space:.2} of live bytes"
+            );
+        }
+        compare(&db, KEYS, &content);
+        db.close().unwrap();
+        verify(&options);
+    }
+}
+
+fn tables_of(stats: &rhumb::KeyspaceStats) -> Vec<(u64, u64)> {
+    let levels = stats.levels.iter();
+    levels.map(|level| (level.runs, level.tables)).collect()
+}
+
+/// Where values stand beside their keys, a get of the tier reads one block and nothing else.
+#[test]
+fn a_get_of_an_inline_tier_reads_the_device_once() {
+    const MANY: u32 = 5_000;
+    let memory = Arc::new(MemoryFileSystem::new());
+    let calls = FaultyFileSystem::new(memory, Plan::default());
+    let mut options = Options {
+        file_system: Arc::new(calls.clone()),
+        access: Access::Direct,
+        // Too little for any block.
+        cache_bytes: 0,
+        ..tier(&MemoryFileSystem::new(), 30, TierForm::Inline)
+    };
+    options.levels.compaction = Compaction::LearnedTier(TierSpec {
+        form: TierForm::Inline,
+        range_bytes: 256 << 10,
+        runs: 3,
+    });
+    let db = Db::open("store", options).unwrap();
+    for n in 0..MANY {
+        db.put(key(n), [n as u8; 300]).unwrap();
+    }
+    db.compact_range(None, None).unwrap();
+    db.settle();
+    for n in 0..MANY {
+        assert!(db.get(key(n)).unwrap().is_some());
+    }
+    let before = calls.calls();
+    for n in 0..MANY {
+        let n = (u64::from(n) * 7_919 % u64::from(MANY)) as u32;
+        assert_eq!(&*db.get(key(n)).unwrap().unwrap(), [n as u8; 300]);
+    }
+    assert_eq!(calls.calls() - before, u64::from(MANY));
+}
+
+/// A store takes this shape and leaves it again at any opening.
+#[test]
+fn a_store_takes_the_shape_and_leaves_it() {
+    let disk = MemoryFileSystem::new();
+    let shapes = [
+        options(&disk, 30),
+        tier(&disk, 30, TierForm::Keys),
+        tier(&disk, 30, TierForm::Inline),
+        options(&disk, 30),
+        tier(&disk, 30, TierForm::Inline),
+        tier(&disk, 30, TierForm::Keys),
+    ];
+    let (mut content, mut random) = (Content::new(), seeded(6));
+    for options in shapes {
+        let db = Db::open("store", options.clone()).unwrap();
+        compare(&db, KEYS, &content);
+        for _ in 0..2_000 {
+            let n = random.random_range(0..KEYS);
+            match random.random_bool(0.1) {
+                true => delete(&db, &mut content, n),
+                false => put(&db, &mut content, n, &mut random),
+            }
+        }
+        db.flush().unwrap();
+        db.settle();
+        compare(&db, KEYS, &content);
+        db.close().unwrap();
+        verify(&options);
+    }
+}
