@@ -37,6 +37,8 @@ struct Sizes {
     published_base: u64,
     published_cache: u64,
     segment: u64,
+    /// A range of a learned tier.
+    range: u64,
 }
 
 impl Sizes {
@@ -51,6 +53,7 @@ impl Sizes {
             published_buffer: LEAST,
             published_base: of(16 << 10, 1 << 10),
             published_cache: of(32 * MIB, LEAST),
+            range: of(256 * MIB, LEAST),
             segment: (entries * RECORD_BYTES / FILES).max(LEAST),
         }
     }
@@ -67,6 +70,12 @@ impl Sizes {
         format!(
             "filter=10 compression=none write_buffer={buffer} size={table} base={base} cache={cache}"
         )
+    }
+
+    /// The settings of a learned tier of this form.
+    fn tier(&self, form: &str) -> String {
+        let range = self.range;
+        format!("compaction=learned-tier:form={form},range={range} ratio=4")
     }
 
     /// The settings of the published baseline.
@@ -99,6 +108,7 @@ pub fn protocol(amounts: &Amounts) -> Vec<(&'static str, u64, &'static str)> {
         ("published_base_bytes", sizes.published_base, "B"),
         ("published_cache_bytes", sizes.published_cache, "B"),
         ("segment_bytes", sizes.segment, "B"),
+        ("range_bytes", sizes.range, "B"),
         ("rounds", amounts.rounds.into(), "rounds"),
     ]
 }
@@ -115,7 +125,10 @@ pub fn systems(
     let sizes = Sizes::of(entries);
     let (equal, published) = (sizes.equal(), sizes.published());
     let segment = sizes.segment;
+    let (keys, inline) = (sizes.tier("keys"), sizes.tier("inline"));
     let texts = [
+        ("tier-keys", format!("rhumb {APART} {keys} {equal}")),
+        ("tier-inline", format!("rhumb {APART} {inline} {equal}")),
         ("lsm-values", format!("rhumb {APART} {equal}")),
         ("hashkv", format!("rhumb {APART} groups={GROUPS} {equal}")),
         ("rocksdb-blob", format!("rocksdb {APART} {equal}")),
@@ -155,6 +168,13 @@ mod tests {
         assert_eq!(settings.table.separate_values, Some(512));
         assert_eq!(settings.over_provision_percent, 50);
         assert_eq!(settings.levels.base_bytes, (256 << 20) / 10);
+        let (_, tier) = named("tier-inline").unwrap();
+        let compaction = tier.settings().levels.compaction.to_string();
+        let range = (256 << 20) / 10;
+        assert_eq!(
+            compaction,
+            format!("learned-tier:form=inline,range={range},runs=8")
+        );
         let (_, hashkv) = named("hashkv").unwrap();
         assert_eq!(hashkv.settings().table.value_groups, Some(16));
         assert_eq!(

@@ -1,5 +1,5 @@
 //! *LearnedKV*: an LSM-tree in front of a static tier with learned models, over a value log. Of its experiments those
-//! that need no such tier: an LSM-tree alone, and value logs with their collection.
+//! of an LSM-tree alone, and of updates.
 
 mod arms;
 mod sizes;
@@ -44,8 +44,8 @@ const ENVIRONMENT: Experiment = Experiment {
              entries (buffer 64 MiB, level 1 of 256 MiB, cache 64 MiB, filters of 10 bits a key), scaled down with \
              the entries, at least 64 KiB. Tables and values are read through the page cache. `rdb+published` alone has \
              the settings of the published baseline: RocksDB with a write buffer of 64 KiB, level 1 of 16 KiB, ratio 10, no \
-             filter, a cache of 32 MiB and direct reads of tables (values come from the page cache), scaled alike. No arm \
-             has a learned tier yet. The published trigger bounds the log when its collection begins; a collection of the whole \
+             filter, a cache of 32 MiB and direct reads of tables (values come from the page cache), scaled alike. `tier-keys` and \
+             `tier-inline` have a learned tier, whose ranges of 256 MiB, scaled alike, are converted one by one in the background. The published trigger bounds the log when its collection begins; a collection of the whole \
              log needs as much space again for the new one, which the peak shows.",
     cells: |_| {
         Ok(vec![Planned {
