@@ -29,6 +29,8 @@ struct Claim {
     new_run: bool,
     from: Box<[u8]>,
     to: Bound<Box<[u8]>>,
+    /// The bytes of values that it writes a second time, while they stay where they are until others are gone, too.
+    copies: u64,
     /// Set when the merge should end early; `None` if it must not.
     given_up: Option<Arc<AtomicBool>>,
 }
@@ -53,6 +55,19 @@ impl Claims {
         let inputs = self.claims.iter().flat_map(|claim| &claim.bytes);
         let inputs = inputs.filter(|(of, _)| *of == level);
         inputs.map(|(_, bytes)| bytes).sum()
+    }
+
+    /// Notes how many bytes of values a merge writes a second time.
+    pub fn note_copies(&mut self, id: u64, bytes: u64) {
+        let claim = self.claims.iter_mut().find(|claim| claim.id == id);
+        if let Some(claim) = claim {
+            claim.copies = bytes;
+        }
+    }
+
+    /// The bytes of values that running merges write a second time.
+    pub fn copies(&self) -> u64 {
+        self.claims.iter().map(|claim| claim.copies).sum()
     }
 
     /// Whether no merge runs.
@@ -93,6 +108,7 @@ impl Claims {
             new_run: false,
             from: table.smallest.clone(),
             to: table.end().map(Box::from),
+            copies: 0,
             given_up: None,
         })
     }
@@ -116,6 +132,7 @@ impl Claims {
             new_run: job.target_run.is_none(),
             from,
             to,
+            copies: 0,
             given_up: None,
         })
     }

@@ -1,12 +1,14 @@
 //! Executing a compaction, which merges tables into one run.
 
+use std::borrow::Cow;
+
 use rhumb_index::KeyMapBuilder;
 
 use super::builder::{Ends, Written, write_tables};
 use super::context::{Context, Counters, NumberedMap, Outcome};
 use super::job::{Job, older_tables};
 use super::merge::{Below, ranges};
-use super::ranges::{TIER, cuts};
+use super::ranges::{ABOVE, Ranges, TIER};
 use crate::cursor::{LevelCursor, MergeCursor, Source};
 use crate::entry::Piece;
 use crate::error::{Error, Result};
@@ -69,14 +71,16 @@ fn merge(context: &Context<'_>, job: &Job, levels: &Levels) -> Result<(Written, 
     let older = older_tables(levels, job);
     let below = Below::runs(older.clone());
     let counts = counts_hidden(levels, context.table, context.tier);
+    let table = table_of(context, job);
     let context = &Context {
         older: if counts { &older } else { &[] },
+        table: &table,
         ..*context
     };
     let ranges = ranges(context, &pieces, &below);
     let mut cursor = MergeCursor::new(cursors(job)?);
     let cuts: Vec<&[u8]> = match context.tier {
-        Some(_) if job.target_level < TIER => cuts(levels).collect(),
+        Some(_) if (ABOVE..TIER).contains(&job.target_level) => Ranges::of(levels).cuts().collect(),
         _ => Vec::new(),
     };
     let layout = (map.clone(), ends(context, job, &cuts));
@@ -89,6 +93,17 @@ fn merge(context: &Context<'_>, job: &Job, levels: &Levels) -> Result<(Written, 
         false => vec![map],
     };
     Ok((written, maps))
+}
+
+/// The layout of the tables that a job writes. Where values stand beside their keys in the tier, none leaves them again.
+fn table_of<'a>(context: &Context<'a>, job: &Job) -> Cow<'a, TableSpec> {
+    match context.tier {
+        Some(tier) if tier.is_inline() && job.target_level == TIER => Cow::Owned(TableSpec {
+            separate_values: None,
+            ..context.table.clone()
+        }),
+        _ => Cow::Borrowed(context.table),
+    }
 }
 
 /// Whether tables say how many older values their entries hide.

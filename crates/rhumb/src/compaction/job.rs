@@ -63,6 +63,12 @@ impl Job {
         self.inputs.iter().map(Input::bytes).sum()
     }
 
+    /// The total size of the values that the tables point to, in bytes.
+    pub fn bytes_apart(&self) -> u64 {
+        let uses = self.tables().flat_map(|table| &table.meta.values);
+        uses.map(|used| used.bytes).sum()
+    }
+
     /// Whether one table is written anew where it is.
     pub fn is_rewrite(&self) -> bool {
         let [input] = self.inputs.as_slice() else {

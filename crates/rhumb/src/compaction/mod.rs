@@ -31,13 +31,13 @@ pub(crate) use context::{Context, Counters, Outcome};
 pub(crate) use execute::{counts_hidden, execute};
 pub(crate) use flush::{Flushed, flush};
 pub(crate) use ingest::{NewTable, bottom_for, newest_places, write_new_table};
-pub(crate) use job::{Input, Job};
+pub(crate) use job::{Hull, Input, Job};
 pub(crate) use logged::LoggedFile;
 pub(crate) use order::{Arrivals, Order};
 pub(crate) use parts::Parts;
 pub(crate) use pick::{
-    Collection, Draining, Room, Victims, full_levels, pick_collection, pick_conversion, pick_level,
-    pick_stack, pick_step, pick_whole,
+    Collection, Draining, Room, Victims, brings_back, full_levels, most_runs_above,
+    pick_collection, pick_conversion, pick_level, pick_stack, pick_step, pick_whole,
 };
 pub(crate) use place::place_newest;
 pub(crate) use ranges::TIER;

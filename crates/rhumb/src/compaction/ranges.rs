@@ -3,32 +3,61 @@
 use std::ops::Bound;
 
 use super::job::Hull;
-use crate::version::{LEVELS, Levels};
+use crate::entry::is_behind;
+use crate::sync::Arc;
+use crate::version::{LEVELS, Levels, Table};
 
 /// The level of the learned tier: the last one, so that nothing is older.
 pub(crate) const TIER: usize = LEVELS - 1;
+
+/// The level in which runs stand above the tier that are cut where ranges begin.
+pub(super) const ABOVE: usize = 1;
 
 /// The ranges into which the tier divides all keys, in their order: one for each table of its oldest run, up to the next
 /// table's smallest key. One without bounds if there are no tables.
 ///
 /// They are not stored. A table that is written anew may begin at a larger key than before, but what stood above it was
 /// cut at the smaller one, and so lies in it or in what was the table before it.
-pub(super) fn ranges(levels: &Levels) -> impl Iterator<Item = Hull<'_>> {
-    let mut cuts = cuts(levels);
-    let mut from = Some(&[][..]);
-    std::iter::from_fn(move || {
-        let begins = from.take()?;
-        from = cuts.next();
-        Some(Hull {
-            from: begins,
-            to: from.map_or(Bound::Unbounded, Bound::Excluded),
-        })
-    })
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ranges<'a> {
+    /// The tables of all ranges but the first one.
+    later: &'a [Arc<Table>],
 }
 
-/// The keys, ascending, at which a new range begins.
-pub(super) fn cuts(levels: &Levels) -> impl Iterator<Item = &[u8]> {
-    let tier = levels.runs(TIER).last();
-    let tables = tier.map_or(&[][..], |run| run.tables());
-    tables.iter().skip(1).map(|table| &*table.meta.smallest)
+impl<'a> Ranges<'a> {
+    pub fn of(levels: &'a Levels) -> Self {
+        let tier = levels.runs(TIER).last();
+        let tables = tier.map_or(&[][..], |run| run.tables());
+        Ranges {
+            later: tables.get(1..).unwrap_or_default(),
+        }
+    }
+
+    /// How many there are, at least one.
+    pub fn count(&self) -> usize {
+        self.later.len() + 1
+    }
+
+    /// The keys, ascending, at which a new range begins.
+    pub fn cuts(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        self.later.iter().map(|table| &*table.meta.smallest)
+    }
+
+    /// The numbers of the first and the last range that some keys reach.
+    pub fn across(&self, keys: Hull<'_>) -> (usize, usize) {
+        let begins = |table: &Arc<Table>| *table.meta.smallest <= *keys.from;
+        let first = self.later.partition_point(begins);
+        let reached = |table: &Arc<Table>| !is_behind(&table.meta.smallest, keys.to);
+        (first, self.later.partition_point(reached).max(first))
+    }
+
+    /// The keys of some neighbours.
+    pub fn hull(&self, first: usize, last: usize) -> Hull<'a> {
+        let begin = |n: usize| self.later.get(n).map(|table| &*table.meta.smallest);
+        let from = first.checked_sub(1).and_then(begin);
+        Hull {
+            from: from.unwrap_or_default(),
+            to: begin(last).map_or(Bound::Unbounded, Bound::Excluded),
+        }
+    }
 }

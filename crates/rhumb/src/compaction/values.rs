@@ -155,7 +155,7 @@ impl WrittenValues<'_> {
     fn append(&mut self, key: &[u8], value: &[u8]) -> Result<Option<Pointer>> {
         let context = self.context;
         let least = context.table.separate_values;
-        if context.brings_back || least.is_none_or(|least| value.len() < least as usize) {
+        if least.is_none_or(|least| value.len() < least as usize) {
             return Ok(None);
         }
         let groups = context.table.groups();

@@ -27,7 +27,7 @@ pub(crate) fn pick_collection(
     is_awaited: impl Fn(usize) -> bool,
 ) -> Option<Collection> {
     let tier = compaction.tier();
-    let costs = Costs::of(levels, victims, tier, over_provision_percent);
+    let costs = Costs::of(levels, victims, (tier, over_provision_percent), claims);
     // Where conversions bring values back, it can be better to empty files of what is above the tier alone.
     let deepest = match tier {
         None => TIER,
@@ -57,6 +57,21 @@ pub(crate) fn pick_collection(
     best.map(|((_, brings_back), job)| Collection { job, brings_back })
 }
 
+/// Whether a conversion brings all values back to their keys: where its tables hold values, and there is room for them.
+pub(crate) fn brings_back(
+    levels: &Levels,
+    job: &Job,
+    (compaction, over_provision_percent): (Compaction, u32),
+    claims: &Claims,
+) -> bool {
+    let (victims, space) = (
+        Victims::default(),
+        (compaction.tier(), over_provision_percent),
+    );
+    let costs = Costs::of(levels, &victims, space, claims);
+    costs.of_job(job).1
+}
+
 /// What jobs free and write.
 struct Costs<'a> {
     victims: &'a Victims,
@@ -66,14 +81,16 @@ struct Costs<'a> {
     room: Option<Room>,
     /// and the mean bytes of an entry that is hidden then.
     entry_bytes: f64,
+    /// The bytes that running merges write a second time.
+    copies: f64,
 }
 
 impl<'a> Costs<'a> {
     fn of(
         levels: &Levels,
         victims: &'a Victims,
-        tier: Option<TierSpec>,
-        over_provision_percent: u32,
+        (tier, over_provision_percent): (Option<TierSpec>, u32),
+        claims: &Claims,
     ) -> Self {
         let files = levels.value_files();
         let emptied = victims.files().iter().filter_map(|n| files.get(*n));
@@ -88,9 +105,12 @@ impl<'a> Costs<'a> {
         let hidden = room.as_ref().map_or(0.0, Room::hidden);
         Costs {
             victims,
-            freed_a_byte: garbage / used.max(1.0),
+            // Tables may have come to point to what was garbage when they were chosen. Others are chosen only when they
+            // are gone, so something has to empty them.
+            freed_a_byte: f64::max(garbage, 1.0) / used.max(1.0),
             room,
             entry_bytes: hidden / hides.max(1) as f64,
+            copies: claims.copies() as f64,
         }
     }
 
@@ -98,12 +118,10 @@ impl<'a> Costs<'a> {
     /// back. It does if there is room for them beside the files that they lie in, which go with the last range that points
     /// into them.
     fn of_job(&self, job: &Job) -> (f64, bool) {
-        let uses = || job.tables().flat_map(|table| &table.meta.values);
-        let bytes = |all: bool| -> f64 {
-            let moved = uses().filter(|used| all || self.victims.files().contains(&used.file));
-            moved.map(|used| used.bytes as f64).sum()
-        };
-        let (emptied, tables) = (bytes(false), job.bytes() as f64);
+        let uses = job.tables().flat_map(|table| &table.meta.values);
+        let emptied = uses.filter(|used| self.victims.files().contains(&used.file));
+        let emptied: f64 = emptied.map(|used| used.bytes as f64).sum();
+        let tables = job.bytes() as f64;
         let Some(room) = &self.room else {
             return (emptied / (emptied + tables), false);
         };
@@ -113,8 +131,8 @@ impl<'a> Costs<'a> {
         }
         let hides: u64 = job.tables().map(|table| table.meta.hides).sum();
         let hidden = hides as f64 * self.entry_bytes;
-        let apart = bytes(true);
-        let brings_back = room.has_room_for(apart - hidden);
+        let apart = job.bytes_apart() as f64;
+        let brings_back = room.has_room_for(self.copies + apart - hidden);
         let moved = if brings_back { apart } else { emptied };
         let written = (tables + moved - hidden).max(1.0);
         ((freed + hidden) / written, brings_back)

@@ -7,6 +7,7 @@
 //!
 //! Apart from all levels, tables are rewritten to [empty value files](Victims) that hold much garbage.
 
+mod above;
 mod collect;
 mod draining;
 mod emptying;
@@ -19,6 +20,7 @@ mod whole;
 
 use super::claims::Claims;
 use super::job::Job;
+use super::ranges::ABOVE;
 use crate::options::{self, Compaction};
 use crate::version::{LEVELS, Levels};
 
@@ -26,9 +28,9 @@ use collect::hiding;
 pub(crate) use collect::{Room, Victims};
 pub(crate) use draining::Draining;
 use draining::First;
-pub(crate) use emptying::{Collection, pick_collection};
+pub(crate) use emptying::{Collection, brings_back, pick_collection};
 pub(crate) use range::{pick_step, pick_whole};
-pub(crate) use tier::{pick_conversion, pick_stack};
+pub(crate) use tier::{most_runs_above, pick_conversion, pick_stack};
 
 /// How many bytes a level should hold at most, from level 1 on.
 pub(crate) fn target_bytes(options: &options::Levels, level: usize) -> f64 {
@@ -45,7 +47,7 @@ pub(crate) fn scores(levels: &Levels, options: &options::Levels, claims: &Claims
     for (level, score) in scores.iter_mut().enumerate() {
         let runs = levels.runs(level).len() as f64;
         *score = match options.compaction {
-            Compaction::LearnedTier(tier) => tier::score(levels, options, tier, level),
+            Compaction::LearnedTier(tier) => tier::score(levels, options, tier, level, claims),
             _ if level == 0 => small::score(levels, options),
             Compaction::Tiered => runs / ratio,
             // Several runs are of another shape and should become one.
@@ -80,7 +82,7 @@ pub(crate) fn full_levels(
         hiding(levels, over_provision_percent, options.compaction.tier())
     {
         let level = match options.compaction {
-            Compaction::LearnedTier(_) => level.min(tier::ABOVE),
+            Compaction::LearnedTier(_) => level.min(ABOVE),
             _ => level,
         };
         if let Some(score) = scores.get_mut(level) {
@@ -90,8 +92,11 @@ pub(crate) fn full_levels(
     let mut is_full: [bool; LEVELS] =
         std::array::from_fn(|level| scores[level] >= 1.0 || draining.has(level));
     if is_full[0] && options.compaction.tier().is_some() {
-        // The runs that it makes way for should not wait for a conversion.
-        is_full[tier::ABOVE] = false;
+        match tier::goes_before_level0(levels, options, scores[ABOVE]) {
+            true => is_full[0] = false,
+            // The runs that it makes way for should not wait for a conversion.
+            false => is_full[ABOVE] = false,
+        }
     }
     if is_full[0] {
         match draining.first(levels, options) {

@@ -8,72 +8,22 @@ use std::ops::Bound;
 
 use super::super::claims::Claims;
 use super::super::job::{Hull, Input, Job, are_disjoint};
-use super::super::ranges::{TIER, cuts, ranges};
-use super::range::{closure, is_stale};
+use super::super::ranges::{ABOVE, Ranges, TIER};
+use super::above::{Above, groups, inputs, tables_above, widened};
+use super::range::is_stale;
 use crate::entry::is_behind;
 use crate::options::{self, TierSpec};
 use crate::sync::Arc;
 use crate::version::{BASE_RUN, Levels, Run, Table};
 
-/// The level whose score tells how much stands above the tier.
-pub(super) const ABOVE: usize = 1;
+/// A table above the tier that reaches more ranges is cut before any of them is converted. Fewer are converted together.
+const MOST_RANGES: usize = 3;
 
-/// A range, and what stands above it.
-struct Above<'a> {
-    hull: Hull<'a>,
-    runs: usize,
-    bytes: u64,
-    hides: u64,
-    /// The bytes of the tables of the range.
-    tier_bytes: u64,
-}
-
-impl<'a> Above<'a> {
-    fn of(levels: &Levels, hull: Hull<'a>) -> Self {
-        let mut above = Above {
-            hull,
-            runs: 0,
-            bytes: 0,
-            hides: 0,
-            tier_bytes: 0,
-        };
-        let tier = levels.runs(TIER).last().map(|run| run.number());
-        for (level, run) in levels.all_runs().filter(|(level, _)| *level >= ABOVE) {
-            let tables = run.overlapping(hull.from, hull.to);
-            let bytes: u64 = tables.iter().map(|t| t.meta.file_bytes).sum();
-            if level == TIER && Some(run.number()) == tier {
-                above.tier_bytes += bytes;
-            } else if !tables.is_empty() {
-                above.runs += 1;
-                above.bytes += bytes;
-                above.hides += tables.iter().map(|t| t.meta.hides).sum::<u64>();
-            }
-        }
-        above
-    }
-
-    /// Whether the range is to be written together with what stands above it.
-    fn is_converted(&self, options: &options::Levels) -> bool {
-        self.bytes > 0 && self.share(options) >= 1.0
-    }
-
-    /// What stands above as a share of what may.
-    fn share(&self, options: &options::Levels) -> f64 {
-        let ratio = f64::from(options.size_ratio.max(2));
-        self.bytes as f64 * ratio / self.tier_bytes.max(1) as f64
-    }
-
-    /// How urgent it is to merge what stands above: at least 1 where it is due.
-    fn score(&self, options: &options::Levels, tier: TierSpec) -> f64 {
-        let runs = self.runs as f64 / f64::from(tier.runs.max(1));
-        runs.max(self.share(options))
-    }
-
-    /// How much of what lies apart a conversion shows to be garbage for each byte that it writes.
-    fn shows(&self) -> f64 {
-        self.hides as f64 / (self.bytes + self.tier_bytes).max(1) as f64
-    }
-}
+/// Conversions wait for level 0 until so many times what may stand above the tier does,
+const OVERDUE: f64 = 2.0;
+/// and then level 0 waits for them while it has fewer runs than this many times those that start a merge: more than slow
+/// writers down, and fewer than hold them up.
+const MOST_WAITING: usize = 6;
 
 /// How full a level is.
 pub(super) fn score(
@@ -81,17 +31,35 @@ pub(super) fn score(
     options: &options::Levels,
     tier: TierSpec,
     level: usize,
+    claims: &Claims,
 ) -> f64 {
     match level {
+        // The next runs are stacked when these are.
+        0 if levels.level(0).any(|table| claims.has(table.meta.number)) => 0.0,
         0 => levels.runs(0).len() as f64 / f64::from(options.level0_tables.max(1)),
-        ABOVE if deepest_above(levels).is_some() => 1.0,
         ABOVE => {
-            let above = ranges(levels).map(|hull| Above::of(levels, hull));
+            let above = groups(levels).into_iter();
             let scores = above.map(|above| above.score(options, tier));
-            scores.fold(0.0, f64::max)
+            let score = scores.fold(0.0, f64::max);
+            match deepest_above(levels).is_some() || cuts(levels).next().is_some() {
+                true => score.max(1.0),
+                false => score,
+            }
         }
         _ => 0.0,
     }
+}
+
+/// Whether conversions go before a full level 0, which makes way for new runs and takes less time.
+pub(super) fn goes_before_level0(levels: &Levels, options: &options::Levels, score: f64) -> bool {
+    let most = MOST_WAITING * options.level0_tables.max(1) as usize;
+    score >= OVERDUE && levels.runs(0).len() < most
+}
+
+/// The most runs that stand above a range.
+pub(crate) fn most_runs_above(levels: &Levels) -> usize {
+    let runs = groups(levels).into_iter().map(|above| above.runs);
+    runs.max().unwrap_or(0)
 }
 
 /// The best job for a full level that can run beside those in `claims`.
@@ -113,28 +81,33 @@ pub(super) fn pick(
             trivial: true,
         });
     }
-    let mut above: Vec<_> = ranges(levels)
-        .map(|hull| Above::of(levels, hull))
-        .filter(|above| above.runs > 0)
-        .collect();
-    let is_due = |above: &Above<'_>| above.score(options, tier) >= 1.0;
-    if above.iter().any(is_due) {
-        above.retain(is_due);
-        above.sort_by(|a, b| f64::total_cmp(&b.score(options, tier), &a.score(options, tier)));
-    } else {
-        // Something should be shown to be garbage.
-        above.sort_by(|a, b| f64::total_cmp(&b.shows(), &a.shows()));
-        let jobs = above.iter().map(|above| conversion(levels, above.hull));
-        return jobs.into_iter().find(|job| claims.admits(job));
+    if let Some(cut) = cuts(levels).find(|job| claims.admits(job)) {
+        return Some(cut);
     }
-    let jobs = above.iter().map(|above| {
-        let united = match above.is_converted(options) {
-            true => None,
-            false => unite(levels, above.hull),
-        };
-        united.unwrap_or_else(|| conversion(levels, above.hull))
+    let groups = groups(levels);
+    let mut above: Vec<_> = groups.iter().enumerate().collect();
+    above.retain(|(_, above)| above.runs > 0);
+    let score = |above: &Above<'_>| above.score(options, tier);
+    let is_due = above.iter().any(|(_, above)| score(above) >= 1.0);
+    above.retain(|(_, above)| !is_due || score(above) >= 1.0);
+    let urgency = |above: &Above<'_>| match is_due {
+        true => score(above),
+        // Something should be shown to be garbage.
+        false => above.shows(),
+    };
+    above.sort_by(|(_, a), (_, b)| f64::total_cmp(&urgency(b), &urgency(a)));
+    let mut jobs = above.into_iter().map(|(at, above)| {
+        let is_united = is_due && !above.is_converted(options);
+        let united = is_united.then(|| unite(levels, above.hull));
+        united.flatten().unwrap_or_else(|| {
+            let widened = widened(&groups, at, tier).map(|hull| Job {
+                trivial: false,
+                ..conversion(levels, hull)
+            });
+            widened.unwrap_or_else(|| conversion(levels, above.hull))
+        })
     });
-    jobs.into_iter().find(|job| claims.admits(job))
+    jobs.find(|job| claims.admits(job))
 }
 
 /// All runs of level 0 become one of level 1.
@@ -152,10 +125,12 @@ fn stack_of(levels: &Levels, inputs: Vec<Input>) -> Job {
         target_run: None,
         trivial: false,
     };
-    let is_cut =
-        |hull: Hull<'_>| cuts(levels).any(|cut| hull.from < cut && !is_behind(cut, hull.to));
-    let is_cut = job.tables().any(|t| is_cut(Hull::of_one(&t.meta)));
-    job.trivial = !is_cut && are_disjoint(job.tables());
+    let ranges = Ranges::of(levels);
+    let is_cut = |table: &Arc<Table>| {
+        let (first, last) = ranges.across(Hull::of_one(&table.meta));
+        first < last
+    };
+    job.trivial = !job.tables().any(is_cut) && are_disjoint(job.tables());
     job
 }
 
@@ -165,17 +140,35 @@ fn deepest_above(levels: &Levels) -> Option<(usize, &Run)> {
     Some((deepest, levels.runs(deepest).last()?))
 }
 
-/// The conversions of all ranges.
-pub(super) fn conversions(levels: &Levels) -> impl Iterator<Item = Job> {
-    ranges(levels).map(|hull| conversion(levels, hull))
+/// The jobs that cut tables which reach many ranges: another shape left them, or they came from elsewhere. Otherwise a
+/// conversion of one range would take all of these with it.
+fn cuts(levels: &Levels) -> impl Iterator<Item = Job> {
+    let ranges = Ranges::of(levels);
+    let is_wide = move |table: &Table| {
+        let (first, last) = ranges.across(Hull::of_one(&table.meta));
+        last - first >= MOST_RANGES
+    };
+    // Those of the tier itself would be ends of ranges.
+    let above = tables_above(levels).filter(|(level, ..)| *level < TIER);
+    let wide = above.filter(move |(_, _, table)| is_wide(table));
+    wide.map(|(level, run, table)| Job {
+        inputs: vec![Input::one(level, run, table)],
+        target_level: level,
+        target_run: Some(run.number()),
+        trivial: false,
+    })
 }
 
-/// The job that converts a range: merges its tables with all that stands above it. With it go all tables that overlap
-/// one of these, directly or through others.
-pub(super) fn conversion(levels: &Levels, hull: Hull<'_>) -> Job {
-    let inputs = closure(levels, (hull.from, hull.to), |level, _| level >= ABOVE);
+/// The conversions of all ranges.
+pub(super) fn conversions(levels: &Levels) -> impl Iterator<Item = Job> {
+    let groups = groups(levels).into_iter();
+    groups.map(|above| conversion(levels, above.hull))
+}
+
+/// The job that converts some ranges: merges their tables with all that stands above them.
+fn conversion(levels: &Levels, hull: Hull<'_>) -> Job {
     let mut job = Job {
-        inputs,
+        inputs: inputs(levels, hull),
         target_level: TIER,
         target_run: Some(levels.oldest_run(TIER)),
         trivial: false,
@@ -188,7 +181,8 @@ pub(super) fn conversion(levels: &Levels, hull: Hull<'_>) -> Job {
 }
 
 /// The job that brings what level 0 holds of a range of keys, and with it all its runs from before file number `before`,
-/// where conversions take it; `None` if there is nothing. If the job cannot run beside others, wait.
+/// where conversions take it, or that cuts a table which would make them large; `None` if there is nothing. If the job
+/// cannot run beside others, wait.
 pub(crate) fn pick_stack(
     levels: &Levels,
     (from, to): (&[u8], Bound<&[u8]>),
@@ -196,7 +190,7 @@ pub(crate) fn pick_stack(
 ) -> Option<Job> {
     let runs = || levels.runs(0).iter().filter(|run| run.number() < before);
     if runs().all(|run| run.overlapping(from, to).is_empty()) {
-        return None;
+        return cuts(levels).next();
     }
     let inputs = runs().map(|run| Input::new(0, run, run.tables()));
     Some(stack_of(levels, inputs.collect()))
@@ -205,22 +199,24 @@ pub(crate) fn pick_stack(
 /// The conversion of the first range with keys of `from..to` that has something above it, or that holds what is not
 /// needed at the bottom; `None` if there is none. If the job cannot run beside others, wait.
 pub(crate) fn pick_conversion(levels: &Levels, (from, to): (&[u8], Bound<&[u8]>)) -> Option<Job> {
-    let asked =
-        ranges(levels).filter(|hull| !is_behind(from, hull.to) && !is_behind(hull.from, to));
+    let is_asked = |hull: &Hull<'_>| !is_behind(from, hull.to) && !is_behind(hull.from, to);
+    let asked = groups(levels).into_iter().map(|above| above.hull);
     let due = |job: &Job| {
         let reached = job.tables().any(|t| !t.meta.ends_before(from));
         let above = job.inputs.iter().any(|input| input.place.level < TIER);
         reached && (above || job.inputs.len() > 1 || job.tables().any(is_stale))
     };
-    let mut job = asked.map(|hull| conversion(levels, hull)).find(due)?;
+    let mut jobs = asked.filter(is_asked).map(|hull| conversion(levels, hull));
+    let mut job = jobs.find(due)?;
     let is_stale = job.tables().any(is_stale);
     job.trivial &= !is_stale;
     Some(job)
 }
 
-/// The merge of all runs of level 1 that stand above a range; `None` if there are not several.
+/// The merge of all runs of level 1 that stand above some ranges; `None` if there are not several.
 fn unite(levels: &Levels, hull: Hull<'_>) -> Option<Job> {
-    let inputs = closure(levels, (hull.from, hull.to), |level, _| level == ABOVE);
+    let mut inputs = inputs(levels, hull);
+    inputs.retain(|input| input.place.level == ABOVE);
     // What is newer in the level has none of these keys.
     let newest = inputs.first().map(|input| input.place.run)?;
     (inputs.len() > 1).then_some(Job {

@@ -8,9 +8,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::merges::Merge;
-use crate::compaction::{self, Context, Counters};
+use crate::compaction::{self, Context, Counters, Hull};
 use crate::db::store::{OpenKeyspace, Store};
 use crate::db::write::pressure::Pressure;
+use crate::entry::is_behind;
 use crate::error::{Error, Result};
 use crate::options::Compaction;
 use crate::sync::atomic::Ordering;
@@ -91,9 +92,12 @@ impl Store {
         while let Some(merge) = self.await_merge(keyspace, stack)? {
             self.run_merge(&merge)?;
         }
-        // Each range once, whatever is written meanwhile.
+        // Each range once, and none that begins behind all that was there, whatever is written meanwhile.
+        let levels = keyspace.view.load().levels.clone();
+        let end = Hull::of(levels.tables().map(|(_, table)| table));
+        let end = end.map_or(Bound::Unbounded, |hull| hull.to);
         let mut next = Some(from.to_vec());
-        while let Some(from) = next {
+        while let Some(from) = next.filter(|from| !is_behind(from, end)) {
             let convert = |levels: &Levels| compaction::pick_conversion(levels, (&from, to));
             let Some(merge) = self.await_merge(keyspace, convert)? else {
                 break;

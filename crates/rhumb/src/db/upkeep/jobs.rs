@@ -8,7 +8,7 @@ use super::flush::Flush;
 use super::merges::Merge;
 use super::scheduler::{KeyspaceJobs, Running};
 use crate::compaction::{
-    Collection, Draining, Job, Victims, full_levels, pick_collection, pick_level,
+    Collection, Draining, Job, Victims, brings_back, full_levels, pick_collection, pick_level,
 };
 use crate::db::store::{OpenKeyspace, Store};
 use crate::db::write::pressure::{WAITING, level0};
@@ -136,7 +136,15 @@ impl Store {
             Work::Merge { levels, level } => {
                 let claims = &running.of(keyspace.id).claims;
                 let job = pick_level(&levels, &self.options.levels, level, claims)?;
-                let merge = self.begin_merge(keyspace, job, levels, running);
+                let space = (
+                    self.options.levels.compaction,
+                    self.options.over_provision_percent,
+                );
+                let brings_back = brings_back(&levels, &job, space, claims);
+                let mut merge = self.begin_merge(keyspace, job, levels, running);
+                if brings_back {
+                    merge.bring_back(running);
+                }
                 Some(RunningJob::Merge(merge))
             }
             Work::Collect(levels) => {
@@ -152,7 +160,10 @@ impl Store {
                 let Collection { job, brings_back } =
                     pick_collection(&levels, victims, space, claims, is_awaited)?;
                 let mut merge = self.begin_merge(keyspace, job, levels, running);
-                (merge.collects, merge.brings_back) = (true, brings_back);
+                merge.collects = true;
+                if brings_back {
+                    merge.bring_back(running);
+                }
                 Some(RunningJob::Merge(merge))
             }
         }

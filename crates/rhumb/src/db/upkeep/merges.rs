@@ -66,6 +66,13 @@ impl<'a> Merge<'a> {
         claims.allow_to_give_up(self.claim, &self.given_up);
     }
 
+    /// Lets it bring all values back to their keys.
+    pub(in crate::db) fn bring_back(&mut self, running: &mut Running) {
+        self.brings_back = true;
+        let claims = &mut running.of(self.keyspace.id).claims;
+        claims.note_copies(self.claim, self.job.bytes_apart());
+    }
+
     /// Whether it should end early, without a result.
     pub(in crate::db) fn is_given_up(&self) -> bool {
         self.given_up.load(Ordering::Relaxed)
@@ -157,7 +164,9 @@ impl Store {
         let mut merge = Merge::begin(scheduler, &mut running, keyspace.clone(), job, levels);
         let is_inline = self.options.levels.compaction.tier();
         let is_inline = is_inline.is_some_and(TierSpec::is_inline);
-        merge.brings_back = is_inline && merge.job.target_level == TIER;
+        if is_inline && merge.job.target_level == TIER {
+            merge.bring_back(&mut running);
+        }
         Asked::Begun(merge)
     }
 

@@ -3,10 +3,10 @@
 
 use std::time::{Duration, Instant};
 
-use crate::compaction::Room;
+use crate::compaction::{Room, most_runs_above};
 use crate::db::store::Store;
 use crate::error::Result;
-use crate::options;
+use crate::options::{self, TierSpec};
 
 /// The numbers at which writers are slowed down and stalled.
 pub(in crate::db) struct Limits {
@@ -29,6 +29,17 @@ pub(in crate::db) fn level0(options: &options::Levels) -> Limits {
         slow: trigger * 3,
         stall: trigger * 9,
         reason: "level 0 waits to be merged",
+    }
+}
+
+/// For the runs that stand above a range of a learned tier: multiples of the number that starts a merge. Reads ask each
+/// of them.
+fn above_tier(tier: TierSpec) -> Limits {
+    let trigger = tier.runs.max(1) as usize;
+    Limits {
+        slow: trigger * 3,
+        stall: trigger * 9,
+        reason: "runs above the learned tier wait to be merged",
     }
 }
 
@@ -155,19 +166,23 @@ impl Store {
 
     fn worst_pressure(&self) -> Pressure {
         let level0 = level0(&self.options.levels);
+        let tier = self.options.levels.compaction.tier();
         let mut worst = Pressure::None;
         for keyspace in self.keyspaces.load().values() {
             let view = keyspace.view.load();
             let values = match view.levels.value_files().is_empty() {
                 true => Pressure::None,
                 false => {
-                    let tier = self.options.levels.compaction.tier();
                     let room = Room::of(&view.levels, self.options.over_provision_percent, tier);
                     space(&room, self.options.write_buffer_bytes)
                 }
             };
+            let above = tier.map_or(Pressure::None, |tier| {
+                above_tier(tier).pressure(most_runs_above(&view.levels))
+            });
             for pressure in [
                 values,
+                above,
                 WAITING.pressure(view.waiting.len()),
                 level0.pressure(view.levels.runs(0).len()),
             ] {
