@@ -169,7 +169,7 @@ fn any_call_may_fail() {
         let mut random = Random(case_seed((2 << 40) + number as u64));
         let script = Script {
             name: "random",
-            steps: scripts::mixed(&mut random, 25),
+            steps: scripts::steps::mixed(&mut random, 25),
             settled: random.percent(50),
             shapes: scripts::shapes(number as u64),
             first_partition: random.below(2) as usize,
@@ -241,7 +241,7 @@ fn writes_resume_when_a_full_disk_has_room_again() {
         let mut random = Random(case_seed((3 << 40) + number as u64));
         let script = Script {
             name: scripts::FULL_DISK,
-            steps: scripts::full_disk(&mut random, 60),
+            steps: scripts::steps::full_disk(&mut random, 60),
             settled: random.percent(50),
             shapes: scripts::shapes(number as u64),
             first_partition: random.below(2) as usize,

@@ -59,8 +59,7 @@ impl Claims {
 
     /// Notes how many bytes of values a merge writes a second time.
     pub fn note_copies(&mut self, id: u64, bytes: u64) {
-        let claim = self.claims.iter_mut().find(|claim| claim.id == id);
-        if let Some(claim) = claim {
+        if let Some(claim) = self.claim(id) {
             claim.copies = bytes;
         }
     }
@@ -139,8 +138,7 @@ impl Claims {
 
     /// Lets a merge [be given up](Claims::give_up_parts_of): `given_up` is set then.
     pub fn allow_to_give_up(&mut self, id: u64, given_up: &Arc<AtomicBool>) {
-        let claim = self.claims.iter_mut().find(|claim| claim.id == id);
-        if let Some(claim) = claim {
+        if let Some(claim) = self.claim(id) {
             claim.given_up = Some(Arc::clone(given_up));
         }
     }
@@ -156,6 +154,10 @@ impl Claims {
         for given_up in parts.filter_map(|claim| claim.given_up.as_ref()) {
             given_up.store(true, Ordering::Relaxed);
         }
+    }
+
+    fn claim(&mut self, id: u64) -> Option<&mut Claim> {
+        self.claims.iter_mut().find(|claim| claim.id == id)
     }
 
     fn add(&mut self, claim: Claim) -> u64 {

@@ -97,12 +97,12 @@ fn merge(context: &Context<'_>, job: &Job, levels: &Levels) -> Result<(Written, 
 
 /// The layout of the tables that a job writes. Where values stand beside their keys in the tier, none leaves them again.
 fn table_of<'a>(context: &Context<'a>, job: &Job) -> Cow<'a, TableSpec> {
-    match context.tier {
-        Some(tier) if tier.is_inline() && job.target_level == TIER => Cow::Owned(TableSpec {
+    match job.is_inline_conversion(context.tier) {
+        true => Cow::Owned(TableSpec {
             separate_values: None,
             ..context.table.clone()
         }),
-        _ => Cow::Borrowed(context.table),
+        false => Cow::Borrowed(context.table),
     }
 }
 

@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 use std::ops::Bound;
 
+use super::ranges::TIER;
 use crate::entry::successor;
+use crate::options::TierSpec;
 use crate::sync::Arc;
 use crate::version::{LEVELS, Levels, Place, Run, Table, TableMeta, first_overlap};
 
@@ -65,8 +67,12 @@ impl Job {
 
     /// The total size of the values that the tables point to, in bytes.
     pub fn bytes_apart(&self) -> u64 {
-        let uses = self.tables().flat_map(|table| &table.meta.values);
-        uses.map(|used| used.bytes).sum()
+        self.tables().map(|table| bytes_apart(&table.meta)).sum()
+    }
+
+    /// Whether it converts ranges of a tier whose values stand beside their keys.
+    pub fn is_inline_conversion(&self, tier: Option<TierSpec>) -> bool {
+        self.target_level == TIER && tier.is_some_and(TierSpec::is_inline)
     }
 
     /// Whether one table is written anew where it is.
@@ -82,6 +88,11 @@ impl Job {
     pub fn hull(&self) -> Option<Hull<'_>> {
         Hull::of(self.tables())
     }
+}
+
+/// The bytes of the values that a table points to.
+pub(super) fn bytes_apart(table: &TableMeta) -> u64 {
+    table.values.iter().map(|used| used.bytes).sum()
 }
 
 /// The range of keys that some tables span.

@@ -40,7 +40,6 @@ pub(crate) use pick::{
     pick_collection, pick_conversion, pick_level, pick_stack, pick_step, pick_whole,
 };
 pub(crate) use place::place_newest;
-pub(crate) use ranges::TIER;
 
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,7 @@ pub enum TierForm {
     /// the tier needs one read of the device beside the keys.
     #[default]
     Keys,
-    /// Beside their keys, in blocks that the index predicts: a conversion for the sake of space writes them there.
+    /// Beside their keys, in blocks that the index predicts: conversions write them there where there is room for them.
     /// A read of the tier needs one read of the device in all, and nearly no memory for the tier; where updates hit all
     /// keys alike, more is written than with `Keys`.
     Inline,
@@ -48,7 +48,7 @@ impl Default for TierSpec {
 }
 
 impl TierSpec {
-    /// Whether conversions for the sake of space write values beside their keys.
+    /// Whether conversions write values beside their keys.
     pub(crate) fn is_inline(self) -> bool {
         self.form == TierForm::Inline
     }

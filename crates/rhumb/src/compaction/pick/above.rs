@@ -1,6 +1,6 @@
 //! What stands above the ranges of a learned tier.
 
-use super::super::job::{Hull, Input};
+use super::super::job::{Hull, Input, bytes_apart};
 use super::super::ranges::{ABOVE, Ranges, TIER};
 use crate::options::{self, TierSpec};
 use crate::sync::Arc;
@@ -102,8 +102,7 @@ impl<'a> Above<'a> {
             let is_tier = is_tier(levels, level, run);
             above.runs += usize::from(!is_tier && !tables.is_empty());
             for table in tables.iter().map(|table| &table.meta) {
-                let apart: u64 = table.values.iter().map(|used| used.bytes).sum();
-                above.data_bytes += table.file_bytes + apart;
+                above.data_bytes += table.file_bytes + bytes_apart(table);
                 if is_tier {
                     above.tier_bytes += table.file_bytes;
                     above.tier_entries += table.entries;

@@ -9,7 +9,7 @@ use crate::version::Levels;
 /// about its whole size each time, and one that is drained to half costs three quarters of that.
 const LEFT: f64 = 0.5;
 
-/// Level 0 waits for a level 1 that is drained while it has fewer runs than this many times those that start a
+/// Level 0 waits for a level 1 that is drained, or for overdue conversions of a learned tier, while it has fewer runs than this many times those that start a
 /// merge: more than slow writers down, and fewer than hold them up.
 const MOST_WAITING: usize = 6;
 
@@ -66,13 +66,17 @@ impl Draining {
 
     /// Which of levels 0 and 1 goes first, if level 0 is full.
     pub(super) fn first(self, levels: &Levels, options: &options::Levels) -> First {
-        let most = MOST_WAITING * options.level0_tables.max(1) as usize;
-        match (self.has(1), levels.runs(0).len() < most) {
+        match (self.has(1), level0_may_wait(levels, options)) {
             (false, _) => First::Fullest,
             (true, true) => First::Level1,
             (true, false) => First::Level0,
         }
     }
+}
+
+/// Whether level 0 has few enough runs to wait for what goes before it.
+pub(super) fn level0_may_wait(levels: &Levels, options: &options::Levels) -> bool {
+    levels.runs(0).len() < MOST_WAITING * options.level0_tables.max(1) as usize
 }
 
 fn bit(level: usize) -> u32 {

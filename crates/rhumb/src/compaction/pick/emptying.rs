@@ -64,12 +64,9 @@ pub(crate) fn brings_back(
     (compaction, over_provision_percent): (Compaction, u32),
     claims: &Claims,
 ) -> bool {
-    let (victims, space) = (
-        Victims::default(),
-        (compaction.tier(), over_provision_percent),
-    );
-    let costs = Costs::of(levels, &victims, space, claims);
-    costs.of_job(job).1
+    let (victims, tier) = (Victims::default(), compaction.tier());
+    let costs = || Costs::of(levels, &victims, (tier, over_provision_percent), claims);
+    job.is_inline_conversion(tier) && costs().of_job(job).1
 }
 
 /// What jobs free and write.

@@ -10,6 +10,7 @@ use super::super::claims::Claims;
 use super::super::job::{Hull, Input, Job, are_disjoint};
 use super::super::ranges::{ABOVE, Ranges, TIER};
 use super::above::{Above, groups, inputs, tables_above, widened};
+use super::draining::level0_may_wait;
 use super::range::is_stale;
 use crate::entry::is_behind;
 use crate::options::{self, TierSpec};
@@ -19,11 +20,8 @@ use crate::version::{BASE_RUN, Levels, Run, Table};
 /// A table above the tier that reaches more ranges is cut before any of them is converted. Fewer are converted together.
 const MOST_RANGES: usize = 3;
 
-/// Conversions wait for level 0 until so many times what may stand above the tier does,
+/// Conversions wait for level 0 until so many times what may stand above the tier does.
 const OVERDUE: f64 = 2.0;
-/// and then level 0 waits for them while it has fewer runs than this many times those that start a merge: more than slow
-/// writers down, and fewer than hold them up.
-const MOST_WAITING: usize = 6;
 
 /// How full a level is.
 pub(super) fn score(
@@ -52,8 +50,7 @@ pub(super) fn score(
 
 /// Whether conversions go before a full level 0, which makes way for new runs and takes less time.
 pub(super) fn goes_before_level0(levels: &Levels, options: &options::Levels, score: f64) -> bool {
-    let most = MOST_WAITING * options.level0_tables.max(1) as usize;
-    score >= OVERDUE && levels.runs(0).len() < most
+    score >= OVERDUE && level0_may_wait(levels, options)
 }
 
 /// The most runs that stand above a range.
@@ -71,7 +68,7 @@ pub(super) fn pick(
     claims: &Claims,
 ) -> Option<Job> {
     if level == 0 {
-        return stack(levels);
+        return stack(levels, u64::MAX);
     }
     if let Some((level, run)) = deepest_above(levels) {
         return Some(Job {
@@ -110,17 +107,12 @@ pub(super) fn pick(
     jobs.find(|job| claims.admits(job))
 }
 
-/// All runs of level 0 become one of level 1.
-fn stack(levels: &Levels) -> Option<Job> {
-    let runs = levels.runs(0).iter();
-    let inputs: Vec<Input> = runs.map(|run| Input::new(0, run, run.tables())).collect();
-    (!inputs.is_empty()).then(|| stack_of(levels, inputs))
-}
-
-/// Some runs of level 0 become one of level 1, which is cut where ranges begin.
-fn stack_of(levels: &Levels, inputs: Vec<Input>) -> Job {
+/// All runs of level 0 from before file number `before` become one of level 1, which is cut where ranges begin; `None` if
+/// there are none.
+fn stack(levels: &Levels, before: u64) -> Option<Job> {
+    let runs = runs_before(levels, before);
     let mut job = Job {
-        inputs,
+        inputs: runs.map(|run| Input::new(0, run, run.tables())).collect(),
         target_level: ABOVE,
         target_run: None,
         trivial: false,
@@ -131,7 +123,12 @@ fn stack_of(levels: &Levels, inputs: Vec<Input>) -> Job {
         first < last
     };
     job.trivial = !job.tables().any(is_cut) && are_disjoint(job.tables());
-    job
+    (!job.inputs.is_empty()).then_some(job)
+}
+
+fn runs_before(levels: &Levels, before: u64) -> impl Iterator<Item = &Arc<Run>> {
+    let runs = levels.runs(0).iter();
+    runs.filter(move |run| run.number() < before)
 }
 
 /// The oldest run of the deepest level, where another shape left it and there is no tier yet: it becomes the tier.
@@ -188,12 +185,11 @@ pub(crate) fn pick_stack(
     (from, to): (&[u8], Bound<&[u8]>),
     before: u64,
 ) -> Option<Job> {
-    let runs = || levels.runs(0).iter().filter(|run| run.number() < before);
-    if runs().all(|run| run.overlapping(from, to).is_empty()) {
-        return cuts(levels).next();
+    let mut runs = runs_before(levels, before);
+    match runs.any(|run| !run.overlapping(from, to).is_empty()) {
+        true => stack(levels, before),
+        false => cuts(levels).next(),
     }
-    let inputs = runs().map(|run| Input::new(0, run, run.tables()));
-    Some(stack_of(levels, inputs.collect()))
 }
 
 /// The conversion of the first range with keys of `from..to` that has something above it, or that holds what is not

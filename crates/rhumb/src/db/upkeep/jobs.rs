@@ -8,7 +8,7 @@ use super::flush::Flush;
 use super::merges::Merge;
 use super::scheduler::{KeyspaceJobs, Running};
 use crate::compaction::{
-    Collection, Draining, Job, Victims, brings_back, full_levels, pick_collection, pick_level,
+    Collection, Draining, Victims, brings_back, full_levels, pick_collection, pick_level,
 };
 use crate::db::store::{OpenKeyspace, Store};
 use crate::db::write::pressure::{WAITING, level0};
@@ -128,57 +128,41 @@ impl Store {
         refused: &[(u32, usize)],
     ) -> Option<RunningJob<'_>> {
         let Due { keyspace, work, .. } = due;
-        match work {
+        let (compaction, percent) = (
+            self.options.levels.compaction,
+            self.options.over_provision_percent,
+        );
+        let (Collection { job, brings_back }, levels, collects) = match work {
             Work::Flush(memtable) => {
                 let flush = Flush::begin(&self.scheduler, running, keyspace, memtable);
-                Some(RunningJob::Flush(flush))
+                return Some(RunningJob::Flush(flush));
             }
             Work::Merge { levels, level } => {
                 let claims = &running.of(keyspace.id).claims;
                 let job = pick_level(&levels, &self.options.levels, level, claims)?;
-                let space = (
-                    self.options.levels.compaction,
-                    self.options.over_provision_percent,
-                );
-                let brings_back = brings_back(&levels, &job, space, claims);
-                let mut merge = self.begin_merge(keyspace, job, levels, running);
-                if brings_back {
-                    merge.bring_back(running);
-                }
-                Some(RunningJob::Merge(merge))
+                let brings_back = brings_back(&levels, &job, (compaction, percent), claims);
+                (Collection { job, brings_back }, levels, false)
             }
             Work::Collect(levels) => {
                 let jobs = running.of(keyspace.id);
-                let compaction = self.options.levels.compaction;
                 let is_awaited = |level| {
                     let merges = refused.iter().filter(|(id, _)| *id == keyspace.id);
                     let mut levels = merges.map(|(_, from)| *from..=from + 1);
                     levels.any(|levels| compaction == Compaction::Tiered || levels.contains(&level))
                 };
-                let space = (compaction, self.options.over_provision_percent);
                 let (victims, claims) = (&jobs.victims, &jobs.claims);
-                let Collection { job, brings_back } =
-                    pick_collection(&levels, victims, space, claims, is_awaited)?;
-                let mut merge = self.begin_merge(keyspace, job, levels, running);
-                merge.collects = true;
-                if brings_back {
-                    merge.bring_back(running);
-                }
-                Some(RunningJob::Merge(merge))
+                let space = (compaction, percent);
+                let picked = pick_collection(&levels, victims, space, claims, is_awaited)?;
+                (picked, levels, true)
             }
-        }
-    }
-
-    fn begin_merge(
-        &self,
-        keyspace: Arc<OpenKeyspace>,
-        job: Job,
-        levels: Arc<Levels>,
-        running: &mut Running,
-    ) -> Merge<'_> {
-        let merge = Merge::begin(&self.scheduler, running, keyspace, job, levels);
+        };
+        let mut merge = Merge::begin(&self.scheduler, running, keyspace, job, levels);
         merge.allow_to_give_up(running);
-        merge
+        merge.collects = collects;
+        if brings_back {
+            merge.bring_back(running);
+        }
+        Some(RunningJob::Merge(merge))
     }
 
     /// The flush of the oldest waiting memtable of a keyspace. The oldest of all goes first, since it

@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::scheduler::{Running, Scheduler};
-use crate::compaction::{Job, TIER};
+use crate::compaction::Job;
 use crate::db::store::{OpenKeyspace, Store};
 use crate::error::Result;
-use crate::options::TierSpec;
 use crate::sync::Arc;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::version::Levels;
@@ -162,9 +161,8 @@ impl Store {
             return Asked::Waits;
         }
         let mut merge = Merge::begin(scheduler, &mut running, keyspace.clone(), job, levels);
-        let is_inline = self.options.levels.compaction.tier();
-        let is_inline = is_inline.is_some_and(TierSpec::is_inline);
-        if is_inline && merge.job.target_level == TIER {
+        let tier = self.options.levels.compaction.tier();
+        if merge.job.is_inline_conversion(tier) {
             merge.bring_back(&mut running);
         }
         Asked::Begun(merge)

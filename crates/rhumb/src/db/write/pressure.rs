@@ -178,7 +178,12 @@ impl Store {
                 }
             };
             let above = tier.map_or(Pressure::None, |tier| {
-                above_tier(tier).pressure(most_runs_above(&view.levels))
+                let limits = above_tier(tier);
+                // Mostly there are too few runs in all, and nobody has to look at the ranges.
+                match limits.pressure(view.levels.runs_count()) {
+                    Pressure::None => Pressure::None,
+                    _ => limits.pressure(most_runs_above(&view.levels)),
+                }
             });
             for pressure in [
                 values,
