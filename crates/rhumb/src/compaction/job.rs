@@ -3,9 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Bound;
 
-use super::ranges::TIER;
 use crate::entry::successor;
-use crate::options::TierSpec;
 use crate::sync::Arc;
 use crate::version::{LEVELS, Levels, Place, Run, Table, TableMeta, first_overlap};
 
@@ -68,11 +66,6 @@ impl Job {
     /// The total size of the values that the tables point to, in bytes.
     pub fn bytes_apart(&self) -> u64 {
         self.tables().map(|table| bytes_apart(&table.meta)).sum()
-    }
-
-    /// Whether it converts ranges of a tier whose values stand beside their keys.
-    pub fn is_inline_conversion(&self, tier: Option<TierSpec>) -> bool {
-        self.target_level == TIER && tier.is_some_and(TierSpec::is_inline)
     }
 
     /// Whether one table is written anew where it is.

@@ -2,8 +2,9 @@
 
 use std::ops::Bound;
 
-use super::job::Hull;
+use super::job::{Hull, Job};
 use crate::entry::is_behind;
+use crate::options::TierSpec;
 use crate::sync::Arc;
 use crate::version::{LEVELS, Levels, Table};
 
@@ -59,5 +60,12 @@ impl<'a> Ranges<'a> {
             from: from.unwrap_or_default(),
             to: begin(last).map_or(Bound::Unbounded, Bound::Excluded),
         }
+    }
+}
+
+impl Job {
+    /// Whether it converts ranges of a tier whose values stand beside their keys.
+    pub fn is_inline_conversion(&self, tier: Option<TierSpec>) -> bool {
+        self.target_level == TIER && tier.is_some_and(TierSpec::is_inline)
     }
 }
