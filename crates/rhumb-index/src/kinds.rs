@@ -7,6 +7,7 @@ pub(crate) mod dili;
 pub(crate) mod fiting_tree;
 pub(crate) mod fp;
 pub(crate) mod fp_raw;
+pub(crate) mod greedy_plr_plus;
 pub(crate) mod lipp;
 pub(crate) mod lits;
 pub(crate) mod nfl;

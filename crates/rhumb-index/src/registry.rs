@@ -31,6 +31,7 @@ static KINDS: &[Kind] = &[
     kinds::lits::KIND,
     kinds::nfl::KIND,
     kinds::btree::KIND,
+    kinds::greedy_plr_plus::KIND,
     #[cfg(test)]
     kinds::straight::KIND,
 ];

@@ -11,7 +11,7 @@ use rand::rngs::StdRng;
 use rhumb::fs::{Access, FaultyFileSystem, MemoryFileSystem, Plan};
 use rhumb::{Compaction, Db, Options, TierForm, TierSpec};
 
-const FORMS: [TierForm; 2] = [TierForm::Keys, TierForm::Inline];
+const FORMS: [TierForm; 3] = [TierForm::Keys, TierForm::Inline, TierForm::Published];
 const KEYS: u32 = 1_000;
 /// The level of the tier.
 const TIER: usize = 6;
@@ -62,13 +62,18 @@ fn conversions_leave_values_where_their_form_says() {
         let content = load(&db, &mut seeded(1));
         db.compact_range(None, None).unwrap();
         let tables = tables(&db);
-        assert!(tables[TIER] > 5, "{tables:?}");
+        match form {
+            TierForm::Published => assert_eq!(tables[TIER], 1),
+            _ => assert!(tables[TIER] > 5, "{tables:?}"),
+        }
         assert_eq!(tables[..TIER], [0; TIER]);
         let stats = default_keyspace(&db);
         match form {
             TierForm::Inline => assert_eq!(stats.value_files, 0),
             _ => assert!(stats.used_value_bytes > 300_000, "{stats:?}"),
         }
+        let pages = stats.index_kinds.get("greedy-plr-plus").copied();
+        assert_eq!(pages.is_some(), form == TierForm::Published, "{stats:?}");
         let moved = db.stats().unwrap().writes.moved_value_bytes;
         assert_eq!(moved > 0, form == TierForm::Inline);
         compare(&db, KEYS, &content);
@@ -132,7 +137,11 @@ fn deletes_reach_the_tier() {
         compare(&db, KEYS, &content);
         db.compact_range(None, None).unwrap();
         let after = tables(&db);
-        assert!(after[TIER] < before && after[..TIER] == [0; TIER]);
+        match form {
+            TierForm::Published => assert_eq!((before, after[TIER]), (1, 1)),
+            _ => assert!(after[TIER] < before, "{after:?}"),
+        }
+        assert_eq!(after[..TIER], [0; TIER]);
         assert_eq!(default_keyspace(&db).entries, content.len() as u64);
         compare(&db, KEYS, &content);
         db.close().unwrap();
@@ -177,6 +186,7 @@ fn space_stays_within_its_bound_under_updates() {
         (TierForm::Keys, 50),
         (TierForm::Inline, 10),
         (TierForm::Inline, 50),
+        (TierForm::Published, 30),
     ] {
         let disk = MemoryFileSystem::new();
         let options = tier(&disk, percent, form);
@@ -260,7 +270,9 @@ fn a_store_takes_the_shape_and_leaves_it() {
         options(&disk, 30),
         tier(&disk, 30, TierForm::Keys),
         tier(&disk, 30, TierForm::Inline),
+        tier(&disk, 30, TierForm::Published),
         options(&disk, 30),
+        tier(&disk, 30, TierForm::Published),
         tier(&disk, 30, TierForm::Inline),
         tier(&disk, 30, TierForm::Keys),
     ];

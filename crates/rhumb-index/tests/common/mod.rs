@@ -10,7 +10,7 @@ pub fn from_env(name: &str, default: u64) -> u64 {
 }
 
 /// Specifications that set knobs other than the position boundary.
-const VARIANTS: [&str; 21] = [
+const VARIANTS: [&str; 23] = [
     "fiting-tree:boundary=8,cone=wide",
     "pgm:boundary=4,eps_recursive=1",
     "pgm:boundary=5,eps_recursive=30",
@@ -32,6 +32,8 @@ const VARIANTS: [&str; 21] = [
     "lits:choice=trie",
     "nfl:flow=never",
     "nfl:flow=always",
+    "greedy-plr-plus:pages=1",
+    "greedy-plr-plus:pages=128",
 ];
 
 /// Every registered kind: if it has a position boundary, at several boundaries and once with its

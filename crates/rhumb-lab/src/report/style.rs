@@ -28,7 +28,7 @@ pub enum Shape {
 }
 
 /// Names in the papers and on the command line, with their styles.
-const KNOWN: [(&[&str], &str, Shape); 16] = [
+const KNOWN: [(&[&str], &str, Shape); 17] = [
     (&["fp", "fence"], "k0", Shape::Polygon(4, 0)),
     (&["fp-raw"], "k14", Shape::Polygon(8, 0)),
     (&["plr", "greedy"], "k1", Shape::Circle),
@@ -45,6 +45,7 @@ const KNOWN: [(&[&str], &str, Shape); 16] = [
     (&["auto"], "k12", Shape::Star(4)),
     (&["rss"], "k13", Shape::Star(6)),
     (&["btree"], "k15", Shape::Polygon(5, 6)),
+    (&["greedy-plr-plus"], "k16", Shape::Polygon(6, 3)),
 ];
 
 /// The class of what has no colour of its own: keys of a legend, and published lines that stand for none

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use rhumb_index::KeyMapBuilder;
+use rhumb_index::{IndexError, IndexSpec, KeyMapBuilder};
 
 use super::builder::{Ends, Written, write_tables};
 use super::context::{Context, Counters, NumberedMap, Outcome};
@@ -12,10 +12,14 @@ use super::ranges::{ABOVE, Ranges, TIER};
 use crate::cursor::{LevelCursor, MergeCursor, Source};
 use crate::entry::Piece;
 use crate::error::{Error, Result};
-use crate::options::{TableSpec, TierSpec};
+use crate::options::{Compression, Partition, TableSpec, TierForm, TierSpec};
 use crate::sync::Arc;
 use crate::table::TableReader;
 use crate::version::{LevelChange, Levels, Place, TableMeta};
+
+/// A page of the published key list holds as many keys of 8 bytes as fit into 4 KiB, and its index counts such pages.
+const PAGE_ENTRIES: u32 = 512;
+const PAGE_INDEX: &str = "greedy-plr-plus";
 
 /// Executes a job that was picked from `levels`.
 ///
@@ -71,16 +75,19 @@ fn merge(context: &Context<'_>, job: &Job, levels: &Levels) -> Result<(Written, 
     let older = older_tables(levels, job);
     let below = Below::runs(older.clone());
     let counts = counts_hidden(levels, context.table, context.tier);
-    let table = table_of(context, job);
+    let (table, index) = layout_of(context, job)?;
     let context = &Context {
         older: if counts { &older } else { &[] },
         table: &table,
+        index: &index,
         ..*context
     };
     let ranges = ranges(context, &pieces, &below);
     let mut cursor = MergeCursor::new(cursors(job)?);
     let cuts: Vec<&[u8]> = match context.tier {
-        Some(_) if (ABOVE..TIER).contains(&job.target_level) => Ranges::of(levels).cuts().collect(),
+        Some(tier) if (ABOVE..TIER).contains(&job.target_level) => {
+            Ranges::of(levels, tier).cuts().collect()
+        }
         _ => Vec::new(),
     };
     let layout = (map.clone(), ends(context, job, &cuts));
@@ -95,15 +102,26 @@ fn merge(context: &Context<'_>, job: &Job, levels: &Levels) -> Result<(Written, 
     Ok((written, maps))
 }
 
-/// The layout of the tables that a job writes. Where values stand beside their keys in the tier, none leaves them again.
-fn table_of<'a>(context: &Context<'a>, job: &Job) -> Cow<'a, TableSpec> {
-    match job.is_inline_conversion(context.tier) {
-        true => Cow::Owned(TableSpec {
-            separate_values: None,
-            ..context.table.clone()
-        }),
-        false => Cow::Borrowed(context.table),
+/// The layout and index of the tables that a job writes. Where values stand beside their keys in the tier, none leaves
+/// them again.
+fn layout_of<'a>(
+    context: &Context<'a>,
+    job: &Job,
+) -> Result<(Cow<'a, TableSpec>, Cow<'a, IndexSpec>)> {
+    let tier = context.tier.filter(|_| job.target_level == TIER);
+    let (mut table, mut index) = (context.table.clone(), context.index.clone());
+    match tier.map(|tier| tier.form) {
+        Some(TierForm::Inline) => table.separate_values = None,
+        Some(TierForm::Published) => {
+            table.partition = Partition::Entries(PAGE_ENTRIES);
+            table.compression = Compression::None;
+            index = PAGE_INDEX
+                .parse()
+                .map_err(|error: IndexError| Error::InvalidArgument(error.to_string()))?;
+        }
+        _ => return Ok((Cow::Borrowed(context.table), Cow::Borrowed(context.index))),
     }
+    Ok((Cow::Owned(table), Cow::Owned(index)))
 }
 
 /// Whether tables say how many older values their entries hide.
@@ -118,7 +136,7 @@ fn ends<'a>(context: &Context<'_>, job: &Job, cuts: &'a [&'a [u8]]) -> Ends<'a> 
         // A table of the tier is a range.
         Some(tier) if job.target_level == TIER => Ends {
             values_a_byte: 1,
-            ..Ends::at(tier.range_bytes)
+            ..Ends::at(tier.most_range_bytes())
         },
         _ => Ends::at(context.table.table_bytes),
     };

@@ -15,7 +15,7 @@ pub(crate) const TIER: usize = LEVELS - 1;
 pub(super) const ABOVE: usize = 1;
 
 /// The ranges into which the tier divides all keys, in their order: one for each table of its oldest run, up to the next
-/// table's smallest key. One without bounds if there are no tables.
+/// table's smallest key. One without bounds if there are no tables, or if the tier has the published form.
 ///
 /// They are not stored. A table that is written anew may begin at a larger key than before, but what stood above it was
 /// cut at the smaller one, and so lies in it or in what was the table before it.
@@ -26,9 +26,9 @@ pub(super) struct Ranges<'a> {
 }
 
 impl<'a> Ranges<'a> {
-    pub fn of(levels: &'a Levels) -> Self {
-        let tier = levels.runs(TIER).last();
-        let tables = tier.map_or(&[][..], |run| run.tables());
+    pub fn of(levels: &'a Levels, tier: TierSpec) -> Self {
+        let run = levels.runs(TIER).last().filter(|_| !tier.is_whole());
+        let tables = run.map_or(&[][..], |run| run.tables());
         Ranges {
             later: tables.get(1..).unwrap_or_default(),
         }

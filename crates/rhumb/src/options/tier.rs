@@ -18,6 +18,10 @@ pub enum TierForm {
     /// A read of the tier needs one read of the device in all, and nearly no memory for the tier; where updates hit all
     /// keys alike, more is written than with `Keys`.
     Inline,
+    /// As published: the store is one range, whose values are all written anew in the order of their keys when garbage takes as
+    /// much room as it may. That needs as much room again, so this form is for comparisons. Keys and
+    /// pointers are in blocks of 512 entries under the index `greedy-plr-plus`.
+    Published,
 }
 
 /// How a learned tier is divided and when it is converted: `form=keys,range=256MiB,runs=8`.
@@ -26,14 +30,15 @@ pub struct TierSpec {
     /// Where values lie.
     pub form: TierForm,
     /// About how many bytes of keys and values a range holds, those counted that lie in value files. A conversion
-    /// takes a range, and as much room on the disk until it ends. At least 1; the text form takes at least 1 KiB.
+    /// takes a range, and as much room on the disk until it ends. At least 1; the text form takes at least 1 KiB. Not
+    /// used by the published form.
     pub range_bytes: u64,
     /// How many runs may stand above a range before they are merged: with the range, if they have at least a
     /// [part](crate::Levels::size_ratio) of its bytes, or else with each other. At least 1.
     pub runs: u32,
 }
 
-const FORM_EXPECTED: &str = "form=keys or form=inline";
+const FORM_EXPECTED: &str = "form=keys, form=inline or form=published";
 const RANGE_EXPECTED: &str = "range=256MiB, at least 1KiB";
 const RUNS_EXPECTED: &str = "runs=8, at least 1";
 
@@ -53,6 +58,24 @@ impl TierSpec {
         self.form == TierForm::Inline
     }
 
+    /// Whether the store is one range, as published.
+    pub(crate) fn is_whole(self) -> bool {
+        self.form == TierForm::Published
+    }
+
+    /// Whether what newer entries hide is freed by the conversions that make room, rather than found by others before.
+    pub(crate) fn frees_hidden(self) -> bool {
+        self.is_inline() || self.is_whole()
+    }
+
+    /// About how many bytes of keys and values a table of the tier holds at most.
+    pub(crate) fn most_range_bytes(self) -> u64 {
+        match self.is_whole() {
+            true => u64::MAX,
+            false => self.range_bytes,
+        }
+    }
+
     /// An error, in the words of the code, if a value is out of its range.
     pub(super) fn check(&self) -> Result<(), Error> {
         check_range("TierSpec::range_bytes", self.range_bytes, 1..=u64::MAX)?;
@@ -65,6 +88,7 @@ impl fmt::Display for TierSpec {
         let form = match self.form {
             TierForm::Keys => "keys",
             TierForm::Inline => "inline",
+            TierForm::Published => "published",
         };
         write!(
             f,
@@ -86,6 +110,7 @@ impl FromStr for TierSpec {
                     tier.form = match value {
                         "keys" => TierForm::Keys,
                         "inline" => TierForm::Inline,
+                        "published" => TierForm::Published,
                         _ => return Err(bad(setting, FORM_EXPECTED)),
                     };
                 }

@@ -118,7 +118,7 @@ pub fn case_seed(case: u64) -> u64 {
 }
 
 /// The shapes of levels. A store may be opened with a different one each time.
-pub const SHAPES: [Compaction; 5] = [
+pub const SHAPES: [Compaction; 6] = [
     Compaction::Leveled,
     Compaction::FullLevel,
     Compaction::Tiered,
@@ -129,6 +129,11 @@ pub const SHAPES: [Compaction; 5] = [
     }),
     Compaction::LearnedTier(TierSpec {
         form: TierForm::Inline,
+        range_bytes: 2 << 10,
+        runs: 3,
+    }),
+    Compaction::LearnedTier(TierSpec {
+        form: TierForm::Published,
         range_bytes: 2 << 10,
         runs: 3,
     }),

@@ -35,8 +35,9 @@ pub fn shapes(number: u64) -> Vec<Compaction> {
 fn shapes_for(name: &str, number: usize) -> Vec<Compaction> {
     let named = |shape: &Compaction| shape.to_string().starts_with(name);
     let number = match (name, SHAPES.iter().position(named)) {
-        (TIER_VALUES, _) => SHAPES.len() - 2,
-        (TIER_INLINE, _) => SHAPES.len() - 1,
+        (TIER_VALUES, _) => SHAPES.len() - 3,
+        (TIER_INLINE, _) => SHAPES.len() - 2,
+        (TIER_WHOLE, _) => SHAPES.len() - 1,
         (_, Some(named)) => named,
         // Leveled comes first for the scripts whose tables should move, or be put below level 0.
         _ => (number + 2) % 3,
@@ -56,17 +57,18 @@ pub const LOGS: &str = "logs";
 /// The script of which flushes keep something back.
 pub const NEARLY_SORTED: &str = "nearly-sorted";
 
-/// The scripts of a learned tier: without value files, and with some that values stay in or come back from.
+/// The scripts of a learned tier: without value files, with some that values stay in or come back from, and as published.
 const TIER: &str = "learned-tier";
 const TIER_VALUES: &str = "tier-values";
 const TIER_INLINE: &str = "tier-inline";
+const TIER_WHOLE: &str = "tier-whole";
 
 /// The script whose value files hold groups of keys.
 pub const HASHED: &str = "hashed";
 
 /// All scripts, of about `length` steps each.
 pub fn all(length: u64) -> Vec<Script> {
-    let made: [(&'static str, Make); 26] = [
+    let made: [(&'static str, Make); 27] = [
         ("writes", steps::writes),
         ("batches", steps::batches),
         ("flush", steps::flush),
@@ -93,11 +95,12 @@ pub fn all(length: u64) -> Vec<Script> {
         (TIER, steps::merges),
         (TIER_VALUES, steps::collection),
         (TIER_INLINE, steps::collection),
+        (TIER_WHOLE, steps::collection),
     ];
     let scripts = made.into_iter().enumerate().map(|(i, (name, make))| {
         let mut random = Random(case_seed(i as u64));
         // Their steps make more calls than those of others.
-        let shorter = [TIER, TIER_VALUES, TIER_INLINE].contains(&name);
+        let shorter = [TIER, TIER_VALUES, TIER_INLINE, TIER_WHOLE].contains(&name);
         let steps = make(&mut random, if shorter { length / 2 } else { length });
         let settled = !["unsettled", LOGS].contains(&name) && name.parse::<Compaction>().is_err();
         Script {

@@ -9,7 +9,7 @@ use rhumb::{
 use super::choices::Choices;
 
 /// The index kinds, some with several settings.
-pub const INDEXES: [&str; 18] = [
+pub const INDEXES: [&str; 19] = [
     "fp",
     "fp-raw",
     "plr",
@@ -28,6 +28,7 @@ pub const INDEXES: [&str; 18] = [
     "lits",
     "nfl",
     "btree",
+    "greedy-plr-plus",
 ];
 
 /// The ways of cutting blocks that the model check covers.
@@ -54,7 +55,7 @@ pub const COMPRESSIONS: &[Compression] = match cfg!(feature = "zstd") {
 };
 
 /// The shapes that levels can have.
-pub const SHAPES: [Compaction; 5] = [
+pub const SHAPES: [Compaction; 6] = [
     Compaction::Leveled,
     Compaction::FullLevel,
     Compaction::Tiered,
@@ -65,6 +66,11 @@ pub const SHAPES: [Compaction; 5] = [
     }),
     Compaction::LearnedTier(TierSpec {
         form: TierForm::Inline,
+        range_bytes: 2 << 10,
+        runs: 3,
+    }),
+    Compaction::LearnedTier(TierSpec {
+        form: TierForm::Published,
         range_bytes: 2 << 10,
         runs: 3,
     }),

@@ -5,7 +5,10 @@ use crate::results::Cell;
 /// The classes with their kinds. Kinds of no class come last.
 const CLASSES: [(&str, &[&str]); 5] = [
     ("fence pointers", &["fp-raw", "fp"]),
-    ("linear segments", &["plr", "fiting-tree", "pgm"]),
+    (
+        "linear segments",
+        &["plr", "fiting-tree", "pgm", "greedy-plr-plus"],
+    ),
     ("RMI and splines", &["rmi", "radix-spline", "plex"]),
     (
         "unclustered kinds",

@@ -125,10 +125,11 @@ pub fn systems(
     let sizes = Sizes::of(entries);
     let (equal, published) = (sizes.equal(), sizes.published());
     let segment = sizes.segment;
-    let (keys, inline) = (sizes.tier("keys"), sizes.tier("inline"));
+    let [keys, inline, whole] = ["keys", "inline", "published"].map(|form| sizes.tier(form));
     let texts = [
         ("tier-keys", format!("rhumb {APART} {keys} {equal}")),
         ("tier-inline", format!("rhumb {APART} {inline} {equal}")),
+        ("tier-published", format!("rhumb {APART} {whole} {equal}")),
         ("lsm-values", format!("rhumb {APART} {equal}")),
         ("hashkv", format!("rhumb {APART} groups={GROUPS} {equal}")),
         ("rocksdb-blob", format!("rocksdb {APART} {equal}")),

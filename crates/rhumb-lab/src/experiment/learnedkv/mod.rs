@@ -45,7 +45,8 @@ const ENVIRONMENT: Experiment = Experiment {
              the entries, at least 64 KiB. Tables and values are read through the page cache. `rdb+published` alone has \
              the settings of the published baseline: RocksDB with a write buffer of 64 KiB, level 1 of 16 KiB, ratio 10, no \
              filter, a cache of 32 MiB and direct reads of tables (values come from the page cache), scaled alike. `tier-keys` and \
-             `tier-inline` have a learned tier, whose ranges of 256 MiB, scaled alike, are converted one by one in the background. The published trigger bounds the log when its collection begins; a collection of the whole \
+             `tier-inline` have a learned tier, whose ranges of 256 MiB, scaled alike, are converted one by one in the background; \
+             `tier-published` is converted whole, in the background too, and collects when garbage takes 0.6 of the room that it may. The published trigger bounds the log when its collection begins; a collection of the whole \
              log needs as much space again for the new one, which the peak shows.",
     cells: |_| {
         Ok(vec![Planned {

@@ -33,8 +33,8 @@ pub(super) struct Above<'a> {
 
 /// All groups of ranges, in the order of their keys. Takes a time that is logarithmic in the ranges for each table above
 /// and each run of each range.
-pub(super) fn groups(levels: &Levels) -> Vec<Above<'_>> {
-    let ranges = Ranges::of(levels);
+pub(super) fn groups(levels: &Levels, tier: TierSpec) -> Vec<Above<'_>> {
+    let ranges = Ranges::of(levels, tier);
     // How many more tables reach behind a range than behind the one before.
     let mut joins = vec![0_i64; ranges.count()];
     for (_, _, table) in tables_above(levels) {
@@ -119,13 +119,17 @@ impl<'a> Above<'a> {
     }
 
     /// Whether the ranges are to be written together with what stands above them.
-    pub fn is_converted(&self, options: &options::Levels) -> bool {
-        self.bytes > 0 && self.share(options) >= 1.0
+    pub fn is_converted(&self, options: &options::Levels, tier: TierSpec) -> bool {
+        self.bytes > 0 && self.share(options, tier) >= 1.0
     }
 
     /// What stands above as a share of what may: in bytes, or in entries that are deleted.
-    fn share(&self, options: &options::Levels) -> f64 {
-        let ratio = f64::from(options.size_ratio.max(2));
+    fn share(&self, options: &options::Levels, tier: TierSpec) -> f64 {
+        let ratio = match tier.is_whole() {
+            // As published, what stands above is converted for the sake of garbage, before it is as large as the tier.
+            true => 1.0,
+            false => f64::from(options.size_ratio.max(2)),
+        };
         let bytes = self.bytes as f64 / self.tier_bytes.max(1) as f64;
         let deletes = self.deletes as f64 / self.tier_entries.max(1) as f64;
         bytes.max(deletes) * ratio
@@ -134,7 +138,7 @@ impl<'a> Above<'a> {
     /// How urgent it is to merge what stands above: at least 1 where it is due.
     pub fn score(&self, options: &options::Levels, tier: TierSpec) -> f64 {
         let runs = self.runs as f64 / f64::from(tier.runs.max(1));
-        runs.max(self.share(options))
+        runs.max(self.share(options, tier))
     }
 
     /// How much of what lies apart a conversion shows to be garbage for each byte that it writes.
@@ -144,7 +148,7 @@ impl<'a> Above<'a> {
 
     /// Whether its data takes less than one in so many parts of what a range may hold.
     fn is_within(&self, tier: TierSpec, parts: u64) -> bool {
-        self.data_bytes < tier.range_bytes / parts
+        self.data_bytes < tier.most_range_bytes() / parts
     }
 }
 

@@ -60,18 +60,23 @@ impl Room {
     /// The room in what some levels hold: in value files, and in the tier where its tables hold values.
     pub fn of(levels: &Levels, over_provision_percent: u32, tier: Option<TierSpec>) -> Self {
         let totals = levels.value_files().totals();
-        if !tier.is_some_and(TierSpec::is_inline) {
-            let hidden = levels.hidden_value_bytes();
-            let (used, known) = (totals.used_bytes, totals.garbage_bytes);
-            return Room::of_bytes(used, known, hidden, over_provision_percent);
-        }
-        let entries: u64 = levels.level(TIER).map(|t| t.meta.entries).sum();
-        let used = totals.used_bytes + levels.bytes(TIER) as f64;
-        let hidden = used * levels.hidden_share(totals.entries + entries as f64);
-        Room {
-            // Conversions free what is hidden in the tier, so nothing has to be known.
-            least: -1.0,
-            ..Room::of_bytes(used, totals.garbage_bytes, hidden, over_provision_percent)
+        let (used, hidden) = match tier.is_some_and(TierSpec::is_inline) {
+            true => {
+                let entries: u64 = levels.level(TIER).map(|t| t.meta.entries).sum();
+                let used = totals.used_bytes + levels.bytes(TIER) as f64;
+                let hidden = levels.hidden_share(totals.entries + entries as f64);
+                (used, used * hidden)
+            }
+            false => (totals.used_bytes, levels.hidden_value_bytes()),
+        };
+        let room = Room::of_bytes(used, totals.garbage_bytes, hidden, over_provision_percent);
+        match tier.is_some_and(TierSpec::frees_hidden) {
+            // Nothing has to be known.
+            true => Room {
+                least: -1.0,
+                ..room
+            },
+            false => room,
         }
     }
 
@@ -154,7 +159,8 @@ impl Victims {
 
     /// Forgets the files that are gone, and if there is none left and there is too much garbage, chooses others.
     /// Returns how urgent it is to empty them, or to convert ranges of a `tier` that holds values; `None` if it is not.
-    /// Where keys are divided into `groups`, all files of a group are chosen or none.
+    /// Where keys are divided into `groups`, all files of a group are chosen or none. In the published form all files are
+    /// chosen, but those into which tables of level 0 point, which stand above all that is converted.
     pub fn update(
         &mut self,
         levels: &Levels,
@@ -169,7 +175,10 @@ impl Victims {
             return None;
         }
         let room = Room::of(levels, over_provision_percent, tier);
-        let score = self.update_for(files, groups, &room);
+        let score = match tier.is_some_and(TierSpec::is_whole) {
+            true => self.update_by(files, &room, || all_below_level0(levels)),
+            false => self.update_for(files, groups, &room),
+        };
         score.or_else(|| Some(room.score()).filter(|score| is_inline && *score > 1.0))
     }
 
@@ -179,12 +188,21 @@ impl Victims {
         groups: Option<NonZero<u16>>,
         room: &Room,
     ) -> Option<f64> {
+        self.update_by(files, room, || choose(units(files, groups), room))
+    }
+
+    fn update_by(
+        &mut self,
+        files: &ValueFiles,
+        room: &Room,
+        choose: impl FnOnce() -> BTreeSet<u64>,
+    ) -> Option<f64> {
         if self.files.iter().any(|number| files.get(*number).is_none()) {
             let left = self.files.iter().filter(|n| files.get(**n).is_some());
             self.files = Arc::new(left.copied().collect());
         }
         if self.files.is_empty() && room.score() > 1.0 {
-            self.files = Arc::new(choose(units(files, groups), room));
+            self.files = Arc::new(choose());
         }
         (!self.files.is_empty()).then(|| room.score())
     }
@@ -202,7 +220,7 @@ pub(super) fn hiding(
         return None;
     }
     let room = Room::of(levels, over_provision_percent, tier);
-    let (urgency, level) = match is_inline {
+    let (urgency, level) = match tier.is_some_and(TierSpec::frees_hidden) {
         // Below level 0, collections convert what hides much.
         true => (
             room.score(),
@@ -212,6 +230,14 @@ pub(super) fn hiding(
     };
     let most = level.filter(|_| urgency >= 1.0);
     most.map(|level| (level, urgency))
+}
+
+/// The files into which no table of level 0 points.
+fn all_below_level0(levels: &Levels) -> BTreeSet<u64> {
+    let uppermost = levels.level(0).flat_map(|table| &table.meta.values);
+    let uppermost: BTreeSet<u64> = uppermost.map(|used| used.file).collect();
+    let files = levels.value_files().iter().map(|(number, _)| number);
+    files.filter(|number| !uppermost.contains(number)).collect()
 }
 
 /// The files, or groups of files, with the largest shares of garbage, at least one if one holds enough: until the others

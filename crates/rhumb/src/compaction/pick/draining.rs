@@ -9,8 +9,8 @@ use crate::version::Levels;
 /// about its whole size each time, and one that is drained to half costs three quarters of that.
 const LEFT: f64 = 0.5;
 
-/// Level 0 waits for a level 1 that is drained, or for overdue conversions of a learned tier, while it has fewer runs than this many times those that start a
-/// merge: more than slow writers down, and fewer than hold them up.
+/// Level 0 waits for a level 1 that is drained, or for an overdue conversion of a learned tier, while it has fewer runs than
+/// this many times those that start a merge: more than slow writers down, and fewer than hold them up.
 const MOST_WAITING: usize = 6;
 
 /// The levels of a keyspace that are drained: each was larger than it should be after a merge into it, and is

@@ -45,7 +45,8 @@ pub(crate) fn pick_collection(
             trivial: false,
         })
     });
-    let conversions = tier.map(|_| conversions(levels)).into_iter().flatten();
+    let conversions = tier.map(|tier| conversions(levels, tier));
+    let conversions = conversions.into_iter().flatten();
     let conversions = conversions.map(|job| Job {
         trivial: false,
         ..job

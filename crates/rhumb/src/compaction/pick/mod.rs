@@ -91,8 +91,8 @@ pub(crate) fn full_levels(
     }
     let mut is_full: [bool; LEVELS] =
         std::array::from_fn(|level| scores[level] >= 1.0 || draining.has(level));
-    if is_full[0] && options.compaction.tier().is_some() {
-        match tier::goes_before_level0(levels, options, scores[ABOVE]) {
+    if let Some(tier) = options.compaction.tier().filter(|_| is_full[0]) {
+        match tier::goes_before_level0(levels, options, tier, scores[ABOVE], claims) {
             true => is_full[0] = false,
             // The runs that it makes way for should not wait for a conversion.
             false => is_full[ABOVE] = false,

@@ -36,10 +36,10 @@ pub(super) fn score(
         0 if levels.level(0).any(|table| claims.has(table.meta.number)) => 0.0,
         0 => levels.runs(0).len() as f64 / f64::from(options.level0_tables.max(1)),
         ABOVE => {
-            let above = groups(levels).into_iter();
+            let above = groups(levels, tier).into_iter();
             let scores = above.map(|above| above.score(options, tier));
             let score = scores.fold(0.0, f64::max);
-            match deepest_above(levels).is_some() || cuts(levels).next().is_some() {
+            match deepest_above(levels).is_some() || cuts(levels, tier).next().is_some() {
                 true => score.max(1.0),
                 false => score,
             }
@@ -48,14 +48,22 @@ pub(super) fn score(
     }
 }
 
-/// Whether conversions go before a full level 0, which makes way for new runs and takes less time.
-pub(super) fn goes_before_level0(levels: &Levels, options: &options::Levels, score: f64) -> bool {
-    score >= OVERDUE && level0_may_wait(levels, options)
+/// Whether a conversion goes before a full level 0, which makes way for new runs and takes less time.
+pub(super) fn goes_before_level0(
+    levels: &Levels,
+    options: &options::Levels,
+    tier: TierSpec,
+    score: f64,
+    claims: &Claims,
+) -> bool {
+    let is_overdue = score >= OVERDUE && level0_may_wait(levels, options);
+    let begins = || pick(levels, options, tier, ABOVE, claims).filter(|job| claims.admits(job));
+    is_overdue && begins().is_some()
 }
 
 /// The most runs that stand above a range.
-pub(crate) fn most_runs_above(levels: &Levels) -> usize {
-    let runs = groups(levels).into_iter().map(|above| above.runs);
+pub(crate) fn most_runs_above(levels: &Levels, tier: TierSpec) -> usize {
+    let runs = groups(levels, tier).into_iter().map(|above| above.runs);
     runs.max().unwrap_or(0)
 }
 
@@ -68,7 +76,7 @@ pub(super) fn pick(
     claims: &Claims,
 ) -> Option<Job> {
     if level == 0 {
-        return stack(levels, u64::MAX);
+        return stack(levels, tier, u64::MAX);
     }
     if let Some((level, run)) = deepest_above(levels) {
         return Some(Job {
@@ -78,10 +86,10 @@ pub(super) fn pick(
             trivial: true,
         });
     }
-    if let Some(cut) = cuts(levels).find(|job| claims.admits(job)) {
+    if let Some(cut) = cuts(levels, tier).find(|job| claims.admits(job)) {
         return Some(cut);
     }
-    let groups = groups(levels);
+    let groups = groups(levels, tier);
     let mut above: Vec<_> = groups.iter().enumerate().collect();
     above.retain(|(_, above)| above.runs > 0);
     let score = |above: &Above<'_>| above.score(options, tier);
@@ -94,7 +102,7 @@ pub(super) fn pick(
     };
     above.sort_by(|(_, a), (_, b)| f64::total_cmp(&urgency(b), &urgency(a)));
     let mut jobs = above.into_iter().map(|(at, above)| {
-        let is_united = is_due && !above.is_converted(options);
+        let is_united = is_due && !above.is_converted(options, tier);
         let united = is_united.then(|| unite(levels, above.hull));
         united.flatten().unwrap_or_else(|| {
             let widened = widened(&groups, at, tier).map(|hull| Job {
@@ -109,7 +117,7 @@ pub(super) fn pick(
 
 /// All runs of level 0 from before file number `before` become one of level 1, which is cut where ranges begin; `None` if
 /// there are none.
-fn stack(levels: &Levels, before: u64) -> Option<Job> {
+fn stack(levels: &Levels, tier: TierSpec, before: u64) -> Option<Job> {
     let runs = runs_before(levels, before);
     let mut job = Job {
         inputs: runs.map(|run| Input::new(0, run, run.tables())).collect(),
@@ -117,7 +125,7 @@ fn stack(levels: &Levels, before: u64) -> Option<Job> {
         target_run: None,
         trivial: false,
     };
-    let ranges = Ranges::of(levels);
+    let ranges = Ranges::of(levels, tier);
     let is_cut = |table: &Arc<Table>| {
         let (first, last) = ranges.across(Hull::of_one(&table.meta));
         first < last
@@ -139,8 +147,8 @@ fn deepest_above(levels: &Levels) -> Option<(usize, &Run)> {
 
 /// The jobs that cut tables which reach many ranges: another shape left them, or they came from elsewhere. Otherwise a
 /// conversion of one range would take all of these with it.
-fn cuts(levels: &Levels) -> impl Iterator<Item = Job> {
-    let ranges = Ranges::of(levels);
+fn cuts(levels: &Levels, tier: TierSpec) -> impl Iterator<Item = Job> {
+    let ranges = Ranges::of(levels, tier);
     let is_wide = move |table: &Table| {
         let (first, last) = ranges.across(Hull::of_one(&table.meta));
         last - first >= MOST_RANGES
@@ -157,8 +165,8 @@ fn cuts(levels: &Levels) -> impl Iterator<Item = Job> {
 }
 
 /// The conversions of all ranges.
-pub(super) fn conversions(levels: &Levels) -> impl Iterator<Item = Job> {
-    let groups = groups(levels).into_iter();
+pub(super) fn conversions(levels: &Levels, tier: TierSpec) -> impl Iterator<Item = Job> {
+    let groups = groups(levels, tier).into_iter();
     groups.map(|above| conversion(levels, above.hull))
 }
 
@@ -182,21 +190,26 @@ fn conversion(levels: &Levels, hull: Hull<'_>) -> Job {
 /// cannot run beside others, wait.
 pub(crate) fn pick_stack(
     levels: &Levels,
+    tier: TierSpec,
     (from, to): (&[u8], Bound<&[u8]>),
     before: u64,
 ) -> Option<Job> {
     let mut runs = runs_before(levels, before);
     match runs.any(|run| !run.overlapping(from, to).is_empty()) {
-        true => stack(levels, before),
-        false => cuts(levels).next(),
+        true => stack(levels, tier, before),
+        false => cuts(levels, tier).next(),
     }
 }
 
 /// The conversion of the first range with keys of `from..to` that has something above it, or that holds what is not
 /// needed at the bottom; `None` if there is none. If the job cannot run beside others, wait.
-pub(crate) fn pick_conversion(levels: &Levels, (from, to): (&[u8], Bound<&[u8]>)) -> Option<Job> {
+pub(crate) fn pick_conversion(
+    levels: &Levels,
+    tier: TierSpec,
+    (from, to): (&[u8], Bound<&[u8]>),
+) -> Option<Job> {
     let is_asked = |hull: &Hull<'_>| !is_behind(from, hull.to) && !is_behind(hull.from, to);
-    let asked = groups(levels).into_iter().map(|above| above.hull);
+    let asked = groups(levels, tier).into_iter().map(|above| above.hull);
     let due = |job: &Job| {
         let reached = job.tables().any(|t| !t.meta.ends_before(from));
         let above = job.inputs.iter().any(|input| input.place.level < TIER);

@@ -102,12 +102,12 @@ impl Background {
         (from, to): (&[u8], Bound<&[u8]>),
     ) {
         let before = store.files.next_number();
-        if shape.tier().is_some() {
-            let stack = |store: &Store| pick_stack(&store.levels, (from, to), before);
+        if let Some(tier) = shape.tier() {
+            let stack = |store: &Store| pick_stack(&store.levels, tier, (from, to), before);
             while self.run_asked(store, random, stack).is_some() {}
             let mut next = Some(from.to_vec());
             while let Some(from) = next {
-                let convert = |store: &Store| pick_conversion(&store.levels, (&from, to));
+                let convert = |store: &Store| pick_conversion(&store.levels, tier, (&from, to));
                 let converted = self.run_asked(store, random, convert);
                 next = converted.and_then(|job| job.hull()?.next_key());
             }

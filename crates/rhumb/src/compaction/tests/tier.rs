@@ -213,6 +213,76 @@ fn conversions_are_not_starved_by_level_0() {
     assert_eq!(full(300, 3, &claims), [1]);
 }
 
+/// Level 0 waits only for a conversion that can begin.
+#[test]
+fn level_0_does_not_wait_for_conversions_that_wait_themselves() {
+    let mut specs = [&RANGES[..], &[(10, 1, "b", "c", 900)]].concat();
+    let mut claims = Claims::default();
+    claims.take(&pick(&levels(&specs), &SHAPE, &claims).unwrap());
+    specs.extend((20..25).map(|n| (n, 0, "a", "z", 10)));
+    let full = |claims: &Claims| {
+        let full = full_levels(&levels(&specs), &SHAPE, 30, claims, &mut Default::default());
+        full.iter().map(|(level, _)| *level).collect::<Vec<_>>()
+    };
+    assert_eq!(full(&Claims::default()), [1]);
+    assert_eq!(full(&claims), [0]);
+}
+
+const PUBLISHED: TierSpec = TierSpec {
+    form: TierForm::Published,
+    ..TIER_SPEC
+};
+
+/// As published, the store is one range, which is converted when what stands above is as large.
+#[test]
+fn the_published_form_converts_the_whole_store() {
+    let shape = options::Levels {
+        compaction: Compaction::LearnedTier(PUBLISHED),
+        ..SHAPE
+    };
+    let above = |bytes| {
+        let specs = [
+            &RANGES[..],
+            &[(10, 1, "a", "z", bytes), (12, 1, "a", "c", 10)],
+        ];
+        let job = pick(&levels(&specs.concat()), &shape, &Claims::default());
+        job.map(|job| form(&job))
+    };
+    assert_eq!(above(2_989), None);
+    let inputs = vec![(1, 12), (1, 10), (TIER, 1), (TIER, 2), (TIER, 3)];
+    assert_eq!(above(2_990), Some((inputs, TIER, Some(BASE_RUN), false)));
+}
+
+/// As published, garbage makes all values move, but those that were written since.
+#[test]
+fn the_published_form_empties_all_files_below_level_0() {
+    let compaction = Compaction::LearnedTier(PUBLISHED);
+    let specs = [&RANGES[..], &[(10, 1, "a", "c", 10), (20, 0, "a", "c", 10)]];
+    let all = levels_with(&specs.concat(), |meta| {
+        let file = 50 + meta.number;
+        let values = ValueUse {
+            file,
+            meta: ValueFileMeta {
+                bytes: 1_000 + HEADER_BYTES as u64,
+                group: None,
+            },
+            entries: 1,
+            bytes: 800,
+        };
+        meta.values = vec![values];
+    });
+    let mut victims = Victims::default();
+    let tier = compaction.tier();
+    assert!(victims.update(&all, 100, tier, None).is_none());
+    assert!(victims.update(&all, 20, tier, None).is_some());
+    assert!(victims.files().iter().eq(&[51, 52, 53, 60]));
+    let claims = Claims::default();
+    let picked = pick_collection(&all, &victims, (compaction, 20), &claims, |_| false);
+    let picked = form(&picked.unwrap().job);
+    let inputs = vec![(1, 10), (TIER, 1), (TIER, 2), (TIER, 3)];
+    assert_eq!(picked, (inputs, TIER, Some(BASE_RUN), false));
+}
+
 /// Two ranges are converted at once, and a third job stacks what was flushed.
 #[test]
 fn ranges_do_not_wait_for_each_other() {
@@ -269,12 +339,12 @@ fn what_is_asked_for_is_stacked_and_then_converted_range_by_range() {
     specs.extend([(20, 0, "a", "z", 10), (22, 0, "a", "z", 10)]);
     let levels = levels(&specs);
     let all = (&b""[..], Bound::Unbounded);
-    let stack = |before| pick_stack(&levels, all, before).map(|job| form(&job));
+    let stack = |before| pick_stack(&levels, TIER_SPEC, all, before).map(|job| form(&job));
     assert_eq!(stack(22), Some((vec![(0, 20)], 1, None, false)));
     assert_eq!(stack(20), None);
     // The tables have sequences, so all are due.
     let converted = |from: &[u8]| {
-        let job = pick_conversion(&levels, (from, Bound::Unbounded))?;
+        let job = pick_conversion(&levels, TIER_SPEC, (from, Bound::Unbounded))?;
         let next = job.hull()?.next_key();
         Some((form(&job).0, next))
     };
@@ -297,8 +367,8 @@ fn tables_above_the_tier_end_where_ranges_end() {
     let all = (&b""[..], Bound::Unbounded);
     let stack = |store: &mut Store| {
         store.flush().unwrap();
-        let job = pick_stack(&store.levels, all, u64::MAX).unwrap();
-        assert!(!job.trivial || Ranges::of(&store.levels).count() == 1);
+        let job = pick_stack(&store.levels, TIER_SPEC, all, u64::MAX).unwrap();
+        assert!(!job.trivial || Ranges::of(&store.levels, TIER_SPEC).count() == 1);
         let outcome = store.run(&job).unwrap();
         store.install(&outcome);
     };
@@ -306,7 +376,7 @@ fn tables_above_the_tier_end_where_ranges_end() {
         store.write(Operation::Put(key(number), vec![7; 50]));
     }
     stack(&mut store);
-    while let Some(job) = pick_conversion(&store.levels, all) {
+    while let Some(job) = pick_conversion(&store.levels, TIER_SPEC, all) {
         let outcome = store.run(&job).unwrap();
         store.install(&outcome);
     }
@@ -322,7 +392,13 @@ fn tables_above_the_tier_end_where_ranges_end() {
     for table in above {
         let m = &table.meta;
         let inside = |cut: &&[u8]| &*m.smallest < *cut && !m.ends_before(cut);
-        assert_eq!(Ranges::of(&store.levels).cuts().filter(inside).count(), 0);
+        assert_eq!(
+            Ranges::of(&store.levels, TIER_SPEC)
+                .cuts()
+                .filter(inside)
+                .count(),
+            0
+        );
     }
     assert!(above.len() > 3, "{}", above.len());
     store.check();

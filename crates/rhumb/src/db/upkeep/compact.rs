@@ -13,7 +13,7 @@ use crate::db::store::{OpenKeyspace, Store};
 use crate::db::write::pressure::Pressure;
 use crate::entry::is_behind;
 use crate::error::{Error, Result};
-use crate::options::Compaction;
+use crate::options::{Compaction, TierSpec};
 use crate::sync::atomic::Ordering;
 use crate::sync::lock;
 use crate::version::{LEVELS, Levels};
@@ -38,8 +38,8 @@ impl Store {
         let compaction = self.options.levels.compaction;
         let from = from.unwrap_or_default();
         let to = to.map_or(Bound::Unbounded, Bound::Excluded);
-        if compaction.tier().is_some() {
-            self.convert_range(keyspace, (from, to), before)?;
+        if let Some(tier) = compaction.tier() {
+            self.convert_range(keyspace, tier, (from, to), before)?;
             self.collect_garbage();
             return Ok(());
         }
@@ -85,10 +85,11 @@ impl Store {
     fn convert_range(
         &self,
         keyspace: &Arc<OpenKeyspace>,
+        tier: TierSpec,
         (from, to): (&[u8], Bound<&[u8]>),
         before: u64,
     ) -> Result<()> {
-        let stack = |levels: &Levels| compaction::pick_stack(levels, (from, to), before);
+        let stack = |levels: &Levels| compaction::pick_stack(levels, tier, (from, to), before);
         while let Some(merge) = self.await_merge(keyspace, stack)? {
             self.run_merge(&merge)?;
         }
@@ -98,7 +99,7 @@ impl Store {
         let end = end.map_or(Bound::Unbounded, |hull| hull.to);
         let mut next = Some(from.to_vec());
         while let Some(from) = next.filter(|from| !is_behind(from, end)) {
-            let convert = |levels: &Levels| compaction::pick_conversion(levels, (&from, to));
+            let convert = |levels: &Levels| compaction::pick_conversion(levels, tier, (&from, to));
             let Some(merge) = self.await_merge(keyspace, convert)? else {
                 break;
             };

@@ -182,7 +182,7 @@ impl Store {
                 // Mostly there are too few runs in all, and nobody has to look at the ranges.
                 match limits.pressure(view.levels.runs_count()) {
                     Pressure::None => Pressure::None,
-                    _ => limits.pressure(most_runs_above(&view.levels)),
+                    _ => limits.pressure(most_runs_above(&view.levels, tier)),
                 }
             });
             for pressure in [

@@ -124,8 +124,8 @@ fn exact_kinds_write_entries_as_they_arrive() {
 #[test]
 fn fence_pointers_are_the_fallback_of_all_other_kinds() {
     let mut rng = StdRng::seed_from_u64(5);
-    let model = with_ties(&mut rng, 3, 200);
-    // A map that gives all keys one number.
+    let model = with_ties(&mut rng, 2_000, 200);
+    // A map that gives all keys one number, which are more than a few pages.
     let map = Arc::new(KeyMapBuilder::new().build());
     for kind in registry::kinds() {
         for partition in ["entries(1)", "predicted"] {
