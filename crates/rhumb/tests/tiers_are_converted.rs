@@ -8,7 +8,7 @@ use std::sync::Arc;
 use kit_values::{Content, compare, default_keyspace, key, options, seeded, verify};
 use rand::RngExt;
 use rand::rngs::StdRng;
-use rhumb::fs::{Access, FaultyFileSystem, MemoryFileSystem, Plan};
+use rhumb::fs::{Access, FaultyFileSystem, FileSystem, MemoryFileSystem, Plan};
 use rhumb::{Compaction, Db, Options, TierForm, TierSpec};
 
 const FORMS: [TierForm; 3] = [TierForm::Keys, TierForm::Inline, TierForm::Published];
@@ -23,6 +23,7 @@ fn tier(disk: &MemoryFileSystem, over_provision_percent: u32, form: TierForm) ->
         form,
         range_bytes: 32 << 10,
         runs: 3,
+        filter_bits_per_key: 10,
     });
     options
 }
@@ -244,6 +245,7 @@ fn a_get_of_an_inline_tier_reads_the_device_once() {
         form: TierForm::Inline,
         range_bytes: 256 << 10,
         runs: 3,
+        filter_bits_per_key: 10,
     });
     let db = Db::open("store", options).unwrap();
     for n in 0..MANY {
@@ -260,6 +262,135 @@ fn a_get_of_an_inline_tier_reads_the_device_once() {
         assert_eq!(&*db.get(key(n)).unwrap().unwrap(), [n as u8; 300]);
     }
     assert_eq!(calls.calls() - before, u64::from(MANY));
+}
+
+/// The disk is full in the middle of a conversion: what it wrote goes, reads and writes go on while there is room for the
+/// log, and when there is room it is done.
+#[test]
+fn a_full_disk_stops_a_conversion_and_nothing_else() {
+    for form in FORMS {
+        let memory = MemoryFileSystem::new();
+        let faulty = FaultyFileSystem::new(Arc::new(memory.clone()), Plan::default());
+        let options = Options {
+            file_system: Arc::new(faulty.clone()),
+            durability: rhumb::Durability::Buffered,
+            ..tier(&memory, 1_000, form)
+        };
+        let db = Db::open("store", options.clone()).unwrap();
+        let mut random = seeded(9);
+        let mut content = load(&db, &mut random);
+        db.compact_range(None, None).unwrap();
+        // Too little for a conversion that nobody asks for.
+        for n in (0..KEYS).step_by(40) {
+            put(&db, &mut content, n, &mut random);
+        }
+        db.flush().unwrap();
+        db.settle();
+        let files = || memory.list("store".as_ref()).unwrap().len();
+        let before = files();
+        let mut stopped = 0;
+        for room in [100, 1_000, 2_500] {
+            faulty.set_budget(Some(room));
+            let full = db.compact_range(Some(&key(0)), Some(&key(KEYS / 4)));
+            stopped += u32::from(matches!(full, Err(rhumb::Error::DiskFull { .. })));
+            assert_eq!(files(), before, "{form:?}, {room}");
+        }
+        assert_eq!(stopped, 3, "{form:?}");
+        faulty.set_budget(Some(4_000));
+        for n in 0..4 {
+            put(&db, &mut content, n, &mut random);
+        }
+        compare(&db, KEYS, &content);
+        faulty.set_budget(None);
+        db.compact_range(None, None).unwrap();
+        assert_eq!(tables(&db)[..TIER], [0; TIER]);
+        compare(&db, KEYS, &content);
+        db.close().unwrap();
+        verify(&options);
+        compare(&Db::open("store", options).unwrap(), KEYS, &content);
+    }
+}
+
+/// Gets under updates that convert one range after the other: where the filter over what stands above the tier answers, less
+/// than 5 % of its answers for keys that do not stand there are wrong, and it answers mostly.
+#[test]
+fn the_filter_above_the_tier_sends_gets_to_the_tier_and_is_seldom_wrong() {
+    for form in FORMS {
+        let disk = MemoryFileSystem::new();
+        let db = Db::open("store", tier(&disk, 50, form)).unwrap();
+        let mut random = seeded(7);
+        let mut content = load(&db, &mut random);
+        db.compact_range(None, None).unwrap();
+        db.settle();
+        assert!(default_keyspace(&db).above_filter_bytes > 0);
+        for _ in 0..60 {
+            for _ in 0..50 {
+                let n = random.random_range(0..KEYS);
+                match random.random_bool(0.1) {
+                    true => delete(&db, &mut content, n),
+                    false => put(&db, &mut content, n, &mut random),
+                }
+            }
+            compare(&db, KEYS, &content);
+        }
+        let reads = db.stats().unwrap().reads;
+        let (right, wrong) = (reads.above_negative, reads.above_false_positive);
+        println!(
+            "{form:?}: {right} right, {wrong} wrong of {} gets",
+            reads.gets
+        );
+        assert!(right > reads.gets / 3, "{reads:?}");
+        assert!((wrong as f64) < 0.05 * (right + wrong) as f64, "{reads:?}");
+        assert!(reads.tier_hits > 0 && reads.tier_hits <= reads.tier_probed);
+    }
+}
+
+/// Readers of a batch see all of it or nothing while filters are renewed: one that has not the key of a write any more does
+/// not answer those who can see the write.
+#[test]
+fn batches_are_whole_while_filters_are_renewed() {
+    let disk = MemoryFileSystem::new();
+    let db = Db::open("store", tier(&disk, 50, TierForm::Keys)).unwrap();
+    load(&db, &mut seeded(8));
+    let write = |round: u64| {
+        let mut batch = rhumb::WriteBatch::new();
+        for n in 0..40 {
+            batch.put(&db, key(n * 20), round.to_be_bytes()).unwrap();
+        }
+        db.write(batch).unwrap();
+    };
+    write(0);
+    let keys: Vec<Vec<u8>> = (0..40).map(|n| key(n * 20)).collect();
+    std::thread::scope(|scope| {
+        let readers: Vec<_> = (0..2)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut last = 0;
+                    while last < 2_000 {
+                        let found = db.multi_get(&keys).unwrap();
+                        let found: Vec<Option<&[u8]>> =
+                            found.iter().map(|v| v.as_deref()).collect();
+                        assert!(found.iter().all(|value| *value == found[0]), "{found:?}");
+                        let round = u64::from_be_bytes(found[0].unwrap().try_into().unwrap());
+                        assert!(round >= last, "{round} after {last}");
+                        last = round;
+                    }
+                })
+            })
+            .collect();
+        for round in 1..=2_000 {
+            write(round);
+            if round % 50 == 0 {
+                db.compact_range(None, None).unwrap();
+            }
+        }
+        readers
+            .into_iter()
+            .for_each(|reader| reader.join().unwrap());
+    });
+    let reads = db.stats().unwrap().reads;
+    println!("{reads:?}");
+    assert!(reads.above_negative + reads.above_false_positive > 100);
 }
 
 /// A store takes this shape and leaves it again at any opening.

@@ -128,7 +128,7 @@ impl Footprint {
         Footprint {
             index: sum(|k| k.index_bytes),
             directory: sum(|k| k.directory_bytes),
-            filter: sum(|k| k.filter_bytes),
+            filter: sum(|k| k.filter_bytes + k.above_filter_bytes),
             key_map: sum(|k| k.key_map_bytes),
             tables: sum(|k| k.levels.iter().map(|level| level.tables).sum()),
             table_bytes: Some(sum(|k| k.levels.iter().map(|level| level.bytes).sum())),

@@ -6,7 +6,7 @@ use super::job::{Hull, Job};
 use crate::entry::is_behind;
 use crate::options::TierSpec;
 use crate::sync::Arc;
-use crate::version::{LEVELS, Levels, Table};
+use crate::version::{LEVELS, Levels, Run, Table};
 
 /// The level of the learned tier: the last one, so that nothing is older.
 pub(crate) const TIER: usize = LEVELS - 1;
@@ -27,7 +27,7 @@ pub(super) struct Ranges<'a> {
 
 impl<'a> Ranges<'a> {
     pub fn of(levels: &'a Levels, tier: TierSpec) -> Self {
-        let run = levels.runs(TIER).last().filter(|_| !tier.is_whole());
+        let run = tier_of(levels).filter(|_| !tier.is_whole());
         let tables = run.map_or(&[][..], |run| run.tables());
         Ranges {
             later: tables.get(1..).unwrap_or_default(),
@@ -61,6 +61,17 @@ impl<'a> Ranges<'a> {
             to: begin(last).map_or(Bound::Unbounded, Bound::Excluded),
         }
     }
+}
+
+/// The run that is the learned tier, if there is one: the oldest.
+pub(crate) fn tier_of(levels: &Levels) -> Option<&Arc<Run>> {
+    levels.runs(TIER).last()
+}
+
+/// All runs but the tier, newest first, those of level 0 among them.
+pub(crate) fn runs_above_tier(levels: &Levels) -> impl Iterator<Item = &Arc<Run>> {
+    let above = levels.runs_count() - usize::from(tier_of(levels).is_some());
+    levels.all_runs().take(above).map(|(_, run)| run)
 }
 
 impl Job {

@@ -142,7 +142,7 @@ impl Keyspace {
         let mut lookup = Lookup::new(key, visible.unwrap_or_else(|| store.visible()));
         let mut source = BlockSource::new(true);
         let found = lookup.run(&view, &mut source)?;
-        store.reads.count(lookup.memtable_hit, &source.trace);
+        store.reads.count(lookup.sources, &source.trace);
         let value = match resolved {
             true => lookup.resolve(&view, self.state.id, found)?,
             false => found.map(Content::into_value),

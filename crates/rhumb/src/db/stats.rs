@@ -61,6 +61,8 @@ pub struct KeyspaceStats {
     pub directory_bytes: u64,
     /// The memory of the filters of tables.
     pub filter_bytes: u64,
+    /// The memory of the filter over all that stands above a learned tier.
+    pub above_filter_bytes: u64,
     /// The memory of the key maps of tables.
     pub key_map_bytes: u64,
     /// The memory of the range deletes of tables.
@@ -163,6 +165,14 @@ pub struct ReadStats {
     pub filter_positive: u64,
     /// The number of tables whose filter admitted the key although they did not hold it.
     pub filter_false_positive: u64,
+    /// The number of gets that asked a table of the last level, which is the learned tier if there is one.
+    pub tier_probed: u64,
+    /// The number of gets that found their key there.
+    pub tier_hits: u64,
+    /// The number of gets that the filter over all that stands above a learned tier sent there at once.
+    pub above_negative: u64,
+    /// The number of gets that it let search for a key which does not stand above the tier.
+    pub above_false_positive: u64,
     /// The number of ranks in the windows that models returned.
     pub window_ranks: u64,
     /// The number of calls that read blocks from files. One call may read several adjacent blocks.

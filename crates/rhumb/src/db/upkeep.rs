@@ -1,5 +1,6 @@
 //! Background work: flushes, merges, and how they change the set of tables.
 
+mod above;
 pub(in crate::db) mod background;
 pub(in crate::db) mod compact;
 pub(in crate::db) mod flush;

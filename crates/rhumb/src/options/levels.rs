@@ -27,8 +27,7 @@ pub enum Compaction {
     LearnedTier(TierSpec),
 }
 
-const COMPACTION_EXPECTED: &str =
-    "leveled, full-level, tiered, learned-tier or learned-tier:form=inline,range=256MiB,runs=8";
+const COMPACTION_EXPECTED: &str = "leveled, full-level, tiered, learned-tier or learned-tier:form=inline,range=256MiB,runs=8,filter=10";
 
 impl Compaction {
     /// The form of the learned tier, if there is one.
@@ -120,7 +119,7 @@ mod tests {
             "full-level",
             "tiered",
             "learned-tier:form=keys,range=1024,runs=1",
-            "learned-tier:form=inline,range=1048576,runs=8",
+            "learned-tier:form=inline,range=1048576,runs=8,filter=10",
         ] {
             assert_eq!(text.parse::<Compaction>().unwrap().to_string(), text);
         }

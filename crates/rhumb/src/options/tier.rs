@@ -24,7 +24,7 @@ pub enum TierForm {
     Published,
 }
 
-/// How a learned tier is divided and when it is converted: `form=keys,range=256MiB,runs=8`.
+/// How a learned tier is divided and when it is converted: `form=keys,range=256MiB,runs=8,filter=10`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TierSpec {
     /// Where values lie.
@@ -36,10 +36,15 @@ pub struct TierSpec {
     /// How many runs may stand above a range before they are merged: with the range, if they have at least a
     /// [part](crate::Levels::size_ratio) of its bytes, or else with each other. At least 1.
     pub runs: u32,
+    /// The bits a key of a filter, in memory, over all keys that stand above the tier: for a key that it does not have, the
+    /// tier is asked at once. 0 for no filter; at most 64.
+    pub filter_bits_per_key: u32,
 }
 
 const FORM_EXPECTED: &str = "form=keys, form=inline or form=published";
 const RANGE_EXPECTED: &str = "range=256MiB, at least 1KiB";
+const FILTER_EXPECTED: &str = "filter=10, at most 64, or filter=0 for none";
+const MOST_FILTER_BITS: u64 = 64;
 const RUNS_EXPECTED: &str = "runs=8, at least 1";
 
 impl Default for TierSpec {
@@ -48,6 +53,7 @@ impl Default for TierSpec {
             form: TierForm::default(),
             range_bytes: 256 << 20,
             runs: 8,
+            filter_bits_per_key: 10,
         }
     }
 }
@@ -79,7 +85,9 @@ impl TierSpec {
     /// An error, in the words of the code, if a value is out of its range.
     pub(super) fn check(&self) -> Result<(), Error> {
         check_range("TierSpec::range_bytes", self.range_bytes, 1..=u64::MAX)?;
-        check_range("TierSpec::runs", self.runs, 1..=u64::MAX)
+        check_range("TierSpec::runs", self.runs, 1..=u64::MAX)?;
+        let bits = self.filter_bits_per_key;
+        check_range("TierSpec::filter_bits_per_key", bits, 0..=MOST_FILTER_BITS)
     }
 }
 
@@ -92,8 +100,8 @@ impl fmt::Display for TierSpec {
         };
         write!(
             f,
-            "form={form},range={},runs={}",
-            self.range_bytes, self.runs
+            "form={form},range={},runs={},filter={}",
+            self.range_bytes, self.runs, self.filter_bits_per_key
         )
     }
 }
@@ -122,7 +130,12 @@ impl FromStr for TierSpec {
                     let runs = value.parse().ok().filter(|n| *n >= 1);
                     tier.runs = runs.ok_or_else(|| bad(setting, RUNS_EXPECTED))?;
                 }
-                _ => return Err(bad(setting, "form=, range= or runs=")),
+                "filter" => {
+                    let bits = value.parse().ok();
+                    let bits = bits.filter(|n| u64::from(*n) <= MOST_FILTER_BITS);
+                    tier.filter_bits_per_key = bits.ok_or_else(|| bad(setting, FILTER_EXPECTED))?;
+                }
+                _ => return Err(bad(setting, "form=, range=, runs= or filter=")),
             }
         }
         Ok(tier)
@@ -146,6 +159,8 @@ mod tests {
             "range=many",
             "runs=0",
             "runs=few",
+            "filter=65",
+            "filter=few",
             "form=b",
             "size",
         ] {

@@ -43,6 +43,8 @@ pub(crate) struct Levels {
     levels: [Vec<Arc<Run>>; LEVELS],
     /// All runs with their levels, in one list, for reads.
     all: Box<[(usize, Arc<Run>)]>,
+    /// Whether a run has range deletes.
+    range_deletes: bool,
     /// The value files that the tables point into.
     value_files: ValueFiles,
 }
@@ -82,8 +84,9 @@ impl Levels {
         }
         let all = levels.iter().enumerate();
         let all = all.flat_map(|(level, runs)| runs.iter().map(move |run| (level, run.clone())));
-        let all = all.collect();
+        let all: Box<[(usize, Arc<Run>)]> = all.collect();
         Levels {
+            range_deletes: all.iter().any(|(_, run)| run.has_range_deletes()),
             levels,
             all,
             value_files,
@@ -107,6 +110,11 @@ impl Levels {
         let hides = self.newer_runs().iter();
         let hides: f64 = hides.map(|(_, run)| run.hides() as f64).sum();
         (hides / entries.max(1.0)).min(0.5)
+    }
+
+    /// Whether a run has range deletes.
+    pub fn have_range_deletes(&self) -> bool {
+        self.range_deletes
     }
 
     /// All runs but the oldest, with their levels.

@@ -63,16 +63,19 @@ pub const SHAPES: [Compaction; 6] = [
         form: TierForm::Keys,
         range_bytes: 2 << 10,
         runs: 3,
+        filter_bits_per_key: 10,
     }),
     Compaction::LearnedTier(TierSpec {
         form: TierForm::Inline,
         range_bytes: 2 << 10,
         runs: 3,
+        filter_bits_per_key: 10,
     }),
     Compaction::LearnedTier(TierSpec {
         form: TierForm::Published,
         range_bytes: 2 << 10,
         runs: 3,
+        filter_bits_per_key: 0,
     }),
 ];
 

@@ -1,7 +1,7 @@
 //! What stands above the ranges of a learned tier.
 
 use super::super::job::{Hull, Input, bytes_apart};
-use super::super::ranges::{ABOVE, Ranges, TIER};
+use super::super::ranges::{ABOVE, Ranges, TIER, tier_of};
 use crate::options::{self, TierSpec};
 use crate::sync::Arc;
 use crate::version::{Levels, Run, Table};
@@ -81,7 +81,7 @@ fn runs_from_above(levels: &Levels) -> impl Iterator<Item = (usize, &Arc<Run>)> 
 
 /// Whether a run is the one whose tables are the ranges.
 fn is_tier(levels: &Levels, level: usize, run: &Run) -> bool {
-    level == TIER && run.number() == levels.oldest_run(TIER)
+    level == TIER && tier_of(levels).is_some_and(|tier| run.number() == tier.number())
 }
 
 impl<'a> Above<'a> {

@@ -42,6 +42,7 @@ const SHAPES: [Compaction; 4] = [
         form: TierForm::Keys,
         range_bytes: 1_500,
         runs: 2,
+        filter_bits_per_key: 10,
     }),
 ];
 const SHAPE: options::Levels = options::Levels {

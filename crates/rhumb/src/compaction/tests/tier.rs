@@ -19,6 +19,7 @@ const TIER_SPEC: TierSpec = TierSpec {
     form: TierForm::Keys,
     range_bytes: 1_000,
     runs: 3,
+    filter_bits_per_key: 10,
 };
 const SHAPE: options::Levels = options::Levels {
     compaction: Compaction::LearnedTier(TIER_SPEC),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::compaction::{runs_above_tier, tier_of};
 use crate::entry::{Content, Pointer, Sequence, Version};
 use crate::error::Result;
 use crate::memory::Pinned;
@@ -9,7 +10,7 @@ use crate::memtable::Memtable;
 #[cfg(feature = "internals")]
 use crate::table::TimedGet;
 use crate::table::{BlockSource, NumberCache, TableReader, hash_key};
-use crate::version::Table;
+use crate::version::{LEVELS, Table};
 
 use super::view::View;
 
@@ -23,8 +24,22 @@ pub(in crate::db) struct Lookup<'a> {
     found: Option<Version>,
     /// The newest range delete over the key found so far, or 0.
     covered: Sequence,
+    /// Where it looked, and where the answer came from.
+    pub(in crate::db) sources: Sources,
+}
+
+/// Which sources a look-up asked that are counted.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::db) struct Sources {
     /// Whether a memtable decided the answer.
     pub(in crate::db) memtable_hit: bool,
+    /// Whether the run of the last level was asked, and whether it had the key.
+    pub(in crate::db) tier_probed: bool,
+    pub(in crate::db) tier_hit: bool,
+    /// Whether the filter over what stands above a learned tier said that the key is not there,
+    pub(in crate::db) above_negative: bool,
+    /// or wrongly that it may be.
+    pub(in crate::db) above_false_positive: bool,
 }
 
 impl<'a> Lookup<'a> {
@@ -37,7 +52,7 @@ impl<'a> Lookup<'a> {
             numbers: NumberCache::default(),
             found: None,
             covered: 0,
-            memtable_hit: false,
+            sources: Sources::default(),
         }
     }
 
@@ -52,6 +67,16 @@ impl<'a> Lookup<'a> {
         view: &View,
         source: &mut BlockSource,
     ) -> Result<Option<Content>> {
+        let above = view.above(self.visible);
+        if let Some(above) = above {
+            above.prefetch(self.hash);
+            let tier = tier_of(&view.levels).and_then(|tier| tier.table_for(self.key));
+            self.prefetch_filter(tier.map(|table| (LEVELS - 1, table)));
+            if !above.has(self.hash) {
+                self.ask_tier(view, tier, source)?;
+                return Ok(self.take_answer());
+            }
+        }
         let key = self.key;
         let runs = view.levels.all_runs();
         let mut tables = runs.filter_map(|(level, run)| Some((level, run.table_for(key)?)));
@@ -67,9 +92,65 @@ impl<'a> Lookup<'a> {
                 source.leave_table();
                 // A key that no earlier run holds is in the last run if it is anywhere.
                 self.ask_table(table, source, next.is_none())?;
+                self.note_asked(level);
             }
         }
+        self.sources.above_false_positive =
+            above.is_some() && (self.sources.tier_probed || !self.decided());
         Ok(self.take_answer())
+    }
+
+    /// Looks up a key that does not stand above the tier: `tier`, its table there, is asked, and before it all range deletes
+    /// above.
+    fn ask_tier(
+        &mut self,
+        view: &View,
+        tier: Option<&Arc<Table>>,
+        source: &mut BlockSource,
+    ) -> Result<()> {
+        self.sources.above_negative = true;
+        self.ask_range_deletes(view)?;
+        if let Some(table) = tier.filter(|_| !self.decided()) {
+            self.ask_table(table, source, true)?;
+            self.note_asked(LEVELS - 1);
+        }
+        Ok(())
+    }
+
+    /// Asks the range deletes of all memtables and runs above the tier.
+    fn ask_range_deletes(&mut self, view: &View) -> Result<()> {
+        for memtable in view.filled_memtables() {
+            let covering = memtable.covering(self.key, self.visible);
+            self.covered = self.covered.max(covering.unwrap_or(0));
+        }
+        if !view.levels.have_range_deletes() {
+            return Ok(());
+        }
+        let runs = runs_above_tier(&view.levels).filter(|run| run.has_range_deletes());
+        for table in runs.filter_map(|run| run.table_for(self.key)) {
+            let covering = table.reader()?.covering(self.key, self.visible);
+            self.covered = self.covered.max(covering.unwrap_or(0));
+        }
+        Ok(())
+    }
+
+    /// Notes that a table of a level was asked, after no newer one had an answer.
+    pub(in crate::db) fn note_asked(&mut self, level: usize) {
+        if level + 1 == LEVELS {
+            self.sources.tier_probed = true;
+            self.sources.tier_hit = self.found.is_some();
+        }
+    }
+
+    /// Asks the filter over what stands above the tier, and if that does not have the key, all range deletes. Returns
+    /// whether memtables and other runs have to be asked.
+    pub(in crate::db) fn is_above(&mut self, view: &View) -> Result<bool> {
+        let above = view.above(self.visible);
+        self.sources.above_negative = above.is_some_and(|above| !above.has(self.hash));
+        if self.sources.above_negative {
+            self.ask_range_deletes(view)?;
+        }
+        Ok(!self.sources.above_negative)
     }
 
     /// Prefetches the part of a table's filter that the key needs, while the source before it is
@@ -86,7 +167,7 @@ impl<'a> Lookup<'a> {
         for memtable in view.filled_memtables() {
             self.ask_memtable(memtable);
             if self.decided() {
-                self.memtable_hit = true;
+                self.sources.memtable_hit = true;
                 return;
             }
         }

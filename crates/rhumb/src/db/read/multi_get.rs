@@ -3,12 +3,13 @@
 
 use super::lookup::Lookup;
 use super::view::View;
+use crate::compaction::tier_of;
 use crate::db::stats::counters::ReadCounters;
 use crate::entry::Sequence;
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::table::{BlockSource, GetTrace};
-use crate::version::Run;
+use crate::version::{LEVELS, Run};
 
 /// The values of `keys` in the keyspace with this id, in the same order, as of sequence `visible`.
 pub(in crate::db) fn look_up_all(
@@ -23,15 +24,20 @@ pub(in crate::db) fn look_up_all(
     let sorted = order.iter().filter_map(|&place| keys.get(place));
     let mut lookups: Vec<Lookup<'_>> = sorted.map(|key| Lookup::new(key, visible)).collect();
     for lookup in &mut lookups {
-        lookup.ask_memtables(view);
+        if lookup.is_above(view)? {
+            lookup.ask_memtables(view);
+        }
     }
     let mut trace = GetTrace::default();
+    let tier = tier_of(&view.levels).map(|tier| tier.number());
     for (level, run) in view.levels.all_runs() {
-        ask_run(level, run, &mut lookups, &mut trace)?;
+        let is_tier = level + 1 == LEVELS && tier == Some(run.number());
+        let asks = |lookup: &&mut Lookup<'_>| is_tier || !lookup.sources.above_negative;
+        ask_run(level, run, lookups.iter_mut().filter(asks), &mut trace)?;
     }
     let (mut places, mut found) = (Vec::new(), Vec::new());
     for (&place, lookup) in order.iter().zip(&mut lookups) {
-        reads.count(lookup.memtable_hit, &std::mem::take(&mut trace));
+        reads.count(lookup.sources, &std::mem::take(&mut trace));
         if let Some(content) = lookup.take_answer() {
             places.push(place);
             found.push((lookup.key(), content));
@@ -48,10 +54,10 @@ pub(in crate::db) fn look_up_all(
 }
 
 /// Asks the tables of a run, in key order, for the keys whose answers they may change.
-fn ask_run(
+fn ask_run<'l, 'k: 'l>(
     level: usize,
     run: &Run,
-    lookups: &mut [Lookup<'_>],
+    lookups: impl Iterator<Item = &'l mut Lookup<'k>>,
     trace: &mut GetTrace,
 ) -> Result<()> {
     let mut source = BlockSource::shared();
@@ -67,6 +73,7 @@ fn ask_run(
             source.leave_table();
         }
         lookup.ask_table(table, &mut source, false)?;
+        lookup.note_asked(level);
     }
     trace.add(&source.trace);
     Ok(())

@@ -1,9 +1,12 @@
 //! The view of a keyspace: the memtables and levels that a reader uses, and how it is replaced.
 
-use crate::entry::Sequence;
+use super::above::AboveFilter;
+use crate::compaction::{runs_above_tier, tier_of};
+use crate::entry::operations::Op;
+use crate::entry::{Sequence, hash_key};
 use crate::memtable::Memtable;
 use crate::sync::{Arc, Guard, HazardSlots, Swap};
-use crate::version::Levels;
+use crate::version::{Levels, Run};
 
 /// The sources of a keyspace, newest first: the active memtable, those that wait to be flushed, what flushes
 /// kept back, and the levels. A view never changes, except that writes are added to the active memtable under
@@ -17,6 +20,10 @@ pub(in crate::db) struct View {
     /// version that is as new.
     pub(in crate::db) held: Option<Arc<Memtable>>,
     pub(in crate::db) levels: Arc<Levels>,
+    /// What stands above the learned tier, if a filter over that is kept,
+    above: Option<Arc<AboveFilter>>,
+    /// and the filter that is made to take its place. Writers add to both. Both are replaced under the lock of writers.
+    next_above: Option<Arc<AboveFilter>>,
 }
 
 impl View {
@@ -24,6 +31,50 @@ impl View {
     pub(in crate::db) fn memtables(&self) -> impl Iterator<Item = &Arc<Memtable>> + Clone {
         let sealed = self.waiting.iter().chain(&self.held);
         std::iter::once(&self.active).chain(sealed)
+    }
+
+    /// The filter over what stands above the learned tier, if it answers readers of this sequence.
+    #[inline]
+    pub(in crate::db) fn above(&self, visible: Sequence) -> Option<&AboveFilter> {
+        self.above.as_deref().filter(|above| above.answers(visible))
+    }
+
+    /// The filters to which writers add their keys.
+    pub(in crate::db) fn filters_above(&self) -> impl Iterator<Item = &Arc<AboveFilter>> {
+        self.above.iter().chain(&self.next_above)
+    }
+
+    /// Whether there is no such filter, or its answers have become bad, and none is being made.
+    pub(in crate::db) fn needs_filter_above(&self) -> bool {
+        let is_due = self.above.as_ref().is_none_or(|above| above.is_due());
+        is_due && self.next_above.is_none()
+    }
+
+    /// Notes the key of an operation that is about to be inserted.
+    #[inline]
+    pub(in crate::db) fn note_above(&self, op: &Op<'_>) {
+        if self.above.is_none() && self.next_above.is_none() {
+            return;
+        }
+        if let Op::Put { key, .. } | Op::Delete { key } = op {
+            let hash = hash_key(key);
+            self.filters_above().for_each(|filter| filter.add(hash));
+        }
+    }
+
+    fn with_filters(
+        &self,
+        above: Option<Arc<AboveFilter>>,
+        next_above: Option<Arc<AboveFilter>>,
+    ) -> View {
+        View {
+            active: self.active.clone(),
+            waiting: self.waiting.clone(),
+            held: self.held.clone(),
+            levels: self.levels.clone(),
+            above,
+            next_above,
+        }
     }
 
     /// Whether operations up to a sequence are in memtables that wait to be flushed, or are kept back.
@@ -36,6 +87,27 @@ impl View {
     /// its sequence: what is written later to an empty memtable is not visible to it.
     pub(in crate::db) fn filled_memtables(&self) -> impl Iterator<Item = &Arc<Memtable>> + Clone {
         self.memtables().filter(|memtable| !memtable.is_empty())
+    }
+}
+
+/// Tells the filters of a view what new levels have in the tier that was above it before.
+fn note_conversion(view: &View, levels: &Levels) {
+    let (old, new) = (tier_of(&view.levels), tier_of(levels));
+    let is_same = |old: &Arc<Run>| new.is_some_and(|new| Arc::ptr_eq(old, new));
+    if old.is_some_and(is_same) {
+        return;
+    }
+    let entries = |levels| {
+        let tables = runs_above_tier(levels).flat_map(|run| run.tables());
+        tables.map(|table| table.meta.entries).sum::<u64>()
+    };
+    let is_above = |old: &Arc<Run>| new.is_some_and(|new| old.number() != new.number());
+    for filter in view.filters_above() {
+        filter.note_converted(entries(&view.levels).saturating_sub(entries(levels)));
+        // What was the tier may stand above it now.
+        if old.is_some_and(is_above) {
+            filter.end(0);
+        }
     }
 }
 
@@ -60,6 +132,8 @@ impl CurrentView {
             waiting: Vec::new(),
             held: None,
             levels,
+            above: None,
+            next_above: None,
         };
         CurrentView {
             view: Swap::new(view, slots),
@@ -98,6 +172,8 @@ impl CurrentView {
                 waiting,
                 held: view.held.clone(),
                 levels: view.levels.clone(),
+                above: view.above.clone(),
+                next_above: view.next_above.clone(),
             }
         });
     }
@@ -106,14 +182,19 @@ impl CurrentView {
     /// replaces what was before.
     pub(in crate::db) fn install(&self, levels: Arc<Levels>, flushed: Option<&FlushedMemtable>) {
         let is_flushed = |m: &Arc<Memtable>| flushed.is_some_and(|f| Arc::ptr_eq(m, &f.memtable));
-        self.view.replace(|view| View {
-            active: view.active.clone(),
-            waiting: (view.waiting.iter().filter(|m| !is_flushed(m)).cloned()).collect(),
-            held: match flushed {
-                Some(flushed) => flushed.held.clone(),
-                None => view.held.clone(),
-            },
-            levels,
+        self.view.replace(|view| {
+            note_conversion(view, &levels);
+            View {
+                active: view.active.clone(),
+                waiting: (view.waiting.iter().filter(|m| !is_flushed(m)).cloned()).collect(),
+                held: match flushed {
+                    Some(flushed) => flushed.held.clone(),
+                    None => view.held.clone(),
+                },
+                levels,
+                above: view.above.clone(),
+                next_above: view.next_above.clone(),
+            }
         });
     }
 
@@ -126,6 +207,9 @@ impl CurrentView {
             waiting: Vec::new(),
             held: None,
             levels,
+            // They have none of the new keys.
+            above: None,
+            next_above: None,
         });
     }
 
@@ -136,6 +220,35 @@ impl CurrentView {
             waiting: Vec::new(),
             held: None,
             levels: Arc::new(Levels::default()),
+            above: None,
+            next_above: None,
+        });
+    }
+
+    /// Begins another filter over what stands above the tier: from now on writers add to it too. The caller holds the lock of
+    /// writers.
+    pub(in crate::db) fn begin_filter_above(&self, next: &Arc<AboveFilter>) {
+        let next = Some(next.clone());
+        self.view
+            .replace(|view| view.with_filters(view.above.clone(), next));
+    }
+
+    /// Lets a filter answer that has all that stands above the tier, in place of the one before, which has all writes up to a
+    /// sequence. If there is no such sequence, or it was given up meanwhile, it goes. The caller holds the lock of writers.
+    pub(in crate::db) fn end_filter_above(
+        &self,
+        next: &Arc<AboveFilter>,
+        through: Option<Sequence>,
+    ) {
+        self.view.replace(|view| {
+            let stands = |known: &Arc<AboveFilter>| Arc::ptr_eq(known, next);
+            match through.filter(|_| view.next_above.as_ref().is_some_and(stands)) {
+                None => view.with_filters(view.above.clone(), None),
+                Some(through) => {
+                    view.above.iter().for_each(|before| before.end(through));
+                    view.with_filters(Some(next.clone()), None)
+                }
+            }
         });
     }
 

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::db::read::lookup::Sources;
 use crate::db::stats::{ReadStats, ScanStats, WriteStats};
 use crate::sync::atomic::AtomicU64;
 use crate::sync::atomic::Ordering::Relaxed;
@@ -40,6 +41,10 @@ struct Stripe {
     filter_negative: AtomicU64,
     filter_positive: AtomicU64,
     filter_false_positive: AtomicU64,
+    tier_probed: AtomicU64,
+    tier_hits: AtomicU64,
+    above_negative: AtomicU64,
+    above_false_positive: AtomicU64,
     of_gets: Blocks,
     seeks: AtomicU64,
     of_scans: Blocks,
@@ -70,9 +75,16 @@ impl Blocks {
 
 impl Stripe {
     #[inline(always)]
-    fn count(&self, memtable_hit: bool, trace: &GetTrace, add: impl Fn(&AtomicU64, u64)) {
+    fn count(&self, sources: Sources, trace: &GetTrace, add: impl Fn(&AtomicU64, u64)) {
         add(&self.gets, 1);
-        add(&self.memtable_hits, memtable_hit.into());
+        add(&self.memtable_hits, sources.memtable_hit.into());
+        add(&self.tier_probed, sources.tier_probed.into());
+        add(&self.tier_hits, sources.tier_hit.into());
+        if sources.above_negative || sources.above_false_positive {
+            add(&self.above_negative, sources.above_negative.into());
+            let wrong = sources.above_false_positive.into();
+            add(&self.above_false_positive, wrong);
+        }
         add(&self.tables_probed, trace.tables_probed.into());
         add(&self.filter_negative, trace.filter_negative.into());
         add(&self.filter_positive, trace.filter_positive.into());
@@ -105,12 +117,11 @@ fn add_shared(counter: &AtomicU64, n: u64) {
 }
 
 impl ReadCounters {
-    /// Counts one get. `memtable_hit`: it was answered by a memtable. `trace`: what it did in
-    /// tables.
-    pub(in crate::db) fn count(&self, memtable_hit: bool, trace: &GetTrace) {
+    /// Counts one get, the sources that it asked, and what it did in tables.
+    pub(in crate::db) fn count(&self, sources: Sources, trace: &GetTrace) {
         match self.stripe() {
-            Some((stripe, true)) => stripe.count(memtable_hit, trace, add_owned),
-            Some((stripe, false)) => stripe.count(memtable_hit, trace, add_shared),
+            Some((stripe, true)) => stripe.count(sources, trace, add_owned),
+            Some((stripe, false)) => stripe.count(sources, trace, add_shared),
             None => {}
         }
     }
@@ -156,6 +167,10 @@ impl ReadCounters {
             filter_negative: sum(|s| &s.filter_negative),
             filter_positive: sum(|s| &s.filter_positive),
             filter_false_positive: sum(|s| &s.filter_false_positive),
+            tier_probed: sum(|s| &s.tier_probed),
+            tier_hits: sum(|s| &s.tier_hits),
+            above_negative: sum(|s| &s.above_negative),
+            above_false_positive: sum(|s| &s.above_false_positive),
             window_ranks: sum(|s| &s.of_gets.window_ranks),
             read_calls: sum(|s| &s.of_gets.read_calls),
             blocks_read: sum(|s| &s.of_gets.read),
@@ -215,7 +230,7 @@ mod tests {
                 for _ in 0..threads {
                     scope.spawn(|| {
                         start.wait();
-                        (0..1000).for_each(|_| counters.count(false, &trace));
+                        (0..1000).for_each(|_| counters.count(Sources::default(), &trace));
                         start.wait();
                     });
                 }

@@ -93,6 +93,8 @@ fn measure_keyspace(
         stats.used_value_bytes += used.used_bytes;
     }
     stats.value_groups = groups.len() as u64;
+    let filters = view.filters_above().map(|filter| filter.bytes() as u64);
+    stats.above_filter_bytes = filters.sum();
     stats.hidden_value_bytes = Room::of(&view.levels, 0, tier).hidden() as u64;
     for (place, table) in view.levels.tables() {
         let reader = table.reader()?;

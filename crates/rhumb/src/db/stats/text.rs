@@ -92,6 +92,13 @@ impl Display for KeyspaceStats {
             Bytes(self.key_map_bytes),
             Bytes(self.range_delete_bytes),
         )?;
+        if self.above_filter_bytes > 0 {
+            write!(
+                f,
+                ", filter above the tier {}",
+                Bytes(self.above_filter_bytes)
+            )?;
+        }
         write_order(&self.order, f)
     }
 }
@@ -162,7 +169,18 @@ fn write_gets(reads: &ReadStats, f: &mut Formatter<'_>) -> fmt::Result {
         Counted(reads.blocks_read, "block"),
         Bytes(reads.bytes_read),
         Count(reads.blocks_cached),
-    )
+    )?;
+    if reads.above_negative + reads.above_false_positive > 0 {
+        write!(
+            f,
+            "\n  learned tier: {} asked it at once, {} searched above it for nothing; {} of {} found their key there",
+            Counted(reads.above_negative, "get"),
+            Count(reads.above_false_positive),
+            Count(reads.tier_hits),
+            Count(reads.tier_probed),
+        )?;
+    }
+    Ok(())
 }
 
 fn write_scans(scans: &ScanStats, f: &mut Formatter<'_>) -> fmt::Result {

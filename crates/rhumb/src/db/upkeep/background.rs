@@ -99,6 +99,7 @@ impl Store {
         let freed = self.free_views();
         if crew == Crew::Merge {
             self.delete_garbage();
+            self.renew_filters_above()?;
         }
         Ok(match self.do_most_urgent(crew)? {
             true => Round::Worked,

@@ -216,7 +216,7 @@ impl Store {
     }
 
     /// Fails if the work on a keyspace is not wanted any more: the store closes, or the keyspace was dropped.
-    fn is_wanted(&self, keyspace: &OpenKeyspace) -> Result<()> {
+    pub(super) fn is_wanted(&self, keyspace: &OpenKeyspace) -> Result<()> {
         if self.cancelled.load(Ordering::Relaxed) {
             return Err(Error::Closed);
         }

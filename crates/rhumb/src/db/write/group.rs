@@ -8,12 +8,13 @@ use std::time::Duration;
 use super::batch::WriteBatch;
 use super::logs::WriteState;
 use super::swap::{CompareAndSwapError, Condition};
-use crate::db::store::{OpenKeyspace, Store};
+use crate::db::read::view::View;
+use crate::db::store::Store;
 use crate::db::upkeep::background::{Crew, Unwinding};
 use crate::entry::operations::{Op, OperationIter};
 use crate::entry::{EntryKind, Sequence};
 use crate::error::{Error, Result};
-use crate::memtable::{Memtable, MemtableWriter};
+use crate::memtable::MemtableWriter;
 use crate::options::Durability;
 use crate::sync::atomic::Ordering;
 use crate::sync::{RankedGuard, lock};
@@ -331,19 +332,25 @@ fn insert_batch(batch: &WriteBatch, first: Sequence) -> Result<()> {
     if let [keyspace] = &batch.keyspaces[..] {
         let view = keyspace.view.load();
         let mut writer = view.active.writer();
-        return operations
-            .try_for_each(|(sequence, operation)| apply(&mut writer, sequence, &operation.op));
+        return operations.try_for_each(|(sequence, operation)| {
+            view.note_above(&operation.op);
+            apply(&mut writer, sequence, &operation.op)
+        });
     }
-    let memtable = |keyspace: &Arc<OpenKeyspace>| keyspace.view.load().active.clone();
     let keyspaces = batch.keyspaces.iter();
-    let memtables: Vec<(u32, Arc<Memtable>)> = keyspaces.map(|k| (k.id, memtable(k))).collect();
-    let writers = memtables
+    let views: Vec<(u32, Arc<View>)> = keyspaces.map(|k| (k.id, k.view.load_full())).collect();
+    let writers = views
         .iter()
-        .map(|(id, memtable)| (*id, memtable.writer()));
-    let mut writers: Vec<(u32, MemtableWriter<'_>)> = writers.collect();
+        .map(|(id, view)| (*id, view, view.active.writer()));
+    let mut writers: Vec<(u32, &Arc<View>, MemtableWriter<'_>)> = writers.collect();
     operations.try_for_each(|(sequence, operation)| {
-        let writer = writers.iter_mut().find(|(id, _)| *id == operation.keyspace);
-        writer.map_or(Ok(()), |(_, writer)| apply(writer, sequence, &operation.op))
+        let place = writers
+            .iter_mut()
+            .find(|(id, ..)| *id == operation.keyspace);
+        place.map_or(Ok(()), |(_, view, writer)| {
+            view.note_above(&operation.op);
+            apply(writer, sequence, &operation.op)
+        })
     })
 }
 

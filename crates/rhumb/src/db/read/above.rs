@@ -1,0 +1,216 @@
+//! The filter over all keys that stand above a learned tier (LearnedKV, section 4.5.2): a key that it does not have is in
+//! the tier, if anywhere, and nothing above has to be asked for it but range deletes.
+//!
+//! Writers add keys before their writes are published, and nothing is ever removed. So its answers become worse as keys are
+//! converted into the tier, and [`AboveFilter::is_due`] says when another is to take its place.
+//!
+//! It is a Bloom filter whose bits of a key lie in one word: a key costs one cache line.
+
+use std::fmt;
+
+use rhumb_index::search::prefetch;
+
+use crate::entry::{MAX_SEQUENCE, Sequence};
+use crate::sync::OwnLines;
+use crate::sync::atomic::AtomicU64;
+use crate::sync::atomic::Ordering::Relaxed;
+
+/// The bits that a key sets.
+const PROBES: u32 = 5;
+
+/// The keys of a new filter: so many times those that are there, and at least so many.
+const GROWTH: u64 = 2;
+const FEWEST_KEYS: u64 = 1 << 14;
+
+/// The wrong answers for keys that stand in the tier alone, as a share: from the first on a filter is due to be renewed,
+/// and from the second on it gives no answers.
+const DUE: f64 = 0.03;
+const OFF: f64 = 0.045;
+
+/// With so many keys a word the share is this, and it grows with their cube (expected over a Poisson distribution, within
+/// a tenth from 2 to 10 keys).
+const WORD_KEYS: f64 = 6.4;
+const FALSE_SHARE: f64 = 0.0171;
+
+/// See the [module](self).
+pub(in crate::db) struct AboveFilter {
+    words: Box<[AtomicU64]>,
+    /// It answers readers up to this sequence: it has all keys of these writes, and later ones go to another filter. 0 if it
+    /// gives no answers.
+    answers_through: AtomicU64,
+    /// With more keys it gives none.
+    most_keys: u64,
+    /// The keys of the tier, among which those are few that are still taken to be above it.
+    tier_keys: u64,
+    counts: OwnLines<Counts>,
+}
+
+/// What writers and conversions change.
+struct Counts {
+    /// The keys that were added, but for those that set no bit.
+    keys: AtomicU64,
+    /// The entries that were converted since.
+    converted: AtomicU64,
+}
+
+impl AboveFilter {
+    /// An empty filter for so many keys, and some more, over a tier of so many.
+    pub fn new(keys: u64, tier_keys: u64, bits_per_key: u32) -> Self {
+        let keys = keys.saturating_mul(GROWTH).max(FEWEST_KEYS);
+        let words = keys.saturating_mul(bits_per_key.into()) / u64::from(u64::BITS);
+        let words = words.max(1);
+        let most_a_word = WORD_KEYS * (OFF / FALSE_SHARE).cbrt();
+        AboveFilter {
+            words: (0..words).map(|_| AtomicU64::new(0)).collect(),
+            answers_through: AtomicU64::new(MAX_SEQUENCE),
+            most_keys: (words as f64 * most_a_word) as u64,
+            tier_keys,
+            counts: OwnLines(Counts {
+                keys: AtomicU64::new(0),
+                converted: AtomicU64::new(0),
+            }),
+        }
+    }
+
+    /// The word of a key, and its bits in it.
+    #[inline]
+    fn place(&self, hash: u64) -> (usize, u64) {
+        let word = (u128::from(hash) * self.words.len() as u128) >> 64;
+        // The upper bits of the product depend on all bits of the hash.
+        let mixed = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let bits = (0..PROBES).map(|i| 1 << ((mixed >> (58 - 6 * i)) & 63));
+        (word as usize, bits.fold(0, |all, bit| all | bit))
+    }
+
+    /// Adds the key of a hash.
+    pub fn add(&self, hash: u64) {
+        let (word, bits) = self.place(hash);
+        if let Some(word) = self.words.get(word)
+            && word.load(Relaxed) & bits != bits
+            && word.fetch_or(bits, Relaxed) & bits != bits
+            && self.counts.keys.fetch_add(1, Relaxed) >= self.most_keys
+        {
+            self.end(0);
+        }
+    }
+
+    /// Whether the key of a hash may be there.
+    #[inline]
+    pub fn has(&self, hash: u64) -> bool {
+        let (word, bits) = self.place(hash);
+        let word = self.words.get(word);
+        word.is_none_or(|word| word.load(Relaxed) & bits == bits)
+    }
+
+    /// Prefetches what [`AboveFilter::has`] reads.
+    #[inline]
+    pub fn prefetch(&self, hash: u64) {
+        let (word, _) = self.place(hash);
+        prefetch(&self.words, word..word + 1);
+    }
+
+    /// Whether it answers readers of this sequence, who loaded the view with it before or after they read the sequence.
+    #[inline]
+    pub fn answers(&self, visible: Sequence) -> bool {
+        visible <= self.answers_through.load(Relaxed)
+    }
+
+    /// Says that later writes go to another filter alone. The caller holds the lock of writers, whose next write is published
+    /// behind it: so who sees that write sees this too.
+    pub fn end(&self, through: Sequence) {
+        self.answers_through.fetch_min(through, Relaxed);
+    }
+
+    /// Notes that so many entries were converted.
+    pub fn note_converted(&self, entries: u64) {
+        self.counts.converted.fetch_add(entries, Relaxed);
+        if self.wrong_share() > OFF {
+            self.end(0);
+        }
+    }
+
+    /// About the share of wrong answers for keys that stand in the tier alone.
+    pub fn wrong_share(&self) -> f64 {
+        let keys = self.counts.keys.load(Relaxed) as f64;
+        let converted = self.counts.converted.load(Relaxed) as f64;
+        let words = keys / self.words.len() as f64;
+        FALSE_SHARE * (words / WORD_KEYS).powi(3) + converted / self.tier_keys.max(1) as f64
+    }
+
+    /// Whether it is to be renewed, since that share is large.
+    pub fn is_due(&self) -> bool {
+        self.wrong_share() > DUE
+    }
+
+    /// The memory taken, in bytes.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.words)
+    }
+}
+
+impl fmt::Debug for AboveFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keys = self.counts.keys.load(Relaxed);
+        write!(f, "AboveFilter of {keys} keys")
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+    use crate::entry::hash_key;
+
+    fn hash(n: u64) -> u64 {
+        hash_key(&n.to_be_bytes())
+    }
+
+    /// The share of keys that it wrongly takes to be there.
+    fn wrong(filter: &AboveFilter) -> f64 {
+        let wrong = (1 << 40..(1 << 40) + 100_000).filter(|n| filter.has(hash(*n)));
+        wrong.count() as f64 / 100_000.0
+    }
+
+    #[test]
+    fn it_has_what_was_added_and_little_else_and_ends_before_it_has_more() {
+        let filter = AboveFilter::new(50_000, 1 << 40, 10);
+        assert_eq!(wrong(&filter), 0.0);
+        let mut added = 0;
+        for share in [0.001, 0.01, DUE] {
+            while filter.wrong_share() < share {
+                filter.add(hash(added));
+                added += 1;
+            }
+            let (wrong, told) = (wrong(&filter), filter.wrong_share());
+            assert!((0.7 * told..1.3 * told).contains(&wrong), "{wrong}: {told}");
+            assert!(filter.answers(MAX_SEQUENCE));
+        }
+        assert!(added > 100_000 && filter.is_due(), "{added} keys");
+        while filter.answers(1) {
+            filter.add(hash(added));
+            added += 1;
+        }
+        assert!(wrong(&filter) < 0.05 && added > 120_000, "{added} keys");
+        assert!((0..added).all(|n| filter.has(hash(n))));
+    }
+
+    #[test]
+    fn keys_that_were_converted_count_as_wrong() {
+        let filter = AboveFilter::new(1_000, 10_000, 10);
+        filter.note_converted(299);
+        assert!(!filter.is_due());
+        filter.note_converted(2);
+        assert!(filter.is_due() && filter.answers(MAX_SEQUENCE));
+        filter.note_converted(150);
+        assert!(!filter.answers(1));
+    }
+
+    #[test]
+    fn a_filter_that_ended_answers_earlier_readers_alone() {
+        let filter = AboveFilter::new(1, 1, 10);
+        filter.end(7);
+        assert!(filter.answers(7) && !filter.answers(8));
+        filter.end(9);
+        assert!(!filter.answers(8));
+    }
+}
