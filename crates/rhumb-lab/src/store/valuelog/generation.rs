@@ -131,6 +131,17 @@ impl Generation {
         &*self.index.store
     }
 
+    /// Closes the index, if nobody else has it.
+    ///
+    /// # Errors
+    /// Any error of the index.
+    pub fn close(self) -> Result<()> {
+        match Arc::into_inner(self.index) {
+            Some(index) => index.store.close(),
+            None => Ok(()),
+        }
+    }
+
     /// The same index and files, of which some may be added or removed.
     pub fn with_same_index(&self) -> Generation {
         Generation {

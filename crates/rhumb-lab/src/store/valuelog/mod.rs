@@ -306,7 +306,17 @@ impl Store for ValueLog {
 
     fn close(mut self: Box<Self>) -> Result<()> {
         self.stop();
-        self.shared.take_failure()
+        let failure = self.shared.take_failure();
+        let shared = Arc::clone(&self.shared);
+        drop(self);
+        // No cursor is left, and the collecting thread has ended.
+        let view = Arc::into_inner(shared).map(|shared| shared.view.into_inner());
+        let view = view.map(|view| view.unwrap_or_else(PoisonError::into_inner));
+        let closed = match view.and_then(Arc::into_inner) {
+            Some(generation) => generation.close(),
+            None => Ok(()),
+        };
+        failure.and(closed)
     }
 }
 
