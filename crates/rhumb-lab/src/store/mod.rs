@@ -10,6 +10,7 @@ mod lmdb;
 pub mod model;
 mod pages;
 mod peer;
+mod pointers;
 #[cfg(feature = "peers")]
 mod redb;
 mod rhumb;
@@ -40,6 +41,12 @@ pub trait Store: Send + Sync {
     /// Writes a batch atomically. Unless [`Settings::sync`] asks for it, the write reaches the operating
     /// system and is not synced; in B-trees, which have no log, it has no durability.
     fn write(&self, batch: &Pairs) -> Result<()>;
+
+    /// Writes pairs while the store is filled. If their keys ascend from pair to pair and from call to call, an index
+    /// of pointers of the lab writes them in place at once.
+    fn load(&self, batch: &Pairs) -> Result<()> {
+        self.write(batch)
+    }
 
     /// Deletes a key, which may be absent; as durable as a write.
     #[cfg_attr(

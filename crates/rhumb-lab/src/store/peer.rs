@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::ValueEnum;
 
-use super::{Settings, Store, Temperature};
+use super::{Settings, Store, Temperature, pointers};
 use crate::error::{Error, Result};
 
 /// Another store, with the index of its tables if it has a choice.
@@ -25,13 +25,26 @@ pub enum Peer {
     Redb,
     /// LMDB, a memory-mapped copy-on-write B-tree.
     Lmdb,
+    /// A B+-tree of the lab on disk, for pointers.
+    #[value(skip)]
+    BtreeDisk,
+    /// A B+-tree of the lab in memory over a run with a PGM-index, for pointers.
+    #[value(skip)]
+    HybridPgm,
+    /// The same over a run with compressed bounds of pages.
+    #[value(skip)]
+    HybridLeco,
 }
 
 /// Opens or creates a store in a directory that exists.
 type Open = fn(&Path, &Settings, Temperature) -> Result<Box<dyn Store>>;
 
 impl Peer {
-    /// The peers that this build can open.
+    /// The lab's own indexes of pointers. No program needs them but the experiments on value logs, so they are not
+    /// among those that are compared by default.
+    pub const OF_POINTERS: [Peer; 3] = [Peer::BtreeDisk, Peer::HybridPgm, Peer::HybridLeco];
+
+    /// The peers that this build can open, without those of the lab.
     pub fn built_in() -> impl Iterator<Item = Peer> {
         let all = Peer::value_variants().iter().copied();
         all.filter(|peer| peer.is_built_in())
@@ -40,7 +53,8 @@ impl Peer {
     /// The peer with a name.
     pub fn named(name: &str) -> Option<Peer> {
         let all = Peer::value_variants().iter().copied();
-        all.into_iter().find(|peer| peer.to_string() == name)
+        all.chain(Peer::OF_POINTERS)
+            .find(|peer| peer.to_string() == name)
     }
 
     /// Whether this build can open it.
@@ -61,6 +75,11 @@ impl Peer {
     pub fn has_value_files(self) -> bool {
         // All that have levels are RocksDB.
         self.has_levels()
+    }
+
+    /// Whether a part of it in memory takes all writes until that is full.
+    pub fn is_hybrid(self) -> bool {
+        matches!(self, Peer::HybridPgm | Peer::HybridLeco)
     }
 
     /// The function that opens it, or the cargo feature that is missing.
@@ -86,6 +105,9 @@ impl Peer {
             Peer::Lmdb => Ok(super::lmdb::open),
             #[cfg(not(feature = "peer-lmdb"))]
             Peer::Lmdb => Err("peer-lmdb"),
+            Peer::BtreeDisk => Ok(pointers::open_btree),
+            Peer::HybridPgm => Ok(pointers::open_pgm),
+            Peer::HybridLeco => Ok(pointers::open_leco),
             #[cfg(not(feature = "peers"))]
             _ => Err("peers"),
         }
@@ -123,6 +145,9 @@ impl fmt::Display for Peer {
             Peer::Fjall => "fjall",
             Peer::Redb => "redb",
             Peer::Lmdb => "lmdb",
+            Peer::BtreeDisk => "btree-disk",
+            Peer::HybridPgm => "hybrid-pgm",
+            Peer::HybridLeco => "hybrid-leco",
         })
     }
 }

@@ -8,6 +8,7 @@ use ::rhumb::{
     Db, Durability, IndexSpec, Iter, KeyspaceStats, Levels, Options, Stats, TableSpec, WriteBatch,
 };
 
+use super::pointers::MEMORY_BYTES;
 use super::{COLD_CACHE_BYTES, Counters, Cursor, Footprint, Store, Temperature};
 use crate::data::Pairs;
 use crate::error::Result;
@@ -35,6 +36,8 @@ pub struct Settings {
     pub direct: bool,
     /// Whether each write is durable before it returns.
     pub sync: bool,
+    /// Bytes of memory of a hybrid index of the lab; rhumb has no use for it.
+    pub memory_bytes: u64,
 }
 
 impl Default for Settings {
@@ -51,6 +54,7 @@ impl Default for Settings {
             over_provision_percent: options.over_provision_percent,
             direct: false,
             sync: false,
+            memory_bytes: MEMORY_BYTES,
         }
     }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use ::rhumb::TableSpec;
 use ::rhumb::fs::Access;
 
+use super::pointers::LEAST_MEMORY;
 use super::valuelog::{Collection, Plan, ValueLog};
 use super::{Peer, Settings, Store, Temperature};
 use crate::error::{Error, Result};
@@ -58,6 +59,10 @@ const SHARED: &[&str] = &[
 const OF_LEVELS: &[&str] = &["ratio", "base", "level0_tables", "direct"];
 /// The settings that peers with value files have too.
 const OF_VALUES: &[&str] = &["values", "over_provision"];
+/// The settings of the lab's indexes of pointers.
+const OF_POINTERS: &[&str] = &["direct"];
+/// The setting of hybrid ones.
+const MEMORY: &str = "memory";
 
 impl System {
     /// The system that a text describes: `rhumb` or the name of a peer, and the settings that differ
@@ -65,7 +70,8 @@ impl System {
     /// `index`, those of [`TableSpec`], `over_provision` (of value files, in percent), `cache`, `write_buffer`,
     /// `compaction`, `ratio`, `base`, `level0_tables`, `threads`, `direct` and `sync`. The name of a store with a plus, such as
     /// `rocksdb+`, is a value log of the lab over it, with the settings `gc=whole` or `gc=files`, `segment` and `over_provision`
-    /// besides those of the store. Or `index` and its specification, such as `index alex`, for an index alone.
+    /// besides those of the store. `btree-disk`, `hybrid-pgm` and `hybrid-leco`, indexes of the lab for such pointers, have the setting
+    /// `direct`, and the hybrids `memory=10MiB`. Or `index` and its specification, such as `index alex`, for an index alone.
     ///
     /// # Errors
     /// If there is no such system or setting, or a value is invalid.
@@ -91,7 +97,10 @@ impl System {
             if let Some(peer) = peer {
                 check_shared(peer, setting)?;
             }
-            set(&mut settings, setting, value)?;
+            match setting == MEMORY && peer.is_some() {
+                true => settings.memory_bytes = memory(value)?,
+                false => set(&mut settings, setting, value)?,
+            }
         }
         Ok(match peer {
             None => System::Rhumb(settings),
@@ -193,13 +202,14 @@ fn value_log<'w>(
 
 /// Whether a peer has a setting of our own store.
 fn check_shared(peer: Peer, setting: &str) -> Result<()> {
-    let levels = if peer.has_levels() { OF_LEVELS } else { &[] };
-    let values = if peer.has_value_files() {
-        OF_VALUES
-    } else {
-        &[]
+    let if_it = |has: bool, settings: &'static [&str]| if has { settings } else { &[] };
+    let shared: Vec<&str> = match Peer::OF_POINTERS.contains(&peer) {
+        true => [OF_POINTERS, if_it(peer.is_hybrid(), &[MEMORY])].concat(),
+        false => {
+            let levels = if_it(peer.has_levels(), OF_LEVELS);
+            [SHARED, levels, if_it(peer.has_value_files(), OF_VALUES)].concat()
+        }
     };
-    let shared: Vec<&str> = [SHARED, levels, values].concat();
     if shared.contains(&setting) {
         return Ok(());
     }
@@ -210,8 +220,10 @@ fn check_shared(peer: Peer, setting: &str) -> Result<()> {
 }
 
 fn no_system(name: &str) -> Error {
+    let of_pointers = Peer::OF_POINTERS.map(|peer| peer.to_string()).join(", ");
     Error::Usage(format!(
-        "there is no system {name:?}: write {RHUMB} or the name of a peer, such as rocksdb"
+        "there is no system {name:?}: write {RHUMB} or the name of a peer, such as rocksdb, or of an index of pointers \
+         of the lab ({of_pointers})"
     ))
 }
 
@@ -253,6 +265,18 @@ fn truth(setting: &str, text: &str) -> Result<bool> {
             "{setting}={text} is not known: write {setting}=true or {setting}=false"
         ))
     })
+}
+
+/// The memory of a hybrid index.
+fn memory(text: &str) -> Result<u64> {
+    let bytes = bytes(text)?;
+    if bytes >= LEAST_MEMORY {
+        return Ok(bytes);
+    }
+    Err(Error::Usage(format!(
+        "{MEMORY}={text} is less than the tree of a hybrid index takes: write {MEMORY}={}KiB or more",
+        LEAST_MEMORY >> 10
+    )))
 }
 
 /// A number of bytes, written as the size of a table is.
@@ -334,6 +358,21 @@ mod tests {
     }
 
     #[test]
+    fn indexes_of_pointers_have_few_settings() {
+        for (text, label, memory) in [
+            ("btree-disk+ gc=whole", "btree-disk+", 10 << 20),
+            ("hybrid-pgm+ gc=whole memory=1MiB", "hybrid-pgm+", 1 << 20),
+            ("hybrid-leco direct=true", "hybrid-leco", 10 << 20),
+        ] {
+            let system = parsed(text).unwrap();
+            assert_eq!(system.label(), label);
+            assert!(system.is_built_in(), "{text}");
+            assert_eq!(system.settings().memory_bytes, memory, "{text}");
+        }
+        assert!(parsed("hybrid-leco direct=true").unwrap().settings().direct);
+    }
+
+    #[test]
     fn errors_name_what_can_be_written() {
         for (text, part) in [
             ("", "rhumb or the name of a peer"),
@@ -354,6 +393,17 @@ mod tests {
             ("leveldb+", "\"leveldb\""),
             ("rhumb++", "\"rhumb+\""),
             ("index+", "\"index\""),
+            ("leveldb", "btree-disk, hybrid-pgm, hybrid-leco"),
+            ("btree-disk+ cache=8MiB", "write one of direct"),
+            ("btree-disk memory=1MiB", "no setting \"memory\""),
+            (
+                "hybrid-pgm+ gc=whole sync=true",
+                "write one of direct, memory",
+            ),
+            ("hybrid-leco memory=1KiB", "memory=64KiB or more"),
+            ("hybrid-leco+ memory=much", "64MiB"),
+            ("rhumb memory=1MiB", "no setting \"memory\""),
+            ("rocksdb memory=1MiB", "no setting \"memory\""),
         ] {
             let error = parsed(text).unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");

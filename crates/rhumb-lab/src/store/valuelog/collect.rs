@@ -120,7 +120,7 @@ impl Shared {
         for_windows(&old, |_| true, &mut |window| {
             let values = window.read(&old)?;
             let pointers = append(window, &values, 0, values.len(), &to, self.plan.sync)?;
-            new.index().write(&pointers)
+            new.index().load(&pointers)
         })?;
         new.publish(&self.directory)?;
         writer.log_bytes = to.length();

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::super::model::Model;
-use super::super::{Settings, System, Temperature};
+use super::super::{Peer, Settings, System, Temperature};
 use super::*;
 use crate::data::Random;
 
@@ -61,6 +61,15 @@ fn on_disk() -> MakeIndex {
         ..Settings::default()
     };
     Box::new(move |path| System::Rhumb(settings.clone()).open(path, Temperature::Warm))
+}
+
+/// Over an index of pointers of the lab.
+fn of_pointers(peer: Peer) -> MakeIndex {
+    let settings = Settings {
+        memory_bytes: 64 << 10,
+        ..Settings::default()
+    };
+    Box::new(move |path| System::Peer(peer, settings.clone()).open(path, Temperature::Warm))
 }
 
 fn plan(collection: Collection, over_provision_percent: u32) -> Plan {
@@ -160,6 +169,20 @@ fn an_index_on_the_disk_is_opened_again_with_its_files() {
     for collection in [Collection::Whole, Collection::Files] {
         let collections = play(plan(collection, 30), 800, seed() + 1, on_disk);
         assert!(collections > 0, "{collection:?}: {collections} collections");
+    }
+}
+
+#[test]
+fn the_lab_s_indexes_of_pointers_serve_both_forms() {
+    for peer in Peer::OF_POINTERS {
+        for collection in [Collection::Whole, Collection::Files] {
+            let make = || of_pointers(peer);
+            let collections = play(plan(collection, 30), 6_000, seed() + 2, make);
+            assert!(
+                collections > 0,
+                "{peer}, {collection:?}: {collections} collections"
+            );
+        }
     }
 }
 
