@@ -19,7 +19,7 @@ pub enum TierForm {
     /// keys alike, more is written than with `Keys`.
     Inline,
     /// As published: the store is one range, whose values are all written anew in the order of their keys when garbage takes as
-    /// much room as it may. That needs as much room again, so this form is for comparisons. Keys and
+    /// much room as it may, and when a user asks for it. That needs as much room again, so this form is for comparisons. Keys and
     /// pointers are in blocks of 512 entries under the index `greedy-plr-plus`.
     Published,
 }
@@ -69,7 +69,8 @@ impl TierSpec {
         self.form == TierForm::Published
     }
 
-    /// Whether what newer entries hide is freed by the conversions that make room, rather than found by others before.
+    /// Whether conversions that make room, or that a user asks for, move all values that lie apart. What newer entries hide is
+    /// then freed by them, rather than found by others before.
     pub(crate) fn frees_hidden(self) -> bool {
         self.is_inline() || self.is_whole()
     }

@@ -201,24 +201,28 @@ pub(crate) fn pick_stack(
     }
 }
 
-/// The conversion of the first range with keys of `from..to` that has something above it, or that holds what is not
-/// needed at the bottom; `None` if there is none. If the job cannot run beside others, wait.
+/// The conversion of the first range with keys of `from..to` that has something above it, that holds what is not needed at
+/// the bottom, or that points to values which it [moves](TierSpec::frees_hidden); `None` if there is none. If the job cannot
+/// run beside others, wait.
 pub(crate) fn pick_conversion(
     levels: &Levels,
     tier: TierSpec,
     (from, to): (&[u8], Bound<&[u8]>),
 ) -> Option<Job> {
     let is_asked = |hull: &Hull<'_>| !is_behind(from, hull.to) && !is_behind(hull.from, to);
+    let is_written = |job: &Job| {
+        let apart = tier.frees_hidden() && job.tables().any(|t| !t.meta.values.is_empty());
+        apart || job.tables().any(is_stale)
+    };
     let asked = groups(levels, tier).into_iter().map(|above| above.hull);
     let due = |job: &Job| {
         let reached = job.tables().any(|t| !t.meta.ends_before(from));
         let above = job.inputs.iter().any(|input| input.place.level < TIER);
-        reached && (above || job.inputs.len() > 1 || job.tables().any(is_stale))
+        reached && (above || job.inputs.len() > 1 || is_written(job))
     };
     let mut jobs = asked.filter(is_asked).map(|hull| conversion(levels, hull));
     let mut job = jobs.find(due)?;
-    let is_stale = job.tables().any(is_stale);
-    job.trivial &= !is_stale;
+    job.trivial &= !is_written(&job);
     Some(job)
 }
 

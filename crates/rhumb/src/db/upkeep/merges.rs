@@ -6,9 +6,10 @@ use super::scheduler::{Running, Scheduler};
 use crate::compaction::Job;
 use crate::db::store::{OpenKeyspace, Store};
 use crate::error::Result;
+use crate::options::TierSpec;
 use crate::sync::Arc;
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::version::Levels;
+use crate::version::{LEVELS, Levels};
 
 /// A running merge with its claims. Dropping it releases them.
 pub(in crate::db) struct Merge<'a> {
@@ -164,6 +165,9 @@ impl Store {
         let tier = self.options.levels.compaction.tier();
         if merge.job.is_inline_conversion(tier) {
             merge.bring_back(&mut running);
+        } else if merge.job.target_level + 1 == LEVELS && tier.is_some_and(TierSpec::is_whole) {
+            let values = merge.job.tables().flat_map(|table| &table.meta.values);
+            merge.victims = Arc::new(values.map(|used| used.file).collect());
         }
         Asked::Begun(merge)
     }
