@@ -5,7 +5,7 @@ mod doblix;
 mod edbt;
 mod evidence;
 mod json;
-mod learnedkv;
+pub mod learnedkv;
 mod ledger;
 mod part;
 pub mod published;

@@ -1,5 +1,6 @@
 //! The parts of a claim. Each is judged alone, and the verdict on the claim follows from them.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use super::compare::Told;
@@ -10,7 +11,7 @@ use super::{Judgement, Verdict};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
     /// The statement, in a few words.
-    pub what: &'static str,
+    pub what: Cow<'static, str>,
     /// Whether it holds.
     pub outcome: Outcome,
     /// Why ours differs, where it does not hold.
@@ -64,16 +65,19 @@ impl fmt::Display for Cause {
 }
 
 impl Part {
-    fn new(what: &'static str, outcome: Outcome) -> Part {
+    fn new(what: impl Into<Cow<'static, str>>, outcome: Outcome) -> Part {
         Part {
-            what,
+            what: what.into(),
             outcome,
             cause: None,
         }
     }
 
     /// A part that is judged by results, which leave it undecided if rounds spread too widely.
-    pub fn judged<T: Into<Told>>(what: &'static str, judged: Result<(T, String), Missing>) -> Part {
+    pub fn judged<T: Into<Told>>(
+        what: impl Into<Cow<'static, str>>,
+        judged: Result<(T, String), Missing>,
+    ) -> Part {
         let outcome = match judged.map(|(told, ours)| (told.into(), ours)) {
             Ok((Told::Yes, ours)) => Outcome::Holds(ours),
             Ok((Told::No, ours)) => Outcome::Fails(ours),
@@ -87,18 +91,21 @@ impl Part {
     }
 
     /// A part that what was measured does not decide, and why.
-    pub fn undecided(what: &'static str, why: impl ToString) -> Part {
+    pub fn undecided(what: impl Into<Cow<'static, str>>, why: impl ToString) -> Part {
         Part::new(what, Outcome::Undecided(why.to_string()))
     }
 
     /// A part that is not measured, and what is needed.
-    pub fn not_measured(what: &'static str, why: impl ToString) -> Part {
+    pub fn not_measured(what: impl Into<Cow<'static, str>>, why: impl ToString) -> Part {
         Part::new(what, Outcome::NotMeasured(why.to_string()))
     }
 
     /// The same part under another name, for another claim.
     pub fn named(self, what: &'static str) -> Part {
-        Part { what, ..self }
+        Part {
+            what: what.into(),
+            ..self
+        }
     }
 
     /// The same part with the reason why ours differs, in case that it does not hold; none if the
@@ -111,7 +118,7 @@ impl Part {
     }
 
     fn text(&self) -> String {
-        let what = self.what;
+        let what = &self.what;
         match &self.outcome {
             Outcome::Holds(ours) => format!("{what}: yes ({ours})"),
             Outcome::Fails(ours) => format!("{what}: no ({ours})"),
@@ -122,7 +129,7 @@ impl Part {
 
     /// Why ours differs; none if it does not.
     fn why(&self) -> Option<String> {
-        let what = self.what;
+        let what = &self.what;
         match (&self.outcome, self.cause) {
             (Outcome::Fails(_), Some((cause, why))) => Some(format!("{what}: {cause}: {why}")),
             (Outcome::Fails(_), None) => Some(format!("{what}: the cause is not known")),
@@ -136,7 +143,7 @@ impl Part {
 pub fn verdict(parts: &[Part]) -> Judgement {
     let names = |of: fn(&Outcome) -> bool| -> Vec<&str> {
         let these = parts.iter().filter(|part| of(&part.outcome));
-        these.map(|part| part.what).collect()
+        these.map(|part| &*part.what).collect()
     };
     let holds = names(|outcome| matches!(outcome, Outcome::Holds(_)));
     let fails = names(|outcome| matches!(outcome, Outcome::Fails(_)));
@@ -181,8 +188,8 @@ fn reasons(parts: &[Part]) -> String {
             continue;
         };
         match reasons.iter_mut().find(|(known, _)| known == why) {
-            Some((_, parts)) => parts.push(part.what),
-            None => reasons.push((why, vec![part.what])),
+            Some((_, parts)) => parts.push(&part.what),
+            None => reasons.push((why, vec![&part.what])),
         }
     }
     match reasons.as_slice() {

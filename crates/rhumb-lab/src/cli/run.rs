@@ -161,7 +161,7 @@ impl Run {
         let mut amounts = scale.amounts();
         if let Some(keys) = settings.keys.map(|keys| keys as usize) {
             amounts.arrivals = keys;
-            (amounts.updated, amounts.swept, amounts.small) = (keys, keys, keys);
+            amounts.set_value_log_records(keys);
         }
         amounts.rounds = settings.runs.unwrap_or(amounts.rounds);
         if quick.is_some() && scale != Scale::Quick {

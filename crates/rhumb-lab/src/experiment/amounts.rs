@@ -14,7 +14,7 @@ use crate::store::{Settings, System};
 pub enum Scale {
     /// All experiments in minutes: shows that everything runs, and the shapes of most figures.
     Quick,
-    /// Between one and two hours on a machine of two cores.
+    /// About two hours on a machine of two cores, and six more with the experiments of *LearnedKV*.
     Small,
     /// The published sizes: takes hundreds of GiB of disk, and days.
     Paper,
@@ -59,6 +59,10 @@ pub struct Amounts {
     pub updated: usize,
     /// The same of those over other axes, which have many cells.
     pub swept: usize,
+    /// The same of those that compare stores by scans, by YCSB and in memory.
+    pub compared: usize,
+    /// The same of the one on a slow disk.
+    pub slowed: usize,
     /// Records of 16 + 16 bytes of the experiment on the size of an LSM-tree.
     pub small: usize,
     /// Records of 8 + 8 bytes of experiments on the order of arrival.
@@ -111,6 +115,12 @@ impl Amounts {
         }
     }
 
+    /// Sets the records of all experiments of *LearnedKV*.
+    pub fn set_value_log_records(&mut self, records: usize) {
+        (self.updated, self.swept, self.small) = (records, records, records);
+        (self.compared, self.slowed) = (records, records);
+    }
+
     /// Gets of a cell in each round, for a reading.
     pub fn gets_of(&self, reading: Reading) -> usize {
         match reading {
@@ -137,8 +147,10 @@ const ALL_DISORDERS: &[f64] = &[1.0, 3.0, 5.0, 10.0, 25.0, 50.0, 100.0];
 pub const QUICK: Amounts = Amounts {
     long: 12_000,
     short: 120_000,
-    updated: 20_000,
-    swept: 1_000,
+    updated: 2_000,
+    swept: 600,
+    compared: 1_000,
+    slowed: 200,
     small: 20_000,
     arrivals: 20_000,
     disorders: &[1.0, 10.0, 100.0],
@@ -158,8 +170,10 @@ pub const QUICK: Amounts = Amounts {
 const SMALL: Amounts = Amounts {
     long: 200_000,
     short: 2_000_000,
-    updated: 1_000_000,
-    swept: 200_000,
+    updated: 10_000_000,
+    swept: 1_000_000,
+    compared: 1_000_000,
+    slowed: 100_000,
     small: 2_000_000,
     arrivals: 1_000_000,
     disorders: ALL_DISORDERS,
@@ -181,6 +195,8 @@ const PAPER: Amounts = Amounts {
     short: 200_000_000,
     updated: 10_000_000,
     swept: 10_000_000,
+    compared: 1_000_000,
+    slowed: 1_000_000,
     small: 10_000_000,
     arrivals: 500_000_000,
     disorders: ALL_DISORDERS,

@@ -2,7 +2,7 @@
 
 use super::plan::{Contest, Group};
 use super::study::Records;
-use super::{Amounts, Build, Count, Data, Fill, Planned, Reading, Work};
+use super::{Amounts, Build, Count, Data, Fill, Medium, Planned, Reading, Work};
 use crate::error::Result;
 use crate::results::Cell;
 use crate::store::System;
@@ -50,6 +50,8 @@ const TRAIN: f64 = 100.0;
 const GET: f64 = 4_000.0;
 const STEP: f64 = 600.0;
 const OPERATION: f64 = 8_000.0;
+/// For an operation on a slow disk, which serves some of them.
+const SLOW_OPERATION: f64 = 2e6;
 /// For a write or a read of ingestion, on average over indexes alone and stores.
 const INGEST: f64 = 800.0;
 /// To make, open, sync and remove a store, and to open and close it for a cell.
@@ -208,14 +210,19 @@ fn of_work(planned: &Planned, size: Size, amounts: &Amounts, machine: &Machine) 
             let mixed = 1.0 - phases.preload - phases.write;
             size.records * (1.0 + mixed + phases.read) * INGEST
         }
-        Work::Phases(phases) => {
+        Work::Phases(phases) | Work::PhasesOn(_, phases) => {
+            let operation = match planned.work {
+                Work::PhasesOn(Medium::SlowDisk, _) => SLOW_OPERATION,
+                _ => OPERATION,
+            };
             let count = |phase: &super::Phase| match phase.count {
                 Count::OfScale(amount) => 1.1 * amount * amounts.operations as f64,
                 Count::OfRecords(amount) => amount * size.records,
+                Count::Of(operations) => operations as f64,
                 // They are a part of the records, most of which were loaded by a phase before.
                 Count::Left => 0.1 * size.records,
             };
-            phases.iter().map(count).sum::<f64>() * OPERATION
+            phases.iter().map(count).sum::<f64>() * operation
         }
     }
 }

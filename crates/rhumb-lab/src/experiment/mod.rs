@@ -170,8 +170,19 @@ pub enum Work {
     Loading,
     /// Workloads one after another. Changes the store.
     Phases(&'static [Phase]),
+    /// The same on a store that lies elsewhere.
+    PhasesOn(Medium, &'static [Phase]),
     /// Records arrive in a system that is empty at first.
     Ingest(Ingest),
+}
+
+/// Where a store lies that is not in the directory for stores, or not as that is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Medium {
+    /// In memory.
+    Memory,
+    /// On a disk that is slow, or is made so, with little memory.
+    SlowDisk,
 }
 
 /// Phases of ingestion one after another, as shares of the records. What is left after the first two is
@@ -207,6 +218,8 @@ pub enum Count {
     OfRecords(f64),
     /// As [`Count::OfRecords`], as many as there are records left to insert.
     Left,
+    /// As [`Count::OfRecords`], a number of them.
+    Of(u64),
 }
 
 /// A workload that follows others on the same store.
@@ -222,6 +235,10 @@ pub struct Phase {
     pub clients: usize,
     /// Operations that all clients together begin each second; none for a closed loop.
     pub rate: Option<f64>,
+    /// Whether all is merged, converted and collected by force before it begins.
+    pub is_behind_all_work: bool,
+    /// Whether it is looked up which part of the store answers each read.
+    pub has_sources: bool,
 }
 
 impl Phase {
@@ -233,6 +250,8 @@ impl Phase {
             count: Count::OfScale(1.0),
             clients: 1,
             rate: None,
+            is_behind_all_work: false,
+            has_sources: false,
         }
     }
 
@@ -241,6 +260,22 @@ impl Phase {
         Phase {
             count,
             ..Phase::new(name, mix)
+        }
+    }
+
+    /// The phase behind all that the store has to do.
+    pub const fn behind_all_work(self) -> Phase {
+        Phase {
+            is_behind_all_work: true,
+            ..self
+        }
+    }
+
+    /// The phase with the parts of the store that answer its reads.
+    pub const fn with_sources(self) -> Phase {
+        Phase {
+            has_sources: true,
+            ..self
         }
     }
 }
@@ -261,7 +296,10 @@ impl Work {
     fn caches(self) -> &'static str {
         match self {
             Work::Points(reading) | Work::Ranges(_, reading) => reading.caches(),
-            Work::Breakdown | Work::Phases(_) => Reading::Cached.caches(),
+            Work::Breakdown | Work::Phases(_) | Work::PhasesOn(Medium::Memory, _) => {
+                Reading::Cached.caches()
+            }
+            Work::PhasesOn(Medium::SlowDisk, _) => Reading::Limited.caches(),
             Work::Environment | Work::ValueLogs | Work::Keys | Work::Loading | Work::Ingest(_) => {
                 ""
             }
@@ -274,7 +312,7 @@ impl Work {
         match self {
             Work::Points(Reading::Direct) | Work::Ranges(_, Reading::Direct) => 1,
             Work::Points(Reading::Limited) | Work::Ranges(_, Reading::Limited) => 2,
-            Work::Phases(_) | Work::Ingest(_) => 3,
+            Work::Phases(_) | Work::PhasesOn(..) | Work::Ingest(_) => 3,
             _ => 0,
         }
     }

@@ -192,6 +192,19 @@ impl<'a> Study<'a> {
         Ok(study)
     }
 
+    /// The same in another directory, without what was loaded.
+    pub fn at(&self, directory: PathBuf) -> Study<'a> {
+        Study {
+            setting: self.setting,
+            records: self.records,
+            build: self.build.clone(),
+            name: self.name.clone(),
+            loading: Measured::default(),
+            fallback_share: self.fallback_share,
+            directory,
+        }
+    }
+
     /// The number of distinct keys that are loaded.
     pub fn loaded(&self) -> usize {
         let keys = self.records.input.keys.len();

@@ -5,9 +5,12 @@ mod environment;
 mod ingest;
 mod keys;
 mod limited;
+mod media;
 mod phases;
 mod points;
 mod ranges;
+mod sources;
+mod watch;
 
 pub use self::ingest::measure as ingest;
 pub use self::ranges::count as ranges_of;
@@ -38,6 +41,7 @@ pub fn over_store(work: Work, study: &Study<'_>) -> Result<Permitted> {
         Work::Ranges(length, reading) => ranges::measure(study, length, reading)?,
         Work::Breakdown => Ok(breakdown::measure(study)?),
         Work::Phases(phases) => Ok(phases::measure(study, phases)?),
+        Work::PhasesOn(medium, phases) => media::measure(study, medium, phases)?,
         Work::Ingest(phases) => return Ok(Ok(ingest(study, phases)?)),
         Work::Loading => return Ok(Ok(study.loading.clone())),
         Work::Environment | Work::ValueLogs | Work::Keys => {

@@ -76,6 +76,14 @@ pub struct DeviceLimits {
     pub bytes_per_second: u64,
 }
 
+impl DeviceLimits {
+    /// Those of a hard disk.
+    pub const HARD_DISK: DeviceLimits = DeviceLimits {
+        calls_per_second: 150,
+        bytes_per_second: 150_000_000,
+    };
+}
+
 impl DeviceGroup {
     /// Moves the process into a new group, in which the device of a directory is slow.
     ///

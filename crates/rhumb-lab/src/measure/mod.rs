@@ -1,6 +1,7 @@
 //! Clocks, histograms and counters of the operating system.
 
 mod control_group;
+mod memory;
 mod round_trip;
 mod space;
 mod throttled;
@@ -15,6 +16,7 @@ use hdrhistogram::Histogram;
 use rustix::time::{ClockId, clock_gettime};
 
 pub use self::control_group::{ControlGroup, DeviceGroup, DeviceLimits};
+pub use self::memory::MemoryWatch;
 pub use self::round_trip::round_trip;
 pub use self::space::SpaceWatch;
 pub use self::throttled::{Disk, ThrottledFs};

@@ -9,7 +9,7 @@ use super::{Arguments, Bench, large};
 use crate::data::Input;
 use crate::error::{Error, Result};
 use crate::results::Subject;
-use crate::store::{Rhumb, Store, System, Temperature};
+use crate::store::{Store, System, Temperature};
 
 /// A loaded store, open, with a full cache.
 pub struct Ours {
@@ -40,15 +40,15 @@ impl Ours {
         let (progress, seed) = (&bench.progress, arguments.seed);
         let directory = bench.directory.join("store");
         std::fs::create_dir(&directory).map_err(Error::io("create", &directory))?;
-        let open = || Ok::<_, Error>(Rhumb(settings.db(&directory, Temperature::Warm)?));
+        let open = || settings.store(&directory, Temperature::Warm);
         let store = open()?;
         Loaded::new(&store, &name, input, progress, seed).load()?;
         store.settle()?;
-        store.0.close()?;
+        store.db.close()?;
         let store = open()?;
         Loaded::new(&store, &name, input, progress, seed).verify()?;
         Ok(Ours {
-            db: store.0,
+            db: store.db,
             subject: Subject {
                 experiment,
                 input: input.name.clone(),

@@ -56,6 +56,7 @@ impl<'a> Served<'a> {
             load,
             seed,
             progress: self.turn.progress,
+            on_read: None,
         }
     }
 

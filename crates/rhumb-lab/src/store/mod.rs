@@ -1,5 +1,6 @@
 //! The stores that are compared, behind one trait.
 
+mod answer;
 mod counters;
 mod cursor;
 #[cfg(feature = "peers")]
@@ -23,11 +24,12 @@ mod system;
 mod tests;
 mod valuelog;
 
+pub use self::answer::{Answer, Part};
 pub use self::counters::Counters;
 pub use self::cursor::Cursor;
 pub use self::pages::Pages;
 pub use self::peer::Peer;
-pub use self::rhumb::{Rhumb, Settings, block_sizes};
+pub use self::rhumb::{Settings, block_sizes};
 pub use self::system::System;
 use crate::data::Pairs;
 #[cfg(feature = "peers")]
@@ -72,6 +74,11 @@ pub trait Store: Send + Sync {
 
     /// The time of the parts of a get; `None` if the store does not measure them.
     fn get_timed(&self, _key: &[u8]) -> Result<Option<GetTimes>> {
+        Ok(None)
+    }
+
+    /// Looks a key up and says which part of the store has it; `None` if the store does not tell.
+    fn answer(&self, _key: &[u8]) -> Result<Option<Answer>> {
         Ok(None)
     }
 

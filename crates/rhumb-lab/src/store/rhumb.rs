@@ -1,17 +1,20 @@
 //! rhumb as a [`Store`].
 
 use std::path::Path;
+use std::sync::Arc;
 
-use ::rhumb::fs::Access;
+use ::rhumb::fs::{Access, OsFileSystem};
 use ::rhumb::internals::{self, BlockSize, GetTimes};
 use ::rhumb::{
-    Db, Durability, IndexSpec, Iter, KeyspaceStats, Levels, Options, Stats, TableSpec, WriteBatch,
+    Compaction, Db, Durability, IndexSpec, Iter, KeyspaceStats, Levels, Options, Stats, TableSpec,
+    WriteBatch,
 };
 
 use super::pointers::MEMORY_BYTES;
-use super::{COLD_CACHE_BYTES, Counters, Cursor, Footprint, Store, Temperature};
+use super::{Answer, COLD_CACHE_BYTES, Counters, Cursor, Footprint, Store, Temperature};
 use crate::data::Pairs;
 use crate::error::Result;
+use crate::measure::{Disk, ThrottledFs};
 
 /// The options with which rhumb is opened; all others have their defaults.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +39,8 @@ pub struct Settings {
     pub direct: bool,
     /// Whether each write is durable before it returns.
     pub sync: bool,
+    /// Whether its file system waits as a hard disk does.
+    pub slow: bool,
     /// Bytes of memory of a hybrid index of the lab; rhumb has no use for it.
     pub memory_bytes: u64,
 }
@@ -54,6 +59,7 @@ impl Default for Settings {
             over_provision_percent: options.over_provision_percent,
             direct: false,
             sync: false,
+            slow: false,
             memory_bytes: MEMORY_BYTES,
         }
     }
@@ -65,7 +71,18 @@ impl Settings {
     /// # Errors
     /// Any error of rhumb.
     pub fn open(&self, directory: &Path, temperature: Temperature) -> Result<Box<dyn Store>> {
-        Ok(Box::new(Rhumb(self.db(directory, temperature)?)))
+        Ok(Box::new(self.store(directory, temperature)?))
+    }
+
+    /// The same, as what it is.
+    ///
+    /// # Errors
+    /// Any error of rhumb.
+    pub fn store(&self, directory: &Path, temperature: Temperature) -> Result<Rhumb> {
+        Ok(Rhumb {
+            db: self.db(directory, temperature)?,
+            has_tier: matches!(self.levels.compaction, Compaction::LearnedTier(_)),
+        })
     }
 
     /// Opens or creates a store as a [`Db`].
@@ -73,7 +90,7 @@ impl Settings {
     /// # Errors
     /// Any error of rhumb.
     pub fn db(&self, directory: &Path, temperature: Temperature) -> Result<Db> {
-        let options = Options {
+        let mut options = Options {
             index: self.index.clone(),
             table: self.table.clone(),
             write_buffer_bytes: self.write_buffer_bytes,
@@ -88,6 +105,10 @@ impl Settings {
             },
             ..Options::default()
         };
+        if self.slow {
+            let disk = ThrottledFs::new(Arc::new(OsFileSystem::new()), Disk::HARD);
+            options.file_system = Arc::new(disk);
+        }
         Ok(Db::open(directory, options)?)
     }
 
@@ -123,7 +144,11 @@ pub fn block_sizes(db: &Db) -> Result<Vec<BlockSize>> {
 }
 
 /// An open store.
-pub struct Rhumb(pub Db);
+pub struct Rhumb {
+    pub db: Db,
+    /// Whether its last level is a learned tier.
+    pub has_tier: bool,
+}
 
 impl Footprint {
     /// The footprint according to the statistics of our own store.
@@ -150,28 +175,28 @@ impl Store for Rhumb {
     fn write(&self, batch: &Pairs) -> Result<()> {
         let mut writes = WriteBatch::new();
         for (key, value) in batch.iter() {
-            writes.put(&self.0, key, value)?;
+            writes.put(&self.db, key, value)?;
         }
-        Ok(self.0.write(writes)?)
+        Ok(self.db.write(writes)?)
     }
 
     fn delete(&self, key: &[u8]) -> Result<()> {
-        Ok(self.0.delete(key)?)
+        Ok(self.db.delete(key)?)
     }
 
     fn flush(&self) -> Result<()> {
-        self.0.flush()?;
-        self.0.settle();
+        self.db.flush()?;
+        self.db.settle();
         Ok(())
     }
 
     fn settle(&self) -> Result<()> {
-        Ok(self.0.compact_range(None, None)?)
+        Ok(self.db.compact_range(None, None)?)
     }
 
     fn get(&self, key: &[u8], into: &mut Vec<u8>) -> Result<bool> {
         into.clear();
-        let Some(value) = self.0.get(key)? else {
+        let Some(value) = self.db.get(key)? else {
             return Ok(false);
         };
         into.extend_from_slice(&value);
@@ -179,27 +204,32 @@ impl Store for Rhumb {
     }
 
     fn get_timed(&self, key: &[u8]) -> Result<Option<GetTimes>> {
-        Ok(Some(internals::get_timed(&self.0, key)?))
+        Ok(Some(internals::get_timed(&self.db, key)?))
+    }
+
+    fn answer(&self, key: &[u8]) -> Result<Option<Answer>> {
+        let explanation = self.db.explain_get(key)?;
+        Ok(Some(Answer::of(&explanation, self.has_tier)))
     }
 
     fn with_cursor(&self, with: &mut dyn FnMut(&mut dyn Cursor) -> Result<()>) -> Result<()> {
-        with(&mut Forward(self.0.iter()?))
+        with(&mut Forward(self.db.iter()?))
     }
 
     fn footprint(&self) -> Result<Option<Footprint>> {
-        Ok(Some(Footprint::of(&self.0.stats()?)))
+        Ok(Some(Footprint::of(&self.db.stats()?)))
     }
 
     fn blocks(&self) -> Result<Option<Vec<BlockSize>>> {
-        Ok(Some(block_sizes(&self.0)?))
+        Ok(Some(block_sizes(&self.db)?))
     }
 
     fn counters(&self) -> Result<Counters> {
-        Ok(counters(&self.0.stats()?))
+        Ok(counters(&self.db.stats()?))
     }
 
     fn close(self: Box<Self>) -> Result<()> {
-        Ok(self.0.close()?)
+        Ok(self.db.close()?)
     }
 }
 
@@ -236,11 +266,17 @@ fn counters(stats: &Stats) -> Counters {
         ("get_blocks_read", reads.blocks_read, "blocks"),
         ("get_bytes_read", reads.bytes_read, "B"),
         ("get_window_ranks", reads.window_ranks, "ranks"),
+        ("tier_probed", reads.tier_probed, "gets"),
+        ("tier_hits", reads.tier_hits, "gets"),
+        ("above_negative", reads.above_negative, "gets"),
+        ("above_false_positive", reads.above_false_positive, "gets"),
         ("scan_blocks_read", scans.blocks_read, "blocks"),
         ("scan_read_calls", scans.read_calls, "calls"),
         ("scan_bytes_read", scans.bytes_read, "B"),
         ("flushes", writes.flushes, "flushes"),
         ("merges", writes.compactions, "merges"),
+        ("value_collections", writes.collections, "merges"),
+        ("moved_value_bytes", writes.moved_value_bytes, "B"),
         // Tables that came to their level without a merge: moved there, or written there at once.
         (
             "trivial_moves",

@@ -182,10 +182,12 @@ impl Store for Rocksdb {
         let filter = self.filter_bytes()?;
         // The memory of open tables, filters included, and a few hundred bytes a table in addition.
         let readers = self.number(properties::ESTIMATE_TABLE_READERS_MEM)?;
+        let files = self.db.live_files().map_err(failed)?;
         Ok(Some(Footprint {
             index: readers.saturating_sub(filter),
             filter,
-            tables: self.db.live_files().map_err(failed)?.len() as u64,
+            tables: files.len() as u64,
+            table_bytes: Some(files.iter().map(|file| file.size as u64).sum()),
             cache: Some(self.number(properties::BLOCK_CACHE_USAGE)?),
             ..Footprint::default()
         }))

@@ -102,6 +102,11 @@ impl<'a> Client<'a> {
         })
     }
 
+    /// The key of the last operation.
+    pub fn key(&self) -> &[u8] {
+        &self.key
+    }
+
     fn prepare(&mut self) -> Result<Task> {
         let operation = self.mix.pick(&mut self.random);
         let absent = &self.population.input.absent;

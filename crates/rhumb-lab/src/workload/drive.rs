@@ -19,6 +19,15 @@ use crate::store::Store;
 /// The number of operations of a thread between two updates of the progress.
 const STEP: u64 = 1_000;
 
+/// What is told of each read of a present key that is measured.
+pub trait OnRead: Sync {
+    /// Called behind a read, outside its time.
+    ///
+    /// # Errors
+    /// Any error ends the run.
+    fn on_read(&self, key: &[u8], took: Duration) -> Result<()>;
+}
+
 /// A store that workloads are run against.
 #[derive(Clone, Copy)]
 pub struct Driver<'a> {
@@ -34,6 +43,8 @@ pub struct Driver<'a> {
     pub seed: u64,
     /// The display of the progress.
     pub progress: &'a Progress,
+    /// What is told of reads.
+    pub on_read: Option<&'a dyn OnRead>,
 }
 
 /// State shared by the clients of a run.
@@ -230,6 +241,9 @@ impl Driver<'_> {
             }
             let took = client.operate(self.store, intended.map(|after| started + after))?;
             part.add(&took);
+            if let (Some(told), Operation::Read) = (self.on_read, took.operation) {
+                told.on_read(client.key(), took.ended - took.began)?;
+            }
             done += 1;
             if done % STEP == 0 {
                 let elapsed = part.ended - started;

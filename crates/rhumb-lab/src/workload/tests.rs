@@ -75,6 +75,7 @@ fn drive(
         load,
         seed: 4,
         progress: &progress,
+        on_read: None,
     };
     let mixes: Vec<Mix> = mixes.iter().map(|mix| mix.parse()).collect::<Result<_>>()?;
     let outcomes = driver.run_all(&mixes)?;
@@ -165,6 +166,7 @@ fn threads_that_share_few_records_get_correct_answers() {
         load: load(60_000, 4),
         seed: 5,
         progress: &progress,
+        on_read: None,
     };
     let mix = "read=300,update=300,scan=100,rmw=300,insert=1,length=1-9,latest";
     driver.run(&mix.parse().unwrap()).unwrap();
@@ -196,6 +198,7 @@ fn inserts_alone_can_begin_with_an_empty_store() {
         },
         seed: 4,
         progress: &progress,
+        on_read: None,
     };
     driver.run(&"insert=1".parse().unwrap()).unwrap();
     assert_eq!((population.present(), store.pairs().len()), (4_000, 4_000));

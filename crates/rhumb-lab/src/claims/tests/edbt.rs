@@ -8,10 +8,10 @@ use crate::claims::{Claim, Evidence, Judge, Judgement, Verdict, all};
 use crate::report::model::Mark;
 use crate::results::Cell;
 
-/// The claims with rules, but for those about sortedness.
+/// The claims with rules, but for those about sortedness and of LearnedKV.
 fn judged_claims() -> impl Iterator<Item = &'static Claim> {
     let with_rules = all().filter(|claim| matches!(claim.judge, Judge::By { .. }));
-    with_rules.filter(|claim| !claim.id.starts_with("C-B"))
+    with_rules.filter(|claim| claim.id.starts_with("C-E") || claim.id == "C-L7")
 }
 
 pub fn judged(id: &str, cells: &[Cell]) -> Judgement {
@@ -522,8 +522,11 @@ fn verdicts_name_missing_cells() {
         let Judge::By { experiments, .. } = &claim.judge else {
             continue;
         };
-        let Verdict::NotMeasured(why) = judged(claim.id, &[]).verdict else {
-            panic!("{}: a verdict on nothing", claim.id);
+        let why = match judged(claim.id, &[]).verdict {
+            Verdict::NotMeasured(why) => why,
+            // A claim over RocksDB needs no cell to say that this build cannot decide it.
+            Verdict::Undecided(why) if why.contains("RocksDB is not built in") => continue,
+            verdict => panic!("{}: a verdict on nothing: {verdict:?}", claim.id),
         };
         assert!(
             experiments.iter().any(|id| {

@@ -66,7 +66,11 @@ fn the_table_has_every_claim_and_fits_the_terminal() {
             claim.id
         );
     }
-    let counts = "0 do not hold, 0 are undecided, 22 are not yet measured.";
+    // Of LearnedKV those over RocksDB alone, which not every build has.
+    let counts = match cfg!(feature = "peers") {
+        true => "0 do not hold, 0 are undecided, 11 are not yet measured.",
+        false => "0 do not hold, 6 are undecided, 11 are not yet measured.",
+    };
     assert!(text.trim_end().ends_with(counts), "{text}");
     assert!(text.contains("HOLDS IN PART: holds: larger tables save memory"));
 }
@@ -77,7 +81,7 @@ fn brief_and_json_have_every_claim() {
     let judged = judge(&Evidence::new(&cells, SCALE).unwrap());
     let (brief, json) = (brief(&judged), json(&judged));
     assert_eq!(brief.lines().count(), 42, "41 claims, and the counts");
-    assert!(brief.contains("C-E1  holds\n") && brief.contains("C-L1  not yet measured\n"));
+    assert!(brief.contains("C-E1  holds\n") && brief.contains("C-L5  holds\n"));
     for claim in all() {
         let start = format!("  {{\"id\": \"{}\", ", claim.id);
         assert_eq!(json.matches(&start).count(), 1, "{}", claim.id);

@@ -2,6 +2,7 @@
 
 mod edbt;
 mod evidence;
+mod learnedkv;
 mod ledger;
 mod sortedness;
 
@@ -14,7 +15,7 @@ use crate::results::{Cell, Kept, Round};
 
 const SCALE: Scale = Scale::Small;
 
-const METRICS: [&str; 26] = [
+const METRICS: [&str; 50] = [
     "fallback_share",
     "memory_bytes",
     "key_map_bytes",
@@ -41,6 +42,30 @@ const METRICS: [&str; 26] = [
     "write_time",
     "read_time",
     "trivial_moves",
+    "p0_live_bytes",
+    "p3_live_bytes",
+    "p3_read_throughput",
+    "p3_update_throughput",
+    "p3_rate",
+    "p1_read_p999",
+    "p2_read_p999",
+    "p3_read_p999",
+    "p1_update_p999",
+    "p2_update_p999",
+    "p3_update_p999",
+    "table_bytes",
+    "model_bytes",
+    "p3_filter_wrong",
+    "scan0_scan_throughput",
+    "scan2_scan_throughput",
+    "scan0_forced_memory",
+    "ycsb_rate",
+    "p1_read_mean",
+    "p1_from_tier_mean",
+    "p1_above_tier_mean",
+    "p1_from_buffers",
+    "p1_from_lsm",
+    "p1_from_tier",
 ];
 
 /// All declared cells, with figures by a function. Times spread by the factor `wide` to both sides
@@ -137,6 +162,9 @@ fn as_published(cell: &Cell, metric: &str) -> f64 {
             "put_mean" if all => 1.445 * 4_000.0,
             _ => 4_000.0,
         };
+    }
+    if cell.experiment.starts_with("L-") {
+        return learnedkv::as_published(cell, metric);
     }
     if cell.experiment.starts_with("B-") {
         return sortedness::as_published(cell, metric);

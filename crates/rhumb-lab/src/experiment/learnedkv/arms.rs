@@ -7,8 +7,14 @@ use crate::store::System;
 /// The entries of the paper, for which sizes are stated.
 const PUBLISHED_ENTRIES: u64 = 10_000_000;
 
-/// The least size of what is scaled down. RocksDB has no smaller write buffer.
-const LEAST: u64 = 64 << 10;
+/// The least cache, and the least of what is scaled down of the published settings. RocksDB has no smaller write buffer.
+pub const LEAST: u64 = 64 << 10;
+
+/// The least write buffer and table of equal memory. A smaller one would mean more syncs than operations.
+const LEAST_BUFFER: u64 = 256 << 10;
+
+/// The least level 1, and the least range of a tier: four of these, as of the larger ones.
+const LEAST_RANGE: u64 = 4 * LEAST_BUFFER;
 
 const MIB: u64 = 1 << 20;
 
@@ -27,6 +33,65 @@ const FILES: u64 = 160;
 /// Bytes of a record.
 pub const RECORD_BYTES: u64 = 8 + 1016;
 
+/// The learned tier in the forms that are converted range by range.
+pub const TIERS: &[&str] = &["tier-keys", "tier-inline"];
+
+/// The learned tier as published.
+pub const WHOLE: &[&str] = &["tier-published"];
+
+/// The learned tier with its filter over what stands above, and without.
+pub const FILTERS: &[&str] = &["tier-keys", "tier-keys-unfiltered"];
+
+/// Our store without a tier.
+pub const LEVELS: &[&str] = &["lsm-values"];
+
+/// The published baseline, with its settings and with memory equal to ours.
+pub const BASELINES: &[&str] = &["rdb+published", "rdb+equal"];
+
+/// What else RocksDB offers for large values.
+pub const BLOBS: &[&str] = &["rocksdb-blob"];
+
+/// The text of a system of some sizes.
+type Text = fn(&Sizes) -> String;
+
+/// All systems by their names in results. Experiments name those that they take.
+const ARMS: [(&str, Text); 16] = [
+    ("tier-keys", |sizes| sizes.rhumb(&sizes.tier("keys"))),
+    ("tier-inline", |sizes| sizes.rhumb(&sizes.tier("inline"))),
+    ("tier-published", |sizes| {
+        sizes.rhumb(&sizes.tier("published"))
+    }),
+    ("tier-keys-unfiltered", |sizes| {
+        sizes.rhumb(&sizes.tier("keys,filter=0"))
+    }),
+    ("lsm-values", |sizes| sizes.rhumb("")),
+    ("hashkv", |sizes| sizes.rhumb(&format!("groups={GROUPS}"))),
+    ("bourbon", |sizes| sizes.rhumb(BOURBON)),
+    ("rocksdb", |sizes| format!("rocksdb {}", sizes.equal())),
+    ("rocksdb-blob", |sizes| {
+        format!("rocksdb {APART} {}", sizes.equal())
+    }),
+    ("rdb+published", |sizes| {
+        format!("rocksdb+ gc=whole {}", sizes.published())
+    }),
+    ("rdb+equal", |sizes| {
+        format!("rocksdb+ gc=whole {}", sizes.equal())
+    }),
+    ("rdb+equal-files", |sizes| {
+        format!("rocksdb+ {}", sizes.files())
+    }),
+    ("lsm+equal-files", |sizes| {
+        format!("rhumb+ {}", sizes.files())
+    }),
+    ("btree-disk+", |_| "btree-disk+ gc=whole".to_string()),
+    ("hybrid-pgm+", |sizes| sizes.hybrid("hybrid-pgm")),
+    ("hybrid-leco+", |sizes| sizes.hybrid("hybrid-leco")),
+];
+
+/// As in Bourbon: a piecewise linear model of each table, which is wrong by at most 8 entries, and reads of exactly
+/// the entries of its window.
+const BOURBON: &str = "index=plr:boundary=18 partition=entries(1)";
+
 /// The sizes of the systems for a number of entries.
 struct Sizes {
     buffer: u64,
@@ -39,6 +104,8 @@ struct Sizes {
     segment: u64,
     /// A range of a learned tier.
     range: u64,
+    /// The memory of a hybrid index, all in all.
+    hybrid: u64,
 }
 
 impl Sizes {
@@ -46,16 +113,29 @@ impl Sizes {
         let entries = entries as u64;
         let of = |bytes: u64, least: u64| (bytes * entries / PUBLISHED_ENTRIES).max(least);
         Sizes {
-            buffer: of(64 * MIB, LEAST),
-            table: of(64 * MIB, LEAST),
-            base: of(256 * MIB, LEAST),
+            buffer: of(64 * MIB, LEAST_BUFFER),
+            table: of(64 * MIB, LEAST_BUFFER),
+            base: of(256 * MIB, LEAST_RANGE),
             cache: of(64 * MIB, LEAST),
             published_buffer: LEAST,
             published_base: of(16 << 10, 1 << 10),
             published_cache: of(32 * MIB, LEAST),
-            range: of(256 * MIB, LEAST),
+            range: of(256 * MIB, LEAST_RANGE),
+            // 10 MiB for the million entries of the published comparison.
+            hybrid: of(100 * MIB, LEAST),
             segment: (entries * RECORD_BYTES / FILES).max(LEAST),
         }
+    }
+
+    /// Our store with values apart.
+    fn rhumb(&self, more: &str) -> String {
+        format!("rhumb {APART} {more} {}", self.equal())
+    }
+
+    /// A value log over a hybrid index.
+    fn hybrid(&self, name: &str) -> String {
+        let memory = self.hybrid;
+        format!("{name}+ gc=whole memory={memory}")
     }
 
     /// The settings of equal memory.
@@ -70,6 +150,11 @@ impl Sizes {
         format!(
             "filter=10 compression=none write_buffer={buffer} size={table} base={base} cache={cache}"
         )
+    }
+
+    /// Those of a value log that is cut into files.
+    fn files(&self) -> String {
+        format!("gc=files segment={} {}", self.segment, self.equal())
     }
 
     /// The settings of a learned tier of this form.
@@ -97,6 +182,12 @@ pub fn protocol(amounts: &Amounts) -> Vec<(&'static str, u64, &'static str)> {
     vec![
         ("records", amounts.updated as u64, "records"),
         ("records_over_other_axes", amounts.swept as u64, "records"),
+        (
+            "records_beside_other_stores",
+            amounts.compared as u64,
+            "records",
+        ),
+        ("records_on_a_slow_disk", amounts.slowed as u64, "records"),
         ("records_of_l_f3", amounts.small as u64, "records"),
         ("record_bytes", RECORD_BYTES, "B"),
         ("over_provision", OVER_PROVISION.into(), "%"),
@@ -109,46 +200,29 @@ pub fn protocol(amounts: &Amounts) -> Vec<(&'static str, u64, &'static str)> {
         ("published_cache_bytes", sizes.published_cache, "B"),
         ("segment_bytes", sizes.segment, "B"),
         ("range_bytes", sizes.range, "B"),
+        ("hybrid_bytes", sizes.hybrid, "B"),
         ("rounds", amounts.rounds.into(), "rounds"),
     ]
 }
 
-/// The systems of this build with their names, for a number of entries.
+/// Those of some systems that this build has, for a number of entries, with more settings.
 ///
 /// # Errors
 /// If the text of one is invalid.
 pub fn systems(
     amounts: &Amounts,
     entries: usize,
-    over_provision: u32,
+    names: &[&[&str]],
+    more: &str,
 ) -> Result<Vec<(&'static str, System)>> {
     let sizes = Sizes::of(entries);
-    let (equal, published) = (sizes.equal(), sizes.published());
-    let segment = sizes.segment;
-    let [keys, inline, whole] = ["keys", "inline", "published"].map(|form| sizes.tier(form));
-    let texts = [
-        ("tier-keys", format!("rhumb {APART} {keys} {equal}")),
-        ("tier-inline", format!("rhumb {APART} {inline} {equal}")),
-        ("tier-published", format!("rhumb {APART} {whole} {equal}")),
-        ("lsm-values", format!("rhumb {APART} {equal}")),
-        ("hashkv", format!("rhumb {APART} groups={GROUPS} {equal}")),
-        ("rocksdb-blob", format!("rocksdb {APART} {equal}")),
-        ("rdb+published", format!("rocksdb+ gc=whole {published}")),
-        ("rdb+equal", format!("rocksdb+ gc=whole {equal}")),
-        (
-            "rdb+equal-files",
-            format!("rocksdb+ gc=files segment={segment} {equal}"),
-        ),
-        (
-            "lsm+equal-files",
-            format!("rhumb+ gc=files segment={segment} {equal}"),
-        ),
-    ];
     let mut systems = Vec::new();
-    for (name, text) in texts {
-        let system = amounts.system(&format!("{text} over_provision={over_provision}"))?;
-        if system.is_built_in() {
-            systems.push((name, system));
+    for (name, text) in ARMS {
+        if names.concat().contains(&name) {
+            let system = amounts.system(&format!("{} {more}", text(&sizes)))?;
+            if system.is_built_in() {
+                systems.push((name, system));
+            }
         }
     }
     Ok(systems)
@@ -159,11 +233,15 @@ mod tests {
     use super::*;
     use crate::experiment::Scale;
 
+    fn all() -> Vec<&'static str> {
+        ARMS.iter().map(|(name, _)| *name).collect()
+    }
+
     #[test]
     fn systems_are_scaled_with_the_entries() {
         let amounts = Scale::Small.amounts();
-        let all = systems(&amounts, 1_000_000, 50).unwrap();
-        let named = |name: &str| all.iter().find(|(known, _)| *known == name);
+        let found = systems(&amounts, 1_000_000, &[&all()], "over_provision=50").unwrap();
+        let named = |name: &str| found.iter().find(|(known, _)| *known == name);
         let (_, ours) = named("lsm-values").unwrap();
         let settings = ours.settings();
         assert_eq!(settings.table.separate_values, Some(512));
@@ -194,5 +272,16 @@ mod tests {
             ),
             (64 << 10, 16 << 10, 32 << 20)
         );
+    }
+
+    #[test]
+    fn groups_name_systems_that_exist() {
+        for name in [TIERS, WHOLE, LEVELS, BASELINES, BLOBS].concat() {
+            assert!(all().contains(&name), "{name}");
+        }
+        let amounts = Scale::Quick.amounts();
+        let two = systems(&amounts, 1_000, &[TIERS, LEVELS], "").unwrap();
+        let names: Vec<&str> = two.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, ["tier-keys", "tier-inline", "lsm-values"]);
     }
 }

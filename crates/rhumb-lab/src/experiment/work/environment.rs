@@ -81,12 +81,6 @@ fn put_protocol(setting: &Setting<'_>, measured: &mut Measured) {
     put("rounds", amounts.rounds.into(), "rounds");
 }
 
-/// The limits of a hard disk.
-const SLOW: DeviceLimits = DeviceLimits {
-    calls_per_second: 150,
-    bytes_per_second: 150_000_000,
-};
-
 /// The amounts of the experiments on value logs at this scale, and how slow this machine's device can be made: by a
 /// control group for every store, and by a file system of ours for rhumb alone.
 ///
@@ -101,7 +95,7 @@ pub fn value_logs(setting: &Setting<'_>) -> Result<Measured> {
     let pages = vec![0; 2 * SLOW_READS * PAGE];
     std::fs::write(&path, pages).map_err(Error::io("write", &path))?;
     Pages::of(&setting.directory)?.leave()?;
-    let group = DeviceGroup::enter(&setting.directory, SLOW)?;
+    let group = DeviceGroup::enter(&setting.directory, DeviceLimits::HARD_DISK)?;
     measured.put("device_limits", f64::from(u8::from(group.is_ok())), "");
     if let Ok(group) = group {
         let reads = reads_a_second(&OsFileSystem::new(), &path);

@@ -109,12 +109,18 @@ impl Shared {
     /// Looks up what is live, and writes all of it to a new log with a new index if the log is too large for
     /// it. The caller holds the lock of writers, so that all of them wait.
     pub(super) fn collect_whole_if_due(&self, writer: &mut Writer) -> Result<()> {
+        writer.limit = self.plan.limit(self.view().live()?.values().sum());
+        match writer.log_bytes <= writer.limit {
+            true => Ok(()),
+            false => self.collect_whole(writer),
+        }
+    }
+
+    /// Writes all that is live to a new log in the order of keys, with a new index. The caller holds the lock of
+    /// writers.
+    pub(super) fn collect_whole(&self, writer: &mut Writer) -> Result<()> {
         let began = Instant::now();
         let old = self.view();
-        writer.limit = self.plan.limit(old.live()?.values().sum());
-        if writer.log_bytes <= writer.limit {
-            return Ok(());
-        }
         let mut new = Generation::open(&self.directory, old.number + 1, &self.make)?;
         let to = new.begin_segment(self.plan.access)?;
         for_windows(&old, |_| true, &mut |window| {

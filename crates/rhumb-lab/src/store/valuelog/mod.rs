@@ -265,6 +265,9 @@ impl Store for ValueLog {
 
     fn settle(&self) -> Result<()> {
         self.shared.wait()?;
+        if self.shared.plan.collection == Collection::Whole {
+            self.shared.collect_whole(&mut lock(&self.shared.writer))?;
+        }
         self.shared.view().index().settle()
     }
 

@@ -1,0 +1,69 @@
+//! The filter over what stands above the learned tier.
+
+use super::arms::FILTERS;
+use super::cells::{Cells, over, phases, points};
+use super::views::{READ, WRITE, column, over_axis};
+use super::{Across, Amounts, Column, Experiment, Phase, Planned, Result, View, Work};
+
+pub const FIGURE_13: Experiment = Experiment {
+    id: "L-F13",
+    paper: "LearnedKV, Figure 13",
+    title: "The filter over the LSM-tree, on and off",
+    shows: "The throughput of reads and of writes with and without a filter in memory over all keys of the LSM-tree.",
+    method: "As L-F9, with reads to writes 5:5 and 95:5, for a learned tier of keys with pointers: `tier-keys` has a filter of 10 bits a key over \
+             all that stands above the tier, and `tier-keys-unfiltered` has none. Both have the filters of tables. A get of a key that the \
+             filter does not have asks the tier alone. Of the others, those count as wrong whose key does not stand above the tier. \
+             Published: 5 million reads, of which the filter spares 0.235 million the LSM-tree.",
+    cells: over_mixes,
+    views: &[
+        over_axis("Throughput of reads", "mix", "reads : writes", READ),
+        over_axis("Throughput of writes", "mix", "reads : writes", WRITE),
+        gain(
+            "Reads",
+            "p3_read_throughput",
+            "throughput over that without; published: 1.096",
+        ),
+        gain(
+            "Writes",
+            "p3_update_throughput",
+            "throughput over that without; published: 0.944",
+        ),
+        View::Table {
+            title: "Answers of the filter in P3",
+            only: &[("system", "tier-keys")],
+            axes: &[("mix", "reads : writes")],
+            columns: COLUMNS,
+            published: &[],
+        },
+    ],
+};
+
+const fn gain(title: &'static str, metric: &'static str, label: &'static str) -> View {
+    View::Ratios {
+        title,
+        only: &[],
+        columns: Across::Axis("mix", "reads : writes", metric),
+        rows: ("system", "system"),
+        over: &[("system", "tier-keys-unfiltered")],
+        label,
+    }
+}
+
+const COLUMNS: &[Column] = &[
+    column("p3_gets", "reads", 1.0, 0),
+    column("p3_above_negative", "sent to the tier at once", 1.0, 0),
+    column("p3_filter_wrong", "wrong, of those not above it, %", 1.0, 2),
+    column("p3_tier_hits", "answered by the tier", 1.0, 0),
+    column("p3_tier_probed", "asked the tier", 1.0, 0),
+];
+
+const MIXES: [(&str, &[Phase]); 2] = [
+    ("5:5", &phases("rw=50:50,zipfian=0.99")),
+    ("95:5", &phases("rw=95:5,zipfian=0.99")),
+];
+
+fn over_mixes(amounts: &Amounts) -> Result<Vec<Planned>> {
+    over(points(&MIXES, amounts), amounts, |(name, phases)| {
+        Cells::new(&[FILTERS], amounts.compared, Work::Phases(phases)).at("mix", name)
+    })
+}
