@@ -287,6 +287,42 @@ fn a_get_of_an_inline_tier_reads_the_device_once() {
     assert_eq!(calls.calls() - before, u64::from(MANY));
 }
 
+/// New keys of which most are overwritten at once: the garbage is in logs into which level 0 alone points. Regression test: the
+/// published form wrote all other values anew without end, and held writers up for ever where level 0 may have many runs.
+#[test]
+fn garbage_of_level_0_is_collected_once() {
+    for (form, level0_tables) in FORMS.into_iter().flat_map(|form| [(form, 4), (form, 40)]) {
+        let mut options = Options {
+            over_provision_percent: 30,
+            write_buffer_bytes: 1 << 20,
+            ..Options::in_memory()
+        };
+        options.table.separate_values = Some(50);
+        options.levels.level0_tables = level0_tables;
+        options.levels.compaction = tier(&MemoryFileSystem::new(), 30, form).levels.compaction;
+        let db = Db::open("store", options).unwrap();
+        let put = |n: u32| {
+            (0..1 + u8::from(!n.is_multiple_of(5))).for_each(|again| {
+                db.put(n.to_be_bytes(), vec![again; 1_000]).unwrap();
+            });
+        };
+        (0..500).for_each(|n| put(5 * n));
+        db.compact_range(None, None).unwrap();
+        let new = if level0_tables == 4 { 480 } else { 30_000 };
+        (10_000..10_000 + new).for_each(put);
+        db.flush().unwrap();
+        let merges = || db.stats().unwrap().writes.compactions;
+        let at_rest = (0..100).any(|_| {
+            let before = merges();
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            before == merges()
+        });
+        println!("{form:?}, {level0_tables}: {} merges", merges());
+        assert!(at_rest, "{form:?}: {} merges and no end", merges());
+        assert_eq!(db.iter().unwrap().count(), 500 + new as usize);
+    }
+}
+
 /// The disk is full in the middle of a conversion: what it wrote goes, reads and writes go on while there is room for the
 /// log, and when there is room it is done.
 #[test]

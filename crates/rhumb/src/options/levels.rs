@@ -118,7 +118,8 @@ mod tests {
             "leveled",
             "full-level",
             "tiered",
-            "learned-tier:form=keys,range=1024,runs=1",
+            "learned-tier:form=keys,range=1024,runs=1,filter=0",
+            "learned-tier:form=published,range=1024,runs=1,filter=64",
             "learned-tier:form=inline,range=1048576,runs=8,filter=10",
         ] {
             assert_eq!(text.parse::<Compaction>().unwrap().to_string(), text);

@@ -1,6 +1,7 @@
 //! The form of a learned tier.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use super::{check_range, parse_size};
@@ -37,14 +38,15 @@ pub struct TierSpec {
     /// [part](crate::Levels::size_ratio) of its bytes, or else with each other. At least 1.
     pub runs: u32,
     /// The bits a key of a filter, in memory, over all keys that stand above the tier: for a key that it does not have, the
-    /// tier is asked at once. 0 for no filter; at most 64.
+    /// tier is asked at once. 0 for no filter, or 6 to 64.
     pub filter_bits_per_key: u32,
 }
 
 const FORM_EXPECTED: &str = "form=keys, form=inline or form=published";
 const RANGE_EXPECTED: &str = "range=256MiB, at least 1KiB";
-const FILTER_EXPECTED: &str = "filter=10, at most 64, or filter=0 for none";
-const MOST_FILTER_BITS: u64 = 64;
+const FILTER_EXPECTED: &str = "filter=10, 6 to 64, or filter=0 for none";
+/// With fewer bits too many of its answers would be wrong from the beginning, and it would be renewed without end.
+const FILTER_BITS: RangeInclusive<u64> = 6..=64;
 const RUNS_EXPECTED: &str = "runs=8, at least 1";
 
 impl Default for TierSpec {
@@ -87,8 +89,10 @@ impl TierSpec {
     pub(super) fn check(&self) -> Result<(), Error> {
         check_range("TierSpec::range_bytes", self.range_bytes, 1..=u64::MAX)?;
         check_range("TierSpec::runs", self.runs, 1..=u64::MAX)?;
-        let bits = self.filter_bits_per_key;
-        check_range("TierSpec::filter_bits_per_key", bits, 0..=MOST_FILTER_BITS)
+        match self.filter_bits_per_key {
+            0 => Ok(()),
+            bits => check_range("TierSpec::filter_bits_per_key", bits, FILTER_BITS),
+        }
     }
 }
 
@@ -133,7 +137,7 @@ impl FromStr for TierSpec {
                 }
                 "filter" => {
                     let bits = value.parse().ok();
-                    let bits = bits.filter(|n| u64::from(*n) <= MOST_FILTER_BITS);
+                    let bits = bits.filter(|n| *n == 0 || FILTER_BITS.contains(&u64::from(*n)));
                     tier.filter_bits_per_key = bits.ok_or_else(|| bad(setting, FILTER_EXPECTED))?;
                 }
                 _ => return Err(bad(setting, "form=, range=, runs= or filter=")),
@@ -161,6 +165,7 @@ mod tests {
             "runs=0",
             "runs=few",
             "filter=65",
+            "filter=5",
             "filter=few",
             "form=b",
             "size",

@@ -7,7 +7,7 @@ use super::super::ranges::TIER;
 use super::groups::{Unit, units};
 use crate::options::TierSpec;
 use crate::sync::Arc;
-use crate::version::{Levels, ValueFiles};
+use crate::version::{Levels, Run, ValueFiles};
 
 /// Collection begins when garbage takes this share of the room that it may take. The rest is room for values that
 /// lie in two files until the first goes, and for what is overwritten meanwhile.
@@ -222,6 +222,10 @@ pub(super) fn hiding(
     let room = Room::of(levels, over_provision_percent, tier);
     let (urgency, level) = match tier.is_some_and(TierSpec::frees_hidden) {
         // Below level 0, collections convert what hides much.
+        // The published form collects what is below level 0, which goes there first, whatever garbage its files hold.
+        true if tier.is_some_and(TierSpec::is_whole) => {
+            (room.score(), (!levels.runs(0).is_empty()).then_some(0))
+        }
         true => (
             room.score(),
             levels.most_hiding().filter(|level| *level == 0),
@@ -232,12 +236,19 @@ pub(super) fn hiding(
     most.map(|level| (level, urgency))
 }
 
-/// The files into which no table of level 0 points.
+/// The files into which no table of level 0 points, if a conversion would free something in them.
 fn all_below_level0(levels: &Levels) -> BTreeSet<u64> {
     let uppermost = levels.level(0).flat_map(|table| &table.meta.values);
     let uppermost: BTreeSet<u64> = uppermost.map(|used| used.file).collect();
-    let files = levels.value_files().iter().map(|(number, _)| number);
-    files.filter(|number| !uppermost.contains(number)).collect()
+    let files = levels.value_files().iter();
+    let below = files.filter(|(number, _)| !uppermost.contains(number));
+    let below: Vec<_> = below.collect();
+    let hides = |(level, run): (usize, &Arc<Run>)| level > 0 && run.hides() > 0;
+    let frees = below.iter().any(|(_, file)| file.garbage_bytes() > 0);
+    match frees || levels.all_runs().any(hides) {
+        true => below.into_iter().map(|(number, _)| number).collect(),
+        false => BTreeSet::new(),
+    }
 }
 
 /// The files, or groups of files, with the largest shares of garbage, at least one if one holds enough: until the others

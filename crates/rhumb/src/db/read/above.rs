@@ -10,10 +10,11 @@ use std::fmt;
 
 use rhumb_index::search::prefetch;
 
-use crate::entry::{MAX_SEQUENCE, Sequence};
-use crate::sync::OwnLines;
-use crate::sync::atomic::AtomicU64;
+use crate::db::upkeep::signals::Signals;
+use crate::entry::Sequence;
 use crate::sync::atomic::Ordering::Relaxed;
+use crate::sync::atomic::{AtomicBool, AtomicU64};
+use crate::sync::{Arc, OwnLines};
 
 /// The bits that a key sets.
 const PROBES: u32 = 5;
@@ -35,14 +36,17 @@ const FALSE_SHARE: f64 = 0.0171;
 /// See the [module](self).
 pub(in crate::db) struct AboveFilter {
     words: Box<[AtomicU64]>,
-    /// It answers readers up to this sequence: it has all keys of these writes, and later ones go to another filter. 0 if it
-    /// gives no answers.
-    answers_through: AtomicU64,
-    /// With more keys it gives none.
+    /// It answers readers of sequences below this: it has all keys of these writes, and later ones go to another filter. 0 if
+    /// it gives no answers.
+    answers_below: AtomicU64,
+    /// With so many keys it is due, and with so many it gives no answers.
+    due_keys: u64,
     most_keys: u64,
     /// The keys of the tier, among which those are few that are still taken to be above it.
     tier_keys: u64,
     counts: OwnLines<Counts>,
+    /// Wakes those who renew it.
+    signals: Arc<Signals>,
 }
 
 /// What writers and conversions change.
@@ -51,25 +55,38 @@ struct Counts {
     keys: AtomicU64,
     /// The entries that were converted since.
     converted: AtomicU64,
+    /// Whether it could not be filled.
+    given_up: AtomicBool,
 }
 
 impl AboveFilter {
-    /// An empty filter for so many keys, and some more, over a tier of so many.
-    pub fn new(keys: u64, tier_keys: u64, bits_per_key: u32) -> Self {
+    /// An empty filter for so many keys, and some more, over a tier of so many; `None` if there is no memory for it.
+    pub fn new(
+        keys: u64,
+        tier_keys: u64,
+        bits_per_key: u32,
+        signals: &Arc<Signals>,
+    ) -> Option<Self> {
         let keys = keys.saturating_mul(GROWTH).max(FEWEST_KEYS);
         let words = keys.saturating_mul(bits_per_key.into()) / u64::from(u64::BITS);
-        let words = words.max(1);
-        let most_a_word = WORD_KEYS * (OFF / FALSE_SHARE).cbrt();
-        AboveFilter {
-            words: (0..words).map(|_| AtomicU64::new(0)).collect(),
-            answers_through: AtomicU64::new(MAX_SEQUENCE),
-            most_keys: (words as f64 * most_a_word) as u64,
+        let count = usize::try_from(words).ok()?;
+        let mut words = Vec::new();
+        words.try_reserve_exact(count).ok()?;
+        words.extend((0..count).map(|_| AtomicU64::new(0)));
+        let keys_at = |share: f64| count as f64 * WORD_KEYS * (share / FALSE_SHARE).cbrt();
+        Some(AboveFilter {
+            words: words.into(),
+            answers_below: AtomicU64::new(u64::MAX),
+            due_keys: keys_at(DUE) as u64,
+            most_keys: keys_at(OFF) as u64,
             tier_keys,
             counts: OwnLines(Counts {
                 keys: AtomicU64::new(0),
                 converted: AtomicU64::new(0),
+                given_up: AtomicBool::new(false),
             }),
-        }
+            signals: Arc::clone(signals),
+        })
     }
 
     /// The word of a key, and its bits in it.
@@ -88,9 +105,21 @@ impl AboveFilter {
         if let Some(word) = self.words.get(word)
             && word.load(Relaxed) & bits != bits
             && word.fetch_or(bits, Relaxed) & bits != bits
-            && self.counts.keys.fetch_add(1, Relaxed) >= self.most_keys
         {
-            self.end(0);
+            let keys = self.counts.keys.fetch_add(1, Relaxed);
+            if keys >= self.due_keys {
+                self.note_keys(keys);
+            }
+        }
+    }
+
+    #[cold]
+    fn note_keys(&self, keys: u64) {
+        if keys == self.due_keys {
+            self.signals.wake_all();
+        }
+        if keys >= self.most_keys {
+            self.stop();
         }
     }
 
@@ -112,20 +141,32 @@ impl AboveFilter {
     /// Whether it answers readers of this sequence, who loaded the view with it before or after they read the sequence.
     #[inline]
     pub fn answers(&self, visible: Sequence) -> bool {
-        visible <= self.answers_through.load(Relaxed)
+        visible < self.answers_below.load(Relaxed)
     }
 
-    /// Says that later writes go to another filter alone. The caller holds the lock of writers, whose next write is published
-    /// behind it: so who sees that write sees this too.
+    /// Says that writes behind this sequence go to another filter alone. The caller holds the lock of writers, whose next write
+    /// is published behind it: so who sees that write sees this too.
     pub fn end(&self, through: Sequence) {
-        self.answers_through.fetch_min(through, Relaxed);
+        self.answers_below.fetch_min(through + 1, Relaxed);
+    }
+
+    /// Lets it give no answers any more.
+    pub fn stop(&self) {
+        self.answers_below.store(0, Relaxed);
+    }
+
+    /// Stops it, since not all keys could be added. It is not due before something was converted.
+    pub fn give_up(&self) {
+        self.stop();
+        self.counts.given_up.store(true, Relaxed);
     }
 
     /// Notes that so many entries were converted.
     pub fn note_converted(&self, entries: u64) {
         self.counts.converted.fetch_add(entries, Relaxed);
+        self.counts.given_up.store(false, Relaxed);
         if self.wrong_share() > OFF {
-            self.end(0);
+            self.stop();
         }
     }
 
@@ -137,9 +178,10 @@ impl AboveFilter {
         FALSE_SHARE * (words / WORD_KEYS).powi(3) + converted / self.tier_keys.max(1) as f64
     }
 
-    /// Whether it is to be renewed, since that share is large.
+    /// Whether it is to be renewed, since that share is large, or it gives no answers.
     pub fn is_due(&self) -> bool {
-        self.wrong_share() > DUE
+        let is_bad = self.wrong_share() > DUE || !self.answers(0);
+        is_bad && !self.counts.given_up.load(Relaxed)
     }
 
     /// The memory taken, in bytes.
@@ -161,6 +203,12 @@ mod tests {
     use super::*;
     use crate::entry::hash_key;
 
+    const LATE: Sequence = 1 << 40;
+
+    fn new(keys: u64, tier_keys: u64, bits_per_key: u32) -> AboveFilter {
+        AboveFilter::new(keys, tier_keys, bits_per_key, &Arc::new(Signals::new())).unwrap()
+    }
+
     fn hash(n: u64) -> u64 {
         hash_key(&n.to_be_bytes())
     }
@@ -173,8 +221,9 @@ mod tests {
 
     #[test]
     fn it_has_what_was_added_and_little_else_and_ends_before_it_has_more() {
-        let filter = AboveFilter::new(50_000, 1 << 40, 10);
+        let filter = new(50_000, 1 << 40, 10);
         assert_eq!(wrong(&filter), 0.0);
+        let before = filter.signals.changes();
         let mut added = 0;
         for share in [0.001, 0.01, DUE] {
             while filter.wrong_share() < share {
@@ -183,7 +232,7 @@ mod tests {
             }
             let (wrong, told) = (wrong(&filter), filter.wrong_share());
             assert!((0.7 * told..1.3 * told).contains(&wrong), "{wrong}: {told}");
-            assert!(filter.answers(MAX_SEQUENCE));
+            assert!(filter.answers(LATE));
         }
         assert!(added > 100_000 && filter.is_due(), "{added} keys");
         while filter.answers(1) {
@@ -191,26 +240,45 @@ mod tests {
             added += 1;
         }
         assert!(wrong(&filter) < 0.05 && added > 120_000, "{added} keys");
+        assert_eq!(
+            filter.signals.changes(),
+            before + 1,
+            "those who renew it are woken once"
+        );
         assert!((0..added).all(|n| filter.has(hash(n))));
+    }
+
+    /// Otherwise it would be renewed without end.
+    #[test]
+    fn a_new_filter_of_few_bits_is_not_due() {
+        let filter = new(50_000, 1 << 40, 6);
+        (0..50_000).for_each(|n| filter.add(hash(n)));
+        assert!(!filter.is_due() && filter.answers(1));
     }
 
     #[test]
     fn keys_that_were_converted_count_as_wrong() {
-        let filter = AboveFilter::new(1_000, 10_000, 10);
+        let filter = new(1_000, 10_000, 10);
         filter.note_converted(299);
         assert!(!filter.is_due());
         filter.note_converted(2);
-        assert!(filter.is_due() && filter.answers(MAX_SEQUENCE));
+        assert!(filter.is_due() && filter.answers(LATE));
         filter.note_converted(150);
         assert!(!filter.answers(1));
     }
 
     #[test]
     fn a_filter_that_ended_answers_earlier_readers_alone() {
-        let filter = AboveFilter::new(1, 1, 10);
+        let filter = new(1, 1, 10);
         filter.end(7);
         assert!(filter.answers(7) && !filter.answers(8));
         filter.end(9);
-        assert!(!filter.answers(8));
+        assert!(!filter.answers(8) && !filter.is_due());
+        filter.stop();
+        assert!(!filter.answers(0) && filter.is_due());
+        filter.give_up();
+        assert!(!filter.is_due());
+        filter.note_converted(1);
+        assert!(filter.is_due());
     }
 }

@@ -33,8 +33,8 @@ impl fmt::Display for Explanation {
     }
 }
 
-/// Asks the memtables and tables in the same order as [`Lookup::run`] does, and describes each
-/// step.
+/// Asks the memtables and tables in the same order as [`Lookup::run`] does where no filter sends it to the learned tier at
+/// once, and describes each step.
 pub(in crate::db) fn explain(
     view: &View,
     keyspace: u32,

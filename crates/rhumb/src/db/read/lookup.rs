@@ -24,6 +24,8 @@ pub(in crate::db) struct Lookup<'a> {
     found: Option<Version>,
     /// The newest range delete over the key found so far, or 0.
     covered: Sequence,
+    /// Whether the filter over what stands above the tier was asked.
+    is_filtered: bool,
     /// Where it looked, and where the answer came from.
     pub(in crate::db) sources: Sources,
 }
@@ -52,6 +54,7 @@ impl<'a> Lookup<'a> {
             numbers: NumberCache::default(),
             found: None,
             covered: 0,
+            is_filtered: false,
             sources: Sources::default(),
         }
     }
@@ -95,8 +98,8 @@ impl<'a> Lookup<'a> {
                 self.note_asked(level);
             }
         }
-        self.sources.above_false_positive =
-            above.is_some() && (self.sources.tier_probed || !self.decided());
+        self.is_filtered = above.is_some();
+        self.note_end();
         Ok(self.take_answer())
     }
 
@@ -142,10 +145,18 @@ impl<'a> Lookup<'a> {
         }
     }
 
+    /// Notes, where the filter over what stands above the tier let everything be asked, whether that was for nothing.
+    pub(in crate::db) fn note_end(&mut self) {
+        let is_asked = self.is_filtered && !self.sources.above_negative;
+        let is_above = self.decided() && !self.sources.tier_probed;
+        self.sources.above_false_positive = is_asked && !is_above;
+    }
+
     /// Asks the filter over what stands above the tier, and if that does not have the key, all range deletes. Returns
     /// whether memtables and other runs have to be asked.
     pub(in crate::db) fn is_above(&mut self, view: &View) -> Result<bool> {
         let above = view.above(self.visible);
+        self.is_filtered = above.is_some();
         self.sources.above_negative = above.is_some_and(|above| !above.has(self.hash));
         if self.sources.above_negative {
             self.ask_range_deletes(view)?;

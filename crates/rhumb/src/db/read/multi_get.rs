@@ -37,6 +37,7 @@ pub(in crate::db) fn look_up_all(
     }
     let (mut places, mut found) = (Vec::new(), Vec::new());
     for (&place, lookup) in order.iter().zip(&mut lookups) {
+        lookup.note_end();
         reads.count(lookup.sources, &std::mem::take(&mut trace));
         if let Some(content) = lookup.take_answer() {
             places.push(place);

@@ -22,7 +22,8 @@ pub(in crate::db) struct View {
     pub(in crate::db) levels: Arc<Levels>,
     /// What stands above the learned tier, if a filter over that is kept,
     above: Option<Arc<AboveFilter>>,
-    /// and the filter that is made to take its place. Writers add to both. Both are replaced under the lock of writers.
+    /// and the filter that is made to take its place. Writers add to both. Both are replaced under the lock of writers, or
+    /// together with the active memtable.
     next_above: Option<Arc<AboveFilter>>,
 }
 
@@ -99,14 +100,14 @@ fn note_conversion(view: &View, levels: &Levels) {
     }
     let entries = |levels| {
         let tables = runs_above_tier(levels).flat_map(|run| run.tables());
-        tables.map(|table| table.meta.entries).sum::<u64>()
+        tables.fold(0, |sum: u64, table| sum.saturating_add(table.meta.entries))
     };
     let is_above = |old: &Arc<Run>| new.is_some_and(|new| old.number() != new.number());
     for filter in view.filters_above() {
         filter.note_converted(entries(&view.levels).saturating_sub(entries(levels)));
         // What was the tier may stand above it now.
         if old.is_some_and(is_above) {
-            filter.end(0);
+            filter.stop();
         }
     }
 }
@@ -242,7 +243,9 @@ impl CurrentView {
     ) {
         self.view.replace(|view| {
             let stands = |known: &Arc<AboveFilter>| Arc::ptr_eq(known, next);
-            match through.filter(|_| view.next_above.as_ref().is_some_and(stands)) {
+            let stands = view.next_above.as_ref().is_some_and(stands);
+            match through {
+                _ if !stands => view.with_filters(view.above.clone(), view.next_above.clone()),
                 None => view.with_filters(view.above.clone(), None),
                 Some(through) => {
                     view.above.iter().for_each(|before| before.end(through));
