@@ -2,8 +2,8 @@
 
 use super::arms::FILTERS;
 use super::cells::{Cells, over, phases, points};
-use super::views::{READ, WRITE, column, over_axis};
-use super::{Across, Amounts, Column, Experiment, Phase, Planned, Result, View, Work};
+use super::views::{MIX, READ, WRITE, column, over_axis, ratios};
+use super::{Amounts, Column, Experiment, Only, Phase, Planned, Result, View, Work};
 
 pub const FIGURE_13: Experiment = Experiment {
     id: "L-F13",
@@ -18,14 +18,18 @@ pub const FIGURE_13: Experiment = Experiment {
     views: &[
         over_axis("Throughput of reads", "mix", "reads : writes", READ),
         over_axis("Throughput of writes", "mix", "reads : writes", WRITE),
-        gain(
+        ratios(
             "Reads",
+            MIX,
             "p3_read_throughput",
+            WITHOUT,
             "throughput over that without; published: 1.096",
         ),
-        gain(
+        ratios(
             "Writes",
+            MIX,
             "p3_update_throughput",
+            WITHOUT,
             "throughput over that without; published: 0.944",
         ),
         View::Table {
@@ -38,16 +42,7 @@ pub const FIGURE_13: Experiment = Experiment {
     ],
 };
 
-const fn gain(title: &'static str, metric: &'static str, label: &'static str) -> View {
-    View::Ratios {
-        title,
-        only: &[],
-        columns: Across::Axis("mix", "reads : writes", metric),
-        rows: ("system", "system"),
-        over: &[("system", "tier-keys-unfiltered")],
-        label,
-    }
-}
+const WITHOUT: Only = &[("system", "tier-keys-unfiltered")];
 
 const COLUMNS: &[Column] = &[
     column("p3_gets", "reads", 1.0, 0),

@@ -3,10 +3,8 @@
 use super::arms::TIERS;
 use super::cells::{Cells, is_brief, over, points};
 use super::updates::MIXES;
-use super::views::{READ, WRITE, WRITTEN, costs, over_axis, over_theirs};
-use super::{
-    Across, Amounts, Count, Experiment, Medium, Phase, Planned, Published, Result, View, Work,
-};
+use super::views::{MIX, READ, WRITE, WRITTEN, costs, over_axis, over_theirs, ratios};
+use super::{Amounts, Count, Experiment, Medium, Only, Phase, Planned, Published, Result, Work};
 
 pub const FIGURE_14: Experiment = Experiment {
     id: "L-F14",
@@ -20,14 +18,18 @@ pub const FIGURE_14: Experiment = Experiment {
     views: &[
         over_axis("Throughput of reads", "mix", "reads : writes", READ),
         over_axis("Throughput of writes", "mix", "reads : writes", WRITE),
-        over_equal(
+        ratios(
             "Reads over RocksDB+ of equal memory",
+            MIX,
             "p3_read_throughput",
+            EQUAL,
             "throughput over that of rdb+equal; published: up to 1.26",
         ),
-        over_equal(
+        ratios(
             "Writes over RocksDB+ of equal memory",
+            MIX,
             "p3_update_throughput",
+            EQUAL,
             "throughput over that of rdb+equal; published: up to 1.26",
         ),
         costs(&[("system", "system"), ("mix", "reads : writes")], &[]),
@@ -71,16 +73,7 @@ pub const FIGURE_15: Experiment = Experiment {
     ],
 };
 
-const fn over_equal(title: &'static str, metric: &'static str, label: &'static str) -> View {
-    View::Ratios {
-        title,
-        only: &[],
-        columns: Across::Axis("mix", "reads : writes", metric),
-        rows: ("system", "system"),
-        over: &[("system", "rdb+equal")],
-        label,
-    }
-}
+const EQUAL: Only = &[("system", "rdb+equal")];
 
 fn in_memory(amounts: &Amounts) -> Result<Vec<Planned>> {
     let entries = amounts.compared;

@@ -1,9 +1,30 @@
 //! Views that the experiments on value logs share.
 
-use super::{Against, Along, Chart, Column, How, Measure, Published, Stated, View};
+use super::{Across, Against, Along, Chart, Column, How, Measure, Only, Published, Stated, View};
 use crate::claims::learnedkv::published::{Both, Row, row_of};
 use crate::report::model::Marks;
 use crate::results::Cell;
+
+/// A figure at each point of an axis over that of another system.
+pub const fn ratios(
+    title: &'static str,
+    (axis, heading): (&'static str, &'static str),
+    metric: &'static str,
+    over: Only,
+    label: &'static str,
+) -> View {
+    View::Ratios {
+        title,
+        only: &[],
+        columns: Across::Axis(axis, heading, metric),
+        rows: ("system", "system"),
+        over,
+        label,
+    }
+}
+
+/// The axis of the mix of reads and writes.
+pub const MIX: (&str, &str) = ("mix", "reads : writes");
 
 pub const COMPARED: &[(&str, &str)] = &[
     ("p3_read_throughput", "reads/s"),
