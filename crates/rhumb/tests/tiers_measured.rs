@@ -7,13 +7,15 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod kit_measured;
+mod kit_values;
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kit_measured::{Draw, Measured, VALUE_BYTES, key, number, options, written};
+use kit_measured::{Draw, Measured, VALUE_BYTES, key, options, written};
+use kit_values::number;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use rhumb::fs::Access;

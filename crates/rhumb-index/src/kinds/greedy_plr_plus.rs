@@ -52,9 +52,8 @@ pub(crate) const KIND: Kind = Kind {
 
 #[derive(Debug)]
 struct Builder {
-    /// Checks the order of all keys.
+    /// Counts all keys and checks their order.
     runs: Runs,
-    keys: u64,
     model: Box<dyn IndexBuilder>,
 }
 
@@ -67,7 +66,6 @@ impl Builder {
         }
         Builder {
             runs: Runs::new(u64::MAX),
-            keys: 0,
             model: (plr::KIND.builder)(&settings),
         }
     }
@@ -75,25 +73,24 @@ impl Builder {
     /// How many keys from the next one on belong to a page that has begun.
     fn left_of_page(&self) -> usize {
         let page = u64::from(PAGE_KEYS);
-        ((page - self.keys % page) % page) as usize
+        ((page - self.runs.keys() % page) % page) as usize
     }
 }
 
 impl IndexBuilder for Builder {
     fn push(&mut self, key: &[u8], number: u64) -> Result<(), IndexError> {
+        let begins = self.left_of_page() == 0;
         self.runs.push(key, number)?;
-        if self.left_of_page() == 0 {
-            self.model.push(key, number)?;
+        match begins {
+            true => self.model.push(key, number),
+            false => Ok(()),
         }
-        self.keys += 1;
-        Ok(())
     }
 
     fn push_numbers(&mut self, numbers: &[u64]) -> Result<(), IndexError> {
-        self.runs.push_numbers(numbers)?;
         let firsts = numbers.iter().skip(self.left_of_page());
         let firsts: Vec<u64> = firsts.step_by(PAGE_KEYS as usize).copied().collect();
-        self.keys += numbers.len() as u64;
+        self.runs.push_numbers(numbers)?;
         self.model.push_numbers(&firsts)
     }
 

@@ -1,7 +1,7 @@
 //! *Benchmarking Learned and LSM Indexes for Data Sortedness* (BLISS): ingestion over degrees of
 //! sortedness.
 
-use super::figures::{Across, Along, Chart, Column, Measure, Only, View};
+use super::figures::{Across, Along, Chart, Measure, Only, View, column};
 use super::{Amounts, Build, Data, Experiment, Fill, Ingest, Paper, Planned, Preload, Work};
 use crate::data::Disorder;
 use crate::error::Result;
@@ -206,20 +206,6 @@ const fn time(metric: &'static str, label: &'static str) -> Measure {
         unit: "ns",
         divisor: 1.0,
         log: false,
-    }
-}
-
-const fn column(
-    metric: &'static str,
-    heading: &'static str,
-    divisor: f64,
-    digits: usize,
-) -> Column {
-    Column {
-        metric,
-        heading,
-        divisor,
-        digits,
     }
 }
 

@@ -1,7 +1,5 @@
 //! Executing a compaction, which merges tables into one run.
 
-use std::borrow::Cow;
-
 use rhumb_index::{IndexError, IndexSpec, KeyMapBuilder};
 
 use super::builder::{Ends, Written, write_tables};
@@ -104,13 +102,9 @@ fn merge(context: &Context<'_>, job: &Job, levels: &Levels) -> Result<(Written, 
 
 /// The layout and index of the tables that a job writes. Where values stand beside their keys in the tier, none leaves
 /// them again.
-fn layout_of<'a>(
-    context: &Context<'a>,
-    job: &Job,
-) -> Result<(Cow<'a, TableSpec>, Cow<'a, IndexSpec>)> {
-    let tier = context.tier.filter(|_| job.target_level == TIER);
+fn layout_of(context: &Context<'_>, job: &Job) -> Result<(TableSpec, IndexSpec)> {
     let (mut table, mut index) = (context.table.clone(), context.index.clone());
-    match tier.map(|tier| tier.form) {
+    match job.converts(context.tier) {
         Some(TierForm::Inline) => table.separate_values = None,
         Some(TierForm::Published) => {
             table.partition = Partition::Entries(PAGE_ENTRIES);
@@ -119,9 +113,9 @@ fn layout_of<'a>(
                 .parse()
                 .map_err(|error: IndexError| Error::InvalidArgument(error.to_string()))?;
         }
-        _ => return Ok((Cow::Borrowed(context.table), Cow::Borrowed(context.index))),
+        Some(TierForm::Keys) | None => {}
     }
-    Ok((Cow::Owned(table), Cow::Owned(index)))
+    Ok((table, index))
 }
 
 /// Whether tables say how many older values their entries hide.

@@ -40,7 +40,7 @@ pub(crate) use pick::{
     pick_collection, pick_conversion, pick_level, pick_stack, pick_step, pick_whole,
 };
 pub(crate) use place::place_newest;
-pub(crate) use ranges::{runs_above_tier, tier_of};
+pub(crate) use ranges::{is_tier, runs_above_tier, tier_of};
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use super::job::{Hull, Job};
 use crate::entry::is_behind;
-use crate::options::TierSpec;
+use crate::options::{TierForm, TierSpec};
 use crate::sync::Arc;
 use crate::version::{LEVELS, Levels, Run, Table};
 
@@ -68,6 +68,11 @@ pub(crate) fn tier_of(levels: &Levels) -> Option<&Arc<Run>> {
     levels.runs(TIER).last()
 }
 
+/// Whether a run of some levels is their learned tier.
+pub(crate) fn is_tier(levels: &Levels, run: &Arc<Run>) -> bool {
+    tier_of(levels).is_some_and(|tier| Arc::ptr_eq(tier, run))
+}
+
 /// All runs but the tier, newest first, those of level 0 among them.
 pub(crate) fn runs_above_tier(levels: &Levels) -> impl Iterator<Item = &Arc<Run>> {
     let above = levels.runs_count() - usize::from(tier_of(levels).is_some());
@@ -75,8 +80,9 @@ pub(crate) fn runs_above_tier(levels: &Levels) -> impl Iterator<Item = &Arc<Run>
 }
 
 impl Job {
-    /// Whether it converts ranges of a tier whose values stand beside their keys.
-    pub fn is_inline_conversion(&self, tier: Option<TierSpec>) -> bool {
-        self.target_level == TIER && tier.is_some_and(TierSpec::is_inline)
+    /// The form of the learned tier, if it converts ranges of one.
+    pub fn converts(&self, tier: Option<TierSpec>) -> Option<TierForm> {
+        let tier = tier.filter(|_| self.target_level == TIER);
+        tier.map(|tier| tier.form)
     }
 }

@@ -14,11 +14,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use rhumb::{Db, Durability, Options};
 
-/// A number from the environment.
-pub fn number(name: &str, default: u64) -> u64 {
-    let given = std::env::var(name).ok();
-    given.map_or(default, |text| text.parse().unwrap())
-}
+use crate::kit_values::number;
 
 pub const VALUE_BYTES: usize = 1016;
 /// The bytes of a record: value, key, and what is around them.

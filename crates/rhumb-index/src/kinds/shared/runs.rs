@@ -198,7 +198,12 @@ impl Runs {
         self.unfit.is_some()
     }
 
-    /// How many keys were pushed.
+    /// How many keys were pushed so far.
+    pub(crate) fn keys(&self) -> u64 {
+        self.order.keys()
+    }
+
+    /// How many keys were pushed in all.
     ///
     /// # Errors
     /// [`IndexError::Unfit`] if [`Runs::is_unfit`].

@@ -1,7 +1,7 @@
 //! The data sets.
 
 use super::{
-    Amounts, Column, Experiment, LONG_SETS, Planned, SHORT_SETS, Stated, View, Work, long, short,
+    Amounts, Experiment, LONG_SETS, Planned, SHORT_SETS, Stated, View, Work, column, long, short,
 };
 use crate::claims::published::{self, Set};
 use crate::error::Result;
@@ -51,21 +51,6 @@ pub const TABLE_1: Experiment = Experiment {
 fn published(cell: &Cell) -> Option<&'static Set> {
     let named = |set: &&Set| set.ours == cell.axis("set");
     published::TABLE_1.iter().find(named)
-}
-
-/// A column of a table.
-pub const fn column(
-    metric: &'static str,
-    heading: &'static str,
-    divisor: f64,
-    digits: usize,
-) -> Column {
-    Column {
-        metric,
-        heading,
-        divisor,
-        digits,
-    }
 }
 
 pub const FIGURE_6: Experiment = Experiment {

@@ -14,6 +14,7 @@ use rhumb::{IndexSpec, TableSpec};
 use super::arms::{ANY, Arm, FENCES, MODELS, UNCLUSTERED, bounded, kinds};
 use super::figures::{
     Across, Against, Along, Chart, Column, How, Measure, Only, Published, Split, Stated, View,
+    column,
 };
 use super::{Amounts, Build, Data, Experiment, Fill, Paper, Phase, Planned, Reading, Work};
 use crate::error::Result;

@@ -1,11 +1,10 @@
 //! Range look-ups, keys of variable length, and small entries.
 
 use super::building::{building, loading, training};
-use super::data::column;
 use super::{
     ANY, Across, Along, Amounts, Arm, BY_BOUNDARY, BY_KIND, Chart, Data, Experiment, LATENCY,
     LONG_SETS, MODELS, Measure, Only, Planned, Point, Published, Split, Stated, UNCLUSTERED, View,
-    Work, bounded, is_limited, long, over_boundary,
+    Work, bounded, column, is_limited, long, over_boundary,
 };
 use crate::claims::published;
 use crate::error::Result;

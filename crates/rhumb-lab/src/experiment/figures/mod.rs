@@ -234,6 +234,21 @@ pub struct Column {
     pub digits: usize,
 }
 
+/// A [`Column`].
+pub const fn column(
+    metric: &'static str,
+    heading: &'static str,
+    divisor: f64,
+    digits: usize,
+) -> Column {
+    Column {
+        metric,
+        heading,
+        divisor,
+        digits,
+    }
+}
+
 /// A column of a table with a published figure.
 #[derive(Clone, Copy)]
 pub struct Stated {

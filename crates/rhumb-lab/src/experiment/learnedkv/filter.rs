@@ -2,8 +2,8 @@
 
 use super::arms::FILTERS;
 use super::cells::{Cells, over, phases, points};
-use super::views::{MIX, READ, WRITE, column, over_axis, ratios};
-use super::{Amounts, Column, Experiment, Only, Phase, Planned, Result, View, Work};
+use super::views::{MIX, READS_BY_MIX, WRITES_BY_MIX, ratios};
+use super::{Amounts, Column, Experiment, Only, Phase, Planned, Result, View, Work, column};
 
 pub const FIGURE_13: Experiment = Experiment {
     id: "L-F13",
@@ -16,8 +16,8 @@ pub const FIGURE_13: Experiment = Experiment {
              Published: 5 million reads, of which the filter spares 0.235 million the LSM-tree.",
     cells: over_mixes,
     views: &[
-        over_axis("Throughput of reads", "mix", "reads : writes", READ),
-        over_axis("Throughput of writes", "mix", "reads : writes", WRITE),
+        READS_BY_MIX,
+        WRITES_BY_MIX,
         ratios(
             "Reads",
             MIX,

@@ -3,7 +3,9 @@
 use super::arms::TIERS;
 use super::cells::{Cells, is_brief, over, points};
 use super::updates::MIXES;
-use super::views::{MIX, READ, WRITE, WRITTEN, costs, over_axis, over_theirs, ratios};
+use super::views::{
+    MIX, READS_BY_MIX, WRITE, WRITES_BY_MIX, WRITTEN_BY_MIX, costs, over_theirs, ratios,
+};
 use super::{Amounts, Count, Experiment, Medium, Only, Phase, Planned, Published, Result, Work};
 
 pub const FIGURE_14: Experiment = Experiment {
@@ -16,8 +18,8 @@ pub const FIGURE_14: Experiment = Experiment {
              RocksDB+ of equal memory, since both keep values apart.",
     cells: in_memory,
     views: &[
-        over_axis("Throughput of reads", "mix", "reads : writes", READ),
-        over_axis("Throughput of writes", "mix", "reads : writes", WRITE),
+        READS_BY_MIX,
+        WRITES_BY_MIX,
         ratios(
             "Reads over RocksDB+ of equal memory",
             MIX,
@@ -49,14 +51,9 @@ pub const FIGURE_15: Experiment = Experiment {
              7:3 alone is measured, and the page cache holds everything, so that only syncs are slow.",
     cells: on_a_slow_disk,
     views: &[
-        over_axis("Throughput of reads", "mix", "reads : writes", READ),
-        over_axis("Throughput of writes", "mix", "reads : writes", WRITE),
-        over_axis(
-            "Bytes written a byte of the user",
-            "mix",
-            "reads : writes",
-            WRITTEN,
-        ),
+        READS_BY_MIX,
+        WRITES_BY_MIX,
+        WRITTEN_BY_MIX,
         over_theirs(
             "Writes over RocksDB+ as published",
             "mix",

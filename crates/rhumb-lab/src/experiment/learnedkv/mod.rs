@@ -14,7 +14,7 @@ mod views;
 mod ycsb;
 
 use super::figures::{
-    Across, Against, Along, Chart, Column, How, Measure, Only, Published, Stated, View,
+    Across, Against, Along, Chart, Column, How, Measure, Only, Published, Stated, View, column,
 };
 use super::{Amounts, Build, Count, Data, Experiment, Fill, Medium, Paper, Phase, Planned, Work};
 use crate::error::Result;

@@ -2,8 +2,9 @@
 
 use super::arms::{BASELINES, LEVELS, TIERS, WHOLE};
 use super::cells::{Cells, LOAD, is_brief};
-use super::views::column;
-use super::{Across, Amounts, Column, Count, Experiment, Phase, Planned, Result, View, Work};
+use super::{
+    Across, Amounts, Column, Count, Experiment, Phase, Planned, Result, View, Work, column,
+};
 
 pub const FIGURE_10: Experiment = Experiment {
     id: "L-F10",

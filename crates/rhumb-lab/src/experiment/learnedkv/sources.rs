@@ -2,8 +2,7 @@
 
 use super::arms::{BASELINES, LEVELS, TIERS, WHOLE};
 use super::cells::{Cells, LOAD};
-use super::views::column;
-use super::{Amounts, Column, Count, Experiment, Phase, Planned, Result, View, Work};
+use super::{Amounts, Column, Count, Experiment, Phase, Planned, Result, View, Work, column};
 
 pub const TABLE_6: Experiment = Experiment {
     id: "L-T6",

@@ -3,8 +3,9 @@
 use super::arms::{BASELINES, BLOBS, LEVELS, TIERS, WHOLE};
 use super::cells::{Cells, HALF, is_brief, over, phases, points};
 use super::views::{
-    COMPARED, GAIN_OF_READS, GAIN_OF_WRITES, LATENCIES, PEAK, READ, READS, SPACE, STATED, WRITE,
-    WRITES, WRITTEN, costs, over_axis, over_theirs, table, throughput,
+    COMPARED, GAIN_OF_READS, GAIN_OF_WRITES, LATENCIES, PEAK, READ, READS, READS_BY_MIX, SPACE,
+    STATED, WRITE, WRITES, WRITES_BY_MIX, WRITTEN, WRITTEN_BY_MIX, costs, over_axis, over_theirs,
+    table, throughput,
 };
 use super::{Across, Amounts, Experiment, Phase, Planned, Published, Result, View, Work};
 
@@ -77,14 +78,9 @@ pub const FIGURE_9: Experiment = Experiment {
     method: UPDATES,
     cells: over_mixes,
     views: &[
-        over_axis("Throughput of reads", "mix", "reads : writes", READ),
-        over_axis("Throughput of writes", "mix", "reads : writes", WRITE),
-        over_axis(
-            "Bytes written a byte of the user",
-            "mix",
-            "reads : writes",
-            WRITTEN,
-        ),
+        READS_BY_MIX,
+        WRITES_BY_MIX,
+        WRITTEN_BY_MIX,
         over_theirs(
             "Reads over RocksDB+ as published",
             "mix",

@@ -1,9 +1,17 @@
 //! Views that the experiments on value logs share.
 
-use super::{Across, Against, Along, Chart, Column, How, Measure, Only, Published, Stated, View};
+use super::{
+    Across, Against, Along, Chart, Column, How, Measure, Only, Published, Stated, View, column,
+};
 use crate::claims::learnedkv::published::{Both, Row, row_of};
 use crate::report::model::Marks;
 use crate::results::Cell;
+
+/// P3 over the mix of reads and writes.
+pub const READS_BY_MIX: View = over_axis("Throughput of reads", MIX.0, MIX.1, READ);
+pub const WRITES_BY_MIX: View = over_axis("Throughput of writes", MIX.0, MIX.1, WRITE);
+pub const WRITTEN_BY_MIX: View =
+    over_axis("Bytes written a byte of the user", MIX.0, MIX.1, WRITTEN);
 
 /// A figure at each point of an axis over that of another system.
 pub const fn ratios(
@@ -184,20 +192,6 @@ fn stated(cell: &Cell, (learned, baseline): Both) -> Option<f64> {
         "tier-keys" => Some(learned),
         "rdb+published" => Some(baseline),
         _ => None,
-    }
-}
-
-pub const fn column(
-    metric: &'static str,
-    heading: &'static str,
-    divisor: f64,
-    digits: usize,
-) -> Column {
-    Column {
-        metric,
-        heading,
-        divisor,
-        digits,
     }
 }
 

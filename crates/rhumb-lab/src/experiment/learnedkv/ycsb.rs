@@ -2,10 +2,9 @@
 
 use super::arms::{BASELINES, BLOBS, LEAST, LEVELS, TIERS};
 use super::cells::{Cells, LOAD, over, points};
-use super::views::column;
 use super::{
     Across, Along, Amounts, Chart, Column, Count, Experiment, Measure, Phase, Planned, Result,
-    Stated, View, Work,
+    Stated, View, Work, column,
 };
 use crate::claims::learnedkv::published::DIRECT;
 use crate::report::model::Marks;

@@ -1,7 +1,7 @@
 //! What stands above the ranges of a learned tier.
 
 use super::super::job::{Hull, Input, bytes_apart};
-use super::super::ranges::{ABOVE, Ranges, TIER, tier_of};
+use super::super::ranges::{ABOVE, Ranges, is_tier};
 use crate::options::{self, TierSpec};
 use crate::sync::Arc;
 use crate::version::{Levels, Run, Table};
@@ -59,7 +59,7 @@ pub(super) fn groups(levels: &Levels, tier: TierSpec) -> Vec<Above<'_>> {
 
 /// The tables that stand above the tier, with their levels and runs.
 pub(super) fn tables_above(levels: &Levels) -> impl Iterator<Item = (usize, &Run, &Arc<Table>)> {
-    let above = runs_from_above(levels).filter(|(level, run)| !is_tier(levels, *level, run));
+    let above = runs_from_above(levels).filter(|(_, run)| !is_tier(levels, run));
     above.flat_map(|(level, run)| {
         let tables = run.tables().iter();
         tables.map(move |table| (level, &**run, table))
@@ -79,11 +79,6 @@ fn runs_from_above(levels: &Levels) -> impl Iterator<Item = (usize, &Arc<Run>)> 
     levels.all_runs().filter(|(level, _)| *level >= ABOVE)
 }
 
-/// Whether a run is the one whose tables are the ranges.
-fn is_tier(levels: &Levels, level: usize, run: &Run) -> bool {
-    level == TIER && tier_of(levels).is_some_and(|tier| run.number() == tier.number())
-}
-
 impl<'a> Above<'a> {
     fn of(levels: &Levels, hull: Hull<'a>) -> Self {
         let mut above = Above {
@@ -97,9 +92,9 @@ impl<'a> Above<'a> {
             data_bytes: 0,
         };
         let mut range_deletes = 0;
-        for (level, run) in runs_from_above(levels) {
+        for (_, run) in runs_from_above(levels) {
             let tables = run.overlapping(hull.from, hull.to);
-            let is_tier = is_tier(levels, level, run);
+            let is_tier = is_tier(levels, run);
             above.runs += usize::from(!is_tier && !tables.is_empty());
             for table in tables.iter().map(|table| &table.meta) {
                 above.data_bytes += table.file_bytes + bytes_apart(table);

@@ -5,7 +5,7 @@ use std::num::NonZero;
 
 use super::super::ranges::TIER;
 use super::groups::{Unit, units};
-use crate::options::TierSpec;
+use crate::options::{TierForm, TierSpec};
 use crate::sync::Arc;
 use crate::version::{Levels, Run, ValueFiles};
 
@@ -215,22 +215,23 @@ pub(super) fn hiding(
     over_provision_percent: u32,
     tier: Option<TierSpec>,
 ) -> Option<(usize, f64)> {
-    let is_inline = tier.is_some_and(TierSpec::is_inline);
-    if levels.value_files().is_empty() && !is_inline {
+    let form = tier.map(|tier| tier.form);
+    if levels.value_files().is_empty() && form != Some(TierForm::Inline) {
         return None;
     }
     let room = Room::of(levels, over_provision_percent, tier);
-    let (urgency, level) = match tier.is_some_and(TierSpec::frees_hidden) {
+    let (urgency, level) = match form {
         // Below level 0, collections convert what hides much.
-        // The published form collects what is below level 0, which goes there first, whatever garbage its files hold.
-        true if tier.is_some_and(TierSpec::is_whole) => {
-            (room.score(), (!levels.runs(0).is_empty()).then_some(0))
+        Some(TierForm::Inline) => {
+            let uppermost = levels.most_hiding().filter(|level| *level == 0);
+            (room.score(), uppermost)
         }
-        true => (
-            room.score(),
-            levels.most_hiding().filter(|level| *level == 0),
-        ),
-        false => (room.unknown(), levels.most_hiding()),
+        // They convert all that is below level 0, which goes there first, whatever garbage its files hold.
+        Some(TierForm::Published) => {
+            let uppermost = (!levels.runs(0).is_empty()).then_some(0);
+            (room.score(), uppermost)
+        }
+        Some(TierForm::Keys) | None => (room.unknown(), levels.most_hiding()),
     };
     let most = level.filter(|_| urgency >= 1.0);
     most.map(|level| (level, urgency))

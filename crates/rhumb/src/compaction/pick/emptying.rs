@@ -5,7 +5,7 @@ use super::super::job::{Input, Job};
 use super::super::ranges::TIER;
 use super::collect::{Room, Victims};
 use super::tier::conversions;
-use crate::options::{Compaction, TierSpec};
+use crate::options::{Compaction, TierForm, TierSpec};
 use crate::version::Levels;
 
 /// A job that makes room.
@@ -67,7 +67,7 @@ pub(crate) fn brings_back(
 ) -> bool {
     let (victims, tier) = (Victims::default(), compaction.tier());
     let costs = || Costs::of(levels, &victims, (tier, over_provision_percent), claims);
-    job.is_inline_conversion(tier) && costs().of_job(job).1
+    job.converts(tier) == Some(TierForm::Inline) && costs().of_job(job).1
 }
 
 /// What jobs free and write.

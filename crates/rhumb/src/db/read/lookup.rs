@@ -12,6 +12,7 @@ use crate::table::TimedGet;
 use crate::table::{BlockSource, NumberCache, TableReader, hash_key};
 use crate::version::{LEVELS, Table};
 
+use super::above::AboveFilter;
 use super::view::View;
 
 /// A running look-up: its key, and what it found so far.
@@ -74,9 +75,13 @@ impl<'a> Lookup<'a> {
         if let Some(above) = above {
             above.prefetch(self.hash);
             let tier = tier_of(&view.levels).and_then(|tier| tier.table_for(self.key));
-            self.prefetch_filter(tier.map(|table| (LEVELS - 1, table)));
-            if !above.has(self.hash) {
-                self.ask_tier(view, tier, source)?;
+            self.prefetch_filter(tier);
+            if !self.is_in(above) {
+                self.ask_range_deletes(view)?;
+                if let Some(table) = tier.filter(|_| !self.decided()) {
+                    self.ask_table(table, source, true)?;
+                    self.note_asked(LEVELS - 1);
+                }
                 return Ok(self.take_answer());
             }
         }
@@ -84,13 +89,13 @@ impl<'a> Lookup<'a> {
         let runs = view.levels.all_runs();
         let mut tables = runs.filter_map(|(level, run)| Some((level, run.table_for(key)?)));
         let mut next = tables.next();
-        self.prefetch_filter(next);
+        self.prefetch_filter(next.map(|(_, table)| table));
         self.ask_memtables(view);
         while let Some((level, table)) = next
             && (level == 0 || !self.decided())
         {
             next = tables.next();
-            self.prefetch_filter(next);
+            self.prefetch_filter(next.map(|(_, table)| table));
             if self.may_be_changed_by(level, table) {
                 source.leave_table();
                 // A key that no earlier run holds is in the last run if it is anywhere.
@@ -98,43 +103,29 @@ impl<'a> Lookup<'a> {
                 self.note_asked(level);
             }
         }
-        self.is_filtered = above.is_some();
         self.note_end();
         Ok(self.take_answer())
     }
 
-    /// Looks up a key that does not stand above the tier: `tier`, its table there, is asked, and before it all range deletes
-    /// above.
-    fn ask_tier(
-        &mut self,
-        view: &View,
-        tier: Option<&Arc<Table>>,
-        source: &mut BlockSource,
-    ) -> Result<()> {
-        self.sources.above_negative = true;
-        self.ask_range_deletes(view)?;
-        if let Some(table) = tier.filter(|_| !self.decided()) {
-            self.ask_table(table, source, true)?;
-            self.note_asked(LEVELS - 1);
-        }
-        Ok(())
-    }
-
     /// Asks the range deletes of all memtables and runs above the tier.
-    fn ask_range_deletes(&mut self, view: &View) -> Result<()> {
+    pub(in crate::db) fn ask_range_deletes(&mut self, view: &View) -> Result<()> {
         for memtable in view.filled_memtables() {
-            let covering = memtable.covering(self.key, self.visible);
-            self.covered = self.covered.max(covering.unwrap_or(0));
+            self.cover(memtable.covering(self.key, self.visible));
         }
         if !view.levels.have_range_deletes() {
             return Ok(());
         }
         let runs = runs_above_tier(&view.levels).filter(|run| run.has_range_deletes());
         for table in runs.filter_map(|run| run.table_for(self.key)) {
-            let covering = table.reader()?.covering(self.key, self.visible);
-            self.covered = self.covered.max(covering.unwrap_or(0));
+            self.cover(table.reader()?.covering(self.key, self.visible));
         }
         Ok(())
+    }
+
+    /// Notes the newest range delete over the key in a source.
+    #[inline]
+    fn cover(&mut self, covering: Option<Sequence>) {
+        self.covered = self.covered.max(covering.unwrap_or(0));
     }
 
     /// Notes that a table of a level was asked, after no newer one had an answer.
@@ -152,23 +143,18 @@ impl<'a> Lookup<'a> {
         self.sources.above_false_positive = is_asked && !is_above;
     }
 
-    /// Asks the filter over what stands above the tier, and if that does not have the key, all range deletes. Returns
-    /// whether memtables and other runs have to be asked.
-    pub(in crate::db) fn is_above(&mut self, view: &View) -> Result<bool> {
-        let above = view.above(self.visible);
-        self.is_filtered = above.is_some();
-        self.sources.above_negative = above.is_some_and(|above| !above.has(self.hash));
-        if self.sources.above_negative {
-            self.ask_range_deletes(view)?;
-        }
-        Ok(!self.sources.above_negative)
+    /// Whether the filter over what stands above the tier has the key. If not, only the tier and range deletes are asked.
+    pub(in crate::db) fn is_in(&mut self, above: &AboveFilter) -> bool {
+        self.is_filtered = true;
+        self.sources.above_negative = !above.has(self.hash);
+        !self.sources.above_negative
     }
 
     /// Prefetches the part of a table's filter that the key needs, while the source before it is
     /// asked.
     #[inline]
-    fn prefetch_filter(&self, table: Option<(usize, &Arc<Table>)>) {
-        if let Some(reader) = table.and_then(|(_, table)| table.open_reader()) {
+    fn prefetch_filter(&self, table: Option<&Arc<Table>>) {
+        if let Some(reader) = table.and_then(|table| table.open_reader()) {
             reader.prefetch_filter(self.hash);
         }
     }
@@ -186,9 +172,7 @@ impl<'a> Lookup<'a> {
 
     /// Asks one memtable.
     pub(in crate::db) fn ask_memtable(&mut self, memtable: &Arc<Memtable>) {
-        self.covered = self
-            .covered
-            .max(memtable.covering(self.key, self.visible).unwrap_or(0));
+        self.cover(memtable.covering(self.key, self.visible));
         self.found = memtable.get(self.key, self.visible);
     }
 
@@ -228,8 +212,7 @@ impl<'a> Lookup<'a> {
         get: impl FnOnce(&TableReader, &mut Self) -> Result<Option<Version>>,
     ) -> Result<()> {
         let reader = table.reader()?;
-        let covering = reader.covering(self.key, self.visible);
-        self.covered = self.covered.max(covering.unwrap_or(0));
+        self.cover(reader.covering(self.key, self.visible));
         if let Some(version) = get(reader, self)? {
             let newer = |f: &Version| f.sequence < version.sequence;
             if self.found.as_ref().is_none_or(newer) {

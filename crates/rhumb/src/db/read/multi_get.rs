@@ -3,13 +3,13 @@
 
 use super::lookup::Lookup;
 use super::view::View;
-use crate::compaction::tier_of;
+use crate::compaction::is_tier;
 use crate::db::stats::counters::ReadCounters;
 use crate::entry::Sequence;
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::table::{BlockSource, GetTrace};
-use crate::version::{LEVELS, Run};
+use crate::version::Run;
 
 /// The values of `keys` in the keyspace with this id, in the same order, as of sequence `visible`.
 pub(in crate::db) fn look_up_all(
@@ -24,14 +24,14 @@ pub(in crate::db) fn look_up_all(
     let sorted = order.iter().filter_map(|&place| keys.get(place));
     let mut lookups: Vec<Lookup<'_>> = sorted.map(|key| Lookup::new(key, visible)).collect();
     for lookup in &mut lookups {
-        if lookup.is_above(view)? {
-            lookup.ask_memtables(view);
+        match view.above(visible).is_none_or(|above| lookup.is_in(above)) {
+            true => lookup.ask_memtables(view),
+            false => lookup.ask_range_deletes(view)?,
         }
     }
     let mut trace = GetTrace::default();
-    let tier = tier_of(&view.levels).map(|tier| tier.number());
     for (level, run) in view.levels.all_runs() {
-        let is_tier = level + 1 == LEVELS && tier == Some(run.number());
+        let is_tier = is_tier(&view.levels, run);
         let asks = |lookup: &&mut Lookup<'_>| is_tier || !lookup.sources.above_negative;
         ask_run(level, run, lookups.iter_mut().filter(asks), &mut trace)?;
     }

@@ -11,7 +11,7 @@ use crate::version::{Levels, Run};
 /// The sources of a keyspace, newest first: the active memtable, those that wait to be flushed, what flushes
 /// kept back, and the levels. A view never changes, except that writes are added to the active memtable under
 /// newer sequences.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(in crate::db) struct View {
     pub(in crate::db) active: Arc<Memtable>,
     /// Newest first.
@@ -28,6 +28,18 @@ pub(in crate::db) struct View {
 }
 
 impl View {
+    /// A view of levels alone, with an empty memtable that takes writes.
+    fn of(active: Memtable, levels: Arc<Levels>) -> Self {
+        View {
+            active: Arc::new(active),
+            waiting: Vec::new(),
+            held: None,
+            levels,
+            above: None,
+            next_above: None,
+        }
+    }
+
     /// The memtables, newest first.
     pub(in crate::db) fn memtables(&self) -> impl Iterator<Item = &Arc<Memtable>> + Clone {
         let sealed = self.waiting.iter().chain(&self.held);
@@ -60,21 +72,6 @@ impl View {
         if let Op::Put { key, .. } | Op::Delete { key } = op {
             let hash = hash_key(key);
             self.filters_above().for_each(|filter| filter.add(hash));
-        }
-    }
-
-    fn with_filters(
-        &self,
-        above: Option<Arc<AboveFilter>>,
-        next_above: Option<Arc<AboveFilter>>,
-    ) -> View {
-        View {
-            active: self.active.clone(),
-            waiting: self.waiting.clone(),
-            held: self.held.clone(),
-            levels: self.levels.clone(),
-            above,
-            next_above,
         }
     }
 
@@ -128,16 +125,8 @@ pub(in crate::db) struct CurrentView {
 
 impl CurrentView {
     pub(in crate::db) fn new(levels: Arc<Levels>, slots: &Arc<HazardSlots>) -> Self {
-        let view = View {
-            active: Arc::new(Memtable::new()),
-            waiting: Vec::new(),
-            held: None,
-            levels,
-            above: None,
-            next_above: None,
-        };
         CurrentView {
-            view: Swap::new(view, slots),
+            view: Swap::new(View::of(Memtable::new(), levels), slots),
         }
     }
 
@@ -171,10 +160,7 @@ impl CurrentView {
             View {
                 active,
                 waiting,
-                held: view.held.clone(),
-                levels: view.levels.clone(),
-                above: view.above.clone(),
-                next_above: view.next_above.clone(),
+                ..view.clone()
             }
         });
     }
@@ -186,15 +172,13 @@ impl CurrentView {
         self.view.replace(|view| {
             note_conversion(view, &levels);
             View {
-                active: view.active.clone(),
                 waiting: (view.waiting.iter().filter(|m| !is_flushed(m)).cloned()).collect(),
                 held: match flushed {
                     Some(flushed) => flushed.held.clone(),
                     None => view.held.clone(),
                 },
                 levels,
-                above: view.above.clone(),
-                next_above: view.next_above.clone(),
+                ..view.clone()
             }
         });
     }
@@ -203,35 +187,26 @@ impl CurrentView {
     /// and nobody writes. A new active memtable begins, so that a reader with the view from before, who reads
     /// its sequence later, finds nothing in it that was written after the new tables.
     pub(in crate::db) fn install_newest(&self, levels: Arc<Levels>) {
-        self.view.replace(|view| View {
-            active: Arc::new(Memtable::with_prefix(view.active.common_prefix())),
-            waiting: Vec::new(),
-            held: None,
-            levels,
-            // They have none of the new keys.
-            above: None,
-            next_above: None,
+        self.view.replace(|view| {
+            let active = Memtable::with_prefix(view.active.common_prefix());
+            // Filters over what stands above the tier would have none of the new keys.
+            View::of(active, levels)
         });
     }
 
     /// Removes all memtables and tables from the view.
     pub(in crate::db) fn empty(&self) {
-        self.view.replace(|_| View {
-            active: Arc::new(Memtable::new()),
-            waiting: Vec::new(),
-            held: None,
-            levels: Arc::new(Levels::default()),
-            above: None,
-            next_above: None,
-        });
+        self.view
+            .replace(|_| View::of(Memtable::new(), Arc::default()));
     }
 
     /// Begins another filter over what stands above the tier: from now on writers add to it too. The caller holds the lock of
     /// writers.
     pub(in crate::db) fn begin_filter_above(&self, next: &Arc<AboveFilter>) {
-        let next = Some(next.clone());
-        self.view
-            .replace(|view| view.with_filters(view.above.clone(), next));
+        self.view.replace(|view| View {
+            next_above: Some(next.clone()),
+            ..view.clone()
+        });
     }
 
     /// Lets a filter answer that has all that stands above the tier, in place of the one before, which has all writes up to a
@@ -242,16 +217,17 @@ impl CurrentView {
         through: Option<Sequence>,
     ) {
         self.view.replace(|view| {
-            let stands = |known: &Arc<AboveFilter>| Arc::ptr_eq(known, next);
-            let stands = view.next_above.as_ref().is_some_and(stands);
-            match through {
-                _ if !stands => view.with_filters(view.above.clone(), view.next_above.clone()),
-                None => view.with_filters(view.above.clone(), None),
-                Some(through) => {
-                    view.above.iter().for_each(|before| before.end(through));
-                    view.with_filters(Some(next.clone()), None)
-                }
+            let mut view = view.clone();
+            if view
+                .next_above
+                .take_if(|known| Arc::ptr_eq(known, next))
+                .is_some()
+                && let Some(through) = through
+            {
+                view.above.iter().for_each(|before| before.end(through));
+                view.above = Some(next.clone());
             }
+            view
         });
     }
 

@@ -6,10 +6,10 @@ use super::scheduler::{Running, Scheduler};
 use crate::compaction::Job;
 use crate::db::store::{OpenKeyspace, Store};
 use crate::error::Result;
-use crate::options::TierSpec;
+use crate::options::TierForm;
 use crate::sync::Arc;
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::version::{LEVELS, Levels};
+use crate::version::Levels;
 
 /// A running merge with its claims. Dropping it releases them.
 pub(in crate::db) struct Merge<'a> {
@@ -163,11 +163,13 @@ impl Store {
         }
         let mut merge = Merge::begin(scheduler, &mut running, keyspace.clone(), job, levels);
         let tier = self.options.levels.compaction.tier();
-        if merge.job.is_inline_conversion(tier) {
-            merge.bring_back(&mut running);
-        } else if merge.job.target_level + 1 == LEVELS && tier.is_some_and(TierSpec::is_whole) {
-            let values = merge.job.tables().flat_map(|table| &table.meta.values);
-            merge.victims = Arc::new(values.map(|used| used.file).collect());
+        match merge.job.converts(tier) {
+            Some(TierForm::Inline) => merge.bring_back(&mut running),
+            Some(TierForm::Published) => {
+                let values = merge.job.tables().flat_map(|table| &table.meta.values);
+                merge.victims = Arc::new(values.map(|used| used.file).collect());
+            }
+            Some(TierForm::Keys) | None => {}
         }
         Asked::Begun(merge)
     }
