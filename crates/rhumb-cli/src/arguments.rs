@@ -88,7 +88,7 @@ impl NewTables {
 pub struct Layout {
     #[command(flatten)]
     tables: NewTables,
-    /// How levels are merged: `leveled`, `full-level`, `tiered`, `learned-tier` or `learned-tier:form=inline,range=256MiB,runs=8,filter=10`.
+    /// How levels are merged: `leveled`, `full-level`, `tiered`, `learned-tier` or `learned-tier:form=inline,range=256MiB,runs=8,filter=10,concurrent=false`.
     #[arg(long, value_name = "SHAPE", default_value_t)]
     compaction: Compaction,
 }

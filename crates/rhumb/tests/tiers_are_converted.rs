@@ -23,7 +23,7 @@ fn tier(disk: &MemoryFileSystem, over_provision_percent: u32, form: TierForm) ->
         form,
         range_bytes: 32 << 10,
         runs: 3,
-        filter_bits_per_key: 10,
+        ..TierSpec::default()
     });
     options
 }
@@ -268,7 +268,7 @@ fn a_get_of_an_inline_tier_reads_the_device_once() {
         form: TierForm::Inline,
         range_bytes: 256 << 10,
         runs: 3,
-        filter_bits_per_key: 10,
+        ..TierSpec::default()
     });
     let db = Db::open("store", options).unwrap();
     for n in 0..MANY {
@@ -401,6 +401,71 @@ fn the_filter_above_the_tier_sends_gets_to_the_tier_and_is_seldom_wrong() {
         assert!(right > reads.gets / 3, "{reads:?}");
         assert!((wrong as f64) < 0.05 * (right + wrong) as f64, "{reads:?}");
         assert!(reads.tier_hits > 0 && reads.tier_hits <= reads.tier_probed);
+    }
+}
+
+/// Loads a store at a path, updates half of its keys, and reads all of them without a block cache. Returns the reads of keys in the
+/// tier, those of keys above it, and how often the tier was asked meanwhile.
+fn asks_ahead(path: &std::path::Path, mut options: Options, concurrent: bool) -> [u64; 3] {
+    options.levels.compaction = Compaction::LearnedTier(TierSpec {
+        form: TierForm::Inline,
+        filter_bits_per_key: 0,
+        concurrent_probes: concurrent,
+        ..TierSpec::default()
+    });
+    options.cache_bytes = 0;
+    let (mut random, db) = (seeded(8), Db::open(path, options).unwrap());
+    let mut content = load(&db, &mut random);
+    db.compact_range(None, None).unwrap();
+    for n in (0..KEYS).step_by(2) {
+        put(&db, &mut content, n, &mut random);
+    }
+    db.flush().unwrap();
+    db.settle();
+    assert!(tables(&db)[TIER] > 0 && tables(&db)[..TIER] != [0; TIER]);
+    compare(&db, KEYS, &content);
+    let reads = |first| {
+        let before = db.stats().unwrap().reads;
+        for n in (first..KEYS).step_by(2) {
+            let expected = content.get(&key(n)).map(Vec::as_slice);
+            assert_eq!(db.get(key(n)).unwrap().as_deref(), expected, "key {n}");
+        }
+        let after = db.stats().unwrap().reads;
+        assert_eq!(
+            after.read_calls - before.read_calls,
+            after.blocks_read - before.blocks_read
+        );
+        (
+            after.blocks_read - before.blocks_read,
+            after.tier_ahead - before.tier_ahead,
+        )
+    };
+    let ((in_tier, first), (above, second)) = (reads(1), reads(0));
+    [in_tier, above, first + second]
+}
+
+/// With concurrent probes, as much is read for a key in the tier, and a block of the tier more for a key above it, whether the
+/// system reads it or a thread.
+#[test]
+fn the_tier_is_asked_while_what_stands_above_it_is_searched() {
+    let disk = || tier(&MemoryFileSystem::new(), 1_000, TierForm::Inline);
+    let half = u64::from(KEYS) / 2;
+    let [in_tier, above, asked] = asks_ahead("store".as_ref(), disk(), false);
+    assert!(in_tier >= half && above >= half && asked == 0);
+    let ahead = asks_ahead("store".as_ref(), disk(), true);
+    println!("{in_tier} and {above} blocks; asked ahead: {ahead:?}");
+    assert_eq!(ahead[0], in_tier);
+    assert!(ahead[1] > above && ahead[2] >= half);
+    for access in [Access::Buffered, Access::Direct] {
+        let directory = tempfile::tempdir().unwrap();
+        let options = Options {
+            access,
+            file_system: Options::default().file_system,
+            ..disk()
+        };
+        let [in_tier_too, _, asked] = asks_ahead(directory.path(), options, true);
+        assert_eq!(in_tier_too, in_tier, "{access:?}");
+        assert!(asked >= half, "{access:?}");
     }
 }
 

@@ -69,9 +69,19 @@ fn memory(store: &Measured) {
         a_key(keyspace.above_filter_bytes),
         a_key(keyspace.key_map_bytes),
     );
-    let highest = fs::read_to_string("/proc/self/status").unwrap();
-    let highest = highest.lines().find(|line| line.starts_with("VmHWM"));
-    println!("{}", highest.unwrap_or_default());
+    println!("memory of the process at most: {:.1} MB", resident("VmHWM"));
+}
+
+/// A figure of the memory of this process, in MB.
+fn resident(name: &str) -> f64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with(name)).unwrap();
+    line.split_whitespace()
+        .nth(1)
+        .unwrap()
+        .parse::<f64>()
+        .unwrap()
+        / 1e3
 }
 
 /// The nanoseconds of operations of two kinds.
@@ -139,6 +149,9 @@ fn conversion() {
     before.print("before");
     let running = AtomicBool::new(true);
     let written_before = written();
+    // From here on the highest memory is that of the conversion.
+    fs::write("/proc/self/clear_refs", "5").unwrap();
+    let memory_before = resident("VmRSS");
     thread::scope(|scope| {
         scope.spawn(|| {
             let started = Instant::now();
@@ -149,6 +162,11 @@ fn conversion() {
         let during = half_and_half(&store, &mut draw, &|| running.load(Ordering::Relaxed));
         during.print("during");
     });
+    println!(
+        "{:.1} MB of memory before, {:.1} MB more meanwhile",
+        memory_before,
+        resident("VmHWM") - memory_before
+    );
     let writes = store.db.stats().unwrap().writes;
     println!(
         "{:.2} GB written meanwhile; {} slowdowns and {} stalls, {:?}; the longest {:.1?} ({})",
@@ -173,11 +191,20 @@ fn read_calls() -> u64 {
 #[test]
 #[ignore = "measures"]
 fn gets() {
+    let store = loaded();
+    let mut draw = Draw::new(store.keys, false);
+    let updates = (0..number("RHUMB_UPDATES", 0)).map(|_| draw.next());
+    store.put(
+        "updates",
+        None,
+        None,
+        updates.collect::<Vec<_>>().into_iter(),
+    );
     let Measured {
         db,
         directory,
         keys,
-    } = loaded();
+    } = store;
     db.settle();
     db.close().unwrap();
     let options = Options {
@@ -201,12 +228,13 @@ fn gets() {
         }
         let (took, reads) = (started.elapsed(), db.stats().unwrap().reads);
         println!(
-            "{gets} gets, present {is_present}: {} calls that read, {} for {} blocks of {} bytes each; {:.1} us a get",
+            "{gets} gets, present {is_present}: {} calls that read, {} for {} blocks of {} bytes each, {} asked ahead; {:.1} us a get",
             read_calls() - calls,
             reads.read_calls - before.read_calls,
             reads.blocks_read - before.blocks_read,
             (reads.bytes_read - before.bytes_read)
                 / (reads.blocks_read - before.blocks_read).max(1),
+            reads.tier_ahead - before.tier_ahead,
             took.as_secs_f64() * 1e6 / gets as f64,
         );
     }

@@ -87,6 +87,7 @@ fn reads_json(reads: &ReadStats) -> Value {
         "tier_hits": reads.tier_hits,
         "above_negative": reads.above_negative,
         "above_false_positive": reads.above_false_positive,
+        "tier_ahead": reads.tier_ahead,
         "window_ranks": reads.window_ranks,
         "read_calls": reads.read_calls,
         "blocks_read": reads.blocks_read,

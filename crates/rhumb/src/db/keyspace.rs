@@ -139,7 +139,9 @@ impl Keyspace {
         // the view. A drop sets its mark before it empties the view.
         let view = self.state.view.load();
         self.check()?;
-        let mut lookup = Lookup::new(key, visible.unwrap_or_else(|| store.visible()));
+        let tier = store.options.levels.compaction.tier();
+        let lookup = Lookup::new(key, visible.unwrap_or_else(|| store.visible()));
+        let mut lookup = lookup.with_probes_of(tier);
         let mut source = BlockSource::new(true);
         let found = lookup.run(&view, &mut source)?;
         store.reads.count(lookup.sources, &source.trace);

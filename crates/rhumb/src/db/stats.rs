@@ -173,6 +173,9 @@ pub struct ReadStats {
     pub above_negative: u64,
     /// The number of gets that it let search for a key which does not stand above the tier.
     pub above_false_positive: u64,
+    /// The number of gets that asked the device for a block of the tier before they searched what stands above it
+    /// ([`TierSpec::concurrent_probes`](crate::TierSpec::concurrent_probes)).
+    pub tier_ahead: u64,
     /// The number of ranks in the windows that models returned.
     pub window_ranks: u64,
     /// The number of calls that read blocks from files. One call may read several adjacent blocks.

@@ -11,6 +11,7 @@ use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::Arc;
 
+pub(crate) mod ahead;
 #[cfg(test)]
 mod fault_tests;
 #[cfg(feature = "test-kit")]
@@ -114,6 +115,12 @@ pub trait ReadFile: Debug + Send + Sync {
     fn longest_hole(&self, enough: u64) -> io::Result<u64> {
         let _ = enough;
         Ok(0)
+    }
+    /// Tells the operating system that a part of the file will be read soon, so that it reads it into its page cache meanwhile.
+    /// Whether it was told; the default says that it was not.
+    fn will_need(&self, offset: u64, bytes: usize) -> bool {
+        let _ = (offset, bytes);
+        false
     }
     /// The open file of the operating system, where many reads at once may go there and not through
     /// [`ReadFile::read_at`], and the unit in bytes at whose multiples they have to start and end: a power of two. The

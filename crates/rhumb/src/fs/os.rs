@@ -261,6 +261,14 @@ impl ReadFile for OsReadFile {
     }
 
     #[cfg(target_os = "linux")]
+    fn will_need(&self, offset: u64, bytes: usize) -> bool {
+        use rustix::fs::{Advice, fadvise};
+        let length = std::num::NonZero::new(bytes as u64);
+        !self.direct.load(Ordering::Relaxed)
+            && fadvise(&self.file, offset, length, Advice::WillNeed).is_ok()
+    }
+
+    #[cfg(target_os = "linux")]
     fn longest_hole(&self, enough: u64) -> io::Result<u64> {
         use rustix::fs::{SeekFrom, seek};
         let (mut at, mut longest, end) = (0, 0, self.len()?);

@@ -27,7 +27,7 @@ pub enum Compaction {
     LearnedTier(TierSpec),
 }
 
-const COMPACTION_EXPECTED: &str = "leveled, full-level, tiered, learned-tier or learned-tier:form=inline,range=256MiB,runs=8,filter=10";
+const COMPACTION_EXPECTED: &str = "leveled, full-level, tiered, learned-tier or learned-tier:form=inline,range=256MiB,runs=8,filter=10,concurrent=false";
 
 impl Compaction {
     /// The form of the learned tier, if there is one.
@@ -118,9 +118,9 @@ mod tests {
             "leveled",
             "full-level",
             "tiered",
-            "learned-tier:form=keys,range=1024,runs=1,filter=0",
-            "learned-tier:form=published,range=1024,runs=1,filter=64",
-            "learned-tier:form=inline,range=1048576,runs=8,filter=10",
+            "learned-tier:form=keys,range=1024,runs=1,filter=0,concurrent=false",
+            "learned-tier:form=published,range=1024,runs=1,filter=64,concurrent=true",
+            "learned-tier:form=inline,range=1048576,runs=8,filter=10,concurrent=false",
         ] {
             assert_eq!(text.parse::<Compaction>().unwrap().to_string(), text);
         }

@@ -1,5 +1,6 @@
 //! Open tables: gets, cursors, and the loading of blocks.
 
+pub(in crate::table) mod ahead;
 pub(in crate::table) mod cursor;
 pub(in crate::table) mod get;
 pub(in crate::table) mod likely;

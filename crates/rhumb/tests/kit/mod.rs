@@ -127,18 +127,21 @@ pub const SHAPES: [Compaction; 6] = [
         range_bytes: 2 << 10,
         runs: 3,
         filter_bits_per_key: 10,
+        concurrent_probes: false,
     }),
     Compaction::LearnedTier(TierSpec {
         form: TierForm::Inline,
         range_bytes: 2 << 10,
         runs: 3,
         filter_bits_per_key: 10,
+        concurrent_probes: false,
     }),
     Compaction::LearnedTier(TierSpec {
         form: TierForm::Published,
         range_bytes: 2 << 10,
         runs: 3,
         filter_bits_per_key: 0,
+        concurrent_probes: false,
     }),
 ];
 

@@ -162,7 +162,10 @@ impl Measured {
         let user = times.len() as f64 * (VALUE_BYTES + 8) as f64;
         let moved = writes.moved_value_bytes - moved_before.moved_value_bytes;
         times.sort_unstable();
-        let at = |permille: usize| times[(times.len() - 1) * permille / 1000] as f64 / 1e6;
+        let at = |permille: usize| {
+            let at = times.get(times.len().saturating_sub(1) * permille / 1000);
+            at.map_or(0.0, |nanos| *nanos as f64 / 1e6)
+        };
         println!(
             "{name}: {} puts in {took:.1} s; written a user byte {:.2}, {:.2} of it moved by {} collections; \
              put: median {:.4} ms, 99.9 % {:.3} ms, longest {:.1} ms",

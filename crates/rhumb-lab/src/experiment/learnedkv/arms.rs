@@ -252,7 +252,7 @@ mod tests {
         let range = (256 << 20) / 10;
         assert_eq!(
             compaction,
-            format!("learned-tier:form=inline,range={range},runs=8,filter=10")
+            format!("learned-tier:form=inline,range={range},runs=8,filter=10,concurrent=false")
         );
         let (_, hashkv) = named("hashkv").unwrap();
         assert_eq!(hashkv.settings().table.value_groups, Some(16));

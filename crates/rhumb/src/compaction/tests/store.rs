@@ -43,6 +43,7 @@ const SHAPES: [Compaction; 4] = [
         range_bytes: 1_500,
         runs: 2,
         filter_bits_per_key: 10,
+        concurrent_probes: false,
     }),
 ];
 const SHAPE: options::Levels = options::Levels {

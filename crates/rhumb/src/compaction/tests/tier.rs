@@ -20,6 +20,7 @@ const TIER_SPEC: TierSpec = TierSpec {
     range_bytes: 1_000,
     runs: 3,
     filter_bits_per_key: 10,
+    concurrent_probes: false,
 };
 const SHAPE: options::Levels = options::Levels {
     compaction: Compaction::LearnedTier(TIER_SPEC),

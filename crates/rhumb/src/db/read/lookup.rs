@@ -7,6 +7,7 @@ use crate::entry::{Content, Pointer, Sequence, Version};
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::memtable::Memtable;
+use crate::options::TierSpec;
 #[cfg(feature = "internals")]
 use crate::table::TimedGet;
 use crate::table::{BlockSource, NumberCache, TableReader, hash_key};
@@ -27,6 +28,8 @@ pub(in crate::db) struct Lookup<'a> {
     covered: Sequence,
     /// Whether the filter over what stands above the tier was asked.
     is_filtered: bool,
+    /// Whether the learned tier is asked while what stands above it is searched.
+    concurrent: bool,
     /// Where it looked, and where the answer came from.
     pub(in crate::db) sources: Sources,
 }
@@ -43,6 +46,8 @@ pub(in crate::db) struct Sources {
     pub(in crate::db) above_negative: bool,
     /// or wrongly that it may be.
     pub(in crate::db) above_false_positive: bool,
+    /// Whether a block of the tier was asked of the device before what stands above it was searched.
+    pub(in crate::db) tier_ahead: bool,
 }
 
 impl<'a> Lookup<'a> {
@@ -56,7 +61,16 @@ impl<'a> Lookup<'a> {
             found: None,
             covered: 0,
             is_filtered: false,
+            concurrent: false,
             sources: Sources::default(),
+        }
+    }
+
+    /// With the [probes](crate::TierSpec::concurrent_probes) that a tier asks for.
+    pub(in crate::db) fn with_probes_of(self, tier: Option<TierSpec>) -> Self {
+        Lookup {
+            concurrent: tier.is_some_and(|tier| tier.concurrent_probes),
+            ..self
         }
     }
 
@@ -91,6 +105,9 @@ impl<'a> Lookup<'a> {
         let mut next = tables.next();
         self.prefetch_filter(next.map(|(_, table)| table));
         self.ask_memtables(view);
+        if self.concurrent && !self.decided() {
+            self.ask_tier_ahead(view, source);
+        }
         while let Some((level, table)) = next
             && (level == 0 || !self.decided())
         {
@@ -105,6 +122,19 @@ impl<'a> Lookup<'a> {
         }
         self.note_end();
         Ok(self.take_answer())
+    }
+
+    /// Asks the device for the block of the tier that may hold the key, if something above the tier is searched first.
+    #[cold]
+    fn ask_tier_ahead(&mut self, view: &View, source: &mut BlockSource) {
+        let mut above = runs_above_tier(&view.levels);
+        let tier = tier_of(&view.levels).and_then(|tier| tier.table_for(self.key)?.open_reader());
+        if let Some(reader) = tier
+            && above.any(|run| run.table_for(self.key).is_some())
+        {
+            let (key, hash) = (self.key, self.hash);
+            self.sources.tier_ahead = reader.ask_ahead(key, hash, &mut self.numbers, source);
+        }
     }
 
     /// Asks the range deletes of all memtables and runs above the tier.

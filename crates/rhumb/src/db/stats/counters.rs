@@ -45,6 +45,7 @@ struct Stripe {
     tier_hits: AtomicU64,
     above_negative: AtomicU64,
     above_false_positive: AtomicU64,
+    tier_ahead: AtomicU64,
     of_gets: Blocks,
     seeks: AtomicU64,
     of_scans: Blocks,
@@ -80,6 +81,9 @@ impl Stripe {
         add(&self.memtable_hits, sources.memtable_hit.into());
         add(&self.tier_probed, sources.tier_probed.into());
         add(&self.tier_hits, sources.tier_hit.into());
+        if sources.tier_ahead {
+            add(&self.tier_ahead, 1);
+        }
         if sources.above_negative || sources.above_false_positive {
             add(&self.above_negative, sources.above_negative.into());
             let wrong = sources.above_false_positive.into();
@@ -171,6 +175,7 @@ impl ReadCounters {
             tier_hits: sum(|s| &s.tier_hits),
             above_negative: sum(|s| &s.above_negative),
             above_false_positive: sum(|s| &s.above_false_positive),
+            tier_ahead: sum(|s| &s.tier_ahead),
             window_ranks: sum(|s| &s.of_gets.window_ranks),
             read_calls: sum(|s| &s.of_gets.read_calls),
             blocks_read: sum(|s| &s.of_gets.read),

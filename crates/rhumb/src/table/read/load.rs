@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use super::ahead::Ahead;
 use super::reader::TableReader;
 use super::trace::GetTrace;
 use super::verified::{Verified, Verifier};
@@ -128,6 +129,8 @@ pub(crate) struct BlockSource {
     pub(in crate::table) timed: bool,
     /// The blocks of the last read call.
     fetched: Option<Fetched>,
+    /// A block, of whatever table, that a thread reads.
+    pub(super) ahead: Option<Box<Ahead>>,
     /// A block that may be needed again: the one that answered the last of several gets, or the
     /// first one of a search.
     pub(in crate::table) recent: Option<LoadedBlock>,
@@ -144,6 +147,7 @@ impl BlockSource {
             fill_cache,
             timed: !fill_cache,
             fetched: None,
+            ahead: None,
             recent: None,
             keep_recent: false,
             misses_forward: 0,
@@ -384,17 +388,20 @@ impl TableReader {
         source.fetched = None;
         let stretch = self.stretch(first, last);
         let (start, len) = stretch.ok_or_else(|| self.no_such_block(first))?;
-        let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];
-        let mut read = || ops::read_exact_at(&*self.file, &self.path, &mut bytes, start);
-        match source.timed {
-            true => ops::timed(&mut source.trace.read_time, read)?,
-            false => read()?,
-        }
-        let trace = &mut source.trace;
-        let blocks = u32::try_from(last - first + 1).unwrap_or(u32::MAX);
-        trace.blocks_read = trace.blocks_read.saturating_add(blocks);
-        trace.reads = trace.reads.saturating_add(1);
-        trace.bytes_read += len;
+        let bytes = match self.take_ahead((first, last), source) {
+            Some(bytes) => bytes,
+            None => {
+                let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];
+                let mut read = || ops::read_exact_at(&*self.file, &self.path, &mut bytes, start);
+                match source.timed {
+                    true => ops::timed(&mut source.trace.read_time, read)?,
+                    false => read()?,
+                }
+                let blocks = u32::try_from(last - first + 1).unwrap_or(u32::MAX);
+                source.trace.count_read(blocks, len);
+                bytes
+            }
+        };
         source.fetched = Some(Fetched {
             first,
             last,

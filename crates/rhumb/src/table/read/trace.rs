@@ -29,6 +29,13 @@ pub(crate) struct GetTrace {
 }
 
 impl GetTrace {
+    /// Counts a call that reads blocks.
+    pub(super) fn count_read(&mut self, blocks: u32, bytes: u64) {
+        self.blocks_read = self.blocks_read.saturating_add(blocks);
+        self.reads = self.reads.saturating_add(1);
+        self.bytes_read += bytes;
+    }
+
     /// Adds another trace's counts.
     pub fn add(&mut self, other: &GetTrace) {
         self.tables_probed = self.tables_probed.saturating_add(other.tables_probed);

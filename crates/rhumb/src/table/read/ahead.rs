@@ -1,0 +1,69 @@
+//! A block that is asked of the device before it is needed.
+
+use super::load::BlockSource;
+use super::reader::TableReader;
+use super::trace::NumberCache;
+use crate::fs::ahead::Reading;
+use crate::table::form::filter::Filter;
+
+/// A block that a thread reads.
+#[derive(Debug)]
+pub(super) struct Ahead {
+    /// The number of its table.
+    table: u64,
+    block: u64,
+    reading: Reading,
+}
+
+impl TableReader {
+    /// Asks the device for the block in which the index expects a key, if the filter admits the key and the block is not in
+    /// memory: through the operating system, or where that keeps no pages of the file, by a thread. Whether it did. Arguments
+    /// as of [`TableReader::get`].
+    #[cold]
+    pub fn ask_ahead(
+        &self,
+        key: &[u8],
+        hash: u64,
+        numbers: &mut NumberCache,
+        source: &mut BlockSource,
+    ) -> bool {
+        let excludes = |filter: &Filter| !filter.may_contain(hash);
+        if self.filter.as_ref().is_some_and(excludes) {
+            return false;
+        }
+        let expected = self.expected_blocks(key, numbers);
+        let block = expected.first;
+        if block != expected.last || self.frame_slots.holds(block) {
+            return false;
+        }
+        let Some((offset, bytes)) = self.directory.extent(block) else {
+            return false;
+        };
+        if self.file.will_need(offset, bytes) {
+            return true;
+        }
+        let Some(reading) = Reading::begin(&self.file, &self.path, (offset, bytes)) else {
+            return false;
+        };
+        source.trace.count_read(1, bytes as u64);
+        source.ahead = Some(Box::new(Ahead {
+            table: self.number,
+            block,
+            reading,
+        }));
+        true
+    }
+
+    /// The bytes of blocks that were asked for before; `None` if they were not, or could not be read.
+    #[inline]
+    pub(super) fn take_ahead(
+        &self,
+        blocks: (u64, u64),
+        source: &mut BlockSource,
+    ) -> Option<Vec<u8>> {
+        let is_it = |ahead: &mut Box<Ahead>| {
+            ahead.table == self.number && blocks == (ahead.block, ahead.block)
+        };
+        source.ahead.take_if(is_it)?.reading.end()
+    }
+}
