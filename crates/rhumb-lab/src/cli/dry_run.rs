@@ -97,6 +97,7 @@ mod tests {
             seed: 42,
             again: false,
             shard: (1, 1),
+            only: Vec::new(),
         }
     }
 

@@ -42,6 +42,9 @@ pub struct Run {
     /// Measure only part I of N of the cells, and leave the rest to other machines (see `merge`)
     #[arg(long, value_name = "I/N", default_value = "1/1", value_parser = experiment::parse_shard)]
     shard: (usize, usize),
+    /// Measure only cells with this value of an axis, such as system=tier-keys, and cells without the axis; may be repeated
+    #[arg(long, value_name = "AXIS=VALUE", value_parser = experiment::parse_only)]
+    only: Vec<(String, String)>,
     /// Measure nothing; print what each experiment of the papers will take in time, memory and disk
     #[arg(long)]
     dry_run: bool,
@@ -176,6 +179,7 @@ impl Run {
             seed: settings.seed,
             again: self.again,
             shard: self.shard,
+            only: self.only.clone(),
         };
         self.check(&benches, &order)?;
         Ok((benches, order))
@@ -204,6 +208,7 @@ impl Run {
             ("--scale", self.scale.is_some()),
             ("--again", self.again),
             ("--shard", self.shard != (1, 1)),
+            ("--only", !self.only.is_empty()),
             ("--dry-run", self.dry_run),
         ];
         match of_papers.into_iter().find(|(_, given)| *given) {
@@ -226,6 +231,7 @@ impl Settings {
             scale: None,
             again: false,
             shard: (1, 1),
+            only: Vec::new(),
             dry_run: false,
             settings: self,
         };

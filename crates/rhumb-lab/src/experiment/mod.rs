@@ -24,7 +24,7 @@ pub use self::arms::{Arm, FENCES};
 pub use self::estimate::{Estimate, Machine, estimate};
 use self::figures::View;
 pub use self::page::{Chosen, chosen, papers};
-pub use self::plan::{Order, parse_shard};
+pub use self::plan::{Order, parse_only, parse_shard};
 pub use self::runner::{Summary, run, unfinished};
 use self::study::Study;
 pub use self::study::{Records, Setting};

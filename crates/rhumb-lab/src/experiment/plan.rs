@@ -21,6 +21,8 @@ pub struct Order {
     pub again: bool,
     /// The number of this machine, from 1, and the number of machines.
     pub shard: (usize, usize),
+    /// The values of axes to which cells are limited that have the axis: of each axis one of those that are named.
+    pub only: Vec<(String, String)>,
 }
 
 /// The cells over one set of keys in one round: everything that figures compare by turns.
@@ -89,7 +91,8 @@ impl Order {
     fn sets(&self) -> Result<Vec<(Data, Vec<Group>)>> {
         let mut sets: Vec<(Data, Vec<Group>)> = Vec::new();
         for experiment in &self.experiments {
-            for planned in (experiment.cells)(&self.amounts)? {
+            let planned = (experiment.cells)(&self.amounts)?.into_iter();
+            for planned in planned.filter(|planned| self.is_wanted(planned)) {
                 let key = Key {
                     experiment: experiment.id,
                     scale: self.scale.name(),
@@ -118,6 +121,14 @@ impl Order {
         Ok(sets)
     }
 
+    /// Whether the order is not limited to others.
+    fn is_wanted(&self, planned: &Planned) -> bool {
+        planned.axes.iter().all(|(axis, value)| {
+            let mut named = self.only.iter().filter(|(only, _)| only == axis).peekable();
+            named.peek().is_none() || named.any(|(_, only)| only == value)
+        })
+    }
+
     /// Whether this machine measures a round of a set. A set is measured on one machine; only if
     /// there are more machines than sets, its rounds are divided among several.
     fn is_mine(&self, (set, round): (usize, u32), sets: usize) -> bool {
@@ -141,6 +152,20 @@ fn beside_each_other(stores: Vec<Group>) -> Vec<Group> {
     let mut placed: Vec<(usize, Group)> = places.into_iter().zip(stores).collect();
     placed.sort_by_key(|(place, _)| *place);
     placed.into_iter().map(|(_, group)| group).collect()
+}
+
+/// Parses a value of an axis, such as `system=tier-keys`.
+///
+/// # Errors
+/// If the text is not of this form.
+pub fn parse_only(text: &str) -> Result<(String, String)> {
+    let parts = text.split_once('=').filter(|(axis, _)| !axis.is_empty());
+    let (axis, value) = parts.ok_or_else(|| {
+        Error::Usage(format!(
+            "--only {text}: write an axis and its value, such as system=tier-keys"
+        ))
+    })?;
+    Ok((axis.to_string(), value.to_string()))
 }
 
 /// Parses the part of an order for a machine, such as `2/3`.

@@ -39,6 +39,7 @@ fn order(experiments: Vec<&'static Experiment>) -> Order {
         seed: 42,
         again: false,
         shard: (1, 1),
+        only: Vec::new(),
     }
 }
 
@@ -391,6 +392,45 @@ fn shards_have_all_cells_once_and_merge() {
     ResultsFile::create(&path).unwrap().merge(&other).unwrap();
     let whole = measure(&some(&["E-PAR", "E-T1"]), &path).unwrap();
     assert_eq!(whole.measured, 0, "the cells of both shards are present");
+}
+
+/// An order that is limited has the cells with one of the named values of an axis, and those without the axis.
+#[test]
+fn an_order_can_be_limited_to_values_of_axes() {
+    let cells = |only: &[&str]| {
+        let order = Order {
+            only: only.iter().map(|text| parse_only(text).unwrap()).collect(),
+            ..some(&["L-F9", "E-PAR"])
+        };
+        let stores = order
+            .contests()
+            .unwrap()
+            .into_iter()
+            .flat_map(|contest| contest.stores);
+        let mut keys: Vec<String> = stores
+            .flat_map(|store| store.cells)
+            .map(|(key, _)| format!("{:?}", key.axes))
+            .collect();
+        keys.sort();
+        keys
+    };
+    let all = cells(&[]);
+    let expected = |wanted: &dyn Fn(&String) -> bool| -> Vec<String> {
+        all.iter().filter(|key| wanted(key)).cloned().collect()
+    };
+    let has = |key: &str, value: &str| key.contains(&format!("\"{value}\""));
+    let without = |key: &String, axis: &str| !has(key, axis);
+    let one = cells(&["system=tier-keys", "system=lsm-values", "mix=0:1"]);
+    let of_system =
+        |key: &String| without(key, "system") || has(key, "tier-keys") || has(key, "lsm-values");
+    assert_eq!(
+        one,
+        expected(&|key| of_system(key) && (without(key, "mix") || has(key, "0:1")))
+    );
+    assert!(one.len() > 2 && one.len() < all.len());
+    for text in ["system", "=1"] {
+        assert!(parse_only(text).is_err());
+    }
 }
 
 /// An experiment is data: two systems as text, a set with other values and keys held out, and phases with

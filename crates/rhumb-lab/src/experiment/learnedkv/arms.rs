@@ -21,8 +21,20 @@ const MIB: u64 = 1 << 20;
 /// Values from these bytes on are kept apart in the stores that have a threshold.
 const APART: &str = "values=512";
 
-/// The over-provision of the protocol, in percent.
+/// The over-provision of the protocol, in percent: the garbage, over what is live, at which collection begins.
 pub const OVER_PROVISION: u32 = 30;
+
+/// Systems of ours that begin to collect at three fifths of the over-provision that is set, which bounds the garbage that there
+/// is at any time. They are set to five thirds of that of the protocol.
+const BOUNDED: &[&str] = &[
+    "tier-keys",
+    "tier-inline",
+    "tier-published",
+    "tier-keys-unfiltered",
+    "lsm-values",
+    "hashkv",
+    "bourbon",
+];
 
 /// The partitions of values by the hash of their keys: 13 main segments of about 100 MB hold 1 GiB as published; a power of two here.
 const GROUPS: u32 = 16;
@@ -35,6 +47,9 @@ pub const RECORD_BYTES: u64 = 8 + 1016;
 
 /// The learned tier in the forms that are converted range by range.
 pub const TIERS: &[&str] = &["tier-keys", "tier-inline"];
+
+/// The same, where garbage takes no more than the over-provision at any time.
+pub const BOUNDS: &[&str] = &["tier-keys-bound", "tier-inline-bound"];
 
 /// The learned tier as published.
 pub const WHOLE: &[&str] = &["tier-published"];
@@ -55,9 +70,13 @@ pub const BLOBS: &[&str] = &["rocksdb-blob"];
 type Text = fn(&Sizes) -> String;
 
 /// All systems by their names in results. Experiments name those that they take.
-const ARMS: [(&str, Text); 16] = [
+const ARMS: [(&str, Text); 18] = [
     ("tier-keys", |sizes| sizes.rhumb(&sizes.tier("keys"))),
     ("tier-inline", |sizes| sizes.rhumb(&sizes.tier("inline"))),
+    ("tier-keys-bound", |sizes| sizes.rhumb(&sizes.tier("keys"))),
+    ("tier-inline-bound", |sizes| {
+        sizes.rhumb(&sizes.tier("inline"))
+    }),
     ("tier-published", |sizes| {
         sizes.rhumb(&sizes.tier("published"))
     }),
@@ -205,13 +224,13 @@ pub fn protocol(amounts: &Amounts) -> Vec<(&'static str, u64, &'static str)> {
     ]
 }
 
-/// Those of some systems that this build has, for a number of entries, with more settings.
+/// Those of some systems that this build has, for a number of entries and an over-provision in percent, with more settings.
 ///
 /// # Errors
 /// If the text of one is invalid.
 pub fn systems(
     amounts: &Amounts,
-    entries: usize,
+    (entries, over_provision): (usize, u32),
     names: &[&[&str]],
     more: &str,
 ) -> Result<Vec<(&'static str, System)>> {
@@ -219,7 +238,12 @@ pub fn systems(
     let mut systems = Vec::new();
     for (name, text) in ARMS {
         if names.concat().contains(&name) {
-            let system = amounts.system(&format!("{} {more}", text(&sizes)))?;
+            let percent = match BOUNDED.contains(&name) {
+                true => over_provision * 5 / 3,
+                false => over_provision,
+            };
+            let text = format!("{} over_provision={percent} {more}", text(&sizes));
+            let system = amounts.system(&text)?;
             if system.is_built_in() {
                 systems.push((name, system));
             }
@@ -240,13 +264,15 @@ mod tests {
     #[test]
     fn systems_are_scaled_with_the_entries() {
         let amounts = Scale::Small.amounts();
-        let found = systems(&amounts, 1_000_000, &[&all()], "over_provision=50").unwrap();
+        let found = systems(&amounts, (1_000_000, 30), &[&all()], "").unwrap();
         let named = |name: &str| found.iter().find(|(known, _)| *known == name);
         let (_, ours) = named("lsm-values").unwrap();
         let settings = ours.settings();
         assert_eq!(settings.table.separate_values, Some(512));
         assert_eq!(settings.over_provision_percent, 50);
         assert_eq!(settings.levels.base_bytes, (256 << 20) / 10);
+        let (_, bound) = named("tier-keys-bound").unwrap();
+        assert_eq!(bound.settings().over_provision_percent, 30);
         let (_, tier) = named("tier-inline").unwrap();
         let compaction = tier.settings().levels.compaction.to_string();
         let range = (256 << 20) / 10;
@@ -276,11 +302,11 @@ mod tests {
 
     #[test]
     fn groups_name_systems_that_exist() {
-        for name in [TIERS, WHOLE, LEVELS, BASELINES, BLOBS].concat() {
+        for name in [TIERS, BOUNDS, BOUNDED, WHOLE, LEVELS, BASELINES, BLOBS].concat() {
             assert!(all().contains(&name), "{name}");
         }
         let amounts = Scale::Quick.amounts();
-        let two = systems(&amounts, 1_000, &[TIERS, LEVELS], "").unwrap();
+        let two = systems(&amounts, (1_000, 30), &[TIERS, LEVELS], "").unwrap();
         let names: Vec<&str> = two.iter().map(|(name, _)| *name).collect();
         assert_eq!(names, ["tier-keys", "tier-inline", "lsm-values"]);
     }

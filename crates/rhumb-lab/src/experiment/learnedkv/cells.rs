@@ -11,7 +11,7 @@ pub struct Cells<'a> {
     /// The set of keys.
     pub set: &'a str,
     pub entries: usize,
-    /// In percent.
+    /// At which collection begins, in percent.
     pub over_provision: u32,
     /// The other axis with its value.
     pub axis: Option<(&'static str, String)>,
@@ -63,9 +63,8 @@ impl<'a> Cells<'a> {
                 work: self.work,
             }
         };
-        let (of, more) = (self.over_provision, &self.settings);
-        let more = format!("over_provision={of} {more}");
-        let systems = systems(amounts, self.entries, self.systems, &more)?;
+        let sizes = (self.entries, self.over_provision);
+        let systems = systems(amounts, sizes, self.systems, &self.settings)?;
         Ok(systems.into_iter().map(cell).collect())
     }
 }

@@ -52,8 +52,8 @@ const ENVIRONMENT: Experiment = Experiment {
             learned tier are not searched at the same time, and collection is forced after P0 where nothing is updated. On \
             an SSD, with equal memory.",
     method: "Every L experiment but L-F3 uses this protocol: one client in a closed loop; each entry and each operation is a call of its \
-             own; writes reach the operating system and are not synced; a collection is due when the log is larger than what is live in it by \
-             the over-provision, 30 % unless it is the axis; everything is merged, converted and collected by force behind P0 in L-F10, L-F11 and \
+             own; writes reach the operating system and are not synced; a collection begins when the log is larger than what is live in it by \
+             the over-provision, 30 % unless it is the axis; in the systems named `...-bound` it begins earlier, so that garbage never takes more; everything is merged, converted and collected by force behind P0 in L-F10, L-F11 and \
              L-T5 alone, since in all others each phase updates. \
              Throughput of a kind of operation is their number over the sum of their latencies, as published. Beside \
              it stand the throughput by the clock on the wall, the CPU time of the process, the bytes passed to write \
@@ -64,8 +64,9 @@ const ENVIRONMENT: Experiment = Experiment {
              the settings of the published baseline: RocksDB with a write buffer of 64 KiB, level 1 of 16 KiB, ratio 10, no \
              filter, a cache of 32 MiB and direct reads of tables (values come from the page cache), scaled alike. `tier-keys` and \
              `tier-inline` have a learned tier, whose ranges of 256 MiB, scaled alike, are converted one by one in the background; \
-             `tier-published` is converted whole, in the background too, and collects when garbage takes 0.6 of the room that it may. The published trigger bounds the log when its collection begins; a collection of the whole \
-             log needs as much space again for the new one, which the peak shows.",
+             `tier-published` is converted whole, in the background too. The published trigger bounds the log when its collection begins; a collection of the whole \
+             log needs as much space again for the new one, which the peak shows. rhumb begins to collect at three fifths of the over-provision that is set, which bounds the garbage that there is at any time: it is set to \
+             five thirds of 30 %, 50 %, and to 30 % in the systems named `...-bound`.",
     cells: |_| {
         Ok(vec![Planned {
             axes: vec![("scale", "this".to_string())],

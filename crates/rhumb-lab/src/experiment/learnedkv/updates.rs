@@ -1,6 +1,6 @@
 //! Value logs under updates: over phases, shares of reads, distributions and over-provision.
 
-use super::arms::{BASELINES, BLOBS, LEVELS, TIERS, WHOLE};
+use super::arms::{BASELINES, BLOBS, BOUNDS, LEVELS, TIERS, WHOLE};
 use super::cells::{Cells, HALF, is_brief, over, phases, points};
 use super::views::{
     COMPARED, GAIN_OF_READS, GAIN_OF_WRITES, LATENCIES, PEAK, READ, READS, READS_BY_MIX, SPACE,
@@ -208,7 +208,7 @@ const UP_TO: Published = Published {
 const UPDATES: &str = "Entries of 8 + 1016 bytes with uniform keys are put in random order into an empty store (P0). Then three phases (P1 to P3) of \
     as many operations as there are entries read and update present keys; half of them read, by Zipf 0.99 over \
     scrambled keys, where it is not the axis. Throughput is that of each kind of operation alone. Arms: `tier-keys` and `tier-inline` are rhumb with a learned tier of keys with pointers and \
-    of whole entries, `tier-published` with one that is converted whole; `lsm-values` is rhumb with values in value files, which merges collect; `hashkv` the same with values in groups by the hash of their keys; \
+    of whole entries, `...-bound` the same where garbage takes no more than the over-provision at any time, `tier-published` with one that is converted whole; `lsm-values` is rhumb with values in value files, which merges collect; `hashkv` the same with values in groups by the hash of their keys; \
     `rocksdb-blob` RocksDB with blob files; `rdb+...` a value log of the lab over RocksDB, `published` with the \
     published settings, `equal` with memory equal to ours, both collected as a whole within the put that finds the log too large; \
     `rdb+equal-files` cut in files that are collected behind, by garbage; `lsm+equal-files` the same over rhumb. RocksDB is measured if it is built in, and `hashkv` not at `quick`. \
@@ -231,10 +231,22 @@ const DISTRIBUTIONS: [(&str, &[Phase]); 3] = [
 const OVER_PROVISIONS: [u32; 5] = [10, 20, 30, 40, 50];
 
 /// The systems of Figure 8: all that keep values apart.
-const ALL: &[&[&str]] = &[TIERS, WHOLE, LEVELS, BASELINES, BLOBS, FILES, &["hashkv"]];
+const ALL: &[&[&str]] = &[
+    TIERS,
+    BOUNDS,
+    WHOLE,
+    LEVELS,
+    BASELINES,
+    BLOBS,
+    FILES,
+    &["hashkv"],
+];
 
 /// Value logs of the lab that are collected file by file.
 const FILES: &[&str] = &["rdb+equal-files", "lsm+equal-files"];
+
+/// Those that are compared over the over-provision.
+const OVER_BOUNDS: &[&[&str]] = &[TIERS, BOUNDS, WHOLE, LEVELS, BASELINES, BLOBS];
 
 /// Those of the other axes.
 pub const SOME: &[&[&str]] = &[TIERS, WHOLE, LEVELS, BASELINES, BLOBS];
@@ -266,7 +278,7 @@ fn over_distributions(amounts: &Amounts) -> Result<Vec<Planned>> {
 
 fn over_provisions(amounts: &Amounts) -> Result<Vec<Planned>> {
     over(points(&OVER_PROVISIONS, amounts), amounts, |percent| {
-        let cells = Cells::new(SOME, amounts.swept, Work::Phases(HALF));
+        let cells = Cells::new(OVER_BOUNDS, amounts.swept, Work::Phases(HALF));
         Cells {
             over_provision: percent,
             ..cells.at("over-provision", format!("{percent} %"))

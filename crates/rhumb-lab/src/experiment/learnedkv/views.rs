@@ -223,6 +223,9 @@ pub const SPACE: &[Column] = &[
         1_048_576.0,
         2,
     ),
+    column("model_bytes", "models, MiB", 1_048_576.0, 2),
+    column("directory_bytes", "directories, MiB", 1_048_576.0, 2),
+    column("filter_bytes", "filters, MiB", 1_048_576.0, 2),
     column("memory_bytes", "with cache, MiB", 1_048_576.0, 2),
     column("p0_written", "written in P0, B/B", 1.0, 2),
 ];

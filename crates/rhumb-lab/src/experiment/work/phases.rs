@@ -141,6 +141,8 @@ fn put_memory(store: &dyn Store, into: &mut Measured) -> Result<()> {
     let index = held.index + held.directory + held.filter + held.key_map;
     into.put("index_memory_bytes", index as f64, "B");
     into.put("model_bytes", held.index as f64, "B");
+    into.put("directory_bytes", held.directory as f64, "B");
+    into.put("filter_bytes", held.filter as f64, "B");
     if let Some(cache) = held.cache {
         into.put("memory_bytes", (index + cache) as f64, "B");
     }
