@@ -16,7 +16,7 @@ use kit::{LOSSES, case_seed, dir, files, in_parallel};
 use rhumb::fs::{MemoryFileSystem, Plan, Site};
 
 /// Steps in a script.
-const LENGTH: u64 = 48;
+const LENGTH: u64 = 46;
 
 /// Runs a script and records every moment at which the power can be cut.
 fn record(script: &Script, plan: Plan) -> Result<World, String> {

@@ -204,6 +204,7 @@ impl Run {
                 }
             }
         }
+        self.check_only(order)?;
         let of_papers = [
             ("--scale", self.scale.is_some()),
             ("--again", self.again),
@@ -216,6 +217,33 @@ impl Run {
                 refused(option, "our own experiments")
             }
             _ => Ok(()),
+        }
+    }
+}
+
+impl Run {
+    /// Refuses limits that no cell of the chosen experiments meets, and shards of what is limited: they would differ from those of
+    /// the rest.
+    fn check_only(&self, order: &Order) -> Result<()> {
+        if !self.only.is_empty() && self.shard != (1, 1) {
+            return Err(Error::Usage(
+                "--only cannot be used with --shard: leave one of them out".to_string(),
+            ));
+        }
+        let mut known = Vec::new();
+        for experiment in &order.experiments {
+            let planned = (experiment.cells)(&order.amounts)?;
+            known.extend(planned.into_iter().flat_map(|planned| planned.axes));
+        }
+        let is_known = |(axis, value): &&(String, String)| {
+            known.iter().any(|(known, of)| known == axis && of == value)
+        };
+        match self.only.iter().find(|only| !is_known(only)) {
+            Some((axis, value)) => Err(Error::Usage(format!(
+                "--only {axis}={value}: no cell of these experiments has this value in this build; `--dry-run` without --only counts \
+                 all cells, and `report` names their axes"
+            ))),
+            None => Ok(()),
         }
     }
 }
@@ -445,6 +473,14 @@ mod tests {
             ("check --gets 5", "--gets", "check"),
             ("B-F5 --gets 5", "--gets", "B-F5"),
             ("B-F5 E-F7 --keys 1000", "--keys", "E-F7"),
+            ("L-F8 --only sytem=tier-keys", "--only", "sytem"),
+            ("L-F8 --only system=tier", "--only", "system=tier"),
+            (
+                "L-F8 --only system=tier-keys --shard 1/2",
+                "--only",
+                "--shard",
+            ),
+            ("stores --only system=tier-keys", "--only", "system"),
         ] {
             let why = refused(line);
             assert!(
@@ -464,6 +500,7 @@ mod tests {
             "stores peers --set c1 --runs 2",
             "B-F5 B-F8 --keys 1000 --runs 1",
             "L-F8 --keys 10000000 --runs 1",
+            "L-F8 L-F9 --only system=tier-keys --only system=lsm-values --only mix=7:3",
         ] {
             assert_eq!(refused(line), "", "{line}");
         }

@@ -139,9 +139,8 @@ impl Keyspace {
         // the view. A drop sets its mark before it empties the view.
         let view = self.state.view.load();
         self.check()?;
-        let tier = store.options.levels.compaction.tier();
-        let lookup = Lookup::new(key, visible.unwrap_or_else(|| store.visible()));
-        let mut lookup = lookup.with_probes_of(tier);
+        let mut lookup = Lookup::new(key, visible.unwrap_or_else(|| store.visible()));
+        lookup.probe_as(store.options.levels.compaction.tier());
         let mut source = BlockSource::new(true);
         let found = lookup.run(&view, &mut source)?;
         store.reads.count(lookup.sources, &source.trace);

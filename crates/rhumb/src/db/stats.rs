@@ -173,8 +173,8 @@ pub struct ReadStats {
     pub above_negative: u64,
     /// The number of gets that it let search for a key which does not stand above the tier.
     pub above_false_positive: u64,
-    /// The number of gets that asked the device for a block of the tier before they searched what stands above it
-    /// ([`TierSpec::concurrent_probes`](crate::TierSpec::concurrent_probes)).
+    /// The number of gets that asked for a block of the tier before they searched what stands above it
+    /// ([`TierSpec::concurrent_probes`](crate::TierSpec::concurrent_probes)). The block counts as read if it was needed.
     pub tier_ahead: u64,
     /// The number of ranks in the windows that models returned.
     pub window_ranks: u64,

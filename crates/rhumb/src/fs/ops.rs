@@ -215,6 +215,11 @@ pub(crate) fn write_all(file: &dyn WriteFile, path: &Path, mut bytes: &[u8]) -> 
     Ok(())
 }
 
+/// Tells the system that a part of a file will be read soon, if it can be told: see [`ReadFile::will_need`].
+pub(crate) fn will_need(file: &dyn ReadFile, offset: u64, bytes: usize) -> bool {
+    file.will_need(offset, bytes)
+}
+
 /// Fills `into` from `offset`, continuing after short and interrupted reads.
 ///
 /// # Errors

@@ -42,8 +42,9 @@ pub struct TierSpec {
     pub filter_bits_per_key: u32,
     /// Whether a get asks the device for the block of the tier that may hold its key before it searches what stands above the
     /// tier, if the block is not in memory. That hides one of two waits where the key is in the tier, and costs a read in vain
-    /// where it is not: with a filter above the tier, the latter is by far the more frequent. Not for `multi_get`.
-    /// Default: `false`.
+    /// where it is not: with a filter above the tier, the latter is by far the more frequent. Past the page cache
+    /// ([`Access::Direct`](crate::fs::Access::Direct)) four threads of the process, which stay, make these reads. Only blocks that a
+    /// model predicts alone are asked for, and not by `multi_get` and conditional writes. Default: `false`.
     pub concurrent_probes: bool,
 }
 

@@ -48,7 +48,7 @@ pub const RECORD_BYTES: u64 = 8 + 1016;
 /// The learned tier in the forms that are converted range by range.
 pub const TIERS: &[&str] = &["tier-keys", "tier-inline"];
 
-/// The same, where garbage takes no more than the over-provision at any time.
+/// The same with the over-provision as the bound of garbage.
 pub const BOUNDS: &[&str] = &["tier-keys-bound", "tier-inline-bound"];
 
 /// The learned tier as published.

@@ -53,7 +53,7 @@ const ENVIRONMENT: Experiment = Experiment {
             an SSD, with equal memory.",
     method: "Every L experiment but L-F3 uses this protocol: one client in a closed loop; each entry and each operation is a call of its \
              own; writes reach the operating system and are not synced; a collection begins when the log is larger than what is live in it by \
-             the over-provision, 30 % unless it is the axis; in the systems named `...-bound` it begins earlier, so that garbage never takes more; everything is merged, converted and collected by force behind P0 in L-F10, L-F11 and \
+             the over-provision, 30 % unless it is the axis; in the systems named `...-bound` it begins at three fifths of that, so that garbage takes about no more; everything is merged, converted and collected by force behind P0 in L-F10, L-F11 and \
              L-T5 alone, since in all others each phase updates. \
              Throughput of a kind of operation is their number over the sum of their latencies, as published. Beside \
              it stand the throughput by the clock on the wall, the CPU time of the process, the bytes passed to write \

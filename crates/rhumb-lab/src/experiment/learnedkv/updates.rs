@@ -208,7 +208,7 @@ const UP_TO: Published = Published {
 const UPDATES: &str = "Entries of 8 + 1016 bytes with uniform keys are put in random order into an empty store (P0). Then three phases (P1 to P3) of \
     as many operations as there are entries read and update present keys; half of them read, by Zipf 0.99 over \
     scrambled keys, where it is not the axis. Throughput is that of each kind of operation alone. Arms: `tier-keys` and `tier-inline` are rhumb with a learned tier of keys with pointers and \
-    of whole entries, `...-bound` the same where garbage takes no more than the over-provision at any time, `tier-published` with one that is converted whole; `lsm-values` is rhumb with values in value files, which merges collect; `hashkv` the same with values in groups by the hash of their keys; \
+    of whole entries, `...-bound` (in L-F8 not at `quick`) the same with the over-provision as the bound of garbage, `tier-published` with one that is converted whole; `lsm-values` is rhumb with values in value files, which merges collect; `hashkv` the same with values in groups by the hash of their keys; \
     `rocksdb-blob` RocksDB with blob files; `rdb+...` a value log of the lab over RocksDB, `published` with the \
     published settings, `equal` with memory equal to ours, both collected as a whole within the put that finds the log too large; \
     `rdb+equal-files` cut in files that are collected behind, by garbage; `lsm+equal-files` the same over rhumb. RocksDB is measured if it is built in, and `hashkv` not at `quick`. \

@@ -139,9 +139,9 @@ impl<'a> Costs<'a> {
         let moved = if brings_back { apart } else { emptied };
         let written = (tables + moved - hidden).max(1.0);
         let gain = (freed + hidden) / written;
-        match brings_back {
+        match brings_back && apart > 0.0 {
             true => (BROUGHT_BACK * gain, true),
-            false => (gain, false),
+            false => (gain, brings_back),
         }
     }
 }

@@ -66,12 +66,10 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// With the [probes](crate::TierSpec::concurrent_probes) that a tier asks for.
-    pub(in crate::db) fn with_probes_of(self, tier: Option<TierSpec>) -> Self {
-        Lookup {
-            concurrent: tier.is_some_and(|tier| tier.concurrent_probes),
-            ..self
-        }
+    /// Asks a tier meanwhile, if it [says so](crate::TierSpec::concurrent_probes).
+    #[inline]
+    pub(in crate::db) fn probe_as(&mut self, tier: Option<TierSpec>) {
+        self.concurrent = tier.is_some_and(|tier| tier.concurrent_probes);
     }
 
     /// Looks the key up. Returns the value or the pointer to it ([`Lookup::resolve`]), or `None` if it has no

@@ -4,6 +4,7 @@ use super::load::BlockSource;
 use super::reader::TableReader;
 use super::trace::NumberCache;
 use crate::fs::ahead::Reading;
+use crate::fs::ops;
 use crate::table::form::filter::Filter;
 
 /// A block that a thread reads.
@@ -39,13 +40,12 @@ impl TableReader {
         let Some((offset, bytes)) = self.directory.extent(block) else {
             return false;
         };
-        if self.file.will_need(offset, bytes) {
+        if ops::will_need(&*self.file, offset, bytes) {
             return true;
         }
         let Some(reading) = Reading::begin(&self.file, &self.path, (offset, bytes)) else {
             return false;
         };
-        source.trace.count_read(1, bytes as u64);
         source.ahead = Some(Box::new(Ahead {
             table: self.number,
             block,

@@ -397,11 +397,11 @@ impl TableReader {
                     true => ops::timed(&mut source.trace.read_time, read)?,
                     false => read()?,
                 }
-                let blocks = u32::try_from(last - first + 1).unwrap_or(u32::MAX);
-                source.trace.count_read(blocks, len);
                 bytes
             }
         };
+        let blocks = u32::try_from(last - first + 1).unwrap_or(u32::MAX);
+        source.trace.count_read(blocks, len);
         source.fetched = Some(Fetched {
             first,
             last,
