@@ -8,11 +8,6 @@ use super::tier::conversions;
 use crate::options::{Compaction, TierForm, TierSpec};
 use crate::version::Levels;
 
-/// What a conversion frees that brings values back counts so many times. They do not move again until they are updated, but
-/// what is moved from file to file does. With 1M x 1 KB, Zipf 0.99, garbage of 30 %, twice writes 5 % less in three phases than
-/// once, and four times 10 % more.
-const BROUGHT_BACK: f64 = 2.0;
-
 /// A job that makes room.
 #[derive(Debug)]
 pub(crate) struct Collection {
@@ -117,7 +112,7 @@ impl<'a> Costs<'a> {
         }
     }
 
-    /// How good it is: the bytes that a job frees for each byte that it writes, 0 if it is not worth it; and whether it brings values
+    /// The bytes that a job frees for each byte that it writes, 0 if it is not worth it; and whether it brings values
     /// back. It does if there is room for them beside the files that they lie in, which go with the last range that points
     /// into them.
     fn of_job(&self, job: &Job) -> (f64, bool) {
@@ -138,10 +133,6 @@ impl<'a> Costs<'a> {
         let brings_back = room.has_room_for(self.copies + apart - hidden);
         let moved = if brings_back { apart } else { emptied };
         let written = (tables + moved - hidden).max(1.0);
-        let gain = (freed + hidden) / written;
-        match brings_back && apart > 0.0 {
-            true => (BROUGHT_BACK * gain, true),
-            false => (gain, brings_back),
-        }
+        ((freed + hidden) / written, brings_back)
     }
 }
