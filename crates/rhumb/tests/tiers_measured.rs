@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kit_measured::{Draw, Measured, VALUE_BYTES, key, options, written};
+use kit_measured::{Draw, Measured, VALUE_BYTES, key, millis_at, of_process, options, written};
 use kit_values::number;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -74,14 +74,7 @@ fn memory(store: &Measured) {
 
 /// A figure of the memory of this process, in MB.
 fn resident(name: &str) -> f64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find(|line| line.starts_with(name)).unwrap();
-    line.split_whitespace()
-        .nth(1)
-        .unwrap()
-        .parse::<f64>()
-        .unwrap()
-        / 1e3
+    of_process("status", name) / 1e3
 }
 
 /// The nanoseconds of operations of two kinds.
@@ -96,10 +89,7 @@ impl Times {
     fn print(mut self, name: &str) {
         for (kind, times) in [("gets", &mut self.gets), ("puts", &mut self.puts)] {
             times.sort_unstable();
-            let at = |permille: usize| {
-                let at = times.len().saturating_sub(1) * permille / 1000;
-                times.get(at).map_or(0.0, |nanos| *nanos as f64 / 1e6)
-            };
+            let at = |permille| millis_at(times, permille);
             println!(
                 "{name}: {} {kind}: median {:.4} ms, 99.9 % {:.3} ms, longest {:.1} ms",
                 times.len(),
@@ -181,10 +171,8 @@ fn conversion() {
 }
 
 /// The calls that read, of this process.
-fn read_calls() -> u64 {
-    let io = fs::read_to_string("/proc/self/io").unwrap();
-    let line = io.lines().find(|line| line.starts_with("syscr")).unwrap();
-    line.rsplit(' ').next().unwrap().parse().unwrap()
+fn read_calls() -> f64 {
+    of_process("io", "syscr")
 }
 
 /// The calls that random gets of present and of absent keys make, past the page cache, with a small block cache.
@@ -194,12 +182,7 @@ fn gets() {
     let store = loaded();
     let mut draw = Draw::new(store.keys, false);
     let updates = (0..number("RHUMB_UPDATES", 0)).map(|_| draw.next());
-    store.put(
-        "updates",
-        None,
-        None,
-        updates.collect::<Vec<_>>().into_iter(),
-    );
+    store.put("updates", None, None, updates);
     let Measured {
         db,
         directory,

@@ -204,7 +204,6 @@ impl Run {
                 }
             }
         }
-        self.check_only(order)?;
         let of_papers = [
             ("--scale", self.scale.is_some()),
             ("--again", self.again),
@@ -216,16 +215,17 @@ impl Run {
             Some((option, _)) if order.experiments.is_empty() => {
                 refused(option, "our own experiments")
             }
-            _ => Ok(()),
+            _ => self.check_only(order),
         }
     }
-}
 
-impl Run {
     /// Refuses limits that no cell of the chosen experiments meets, and shards of what is limited: they would differ from those of
     /// the rest.
     fn check_only(&self, order: &Order) -> Result<()> {
-        if !self.only.is_empty() && self.shard != (1, 1) {
+        if self.only.is_empty() {
+            return Ok(());
+        }
+        if self.shard != (1, 1) {
             return Err(Error::Usage(
                 "--only cannot be used with --shard: leave one of them out".to_string(),
             ));
@@ -480,7 +480,7 @@ mod tests {
                 "--only",
                 "--shard",
             ),
-            ("stores --only system=tier-keys", "--only", "system"),
+            ("stores --only system=tier-keys", "--only", "our own"),
         ] {
             let why = refused(line);
             assert!(

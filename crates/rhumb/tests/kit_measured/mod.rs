@@ -66,11 +66,22 @@ pub fn key(n: u64) -> [u8; 8] {
     n.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes()
 }
 
+/// A number that the system tells of this process, in a file about it.
+pub fn of_process(file: &str, name: &str) -> f64 {
+    let text = fs::read_to_string(format!("/proc/self/{file}")).unwrap();
+    let line = text.lines().find(|line| line.starts_with(name)).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
 /// The bytes that this process has handed to the system.
 pub fn written() -> f64 {
-    let io = fs::read_to_string("/proc/self/io").unwrap();
-    let line = io.lines().find(|line| line.starts_with("wchar")).unwrap();
-    line.rsplit(' ').next().unwrap().parse().unwrap()
+    of_process("io", "wchar")
+}
+
+/// The time, in milliseconds, below which so many in a thousand of sorted nanoseconds are; 0 for none.
+pub fn millis_at(sorted: &[u64], permille: usize) -> f64 {
+    let at = sorted.get(sorted.len().saturating_sub(1) * permille / 1000);
+    at.map_or(0.0, |nanos| *nanos as f64 / 1e6)
 }
 
 /// The space of the files of a store; a file with two names counts once.
@@ -162,10 +173,7 @@ impl Measured {
         let user = times.len() as f64 * (VALUE_BYTES + 8) as f64;
         let moved = writes.moved_value_bytes - moved_before.moved_value_bytes;
         times.sort_unstable();
-        let at = |permille: usize| {
-            let at = times.get(times.len().saturating_sub(1) * permille / 1000);
-            at.map_or(0.0, |nanos| *nanos as f64 / 1e6)
-        };
+        let at = |permille| millis_at(&times, permille);
         println!(
             "{name}: {} puts in {took:.1} s; written a user byte {:.2}, {:.2} of it moved by {} collections; \
              put: median {:.4} ms, 99.9 % {:.3} ms, longest {:.1} ms",

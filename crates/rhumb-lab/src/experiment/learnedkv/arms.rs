@@ -24,17 +24,9 @@ const APART: &str = "values=512";
 /// The over-provision of the protocol, in percent: the garbage, over what is live, at which collection begins.
 pub const OVER_PROVISION: u32 = 30;
 
-/// Systems of ours that begin to collect at three fifths of the over-provision that is set, which bounds the garbage that there
-/// is at any time. They are set to five thirds of that of the protocol.
-const BOUNDED: &[&str] = &[
-    "tier-keys",
-    "tier-inline",
-    "tier-published",
-    "tier-keys-unfiltered",
-    "lsm-values",
-    "hashkv",
-    "bourbon",
-];
+/// The start of the texts of our own systems. These begin to collect at three fifths of the over-provision that is set, which
+/// bounds the garbage that there is at any time. They are set to five thirds of that of the protocol, but for [`BOUNDS`].
+const OURS: &str = "rhumb ";
 
 /// The partitions of values by the hash of their keys: 13 main segments of about 100 MB hold 1 GiB as published; a power of two here.
 const GROUPS: u32 = 16;
@@ -148,7 +140,7 @@ impl Sizes {
 
     /// Our store with values apart.
     fn rhumb(&self, more: &str) -> String {
-        format!("rhumb {APART} {more} {}", self.equal())
+        format!("{OURS}{APART} {more} {}", self.equal())
     }
 
     /// A value log over a hybrid index.
@@ -238,11 +230,12 @@ pub fn systems(
     let mut systems = Vec::new();
     for (name, text) in ARMS {
         if names.concat().contains(&name) {
-            let percent = match BOUNDED.contains(&name) {
+            let text = text(&sizes);
+            let percent = match text.starts_with(OURS) && !BOUNDS.contains(&name) {
                 true => over_provision * 5 / 3,
                 false => over_provision,
             };
-            let text = format!("{} over_provision={percent} {more}", text(&sizes));
+            let text = format!("{text} over_provision={percent} {more}");
             let system = amounts.system(&text)?;
             if system.is_built_in() {
                 systems.push((name, system));
@@ -302,7 +295,7 @@ mod tests {
 
     #[test]
     fn groups_name_systems_that_exist() {
-        for name in [TIERS, BOUNDS, BOUNDED, WHOLE, LEVELS, BASELINES, BLOBS].concat() {
+        for name in [TIERS, BOUNDS, WHOLE, LEVELS, BASELINES, BLOBS].concat() {
             assert!(all().contains(&name), "{name}");
         }
         let amounts = Scale::Quick.amounts();

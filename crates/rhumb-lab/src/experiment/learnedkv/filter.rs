@@ -1,8 +1,8 @@
 //! The filter over what stands above the learned tier.
 
 use super::arms::FILTERS;
-use super::cells::{Cells, over, phases, points};
-use super::views::{MIX, READS_BY_MIX, WRITES_BY_MIX, ratios};
+use super::cells::{Cells, HALF, over, phases, points};
+use super::views::{MIX, ratios_at, reads, writes};
 use super::{Amounts, Column, Experiment, Only, Phase, Planned, Result, View, Work, column};
 
 pub const FIGURE_13: Experiment = Experiment {
@@ -16,16 +16,16 @@ pub const FIGURE_13: Experiment = Experiment {
              Published: 5 million reads, of which the filter spares 0.235 million the LSM-tree.",
     cells: over_mixes,
     views: &[
-        READS_BY_MIX,
-        WRITES_BY_MIX,
-        ratios(
+        reads(MIX),
+        writes(MIX),
+        ratios_at(
             "Reads",
             MIX,
             "p3_read_throughput",
             WITHOUT,
             "throughput over that without; published: 1.096",
         ),
-        ratios(
+        ratios_at(
             "Writes",
             MIX,
             "p3_update_throughput",
@@ -35,7 +35,7 @@ pub const FIGURE_13: Experiment = Experiment {
         View::Table {
             title: "Answers of the filter in P3",
             only: &[("system", "tier-keys")],
-            axes: &[("mix", "reads : writes")],
+            axes: &[MIX],
             columns: COLUMNS,
             published: &[],
         },
@@ -52,10 +52,7 @@ const COLUMNS: &[Column] = &[
     column("p3_tier_probed", "asked the tier", 1.0, 0),
 ];
 
-const MIXES: [(&str, &[Phase]); 2] = [
-    ("5:5", &phases("rw=50:50,zipfian=0.99")),
-    ("95:5", &phases("rw=95:5,zipfian=0.99")),
-];
+const MIXES: [(&str, &[Phase]); 2] = [("5:5", HALF), ("95:5", &phases("rw=95:5,zipfian=0.99"))];
 
 fn over_mixes(amounts: &Amounts) -> Result<Vec<Planned>> {
     over(points(&MIXES, amounts), amounts, |(name, phases)| {

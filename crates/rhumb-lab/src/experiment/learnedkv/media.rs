@@ -3,9 +3,7 @@
 use super::arms::TIERS;
 use super::cells::{Cells, is_brief, over, points};
 use super::updates::MIXES;
-use super::views::{
-    MIX, READS_BY_MIX, WRITE, WRITES_BY_MIX, WRITTEN_BY_MIX, costs, over_theirs, ratios,
-};
+use super::views::{MIX, costs, ratios_at, reads, writes, writes_over_theirs, written};
 use super::{Amounts, Count, Experiment, Medium, Only, Phase, Planned, Published, Result, Work};
 
 pub const FIGURE_14: Experiment = Experiment {
@@ -18,23 +16,23 @@ pub const FIGURE_14: Experiment = Experiment {
              RocksDB+ of equal memory, since both keep values apart.",
     cells: in_memory,
     views: &[
-        READS_BY_MIX,
-        WRITES_BY_MIX,
-        ratios(
+        reads(MIX),
+        writes(MIX),
+        ratios_at(
             "Reads over RocksDB+ of equal memory",
             MIX,
             "p3_read_throughput",
             EQUAL,
             "throughput over that of rdb+equal; published: up to 1.26",
         ),
-        ratios(
+        ratios_at(
             "Writes over RocksDB+ of equal memory",
             MIX,
             "p3_update_throughput",
             EQUAL,
             "throughput over that of rdb+equal; published: up to 1.26",
         ),
-        costs(&[("system", "system"), ("mix", "reads : writes")], &[]),
+        costs(&[("system", "system"), MIX], &[]),
     ],
 };
 
@@ -51,14 +49,11 @@ pub const FIGURE_15: Experiment = Experiment {
              7:3 alone is measured, and the page cache holds everything, so that only syncs are slow.",
     cells: on_a_slow_disk,
     views: &[
-        READS_BY_MIX,
-        WRITES_BY_MIX,
-        WRITTEN_BY_MIX,
-        over_theirs(
-            "Writes over RocksDB+ as published",
-            "mix",
-            "reads : writes",
-            WRITE,
+        reads(MIX),
+        writes(MIX),
+        written(MIX),
+        writes_over_theirs(
+            MIX,
             &[Published {
                 name: "LearnedKV over RocksDB, published: up to",
                 source: "text of section 5.4: a million entries on a hard disk, 1.22 to 1.43.",
@@ -66,7 +61,7 @@ pub const FIGURE_15: Experiment = Experiment {
                 also: &[],
             }],
         ),
-        costs(&[("system", "system"), ("mix", "reads : writes")], &[]),
+        costs(&[("system", "system"), MIX], &[]),
     ],
 };
 

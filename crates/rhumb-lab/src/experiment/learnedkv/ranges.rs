@@ -2,6 +2,7 @@
 
 use super::arms::{BASELINES, LEVELS, TIERS, WHOLE};
 use super::cells::{Cells, LOAD, is_brief};
+use super::views::{ratios, table};
 use super::{
     Across, Amounts, Column, Count, Experiment, Phase, Planned, Result, View, Work, column,
 };
@@ -40,13 +41,7 @@ pub const FIGURE_10: Experiment = Experiment {
             "Scans over RocksDB+ of equal memory",
             &[("system", "rdb+equal")],
         ),
-        View::Table {
-            title: "Scans, and the conversion by force before them",
-            only: &[],
-            axes: &[("system", "system")],
-            columns: COLUMNS,
-            published: &[],
-        },
+        table("Scans, and the conversion by force before them", COLUMNS),
     ],
 };
 
@@ -57,14 +52,12 @@ const SCANS: &[(&str, &str)] = &[
 ];
 
 const fn over(title: &'static str, over: super::Only) -> View {
-    View::Ratios {
+    ratios(
         title,
-        only: &[],
-        columns: Across::Metrics("scans behind", SCANS),
-        rows: ("system", "system"),
+        Across::Metrics("scans behind", SCANS),
         over,
-        label: "throughput over that of the other; published: 2.02 without updates, 1.76 behind as many as entries",
-    }
+        "throughput over that of the other; published: 2.02 without updates, 1.76 behind as many as entries",
+    )
 }
 
 const COLUMNS: &[Column] = &[

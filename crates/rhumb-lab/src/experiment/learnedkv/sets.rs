@@ -3,7 +3,8 @@
 use super::cells::{Cells, HALF, over, points};
 use super::updates::SOME;
 use super::views::{
-    GAIN_OF_READS, GAIN_OF_WRITES, READ, STATED, WRITE, WRITTEN, costs, over_axis, over_theirs,
+    Axis, GAIN_OF_READS, GAIN_OF_WRITES, STATED, costs, reads, reads_over_theirs, writes,
+    writes_over_theirs, written,
 };
 use super::{Amounts, Experiment, Planned, Result, Work};
 
@@ -17,23 +18,11 @@ pub const TABLE_2: Experiment = Experiment {
              million of the 200 million keys. At `quick` the first and the last set alone.",
     cells: over_sets,
     views: &[
-        over_axis("Throughput of reads", "set", "keys", READ),
-        over_axis("Throughput of writes", "set", "keys", WRITE),
-        over_theirs(
-            "Reads over RocksDB+ as published",
-            "set",
-            "keys",
-            READ,
-            GAIN_OF_READS,
-        ),
-        over_theirs(
-            "Writes over RocksDB+ as published",
-            "set",
-            "keys",
-            WRITE,
-            GAIN_OF_WRITES,
-        ),
-        costs(&[("system", "system"), ("set", "keys")], STATED),
+        reads(SET),
+        writes(SET),
+        reads_over_theirs(SET, GAIN_OF_READS),
+        writes_over_theirs(SET, GAIN_OF_WRITES),
+        costs(&[("system", "system"), SET], STATED),
     ],
 };
 
@@ -47,41 +36,18 @@ pub const TABLE_4: Experiment = Experiment {
              levels; the paper does not say whether its own are. At `quick` the ends of the axis alone.",
     cells: over_sizes,
     views: &[
-        over_axis(
-            "Throughput of reads",
-            "size",
-            "entries, % of those of the scale",
-            READ,
-        ),
-        over_axis(
-            "Throughput of writes",
-            "size",
-            "entries, % of those of the scale",
-            WRITE,
-        ),
-        over_axis(
-            "Bytes written a byte of the user",
-            "size",
-            "entries, % of those of the scale",
-            WRITTEN,
-        ),
-        over_theirs(
-            "Reads over RocksDB+ as published",
-            "size",
-            "entries, % of those of the scale",
-            READ,
-            GAIN_OF_READS,
-        ),
-        over_theirs(
-            "Writes over RocksDB+ as published",
-            "size",
-            "entries, % of those of the scale",
-            WRITE,
-            GAIN_OF_WRITES,
-        ),
+        reads(SIZE),
+        writes(SIZE),
+        written(SIZE),
+        reads_over_theirs(SIZE, GAIN_OF_READS),
+        writes_over_theirs(SIZE, GAIN_OF_WRITES),
         costs(&[("system", "system"), ("size", "entries, %")], STATED),
     ],
 };
+
+const SET: Axis = ("set", "keys");
+
+const SIZE: Axis = ("size", "entries, % of those of the scale");
 
 const SETS: [&str; 4] = ["books-like", "fb-like", "osm-like", "wiki-like"];
 

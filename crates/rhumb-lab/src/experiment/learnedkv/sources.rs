@@ -2,6 +2,7 @@
 
 use super::arms::{BASELINES, LEVELS, TIERS, WHOLE};
 use super::cells::{Cells, LOAD};
+use super::views::table;
 use super::{Amounts, Column, Count, Experiment, Phase, Planned, Result, View, Work, column};
 
 pub const TABLE_6: Experiment = Experiment {
@@ -46,13 +47,7 @@ pub const TABLE_6: Experiment = Experiment {
                 ("p1_read_mean", "all"),
             ],
         },
-        View::Table {
-            title: "Reads of P1",
-            only: &[],
-            axes: &[("system", "system")],
-            columns: COLUMNS,
-            published: &[],
-        },
+        table("Reads of P1", COLUMNS),
     ],
 };
 

@@ -3,11 +3,11 @@
 use super::arms::{BASELINES, BLOBS, BOUNDS, LEVELS, TIERS, WHOLE};
 use super::cells::{Cells, HALF, is_brief, over, phases, points};
 use super::views::{
-    COMPARED, GAIN_OF_READS, GAIN_OF_WRITES, LATENCIES, PEAK, READ, READS, READS_BY_MIX, SPACE,
-    STATED, WRITE, WRITES, WRITES_BY_MIX, WRITTEN, WRITTEN_BY_MIX, costs, over_axis, over_theirs,
-    table, throughput,
+    Axis, COMPARED, GAIN_OF_READS, GAIN_OF_WRITES, LATENCIES, MIX, READS, SPACE, STATED, WRITES,
+    costs, peak, ratios, reads, reads_over_theirs, space, table, throughput, writes,
+    writes_over_theirs, written,
 };
-use super::{Across, Amounts, Experiment, Phase, Planned, Published, Result, View, Work};
+use super::{Across, Amounts, Experiment, Phase, Planned, Published, Result, Work};
 
 pub const FIGURE_8: Experiment = Experiment {
     id: "L-F8",
@@ -20,50 +20,36 @@ pub const FIGURE_8: Experiment = Experiment {
     views: &[
         throughput("Throughput of writes", WRITES),
         throughput("Throughput of reads", READS),
-        View::Groups {
-            title: "Space at the end of a phase, over what is live",
-            only: &[],
-            series: "system",
-            label: "space over live bytes",
-            unit: "ratio",
-            divisor: 1.0,
-            groups: &[
+        space(
+            "Space at the end of a phase, over what is live",
+            &[
                 ("p0_space", "P0"),
                 ("p1_space", "P1"),
                 ("p2_space", "P2"),
                 ("p3_space", "P3"),
             ],
-        },
-        View::Groups {
-            title: "Largest space in a phase, over what is live",
-            only: &[],
-            series: "system",
-            label: "space over live bytes",
-            unit: "ratio",
-            divisor: 1.0,
-            groups: &[
+        ),
+        space(
+            "Largest space in a phase, over what is live",
+            &[
                 ("p0_peak_space", "P0"),
                 ("p1_peak_space", "P1"),
                 ("p2_peak_space", "P2"),
                 ("p3_peak_space", "P3"),
             ],
-        },
-        View::Ratios {
-            title: "Over RocksDB+ of equal memory",
-            only: &[],
-            columns: Across::Metrics("figure of P3", COMPARED),
-            rows: ("system", "system"),
-            over: &[("system", "rdb+equal")],
-            label: "figure over that of rdb+equal",
-        },
-        View::Ratios {
-            title: "Over RocksDB+ as published",
-            only: &[],
-            columns: Across::Metrics("figure of P3", COMPARED),
-            rows: ("system", "system"),
-            over: &[("system", "rdb+published")],
-            label: "figure over that of rdb+published",
-        },
+        ),
+        ratios(
+            "Over RocksDB+ of equal memory",
+            Across::Metrics("figure of P3", COMPARED),
+            &[("system", "rdb+equal")],
+            "figure over that of rdb+equal",
+        ),
+        ratios(
+            "Over RocksDB+ as published",
+            Across::Metrics("figure of P3", COMPARED),
+            &[("system", "rdb+published")],
+            "figure over that of rdb+published",
+        ),
         costs(&[("system", "system")], &[]),
         table("Space and memory", SPACE),
         table("Latencies of P3", LATENCIES),
@@ -78,30 +64,24 @@ pub const FIGURE_9: Experiment = Experiment {
     method: UPDATES,
     cells: over_mixes,
     views: &[
-        READS_BY_MIX,
-        WRITES_BY_MIX,
-        WRITTEN_BY_MIX,
-        over_theirs(
-            "Reads over RocksDB+ as published",
-            "mix",
-            "reads : writes",
-            READ,
+        reads(MIX),
+        writes(MIX),
+        written(MIX),
+        reads_over_theirs(
+            MIX,
             &[Published {
                 of: |_| Some(4.32),
                 ..UP_TO
             }],
         ),
-        over_theirs(
-            "Writes over RocksDB+ as published",
-            "mix",
-            "reads : writes",
-            WRITE,
+        writes_over_theirs(
+            MIX,
             &[Published {
                 of: |_| Some(1.41),
                 ..UP_TO
             }],
         ),
-        costs(&[("system", "system"), ("mix", "reads : writes")], &[]),
+        costs(&[("system", "system"), MIX], &[]),
     ],
 };
 
@@ -113,31 +93,11 @@ pub const TABLE_3: Experiment = Experiment {
     method: UPDATES,
     cells: over_distributions,
     views: &[
-        over_axis("Throughput of reads", "distribution", "distribution", READ),
-        over_axis(
-            "Throughput of writes",
-            "distribution",
-            "distribution",
-            WRITE,
-        ),
-        over_theirs(
-            "Reads over RocksDB+ as published",
-            "distribution",
-            "distribution",
-            READ,
-            GAIN_OF_READS,
-        ),
-        over_theirs(
-            "Writes over RocksDB+ as published",
-            "distribution",
-            "distribution",
-            WRITE,
-            GAIN_OF_WRITES,
-        ),
-        costs(
-            &[("system", "system"), ("distribution", "distribution")],
-            STATED,
-        ),
+        reads(DISTRIBUTION),
+        writes(DISTRIBUTION),
+        reads_over_theirs(DISTRIBUTION, GAIN_OF_READS),
+        writes_over_theirs(DISTRIBUTION, GAIN_OF_WRITES),
+        costs(&[("system", "system"), DISTRIBUTION], STATED),
     ],
 };
 
@@ -149,53 +109,19 @@ pub const TABLE_7: Experiment = Experiment {
     method: UPDATES,
     cells: over_provisions,
     views: &[
-        over_axis(
-            "Throughput of reads",
-            "over-provision",
-            "over-provision, %",
-            READ,
-        ),
-        over_axis(
-            "Throughput of writes",
-            "over-provision",
-            "over-provision, %",
-            WRITE,
-        ),
-        over_axis(
-            "Bytes written a byte of the user",
-            "over-provision",
-            "over-provision, %",
-            WRITTEN,
-        ),
-        over_axis(
-            "Largest space in P3",
-            "over-provision",
-            "over-provision, %",
-            PEAK,
-        ),
-        over_theirs(
-            "Reads over RocksDB+ as published",
-            "over-provision",
-            "over-provision, %",
-            READ,
-            GAIN_OF_READS,
-        ),
-        over_theirs(
-            "Writes over RocksDB+ as published",
-            "over-provision",
-            "over-provision, %",
-            WRITE,
-            GAIN_OF_WRITES,
-        ),
-        costs(
-            &[
-                ("system", "system"),
-                ("over-provision", "over-provision, %"),
-            ],
-            STATED,
-        ),
+        reads(OVER_PROVISION),
+        writes(OVER_PROVISION),
+        written(OVER_PROVISION),
+        peak(OVER_PROVISION),
+        reads_over_theirs(OVER_PROVISION, GAIN_OF_READS),
+        writes_over_theirs(OVER_PROVISION, GAIN_OF_WRITES),
+        costs(&[("system", "system"), OVER_PROVISION], STATED),
     ],
 };
+
+const DISTRIBUTION: Axis = ("distribution", "distribution");
+
+const OVER_PROVISION: Axis = ("over-provision", "over-provision, %");
 
 /// The published gains that the text states for the best mix alone.
 const UP_TO: Published = Published {

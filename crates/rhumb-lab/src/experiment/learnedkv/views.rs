@@ -7,32 +7,34 @@ use crate::claims::learnedkv::published::{Both, Row, row_of};
 use crate::report::model::Marks;
 use crate::results::Cell;
 
-/// P3 over the mix of reads and writes.
-pub const READS_BY_MIX: View = over_axis("Throughput of reads", MIX.0, MIX.1, READ);
-pub const WRITES_BY_MIX: View = over_axis("Throughput of writes", MIX.0, MIX.1, WRITE);
-pub const WRITTEN_BY_MIX: View =
-    over_axis("Bytes written a byte of the user", MIX.0, MIX.1, WRITTEN);
+/// An axis, and what it is called in figures.
+pub type Axis = (&'static str, &'static str);
 
-/// A figure at each point of an axis over that of another system.
-pub const fn ratios(
-    title: &'static str,
-    (axis, heading): (&'static str, &'static str),
-    metric: &'static str,
-    over: Only,
-    label: &'static str,
-) -> View {
+/// The axis of the mix of reads and writes.
+pub const MIX: Axis = ("mix", "reads : writes");
+
+/// Figures over those of another system.
+pub const fn ratios(title: &'static str, columns: Across, over: Only, label: &'static str) -> View {
     View::Ratios {
         title,
         only: &[],
-        columns: Across::Axis(axis, heading, metric),
+        columns,
         rows: ("system", "system"),
         over,
         label,
     }
 }
 
-/// The axis of the mix of reads and writes.
-pub const MIX: (&str, &str) = ("mix", "reads : writes");
+/// A figure at each point of an axis over that of another system.
+pub const fn ratios_at(
+    title: &'static str,
+    (axis, heading): Axis,
+    metric: &'static str,
+    over: Only,
+    label: &'static str,
+) -> View {
+    ratios(title, Across::Axis(axis, heading, metric), over, label)
+}
 
 pub const COMPARED: &[(&str, &str)] = &[
     ("p3_read_throughput", "reads/s"),
@@ -73,7 +75,20 @@ pub const fn throughput(
     }
 }
 
-pub const READ: Measure = Measure {
+/// Space over live bytes in all phases.
+pub const fn space(title: &'static str, groups: &'static [(&'static str, &'static str)]) -> View {
+    View::Groups {
+        title,
+        only: &[],
+        series: "system",
+        label: "space over live bytes",
+        unit: "ratio",
+        divisor: 1.0,
+        groups,
+    }
+}
+
+const READ: Measure = Measure {
     metric: "p3_read_throughput",
     label: "throughput of reads in P3",
     unit: "1000/s",
@@ -81,13 +96,13 @@ pub const READ: Measure = Measure {
     log: false,
 };
 
-pub const WRITE: Measure = Measure {
+const WRITE: Measure = Measure {
     metric: "p3_update_throughput",
     label: "throughput of writes in P3",
     ..READ
 };
 
-pub const WRITTEN: Measure = Measure {
+const WRITTEN: Measure = Measure {
     metric: "p3_written_settled",
     label: "bytes written in P3, until settled",
     unit: "B/B",
@@ -95,21 +110,37 @@ pub const WRITTEN: Measure = Measure {
     log: false,
 };
 
-pub const PEAK: Measure = Measure {
+const PEAK: Measure = Measure {
     metric: "p3_peak_space",
     label: "space over live bytes",
     unit: "B/B",
     ..WRITTEN
 };
 
-pub const fn over_axis(
-    title: &'static str,
-    axis: &'static str,
-    label: &'static str,
-    y: Measure,
-) -> View {
+/// A figure of each system along an axis.
+pub const fn chart(title: &'static str, (axis, label): Axis, y: Measure) -> Chart {
     let x = Along::Names { axis, label };
-    View::Chart(Chart::new(title, &[], x, y, "system", Marks::Bar))
+    Chart::new(title, &[], x, y, "system", Marks::Bar)
+}
+
+/// P3 over an axis.
+pub const fn reads(at: Axis) -> View {
+    View::Chart(chart("Throughput of reads", at, READ))
+}
+
+/// The same of writes.
+pub const fn writes(at: Axis) -> View {
+    View::Chart(chart("Throughput of writes", at, WRITE))
+}
+
+/// The same of bytes.
+pub const fn written(at: Axis) -> View {
+    View::Chart(chart("Bytes written a byte of the user", at, WRITTEN))
+}
+
+/// The same of the largest space.
+pub const fn peak(at: Axis) -> View {
+    View::Chart(chart("Largest space in P3", at, PEAK))
 }
 
 pub const fn table(title: &'static str, columns: &'static [Column]) -> View {
@@ -135,16 +166,15 @@ pub const fn costs(
     }
 }
 
-/// A figure over that of the published baseline, beside what was published.
-pub const fn over_theirs(
-    title: &'static str,
-    axis: &'static str,
-    label: &'static str,
-    y: Measure,
-    published: &'static [Published],
-) -> View {
-    let x = Along::Names { axis, label };
-    let chart = Chart::new(title, &[], x, y, "system", Marks::Bar);
+/// Reads over those of the published baseline, beside what was published.
+pub const fn reads_over_theirs(at: Axis, published: &'static [Published]) -> View {
+    let chart = chart("Reads over RocksDB+ as published", at, READ);
+    View::Chart(chart.against(THEIRS).beside(published))
+}
+
+/// The same of writes.
+pub const fn writes_over_theirs(at: Axis, published: &'static [Published]) -> View {
+    let chart = chart("Writes over RocksDB+ as published", at, WRITE);
     View::Chart(chart.against(THEIRS).beside(published))
 }
 

@@ -2,12 +2,11 @@
 
 use super::arms::{BASELINES, BLOBS, LEAST, LEVELS, TIERS};
 use super::cells::{Cells, LOAD, over, points};
+use super::views::{Axis, chart, ratios_at};
 use super::{
-    Across, Along, Amounts, Chart, Column, Count, Experiment, Measure, Phase, Planned, Result,
-    Stated, View, Work, column,
+    Amounts, Column, Count, Experiment, Measure, Phase, Planned, Result, Stated, View, Work, column,
 };
 use crate::claims::learnedkv::published::DIRECT;
-use crate::report::model::Marks;
 use crate::results::Cell;
 
 /// Systems of others. `bourbon` has a model in each table of an LSM-tree over a value log; `hashkv` has values in groups.
@@ -39,22 +38,20 @@ pub const FIGURE_11: Experiment = Experiment {
     },
     views: &[
         throughput(),
-        View::Ratios {
-            title: "Over HashKV",
-            only: &[],
-            columns: Across::Axis("workload", "YCSB", "ycsb_rate"),
-            rows: ("system", "system"),
-            over: &[("system", "hashkv")],
-            label: "throughput over that of hashkv; published: A 1.12, B 1.89, C 1.34",
-        },
-        View::Ratios {
-            title: "Over Bourbon",
-            only: &[],
-            columns: Across::Axis("workload", "YCSB", "ycsb_rate"),
-            rows: ("system", "system"),
-            over: &[("system", "bourbon")],
-            label: "throughput over that of bourbon; published: A 1.58, B 1.87, C 1.32",
-        },
+        ratios_at(
+            "Over HashKV",
+            WORKLOAD,
+            "ycsb_rate",
+            &[("system", "hashkv")],
+            "throughput over that of hashkv; published: A 1.12, B 1.89, C 1.34",
+        ),
+        ratios_at(
+            "Over Bourbon",
+            WORKLOAD,
+            "ycsb_rate",
+            &[("system", "bourbon")],
+            "throughput over that of bourbon; published: A 1.58, B 1.87, C 1.32",
+        ),
         operations(&[]),
     ],
 };
@@ -70,12 +67,10 @@ pub const TABLE_5: Experiment = Experiment {
     views: &[throughput(), operations(PUBLISHED)],
 };
 
+const WORKLOAD: Axis = ("workload", "YCSB");
+
 const fn throughput() -> View {
-    let x = Along::Names {
-        axis: "workload",
-        label: "YCSB",
-    };
-    View::Chart(Chart::new("Throughput", &[], x, RATE, "system", Marks::Bar))
+    View::Chart(chart("Throughput", WORKLOAD, RATE))
 }
 
 const RATE: Measure = Measure {
@@ -90,7 +85,7 @@ const fn operations(published: &'static [Stated]) -> View {
     View::Table {
         title: "Operations",
         only: &[],
-        axes: &[("workload", "YCSB"), ("system", "system")],
+        axes: &[WORKLOAD, ("system", "system")],
         columns: COLUMNS,
         published,
     }
@@ -149,19 +144,15 @@ const SMALL_CACHE: u64 = 8 << 20;
 fn past_the_page_cache(amounts: &Amounts) -> Result<Vec<Planned>> {
     let entries = amounts.compared;
     let cache = (SMALL_CACHE * entries as u64 / 1_000_000).max(LEAST);
-    let tiers = over(points(&WORKLOADS, amounts), amounts, |(name, phases)| {
-        let cells = Cells::new(&[TIERS], entries, Work::Phases(phases));
-        Cells {
-            settings: format!("direct=true cache={cache}"),
-            ..cells.at("workload", name)
-        }
-    })?;
-    let indexes = over(points(&WORKLOADS, amounts), amounts, |(name, phases)| {
-        let cells = Cells::new(&[INDEXES], entries, Work::Phases(phases));
-        Cells {
-            settings: "direct=true".to_string(),
-            ..cells.at("workload", name)
-        }
-    })?;
-    Ok([tiers, indexes].concat())
+    let direct = |systems: &[&[&'static str]], cache: &str| {
+        over(points(&WORKLOADS, amounts), amounts, |(name, phases)| {
+            let cells = Cells::new(systems, entries, Work::Phases(phases));
+            Cells {
+                settings: format!("direct=true {cache}"),
+                ..cells.at("workload", name)
+            }
+        })
+    };
+    let tiers = direct(&[TIERS], &format!("cache={cache}"))?;
+    Ok([tiers, direct(&[INDEXES], "")?].concat())
 }
