@@ -66,13 +66,14 @@ impl<'a> Values<'a> {
         let context = self.written.context;
         let moved = waiting.entries();
         let moved = moved.filter_map(|(entry, to_move)| Some((entry.key, to_move?)));
-        let requests = moved.map(|(key, pointer)| {
+        let requests = moved.enumerate().map(|(place, (key, pointer))| {
             let file = context.value_files.get(pointer.file).ok_or_else(|| {
                 let path = context.files.path(FileKind::Values, pointer.file);
                 let expected = "a value file that a table names";
                 Error::corruption(&path, 0, expected, "none of this number")
             })?;
             Ok(Request {
+                place,
                 reader: file.file.reader()?,
                 keyspace: context.keyspace,
                 key,
@@ -80,7 +81,8 @@ impl<'a> Values<'a> {
             })
         });
         let requests: Vec<Request<'_>> = requests.collect::<Result<_>>()?;
-        let values = read_all(&requests, context.files.access, false);
+        let mut values = vec![Ok(Pinned::empty()); requests.len()];
+        read_all(&requests, context.files.access, false, &mut values);
         values.into_iter().collect()
     }
 

@@ -1,6 +1,7 @@
 //! Reading memtables and tables in key order: cursors over each of them, their merge, and the cursor
 //! that shows the keys visible at a sequence.
 
+mod ahead;
 mod clipped;
 mod coverage;
 mod level;

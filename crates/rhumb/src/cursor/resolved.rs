@@ -1,12 +1,12 @@
 //! A cursor over visible keys that brings their values from where they lie.
 
-use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::Arc;
 
 use super::VisibleCursor;
+use super::ahead::Ahead;
 use crate::entry::{Content, EntryKind, Pointer, is_before, is_behind};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::memory::Pinned;
 use crate::table::GetTrace;
 use crate::version::Levels;
@@ -17,15 +17,6 @@ const MOST_AHEAD: usize = 64;
 /// What is read ahead has about so many bytes at most.
 const MOST_BYTES_AHEAD: u64 = 1 << 20;
 
-/// A key with its value.
-struct Entry {
-    key: Vec<u8>,
-    value: Pinned,
-}
-
-/// What was read ahead: a key and its value, or why that cannot be read; a step that failed has no key.
-type Ahead = (Option<Vec<u8>>, Result<Pinned>);
-
 /// A [`VisibleCursor`] with values in place of pointers. Where entries point into value files it goes ahead of what it
 /// shows, and reads their values together.
 pub(crate) struct ResolvedCursor {
@@ -35,10 +26,8 @@ pub(crate) struct ResolvedCursor {
     keyspace: u32,
     /// Whether there are pointers to resolve: values are wanted, and some may lie in value files.
     resolves: bool,
-    /// What is shown, if it is not what `cursor` shows.
-    shown: Option<Entry>,
-    /// What follows, up to where `cursor` is; after an error there is nothing.
-    ahead: VecDeque<Ahead>,
+    /// What is shown, if it is not what `cursor` shows, and what follows, up to where `cursor` is.
+    ahead: Ahead,
     /// Whether `cursor` has moved forwards from its last key without showing another.
     stopped: bool,
     /// How many entries were read together last.
@@ -62,8 +51,7 @@ impl ResolvedCursor {
             levels: Arc::clone(levels),
             keyspace,
             resolves: with_values && !levels.value_files().is_empty(),
-            shown: None,
-            ahead: VecDeque::new(),
+            ahead: Ahead::default(),
             stopped: false,
             depth: 1,
         }
@@ -84,26 +72,26 @@ impl ResolvedCursor {
     /// The key shown last.
     #[inline]
     pub fn key(&self) -> &[u8] {
-        match &self.shown {
+        match self.ahead.shown() {
             None => self.cursor.key(),
-            Some(shown) => &shown.key,
+            Some((key, _)) => key,
         }
     }
 
     /// The value of the key shown last, in place. Only for a cursor that moves forwards.
     #[inline]
     pub fn value(&self) -> &[u8] {
-        match &self.shown {
+        match self.ahead.shown() {
             None => self.cursor.value(),
-            Some(shown) => &shown.value,
+            Some((_, value)) => value,
         }
     }
 
     /// The value of the key shown last, pinned. Only for a cursor that moves forwards.
     pub fn pin_value(&mut self) -> Pinned {
-        match &self.shown {
+        match self.ahead.shown() {
             None => self.cursor.pin_value(),
-            Some(shown) => shown.value.clone(),
+            Some((_, value)) => value.clone(),
         }
     }
 
@@ -143,7 +131,6 @@ impl ResolvedCursor {
     }
 
     fn forget(&mut self) {
-        self.shown = None;
         self.ahead.clear();
         self.stopped = false;
         self.depth = 1;
@@ -172,8 +159,8 @@ impl ResolvedCursor {
         let key = self.cursor.key();
         let files = self.levels.value_files();
         let value = files.read(self.keyspace, key, pointer)?;
-        let (key, shown) = (key.to_vec(), value.clone());
-        self.shown = Some(Entry { key, value: shown });
+        self.ahead.clear();
+        self.ahead.push(key, Content::Here(value.clone()));
         Ok(value)
     }
 
@@ -181,11 +168,11 @@ impl ResolvedCursor {
     // Kept out of scans over tables without value files, which it would slow down.
     #[cold]
     fn next_resolved(&mut self, to: Bound<&[u8]>) -> Result<bool> {
-        if self.shown.is_none() {
+        if self.ahead.shown().is_none() {
             let shown = self.cursor.next(to)?;
             return self.resolve_shown(shown);
         }
-        if self.ahead.is_empty() {
+        if self.ahead.is_at_end() {
             let mut stopped = self.stopped;
             self.go_ahead(|cursor| {
                 let shown = match stopped {
@@ -198,64 +185,47 @@ impl ResolvedCursor {
             });
             self.stopped = stopped;
         }
-        self.show_next(|key| is_behind(key, to))
+        self.ahead.show_next(|key| is_behind(key, to))
     }
 
     /// Shows the key before, whose value may have been read ahead.
     // As above.
     #[cold]
     fn prev_resolved(&mut self, from: Bound<&[u8]>) -> Result<Option<Pinned>> {
-        if self.shown.is_none() {
+        if self.ahead.shown().is_none() {
             let found = self.cursor.prev(from)?;
             return self.resolve_found(found);
         }
-        if self.ahead.is_empty() {
+        if self.ahead.is_at_end() {
             self.go_ahead(|cursor| cursor.prev(from));
         }
-        let shown = self.show_next(|key| is_before(key, from))?;
-        let value = self.shown.as_ref().map(|shown| shown.value.clone());
-        Ok(value.filter(|_| shown))
-    }
-
-    /// Shows what comes next of that which was read ahead, unless it lies beyond the bound that there is now.
-    fn show_next(&mut self, is_beyond: impl Fn(&[u8]) -> bool) -> Result<bool> {
-        if let Some((Some(key), _)) = self.ahead.front()
-            && is_beyond(key)
-        {
-            return Ok(false);
-        }
-        let Some((key, value)) = self.ahead.pop_front() else {
-            return Ok(false);
-        };
-        let (key, value) = (key.unwrap_or_default(), value?);
-        self.shown = Some(Entry { key, value });
-        Ok(true)
+        let shown = self.ahead.show_next(|key| is_before(key, from))?;
+        let value = self.ahead.shown().filter(|_| shown);
+        Ok(value.map(|(_, value)| value.clone()))
     }
 
     /// Takes steps of `cursor` while they find something, more than the last time, and reads the values together.
     fn go_ahead(&mut self, mut step: impl FnMut(&mut VisibleCursor) -> Result<Option<Content>>) {
         self.depth = (2 * self.depth).min(MOST_AHEAD);
-        let (mut keys, mut found, mut failed) = (Vec::new(), Vec::new(), None::<Error>);
+        self.ahead.leave_but_shown();
         let mut bytes = 0;
-        while found.len() < self.depth && bytes < MOST_BYTES_AHEAD {
+        for _ in 0..self.depth {
             match step(&mut self.cursor) {
                 Ok(None) => break,
                 Ok(Some(content)) => {
                     bytes += length(&content);
-                    keys.push(self.cursor.key().to_vec());
-                    found.push(content);
+                    self.ahead.push(self.cursor.key(), content);
                 }
                 Err(e) => {
-                    failed = Some(e);
+                    self.ahead.failed = Some(e);
                     break;
                 }
             }
+            if bytes >= MOST_BYTES_AHEAD {
+                break;
+            }
         }
-        let wanted = keys.iter().map(Vec::as_slice).zip(found);
-        let files = self.levels.value_files();
-        let values = files.values_of(self.keyspace, wanted.collect(), false);
-        self.ahead.extend(keys.into_iter().map(Some).zip(values));
-        self.ahead.extend(failed.map(|e| (None, Err(e))));
+        self.ahead.resolve(self.levels.value_files(), self.keyspace);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::entry::{Content, Pointer};
+use crate::entry::Pointer;
 use crate::error::{Error, Result};
 use crate::fs::Access;
 use crate::fs::names::FileKind;
@@ -157,48 +157,36 @@ impl ValueFiles {
         }
     }
 
-    /// The values of keys, each given with its value or the pointer to it. Those in value files are
+    /// Reads the values that pointers of keys lead to, and puts each at its place in `values`. They are
     /// read together, which is faster the more they are, and stay in memory with `keep`. Each may fail alone, as
     /// [`ValueFiles::read`].
-    pub fn values_of(
+    pub fn read_all<'k>(
         &self,
         keyspace: u32,
-        found: Vec<(&[u8], Content)>,
+        wanted: impl Iterator<Item = (usize, &'k [u8], Pointer)>,
         keep: bool,
-    ) -> Vec<Result<Pinned>> {
+        values: &mut [Result<Pinned>],
+    ) {
         let mut access = Access::Buffered;
-        let mut requests = Vec::new();
-        let mut values: Vec<Option<Result<Pinned>>> = Vec::with_capacity(found.len());
-        for (key, content) in found {
-            let pointer = match content {
-                Content::Apart(pointer) => pointer,
-                Content::Here(value) => {
-                    values.push(Some(Ok(value)));
-                    continue;
-                }
-            };
+        let mut requests = Vec::with_capacity(wanted.size_hint().0);
+        for (place, key, pointer) in wanted {
             let reader = self.file_of(pointer).and_then(|file| {
                 access = file.file.files.access;
                 file.reader()
             });
-            values.push(match reader {
-                Ok(reader) => {
-                    requests.push(Request {
-                        reader,
-                        keyspace,
-                        key,
-                        pointer,
-                    });
-                    None
-                }
-                Err(e) => Some(Err(e)),
-            });
+            match (reader, values.get_mut(place)) {
+                (Ok(reader), _) => requests.push(Request {
+                    place,
+                    reader,
+                    keyspace,
+                    key,
+                    pointer,
+                }),
+                (Err(e), Some(value)) => *value = Err(e),
+                (Err(_), None) => {}
+            }
         }
-        let mut read = read_all(&requests, access, keep).into_iter();
-        let values = values.into_iter();
-        values
-            .filter_map(|value| value.or_else(|| read.next()))
-            .collect()
+        read_all(&requests, access, keep, values);
     }
 
     /// The file that a pointer leads into.

@@ -25,6 +25,8 @@ const MOST_BYTES: u64 = 256 << 10;
 /// A value that is wanted.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Request<'a> {
+    /// Where its answer goes.
+    pub place: usize,
     /// The reader of the file that the pointer leads into.
     pub reader: &'a ValueReader,
     pub keyspace: u32,
@@ -32,60 +34,72 @@ pub(crate) struct Request<'a> {
     pub pointer: Pointer,
 }
 
-/// Requests with their places among all, for records near to each other.
-type Span<'a, 'r> = &'a [(usize, &'r Request<'r>)];
+/// Requests for records near to each other, in the order in which these lie.
+type Span<'a, 'r> = &'a [&'r Request<'r>];
 
 /// Values, or why they cannot be read, with the places of their requests.
 type Placed = Vec<(usize, Result<Pinned>)>;
 
-/// The values, in the order of the requests: those in memory, then one read for those near to each other, and many reads
-/// at a time where the system can, or keeps nothing of the files in memory. Each may fail alone, as
+/// Puts the values that are wanted at their places: those in memory, then one read for those near to each other, and many
+/// reads at a time where the system can, or keeps nothing of the files in memory. Each may fail alone, as
 /// [`ValueReader::read`].
 pub(crate) fn read_all(
     requests: &[Request<'_>],
     access: Access,
     keep: bool,
-) -> Vec<Result<Pinned>> {
-    let (mut values, mut sorted) = (Vec::with_capacity(requests.len()), Vec::new());
-    for (place, request) in requests.iter().enumerate() {
+    values: &mut [Result<Pinned>],
+) {
+    let mut sorted = Vec::with_capacity(requests.len());
+    for request in requests {
         match request.kept() {
-            Some(value) => values.push((place, Ok(value))),
-            None => sorted.push((place, request)),
+            Some(value) => put(values, request.place, Ok(value)),
+            None => sorted.push(request),
         }
     }
-    sorted.sort_by_key(|(_, request)| (request.pointer.file, request.pointer.offset));
+    sorted.sort_unstable_by_key(|request| (request.pointer.file, request.pointer.offset));
     let parts = sorted.chunks(MOST_TOGETHER);
-    let spans = parts.flat_map(|part| part.chunk_by(|(_, a), (_, b)| a.is_near(b)));
+    let spans = parts.flat_map(|part| part.chunk_by(|a, b| a.is_near(b)));
     let mut spans: Vec<Span<'_, '_>> = spans.collect();
     if spans.len() > 1 {
-        read_by_ring(&mut spans, keep, &mut values);
+        read_by_ring(&mut spans, keep, values);
     }
-    match access {
-        Access::Direct => values.extend(read_by_threads(&spans, keep)),
-        Access::Buffered => values.extend(spans.iter().flat_map(|span| read_span(span, keep))),
+    let placed = match access {
+        Access::Direct => read_by_threads(&spans, keep),
+        Access::Buffered => spans
+            .iter()
+            .flat_map(|span| read_span(span, keep))
+            .collect(),
+    };
+    for (place, value) in placed {
+        put(values, place, value);
     }
-    values.sort_by_key(|(place, _)| *place);
-    values.into_iter().map(|(_, value)| value).collect()
+}
+
+fn put(values: &mut [Result<Pinned>], place: usize, value: Result<Pinned>) {
+    if let Some(into) = values.get_mut(place) {
+        *into = value;
+    }
 }
 
 /// Reads spans together, as many as the system brings so, and leaves the others.
-fn read_by_ring(spans: &mut Vec<Span<'_, '_>>, keep: bool, values: &mut Placed) {
+fn read_by_ring(spans: &mut Vec<Span<'_, '_>>, keep: bool, values: &mut [Result<Pinned>]) {
     let parts = spans.iter().enumerate();
     let parts = parts.filter_map(|(place, span)| Some((place, part_of(span)?)));
     let (places, parts): (Vec<usize>, Vec<Part<'_>>) = parts.unzip();
     let mut arrived = vec![false; spans.len()];
     ring::read_all(&parts, |part, bytes| {
-        let place = places.get(part).copied();
-        if let Some((place, span)) = place.and_then(|place| Some((place, spans.get(place)?)))
-            && let Some(read) = values_in(span, bytes, keep)
-            // Read alone, the value is there or the error.
-            && read.iter().all(|(_, value)| value.is_ok())
-        {
-            values.extend(read);
-            if let Some(arrived) = arrived.get_mut(place) {
-                *arrived = true;
+        let place = places.get(part).copied().unwrap_or(usize::MAX);
+        let (Some(span), Some(arrived)) = (spans.get(place), arrived.get_mut(place)) else {
+            return;
+        };
+        // If one fails, all are read again, alone: then the value is there, or the error.
+        *arrived = values_in(span, bytes, keep).all(|read| match read {
+            Some((place, Ok(value))) => {
+                put(values, place, Ok(value));
+                true
             }
-        }
+            _ => false,
+        });
     });
     let mut arrived = arrived.into_iter();
     spans.retain(|_| arrived.next() != Some(true));
@@ -93,7 +107,7 @@ fn read_by_ring(spans: &mut Vec<Span<'_, '_>>, keep: bool, values: &mut Placed) 
 
 /// The part of its file that a span takes; `None` if it is long, or cannot be read with others.
 fn part_of<'r>(span: Span<'_, 'r>) -> Option<Part<'r>> {
-    let ((_, first), (from, to)) = (span.first()?, ends(span)?);
+    let (first, (from, to)) = (span.first()?, ends(span)?);
     let is_short = to.checked_sub(from)? <= MOST_BYTES;
     let part = is_short.then(|| first.reader.part(from, to));
     part.flatten()
@@ -124,7 +138,7 @@ fn read_by_threads(spans: &[Span<'_, '_>], keep: bool) -> Placed {
 
 /// The values of a span, read together. If that fails, each is read alone: only some may be out of reach.
 fn read_span(span: Span<'_, '_>, keep: bool) -> Placed {
-    let alone = |(place, request): &(usize, &Request<'_>)| (*place, request.read(keep));
+    let alone = |request: &&Request<'_>| (request.place, request.read(keep));
     match read_together(span, keep) {
         Some(values) => values,
         None => span.iter().map(alone).collect(),
@@ -132,32 +146,35 @@ fn read_span(span: Span<'_, '_>, keep: bool) -> Placed {
 }
 
 fn read_together(span: Span<'_, '_>, keep: bool) -> Option<Placed> {
-    let [(_, first), _, ..] = span else {
+    let [first, _, ..] = span else {
         return None;
     };
     let (from, to) = ends(span)?;
     let bytes = first.reader.read_bytes(from, to).ok()?;
-    values_in(span, &bytes, keep)
+    values_in(span, &bytes, keep).collect()
 }
 
 /// Where the records of a span begin and end in their file.
 fn ends(span: Span<'_, '_>) -> Option<(u64, u64)> {
-    let (_, first) = span.first()?;
-    let end = span.iter().map(|(_, request)| request.end()).max()?;
+    let first = span.first()?;
+    let end = span.iter().map(|request| request.end()).max()?;
     Some((first.pointer.offset, end))
 }
 
-/// The values of a span in its bytes.
-fn values_in(span: Span<'_, '_>, bytes: &[u8], keep: bool) -> Option<Placed> {
-    let start = span.first()?.1.pointer.offset;
-    let value = |(place, request): &(usize, &Request<'_>)| {
+/// The values of a span in its bytes, with the places of their requests.
+fn values_in<'a>(
+    span: Span<'a, 'a>,
+    bytes: &'a [u8],
+    keep: bool,
+) -> impl Iterator<Item = Option<(usize, Result<Pinned>)>> {
+    let start = span.first().map_or(0, |first| first.pointer.offset);
+    span.iter().map(move |request| {
         let from = usize::try_from(request.pointer.offset - start).ok()?;
         let to = usize::try_from(request.end() - start).ok()?;
         let record = bytes.get(from..to)?;
         let value = request.reader.copy(request.wanted(), record, keep);
-        Some((*place, value))
-    };
-    span.iter().map(value).collect()
+        Some((request.place, value))
+    })
 }
 
 impl Request<'_> {
@@ -205,6 +222,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::error::Error;
     use crate::fs::{FileSystem, MemoryFileSystem, OsFileSystem, ReadFile};
     use crate::memory::BlockCache;
     use crate::vlog::{KeptValues, ValueWriter, header, record};
@@ -235,6 +253,13 @@ mod tests {
         (reader, pointers)
     }
 
+    fn answers(requests: &[Request<'_>], access: Access, keep: bool) -> Vec<Result<Pinned>> {
+        let unanswered = Err(Error::InvalidArgument("no answer".into()));
+        let mut values = vec![unanswered; requests.len()];
+        read_all(requests, access, keep, &mut values);
+        values
+    }
+
     /// Requests for single values, several of the same, and neighbours, far from each other or near, in any order;
     /// one of them leads to another key, one beyond the end.
     fn check_answers(reader: &ValueReader, pointers: &[Pointer], access: Access) {
@@ -242,7 +267,9 @@ mod tests {
         let keys: Vec<(usize, Vec<u8>)> = wanted.map(|n| (n, key(n))).collect();
         let mut requests: Vec<Request<'_>> = keys
             .iter()
-            .map(|(n, key)| Request {
+            .enumerate()
+            .map(|(place, (n, key))| Request {
+                place,
                 reader,
                 keyspace: 9,
                 key,
@@ -254,15 +281,13 @@ mod tests {
         // Key 299, beside its neighbour, and a byte beyond the end.
         requests[303].pointer.len += 1;
         for keep in [false, true, true] {
-            let values = read_all(&requests, access, keep);
-            assert_eq!(values.len(), requests.len());
+            let values = answers(&requests, access, keep);
             for (i, ((n, _), found)) in keys.iter().zip(&values).enumerate() {
                 match i {
                     20 | 30 | 303 => assert!(found.is_err()),
                     _ => assert_eq!(**found.as_ref().unwrap(), value(*n)),
                 }
             }
-            assert!(read_all(&[], access, keep).is_empty());
         }
     }
 
@@ -309,13 +334,14 @@ mod tests {
         let end = bytes.len() as u64;
         let file = Arc::new(BadBehind(bytes, pointers[50].offset));
         let reader = ValueReader::for_tests(file, end);
-        let requests = pointers.iter().map(|pointer| Request {
+        let requests = pointers.iter().enumerate().map(|(place, pointer)| Request {
+            place,
             reader: &reader,
             keyspace: 9,
             key: b"key",
             pointer: *pointer,
         });
-        let values = read_all(&requests.collect::<Vec<_>>(), Access::Buffered, false);
+        let values = answers(&requests.collect::<Vec<_>>(), Access::Buffered, false);
         let readable: Vec<bool> = values.iter().map(Result::is_ok).collect();
         assert_eq!(readable, [[true; 50], [false; 50]].concat());
     }

@@ -5,7 +5,7 @@ use super::lookup::Lookup;
 use super::view::View;
 use crate::compaction::is_tier;
 use crate::db::stats::counters::ReadCounters;
-use crate::entry::Sequence;
+use crate::entry::{Content, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::table::{BlockSource, GetTrace};
@@ -35,19 +35,24 @@ pub(in crate::db) fn look_up_all(
         let asks = |lookup: &&mut Lookup<'_>| is_tier || !lookup.sources.above_negative;
         ask_run(level, run, lookups.iter_mut().filter(asks), &mut trace)?;
     }
-    let (mut places, mut found) = (Vec::new(), Vec::new());
+    let mut values = vec![None; keys.len()];
+    let mut apart = Vec::new();
     for (&place, lookup) in order.iter().zip(&mut lookups) {
         lookup.note_end();
         reads.count(lookup.sources, &std::mem::take(&mut trace));
-        if let Some(content) = lookup.take_answer() {
-            places.push(place);
-            found.push((lookup.key(), content));
+        match (lookup.take_answer(), values.get_mut(place)) {
+            (Some(Content::Here(value)), Some(into)) => *into = Some(value),
+            (Some(Content::Apart(pointer)), _) => apart.push((place, lookup.key(), pointer)),
+            _ => {}
         }
     }
-    let mut values = vec![None; keys.len()];
-    let all = view.levels.value_files().values_of(keyspace, found, true);
-    for (place, value) in places.into_iter().zip(all) {
-        if let Some(into) = values.get_mut(place) {
+    let mut read = vec![Ok(Pinned::empty()); apart.len()];
+    let wanted = apart.iter().enumerate();
+    let wanted = wanted.map(|(nth, (_, key, pointer))| (nth, *key, *pointer));
+    let files = view.levels.value_files();
+    files.read_all(keyspace, wanted, true, &mut read);
+    for ((place, ..), value) in apart.iter().zip(read) {
+        if let Some(into) = values.get_mut(*place) {
             *into = Some(value?);
         }
     }
