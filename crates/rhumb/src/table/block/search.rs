@@ -64,6 +64,18 @@ impl BlockView<'_> {
         }
     }
 
+    /// Whether keys of equal length ascend by their first eight bytes alone; otherwise they may still ascend.
+    pub(super) fn heads_ascend(&self) -> bool {
+        let row = Row::of(*self);
+        let (mut before, mut ascend) = (row.head(0), true);
+        for slot in 1..self.count() {
+            let head = row.head(slot);
+            ascend &= before < head;
+            before = head;
+        }
+        ascend
+    }
+
     /// Whether `key` is the key at `slot`.
     #[inline]
     pub fn has_key(&self, slot: usize, key: &[u8]) -> bool {
