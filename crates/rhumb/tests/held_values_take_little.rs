@@ -112,6 +112,29 @@ fn values_of_blocks_that_found_no_frame_are_copied() {
     }
 }
 
+/// Of each read of a long scan, 256 KiB, about one value is held.
+#[test]
+fn a_value_of_a_long_scan_does_not_keep_what_was_read_with_it() {
+    let _alone = alone();
+    for cache_bytes in [0, CACHE_BYTES] {
+        let db = store(cache_bytes);
+        let before = held_bytes();
+        let mut all = db.iter().unwrap();
+        let every: Vec<_> = all.by_ref().step_by(2_000).map(Result::unwrap).collect();
+        drop(all);
+        let taken = held_bytes() - before;
+        assert_eq!(every.len() as u64, VALUES / 2_000);
+        // The cache may have grown meanwhile.
+        let most = (cache_bytes + every.len() as u64 * 10 * OVERHEAD) as i64;
+        assert!(taken <= most, "{taken} bytes, more than {most}");
+        let outside = db.stats().unwrap().cache.bypassed_bytes;
+        assert!(
+            outside <= every.len() as u64 * VALUE_BYTES,
+            "{outside} bytes"
+        );
+    }
+}
+
 /// The largest chunk of a write buffer's memory, in bytes.
 const CHUNK_BYTES: u64 = 256 << 10;
 

@@ -141,8 +141,8 @@ pub struct CacheStats {
     pub pinned_bytes: u64,
     /// The number of blocks removed to make room since the store was opened.
     pub evictions: u64,
-    /// The number of blocks read that were not kept, because all blocks in memory were pinned or
-    /// the cache is too small for them. They are read again the next time.
+    /// The number of blocks read that were not kept, because all blocks in memory were pinned,
+    /// the cache is too small for them, or a long scan read them. They are read again the next time.
     pub bypassed: u64,
     /// The bytes of those that values or iterators still lie in, and of values that were copied out of
     /// them ([`Value`](crate::Value)); not part of the memory above.

@@ -6,7 +6,7 @@ mod pieces;
 mod pinned;
 
 pub(crate) use arena::{Address, Appender, Arena};
-pub(crate) use frames::{BlockCache, FrameSlots};
+pub(crate) use frames::{BlockCache, FrameSlots, Room};
 pub(crate) use pieces::Pieces;
 pub(crate) use pinned::OwnedBytes;
 pub use pinned::Pinned;

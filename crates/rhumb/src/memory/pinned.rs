@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::arena::ChunkMemory;
 use super::frames::{Bypass, FramePin, PinStock};
 
-/// A part of a block outside of the cache keeps the block in memory if the block is at most so many times
-/// as large; else the part is copied.
+/// A part of bytes outside of the cache keeps all of them in memory if they are at most so many times
+/// as many; else the part is copied before it is handed out.
 const MOST_KEPT: usize = 2;
 
 /// A range of bytes that keeps the memory it lies in as it is: the frame of a block, or a chunk of
@@ -92,7 +92,11 @@ impl Pinned {
             return Pinned::empty();
         }
         let Memory::Frame(pin) = &self.memory else {
-            return self.clone().into_part(start, len);
+            return Pinned {
+                start: bytes.as_ptr(),
+                len,
+                ..self.clone()
+            };
         };
         match pin.again_from(&mut pins.0) {
             Some(pin) => Pinned {
@@ -104,8 +108,8 @@ impl Pinned {
         }
     }
 
-    /// The `len` bytes at `start` of these, with the pin; none, pinning nothing, if these are not
-    /// inside. A small part of a block outside of the cache is copied, and pins nothing more.
+    /// The `len` bytes at `start` of these, with the pin, as they are handed out; none, pinning nothing, if these are not
+    /// inside.
     #[inline]
     pub(crate) fn into_part(mut self, start: usize, len: usize) -> Self {
         let bytes = part(&self, start, len);
@@ -113,13 +117,19 @@ impl Pinned {
             return Pinned::empty();
         }
         (self.start, self.len) = (bytes.as_ptr(), len);
+        self.handed_out()
+    }
+
+    /// The same bytes for one who may hold them for long, as a user may: a copy, if they are a small part of what they
+    /// lie in, and this is not in the cache.
+    #[inline]
+    pub(crate) fn handed_out(self) -> Self {
         match self.memory {
             Memory::Owned(_) => self.or_copy(),
             _ => self,
         }
     }
 
-    /// These bytes, or a copy if they are a small part of a block outside of the cache.
     #[cold]
     fn or_copy(self) -> Self {
         match &self.memory {
@@ -224,14 +234,15 @@ impl OwnedBytes {
         &self.bytes
     }
 
-    /// A copy of a part of these bytes, if they are counted and more than [`MOST_KEPT`] times as many.
-    /// Otherwise many small parts that are held, each of another block, would keep all these blocks.
-    /// Bytes that are not counted belong to a pass over a whole table, which holds few blocks at a time.
+    /// A copy of a part of these bytes, if they are more than [`MOST_KEPT`] times as many.
+    /// Otherwise many small parts that are held, each of other bytes, would keep all of these.
     fn copy_if_small(&self, part: &[u8]) -> Option<Pinned> {
-        let counted = self.counted.as_ref()?;
         let is_small = part.len().saturating_mul(MOST_KEPT) < self.bytes.len();
         is_small.then(|| {
-            let copy = Bypass::count(counted, part.to_vec());
+            let copy = match &self.counted {
+                Some(bypass) => Bypass::count(bypass, part.to_vec()),
+                None => OwnedBytes::new(part.to_vec()),
+            };
             Pinned::owned(Arc::new(copy), 0, part.len())
         })
     }
@@ -260,7 +271,7 @@ mod tests {
     use crate::memory::{BlockCache, FrameSlots};
 
     #[test]
-    fn small_parts_of_a_block_without_a_frame_are_copied() {
+    fn small_parts_of_a_block_without_a_frame_are_handed_out_as_copies() {
         let cache = Arc::new(BlockCache::new(0).unwrap());
         let table = FrameSlots::new(Arc::clone(&cache), 1);
         let bytes: Vec<u8> = (0..1_000).map(|i| i as u8).collect();
@@ -269,6 +280,9 @@ mod tests {
             let whole = table.bypass(bytes.clone());
             let part = whole.part(0, len, &mut Pins::default());
             drop(whole);
+            let pinned = if len == 0 { 0 } else { 1_000 };
+            assert_eq!((&*part, held()), (&bytes[..len], pinned));
+            let part = part.handed_out();
             assert_eq!((&*part, held()), (&bytes[..len], kept));
             let again = part.clone();
             drop(part);
@@ -282,9 +296,10 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_uncounted_bytes_are_not_copied() {
+    fn parts_are_not_copied_before_they_are_handed_out() {
         let whole = Pinned::from(vec![7; 1_000]);
         let part = whole.part(10, 1, &mut Pins::default());
         assert_eq!(part.as_ptr(), whole[10..].as_ptr());
+        assert_ne!(part.handed_out().as_ptr(), whole[10..].as_ptr());
     }
 }

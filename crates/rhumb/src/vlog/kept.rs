@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::record::Wanted;
 use crate::entry::Pointer;
 use crate::error::Result;
-use crate::memory::{BlockCache, FrameSlots, Pinned};
+use crate::memory::{BlockCache, FrameSlots, Pinned, Room};
 
 /// A value is looked for in so many frames, whose slots lie in one cache line.
 const WAYS: u64 = 4;
@@ -62,7 +62,7 @@ impl KeptValues {
             .find(|slot| !self.slots.holds(*slot))?;
         let kept = [&place(wanted.pointer), record].concat();
         // Another thread may have been faster, with another value.
-        value_of(self.slots.insert(free, &kept)?, wanted)
+        value_of(self.slots.insert(free, &kept, Room::Any)?, wanted)
     }
 
     /// The slots of the frames that a value may be in.

@@ -15,8 +15,8 @@ use crate::memory::Pinned;
 ///
 /// - of blocks in the cache, these blocks, and so no more than the cache. But pinned blocks leave less
 ///   of the cache to others, and where all of it is pinned, other blocks are read again for each get.
-/// - of blocks that found no room in the cache, at most twice the bytes of the values, and some 100
-///   bytes each. A value that takes less than half of its block is copied in this case.
+/// - of blocks that are not in the cache, at most twice the bytes of the values, and some 100
+///   bytes each. A value that takes less than half of what was read with it is copied in this case.
 /// - of the write buffer, chunks of its memory. Values that were written one after the other share a
 ///   chunk of up to 256 KiB, those above 64 KiB have one of their own. It is freed when all that is held
 ///   of it, and the buffer, are gone.
@@ -32,7 +32,7 @@ pub struct Value<'db> {
 impl Value<'_> {
     pub(crate) fn new(pinned: Pinned) -> Self {
         Value {
-            pinned,
+            pinned: pinned.handed_out(),
             store: PhantomData,
         }
     }

@@ -25,7 +25,7 @@ mod state;
 mod tests;
 
 pub(super) use pins::{FramePin, PinStock};
-pub(crate) use pool::CacheUse;
+pub(crate) use pool::{CacheUse, Room};
 pub(crate) use slots::FrameSlots;
 
 use super::OwnedBytes;
@@ -39,7 +39,10 @@ use space::FrameSpace;
 /// Caches below this keep nothing.
 const LEAST_CAPACITY: u64 = 1 << 10;
 
-/// Counts the blocks that got no frame and lie on the heap for their readers, and what was copied out of
+/// One of so many reads of long scans may evict blocks.
+const SCANS_BEFORE_EVICTING: u64 = 8;
+
+/// Counts the blocks that got no frame and lie on the heap for their readers, and what was read for them or copied out of
 /// them.
 #[derive(Debug, Default)]
 pub(super) struct Bypass {
@@ -65,6 +68,8 @@ pub(crate) struct BlockCache {
     capacity: u64,
     frames: Option<(Arc<FrameSpace>, Mutex<Pool>)>,
     bypass: Arc<Bypass>,
+    /// The number of reads of long scans.
+    long_reads: AtomicU64,
 }
 
 /// The use of a cache, and its counts.
@@ -75,7 +80,7 @@ pub(crate) struct CacheState {
     /// The number of blocks that are pinned in their frames, and their bytes.
     pub pinned_blocks: u64,
     pub pinned_bytes: u64,
-    /// The number of blocks so far that got no frame, and the bytes of those still held and of what was
+    /// The number of blocks so far that got no frame, and the bytes of what was read for those still held and of what was
     /// copied out of them.
     pub bypassed: u64,
     pub bypassed_bytes: u64,
@@ -101,6 +106,7 @@ impl BlockCache {
             capacity,
             frames,
             bypass: Arc::default(),
+            long_reads: AtomicU64::new(0),
         })
     }
 
@@ -129,10 +135,23 @@ impl BlockCache {
         state
     }
 
-    /// Memory for a block that got no frame; it is counted until it is dropped.
-    pub fn bypass(&self, bytes: Vec<u8>) -> OwnedBytes {
+    /// Counts a block that got no frame.
+    fn note_bypass(&self) {
         self.bypass.blocks.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Memory outside of the cache, which is counted until it is dropped.
+    fn outside(&self, bytes: Vec<u8>) -> OwnedBytes {
         Bypass::count(&self.bypass, bytes)
+    }
+
+    /// As [`FrameSlots::room_of_long_scan`].
+    fn room_of_long_scan(&self) -> Room {
+        let before = self.long_reads.fetch_add(1, Ordering::Relaxed);
+        match before % SCANS_BEFORE_EVICTING == SCANS_BEFORE_EVICTING - 1 {
+            true => Room::Any,
+            false => Room::Free,
+        }
     }
 
     fn frames(&self) -> Option<&(Arc<FrameSpace>, Mutex<Pool>)> {

@@ -27,6 +27,15 @@ const SLACK: u64 = 2 * LAP;
 /// How many slabs are tried in search of one that can be emptied; a slab with pinned frames cannot.
 const SLABS_TRIED: usize = 4;
 
+/// Where a block may be kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// Where there is a free frame, or memory left for one.
+    Free,
+    /// There, or in place of another block.
+    Any,
+}
+
 /// The pool's record of a slab.
 #[derive(Debug, Clone, Copy, Default)]
 struct Slab {
@@ -130,12 +139,20 @@ impl Pool {
         }
     }
 
-    /// Keeps a block of a table, if need be by evicting others, and pins it. `None` if it is too
-    /// large, or everything that could make room is pinned.
-    pub fn insert(&mut self, table: &Slots, block: usize, bytes: &[u8]) -> Option<Pinned> {
+    /// Keeps a block of a table, and pins it. `None` if it is too large, or there is no such room, or everything
+    /// that could make room is pinned.
+    pub fn insert(
+        &mut self,
+        (table, block): (&Slots, usize),
+        bytes: &[u8],
+        room: Room,
+    ) -> Option<Pinned> {
         let tag = table.tag(block)?;
         let class = self.sizes.of_block(bytes.len())?;
-        let frame = self.frame_for(class)?;
+        let frame = self.free_frame(class).or_else(|| match room {
+            Room::Free => None,
+            Room::Any => self.frame_of_others(class),
+        })?;
         let pinned = self.space.fill(frame, tag, bytes);
         self.count_in(frame);
         table.set(block, frame);
@@ -179,12 +196,19 @@ impl Pool {
         self.tables.get(&table).map(|slots| (&**slots, block))
     }
 
-    /// A frame of a class, claimed for the caller.
-    fn frame_for(&mut self, class: usize) -> Option<FrameNumber> {
+    /// A frame of a class that no block has to leave, claimed for the caller.
+    fn free_frame(&mut self, class: usize) -> Option<FrameNumber> {
         if let Some(frame) = self.classes[class].pop_free(&self.space) {
             return Some(frame);
         }
-        match self.another_slab(class) {
+        let slab = self.unused_slab(self.bytes_of_slab(class))?;
+        self.give(slab, class);
+        self.classes[class].pop_free(&self.space)
+    }
+
+    /// A frame of a class, claimed for the caller, where all memory is in use.
+    fn frame_of_others(&mut self, class: usize) -> Option<FrameNumber> {
+        match self.slab_of_others(class) {
             Some(slab) => {
                 self.give(slab, class);
                 self.classes[class].pop_free(&self.space)
@@ -207,22 +231,36 @@ impl Pool {
         })
     }
 
-    /// A slab for a class that has no free frames; `None` if the class should not get one.
-    fn another_slab(&mut self, class: usize) -> Option<usize> {
+    /// The memory of one more slab of a class, with the headers of its frames.
+    fn bytes_of_slab(&self, class: usize) -> u64 {
         let header_bytes = self.space.header_bytes(self.classes[class].per_slab);
-        let more = self.sizes.slab_bytes() as u64 + header_bytes;
+        self.sizes.slab_bytes() as u64 + header_bytes
+    }
+
+    /// A slab that no class has; `None` if there is none, or no memory for `more` bytes.
+    fn unused_slab(&mut self, more: u64) -> Option<usize> {
+        if self.used.total() + more > self.limit {
+            return None;
+        }
+        self.unused.pop().or_else(|| {
+            let untouched = self.slabs.len() < self.space.slabs();
+            untouched.then(|| {
+                self.slabs.push(Slab::default());
+                self.slabs.len() - 1
+            })
+        })
+    }
+
+    /// A slab for a class that has no free frames, where none is unused; `None` if the class should not get one.
+    fn slab_of_others(&mut self, class: usize) -> Option<usize> {
+        let more = self.bytes_of_slab(class);
         if self.used.slots + more > self.limit {
             // It would not fit even if all other slabs were given back.
             return None;
         }
         loop {
-            let untouched = self.slabs.len() < self.space.slabs();
-            let fits = self.used.total() + more <= self.limit;
-            if fits && (untouched || !self.unused.is_empty()) {
-                return self.unused.pop().or_else(|| {
-                    self.slabs.push(Slab::default());
-                    Some(self.slabs.len() - 1)
-                });
+            if let Some(slab) = self.unused_slab(more) {
+                return Some(slab);
             }
             let slab = self.slab_of_another(class)?;
             if self.used.total() + more <= self.limit {

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::BlockCache;
+use super::pool::Room;
 use super::space::{FrameNumber, FrameSpace};
+use super::{BlockCache, OwnedBytes};
 use crate::memory::Pinned;
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::{OnceLock, lock};
@@ -105,7 +106,26 @@ impl FrameSlots {
     /// Puts a block that could not be kept into memory of its own, and pins it there.
     pub fn bypass(&self, block: Vec<u8>) -> Pinned {
         let len = block.len();
-        Pinned::owned(Arc::new(self.cache.bypass(block)), 0, len)
+        self.cache.note_bypass();
+        Pinned::owned(Arc::new(self.cache.outside(block)), 0, len)
+    }
+
+    /// The same for the `len` bytes at `start` of `bytes`, which stay where they were read.
+    pub fn bypass_in(&self, bytes: &Arc<OwnedBytes>, start: usize, len: usize) -> Pinned {
+        self.cache.note_bypass();
+        Pinned::owned(Arc::clone(bytes), start, len)
+    }
+
+    /// Memory for blocks that are read, which is counted until it is dropped.
+    pub fn outside(&self, bytes: Vec<u8>) -> OwnedBytes {
+        self.cache.outside(bytes)
+    }
+
+    /// The room for what a scan reads that has read much already: one call of eight may evict blocks. So a scan
+    /// leaves the cache nearly as it was, and what is scanned over and over is there after some time (bimodal insertion, Qureshi et al., ISCA
+    /// 2007).
+    pub fn room_of_long_scan(&self) -> Room {
+        self.cache.room_of_long_scan()
     }
 
     /// The block, pinned, if it is in memory. Takes no lock and allocates nothing.
@@ -135,8 +155,8 @@ impl FrameSlots {
     }
 
     /// Keeps a block that was read and verified, unless another thread has just kept it, and pins
-    /// it. `None` if it cannot be kept: it is too large, or everything is pinned.
-    pub fn insert(&self, block: u64, bytes: &[u8]) -> Option<Pinned> {
+    /// it. `None` if it cannot be kept: it is too large, or there is no such room, or everything is pinned.
+    pub fn insert(&self, block: u64, bytes: &[u8], room: Room) -> Option<Pinned> {
         let (space, pool) = self.cache.frames()?;
         let at = usize::try_from(block).ok()?;
         let mut pool = lock(pool);
@@ -152,7 +172,7 @@ impl FrameSlots {
             // The block cannot go while the lock is held: `None` here means that it has too many
             // pins.
             true => self.get(block),
-            false if at < kept.slots.blocks() => pool.insert(&kept.slots, at, bytes),
+            false if at < kept.slots.blocks() => pool.insert((&kept.slots, at), bytes, room),
             false => None,
         }
     }

@@ -8,7 +8,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use super::region::Region;
-use super::{BlockCache, FrameSlots};
+use super::{BlockCache, FrameSlots, Room};
 use crate::memory::{Pinned, Pins};
 use crate::test_seed::test_seed;
 
@@ -41,7 +41,9 @@ fn blocks_come_back_until_others_take_their_place() {
     assert!(table.get(0).is_none());
     for number in 0..2_000 {
         assert_eq!(
-            *table.insert(number, &block(1, number, 4000)).unwrap(),
+            *table
+                .insert(number, &block(1, number, 4000), Room::Any)
+                .unwrap(),
             block(1, number, 4000)
         );
         assert_eq!(*table.get(number).unwrap(), block(1, number, 4000));
@@ -61,15 +63,40 @@ fn blocks_come_back_until_others_take_their_place() {
     assert_eq!(cache.state().used.blocks, 4000 * kept.len() as u64);
     let other = FrameSlots::new(Arc::clone(&cache), 2_000);
     assert!(other.get(1_999).is_none() && table.get(2_000).is_none());
-    assert!(table.insert(2_000, b"behind the last").is_none());
+    assert!(table.insert(2_000, b"behind the last", Room::Any).is_none());
+}
+
+#[test]
+fn nothing_is_evicted_for_blocks_that_take_free_room_alone() {
+    let cache = cache(1 << 20);
+    let table = FrameSlots::new(Arc::clone(&cache), 2_000);
+    let insert = |number, len, room| table.insert(number, &block(1, number, len), room).is_some();
+    let kept = (0..1_000).take_while(|n| insert(*n, 4000, Room::Free));
+    let kept = kept.count() as u64;
+    assert!((230..=262).contains(&kept), "{kept} blocks are kept");
+    assert!((1_000..1_100).all(|n| !insert(n, 3000, Room::Free) && !insert(n, 100, Room::Free)));
+    assert_eq!(cache.state().used.evictions, 0);
+    assert!((0..kept).all(|n| table.get(n).is_some()));
+    assert!(insert(1_000, 4000, Room::Any) && cache.state().used.evictions > 0);
+    assert_within_capacity(&cache);
+}
+
+#[test]
+fn one_of_eight_reads_of_long_scans_may_evict() {
+    let table = FrameSlots::new(cache(1 << 20), 1);
+    let rooms: Vec<Room> = (0..80).map(|_| table.room_of_long_scan()).collect();
+    let any = rooms
+        .chunks(8)
+        .map(|eight| eight.iter().filter(|room| **room == Room::Any).count());
+    assert!(any.eq([1; 10]));
 }
 
 #[test]
 fn the_first_of_two_who_read_a_block_keeps_it() {
     let cache = cache(1 << 20);
     let table = FrameSlots::new(Arc::clone(&cache), 1);
-    let first = table.insert(0, b"block").unwrap();
-    let second = table.insert(0, b"block").unwrap();
+    let first = table.insert(0, b"block", Room::Any).unwrap();
+    let second = table.insert(0, b"block", Room::Any).unwrap();
     assert_eq!(first.as_ptr(), second.as_ptr());
     assert_eq!(cache.state().pinned_blocks, 1);
 }
@@ -79,7 +106,7 @@ fn no_capacity_keeps_nothing() {
     for capacity in [0, 1, 1000] {
         let cache = cache(capacity);
         let table = FrameSlots::new(Arc::clone(&cache), 10);
-        assert!(table.insert(1, b"block").is_none() && table.get(1).is_none());
+        assert!(table.insert(1, b"block", Room::Any).is_none() && table.get(1).is_none());
         assert_eq!(cache.state().used.total(), 0);
         let bypass = table.bypass(b"block".to_vec());
         assert_eq!(
@@ -101,7 +128,7 @@ fn small_caches_keep_what_they_can() {
         let table = FrameSlots::new(Arc::clone(&cache), 100);
         for number in 0..100 {
             let bytes = block(1, number, 100 + number as usize * 41);
-            if let Some(kept) = table.insert(number, &bytes) {
+            if let Some(kept) = table.insert(number, &bytes, Room::Any) {
                 assert_eq!(*kept, bytes);
                 assert_eq!(*table.get(number).unwrap(), bytes);
             }
@@ -151,7 +178,7 @@ fn pinned_blocks_stay_whatever_happens() {
     let table = FrameSlots::new(Arc::clone(&cache), 1_000);
     let mut pinned: Vec<Pinned> = Vec::new();
     for number in 0..1_000 {
-        let Some(pin) = table.insert(number, &block(1, number, 3_000)) else {
+        let Some(pin) = table.insert(number, &block(1, number, 3_000), Room::Any) else {
             break;
         };
         pinned.push(pin);
@@ -161,9 +188,9 @@ fn pinned_blocks_stay_whatever_happens() {
     assert_eq!(state.pinned_blocks, pinned.len() as u64);
     assert_eq!(state.pinned_bytes, 3_000 * state.pinned_blocks);
     // Frames of another size find no room either, and a table's slots would need a slab.
-    assert!(table.insert(999, &block(1, 999, 500)).is_none());
+    assert!(table.insert(999, &block(1, 999, 500), Room::Any).is_none());
     let large = FrameSlots::new(Arc::clone(&cache), 20_000);
-    assert!(large.insert(0, b"block").is_none());
+    assert!(large.insert(0, b"block", Room::Any).is_none());
     let clones = pinned.clone();
     pinned.truncate(40);
     drop(table);
@@ -174,7 +201,11 @@ fn pinned_blocks_stay_whatever_happens() {
     // Frames without pins are free again, and pinned blocks are unchanged.
     let other = FrameSlots::new(Arc::clone(&cache), 1_000);
     for number in 0..1_000 {
-        assert!(other.insert(number, &block(2, number, 2_900)).is_some());
+        assert!(
+            other
+                .insert(number, &block(2, number, 2_900), Room::Any)
+                .is_some()
+        );
     }
     assert_within_capacity(&cache);
     drop((other, large, cache));
@@ -189,7 +220,11 @@ fn a_dropped_table_leaves_its_frames_to_others() {
     for table in 0..50 {
         let slots = FrameSlots::new(Arc::clone(&cache), 10_000);
         for number in 0..500 {
-            assert!(slots.insert(number, &block(table, number, 3_000)).is_some());
+            assert!(
+                slots
+                    .insert(number, &block(table, number, 3_000), Room::Any)
+                    .is_some()
+            );
         }
         assert_eq!(cache.state().used.blocks, 500 * 3_000);
         assert_eq!(cache.state().used.slots, 40_000);
@@ -206,7 +241,9 @@ fn slots_take_their_memory_from_blocks() {
     let cache = cache(4 << 20);
     let first = FrameSlots::new(Arc::clone(&cache), BLOCKS);
     for number in 0..2_000 {
-        first.insert(number, &block(1, number, 3_000)).unwrap();
+        first
+            .insert(number, &block(1, number, 3_000), Room::Any)
+            .unwrap();
     }
     let before = cache.state().used;
     let tables: Vec<FrameSlots> = (0..20)
@@ -214,7 +251,7 @@ fn slots_take_their_memory_from_blocks() {
         .collect();
     let kept = tables
         .iter()
-        .filter(|table| table.insert(7, b"block").is_some())
+        .filter(|table| table.insert(7, b"block", Room::Any).is_some())
         .count();
     // At most half of the capacity may be used for slots.
     assert_eq!(kept, 5);
@@ -223,7 +260,9 @@ fn slots_take_their_memory_from_blocks() {
     assert_within_capacity(&cache);
     drop(tables);
     for number in 0..2_000 {
-        first.insert(number, &block(1, number, 3_000)).unwrap();
+        first
+            .insert(number, &block(1, number, 3_000), Room::Any)
+            .unwrap();
     }
     assert_eq!(cache.state().used.slabs, before.slabs);
 }
@@ -234,12 +273,16 @@ fn headers_of_small_frames_take_their_memory_from_blocks() {
         let cache = cache(capacity);
         let large = FrameSlots::new(Arc::clone(&cache), 2_000);
         for number in 0..2_000 {
-            large.insert(number, &block(1, number, 16_000)).unwrap();
+            large
+                .insert(number, &block(1, number, 16_000), Room::Any)
+                .unwrap();
         }
         let small = FrameSlots::new(Arc::clone(&cache), 100_000);
         for number in 0..200_000 {
             let number = number % 100_000;
-            let pin = small.insert(number, &block(2, number, 100)).unwrap();
+            let pin = small
+                .insert(number, &block(2, number, 100), Room::Any)
+                .unwrap();
             assert_eq!(*pin, block(2, number, 100));
             if number % 100 == 0 {
                 assert_within_capacity(&cache);
@@ -248,7 +291,9 @@ fn headers_of_small_frames_take_their_memory_from_blocks() {
         let kept = (0..100_000).filter(|n| small.get(*n).is_some()).count() as u64;
         assert!(kept * 128 > capacity / 4, "{kept} of {capacity}");
         for number in 0..2_000 {
-            large.insert(number, &block(1, number, 16_000)).unwrap();
+            large
+                .insert(number, &block(1, number, 16_000), Room::Any)
+                .unwrap();
             assert_within_capacity(&cache);
         }
     }
@@ -258,10 +303,10 @@ fn headers_of_small_frames_take_their_memory_from_blocks() {
 fn a_pin_that_is_one_too_many_is_a_copy() {
     let cache = cache(1 << 20);
     let table = FrameSlots::new(Arc::clone(&cache), 1);
-    let pin = table.insert(0, b"block").unwrap();
+    let pin = table.insert(0, b"block", Room::Any).unwrap();
     let header = pin.frame_pin().unwrap().header();
     header.crowd();
-    assert!(table.get(0).is_none() && table.insert(0, b"block").is_none());
+    assert!(table.get(0).is_none() && table.insert(0, b"block", Room::Any).is_none());
     let copy = pin.clone();
     assert!(copy.frame_pin().is_none());
     assert_eq!((&*copy, &*pin), (&b"block"[..], &b"block"[..]));
@@ -273,7 +318,11 @@ fn a_pin_that_is_one_too_many_is_a_copy() {
 fn parts_take_their_pins_from_a_stock_that_is_given_back() {
     let cache = cache(1 << 20);
     let table = FrameSlots::new(Arc::clone(&cache), 2);
-    let blocks = [0, 1].map(|number| table.insert(number, &block(1, number, 3_000)).unwrap());
+    let blocks = [0, 1].map(|number| {
+        table
+            .insert(number, &block(1, number, 3_000), Room::Any)
+            .unwrap()
+    });
     let pins_of = |number: usize| blocks[number].frame_pin().unwrap().header().pins();
     let mut stock = Pins::default();
     let mut parts = Vec::new();
@@ -334,7 +383,8 @@ fn threads_always_see_the_block_that_they_asked_for() {
                             hits.fetch_add(1, Ordering::Relaxed);
                         });
                         let bytes = block(*name, number, len.max(8));
-                        let pin = found.or_else(|| slots.insert(number, &bytes));
+                        let room = [Room::Free, Room::Any][rng.random_range(0..2)];
+                        let pin = found.or_else(|| slots.insert(number, &bytes, room));
                         held.extend(pin.map(|pin| (*name, number, pin)));
                         if rng.random_range(0..500) == 0 {
                             drop(guard);
@@ -439,7 +489,7 @@ fn hit_rates(capacity: u64, reads: u64, pick: impl Fn(u64, u64) -> (u64, usize))
         let (table, at) = (&tables[(number / BLOCKS) as usize], number % BLOCKS);
         let found = table.get(at).is_some();
         if !found {
-            assert!(table.insert(at, &bytes[..len]).is_some());
+            assert!(table.insert(at, &bytes[..len], Room::Any).is_some());
         }
         let clock_found = clock.read(number, len);
         if read >= reads / 4 {

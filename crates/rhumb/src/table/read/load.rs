@@ -13,12 +13,16 @@ use crate::entry::cursor_checks::count_visit;
 use crate::entry::{Pointer, Sequence};
 use crate::error::{Error, Result};
 use crate::fs::ops;
-use crate::memory::{OwnedBytes, Pinned, Pins};
+use crate::memory::{OwnedBytes, Pinned, Pins, Room};
 use crate::table::block::{BlockLayout, BlockView};
 use crate::table::form::units::UnitShape;
 
 /// The most bytes that a scan reads in one call.
 const READ_AHEAD_BYTES: u64 = 256 << 10;
+
+/// A scan that reads so many blocks at once has read as many before. It evicts few blocks for what follows, and
+/// needs no frame for it: copying a block into one takes as long as reading it from the page cache.
+const MANY_BLOCKS: u64 = 8;
 
 /// The second cache line of a block: the header and the start of the columns, which are read first,
 /// lie in about the first two lines.
@@ -118,6 +122,8 @@ struct Fetched {
     /// The offset of the first one in the file.
     start: u64,
     bytes: Arc<OwnedBytes>,
+    /// Where they are kept in the cache when they are used; `None`: nowhere.
+    room: Option<Room>,
 }
 
 /// Where one get or cursor takes its blocks from.
@@ -186,6 +192,11 @@ impl BlockSource {
         if self.keep_recent && kept != Some(block.number) {
             self.recent = Some(block.clone());
         }
+    }
+
+    /// Where blocks are kept that are read for themselves.
+    fn room(&self) -> Option<Room> {
+        self.fill_cache.then_some(Room::Any)
     }
 
     fn has_fetched(&self, number: u64) -> bool {
@@ -286,10 +297,14 @@ impl TableReader {
             let last = number.saturating_add(blocks - 1);
             let last = last.min(self.directory.blocks().saturating_sub(1));
             let end = self.end_forward(number, last, source.fill_cache)?;
-            match self.fetch(number, end, source) {
+            let room = match source.fill_cache && blocks >= MANY_BLOCKS {
+                true => Some(self.frame_slots.room_of_long_scan()),
+                false => source.room(),
+            };
+            match self.fetch((number, end), room, source) {
                 // The blocks after it may be unreadable and never be needed, except in a pass.
                 Err(_) if source.fill_cache && number < end => {
-                    self.fetch(number, number, source)?;
+                    self.fetch((number, number), room, source)?;
                 }
                 fetched => fetched?,
             }
@@ -329,7 +344,7 @@ impl TableReader {
         source: &mut BlockSource,
     ) -> Result<LoadedBlock> {
         if !source.has_fetched(number) {
-            self.fetch(number, number, source)?;
+            self.fetch((number, number), source.room(), source)?;
         }
         let Some(fetched) = source.fetched.clone() else {
             return Err(self.no_such_block(number));
@@ -338,7 +353,7 @@ impl TableReader {
             // It is not needed again, and may be large.
             source.fetched = None;
         }
-        let bytes = self.admit(number, &fetched, source.fill_cache)?;
+        let bytes = self.admit(number, &fetched)?;
         Ok(self.loaded(number, bytes))
     }
 
@@ -371,7 +386,7 @@ impl TableReader {
         {
             // If they cannot be read together, each is read when it is searched: the one that has
             // the key may be readable, and an error must name the one that is not.
-            let _ = self.fetch(first, last, source);
+            let _ = self.fetch((first, last), source.room(), source);
         }
     }
 
@@ -384,7 +399,12 @@ impl TableReader {
     }
 
     /// Reads the blocks `first..=last` in one call, for [`TableReader::read_block`].
-    fn fetch(&self, first: u64, last: u64, source: &mut BlockSource) -> Result<()> {
+    fn fetch(
+        &self,
+        (first, last): (u64, u64),
+        room: Option<Room>,
+        source: &mut BlockSource,
+    ) -> Result<()> {
         source.fetched = None;
         let stretch = self.stretch(first, last);
         let (start, len) = stretch.ok_or_else(|| self.no_such_block(first))?;
@@ -406,14 +426,18 @@ impl TableReader {
             first,
             last,
             start,
-            bytes: Arc::new(OwnedBytes::new(bytes)),
+            bytes: Arc::new(match room {
+                Some(_) => self.frame_slots.outside(bytes),
+                None => OwnedBytes::new(bytes),
+            }),
+            room,
         });
         Ok(())
     }
 
-    /// Verifies a block that was read. If it is to be kept it is put into the cache, otherwise it
+    /// Verifies a block that was read. If there is room for it, it is put into the cache, otherwise it
     /// stays where it was read.
-    fn admit(&self, number: u64, fetched: &Fetched, keep: bool) -> Result<Pinned> {
+    fn admit(&self, number: u64, fetched: &Fetched) -> Result<Pinned> {
         let extent = self.directory.extent(number);
         let (offset, len) = extent.ok_or_else(|| self.no_such_block(number))?;
         let at = offset.saturating_sub(fetched.start) as usize;
@@ -424,13 +448,18 @@ impl TableReader {
         self.likely_rows.note(&layout, usual);
         let ascends = BlockView::new(&raw, &layout).check_order();
         ascends.map_err(|d| d.in_block(&self.path, offset))?;
-        if keep {
-            let kept = self.frame_slots.insert(number, &raw);
-            return Ok(kept.unwrap_or_else(|| self.frame_slots.bypass(raw.into_owned())));
-        }
-        Ok(match raw {
-            Cow::Borrowed(raw) => Pinned::owned(Arc::clone(&fetched.bytes), at + start, raw.len()),
-            Cow::Owned(raw) => Pinned::from(raw),
+        let slots = &self.frame_slots;
+        let kept = fetched.room.map(|room| slots.insert(number, &raw, room));
+        Ok(match (kept, raw) {
+            (Some(Some(kept)), _) => kept,
+            (Some(None), Cow::Owned(raw)) => slots.bypass(raw),
+            (Some(None), Cow::Borrowed(raw)) => {
+                slots.bypass_in(&fetched.bytes, at + start, raw.len())
+            }
+            (None, Cow::Owned(raw)) => Pinned::from(raw),
+            (None, Cow::Borrowed(raw)) => {
+                Pinned::owned(Arc::clone(&fetched.bytes), at + start, raw.len())
+            }
         })
     }
 

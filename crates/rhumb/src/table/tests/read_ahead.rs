@@ -93,6 +93,53 @@ fn what_is_in_memory_is_not_read_again() {
     );
 }
 
+/// The numbers of the blocks in memory.
+fn kept(table: &TableReader) -> Vec<u64> {
+    let all = 0..table.blocks();
+    all.filter(|block| table.frame_slots.holds(*block))
+        .collect()
+}
+
+#[test]
+fn a_long_scan_leaves_in_memory_what_is_read_often() {
+    // A quarter of the table.
+    let table = table().open(1 << 20).unwrap();
+    let scan = || {
+        let mut cursor = table.cursor(true);
+        cursor.seek_first().unwrap();
+        walk(&mut cursor, ENTRIES);
+        cursor.source.trace.blocks_cached
+    };
+    for n in (ENTRIES / 2..ENTRIES).step_by(20) {
+        let found = get(&table, &n.to_be_bytes(), MAX_SEQUENCE).unwrap();
+        assert!(found.is_some());
+    }
+    let before = kept(&table);
+    assert!(
+        (230..=262).contains(&before.len()),
+        "{} blocks",
+        before.len()
+    );
+    scan();
+    let after = kept(&table);
+    let left = before.iter().filter(|block| after.contains(block)).count();
+    assert!(
+        2 * left >= before.len(),
+        "{left} of {} blocks",
+        before.len()
+    );
+    assert!(
+        (0..7).all(|block| after.contains(&block)),
+        "the first ones are kept"
+    );
+    // What nothing but scans reads is in memory after some of them.
+    let cached: Vec<u32> = (0..40).map(|_| scan()).collect();
+    assert!(
+        cached[30..].iter().all(|cached| *cached > 100),
+        "{cached:?}"
+    );
+}
+
 #[test]
 fn a_seek_or_a_step_back_starts_anew() {
     let table = table().open(32 << 20).unwrap();
