@@ -13,7 +13,7 @@ use crate::entry::{EntryKind, Pointer};
 use crate::error::{Error, Result};
 use crate::fs::names::FileKind;
 use crate::memory::Pinned;
-use crate::vlog::{Request, ValueFileMeta, ValueGroup, ValueWriter, read_all};
+use crate::vlog::{Request, ValueFileMeta, ValueGroup, ValueWriter, read_all, unread};
 
 /// A value file ends when it holds about so many bytes: files with little use can then be given up one by one.
 const FILE_BYTES: u64 = 128 << 20;
@@ -81,7 +81,7 @@ impl<'a> Values<'a> {
             })
         });
         let requests: Vec<Request<'_>> = requests.collect::<Result<_>>()?;
-        let mut values = vec![Ok(Pinned::empty()); requests.len()];
+        let mut values = unread(requests.len());
         read_all(&requests, context.files.access, false, &mut values);
         values.into_iter().collect()
     }

@@ -88,12 +88,15 @@ impl Ahead {
     /// Shows the next key, unless it lies beyond the bound that there is now. Returns `false` if none is shown.
     ///
     /// # Errors
-    /// If its value cannot be read, or the step to it failed.
+    /// If its value cannot be read, or the step to it failed; the same again when it is called again.
     pub fn show_next(&mut self, is_beyond: impl Fn(&[u8]) -> bool) -> Result<bool> {
         let next = self.at + 1;
         match (self.values.get(next), &self.failed) {
             (Some(_), _) if is_beyond(self.key(next)) => Ok(false),
             (Some(Ok(_)), _) => {
+                if let Some(left) = self.values.get_mut(self.at) {
+                    *left = Ok(Pinned::empty());
+                }
                 self.at = next;
                 Ok(true)
             }

@@ -144,8 +144,8 @@ pub struct CacheStats {
     /// The number of blocks read that were not kept, because all blocks in memory were pinned,
     /// the cache is too small for them, or a long scan read them. They are read again the next time.
     pub bypassed: u64,
-    /// The bytes of those that values or iterators still lie in, and of values that were copied out of
-    /// them ([`Value`](crate::Value)); not part of the memory above.
+    /// The bytes of the reads that brought those which values or iterators still lie in, and of values that were copied
+    /// out of them ([`Value`](crate::Value)); not part of the memory above.
     pub bypassed_bytes: u64,
 }
 

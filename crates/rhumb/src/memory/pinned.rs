@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::arena::ChunkMemory;
 use super::frames::{Bypass, FramePin, PinStock};
@@ -130,7 +130,6 @@ impl Pinned {
         }
     }
 
-    #[cold]
     fn or_copy(self) -> Self {
         match &self.memory {
             Memory::Owned(owned) => owned.copy_if_small(&self),
@@ -212,21 +211,23 @@ impl fmt::Debug for Pinned {
 /// Bytes on the heap that may be pinned.
 pub(crate) struct OwnedBytes {
     bytes: Vec<u8>,
-    /// Where they are counted until they are dropped.
-    counted: Option<Arc<Bypass>>,
+    /// Where they are counted until they are dropped, if they are.
+    counted: OnceLock<Arc<Bypass>>,
 }
 
 impl OwnedBytes {
     /// Bytes that are not counted.
     pub fn new(bytes: Vec<u8>) -> Self {
-        let counted = None;
+        let counted = OnceLock::new();
         OwnedBytes { bytes, counted }
     }
 
-    /// Bytes that are counted in `bypass`.
-    pub(super) fn counted(bytes: Vec<u8>, bypass: Arc<Bypass>) -> Self {
-        let counted = Some(bypass);
-        OwnedBytes { bytes, counted }
+    /// Counts them in `bypass` from now on, once.
+    pub(super) fn count_in(&self, bypass: &Arc<Bypass>) {
+        self.counted.get_or_init(|| {
+            bypass.take(self.bytes.len());
+            Arc::clone(bypass)
+        });
     }
 
     /// All of them.
@@ -239,7 +240,7 @@ impl OwnedBytes {
     fn copy_if_small(&self, part: &[u8]) -> Option<Pinned> {
         let is_small = part.len().saturating_mul(MOST_KEPT) < self.bytes.len();
         is_small.then(|| {
-            let copy = match &self.counted {
+            let copy = match self.counted.get() {
                 Some(bypass) => Bypass::count(bypass, part.to_vec()),
                 None => OwnedBytes::new(part.to_vec()),
             };
@@ -258,7 +259,7 @@ impl fmt::Debug for OwnedBytes {
 
 impl Drop for OwnedBytes {
     fn drop(&mut self) {
-        if let Some(bypass) = &self.counted {
+        if let Some(bypass) = self.counted.get() {
             bypass.release(self.bytes.len());
         }
     }

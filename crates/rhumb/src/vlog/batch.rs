@@ -5,7 +5,7 @@ use std::thread;
 use super::reader::ValueReader;
 use super::record::Wanted;
 use crate::entry::Pointer;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fs::Access;
 use crate::fs::ring::{self, Part};
 use crate::memory::Pinned;
@@ -73,6 +73,12 @@ pub(crate) fn read_all(
     for (place, value) in placed {
         put(values, place, value);
     }
+}
+
+/// Where answers go to: an error each, until they come.
+pub(crate) fn unread(answers: usize) -> Vec<Result<Pinned>> {
+    let unread = Error::InvalidArgument("a value was asked for and not read".into());
+    vec![Err(unread); answers]
 }
 
 fn put(values: &mut [Result<Pinned>], place: usize, value: Result<Pinned>) {
@@ -222,7 +228,6 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::error::Error;
     use crate::fs::{FileSystem, MemoryFileSystem, OsFileSystem, ReadFile};
     use crate::memory::BlockCache;
     use crate::vlog::{KeptValues, ValueWriter, header, record};
@@ -254,8 +259,7 @@ mod tests {
     }
 
     fn answers(requests: &[Request<'_>], access: Access, keep: bool) -> Vec<Result<Pinned>> {
-        let unanswered = Err(Error::InvalidArgument("no answer".into()));
-        let mut values = vec![unanswered; requests.len()];
+        let mut values = unread(requests.len());
         read_all(requests, access, keep, &mut values);
         values
     }

@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::memory::Pinned;
 use crate::table::{BlockSource, GetTrace};
 use crate::version::Run;
+use crate::vlog::unread;
 
 /// The values of `keys` in the keyspace with this id, in the same order, as of sequence `visible`.
 pub(in crate::db) fn look_up_all(
@@ -46,7 +47,7 @@ pub(in crate::db) fn look_up_all(
             _ => {}
         }
     }
-    let mut read = vec![Ok(Pinned::empty()); apart.len()];
+    let mut read = unread(apart.len());
     let wanted = apart.iter().enumerate();
     let wanted = wanted.map(|(nth, (_, key, pointer))| (nth, *key, *pointer));
     let files = view.levels.value_files();

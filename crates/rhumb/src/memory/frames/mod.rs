@@ -39,10 +39,10 @@ use space::FrameSpace;
 /// Caches below this keep nothing.
 const LEAST_CAPACITY: u64 = 1 << 10;
 
-/// One of so many reads of long scans may evict blocks.
-const SCANS_BEFORE_EVICTING: u64 = 8;
+/// Of the reads of long scans one in eight may evict blocks: those of whose number, mixed, all bits but so many are zero.
+const EVICTING_BITS: u32 = 64 - 3;
 
-/// Counts the blocks that got no frame and lie on the heap for their readers, and what was read for them or copied out of
+/// Counts the blocks that got no frame and lie on the heap for their readers, and what was read with them or copied out of
 /// them.
 #[derive(Debug, Default)]
 pub(super) struct Bypass {
@@ -53,9 +53,13 @@ pub(super) struct Bypass {
 impl Bypass {
     /// Bytes that are counted until they are dropped.
     pub fn count(bypass: &Arc<Bypass>, bytes: Vec<u8>) -> OwnedBytes {
-        let len = bytes.len() as u64;
-        bypass.bytes.fetch_add(len, Ordering::Relaxed);
-        OwnedBytes::counted(bytes, Arc::clone(bypass))
+        let bytes = OwnedBytes::new(bytes);
+        bytes.count_in(bypass);
+        bytes
+    }
+
+    pub fn take(&self, bytes: usize) {
+        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
     pub fn release(&self, bytes: usize) {
@@ -80,8 +84,8 @@ pub(crate) struct CacheState {
     /// The number of blocks that are pinned in their frames, and their bytes.
     pub pinned_blocks: u64,
     pub pinned_bytes: u64,
-    /// The number of blocks so far that got no frame, and the bytes of what was read for those still held and of what was
-    /// copied out of them.
+    /// The number of blocks so far that got no frame, and the bytes of what was read with those still held and of what
+    /// was copied out of them.
     pub bypassed: u64,
     pub bypassed_bytes: u64,
 }
@@ -135,20 +139,17 @@ impl BlockCache {
         state
     }
 
-    /// Counts a block that got no frame.
-    fn note_bypass(&self) {
+    /// Counts a block that got no frame, and lies in these bytes.
+    fn note_bypass(&self, bytes: &OwnedBytes) {
         self.bypass.blocks.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Memory outside of the cache, which is counted until it is dropped.
-    fn outside(&self, bytes: Vec<u8>) -> OwnedBytes {
-        Bypass::count(&self.bypass, bytes)
+        bytes.count_in(&self.bypass);
     }
 
     /// As [`FrameSlots::room_of_long_scan`].
     fn room_of_long_scan(&self) -> Room {
-        let before = self.long_reads.fetch_add(1, Ordering::Relaxed);
-        match before % SCANS_BEFORE_EVICTING == SCANS_BEFORE_EVICTING - 1 {
+        let count = self.long_reads.fetch_add(1, Ordering::Relaxed) + 1;
+        // Mixed, since several runs that are scanned together read in turn.
+        match count.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> EVICTING_BITS == 0 {
             true => Room::Any,
             false => Room::Free,
         }

@@ -30,7 +30,8 @@ const SLABS_TRIED: usize = 4;
 /// Where a block may be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Room {
-    /// Where there is a free frame, or memory left for one.
+    /// Where there is a free frame, or memory left for one. The first block of a table may still evict others, for its
+    /// slots.
     Free,
     /// There, or in place of another block.
     Any,

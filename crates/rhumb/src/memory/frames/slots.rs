@@ -106,24 +106,18 @@ impl FrameSlots {
     /// Puts a block that could not be kept into memory of its own, and pins it there.
     pub fn bypass(&self, block: Vec<u8>) -> Pinned {
         let len = block.len();
-        self.cache.note_bypass();
-        Pinned::owned(Arc::new(self.cache.outside(block)), 0, len)
+        self.bypass_in(&Arc::new(OwnedBytes::new(block)), 0, len)
     }
 
     /// The same for the `len` bytes at `start` of `bytes`, which stay where they were read.
     pub fn bypass_in(&self, bytes: &Arc<OwnedBytes>, start: usize, len: usize) -> Pinned {
-        self.cache.note_bypass();
+        self.cache.note_bypass(bytes);
         Pinned::owned(Arc::clone(bytes), start, len)
     }
 
-    /// Memory for blocks that are read, which is counted until it is dropped.
-    pub fn outside(&self, bytes: Vec<u8>) -> OwnedBytes {
-        self.cache.outside(bytes)
-    }
-
     /// The room for what a scan reads that has read much already: one call of eight may evict blocks. So a scan
-    /// leaves the cache nearly as it was, and what is scanned over and over is there after some time (bimodal insertion, Qureshi et al., ISCA
-    /// 2007).
+    /// leaves the cache nearly as it was, and what is scanned over and over is there after some time (bimodal
+    /// insertion, Qureshi et al., ISCA 2007).
     pub fn room_of_long_scan(&self) -> Room {
         self.cache.room_of_long_scan()
     }

@@ -30,7 +30,7 @@ pub(crate) struct TableCursor {
 }
 
 impl TableReader {
-    /// A cursor over the table. With `fill_cache`, blocks are kept in the cache, and reads become
+    /// A cursor over the table. With `fill_cache`, blocks may be kept in the cache, and reads become
     /// larger while the cursor goes forward. Without it, for passes over whole tables, blocks are
     /// not kept, and going forward reads many in one call from the start.
     pub fn cursor(self: &Arc<Self>, fill_cache: bool) -> TableCursor {
@@ -149,7 +149,11 @@ impl Cursor for TableCursor {
     #[inline]
     fn value(&mut self) -> Pinned {
         match &self.here {
-            Some(block) => block.value(self.slot, &mut self.pins),
+            Some(block) => {
+                let value = block.value(self.slot, &mut self.pins);
+                self.source.note_pinned(value.len());
+                value
+            }
             None => Pinned::empty(),
         }
     }

@@ -110,7 +110,7 @@ fn a_long_scan_leaves_in_memory_what_is_read_often() {
         walk(&mut cursor, ENTRIES);
         cursor.source.trace.blocks_cached
     };
-    for n in (ENTRIES / 2..ENTRIES).step_by(20) {
+    for n in (ENTRIES / 6..ENTRIES / 2).step_by(20) {
         let found = get(&table, &n.to_be_bytes(), MAX_SEQUENCE).unwrap();
         assert!(found.is_some());
     }
@@ -127,10 +127,6 @@ fn a_long_scan_leaves_in_memory_what_is_read_often() {
         2 * left >= before.len(),
         "{left} of {} blocks",
         before.len()
-    );
-    assert!(
-        (0..7).all(|block| after.contains(&block)),
-        "the first ones are kept"
     );
     // What nothing but scans reads is in memory after some of them.
     let cached: Vec<u32> = (0..40).map(|_| scan()).collect();
