@@ -12,7 +12,7 @@ use crate::sync::{Arc, Opened};
 use crate::table::ValueUse;
 use crate::version::Files;
 use crate::version::files::FileRef;
-use crate::vlog::{HEADER_BYTES, Request, ValueFileMeta, ValueReader, read_all};
+use crate::vlog::{HEADER_BYTES, Request, ValueFileMeta, ValueReader, put, read_all};
 
 /// A value file, shared by all levels whose tables point into it. When the last reference to an obsolete one is
 /// dropped, it becomes garbage.
@@ -174,16 +174,15 @@ impl ValueFiles {
                 access = file.file.files.access;
                 file.reader()
             });
-            match (reader, values.get_mut(place)) {
-                (Ok(reader), _) => requests.push(Request {
+            match reader {
+                Ok(reader) => requests.push(Request {
                     place,
                     reader,
                     keyspace,
                     key,
                     pointer,
                 }),
-                (Err(e), Some(value)) => *value = Err(e),
-                (Err(_), None) => {}
+                Err(e) => put(values, place, Err(e)),
             }
         }
         read_all(&requests, access, keep, values);

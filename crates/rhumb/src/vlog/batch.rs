@@ -81,7 +81,8 @@ pub(crate) fn unread(answers: usize) -> Vec<Result<Pinned>> {
     vec![Err(unread); answers]
 }
 
-fn put(values: &mut [Result<Pinned>], place: usize, value: Result<Pinned>) {
+/// Puts an answer at its place.
+pub(crate) fn put(values: &mut [Result<Pinned>], place: usize, value: Result<Pinned>) {
     if let Some(into) = values.get_mut(place) {
         *into = value;
     }

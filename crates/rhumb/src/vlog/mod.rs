@@ -8,7 +8,7 @@ mod record;
 mod walk;
 mod writer;
 
-pub(crate) use batch::{Request, read_all, unread};
+pub(crate) use batch::{Request, put, read_all, unread};
 pub(crate) use group::{ValueFileMeta, ValueGroup};
 pub(crate) use kept::KeptValues;
 #[cfg(feature = "test-kit")]

@@ -51,13 +51,6 @@ pub(super) struct Bypass {
 }
 
 impl Bypass {
-    /// Bytes that are counted until they are dropped.
-    pub fn count(bypass: &Arc<Bypass>, bytes: Vec<u8>) -> OwnedBytes {
-        let bytes = OwnedBytes::new(bytes);
-        bytes.count_in(bypass);
-        bytes
-    }
-
     pub fn take(&self, bytes: usize) {
         self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }

@@ -150,10 +150,7 @@ impl Pool {
     ) -> Option<Pinned> {
         let tag = table.tag(block)?;
         let class = self.sizes.of_block(bytes.len())?;
-        let frame = self.free_frame(class).or_else(|| match room {
-            Room::Free => None,
-            Room::Any => self.frame_of_others(class),
-        })?;
+        let frame = self.frame_for(class, room)?;
         let pinned = self.space.fill(frame, tag, bytes);
         self.count_in(frame);
         table.set(block, frame);
@@ -197,23 +194,17 @@ impl Pool {
         self.tables.get(&table).map(|slots| (&**slots, block))
     }
 
-    /// A frame of a class that no block has to leave, claimed for the caller.
-    fn free_frame(&mut self, class: usize) -> Option<FrameNumber> {
+    /// A frame of a class, claimed for the caller.
+    fn frame_for(&mut self, class: usize, room: Room) -> Option<FrameNumber> {
         if let Some(frame) = self.classes[class].pop_free(&self.space) {
             return Some(frame);
         }
-        let slab = self.unused_slab(self.bytes_of_slab(class))?;
-        self.give(slab, class);
-        self.classes[class].pop_free(&self.space)
-    }
-
-    /// A frame of a class, claimed for the caller, where all memory is in use.
-    fn frame_of_others(&mut self, class: usize) -> Option<FrameNumber> {
-        match self.slab_of_others(class) {
+        match self.another_slab(class, room) {
             Some(slab) => {
                 self.give(slab, class);
                 self.classes[class].pop_free(&self.space)
             }
+            None if room == Room::Free => None,
             None => {
                 let steps = 2 * self.classes[class].frames() + 1;
                 (0..steps).find_map(|_| self.tick(class))
@@ -232,12 +223,6 @@ impl Pool {
         })
     }
 
-    /// The memory of one more slab of a class, with the headers of its frames.
-    fn bytes_of_slab(&self, class: usize) -> u64 {
-        let header_bytes = self.space.header_bytes(self.classes[class].per_slab);
-        self.sizes.slab_bytes() as u64 + header_bytes
-    }
-
     /// A slab that no class has; `None` if there is none, or no memory for `more` bytes.
     fn unused_slab(&mut self, more: u64) -> Option<usize> {
         if self.used.total() + more > self.limit {
@@ -252,9 +237,10 @@ impl Pool {
         })
     }
 
-    /// A slab for a class that has no free frames, where none is unused; `None` if the class should not get one.
-    fn slab_of_others(&mut self, class: usize) -> Option<usize> {
-        let more = self.bytes_of_slab(class);
+    /// A slab for a class that has no free frames; `None` if the class should not get one, or not from another class.
+    fn another_slab(&mut self, class: usize, room: Room) -> Option<usize> {
+        let header_bytes = self.space.header_bytes(self.classes[class].per_slab);
+        let more = self.sizes.slab_bytes() as u64 + header_bytes;
         if self.used.slots + more > self.limit {
             // It would not fit even if all other slabs were given back.
             return None;
@@ -262,6 +248,9 @@ impl Pool {
         loop {
             if let Some(slab) = self.unused_slab(more) {
                 return Some(slab);
+            }
+            if room == Room::Free {
+                return None;
             }
             let slab = self.slab_of_another(class)?;
             if self.used.total() + more <= self.limit {

@@ -103,16 +103,9 @@ impl FrameSlots {
         }
     }
 
-    /// Puts a block that could not be kept into memory of its own, and pins it there.
-    pub fn bypass(&self, block: Vec<u8>) -> Pinned {
-        let len = block.len();
-        self.bypass_in(&Arc::new(OwnedBytes::new(block)), 0, len)
-    }
-
-    /// The same for the `len` bytes at `start` of `bytes`, which stay where they were read.
-    pub fn bypass_in(&self, bytes: &Arc<OwnedBytes>, start: usize, len: usize) -> Pinned {
+    /// Counts a block that could not be kept, and lies in these bytes until they are dropped.
+    pub fn note_bypass(&self, bytes: &OwnedBytes) {
         self.cache.note_bypass(bytes);
-        Pinned::owned(Arc::clone(bytes), start, len)
     }
 
     /// The room for what a scan reads that has read much already: one call of eight may evict blocks. So a scan

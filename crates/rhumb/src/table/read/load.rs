@@ -469,18 +469,21 @@ impl TableReader {
         let ascends = BlockView::new(&raw, &layout).check_order();
         ascends.map_err(|d| d.in_block(&self.path, offset))?;
         let slots = &self.frame_slots;
-        let kept = fetched.room.map(|room| slots.insert(number, &raw, room));
-        Ok(match (kept, raw) {
-            (Some(Some(kept)), _) => kept,
-            (Some(None), Cow::Owned(raw)) => slots.bypass(raw),
-            (Some(None), Cow::Borrowed(raw)) => {
-                slots.bypass_in(&fetched.bytes, at + start, raw.len())
-            }
-            (None, Cow::Owned(raw)) => Pinned::from(raw),
-            (None, Cow::Borrowed(raw)) => {
-                Pinned::owned(Arc::clone(&fetched.bytes), at + start, raw.len())
-            }
-        })
+        let kept = fetched
+            .room
+            .and_then(|room| slots.insert(number, &raw, room));
+        if let Some(kept) = kept {
+            return Ok(kept);
+        }
+        let len = raw.len();
+        let (bytes, start) = match raw {
+            Cow::Borrowed(_) => (Arc::clone(&fetched.bytes), at + start),
+            Cow::Owned(raw) => (Arc::new(OwnedBytes::new(raw)), 0),
+        };
+        if fetched.room.is_some() {
+            slots.note_bypass(&bytes);
+        }
+        Ok(Pinned::owned(bytes, start, len))
     }
 
     fn verifier(&self) -> Verifier<'_> {
