@@ -98,6 +98,10 @@ fn the_golden_store_has_all_forms_when_made() {
         content
     );
     check_forms(&disk);
+    let fenced = |(name, bytes): (String, Vec<u8>)| {
+        name.ends_with(".table") && decode::table(&bytes).form == 4
+    };
+    assert!(files(&disk).into_iter().any(fenced));
     if std::env::var("RHUMB_WRITE_GOLDEN").as_deref() == Ok("1") {
         write(FORMAT, &disk, &content);
     }

@@ -222,7 +222,7 @@ impl Directory {
                 [offsets, first].concat()
             }
         };
-        if form != 1 {
+        if form != 1 && form != 4 {
             let entries: usize = units.iter().map(|unit| unit.0[0]).sum();
             let behind = blocks > in_units && in_units > 0;
             let least = entries as u64 - u64::from(behind);
@@ -506,7 +506,8 @@ impl Table {
         let empty = self.blocks.iter().any(|block| block.entries.is_empty());
         let cut = self.properties["partition"].starts_with(b"bytes(");
         match self.form {
-            0 => {
+            // Fence pointers had directories of form 0 before there was form 4.
+            0 | 4 => {
                 let fences = number(&self.sections[&2], 0, 1) == 1;
                 let behind = self.cell > 0 && empty && fences;
                 note(

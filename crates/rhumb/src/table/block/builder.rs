@@ -1,9 +1,12 @@
 //! Collects sorted entries and lays them out as columns.
 
+mod parting;
+
 use std::ops::Range;
 
 use rhumb_index::search::common_prefix;
 
+use self::parting::Parting;
 use super::pointers::PointerColumns;
 use super::shape::{KeyForm, Shape, length_width};
 use super::{GROUP_ENTRIES, NO_HINT, WITH_POINTERS, flag};
@@ -67,6 +70,10 @@ pub(in crate::table) struct BlockBuilder {
     /// The smallest and the largest distance from an entry's expected slot to its own; `None` if no
     /// slot was expected.
     hint: Option<(i64, i64)>,
+    /// Whether it has nearly all the bytes that a block may have.
+    is_late: bool,
+    /// Where it should end, if it has to before the next entry.
+    parting: Option<Parting>,
 }
 
 /// Appends the raw form of a block without entries that has a block prefix.
@@ -260,6 +267,11 @@ impl BlockBuilder {
         if self.count() > 0 && !self.admits(entry, limit) {
             return false;
         }
+        self.add(entry);
+        true
+    }
+
+    fn add(&mut self, entry: &NewEntry<'_>) {
         self.shape.add(entry);
         self.repeats |= !entry.new_key;
         append(&mut self.keys, entry.key);
@@ -277,7 +289,6 @@ impl BlockBuilder {
         if self.shape.unmeasured_bytes() >= MEASURED_KEY_BYTES {
             self.measured();
         }
-        true
     }
 
     fn push_pointer(&mut self, pointer: Pointer) {
@@ -293,6 +304,8 @@ impl BlockBuilder {
     pub fn clear(&mut self) {
         self.shape = Shape::without_entries(self.shape.even);
         self.hint = None;
+        self.is_late = false;
+        self.parting = None;
         self.repeats = false;
         self.keys.clear();
         self.values.clear();

@@ -2,8 +2,9 @@
 //! prediction.
 //!
 //! Offsets and first ranks of units are computed. For other blocks:
-//! if an index answers with windows of ranks, the directory keeps the first rank of each block. If
-//! the model placed the blocks, the prediction itself gives the block (docs/format.md, Directory).
+//! if an index answers with windows of ranks, the directory keeps the first rank of each block. If it
+//! answers with blocks, as fence pointers do, or if the model placed the blocks, so that the prediction
+//! itself gives the block, no ranks are needed (docs/format.md, Directory).
 //! First ranks are then kept only if the offsets are derived from them, as they are if every entry
 //! takes the same number of bytes.
 
@@ -20,6 +21,7 @@ const RANKED: u8 = 0;
 const PLACED: u8 = 1;
 const STRIDED: u8 = 2;
 const UNITS: u8 = 3;
+const FENCED: u8 = 4;
 
 /// The size of blocks whose entries have equal sizes: `overhead` bytes, and `stride` for each
 /// entry.
@@ -41,9 +43,11 @@ impl Stride {
 /// How the blocks of a table are found.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::table) enum Arrangement<'a> {
-    /// By ranks or by fence pointers. `entries_per_cell` is that of the cells that the model placed
+    /// By ranks. `entries_per_cell` is that of the cells that the model placed
     /// before it was given up; 0 if there are none.
     Ranked { entries_per_cell: u32 },
+    /// By an index that answers with blocks; `entries_per_cell` as above.
+    Fenced { entries_per_cell: u32 },
     /// As ranked; the first blocks are units.
     Units(&'a Units),
     /// By the model's prediction.
@@ -82,6 +86,7 @@ impl DirectoryBuilder {
     pub fn encode(&self, entries: u64, arrangement: Arrangement<'_>) -> Option<Vec<u8>> {
         let (n, form, thresholds) = match arrangement {
             Arrangement::Ranked { entries_per_cell } => (entries_per_cell, RANKED, None),
+            Arrangement::Fenced { entries_per_cell } => (entries_per_cell, FENCED, None),
             Arrangement::Units(units) => (units.entries_per_unit(), UNITS, None),
             Arrangement::Placed {
                 entries_per_cell,
@@ -106,7 +111,7 @@ impl DirectoryBuilder {
                 behind = usize::try_from(units.count()).ok()?;
             }
             let fits = Column::encode(self.offsets.get(behind..)?, &mut bytes)
-                && Column::encode(self.first_ranks.get(behind..)?, &mut bytes);
+                && (form == FENCED || Column::encode(self.first_ranks.get(behind..)?, &mut bytes));
             return fits.then_some(bytes);
         };
         bytes.extend_from_slice(&(thresholds.len() as u64).to_le_bytes());
@@ -133,6 +138,9 @@ enum Form {
         first_ranks: Column,
     },
     Placed {
+        offsets: Column,
+    },
+    Fenced {
         offsets: Column,
     },
     Strided {
@@ -184,7 +192,7 @@ impl Directory {
         let (blocks, ranks, entries) = (field(0), field(1), field(2));
         let entries_per_cell = u32::from_le_bytes(word(bytes, 24));
         let [form, reserved @ ..] = word::<4>(bytes, 28);
-        if form > UNITS {
+        if form > FENCED {
             return Err(Damage::unsupported(format!("directories of form {form}")));
         }
         let (cells, least) = match form {
@@ -213,6 +221,9 @@ impl Directory {
                 first_ranks: column(&mut rest, &mut at, "first ranks", ranks)?,
             },
             PLACED => Form::Placed {
+                offsets: column(&mut rest, &mut at, "offsets", end)?,
+            },
+            FENCED => Form::Fenced {
                 offsets: column(&mut rest, &mut at, "offsets", end)?,
             },
             UNITS => {
@@ -329,7 +340,9 @@ impl Directory {
     #[inline]
     fn offset(&self, block: u64) -> Option<u64> {
         match &self.form {
-            Form::Ranked { offsets, .. } | Form::Placed { offsets } => Some(offsets.value(block)),
+            Form::Ranked { offsets, .. } | Form::Placed { offsets } | Form::Fenced { offsets } => {
+                Some(offsets.value(block))
+            }
             Form::Strided {
                 stride,
                 first_ranks,
@@ -358,8 +371,13 @@ impl Directory {
                 }
                 computed => computed,
             },
-            Form::Placed { .. } => None,
+            Form::Placed { .. } | Form::Fenced { .. } => None,
         }
+    }
+
+    /// Whether it leads from ranks to blocks, so that an index may answer with ranks.
+    pub fn has_ranks(&self) -> bool {
+        !matches!(self.form, Form::Fenced { .. })
     }
 
     /// The number of user keys that start in a block; an estimate if the directory does not store
@@ -367,7 +385,8 @@ impl Directory {
     pub fn keys_in(&self, block: u64) -> u64 {
         match (self.first_rank(block), self.first_rank(block + 1)) {
             (Some(first), Some(next)) => next.saturating_sub(first),
-            _ => self.entries_per_cell.into(),
+            _ if self.is_placed() => self.entries_per_cell.into(),
+            _ => self.ranks.div_ceil(self.blocks.max(1)),
         }
     }
 
@@ -389,6 +408,8 @@ impl Directory {
                 let cell = rank / u64::from(self.entries_per_cell.max(1));
                 return cell.min(self.blocks.saturating_sub(1));
             }
+            // No index asks: it answers with blocks.
+            Form::Fenced { .. } => return 0,
         };
         let blocks = self.blocks.saturating_sub(units);
         let below = blocks_below(first_ranks, blocks, rank);
@@ -405,7 +426,7 @@ impl Directory {
                 offsets,
                 first_ranks,
             } => offsets.bytes() + first_ranks.bytes(),
-            Form::Placed { offsets } => offsets.bytes(),
+            Form::Placed { offsets } | Form::Fenced { offsets } => offsets.bytes(),
             Form::Strided { first_ranks, .. } => first_ranks.bytes(),
             Form::Units {
                 units,

@@ -381,12 +381,17 @@ fn decode_values(bytes: &[u8]) -> Result<Vec<ValueUse>, Damage> {
     }
 }
 
-/// Refuses an index that was built for a different number of keys or blocks.
+/// Refuses an index that was built for a different number of keys or blocks, or that needs more than the directory has.
 fn check_extent(index: &dyn Index, directory: &Directory, at: usize) -> Result<(), Damage> {
     let (blocks, ranks) = (directory.blocks(), directory.ranks());
     let found = index.extent();
     if blocks > 0 && found != blocks && found != ranks {
         let expected = format!("an index of {ranks} keys or {blocks} blocks");
+        return Err(Damage::new(at, expected, found));
+    }
+    if !directory.has_ranks() && index.widest_window() > 0 {
+        let expected = "an index that answers with blocks, since the directory has no ranks";
+        let found = format!("{}, which answers with ranks", index.kind());
         return Err(Damage::new(at, expected, found));
     }
     Ok(())

@@ -127,6 +127,28 @@ fn equal_entries_need_no_offsets_and_predictions_no_ranks() {
 }
 
 #[test]
+fn an_index_that_answers_with_blocks_needs_no_ranks() {
+    let mut builder = DirectoryBuilder {
+        offsets: vec![0, 100, 350],
+        first_ranks: vec![0, 4, 9],
+    };
+    builder.close(500, 15);
+    let fenced = Arrangement::Fenced {
+        entries_per_cell: 0,
+    };
+    let bytes = builder.encode(15, fenced).unwrap();
+    assert!(bytes.len() < builder.encode(15, RANKS).unwrap().len());
+    let directory = Directory::decode(&bytes, 500).unwrap();
+    assert!(!directory.has_ranks() && !directory.is_placed());
+    let extents = [0, 1, 2, 3].map(|block| directory.extent(block));
+    let expected = [Some((0, 100)), Some((100, 250)), Some((350, 150)), None];
+    assert_eq!(extents, expected);
+    assert_eq!((directory.first_rank(1), directory.keys_in(1)), (None, 5));
+    assert!(Directory::decode(&bytes[..bytes.len() - 1], 500).is_err());
+    assert!(Directory::decode(&[&bytes[..], &[0]].concat(), 500).is_err());
+}
+
+#[test]
 fn blocks_behind_units_are_found_by_rank() {
     let shape = UnitShape {
         key: 8,
@@ -176,8 +198,8 @@ fn blocks_behind_units_are_found_by_rank() {
 #[test]
 fn a_form_of_a_later_version_is_not_taken_for_damage() {
     let mut bytes = built(&[0], &[0], 100, 5);
-    bytes[28] = 4;
-    let unknown = Damage::unsupported("directories of form 4");
+    bytes[28] = 5;
+    let unknown = Damage::unsupported("directories of form 5");
     assert_eq!(Directory::decode(&bytes, 100).unwrap_err(), unknown);
 }
 
@@ -210,6 +232,9 @@ fn hostile_directories_answer_something_inside() {
         placed(None),
         placed(Some(stride)),
         Arrangement::Units(&units),
+        Arrangement::Fenced {
+            entries_per_cell: 30,
+        },
     ] {
         let mut builder = DirectoryBuilder {
             offsets: offsets.clone(),

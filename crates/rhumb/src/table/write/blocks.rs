@@ -1,5 +1,6 @@
 //! Writes the blocks of a table, and passes on what directory, index and filter need to find them.
 
+use std::mem;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -49,6 +50,8 @@ pub(in crate::table) struct BlockWriter {
     compression: Compression,
     map: Arc<KeyMap>,
     block: BlockBuilder,
+    /// The block after it, while entries move there; else it has none.
+    next: BlockBuilder,
     /// Bytes that are not written yet; they belong at `offset - pending.len()`.
     pending: Vec<u8>,
     offset: u64,
@@ -89,6 +92,7 @@ impl BlockWriter {
             compression,
             map,
             block: BlockBuilder::default(),
+            next: BlockBuilder::default(),
             pending: Vec::with_capacity(PIECE_BYTES + (PIECE_BYTES >> 3)),
             offset: 0,
             directory: DirectoryBuilder::default(),
@@ -162,6 +166,20 @@ impl BlockWriter {
         if !self.block.push_within(entry, limit) {
             self.close()?;
             self.block.push_within(entry, limit);
+        }
+        Ok(())
+    }
+
+    /// As [`BlockWriter::push`]; a block that is full may leave its last entries to the new one, where that makes a shorter
+    /// separator.
+    ///
+    /// # Errors
+    /// As [`BlockWriter::push`].
+    pub fn push_parting(&mut self, entry: &NewEntry<'_>, limit: usize) -> Result<()> {
+        while !self.block.push_parting(entry, limit) {
+            self.block.part(&mut self.next);
+            self.close()?;
+            mem::swap(&mut self.block, &mut self.next);
         }
         Ok(())
     }

@@ -11,8 +11,10 @@ use crate::table::block::NewEntry;
 /// What decides which block an entry goes into.
 #[derive(Debug)]
 pub(super) enum Cutter {
-    /// The size of the block: at most this many raw bytes and entries.
-    Full { bytes: usize, entries: usize },
+    /// The size of the block: at most this many raw bytes, and the shortest separators.
+    Bytes(usize),
+    /// The number of entries.
+    Entries(usize),
     /// The number of entries, which are units as long as they have one size.
     Units { entries: u32 },
     /// The model.
@@ -22,48 +24,54 @@ pub(super) enum Cutter {
 impl Cutter {
     pub fn of(spec: &TableSpec, index: &IndexChoice) -> Cutter {
         match spec.partition {
-            Partition::Bytes(n) => Cutter::bytes(n as usize),
+            Partition::Bytes(n) => Cutter::Bytes(n as usize),
             Partition::Entries(n) => {
                 let entries = n.min(u16::MAX.into());
                 match spec.compression {
                     Compression::None => Cutter::Units { entries },
-                    _ => Cutter::entries(entries),
+                    _ => Cutter::Entries(entries as usize),
                 }
             }
             Partition::Predicted(n) if index.may_place() => {
                 Cutter::Model(Box::new(Placer::new(n.min(u16::MAX.into()))))
             }
-            Partition::Predicted(_) => Cutter::bytes(TARGET_BYTES as usize),
-        }
-    }
-
-    pub fn entries(entries: u32) -> Cutter {
-        Cutter::Full {
-            bytes: LARGEST_BLOCK_BYTES,
-            entries: entries as usize,
-        }
-    }
-
-    pub fn bytes(bytes: usize) -> Cutter {
-        Cutter::Full {
-            bytes,
-            entries: u16::MAX.into(),
+            Partition::Predicted(_) => Cutter::Bytes(TARGET_BYTES as usize),
         }
     }
 }
 
-/// Adds an entry to the open block, or to a new one if the block would then exceed `bytes` raw
-/// bytes or `entries` entries.
-pub(super) fn cut(
+/// Adds an entry to the open block, or to a new one if the block would then exceed `bytes` raw bytes.
+pub(super) fn cut_by_bytes(
     blocks: &mut BlockWriter,
     entry: &NewEntry<'_>,
     bytes: usize,
+) -> Result<()> {
+    let most = usize::from(u16::MAX);
+    cut(blocks, entry, most, |blocks| {
+        blocks.push_parting(entry, bytes)
+    })
+}
+
+/// Adds an entry to the open block, or to a new one if the block would then exceed so many entries.
+pub(super) fn cut_by_entries(
+    blocks: &mut BlockWriter,
+    entry: &NewEntry<'_>,
     entries: usize,
+) -> Result<()> {
+    let push = |blocks: &mut BlockWriter| blocks.push(entry, LARGEST_BLOCK_BYTES);
+    cut(blocks, entry, entries, push)
+}
+
+fn cut(
+    blocks: &mut BlockWriter,
+    entry: &NewEntry<'_>,
+    entries: usize,
+    push: impl FnOnce(&mut BlockWriter) -> Result<()>,
 ) -> Result<()> {
     let large = entry.key.len() + entry.value.len() > LARGE_ENTRY_BYTES;
     if large || blocks.open().count() >= entries {
         blocks.close()?;
     }
-    blocks.push(entry, bytes)?;
+    push(blocks)?;
     if large { blocks.close() } else { Ok(()) }
 }

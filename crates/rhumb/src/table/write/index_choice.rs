@@ -37,6 +37,8 @@ pub(in crate::table) struct BuiltIndex {
     pub kind: String,
     /// Whether it is searched by numbers.
     pub needs_number: bool,
+    /// Whether it answers with blocks, and asks the directory for no ranks.
+    pub finds_blocks: bool,
     /// Why the wanted kind was not built; empty if it was.
     pub fallback: String,
     /// The training time of the wanted kind, even if it was given up later; without that of the
@@ -109,6 +111,11 @@ impl IndexChoice {
     /// Whether the kind may place entries: it is a model whose predictions are not exact.
     pub fn may_place(&self) -> bool {
         self.needs_number() && !self.spec.is_exact()
+    }
+
+    /// Whether the wanted kind answers with blocks; fence pointers with a position boundary answer with ranks.
+    fn finds_blocks(&self) -> bool {
+        self.is_cut() && self.spec.promised_window().is_none()
     }
 
     /// Whether the wanted kind uses cuts.
@@ -269,6 +276,7 @@ impl IndexChoice {
         };
         Ok(BuiltIndex {
             needs_number: wanted.is_some() && self.needs_number(),
+            finds_blocks: wanted.is_none() || self.finds_blocks(),
             bytes: wanted.or(fences).unwrap_or_default(),
             kind: kind.to_string(),
             fallback: why.unwrap_or_else(|| std::mem::take(&mut self.fallback)),

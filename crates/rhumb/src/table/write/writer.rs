@@ -11,8 +11,8 @@ use std::time::{Duration, SystemTime};
 
 use rhumb_index::{IndexSpec, KeyMap};
 
-use super::blocks::{BlockWriter, LARGEST_BLOCK_BYTES, refused};
-use super::cutter::{Cutter, cut};
+use super::blocks::{BlockWriter, refused};
+use super::cutter::{Cutter, cut_by_bytes, cut_by_entries};
 use super::index_choice::IndexChoice;
 use super::placing::{Placing, TARGET_BYTES};
 use crate::entry::{EntryKind, MAX_KEY_BYTES, Pointer, Sequence, compare, set_key};
@@ -21,7 +21,6 @@ use crate::fs::output::Output;
 use crate::fs::{FileSystem, names, ops};
 use crate::options::{Partition, TableSpec};
 use crate::table::block::NewEntry;
-use crate::table::form::directory::Arrangement;
 use crate::table::form::summary::TableMeta;
 use crate::table::form::value_uses::ValueUse;
 use crate::vlog::ValueFileMeta;
@@ -82,8 +81,8 @@ pub(crate) struct TableWriter {
     cutter: Cutter,
     /// How the last blocks are cut.
     partition: Partition,
-    /// How blocks are found if the model does not place them.
-    ranked: Arrangement<'static>,
+    /// The number of neighbouring predictions that shared a cell before the model was given up; 0 if it placed nothing.
+    left_cells: u32,
     first_key: Vec<u8>,
     /// The key and sequence of the last entry.
     last_key: Vec<u8>,
@@ -124,7 +123,7 @@ impl TableWriter {
         let spec = &settings.spec;
         let cutter = Cutter::of(spec, &index);
         let partition = match (spec.partition, &cutter) {
-            (Partition::Predicted(_), Cutter::Full { .. }) => BY_BYTES,
+            (Partition::Predicted(_), Cutter::Bytes(_)) => BY_BYTES,
             (partition, _) => partition,
         };
         let output = Output::create(fs, path.clone())?;
@@ -146,9 +145,7 @@ impl TableWriter {
             blocks,
             cutter,
             partition,
-            ranked: Arrangement::Ranked {
-                entries_per_cell: 0,
-            },
+            left_cells: 0,
             first_key: Vec::new(),
             last_key: Vec::new(),
             last_sequence: 0,
@@ -203,30 +200,32 @@ impl TableWriter {
                 if self.blocks.push_into_unit(&entry, entries)? {
                     return Ok(());
                 }
-                self.cutter = Cutter::entries(entries);
                 let entries = entries as usize;
-                cut(&mut self.blocks, &entry, LARGEST_BLOCK_BYTES, entries)
+                self.cutter = Cutter::Entries(entries);
+                cut_by_entries(&mut self.blocks, &entry, entries)
             }
-            Cutter::Full { bytes, entries } => cut(&mut self.blocks, &entry, *bytes, *entries),
+            Cutter::Bytes(bytes) => cut_by_bytes(&mut self.blocks, &entry, *bytes),
+            Cutter::Entries(entries) => cut_by_entries(&mut self.blocks, &entry, *entries),
             Cutter::Model(placer) => match placer.add(&entry, &mut self.blocks)? {
                 Placing::GoesOn => Ok(()),
-                Placing::Ended => self.cut_by_bytes(),
+                Placing::Ended => self.leave_model(),
             },
         }
     }
 
     /// Cuts the entries that wait for the model, and all later ones, by bytes.
-    fn cut_by_bytes(&mut self) -> Result<()> {
-        let by_bytes = Cutter::bytes(TARGET_BYTES as usize);
+    fn leave_model(&mut self) -> Result<()> {
+        let target = TARGET_BYTES as usize;
+        let by_bytes = Cutter::Bytes(target);
         let Cutter::Model(mut placer) = std::mem::replace(&mut self.cutter, by_bytes) else {
             return Ok(());
         };
         let blocks = &mut self.blocks;
-        self.ranked = placer.given_up();
+        self.left_cells = placer.left_cells();
         self.partition = BY_BYTES;
         blocks.end_even();
         blocks.open().forget_expected();
-        placer.drain(|entry| cut(blocks, entry, TARGET_BYTES as usize, u16::MAX.into()))
+        placer.drain(|entry| cut_by_bytes(blocks, entry, target))
     }
 
     /// Checks an entry whose key is in this order with the last one.
@@ -320,7 +319,7 @@ impl TableWriter {
     pub fn estimated_bytes(&self) -> u64 {
         let bits_per_key = u64::from(self.settings.spec.filter_bits_per_key);
         let (waiting, keys) = match &self.cutter {
-            Cutter::Full { .. } | Cutter::Units { .. } => (0, 0),
+            Cutter::Bytes(_) | Cutter::Entries(_) | Cutter::Units { .. } => (0, 0),
             Cutter::Model(placer) => (placer.waiting_bytes() as u64, placer.waiting_keys()),
         };
         let filter = (self.blocks.ranks() + keys) * bits_per_key / 8;

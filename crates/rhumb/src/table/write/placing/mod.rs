@@ -310,11 +310,9 @@ impl Placer {
         }
     }
 
-    /// The arrangement of the blocks if the model was given up.
-    pub fn given_up(&self) -> Arrangement<'static> {
+    /// The entries a cell if there are cells without entries; else 0.
+    pub fn left_cells(&self) -> u32 {
         let with_empty = self.cells.as_ref().filter(|cells| cells.has_empty());
-        Arrangement::Ranked {
-            entries_per_cell: with_empty.map_or(0, Cells::entries_per_cell),
-        }
+        with_empty.map_or(0, Cells::entries_per_cell)
     }
 }

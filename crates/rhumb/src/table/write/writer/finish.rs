@@ -33,7 +33,7 @@ impl TableWriter {
         if let Cutter::Model(placer) = &mut self.cutter
             && placer.finish(&mut self.blocks)? == Placing::Ended
         {
-            self.cut_by_bytes()?;
+            self.leave_model()?;
         }
         self.blocks.close()?;
         let sections_offset = self.blocks.offset();
@@ -104,14 +104,19 @@ impl TableWriter {
                 },
             };
             let index = blocks.index.finish(stakes).map_err(refused)?;
+            let entries_per_cell = self.left_cells;
             let arrangement = match &blocks.units {
                 Some(units) => Arrangement::Units(units),
-                None => self.ranked,
+                None if index.finds_blocks => Arrangement::Fenced { entries_per_cell },
+                None => Arrangement::Ranked { entries_per_cell },
             };
             return Ok((encode(blocks, arrangement)?, index));
         };
         let directory = encode(blocks, placer.arrangement(blocks))?;
-        let fence_directory = encode(blocks, placer.given_up())?;
+        let fenced = Arrangement::Fenced {
+            entries_per_cell: placer.left_cells(),
+        };
+        let fence_directory = encode(blocks, fenced)?;
         let stakes = Stakes::Placed {
             directory: directory.len(),
             fence_directory: fence_directory.len(),

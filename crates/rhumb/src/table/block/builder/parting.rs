@@ -1,0 +1,239 @@
+//! Where a block that is cut by bytes ends: at the shortest separator between two of its last keys.
+//!
+//! An index over blocks keeps a separator for each. On keys with a structure, such as paths, the shortest separator among a
+//! tenth of a block's keys takes about half of the bytes of one between any two of them.
+
+use rhumb_index::search::common_prefix;
+
+use super::{BlockBuilder, NewEntry, Row, Shape};
+use crate::entry::EntryKind;
+
+/// A place between two entries of a block.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Parting {
+    /// The number of entries before it.
+    entries: usize,
+    /// The bytes of the shortest separator there; `usize::MAX` between two versions of a key.
+    separator: usize,
+    /// What is known of the entries before it.
+    shape: Shape,
+}
+
+impl BlockBuilder {
+    /// Adds an entry unless the raw form would then exceed `limit` bytes, as [`BlockBuilder::push_within`] does. If it would,
+    /// [`BlockBuilder::part`] leaves the entries in the block that it should hold.
+    #[inline]
+    pub fn push_parting(&mut self, entry: &NewEntry<'_>, limit: usize) -> bool {
+        let late = limit - limit / 10;
+        if self.count() == 0 || self.shape.most_bytes_with(entry) <= late {
+            self.add(entry);
+            return true;
+        }
+        let bytes = self.raw_bytes_with(entry);
+        let fits = bytes <= limit;
+        if self.is_late || !fits {
+            self.note_parting(entry);
+        }
+        if fits {
+            self.is_late = bytes > late;
+            self.add(entry);
+        }
+        fits
+    }
+
+    /// Keeps the place before an entry if the separator there is as short as any before.
+    fn note_parting(&mut self, entry: &NewEntry<'_>) {
+        let separator = match entry.new_key {
+            true => common_prefix(self.last_key(), entry.key) + 1,
+            false => usize::MAX,
+        };
+        if self
+            .parting
+            .is_none_or(|parting| separator <= parting.separator)
+        {
+            self.parting = Some(Parting {
+                entries: self.count(),
+                separator,
+                shape: self.shape,
+            });
+        }
+    }
+
+    /// Moves the entries behind the place where the block should end into `next`, a block without entries.
+    pub fn part(&mut self, next: &mut BlockBuilder) {
+        let Some(parting) = self.parting.take() else {
+            return;
+        };
+        let is_pointer = |row: &&Row| row.kind == EntryKind::Pointer;
+        let before = self.rows.iter().take(parting.entries);
+        let pointers_before = before.filter(is_pointer).count();
+        let mut pointers = self.pointers.iter().skip(pointers_before);
+        for (i, row) in self.rows.iter().enumerate().skip(parting.entries) {
+            let pointer = match row.kind {
+                EntryKind::Pointer => pointers.next().map(|pointer| pointer.to_bytes()),
+                _ => None,
+            };
+            let before = i.checked_sub(1).filter(|_| self.repeats);
+            next.add(&NewEntry {
+                key: self.key(i),
+                sequence: row.sequence,
+                kind: row.kind,
+                value: pointer.as_ref().map_or(self.value(i), |bytes| bytes),
+                new_key: before.is_none_or(|before| self.key(before) != self.key(i)),
+            });
+        }
+        self.keep(parting, pointers_before);
+    }
+
+    /// Removes the entries behind a place, with so many pointers before it.
+    fn keep(&mut self, parting: Parting, pointers: usize) {
+        self.rows.truncate(parting.entries);
+        let last = self.rows.last();
+        let (keys, values) = last.map_or((0, 0), |row| (row.key_end, row.value_end));
+        self.keys.truncate(keys);
+        self.values.truncate(values);
+        if pointers < self.pointers.len() {
+            self.pointers.truncate(pointers);
+            self.files = self.pointers.iter().map(|pointer| pointer.file).collect();
+            self.files.sort_unstable();
+            self.files.dedup();
+        }
+        self.shape = parting.shape;
+        self.is_late = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::Pointer;
+    use crate::test_seed::test_seed;
+    use rand::rngs::StdRng;
+    use rand::{RngExt, SeedableRng};
+
+    #[derive(Debug, Clone)]
+    struct Owned {
+        key: Vec<u8>,
+        sequence: u64,
+        kind: EntryKind,
+        value: Vec<u8>,
+        new_key: bool,
+    }
+
+    impl Owned {
+        fn entry(&self) -> NewEntry<'_> {
+            NewEntry {
+                key: &self.key,
+                sequence: self.sequence,
+                kind: self.kind,
+                value: &self.value,
+                new_key: self.new_key,
+            }
+        }
+    }
+
+    /// Paths of entries of all kinds, some with several versions.
+    fn entries(rng: &mut StdRng, count: usize) -> Vec<Owned> {
+        let mut keys: Vec<Vec<u8>> = (0..count)
+            .map(|_| {
+                let [a, b] = [0; 2].map(|_| rng.random_range(0..20u32));
+                format!(
+                    "/usr/share/{a}/dir-{b:04}/{:06}",
+                    rng.random_range(0..9_999u32)
+                )
+                .into()
+            })
+            .collect();
+        keys.sort();
+        let mut last = Vec::new();
+        let plain = rng.random_bool(0.5);
+        let entry = |(place, key): (usize, Vec<u8>)| {
+            let bytes = vec![7; rng.random_range(0..60)];
+            let (kind, value) = match if plain { 9 } else { rng.random_range(0..10) } {
+                0 => (EntryKind::Delete, Vec::new()),
+                1 => {
+                    let pointer = Pointer::new(rng.random_range(1..9), 64, 100).unwrap();
+                    (EntryKind::Pointer, pointer.to_bytes().to_vec())
+                }
+                _ => (EntryKind::Put, bytes),
+            };
+            let new_key = key != last;
+            last.clone_from(&key);
+            Owned {
+                key,
+                sequence: (count - place) as u64,
+                kind,
+                value,
+                new_key,
+            }
+        };
+        keys.into_iter().enumerate().map(entry).collect()
+    }
+
+    fn encoded(entries: &[Owned]) -> Vec<u8> {
+        let (mut block, mut raw) = (BlockBuilder::default(), Vec::new());
+        entries.iter().for_each(|entry| block.add(&entry.entry()));
+        block.encode(false, &mut raw);
+        raw
+    }
+
+    /// Cuts entries into blocks; returns how many each has, and checks that they are as if built of these alone.
+    fn cut(entries: &[Owned], limit: usize) -> Vec<usize> {
+        let (mut block, mut next) = (BlockBuilder::default(), BlockBuilder::default());
+        let (mut counts, mut done) = (Vec::new(), 0);
+        let mut close = |block: &mut BlockBuilder| {
+            let mut raw = Vec::new();
+            block.encode(false, &mut raw);
+            let count = block.count();
+            assert_eq!(raw, encoded(&entries[done..done + count]));
+            assert!(raw.len() <= limit || count == 1);
+            done += count;
+            counts.push(count);
+            block.clear();
+        };
+        for entry in entries {
+            while !block.push_parting(&entry.entry(), limit) {
+                block.part(&mut next);
+                close(&mut block);
+                std::mem::swap(&mut block, &mut next);
+            }
+        }
+        close(&mut block);
+        counts
+    }
+
+    #[test]
+    fn blocks_end_at_the_shortest_separator_of_their_last_tenth() {
+        let mut rng = StdRng::seed_from_u64(test_seed());
+        let mut shorter = 0;
+        for _ in 0..200 {
+            let entries = entries(&mut rng, 400);
+            let limit = rng.random_range(200..6_000);
+            let counts = cut(&entries, limit);
+            assert_eq!(counts.iter().sum::<usize>(), entries.len());
+            let separator = |at: usize| match entries[at].new_key {
+                true => common_prefix(&entries[at - 1].key, &entries[at].key) + 1,
+                false => usize::MAX,
+            };
+            let mut start = 0;
+            for count in &counts[..counts.len() - 1] {
+                let end = start + count;
+                // All ends with which the block is nearly full and no larger than the limit.
+                let bytes = |end: usize| encoded(&entries[start..end]).len();
+                let ends = (start + 1..entries.len()).take_while(|end| bytes(*end) <= limit);
+                let full = ends.clone().last().unwrap_or(start + 1);
+                let late = ends.filter(|end| bytes(*end) > limit - limit / 10 || *end == full);
+                let best = late.map(separator).min().unwrap_or_else(|| separator(full));
+                // Pointers may take less than was reckoned.
+                let has_pointers = entries[start..=full]
+                    .iter()
+                    .any(|e| e.kind == EntryKind::Pointer);
+                assert!(separator(end) == best || has_pointers);
+                shorter += usize::from(end < full);
+                start = end;
+            }
+        }
+        println!("{shorter} blocks end early");
+        assert!(shorter > 200);
+    }
+}
