@@ -108,6 +108,15 @@ pub trait ReadFile: Debug + Send + Sync {
     /// Reads up to `into.len()` bytes at `offset` and returns how many, 0 at the end; may be
     /// interrupted or short.
     fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize>;
+    /// Appends up to `len` bytes at `offset` to `bytes` and returns how many, as [`ReadFile::read_at`]. The default writes zeros
+    /// there and reads over them, which a file system can save.
+    fn append_at(&self, bytes: &mut Vec<u8>, len: usize, offset: u64) -> io::Result<usize> {
+        let start = bytes.len();
+        bytes.resize(start.saturating_add(len), 0);
+        let read = self.read_at(bytes.get_mut(start..).unwrap_or_default(), offset);
+        bytes.truncate(start + read.as_ref().map_or(0, |n| *n));
+        read
+    }
     /// The file's length in bytes.
     fn len(&self) -> io::Result<u64>;
     /// The length of the longest stretch of it that takes no space and reads as zeros, as far as the

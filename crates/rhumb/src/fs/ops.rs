@@ -231,13 +231,44 @@ pub(crate) fn read_exact_at(
     into: &mut [u8],
     offset: u64,
 ) -> Result<()> {
+    let len = into.len();
+    read_parts(path, len, offset, |done, at| {
+        file.read_at(into.get_mut(done..).unwrap_or_default(), at)
+    })
+}
+
+/// As [`read_exact_at`], of `len` bytes into memory of their own.
+#[track_caller]
+pub(crate) fn read_new_at(
+    file: &dyn ReadFile,
+    path: &Path,
+    len: usize,
+    offset: u64,
+) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if bytes.try_reserve_exact(len).is_err() {
+        return Err(Error::io("read", path, io::ErrorKind::OutOfMemory.into()));
+    }
+    read_parts(path, len, offset, |done, at| {
+        file.append_at(&mut bytes, len - done, at)
+    })?;
+    Ok(bytes)
+}
+
+/// Calls `read` with the bytes that are done, of `len`, and the place of the next, until all are.
+#[track_caller]
+fn read_parts(
+    path: &Path,
+    len: usize,
+    offset: u64,
+    mut read: impl FnMut(usize, u64) -> io::Result<usize>,
+) -> Result<()> {
     let mut done = 0;
-    while let Some(rest) = into.get_mut(done..).filter(|r| !r.is_empty()) {
+    while done < len {
         let at = offset.saturating_add(done as u64);
-        let missing = rest.len();
-        match retry("read", path, || file.read_at(rest, at))? {
+        match retry("read", path, || read(done, at))? {
             0 => {
-                let expected = format!("{missing} more bytes");
+                let expected = format!("{} more bytes", len - done);
                 return Err(Error::corruption(path, at, expected, "end of file"));
             }
             n => done += n,
@@ -285,16 +316,12 @@ pub(crate) fn read_range(
     offset: u64,
     length: u64,
 ) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let fits = usize::try_from(length)
-        .ok()
-        .filter(|n| bytes.try_reserve_exact(*n).is_ok());
-    let Some(length) = fits else {
-        return Err(Error::io("read", path, io::ErrorKind::OutOfMemory.into()));
-    };
-    bytes.resize(length, 0);
-    read_exact_at(file, path, &mut bytes, offset)?;
-    Ok(bytes)
+    read_new_at(
+        file,
+        path,
+        usize::try_from(length).unwrap_or(usize::MAX),
+        offset,
+    )
 }
 
 /// Refuses a file that claims more bytes than a store can have written, before `length` bytes of it are

@@ -8,6 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::{Arc, Once};
 
+use rustix::buffer::spare_capacity;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::special::{not_a_file, open_file, special_kind};
@@ -235,17 +236,29 @@ struct OsReadFile {
 
 impl ReadFile for OsReadFile {
     fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
-        if !self.direct.load(Ordering::Relaxed) {
-            return self.file.read_at(into, offset);
-        }
-        match self.read_direct(into, offset) {
-            Err(e) if e.kind() == io::ErrorKind::InvalidInput => {
-                // Some file systems accept the flag when opening and then refuse to read.
-                self.leave_direct()?;
-                self.file.read_at(into, offset)
+        if self.is_direct() {
+            let read = self.read_direct(into, offset);
+            if !self.has_refused(&read)? {
+                return read;
             }
-            read => read,
         }
+        self.file.read_at(into, offset)
+    }
+
+    fn append_at(&self, bytes: &mut Vec<u8>, len: usize, offset: u64) -> io::Result<usize> {
+        let start = bytes.len();
+        if self.is_direct() {
+            let append = |part: &[u8]| bytes.extend_from_slice(part);
+            let read = self.read_bounced(len, offset, append);
+            if !self.has_refused(&read)? {
+                return read;
+            }
+        }
+        bytes.reserve_exact(len);
+        let read = rustix::io::pread(&self.file, spare_capacity(bytes), offset)?;
+        // There may have been room for more.
+        bytes.truncate(start.saturating_add(len));
+        Ok(read.min(len))
     }
 
     fn len(&self) -> io::Result<u64> {
@@ -253,10 +266,7 @@ impl ReadFile for OsReadFile {
     }
 
     fn descriptor(&self) -> Option<(BorrowedFd<'_>, usize)> {
-        let unit = match self.direct.load(Ordering::Relaxed) {
-            true => self.sector,
-            false => 1,
-        };
+        let unit = if self.is_direct() { self.sector } else { 1 };
         Some((self.file.as_fd(), unit))
     }
 
@@ -264,8 +274,7 @@ impl ReadFile for OsReadFile {
     fn will_need(&self, offset: u64, bytes: usize) -> bool {
         use rustix::fs::{Advice, fadvise};
         let length = std::num::NonZero::new(bytes as u64);
-        !self.direct.load(Ordering::Relaxed)
-            && fadvise(&self.file, offset, length, Advice::WillNeed).is_ok()
+        !self.is_direct() && fadvise(&self.file, offset, length, Advice::WillNeed).is_ok()
     }
 
     #[cfg(target_os = "linux")]
@@ -297,14 +306,39 @@ impl OsReadFile {
         }
     }
 
-    /// Reads the whole sectors around the range and copies the range out of them.
+    fn is_direct(&self) -> bool {
+        self.direct.load(Ordering::Relaxed)
+    }
+
+    /// Whether a direct read was refused: some file systems accept the flag when opening and then refuse to read. Reads then
+    /// go through the page cache.
+    fn has_refused(&self, read: &io::Result<usize>) -> io::Result<bool> {
+        let refused = |error: &io::Error| error.kind() == io::ErrorKind::InvalidInput;
+        let refused = read.as_ref().is_err_and(refused);
+        if refused {
+            self.leave_direct()?;
+        }
+        Ok(refused)
+    }
+
     fn read_direct(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
-        let skip = (offset % self.sector as u64) as usize;
         let aligned = into.as_ptr().align_offset(ALIGNMENT) == 0;
-        if aligned && skip == 0 && into.len().is_multiple_of(self.sector) {
+        let in_sectors =
+            offset.is_multiple_of(self.sector as u64) && into.len().is_multiple_of(self.sector);
+        if aligned && in_sectors {
             return self.file.read_at(into, offset);
         }
-        let wanted = into.len().saturating_add(skip).min(LARGEST_BOUNCE);
+        self.read_bounced(into.len(), offset, |bytes| {
+            if let Some(into) = into.get_mut(..bytes.len()) {
+                into.copy_from_slice(bytes);
+            }
+        })
+    }
+
+    /// Reads the whole sectors around a range, and passes on what is in the range.
+    fn read_bounced(&self, len: usize, offset: u64, take: impl FnOnce(&[u8])) -> io::Result<usize> {
+        let skip = (offset % self.sector as u64) as usize;
+        let wanted = len.saturating_add(skip).min(LARGEST_BOUNCE);
         // While the thread ends its buffer is gone already, so a new one is made and dropped.
         let mut memory = BOUNCE.try_with(RefCell::take).unwrap_or_default();
         let bounce = aligned_part(&mut memory, wanted.next_multiple_of(self.sector));
@@ -313,11 +347,10 @@ impl OsReadFile {
         if end <= skip && start + (end as u64) < self.len()? {
             return Err(io::ErrorKind::Interrupted.into());
         }
+        let end = end.min(skip.saturating_add(len));
         let bytes = bounce.get(skip..end).unwrap_or_default();
-        let n = bytes.len().min(into.len());
-        if let (Some(into), Some(bytes)) = (into.get_mut(..n), bytes.get(..n)) {
-            into.copy_from_slice(bytes);
-        }
+        let n = bytes.len();
+        take(bytes);
         let _ = BOUNCE.try_with(|kept| kept.replace(memory));
         Ok(n)
     }

@@ -143,6 +143,10 @@ fn direct_reads_give_what_buffered_ones_give() {
         let bytes = noise(3 * 1024 * 1024 + 777, 1);
         put(&fs, &path, &bytes);
         let direct = ops::open(&fs, &path, Access::Direct).unwrap();
+        let buffered = ops::open(&fs, &path, Access::Buffered).unwrap();
+        // Appends by the default of the trait.
+        let faulty = FaultyFileSystem::new(Arc::new(fs), Plan::default());
+        let plain = ops::open(&faulty, &path, Access::Buffered).unwrap();
         assert_eq!(ops::len(&*direct, &path).unwrap(), bytes.len() as u64);
         let mut memory = vec![0; bytes.len() + 8192];
         let start = memory.as_ptr().align_offset(4096);
@@ -175,7 +179,23 @@ fn direct_reads_give_what_buffered_ones_give() {
                 *into == bytes[range.clone()],
                 "round {round}: {range:?}, shift {shift}"
             );
+            for file in [&direct, &buffered, &plain] {
+                let new = ops::read_new_at(&**file, &path, range.len(), range.start as u64);
+                assert!(new.unwrap() == bytes[range.clone()], "{file:?}: {range:?}");
+            }
         }
+        let end = ops::read_new_at(&*buffered, &path, 10, bytes.len() as u64 - 9);
+        assert!(matches!(end, Err(Error::Corruption { .. })), "{end:?}");
+        // What is there stays, and there is nothing behind the end.
+        let mut two = vec![7, 7];
+        assert_eq!(
+            buffered.append_at(&mut two, 9, bytes.len() as u64).unwrap(),
+            0
+        );
+        assert_eq!(two, [7, 7]);
+        two.reserve(4096);
+        assert_eq!(buffered.append_at(&mut two, 3, 100).unwrap(), 3);
+        assert_eq!(two, [&[7, 7], &bytes[100..103]].concat());
         let mut one = [0];
         assert_eq!(direct.read_at(&mut one, bytes.len() as u64).unwrap(), 0);
         assert_eq!(

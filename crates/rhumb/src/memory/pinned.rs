@@ -240,9 +240,10 @@ impl OwnedBytes {
     fn copy_if_small(&self, part: &[u8]) -> Option<Pinned> {
         let is_small = part.len().saturating_mul(MOST_KEPT) < self.bytes.len();
         is_small.then(|| {
-            let copy = OwnedBytes::new(part.to_vec());
+            let mut copy = OwnedBytes::new(part.to_vec());
             if let Some(bypass) = self.counted.get() {
-                copy.count_in(bypass);
+                bypass.take(part.len());
+                copy.counted = OnceLock::from(Arc::clone(bypass));
             }
             Pinned::owned(Arc::new(copy), 0, part.len())
         })

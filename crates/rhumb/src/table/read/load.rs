@@ -434,13 +434,12 @@ impl TableReader {
         let bytes = match self.take_ahead((first, last), source) {
             Some(bytes) => bytes,
             None => {
-                let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];
-                let mut read = || ops::read_exact_at(&*self.file, &self.path, &mut bytes, start);
+                let bytes = usize::try_from(len).unwrap_or(0);
+                let read = || ops::read_new_at(&*self.file, &self.path, bytes, start);
                 match source.timed {
                     true => ops::timed(&mut source.trace.read_time, read)?,
                     false => read()?,
                 }
-                bytes
             }
         };
         let blocks = u32::try_from(last - first + 1).unwrap_or(u32::MAX);
