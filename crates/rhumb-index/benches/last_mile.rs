@@ -82,7 +82,7 @@ fn model(
     let index = registry::open(builder.finish().unwrap()).unwrap();
     move |key, number| match index.locate(Probe { key, number }) {
         Position::Window(window) => window,
-        Position::Block(_) => panic!("plr answers with windows"),
+        position => panic!("plr answers with windows, not {position:?}"),
     }
 }
 

@@ -109,7 +109,7 @@ impl<'a> Parts<'a> {
         let number = self.map.as_ref().map_or(0, |map| map.number(key));
         let window = match self.index.locate(Probe { key, number }) {
             Position::Window(window) => window,
-            Position::Block(block) => Window {
+            Position::Block(block) | Position::Slot { block, .. } => Window {
                 lo: block * BLOCK as u64,
                 hi: (block + 1) * BLOCK as u64,
             },

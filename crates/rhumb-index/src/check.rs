@@ -79,7 +79,7 @@ pub struct Counts {
     pub lookups: u64,
     /// Look-ups of present keys.
     pub present: u64,
-    /// The most ranks that a window held; 0 for kinds that answer with blocks.
+    /// The most ranks that a window held; 0 for kinds that answer with blocks or slots.
     pub widest: u64,
     /// Bytes of the index.
     pub index_bytes: usize,
@@ -334,6 +334,10 @@ impl Run<'_> {
                 "the block holds the rank",
                 self.is_block_right(block, rank, present),
             ),
+            Position::Slot { block, slot } => (
+                "the block holds the rank, and the slot is one of its own",
+                self.is_block_right(block, rank, present) && self.is_slot(block, slot),
+            ),
         };
         if holds {
             Ok(())
@@ -356,6 +360,12 @@ impl Run<'_> {
         let ends = rank == self.own.keys.len() && block + 1 == self.blocks();
         let inside = (rank / every) as u64 == block;
         inside || !present && (starts_next || ends)
+    }
+
+    fn is_slot(&self, block: u64, slot: u64) -> bool {
+        let every = self.own.cut_every.max(1) as u64;
+        let rank = block.saturating_mul(every).saturating_add(slot);
+        slot < every && (rank as usize) < self.own.keys.len().max(1)
     }
 
     fn violation(

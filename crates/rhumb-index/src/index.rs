@@ -34,6 +34,14 @@ pub enum Position {
     /// a present key's first entry is in this block; an absent key's lower bound is in it or is
     /// the first entry of the next one.
     Block(u64),
+    /// Models of blocks answer with a block, as fence pointers do, and with the slot in it.
+    Slot {
+        /// The number of the block, as in [`Position::Block`].
+        block: u64,
+        /// How many distinct keys come before the key in this block according to the model, less than the block holds. Whoever
+        /// stores the blocks knows by how much it may be wrong: [`IndexBuilder::expected_slots`].
+        slot: u64,
+    },
 }
 
 /// A key to look up, with its number under the table's key map.
@@ -85,7 +93,7 @@ pub trait Index: Debug + Send + Sync {
         match self.needs_number() {
             true => match self.locate(Probe { key: &[], number }) {
                 Position::Window(window) => window,
-                Position::Block(_) => everywhere,
+                Position::Block(_) | Position::Slot { .. } => everywhere,
             },
             false => everywhere,
         }
@@ -139,9 +147,23 @@ pub trait IndexBuilder: Debug + Send {
 
     /// Starts a new block with `first_key`; the block before it ended with `last_key`. Called for
     /// every block but the first, in order. Both keys are equal if the versions of one user key
-    /// continue in the next block. Cuts may be called later than the pushes of their keys.
+    /// continue in the next block. Cuts may be called later than the pushes of their keys, but for kinds that answer with
+    /// slots: these need each cut before the first new key behind it.
     fn cut(&mut self, last_key: &[u8], first_key: &[u8]) {
         let _ = (last_key, first_key);
+    }
+
+    /// How many of the next distinct keys, with these ascending numbers, one block may hold so that the model of the block is as
+    /// exact as was asked for: at least one, if there is one. That block is the next one: those before it have got all of their
+    /// keys.
+    fn admits(&self, numbers: &[u64]) -> usize {
+        numbers.len()
+    }
+
+    /// Appends the slot in which the index will expect each key of the open block, if no more keys join it: of the keys pushed
+    /// since the last cut. Kinds that do not answer with slots append nothing.
+    fn expected_slots(&mut self, slots: &mut Vec<u64>) {
+        let _ = slots;
     }
 
     /// Moves the segments closed since the last call into `closed`, in order. Placement by the

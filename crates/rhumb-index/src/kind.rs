@@ -33,6 +33,8 @@ pub(crate) const FORM_ONLY: (Option<Maker<u64>>, Option<Maker<[u8]>>) = (None, N
 pub enum Answers {
     /// [`crate::Position::Block`]: fence pointers.
     Blocks,
+    /// [`crate::Position::Slot`]: models of blocks.
+    Slots,
     /// Windows that contain the key.
     Windows,
     /// Windows of exactly the keys that are looked up, for all values of the knobs.

@@ -12,10 +12,13 @@ pub(crate) mod lipp;
 pub(crate) mod lits;
 pub(crate) mod nfl;
 pub(crate) mod pgm;
+pub(crate) mod pla;
 pub(crate) mod plex;
 pub(crate) mod plr;
+pub(crate) mod pra;
 pub(crate) mod radix_spline;
 pub(crate) mod rmi;
+pub(crate) mod rss;
 pub(crate) mod shared;
 
 // The example of CONTRIBUTING.md.

@@ -32,6 +32,9 @@ static KINDS: &[Kind] = &[
     kinds::nfl::KIND,
     kinds::btree::KIND,
     kinds::greedy_plr_plus::KIND,
+    kinds::pla::KIND,
+    kinds::pra::KIND,
+    kinds::rss::KIND,
     #[cfg(test)]
     kinds::straight::KIND,
 ];

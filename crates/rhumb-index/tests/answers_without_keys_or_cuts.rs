@@ -23,7 +23,7 @@ fn indexes_that_need_keys_answer_numbers_with_all_ranks() {
         );
         asked += 1;
     }
-    assert_eq!(asked, 3);
+    assert_eq!(asked, 4);
 }
 
 #[test]

@@ -14,7 +14,7 @@ use rhumb_index::{IndexError, IndexSpec, registry};
 
 /// The digest of the indexes over all [`key_sets`] for each specification. `lits:choice=measured`
 /// is missing because it depends on the clock.
-const DIGESTS: [(&str, u64); 32] = [
+const DIGESTS: [(&str, u64); 35] = [
     ("fp", 0xcab0_9a62_5fd2_8fa3),
     ("fp-raw", 0x3830_90d2_05fa_4b2c),
     ("plr", 0x36ef_6f07_e4bf_e748),
@@ -47,6 +47,9 @@ const DIGESTS: [(&str, u64); 32] = [
     ("nfl:flow=always", 0x8517_eb5e_0b83_a7b9),
     ("greedy-plr-plus", 0x81f5_63db_9ef0_8a3c),
     ("greedy-plr-plus:pages=1", 0x61d7_e605_5184_bf7d),
+    ("rss", 0x5084_39e0_a85e_0a5a),
+    ("pla", 0x34be_92eb_3f7a_a667),
+    ("pra", 0xcbe9_e332_9aaf_a5c9),
 ];
 
 /// Keys of many shapes, made with integers only, so that they are the same everywhere.

@@ -10,7 +10,7 @@ fn block_of(index: &dyn rhumb_index::Index, key: &str) -> u64 {
         number: 0,
     }) {
         Position::Block(block) => block,
-        Position::Window(window) => panic!("{window:?}"),
+        position => panic!("{position:?}"),
     }
 }
 

@@ -96,6 +96,14 @@ fn refused_in_code() -> Vec<(Options, [&'static str; 3])> {
             ],
         ),
         (
+            with(&|o| o.table.partition = Partition::Dual(0)),
+            [
+                "TableSpec::partition is Dual(0)",
+                "Partition::Dual(n)",
+                "1 to 16777216",
+            ],
+        ),
+        (
             with(&|o| o.table.partition = Partition::Entries(u32::MAX)),
             [
                 "TableSpec::partition is Entries(4294967295)",

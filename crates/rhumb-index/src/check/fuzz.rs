@@ -42,7 +42,7 @@ pub fn answers_within(index: &dyn Index, key: &[u8], number: u64) {
         Position::Window(window) => {
             window.lo <= window.hi && window.hi <= extent && window.len() <= widest
         }
-        Position::Block(block) => block < extent,
+        Position::Block(block) | Position::Slot { block, .. } => block < extent,
     };
     assert!(is_within, "{position:?} of {index:?}");
     let predicted = index.predict(number);

@@ -25,9 +25,10 @@
 
 use std::cmp::Ordering;
 
+use super::shared::front;
 use super::shared::separators::{Cut, FenceBuilder, Separators};
 use super::shared::spans::{self, BOUNDARY, Spans};
-use crate::bytes::{Reader, put_varint, take_varint, u32_of};
+use crate::bytes::{Reader, u32_of};
 use crate::kind::{Answers, FORM_ONLY, Kind};
 use crate::search::common_prefix;
 use crate::{ByteForm, Index, IndexError, Position, Probe};
@@ -78,16 +79,11 @@ fn front_code(separators: &Separators, group: usize, skip: usize) -> (Vec<u8>, V
     let mut before: &[u8] = &[];
     for i in 0..separators.len() {
         let own = separators.get(i).get(skip..).unwrap_or_default();
-        let shared = if i % group == 0 {
+        let is_head = i % group == 0;
+        if is_head {
             offsets.extend((groups.len() as u32).to_le_bytes());
-            0
-        } else {
-            let shared = common_prefix(before, own);
-            put_varint(&mut groups, shared);
-            shared
-        };
-        put_varint(&mut groups, own.len() - shared);
-        groups.extend(own.iter().skip(shared));
+        }
+        front::put((!is_head).then_some(before), own, &mut groups);
         before = own;
     }
     (offsets, groups)
@@ -168,7 +164,7 @@ impl<'a> Fp<'a> {
         while left > 1 {
             let half = left / 2;
             let mut rest = self.group(group + half);
-            let head = take_piece(&mut rest).unwrap_or_default();
+            let head = front::take(&mut rest).unwrap_or_default();
             if head <= key {
                 group += half;
             }
@@ -176,50 +172,6 @@ impl<'a> Fp<'a> {
         }
         group
     }
-
-    /// How many separators of the group are not above the key.
-    ///
-    /// `matched` is the length that the key shares with the previous separator, which is not above
-    /// the key. The next separator shares `shared` bytes with the previous one and is not below it.
-    /// If `shared` is greater than `matched`, the next one differs from the key at the same byte as
-    /// the previous one and is below the key too. If it is less, the next one is above the previous
-    /// one at a byte where the previous one equals the key, so it is above the key.
-    fn scan(&self, group: usize, key: &[u8]) -> usize {
-        let mut rest = self.group(group);
-        let members = (self.separators - group * self.group).min(self.group);
-        let mut matched = 0;
-        for member in 0..members {
-            let shared = if member == 0 {
-                Some(0)
-            } else {
-                take_varint(&mut rest)
-            };
-            // Unreadable lengths end the scan: damaged bytes may give wrong answers but no panic.
-            let (Some(shared), Some(own)) = (shared, take_piece(&mut rest)) else {
-                return member;
-            };
-            match shared.cmp(&matched) {
-                Ordering::Greater => {}
-                Ordering::Less => return member,
-                Ordering::Equal => {
-                    let key_rest = key.get(matched..).unwrap_or_default();
-                    if own > key_rest {
-                        return member;
-                    }
-                    matched += common_prefix(own, key_rest);
-                }
-            }
-        }
-        members
-    }
-}
-
-/// Splits off a length and that many bytes.
-fn take_piece<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let length = take_varint(bytes)?;
-    let (piece, rest) = bytes.split_at_checked(length)?;
-    *bytes = rest;
-    Some(piece)
 }
 
 impl Index for Fp<'_> {
@@ -243,7 +195,8 @@ impl Index for Fp<'_> {
             Ordering::Equal => {
                 let key = probe.key.get(prefix.len()..).unwrap_or_default();
                 let group = self.find_group(key);
-                group * self.group + self.scan(group, key)
+                let members = (self.separators - group * self.group).min(self.group);
+                group * self.group + front::not_above(self.group(group), members, key)
             }
         };
         self.spans.position(block)

@@ -1,8 +1,10 @@
 //! Parts that several index kinds use: builders and readers of families of kinds, knobs, and the
 //! arithmetic behind the window guarantee.
 
+pub(super) mod blocks;
 pub(super) mod exact;
 pub(super) mod fixed_line;
+pub(super) mod front;
 pub(super) mod gallop;
 pub(super) mod in_turn;
 pub(super) mod knobs;

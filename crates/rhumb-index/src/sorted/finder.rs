@@ -1,6 +1,7 @@
 //! The index of a set, and the key map that numbers its keys.
 
 use super::column::Column;
+use crate::registry::Answers;
 use crate::{
     Index, IndexBuilder, IndexError, IndexSpec, KeyMap, KeyMapBuilder, Position, Probe, Window,
     registry,
@@ -17,7 +18,8 @@ const AT_ONCE: usize = 4096;
 pub(super) struct Finder<'a> {
     index: Box<dyn Index + 'a>,
     map: Option<KeyMap>,
-    /// Whether the index answers from a number alone.
+    /// Whether the index uses numbers, and whether it answers from a number alone, with a window.
+    needs_number: bool,
     by_number: bool,
     block: u64,
     keys: u64,
@@ -45,8 +47,9 @@ impl<'a> Finder<'a> {
             key: &[],
             number: 0,
         };
-        let extent = match index.locate(probe) {
-            Position::Block(_) => blocks,
+        let position = index.locate(probe);
+        let extent = match position {
+            Position::Block(_) | Position::Slot { .. } => blocks,
             Position::Window(_) => keys as u64,
         };
         if index.extent() != extent {
@@ -54,14 +57,16 @@ impl<'a> Finder<'a> {
             let found = format!("{} of {}", index.kind(), index.extent());
             return Err(damaged(expected, found));
         }
-        let by_number = index.needs_number();
-        if by_number && !C::NUMBERS && map.is_none() {
+        let needs_number = index.needs_number();
+        let by_number = needs_number && matches!(position, Position::Window(_));
+        if needs_number && !C::NUMBERS && map.is_none() {
             let expected = format!("a key map, which {} needs", index.kind());
             return Err(damaged(expected, "none".into()));
         }
         Ok(Finder {
             index,
             map,
+            needs_number,
             by_number,
             block: block.into(),
             keys: keys as u64,
@@ -75,9 +80,13 @@ impl<'a> Finder<'a> {
         if self.by_number {
             return self.index.window(C::number(self.map.as_ref(), item));
         }
-        match C::with_bytes(item, |key| self.index.locate(Probe { key, number: 0 })) {
+        let number = match self.needs_number {
+            true => C::number(self.map.as_ref(), item),
+            false => 0,
+        };
+        match C::with_bytes(item, |key| self.index.locate(Probe { key, number })) {
             Position::Window(window) => window,
-            Position::Block(block) => {
+            Position::Block(block) | Position::Slot { block, .. } => {
                 let lo = block.saturating_mul(self.block).min(self.keys);
                 let hi = lo.saturating_add(self.block).min(self.keys);
                 Window { lo, hi }
@@ -106,7 +115,7 @@ pub(super) fn build<C: Column>(
 ) -> Result<(Vec<u8>, Option<KeyMap>), IndexError> {
     let map = (spec.kind().needs_number && !C::NUMBERS).then(|| map_of(form, keys, count));
     let mut builder = registry::builder(spec)?;
-    if C::NUMBERS {
+    if C::NUMBERS && spec.kind().answers != Answers::Slots {
         push_numbers(&mut *builder, form, keys, count)?;
     } else {
         push_keys(&mut *builder, form, keys, count, map.as_ref())?;
@@ -134,8 +143,8 @@ fn push_keys<C: Column>(
         let Some(item) = keys.get(form, at) else {
             break;
         };
-        C::with_bytes(item, |key| builder.push(key, C::number(map, item)))?;
         cut(builder, form, keys, at);
+        C::with_bytes(item, |key| builder.push(key, C::number(map, item)))?;
     }
     Ok(())
 }

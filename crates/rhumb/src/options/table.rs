@@ -36,6 +36,10 @@ pub enum Partition {
     /// A block holds at most about this many bytes (LevelDB, RocksDB, Bourbon). Within the last tenth of them it ends where the
     /// next key is told from the last one by the fewest bytes, which about halves what fence pointers on paths take.
     Bytes(u32),
+    /// A block holds at most this many bytes, and the keys of which the index knows the slots closely enough, as `pla` with
+    /// its `error` asks (DobLIX, cut by two objectives): a get reads exactly one block. An entry that alone takes more bytes has a
+    /// block of its own. Indexes that are no models of blocks cut as `Bytes` does.
+    Dual(u32),
     /// A block holds this many entries, down to one (the protocol of the EDBT study). Entries of one
     /// size (puts, one version a key) that are not compressed are stored in a row: a block then takes
     /// 4 bytes besides them, and where sequences are still needed, up to 8 bytes an entry. Since this
@@ -52,6 +56,7 @@ impl fmt::Display for Partition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Partition::Bytes(n) => write!(f, "bytes({n})"),
+            Partition::Dual(n) => write!(f, "dual({n})"),
             Partition::Entries(n) => write!(f, "entries({n})"),
             Partition::Predicted(0) => f.write_str("predicted"),
             Partition::Predicted(n) => write!(f, "predicted({n})"),
@@ -86,7 +91,7 @@ pub struct TableSpec {
 const LARGEST_PARTITION: u32 = 16 << 20;
 const PARTITION_RANGE: RangeInclusive<u32> = 1..=LARGEST_PARTITION;
 const PARTITION_EXPECTED: &str = "partition=predicted, partition=predicted(16), \
-     partition=bytes(4096) or partition=entries(16), 1 to 16Mi of them";
+     partition=bytes(4096), partition=dual(4096) or partition=entries(16), 1 to 16Mi of them";
 const MOST_FILTER_BITS: u32 = 64;
 const COMPRESSION_EXPECTED: &str = "compression=none, compression=lz4 or compression=zstd";
 const COMPRESSION_BUILT: &str =
@@ -122,6 +127,7 @@ impl TableSpec {
     pub(crate) fn check(&self) -> Result<(), Error> {
         let (name, n, least) = match self.partition {
             Partition::Bytes(n) => ("Bytes", n, 1),
+            Partition::Dual(n) => ("Dual", n, 1),
             Partition::Entries(n) => ("Entries", n, 1),
             Partition::Predicted(n) => ("Predicted", n, 0),
         };
@@ -252,6 +258,7 @@ fn parse_partition(text: &str) -> Option<Partition> {
         .filter(|n| PARTITION_RANGE.contains(n))?;
     match name {
         "bytes" => Some(Partition::Bytes(n)),
+        "dual" => Some(Partition::Dual(n)),
         "entries" => Some(Partition::Entries(n.min(u32::from(u16::MAX)))),
         "predicted" => Some(Partition::Predicted(n.min(u32::from(u16::MAX)))),
         _ => None,
@@ -273,6 +280,7 @@ mod tests {
         for text in [
             "partition=bytes(4096),filter=10,compression=none,size=67108864",
             "partition=entries(1),filter=0,compression=lz4,size=8388608",
+            "partition=dual(4096),filter=10,compression=none,size=67108864",
             "partition=predicted,filter=10,compression=none,size=67108864",
             "partition=predicted(7),filter=10,compression=none,size=67108864",
             "partition=predicted,filter=10,compression=none,size=67108864,values=1000",
@@ -315,6 +323,8 @@ mod tests {
         for text in [
             "size=1",
             "partition=entries(0)",
+            "partition=dual(0)",
+            "partition=dual",
             "partition=predicted(0)",
             "compression=gzip",
             "filter=x",

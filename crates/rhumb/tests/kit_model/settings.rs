@@ -9,7 +9,7 @@ use rhumb::{
 use super::choices::Choices;
 
 /// The index kinds, some with several settings.
-pub const INDEXES: [&str; 19] = [
+pub const INDEXES: [&str; 22] = [
     "fp",
     "fp-raw",
     "plr",
@@ -29,15 +29,19 @@ pub const INDEXES: [&str; 19] = [
     "nfl",
     "btree",
     "greedy-plr-plus",
+    "pla:error=2",
+    "pra",
+    "rss",
 ];
 
 /// The ways of cutting blocks that the model check covers.
-pub const PARTITIONS: [Partition; 7] = [
+pub const PARTITIONS: [Partition; 8] = [
     Partition::Predicted(0),
     Partition::Predicted(1),
     Partition::Predicted(4),
     Partition::Bytes(256),
     Partition::Bytes(4096),
+    Partition::Dual(500),
     Partition::Entries(1),
     Partition::Entries(4),
 ];

@@ -78,6 +78,22 @@ impl Order {
         }
     }
 
+    /// The error for a key whose number is below the one before.
+    #[cold]
+    pub(crate) fn descends<T>(
+        &self,
+        key: &[u8],
+        number: u64,
+        before: u64,
+    ) -> Result<T, IndexError> {
+        let rank = self.check(key)?;
+        Err(IndexError::UnsortedNumbers {
+            rank,
+            number,
+            before,
+        })
+    }
+
     /// Notes the next key, given as the integer of its 8 big-endian bytes, and gives its rank.
     ///
     /// # Errors

@@ -71,7 +71,7 @@ impl Runs {
     /// ascend.
     pub(crate) fn push(&mut self, key: &[u8], number: u64) -> Result<Option<Run>, IndexError> {
         if let Some(before) = self.last_number.filter(|last| number < *last) {
-            return self.descends(key, number, before);
+            return self.order.descends(key, number, before);
         }
         let rank = self.order.push(key)?;
         Ok(self.count(rank, number))
@@ -88,7 +88,7 @@ impl Runs {
             return Ok(Ended::default());
         };
         if let Some(before) = self.last_number.filter(|last| first < *last) {
-            return self.descends(&first.to_be_bytes(), first, before);
+            return self.order.descends(&first.to_be_bytes(), first, before);
         }
         let repeats = self.last_number == Some(first);
         let mut first_rank = self.order.push_numbers(numbers)?;
@@ -118,17 +118,6 @@ impl Runs {
             run,
             plain,
             first_rank,
-        })
-    }
-
-    /// The error for a key whose number is below the one before.
-    #[cold]
-    fn descends<T>(&self, key: &[u8], number: u64, before: u64) -> Result<T, IndexError> {
-        let rank = self.order.check(key)?;
-        Err(IndexError::UnsortedNumbers {
-            rank,
-            number,
-            before,
         })
     }
 

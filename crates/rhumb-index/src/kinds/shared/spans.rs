@@ -40,11 +40,11 @@ impl Spans {
         Spans { boundary, keys }
     }
 
-    /// Puts the version into the common header in `out`, and appends the fields.
+    /// Puts the version into the common header in `out`, unless it is one of a kind without boundaries, and appends the fields.
     pub(crate) fn encode(self, out: &mut Vec<u8>) {
         let Ok(boundary @ 1..) = u32::try_from(self.boundary) else {
             if let Some(version) = out.get_mut(1) {
-                *version = VERSION - 1;
+                *version = (*version).min(VERSION - 1);
             }
             return;
         };

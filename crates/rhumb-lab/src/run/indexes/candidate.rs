@@ -74,7 +74,7 @@ impl Candidate {
     pub fn of(spec: &IndexSpec) -> Vec<Candidate> {
         let leaves = spec.named("leaves").filter(|leaves| *leaves > 0);
         let parameters = match (spec.kind().answers, leaves, spec.get("boundary")) {
-            (Answers::Blocks, ..) => BLOCKS.map(Parameter::Block).to_vec(),
+            (Answers::Blocks | Answers::Slots, ..) => BLOCKS.map(Parameter::Block).to_vec(),
             (Answers::Windows, Some(leaves), _) => vec![Parameter::Leaves(leaves)],
             (Answers::Windows, None, Some(boundary)) => {
                 vec![Parameter::Eps(boundary.saturating_sub(2) / 2)]

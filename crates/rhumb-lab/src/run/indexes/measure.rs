@@ -114,7 +114,7 @@ pub fn wrong(
 pub fn window(index: &dyn Index, probe: Probe<'_>, keys: usize, block: u64) -> Window {
     match index.locate(probe) {
         Position::Window(window) => window,
-        Position::Block(number) => Window {
+        Position::Block(number) | Position::Slot { block: number, .. } => Window {
             lo: number * block,
             hi: ((number + 1) * block).min(keys as u64),
         },

@@ -160,13 +160,18 @@ impl BlockBuilder {
 
     /// The user keys, each once.
     pub fn distinct_keys(&self) -> impl Iterator<Item = &[u8]> {
-        let repeats = |i: usize| {
-            let before = i.checked_sub(1).filter(|_| self.repeats);
-            before.is_some_and(|before| self.key(before) == self.key(i))
-        };
-        (0..self.count())
-            .filter(move |i| !repeats(*i))
-            .map(|i| self.key(i))
+        self.first_entries().map(|i| self.key(i))
+    }
+
+    /// The first entry of each user key.
+    fn first_entries(&self) -> impl Iterator<Item = usize> {
+        (0..self.count()).filter(|i| !self.repeats(*i))
+    }
+
+    /// Whether the entry is of the same key as the one before it.
+    fn repeats(&self, i: usize) -> bool {
+        let before = i.checked_sub(1).filter(|_| self.repeats);
+        before.is_some_and(|before| self.key(before) == self.key(i))
     }
 
     /// Sets whether all blocks of a table should take the same number of bytes an entry, if the
@@ -191,6 +196,16 @@ impl BlockBuilder {
         let behind = self.count() as i64 - 1 - i64::try_from(slot).unwrap_or(i64::MAX);
         let (low, high) = self.hint.unwrap_or((behind, behind));
         self.hint = Some((low.min(behind), high.max(behind)));
+    }
+
+    /// Notes the slots in which the user keys were expected, but for the first `skip` of them.
+    pub fn expect(&mut self, skip: usize, expected: &[u64]) {
+        let own = self.first_entries().skip(skip).zip(expected);
+        let behind = own.map(|(i, slot)| i as i64 - i64::try_from(*slot).unwrap_or(i64::MAX));
+        self.hint = behind.fold(self.hint, |hint, behind| {
+            let (low, high) = hint.unwrap_or((behind, behind));
+            Some((low.min(behind), high.max(behind)))
+        });
     }
 
     /// Forgets which slots were expected.

@@ -6,6 +6,7 @@ use rhumb_index::{Position, Probe};
 
 use crate::entry::{EntryKind, Sequence};
 use crate::error::{Error, Result};
+use crate::options::{Partition, TableSpec};
 use crate::table::form::filter::hash_key;
 use crate::table::form::summary::sequences;
 use crate::table::read::load::{BlockSource, LoadedBlock};
@@ -31,6 +32,8 @@ struct Walk {
     pointers: u64,
     /// Bytes of the largest raw block.
     raw_largest: u64,
+    /// The most bytes of a raw block with several entries, if the table promises a bound.
+    most_bytes: Option<u64>,
     first_key: Vec<u8>,
     /// The smallest and the largest sequence.
     sequences: Option<(Sequence, Sequence)>,
@@ -51,7 +54,10 @@ impl TableReader {
     /// # Errors
     /// The first damage found.
     pub fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<TableReport> {
-        let mut walk = Walk::default();
+        let mut walk = Walk {
+            most_bytes: self.most_bytes(),
+            ..Walk::default()
+        };
         for number in 0..self.directory.blocks() {
             let block = self.block_from_file(number)?;
             self.verify_block(&block, &mut walk)?;
@@ -61,6 +67,15 @@ impl TableReader {
         self.verify_counts(&walk)?;
         self.verify_keys(&walk)?;
         Ok(walk.report)
+    }
+
+    fn most_bytes(&self) -> Option<u64> {
+        let partition = self.properties().text("partition")?;
+        let spec: TableSpec = format!("partition={partition}").parse().ok()?;
+        match spec.partition {
+            Partition::Dual(bytes) => Some(bytes.into()),
+            _ => None,
+        }
     }
 
     fn verify_counts(&self, walk: &Walk) -> Result<()> {
@@ -114,6 +129,12 @@ impl TableReader {
         let raw_bytes = block.bytes.len() as u64;
         walk.report.raw_bytes += raw_bytes;
         walk.raw_largest = walk.raw_largest.max(raw_bytes);
+        if let Some(most) = walk.most_bytes.filter(|most| raw_bytes > *most)
+            && view.count() > 1
+        {
+            let expected = format!("a block of at most {most} bytes, or of one entry");
+            return Err(self.unsound(number, expected, format!("{raw_bytes} bytes")));
+        }
         if view.count() == 0 {
             self.verify_empty(number)?;
             self.verify_rank(number, walk.report.keys)?;
@@ -204,7 +225,7 @@ impl TableReader {
         let position = self.index.locate(Probe { key, number });
         let found = match position {
             // If the index gives an empty block, a search moves on to the next block.
-            Position::Block(found) => {
+            Position::Block(found) | Position::Slot { block: found, .. } => {
                 found == at || found < at && walk.last_block.is_none_or(|last| last < found)
             }
             Position::Window(window) => (window.lo..window.hi).contains(&rank),
@@ -212,6 +233,9 @@ impl TableReader {
         if !found {
             let expected = format!("key {rank} where the index says, in block {at}");
             return Err(self.unsound(at, expected, format!("{position:?}")));
+        }
+        if let Position::Slot { slot: expected, .. } = position {
+            return self.verify_hint(block, slot, expected);
         }
         if !self.directory.is_placed() {
             return Ok(());
@@ -223,11 +247,16 @@ impl TableReader {
             let expected = format!("key {rank} placed in block {first}");
             return Err(self.unsound(at, expected, format!("{predicted:?} gives {place:?}")));
         };
-        let behind = slot as i64 - place.slot as i64;
+        self.verify_hint(block, slot, place.slot)
+    }
+
+    /// Checks that a key at `slot` is as near to the slot where the model expects it as the block says.
+    fn verify_hint(&self, block: &LoadedBlock, slot: usize, expected: u64) -> Result<()> {
+        let behind = slot as i64 - i64::try_from(expected).unwrap_or(i64::MAX);
         match block.view().slot_hint() {
             Some((low, high)) if !(i64::from(low)..=i64::from(high)).contains(&behind) => {
-                let expected = format!("slot {slot} within the hint of {low} to {high}");
-                Err(self.unsound(at, expected, format!("{behind} from slot {}", place.slot)))
+                let near = format!("slot {slot} within the hint of {low} to {high}");
+                Err(self.unsound(block.number, near, format!("{behind} from slot {expected}")))
             }
             _ => Ok(()),
         }

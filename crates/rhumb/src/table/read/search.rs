@@ -202,18 +202,24 @@ impl TableReader {
             };
         }
         let last_block = self.directory.blocks().saturating_sub(1);
-        let ((first, last), ranks) = match self.index.locate(Probe { key, number }) {
-            Position::Block(block) => ((block.min(last_block), block.min(last_block)), 0),
-            Position::Window(window) => {
-                let ranks = u32::try_from(window.len()).unwrap_or(u32::MAX);
-                (self.blocks_of_window(window), ranks)
-            }
+        let one = |block: u64, slot| Expected {
+            first: block.min(last_block),
+            last: block.min(last_block),
+            slot,
+            ranks: 0,
         };
-        Expected {
-            first,
-            last,
-            slot: None,
-            ranks,
+        match self.index.locate(Probe { key, number }) {
+            Position::Block(block) => one(block, None),
+            Position::Slot { block, slot } => one(block, Some(slot)),
+            Position::Window(window) => {
+                let (first, last) = self.blocks_of_window(window);
+                Expected {
+                    first,
+                    last,
+                    slot: None,
+                    ranks: u32::try_from(window.len()).unwrap_or(u32::MAX),
+                }
+            }
         }
     }
 

@@ -12,7 +12,7 @@ const ROW_BYTES: usize = 32;
 const DIRECTORY: u16 = 1;
 const INDEX: u16 = 2;
 const KEY_MAP: u16 = 5;
-const PROPERTIES: u16 = 6;
+pub(super) const PROPERTIES: u16 = 6;
 
 fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
@@ -20,7 +20,7 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 
 /// Changes the section with this id, and makes the checksums of section, rows and footer match
 /// again.
-fn with_section(table: &[u8], id: u16, change: impl FnOnce(&mut [u8])) -> Vec<u8> {
+pub(super) fn with_section(table: &[u8], id: u16, change: impl FnOnce(&mut [u8])) -> Vec<u8> {
     let mut bytes = table.to_vec();
     let footer = bytes.len() - FOOTER_BYTES;
     let (table_id, rows) = (u64_at(&bytes, footer), u64_at(&bytes, footer + 16) as usize);

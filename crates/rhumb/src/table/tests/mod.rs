@@ -2,6 +2,7 @@
 
 mod damage;
 mod directory;
+mod dual;
 mod exact;
 mod given;
 mod hostile;
@@ -31,7 +32,7 @@ use crate::memory::BlockCache;
 use crate::table::form::summary::TableMeta;
 use crate::test_seed::test_seed;
 
-const KINDS: [&str; 12] = [
+const KINDS: [&str; 16] = [
     "fp",
     "fp:boundary=16",
     "fp-raw",
@@ -44,8 +45,12 @@ const KINDS: [&str; 12] = [
     "lits",
     "nfl",
     "btree",
+    "pla",
+    "pla:error=1",
+    "pra",
+    "rss",
 ];
-const PARTITIONS: [&str; 10] = [
+const PARTITIONS: [&str; 12] = [
     "predicted",
     "predicted(1)",
     "predicted(5)",
@@ -53,6 +58,8 @@ const PARTITIONS: [&str; 10] = [
     "bytes(512)",
     "bytes(4096)",
     "bytes(1)",
+    "dual(400)",
+    "dual(4096)",
     "entries(1)",
     "entries(7)",
     "entries(40)",

@@ -64,6 +64,8 @@ pub(in crate::table) struct BlockWriter {
     trained: u64,
     /// The numbers of keys of one block that the index still needs.
     numbers: Vec<u64>,
+    /// The slots where the index will expect the keys of a block.
+    slots: Vec<u64>,
     /// The last key of the last closed block with entries.
     last_key: Vec<u8>,
     /// The number of blocks without entries since then.
@@ -101,6 +103,7 @@ impl BlockWriter {
             ranks: 0,
             trained: 0,
             numbers: Vec::new(),
+            slots: Vec::new(),
             last_key: Vec::new(),
             empty: 0,
             even: None,
@@ -178,10 +181,65 @@ impl BlockWriter {
     pub fn push_parting(&mut self, entry: &NewEntry<'_>, limit: usize) -> Result<()> {
         while !self.block.push_parting(entry, limit) {
             self.block.part(&mut self.next);
-            self.close()?;
-            mem::swap(&mut self.block, &mut self.next);
+            self.go_on(limit, BlockWriter::close)?;
         }
         Ok(())
+    }
+
+    /// Ends the open block, and begins another with the entries that moved into the next one.
+    fn go_on(
+        &mut self,
+        limit: usize,
+        close: impl Fn(&mut BlockWriter) -> Result<()>,
+    ) -> Result<()> {
+        self.close()?;
+        mem::swap(&mut self.block, &mut self.next);
+        if self.block.count() < 2 || self.block.raw_bytes() <= limit {
+            return Ok(());
+        }
+        // In other groups than before, the keys share so much less that not all fit.
+        let moved = mem::take(&mut self.block);
+        moved.each(0..moved.count(), |entry| {
+            while !self.block.push_within(entry, limit) {
+                close(self)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Ends the open block, of at most `limit` raw bytes. It keeps the keys that the index admits in one block; the others begin
+    /// the next one.
+    ///
+    /// # Errors
+    /// As [`BlockWriter::push`].
+    pub fn close_admitted(&mut self, limit: usize) -> Result<()> {
+        let continues = usize::from(self.continues());
+        let mut numbers = mem::take(&mut self.numbers);
+        numbers.clear();
+        let own = self.block.distinct_keys().skip(continues);
+        numbers.extend(own.map(|key| self.map.number(key)));
+        let admitted = self.index.admits(&numbers);
+        if admitted < numbers.len() {
+            self.block.split(continues + admitted, &mut self.next);
+        }
+        self.numbers = numbers;
+        self.go_on(limit, |blocks| blocks.close_admitted(limit))
+    }
+
+    /// Ends the open block and those that follow from what the index does not admit in it.
+    ///
+    /// # Errors
+    /// As [`BlockWriter::push`].
+    pub fn close_all_admitted(&mut self, limit: usize) -> Result<()> {
+        while self.block.count() > 0 {
+            self.close_admitted(limit)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the open block begins with the last key of the block before it.
+    fn continues(&self) -> bool {
+        self.ranks > 0 && self.block.first_key() == &self.last_key[..]
     }
 
     /// From now on makes all blocks take the same number of bytes an entry, as long as the entries
@@ -217,7 +275,7 @@ impl BlockWriter {
             return Ok(());
         }
         let first = self.ranks == 0;
-        let continues = !first && self.block.first_key() == &self.last_key[..];
+        let continues = self.continues();
         self.directory.offsets.push(self.offset);
         let known = self.ranks;
         self.directory
@@ -228,6 +286,11 @@ impl BlockWriter {
         self.empty = 0;
         let trained = self.count_keys(continues);
         self.train_block(cuts, trained).map_err(refused)?;
+        if self.index.gives_slots() {
+            self.slots.clear();
+            self.index.expected_slots(&mut self.slots);
+            self.block.expect(usize::from(continues), &self.slots);
+        }
         self.train_fences(cuts);
         let written = match self.unit {
             Some(shape) => self.store_unit(shape),
@@ -290,9 +353,13 @@ impl BlockWriter {
         for _ in 0..cuts {
             self.index.cut(&self.last_key, self.block.first_key());
         }
-        let keys = self.block.distinct_keys().skip(trained);
-        for (key, number) in keys.zip(&self.numbers) {
-            self.index.push(key, *number)?;
+        if self.index.gives_slots() {
+            self.index.push_numbers(&self.numbers)?;
+        } else {
+            let keys = self.block.distinct_keys().skip(trained);
+            for (key, number) in keys.zip(&self.numbers) {
+                self.index.push(key, *number)?;
+            }
         }
         self.index.trained_since(started);
         Ok(())

@@ -13,6 +13,8 @@ use crate::table::block::NewEntry;
 pub(super) enum Cutter {
     /// The size of the block: at most this many raw bytes, and the shortest separators.
     Bytes(usize),
+    /// At most this many raw bytes, and the keys that the index admits.
+    Dual(usize),
     /// The number of entries.
     Entries(usize),
     /// The number of entries, which are units as long as they have one size.
@@ -24,7 +26,8 @@ pub(super) enum Cutter {
 impl Cutter {
     pub fn of(spec: &TableSpec, index: &IndexChoice) -> Cutter {
         match spec.partition {
-            Partition::Bytes(n) => Cutter::Bytes(n as usize),
+            Partition::Dual(n) if index.gives_slots() => Cutter::Dual(n as usize),
+            Partition::Bytes(n) | Partition::Dual(n) => Cutter::Bytes(n as usize),
             Partition::Entries(n) => {
                 let entries = n.min(u16::MAX.into());
                 match spec.compression {
@@ -50,6 +53,26 @@ pub(super) fn cut_by_bytes(
     cut(blocks, entry, most, |blocks| {
         blocks.push_parting(entry, bytes)
     })
+}
+
+/// Adds an entry to the open block, or to a new one if the block would then exceed `bytes` raw bytes. Blocks end before the
+/// first key that the index does not admit.
+pub(super) fn cut_by_both(
+    blocks: &mut BlockWriter,
+    entry: &NewEntry<'_>,
+    bytes: usize,
+) -> Result<()> {
+    let large = entry.key.len() + entry.value.len() > LARGE_ENTRY_BYTES;
+    if large || blocks.open().count() >= usize::from(u16::MAX) {
+        blocks.close_all_admitted(bytes)?;
+    }
+    while !blocks.open().push_within(entry, bytes) {
+        blocks.close_admitted(bytes)?;
+    }
+    match large {
+        true => blocks.close_admitted(bytes),
+        false => Ok(()),
+    }
 }
 
 /// Adds an entry to the open block, or to a new one if the block would then exceed so many entries.

@@ -49,7 +49,7 @@ pub(in crate::table) struct BuiltIndex {
 /// The costs that decide between the wanted kind and fence pointers.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::table) enum Stakes {
-    /// The layout is for comparisons of indexes, so the wanted kind is kept if it can be built.
+    /// The layout is for comparisons of indexes, or for this kind alone, so it is kept if it can be built.
     Wanted,
     /// A window may span several blocks. The average bytes of a block and of an entry.
     Windows { block_bytes: u64, entry_bytes: u64 },
@@ -108,9 +108,14 @@ impl IndexChoice {
         self.spec.kind().needs_number
     }
 
-    /// Whether the kind may place entries: it is a model whose predictions are not exact.
+    /// Whether the kind may place entries: it is a model of ranks whose predictions are not exact.
     pub fn may_place(&self) -> bool {
-        self.needs_number() && !self.spec.is_exact()
+        self.needs_number() && !self.spec.is_exact() && !self.gives_slots()
+    }
+
+    /// Whether the kind models blocks.
+    pub fn gives_slots(&self) -> bool {
+        self.spec.kind().answers == Answers::Slots
     }
 
     /// Whether the wanted kind answers with blocks; fence pointers with a position boundary answer with ranks.
@@ -120,7 +125,25 @@ impl IndexChoice {
 
     /// Whether the wanted kind uses cuts.
     pub fn is_cut(&self) -> bool {
-        self.spec.kind().answers == Answers::Blocks
+        matches!(self.spec.kind().answers, Answers::Blocks | Answers::Slots)
+    }
+
+    /// How many of the next distinct user keys, with these numbers, the next block may hold.
+    pub fn admits(&mut self, numbers: &[u64]) -> usize {
+        let started = Instant::now();
+        let admitted = match &self.wanted {
+            Some(wanted) => wanted.admits(numbers),
+            None => numbers.len(),
+        };
+        self.trained_since(started);
+        admitted
+    }
+
+    /// Appends the slot in which each key of the block will be expected whose keys were pushed last.
+    pub fn expected_slots(&mut self, slots: &mut Vec<u64>) {
+        if let Some(wanted) = &mut self.wanted {
+            wanted.expected_slots(slots);
+        }
     }
 
     /// Sets the position boundary, if the kind promises one and the specification does not name it.

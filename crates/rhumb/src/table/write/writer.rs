@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 use rhumb_index::{IndexSpec, KeyMap};
 
 use super::blocks::{BlockWriter, refused};
-use super::cutter::{Cutter, cut_by_bytes, cut_by_entries};
+use super::cutter::{Cutter, cut_by_both, cut_by_bytes, cut_by_entries};
 use super::index_choice::IndexChoice;
 use super::placing::{Placing, TARGET_BYTES};
 use crate::entry::{EntryKind, MAX_KEY_BYTES, Pointer, Sequence, compare, set_key};
@@ -206,6 +206,7 @@ impl TableWriter {
             }
             Cutter::Bytes(bytes) => cut_by_bytes(&mut self.blocks, &entry, *bytes),
             Cutter::Entries(entries) => cut_by_entries(&mut self.blocks, &entry, *entries),
+            Cutter::Dual(bytes) => cut_by_both(&mut self.blocks, &entry, *bytes),
             Cutter::Model(placer) => match placer.add(&entry, &mut self.blocks)? {
                 Placing::GoesOn => Ok(()),
                 Placing::Ended => self.leave_model(),
@@ -319,8 +320,8 @@ impl TableWriter {
     pub fn estimated_bytes(&self) -> u64 {
         let bits_per_key = u64::from(self.settings.spec.filter_bits_per_key);
         let (waiting, keys) = match &self.cutter {
-            Cutter::Bytes(_) | Cutter::Entries(_) | Cutter::Units { .. } => (0, 0),
             Cutter::Model(placer) => (placer.waiting_bytes() as u64, placer.waiting_keys()),
+            _ => (0, 0),
         };
         let filter = (self.blocks.ranks() + keys) * bits_per_key / 8;
         self.blocks.estimated_bytes() + waiting + filter

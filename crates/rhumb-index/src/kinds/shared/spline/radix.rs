@@ -3,14 +3,13 @@
 //! Cell p holds the number of knots with a prefix below p: the knots with prefix p are those from
 //! cell p to cell p + 1.
 
-use super::Knot;
 use super::top::{Cells, Effort, cell_of};
 
 /// Cells for every value of (number - first number) >> shift.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::kinds) struct RadixTable {
     /// At most 63.
-    pub(super) shift: u8,
+    pub(in crate::kinds) shift: u8,
 }
 
 impl RadixTable {
@@ -34,15 +33,16 @@ impl RadixTable {
         above >> self.shift
     }
 
-    /// The cells over sorted knots.
-    pub(super) fn build(self, knots: &[Knot]) -> Vec<u32> {
+    /// The cells over sorted knots, each with a number.
+    pub(in crate::kinds) fn build<K>(self, knots: &[K], number: impl Fn(&K) -> u64) -> Vec<u32> {
         let (Some(first), Some(last)) = (knots.first(), knots.last()) else {
             return Vec::new();
         };
-        let cells = self.cells(last.number - first.number) as usize;
+        let lowest = number(first);
+        let cells = self.cells(number(last) - lowest) as usize;
         let mut table = Vec::with_capacity(cells);
         for (i, knot) in knots.iter().enumerate() {
-            let prefix = self.prefix(knot.number - first.number);
+            let prefix = self.prefix(number(knot) - lowest);
             let missing = (prefix as usize + 1).saturating_sub(table.len());
             table.extend(std::iter::repeat_n(i as u32, missing));
         }
@@ -52,7 +52,7 @@ impl RadixTable {
 
     /// The effort of a search if the cells are valid for a table over this range and number of
     /// knots; else `None`.
-    pub(super) fn check(self, cells: &Cells, range: u64, knots: usize) -> Option<Effort> {
+    pub(in crate::kinds) fn check(self, cells: &Cells, range: u64, knots: usize) -> Option<Effort> {
         let values = cells.iter().map(|cell| u32::from_le_bytes(*cell) as usize);
         let is_sound = cells.len() as u64 == self.cells(range)
             && values.clone().next() == Some(0)
@@ -67,9 +67,18 @@ impl RadixTable {
     /// knot.
     #[inline]
     pub(super) fn find(self, cells: &Cells, above: u64) -> (usize, usize) {
-        let prefix = self.prefix(above) as usize;
-        let from = cell_of(cells, prefix) as usize;
-        let to = cell_of(cells, prefix + 1) as usize;
+        let (from, to) = self.ends(cells, above);
         (from.saturating_sub(1), to.saturating_sub(1))
+    }
+
+    /// How many knots have a lower prefix than a number at a distance of `above` from the first knot, and how many have no
+    /// higher one.
+    #[inline]
+    pub(in crate::kinds) fn ends(self, cells: &Cells, above: u64) -> (usize, usize) {
+        let prefix = self.prefix(above) as usize;
+        (
+            cell_of(cells, prefix) as usize,
+            cell_of(cells, prefix + 1) as usize,
+        )
     }
 }

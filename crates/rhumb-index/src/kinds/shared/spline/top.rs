@@ -6,7 +6,7 @@ use super::{HistTree, Knot, RadixTable, halvings_of};
 pub(in crate::kinds) const CELL: usize = 4;
 
 /// Cells in their byte form.
-pub(super) type Cells = [[u8; CELL]];
+pub(in crate::kinds) type Cells = [[u8; CELL]];
 
 /// A cell's value, or 0 beyond the last.
 #[inline]
@@ -58,7 +58,7 @@ impl Top {
     /// The cells over sorted knots.
     pub(super) fn build(self, knots: &[Knot]) -> Vec<u32> {
         match self {
-            Top::Radix(table) => table.build(knots),
+            Top::Radix(table) => table.build(knots, |knot| knot.number),
             Top::Tree(tree) => tree.build(knots),
         }
     }
@@ -87,7 +87,7 @@ impl Top {
 /// The number of steps of a search. Every search takes all of them, so that the processor can
 /// predict their branches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Effort {
+pub(in crate::kinds) struct Effort {
     /// Levels of a tree.
     pub levels: u32,
     /// Halvings of the candidates among the knots.

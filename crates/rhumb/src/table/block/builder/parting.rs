@@ -3,9 +3,12 @@
 //! An index over blocks keeps a separator for each. On keys with a structure, such as paths, the shortest separator among a
 //! tenth of a block's keys takes about half of the bytes of one between any two of them.
 
+use std::convert::Infallible;
+use std::ops::Range;
+
 use rhumb_index::search::common_prefix;
 
-use super::{BlockBuilder, NewEntry, Row, Shape};
+use super::{BlockBuilder, NewEntry, Shape};
 use crate::entry::EntryKind;
 
 /// A place between two entries of a block.
@@ -64,29 +67,67 @@ impl BlockBuilder {
         let Some(parting) = self.parting.take() else {
             return;
         };
-        let is_pointer = |row: &&Row| row.kind == EntryKind::Pointer;
-        let before = self.rows.iter().take(parting.entries);
-        let pointers_before = before.filter(is_pointer).count();
-        let mut pointers = self.pointers.iter().skip(pointers_before);
-        for (i, row) in self.rows.iter().enumerate().skip(parting.entries) {
+        self.copy(parting.entries..self.count(), next);
+        self.keep(parting);
+    }
+
+    /// Moves all entries behind the first `keys` user keys into `next`, a block without entries. Takes time for all entries.
+    pub fn split(&mut self, keys: usize, next: &mut BlockBuilder) {
+        let Some(end) = self.first_entries().nth(keys) else {
+            return;
+        };
+        let mut head = BlockBuilder::default();
+        head.set_even(self.shape.even);
+        self.copy(0..end, &mut head);
+        self.copy(end..self.count(), next);
+        *self = head;
+    }
+
+    /// Adds a range of the entries to another block.
+    fn copy(&self, range: Range<usize>, to: &mut BlockBuilder) {
+        let added: Result<(), Infallible> = self.each(range, |entry| {
+            to.add(entry);
+            Ok(())
+        });
+        added.unwrap_or_else(|never| match never {});
+    }
+
+    /// How many of the first entries are pointers.
+    fn pointers_before(&self, entries: usize) -> usize {
+        let before = self.rows.iter().take(entries);
+        before.filter(|row| row.kind == EntryKind::Pointer).count()
+    }
+
+    /// Calls `take` with a range of the entries, as they were added.
+    ///
+    /// # Errors
+    /// Those of `take`.
+    pub fn each<E>(
+        &self,
+        range: Range<usize>,
+        mut take: impl FnMut(&NewEntry<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut pointers = self.pointers.iter().skip(self.pointers_before(range.start));
+        let rows = self.rows.iter().enumerate().take(range.end);
+        for (i, row) in rows.skip(range.start) {
             let pointer = match row.kind {
                 EntryKind::Pointer => pointers.next().map(|pointer| pointer.to_bytes()),
                 _ => None,
             };
-            let before = i.checked_sub(1).filter(|_| self.repeats);
-            next.add(&NewEntry {
+            take(&NewEntry {
                 key: self.key(i),
                 sequence: row.sequence,
                 kind: row.kind,
                 value: pointer.as_ref().map_or(self.value(i), |bytes| bytes),
-                new_key: before.is_none_or(|before| self.key(before) != self.key(i)),
-            });
+                new_key: !self.repeats(i),
+            })?;
         }
-        self.keep(parting, pointers_before);
+        Ok(())
     }
 
-    /// Removes the entries behind a place, with so many pointers before it.
-    fn keep(&mut self, parting: Parting, pointers: usize) {
+    /// Removes the entries behind a place.
+    fn keep(&mut self, parting: Parting) {
+        let pointers = self.pointers_before(parting.entries);
         self.rows.truncate(parting.entries);
         let last = self.rows.last();
         let (keys, values) = last.map_or((0, 0), |row| (row.key_end, row.value_end));

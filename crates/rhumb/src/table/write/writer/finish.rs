@@ -35,6 +35,9 @@ impl TableWriter {
         {
             self.leave_model()?;
         }
+        if let Cutter::Dual(bytes) = self.cutter {
+            self.blocks.close_all_admitted(bytes)?;
+        }
         self.blocks.close()?;
         let sections_offset = self.blocks.offset();
         let (directory, mut index) = self.finders()?;
@@ -98,6 +101,7 @@ impl TableWriter {
             let (raw_bytes, _) = blocks.raw_bytes();
             let stakes = match self.partition {
                 Partition::Entries(_) => Stakes::Wanted,
+                _ if blocks.index.gives_slots() => Stakes::Wanted,
                 _ => Stakes::Windows {
                     block_bytes: raw_bytes / count.max(1),
                     entry_bytes: raw_bytes / entries.max(1),
