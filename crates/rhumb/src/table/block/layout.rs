@@ -305,6 +305,11 @@ impl BlockLayout {
         }
     }
 
+    /// Where the keys start: everything that tells where each of them is lies before.
+    pub fn front(&self) -> usize {
+        self.keys()
+    }
+
     /// The length of all values, if it is the same.
     pub fn value_len(&self) -> Option<usize> {
         self.fixed_values.then(|| self.value.alike())

@@ -5,6 +5,9 @@
 //! the entries, it also predicts a key's slot, and the block records by how much predictions are
 //! off in it. The search then starts inside these bounds, and widens if the neighbouring keys show
 //! that the target is outside.
+//!
+//! Other keys are stored in groups. The first 16 bytes of the first keys of all groups are compared with the target as numbers,
+//! whole keys only where these are equal; one group is then read from its start.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -17,6 +20,9 @@ use crate::entry::Sequence;
 /// The longest row of keys that is prefetched as a whole, in bytes: about as many cache lines as a
 /// core can load at once.
 const PREFETCHED_BYTES: usize = 640;
+
+/// So many groups of keys of different lengths are compared with a key at once.
+const GROUPS_AT_ONCE: usize = 32;
 
 /// The key and sequence to find.
 #[derive(Clone, Copy)]
@@ -58,9 +64,46 @@ impl BlockView<'_> {
             let order = self.head(group).cmp(rest);
             self.is_before(order, group << self.layout.group_shift, sequence)
         };
-        match first_not(0..self.layout.groups(), before).checked_sub(1) {
+        let near = self.groups_near(rest);
+        match first_not(near, before).checked_sub(1) {
             Some(group) => self.lower_bound_in_group(group, rest, sequence),
             None => 0,
+        }
+    }
+
+    /// The groups whose first keys have to be compared whole: those before are below the key, those behind are above it.
+    ///
+    /// The first 16 bytes of each are compared as one number, all of them: none waits for another one to be in memory.
+    #[inline]
+    fn groups_near(&self, rest: &[u8]) -> Range<usize> {
+        let groups = self.layout.groups();
+        if groups > GROUPS_AT_ONCE {
+            return 0..groups;
+        }
+        let start = first_sixteen(rest.get(..16).unwrap_or(rest));
+        let (mut below, mut not_above) = (0, 0);
+        for group in 0..groups {
+            let head = self.head_start(group);
+            below += usize::from(head < start);
+            not_above += usize::from(head <= start);
+        }
+        below..not_above.max(below)
+    }
+
+    /// The first 16 bytes of the first key of a group, without the block prefix, as a number padded with zeros.
+    #[inline]
+    fn head_start(&self, group: usize) -> u128 {
+        let layout = self.layout;
+        let at = layout.keys() + layout.key_offset(self.raw, group);
+        let len = layout.suffix.get(self.raw, group << layout.group_shift);
+        match self.raw.get(at..).and_then(|bytes| bytes.first_chunk()) {
+            // What follows the key is masked out.
+            Some(bytes) => match len {
+                0 => 0,
+                1..16 => u128::from_be_bytes(*bytes) & (u128::MAX << (8 * (16 - len))),
+                _ => u128::from_be_bytes(*bytes),
+            },
+            None => first_sixteen(self.slice(at, len.min(16))),
         }
     }
 
@@ -150,7 +193,7 @@ impl BlockView<'_> {
             // head is.
             if shared <= common {
                 let rest = rest.get(shared..).unwrap_or_default();
-                if !self.is_before(self.slice(at, len).cmp(rest), slot, sequence) {
+                if !self.is_before(by_words(self.slice(at, len), rest), slot, sequence) {
                     return slot;
                 }
             }
@@ -158,6 +201,25 @@ impl BlockView<'_> {
         }
         end
     }
+}
+
+/// At most 16 bytes as a number padded with zeros.
+#[inline]
+fn first_sixteen(bytes: &[u8]) -> u128 {
+    match bytes.first_chunk() {
+        Some(bytes) => u128::from_be_bytes(*bytes),
+        None => {
+            let behind = bytes.get(8..).unwrap_or_default();
+            u128::from(first_eight(bytes)) << 64 | u128::from(first_eight(behind))
+        }
+    }
+}
+
+/// Compares strings, of which most differ in the first eight bytes.
+#[inline]
+fn by_words(one: &[u8], other: &[u8]) -> Ordering {
+    let order = first_eight(one).cmp(&first_eight(other));
+    order.then_with(|| one.cmp(other))
 }
 
 /// The rest of a key after a prefix, if it has the prefix. Most prefixes are short.

@@ -10,9 +10,13 @@ const VALUES_PREFETCHED: usize = 3;
 /// The most bytes of keys that are prefetched, and of values.
 const PREFETCHED_BYTES: usize = 512;
 
+/// Bytes of a cache line.
+const LINE: u64 = 64;
+
 /// A row of keys or values of one length in the blocks of a table: the start of the first (32
 /// bits), their length (24 bits) and the number to prefetch to either side of the expected one (8
-/// bits); 0 if unknown. It is a guess, used only for prefetching.
+/// bits). With a length of 0 so many cache lines from the start on, whatever is expected; 0 if unknown. It is a guess, used only
+/// for prefetching.
 #[derive(Debug, Default)]
 struct LikelyRow(AtomicU64);
 
@@ -27,11 +31,20 @@ impl LikelyRow {
         self.0.store(row, Relaxed);
     }
 
+    /// Notes that the first `bytes` bytes of a block are always needed.
+    fn note_front(&self, bytes: usize) {
+        self.0
+            .store((bytes.min(PREFETCHED_BYTES) as u64).div_ceil(LINE), Relaxed);
+    }
+
     /// The range to prefetch around `slot`: its start and length in bytes.
     #[inline]
     fn about(&self, slot: u64) -> (usize, usize) {
         let row = self.0.load(Relaxed);
         let (start, len, slots) = (row >> 32, (row >> 8) & 0xff_ffff, row & 0xff);
+        if len == 0 {
+            return (start as usize, (slots * LINE) as usize);
+        }
         let first = start + slot.saturating_sub(slots) * len;
         (first as usize, (len * (2 * slots + 1)) as usize)
     }
@@ -49,7 +62,11 @@ impl LikelyRows {
     /// `usual`.
     pub fn note(&self, layout: &BlockLayout, usual: u32) {
         let (start, len) = layout.row();
-        self.keys.note(start, len, KEYS_PREFETCHED);
+        match len {
+            // Lengths and offsets of groups lie before the keys, and tell where these are.
+            0 => self.keys.note_front(layout.front()),
+            _ => self.keys.note(start, len, KEYS_PREFETCHED),
+        }
         // Without a usual number of entries, the start of the values is unknown.
         let values = match usual == 0 || len == 0 {
             true => 0,
@@ -81,6 +98,10 @@ mod tests {
             assert_eq!(row.about(0), (100, (2 * slots + 1) * len));
             let first = 100 + (20 - slots) * len;
             assert_eq!(row.about(20), (first, (2 * slots + 1) * len));
+        }
+        for (front, lines) in [(0, 0), (1, 1), (64, 1), (450, 8), (9_000, 8)] {
+            row.note_front(front);
+            assert_eq!([0, 20].map(|slot| row.about(slot)), [(0, lines * 64); 2]);
         }
         for len in [0, 513, 1 << 30] {
             row.note(100, len, 8);
