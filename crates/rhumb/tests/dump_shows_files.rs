@@ -73,6 +73,31 @@ fn it_says_how_blocks_are_placed() {
 }
 
 #[test]
+fn it_says_how_full_blocks_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = rhumb::Options {
+        index: "pla".parse().unwrap(),
+        table: "partition=dual(1KiB)".parse().unwrap(),
+        ..rhumb::Options::default()
+    };
+    let db = rhumb::Db::open(dir.path(), options).unwrap();
+    for n in 0..1_000u64 {
+        db.put(n.to_be_bytes(), [7; 12]).unwrap();
+    }
+    db.compact_range(None, None).unwrap();
+    db.close().unwrap();
+    let files = fs::read_dir(dir.path()).unwrap().map(|f| f.unwrap().path());
+    let is_table = |f: &std::path::PathBuf| f.extension().is_some_and(|e| e == "table");
+    let text = dump(&files.filter(is_table).last().unwrap()).unwrap();
+    let fill = text
+        .split("fill: ")
+        .nth(1)
+        .unwrap_or_else(|| panic!("{text}"));
+    let percent: f64 = fill.split(' ').next().unwrap().parse().unwrap();
+    assert!(percent > 90.0 && percent <= 100.0, "{text}");
+}
+
+#[test]
 fn damage_is_named_and_passed_over() {
     let store = Store::new();
     let table = store.files("table").pop().unwrap();

@@ -7,6 +7,7 @@ use super::spread::{BlockSummary, Spread};
 use crate::entry::{EntryKind, RangeDeletes, Sequence};
 use crate::error::{Error, Result};
 use crate::fs::{FileSystem, ReadFile, ops};
+use crate::options::Partition;
 use crate::table::block::{BlockLayout, BlockView};
 use crate::table::form::damage::Damage;
 use crate::table::form::directory::Directory;
@@ -24,6 +25,8 @@ pub(crate) struct Salvage {
     table_id: u64,
     directory: Directory,
     raw_largest: u64,
+    /// How the table was cut, as far as that is known.
+    partition: Option<Partition>,
     takes_sequence: bool,
     /// What is added to the sequences in its blocks.
     sequence_base: Sequence,
@@ -69,10 +72,9 @@ impl Salvage {
             return Err(damaged.into_iter().next().unwrap_or(missing));
         };
         let directory = Directory::decode(directory, start).map_err(|d| at(d.moved(offset)))?;
-        let named = |name: &str| {
-            let (_, bytes) = sections.get(SectionKind::Properties)?;
-            Properties::decode(bytes).ok()?.number(name)
-        };
+        let properties = sections.get(SectionKind::Properties);
+        let properties = properties.and_then(|(_, bytes)| Properties::decode(bytes).ok());
+        let properties = properties.unwrap_or_default();
         let range_deletes = sections.get(SectionKind::RangeDeletes);
         let decoded = range_deletes.map(|(_, bytes)| RangeDeletes::decode(bytes));
         let unreadable = matches!(decoded, Some(Err(_)));
@@ -81,7 +83,10 @@ impl Salvage {
             file,
             table_id: footer.id,
             directory,
-            raw_largest: named("raw_block.largest").unwrap_or(u32::MAX.into()),
+            raw_largest: properties
+                .number("raw_block.largest")
+                .unwrap_or(u32::MAX.into()),
+            partition: properties.partition(),
             takes_sequence,
             sequence_base: 0,
             range_deletes_lost: unreadable || range_deletes_lost,
@@ -169,19 +174,26 @@ impl Salvage {
     /// Statistics of the blocks. Reads all of them.
     pub fn blocks(&self) -> BlockSummary {
         let directory = &self.directory;
-        let (mut entries, mut bytes) = (Vec::new(), Vec::new());
+        let (mut entries, mut bytes, mut raw_bytes) = (Vec::new(), Vec::new(), 0);
         for number in 0..directory.blocks() {
             bytes.extend(directory.extent(number).map(|(_, len)| len as u64));
             if let Ok((_, raw, layout)) = self.load(number) {
                 entries.push(BlockView::new(&raw, &layout).count() as u64);
+                raw_bytes += raw.len() as u64;
             }
         }
+        let room = match self.partition {
+            Some(Partition::Bytes(most) | Partition::Dual(most)) => u64::from(most),
+            _ => 0,
+        };
+        let room = room.saturating_mul(entries.len() as u64);
         BlockSummary {
             placed: directory.is_placed(),
             strided: directory.is_strided(),
             units: directory.units().map(|u| (u.count(), u.entries_per_unit())),
             entries_per_cell: directory.entries_per_cell(),
             extra: directory.extra_blocks(),
+            fill: (room > 0).then(|| raw_bytes as f64 / room as f64),
             empty: entries.iter().filter(|n| **n == 0).count() as u64,
             entries: Spread::of(entries),
             bytes: Spread::of(bytes),

@@ -64,6 +64,8 @@ pub(crate) struct BlockSummary {
     pub entries: Spread,
     /// Stored bytes a block.
     pub bytes: Spread,
+    /// The bytes of blocks before compression, as a share of those that they may have; `None` if they are not cut by bytes.
+    pub fill: Option<f64>,
 }
 
 impl fmt::Display for BlockSummary {
@@ -88,7 +90,15 @@ impl fmt::Display for BlockSummary {
         }
         writeln!(f)?;
         writeln!(f, "  entries a block: {}", self.entries)?;
-        writeln!(f, "  bytes a block: {}", self.bytes)
+        writeln!(f, "  bytes a block: {}", self.bytes)?;
+        match self.fill {
+            Some(fill) => writeln!(
+                f,
+                "  fill: {:.1} % of the bytes that blocks may have",
+                100.0 * fill
+            ),
+            None => Ok(()),
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use rhumb_index::{Position, Probe};
 
 use crate::entry::{EntryKind, Sequence};
 use crate::error::{Error, Result};
-use crate::options::{Partition, TableSpec};
+use crate::options::Partition;
 use crate::table::form::filter::hash_key;
 use crate::table::form::summary::sequences;
 use crate::table::read::load::{BlockSource, LoadedBlock};
@@ -55,7 +55,10 @@ impl TableReader {
     /// The first damage found.
     pub fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<TableReport> {
         let mut walk = Walk {
-            most_bytes: self.most_bytes(),
+            most_bytes: match self.properties().partition() {
+                Some(Partition::Dual(bytes)) => Some(bytes.into()),
+                _ => None,
+            },
             ..Walk::default()
         };
         for number in 0..self.directory.blocks() {
@@ -67,15 +70,6 @@ impl TableReader {
         self.verify_counts(&walk)?;
         self.verify_keys(&walk)?;
         Ok(walk.report)
-    }
-
-    fn most_bytes(&self) -> Option<u64> {
-        let partition = self.properties().text("partition")?;
-        let spec: TableSpec = format!("partition={partition}").parse().ok()?;
-        match spec.partition {
-            Partition::Dual(bytes) => Some(bytes.into()),
-            _ => None,
-        }
     }
 
     fn verify_counts(&self, walk: &Walk) -> Result<()> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::damage::Damage;
 use crate::entry::varint::{Reader, encode, encode_bytes};
+use crate::options::{Partition, TableSpec};
 
 /// Named values. Numbers are decimal text, keys are raw bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -35,6 +36,13 @@ impl Properties {
     /// The value of a property, if it is a number.
     pub fn number(&self, name: &str) -> Option<u64> {
         self.text(name)?.parse().ok()
+    }
+
+    /// How the table, or the last part of it, was cut into blocks.
+    pub fn partition(&self) -> Option<Partition> {
+        let partition = self.text("partition")?;
+        let spec: TableSpec = format!("partition={partition}").parse().ok()?;
+        Some(spec.partition)
     }
 
     /// All properties, in ascending order of names.
