@@ -96,10 +96,10 @@ impl<'a> Parts<'a> {
         let mut builder = registry::builder(spec).unwrap();
         for (at, key) in keys.iter().enumerate() {
             let number = map.as_ref().map_or(0, |map| map.number(key));
-            builder.push(key, number).unwrap();
             if at > 0 && at % BLOCK == 0 {
                 builder.cut(keys[at - 1], key);
             }
+            builder.push(key, number).unwrap();
         }
         let index = registry::open(builder.finish().unwrap()).unwrap();
         Parts { keys, map, index }

@@ -34,7 +34,8 @@ pub enum Position {
     /// a present key's first entry is in this block; an absent key's lower bound is in it or is
     /// the first entry of the next one.
     Block(u64),
-    /// Models of blocks answer with a block, as fence pointers do, and with the slot in it.
+    /// Models of blocks answer with a block, as fence pointers do, and with the slot in it. If the versions of a key go on
+    /// through whole blocks, the lower bound of an absent key with the same number may be behind them.
     Slot {
         /// The number of the block, as in [`Position::Block`].
         block: u64,
@@ -80,11 +81,11 @@ pub trait Index: Debug + Send + Sync {
     /// The position of a key; see the trait's docs and [`Position`] for the guarantee.
     fn locate(&self, probe: Probe<'_>) -> Position;
 
-    /// The window of a number, for the kinds that need a number and no key: the answer of
+    /// The window of a number, for the kinds that need a number and no key and answer with windows: the answer of
     /// [`Index::locate`]. It is returned in registers, which speeds up consecutive look-ups.
     ///
-    /// Other kinds cannot find a number. They return all ranks, `0..u64::MAX`, which is correct but
-    /// useless: [`Index::needs_number`] tells which kinds these are.
+    /// Other kinds have no window of a number. They return all ranks, `0..u64::MAX`, which is correct but
+    /// useless: those for which [`Index::needs_number`] is false, and those that answer with slots.
     fn window(&self, number: u64) -> Window {
         let everywhere = Window {
             lo: 0,
@@ -128,7 +129,7 @@ pub trait IndexBuilder: Debug + Send {
     /// pushing each with its bytes, but faster. After [`IndexBuilder::trust_order`], a kind that is
     /// searched by numbers also takes the numbers of any other keys.
     ///
-    /// Fence pointers need cuts here too: for more than 1,024 numbers without any cut,
+    /// Fence pointers and models of blocks need cuts here too: for fence pointers over more than 1,024 numbers without any cut,
     /// [`IndexBuilder::finish`] returns an error instead of making a single block.
     ///
     /// # Errors

@@ -88,6 +88,49 @@ fn keys_of_two_blocks_with_one_number_are_unfit() {
     }
 }
 
+/// Where the error ends a block, keys that share a number stay together.
+#[test]
+fn keys_with_one_number_are_not_parted() {
+    let mut random = SplitMix64::new(11);
+    let mut numbers: Vec<u64> = (0..5_000).map(|_| random.next_u64()).collect();
+    let again: Vec<u64> = (0..1_000).map(|i| numbers[i * 5]).collect();
+    numbers.extend(again);
+    numbers.sort_unstable();
+    let mut builder = registry::builder(&"pla:error=1".parse().unwrap()).unwrap();
+    builder.trust_order();
+    let (mut at, mut blocks) = (0, 0);
+    while at < numbers.len() {
+        let admitted = builder.admits(&numbers[at..]);
+        if blocks > 0 {
+            builder.cut(&[], &[]);
+        }
+        let own = &numbers[at..at + admitted];
+        own.iter()
+            .for_each(|number| builder.push(&[], *number).unwrap());
+        (at, blocks) = (at + admitted, blocks + 1);
+    }
+    assert!(!builder.is_unfit() && blocks > 500, "{blocks} blocks");
+}
+
+/// The line of many keys that begin with a far one may be thousands of slots off its last key.
+#[test]
+fn slots_of_large_blocks_are_as_near_as_the_line() {
+    let mut builder = registry::builder(&"pra".parse().unwrap()).unwrap();
+    let numbers: Vec<u64> = [0]
+        .into_iter()
+        .chain((0..20_000).map(|n| (1 << 60) + n))
+        .collect();
+    builder.push_numbers(&numbers).unwrap();
+    let mut slots = Vec::new();
+    builder.expected_slots(&mut slots);
+    let errors = (0..)
+        .zip(slots)
+        .map(|(slot, expected): (u64, u64)| slot.abs_diff(expected));
+    let mean = errors.sum::<u64>() / 20_001;
+    // Half of the keys, since their numbers differ by nothing that the line can see.
+    assert!(mean <= 5_100, "{mean}");
+}
+
 /// The versions of one key go on through whole blocks: its first entry is in the first of them.
 #[test]
 fn a_key_that_goes_on_is_found_where_it_begins() {

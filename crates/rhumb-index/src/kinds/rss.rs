@@ -62,12 +62,6 @@ mod goes_on {
     pub const CHILD: u8 = 2;
 }
 
-/// The bytes of a chunk before the zeros at its end.
-#[inline]
-fn length_of(chunk: u64) -> usize {
-    CHUNK - (chunk.trailing_zeros() as usize / 8).min(CHUNK)
-}
-
 #[cfg(test)]
 mod tests {
     use crate::check::{SplitMix64, from_env};
@@ -145,6 +139,12 @@ mod tests {
         let mut equal = vec![b"one key".to_vec(); 1_000];
         equal.extend(vec![vec![0xee; 70_000]; 3]);
         agrees(&equal, &mut random, 0);
+        // What they share has a longer length than two bytes count.
+        let stem = vec![5; 70_000];
+        let long: Vec<Vec<u8>> = (0..400u32)
+            .map(|n| [&stem[..], &n.to_be_bytes(), &[7; 9]].concat())
+            .collect();
+        agrees(&long, &mut random, 0);
         // More separators than two bytes count.
         let many: Vec<Vec<u8>> = (0..70_000u64).map(|n| format!("/{n:08}").into()).collect();
         agrees(&many, &mut random, 0);

@@ -2,11 +2,16 @@
 
 use std::ops::Range;
 
-use super::{CHUNK, LIST_MOST, WIDE, goes_on, length_of};
+use super::{CHUNK, LIST_MOST, WIDE, goes_on};
 use crate::bytes::put_varint;
 use crate::kinds::shared::front;
 use crate::kinds::shared::separators::Separators;
 use crate::search::{common_prefix, first_eight};
+
+/// The bytes of a chunk before the zeros at its end.
+fn length_of(chunk: u64) -> usize {
+    CHUNK - (chunk.trailing_zeros() as usize / 8).min(CHUNK)
+}
 
 /// A node that is still to be laid out.
 struct Waiting {

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{CHUNK, KIND, NODE_HEADER, NODES_AT, WIDE, goes_on, length_of};
+use super::{CHUNK, KIND, NODE_HEADER, NODES_AT, WIDE, goes_on};
 use crate::bytes::{Reader, take_varint, u16_of, u32_of};
 use crate::kind::HEADER;
 use crate::kinds::shared::front;
@@ -119,7 +119,8 @@ impl Node<'_> {
             Ordering::Equal => {
                 let before = self.start(slot);
                 match self.number(self.places, slot).checked_sub(1) {
-                    None => Step::Ends(before + usize::from(rest.len() >= length_of(chunk))),
+                    // The chunk is all of the separator, and no byte of it was padded in the key.
+                    None => Step::Ends(before + 1),
                     Some(place) => self
                         .follow(place, rest, before)
                         .unwrap_or(Step::Ends(before)),

@@ -3,8 +3,8 @@
 //!
 //! A number belongs to the first block whose last number is not below it, and to the last block if there is none. So a present
 //! key is found in the block where its first entry is, even if its versions continue in the next one; an absent key's lower bound
-//! is in its block or is the first entry of the next one, since all numbers in the block before are below its own. Keys that share
-//! a number must share a block: otherwise the kind is unfit.
+//! is in its block or is the first entry of the next one with keys of its own, since all numbers in the block before are below its
+//! own. Keys that share a number must share a block: otherwise the kind is unfit.
 //!
 //! A radix table over the last numbers, with the published 18 bits at most and about half a cell to one a block, leads to a few
 //! blocks. Then one line tells the slot: between the last points of two blocks ([`Line::Between`]), or a line of the block's own
@@ -28,8 +28,11 @@ const COLUMNS_AT: usize = HEADER + 28;
 /// Bytes of a line that a block has for itself.
 const OWN_LINE: usize = 6;
 
-/// The fraction of a slot in which the offset of such a line is stored.
-const OFFSET_UNIT: f64 = 64.0;
+/// How many units of the offset of such a line are a slot: a line through `keys` keys may be about half as many slots off its last
+/// key, and the offset has two bytes.
+fn offset_unit(keys: usize) -> f64 {
+    if keys > 1024 { 1.0 } else { 64.0 }
+}
 
 /// The most bits of the radix table.
 const MOST_BITS: u32 = 18;
@@ -47,7 +50,7 @@ pub(super) struct BlockLine {
 pub(super) enum Line {
     /// From a number, at the slot before the first or at the first, to the last number at the last slot.
     Between { from: u64, from_first: bool },
-    /// Through the last number at the last slot and so many 64ths above it, with this slope.
+    /// Through the last number at the last slot and so many units ([`offset_unit`]) above it, with this slope.
     Own { slope: f32, offset: i16 },
 }
 
@@ -67,7 +70,8 @@ impl BlockLine {
             }
             Line::Own { slope, offset } => {
                 let below = self.last.saturating_sub(number) as f64;
-                most + f64::from(offset) / OFFSET_UNIT - f64::from(slope.max(0.0)) * below
+                most + f64::from(offset) / offset_unit(self.keys.into())
+                    - f64::from(slope.max(0.0)) * below
             }
         };
         (slot.max(0.0).min(most) + 0.5) as u64

@@ -8,6 +8,7 @@ use std::sync::atomic::{Ordering, compiler_fence};
 use std::time::Duration;
 
 use rhumb_index::check::SplitMix64;
+use rhumb_index::registry::Answers;
 use rhumb_index::search::lower_bound_u64;
 use rhumb_index::{Index, IndexError, Position, Probe, Window, registry};
 
@@ -149,8 +150,8 @@ pub fn lower_bound(keys: &[u64], key: u64) -> usize {
 pub struct Built<'a> {
     pub index: Box<dyn Index>,
     keys: &'a [u64],
-    /// Whether the index needs keys as bytes, not as numbers.
-    wants_bytes: bool,
+    /// Whether a number alone leads to a window.
+    by_window: bool,
     /// Keys in a block, if the index answers with blocks.
     block: u64,
 }
@@ -177,18 +178,21 @@ impl<'a> Built<'a> {
         Ok(Built {
             index: registry::open(builder.finish()?)?,
             keys,
-            wants_bytes: !candidate.spec.kind().needs_number,
+            by_window: candidate.spec.kind().needs_number
+                && candidate.spec.kind().answers != Answers::Slots,
             block: block as u64,
         })
     }
 
     /// The rank of a key, or that of the first key above it.
     pub fn find(&self, key: u64) -> usize {
-        let window = match self.wants_bytes {
-            false => self.index.window(key),
-            true => {
-                let key = &key.to_be_bytes();
-                let probe = Probe { key, number: 0 };
+        let window = match self.by_window {
+            true => self.index.window(key),
+            false => {
+                let probe = Probe {
+                    key: &key.to_be_bytes(),
+                    number: key,
+                };
                 window(&*self.index, probe, self.keys.len(), self.block)
             }
         };

@@ -164,7 +164,7 @@ impl BlockBuilder {
     }
 
     /// The first entry of each user key.
-    fn first_entries(&self) -> impl Iterator<Item = usize> {
+    pub fn first_entries(&self) -> impl Iterator<Item = usize> {
         (0..self.count()).filter(|i| !self.repeats(*i))
     }
 

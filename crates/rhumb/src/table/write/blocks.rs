@@ -181,17 +181,13 @@ impl BlockWriter {
     pub fn push_parting(&mut self, entry: &NewEntry<'_>, limit: usize) -> Result<()> {
         while !self.block.push_parting(entry, limit) {
             self.block.part(&mut self.next);
-            self.go_on(limit, BlockWriter::close)?;
+            self.go_on(limit)?;
         }
         Ok(())
     }
 
     /// Ends the open block, and begins another with the entries that moved into the next one.
-    fn go_on(
-        &mut self,
-        limit: usize,
-        close: impl Fn(&mut BlockWriter) -> Result<()>,
-    ) -> Result<()> {
+    fn go_on(&mut self, limit: usize) -> Result<()> {
         self.close()?;
         mem::swap(&mut self.block, &mut self.next);
         if self.block.count() < 2 || self.block.raw_bytes() <= limit {
@@ -199,31 +195,57 @@ impl BlockWriter {
         }
         // In other groups than before, the keys share so much less that not all fit.
         let moved = mem::take(&mut self.block);
-        moved.each(0..moved.count(), |entry| {
-            while !self.block.push_within(entry, limit) {
-                close(self)?;
-            }
-            Ok(())
-        })
+        moved.each(0..moved.count(), |entry| self.push(entry, limit))
     }
 
-    /// Ends the open block, of at most `limit` raw bytes. It keeps the keys that the index admits in one block; the others begin
-    /// the next one.
+    /// Ends the open block, of at most `limit` raw bytes, if the index admits all of its keys in one. If not, makes several of
+    /// it, and leaves the last one open.
     ///
     /// # Errors
     /// As [`BlockWriter::push`].
     pub fn close_admitted(&mut self, limit: usize) -> Result<()> {
-        let continues = usize::from(self.continues());
+        if !self.index.is_fit() {
+            return self.close();
+        }
         let mut numbers = mem::take(&mut self.numbers);
         numbers.clear();
-        let own = self.block.distinct_keys().skip(continues);
+        let own = self.block.distinct_keys();
+        let own = own.skip(usize::from(self.continues()));
         numbers.extend(own.map(|key| self.map.number(key)));
-        let admitted = self.index.admits(&numbers);
-        if admitted < numbers.len() {
-            self.block.split(continues + admitted, &mut self.next);
+        let closed = match self.index.admits(&numbers) {
+            all if all == numbers.len() => self.close(),
+            _ => self.close_parts(&numbers, limit),
+        };
+        if self.numbers.is_empty() {
+            self.numbers = numbers;
         }
-        self.numbers = numbers;
-        self.go_on(limit, |blocks| blocks.close_admitted(limit))
+        closed
+    }
+
+    /// Makes blocks of the open one, whose own keys have these numbers: each of at most `limit` bytes, with keys that the index
+    /// admits together. The last one stays open. Takes time linear in the entries.
+    fn close_parts(&mut self, numbers: &[u64], limit: usize) -> Result<()> {
+        let skip = usize::from(self.continues());
+        let whole = mem::take(&mut self.block);
+        let firsts: Vec<usize> = whole.first_entries().skip(skip).collect();
+        let (mut at, count) = (0, whole.count());
+        loop {
+            let key = firsts.partition_point(|first| *first < at);
+            let admitted = self.index.admits(numbers.get(key..).unwrap_or_default());
+            let end = firsts.get(key + admitted).copied().unwrap_or(count);
+            let mut copied = at;
+            // Fewer entries may take more bytes, since the form of a block depends on all of them.
+            let full = whole.each(at..end, |entry| {
+                let fits = self.block.push_within(entry, limit);
+                copied += usize::from(fits);
+                if fits { Ok(()) } else { Err(()) }
+            });
+            if copied == count && full.is_ok() {
+                return Ok(());
+            }
+            self.close()?;
+            at = copied;
+        }
     }
 
     /// Ends the open block and those that follow from what the index does not admit in it.

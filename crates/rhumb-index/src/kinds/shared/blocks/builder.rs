@@ -1,6 +1,6 @@
 //! Fits the models of blocks on a stream of keys.
 
-use super::{BlockLine, Line, MOST_BITS, OFFSET_UNIT};
+use super::{BlockLine, Line, MOST_BITS, offset_unit};
 use crate::kind::Kind;
 use crate::kinds::shared::least_squares::Moments;
 use crate::kinds::shared::order::Order;
@@ -166,7 +166,7 @@ fn own(numbers: &[u64], last: u64) -> Line {
     // The rounded slope is used, so that the line still goes through the mean.
     let below = (last - key(0)) as f64 - moments.x;
     let at_last = moments.y + f64::from(slope) * below;
-    let offset = (at_last - (numbers.len() - 1) as f64) * OFFSET_UNIT;
+    let offset = (at_last - (numbers.len() - 1) as f64) * offset_unit(numbers.len());
     Line::Own {
         slope,
         offset: offset.round() as i16,
@@ -204,12 +204,20 @@ impl IndexBuilder for BlocksBuilder {
         let (Fit::Between(error), Some((first, rest))) = (self.fit, numbers.split_first()) else {
             return numbers.len();
         };
+        if self.is_unfit() {
+            return numbers.len();
+        }
         let mut corridor = Corridor::new(error);
-        match self.first {
+        let mut admitted = match self.first {
             // The first line begins at the first key, the others at the last key so far.
             None => 1 + corridor.add_all(*first, 1, rest),
             Some(_) => corridor.add_all(self.last, 1, numbers).max(1),
+        };
+        // Keys that share a number have to share a block.
+        while admitted > 1 && numbers.get(admitted - 1) == numbers.get(admitted) {
+            admitted -= 1;
         }
+        admitted
     }
 
     fn expected_slots(&mut self, slots: &mut Vec<u64>) {

@@ -71,18 +71,6 @@ impl BlockBuilder {
         self.keep(parting);
     }
 
-    /// Moves all entries behind the first `keys` user keys into `next`, a block without entries. Takes time for all entries.
-    pub fn split(&mut self, keys: usize, next: &mut BlockBuilder) {
-        let Some(end) = self.first_entries().nth(keys) else {
-            return;
-        };
-        let mut head = BlockBuilder::default();
-        head.set_even(self.shape.even);
-        self.copy(0..end, &mut head);
-        self.copy(end..self.count(), next);
-        *self = head;
-    }
-
     /// Adds a range of the entries to another block.
     fn copy(&self, range: Range<usize>, to: &mut BlockBuilder) {
         let added: Result<(), Infallible> = self.each(range, |entry| {
@@ -265,11 +253,11 @@ mod tests {
                 let full = ends.clone().last().unwrap_or(start + 1);
                 let late = ends.filter(|end| bytes(*end) > limit - limit / 10 || *end == full);
                 let best = late.map(separator).min().unwrap_or_else(|| separator(full));
-                // Pointers may take less than was reckoned.
+                // Pointers may take less than was reckoned, so that more ends fit than were tried.
                 let has_pointers = entries[start..=full]
                     .iter()
                     .any(|e| e.kind == EntryKind::Pointer);
-                assert!(separator(end) == best || has_pointers);
+                assert!(separator(end) == best || has_pointers && separator(end) >= best);
                 shorter += usize::from(end < full);
                 start = end;
             }
