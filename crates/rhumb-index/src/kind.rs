@@ -73,6 +73,16 @@ impl Kind {
         [self.in_memory.0.is_some(), self.in_memory.1.is_some()]
     }
 
+    /// The error for bytes of this kind that are not as expected.
+    pub(crate) fn damaged(&self, offset: usize, expected: String, found: String) -> IndexError {
+        IndexError::Damaged {
+            what: self.name,
+            offset,
+            expected,
+            found,
+        }
+    }
+
     /// The common header of this kind.
     pub(crate) fn header(&self) -> [u8; HEADER] {
         [self.id, self.version, 0, 0]

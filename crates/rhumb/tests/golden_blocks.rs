@@ -17,12 +17,10 @@
 mod golden;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
-use golden::{Content, check_tables, copy_in_memory, decode, expected, file_list, files, listing};
-use golden::{options, read_all, write};
+use golden::{Content, check_made, check_unchanged, check_written_on, decode, files, options};
 use rhumb::fs::MemoryFileSystem;
-use rhumb::{Db, KeyspaceOptions, inspect};
+use rhumb::{Db, KeyspaceOptions};
 
 const FORMAT: &str = "2-blocks";
 
@@ -89,42 +87,15 @@ fn check_forms(disk: &MemoryFileSystem) {
 /// Makes the files if asked to; in any case what makes them is run.
 #[test]
 fn the_golden_blocks_are_made() {
-    let (disk, content) = made();
-    let db = Db::open_read_only("store", options(&disk)).unwrap();
-    assert_eq!(read_all(&db).unwrap(), content);
-    db.close().unwrap();
-    check_tables(&disk);
-    check_forms(&disk);
-    if std::env::var("RHUMB_WRITE_GOLDEN").as_deref() == Ok("1") {
-        write(FORMAT, &disk, &content);
-    }
+    check_made(FORMAT, &made(), check_forms);
 }
 
 #[test]
 fn the_golden_blocks_are_as_they_were_written() {
-    let disk = copy_in_memory(FORMAT);
-    assert_eq!(file_list(&files(&disk)), expected(FORMAT, "files.tsv"));
-    check_forms(&disk);
-    check_tables(&disk);
+    check_unchanged(FORMAT, check_forms);
 }
 
 #[test]
 fn golden_blocks_are_read_sound_and_written_on() {
-    let disk = copy_in_memory(FORMAT);
-    let db = Db::open("store", options(&disk)).unwrap();
-    let mut content = read_all(&db).unwrap();
-    assert_eq!(listing(&content), expected(FORMAT, "expected.tsv"));
-    for (name, map) in &mut content {
-        let keyspace = db.keyspace(name).unwrap();
-        keyspace.put("new", "1").unwrap();
-        keyspace.compact_range(None, None).unwrap();
-        map.insert(b"new".to_vec(), b"1".to_vec());
-    }
-    assert_eq!(read_all(&db).unwrap(), content);
-    db.close().unwrap();
-    for disk in [copy_in_memory(FORMAT), disk] {
-        let with = options(&disk);
-        let report = inspect::verify(Path::new("store"), &with, &mut |_| {}).unwrap();
-        assert!(report.damage.is_empty(), "{:?}", report.damage);
-    }
+    check_written_on(FORMAT);
 }

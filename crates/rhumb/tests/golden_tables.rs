@@ -19,8 +19,8 @@ mod golden;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use golden::{Content, check_tables, copy_in_memory, decode, expected, file_list, files, listing};
-use golden::{options, read_all, write};
+use golden::{Content, check_made, check_unchanged, check_written_on};
+use golden::{copy_in_memory, decode, files, options, read_all};
 use rhumb::fs::MemoryFileSystem;
 use rhumb::{Db, Error, Keyspace, KeyspaceOptions, Options, inspect};
 
@@ -162,44 +162,17 @@ fn check_forms(disk: &MemoryFileSystem) {
 /// Makes the files if asked to; in any case what makes them is run.
 #[test]
 fn the_golden_tables_are_made() {
-    let (disk, content) = made();
-    let db = Db::open_read_only("store", options(&disk)).unwrap();
-    assert_eq!(read_all(&db).unwrap(), content);
-    db.close().unwrap();
-    check_tables(&disk);
-    check_forms(&disk);
-    if std::env::var("RHUMB_WRITE_GOLDEN").as_deref() == Ok("1") {
-        write(FORMAT, &disk, &content);
-    }
+    check_made(FORMAT, &made(), check_forms);
 }
 
 #[test]
 fn the_golden_tables_are_as_they_were_written() {
-    let disk = copy_in_memory(FORMAT);
-    assert_eq!(file_list(&files(&disk)), expected(FORMAT, "files.tsv"));
-    check_forms(&disk);
-    check_tables(&disk);
+    check_unchanged(FORMAT, check_forms);
 }
 
 #[test]
 fn golden_tables_are_read_sound_and_written_on() {
-    let disk = copy_in_memory(FORMAT);
-    let db = Db::open("store", options(&disk)).unwrap();
-    let mut content = read_all(&db).unwrap();
-    assert_eq!(listing(&content), expected(FORMAT, "expected.tsv"));
-    for (name, map) in &mut content {
-        let keyspace = db.keyspace(name).unwrap();
-        keyspace.put("new", "1").unwrap();
-        keyspace.compact_range(None, None).unwrap();
-        map.insert(b"new".to_vec(), b"1".to_vec());
-    }
-    assert_eq!(read_all(&db).unwrap(), content);
-    db.close().unwrap();
-    for disk in [copy_in_memory(FORMAT), disk] {
-        let with = options(&disk);
-        let report = inspect::verify(Path::new("store"), &with, &mut |_| {}).unwrap();
-        assert!(report.damage.is_empty(), "{:?}", report.damage);
-    }
+    check_written_on(FORMAT);
 }
 
 /// A repair that has lost the manifest has no key maps but those of tables.

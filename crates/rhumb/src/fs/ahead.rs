@@ -92,7 +92,7 @@ fn read_all(tasks: &Mutex<Receiver<Task>>) {
         if task.taken.swap(true, Ordering::Relaxed) {
             continue;
         }
-        let read = ops::read_new_at(&*task.file, &task.path, task.bytes, task.offset);
+        let read = ops::read_range(&*task.file, &task.path, task.offset, task.bytes as u64);
         // Nobody may wait for it any more.
         let _ = task.done.send(read.ok());
     }

@@ -237,24 +237,6 @@ pub(crate) fn read_exact_at(
     })
 }
 
-/// As [`read_exact_at`], of `len` bytes into memory of their own.
-#[track_caller]
-pub(crate) fn read_new_at(
-    file: &dyn ReadFile,
-    path: &Path,
-    len: usize,
-    offset: u64,
-) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    if bytes.try_reserve_exact(len).is_err() {
-        return Err(Error::io("read", path, io::ErrorKind::OutOfMemory.into()));
-    }
-    read_parts(path, len, offset, |done, at| {
-        file.append_at(&mut bytes, len - done, at)
-    })?;
-    Ok(bytes)
-}
-
 /// Calls `read` with the bytes that are done, of `len`, and the place of the next, until all are.
 #[track_caller]
 fn read_parts(
@@ -316,12 +298,17 @@ pub(crate) fn read_range(
     offset: u64,
     length: u64,
 ) -> Result<Vec<u8>> {
-    read_new_at(
-        file,
-        path,
-        usize::try_from(length).unwrap_or(usize::MAX),
-        offset,
-    )
+    let mut bytes = Vec::new();
+    let fits = usize::try_from(length)
+        .ok()
+        .filter(|n| bytes.try_reserve_exact(*n).is_ok());
+    let Some(length) = fits else {
+        return Err(Error::io("read", path, io::ErrorKind::OutOfMemory.into()));
+    };
+    read_parts(path, length, offset, |done, at| {
+        file.append_at(&mut bytes, length - done, at)
+    })?;
+    Ok(bytes)
 }
 
 /// Refuses a file that claims more bytes than a store can have written, before `length` bytes of it are

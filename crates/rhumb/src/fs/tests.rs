@@ -180,11 +180,11 @@ fn direct_reads_give_what_buffered_ones_give() {
                 "round {round}: {range:?}, shift {shift}"
             );
             for file in [&direct, &buffered, &plain] {
-                let new = ops::read_new_at(&**file, &path, range.len(), range.start as u64);
+                let new = ops::read_range(&**file, &path, range.start as u64, range.len() as u64);
                 assert!(new.unwrap() == bytes[range.clone()], "{file:?}: {range:?}");
             }
         }
-        let end = ops::read_new_at(&*buffered, &path, 10, bytes.len() as u64 - 9);
+        let end = ops::read_range(&*buffered, &path, bytes.len() as u64 - 9, 10);
         assert!(matches!(end, Err(Error::Corruption { .. })), "{end:?}");
         // What is there stays, and there is nothing behind the end.
         let mut two = vec![7, 7];

@@ -37,8 +37,8 @@ pub enum Partition {
     /// next key is told from the last one by the fewest bytes, which about halves what fence pointers on paths take.
     Bytes(u32),
     /// A block holds at most this many bytes, and the keys of which the index knows the slots closely enough, as `pla` with
-    /// its `error` asks (DobLIX, cut by two objectives): a get of the newest version of a key reads exactly one block. An entry that alone takes more bytes has a
-    /// block of its own. Indexes that are no models of blocks cut as `Bytes` does.
+    /// its `error` asks (DobLIX, cut by two objectives): a get of the newest version of a key reads exactly one block. An entry
+    /// that alone takes more bytes has a block of its own. Indexes that are no models of blocks cut as `Bytes` does.
     Dual(u32),
     /// A block holds this many entries, down to one (the protocol of the EDBT study). Entries of one
     /// size (puts, one version a key) that are not compressed are stored in a row: a block then takes

@@ -179,3 +179,48 @@ pub fn write(format: impl Display, disk: &MemoryFileSystem, content: &Content) {
 pub fn expected(format: impl Display, name: &str) -> String {
     std::fs::read_to_string(directory(format).join(name)).unwrap()
 }
+
+/// Checks a store that was just made and its tables, and that all forms are there; writes it as golden files if asked to.
+pub fn check_made(
+    format: impl Display + Copy,
+    (disk, content): &(MemoryFileSystem, Content),
+    check_forms: impl Fn(&MemoryFileSystem),
+) {
+    let db = Db::open_read_only("store", options(disk)).unwrap();
+    assert_eq!(&read_all(&db).unwrap(), content);
+    db.close().unwrap();
+    check_tables(disk);
+    check_forms(disk);
+    if std::env::var("RHUMB_WRITE_GOLDEN").as_deref() == Ok("1") {
+        write(format, disk, content);
+    }
+}
+
+/// Checks that golden files are those that were written, and that all forms are there.
+pub fn check_unchanged(format: impl Display + Copy, check_forms: impl Fn(&MemoryFileSystem)) {
+    let disk = copy_in_memory(format);
+    assert_eq!(file_list(&files(&disk)), expected(format, "files.tsv"));
+    check_forms(&disk);
+    check_tables(&disk);
+}
+
+/// Checks that a store of golden files is read, written and merged, and sound before and after.
+pub fn check_written_on(format: impl Display + Copy) {
+    let disk = copy_in_memory(format);
+    let db = Db::open("store", options(&disk)).unwrap();
+    let mut content = read_all(&db).unwrap();
+    assert_eq!(listing(&content), expected(format, "expected.tsv"));
+    for (name, map) in &mut content {
+        let keyspace = db.keyspace(name).unwrap();
+        keyspace.put("new", "1").unwrap();
+        keyspace.compact_range(None, None).unwrap();
+        map.insert(b"new".to_vec(), b"1".to_vec());
+    }
+    assert_eq!(read_all(&db).unwrap(), content);
+    db.close().unwrap();
+    for disk in [copy_in_memory(format), disk] {
+        let with = options(&disk);
+        let report = inspect::verify(Path::new("store"), &with, &mut |_| {}).unwrap();
+        assert!(report.damage.is_empty(), "{:?}", report.damage);
+    }
+}

@@ -81,16 +81,13 @@ impl<'a> Rmi<'a> {
                 && (leaf.width == 0) == empty
                 && u64::from(leaf.width) <= most_stored;
             if !sound {
-                return Err(IndexError::Damaged {
-                    what: KIND.name,
-                    offset: LEAVES_AT + i * LEAF,
-                    expected: format!(
-                        "leaf {i} of {}: ascending ranks and numbers, a finite slope that is not \
-                         negative, a window of at most {most_stored}",
-                        leaves.len()
-                    ),
-                    found: format!("{leaf:?}"),
-                });
+                let expected = format!(
+                    "leaf {i} of {}: ascending ranks and numbers, a finite slope that is not \
+                     negative, a window of at most {most_stored}",
+                    leaves.len()
+                );
+                let found = format!("{leaf:?}");
+                return Err(KIND.damaged(LEAVES_AT + i * LEAF, expected, found));
             }
             widest = widest.max(u64::from(leaf.width).min(most));
         }

@@ -87,6 +87,13 @@ pub(in crate::table) fn encode_empty(prefix: &[u8], into: &mut Vec<u8>) {
     into.extend_from_slice(prefix);
 }
 
+/// The smallest and the largest distance with that of one more entry from the slot where it was expected.
+fn with_distance(hint: Option<(i64, i64)>, entry: usize, slot: u64) -> Option<(i64, i64)> {
+    let behind = entry as i64 - i64::try_from(slot).unwrap_or(i64::MAX);
+    let (low, high) = hint.unwrap_or((behind, behind));
+    Some((low.min(behind), high.max(behind)))
+}
+
 fn encode_hint(hint: Option<(i64, i64)>, into: &mut Vec<u8>) {
     let hint = hint.and_then(|(low, high)| Some((low.try_into().ok()?, high.try_into().ok()?)));
     let (low, high): (i16, i16) = hint.unwrap_or(NO_HINT);
@@ -193,19 +200,13 @@ impl BlockBuilder {
 
     /// Notes the slot in which the last entry was expected.
     pub fn last_was_expected_in(&mut self, slot: u64) {
-        let behind = self.count() as i64 - 1 - i64::try_from(slot).unwrap_or(i64::MAX);
-        let (low, high) = self.hint.unwrap_or((behind, behind));
-        self.hint = Some((low.min(behind), high.max(behind)));
+        self.hint = with_distance(self.hint, self.count().saturating_sub(1), slot);
     }
 
     /// Notes the slots in which the user keys were expected, but for the first `skip` of them.
     pub fn expect(&mut self, skip: usize, expected: &[u64]) {
         let own = self.first_entries().skip(skip).zip(expected);
-        let behind = own.map(|(i, slot)| i as i64 - i64::try_from(*slot).unwrap_or(i64::MAX));
-        self.hint = behind.fold(self.hint, |hint, behind| {
-            let (low, high) = hint.unwrap_or((behind, behind));
-            Some((low.min(behind), high.max(behind)))
-        });
+        self.hint = own.fold(self.hint, |hint, (i, slot)| with_distance(hint, i, *slot));
     }
 
     /// Forgets which slots were expected.

@@ -276,9 +276,9 @@ impl BlockLayout {
         self.prefix_end as usize
     }
 
-    /// Where the keys, without the block prefix, start.
+    /// Where the keys, without the block prefix, start: what tells where each of them is lies before.
     #[inline]
-    pub(super) fn keys(&self) -> usize {
+    pub fn keys(&self) -> usize {
         self.keys as usize
     }
 
@@ -303,11 +303,6 @@ impl BlockLayout {
             true => (self.keys(), self.suffix.alike()),
             false => (0, 0),
         }
-    }
-
-    /// Where the keys start: everything that tells where each of them is lies before.
-    pub fn front(&self) -> usize {
-        self.keys()
     }
 
     /// The length of all values, if it is the same.

@@ -15,7 +15,7 @@ use std::ops::Range;
 use rhumb_index::search::{common_prefix, first_eight, first_not, first_not_by_number, prefetch};
 
 use super::BlockView;
-use crate::entry::Sequence;
+use crate::entry::{Sequence, compare};
 
 /// The longest row of keys that is prefetched as a whole, in bytes: about as many cache lines as a
 /// core can load at once.
@@ -80,14 +80,14 @@ impl BlockView<'_> {
         if groups > GROUPS_AT_ONCE {
             return 0..groups;
         }
-        let start = first_sixteen(rest.get(..16).unwrap_or(rest));
+        let start = first_sixteen(rest);
         let (mut below, mut not_above) = (0, 0);
         for group in 0..groups {
             let head = self.head_start(group);
             below += usize::from(head < start);
             not_above += usize::from(head <= start);
         }
-        below..not_above.max(below)
+        below..not_above
     }
 
     /// The first 16 bytes of the first key of a group, without the block prefix, as a number padded with zeros.
@@ -193,7 +193,7 @@ impl BlockView<'_> {
             // head is.
             if shared <= common {
                 let rest = rest.get(shared..).unwrap_or_default();
-                if !self.is_before(by_words(self.slice(at, len), rest), slot, sequence) {
+                if !self.is_before(compare(self.slice(at, len), rest), slot, sequence) {
                     return slot;
                 }
             }
@@ -203,7 +203,7 @@ impl BlockView<'_> {
     }
 }
 
-/// At most 16 bytes as a number padded with zeros.
+/// The first 16 bytes as a number, padded with zeros.
 #[inline]
 fn first_sixteen(bytes: &[u8]) -> u128 {
     match bytes.first_chunk() {
@@ -213,13 +213,6 @@ fn first_sixteen(bytes: &[u8]) -> u128 {
             u128::from(first_eight(bytes)) << 64 | u128::from(first_eight(behind))
         }
     }
-}
-
-/// Compares strings, of which most differ in the first eight bytes.
-#[inline]
-fn by_words(one: &[u8], other: &[u8]) -> Ordering {
-    let order = first_eight(one).cmp(&first_eight(other));
-    order.then_with(|| one.cmp(other))
 }
 
 /// The rest of a key after a prefix, if it has the prefix. Most prefixes are short.

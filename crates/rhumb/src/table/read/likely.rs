@@ -10,13 +10,10 @@ const VALUES_PREFETCHED: usize = 3;
 /// The most bytes of keys that are prefetched, and of values.
 const PREFETCHED_BYTES: usize = 512;
 
-/// Bytes of a cache line.
-const LINE: u64 = 64;
-
 /// A row of keys or values of one length in the blocks of a table: the start of the first (32
 /// bits), their length (24 bits) and the number to prefetch to either side of the expected one (8
-/// bits). With a length of 0 so many cache lines from the start on, whatever is expected; 0 if unknown. It is a guess, used only
-/// for prefetching.
+/// bits). With a length of 0 all bytes before the start, whatever is expected; 0 if unknown. It is a guess, used only for
+/// prefetching.
 #[derive(Debug, Default)]
 struct LikelyRow(AtomicU64);
 
@@ -34,7 +31,7 @@ impl LikelyRow {
     /// Notes that the first `bytes` bytes of a block are always needed.
     fn note_front(&self, bytes: usize) {
         self.0
-            .store((bytes.min(PREFETCHED_BYTES) as u64).div_ceil(LINE), Relaxed);
+            .store((bytes.min(PREFETCHED_BYTES) as u64) << 32, Relaxed);
     }
 
     /// The range to prefetch around `slot`: its start and length in bytes.
@@ -43,7 +40,7 @@ impl LikelyRow {
         let row = self.0.load(Relaxed);
         let (start, len, slots) = (row >> 32, (row >> 8) & 0xff_ffff, row & 0xff);
         if len == 0 {
-            return (start as usize, (slots * LINE) as usize);
+            return (0, start as usize);
         }
         let first = start + slot.saturating_sub(slots) * len;
         (first as usize, (len * (2 * slots + 1)) as usize)
@@ -64,7 +61,7 @@ impl LikelyRows {
         let (start, len) = layout.row();
         match len {
             // Lengths and offsets of groups lie before the keys, and tell where these are.
-            0 => self.keys.note_front(layout.front()),
+            0 => self.keys.note_front(layout.keys()),
             _ => self.keys.note(start, len, KEYS_PREFETCHED),
         }
         // Without a usual number of entries, the start of the values is unknown.
@@ -99,9 +96,9 @@ mod tests {
             let first = 100 + (20 - slots) * len;
             assert_eq!(row.about(20), (first, (2 * slots + 1) * len));
         }
-        for (front, lines) in [(0, 0), (1, 1), (64, 1), (450, 8), (9_000, 8)] {
+        for (front, fetched) in [(0, 0), (1, 1), (64, 64), (450, 450), (9_000, 512)] {
             row.note_front(front);
-            assert_eq!([0, 20].map(|slot| row.about(slot)), [(0, lines * 64); 2]);
+            assert_eq!([0, 20].map(|slot| row.about(slot)), [(0, fetched); 2]);
         }
         for len in [0, 513, 1 << 30] {
             row.note(100, len, 8);

@@ -434,8 +434,7 @@ impl TableReader {
         let bytes = match self.take_ahead((first, last), source) {
             Some(bytes) => bytes,
             None => {
-                let bytes = usize::try_from(len).unwrap_or(0);
-                let read = || ops::read_new_at(&*self.file, &self.path, bytes, start);
+                let read = || ops::read_range(&*self.file, &self.path, start, len);
                 match source.timed {
                     true => ops::timed(&mut source.trace.read_time, read)?,
                     false => read()?,

@@ -1,6 +1,7 @@
 //! Writes the blocks of a table, and passes on what directory, index and filter need to find them.
 
-use std::mem;
+mod parts;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -173,92 +174,6 @@ impl BlockWriter {
         Ok(())
     }
 
-    /// As [`BlockWriter::push`]; a block that is full may leave its last entries to the new one, where that makes a shorter
-    /// separator.
-    ///
-    /// # Errors
-    /// As [`BlockWriter::push`].
-    pub fn push_parting(&mut self, entry: &NewEntry<'_>, limit: usize) -> Result<()> {
-        while !self.block.push_parting(entry, limit) {
-            self.block.part(&mut self.next);
-            self.go_on(limit)?;
-        }
-        Ok(())
-    }
-
-    /// Ends the open block, and begins another with the entries that moved into the next one.
-    fn go_on(&mut self, limit: usize) -> Result<()> {
-        self.close()?;
-        mem::swap(&mut self.block, &mut self.next);
-        if self.block.count() < 2 || self.block.raw_bytes() <= limit {
-            return Ok(());
-        }
-        // In other groups than before, the keys share so much less that not all fit.
-        let moved = mem::take(&mut self.block);
-        moved.each(0..moved.count(), |entry| self.push(entry, limit))
-    }
-
-    /// Ends the open block, of at most `limit` raw bytes, if the index admits all of its keys in one. If not, makes several of
-    /// it, and leaves the last one open.
-    ///
-    /// # Errors
-    /// As [`BlockWriter::push`].
-    pub fn close_admitted(&mut self, limit: usize) -> Result<()> {
-        if !self.index.is_fit() {
-            return self.close();
-        }
-        let mut numbers = mem::take(&mut self.numbers);
-        numbers.clear();
-        let own = self.block.distinct_keys();
-        let own = own.skip(usize::from(self.continues()));
-        numbers.extend(own.map(|key| self.map.number(key)));
-        let closed = match self.index.admits(&numbers) {
-            all if all == numbers.len() => self.close(),
-            _ => self.close_parts(&numbers, limit),
-        };
-        if self.numbers.is_empty() {
-            self.numbers = numbers;
-        }
-        closed
-    }
-
-    /// Makes blocks of the open one, whose own keys have these numbers: each of at most `limit` bytes, with keys that the index
-    /// admits together. The last one stays open. Takes time linear in the entries.
-    fn close_parts(&mut self, numbers: &[u64], limit: usize) -> Result<()> {
-        let skip = usize::from(self.continues());
-        let whole = mem::take(&mut self.block);
-        let firsts: Vec<usize> = whole.first_entries().skip(skip).collect();
-        let (mut at, count) = (0, whole.count());
-        loop {
-            let key = firsts.partition_point(|first| *first < at);
-            let admitted = self.index.admits(numbers.get(key..).unwrap_or_default());
-            let end = firsts.get(key + admitted).copied().unwrap_or(count);
-            let mut copied = at;
-            // Fewer entries may take more bytes, since the form of a block depends on all of them.
-            let full = whole.each(at..end, |entry| {
-                let fits = self.block.push_within(entry, limit);
-                copied += usize::from(fits);
-                if fits { Ok(()) } else { Err(()) }
-            });
-            if copied == count && full.is_ok() {
-                return Ok(());
-            }
-            self.close()?;
-            at = copied;
-        }
-    }
-
-    /// Ends the open block and those that follow from what the index does not admit in it.
-    ///
-    /// # Errors
-    /// As [`BlockWriter::push`].
-    pub fn close_all_admitted(&mut self, limit: usize) -> Result<()> {
-        while self.block.count() > 0 {
-            self.close_admitted(limit)?;
-        }
-        Ok(())
-    }
-
     /// Whether the open block begins with the last key of the block before it.
     fn continues(&self) -> bool {
         self.ranks > 0 && self.block.first_key() == &self.last_key[..]
@@ -293,6 +208,11 @@ impl BlockWriter {
     /// # Errors
     /// As [`BlockWriter::push`].
     pub fn close(&mut self) -> Result<()> {
+        self.close_numbered(&[])
+    }
+
+    /// As [`BlockWriter::close`]; `numbers` are those of the first user keys that start in the block.
+    fn close_numbered(&mut self, numbers: &[u64]) -> Result<()> {
         if self.block.count() == 0 {
             return Ok(());
         }
@@ -306,7 +226,7 @@ impl BlockWriter {
         // An empty block gets the same separators as the next block with entries: one cut for each.
         let cuts = self.empty + u64::from(!first);
         self.empty = 0;
-        let trained = self.count_keys(continues);
+        let trained = self.count_keys(continues, numbers);
         self.train_block(cuts, trained).map_err(refused)?;
         if self.index.gives_slots() {
             self.slots.clear();
@@ -339,21 +259,17 @@ impl BlockWriter {
     }
 
     /// Counts and hashes the user keys that start in the open block, and maps those that the index
-    /// does not have yet to numbers. Returns how many keys of the block come before the latter.
-    fn count_keys(&mut self, continues: bool) -> usize {
-        let needs_number = self.index.needs_number();
+    /// does not have yet to numbers, as far as these are not known. Returns how many keys of the block come before the latter.
+    fn count_keys(&mut self, continues: bool, known: &[u64]) -> usize {
         let mut before = usize::from(continues);
+        let mut known = known.iter();
         self.numbers.clear();
         for key in self.block.distinct_keys().skip(before) {
+            let known = known.next().copied();
             if self.ranks < self.trained {
                 before += 1;
             } else {
-                let number = if needs_number {
-                    self.map.number(key)
-                } else {
-                    0
-                };
-                self.numbers.push(number);
+                self.numbers.push(known.unwrap_or_else(|| self.number(key)));
                 self.trained += 1;
             }
             self.ranks += 1;
@@ -375,7 +291,7 @@ impl BlockWriter {
         for _ in 0..cuts {
             self.index.cut(&self.last_key, self.block.first_key());
         }
-        if self.index.gives_slots() {
+        if self.index.needs_number() {
             self.index.push_numbers(&self.numbers)?;
         } else {
             let keys = self.block.distinct_keys().skip(trained);

@@ -43,16 +43,17 @@ impl Cutter {
     }
 }
 
+/// The most entries of a block.
+const MOST_ENTRIES: usize = u16::MAX as usize;
+
 /// Adds an entry to the open block, or to a new one if the block would then exceed `bytes` raw bytes.
 pub(super) fn cut_by_bytes(
     blocks: &mut BlockWriter,
     entry: &NewEntry<'_>,
     bytes: usize,
 ) -> Result<()> {
-    let most = usize::from(u16::MAX);
-    cut(blocks, entry, most, |blocks| {
-        blocks.push_parting(entry, bytes)
-    })
+    let push = |blocks: &mut BlockWriter| blocks.push_parting(entry, bytes);
+    cut(blocks, entry, MOST_ENTRIES, BlockWriter::close, push)
 }
 
 /// Adds an entry to the open block, or to a new one if the block would then exceed `bytes` raw bytes. Blocks end before the
@@ -62,17 +63,9 @@ pub(super) fn cut_by_both(
     entry: &NewEntry<'_>,
     bytes: usize,
 ) -> Result<()> {
-    let large = entry.key.len() + entry.value.len() > LARGE_ENTRY_BYTES;
-    if large || blocks.open().count() >= usize::from(u16::MAX) {
-        blocks.close_all_admitted(bytes)?;
-    }
-    while !blocks.open().push_within(entry, bytes) {
-        blocks.close_admitted(bytes)?;
-    }
-    match large {
-        true => blocks.close_admitted(bytes),
-        false => Ok(()),
-    }
+    let close = |blocks: &mut BlockWriter| blocks.close_all_admitted(bytes);
+    let push = |blocks: &mut BlockWriter| blocks.push_admitted(entry, bytes);
+    cut(blocks, entry, MOST_ENTRIES, close, push)
 }
 
 /// Adds an entry to the open block, or to a new one if the block would then exceed so many entries.
@@ -82,19 +75,21 @@ pub(super) fn cut_by_entries(
     entries: usize,
 ) -> Result<()> {
     let push = |blocks: &mut BlockWriter| blocks.push(entry, LARGEST_BLOCK_BYTES);
-    cut(blocks, entry, entries, push)
+    cut(blocks, entry, entries, BlockWriter::close, push)
 }
 
+/// Adds an entry by `push`. A block of its own, or of so many entries, is ended by `close`.
 fn cut(
     blocks: &mut BlockWriter,
     entry: &NewEntry<'_>,
     entries: usize,
+    close: impl Fn(&mut BlockWriter) -> Result<()>,
     push: impl FnOnce(&mut BlockWriter) -> Result<()>,
 ) -> Result<()> {
     let large = entry.key.len() + entry.value.len() > LARGE_ENTRY_BYTES;
     if large || blocks.open().count() >= entries {
-        blocks.close()?;
+        close(blocks)?;
     }
     push(blocks)?;
-    if large { blocks.close() } else { Ok(()) }
+    if large { close(blocks) } else { Ok(()) }
 }

@@ -39,6 +39,9 @@ impl Blocks {
         let blocks = reader.length()?;
         let (keys, first) = (reader.u64()?, reader.u64()?);
         let shift = reader.u8()?;
+        if shift > 63 {
+            return Err(reader.damaged("a shift of 0 to 63", shift));
+        }
         reader.reserved(3)?;
         let cells = reader.length()?;
         let lasts = reader.take(blocks.saturating_mul(8))?;
@@ -53,15 +56,13 @@ impl Blocks {
             lasts: lasts.as_chunks().0.into(),
             keys: counts.as_chunks().0.into(),
             own: own.as_chunks().0.into(),
-            table: RadixTable {
-                shift: shift.min(63),
-            },
+            table: RadixTable { shift },
             cells: cells.as_chunks().0.into(),
             lowest: first,
             range: 0,
         };
         read.check_blocks(keys)?;
-        read.check_cells(shift)?;
+        read.check_cells()?;
         Ok(read)
     }
 
@@ -77,30 +78,23 @@ impl Blocks {
         let begins = lowest.is_none_or(|lowest| self.first <= lowest);
         if !ascend || !begins || counted != keys || (keys == 0) != self.lasts.is_empty() {
             let expected = format!("ascending last numbers of blocks with {keys} keys");
-            return Err(self.damaged(COLUMNS_AT, expected, format!("{counted} keys")));
+            return Err(self
+                .kind
+                .damaged(COLUMNS_AT, expected, format!("{counted} keys")));
         }
         (self.lowest, self.range) = lowest.zip(highest).map_or((0, 0), |(l, h)| (l, h - l));
         Ok(())
     }
 
-    fn check_cells(&self, shift: u8) -> Result<(), IndexError> {
+    fn check_cells(&self) -> Result<(), IndexError> {
         let is_empty = self.lasts.is_empty() && self.cells.is_empty();
         let checked = self.table.check(&self.cells, self.range, self.lasts.len());
-        if shift > 63 || (checked.is_none() && !is_empty) {
+        if checked.is_none() && !is_empty {
             let expected = format!("cells over {} blocks", self.lasts.len());
-            let found = format!("{} cells of shift {shift}", self.cells.len());
-            return Err(self.damaged(COLUMNS_AT, expected, found));
+            let found = format!("{} cells of {:?}", self.cells.len(), self.table);
+            return Err(self.kind.damaged(COLUMNS_AT, expected, found));
         }
         Ok(())
-    }
-
-    fn damaged(&self, offset: usize, expected: String, found: String) -> IndexError {
-        IndexError::Damaged {
-            what: self.kind.name,
-            offset,
-            expected,
-            found,
-        }
     }
 
     /// The first block whose last number is not below a number, or the last block; 0 without blocks.

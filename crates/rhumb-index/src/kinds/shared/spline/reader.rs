@@ -104,7 +104,7 @@ impl Spline {
                     self.keys
                 );
                 let found = format!("{knot:?}, {reach:?}");
-                return Err(self.damaged(KNOTS_AT + i * KNOT, expected, found));
+                return Err(self.kind.damaged(KNOTS_AT + i * KNOT, expected, found));
             }
             before = Some((knot.number, knot.rank));
             self.widest = self.widest.max(reach.width());
@@ -130,19 +130,10 @@ impl Spline {
             let at = KNOTS_AT + self.knots.len() * KNOT + self.reaches.len() * REACH;
             let found = format!("{} cells, {:?}", self.cells.len(), self.left_out);
             let expected = format!("cells of {:?} over {} knots", self.top, self.knots.len());
-            return Err(self.damaged(at, expected, found));
+            return Err(self.kind.damaged(at, expected, found));
         };
         self.effort = effort;
         Ok(())
-    }
-
-    fn damaged(&self, offset: usize, expected: String, found: String) -> IndexError {
-        IndexError::Damaged {
-            what: self.kind.name,
-            offset,
-            expected,
-            found,
-        }
     }
 
     #[inline]

@@ -67,17 +67,12 @@ impl BlockBuilder {
         let Some(parting) = self.parting.take() else {
             return;
         };
-        self.copy(parting.entries..self.count(), next);
-        self.keep(parting);
-    }
-
-    /// Adds a range of the entries to another block.
-    fn copy(&self, range: Range<usize>, to: &mut BlockBuilder) {
-        let added: Result<(), Infallible> = self.each(range, |entry| {
-            to.add(entry);
-            Ok(())
+        let behind = parting.entries..self.count();
+        let Ok(()) = self.each(behind, |entry| {
+            next.add(entry);
+            Ok::<_, Infallible>(())
         });
-        added.unwrap_or_else(|never| match never {});
+        self.keep(parting);
     }
 
     /// How many of the first entries are pointers.
