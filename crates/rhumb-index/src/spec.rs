@@ -90,10 +90,26 @@ impl IndexSpec {
         boundary.filter(|_| keeps_all && leaves == 0)
     }
 
+    /// The form of the answers: that of the kind, which `retained=1` and `over=keys` change.
+    pub fn answers(&self) -> Answers {
+        match self.kind.answers {
+            _ if self.get("retained") == Some(1) => Answers::Exact,
+            // The kind is over the bounds of blocks otherwise.
+            Answers::Blocks if self.get("over") == Some(1) => Answers::Windows,
+            answers => answers,
+        }
+    }
+
+    /// Whether builders use [`crate::IndexBuilder::cut`].
+    pub fn uses_cuts(&self) -> bool {
+        let of_kind = self.kind.answers;
+        matches!(of_kind, Answers::Blocks | Answers::Slots)
+    }
+
     /// Whether windows hold exactly the keys that are looked up, so that no entry is read in vain:
     /// for exact kinds, or if mapped keys are retained.
     pub fn is_exact(&self) -> bool {
-        self.kind.answers == Answers::Exact || self.get("retained") == Some(1)
+        self.answers() == Answers::Exact
     }
 
     /// Sets a knob of the specification, replacing its value.

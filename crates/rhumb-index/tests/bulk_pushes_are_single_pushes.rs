@@ -137,7 +137,7 @@ fn numbers_that_do_not_ascend_change_nothing() {
         assert!(builder.push_numbers(&[3, 9]).is_err());
         builder.push_numbers(&[6, 7]).unwrap();
         let index = registry::open(builder.finish().unwrap()).unwrap();
-        let extent = match spec.kind().answers {
+        let extent = match spec.answers() {
             Answers::Slots => 1,
             _ => 5,
         };

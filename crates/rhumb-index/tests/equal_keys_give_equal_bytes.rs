@@ -14,7 +14,7 @@ use rhumb_index::{IndexError, IndexSpec, registry};
 
 /// The digest of the indexes over all [`key_sets`] for each specification. `lits:choice=measured`
 /// is missing because it depends on the clock.
-const DIGESTS: [(&str, u64); 35] = [
+const DIGESTS: [(&str, u64); 38] = [
     ("fp", 0xcab0_9a62_5fd2_8fa3),
     ("fp-raw", 0x3830_90d2_05fa_4b2c),
     ("plr", 0x36ef_6f07_e4bf_e748),
@@ -47,7 +47,10 @@ const DIGESTS: [(&str, u64); 35] = [
     ("nfl:flow=always", 0x8517_eb5e_0b83_a7b9),
     ("greedy-plr-plus", 0x81f5_63db_9ef0_8a3c),
     ("greedy-plr-plus:pages=1", 0x61d7_e605_5184_bf7d),
-    ("rss", 0x5084_39e0_a85e_0a5a),
+    ("rss", 0x1a3c_098b_8b4f_8907),
+    ("rss:chunk=8", 0x5b65_27cf_2d64_1997),
+    ("rss:over=keys", 0x47fb_a89c_8086_806a),
+    ("rss:over=keys,chunk=8,error=9", 0x5fdd_bac1_4f2c_d4c3),
     ("pla", 0x34be_92eb_3f7a_a667),
     ("pra", 0xcbe9_e332_9aaf_a5c9),
 ];

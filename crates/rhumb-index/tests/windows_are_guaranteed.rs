@@ -74,7 +74,7 @@ fn one(
     match check(&case, seed) {
         Ok(counts) => (counts.lookups, false),
         Err(CheckError::Index(IndexError::Unfit { why, .. })) => {
-            if spec.kind().answers == Answers::Slots {
+            if spec.answers() == Answers::Slots {
                 let number = |rank: usize| map.number(&keys[rank]);
                 let mut starts = (cut_every..keys.len()).step_by(cut_every);
                 let tied = starts.any(|rank| number(rank - 1) == number(rank));

@@ -1,6 +1,6 @@
-//! Tables whose index answers with blocks: fenced directories, and models of blocks.
+//! Tables whose index knows the blocks: fenced directories, models of blocks, and trees of strings.
 //!
-//! `golden/format-2-blocks` is laid out as `golden/format-1`, see `golden_files`. It was written by
+//! `golden/format-2-blocks` and `golden/format-2-strings` are laid out as `golden/format-1`, see `golden_files`. They were written by
 //!
 //! ```sh
 //! RHUMB_WRITE_GOLDEN=1 cargo test --release -p rhumb --test golden_blocks made
@@ -22,26 +22,68 @@ use golden::{Content, check_made, check_unchanged, check_written_on, decode, fil
 use rhumb::fs::MemoryFileSystem;
 use rhumb::{Db, KeyspaceOptions};
 
-const FORMAT: &str = "2-blocks";
+/// A golden set.
+struct Golden {
+    format: &'static str,
+    /// Keyspaces: name, index, how blocks are cut.
+    keyspaces: &'static [(&'static str, &'static str, &'static str)],
+    /// Kind of the index, its flags if it has two forms, form of the directory, and whether any block has a slot hint.
+    forms: &'static [(u8, u8, u8, bool)],
+    key: fn(u64) -> Vec<u8>,
+}
 
-/// Keyspaces: name, index, how blocks are cut.
-const KEYSPACES: [(&str, &str, &str); 5] = [
-    ("fences", "fp", "bytes(400)"),
-    ("raw", "fp-raw", "bytes(400)"),
-    ("pla", "pla:error=2", "dual(600)"),
-    ("pra", "pra", "dual(600)"),
-    ("bytes", "pla", "bytes(300)"),
-];
+const BLOCKS: Golden = Golden {
+    format: "2-blocks",
+    keyspaces: &[
+        ("fences", "fp", "bytes(400)"),
+        ("raw", "fp-raw", "bytes(400)"),
+        ("pla", "pla:error=2", "dual(600)"),
+        ("pra", "pra", "dual(600)"),
+        ("bytes", "pla", "bytes(300)"),
+    ],
+    forms: &[
+        (1, 0, 4, false),
+        (2, 0, 4, false),
+        (17, 0, 4, true),
+        (18, 0, 4, true),
+    ],
+    key: |n| (n * n * 1_000_003).to_be_bytes().to_vec(),
+};
 
-/// Kind of the index, form of the directory, and whether any block has a slot hint.
-const FORMS: [(u64, u8, bool); 4] = [(1, 4, false), (2, 4, false), (17, 4, true), (18, 4, true)];
+const STRINGS: Golden = Golden {
+    format: "2-strings",
+    keyspaces: &[
+        ("bounds", "rss", "dual(300)"),
+        ("short", "rss:chunk=8", "bytes(300)"),
+        ("keys", "rss:over=keys,error=4", "dual(300)"),
+        ("shortkeys", "rss:over=keys,chunk=8", "bytes(300)"),
+    ],
+    forms: &[
+        (RSS, 2, 4, false),
+        (RSS, 0, 4, false),
+        (RSS, 3, 0, false),
+        (RSS, 1, 0, false),
+    ],
+    // Some are prefixes of others, and some end with zeros.
+    key: |n| {
+        let directory = format!("usr/share/{}/of-a-long-name-{}/", n % 3, n / 20);
+        [
+            directory.as_bytes(),
+            &b"file\0\0\0\0\0\0\0\0\0"[..(n % 13) as usize],
+        ]
+        .concat()
+    },
+};
 
-fn made() -> (MemoryFileSystem, Content) {
+/// The number of the kind `rss`.
+const RSS: u8 = 19;
+
+fn made(golden: &Golden) -> (MemoryFileSystem, Content) {
     let disk = MemoryFileSystem::new();
     let db = Db::open("store", options(&disk)).unwrap();
     let mut content = Content::new();
     content.insert("default".to_string(), BTreeMap::new());
-    for (name, index, partition) in KEYSPACES {
+    for (name, index, partition) in golden.keyspaces {
         let with = KeyspaceOptions {
             index: Some(index.parse().unwrap()),
             table: Some(format!("partition={partition},filter=0").parse().unwrap()),
@@ -49,9 +91,9 @@ fn made() -> (MemoryFileSystem, Content) {
         let keyspace = db.create_keyspace_with(name, with).unwrap();
         let map = content.entry(name.to_string()).or_default();
         let mut put = |n: u64, value: String| {
-            let key = (n * n * 1_000_003).to_be_bytes();
-            keyspace.put(key, &value).unwrap();
-            map.insert(key.to_vec(), value.into_bytes());
+            let key = (golden.key)(n);
+            keyspace.put(&key, &value).unwrap();
+            map.insert(key, value.into_bytes());
         };
         (0..200).for_each(|n| put(n, format!("value {n}")));
         // The versions of one key go on through several blocks.
@@ -68,34 +110,44 @@ fn made() -> (MemoryFileSystem, Content) {
     (disk, content)
 }
 
-fn check_forms(disk: &MemoryFileSystem) {
+fn check_forms(golden: &Golden, disk: &MemoryFileSystem) {
     let mut found = BTreeSet::new();
     for (name, bytes) in files(disk) {
         if name.ends_with(".table") {
             let table = decode::table(&bytes);
-            let kind = table.sections[&2][0].into();
+            let index = &table.sections[&2];
+            let flags = if index[0] == RSS { index[4] } else { 0 };
+            let form = (index[0], flags, table.form);
             let has_hint = table.blocks.iter().any(|block| block.hint.is_some());
             let goes_on = table.blocks.iter().filter(|block| block.has(7)).count();
-            println!("{name}: {kind}, {}, {has_hint}, {goes_on}", table.form);
-            found.insert((kind, table.form, has_hint));
+            println!("{name}: {form:?}, {has_hint}, {goes_on}");
+            found.insert((form.0, form.1, form.2, has_hint));
             assert!(goes_on > 1, "{name}");
         }
     }
-    assert!(FORMS.iter().all(|form| found.contains(form)), "{found:?}");
+    let all = golden.forms.iter().all(|form| found.contains(form));
+    assert!(all, "{found:?}");
 }
 
 /// Makes the files if asked to; in any case what makes them is run.
 #[test]
 fn the_golden_blocks_are_made() {
-    check_made(FORMAT, &made(), check_forms);
+    for golden in [BLOCKS, STRINGS] {
+        check_made(golden.format, &made(&golden), |disk| {
+            check_forms(&golden, disk);
+        });
+    }
 }
 
 #[test]
 fn the_golden_blocks_are_as_they_were_written() {
-    check_unchanged(FORMAT, check_forms);
+    for golden in [BLOCKS, STRINGS] {
+        check_unchanged(golden.format, |disk| check_forms(&golden, disk));
+    }
 }
 
 #[test]
 fn golden_blocks_are_read_sound_and_written_on() {
-    check_written_on(FORMAT);
+    check_written_on(BLOCKS.format);
+    check_written_on(STRINGS.format);
 }

@@ -1,71 +1,116 @@
-//! The Radix String Spline (Spector et al., "Bounding the last mile: efficient learned string indexing", AIDB 2021) over the
-//! bounds of blocks.
+//! The Radix String Spline (Spector et al., "Bounding the last mile: efficient learned string indexing", AIDB 2021).
 //!
-//! As published it is a tree whose nodes look at 8 bytes of a string after the prefix that all of a node's strings share, with a
-//! spline over these *chunks* as numbers, and a child wherever a spline cannot tell strings apart. Over all keys of a table that
-//! takes more than fence pointers do: on file paths 1.6 times as much at an error of 128. Over one shortest separator a block
-//! there are so few strings that a sorted row of chunks replaces the spline, exactly, and a node has children only where
-//! separators tie.
+//! It is a tree whose nodes look at 8 or 16 bytes of a string after the prefix that all of a node's strings share: its *chunk*, a
+//! number. Strings that cannot be told apart by it are in a child.
 //!
-//! # Form
+//! - [`keys`] is as published: a spline over the chunks of all keys of a table, with windows of ranks. On file paths that
+//!   takes more memory than fence pointers do.
+//! - [`bounds`] is over one shortest separator a block. There are so few of them that a sorted row of chunks replaces the spline,
+//!   exactly, and a node has children only where separators tie. It takes about the memory of fence pointers, and answers faster.
 //!
-//! A node covers separators that share all bytes up to its depth: the bytes of the node's *prefix* and those before it. Its
-//! *slots* are the different chunks of its separators: the 8 bytes from its depth on as a big-endian number, with zeros after the
-//! end. A slot is *plain* if one separator has the chunk and ends inside it, without a zero at its end: then the chunk says all.
-//! Other slots have a record: the lengths from the depth on, at most 8, of separators that end inside the chunk; and, if any go
-//! on, the rest of a few, front-coded, or a child node whose depth begins behind the chunk.
-//!
-//! A look-up goes down the tree: at each node it compares the prefix once, and searches the slots by halves. It ends where the
-//! key's chunk is not there, or at a plain slot: after O(log B) steps a level for B separators. Building takes time linear in
-//! the bytes of the separators. All keys are supported.
+//! Both forms begin with one byte after the common header, flag 1 for `over=keys` and 2 for `chunk=16`, and three zeros.
 
-mod build;
-mod tree;
+mod bounds;
+mod chunk;
+mod keys;
+mod nodes;
+mod prefix;
 
 use super::shared::separators::{Cut, FenceBuilder};
-use crate::kind::{Answers, FORM_ONLY, Kind};
+use crate::bytes::Reader;
+use crate::kind::{Answers, FORM_ONLY, HEADER, Kind};
+use crate::knob::{Knob, Settings};
+use crate::{ByteForm, Index, IndexBuilder, IndexError};
+
+/// Whether there is a model of all keys; its answers are windows then.
+pub(crate) const OVER: Knob = Knob {
+    name: "over",
+    about: "what the tree is over: the bounds of blocks, or all keys as published",
+    default: 0,
+    min: 0,
+    max: 1,
+    choices: &["bounds", "keys"],
+};
+
+const CHUNK: Knob = Knob {
+    name: "chunk",
+    about: "how many bytes of a key a node looks at",
+    default: 1,
+    min: 0,
+    max: 1,
+    choices: &["8", "16"],
+};
+
+const ERROR: Knob = Knob {
+    name: "error",
+    about: "over=keys: windows hold at most twice as many keys",
+    default: 128,
+    min: 2,
+    max: 4096,
+    choices: &[],
+};
 
 pub(crate) const KIND: Kind = Kind {
     name: "rss",
     id: 19,
-    about: "a tree of 8-byte chunks over shortest separators (after Radix String Spline, Spector et al., AIDB 2021)",
-    knobs: &[],
+    about: "a tree of chunks of strings (Radix String Spline, Spector et al., AIDB 2021)",
+    knobs: &[OVER, CHUNK, ERROR],
     needs_number: false,
     answers: Answers::Blocks,
     version: 1,
     in_memory: FORM_ONLY,
-    builder: |_| Box::new(FenceBuilder::new(&KIND, Cut::Shortest, 0, build::encode)),
-    open: |bytes| Ok(Box::new(tree::Rss::open(bytes)?)),
+    builder,
+    open,
 };
 
-/// Where the nodes start, the root first: behind the common header, the number of separators and the bytes of all nodes.
-const NODES_AT: usize = crate::kind::HEADER + 8;
+/// Where a form goes on behind its flags.
+const FORM_AT: usize = HEADER + 4;
 
-/// Bytes of a node before its prefix.
-const NODE_HEADER: usize = 16;
+/// Set if the form is over all keys.
+const OVER_KEYS: u8 = 1;
+/// Set if chunks have 16 bytes.
+const LONG: u8 = 2;
 
-/// The most separators in a list: a node for so few takes more bytes, and is hardly searched faster.
-const LIST_MOST: usize = 16;
+fn builder(settings: &Settings) -> Box<dyn IndexBuilder> {
+    let is_long = CHUNK.of(settings) == 1;
+    if OVER.of(settings) == 1 {
+        let error = ERROR.of(settings) as u32;
+        return Box::new(match is_long {
+            false => keys::KeysBuilder::new(error, OVER_KEYS, keys::lay_out::<u64>),
+            true => keys::KeysBuilder::new(error, OVER_KEYS | LONG, keys::lay_out::<u128>),
+        });
+    }
+    let encode = match is_long {
+        false => |separators: &_, out: &mut Vec<u8>| {
+            out.extend([0; 4]);
+            bounds::encode::<u64>(separators, out);
+        },
+        true => |separators: &_, out: &mut Vec<u8>| {
+            out.extend([LONG, 0, 0, 0]);
+            bounds::encode::<u128>(separators, out);
+        },
+    };
+    Box::new(FenceBuilder::new(&KIND, Cut::Shortest, 0, encode))
+}
 
-/// Bytes of a chunk.
-const CHUNK: usize = 8;
-
-/// Set in a node's flags if the numbers of its slots take 4 bytes, not 2.
-const WIDE: u16 = 1;
-
-/// What follows the lengths in a record.
-mod goes_on {
-    pub const NO: u8 = 0;
-    /// The number of a few separators, and what follows the chunk in them, front-coded.
-    pub const LIST: u8 = 1;
-    /// The place of a child node, 4 bytes.
-    pub const CHILD: u8 = 2;
+fn open(bytes: ByteForm<'_>) -> Result<Box<dyn Index + '_>, IndexError> {
+    let mut reader = Reader::new(KIND.name, &bytes);
+    reader.take(HEADER)?;
+    let flags = reader.u8()?;
+    reader.reserved(3)?;
+    Ok(match flags {
+        0 => Box::new(bounds::Tree::<u64>::open(bytes)?),
+        LONG => Box::new(bounds::Tree::<u128>::open(bytes)?),
+        OVER_KEYS => Box::new(keys::Tree::<u64>::open(bytes)?),
+        3 => Box::new(keys::Tree::<u128>::open(bytes)?),
+        _ => return Err(KIND.damaged(HEADER, "flags of 0 to 3".into(), flags.to_string())),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use crate::check::{SplitMix64, from_env};
-    use crate::{Index, IndexBuilder, Probe, registry};
+    use crate::{Index, IndexBuilder, Position, Probe, registry};
 
     /// An index of this kind over blocks that begin with these keys but for the first; equal neighbours are blocks of one key.
     fn index(kind: &str, keys: &[Vec<u8>]) -> Box<dyn Index> {
@@ -76,18 +121,8 @@ mod tests {
         registry::open(builder.finish().unwrap()).unwrap()
     }
 
-    /// Whatever the keys are, blocks are those of fence pointers.
-    fn agrees(keys: &[Vec<u8>], random: &mut SplitMix64, seed: u64) {
-        let (fences, tree) = (index("fp", keys), index("rss", keys));
-        assert_eq!(fences.extent(), tree.extent());
-        let check = |key: &[u8]| {
-            let probe = Probe { key, number: 0 };
-            let (expected, found) = (fences.locate(probe), tree.locate(probe));
-            assert_eq!(
-                found, expected,
-                "RHUMB_SEED={seed}: {key:02x?} in {keys:02x?}"
-            );
-        };
+    /// Calls a check with keys, and with others near them.
+    fn probes(keys: &[Vec<u8>], random: &mut SplitMix64, mut check: impl FnMut(&[u8])) {
         for key in keys {
             check(key);
             check(&[&key[..], &[0]].concat());
@@ -104,8 +139,66 @@ mod tests {
         check(&[0xff; 40]);
     }
 
+    /// Whatever the keys are, blocks are those of fence pointers.
+    fn agrees(keys: &[Vec<u8>], random: &mut SplitMix64, seed: u64) {
+        let fences = index("fp", keys);
+        for kind in ["rss:chunk=8", "rss"] {
+            let tree = index(kind, keys);
+            assert_eq!(fences.extent(), tree.extent());
+            probes(keys, random, |key| {
+                let probe = Probe { key, number: 0 };
+                let (expected, found) = (fences.locate(probe), tree.locate(probe));
+                assert_eq!(
+                    found, expected,
+                    "RHUMB_SEED={seed}, {kind}: {key:02x?} in {keys:02x?}"
+                );
+            });
+        }
+    }
+
+    /// Whatever the keys are, windows hold them, and those of present keys are in one block each.
+    fn holds(keys: &[Vec<u8>], random: &mut SplitMix64, seed: u64) {
+        let every = 1 + random.below(9) as usize;
+        for kind in [
+            "rss:over=keys,error=2",
+            "rss:over=keys,error=7",
+            "rss:over=keys,chunk=8,error=3",
+            "rss:over=keys",
+        ] {
+            let mut builder = registry::builder(&kind.parse().unwrap()).unwrap();
+            for (at, key) in keys.iter().enumerate() {
+                builder.push(key, 0).unwrap();
+                if at > 0 && at % every == 0 {
+                    builder.cut(&keys[at - 1], key);
+                }
+            }
+            let tree = registry::open(builder.finish().unwrap()).unwrap();
+            assert_eq!(tree.extent(), keys.len() as u64);
+            probes(keys, random, |key| {
+                let found = tree.locate(Probe { key, number: 0 });
+                let Position::Window(window) = found else {
+                    panic!("{found:?}");
+                };
+                let context = || {
+                    format!(
+                        "RHUMB_SEED={seed}, {kind}, {every}: {window:?} of {key:02x?} in {keys:02x?}"
+                    )
+                };
+                let rank = keys.partition_point(|other| &other[..] < key) as u64;
+                assert!((window.lo..=window.hi).contains(&rank), "{}", context());
+                assert!(window.len() <= tree.widest_window(), "{}", context());
+                if keys.get(rank as usize).is_some_and(|found| found == key) {
+                    let block = |rank: u64| rank / every as u64;
+                    assert!(rank < window.hi, "{}", context());
+                    let ends = [window.lo, window.hi - 1].map(block);
+                    assert_eq!(ends, [block(rank); 2], "{}", context());
+                }
+            });
+        }
+    }
+
     #[test]
-    fn blocks_are_those_of_fence_pointers() {
+    fn answers_are_those_of_fence_pointers_and_of_the_keys() {
         let seed = from_env("RHUMB_SEED", 0x0072_7373);
         println!("replay with RHUMB_SEED={seed}");
         let mut random = SplitMix64::new(seed);
@@ -125,28 +218,45 @@ mod tests {
                 .collect();
             keys.sort();
             agrees(&keys, &mut random, seed);
+            keys.dedup();
+            holds(&keys, &mut random, seed);
         }
     }
 
     #[test]
-    fn long_keys_and_many_equal_bounds_are_found() {
+    fn long_keys_and_many_keys_are_found() {
         let mut random = SplitMix64::new(1);
+        let mut check = |keys: &[Vec<u8>]| {
+            agrees(keys, &mut random, 0);
+            if keys.windows(2).all(|pair| pair[0] < pair[1]) {
+                holds(keys, &mut random, 0);
+            }
+        };
         // Each is a prefix of the next: the tree is as deep as it gets.
-        let deep: Vec<Vec<u8>> = (0..300).map(|n| vec![7; n * 219]).collect();
-        agrees(&deep, &mut random, 0);
-        let zeros: Vec<Vec<u8>> = (0..200).map(|n| vec![0; n]).collect();
-        agrees(&zeros, &mut random, 0);
+        check(&(0..300).map(|n| vec![7; n * 219]).collect::<Vec<_>>());
+        check(&(0..200).map(|n| vec![0; n]).collect::<Vec<_>>());
+        check(&(0..200).map(|n| vec![0xff; n]).collect::<Vec<_>>());
         let mut equal = vec![b"one key".to_vec(); 1_000];
         equal.extend(vec![vec![0xee; 70_000]; 3]);
-        agrees(&equal, &mut random, 0);
+        check(&equal);
         // What they share has a longer length than two bytes count.
         let stem = vec![5; 70_000];
-        let long: Vec<Vec<u8>> = (0..400u32)
-            .map(|n| [&stem[..], &n.to_be_bytes(), &[7; 9]].concat())
-            .collect();
-        agrees(&long, &mut random, 0);
+        let long = (0..400u32).map(|n| [&stem[..], &n.to_be_bytes(), &[7; 9]].concat());
+        check(&long.collect::<Vec<_>>());
         // More separators than two bytes count.
-        let many: Vec<Vec<u8>> = (0..70_000u64).map(|n| format!("/{n:08}").into()).collect();
-        agrees(&many, &mut random, 0);
+        let many = (0..70_000u64).map(|n| format!("/{n:08}").into());
+        check(&many.collect::<Vec<_>>());
+        // Splines over uneven numbers, and over runs that are redirected.
+        let mut uneven: Vec<Vec<u8>> = (0..60_000u64)
+            .map(|n| (n * n * (1 + n % 7)).to_be_bytes().to_vec())
+            .collect();
+        uneven.sort();
+        uneven.dedup();
+        check(&uneven);
+        let runs = (0..40_000u64).map(|n| format!("{:05}/{:03}", n * n / 90_000, n % 300));
+        let mut runs: Vec<Vec<u8>> = runs.map(String::into_bytes).collect();
+        runs.sort();
+        runs.dedup();
+        check(&runs);
     }
 }

@@ -18,3 +18,4 @@ pub(super) mod runs;
 pub(super) mod separators;
 pub(super) mod spans;
 pub(super) mod spline;
+pub(super) mod strings;

@@ -115,7 +115,7 @@ pub(super) fn build<C: Column>(
 ) -> Result<(Vec<u8>, Option<KeyMap>), IndexError> {
     let map = (spec.kind().needs_number && !C::NUMBERS).then(|| map_of(form, keys, count));
     let mut builder = registry::builder(spec)?;
-    if C::NUMBERS && spec.kind().answers != Answers::Slots {
+    if C::NUMBERS && spec.answers() != Answers::Slots {
         push_numbers(&mut *builder, form, keys, count)?;
     } else {
         push_keys(&mut *builder, form, keys, count, map.as_ref())?;

@@ -10,7 +10,7 @@ pub fn from_env(name: &str, default: u64) -> u64 {
 }
 
 /// Specifications that set knobs other than the position boundary.
-const VARIANTS: [&str; 23] = [
+const VARIANTS: [&str; 27] = [
     "fiting-tree:boundary=8,cone=wide",
     "pgm:boundary=4,eps_recursive=1",
     "pgm:boundary=5,eps_recursive=30",
@@ -34,6 +34,10 @@ const VARIANTS: [&str; 23] = [
     "nfl:flow=always",
     "greedy-plr-plus:pages=1",
     "greedy-plr-plus:pages=128",
+    "rss:chunk=8",
+    "rss:over=keys",
+    "rss:over=keys,error=2",
+    "rss:over=keys,chunk=8,error=5",
 ];
 
 /// Every registered kind: if it has a position boundary, at several boundaries and once with its

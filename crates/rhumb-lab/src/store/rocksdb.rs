@@ -66,8 +66,12 @@ fn options(index: Index, settings: &Settings, temperature: Temperature) -> Resul
     let cache_bytes = settings.cache(temperature);
     let mut table = BlockBasedOptions::default();
     table.set_block_size(4096);
-    let cache = Cache::new_hyper_clock_cache(cache_bytes as usize, 0);
-    table.set_block_cache(&cache);
+    // A cache must have bytes.
+    let cache = (cache_bytes > 0).then(|| Cache::new_hyper_clock_cache(cache_bytes as usize, 0));
+    match &cache {
+        Some(cache) => table.set_block_cache(cache),
+        None => table.disable_cache(),
+    }
     // On the heap and outside of the cache, as ours are.
     table.set_cache_index_and_filter_blocks(false);
     if settings.table.filter_bits_per_key > 0 {
@@ -94,7 +98,9 @@ fn options(index: Index, settings: &Settings, temperature: Temperature) -> Resul
         options.set_min_blob_size(least.into());
         options.set_enable_blob_gc(true);
         options.set_blob_compression_type(compression);
-        options.set_blob_cache(&cache);
+        if let Some(cache) = &cache {
+            options.set_blob_cache(cache);
+        }
         // Merges are forced for the oldest files, a quarter of all by default, when garbage is above this share.
         let over_provision = f64::from(settings.over_provision_percent);
         options.set_blob_gc_force_threshold(over_provision / (100.0 + over_provision));

@@ -9,7 +9,7 @@ use rhumb::{
 use super::choices::Choices;
 
 /// The index kinds, some with several settings.
-pub const INDEXES: [&str; 22] = [
+pub const INDEXES: [&str; 23] = [
     "fp",
     "fp-raw",
     "plr",
@@ -32,6 +32,7 @@ pub const INDEXES: [&str; 22] = [
     "pla:error=2",
     "pra",
     "rss",
+    "rss:over=keys,error=2",
 ];
 
 /// The ways of cutting blocks that the model check covers.

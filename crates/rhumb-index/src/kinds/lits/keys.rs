@@ -1,5 +1,6 @@
 //! Sorted keys, concatenated, from which nodes are built.
 
+use crate::kinds::shared::strings::Strings;
 use crate::search::common_prefix;
 
 /// How many bytes before a key's own part the prefix table reads.
@@ -8,8 +9,7 @@ pub(super) const CONTEXT_BYTES: usize = 4;
 /// Sorted keys. The keys below a node share a stem, of which only the end is stored.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
+    strings: Strings,
     /// How many bytes of the stem are omitted from each key.
     skipped: usize,
     /// The stored end of the stem, with which each key begins.
@@ -26,8 +26,7 @@ impl Keys {
 
     /// Removes all keys; keys are then added without their common `stem`.
     pub(super) fn clear(&mut self, stem: &[u8]) {
-        self.bytes.clear();
-        self.ends.clear();
+        self.strings.clear();
         self.skipped = stem.len().saturating_sub(CONTEXT_BYTES);
         self.stem.clear();
         self.stem
@@ -52,34 +51,31 @@ impl Keys {
     /// Adds a key, whose part after the stem `append` writes.
     #[inline]
     pub(super) fn push_by(&mut self, append: impl FnOnce(&mut Vec<u8>)) {
-        self.bytes.extend_from_slice(&self.stem);
-        append(&mut self.bytes);
-        self.ends.push(self.bytes.len());
+        self.strings.push_by(|bytes| {
+            bytes.extend_from_slice(&self.stem);
+            append(bytes);
+        });
     }
 
     pub(super) fn len(&self) -> usize {
-        self.ends.len()
+        self.strings.len()
     }
 
     /// A key, including the stored part of the stem.
     #[inline]
     pub(super) fn get(&self, i: usize) -> &[u8] {
-        let before = i.checked_sub(1).and_then(|before| self.ends.get(before));
-        let start = before.map_or(0, |end| *end);
-        let end = self.ends.get(i).map_or(start, |end| *end);
-        self.bytes.get(start..end).unwrap_or_default()
+        self.strings.get(i)
     }
 
     /// A key without its first `at` bytes.
     #[inline]
     pub(super) fn rest(&self, i: usize, at: usize) -> &[u8] {
-        self.get(i).get(at..).unwrap_or_default()
+        self.strings.rest(i, at)
     }
 
     /// Bytes on the heap.
     pub(super) fn heap_bytes(&self) -> usize {
-        let ends = self.ends.capacity() * size_of::<usize>();
-        self.bytes.capacity() + ends + self.stem.capacity()
+        self.strings.heap_bytes() + self.stem.capacity()
     }
 
     /// How many bytes two keys share.

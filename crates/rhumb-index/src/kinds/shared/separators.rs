@@ -2,6 +2,7 @@
 
 use super::order::Order;
 use super::spans::Spans;
+use super::strings::Strings;
 use crate::kind::Kind;
 use crate::search::common_prefix;
 use crate::{IndexBuilder, IndexError};
@@ -96,8 +97,7 @@ pub(crate) enum Cut {
 #[derive(Debug)]
 pub(crate) struct Separators {
     cut: Cut,
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
+    strings: Strings,
     /// The error of the first cut whose keys did not ascend. It is reported at the end because
     /// `cut` returns no result.
     unsorted: Option<IndexError>,
@@ -107,8 +107,7 @@ impl Separators {
     pub(crate) fn new(cut: Cut) -> Self {
         Separators {
             cut,
-            bytes: Vec::new(),
-            ends: Vec::new(),
+            strings: Strings::default(),
             unsorted: None,
         }
     }
@@ -119,54 +118,43 @@ impl Separators {
     /// appended, the least string above it. The key itself is then found in the first of its
     /// blocks.
     pub(crate) fn push(&mut self, last: &[u8], first: &[u8]) {
-        let start = self.bytes.len();
         let len = match self.cut {
             Cut::Shortest => (common_prefix(last, first) + 1).min(first.len()),
             Cut::Whole => first.len(),
         };
-        self.bytes
-            .extend_from_slice(first.get(..len).unwrap_or(first));
-        if last == first {
-            self.bytes.push(0);
-        }
-        let ascends = last <= first && self.last() <= self.bytes.get(start..).unwrap_or_default();
+        self.strings.push_by(|bytes| {
+            bytes.extend_from_slice(first.get(..len).unwrap_or(first));
+            if last == first {
+                bytes.push(0);
+            }
+        });
+        // The first cut starts block 1.
+        let block = self.len();
+        let before = block.checked_sub(2).map_or(&[][..], |i| self.get(i));
+        let ascends = last <= first && before <= self.get(block - 1);
         if !ascends && self.unsorted.is_none() {
-            // The first cut starts block 1.
-            let block = self.ends.len() as u64 + 1;
+            let block = block as u64;
             self.unsorted = Some(IndexError::UnsortedBlocks { block });
         }
-        self.ends.push(self.bytes.len());
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.ends.len()
+        self.strings.len()
     }
 
     /// All separators, concatenated.
     pub(crate) fn bytes(&self) -> &[u8] {
-        &self.bytes
+        self.strings.bytes()
     }
 
     /// Where each separator ends.
     pub(crate) fn ends(&self) -> &[usize] {
-        &self.ends
+        self.strings.ends()
     }
 
     /// Separator `i`, which stands before block `i + 1`; empty past the end.
     pub(crate) fn get(&self, i: usize) -> &[u8] {
-        let start = i
-            .checked_sub(1)
-            .and_then(|before| self.ends.get(before))
-            .map_or(0, |end| *end);
-        let end = self.ends.get(i).map_or(start, |end| *end);
-        self.bytes.get(start..end).unwrap_or_default()
-    }
-
-    fn last(&self) -> &[u8] {
-        self.ends
-            .len()
-            .checked_sub(1)
-            .map_or(&[], |last| self.get(last))
+        self.strings.get(i)
     }
 
     /// Fails if the separators do not ascend, or if `u32` cannot count them or their bytes.
@@ -177,9 +165,9 @@ impl Separators {
         let most = u32::MAX as usize;
         // Front coding adds at most 15 bytes of lengths to an entry.
         if self
-            .bytes
+            .bytes()
             .len()
-            .saturating_add(self.ends.len().saturating_mul(15))
+            .saturating_add(self.len().saturating_mul(15))
             > most
         {
             let why = "its separators exceed 4 GiB: write smaller tables or larger blocks";

@@ -51,7 +51,7 @@ impl Candidate {
                 continue;
             };
             // Fence pointers, as they are by default, differ in their blocks alone.
-            if spec.kind().answers != Answers::Windows {
+            if spec.answers() != Answers::Windows {
                 all.extend(Candidate::of(&spec));
                 continue;
             }
@@ -73,7 +73,7 @@ impl Candidate {
     /// kind once.
     pub fn of(spec: &IndexSpec) -> Vec<Candidate> {
         let leaves = spec.named("leaves").filter(|leaves| *leaves > 0);
-        let parameters = match (spec.kind().answers, leaves, spec.get("boundary")) {
+        let parameters = match (spec.answers(), leaves, spec.get("boundary")) {
             (Answers::Blocks | Answers::Slots, ..) => BLOCKS.map(Parameter::Block).to_vec(),
             (Answers::Windows, Some(leaves), _) => vec![Parameter::Leaves(leaves)],
             (Answers::Windows, None, Some(boundary)) => {

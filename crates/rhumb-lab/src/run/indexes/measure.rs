@@ -179,7 +179,7 @@ impl<'a> Built<'a> {
             index: registry::open(builder.finish()?)?,
             keys,
             by_window: candidate.spec.kind().needs_number
-                && candidate.spec.kind().answers != Answers::Slots,
+                && candidate.spec.answers() != Answers::Slots,
             block: block as u64,
         })
     }

@@ -1,13 +1,23 @@
 //! Tables cut by two objectives: every key is in the one block that the index gives, near the slot that it gives, and no block
 //! takes more than its bytes.
 
+use std::cmp::Reverse;
+
 use rand::SeedableRng;
 
 use super::hostile::{PROPERTIES, with_section};
 use super::*;
 use crate::entry::MAX_SEQUENCE;
 
-const INDEXES: [&str; 5] = ["pla:error=1", "pla", "pra", "fp", "rss"];
+const INDEXES: [&str; 7] = [
+    "pla:error=1",
+    "pla",
+    "pra",
+    "fp",
+    "rss",
+    "rss:over=keys",
+    "rss:over=keys,chunk=8,error=3",
+];
 
 fn dual(index: &str, bytes: u32, model: &Model) -> TestTable {
     let spec = format!("partition=dual({bytes}),filter=0");
@@ -21,10 +31,10 @@ fn dual(index: &str, bytes: u32, model: &Model) -> TestTable {
 #[test]
 fn a_get_reads_exactly_one_block() {
     let mut rng = StdRng::seed_from_u64(test_seed());
-    let (mut fell_back, mut near) = (0, [0; 2]);
-    for round in 0..300 {
+    let (mut fell_back, mut near, mut single) = (0, [0; 2], 0);
+    for round in 0..420 {
         let model = random_model(&mut rng);
-        let index = INDEXES[round % 5];
+        let index = INDEXES[round % INDEXES.len()];
         let bytes = [200, 1_000, 4_096, 20_000][rng.random_range(0..4)];
         let test = dual(index, bytes, &model);
         let table = test.open(0).unwrap();
@@ -33,6 +43,9 @@ fn a_get_reads_exactly_one_block() {
         fell_back += u32::from(!test.fallback().is_empty());
         near[0] += u32::from(table.index.kind() == "pla");
         near[1] += u32::from(table.index.kind() == "pra");
+        let keys = model.keys().map(|(key, _)| key);
+        let has_versions = keys.clone().zip(keys.skip(1)).any(|(a, b)| a == b);
+        single += u32::from(index.contains("keys") && !has_versions);
         let mut last: Option<&[u8]> = None;
         for ((key, sequence), (kind, value)) in &model {
             if last.replace(key) == Some(key) {
@@ -48,7 +61,13 @@ fn a_get_reads_exactly_one_block() {
                 found.content.into_value().to_vec(),
             );
             assert_eq!(answer, (sequence.0, *kind, value.clone()));
-            assert_eq!(source.trace.blocks_read, 1, "{index} {bytes} {key:02x?}");
+            // Windows are of ranks, and the directory has the rank of a key that goes on in the next block for both.
+            let most = 1 + u32::from(index.contains("keys") && has_versions);
+            let read = source.trace.blocks_read;
+            assert!(
+                (1..=most).contains(&read),
+                "{index} {bytes} {key:02x?}: {read}"
+            );
         }
         for key in probes(&mut rng, &model, 50) {
             let visible = rng.random_range(0..100_000);
@@ -61,14 +80,14 @@ fn a_get_reads_exactly_one_block() {
         }
     }
     println!("{fell_back} have fence pointers instead, {near:?} are pla and pra");
-    assert!(near[0] > 40 && near[1] > 20);
+    assert!(near[0] > 40 && near[1] > 20 && single > 10, "{single}");
 }
 
 #[test]
 fn an_error_of_one_cuts_more_blocks_than_the_bytes_do() {
     let numbers = (0..3_000u64).map(|n| n * n * n / 8 * 8 + n % 5);
     let entry = |n: u64| {
-        let place = (n.to_be_bytes().to_vec(), std::cmp::Reverse(0));
+        let place = (n.to_be_bytes().to_vec(), Reverse(0));
         (place, (EntryKind::Put, vec![7; 8]))
     };
     let model: Model = numbers.map(entry).collect();
@@ -86,7 +105,7 @@ fn an_error_of_one_cuts_more_blocks_than_the_bytes_do() {
 fn verify_finds_a_block_above_its_bytes() {
     let model: Model = (0..1_000u64)
         .map(|n| {
-            let place = (n.to_be_bytes().to_vec(), std::cmp::Reverse(0));
+            let place = (n.to_be_bytes().to_vec(), Reverse(0));
             (place, (EntryKind::Put, vec![7; 20]))
         })
         .collect();

@@ -32,7 +32,7 @@ use crate::memory::BlockCache;
 use crate::table::form::summary::TableMeta;
 use crate::test_seed::test_seed;
 
-const KINDS: [&str; 16] = [
+const KINDS: [&str; 18] = [
     "fp",
     "fp:boundary=16",
     "fp-raw",
@@ -49,6 +49,8 @@ const KINDS: [&str; 16] = [
     "pla:error=1",
     "pra",
     "rss",
+    "rss:chunk=8",
+    "rss:over=keys,error=8",
 ];
 const PARTITIONS: [&str; 12] = [
     "predicted",

@@ -84,7 +84,7 @@ impl IndexChoice {
     /// # Errors
     /// If the registry cannot create its builder.
     pub fn new(spec: &IndexSpec) -> Result<IndexChoice, IndexError> {
-        let fences = match spec.kind().answers == Answers::Blocks {
+        let fences = match spec.answers() == Answers::Blocks {
             true => None,
             false => Some(builder_of(&FENCE_POINTERS.parse()?)?),
         };
@@ -115,17 +115,18 @@ impl IndexChoice {
 
     /// Whether the kind models blocks.
     pub fn gives_slots(&self) -> bool {
-        self.spec.kind().answers == Answers::Slots
+        self.spec.answers() == Answers::Slots
     }
 
     /// Whether the wanted kind answers with blocks; fence pointers with a position boundary answer with ranks.
     fn finds_blocks(&self) -> bool {
-        self.is_cut() && self.spec.promised_window().is_none()
+        let gives_blocks = matches!(self.spec.answers(), Answers::Blocks | Answers::Slots);
+        gives_blocks && self.spec.promised_window().is_none()
     }
 
     /// Whether the wanted kind uses cuts.
     pub fn is_cut(&self) -> bool {
-        matches!(self.spec.kind().answers, Answers::Blocks | Answers::Slots)
+        self.spec.uses_cuts()
     }
 
     /// How many of the next distinct user keys, with these numbers, the next block may hold.

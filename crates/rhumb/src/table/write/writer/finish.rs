@@ -101,7 +101,8 @@ impl TableWriter {
             let (raw_bytes, _) = blocks.raw_bytes();
             let stakes = match self.partition {
                 Partition::Entries(_) => Stakes::Wanted,
-                _ if blocks.index.gives_slots() => Stakes::Wanted,
+                // Kinds that know the blocks are asked for by name.
+                _ if blocks.index.is_cut() => Stakes::Wanted,
                 _ => Stakes::Windows {
                     block_bytes: raw_bytes / count.max(1),
                     entry_bytes: raw_bytes / entries.max(1),
