@@ -93,6 +93,7 @@ impl VisibleCursor {
     }
 
     /// The key shown last.
+    #[inline]
     pub fn key(&self) -> &[u8] {
         &self.key
     }
@@ -103,6 +104,7 @@ impl VisibleCursor {
     }
 
     /// The value of the key shown last, or the pointer to it, in place. Only for a cursor that moves forwards.
+    #[inline]
     pub fn value(&self) -> &[u8] {
         self.versions.value_bytes()
     }

@@ -230,6 +230,7 @@ impl<'db> Iter<'db> {
         self.lent().map_or(&[], ResolvedCursor::value)
     }
 
+    #[inline]
     fn lent(&self) -> Option<&ResolvedCursor> {
         self.front.cursor.as_ref().filter(|_| self.lends)
     }

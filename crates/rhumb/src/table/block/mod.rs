@@ -15,10 +15,12 @@ mod shape;
 #[cfg(test)]
 mod tests;
 mod view;
+mod walk;
 
 pub(in crate::table) use builder::{BlockBuilder, NewEntry, encode_empty};
 pub(in crate::table) use layout::BlockLayout;
 pub(in crate::table) use view::BlockView;
+pub(in crate::table) use walk::Walk;
 
 /// Bytes of the header of a raw block.
 pub(in crate::table) const HEADER_BYTES: usize = 28;

@@ -46,10 +46,20 @@ impl BlockView<'_> {
     /// the start of the cell. The result is right even if the prediction or the block's hint is
     /// wrong.
     pub fn lower_bound_near(&self, key: &[u8], sequence: Sequence, expected: Option<u64>) -> usize {
+        self.find_near(key, sequence, expected).0
+    }
+
+    /// As [`BlockView::lower_bound_near`], and whether it is already known that the slot has the key: if not, it still may.
+    pub fn find_near(
+        &self,
+        key: &[u8],
+        sequence: Sequence,
+        expected: Option<u64>,
+    ) -> (usize, bool) {
         let prefix = self.prefix();
         let Some(rest) = strip(prefix, key) else {
             let is_before = key < prefix;
-            return if is_before { 0 } else { self.count() };
+            return (if is_before { 0 } else { self.count() }, false);
         };
         let target = Target {
             rest,
@@ -57,7 +67,7 @@ impl BlockView<'_> {
             sequence,
         };
         if self.layout.fixed_keys {
-            return self.lower_bound_in_row(&target, expected);
+            return (self.lower_bound_in_row(&target, expected), false);
         }
         // Whether the first key of a group is before the target.
         let before = |group: usize| {
@@ -66,8 +76,8 @@ impl BlockView<'_> {
         };
         let near = self.groups_near(rest);
         match first_not(near, before).checked_sub(1) {
-            Some(group) => self.lower_bound_in_group(group, rest, sequence),
-            None => 0,
+            Some(group) => self.find_in_group(group, rest, sequence),
+            None => (0, false),
         }
     }
 
@@ -177,9 +187,9 @@ impl BlockView<'_> {
         row.lower_bound(0..count, target)
     }
 
-    /// The first slot of `group` that is not before the target. The group's first slot is before
+    /// The first slot of `group` that is not before the target, and whether it has the key. The group's first slot is before
     /// it.
-    fn lower_bound_in_group(&self, group: usize, rest: &[u8], sequence: Sequence) -> usize {
+    fn find_in_group(&self, group: usize, rest: &[u8], sequence: Sequence) -> (usize, bool) {
         let layout = self.layout;
         let head = self.head(group);
         let common = common_prefix(head, rest);
@@ -193,13 +203,14 @@ impl BlockView<'_> {
             // head is.
             if shared <= common {
                 let rest = rest.get(shared..).unwrap_or_default();
-                if !self.is_before(compare(self.slice(at, len), rest), slot, sequence) {
-                    return slot;
+                let order = compare(self.slice(at, len), rest);
+                if !self.is_before(order, slot, sequence) {
+                    return (slot, order == Ordering::Equal);
                 }
             }
             at += len;
         }
-        end
+        (end, false)
     }
 }
 

@@ -59,6 +59,7 @@ fn check(entries: &Entries, raw: &[u8]) {
     let view = BlockView::new(raw, &layout);
     assert_eq!(view.count(), entries.len());
     view.check_order().unwrap();
+    check_walks(entries, &view);
     let mut found = Vec::new();
     for (slot, ((key, sequence), value)) in entries.iter().enumerate() {
         view.key_into(slot, &mut found);
@@ -93,10 +94,34 @@ fn check(entries: &Entries, raw: &[u8]) {
                     let mut layout = layout;
                     layout.hint = *hint;
                     let view = BlockView::new(raw, &layout);
-                    let found = view.lower_bound_near(&probe, at, Some(near as u64));
+                    let (found, has_key) = view.find_near(&probe, at, Some(near as u64));
                     assert_eq!(found, expected, "{hint:?} about {near}");
+                    assert!(!has_key || view.has_key(found, &probe));
                 }
             }
+        }
+    }
+}
+
+/// Walks over keys of different lengths from several slots to the end.
+fn check_walks(entries: &Entries, view: &BlockView<'_>) {
+    if view.is_row() {
+        return;
+    }
+    for from in (0..entries.len()).step_by(5) {
+        let (mut walk, mut key) = (view.walk_from(from), Vec::new());
+        view.key_into(from, &mut key);
+        for (slot, ((expected, _), _)) in entries.iter().enumerate().skip(from) {
+            if slot > from {
+                view.walk_on(&mut walk, &mut key);
+            }
+            assert_eq!(&key, expected, "{slot} from {from}");
+            assert!(walk.is_at(slot));
+            assert_eq!(view.value_near(slot, Some(&walk)), view.value(slot));
+            assert_eq!(
+                view.value_near(slot, Some(&view.walk_from(slot))),
+                view.value(slot)
+            );
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{BlockLayout, HEADER_BYTES};
+use super::{BlockLayout, HEADER_BYTES, Walk};
 use crate::entry::{EntryKind, Pointer, Sequence, copy_words};
 use crate::table::form::damage::Damage;
 
@@ -19,6 +19,12 @@ impl<'a> BlockView<'a> {
     #[inline]
     pub fn new(raw: &'a [u8], layout: &'a BlockLayout) -> Self {
         BlockView { raw, layout }
+    }
+
+    /// Whether the keys have equal lengths and share nothing but the block prefix.
+    #[inline]
+    pub fn is_row(&self) -> bool {
+        self.layout.fixed_keys
     }
 
     /// The number of entries in the block.
@@ -72,17 +78,34 @@ impl<'a> BlockView<'a> {
     /// The same for an entry that is known to be a put.
     #[inline]
     pub fn value_of_put(&self, slot: usize) -> (usize, usize) {
+        let len = self.layout.value.get(self.raw, slot);
+        (self.value_start(slot), len)
+    }
+
+    /// Where the value at `slot` starts in the raw form, or would if it had one.
+    #[inline]
+    pub(super) fn value_start(&self, slot: usize) -> usize {
         let layout = self.layout;
-        let len = layout.value.get(self.raw, slot);
         let before = match layout.fixed_values {
-            true => slot * len,
+            true => slot * layout.value.alike(),
             false => {
                 let group = slot >> layout.group_shift;
                 let first = group << layout.group_shift;
                 layout.value_offset(self.raw, group) + layout.value.sum(self.raw, first, slot)
             }
         };
-        (layout.values() + before, len)
+        layout.values() + before
+    }
+
+    /// As [`BlockView::value`], given where a walk is.
+    #[inline]
+    pub fn value_near(&self, slot: usize, walk: Option<&Walk>) -> (usize, usize) {
+        match walk.and_then(|walk| walk.value_at(slot)) {
+            Some(start) if self.kind(slot) == EntryKind::Put => {
+                (start, self.layout.value.get(self.raw, slot))
+            }
+            _ => self.value(slot),
+        }
     }
 
     /// The pointer at `slot`, for an entry that is one.

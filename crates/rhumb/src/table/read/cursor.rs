@@ -11,6 +11,7 @@ use crate::entry::cursor_checks::count_visit;
 use crate::entry::{Cursor, EntryKind, Here, MAX_SEQUENCE, Pointer, Sequence};
 use crate::error::Result;
 use crate::memory::{Pinned, Pins};
+use crate::table::block::Walk;
 
 /// A position in a table.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub(crate) struct TableCursor {
     /// Pins for the values of its entries.
     pins: Pins,
     slot: usize,
+    /// Where a walk forwards over its entries is.
+    walk: Option<Walk>,
     key: Vec<u8>,
     sequence: Sequence,
     kind: EntryKind,
@@ -40,6 +43,7 @@ impl TableReader {
             here: None,
             pins: Pins::default(),
             slot: 0,
+            walk: None,
             key: Vec::new(),
             sequence: 0,
             kind: EntryKind::Delete,
@@ -58,15 +62,10 @@ impl TableCursor {
     fn stand(&mut self, block: LoadedBlock, slot: usize) {
         #[cfg(test)]
         count_visit();
-        let view = block.view();
-        view.key_into(slot, &mut self.key);
-        self.sequence = view.sequence(slot);
-        self.kind = view.kind(slot);
-        if self.kind == EntryKind::Pointer {
-            self.pointer = block.pointer(slot).to_bytes();
-        }
-        self.slot = slot;
+        block.view().key_into(slot, &mut self.key);
+        self.walk = None;
         self.here = Some(block);
+        self.note(slot);
     }
 
     /// Moves to another slot of the same block.
@@ -75,8 +74,32 @@ impl TableCursor {
         #[cfg(test)]
         count_visit();
         if let Some(block) = &self.here {
+            block.view().next_key_into(slot, &mut self.key);
+        }
+        self.note(slot);
+    }
+
+    /// Moves to the next slot of the same block, whose keys have different lengths.
+    #[inline]
+    fn walk_on(&mut self) {
+        #[cfg(test)]
+        count_visit();
+        if let Some(block) = &self.here {
             let view = block.view();
-            view.next_key_into(slot, &mut self.key);
+            let walk = match &mut self.walk {
+                Some(walk) if walk.is_at(self.slot) => walk,
+                other => other.insert(view.walk_from(self.slot)),
+            };
+            view.walk_on(walk, &mut self.key);
+        }
+        self.note(self.slot + 1);
+    }
+
+    /// Notes the entry at a slot of the block, whose key is known.
+    #[inline]
+    fn note(&mut self, slot: usize) {
+        if let Some(block) = &self.here {
+            let view = block.view();
             self.sequence = view.sequence(slot);
             self.kind = view.kind(slot);
             if self.kind == EntryKind::Pointer {
@@ -150,7 +173,7 @@ impl Cursor for TableCursor {
     fn value(&mut self) -> Pinned {
         match &self.here {
             Some(block) => {
-                let value = block.value(self.slot, &mut self.pins);
+                let value = block.value(self.slot, self.walk.as_ref(), &mut self.pins);
                 self.source.note_pinned(value.len());
                 value
             }
@@ -162,7 +185,7 @@ impl Cursor for TableCursor {
     fn value_bytes(&self) -> &[u8] {
         match &self.here {
             Some(_) if self.kind == EntryKind::Pointer => &self.pointer,
-            Some(block) => block.value_bytes(self.slot),
+            Some(block) => block.value_bytes(self.slot, self.walk.as_ref()),
             None => &[],
         }
     }
@@ -199,8 +222,12 @@ impl Cursor for TableCursor {
         let Some(block) = &self.here else {
             return Ok(());
         };
-        if self.slot + 1 < block.view().count() {
-            self.step_to(self.slot + 1);
+        let view = block.view();
+        if self.slot + 1 < view.count() {
+            match view.is_row() {
+                true => self.step_to(self.slot + 1),
+                false => self.walk_on(),
+            }
             return Ok(());
         }
         self.enter_first(block.number + 1)

@@ -65,12 +65,13 @@ impl TableReader {
         visible: Sequence,
         source: &mut BlockSource,
     ) -> Result<Option<Version>> {
-        let Some((block, slot)) = self.lower_bound_at(expected, key, visible, source)? else {
+        let Some(found) = self.lower_bound_at(expected, key, visible, source)? else {
             return Ok(None);
         };
+        let (block, slot) = (found.block, found.slot);
         source.keep(&block);
         let view = block.view();
-        if !view.has_key(slot, key) {
+        if !found.has_key && !view.has_key(slot, key) {
             return Ok(None);
         }
         let (sequence, kind) = (view.sequence(slot), view.kind(slot));

@@ -14,7 +14,7 @@ use crate::entry::{Pointer, Sequence};
 use crate::error::{Error, Result};
 use crate::fs::ops;
 use crate::memory::{OwnedBytes, Pinned, Pins, Room};
-use crate::table::block::{BlockLayout, BlockView};
+use crate::table::block::{BlockLayout, BlockView, Walk};
 use crate::table::form::units::UnitShape;
 
 /// The most bytes that a scan reads in one call.
@@ -87,17 +87,17 @@ impl LoadedBlock {
         slot < view.count() && (slot > 0 || self.number == 0 || starts_here())
     }
 
-    /// The value at `slot`; empty for a delete and a pointer.
+    /// The value at `slot`, given where a walk is; empty for a delete and a pointer.
     #[inline]
-    pub fn value_bytes(&self, slot: usize) -> &[u8] {
-        let (start, len) = self.view().value(slot);
+    pub fn value_bytes(&self, slot: usize, walk: Option<&Walk>) -> &[u8] {
+        let (start, len) = self.view().value_near(slot, walk);
         self.bytes.get(start..start + len).unwrap_or_default()
     }
 
     /// The value at `slot`, with a pin of its own from `pins`; empty for a delete and a pointer.
     #[inline]
-    pub fn value(&self, slot: usize, pins: &mut Pins) -> Pinned {
-        let (start, len) = self.view().value(slot);
+    pub fn value(&self, slot: usize, walk: Option<&Walk>, pins: &mut Pins) -> Pinned {
+        let (start, len) = self.view().value_near(slot, walk);
         self.bytes.part(start, len, pins)
     }
 

@@ -69,6 +69,15 @@ impl Expected {
     }
 }
 
+/// The lower bound of a key.
+#[derive(Debug)]
+pub(in crate::table) struct Found {
+    pub block: LoadedBlock,
+    pub slot: usize,
+    /// Whether it is already known that the entry has the key: if not, it still may.
+    pub has_key: bool,
+}
+
 impl TableReader {
     /// The first entry at or after `(key, sequence)`: its block and slot; `None` if there is none.
     ///
@@ -83,7 +92,8 @@ impl TableReader {
         source: &mut BlockSource,
     ) -> Result<Option<(LoadedBlock, usize)>> {
         let expected = self.expected_blocks(key, numbers);
-        self.lower_bound_at(&expected, key, sequence, source)
+        let found = self.lower_bound_at(&expected, key, sequence, source)?;
+        Ok(found.map(|found| (found.block, found.slot)))
     }
 
     /// As [`TableReader::lower_bound`], given where the index expects the key.
@@ -98,7 +108,7 @@ impl TableReader {
         key: &[u8],
         sequence: Sequence,
         source: &mut BlockSource,
-    ) -> Result<Option<(LoadedBlock, usize)>> {
+    ) -> Result<Option<Found>> {
         if self.directory.blocks() == 0 {
             return Ok(None);
         }
@@ -107,15 +117,23 @@ impl TableReader {
         *ranks = ranks.saturating_add(expected.ranks);
         if expected.first == expected.last {
             let block = self.block(expected.first, source)?;
-            let slot = block.view().lower_bound_near(key, sequence, expected.slot);
+            let (slot, has_key) = block.view().find_near(key, sequence, expected.slot);
             if block.proves_lower_bound(slot, key) {
-                return Ok(Some((block, slot)));
+                return Ok(Some(Found {
+                    block,
+                    slot,
+                    has_key,
+                }));
             }
             source.recent = Some(block);
         }
         let found = self.search(expected, key, sequence, source);
         source.forget_unless_shared();
-        found
+        Ok(found?.map(|(block, slot)| Found {
+            block,
+            slot,
+            has_key: false,
+        }))
     }
 
     /// Searches block by block, starting where the index points.
