@@ -1,6 +1,7 @@
 //! Experiments of our own, and the code they share.
 
 mod at_once;
+mod blocks;
 mod cache;
 mod check;
 mod columns;
@@ -116,6 +117,12 @@ pub const BENCHES: &[Experiment] = &[
             "--set", "--keys", "--paths", "--index", "--table", "--cache", "--gets", "--runs",
         ],
         run: stores::run,
+    },
+    Experiment {
+        name: "blocks",
+        about: "count the blocks of gets and of false positives under each way of cutting tables, over twelve sets (--peer, --cache)",
+        takes: &["--keys", "--cache", "--gets", "--runs", "--peer"],
+        run: blocks::run,
     },
     Experiment {
         name: "peers",

