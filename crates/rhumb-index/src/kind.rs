@@ -31,7 +31,7 @@ pub(crate) const FORM_ONLY: (Option<Maker<u64>>, Option<Maker<[u8]>>) = (None, N
 /// The form in which indexes of a kind answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answers {
-    /// [`crate::Position::Block`]: fence pointers.
+    /// [`crate::Position::Block`]: fence pointers, and trees over the bounds of blocks.
     Blocks,
     /// [`crate::Position::Slot`]: models of blocks.
     Slots,
@@ -54,7 +54,7 @@ pub struct Kind {
     pub knobs: &'static [Knob],
     /// Whether [`crate::Probe::number`] and the numbers given to the builder are used.
     pub needs_number: bool,
-    /// The form of its answers.
+    /// The form of its answers, with default knobs: see [`crate::IndexSpec::answers`].
     pub answers: Answers,
     /// The newest version of the byte form.
     pub(crate) version: u8,

@@ -90,7 +90,8 @@ impl IndexSpec {
         boundary.filter(|_| keeps_all && leaves == 0)
     }
 
-    /// The form of the answers: that of the kind, which `retained=1` and `over=keys` change.
+    /// The form of the answers: that of the kind, which `retained=1` and `over=keys` change. Fence pointers with a position
+    /// boundary are told by [`IndexSpec::promised_window`]: they answer with windows too.
     pub fn answers(&self) -> Answers {
         match self.kind.answers {
             _ if self.get("retained") == Some(1) => Answers::Exact,
@@ -100,7 +101,7 @@ impl IndexSpec {
         }
     }
 
-    /// Whether builders use [`crate::IndexBuilder::cut`].
+    /// Whether builders use [`crate::IndexBuilder::cut`]; fence pointers with a position boundary accept cuts without effect.
     pub fn uses_cuts(&self) -> bool {
         let of_kind = self.kind.answers;
         matches!(of_kind, Answers::Blocks | Answers::Slots)

@@ -6,8 +6,8 @@
 //! the chunk. There is a knot at such a run and at the chunk behind it, so that splines are exact around it too.
 //!
 //! Where blocks are cut, there is a knot as well, and runs that blocks part are redirected. Windows end at the knots on both sides
-//! of a key. So the window of a present key never reaches into two blocks: a table that is cut by bytes and by nothing else
-//! is searched by reading one block. DobLIX (Heidari et al., section III) cuts blocks at nodes and knots instead, which takes 1.4
+//! of a key. So the window of a present key never reaches into two blocks, unless versions of a key go on in the next one: a
+//! table that is cut by bytes and by nothing else is searched by reading one block. DobLIX (Heidari et al., section III) cuts blocks at nodes and knots instead, which takes 1.4
 //! times as many blocks of file paths at an error of 128.
 //!
 //! A radix table leads to a few knots: of 18 bits at the root, 12 in its children and 8 below, as DobLIX sets them, and with no

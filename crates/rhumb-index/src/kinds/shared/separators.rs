@@ -7,7 +7,7 @@ use crate::kind::Kind;
 use crate::search::common_prefix;
 use crate::{IndexBuilder, IndexError};
 
-/// Builds `fp` or `fp-raw`.
+/// Builds `fp`, `fp-raw`, or `rss` over the bounds of blocks.
 #[derive(Debug)]
 pub(crate) struct FenceBuilder {
     kind: &'static Kind,
@@ -163,11 +163,11 @@ impl Separators {
             return Err(unsorted.clone());
         }
         let most = u32::MAX as usize;
-        // Front coding adds at most 15 bytes of lengths to an entry.
+        // Front coding adds at most 15 bytes of lengths to an entry, and a slot of `rss` takes 24.
         if self
             .bytes()
             .len()
-            .saturating_add(self.len().saturating_mul(15))
+            .saturating_add(self.len().saturating_mul(24))
             > most
         {
             let why = "its separators exceed 4 GiB: write smaller tables or larger blocks";

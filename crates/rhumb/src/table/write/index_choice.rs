@@ -49,7 +49,7 @@ pub(in crate::table) struct BuiltIndex {
 /// The costs that decide between the wanted kind and fence pointers.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::table) enum Stakes {
-    /// The layout is for comparisons of indexes, or for this kind alone, so it is kept if it can be built.
+    /// The layout is for comparisons of indexes, or for this kind alone, or the kind follows the cuts: it is kept if it can be built.
     Wanted,
     /// A window may span several blocks. The average bytes of a block and of an entry.
     Windows { block_bytes: u64, entry_bytes: u64 },

@@ -78,7 +78,8 @@ impl RadixTable {
         let prefix = self.prefix(above) as usize;
         (
             cell_of(cells, prefix) as usize,
-            cell_of(cells, prefix + 1) as usize,
+            // Only a damaged shift makes so large a prefix.
+            cell_of(cells, prefix.saturating_add(1)) as usize,
         )
     }
 }

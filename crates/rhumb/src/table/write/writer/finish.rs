@@ -101,7 +101,7 @@ impl TableWriter {
             let (raw_bytes, _) = blocks.raw_bytes();
             let stakes = match self.partition {
                 Partition::Entries(_) => Stakes::Wanted,
-                // Kinds that know the blocks are asked for by name.
+                // Kinds that follow the cuts lead to one block, and are kept whatever they take (decision 0020).
                 _ if blocks.index.is_cut() => Stakes::Wanted,
                 _ => Stakes::Windows {
                     block_bytes: raw_bytes / count.max(1),
