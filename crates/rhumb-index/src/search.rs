@@ -82,7 +82,7 @@ pub use numbers::lower_bound_u64;
 pub(crate) use numbers::{NEAR_NUMBERS, Number, lower_bound_in_column};
 pub use prefetch::{LINE_BYTES, prefetch, prefetch_bytes, prefetch_line};
 pub(crate) use texts::{NEAR_STRINGS, Strings, lower_bound_strings};
-pub use texts::{common_prefix, first_eight, lower_bound_bytes};
+pub use texts::{common_prefix, first_eight, first_sixteen, lower_bound_bytes};
 
 /// Clips a window to a slice; the result may be empty.
 #[inline]

@@ -103,8 +103,7 @@ impl IndexSpec {
 
     /// Whether builders use [`crate::IndexBuilder::cut`]; fence pointers with a position boundary accept cuts without effect.
     pub fn uses_cuts(&self) -> bool {
-        let of_kind = self.kind.answers;
-        matches!(of_kind, Answers::Blocks | Answers::Slots)
+        matches!(self.kind.answers, Answers::Blocks | Answers::Slots)
     }
 
     /// Whether windows hold exactly the keys that are looked up, so that no entry is read in vain:

@@ -23,8 +23,8 @@ use crate::kind::{Answers, FORM_ONLY, HEADER, Kind};
 use crate::knob::{Knob, Settings};
 use crate::{ByteForm, Index, IndexBuilder, IndexError};
 
-/// Whether there is a model of all keys; its answers are windows then.
-pub(crate) const OVER: Knob = Knob {
+/// Whether there is a model of all keys: [`crate::IndexSpec::answers`] are windows then.
+const OVER: Knob = Knob {
     name: "over",
     about: "what the tree is over: the bounds of blocks, or all keys as published",
     default: 0,
@@ -74,25 +74,14 @@ const LONG: u8 = 2;
 const LONG_OVER_KEYS: u8 = OVER_KEYS | LONG;
 
 fn builder(settings: &Settings) -> Box<dyn IndexBuilder> {
-    let is_long = CHUNK.of(settings) == 1;
-    if OVER.of(settings) == 1 {
-        let error = ERROR.of(settings) as u32;
-        return Box::new(match is_long {
-            false => keys::KeysBuilder::new(error, OVER_KEYS, keys::lay_out::<u64>),
-            true => keys::KeysBuilder::new(error, LONG_OVER_KEYS, keys::lay_out::<u128>),
-        });
+    let error = ERROR.of(settings) as u32;
+    let bounds = |encode| Box::new(FenceBuilder::new(&KIND, Cut::Shortest, 0, encode));
+    match (OVER.of(settings) == 1, CHUNK.of(settings) == 1) {
+        (false, false) => bounds(bounds::encode::<u64>),
+        (false, true) => bounds(bounds::encode::<u128>),
+        (true, false) => Box::new(keys::KeysBuilder::new::<u64>(error)),
+        (true, true) => Box::new(keys::KeysBuilder::new::<u128>(error)),
     }
-    let encode = match is_long {
-        false => |separators: &_, out: &mut Vec<u8>| {
-            out.extend([0; 4]);
-            bounds::encode::<u64>(separators, out);
-        },
-        true => |separators: &_, out: &mut Vec<u8>| {
-            out.extend([LONG, 0, 0, 0]);
-            bounds::encode::<u128>(separators, out);
-        },
-    };
-    Box::new(FenceBuilder::new(&KIND, Cut::Shortest, 0, encode))
 }
 
 fn open(bytes: ByteForm<'_>) -> Result<Box<dyn Index + '_>, IndexError> {

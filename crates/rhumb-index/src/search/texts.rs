@@ -154,6 +154,18 @@ pub fn first_eight(key: &[u8]) -> u64 {
     }
 }
 
+/// The first 16 bytes of a key as a big-endian number, padded with zeros: as [`first_eight`].
+#[inline]
+pub fn first_sixteen(key: &[u8]) -> u128 {
+    match key.first_chunk() {
+        Some(sixteen) => u128::from_be_bytes(*sixteen),
+        None => {
+            let behind = key.get(8..).unwrap_or_default();
+            u128::from(first_eight(key)) << 64 | u128::from(first_eight(behind))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,13 +193,16 @@ mod tests {
     }
 
     #[test]
-    fn first_eight_pads_with_zeros() {
+    fn first_bytes_are_padded_with_zeros() {
         let bytes: Vec<u8> = (200..220).collect();
         for len in 0..bytes.len() {
             let mut padded = bytes[..len].to_vec();
             padded.resize(len.max(8), 0);
             let expected = padded[..8].iter().fold(0, |n, &b| n << 8 | u64::from(b));
             assert_eq!(first_eight(&bytes[..len]), expected);
+            padded.resize(padded.len().max(16), 0);
+            let expected = u128::from_be_bytes(padded[..16].try_into().unwrap());
+            assert_eq!(first_sixteen(&bytes[..len]), expected);
         }
     }
 }

@@ -125,3 +125,24 @@ fn systems(arguments: &Arguments) -> Result<Vec<System>> {
     }
     Ok(systems)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{arguments, run};
+
+    #[test]
+    fn a_get_reads_one_block_however_tables_are_cut() {
+        let (report, text) = run("blocks", &arguments(2_000));
+        let subjects = report.subjects();
+        assert!(subjects.len() >= 11 * 6, "eleven sets and perhaps words");
+        for subject in subjects {
+            let get = |metric: &str| report.get(subject, metric).expect(metric);
+            assert_eq!(get("get_blocks_a_probe"), 1.0, "{subject:?}");
+            // Of the raw bytes that were asked for, and their header.
+            assert!(subject.index == "plr" || get("block_bytes_max") <= 4_096.0 + 16.0);
+        }
+        for named in ["rss:over=keys", "zippydb", "blocks a false positive"] {
+            assert!(text.contains(named), "{named}");
+        }
+    }
+}

@@ -91,7 +91,7 @@ pub(super) fn arguments(experiment_keys: usize) -> Arguments {
 }
 
 /// Runs a small experiment, and returns its figures and its text.
-fn run(experiment: &str, arguments: &Arguments) -> (Report, String) {
+pub(super) fn run(experiment: &str, arguments: &Arguments) -> (Report, String) {
     let directory = tempfile::tempdir().unwrap();
     let mut bench = Bench {
         directory: directory.path().to_path_buf(),
@@ -103,22 +103,6 @@ fn run(experiment: &str, arguments: &Arguments) -> (Report, String) {
     let left = std::fs::read_dir(directory.path()).unwrap().count();
     assert_eq!(left, 0, "stores are removed");
     (bench.report, text)
-}
-
-#[test]
-fn a_get_reads_one_block_however_tables_are_cut() {
-    let (report, text) = run("blocks", &arguments(2_000));
-    let subjects = report.subjects();
-    assert!(subjects.len() >= 11 * 6, "eleven sets and perhaps words");
-    for subject in subjects {
-        let get = |metric: &str| report.get(subject, metric).expect(metric);
-        assert_eq!(get("get_blocks_a_probe"), 1.0, "{subject:?}");
-        // Of the raw bytes that were asked for, and their header.
-        assert!(subject.index == "plr" || get("block_bytes_max") <= 4_096.0 + 16.0);
-    }
-    for named in ["rss:over=keys", "zippydb", "blocks a false positive"] {
-        assert!(text.contains(named), "{named}");
-    }
 }
 
 #[test]

@@ -162,9 +162,7 @@ fn open_lock_file(path: &Path, mode: LockMode) -> io::Result<File> {
 }
 
 fn open_to_read(path: &Path) -> io::Result<File> {
-    let file = open_file(path, OpenOptions::new().read(true))?;
-    leave_access_time(&file);
-    Ok(file)
+    open_file(path, OpenOptions::new().read(true))
 }
 
 /// Reads no longer note when a file was read last, which takes 5 to 10 % of the time of a small read out of the page cache. Only
@@ -315,6 +313,7 @@ impl ReadFile for OsReadFile {
 
 impl OsReadFile {
     fn buffered(file: File) -> OsReadFile {
+        leave_access_time(&file);
         OsReadFile {
             file,
             direct: AtomicBool::new(false),

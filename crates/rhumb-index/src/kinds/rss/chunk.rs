@@ -2,7 +2,8 @@
 
 use std::fmt::Debug;
 
-use crate::search::{first_eight, last_not_above};
+use super::LONG;
+use crate::search::{first_eight, first_sixteen, last_not_above};
 
 /// A chunk of 8 or 16 bytes.
 pub(super) trait Chunk: Copy + Ord + Debug + Send + Sync + 'static {
@@ -11,6 +12,9 @@ pub(super) trait Chunk: Copy + Ord + Debug + Send + Sync + 'static {
 
     /// How many bytes it has.
     const BYTES: usize;
+
+    /// The flag of forms with such chunks.
+    const FLAG: u8;
 
     /// The chunk at the front of a string.
     fn of(string: &[u8]) -> Self;
@@ -46,40 +50,48 @@ pub(super) trait Chunk: Copy + Ord + Debug + Send + Sync + 'static {
     }
 }
 
+/// What chunks of both lengths do alike.
+macro_rules! alike {
+    ($bytes:literal) => {
+        type Stored = [u8; $bytes];
+        const BYTES: usize = $bytes;
+
+        #[inline(always)]
+        fn column(bytes: &[u8]) -> &[[u8; $bytes]] {
+            bytes.as_chunks().0
+        }
+
+        #[inline(always)]
+        fn read(stored: [u8; $bytes]) -> Self {
+            Self::from_le_bytes(stored)
+        }
+
+        fn stored(self) -> [u8; $bytes] {
+            self.to_le_bytes()
+        }
+
+        fn zero_bits(self) -> u32 {
+            self.trailing_zeros()
+        }
+
+        fn after(self) -> Option<Self> {
+            self.checked_add(1)
+        }
+
+        #[inline(always)]
+        fn above(self, other: Self) -> f64 {
+            self.wrapping_sub(other) as f64
+        }
+    };
+}
+
 impl Chunk for u64 {
-    type Stored = [u8; 8];
-    const BYTES: usize = 8;
+    alike!(8);
+    const FLAG: u8 = 0;
 
     #[inline(always)]
     fn of(string: &[u8]) -> Self {
         first_eight(string)
-    }
-
-    #[inline(always)]
-    fn column(bytes: &[u8]) -> &[[u8; 8]] {
-        bytes.as_chunks().0
-    }
-
-    #[inline(always)]
-    fn read(stored: [u8; 8]) -> Self {
-        u64::from_le_bytes(stored)
-    }
-
-    fn stored(self) -> [u8; 8] {
-        self.to_le_bytes()
-    }
-
-    fn zero_bits(self) -> u32 {
-        self.trailing_zeros()
-    }
-
-    fn after(self) -> Option<Self> {
-        self.checked_add(1)
-    }
-
-    #[inline(always)]
-    fn above(self, other: Self) -> f64 {
-        self.wrapping_sub(other) as f64
     }
 
     #[inline(always)]
@@ -94,45 +106,12 @@ impl Chunk for u64 {
 }
 
 impl Chunk for u128 {
-    type Stored = [u8; 16];
-    const BYTES: usize = 16;
+    alike!(16);
+    const FLAG: u8 = LONG;
 
     #[inline(always)]
     fn of(string: &[u8]) -> Self {
-        match string.first_chunk() {
-            Some(whole) => u128::from_be_bytes(*whole),
-            None => {
-                let rest = string.get(8..).unwrap_or_default();
-                u128::from(first_eight(string)) << 64 | u128::from(first_eight(rest))
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn column(bytes: &[u8]) -> &[[u8; 16]] {
-        bytes.as_chunks().0
-    }
-
-    #[inline(always)]
-    fn read(stored: [u8; 16]) -> Self {
-        u128::from_le_bytes(stored)
-    }
-
-    fn stored(self) -> [u8; 16] {
-        self.to_le_bytes()
-    }
-
-    fn zero_bits(self) -> u32 {
-        self.trailing_zeros()
-    }
-
-    fn after(self) -> Option<Self> {
-        self.checked_add(1)
-    }
-
-    #[inline(always)]
-    fn above(self, other: Self) -> f64 {
-        self.wrapping_sub(other) as f64
+        first_sixteen(string)
     }
 
     #[inline(always)]

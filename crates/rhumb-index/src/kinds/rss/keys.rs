@@ -30,7 +30,7 @@ mod build;
 mod spline;
 mod tree;
 
-pub(super) use build::{KeysBuilder, lay_out};
+pub(super) use build::KeysBuilder;
 pub(super) use tree::Tree;
 
 /// Where the nodes start.

@@ -157,6 +157,11 @@ impl Separators {
         self.strings.get(i)
     }
 
+    /// Separator `i` without its first `at` bytes.
+    pub(crate) fn rest(&self, i: usize, at: usize) -> &[u8] {
+        self.strings.rest(i, at)
+    }
+
     /// Fails if the separators do not ascend, or if `u32` cannot count them or their bytes.
     pub(crate) fn check(&self, kind: &'static str) -> Result<(), IndexError> {
         if let Some(unsorted) = &self.unsorted {

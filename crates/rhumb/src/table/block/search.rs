@@ -12,7 +12,9 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use rhumb_index::search::{common_prefix, first_eight, first_not, first_not_by_number, prefetch};
+use rhumb_index::search::{
+    common_prefix, first_eight, first_not, first_not_by_number, first_sixteen, prefetch,
+};
 
 use super::BlockView;
 use crate::entry::{Sequence, compare};
@@ -211,18 +213,6 @@ impl BlockView<'_> {
             at += len;
         }
         (end, false)
-    }
-}
-
-/// The first 16 bytes as a number, padded with zeros.
-#[inline]
-fn first_sixteen(bytes: &[u8]) -> u128 {
-    match bytes.first_chunk() {
-        Some(bytes) => u128::from_be_bytes(*bytes),
-        None => {
-            let behind = bytes.get(8..).unwrap_or_default();
-            u128::from(first_eight(bytes)) << 64 | u128::from(first_eight(behind))
-        }
     }
 }
 

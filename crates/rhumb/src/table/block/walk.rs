@@ -4,7 +4,7 @@ use super::{BlockView, HEADER_BYTES};
 
 /// An entry that a walk stands on, and where it lies: what would otherwise be summed up again at each step, from the start of the
 /// entry's group.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(in crate::table) struct Walk {
     slot: usize,
     /// Where the rest of the next key starts, if it is in the same group.

@@ -9,11 +9,12 @@ use crate::kinds::rss::nodes::{Run, Waiting, lay_out_all, runs, shared_prefix};
 use crate::kinds::shared::front;
 use crate::kinds::shared::separators::Separators;
 
-/// Appends the form.
+/// Appends the form, from its flags on.
 pub(in crate::kinds::rss) fn encode<C: Chunk>(separators: &Separators, out: &mut Vec<u8>) {
     let nodes = lay_out_all(separators.len(), |node, nodes, waiting| {
         lay_out::<C>(separators, node, nodes, waiting);
     });
+    out.extend([C::FLAG, 0, 0, 0]);
     out.extend((separators.len() as u32).to_le_bytes());
     out.extend((nodes.len() as u32).to_le_bytes());
     out.extend(nodes);
@@ -36,10 +37,9 @@ fn lay_out<C: Chunk>(
     waiting: &mut Vec<Waiting>,
 ) {
     let Range { start, end } = node.strings;
-    let from = |at: usize, depth: usize| all.get(at).get(depth..).unwrap_or_default();
-    let prefix = shared_prefix(from(start, node.depth), from(end - 1, node.depth));
+    let prefix = shared_prefix(all.rest(start, node.depth), all.rest(end - 1, node.depth));
     let depth = node.depth + prefix.len();
-    let rest = |at| from(at, depth);
+    let rest = |at| all.rest(at, depth);
     let runs: Vec<Run<C>> = runs(start..end, rest);
     let (mut records, mut in_records) = (Vec::new(), Vec::new());
     let slots: Vec<Slot> = runs
@@ -102,23 +102,22 @@ fn slot<'s, C: Chunk>(
         return Slot::Child(separators);
     }
     let at = records.len();
-    if let Some(child) = record(&separators, C::BYTES, rest, records) {
+    if let Some(child) = record::<C>(&separators, rest, records) {
         children.push((child, records.len()));
         records.extend([0; 4]);
     }
     Slot::Record(at)
 }
 
-/// Appends the record of separators with one chunk; `rest` gives their bytes from the start of the chunk on, which has so many. Returns those that need a child,
+/// Appends the record of separators with one chunk; `rest` gives their bytes from its start on. Returns those that need a child,
 /// whose place has to follow.
-fn record<'s>(
+fn record<'s, C: Chunk>(
     separators: &Range<usize>,
-    chunk: usize,
     rest: impl Fn(usize) -> &'s [u8],
     out: &mut Vec<u8>,
 ) -> Option<Range<usize>> {
     // Those that end inside the chunk come first, since they are prefixes of the others.
-    let ends = |at: &usize| rest(*at).len() <= chunk;
+    let ends = |at: &usize| rest(*at).len() <= C::BYTES;
     let ended = separators.clone().take_while(ends).count();
     put_varint(out, ended);
     out.extend(
@@ -135,7 +134,7 @@ fn record<'s>(
             put_varint(out, count);
             let mut before = None;
             for at in longer {
-                let tail = rest(at).get(chunk..).unwrap_or_default();
+                let tail = rest(at).get(C::BYTES..).unwrap_or_default();
                 front::put(before.replace(tail), tail, out);
             }
         }

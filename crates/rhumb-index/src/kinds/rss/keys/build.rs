@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use super::spline::Spline;
 use super::{FEW_KNOTS, MOST_BITS};
-use crate::kinds::rss::KIND;
 use crate::kinds::rss::chunk::Chunk;
 use crate::kinds::rss::nodes::{Run, Waiting, lay_out_all, runs, shared_prefix};
+use crate::kinds::rss::{KIND, OVER_KEYS};
 use crate::kinds::shared::order::Order;
 use crate::kinds::shared::spline::RadixTable;
 use crate::kinds::shared::strings::Strings;
@@ -28,11 +28,12 @@ pub(in crate::kinds::rss) struct KeysBuilder {
 }
 
 impl KeysBuilder {
-    pub(in crate::kinds::rss) fn new(error: u32, flags: u8, lay_out: LayOut) -> Self {
+    /// With chunks of this length.
+    pub(in crate::kinds::rss) fn new<C: Chunk>(error: u32) -> Self {
         KeysBuilder {
             error,
-            flags,
-            lay_out,
+            flags: OVER_KEYS | C::FLAG,
+            lay_out: lay_out::<C>,
             order: Order::default(),
             keys: Strings::default(),
             lasts: Strings::default(),
@@ -94,11 +95,7 @@ impl IndexBuilder for KeysBuilder {
 }
 
 /// The nodes over keys; see [`LayOut`].
-pub(in crate::kinds::rss) fn lay_out<C: Chunk>(
-    keys: &Strings,
-    error: u32,
-    cuts: &[usize],
-) -> Vec<u8> {
+fn lay_out<C: Chunk>(keys: &Strings, error: u32, cuts: &[usize]) -> Vec<u8> {
     let over = Over { keys, error, cuts };
     lay_out_all(keys.len(), |node, nodes, waiting| {
         over.lay_out::<C>(&node, nodes, waiting);
