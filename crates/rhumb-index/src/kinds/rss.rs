@@ -6,7 +6,7 @@
 //! - [`keys`] is as published: a spline over the chunks of all keys of a table, with windows of ranks. On file paths that
 //!   takes more memory than fence pointers do.
 //! - [`bounds`] is over one shortest separator a block. There are so few of them that a sorted row of chunks replaces the spline,
-//!   exactly, and a node has children only where separators tie. It takes 1.4 to 4 times the memory of fence pointers, and
+//!   exactly, and a node has children only where separators tie. It takes 1.3 to 4 times the memory of fence pointers, and
 //!   answers on long keys in half of their time.
 //!
 //! Both forms begin with one byte after the common header, flag 1 for `over=keys` and 2 for `chunk=16`, and three zeros.
