@@ -120,7 +120,7 @@ pub const BENCHES: &[Experiment] = &[
     },
     Experiment {
         name: "blocks",
-        about: "count the blocks of gets and of false positives under each way of cutting tables, over twelve sets (--peer, --cache)",
+        about: "count the blocks of gets and of false positives under each way of cutting tables, over eleven sets and words (--peer, --cache)",
         takes: &["--keys", "--cache", "--gets", "--runs", "--peer"],
         run: blocks::run,
     },
