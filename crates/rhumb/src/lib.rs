@@ -47,6 +47,7 @@ mod sync;
 mod table;
 #[cfg(test)]
 mod test_seed;
+mod tune;
 mod version;
 mod vlog;
 mod wal;
@@ -62,9 +63,10 @@ pub use db::{
 pub use error::{Error, Result};
 pub use options::{
     Compaction, Compression, Durability, KeyspaceOptions, Levels, Options, Partition, TableSpec,
-    TierForm, TierSpec,
+    TierForm, TierSpec, Tuner,
 };
 pub use rhumb_index::IndexSpec;
+pub use tune::{FormStats, TunerStats};
 
 /// Runs the examples of the README.
 #[cfg(doctest)]

@@ -4,6 +4,7 @@ mod keyspace;
 mod levels;
 mod table;
 mod tier;
+mod tuner;
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ pub use keyspace::KeyspaceOptions;
 pub use levels::{Compaction, Levels};
 pub use table::{Compression, Partition, TableSpec};
 pub use tier::{TierForm, TierSpec};
+pub use tuner::Tuner;
 
 /// When a write is acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -85,6 +87,9 @@ pub struct Options {
     pub index: rhumb_index::IndexSpec,
     /// The layout of new tables. Default: blocks of about 4 KiB, placed by the model, 10 filter bits, tables of 64 MiB.
     pub table: TableSpec,
+    /// Whether the store chooses the index of new tables and how they are cut, beginning with those. Default:
+    /// [`Tuner::Off`].
+    pub tuner: Tuner,
     /// How levels grow. Default: leveled, ratio 10 over a level 1 of 256 MiB.
     pub levels: Levels,
     /// How many threads merge tables. Default: 0, which stands for as many as the machine has cores
@@ -118,6 +123,7 @@ impl Default for Options {
             cache_bytes: 256 << 20,
             index: rhumb_index::IndexSpec::default(),
             table: TableSpec::default(),
+            tuner: Tuner::Off,
             levels: Levels::default(),
             compaction_threads: 0,
             compaction_bytes_per_second: 0,
@@ -141,6 +147,7 @@ impl Options {
         check_range("Options::write_buffer_bytes", buffer, 1..=u64::MAX)?;
         check_range("Options::log_bytes", self.log_bytes, 1..=u64::MAX)?;
         self.levels.check()?;
+        self.tuner.check()?;
         self.table.check()
     }
 

@@ -20,10 +20,13 @@ fn key(number: u64) -> [u8; 24] {
 #[test]
 fn a_warm_get_allocates_nothing() {
     for table in ["partition=predicted", "partition=entries(8)"] {
-        check(Options {
-            table: table.parse().unwrap(),
-            ..Options::in_memory()
-        });
+        for tuner in ["off", "cost"] {
+            check(Options {
+                table: table.parse().unwrap(),
+                tuner: tuner.parse().unwrap(),
+                ..Options::in_memory()
+            });
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use crate::fs::names::FileKind;
 use crate::fs::ops;
 use crate::options::TierSpec;
 use crate::table::{TableSettings, TableWriter};
+use crate::tune::{Chooser, Layout};
 use crate::version::TableMeta;
 
 /// The files that were written.
@@ -82,6 +83,15 @@ const ESTIMATES_A_TABLE: u64 = 256;
 /// After this many bytes, a writer of tables waits for its turn.
 pub(super) const PACE: u64 = 64 << 10;
 
+/// Lets a tuner choose the form of a table that begins.
+fn choose(tuner: &Chooser, context: &Context<'_>, settings: &mut TableSettings) {
+    let base = Layout::of(context.index, context.table);
+    let chosen = tuner.choose(&base);
+    settings.chosen = chosen.as_ref().map(Layout::to_string).unwrap_or_default();
+    let layout = chosen.unwrap_or(base);
+    (settings.index, settings.spec.partition) = (layout.index, layout.partition);
+}
+
 /// Writes tables that follow each other in key order. All versions of a user key are in one table.
 ///
 /// The range deletes are divided among the tables: each takes the part from its first key up to the
@@ -121,21 +131,13 @@ struct Builder<'a> {
 impl<'a> Builder<'a> {
     fn new(
         context: &'a Context<'a>,
-        (map_number, map): NumberedMap,
+        map: NumberedMap,
         range_deletes: RangeDeletes,
         ends: Ends<'a>,
     ) -> Self {
-        let settings = TableSettings {
-            keyspace: Some(context.keyspace),
-            given_sequence: false,
-            spec: context.table.clone(),
-            index: context.index.clone(),
-            map,
-            map_number,
-        };
         Builder {
             context,
-            settings,
+            settings: context.table_settings(map),
             range_deletes,
             ends,
             open: None,
@@ -304,7 +306,10 @@ impl<'a> Builder<'a> {
         match &mut self.open {
             Some(open) => Ok(open),
             none => {
-                let files = self.context.files;
+                let Context { files, tuner, .. } = self.context;
+                if let Some(tuner) = tuner {
+                    choose(tuner, self.context, &mut self.settings);
+                }
                 let number = files.new_number();
                 self.begun.push(number);
                 let new = TableWriter::create(&files.fs, &files.dir, number, &self.settings)?;

@@ -12,6 +12,8 @@ use crate::fs::names::FileKind;
 use crate::options::{TableSpec, TierSpec};
 use crate::sync::Arc;
 use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::table::TableSettings;
+use crate::tune::Chooser;
 use crate::version::{Change, Files, KeyspaceState, LevelChange, Table, TableMeta, ValueFiles};
 
 /// The parameters of a flush or a compaction of one keyspace.
@@ -26,6 +28,8 @@ pub(crate) struct Context<'a> {
     pub tier: Option<TierSpec>,
     /// The index of new tables.
     pub index: &'a IndexSpec,
+    /// Chooses these for each table, if the store does.
+    pub tuner: Option<&'a Chooser>,
     /// Returns a new key map number of the keyspace.
     pub next_map: &'a dyn Fn() -> u64,
     /// The key maps of the keyspace's tables.
@@ -154,6 +158,19 @@ impl Outcome {
 }
 
 impl Context<'_> {
+    /// The settings of new tables, whose keys a map numbers.
+    pub fn table_settings(&self, (map_number, map): NumberedMap) -> TableSettings {
+        TableSettings {
+            keyspace: Some(self.keyspace),
+            given_sequence: false,
+            spec: self.table.clone(),
+            index: self.index.clone(),
+            map,
+            map_number,
+            chosen: String::new(),
+        }
+    }
+
     /// The number of `map`: that of a known map that numbers keys alike, or a new one.
     pub fn number_map(&self, map: KeyMap) -> NumberedMap {
         match self.maps.iter().find(|(_, known)| known.numbers_like(&map)) {

@@ -12,7 +12,6 @@ use super::ranges::TIER;
 use crate::error::Result;
 use crate::fs::names::FileKind;
 use crate::options;
-use crate::sync::Arc;
 use crate::table::{TableSettings, TableWriter};
 use crate::version::{LEVELS, Levels, Place, TableMeta};
 
@@ -61,12 +60,8 @@ pub(crate) fn write_new_table(
     let files = context.files;
     let map = context.number_map(map);
     let settings = TableSettings {
-        keyspace: Some(context.keyspace),
         given_sequence: true,
-        spec: context.table.clone(),
-        index: context.index.clone(),
-        map: Arc::clone(&map.1),
-        map_number: map.0,
+        ..context.table_settings(map.clone())
     };
     let number = files.new_number();
     let writer = TableWriter::create(&files.fs, &files.dir, number, &settings)?;

@@ -141,9 +141,15 @@ impl Keyspace {
         self.check()?;
         let mut lookup = Lookup::new(key, visible.unwrap_or_else(|| store.visible()));
         lookup.probe_as(store.options.levels.compaction.tier());
+        let tuner = self.state.tuner();
+        let sampled = tuner.filter(|_| store.reads.samples_next());
+        lookup.time_for(sampled);
         let mut source = BlockSource::new(true);
         let found = lookup.run(&view, &mut source)?;
         store.reads.count(lookup.sources, &source.trace);
+        if let Some(tuner) = sampled {
+            tuner.note_get(&source.trace);
+        }
         let value = match resolved {
             true => lookup.resolve(&view, self.state.id, found)?,
             false => found.map(Content::into_value),
@@ -450,7 +456,7 @@ impl Keyspace {
         let view = self.state.view.load_full();
         self.check()?;
         let visible = visible.unwrap_or_else(|| self.handle.store.visible());
-        let counters = &self.handle.store.reads;
+        let counters = (&self.handle.store.reads, self.state.tuner());
         let at = (self.state.id, visible);
         Ok(Iter::new(view, at, from, to, counters))
     }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::options::KeyspaceOptions;
+use crate::tune::TunerStats;
 
 /// A store's state and what it did since it was opened. Sizes are bytes. It displays as text of several lines:
 ///
@@ -85,6 +86,8 @@ pub struct KeyspaceStats {
     pub fallbacks: u64,
     /// The number of tables with each kind of index.
     pub index_kinds: BTreeMap<String, u64>,
+    /// What the tuner knows, if the store has one ([`Options::tuner`](crate::Options::tuner)).
+    pub tuner: Option<TunerStats>,
 }
 
 /// The order in which the keys of a keyspace arrived in the write buffer that was flushed last. Shares are

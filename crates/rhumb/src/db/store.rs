@@ -17,9 +17,10 @@ use crate::db::write::logs::{Logs, WriteState};
 use crate::entry::Sequence;
 use crate::error::{Error, Result};
 use crate::fs::{FileLock, FileSystem};
-use crate::options::{Options, TableSpec};
+use crate::options::{Options, Partition, TableSpec, Tuner};
 use crate::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{HazardSlots, Mutex, OwnLines, Rank, Ranked, lock};
+use crate::tune::Chooser;
 use crate::version::{Files, KeyspaceState, Manifest, State};
 
 /// One keyspace of an open store. Aligned, so that the count of references, which every batch changes, lies in
@@ -41,6 +42,8 @@ pub(super) struct OpenKeyspace {
     /// Values of so many bytes or more may stay in the log, apart from their keys; `u32::MAX`, which no value has, if none
     /// may.
     log_values: AtomicU32,
+    /// Chooses the form of new tables, if the store does.
+    tuner: Option<Box<Chooser>>,
     /// The number of groups of values; 0 for none.
     value_groups: AtomicU16,
     /// Set when the keyspace begins to be dropped, so that handles stop using it. Background work asks whether
@@ -66,10 +69,28 @@ impl OpenKeyspace {
             flush_through: AtomicU64::new(0),
             log_values: AtomicU32::new(u32::MAX),
             value_groups: AtomicU16::new(0),
+            tuner: match options.tuner {
+                Tuner::Cost { nu } if options.levels.compaction.tier().is_none() => {
+                    Some(Box::new(Chooser::new(nu)))
+                }
+                _ => None,
+            },
             dropped: AtomicBool::new(false),
         };
         keyspace.set_layout(state.options.layout(options).1);
         keyspace
+    }
+
+    /// What chooses the form of new tables, if the store does.
+    #[inline]
+    pub(super) fn tuner(&self) -> Option<&Chooser> {
+        self.tuner.as_deref()
+    }
+
+    /// The same, where that is the layout of new tables. What is cut by entries is for comparisons, and stays as it is.
+    pub(super) fn tuner_of(&self, table: &TableSpec) -> Option<&Chooser> {
+        let is_fixed = matches!(table.partition, Partition::Entries(_));
+        self.tuner().filter(|_| !is_fixed)
     }
 
     /// Takes over what the layout of new tables says of new writes.

@@ -59,6 +59,12 @@ pub(crate) fn table_name(number: u64) -> String {
     FileKind::Table.name(number)
 }
 
+/// The name of the sample with this number: a table that is written to be measured. It is no [`FileKind`], since nothing in
+/// it may ever be taken for data.
+pub(crate) fn sample_name(number: u64) -> String {
+    format!("{number:06}.sample")
+}
+
 /// The name of the manifest with this number.
 pub(crate) fn manifest_name(number: u64) -> String {
     FileKind::Manifest.name(number)
@@ -79,12 +85,15 @@ pub(crate) fn parse(name: &str) -> Option<(FileKind, u64)> {
 
 /// Whether the store gives this name to a file in its directory.
 pub(super) fn is_of_store(name: &str) -> bool {
-    [LOCK, CURRENT, CURRENT_TMP].contains(&name) || parse(name).is_some()
+    [LOCK, CURRENT].contains(&name) || is_temporary(name) || parse(name).is_some()
 }
 
-/// Whether the file is an unfinished one, which can be removed.
+/// Whether the file is an unfinished one or a sample, which can be removed.
 pub(crate) fn is_temporary(name: &str) -> bool {
-    name == CURRENT_TMP
+    let number = name
+        .split_once('.')
+        .and_then(|(number, _)| number.parse().ok());
+    name == CURRENT_TMP || number.is_some_and(|number| name == sample_name(number))
 }
 
 #[cfg(test)]
@@ -122,7 +131,9 @@ mod tests {
         for name in others {
             assert_eq!(parse(name), None, "{name}");
         }
-        assert!(is_temporary(CURRENT_TMP));
+        assert!(is_temporary(CURRENT_TMP) && is_temporary(&sample_name(7)));
+        assert!(is_of_store("000007.sample") && parse("000007.sample").is_none());
+        assert!(!is_of_store("7.sample") && !is_of_store("000007.samples"));
         assert!(!is_temporary(CURRENT));
         assert!(is_of_store(CURRENT_TMP) && is_of_store(LOCK) && !is_of_store("lost"));
     }

@@ -250,7 +250,7 @@ fn look_for_strays(
     for name in &directory.others {
         report.warnings.push(match names::is_temporary(name) {
             true => {
-                format!("{name} is an unfinished file: the next opening for writing deletes it")
+                format!("{name} is an unfinished file or a sample: the next opening for writing deletes it")
             }
             false => format!("{name} is not a file of the store: it is left as it is"),
         });

@@ -22,6 +22,7 @@ const LARGE_ENTRY_BYTES: usize = 64 << 10;
 pub(crate) use check::salvage::{LostBlock, Salvage};
 pub(crate) use check::verify::TableReport;
 pub(crate) use form::filter::hash_key;
+pub(crate) use form::properties::layout_tag;
 pub(crate) use form::summary::TableMeta;
 pub(crate) use form::value_uses::ValueUse;
 pub(crate) use read::cursor::TableCursor;

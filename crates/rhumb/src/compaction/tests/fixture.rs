@@ -113,6 +113,7 @@ impl Store {
             table: &self.table,
             tier: self.tier,
             index: &"plr".parse().unwrap(),
+            tuner: None,
             next_map: &|| self.next_map.fetch_add(1, Ordering::Relaxed),
             maps: self.state.keyspaces[&KEYSPACE].maps.by_number(),
             value_files: self.state.keyspaces[&KEYSPACE].levels.value_files(),

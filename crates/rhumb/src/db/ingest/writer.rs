@@ -104,6 +104,7 @@ impl TableWriter {
             map: Arc::new(self.entries.key_map()),
             // The keyspace that takes the table numbers the map.
             map_number: 0,
+            chosen: String::new(),
         };
         let dir = self.path.parent().unwrap_or(Path::new("")).to_path_buf();
         let writer = table::TableWriter::create_at(&self.fs, self.path, 0, &settings)?;

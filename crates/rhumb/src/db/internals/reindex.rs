@@ -8,7 +8,7 @@ use crate::entry::Cursor;
 use crate::error::{Error, Result};
 use crate::fs::names::FileKind;
 use crate::fs::ops;
-use crate::table::{TableReader, TableSettings, TableWriter};
+use crate::table::{TableReader, TableWriter};
 use crate::version::{LevelChange, Place, Table};
 
 /// Gives each table of the default keyspace the index and layout that the keyspace has now, see
@@ -55,14 +55,7 @@ fn rewrite(context: &Context<'_>, place: Place, table: &Table) -> Result<Outcome
         let expected = format!("key map {} in the manifest", meta.map_number);
         Error::corruption(&files.table_path(meta.number), 0, expected, "none")
     })?;
-    let settings = TableSettings {
-        keyspace: Some(context.keyspace),
-        given_sequence: false,
-        spec: context.table.clone(),
-        index: context.index.clone(),
-        map: Arc::clone(map),
-        map_number: meta.map_number,
-    };
+    let settings = context.table_settings((meta.map_number, Arc::clone(map)));
     let reader = table.reader()?;
     let number = files.new_number();
     let mut writer = TableWriter::create(&files.fs, &files.dir, number, &settings)?;

@@ -13,6 +13,7 @@ use crate::entry::{Sequence, is_before, is_behind};
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::table::GetTrace;
+use crate::tune::Chooser;
 
 /// An iterator over the keys of a range and their values, in key order; [`Iterator::rev`] and
 /// [`DoubleEndedIterator::next_back`] start from the other end. It returns what was visible when
@@ -38,7 +39,10 @@ pub struct Iter<'db> {
     with_values: bool,
     /// How often a cursor was positioned.
     seeks: u32,
+    /// The entries that were shown, for the tuner.
+    steps: u64,
     counters: &'db ReadCounters,
+    tuner: Option<&'db Chooser>,
 }
 
 /// One end of an iterator.
@@ -91,7 +95,7 @@ impl<'db> Iter<'db> {
         (keyspace, visible): (u32, Sequence),
         from: Bound<Vec<u8>>,
         to: Bound<Vec<u8>>,
-        counters: &'db ReadCounters,
+        (counters, tuner): (&'db ReadCounters, Option<&'db Chooser>),
     ) -> Self {
         Iter {
             view,
@@ -106,7 +110,9 @@ impl<'db> Iter<'db> {
             lends: false,
             with_values: true,
             seeks: 0,
+            steps: 0,
             counters,
+            tuner,
         }
     }
 
@@ -243,6 +249,7 @@ impl<'db> Iter<'db> {
             return Ok(false);
         };
         let to = self.back.bound();
+        self.steps += 1;
         if self.front.moved {
             let shown = cursor.next(to)?;
             if !shown {
@@ -266,6 +273,7 @@ impl<'db> Iter<'db> {
             return Ok(None);
         };
         let from = self.front.bound();
+        self.steps += 1;
         if self.back.moved {
             return cursor.prev(from);
         }
@@ -330,6 +338,9 @@ impl Drop for Iter<'_> {
             cursor.add_trace(&mut trace);
         }
         self.counters.count_scan(self.seeks, &trace);
+        if let Some(tuner) = self.tuner {
+            tuner.note_scan(self.seeks, self.steps, &trace);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Gets: the memtables are asked first, then the tables that may hold the key, newest first.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::compaction::{runs_above_tier, tier_of};
 use crate::entry::{Content, Pointer, Sequence, Version};
@@ -11,6 +12,7 @@ use crate::options::TierSpec;
 #[cfg(feature = "internals")]
 use crate::table::TimedGet;
 use crate::table::{BlockSource, NumberCache, TableReader, hash_key};
+use crate::tune::Chooser;
 use crate::version::{LEVELS, Table};
 
 use super::above::AboveFilter;
@@ -30,6 +32,8 @@ pub(in crate::db) struct Lookup<'a> {
     is_filtered: bool,
     /// Whether the learned tier is asked while what stands above it is searched.
     concurrent: bool,
+    /// Wants to know how long it takes in each table.
+    tuner: Option<&'a Chooser>,
     /// Where it looked, and where the answer came from.
     pub(in crate::db) sources: Sources,
 }
@@ -62,6 +66,7 @@ impl<'a> Lookup<'a> {
             covered: 0,
             is_filtered: false,
             concurrent: false,
+            tuner: None,
             sources: Sources::default(),
         }
     }
@@ -70,6 +75,12 @@ impl<'a> Lookup<'a> {
     #[inline]
     pub(in crate::db) fn probe_as(&mut self, tier: Option<TierSpec>) {
         self.concurrent = tier.is_some_and(|tier| tier.concurrent_probes);
+    }
+
+    /// Tells a tuner how long the look-up takes in each table, and what it does there.
+    #[inline]
+    pub(in crate::db) fn time_for(&mut self, tuner: Option<&'a Chooser>) {
+        self.tuner = tuner;
     }
 
     /// Looks the key up. Returns the value or the pointer to it ([`Lookup::resolve`]), or `None` if it has no
@@ -226,9 +237,35 @@ impl<'a> Lookup<'a> {
         source: &mut BlockSource,
         likely: bool,
     ) -> Result<()> {
+        if let Some(tuner) = self.tuner {
+            return self.ask_table_for(tuner, table, source, likely);
+        }
         self.ask_table_by(table, |reader, lookup| {
             let (key, hash, visible) = (lookup.key, lookup.hash, lookup.visible);
             reader.get(key, hash, visible, &mut lookup.numbers, source, likely)
+        })
+    }
+
+    /// Asks one table, and tells a tuner how long it takes, if the filter lets it be searched.
+    #[cold]
+    #[inline(never)]
+    fn ask_table_for(
+        &mut self,
+        tuner: &Chooser,
+        table: &Table,
+        source: &mut BlockSource,
+        likely: bool,
+    ) -> Result<()> {
+        self.ask_table_by(table, |reader, lookup| {
+            let (key, hash, visible) = (lookup.key, lookup.hash, lookup.visible);
+            let (before, started) = (source.trace, Instant::now());
+            let found = reader.get(key, hash, visible, &mut lookup.numbers, source, likely);
+            let nanos = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            if source.trace.filter_negative == before.filter_negative {
+                let has_read = source.trace.blocks_read > before.blocks_read;
+                tuner.note_time(reader.layout_tag(), nanos, has_read);
+            }
+            found
         })
     }
 

@@ -10,6 +10,7 @@ use crate::sync::atomic::AtomicU64;
 use crate::sync::atomic::Ordering::Relaxed;
 use crate::sync::{Mutex, lock, thread_number};
 use crate::table::GetTrace;
+use crate::tune::is_sampled;
 
 /// The number of stripes that belong to one numbered thread each. All further threads share one
 /// more stripe, the last.
@@ -128,6 +129,13 @@ impl ReadCounters {
             Some((stripe, false)) => stripe.count(sources, trace, add_shared),
             None => {}
         }
+    }
+
+    /// Whether this thread looks closer at its next get: at one in some.
+    #[inline]
+    pub(in crate::db) fn samples_next(&self) -> bool {
+        let stripe = self.stripe();
+        stripe.is_some_and(|(stripe, _)| is_sampled(stripe.gets.load(Relaxed)))
     }
 
     /// Counts what one iterator did. It was positioned `seeks` times.

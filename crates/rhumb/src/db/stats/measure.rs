@@ -10,6 +10,7 @@ use crate::memtable::Memtable;
 use crate::options::{KeyspaceOptions, TierSpec};
 use crate::sync::atomic::Ordering;
 use crate::sync::lock;
+use crate::tune::Chooser;
 use crate::version::LEVELS;
 
 impl Store {
@@ -80,6 +81,7 @@ fn measure_keyspace(
         levels: vec![LevelStats::default(); LEVELS],
         memtable_bytes: view.memtables().map(|m| m.bytes() as u64).sum(),
         order: measure_order(keyspace, view.held.as_deref()),
+        tuner: keyspace.tuner().map(Chooser::stats),
         ..KeyspaceStats::default()
     };
     for (number, level) in stats.levels.iter_mut().enumerate() {

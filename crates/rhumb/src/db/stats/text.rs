@@ -4,6 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use super::{KeyspaceStats, LevelStats, OrderStats, ReadStats, ScanStats, Stats, WriteStats};
 use crate::options::KeyspaceOptions;
+use crate::tune::TunerStats;
 
 /// Readable text of several lines: the levels of each keyspace as a table, the memory in use, and the
 /// counters that are not zero; without a line end after the last. The text may change from one version to the next.
@@ -68,6 +69,9 @@ impl Display for KeyspaceStats {
                 Counted(self.fallbacks, "table"),
             )?;
         }
+        if let Some(tuner) = &self.tuner {
+            write_tuner(tuner, f)?;
+        }
         if self.value_files > 0 {
             writeln!(
                 f,
@@ -125,6 +129,49 @@ fn write_order(order: &OrderStats, f: &mut Formatter<'_>) -> fmt::Result {
         ),
         false => f.write_str("nothing is kept back"),
     }
+}
+
+/// What a tuner chose, and from what.
+fn write_tuner(tuner: &TunerStats, f: &mut Formatter<'_>) -> fmt::Result {
+    let measured = Counted(tuner.measured, "time");
+    match tuner.forms.get(tuner.present) {
+        Some(form) => writeln!(
+            f,
+            "  tuner: {} for new tables; measured {measured}",
+            form.form
+        )?,
+        None => writeln!(f, "  tuner: nothing chosen yet; measured {measured}")?,
+    }
+    if let Some(failure) = &tuner.failure {
+        writeln!(f, "  tuner: forms could not be measured: {failure}")?;
+    }
+    if tuner.forms.is_empty() {
+        return Ok(());
+    }
+    let longest = tuner.forms.iter().map(|form| form.form.len()).max();
+    let width = longest.unwrap_or(0).max("form".len());
+    writeln!(
+        f,
+        "    {:width$}  get, ns  reads, ns  scan, ns  reads, ns  B/entry  in tables  tables",
+        "form"
+    )?;
+    for form in &tuner.forms {
+        let ratio = form
+            .ratio
+            .map_or("-".to_string(), |ratio| format!("x{ratio:.2}"));
+        writeln!(
+            f,
+            "    {:width$}  {:>7.0}  {:>9.0}  {:>8.0}  {:>9.0}  {:>7.3}  {ratio:>9}  {:>6}",
+            form.form,
+            form.cached_get,
+            form.uncached_get,
+            form.cached_scan,
+            form.uncached_scan,
+            form.memory,
+            form.tables,
+        )?;
+    }
+    Ok(())
 }
 
 /// One line a level, in columns that are as wide as they need to be.

@@ -258,6 +258,7 @@ impl Store {
             table,
             tier: self.options.levels.compaction.tier(),
             index,
+            tuner: keyspace.tuner_of(table),
             next_map: &|| keyspace.next_map.fetch_add(1, Ordering::Relaxed),
             maps: &maps,
             value_files: &value_files,

@@ -62,6 +62,7 @@ impl Repair<'_> {
             table,
             tier: None,
             index,
+            tuner: None,
             next_map: &|| next_map.fetch_add(1, Ordering::Relaxed),
             maps: &maps,
             value_files: levels.value_files(),

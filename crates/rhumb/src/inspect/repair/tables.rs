@@ -174,6 +174,7 @@ impl Repair<'_> {
             index: index.clone(),
             map,
             map_number,
+            chosen: String::new(),
         };
         let number = self.new_file();
         let directory = &self.directory;

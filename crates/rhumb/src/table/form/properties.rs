@@ -3,8 +3,21 @@
 use std::collections::BTreeMap;
 
 use super::damage::Damage;
+use super::filter::hash_key;
 use crate::entry::varint::{Reader, encode, encode_bytes};
 use crate::options::{Partition, TableSpec};
+
+/// The name of the form that a tuner chose for a table.
+pub(crate) const CHOSEN: &str = "chosen";
+
+/// What tells tables of a form that a tuner chose from others; 0 if none did.
+pub(crate) fn layout_tag(chosen: &str) -> u64 {
+    if chosen.is_empty() {
+        0
+    } else {
+        hash_key(chosen.as_bytes()).max(1)
+    }
+}
 
 /// Named values. Numbers are decimal text, keys are raw bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -15,7 +15,7 @@ use crate::table::form::damage::Damage;
 use crate::table::form::directory::Directory;
 use crate::table::form::filter::Filter;
 use crate::table::form::footer::{SectionKind, Sections, read_footer, read_tail};
-use crate::table::form::properties::Properties;
+use crate::table::form::properties::{CHOSEN, Properties, layout_tag};
 use crate::table::form::summary::{Bounds, TableMeta};
 use crate::table::form::value_uses::ValueUse;
 
@@ -40,6 +40,8 @@ pub(crate) struct TableReader {
     /// The most bytes of a window over several blocks that are read in one call.
     pub(in crate::table) window_bytes: u64,
     properties: Properties,
+    /// The [tag](layout_tag) of the form that a tuner chose for it.
+    layout_tag: u64,
     /// The largest sequence of entries and range deletes.
     pub(in crate::table) largest_sequence: Sequence,
     /// Whether the manifest gives it its sequence.
@@ -112,6 +114,7 @@ impl TableReader {
             takes_sequence: parts.takes_sequence,
             values: parts.values,
             sequence_base: 0,
+            layout_tag: layout_tag(parts.properties.text(CHOSEN).unwrap_or_default()),
             properties: parts.properties,
         })
     }
@@ -175,9 +178,19 @@ impl TableReader {
         Self::open_any(fs, path, number, Access::Buffered, cache)
     }
 
+    /// The path of its file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The random id of the table.
     pub fn table_id(&self) -> u64 {
         self.table_id
+    }
+
+    /// The [tag](layout_tag) of the form that a tuner chose for it; 0 if none did.
+    pub fn layout_tag(&self) -> u64 {
+        self.layout_tag
     }
 
     /// The properties of the table.

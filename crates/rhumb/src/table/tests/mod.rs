@@ -77,6 +77,7 @@ fn settings(index: &str, spec: &str, model: &Model) -> TableSettings {
         index: index.parse().unwrap(),
         map: Arc::new(map.build()),
         map_number: 3,
+        chosen: String::new(),
     }
 }
 

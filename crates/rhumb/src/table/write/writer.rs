@@ -47,6 +47,8 @@ pub(crate) struct TableSettings {
     pub map: Arc<KeyMap>,
     /// The number of this map within the keyspace.
     pub map_number: u64,
+    /// The form that a tuner chose, as text; empty if none did.
+    pub chosen: String,
 }
 
 /// A table that was written.

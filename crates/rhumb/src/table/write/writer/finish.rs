@@ -7,7 +7,7 @@ use crate::options::{Compression, Partition};
 use crate::table::form::directory::Arrangement;
 use crate::table::form::filter::Filter;
 use crate::table::form::footer::{self, SectionKind};
-use crate::table::form::properties::Properties;
+use crate::table::form::properties::{CHOSEN, Properties};
 use crate::table::form::summary::{self, Bounds, TableMeta};
 use crate::table::form::value_uses::ValueUse;
 use crate::table::write::blocks::{BlockWriter, refused};
@@ -182,6 +182,9 @@ impl TableWriter {
         let mut properties = Properties::default();
         if self.hides > 0 {
             properties.set("hides", self.hides);
+        }
+        if !self.settings.chosen.is_empty() {
+            properties.set(CHOSEN, &self.settings.chosen);
         }
         properties.set("cipher", 0);
         properties.set("codec", codec);

@@ -1,0 +1,270 @@
+//! Measures forms of tables: a sample of a table is written in each of them, read, and deleted.
+//!
+//! The forms take turns, one operation each. So whatever else the machine does slows down all of them alike, and each finds
+//! its lines evicted by the others from the caches of the processor, as in a store that is larger than these: one after
+//! another, forms of twenty times the memory would look equally fast.
+
+use std::hint::black_box;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use super::cost::{Costs, Known, SCAN_ENTRIES};
+use super::layout::Layout;
+use crate::entry::{Cursor, EntryKind, MAX_SEQUENCE, RangeDeletes};
+use crate::error::{Error, Result};
+use crate::fs::{names, ops};
+use crate::memory::BlockCache;
+use crate::sync::Arc;
+use crate::table::{BlockSource, NumberCache, TableReader, TableSettings, TableWriter, hash_key};
+use crate::version::Files;
+
+/// The bytes of keys and values of a sample, about.
+const SAMPLE_BYTES: usize = 4 << 20;
+/// A sample of fewer entries says little of the forms.
+pub(super) const LEAST_ENTRIES: u64 = 1_000;
+/// The keys that are looked up, and those from which scans begin.
+const GETS: usize = 4_096;
+const SCANS: usize = 256;
+/// One operation in so many is left out, the slowest ones: what else runs interrupted them.
+const LEFT_OUT: usize = 10;
+/// The room for a sample in the cache, as a multiple of its bytes.
+const CACHED_TIMES: u64 = 4;
+
+/// A key and its value.
+type Entry = (Box<[u8]>, Box<[u8]>);
+
+/// Entries of a table, of distinct keys.
+pub(super) struct Sample {
+    entries: Vec<Entry>,
+    bytes: usize,
+}
+
+impl Sample {
+    /// The first entries of a table: of each key one, with its value, or the pointer to it.
+    ///
+    /// # Errors
+    /// If the table cannot be read or is damaged.
+    pub fn of(reader: &Arc<TableReader>) -> Result<Sample> {
+        let mut sample = Sample {
+            entries: Vec::new(),
+            bytes: 0,
+        };
+        let mut cursor = reader.cursor(false);
+        cursor.seek_first()?;
+        while cursor.valid() && sample.bytes < SAMPLE_BYTES {
+            let (key, value) = (cursor.key(), cursor.value_bytes());
+            let last = sample.entries.last();
+            if last.is_none_or(|(last, _)| **last != *key) {
+                sample.bytes += key.len() + value.len();
+                sample.entries.push((key.into(), value.into()));
+            }
+            cursor.next()?;
+        }
+        Ok(sample)
+    }
+
+    /// The mean bytes of a key and its value.
+    pub fn entry_bytes(&self) -> f64 {
+        self.bytes as f64 / self.entries.len().max(1) as f64
+    }
+
+    /// So many of its keys, spread over all of it in an order that jumps about.
+    fn keys(&self, count: usize) -> impl Iterator<Item = &[u8]> {
+        let len = self.entries.len();
+        // A step near the golden ratio of the length visits far places one after another.
+        let step = (len as f64 * 0.618) as usize + 1;
+        let places = (0..count.min(len)).map(move |nth| (nth * step) % len);
+        places.filter_map(|place| self.entries.get(place).map(|(key, _)| &**key))
+    }
+}
+
+/// What samples are written with.
+pub(super) struct Bench<'a> {
+    pub files: &'a Files,
+    /// The settings of the tables that are written next, but for index and cut.
+    pub settings: &'a TableSettings,
+    pub sample: &'a Sample,
+    /// Asked from time to time; an error ends the work.
+    pub go_on: &'a dyn Fn() -> Result<()>,
+}
+
+/// A sample in one form.
+struct Subject {
+    layout: Layout,
+    /// Without a cache,
+    uncached: Arc<TableReader>,
+    /// and with one that holds all of it.
+    cached: Arc<TableReader>,
+}
+
+impl Bench<'_> {
+    /// What forms cost. Those are missing that the sample cannot take, since it takes another one of them.
+    ///
+    /// # Errors
+    /// If the sample cannot be written or read; what [`Bench::go_on`] returns.
+    pub fn measure(&self, layouts: Vec<Layout>) -> Result<Vec<Known>> {
+        let numbers: Vec<u64> = layouts.iter().map(|_| self.files.new_number()).collect();
+        let subjects = layouts.into_iter().zip(&numbers);
+        let subjects = subjects.map(|(layout, number)| self.write(*number, layout));
+        let subjects: Result<Vec<Option<Subject>>> = subjects.collect();
+        let known = subjects.and_then(|subjects| self.compare(subjects.into_iter().flatten()));
+        for number in numbers {
+            // The next opening deletes what remains.
+            let _ = ops::remove(&*self.files.fs, &self.path(number));
+        }
+        known
+    }
+
+    /// Writes the sample in one form; `None` if it cannot take it.
+    fn write(&self, number: u64, layout: Layout) -> Result<Option<Subject>> {
+        (self.go_on)()?;
+        let mut settings = self.settings.clone();
+        settings.index = layout.index.clone();
+        settings.spec.partition = layout.partition;
+        let (fs, path) = (&self.files.fs, self.path(number));
+        let mut writer = TableWriter::create_at(fs, path, number, &settings)?;
+        for (key, value) in &self.sample.entries {
+            writer.add(key, 0, EntryKind::Put, value)?;
+        }
+        writer.finish(&RangeDeletes::default())?;
+        let uncached = self.open(number, 0)?;
+        let cached = self.open(number, self.sample.bytes as u64 * CACHED_TIMES)?;
+        let subject = Subject {
+            layout,
+            uncached,
+            cached,
+        };
+        Ok(Some(subject).filter(|subject| !subject.cached.fell_back()))
+    }
+
+    fn open(&self, number: u64, cache_bytes: u64) -> Result<Arc<TableReader>> {
+        let (files, cache) = (self.files, Arc::new(BlockCache::new(cache_bytes)?));
+        let (path, access) = (self.path(number), files.access);
+        TableReader::open_any(&*files.fs, &path, number, access, cache).map(Arc::new)
+    }
+
+    fn path(&self, number: u64) -> PathBuf {
+        self.files.dir.join(names::sample_name(number))
+    }
+
+    fn compare(&self, subjects: impl Iterator<Item = Subject>) -> Result<Vec<Known>> {
+        let subjects: Vec<Subject> = subjects.collect();
+        let uncached: Vec<_> = subjects.iter().map(|s| &s.uncached).collect();
+        let cached: Vec<_> = subjects.iter().map(|s| &s.cached).collect();
+        // The first round fills the cache.
+        self.times(&cached, GETS, get)?;
+        let cached_gets = self.times(&cached, GETS, get)?;
+        let cached_scans = self.times(&cached, SCANS, scan)?;
+        let uncached_gets = self.times(&uncached, GETS, get)?;
+        let uncached_scans = self.times(&uncached, SCANS, scan)?;
+        let times = cached_gets.into_iter().zip(cached_scans);
+        let times = times.zip(uncached_gets.into_iter().zip(uncached_scans));
+        let known = subjects.iter().zip(times);
+        let known = known.map(|(subject, ((cached_get, cached_scan), uncached))| {
+            let (reader, memory) = (&subject.cached, subject.cached.memory());
+            let costs = Costs {
+                cached_get,
+                cached_scan,
+                uncached_get: uncached.0,
+                uncached_scan: uncached.1,
+                memory: (memory.index + memory.directory) as f64 / reader.entries().max(1) as f64,
+            };
+            Known::new(subject.layout.clone(), costs)
+        });
+        Ok(known.collect())
+    }
+
+    /// The mean nanoseconds that `work` takes with each reader, over some keys.
+    fn times(
+        &self,
+        readers: &[&Arc<TableReader>],
+        keys: usize,
+        work: impl Fn(&Arc<TableReader>, &[u8]) -> Result<()>,
+    ) -> Result<Vec<f64>> {
+        (self.go_on)()?;
+        let mut subjects: Vec<_> = readers
+            .iter()
+            .map(|r| (*r, Vec::with_capacity(keys)))
+            .collect();
+        let count = subjects.len().max(1);
+        for (nth, key) in self.sample.keys(keys).enumerate() {
+            // The key is loaded before the first one needs it, and another one is first each time.
+            black_box(hash_key(key));
+            let (rest, first) = subjects.split_at_mut(nth % count);
+            for (reader, taken) in first.iter_mut().chain(rest) {
+                let started = Instant::now();
+                work(reader, key)?;
+                taken.push(started.elapsed().as_nanos() as f64);
+            }
+        }
+        let taken = subjects.into_iter().map(|(_, taken)| taken);
+        Ok(taken.map(usual_mean).collect())
+    }
+}
+
+/// The mean without the slowest ones.
+fn usual_mean(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times.truncate(times.len() - times.len() / LEFT_OUT);
+    times.iter().sum::<f64>() / times.len().max(1) as f64
+}
+
+fn get(reader: &Arc<TableReader>, key: &[u8]) -> Result<()> {
+    let (hash, mut source) = (hash_key(key), BlockSource::new(true));
+    let mut numbers = NumberCache::default();
+    match reader.get(key, hash, MAX_SEQUENCE, &mut numbers, &mut source, true)? {
+        Some(found) => drop(black_box(found)),
+        None => {
+            let expected = format!("key {key:02x?}, which was written to it");
+            return Err(Error::corruption(reader.path(), 0, expected, "no such key"));
+        }
+    }
+    Ok(())
+}
+
+fn scan(reader: &Arc<TableReader>, key: &[u8]) -> Result<()> {
+    let mut cursor = reader.cursor(true);
+    cursor.seek(key, MAX_SEQUENCE)?;
+    for _ in 0..SCAN_ENTRIES {
+        if !cursor.valid() {
+            break;
+        }
+        black_box((cursor.key(), cursor.value_bytes()));
+        cursor.next()?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interruptions_are_left_out() {
+        let mut times = vec![100.0; 90];
+        times.extend([1e9; 10]);
+        assert_eq!(usual_mean(times), 100.0);
+        assert_eq!(usual_mean(vec![7.0]), 7.0);
+        assert_eq!(usual_mean(Vec::new()), 0.0);
+    }
+
+    #[test]
+    fn keys_are_spread_over_all_of_a_sample() {
+        let entry = |n: u32| (n.to_be_bytes().into(), Box::default());
+        let mut sample = Sample {
+            entries: (0..10_000).map(entry).collect(),
+            bytes: 40_000,
+        };
+        let mut parts = [0; 10];
+        for key in sample.keys(100) {
+            parts[u32::from_be_bytes(key.try_into().unwrap()) as usize / 1_000] += 1;
+        }
+        assert!(
+            parts.iter().all(|count| (5..=15).contains(count)),
+            "{parts:?}"
+        );
+        assert_eq!(sample.entry_bytes(), 4.0);
+        sample.entries.clear();
+        assert_eq!(sample.keys(100).count(), 0);
+    }
+}

@@ -1,0 +1,275 @@
+//! Chooses the index of new tables and how they are cut, by what reads cost ([`Tuner`](crate::Tuner)).
+//!
+//! The forms to choose from are measured on a sample of a table of the keyspace (`measure.rs`). What readers do is counted
+//! (`workload.rs`), and one get in 64 is timed in each table that it asks, so that forms whose tables are slower than their
+//! samples are known. For each table that begins, the form is chosen that costs least (`cost.rs`).
+//!
+//! DobLIX (section III-F) tunes error bound and block size by Q-learning over tables that are written; a form that was
+//! measured need not be tried on the user's reads.
+
+mod cost;
+mod layout;
+mod measure;
+mod workload;
+
+use std::array;
+
+use self::cost::{Known, cheapest};
+pub(crate) use self::layout::Layout;
+use self::layout::candidates;
+use self::measure::{Bench, LEAST_ENTRIES, Sample};
+use self::workload::{Counts, SAMPLED, Workload};
+use crate::error::Result;
+use crate::sync::atomic::AtomicU64;
+use crate::sync::atomic::Ordering::Relaxed;
+use crate::sync::{Arc, Mutex, lock};
+use crate::table::{GetTrace, TableReader, TableSettings};
+use crate::version::Files;
+
+/// The most forms of which gets are timed.
+const MOST_FORMS: usize = 24;
+
+/// Where the mean entry differs by more than this factor from those of the sample, a new one is measured.
+const OTHER_BYTES: f64 = 1.5;
+
+/// The tuner of a keyspace.
+#[derive(Debug)]
+pub(crate) struct Chooser {
+    nu: f64,
+    counts: Counts,
+    /// What gets took in the tables of each form.
+    timed: [Timed; MOST_FORMS],
+    state: Mutex<State>,
+}
+
+/// Timed gets in tables of one form.
+#[derive(Debug, Default)]
+struct Timed {
+    /// The tag of the form, 0 for none.
+    tag: AtomicU64,
+    gets: AtomicU64,
+    nanos: AtomicU64,
+    /// Those that read.
+    read: AtomicU64,
+}
+
+/// Fewer timed gets than these say nothing.
+const LEAST_TIMED: u64 = 64;
+
+#[derive(Debug, Default)]
+struct State {
+    /// The forms that differ; the first one is what is set. Empty until they are measured.
+    known: Vec<Known>,
+    /// The place of the present one.
+    present: usize,
+    workload: Workload,
+    /// What they were measured for, the last time: what was set, and the mean bytes of an entry.
+    asked: Option<(Layout, f64)>,
+    /// How often forms were measured, and why that failed the last time.
+    measured: u64,
+    failure: Option<String>,
+}
+
+/// What a tuner knows and does.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct TunerStats {
+    /// The forms that it chooses from, index and cut; first what is set. Empty until the first merge.
+    pub forms: Vec<FormStats>,
+    /// The place of the form that new tables take.
+    pub present: usize,
+    /// How often forms were measured.
+    pub measured: u64,
+    /// Why that failed the last time, if it did. New tables then stay as they are.
+    pub failure: Option<String>,
+}
+
+/// What a tuner knows of one form of tables. Times are nanoseconds, in a sample of a table.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct FormStats {
+    /// Index and cut, such as `plr predicted(14)`.
+    pub form: String,
+    /// A get whose block is in the cache.
+    pub cached_get: f64,
+    /// A get that reads its block.
+    pub uncached_get: f64,
+    /// A scan of 100 entries in the cache.
+    pub cached_scan: f64,
+    /// A scan of 100 entries that reads.
+    pub uncached_scan: f64,
+    /// The bytes of index and directory an entry.
+    pub memory: f64,
+    /// How many times as long gets took in its tables, if enough were timed.
+    pub ratio: Option<f64>,
+    /// The tables that were begun in this form since it was measured.
+    pub tables: u64,
+}
+
+impl Chooser {
+    /// A tuner to which time has the weight `nu`, and memory the rest of 1.
+    pub fn new(nu: f64) -> Chooser {
+        Chooser {
+            nu,
+            counts: Counts::default(),
+            timed: array::from_fn(|_| Timed::default()),
+            state: Mutex::default(),
+        }
+    }
+
+    /// Counts one of [`SAMPLED`] gets.
+    pub fn note_get(&self, trace: &GetTrace) {
+        self.counts.note_get(trace);
+    }
+
+    /// Counts an iterator: how often it was positioned, and the entries that it showed.
+    pub fn note_scan(&self, seeks: u32, steps: u64, trace: &GetTrace) {
+        self.counts.note_scan(seeks, steps, trace);
+    }
+
+    /// Notes what a get took in a table of the form with a tag, behind its filter.
+    pub fn note_time(&self, tag: u64, nanos: u64, has_read: bool) {
+        if tag == 0 {
+            return;
+        }
+        let mut timed = self.timed.iter();
+        if let Some(timed) = timed.find(|timed| timed.tag.load(Relaxed) == tag) {
+            timed.gets.fetch_add(1, Relaxed);
+            timed.nanos.fetch_add(nanos, Relaxed);
+            timed.read.fetch_add(has_read.into(), Relaxed);
+        }
+    }
+
+    /// Whether forms are to be measured before tables of entries like those of `reader` are written, for which `base` is set.
+    pub fn is_due(&self, base: &Layout, reader: &TableReader) -> bool {
+        let (state, bytes) = (lock(&self.state), entry_bytes(reader));
+        let is_alike = |(asked, before): &(Layout, f64)| {
+            let times = bytes.max(*before) / bytes.min(*before);
+            asked == base && times <= OTHER_BYTES
+        };
+        reader.entries() >= LEAST_ENTRIES && !state.asked.as_ref().is_some_and(is_alike)
+    }
+
+    /// Measures all forms on a sample of a table. `settings` are those of the next tables, with what is set. Failures are kept
+    /// for [`Chooser::stats`]: tables are written as before then.
+    ///
+    /// # Errors
+    /// What `go_on` returns, which is asked from time to time.
+    pub fn measure(
+        &self,
+        files: &Files,
+        (reader, settings): (&Arc<TableReader>, &TableSettings),
+        go_on: &dyn Fn() -> Result<()>,
+    ) -> Result<()> {
+        let base = Layout::of(&settings.index, &settings.spec);
+        let measured = Sample::of(reader).and_then(|sample| {
+            let bench = Bench {
+                files,
+                settings,
+                sample: &sample,
+                go_on,
+            };
+            bench.measure(candidates(&base, sample.entry_bytes()))
+        });
+        go_on()?;
+        let mut state = lock(&self.state);
+        state.asked = Some((base, entry_bytes(reader)));
+        state.measured += 1;
+        state.failure = measured.as_ref().err().map(ToString::to_string);
+        state.start(measured.unwrap_or_default());
+        for (timed, known) in self.timed.iter().zip(&state.known) {
+            timed.tag.store(known.layout.tag(), Relaxed);
+            timed.take();
+        }
+        Ok(())
+    }
+
+    /// The form of a table that begins, for which `base` is set; none if no forms are known for this.
+    pub fn choose(&self, base: &Layout) -> Option<Layout> {
+        let mut state = lock(&self.state);
+        let state = &mut *state;
+        if state.base() != Some(base) {
+            return None;
+        }
+        self.counts.take_into(&mut state.workload);
+        for (timed, known) in self.timed.iter().zip(&mut state.known) {
+            if let Some((mean, missed)) = timed.take_enough() {
+                known.learn(mean, missed);
+            }
+        }
+        if state.workload.is_known() {
+            state.present = cheapest(&state.known, &state.workload, self.nu, state.present);
+        }
+        let chosen = state.known.get_mut(state.present)?;
+        chosen.tables += 1;
+        Some(chosen.layout.clone())
+    }
+
+    /// What it knows.
+    pub fn stats(&self) -> TunerStats {
+        let state = lock(&self.state);
+        let forms = state.known.iter().map(|known| FormStats {
+            form: known.layout.to_string(),
+            cached_get: known.costs.cached_get,
+            uncached_get: known.costs.uncached_get,
+            cached_scan: known.costs.cached_scan,
+            uncached_scan: known.costs.uncached_scan,
+            memory: known.costs.memory,
+            ratio: known.ratio,
+            tables: known.tables,
+        });
+        TunerStats {
+            forms: forms.collect(),
+            present: state.present,
+            measured: state.measured,
+            failure: state.failure.clone(),
+        }
+    }
+}
+
+impl State {
+    /// What was set when the forms were measured.
+    fn base(&self) -> Option<&Layout> {
+        self.known.first().map(|known| &known.layout)
+    }
+
+    /// Begins with other figures. The form that was chosen stays until another one is surely better.
+    fn start(&mut self, known: Vec<Known>) {
+        let before = self.known.get(self.present).map(|k| k.layout.clone());
+        let again = known
+            .iter()
+            .position(|k| Some(&k.layout) == before.as_ref());
+        self.present = again.unwrap_or(0);
+        self.known = known;
+        self.known.truncate(MOST_FORMS);
+    }
+}
+
+impl Timed {
+    /// Takes the counts, and returns the mean nanoseconds of a get, and the share that read, if these were enough.
+    fn take_enough(&self) -> Option<(f64, f64)> {
+        (self.gets.load(Relaxed) >= LEAST_TIMED).then(|| {
+            let (gets, nanos, read) = self.take();
+            let gets = gets.max(1) as f64;
+            (nanos as f64 / gets, read as f64 / gets)
+        })
+    }
+
+    fn take(&self) -> (u64, u64, u64) {
+        let take = |count: &AtomicU64| count.swap(0, Relaxed);
+        (take(&self.gets), take(&self.nanos), take(&self.read))
+    }
+}
+
+/// Whether the next get of a thread that made so many is one of those that are looked at.
+#[inline]
+pub(crate) fn is_sampled(gets: u64) -> bool {
+    gets.is_multiple_of(SAMPLED)
+}
+
+/// The mean bytes of a table's entries in its blocks.
+fn entry_bytes(reader: &TableReader) -> f64 {
+    let properties = reader.properties();
+    let of = |name| properties.number(name).unwrap_or(0) as f64;
+    (of("key.bytes") + of("value.bytes")) / reader.entries().max(1) as f64
+}

@@ -1,0 +1,148 @@
+//! What readers do, as a tuner sees it.
+
+use crate::sync::atomic::AtomicU64;
+use crate::sync::atomic::Ordering::Relaxed;
+use crate::table::GetTrace;
+
+/// The operations of the last time; older ones count for less. The counts of gets are those of a sample.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Workload {
+    /// Gets.
+    pub gets: f64,
+    /// The blocks that they searched, and those of them that were read.
+    pub blocks: f64,
+    pub read: f64,
+    /// Scans.
+    pub scans: f64,
+    /// The entries that they showed.
+    pub steps: f64,
+    /// The blocks that they went over, and those of them that were read.
+    pub scan_blocks: f64,
+    pub scan_read: f64,
+}
+
+fn share(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 {
+        (part / whole).min(1.0)
+    } else {
+        0.0
+    }
+}
+
+impl Workload {
+    /// The share of the blocks of gets that was read.
+    pub fn missed(&self) -> f64 {
+        share(self.read, self.blocks)
+    }
+
+    /// The share of the blocks of scans that was read.
+    pub fn scans_missed(&self) -> f64 {
+        share(self.scan_read, self.scan_blocks)
+    }
+
+    /// The mean entries of a scan.
+    pub fn scanned(&self) -> f64 {
+        self.steps / self.scans.max(1.0)
+    }
+
+    /// Whether there were enough operations to go by.
+    pub fn is_known(&self) -> bool {
+        self.gets + self.scans >= LEAST_OPERATIONS
+    }
+}
+
+/// Fewer operations say little of what comes.
+const LEAST_OPERATIONS: f64 = 1_024.0;
+
+/// How many gets one that is looked at stands for.
+pub(super) const SAMPLED: u64 = 64;
+
+/// Counts since they were taken last.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    gets: AtomicU64,
+    blocks: AtomicU64,
+    read: AtomicU64,
+    scans: AtomicU64,
+    steps: AtomicU64,
+    scan_blocks: AtomicU64,
+    scan_read: AtomicU64,
+}
+
+impl Counts {
+    /// Counts a get that stands for [`SAMPLED`].
+    pub fn note_get(&self, trace: &GetTrace) {
+        let read = u64::from(trace.blocks_read);
+        self.gets.fetch_add(SAMPLED, Relaxed);
+        self.blocks
+            .fetch_add(SAMPLED * (read + u64::from(trace.blocks_cached)), Relaxed);
+        self.read.fetch_add(SAMPLED * read, Relaxed);
+    }
+
+    /// Counts an iterator.
+    pub fn note_scan(&self, seeks: u32, steps: u64, trace: &GetTrace) {
+        let read = u64::from(trace.blocks_read);
+        self.scans.fetch_add(seeks.into(), Relaxed);
+        self.steps.fetch_add(steps, Relaxed);
+        self.scan_blocks
+            .fetch_add(read + u64::from(trace.blocks_cached), Relaxed);
+        self.scan_read.fetch_add(read, Relaxed);
+    }
+
+    /// Takes the counts, and adds them to half of those before, if they are enough to go by.
+    pub fn take_into(&self, workload: &mut Workload) {
+        let pairs = [
+            (&self.gets, &mut workload.gets),
+            (&self.blocks, &mut workload.blocks),
+            (&self.read, &mut workload.read),
+            (&self.scans, &mut workload.scans),
+            (&self.steps, &mut workload.steps),
+            (&self.scan_blocks, &mut workload.scan_blocks),
+            (&self.scan_read, &mut workload.scan_read),
+        ];
+        let operations = self.gets.load(Relaxed) + self.scans.load(Relaxed);
+        if (operations as f64) < LEAST_OPERATIONS {
+            return;
+        }
+        for (count, sum) in pairs {
+            *sum = *sum / 2.0 + count.swap(0, Relaxed) as f64;
+        }
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_done_last_counts_most() {
+        let (counts, mut workload) = (Counts::default(), Workload::default());
+        let read = GetTrace {
+            blocks_read: 1,
+            ..GetTrace::default()
+        };
+        let cached = GetTrace {
+            blocks_cached: 1,
+            ..GetTrace::default()
+        };
+        (0..15).for_each(|_| counts.note_get(&read));
+        counts.take_into(&mut workload);
+        assert_eq!(workload, Workload::default(), "too few");
+        assert!(!workload.is_known());
+        counts.note_get(&read);
+        counts.take_into(&mut workload);
+        assert!(workload.is_known());
+        assert_eq!((workload.gets, workload.missed()), (1_024.0, 1.0));
+        // A quiet time changes nothing.
+        counts.take_into(&mut workload);
+        assert_eq!(workload.gets, 1_024.0);
+        (0..24).for_each(|_| counts.note_get(&cached));
+        counts.take_into(&mut workload);
+        assert_eq!(workload.gets, 2_048.0);
+        assert_eq!(workload.missed(), 0.25);
+        counts.note_scan(1_200, 120_000, &cached);
+        counts.take_into(&mut workload);
+        assert_eq!((workload.gets, workload.scanned()), (1_024.0, 100.0));
+    }
+}

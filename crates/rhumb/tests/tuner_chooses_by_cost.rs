@@ -1,0 +1,169 @@
+//! A store with a tuner answers as one without, measures the forms of its tables, and takes the one that costs least.
+
+#![allow(clippy::unwrap_used, reason = "all of it is test code")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use rhumb::fs::{FileSystem, MemoryFileSystem};
+use rhumb::{Db, Options, Tuner, TunerStats, inspect};
+
+const STORE: &str = "store";
+
+fn options(disk: &MemoryFileSystem, tuner: Tuner) -> Options {
+    Options {
+        table: "size=64KiB".parse().unwrap(),
+        write_buffer_bytes: 64 << 10,
+        tuner,
+        file_system: Arc::new(disk.clone()),
+        ..Options::in_memory()
+    }
+}
+
+fn key(n: u64) -> [u8; 8] {
+    n.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes()
+}
+
+fn value(n: u64) -> Vec<u8> {
+    vec![n as u8; 20 + n as usize % 40]
+}
+
+/// Writes, overwrites and deletes, and reads some of it between.
+fn work(db: &Db, model: &mut BTreeMap<[u8; 8], Vec<u8>>, keys: std::ops::Range<u64>) {
+    for n in keys {
+        db.put(key(n), value(n)).unwrap();
+        model.insert(key(n), value(n));
+        if n % 5 == 0 {
+            db.delete(key(n / 2)).unwrap();
+            model.remove(&key(n / 2));
+        }
+        let asked = key(n * 7 / 11);
+        assert_eq!(
+            db.get(asked).unwrap().as_deref(),
+            model.get(&asked).map(Vec::as_slice)
+        );
+    }
+}
+
+fn check(db: &Db, model: &BTreeMap<[u8; 8], Vec<u8>>) {
+    let mut expected = model.iter();
+    for entry in db.iter().unwrap() {
+        let (found_key, found) = entry.unwrap();
+        let (key, value) = expected.next().unwrap();
+        assert_eq!((&found_key[..], &found[..]), (&key[..], &value[..]));
+    }
+    assert!(expected.next().is_none());
+    for (key, value) in model {
+        assert_eq!(db.get(key).unwrap().unwrap()[..], value[..]);
+    }
+}
+
+fn tuner_of(db: &Db) -> TunerStats {
+    db.stats().unwrap().keyspaces[0].tuner.clone().unwrap()
+}
+
+fn samples(disk: &MemoryFileSystem) -> usize {
+    let names = disk.list(Path::new(STORE)).unwrap();
+    names
+        .iter()
+        .filter(|name| name.ends_with(".sample"))
+        .count()
+}
+
+#[test]
+fn it_answers_as_without_and_takes_the_smallest_form_if_memory_alone_counts() {
+    let disk = MemoryFileSystem::new();
+    let db = Db::open(STORE, options(&disk, Tuner::Cost { nu: 0.0 })).unwrap();
+    let mut model = BTreeMap::new();
+    work(&db, &mut model, 0..20_000);
+    db.compact_range(None, None).unwrap();
+    check(&db, &model);
+    let tuner = tuner_of(&db);
+    assert!(tuner.measured >= 1 && tuner.failure.is_none(), "{tuner:?}");
+    let chosen = &tuner.forms[tuner.present];
+    let least = tuner
+        .forms
+        .iter()
+        .map(|form| form.memory)
+        .fold(f64::INFINITY, f64::min);
+    assert!(chosen.memory <= least * 1.04, "{tuner:?}");
+    assert!(chosen.tables > 0 && tuner.present > 0, "{tuner:?}");
+    assert_eq!(samples(&disk), 0);
+    assert!(db.stats().unwrap().to_string().contains(&chosen.form));
+    db.close().unwrap();
+    let report =
+        inspect::verify(Path::new(STORE), &options(&disk, Tuner::Off), &mut |_| {}).unwrap();
+    assert!(report.damage.is_empty(), "{report:?}");
+
+    // Whoever opens it next reads the tables, with a tuner or without.
+    for tuner in [Tuner::Off, Tuner::Cost { nu: 1.0 }] {
+        let db = Db::open(STORE, options(&disk, tuner)).unwrap();
+        check(&db, &model);
+        work(&db, &mut model, 20_000..26_000);
+        check(&db, &model);
+    }
+}
+
+#[test]
+fn without_reads_nothing_changes() {
+    let disk = MemoryFileSystem::new();
+    let db = Db::open(STORE, options(&disk, Tuner::Cost { nu: 0.0 })).unwrap();
+    for n in 0..20_000 {
+        db.put(key(n), value(n)).unwrap();
+    }
+    db.compact_range(None, None).unwrap();
+    let tuner = tuner_of(&db);
+    assert!(tuner.measured >= 1 && tuner.present == 0, "{tuner:?}");
+    assert!(tuner.forms[1..].iter().all(|form| form.tables == 0));
+}
+
+#[test]
+fn a_table_cut_by_entries_and_a_learned_tier_have_no_tuner() {
+    let disk = MemoryFileSystem::new();
+    let mut fixed = options(&disk, Tuner::Cost { nu: 0.0 });
+    fixed.table = "partition=entries(8),size=64KiB".parse().unwrap();
+    let db = Db::open(STORE, fixed).unwrap();
+    let mut model = BTreeMap::new();
+    work(&db, &mut model, 0..8_000);
+    db.compact_range(None, None).unwrap();
+    assert_eq!(tuner_of(&db).measured, 0);
+    check(&db, &model);
+    let mut tiered = options(&MemoryFileSystem::new(), Tuner::Cost { nu: 0.0 });
+    tiered.levels.compaction = "learned-tier".parse().unwrap();
+    let db = Db::open(STORE, tiered).unwrap();
+    assert!(db.stats().unwrap().keyspaces[0].tuner.is_none());
+}
+
+/// A sample that cannot be written costs nothing but the choice. The next opening deletes samples that a crash left.
+#[test]
+fn a_sample_that_fails_is_told_and_nothing_else_fails() {
+    let disk = MemoryFileSystem::new();
+    let options = options(&disk, Tuner::Cost { nu: 0.0 });
+    let db = Db::open(STORE, options.clone()).unwrap();
+    // Files of these names are there already.
+    for number in 0..2_000 {
+        let path = Path::new(STORE).join(format!("{number:06}.sample"));
+        drop(disk.create(&path).unwrap());
+    }
+    let mut model = BTreeMap::new();
+    work(&db, &mut model, 0..8_000);
+    db.compact_range(None, None).unwrap();
+    let tuner = tuner_of(&db);
+    assert!(tuner.failure.is_some_and(|why| why.contains(".sample")));
+    assert!(tuner.measured == 1 && tuner.forms.is_empty());
+    assert!(
+        db.stats()
+            .unwrap()
+            .to_string()
+            .contains("could not be measured")
+    );
+    check(&db, &model);
+    db.close().unwrap();
+    assert!(samples(&disk) > 0);
+    let report = inspect::verify(Path::new(STORE), &options, &mut |_| {}).unwrap();
+    assert!(report.damage.is_empty(), "{report:?}");
+    let db = Db::open(STORE, options).unwrap();
+    assert_eq!(samples(&disk), 0);
+    check(&db, &model);
+}
