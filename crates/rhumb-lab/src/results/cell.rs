@@ -56,10 +56,13 @@ impl Measured {
         spread
     }
 
-    /// Adds mean, median, p99 and histogram of an operation.
+    /// Adds mean, median, p99 and histogram of an operation, its mean within p99 (`_mean_below_p99`) and that of the
+    /// slowest 5 % (`_slowest_5_mean`).
     pub fn put_latencies(&mut self, operation: &str, times: &Latencies) {
         for (name, value) in [
             ("mean", times.mean()),
+            ("mean_below_p99", times.mean_between(0.0, 0.99)),
+            ("slowest_5_mean", times.mean_between(0.95, 1.0)),
             ("p50", times.quantile(0.5)),
             ("p99", times.quantile(0.99)),
         ] {

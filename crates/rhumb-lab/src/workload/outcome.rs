@@ -43,15 +43,14 @@ impl Outcome {
 }
 
 /// Adds the figures of a workload: the latencies of all operations under the workload's name, the latencies
-/// of each kind that occurred under both names (`ycsb-a_read_p99`), the mean below p99 (`_mean_below_p99`)
-/// and of the slowest 5 % (`_slowest_5_mean`), `_rate`, `_cpu` of the whole process, `_harness`, the
-/// share of the clients' time that was neither in the store nor asleep, and with several clients `_round_trip`,
+/// of each kind that occurred under both names (`ycsb-a_read_p99`), `_rate`, `_cpu` of the whole process,
+/// `_harness`, the share of the clients' time that was neither in the store nor asleep, and with several clients `_round_trip`,
 /// the mean of the round trips of a cache line before and after.
 ///
 /// # Errors
 /// None with the bounds of [`Latencies`].
 pub fn put(name: &str, outcome: &Outcome, into: &mut Measured) -> Result<()> {
-    put_latencies(name, &outcome.latencies()?, into);
+    into.put_latencies(name, &outcome.latencies()?);
     let mut figure = |metric: &str, value, unit| into.put(&format!("{name}_{metric}"), value, unit);
     figure("rate", outcome.per_second, "operations/s");
     let cpu = outcome.cpu_seconds * 1e6 / outcome.operations.max(1) as f64;
@@ -64,20 +63,8 @@ pub fn put(name: &str, outcome: &Outcome, into: &mut Measured) -> Result<()> {
     }
     for (operation, times) in &outcome.by_operation {
         if times.count() > 0 {
-            put_latencies(&format!("{name}_{}", operation.name()), times, into);
+            into.put_latencies(&format!("{name}_{}", operation.name()), times);
         }
     }
     Ok(())
-}
-
-/// Adds the latencies, and the means of the fast and of the slow operations.
-fn put_latencies(name: &str, times: &Latencies, into: &mut Measured) {
-    into.put_latencies(name, times);
-    for (metric, from, to) in [("mean_below_p99", 0.0, 0.99), ("slowest_5_mean", 0.95, 1.0)] {
-        into.put(
-            &format!("{name}_{metric}"),
-            times.mean_between(from, to),
-            "ns",
-        );
-    }
 }
