@@ -67,7 +67,7 @@ const MEMORY: &str = "memory";
 impl System {
     /// The system that a text describes: `rhumb` or the name of a peer, and the settings that differ
     /// from `base`, such as `rhumb index=fp partition=bytes(4096) cache=8MiB`. The settings are
-    /// `index`, those of [`TableSpec`], `over_provision` (of value files, in percent), `cache`, `write_buffer`,
+    /// `index`, those of [`TableSpec`], `over_provision` (of value files, in percent), `cache` (0 for none), `write_buffer`,
     /// `compaction`, `ratio`, `base`, `level0_tables`, `threads`, `direct` and `sync`. The name of a store with a plus, such as
     /// `rocksdb+`, is a value log of the lab over it, with the settings `gc=whole` or `gc=files`, `segment` and `over_provision`
     /// besides those of the store. `btree-disk`, `hybrid-pgm` and `hybrid-leco`, indexes of the lab for such pointers, have the setting
@@ -237,7 +237,11 @@ fn set(settings: &mut Settings, setting: &str, value: &str) -> Result<()> {
             settings.table = format!("{present},{setting}={value}").parse()?;
         }
         "cache" => {
-            settings.cache_bytes = bytes(value)?;
+            // No cache, while a table has bytes.
+            settings.cache_bytes = match value {
+                "0" => 0,
+                _ => bytes(value)?,
+            };
             settings.cold_cache_bytes = settings.cache_bytes;
         }
         "write_buffer" => settings.write_buffer_bytes = bytes(value)?,
@@ -331,6 +335,9 @@ mod tests {
         );
         assert_eq!(settings.table.filter_bits_per_key, 0);
         for store in ["rhumb", "rocksdb"] {
+            let uncached = parsed(&format!("{store} cache=0")).unwrap();
+            let settings = uncached.settings();
+            assert_eq!((settings.cache_bytes, settings.cold_cache_bytes), (0, 0));
             let apart = parsed(&format!("{store} values=1KiB over_provision=50")).unwrap();
             let settings = apart.settings();
             assert_eq!(settings.table.separate_values, Some(1 << 10));
