@@ -1,16 +1,10 @@
-//! How many times as fast the learned tier is as other systems, as rules.
+//! How many times as good one system is as others, as rules.
 
-use super::published::Row;
-use crate::claims::compare::{Told, range, short};
-use crate::claims::evidence::{Evidence, Missing, Selection};
-use crate::claims::part::{Cause, Part, Why};
+use super::compare::{Told, range, short};
+use super::evidence::{Evidence, Missing, Selection};
+use super::part::{Part, Why};
+use super::ratio::Only;
 use crate::contest::Rounds;
-
-/// The arm that stands for LearnedKV: a tier of keys with pointers.
-pub const OURS: &str = "tier-keys";
-
-/// The published baseline, with its settings and with memory equal to ours, and RocksDB with blob files.
-pub const BASELINES: &[&str] = &["rdb+published", "rdb+equal", "rocksdb-blob"];
 
 /// What decides where there are several points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,13 +13,19 @@ pub enum Rule {
     Each,
     /// The best point has it: "up to".
     Best,
+    /// The geometric mean over all points has it: "on average".
+    Mean,
 }
 
-/// A published statement on how many times as fast LearnedKV is as another system.
+/// A published statement on how many times as good one system is as another.
 pub struct Gain {
+    /// The arm of our experiments that stands for the better one.
+    pub ours: &'static str,
     /// In a few words; the other system follows.
     pub what: &'static str,
     pub experiment: &'static str,
+    /// What else selects its cells.
+    pub only: Only,
     /// The figure of ours, and that of the other system.
     pub metrics: [&'static str; 2],
     /// Whether the figures are times or sizes, of which less is better.
@@ -35,19 +35,25 @@ pub struct Gain {
     pub axis: &'static str,
     /// Its values with the published gains.
     pub points: Vec<(String, f64)>,
+    /// Why ours may differ from what was published over a system.
+    pub why: fn(&str) -> Why,
 }
 
 impl Gain {
     /// Of a throughput, in a cell without another axis.
     pub fn new(
+        (ours, why): (&'static str, fn(&str) -> Why),
         what: &'static str,
         experiment: &'static str,
         metric: &'static str,
         published: f64,
     ) -> Gain {
         Gain {
+            ours,
+            why,
             what,
             experiment,
+            only: &[],
             metrics: [metric; 2],
             is_cost: false,
             rule: Rule::Each,
@@ -74,12 +80,26 @@ impl Gain {
         }
     }
 
+    /// In cells that have more axes.
+    pub fn only(self, only: Only) -> Gain {
+        Gain { only, ..self }
+    }
+
     /// At the best of the points, each of which may have the gain.
     pub fn best_of(self, axis: &'static str, values: &[&str]) -> Gain {
+        self.by(Rule::Best, axis, values)
+    }
+
+    /// On average over the points.
+    pub fn mean_of(self, axis: &'static str, values: &[&str]) -> Gain {
+        self.by(Rule::Mean, axis, values)
+    }
+
+    fn by(self, rule: Rule, axis: &'static str, values: &[&str]) -> Gain {
         let published = self.points.first().map_or(1.0, |(_, gain)| *gain);
         let points = values.iter().map(|value| (value.to_string(), published));
         Gain {
-            rule: Rule::Best,
+            rule,
             ..self.at(axis, points.collect())
         }
     }
@@ -92,7 +112,10 @@ impl Gain {
 
     fn part(&self, evidence: &Evidence<'_>, other: &'static str) -> Part {
         let what = format!("{} over {other}", self.what);
-        let cells = evidence.cells(self.experiment);
+        let mut cells = evidence.cells(self.experiment);
+        for (axis, value) in self.only {
+            cells = cells.only(axis, value);
+        }
         if !cells.only("system", other).is_declared() {
             return match other.starts_with("rdb+") || other.starts_with("rocksdb") {
                 true => {
@@ -101,7 +124,7 @@ impl Gain {
                 false => Part::not_measured(what, format!("needs {other}, which is not built yet")),
             };
         }
-        Part::judged(what, self.judge(&cells, other)).because(why(other))
+        Part::judged(what, self.judge(&cells, other)).because((self.why)(other))
     }
 
     fn judge(&self, cells: &Selection<'_>, other: &str) -> Result<(Told, String), Missing> {
@@ -116,7 +139,7 @@ impl Gain {
             };
             let gain = self.gain(&cells, other)?;
             told.push(Told::at_least(gain.ratio(), least(*published)));
-            gains.push(gain.median());
+            gains.push(gain);
         }
         if told.is_empty() {
             // None is declared at this scale, which the selection says.
@@ -124,17 +147,26 @@ impl Gain {
             cells.only(self.axis, at).whole()?;
         }
         let published: Vec<f64> = self.points.iter().map(|(_, gain)| *gain).collect();
-        let least: Vec<f64> = published.iter().map(|gain| least(*gain)).collect();
-        let texts = [&gains, &published, &least].map(|numbers| range(numbers));
-        let [ours, published, least] = texts;
-        let ours = format!("{ours} times as good; published {published}, needed {least}");
-        Ok((self.decide(&told), ours))
+        let needed: Vec<f64> = published.iter().map(|gain| least(*gain)).collect();
+        let medians: Vec<f64> = gains.iter().map(Rounds::median).collect();
+        let texts = [&medians, &published, &needed].map(|numbers| range(numbers));
+        let [mut ours, published, all_needed] = texts;
+        let told = match self.rule {
+            Rule::Mean => {
+                let mean = Rounds::of_all(&gains, geometric_mean);
+                ours = format!("{} (at single points {ours})", short(mean.median()));
+                Told::at_least(mean.ratio(), needed.first().copied().unwrap_or(1.0))
+            }
+            Rule::Each | Rule::Best => self.decide(&told),
+        };
+        let ours = format!("{ours} times as good; published {published}, needed {all_needed}");
+        Ok((told, ours))
     }
 
     /// How many times as good ours is, round by round.
     fn gain(&self, cells: &Selection<'_>, other: &str) -> Result<Rounds, Missing> {
         let [ours, theirs] = self.metrics;
-        let ours = rounds(&cells.only("system", OURS), ours)?;
+        let ours = rounds(&cells.only("system", self.ours), ours)?;
         let theirs = rounds(&cells.only("system", other), theirs)?;
         let gain = match self.is_cost {
             true => theirs.over(&ours),
@@ -155,10 +187,15 @@ impl Gain {
             Rule::Each if is(Told::No) => Told::No,
             Rule::Best if is(Told::Yes) => Told::Yes,
             _ if is(Told::Unclear) => Told::Unclear,
-            Rule::Each => Told::Yes,
             Rule::Best => Told::No,
+            Rule::Each | Rule::Mean => Told::Yes,
         }
     }
+}
+
+fn geometric_mean(ratios: &[f64]) -> f64 {
+    let logs: f64 = ratios.iter().map(|ratio| ratio.ln()).sum();
+    (logs / ratios.len() as f64).exp()
 }
 
 /// A figure of one cell, which the machine may have refused to measure.
@@ -169,45 +206,11 @@ pub fn rounds(cell: &Selection<'_>, metric: &'static str) -> Result<Rounds, Miss
     cell.clone().whole()?.rounds(metric)
 }
 
-/// The gain by which a statement holds: at least half of what LearnedKV was published to be better, or at most one and a half
+/// The gain by which a statement holds: at least half of what ours was published to be better, or at most one and a half
 /// times what it was published to be worse.
 fn least(published: f64) -> f64 {
     let part = if published < 1.0 { 1.5 } else { 0.5 };
     1.0 + (published - 1.0) * part
-}
-
-/// Why ours may differ from what was published over a system.
-fn why(other: &str) -> Why {
-    match other {
-        "rdb+published" => (
-            Cause::Device,
-            "values, and the tables of all but this baseline, come from the page cache, which the published runs filled with \
-             ten times as many records",
-        ),
-        "rdb+equal" | "rocksdb-blob" => (
-            Cause::Reading,
-            "this RocksDB has the memory, the filters and the cache of ours, which the published baseline lacks",
-        ),
-        "rocksdb" => (
-            Cause::Reading,
-            "the text compares with RocksDB and the published program with RocksDB+ behind its collection",
-        ),
-        "tier-keys-unfiltered" => (
-            Cause::Design,
-            "tables have filters of their own here, so that the one above the tier spares searches in memory and seldom a read",
-        ),
-        _ => (
-            Cause::Design,
-            "this is rhumb in the form of that system, not the published program over LevelDB, so that both differ in this form alone",
-        ),
-    }
-}
-
-/// The gains of a table.
-pub fn gains(rows: &[Row], of: fn(&Row) -> f64, suffix: &str) -> Vec<(String, f64)> {
-    let rows = rows.iter();
-    rows.map(|row| (format!("{}{suffix}", row.at), of(row)))
-        .collect()
 }
 
 /// A cost of a record as text, for parts that compare it with a limit.

@@ -4,6 +4,7 @@ mod compare;
 mod doblix;
 mod edbt;
 mod evidence;
+mod gain;
 mod json;
 pub mod learnedkv;
 mod ledger;

@@ -1,9 +1,10 @@
 //! The parts of the claims, each with its published numbers.
 
-use super::gains::{BASELINES, Gain, OURS, Rule, at_most, gains, rounds};
+use super::gains::{BASELINES, OURS, gains, of_tier};
 use super::published::{DIRECT, DISTRIBUTIONS, OVER_PROVISIONS, Row, SCANS, SETS, SIZES};
 use crate::claims::compare::Told;
 use crate::claims::evidence::{Evidence, Missing, Selection};
+use crate::claims::gain::{Gain, Rule, at_most, rounds};
 use crate::claims::part::{Cause, Part};
 use crate::claims::ratio::Ratio;
 
@@ -19,19 +20,19 @@ const PLUS: &[&str] = &["rdb+published", "rdb+equal"];
 /// C-L1.
 pub fn speed(evidence: &Evidence<'_>) -> Vec<Part> {
     let all = [
-        Gain::new("reads at 5:5", "L-F8", READS, 3.35),
-        Gain::new("writes at 5:5", "L-F8", WRITES, 1.30),
-        Gain::new("reads of the best mix", "L-F9", READS, 4.32).best_of("mix", &MIXES[..3]),
-        Gain::new("writes of the best mix", "L-F9", WRITES, 1.41).best_of("mix", &MIXES),
+        of_tier("reads at 5:5", "L-F8", READS, 3.35),
+        of_tier("writes at 5:5", "L-F8", WRITES, 1.30),
+        of_tier("reads of the best mix", "L-F9", READS, 4.32).best_of("mix", &MIXES[..3]),
+        of_tier("writes of the best mix", "L-F9", WRITES, 1.41).best_of("mix", &MIXES),
     ];
     let parts = all.iter().flat_map(|gain| gain.over(evidence, BASELINES));
-    let slow = Gain::new("writes on a slow disk", "L-F15", WRITES, 1.43).best_of("mix", &MIXES);
+    let slow = of_tier("writes on a slow disk", "L-F15", WRITES, 1.43).best_of("mix", &MIXES);
     parts.chain(slow.over(evidence, PLUS)).collect()
 }
 
 /// C-L2.
 pub fn space(evidence: &Evidence<'_>) -> Vec<Part> {
-    let gain = Gain::new("space of indexes", "L-F8", "table_bytes", 2.98);
+    let gain = of_tier("space of indexes", "L-F8", "table_bytes", 2.98);
     gain.of_cost(["table_bytes"; 2]).over(evidence, PLUS)
 }
 
@@ -39,8 +40,8 @@ pub fn space(evidence: &Evidence<'_>) -> Vec<Part> {
 pub fn scans(evidence: &Evidence<'_>) -> Vec<Part> {
     let [without, with] = SCANS;
     let all = [
-        Gain::new("without updates", "L-F10", "scan0_scan_throughput", without),
-        Gain::new("behind updates", "L-F10", "scan2_scan_throughput", with),
+        of_tier("without updates", "L-F10", "scan0_scan_throughput", without),
+        of_tier("behind updates", "L-F10", "scan2_scan_throughput", with),
     ];
     let over = |gain: &Gain| gain.over(evidence, &["rocksdb", "rdb+published", "rdb+equal"]);
     all.iter().flat_map(over).collect()
@@ -55,7 +56,7 @@ fn workloads<const N: usize>(gains: [(&str, f64); N]) -> Vec<(String, f64)> {
 pub fn others(evidence: &Evidence<'_>) -> Vec<Part> {
     const INDEXES: &[&str] = &["btree-disk+", "hybrid-pgm+", "hybrid-leco+"];
     let ycsb = |what, gain: (&str, f64)| {
-        let of = Gain::new(what, "L-F11", "ycsb_rate", gain.1);
+        let of = of_tier(what, "L-F11", "ycsb_rate", gain.1);
         of.at("workload", workloads([gain]))
     };
     let hashkv = [
@@ -122,9 +123,8 @@ fn over_axis(
     (axis, rows, suffix): (&'static str, &[Row], &str),
 ) -> Vec<Part> {
     let all = [
-        Gain::new(writes, experiment, WRITES, 1.0)
-            .at(axis, gains(rows, Row::gain_of_writes, suffix)),
-        Gain::new(reads, experiment, READS, 1.0).at(axis, gains(rows, Row::gain_of_reads, suffix)),
+        of_tier(writes, experiment, WRITES, 1.0).at(axis, gains(rows, Row::gain_of_writes, suffix)),
+        of_tier(reads, experiment, READS, 1.0).at(axis, gains(rows, Row::gain_of_reads, suffix)),
     ];
     let over = |gain: &Gain| gain.over(evidence, BASELINES);
     all.iter().flat_map(over).collect()
@@ -160,9 +160,9 @@ const ALL_READS: &str = "p1_read_mean";
 /// C-L9.
 pub fn sources(evidence: &Evidence<'_>) -> Vec<Part> {
     let all = [
-        Gain::new("answered by the tier", "L-T6", ALL_READS, 1.0 / 0.33)
+        of_tier("answered by the tier", "L-T6", ALL_READS, 1.0 / 0.33)
             .of_cost(["p1_from_tier_mean", ALL_READS]),
-        Gain::new("answered above it", "L-T6", ALL_READS, 1.0 / 0.77)
+        of_tier("answered above it", "L-T6", ALL_READS, 1.0 / 0.77)
             .of_cost(["p1_above_tier_mean", ALL_READS]),
     ];
     let parts = all.iter().flat_map(|gain| gain.over(evidence, PLUS));
@@ -185,15 +185,15 @@ fn asking(evidence: &Evidence<'_>) -> Result<(Told, String), Missing> {
 
 /// C-L11.
 pub fn media(evidence: &Evidence<'_>) -> Vec<Part> {
-    let memory = Gain::new("in memory", "L-F14", "p3_rate", 1.26).best_of("mix", &MIXES);
+    let memory = of_tier("in memory", "L-F14", "p3_rate", 1.26).best_of("mix", &MIXES);
     let slow = Gain {
         rule: Rule::Each,
-        ..Gain::new("on a slow disk", "L-F15", "p3_rate", 1.22).best_of("mix", &MIXES)
+        ..of_tier("on a slow disk", "L-F15", "p3_rate", 1.22).best_of("mix", &MIXES)
     };
     let direct = |what, workload: usize, index: usize| {
         let (name, [ours, pgm, leco]) = DIRECT[workload];
         let gain = ours / [pgm, leco][index];
-        let of = Gain::new(what, "L-T5", "ycsb_rate", gain);
+        let of = of_tier(what, "L-T5", "ycsb_rate", gain);
         of.at("workload", workloads([(name, gain)]))
     };
     let direct = [
@@ -247,8 +247,8 @@ fn wrong(evidence: &Evidence<'_>) -> Result<(Told, String), Missing> {
 pub fn filter(evidence: &Evidence<'_>) -> Vec<Part> {
     let at_half = |gain: Gain, published| gain.at("mix", vec![("5:5".to_string(), published)]);
     let all = [
-        at_half(Gain::new("reads", "L-F13", READS, 1.096), 1.096),
-        at_half(Gain::new("writes", "L-F13", WRITES, 0.9435), 0.9435),
+        at_half(of_tier("reads", "L-F13", READS, 1.096), 1.096),
+        at_half(of_tier("writes", "L-F13", WRITES, 0.9435), 0.9435),
     ];
     let over = |gain: &Gain| gain.over(evidence, &["tier-keys-unfiltered"]);
     all.iter().flat_map(over).collect()
