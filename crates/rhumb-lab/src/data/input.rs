@@ -1,7 +1,7 @@
 //! The keys and values that experiments load and look up.
 
 use super::arrivals::renumber;
-use super::{Pairs, Random, Sizes, Strings};
+use super::{Pairs, Prefixes, Random, Sizes, Strings};
 
 /// Sorted keys with their values, and absent keys of the same origin.
 ///
@@ -62,6 +62,15 @@ impl Input {
             values: Values::Given(values),
             held_out,
             order: None,
+        }
+    }
+
+    /// The input with keys that have something before them. Values stay with ranks, which change with the prefixes.
+    pub fn behind(self, prefixes: &Prefixes, seed: u64) -> Input {
+        Input {
+            keys: prefixes.before(&self.keys, seed),
+            absent: prefixes.before(&self.absent, seed),
+            ..self
         }
     }
 

@@ -92,6 +92,21 @@ pub struct Amounts {
     pub table_sizes: [u64; 5],
     /// The position boundaries, the largest first.
     pub boundaries: &'static [u32],
+    /// The amounts of the experiments without a cache, those of *DobLIX*.
+    pub uncached: Uncached,
+}
+
+/// The amounts of the experiments without a cache. There are about as many tables at each scale.
+#[derive(Debug, Clone, Copy)]
+pub struct Uncached {
+    /// Records of 8 + 64 bytes that are loaded.
+    pub records: usize,
+    /// Operations of each workload.
+    pub operations: u64,
+    /// Bytes of a table and of the write buffer.
+    pub table_bytes: u64,
+    /// Bytes of level 1; each next level has ten times as many.
+    pub base_bytes: u64,
 }
 
 impl Amounts {
@@ -165,6 +180,12 @@ pub const QUICK: Amounts = Amounts {
     table_bytes: 2 * MIB,
     table_sizes: [MIB / 4, MIB / 2, MIB, 2 * MIB, 4 * MIB],
     boundaries: &[128, 16, 8],
+    uncached: Uncached {
+        records: 120_000,
+        operations: 5_000,
+        table_bytes: MIB / 4,
+        base_bytes: MIB,
+    },
 };
 
 const SMALL: Amounts = Amounts {
@@ -188,6 +209,12 @@ const SMALL: Amounts = Amounts {
     table_bytes: 16 * MIB,
     table_sizes: [2 * MIB, 4 * MIB, 8 * MIB, 16 * MIB, 32 * MIB],
     boundaries: &[128, 64, 32, 16, 8],
+    uncached: Uncached {
+        records: 4_000_000,
+        operations: 500_000,
+        table_bytes: 4 * MIB,
+        base_bytes: 16 * MIB,
+    },
 };
 
 const PAPER: Amounts = Amounts {
@@ -211,4 +238,10 @@ const PAPER: Amounts = Amounts {
     table_bytes: 64 * MIB,
     table_sizes: [8 * MIB, 16 * MIB, 32 * MIB, 64 * MIB, 128 * MIB],
     boundaries: &[128, 64, 32, 16, 8],
+    uncached: Uncached {
+        records: 64_000_000,
+        operations: 10_000_000,
+        table_bytes: 64 * MIB,
+        base_bytes: 256 * MIB,
+    },
 };

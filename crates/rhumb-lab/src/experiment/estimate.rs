@@ -179,7 +179,7 @@ fn passes(build: &Build, size: Size) -> f64 {
     let levels = (size.bytes() / base).max(1.0).log10().ceil() + 1.0;
     match build.fill {
         Fill::Halves => 3.0 + 2.0 * levels,
-        Fill::All | Fill::Most => 1.0 + 2.0 * levels,
+        Fill::All | Fill::Tenths(_) => 1.0 + 2.0 * levels,
         Fill::Nothing => 0.0,
     }
 }
@@ -195,7 +195,7 @@ fn of_work(planned: &Planned, size: Size, amounts: &Amounts, machine: &Machine) 
         Reading::Limited => (reads + size.bytes() / 4096.0 / 32.0) * machine.page_read,
     };
     match planned.work {
-        Work::Environment => ENVIRONMENT,
+        Work::Environment | Work::Uncached => ENVIRONMENT,
         Work::ValueLogs | Work::Keys | Work::Loading => 0.0,
         Work::Breakdown => gets(Reading::Cached) * GET,
         Work::Points(reading) => {
@@ -217,6 +217,7 @@ fn of_work(planned: &Planned, size: Size, amounts: &Amounts, machine: &Machine) 
             };
             let count = |phase: &super::Phase| match phase.count {
                 Count::OfScale(amount) => 1.1 * amount * amounts.operations as f64,
+                Count::Uncached => 1.1 * amounts.uncached.operations as f64,
                 Count::OfRecords(amount) => amount * size.records,
                 Count::Of(operations) => operations as f64,
                 // They are a part of the records, most of which were loaded by a phase before.

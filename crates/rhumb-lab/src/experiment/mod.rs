@@ -19,7 +19,7 @@ mod work;
 
 use rhumb::{IndexSpec, Partition, TableSpec};
 
-pub use self::amounts::{Amounts, Scale};
+pub use self::amounts::{Amounts, Scale, Uncached};
 pub use self::arms::{Arm, FENCES};
 pub use self::estimate::{Estimate, Machine, estimate};
 use self::figures::View;
@@ -28,7 +28,7 @@ pub use self::plan::{Order, parse_only, parse_shard};
 pub use self::runner::{Summary, run, unfinished};
 use self::study::Study;
 pub use self::study::{Records, Setting};
-use crate::data::{Disorder, Sizes};
+use crate::data::{Disorder, Prefixes, Sizes};
 use crate::error::{Error, Result};
 use crate::results::{Axes, Measured};
 use crate::store::{Settings, System, Temperature};
@@ -86,6 +86,8 @@ pub struct Data {
     pub records: usize,
     /// The sizes of values; none for those of the set.
     pub values: Option<Sizes>,
+    /// What stands before each key.
+    pub prefixes: Option<Prefixes>,
     /// The number of keys that are held out, to be asked for as absent keys, as a share of the
     /// records.
     pub hold_outs: f64,
@@ -100,8 +102,17 @@ impl Data {
             set: set.to_string(),
             records,
             values: None,
+            prefixes: None,
             hold_outs: 0.0,
             order: None,
+        }
+    }
+
+    /// The same with values of so many bytes.
+    pub fn with_values(self, bytes: usize) -> Data {
+        Data {
+            values: Some(Sizes::Fixed(bytes)),
+            ..self
         }
     }
 }
@@ -116,8 +127,8 @@ pub struct Build {
 }
 
 impl Build {
-    /// The build that is loaded once for all builds which differ from this one in the index and in
-    /// how blocks are cut alone; none if loading itself is measured, and for other systems than our store.
+    /// The build that is loaded once for all builds which differ from this one in the index, in how blocks are cut and
+    /// in whether the device is read alone; none if loading itself is measured, and for other systems than our store.
     pub fn shared(&self) -> Option<Build> {
         let System::Rhumb(settings) = &self.system else {
             return None;
@@ -128,9 +139,10 @@ impl Build {
                 partition: Partition::Bytes(4096),
                 ..settings.table.clone()
             },
+            direct: false,
             ..settings.clone()
         };
-        matches!(self.fill, Fill::All | Fill::Most).then_some(Build {
+        matches!(self.fill, Fill::All | Fill::Tenths(_)).then_some(Build {
             system: System::Rhumb(settings),
             fill: self.fill,
         })
@@ -145,8 +157,8 @@ pub enum Fill {
     /// All records, half of them first; only merging the other half into them counts as the cost of
     /// loading.
     Halves,
-    /// Nine tenths; workloads insert some of the rest.
-    Most,
+    /// So many tenths; workloads insert some of the rest.
+    Tenths(u8),
     /// None: the work loads them.
     Nothing,
 }
@@ -158,6 +170,8 @@ pub enum Work {
     Environment,
     /// Describes the protocol of stores with value logs.
     ValueLogs,
+    /// Describes the machine and the protocol without a cache.
+    Uncached,
     /// Describes the keys: their sizes and their distribution.
     Keys,
     /// Gets of present keys, and the memory of indexes, directories, filters and key maps.
@@ -168,7 +182,7 @@ pub enum Work {
     Ranges(usize, Reading),
     /// The time of loading, merging and training.
     Loading,
-    /// Workloads one after another. Changes the store.
+    /// Workloads one after another, on a copy of the store if it was loaded.
     Phases(&'static [Phase]),
     /// The same on a store that lies elsewhere.
     PhasesOn(Medium, &'static [Phase]),
@@ -213,6 +227,8 @@ pub enum Preload {
 pub enum Count {
     /// A multiple of the operations of the scale, behind a tenth as many that are not measured.
     OfScale(f64),
+    /// Those of experiments without a cache, behind a tenth as many that are not measured.
+    Uncached,
     /// A multiple of the records of the cell. All operations are measured, and with them the space and the
     /// writes of the store.
     OfRecords(f64),
@@ -263,6 +279,11 @@ impl Phase {
         }
     }
 
+    /// The phase by a number of clients.
+    pub const fn by(self, clients: usize) -> Phase {
+        Phase { clients, ..self }
+    }
+
     /// The phase behind all that the store has to do.
     pub const fn behind_all_work(self) -> Phase {
         Phase {
@@ -300,10 +321,18 @@ impl Work {
                 Reading::Cached.caches()
             }
             Work::PhasesOn(Medium::SlowDisk, _) => Reading::Limited.caches(),
-            Work::Environment | Work::ValueLogs | Work::Keys | Work::Loading | Work::Ingest(_) => {
-                ""
-            }
+            Work::Environment
+            | Work::ValueLogs
+            | Work::Uncached
+            | Work::Keys
+            | Work::Loading
+            | Work::Ingest(_) => "",
         }
+    }
+
+    /// Whether it writes to the store that it is given.
+    fn changes_store(self) -> bool {
+        matches!(self, Work::Phases(_) | Work::PhasesOn(..) | Work::Ingest(_))
     }
 
     /// The position of the work among the cells over one store: work that needs a full page cache,
@@ -312,7 +341,7 @@ impl Work {
         match self {
             Work::Points(Reading::Direct) | Work::Ranges(_, Reading::Direct) => 1,
             Work::Points(Reading::Limited) | Work::Ranges(_, Reading::Limited) => 2,
-            Work::Phases(_) | Work::PhasesOn(..) | Work::Ingest(_) => 3,
+            _ if self.changes_store() => 3,
             _ => 0,
         }
     }

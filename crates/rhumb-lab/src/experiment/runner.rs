@@ -188,7 +188,17 @@ impl Group {
                 super::Work::Loading => *loading,
                 work => Circumstances::now(contest.round, contest.seed, work.caches()),
             };
-            keep(key, &taken, work::over_store(planned.work, study)?)?;
+            let measured = match planned.work.changes_store() && study.build.fill != Fill::Nothing {
+                true => {
+                    // The next cell begins with the store as it was loaded.
+                    let copy = study.copy()?;
+                    let measured = work::over_store(planned.work, &copy)?;
+                    copy.remove()?;
+                    measured
+                }
+                false => work::over_store(planned.work, study)?,
+            };
+            keep(key, &taken, measured)?;
         }
         Ok(())
     }

@@ -41,6 +41,9 @@ impl Records {
         let set: SetSpec = data.set.parse()?;
         let hold_out = (data.records as f64 * data.hold_outs).ceil() as usize;
         let mut input = set.input(data.records, data.values, hold_out, seed)?;
+        if let Some(prefixes) = &data.prefixes {
+            input = input.behind(prefixes, seed);
+        }
         if let Some(order) = data.order {
             let ranks = order.order(input.keys.len(), seed)?;
             input = input.in_order(ranks);
@@ -138,7 +141,7 @@ impl<'a> Study<'a> {
         let order = study.order()?;
         let first = match build.fill {
             Fill::Halves => order.len() / 2,
-            Fill::All | Fill::Most | Fill::Nothing => 0,
+            Fill::All | Fill::Tenths(_) | Fill::Nothing => 0,
         };
         let (before, after) = order.split_at(first);
         study.write(&*store, before)?;
@@ -192,6 +195,16 @@ impl<'a> Study<'a> {
         Ok(study)
     }
 
+    /// A copy of the store, which may be changed.
+    ///
+    /// # Errors
+    /// If its files cannot be copied.
+    pub fn copy(&self) -> Result<Study<'a>> {
+        let study = self.at(self.setting.directory.join("copy"));
+        copy_store(&self.directory, &study.directory)?;
+        Ok(study)
+    }
+
     /// The same in another directory, without what was loaded.
     pub fn at(&self, directory: PathBuf) -> Study<'a> {
         Study {
@@ -211,14 +224,14 @@ impl<'a> Study<'a> {
         match self.build.fill {
             Fill::Nothing => 0,
             Fill::All | Fill::Halves => keys,
-            Fill::Most => keys - keys / 10,
+            Fill::Tenths(tenths) => keys - keys * (10 - usize::from(tenths.min(10))) / 10,
         }
     }
 
     /// The ranks to load, in their order.
     fn order(&self) -> Result<Cow<'a, [u32]>> {
         let order = &self.records.order;
-        if self.build.fill != Fill::Most {
+        if !matches!(self.build.fill, Fill::Tenths(_)) {
             return Ok(Cow::Borrowed(order));
         }
         let keys = self.records.input.keys.len();
@@ -267,7 +280,8 @@ impl<'a> Study<'a> {
 
     /// Saves the bytes that an entry takes in tables, with its checksum and its share of what a table has
     /// once, but without index, key map and filter, whose bytes in memory are about those in tables; and
-    /// in the index. Merged stores alone have each key once.
+    /// in the index; and the bytes that find blocks, index, directory and key map together. Merged stores alone have
+    /// each key once.
     fn put_sizes(&mut self, held: &Footprint) {
         self.fallback_share = held.fallback_share();
         self.loading
@@ -276,8 +290,16 @@ impl<'a> Study<'a> {
             let apart = held.index + held.filter + held.key_map;
             let each = |bytes: u64| bytes as f64 / self.loaded() as f64;
             let (entry, index) = (each(bytes.saturating_sub(apart)), each(held.index));
-            self.loading.put("entry_bytes", entry, "B/entry");
-            self.loading.put("index_bytes_an_entry", index, "B/entry");
+            let finding = (held.index + held.directory + held.key_map) as f64;
+            let mut put = |metric, value, unit| self.loading.put(metric, value, unit);
+            put("entry_bytes", entry, "B/entry");
+            put("index_bytes_an_entry", index, "B/entry");
+            put("finding_bytes", finding, "B");
+            put(
+                "finding_bytes_a_table",
+                finding / held.tables.max(1) as f64,
+                "B/table",
+            );
         }
     }
 
@@ -294,15 +316,18 @@ impl<'a> Study<'a> {
         let count = |name| counters.get(name).unwrap_or_default() as f64;
         let sum = |of_flushes, of_merges| (count(of_flushes) + count(of_merges)) / 1e9;
         let compaction = sum("flush_time", "merge_time");
-        let training = sum("flush_training_time", "merge_training_time");
-        let io = sum("flush_write_time", "merge_write_time") + count("merge_read_time") / 1e9;
         let mut put = |metric, value, unit| self.loading.put(metric, value, unit);
         put("flush_time", count("flush_time") / 1e9, "s");
         put("merge_time", count("merge_time") / 1e9, "s");
         put("compaction_time", compaction, "s");
-        put("training_time", training, "s");
-        put("io_time", io, "s");
-        put("training_share", training / compaction, "");
+        // Other stores do not tell what takes this time.
+        if counters.get("merge_training_time").is_some() {
+            let training = sum("flush_training_time", "merge_training_time");
+            let io = sum("flush_write_time", "merge_write_time") + count("merge_read_time") / 1e9;
+            put("training_time", training, "s");
+            put("io_time", io, "s");
+            put("training_share", training / compaction, "");
+        }
         let bytes = count("merged_bytes") + count("flushed_bytes");
         put("written_bytes", bytes, "B");
         put("merges", merges as f64, "merges");
@@ -367,14 +392,16 @@ impl<'a> Study<'a> {
     }
 }
 
-/// Copies a closed store of ours. Tables never change, so the copy shares them with the original where
+/// Copies a closed store of ours or of RocksDB. Tables never change, so the copy shares them with the original where
 /// the file system has hard links.
 fn copy_store(from: &Path, to: &Path) -> Result<()> {
     std::fs::create_dir(to).map_err(Error::io("create", to))?;
     for entry in std::fs::read_dir(from).map_err(Error::io("list", from))? {
         let file = entry.map_err(Error::io("list", from))?;
         let (source, target) = (file.path(), to.join(file.file_name()));
-        let is_table = source.extension().is_some_and(|name| name == "table");
+        let is_table = source
+            .extension()
+            .is_some_and(|name| name == "table" || name == "sst");
         if !is_table || std::fs::hard_link(&source, &target).is_err() {
             std::fs::copy(&source, &target).map_err(Error::io("copy", &source))?;
         }

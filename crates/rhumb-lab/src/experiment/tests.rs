@@ -29,6 +29,12 @@ const TINY: Amounts = Amounts {
     table_bytes: 512 << 10,
     table_sizes: [64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20],
     boundaries: &[128, 16],
+    uncached: Uncached {
+        records: 3_000,
+        operations: 200,
+        table_bytes: 32 << 10,
+        base_bytes: 128 << 10,
+    },
 };
 
 fn order(experiments: Vec<&'static Experiment>) -> Order {
@@ -110,7 +116,7 @@ fn cells_are_measured_once_and_drawn() {
     let ids = [
         "E-ENV", "E-PAR", "E-T1", "E-F6", "E-F8", "E-F12", "E-F14", "E-F16", "E-F17", "L-ENV",
         "L-F3", "L-F8", "L-F9", "L-T2", "L-T3", "L-T4", "L-T7", "L-F10", "L-F11", "L-T5", "L-T6",
-        "B-F4", "B-F5", "B-F8", "D-F1",
+        "B-F4", "B-F5", "B-F8", "D-ENV", "D-F1", "D-F9", "D-F11", "D-F12", "D-F13", "D-F14",
     ];
     let order = some(&ids);
     let first = measure(&order, &path).unwrap();
@@ -470,7 +476,7 @@ fn an_experiment_of_systems_and_phases_is_data_alone() {
                     },
                     build: Some(Build {
                         system: amounts.system(text)?,
-                        fill: Fill::Most,
+                        fill: Fill::Tenths(9),
                     }),
                     work: Work::Phases(PHASES),
                 })

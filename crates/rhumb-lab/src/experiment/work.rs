@@ -27,6 +27,7 @@ pub fn keys_or_machine(work: Work, setting: &Setting<'_>, records: &Records) -> 
     match work {
         Work::Environment => environment::measure(setting),
         Work::ValueLogs => environment::value_logs(setting),
+        Work::Uncached => environment::uncached(setting),
         _ => Ok(keys::measure(&records.input)),
     }
 }
@@ -44,7 +45,7 @@ pub fn over_store(work: Work, study: &Study<'_>) -> Result<Permitted> {
         Work::PhasesOn(medium, phases) => media::measure(study, medium, phases)?,
         Work::Ingest(phases) => return Ok(Ok(ingest(study, phases)?)),
         Work::Loading => return Ok(Ok(study.loading.clone())),
-        Work::Environment | Work::ValueLogs | Work::Keys => {
+        Work::Environment | Work::ValueLogs | Work::Uncached | Work::Keys => {
             return keys_or_machine(work, study.setting, study.records).map(Ok);
         }
     };

@@ -155,6 +155,22 @@ mod tests {
         assert_eq!(report.subjects(), [&subject("fp"), &plr]);
     }
 
+    /// Of 100 operations, one of 1 ms and the rest of 1 to 99 ns.
+    #[test]
+    fn latencies_have_a_mean_within_p99_and_one_of_the_slowest() {
+        let mut took = Latencies::new().unwrap();
+        for nanoseconds in (1..=99).chain([1_000_000]) {
+            took.record(Duration::from_nanos(nanoseconds));
+        }
+        let mut measured = Measured::default();
+        measured.put_latencies("get", &took);
+        let figure = |metric: &str| measured.figure(metric).unwrap().values[0];
+        assert_eq!(figure("get_mean_below_p99"), 50.0);
+        let slowest = (96.0 + 97.0 + 98.0 + 99.0 + 1e6) / 5.0;
+        assert!((figure("get_slowest_5_mean") / slowest - 1.0).abs() < 1e-3);
+        assert_eq!(figure("get_mean"), (99.0 * 50.0 + 1e6) / 100.0);
+    }
+
     #[test]
     fn repeats_give_medians_and_spread() {
         let mut report = report();

@@ -77,7 +77,7 @@ fn mixed(amounts: &Amounts) -> Result<Vec<Planned>> {
     let plan = |kind| {
         let point = Point::fixed(amounts, long(LONG_SETS[0], amounts), kind);
         let build = Build {
-            fill: Fill::Most,
+            fill: Fill::Tenths(9),
             ..point.build()?
         };
         Ok(Planned {

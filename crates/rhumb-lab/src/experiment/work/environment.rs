@@ -10,6 +10,7 @@ use rhumb::fs::{Access, FileSystem, OsFileSystem};
 
 use crate::data::Random;
 use crate::error::{Error, Result};
+use crate::experiment::doblix::protocol as without_cache;
 use crate::experiment::learnedkv::protocol;
 use crate::experiment::study::Setting;
 use crate::measure::{ControlGroup, DeviceGroup, DeviceLimits, Disk, Latencies, ThrottledFs};
@@ -26,6 +27,34 @@ const READS: usize = 400;
 /// # Errors
 /// Failures of the machine's files.
 pub fn measure(setting: &Setting<'_>) -> Result<Measured> {
+    let mut measured = Measured::default();
+    let written = put_pages(setting, &mut measured)?;
+    put_protocol(setting, &mut measured);
+    measured.put("device_write", written, "B/s");
+    let permitted = match ControlGroup::enter()? {
+        Ok(group) => group.leave().map(|()| true)?,
+        Err(_) => false,
+    };
+    measured.put("control_groups", f64::from(u8::from(permitted)), "");
+    Ok(measured)
+}
+
+/// The same reads, and the amounts of the experiments without a cache.
+///
+/// # Errors
+/// Failures of the machine's files.
+pub fn uncached(setting: &Setting<'_>) -> Result<Measured> {
+    let mut measured = Measured::default();
+    let written = put_pages(setting, &mut measured)?;
+    measured.put("device_write", written, "B/s");
+    for (name, value, unit) in without_cache(setting.amounts) {
+        measured.put(name, value as f64, unit);
+    }
+    Ok(measured)
+}
+
+/// Adds the times to read a page, and returns the bytes that were written in a second.
+fn put_pages(setting: &Setting<'_>, measured: &mut Measured) -> Result<f64> {
     let path = setting.directory.join("pages");
     let mut file = File::create(&path).map_err(Error::io("create", &path))?;
     let mut random = Random::new(setting.seed, 0xe4f);
@@ -37,7 +66,6 @@ pub fn measure(setting: &Setting<'_>) -> Result<Measured> {
         .map_err(Error::io("write", &path))?;
     let written = FILE_BYTES as f64 / start.elapsed().as_secs_f64();
 
-    let mut measured = Measured::default();
     let system = OsFileSystem::new();
     for (name, access) in [("cached", Access::Buffered), ("device", Access::Direct)] {
         if access == Access::Direct {
@@ -58,14 +86,7 @@ pub fn measure(setting: &Setting<'_>) -> Result<Measured> {
         measured.put_latencies(&format!("page_{name}"), &times);
     }
     std::fs::remove_file(&path).map_err(Error::io("remove", &path))?;
-    put_protocol(setting, &mut measured);
-    measured.put("device_write", written, "B/s");
-    let permitted = match ControlGroup::enter()? {
-        Ok(group) => group.leave().map(|()| true)?,
-        Err(_) => false,
-    };
-    measured.put("control_groups", f64::from(u8::from(permitted)), "");
-    Ok(measured)
+    Ok(written)
 }
 
 fn put_protocol(setting: &Setting<'_>, measured: &mut Measured) {

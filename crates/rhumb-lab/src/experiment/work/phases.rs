@@ -76,7 +76,7 @@ pub fn measure(study: &Study<'_>, phases: &[Phase]) -> Result<Measured> {
 impl Phase {
     /// Whether its space and its writes are measured, which only all of its operations together have.
     fn is_watched(&self) -> bool {
-        !matches!(self.count, Count::OfScale(_))
+        !matches!(self.count, Count::OfScale(_) | Count::Uncached)
     }
 }
 
@@ -100,6 +100,7 @@ fn load(phase: &Phase, study: &Study<'_>, population: &Population<'_>) -> Load {
     let records = population.most();
     let operations = match phase.count {
         Count::OfScale(amount) => (amount * study.setting.amounts.operations as f64).ceil() as u64,
+        Count::Uncached => study.setting.amounts.uncached.operations,
         Count::OfRecords(amount) => (amount * records as f64).round() as u64,
         Count::Left => records - population.present(),
         Count::Of(operations) => operations,
@@ -118,14 +119,23 @@ fn load(phase: &Phase, study: &Study<'_>, population: &Population<'_>) -> Load {
     }
 }
 
-/// Adds the counters of a phase that are not 0, its warm-up included, and the share of wrong answers of the filter above a
-/// learned tier among those on keys that do not stand there.
+/// Adds the counters of a phase that are not 0, its warm-up included; the share of wrong answers of the filter above a
+/// learned tier among those on keys that do not stand there; and the blocks, and the bytes read, of a table that a get searches.
 fn put_counters(phase: &str, counters: &Counters, measured: &mut Measured) {
     let count = |name| counters.get(name).unwrap_or(0) as f64;
     let (right, wrong) = (count("above_negative"), count("above_false_positive"));
     if right + wrong > 0.0 {
         let share = 100.0 * wrong / (right + wrong);
         measured.put(&format!("{phase}_filter_wrong"), share, "%");
+    }
+    let probes = count("get_probes");
+    if probes > 0.0 {
+        for (read, name, unit) in [
+            ("get_blocks", "probe_blocks", "blocks/probe"),
+            ("get_bytes_read", "probe_bytes", "B/probe"),
+        ] {
+            measured.put(&format!("{phase}_{name}"), count(read) / probes, unit);
+        }
     }
     for counter in counters.iter().filter(|counter| counter.value > 0) {
         let metric = format!("{phase}_{}", counter.name);
