@@ -113,9 +113,6 @@ impl Gain {
     fn part(&self, evidence: &Evidence<'_>, other: &'static str) -> Part {
         let what = format!("{} over {other}", self.what);
         let mut cells = evidence.cells(self.experiment);
-        for (axis, value) in self.only {
-            cells = cells.only(axis, value);
-        }
         if !cells.only("system", other).is_declared() {
             return match other.starts_with("rdb+") || other.starts_with("rocksdb") {
                 true => {
@@ -123,6 +120,9 @@ impl Gain {
                 }
                 false => Part::not_measured(what, format!("needs {other}, which is not built yet")),
             };
+        }
+        for (axis, value) in self.only {
+            cells = cells.only(axis, value);
         }
         Part::judged(what, self.judge(&cells, other)).because((self.why)(other))
     }
@@ -153,9 +153,9 @@ impl Gain {
         let [mut ours, published, all_needed] = texts;
         let told = match self.rule {
             Rule::Mean => {
-                let mean = Rounds::of_all(&gains, geometric_mean);
-                ours = format!("{} (at single points {ours})", short(mean.median()));
-                Told::at_least(mean.ratio(), needed.first().copied().unwrap_or(1.0))
+                let mean = Rounds::of_all(&gains, geometric_mean).ratio();
+                ours = format!("{} (at single points {ours})", short(mean.middle));
+                Told::at_least(mean, needed.first().copied().unwrap_or(1.0))
             }
             Rule::Each | Rule::Best => self.decide(&told),
         };

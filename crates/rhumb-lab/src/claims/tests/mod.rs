@@ -1,5 +1,6 @@
 //! Verdicts on made-up cells: all cells that the experiments declare, with computed figures.
 
+mod doblix;
 mod edbt;
 mod evidence;
 mod learnedkv;
@@ -15,7 +16,7 @@ use crate::results::{Cell, Kept, Round};
 
 const SCALE: Scale = Scale::Small;
 
-const METRICS: [&str; 50] = [
+const METRICS: [&str; 61] = [
     "fallback_share",
     "memory_bytes",
     "key_map_bytes",
@@ -66,6 +67,17 @@ const METRICS: [&str; 50] = [
     "p1_from_buffers",
     "p1_from_lsm",
     "p1_from_tier",
+    "mix_rate",
+    "mix_slowest_5_mean",
+    "mix_get_blocks",
+    "mix_get_probes",
+    "mix_gets",
+    "finding_bytes_a_table",
+    "compaction_time",
+    "part_all",
+    "part_predict",
+    "part_read",
+    "part_search",
 ];
 
 /// All declared cells, with figures by a function. Times spread by the factor `wide` to both sides
@@ -165,6 +177,9 @@ fn as_published(cell: &Cell, metric: &str) -> f64 {
     }
     if cell.experiment.starts_with("L-") {
         return learnedkv::as_published(cell, metric);
+    }
+    if cell.experiment.starts_with("D-") {
+        return doblix::as_published(cell, metric);
     }
     if cell.experiment.starts_with("B-") {
         return sortedness::as_published(cell, metric);

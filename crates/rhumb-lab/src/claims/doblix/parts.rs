@@ -1,0 +1,233 @@
+//! The parts of the claims, each with its published numbers.
+
+use super::gains::{BOURBON, OURS, TRIDENT, of_blocks, of_tables, over_all, rocksdb};
+use crate::claims::compare::{Told, short};
+use crate::claims::evidence::{Evidence, Missing};
+use crate::claims::gain::{Gain, rounds};
+use crate::claims::part::{Cause, Part};
+use crate::claims::ratio::Only;
+use crate::contest::Rounds;
+
+const RATE: &str = "mix_rate";
+const TAIL: &str = "mix_slowest_5_mean";
+
+/// All sets of keys.
+const SETS: [&str; 6] = [
+    "lognormal",
+    "osm-like",
+    "books-like",
+    "fb-like",
+    "wiki-like",
+    "uni",
+];
+
+const READS: Only = &[("mix", "100/0")];
+
+/// The mean over all sets, under a mix of reads and inserts.
+fn over_sets(what: &'static str, metric: &'static str, only: Only) -> impl Fn(f64) -> Gain {
+    move |published| {
+        let gain = of_blocks(what, "D-F9", metric, published).mean_of("set", &SETS);
+        let gain = match metric {
+            TAIL => gain.of_cost([TAIL; 2]),
+            _ => gain,
+        };
+        gain.only(only)
+    }
+}
+
+/// C-D1.
+pub fn read_only(evidence: &Evidence<'_>) -> Vec<Part> {
+    over_all(
+        evidence,
+        over_sets("read-only", RATE, READS),
+        [1.41, 1.57, 1.92],
+    )
+}
+
+/// C-D2.
+pub fn one_block(evidence: &Evidence<'_>) -> Vec<Part> {
+    let part = Part::judged("one block a table searched", blocks(evidence));
+    vec![part.because((
+        Cause::Design,
+        "versions of a key, or keys with one number, can reach into a second block",
+    ))]
+}
+
+/// Whether no more tables took a second block than there are false positives of filters, in any round of any set of
+/// this scale: all keys are present, each in one table.
+fn blocks(evidence: &Evidence<'_>) -> Result<(Told, String), Missing> {
+    let cells = evidence.cells("D-F9").only("mix", "100/0");
+    let cells = cells.only("system", OURS);
+    let (mut most_blocks, mut most_beyond) = (0.0_f64, f64::NEG_INFINITY);
+    for set in cells.each("set") {
+        let cell = cells.only("set", set);
+        let [blocks, probes, gets] =
+            ["mix_get_blocks", "mix_get_probes", "mix_gets"].map(|metric| rounds(&cell, metric));
+        let counts = [blocks?, probes?, gets?];
+        let a_probe = counts[0].over(&counts[1]);
+        most_blocks = most_blocks.max(a_probe.spread().max);
+        let beyond = Rounds::of_all(&counts, |counts| match counts {
+            [blocks, probes, gets] => (blocks - probes) - (probes - gets),
+            _ => f64::NAN,
+        });
+        most_beyond = most_beyond.max(beyond.spread().max);
+    }
+    let told = Told::from(most_blocks >= 1.0 && most_beyond <= 0.0);
+    let ours = format!("{most_blocks:.4} blocks a probe at most; published 1");
+    Ok((told, ours))
+}
+
+/// Sets of the experiment on tables, and its longer keys.
+const BUILT: [&str; 2] = ["lognormal", "books-like"];
+const LONG: Only = &[("key", "64")];
+
+fn of_building(what: &'static str, metric: &'static str, published: f64) -> Gain {
+    let gain = of_tables(what, "D-F14", metric, published).of_cost([metric; 2]);
+    gain.mean_of("set", &BUILT).only(LONG)
+}
+
+/// C-D3.
+pub fn tables(evidence: &Evidence<'_>) -> Vec<Part> {
+    let other = rocksdb(evidence, "D-F14");
+    [
+        of_building("index of a table", "finding_bytes_a_table", 1.0 / 0.741),
+        of_building("time to build", "compaction_time", 1.0 / 0.941),
+    ]
+    .iter()
+    .flat_map(|gain| gain.over(evidence, &[other]))
+    .collect()
+}
+
+/// C-D4.
+pub fn applications(evidence: &Evidence<'_>) -> Vec<Part> {
+    let other = rocksdb(evidence, "D-F13");
+    [("udb", 1.32), ("zippydb", 1.38), ("up2x", 1.62)]
+        .iter()
+        .flat_map(|(name, published)| {
+            let gain = of_blocks(name, "D-F13", RATE, *published);
+            let gain = gain.at("size", vec![(name.to_string(), *published)]);
+            gain.only(&[("part", "applications")])
+                .over(evidence, &[other])
+        })
+        .collect()
+}
+
+/// C-D6.
+pub fn mixes(evidence: &Evidence<'_>) -> Vec<Part> {
+    let rates = [
+        (
+            over_sets("read-heavy", RATE, &[("mix", "90/10")]),
+            [1.27, 1.36, 1.22],
+        ),
+        (
+            over_sets("balanced", RATE, &[("mix", "50/50")]),
+            [1.29, 1.27, 1.31],
+        ),
+        (
+            over_sets("write-heavy", RATE, &[("mix", "0/100")]),
+            [1.16, 1.14, 1.04],
+        ),
+        (
+            over_sets("tail, read-only", TAIL, READS),
+            [1.85, 1.89, 2.13],
+        ),
+    ];
+    let mut parts: Vec<Part> = rates
+        .into_iter()
+        .flat_map(|(gain, published)| over_all(evidence, gain, published))
+        .collect();
+    let tail = over_sets("tail, balanced", TAIL, &[("mix", "50/50")])(2.67);
+    parts.extend(tail.best_of("set", &SETS).over(evidence, &[TRIDENT]));
+    parts
+}
+
+/// C-D7.
+pub fn breakdown(evidence: &Evidence<'_>) -> Vec<Part> {
+    // RocksDB does not tell the parts of its gets.
+    const IN_ITS_PLACE: &str = "rocksdb-like";
+    let of = |what, metric: &'static str, less: f64| {
+        let gain = of_blocks(what, "D-F11", metric, 1.0 / (1.0 - less));
+        gain.of_cost([metric; 2])
+    };
+    let best = |what, metric, less| of(what, metric, less).best_of("set", &BUILT);
+    let all = [
+        (best("total", "part_all", 0.23), TRIDENT),
+        (best("total", "part_all", 0.27), BOURBON),
+        (best("total", "part_all", 0.56), IN_ITS_PLACE),
+        (
+            best("finding the block", "part_predict", 0.22),
+            IN_ITS_PLACE,
+        ),
+        (best("loading the block", "part_read", 0.122), TRIDENT),
+        (best("loading the block", "part_read", 0.122), BOURBON),
+        (best("loading the block", "part_read", 0.122), IN_ITS_PLACE),
+        (
+            of("finding the key", "part_search", 0.111).mean_of("set", &BUILT),
+            IN_ITS_PLACE,
+        ),
+    ];
+    let mut parts: Vec<Part> = all
+        .iter()
+        .flat_map(|(gain, other)| gain.over(evidence, &[other]))
+        .collect();
+    parts.push(Part::not_measured(
+        "loading the index",
+        "needs indexes that are loaded by gets: ours are in memory from opening on",
+    ));
+    parts
+}
+
+/// C-D8.
+pub fn workloads(evidence: &Evidence<'_>) -> Vec<Part> {
+    const REQUESTS: [&str; 6] = [
+        "uniform",
+        "zipfian",
+        "latest",
+        "hotspot",
+        "exponential",
+        "sequential",
+    ];
+    let of = |what, names: &'static [&'static str]| {
+        move |published| of_blocks(what, "D-F12", RATE, published).mean_of("workload", names)
+    };
+    [
+        over_all(
+            evidence,
+            of("YCSB B, C, D", &["B", "C", "D"]),
+            [1.32, 1.42, 2.02],
+        ),
+        over_all(evidence, of("YCSB A, F", &["A", "F"]), [1.56; 3]),
+        over_all(evidence, of("YCSB E", &["E"]), [1.092, 1.167, 1.428]),
+        over_all(evidence, of("requests", &REQUESTS), [1.394, 1.521, 1.789]),
+    ]
+    .concat()
+}
+
+/// C-D10.
+pub fn building(evidence: &Evidence<'_>) -> Vec<Part> {
+    let time = of_building("time to build", "compaction_time", 1.0 / 0.753);
+    let mut parts = time.over(evidence, &[TRIDENT]);
+    let share = Part::judged("training and serialising", training(evidence));
+    parts.push(share.because((
+        Cause::Design,
+        "all else that builds a table takes less time here, of which training is then a larger share",
+    )));
+    parts
+}
+
+/// The largest share of training in the time to build tables.
+fn training(evidence: &Evidence<'_>) -> Result<(Told, String), Missing> {
+    const PUBLISHED: f64 = 0.048 + 0.037;
+    const LIMIT: f64 = 1.5 * PUBLISHED;
+    let cells = evidence.cells("D-F14").only("key", "64");
+    let cells = cells.only("system", OURS);
+    let (mut told, mut most) = (Told::Yes, 0.0_f64);
+    for set in cells.each("set") {
+        let share = rounds(&cells.only("set", set), "training_share")?;
+        told = told.and(Told::at_most(share.interval(), LIMIT));
+        most = most.max(share.median());
+    }
+    let [most, published, limit] = [most, PUBLISHED, LIMIT].map(|share| short(100.0 * share));
+    let ours = format!("{most} % at most; published {published}, allowed {limit}");
+    Ok((told, ours))
+}
