@@ -1,7 +1,7 @@
 //! The ledger: the claims of the papers, our results, and the verdicts.
 
 mod compare;
-mod doblix;
+pub mod doblix;
 mod edbt;
 mod evidence;
 mod gain;

@@ -14,7 +14,8 @@ use crate::store::{Settings, System};
 pub enum Scale {
     /// All experiments in minutes: shows that everything runs, and the shapes of most figures.
     Quick,
-    /// About two hours on a machine of two cores, and thirteen more with the experiments of *LearnedKV*.
+    /// About two hours on a machine of two cores, thirteen more with the experiments of *LearnedKV* and three with
+    /// those of *DobLIX*.
     Small,
     /// The published sizes: takes hundreds of GiB of disk, and days.
     Paper,

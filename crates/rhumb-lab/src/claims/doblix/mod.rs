@@ -2,6 +2,7 @@
 
 mod gains;
 mod parts;
+pub mod published;
 
 use super::{Claim, Judge};
 

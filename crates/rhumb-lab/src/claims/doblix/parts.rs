@@ -1,6 +1,7 @@
 //! The parts of the claims, each with its published numbers.
 
 use super::gains::{BOURBON, OURS, TRIDENT, of_blocks, of_tables, over_all, rocksdb};
+use super::published::{REQUESTS, SETS, TWO_SETS};
 use crate::claims::compare::{Told, short};
 use crate::claims::evidence::{Evidence, Missing};
 use crate::claims::gain::{Gain, rounds};
@@ -10,16 +11,6 @@ use crate::contest::Rounds;
 
 const RATE: &str = "mix_rate";
 const TAIL: &str = "mix_slowest_5_mean";
-
-/// All sets of keys.
-const SETS: [&str; 6] = [
-    "lognormal",
-    "osm-like",
-    "books-like",
-    "fb-like",
-    "wiki-like",
-    "uni",
-];
 
 const READS: Only = &[("mix", "100/0")];
 
@@ -77,13 +68,12 @@ fn blocks(evidence: &Evidence<'_>) -> Result<(Told, String), Missing> {
     Ok((told, ours))
 }
 
-/// Sets of the experiment on tables, and its longer keys.
-const BUILT: [&str; 2] = ["lognormal", "books-like"];
-const LONG: Only = &[("key", "64")];
+/// The longer keys of the experiment on tables.
+const LONG: Only = &[("key", "64 B")];
 
 fn of_building(what: &'static str, metric: &'static str, published: f64) -> Gain {
     let gain = of_tables(what, "D-F14", metric, published).of_cost([metric; 2]);
-    gain.mean_of("set", &BUILT).only(LONG)
+    gain.mean_of("set", &TWO_SETS).only(LONG)
 }
 
 /// C-D3.
@@ -149,7 +139,7 @@ pub fn breakdown(evidence: &Evidence<'_>) -> Vec<Part> {
         let gain = of_blocks(what, "D-F11", metric, 1.0 / (1.0 - less));
         gain.of_cost([metric; 2])
     };
-    let best = |what, metric, less| of(what, metric, less).best_of("set", &BUILT);
+    let best = |what, metric, less| of(what, metric, less).best_of("set", &TWO_SETS);
     let all = [
         (best("total", "part_all", 0.23), TRIDENT),
         (best("total", "part_all", 0.27), BOURBON),
@@ -162,7 +152,7 @@ pub fn breakdown(evidence: &Evidence<'_>) -> Vec<Part> {
         (best("loading the block", "part_read", 0.122), BOURBON),
         (best("loading the block", "part_read", 0.122), IN_ITS_PLACE),
         (
-            of("finding the key", "part_search", 0.111).mean_of("set", &BUILT),
+            of("finding the key", "part_search", 0.111).mean_of("set", &TWO_SETS),
             IN_ITS_PLACE,
         ),
     ];
@@ -179,14 +169,6 @@ pub fn breakdown(evidence: &Evidence<'_>) -> Vec<Part> {
 
 /// C-D8.
 pub fn workloads(evidence: &Evidence<'_>) -> Vec<Part> {
-    const REQUESTS: [&str; 6] = [
-        "uniform",
-        "zipfian",
-        "latest",
-        "hotspot",
-        "exponential",
-        "sequential",
-    ];
     let of = |what, names: &'static [&'static str]| {
         move |published| of_blocks(what, "D-F12", RATE, published).mean_of("workload", names)
     };
@@ -219,7 +201,7 @@ pub fn building(evidence: &Evidence<'_>) -> Vec<Part> {
 fn training(evidence: &Evidence<'_>) -> Result<(Told, String), Missing> {
     const PUBLISHED: f64 = 0.048 + 0.037;
     const LIMIT: f64 = 1.5 * PUBLISHED;
-    let cells = evidence.cells("D-F14").only("key", "64");
+    let cells = evidence.cells("D-F14").only("key", "64 B");
     let cells = cells.only("system", OURS);
     let (mut told, mut most) = (Told::Yes, 0.0_f64);
     for set in cells.each("set") {

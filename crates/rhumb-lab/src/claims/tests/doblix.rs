@@ -1,8 +1,10 @@
 //! Verdicts on the claims of DobLIX.
 
 use super::edbt::judged;
-use super::{NARROW, as_published as figure, cells};
+use super::{NARROW, SCALE, as_published as figure, cells};
+use crate::claims::doblix::published::{REQUESTS, SETS, TWO_SETS};
 use crate::claims::{Judgement, Verdict};
+use crate::experiment;
 use crate::results::Cell;
 
 /// A figure as published: that of DobLIX is 1,000, and those of others as many times as bad.
@@ -58,6 +60,28 @@ fn gains(cell: &Cell, metric: &str) -> [f64; 2] {
         ("D-F14", "finding_bytes_a_table") => [1.0, 1.0 / 0.741],
         ("D-F14", "compaction_time") => [1.0, 1.0 / 0.941],
         _ => [1.0; 2],
+    }
+}
+
+/// A rule passes over values of an axis that a scale does not have, so that a wrong name would not be noticed.
+#[test]
+fn rules_name_cells_that_are_declared() {
+    for (id, axis, values) in [
+        ("D-F9", "set", &SETS[..]),
+        ("D-F9", "mix", &["100/0", "90/10", "50/50", "0/100"]),
+        ("D-F11", "set", &TWO_SETS),
+        ("D-F12", "workload", &["A", "B", "C", "D", "E", "F"]),
+        ("D-F12", "workload", &REQUESTS),
+        ("D-F13", "size", &["udb", "zippydb", "up2x"]),
+        ("D-F14", "set", &TWO_SETS),
+        ("D-F14", "key", &["64 B"]),
+    ] {
+        let cells = (experiment::find(id).unwrap().cells)(&SCALE.amounts()).unwrap();
+        for value in values {
+            let has = (axis, value.to_string());
+            let declared = cells.iter().any(|cell| cell.axes.contains(&has));
+            assert!(declared, "{id} {axis}={value}");
+        }
     }
 }
 

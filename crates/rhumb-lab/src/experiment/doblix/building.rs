@@ -4,6 +4,7 @@ use super::arms::{Cells, FEW, is_brief};
 use super::sizes::keys_of;
 use super::views::bars;
 use super::{Amounts, Experiment, Fill, Measure, Planned, Result, Split, View, Work, column};
+use crate::claims::doblix::published::TWO_SETS;
 
 pub const FIGURE_14: Experiment = Experiment {
     id: "D-F14",
@@ -23,7 +24,7 @@ pub const FIGURE_14: Experiment = Experiment {
         View::Table {
             title: "All figures",
             only: &[],
-            axes: &[("key", "key B"), SET, ("system", "system")],
+            axes: &[("key", "key"), SET, ("system", "system")],
             columns: &[
                 column("finding_bytes_a_table", "index of a table, KiB", 1024.0, 2),
                 column("finding_bytes", "index, KiB", 1024.0, 1),
@@ -57,12 +58,10 @@ const TIME: Measure = Measure {
     log: false,
 };
 
-const SETS: [&str; 2] = ["lognormal", "books-like"];
-
 fn over_keys(amounts: &Amounts) -> Result<Vec<Planned>> {
     let sets = match is_brief(amounts) {
-        true => &SETS[..1],
-        false => &SETS[..],
+        true => &TWO_SETS[..1],
+        false => &TWO_SETS[..],
     };
     let mut cells = Vec::new();
     for set in sets {
@@ -72,7 +71,7 @@ fn over_keys(amounts: &Amounts) -> Result<Vec<Planned>> {
                 data: keys_of(set, bytes, 1_000, amounts.uncached.records),
                 are_texts: bytes > 8,
                 fill: Fill::Halves,
-                axes: vec![("set", set.to_string()), ("key", bytes.to_string())],
+                axes: vec![("set", set.to_string()), ("key", format!("{bytes} B"))],
                 settings: "",
                 work: Work::Loading,
             };

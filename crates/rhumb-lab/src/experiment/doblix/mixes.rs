@@ -3,6 +3,7 @@
 use super::arms::{ALL, Cells, is_brief};
 use super::views::{FAST, RATE, SLOW, bars, table};
 use super::{Amounts, Count, Data, Experiment, Fill, Phase, Planned, Result, Split, View, Work};
+use crate::claims::doblix::published::SETS;
 
 pub const FIGURES_9_10: Experiment = Experiment {
     id: "D-F9",
@@ -32,16 +33,6 @@ pub const FIGURES_9_10: Experiment = Experiment {
 };
 
 const SET: (&str, &str) = ("set", "keys");
-
-/// The published sets. The first two are those of the smallest scale.
-pub const SETS: [&str; 6] = [
-    "lognormal",
-    "osm-like",
-    "books-like",
-    "fb-like",
-    "wiki-like",
-    "uni",
-];
 
 /// One workload, whose figures are named `mix_...`.
 pub const fn mix(text: &'static str) -> [Phase; 1] {

@@ -2,6 +2,7 @@
 
 use super::arms::{Cells, TIMED};
 use super::{Amounts, Build, Data, Experiment, Fill, Only, Planned, Result, View, Work};
+use crate::claims::doblix::published::TWO_SETS;
 
 pub const FIGURE_1: Experiment = Experiment {
     id: "D-F1",
@@ -73,11 +74,9 @@ fn of_reference(amounts: &Amounts) -> Result<Vec<Planned>> {
     REFERENCE.into_iter().map(cell).collect()
 }
 
-const SETS: [&str; 2] = ["lognormal", "books-like"];
-
 fn over_sets(amounts: &Amounts) -> Result<Vec<Planned>> {
     let mut cells = Vec::new();
-    for set in SETS {
+    for set in TWO_SETS {
         let of_set = Cells {
             systems: TIMED,
             data: Data::new(set, amounts.uncached.records).with_values(64),

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::data::Prefixes;
 use crate::report::model::Marks;
+use crate::results::Axes;
 
 pub const FIGURE_13: Experiment = Experiment {
     id: "D-F13",
@@ -17,7 +18,8 @@ pub const FIGURE_13: Experiment = Experiment {
     shows: "The throughput of reads over OSM with longer keys (a, without Bourbon, which has keys of 8 bytes alone) and with values up to \
             4 KB (b), and over entries with the sizes of three applications, UDB, ZippyDB and UP2X (c, beside RocksDB alone).",
     method: "The protocol of D-ENV, reads alone by Zipf. The published sizes of keys are not named. Longer keys are those of 8 bytes \
-             behind one prefix, or behind one of 1,000 prefixes each; their systems are those for strings. Stores of other \
+             behind one prefix, or behind one of 1,000 prefixes each; their systems are those for strings. Where the model of \
+             rhumb does not fit, its tables have fence pointers. Stores of other \
              sizes of values have as many bytes of entries. Entries of applications are decimal digits with the published means and \
              deviations of sizes; `paths` are those of the built-in slice, with their packages. At `quick` two sizes of keys and of values.",
     cells: over_sizes,
@@ -90,11 +92,15 @@ struct Sized {
 }
 
 impl Sized {
-    fn axes(&self) -> Vec<(&'static str, String)> {
+    fn axes(&self) -> Axes {
+        let prefixes = match self.prefixes {
+            1 => "one prefix",
+            _ => "1,000 prefixes",
+        };
         vec![
             ("part", self.part.to_string()),
             ("size", self.size.clone()),
-            ("prefixes", self.prefixes.to_string()),
+            ("prefixes", prefixes.to_string()),
         ]
     }
 }
