@@ -17,7 +17,7 @@ use crate::db::write::logs::{Logs, WriteState};
 use crate::entry::Sequence;
 use crate::error::{Error, Result};
 use crate::fs::{FileLock, FileSystem};
-use crate::options::{Options, Partition, TableSpec, Tuner};
+use crate::options::{Options, Partition, TableSpec};
 use crate::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{HazardSlots, Mutex, OwnLines, Rank, Ranked, lock};
 use crate::tune::Chooser;
@@ -69,11 +69,9 @@ impl OpenKeyspace {
             flush_through: AtomicU64::new(0),
             log_values: AtomicU32::new(u32::MAX),
             value_groups: AtomicU16::new(0),
-            tuner: match options.tuner {
-                Tuner::Cost { nu } if options.levels.compaction.tier().is_none() => {
-                    Some(Box::new(Chooser::new(nu)))
-                }
-                _ => None,
+            tuner: match options.levels.compaction.tier() {
+                None => Chooser::of(options.tuner).map(Box::new),
+                Some(_) => None,
             },
             dropped: AtomicBool::new(false),
         };

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use crate::error::Error;
 
-/// Who chooses the index of new tables and how they are cut: the user or the store. As text `off`, `cost` or
-/// `cost:nu=0.5`.
+/// Who chooses the index of new tables and how they are cut: the user or the store. As text `off`, `cost`, `cost:nu=0.5` or
+/// `q-learning:nu=1,seed=7`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub enum Tuner {
@@ -24,20 +24,67 @@ pub enum Tuner {
         /// directory take least memory.
         nu: f64,
     },
+    /// DobLIX's agent, by Q-learning over the error bound of models of blocks (32 to 256, or least squares) and the bytes of
+    /// blocks (4 to 32 KiB), for comparison: one step every 20 tables, trained before on samples as [`Tuner::Cost`] measures
+    /// them. It goes on trying other forms now and then. Where keys do not take all of its forms, what is set stays.
+    QLearning {
+        /// The weight of time against memory, as in [`Tuner::Cost`].
+        nu: f64,
+        /// What its random numbers begin with.
+        seed: u64,
+    },
 }
 
 /// Time counts for most, and of forms that are equally fast the smaller one is chosen.
 const USUAL_NU: f64 = 0.9;
-const EXPECTED: &str = "off, cost or cost:nu=0.5 (0 for memory to 1 for time)";
+/// The published agent goes by time alone.
+const PUBLISHED_NU: f64 = 1.0;
+const EXPECTED: &str =
+    "off, cost, cost:nu=0.5 or q-learning:nu=1,seed=7 (nu from 0 for memory to 1 for time)";
 
 impl Tuner {
     /// An error, in the words of the code, if a value is out of its range.
     pub(crate) fn check(self) -> Result<(), Error> {
-        match self {
-            Tuner::Cost { nu } if !(0.0..=1.0).contains(&nu) => Err(Error::InvalidArgument(
-                format!("Tuner::Cost::nu is {nu}: set it to a number from 0 to 1"),
-            )),
-            _ => Ok(()),
+        let nu = match self {
+            Tuner::Off => return Ok(()),
+            Tuner::Cost { nu } | Tuner::QLearning { nu, .. } => nu,
+        };
+        if (0.0..=1.0).contains(&nu) {
+            return Ok(());
+        }
+        let message = format!("the nu of Options::tuner is {nu}: set it to a number from 0 to 1");
+        Err(Error::InvalidArgument(message))
+    }
+
+    /// The tuner of a name, as it usually is.
+    fn named(name: &str) -> Option<Tuner> {
+        Some(match name {
+            "off" => Tuner::Off,
+            "cost" => Tuner::Cost { nu: USUAL_NU },
+            "q-learning" => Tuner::QLearning {
+                nu: PUBLISHED_NU,
+                seed: 0,
+            },
+            _ => return None,
+        })
+    }
+
+    /// The same with a setting of its text; `None` if it has no such setting.
+    fn with(self, setting: &str) -> Option<Tuner> {
+        let (name, value) = setting.split_once('=')?;
+        match (self, name) {
+            (Tuner::Cost { .. }, "nu") => Some(Tuner::Cost {
+                nu: value.parse().ok()?,
+            }),
+            (Tuner::QLearning { seed, .. }, "nu") => Some(Tuner::QLearning {
+                nu: value.parse().ok()?,
+                seed,
+            }),
+            (Tuner::QLearning { nu, .. }, "seed") => Some(Tuner::QLearning {
+                nu,
+                seed: value.parse().ok()?,
+            }),
+            _ => None,
         }
     }
 }
@@ -47,6 +94,7 @@ impl fmt::Display for Tuner {
         match self {
             Tuner::Off => f.write_str("off"),
             Tuner::Cost { nu } => write!(f, "cost:nu={nu}"),
+            Tuner::QLearning { nu, seed } => write!(f, "q-learning:nu={nu},seed={seed}"),
         }
     }
 }
@@ -55,17 +103,20 @@ impl FromStr for Tuner {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let refused = || Error::InvalidArgument(format!("tuner {text:?}: expected {EXPECTED}"));
-        let tuner = match text.split_once(":nu=") {
-            None if text == "off" => Tuner::Off,
-            None if text == "cost" => Tuner::Cost { nu: USUAL_NU },
-            Some(("cost", nu)) => Tuner::Cost {
-                nu: nu.parse().map_err(|_| refused())?,
-            },
-            _ => return Err(refused()),
+        let (name, settings) = match text.split_once(':') {
+            Some((name, settings)) => (name, Some(settings)),
+            None => (text, None),
         };
-        tuner.check().map_err(|_| refused())?;
-        Ok(tuner)
+        let mut settings = settings
+            .into_iter()
+            .flat_map(|settings| settings.split(','));
+        let tuner = settings.try_fold(Tuner::named(name), |tuner, setting| {
+            tuner?.with(setting).map(Some)
+        });
+        tuner
+            .flatten()
+            .filter(|tuner| tuner.check().is_ok())
+            .ok_or_else(|| Error::InvalidArgument(format!("tuner {text:?}: expected {EXPECTED}")))
     }
 }
 
@@ -75,10 +126,21 @@ mod tests {
 
     #[test]
     fn texts_come_back_and_others_are_refused_with_the_choices() {
-        for text in ["off", "cost:nu=0.9", "cost:nu=0", "cost:nu=1"] {
+        for text in [
+            "off",
+            "cost:nu=0.9",
+            "cost:nu=0",
+            "q-learning:nu=0.5,seed=7",
+        ] {
             assert_eq!(text.parse::<Tuner>().unwrap().to_string(), text);
         }
-        assert_eq!("cost".parse::<Tuner>().unwrap().to_string(), "cost:nu=0.9");
+        for (text, full) in [
+            ("cost", "cost:nu=0.9"),
+            ("q-learning", "q-learning:nu=1,seed=0"),
+            ("q-learning:seed=3", "q-learning:nu=1,seed=3"),
+        ] {
+            assert_eq!(text.parse::<Tuner>().unwrap().to_string(), full);
+        }
         for text in [
             "",
             "on",
@@ -89,7 +151,7 @@ mod tests {
             "off:nu=1",
         ] {
             let error = text.parse::<Tuner>().unwrap_err().to_string();
-            assert!(error.contains("off, cost or cost:nu=0.5"), "{error}");
+            assert!(error.contains("off, cost, cost:nu=0.5 or"), "{error}");
         }
         assert!(Tuner::Cost { nu: -0.1 }.check().is_err());
     }

@@ -7,19 +7,24 @@
 //! DobLIX (section III-F) tunes error bound and block size by Q-learning over tables that are written; a form that was
 //! measured need not be tried on the user's reads.
 
+mod agent;
 mod cost;
 mod layout;
+mod learner;
 mod measure;
 mod workload;
 
 use std::array;
 
-use self::cost::{Known, cheapest};
+use self::agent::{Agent, Rates};
+use self::cost::{Costs, Known, cheapest};
 pub(crate) use self::layout::Layout;
 use self::layout::candidates;
+use self::learner::Learner;
 use self::measure::{Bench, LEAST_ENTRIES, Sample};
 use self::workload::{Counts, SAMPLED, Workload};
 use crate::error::Result;
+use crate::options::Tuner;
 use crate::sync::atomic::AtomicU64;
 use crate::sync::atomic::Ordering::Relaxed;
 use crate::sync::{Arc, Mutex, lock};
@@ -35,7 +40,6 @@ const OTHER_BYTES: f64 = 1.5;
 /// The tuner of a keyspace.
 #[derive(Debug)]
 pub(crate) struct Chooser {
-    nu: f64,
     counts: Counts,
     /// What gets took in the tables of each form.
     timed: [Timed; MOST_FORMS],
@@ -56,8 +60,18 @@ struct Timed {
 /// Fewer timed gets than these say nothing.
 const LEAST_TIMED: u64 = 64;
 
-#[derive(Debug, Default)]
+/// Who chooses.
+#[derive(Debug)]
+enum Policy {
+    /// The least cost, with this weight of time against memory.
+    Cost { nu: f64 },
+    /// DobLIX's agent.
+    Agent(Box<Learner>),
+}
+
+#[derive(Debug)]
 struct State {
+    policy: Policy,
     /// The forms that differ; the first one is what is set. Empty until they are measured.
     known: Vec<Known>,
     /// The place of the present one.
@@ -80,6 +94,8 @@ pub struct TunerStats {
     pub present: usize,
     /// How often forms were measured.
     pub measured: u64,
+    /// The episodes of [`Tuner::QLearning`].
+    pub episodes: u64,
     /// Why that failed the last time, if it did. New tables then stay as they are.
     pub failure: Option<String>,
 }
@@ -104,17 +120,26 @@ pub struct FormStats {
     pub ratio: Option<f64>,
     /// The tables that were begun in this form since it was measured.
     pub tables: u64,
+    /// What the agent of [`Tuner::QLearning`] learned of this form: the largest value of an action in its state.
+    pub value: Option<f64>,
 }
 
 impl Chooser {
-    /// A tuner to which time has the weight `nu`, and memory the rest of 1.
-    pub fn new(nu: f64) -> Chooser {
-        Chooser {
-            nu,
+    /// A tuner as it is set; `None` if none is.
+    pub fn of(tuner: Tuner) -> Option<Chooser> {
+        let policy = match tuner {
+            Tuner::Off => return None,
+            Tuner::Cost { nu } => Policy::Cost { nu },
+            Tuner::QLearning { nu, seed } => {
+                let agent = Agent::new(Rates::default(), nu, seed);
+                Policy::Agent(Box::new(Learner::new(agent)))
+            }
+        };
+        Some(Chooser {
             counts: Counts::default(),
             timed: array::from_fn(|_| Timed::default()),
-            state: Mutex::default(),
-        }
+            state: Mutex::new(State::new(policy)),
+        })
     }
 
     /// Counts one of [`SAMPLED`] gets.
@@ -162,6 +187,7 @@ impl Chooser {
         go_on: &dyn Fn() -> Result<()>,
     ) -> Result<()> {
         let base = Layout::of(&settings.index, &settings.spec);
+        let is_agent = matches!(lock(&self.state).policy, Policy::Agent(_));
         let measured = Sample::of(reader).and_then(|sample| {
             let bench = Bench {
                 files,
@@ -169,7 +195,10 @@ impl Chooser {
                 sample: &sample,
                 go_on,
             };
-            bench.measure(candidates(&base, sample.entry_bytes()))
+            bench.measure(match is_agent {
+                true => learner::candidates(&base),
+                false => candidates(&base, sample.entry_bytes()),
+            })
         });
         go_on()?;
         let mut state = lock(&self.state);
@@ -192,13 +221,30 @@ impl Chooser {
             return None;
         }
         self.counts.take_into(&mut state.workload);
-        for (timed, known) in self.timed.iter().zip(&mut state.known) {
-            if let Some((mean, missed)) = timed.take_enough() {
-                known.learn(mean, missed);
+        match &mut state.policy {
+            Policy::Cost { nu } => {
+                for (timed, known) in self.timed.iter().zip(&mut state.known) {
+                    if let Some((mean, missed)) = timed.take_enough() {
+                        known.learn(mean, missed);
+                    }
+                }
+                if state.workload.is_known() {
+                    state.present = cheapest(&state.known, &state.workload, *nu, state.present);
+                }
             }
-        }
-        if state.workload.is_known() {
-            state.present = cheapest(&state.known, &state.workload, self.nu, state.present);
+            Policy::Agent(learner) if state.workload.is_known() => {
+                let timed = self.timed.get(state.present)?;
+                let form = state.known.get(state.present)?;
+                let next = learner.table(&state.known, &state.workload, timed.seen(&form.costs));
+                if let Some(next) = next {
+                    state.present = next;
+                    // The next episode begins with none.
+                    for timed in &self.timed {
+                        timed.take();
+                    }
+                }
+            }
+            Policy::Agent(_) => {}
         }
         let chosen = state.known.get_mut(state.present)?;
         chosen.tables += 1;
@@ -217,17 +263,37 @@ impl Chooser {
             memory: known.costs.memory,
             ratio: known.ratio,
             tables: known.tables,
+            value: match &state.policy {
+                Policy::Cost { .. } => None,
+                Policy::Agent(learner) => learner.value(&known.layout),
+            },
         });
         TunerStats {
             forms: forms.collect(),
             present: state.present,
             measured: state.measured,
+            episodes: match &state.policy {
+                Policy::Cost { .. } => 0,
+                Policy::Agent(learner) => learner.episodes(),
+            },
             failure: state.failure.clone(),
         }
     }
 }
 
 impl State {
+    fn new(policy: Policy) -> State {
+        State {
+            policy,
+            known: Vec::new(),
+            present: 0,
+            workload: Workload::default(),
+            asked: None,
+            measured: 0,
+            failure: None,
+        }
+    }
+
     /// What was set when the forms were measured.
     fn base(&self) -> Option<&Layout> {
         self.known.first().map(|known| &known.layout)
@@ -242,10 +308,25 @@ impl State {
         self.present = again.unwrap_or(0);
         self.known = known;
         self.known.truncate(MOST_FORMS);
+        if let Policy::Agent(learner) = &mut self.policy {
+            learner.forget();
+        }
     }
 }
 
 impl Timed {
+    /// How many gets were timed, and how many times as long they took as in the sample; 1 if there were none.
+    fn seen(&self, costs: &Costs) -> (u64, f64) {
+        let of = |count: &AtomicU64| count.load(Relaxed);
+        let gets = of(&self.gets);
+        let each = |count: &AtomicU64| of(count) as f64 / gets.max(1) as f64;
+        let expected = costs.get(each(&self.read));
+        match gets > 0 && expected > 0.0 {
+            true => (gets, each(&self.nanos) / expected),
+            false => (0, 1.0),
+        }
+    }
+
     /// Takes the counts, and returns the mean nanoseconds of a get, and the share that read, if these were enough.
     fn take_enough(&self) -> Option<(f64, f64)> {
         (self.gets.load(Relaxed) >= LEAST_TIMED).then(|| {

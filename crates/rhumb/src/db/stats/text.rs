@@ -133,14 +133,13 @@ fn write_order(order: &OrderStats, f: &mut Formatter<'_>) -> fmt::Result {
 
 /// What a tuner chose, and from what.
 fn write_tuner(tuner: &TunerStats, f: &mut Formatter<'_>) -> fmt::Result {
-    let measured = Counted(tuner.measured, "time");
+    let measured = match tuner.episodes {
+        0 => format!("measured {}", Counted(tuner.measured, "time")),
+        episodes => format!("{} of an agent", Counted(episodes, "episode")),
+    };
     match tuner.forms.get(tuner.present) {
-        Some(form) => writeln!(
-            f,
-            "  tuner: {} for new tables; measured {measured}",
-            form.form
-        )?,
-        None => writeln!(f, "  tuner: nothing chosen yet; measured {measured}")?,
+        Some(form) => writeln!(f, "  tuner: {} for new tables; {measured}", form.form)?,
+        None => writeln!(f, "  tuner: nothing chosen yet; {measured}")?,
     }
     if let Some(failure) = &tuner.failure {
         writeln!(f, "  tuner: forms could not be measured: {failure}")?;

@@ -1,4 +1,5 @@
-//! A store with a tuner answers as one without, measures the forms of its tables, and takes the one that costs least.
+//! A store with a tuner answers as one without, measures the forms of its tables, and takes the one that costs least or that its
+//! agent chose.
 
 #![allow(clippy::unwrap_used, reason = "all of it is test code")]
 
@@ -103,6 +104,42 @@ fn it_answers_as_without_and_takes_the_smallest_form_if_memory_alone_counts() {
         work(&db, &mut model, 20_000..26_000);
         check(&db, &model);
     }
+}
+
+/// The agent is trained on samples and goes through its forms; what it writes answers like anything else.
+#[test]
+fn an_agent_learns_from_episodes_of_tables() {
+    let disk = MemoryFileSystem::new();
+    let tuner = "q-learning:nu=0.5,seed=11".parse().unwrap();
+    let options = options(&disk, tuner);
+    let db = Db::open(STORE, options.clone()).unwrap();
+    let mut model = BTreeMap::new();
+    let mut round = 0;
+    // Gets are timed where tables are asked, so their number depends on when merges run.
+    while tuner_of(&db).episodes < 3 && round < 200 {
+        work(&db, &mut model, round * 2_000..(round + 1) * 2_000);
+        for (key, value) in model.iter().take(15_000) {
+            assert_eq!(db.get(key).unwrap().unwrap()[..], value[..]);
+        }
+        db.compact_range(None, None).unwrap();
+        round += 1;
+    }
+    let tuner = tuner_of(&db);
+    assert!(tuner.episodes >= 3, "{tuner:?}");
+    assert_eq!(tuner.forms.len(), 21);
+    assert!(tuner.present > 0 && tuner.forms[0].value.is_none());
+    assert!(tuner.forms[1..].iter().all(|form| form.value.is_some()));
+    check(&db, &model);
+    drop(db);
+    let db = Db::open(
+        STORE,
+        Options {
+            tuner: Tuner::Off,
+            ..options
+        },
+    )
+    .unwrap();
+    check(&db, &model);
 }
 
 #[test]
