@@ -193,7 +193,7 @@ fn a_sample_that_fails_is_told_and_nothing_else_fails() {
         db.stats()
             .unwrap()
             .to_string()
-            .contains("could not be measured")
+            .contains("  tuner: could not be measured")
     );
     check(&db, &model);
     db.close().unwrap();

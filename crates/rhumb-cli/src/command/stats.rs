@@ -1,7 +1,7 @@
 //! `rhumb stats`
 
 use clap::Args;
-use rhumb::{KeyspaceStats, ReadStats, ScanStats, Stats, WriteStats};
+use rhumb::{FormStats, KeyspaceStats, ReadStats, ScanStats, Stats, TunerStats, WriteStats};
 use serde_json::{Value, json};
 
 use crate::arguments::Store;
@@ -16,13 +16,21 @@ pub struct StatsCommand {
     /// Print one JSON object, with the counters of reads and writes since the store was opened.
     #[arg(long)]
     json: bool,
+    /// Show what the tuner of each keyspace knows and chose when the store was open the last time.
+    #[arg(long)]
+    tuner: bool,
 }
 
 impl StatsCommand {
     /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
         let db = self.store.read()?;
-        let stats = db.stats()?;
+        let mut stats = db.stats()?;
+        if !self.tuner {
+            // Its table would be longer than all the rest.
+            let keyspaces = stats.keyspaces.iter_mut();
+            keyspaces.for_each(|keyspace| keyspace.tuner = None);
+        }
         match self.json {
             true => output::print_json(&stats_json(&stats)),
             false => output::print(&stats.to_string()),
@@ -72,6 +80,30 @@ fn keyspace_json(keyspace: &KeyspaceStats) -> Value {
         "used_value_bytes": keyspace.used_value_bytes,
         "index_kinds": keyspace.index_kinds,
         "fallbacks": keyspace.fallbacks,
+        "tuner": keyspace.tuner.as_ref().map(tuner_json),
+    })
+}
+
+fn tuner_json(tuner: &TunerStats) -> Value {
+    let form = |form: &FormStats| {
+        json!({
+            "form": form.form,
+            "cached_get": form.cached_get,
+            "uncached_get": form.uncached_get,
+            "cached_scan": form.cached_scan,
+            "uncached_scan": form.uncached_scan,
+            "memory": form.memory,
+            "ratio": form.ratio,
+            "tables": form.tables,
+            "value": form.value,
+        })
+    };
+    json!({
+        "forms": tuner.forms.iter().map(form).collect::<Vec<Value>>(),
+        "present": tuner.present,
+        "measured": tuner.measured,
+        "episodes": tuner.episodes,
+        "failure": tuner.failure,
     })
 }
 

@@ -159,6 +159,15 @@ impl Store {
         });
     }
 
+    /// Lets the tuner of a keyspace remember what is new.
+    pub(super) fn remember_tuning(&self, keyspace: &OpenKeyspace) {
+        if let Some(tuner) = keyspace.tuner()
+            && !keyspace.is_dropped()
+        {
+            tuner.remember(&self.files, keyspace.id);
+        }
+    }
+
     /// Ends the log cleanly. No writes are taken afterwards.
     ///
     /// # Errors
@@ -170,6 +179,9 @@ impl Store {
             return Ok(());
         }
         self.failure.set(Error::Closed)?;
+        for keyspace in self.keyspaces.load().values() {
+            self.remember_tuning(keyspace);
+        }
         self.end_logs(&mut write)
     }
 }

@@ -65,6 +65,19 @@ pub(crate) fn sample_name(number: u64) -> String {
     format!("{number:06}.sample")
 }
 
+const TUNER: &str = "TUNER-";
+
+/// The name of the file in which the tuner of the keyspace with this id remembers.
+pub(crate) fn tuner_name(keyspace: u32) -> String {
+    format!("{TUNER}{keyspace:06}")
+}
+
+/// The id of the keyspace of such a file.
+pub(crate) fn tuned_keyspace(name: &str) -> Option<u32> {
+    let keyspace = name.strip_prefix(TUNER)?.parse().ok()?;
+    (name == tuner_name(keyspace)).then_some(keyspace)
+}
+
 /// The name of the manifest with this number.
 pub(crate) fn manifest_name(number: u64) -> String {
     FileKind::Manifest.name(number)
@@ -85,7 +98,8 @@ pub(crate) fn parse(name: &str) -> Option<(FileKind, u64)> {
 
 /// Whether the store gives this name to a file in its directory.
 pub(super) fn is_of_store(name: &str) -> bool {
-    [LOCK, CURRENT].contains(&name) || is_temporary(name) || parse(name).is_some()
+    let is_known = [LOCK, CURRENT].contains(&name) || tuned_keyspace(name).is_some();
+    is_known || is_temporary(name) || parse(name).is_some()
 }
 
 /// Whether the file is an unfinished one or a sample, which can be removed.
@@ -133,6 +147,8 @@ mod tests {
         }
         assert!(is_temporary(CURRENT_TMP) && is_temporary(&sample_name(7)));
         assert!(is_of_store("000007.sample") && parse("000007.sample").is_none());
+        assert_eq!(tuned_keyspace(&tuner_name(7)), Some(7));
+        assert!(is_of_store("TUNER-000007") && tuned_keyspace("TUNER-7").is_none());
         assert!(!is_of_store("7.sample") && !is_of_store("000007.samples"));
         assert!(!is_temporary(CURRENT));
         assert!(is_of_store(CURRENT_TMP) && is_of_store(LOCK) && !is_of_store("lost"));

@@ -5,7 +5,10 @@
 //! that reaches a size of blocks which was not tried yet, while there is one; sizes end with the first whose read takes one and
 //! a half times that of half of it; means and spreads for the sigmoids come from the pre-training.
 
+use std::str::SplitWhitespace;
+
 use super::layout::Layout;
+use super::memo::{number, numbers};
 use crate::options::Partition;
 
 /// Error bound of the models, or least squares: the first axis of states.
@@ -18,8 +21,9 @@ const MODELS: [&str; 5] = [
 ];
 /// Bytes of blocks: the second axis.
 const BLOCKS: [u32; 4] = [4 << 10, 8 << 10, 16 << 10, 32 << 10];
-/// The number of states.
-pub(super) const STATES: usize = MODELS.len() * BLOCKS.len();
+/// The number of sizes, and of states.
+pub(super) const SIZES: usize = BLOCKS.len();
+pub(super) const STATES: usize = MODELS.len() * SIZES;
 
 /// The tables of an episode.
 pub(super) const EPISODE_TABLES: u64 = 20;
@@ -103,7 +107,75 @@ pub(crate) struct Agent {
     pub episodes: u64,
 }
 
+/// What of an agent is kept from one opening of the store to the next. Its scale comes from the samples again.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct AgentState {
+    random: u64,
+    q: [[f64; ACTIONS.len()]; STATES],
+    state: usize,
+    epsilon: f64,
+    episodes: u64,
+}
+
+impl AgentState {
+    /// As words.
+    pub fn encode(&self) -> String {
+        let values = self.q.iter().flatten().map(|value| format!("{value:?}"));
+        let values: Vec<String> = values.collect();
+        let (state, episodes, random, epsilon) =
+            (self.state, self.episodes, self.random, self.epsilon);
+        format!(
+            "{state} {episodes} {random} {epsilon:?} {}",
+            values.join(" ")
+        )
+    }
+
+    /// Reads the words; `None` if they are no such state.
+    pub fn decode(words: &mut SplitWhitespace<'_>) -> Option<AgentState> {
+        let state: usize = words.next()?.parse().ok()?;
+        let episodes = words.next()?.parse().ok()?;
+        let random: u64 = words.next()?.parse().ok()?;
+        let epsilon = number(words)?;
+        let mut q = [[0.0; ACTIONS.len()]; STATES];
+        for values in &mut q {
+            *values = numbers(words)?;
+        }
+        let is_one = state < STATES && random != 0 && words.next().is_none();
+        is_one.then_some(AgentState {
+            random,
+            q,
+            state,
+            epsilon,
+            episodes,
+        })
+    }
+}
+
 impl Agent {
+    /// What is kept of it.
+    pub fn remember(&self) -> AgentState {
+        AgentState {
+            random: self.random,
+            q: self.q,
+            state: self.state,
+            epsilon: self.epsilon,
+            episodes: self.episodes,
+        }
+    }
+
+    /// Goes on where an agent was, with its own scale.
+    pub fn recall(&mut self, kept: AgentState) {
+        let AgentState {
+            random,
+            q,
+            state,
+            epsilon,
+            episodes,
+        } = kept;
+        (self.random, self.q, self.state) = (random, q, state);
+        (self.epsilon, self.episodes, self.last) = (epsilon, episodes, None);
+    }
+
     /// An agent that begins with error bound 32 and blocks of 4 KiB; `nu` is the weight of time against memory.
     pub fn new(rates: Rates, nu: f64, seed: u64) -> Agent {
         Agent {
@@ -146,11 +218,7 @@ impl Agent {
     /// Learns from what was measured of each state, in any order and with figures that are off by up to a share of `spread`;
     /// `reads` is the time of a read for each size of blocks. Afterwards random actions are rare.
     pub fn pre_train(&mut self, measured: &[Episode; STATES], reads: &[f64], spread: f64) {
-        let ratio = |(small, large): (&f64, &f64)| large / small.max(f64::MIN_POSITIVE);
-        let grows = reads.iter().zip(reads.iter().skip(1)).map(ratio);
-        let first = grows.enumerate().find(|(_, ratio)| *ratio >= GROWS);
-        self.largest = first.map_or(BLOCKS.len() - 1, |(at, _)| at + 1);
-        self.renorm(measured);
+        self.calibrate(measured, reads);
         for _ in 0..REPLAYED_STEPS {
             let seen = measured.get(self.state).copied().unwrap_or_default();
             let noise = 1.0 + spread * (2.0 * self.next_random() - 1.0);
@@ -162,6 +230,15 @@ impl Agent {
         self.epsilon = EPSILON.1;
         self.last = None;
         self.episodes = 0;
+    }
+
+    /// Takes the scale of figures, and the largest blocks that are a choice, from what was measured of each state.
+    pub fn calibrate(&mut self, measured: &[Episode; STATES], reads: &[f64]) {
+        let ratio = |(small, large): (&f64, &f64)| large / small.max(f64::MIN_POSITIVE);
+        let grows = reads.iter().zip(reads.iter().skip(1)).map(ratio);
+        let first = grows.enumerate().find(|(_, ratio)| *ratio >= GROWS);
+        self.largest = first.map_or(BLOCKS.len() - 1, |(at, _)| at + 1);
+        self.renorm(measured);
     }
 
     /// Takes the scale of figures from these.

@@ -22,7 +22,7 @@ pub(crate) struct Costs {
 }
 
 /// A form with what is known of it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Known {
     pub layout: Layout,
     pub costs: Costs,
@@ -39,6 +39,29 @@ const LEAST_GAIN: f64 = 0.03;
 const RATIOS: (f64, f64) = (0.25, 4.0);
 
 impl Costs {
+    /// All figures, in the order of their declaration.
+    pub(super) fn figures(&self) -> [f64; 5] {
+        [
+            self.cached_get,
+            self.uncached_get,
+            self.cached_scan,
+            self.uncached_scan,
+            self.memory,
+        ]
+    }
+
+    /// The costs with these figures.
+    pub(super) fn of(figures: [f64; 5]) -> Costs {
+        let [cached_get, uncached_get, cached_scan, uncached_scan, memory] = figures;
+        Costs {
+            cached_get,
+            uncached_get,
+            cached_scan,
+            uncached_scan,
+            memory,
+        }
+    }
+
     /// The time of a get of which a share of `missed` reads.
     pub(super) fn get(&self, missed: f64) -> f64 {
         self.cached_get + missed * (self.uncached_get - self.cached_get)

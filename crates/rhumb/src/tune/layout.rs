@@ -29,6 +29,15 @@ impl Layout {
         }
     }
 
+    /// The form of a text in two words; `None` if they are none.
+    pub(super) fn parse(index: &str, partition: &str) -> Option<Layout> {
+        let table: TableSpec = format!("partition={partition}").parse().ok()?;
+        Some(Layout {
+            index: index.parse().ok()?,
+            partition: table.partition,
+        })
+    }
+
     /// What tells tables of this form from others.
     pub fn tag(&self) -> u64 {
         layout_tag(&self.to_string())

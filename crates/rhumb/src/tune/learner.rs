@@ -1,8 +1,6 @@
 //! Lets DobLIX's agent choose the tables of a keyspace: tells it what an episode of tables cost, and when the workload changed.
 
-use std::array;
-
-use super::agent::{Agent, EPISODE_TABLES, Episode, STATES};
+use super::agent::{Agent, AgentState, EPISODE_TABLES, Episode, SIZES, STATES};
 use super::cost::Known;
 use super::layout::Layout;
 use super::workload::Workload;
@@ -82,25 +80,24 @@ impl Learner {
         self.is_trained = false;
     }
 
+    /// What is kept of the agent, once it was trained.
+    pub fn remember(&self) -> Option<AgentState> {
+        self.is_trained.then(|| self.agent.remember())
+    }
+
+    /// Lets the agent go on where it was.
+    pub fn recall(&mut self, kept: AgentState, known: &[Known], workload: &Workload) {
+        if let Some((measured, reads)) = figures(known, workload) {
+            self.agent.calibrate(&measured, &reads);
+            self.agent.recall(kept);
+            self.is_trained = true;
+        }
+    }
+
     /// Trains the agent on forms that were measured, for a workload. Returns the place of the form to begin with; `None` if the
     /// keys do not take all of its forms.
     fn pre_train(&mut self, known: &[Known], workload: &Workload) -> Option<usize> {
-        let places: Vec<usize> = (0..STATES)
-            .filter_map(|state| place(known, state))
-            .collect();
-        let places: [usize; STATES] = places.try_into().ok()?;
-        let of = |state: usize| places.get(state).and_then(|place| known.get(*place));
-        let measured = array::from_fn(|state| {
-            of(state).map_or(Episode::default(), |form| Episode {
-                latency: form.costs.time(workload),
-                memory: form.costs.memory,
-            })
-        });
-        // The first states have one model and all sizes of blocks.
-        let reads = (0..STATES)
-            .map_while(of)
-            .map(|form| form.costs.uncached_get);
-        let reads: Vec<f64> = reads.take(STATES / 5).collect();
+        let (measured, reads) = figures(known, workload)?;
         self.agent.pre_train(&measured, &reads, SPREAD);
         place(known, self.agent.state())
     }
@@ -146,6 +143,22 @@ impl Learner {
         }
         has_changed
     }
+}
+
+/// What was measured of each state, and the reads of each size of blocks; `None` if the keys do not take all forms.
+fn figures(known: &[Known], workload: &Workload) -> Option<([Episode; STATES], Vec<f64>)> {
+    let forms: Option<Vec<&Known>> = (0..STATES)
+        .map(|state| known.get(place(known, state)?))
+        .collect();
+    let forms = forms?;
+    // The first states have one model and all sizes of blocks.
+    let reads = forms.iter().take(SIZES).map(|form| form.costs.uncached_get);
+    let episodes = forms.iter().map(|form| Episode {
+        latency: form.costs.time(workload),
+        memory: form.costs.memory,
+    });
+    let episodes: Vec<Episode> = episodes.collect();
+    Some((episodes.try_into().ok()?, reads.collect()))
 }
 
 /// The place of the form of a state.

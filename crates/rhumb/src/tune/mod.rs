@@ -9,9 +9,11 @@
 
 mod agent;
 mod cost;
+mod file;
 mod layout;
 mod learner;
 mod measure;
+mod memo;
 mod workload;
 
 use std::array;
@@ -22,6 +24,7 @@ pub(crate) use self::layout::Layout;
 use self::layout::candidates;
 use self::learner::Learner;
 use self::measure::{Bench, LEAST_ENTRIES, Sample};
+use self::memo::Memo;
 use self::workload::{Counts, SAMPLED, Workload};
 use crate::error::Result;
 use crate::options::Tuner;
@@ -82,12 +85,16 @@ struct State {
     /// How often forms were measured, and why that failed the last time.
     measured: u64,
     failure: Option<String>,
+    /// Whether something is known that is not remembered yet.
+    is_new: bool,
 }
 
 /// What a tuner knows and does.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct TunerStats {
+    /// Whether the store has one now. If not, this is what one knew when it was open the last time.
+    pub is_on: bool,
     /// The forms that it chooses from, index and cut; first what is set. Empty until the first merge.
     pub forms: Vec<FormStats>,
     /// The place of the form that new tables take.
@@ -96,7 +103,8 @@ pub struct TunerStats {
     pub measured: u64,
     /// The episodes of [`Tuner::QLearning`].
     pub episodes: u64,
-    /// Why that failed the last time, if it did. New tables then stay as they are.
+    /// Why that failed the last time, or what was remembered cannot be read or written. If forms are not known, new tables stay
+    /// as they are.
     pub failure: Option<String>,
 }
 
@@ -130,16 +138,44 @@ impl Chooser {
         let policy = match tuner {
             Tuner::Off => return None,
             Tuner::Cost { nu } => Policy::Cost { nu },
-            Tuner::QLearning { nu, seed } => {
-                let agent = Agent::new(Rates::default(), nu, seed);
-                Policy::Agent(Box::new(Learner::new(agent)))
-            }
+            Tuner::QLearning { nu, seed } => Policy::agent(nu, seed),
         };
         Some(Chooser {
             counts: Counts::default(),
             timed: array::from_fn(|_| Timed::default()),
             state: Mutex::new(State::new(policy)),
         })
+    }
+
+    /// Takes over what the tuner of a keyspace remembers. What cannot be read is measured again.
+    pub fn recall(&self, files: &Files, keyspace: u32) {
+        let mut state = lock(&self.state);
+        match file::load(files, keyspace) {
+            Ok(Some(memo)) => state.recall(memo),
+            Ok(None) => {}
+            Err(failure) => state.failure = Some(failure),
+        }
+        self.watch(&state);
+    }
+
+    /// Remembers what is known, if there is something new.
+    pub fn remember(&self, files: &Files, keyspace: u32) {
+        let mut state = lock(&self.state);
+        if state.is_new {
+            state.is_new = false;
+            // Forms are then measured again in the next opening.
+            if let Err(error) = file::save(files, keyspace, &state.memo()) {
+                state.failure = Some(format!("cannot remember: {error}"));
+            }
+        }
+    }
+
+    /// Times gets in tables of the forms that are known from now on.
+    fn watch(&self, state: &State) {
+        for (timed, known) in self.timed.iter().zip(&state.known) {
+            timed.tag.store(known.layout.tag(), Relaxed);
+            timed.take();
+        }
     }
 
     /// Counts one of [`SAMPLED`] gets.
@@ -204,12 +240,10 @@ impl Chooser {
         let mut state = lock(&self.state);
         state.asked = Some((base, entry_bytes(reader)));
         state.measured += 1;
-        state.failure = measured.as_ref().err().map(ToString::to_string);
+        let failure = measured.as_ref().err();
+        state.failure = failure.map(|error| format!("could not be measured: {error}"));
         state.start(measured.unwrap_or_default());
-        for (timed, known) in self.timed.iter().zip(&state.known) {
-            timed.tag.store(known.layout.tag(), Relaxed);
-            timed.take();
-        }
+        self.watch(&state);
         Ok(())
     }
 
@@ -246,6 +280,7 @@ impl Chooser {
             }
             Policy::Agent(_) => {}
         }
+        state.is_new = true;
         let chosen = state.known.get_mut(state.present)?;
         chosen.tables += 1;
         Some(chosen.layout.clone())
@@ -253,31 +288,36 @@ impl Chooser {
 
     /// What it knows.
     pub fn stats(&self) -> TunerStats {
-        let state = lock(&self.state);
-        let forms = state.known.iter().map(|known| FormStats {
-            form: known.layout.to_string(),
-            cached_get: known.costs.cached_get,
-            uncached_get: known.costs.uncached_get,
-            cached_scan: known.costs.cached_scan,
-            uncached_scan: known.costs.uncached_scan,
-            memory: known.costs.memory,
-            ratio: known.ratio,
-            tables: known.tables,
-            value: match &state.policy {
-                Policy::Cost { .. } => None,
-                Policy::Agent(learner) => learner.value(&known.layout),
-            },
-        });
-        TunerStats {
-            forms: forms.collect(),
-            present: state.present,
-            measured: state.measured,
-            episodes: match &state.policy {
-                Policy::Cost { .. } => 0,
-                Policy::Agent(learner) => learner.episodes(),
-            },
-            failure: state.failure.clone(),
+        lock(&self.state).stats()
+    }
+}
+
+/// What the tuner of a keyspace remembers, for a store that has none now.
+pub(crate) fn remembered(files: &Files, keyspace: u32) -> Option<TunerStats> {
+    let memo = match file::load(files, keyspace) {
+        Ok(memo) => memo?,
+        Err(failure) => {
+            return Some(TunerStats {
+                failure: Some(failure),
+                ..TunerStats::default()
+            });
         }
+    };
+    let mut state = State::new(match memo.is_agent {
+        true => Policy::agent(0.0, 0),
+        false => Policy::Cost { nu: 0.0 },
+    });
+    state.recall(memo);
+    Some(TunerStats {
+        is_on: false,
+        ..state.stats()
+    })
+}
+
+impl Policy {
+    fn agent(nu: f64, seed: u64) -> Policy {
+        let agent = Agent::new(Rates::default(), nu, seed);
+        Policy::Agent(Box::new(Learner::new(agent)))
     }
 }
 
@@ -291,6 +331,66 @@ impl State {
             asked: None,
             measured: 0,
             failure: None,
+            is_new: false,
+        }
+    }
+
+    /// What is kept of it.
+    fn memo(&self) -> Memo {
+        Memo {
+            is_agent: matches!(self.policy, Policy::Agent(_)),
+            entry_bytes: self.asked.as_ref().map_or(0.0, |(_, bytes)| *bytes),
+            known: self.known.clone(),
+            present: self.present,
+            workload: self.workload,
+            measured: self.measured,
+            agent: match &self.policy {
+                Policy::Agent(learner) => learner.remember(),
+                Policy::Cost { .. } => None,
+            },
+        }
+    }
+
+    /// Goes on where a tuner of the same kind was.
+    fn recall(&mut self, memo: Memo) {
+        if memo.is_agent != matches!(self.policy, Policy::Agent(_)) || memo.known.len() > MOST_FORMS
+        {
+            return;
+        }
+        let base = memo.known.first().map(|known| known.layout.clone());
+        self.asked = base.map(|base| (base, memo.entry_bytes));
+        (self.known, self.present) = (memo.known, memo.present);
+        (self.workload, self.measured) = (memo.workload, memo.measured);
+        if let (Policy::Agent(learner), Some(agent)) = (&mut self.policy, memo.agent) {
+            learner.recall(agent, &self.known, &self.workload);
+        }
+    }
+
+    fn stats(&self) -> TunerStats {
+        let forms = self.known.iter().map(|known| FormStats {
+            form: known.layout.to_string(),
+            cached_get: known.costs.cached_get,
+            uncached_get: known.costs.uncached_get,
+            cached_scan: known.costs.cached_scan,
+            uncached_scan: known.costs.uncached_scan,
+            memory: known.costs.memory,
+            ratio: known.ratio,
+            tables: known.tables,
+            value: match &self.policy {
+                Policy::Cost { .. } => None,
+                Policy::Agent(learner) => learner.value(&known.layout),
+            },
+        });
+        TunerStats {
+            is_on: true,
+            forms: forms.collect(),
+            present: self.present,
+            measured: self.measured,
+            episodes: match &self.policy {
+                Policy::Cost { .. } => 0,
+                Policy::Agent(learner) => learner.episodes(),
+            },
+            failure: self.failure.clone(),
         }
     }
 
@@ -306,6 +406,7 @@ impl State {
             .iter()
             .position(|k| Some(&k.layout) == before.as_ref());
         self.present = again.unwrap_or(0);
+        self.is_new = true;
         self.known = known;
         self.known.truncate(MOST_FORMS);
         if let Policy::Agent(learner) = &mut self.policy {

@@ -30,6 +30,33 @@ fn share(part: f64, whole: f64) -> f64 {
 }
 
 impl Workload {
+    /// All figures, in the order of their declaration.
+    pub fn figures(&self) -> [f64; 7] {
+        [
+            self.gets,
+            self.blocks,
+            self.read,
+            self.scans,
+            self.steps,
+            self.scan_blocks,
+            self.scan_read,
+        ]
+    }
+
+    /// The workload with these figures.
+    pub fn of(figures: [f64; 7]) -> Workload {
+        let [gets, blocks, read, scans, steps, scan_blocks, scan_read] = figures;
+        Workload {
+            gets,
+            blocks,
+            read,
+            scans,
+            steps,
+            scan_blocks,
+            scan_read,
+        }
+    }
+
     /// The share of the blocks of gets that was read.
     pub fn missed(&self) -> f64 {
         share(self.read, self.blocks)

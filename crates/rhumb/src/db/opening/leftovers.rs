@@ -183,7 +183,10 @@ pub(in crate::db) fn remove_leftovers(store: &Store) -> Result<()> {
             Some((FileKind::Values, number)) => values.contains(&number),
             Some((FileKind::Log, id)) => catalog.state.logs.contains_key(&id),
             Some((FileKind::Manifest, number)) => Some(number) == manifest,
-            None => !names::is_temporary(&name),
+            None => match names::tuned_keyspace(&name) {
+                Some(keyspace) => catalog.state.has_keyspace(keyspace.into()),
+                None => !names::is_temporary(&name),
+            },
         };
         if !named {
             ops::remove(fs, &store.files.dir.join(&name))?;

@@ -165,6 +165,9 @@ fn assemble(
     let mut keyspaces = BTreeMap::new();
     for (id, keyspace) in &state.keyspaces {
         let open = OpenKeyspace::new(number, *id, keyspace, (&options, &hazard_slots));
+        if let Some(tuner) = open.tuner() {
+            tuner.recall(&files, *id);
+        }
         keyspaces.insert(*id, Arc::new(open));
     }
     let Replayed {

@@ -10,7 +10,7 @@ use crate::memtable::Memtable;
 use crate::options::{KeyspaceOptions, TierSpec};
 use crate::sync::atomic::Ordering;
 use crate::sync::lock;
-use crate::tune::Chooser;
+use crate::tune::remembered;
 use crate::version::LEVELS;
 
 impl Store {
@@ -31,7 +31,12 @@ impl Store {
                 Err(Error::NoSuchKeyspace(_)) => continue,
                 options => options?,
             };
-            keyspaces.push(measure_keyspace(keyspace, options, tier)?);
+            let mut stats = measure_keyspace(keyspace, options, tier)?;
+            stats.tuner = match keyspace.tuner() {
+                Some(tuner) => Some(tuner.stats()),
+                None => remembered(&self.files, keyspace.id),
+            };
+            keyspaces.push(stats);
         }
         keyspaces.sort_by(|a, b| a.name.cmp(&b.name));
         let cache = self.files.cache.state();
@@ -81,7 +86,6 @@ fn measure_keyspace(
         levels: vec![LevelStats::default(); LEVELS],
         memtable_bytes: view.memtables().map(|m| m.bytes() as u64).sum(),
         order: measure_order(keyspace, view.held.as_deref()),
-        tuner: keyspace.tuner().map(Chooser::stats),
         ..KeyspaceStats::default()
     };
     for (number, level) in stats.levels.iter_mut().enumerate() {

@@ -137,12 +137,17 @@ fn write_tuner(tuner: &TunerStats, f: &mut Formatter<'_>) -> fmt::Result {
         0 => format!("measured {}", Counted(tuner.measured, "time")),
         episodes => format!("{} of an agent", Counted(episodes, "episode")),
     };
+    let now = if tuner.is_on {
+        ""
+    } else {
+        ", which is off now"
+    };
     match tuner.forms.get(tuner.present) {
-        Some(form) => writeln!(f, "  tuner: {} for new tables; {measured}", form.form)?,
-        None => writeln!(f, "  tuner: nothing chosen yet; {measured}")?,
+        Some(form) => writeln!(f, "  tuner{now}: {} for new tables; {measured}", form.form)?,
+        None => writeln!(f, "  tuner{now}: nothing chosen yet; {measured}")?,
     }
     if let Some(failure) = &tuner.failure {
-        writeln!(f, "  tuner: forms could not be measured: {failure}")?;
+        writeln!(f, "  tuner{now}: {failure}")?;
     }
     if tuner.forms.is_empty() {
         return Ok(());
@@ -151,16 +156,19 @@ fn write_tuner(tuner: &TunerStats, f: &mut Formatter<'_>) -> fmt::Result {
     let width = longest.unwrap_or(0).max("form".len());
     writeln!(
         f,
-        "    {:width$}  get, ns  reads, ns  scan, ns  reads, ns  B/entry  in tables  tables",
+        "    {:width$}  get, ns  reads, ns  scan, ns  reads, ns  B/entry  in tables  tables   value",
         "form"
     )?;
     for form in &tuner.forms {
         let ratio = form
             .ratio
             .map_or("-".to_string(), |ratio| format!("x{ratio:.2}"));
+        let value = form
+            .value
+            .map_or("-".to_string(), |value| format!("{value:.3}"));
         writeln!(
             f,
-            "    {:width$}  {:>7.0}  {:>9.0}  {:>8.0}  {:>9.0}  {:>7.3}  {ratio:>9}  {:>6}",
+            "    {:width$}  {:>7.0}  {:>9.0}  {:>8.0}  {:>9.0}  {:>7.3}  {ratio:>9}  {:>6}  {value:>6}",
             form.form,
             form.cached_get,
             form.uncached_get,

@@ -174,6 +174,7 @@ impl Store {
             }
             outcome => outcome?,
         };
+        self.remember_tuning(keyspace);
         let (made, moved) = (
             outcome.bytes(),
             counters.moved_bytes.load(Ordering::Relaxed),
