@@ -10,6 +10,21 @@ use crate::memory::Pinned;
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::{OnceLock, lock};
 
+/// So many zeros. They take no memory before they are touched, as most of the slots of a large cache never are: 12 s and 8 GiB
+/// for those of values in a cache of 512 GiB.
+#[cfg(not(loom))]
+fn zeros(count: usize) -> Box<[AtomicU32]> {
+    let zeros = Box::into_raw(vec![0_u32; count].into_boxed_slice());
+    // SAFETY: `zeros` is the only pointer to a box of integers, and an atomic has the size, the alignment and the bits of its
+    // integer.
+    unsafe { Box::from_raw(zeros as *mut [AtomicU32]) }
+}
+
+#[cfg(loom)]
+fn zeros(count: usize) -> Box<[AtomicU32]> {
+    (0..count).map(|_| AtomicU32::new(0)).collect()
+}
+
 /// The slots of a table's blocks. They change only under the pool's lock.
 pub(super) struct Slots {
     /// The table's number in the cache, never reused; not 0.
@@ -25,7 +40,7 @@ impl Slots {
     pub fn new(table: u32, blocks: usize) -> Slots {
         Slots {
             table,
-            slots: (0..blocks).map(|_| AtomicU32::new(0)).collect(),
+            slots: zeros(blocks),
         }
     }
 
@@ -178,5 +193,37 @@ impl fmt::Debug for FrameSlots {
         f.debug_struct("FrameSlots")
             .field("blocks", &self.blocks)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+
+    /// Would crash, or find frames, if the slots were not so many zeros in memory of their own.
+    #[test]
+    fn slots_begin_empty_and_keep_what_is_set() {
+        for count in [0, 1, 3, 100_000] {
+            let slots: Vec<Slots> = (1..4).map(|table| Slots::new(table, count)).collect();
+            for (table, slots) in slots.iter().enumerate() {
+                assert_eq!((slots.blocks(), slots.frames().count()), (count, 0));
+                for block in (0..count).step_by(7) {
+                    let frame = FrameNumber::from_slot((block + table) as u32 + 1);
+                    slots.set(block, frame.unwrap());
+                }
+            }
+            for (table, slots) in slots.iter().enumerate() {
+                for block in 0..count {
+                    let frame = FrameNumber::from_slot((block + table) as u32 + 1);
+                    let expected = frame.filter(|_| block % 7 == 0);
+                    assert_eq!(
+                        slots.frame(block).map(FrameNumber::to_slot),
+                        expected.map(FrameNumber::to_slot)
+                    );
+                }
+                assert!(slots.frame(count).is_none());
+            }
+        }
     }
 }
