@@ -204,3 +204,49 @@ fn a_sample_that_fails_is_told_and_nothing_else_fails() {
     assert_eq!(samples(&disk), 0);
     check(&db, &model);
 }
+
+/// Where what is set does not fit the keys, and tables fall back, it is still compared with others.
+#[test]
+fn keys_that_a_model_cannot_tell_apart_have_a_choice_too() {
+    let disk = MemoryFileSystem::new();
+    let mut options = options(&disk, Tuner::Cost { nu: 0.0 });
+    options.table.table_bytes = 256 << 10;
+    let db = Db::open(STORE, options).unwrap();
+    // Many keys share all that a model sees of them.
+    let key = |n: u64| format!("{}/{:0>9}/{n:05}", "usr/share/doc/".repeat(4), n % 7);
+    for n in 0..20_000 {
+        db.put(key(n), value(n)).unwrap();
+        assert!(db.get(key(n / 2)).unwrap().is_some());
+    }
+    db.compact_range(None, None).unwrap();
+    let stats = db.stats().unwrap();
+    let tuner = stats.keyspaces[0].tuner.as_ref().unwrap();
+    assert_eq!(tuner.forms[0].form, "plr predicted");
+    assert!(
+        tuner.present > 0 && tuner.forms[tuner.present].tables > 0,
+        "{tuner:?}"
+    );
+    for n in 0..20_000 {
+        assert_eq!(db.get(key(n)).unwrap().unwrap()[..], value(n)[..]);
+    }
+}
+
+/// Values that are larger than all else have blocks of their own in every form, and are in no sample.
+#[test]
+fn large_values_are_not_sampled() {
+    let disk = MemoryFileSystem::new();
+    let mut options = options(&disk, Tuner::Cost { nu: 1.0 });
+    options.table.table_bytes = 1 << 30;
+    options.write_buffer_bytes = 1 << 30;
+    let db = Db::open(STORE, options).unwrap();
+    for n in 0..1_500 {
+        let len = if n % 10 == 0 { 20 } else { 70_000 };
+        db.put(key(n), vec![1; len]).unwrap();
+    }
+    db.flush().unwrap();
+    db.put(key(1), "again").unwrap();
+    db.compact_range(None, None).unwrap();
+    let tuner = tuner_of(&db);
+    assert!(tuner.measured > 0 && tuner.forms.is_empty(), "{tuner:?}");
+    assert!(tuner.failure.is_some_and(|why| why.contains("150 entries")));
+}

@@ -103,6 +103,7 @@ fn tuner_json(tuner: &TunerStats) -> Value {
         "present": tuner.present,
         "measured": tuner.measured,
         "episodes": tuner.episodes,
+        "device": tuner.device,
         "failure": tuner.failure,
     })
 }

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::options::{Compression, Partition, TableSpec, TierForm, TierSpec};
 use crate::sync::Arc;
 use crate::table::TableReader;
-use crate::tune::Layout;
+use crate::tune::{Layout, Merging};
 use crate::version::{LevelChange, Levels, Place, TableMeta};
 
 /// A page of the published key list holds as many keys of 8 bytes as fit into 4 KiB, and its index counts such pages.
@@ -113,9 +113,14 @@ fn measure_forms(
         readers.iter().max_by_key(|reader| reader.entries()),
     );
     match context.tuner.zip(largest) {
-        Some((tuner, reader)) if tuner.is_due(&base, reader) => {
-            let settings = context.table_settings(map.clone());
-            tuner.measure(context.files, (reader, &settings), context.go_on)
+        Some((tuner, reader)) if tuner.begins_to_measure(&base, reader) => {
+            let merging = Merging {
+                files: context.files,
+                settings: &context.table_settings(map.clone()),
+                pace: context.pace,
+                go_on: context.go_on,
+            };
+            tuner.measure(&merging, reader)
         }
         _ => Ok(()),
     }

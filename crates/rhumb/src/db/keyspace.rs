@@ -177,7 +177,8 @@ impl Keyspace {
         self.check()?;
         let keys: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
         let visible = visible.unwrap_or_else(|| store.visible());
-        let values = look_up_all(&view, self.state.id, &keys, visible, &store.reads)?;
+        let counters = (&store.reads, self.state.tuner());
+        let values = look_up_all(&view, self.state.id, &keys, visible, counters)?;
         Ok(values.into_iter().map(|v| v.map(Value::new)).collect())
     }
 

@@ -17,7 +17,7 @@ mod tests;
 mod write;
 
 /// An entry whose key and value exceed this together gets a block of its own.
-const LARGE_ENTRY_BYTES: usize = 64 << 10;
+pub(crate) const LARGE_ENTRY_BYTES: usize = 64 << 10;
 
 pub(crate) use check::salvage::{LostBlock, Salvage};
 pub(crate) use check::verify::TableReport;

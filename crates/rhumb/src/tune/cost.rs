@@ -26,7 +26,7 @@ pub(crate) struct Costs {
 pub(super) struct Known {
     pub layout: Layout,
     pub costs: Costs,
-    /// How many times as long gets took in its tables as in the sample, once there were enough.
+    /// How many times as long cached gets took in its tables as in the sample, once there were enough.
     pub ratio: Option<f64>,
     /// Tables that were begun in this form.
     pub tables: u64,
@@ -34,9 +34,6 @@ pub(super) struct Known {
 
 /// A form has to cost so much less than the present one to be chosen: less is noise.
 const LEAST_GAIN: f64 = 0.03;
-
-/// A ratio beyond these says that something else was measured.
-const RATIOS: (f64, f64) = (0.25, 4.0);
 
 impl Costs {
     /// All figures, in the order of their declaration.
@@ -74,11 +71,23 @@ impl Costs {
         seek + (whole - seek).max(0.0) * entries / SCAN_ENTRIES as f64
     }
 
-    /// The mean time of an operation of a workload.
+    /// The mean time of a search of a workload: of one table by a get, or of a scan.
     pub(super) fn time(&self, workload: &Workload) -> f64 {
-        let gets = workload.gets * self.get(workload.missed());
+        let gets = workload.blocks * self.get(workload.missed());
         let scans = workload.scans * self.scan(workload.scanned(), workload.scans_missed());
-        (gets + scans) / (workload.gets + workload.scans).max(1.0)
+        (gets + scans) / (workload.blocks + workload.scans).max(1.0)
+    }
+
+    /// The costs in tables, where all takes `ratio` times as long and the device `device` nanoseconds more.
+    pub(super) fn in_tables(&self, ratio: f64, device: f64) -> Costs {
+        let [cached_get, cached_scan] = [self.cached_get, self.cached_scan].map(|t| t * ratio);
+        Costs {
+            cached_get,
+            uncached_get: cached_get + self.uncached_get - self.cached_get + device,
+            cached_scan,
+            uncached_scan: cached_scan + self.uncached_scan - self.cached_scan + device,
+            memory: self.memory,
+        }
     }
 }
 
@@ -92,39 +101,41 @@ impl Known {
             tables: 0,
         }
     }
+}
 
-    /// Takes over what `count` gets took in its tables on average, a share of `missed` of which read.
-    pub fn learn(&mut self, mean: f64, missed: f64) {
-        let expected = self.costs.get(missed);
-        if expected > 0.0 {
-            let seen = (mean / expected).clamp(RATIOS.0, RATIOS.1);
-            self.ratio = Some(self.ratio.map_or(seen, |ratio| (ratio + seen) / 2.0));
-        }
+/// Takes what was seen last for as much as all before.
+pub(super) fn learn(known: &mut Option<f64>, seen: Option<f64>) {
+    if let Some(seen) = seen {
+        *known = Some(known.map_or(seen, |before| (before + seen) / 2.0));
     }
 }
 
-/// The place of the form that costs least for a workload: `nu` times its time plus `1 - nu` times its memory, each as a
-/// multiple of that of the first form. The `present` one stays if none is surely better.
-pub(super) fn cheapest(known: &[Known], workload: &Workload, nu: f64, present: usize) -> usize {
+/// The place of the form that costs least for a workload, on a device that takes `device` nanoseconds more than the page cache
+/// for a read. The `present` one stays if none is surely better.
+///
+/// What counts is `nu` times the logarithm of the time plus `1 - nu` times that of the memory: a tenth more time is then a
+/// tenth more whichever form it is compared with, and whichever one is set.
+pub(super) fn cheapest(
+    known: &[Known],
+    (workload, device): (&Workload, f64),
+    nu: f64,
+    present: usize,
+) -> usize {
     // Of forms without tables it is not known how much slower they are there, so it is taken to be as in others.
-    let seen: Vec<f64> = known.iter().filter_map(|k| k.ratio).map(f64::ln).collect();
+    let seen: Vec<f64> = known.iter().filter_map(|k| k.ratio).collect();
     let usual = match seen.len() {
         0 => 1.0,
-        n => (seen.iter().sum::<f64>() / n as f64).exp(),
+        n => (seen.iter().map(|ratio| ratio.ln()).sum::<f64>() / n as f64).exp(),
     };
-    let time = |k: &Known| k.costs.time(workload) * k.ratio.unwrap_or(usual);
-    let Some(first) = known.first() else {
-        return present;
-    };
-    let (unit_time, unit_memory) = (time(first), first.costs.memory);
     let cost = |k: &Known| {
-        nu * time(k) / unit_time.max(1.0) + (1.0 - nu) * k.costs.memory / unit_memory.max(1e-6)
+        let costs = k.costs.in_tables(k.ratio.unwrap_or(usual), device);
+        let (time, memory) = (costs.time(workload).max(1.0), costs.memory.max(1e-6));
+        nu * time.ln() + (1.0 - nu) * memory.ln()
     };
     let now = known.get(present).map_or(f64::INFINITY, cost);
     let all = known.iter().map(cost).enumerate();
-    let best = all.min_by(|a, b| a.1.total_cmp(&b.1));
-    match best {
-        Some((place, least)) if least < now * (1.0 - LEAST_GAIN) => place,
+    match all.min_by(|a, b| a.1.total_cmp(&b.1)) {
+        Some((place, least)) if least < now - LEAST_GAIN => place,
         _ => present,
     }
 }
@@ -160,7 +171,6 @@ mod tests {
 
     fn gets(missed: f64) -> Workload {
         Workload {
-            gets: 1e4,
             blocks: 1e4,
             read: 1e4 * missed,
             ..Workload::default()
@@ -178,11 +188,11 @@ mod tests {
     #[test]
     fn gets_scans_and_memory_choose_differently() {
         let forms = forms();
-        assert_eq!(cheapest(&forms, &gets(0.0), 1.0, 0), 0);
-        assert_eq!(cheapest(&forms, &gets(1.0), 1.0, 0), 1);
-        assert_eq!(cheapest(&forms, &scans(), 1.0, 0), 2);
+        assert_eq!(cheapest(&forms, (&gets(0.0), 0.0), 1.0, 0), 0);
+        assert_eq!(cheapest(&forms, (&gets(1.0), 0.0), 1.0, 0), 1);
+        assert_eq!(cheapest(&forms, (&scans(), 0.0), 1.0, 0), 2);
         for workload in [gets(0.0), gets(1.0), scans()] {
-            assert_eq!(cheapest(&forms, &workload, 0.0, 0), 2);
+            assert_eq!(cheapest(&forms, (&workload, 0.0), 0.0, 0), 2);
         }
     }
 
@@ -191,35 +201,58 @@ mod tests {
         let mut forms = forms();
         forms[1].costs.cached_get = 390.0;
         forms[1].costs.memory = forms[0].costs.memory;
-        assert_eq!(cheapest(&forms, &gets(0.0), 1.0, 0), 0);
+        assert_eq!(cheapest(&forms, (&gets(0.0), 0.0), 1.0, 0), 0);
         forms[1].costs.cached_get = 380.0;
-        assert_eq!(cheapest(&forms, &gets(0.0), 1.0, 0), 1);
+        assert_eq!(cheapest(&forms, (&gets(0.0), 0.0), 1.0, 0), 1);
         // Nor back again.
         forms[1].costs.cached_get = 405.0;
-        assert_eq!(cheapest(&forms, &gets(0.0), 1.0, 1), 1);
+        assert_eq!(cheapest(&forms, (&gets(0.0), 0.0), 1.0, 1), 1);
     }
 
     #[test]
     fn what_gets_took_in_tables_counts_for_their_form() {
         let mut forms = forms();
         // All are slower there than in the sample: nothing follows from one alone.
-        forms[0].learn(4_000.0, 1.0);
-        assert_eq!(forms[0].ratio, Some(2.0));
-        assert_eq!(cheapest(&forms, &gets(1.0), 1.0, 0), 1);
-        // But small blocks more so than others.
-        forms[1].learn(4_500.0, 1.0);
-        assert_eq!(cheapest(&forms, &gets(1.0), 1.0, 1), 0);
+        forms[0].ratio = Some(2.0);
+        assert_eq!(cheapest(&forms, (&gets(0.0), 0.0), 1.0, 0), 0);
+        // But small blocks less so than others.
+        forms[1].ratio = Some(1.5);
+        assert_eq!(cheapest(&forms, (&gets(0.0), 0.0), 1.0, 0), 1);
+        let mut known = None;
+        learn(&mut known, None);
+        assert_eq!(known, None);
+        learn(&mut known, Some(2.0));
         // What was seen last counts for half.
-        forms[1].learn(3_000.0, 1.0);
-        assert_eq!(forms[1].ratio, Some(2.5));
-        forms[1].learn(1e9, 1.0);
-        assert_eq!(forms[1].ratio, Some((2.5 + RATIOS.1) / 2.0));
+        learn(&mut known, Some(1.0));
+        assert_eq!(known, Some(1.5));
+    }
+
+    /// Where a read takes 80 us, a microsecond less of copying is no gain, and fewer bytes in memory are.
+    #[test]
+    fn a_slow_device_makes_forms_alike() {
+        let forms = forms();
+        assert_eq!(cheapest(&forms, (&gets(1.0), 80_000.0), 1.0, 0), 0);
+        assert_eq!(cheapest(&forms, (&gets(1.0), 80_000.0), 0.9, 0), 2);
+        assert_eq!(cheapest(&forms, (&gets(1.0), 0.0), 0.9, 0), 1);
+    }
+
+    /// Whichever form is set, the same one is chosen: with 0.9, half of the memory is worth 8 % of the time.
+    #[test]
+    fn the_choice_does_not_depend_on_what_is_set() {
+        let mut forms = forms();
+        for _ in 0..3 {
+            forms.rotate_left(1);
+            for (nu, bytes) in [(0.9, 4_096), (0.8, 16_384)] {
+                let place = cheapest(&forms, (&gets(0.0), 0.0), nu, 0);
+                assert_eq!(forms[place].layout.partition, Partition::Bytes(bytes));
+            }
+        }
     }
 
     #[test]
     fn without_forms_or_figures_the_present_one_stays() {
-        assert_eq!(cheapest(&[], &gets(1.0), 1.0, 3), 3);
+        assert_eq!(cheapest(&[], (&gets(1.0), 0.0), 1.0, 3), 3);
         let zeros = vec![known(1, Costs::default()), known(2, Costs::default())];
-        assert_eq!(cheapest(&zeros, &gets(1.0), 0.5, 1), 1);
+        assert_eq!(cheapest(&zeros, (&gets(1.0), 0.0), 0.5, 1), 1);
     }
 }

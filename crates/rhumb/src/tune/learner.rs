@@ -3,6 +3,7 @@
 use super::agent::{Agent, AgentState, EPISODE_TABLES, Episode, SIZES, STATES};
 use super::cost::Known;
 use super::layout::Layout;
+use super::timed::Seen;
 use super::workload::Workload;
 
 /// An episode lasts until so many gets were timed in its tables, or so many scans were made.
@@ -18,14 +19,23 @@ const KEPT: usize = 10;
 #[derive(Debug)]
 pub(super) struct Learner {
     agent: Agent,
-    /// Whether it was trained on the forms that are known.
-    is_trained: bool,
-    /// The tables of this episode.
+    training: Training,
+    /// The tables of this episode, and the scans beside them.
     tables: u64,
+    scans: u64,
     /// The share of gets when the workload was taken to be another one the last time, and how many episodes differ from it.
     share: Option<f64>,
     differ: u32,
     last: Vec<Episode>,
+}
+
+/// Whether the agent was trained on the forms that are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Training {
+    Due,
+    Done,
+    /// The keys do not take all forms.
+    Impossible,
 }
 
 /// The forms that it chooses from, behind what is set.
@@ -40,8 +50,9 @@ impl Learner {
     pub fn new(agent: Agent) -> Learner {
         Learner {
             agent,
-            is_trained: false,
+            training: Training::Due,
             tables: 0,
+            scans: 0,
             share: None,
             differ: 0,
             last: Vec::new(),
@@ -59,30 +70,29 @@ impl Learner {
         Some(self.agent.value(state))
     }
 
-    /// Counts a table that begins: trains the agent before the first one. Returns the place of another form to take, if any.
+    /// Counts a table that begins: trains the agent before the first one. `scans` were made since the last one. Returns the place
+    /// of another form to take, if any; none if the keys do not take all forms.
     pub fn table(
         &mut self,
         known: &[Known],
         workload: &Workload,
-        seen: (u64, f64),
+        (seen, scans): (Seen, u64),
     ) -> Option<usize> {
-        match self.is_trained {
-            true => self.begin_table(known, workload, seen),
-            false => {
-                self.is_trained = true;
-                self.pre_train(known, workload)
-            }
+        match self.training {
+            Training::Due => self.pre_train(known, workload),
+            Training::Done => self.begin_table(known, workload, (seen, scans)),
+            Training::Impossible => None,
         }
     }
 
     /// Trains the agent again before the next table, since its forms were measured anew.
     pub fn forget(&mut self) {
-        self.is_trained = false;
+        self.training = Training::Due;
     }
 
     /// What is kept of the agent, once it was trained.
     pub fn remember(&self) -> Option<AgentState> {
-        self.is_trained.then(|| self.agent.remember())
+        (self.training == Training::Done).then(|| self.agent.remember())
     }
 
     /// Lets the agent go on where it was.
@@ -90,36 +100,40 @@ impl Learner {
         if let Some((measured, reads)) = figures(known, workload) {
             self.agent.calibrate(&measured, &reads);
             self.agent.recall(kept);
-            self.is_trained = true;
+            self.training = Training::Done;
         }
     }
 
     /// Trains the agent on forms that were measured, for a workload. Returns the place of the form to begin with; `None` if the
     /// keys do not take all of its forms.
     fn pre_train(&mut self, known: &[Known], workload: &Workload) -> Option<usize> {
+        self.training = Training::Impossible;
         let (measured, reads) = figures(known, workload)?;
+        self.training = Training::Done;
         self.agent.pre_train(&measured, &reads, SPREAD);
         place(known, self.agent.state())
     }
 
-    /// Counts a table that begins. `timed` are the gets that were timed in tables of the present form, and `ratio` how many
-    /// times as long they took as in the sample. Returns the place of another form if an episode ended.
+    /// Counts a table that begins. Gets were `seen` in tables of the present form since the episode began. Returns the place of
+    /// another form if it ended.
     fn begin_table(
         &mut self,
         known: &[Known],
         workload: &Workload,
-        (timed, ratio): (u64, f64),
+        (seen, scans): (Seen, u64),
     ) -> Option<usize> {
         self.tables += 1;
-        let seen = timed.max(workload.scans as u64);
-        if self.tables < EPISODE_TABLES || seen < LEAST_SEEN {
+        self.scans += scans;
+        if self.tables < EPISODE_TABLES || seen.gets.max(self.scans) < LEAST_SEEN {
             return None;
         }
-        self.tables = 0;
+        (self.tables, self.scans) = (0, 0);
         let form = known.get(place(known, self.agent.state())?)?;
+        let (ratio, device) = (seen.ratio.unwrap_or(1.0), seen.device.unwrap_or(0.0));
+        let costs = form.costs.in_tables(ratio, device);
         let episode = Episode {
-            latency: form.costs.time(workload) * ratio,
-            memory: form.costs.memory,
+            latency: costs.time(workload),
+            memory: costs.memory,
         };
         self.last.push(episode);
         let first = self.last.len().saturating_sub(KEPT);
@@ -133,7 +147,7 @@ impl Learner {
 
     /// Whether the last two episodes had another workload.
     fn has_changed(&mut self, workload: &Workload) -> bool {
-        let share = workload.gets / (workload.gets + workload.scans).max(1.0);
+        let share = workload.blocks / (workload.blocks + workload.scans).max(1.0);
         let before = *self.share.get_or_insert(share);
         let differs = (share - before).abs() > OTHER_SHARE;
         self.differ = if differs { self.differ + 1 } else { 0 };
@@ -198,7 +212,6 @@ mod tests {
 
     fn gets() -> Workload {
         Workload {
-            gets: 1e4,
             blocks: 1e4,
             read: 1e4,
             ..Workload::default()
@@ -210,19 +223,35 @@ mod tests {
         let known = known();
         assert_eq!(known.len(), 1 + STATES);
         let mut learner = Learner::new(Agent::new(Rates::default(), 1.0, 5));
-        let first = learner.pre_train(&known, &gets()).unwrap();
+        let first = learner.table(&known, &gets(), (seen(0), 0)).unwrap();
         assert!(matches!(
             known[first].layout.partition,
             Partition::Dual(4_096)
         ));
-        for table in 1..60 {
-            learner.begin_table(&known, &gets(), (199, 1.0));
+        for table in 1..60_u64 {
+            learner.table(&known, &gets(), (seen(199), 3));
             assert_eq!(learner.episodes(), 0, "{table} tables with too few reads");
         }
         for _ in 0..21 {
-            learner.begin_table(&known, &gets(), (200, 1.0));
+            learner.table(&known, &gets(), (seen(200), 0));
         }
         assert_eq!(learner.episodes(), 2);
+        // Scans end an episode too, those of this episode.
+        for _ in 0..20 {
+            learner.table(&known, &gets(), (seen(0), 10));
+        }
+        assert_eq!(learner.episodes(), 3);
+        for _ in 0..60 {
+            learner.table(&known, &gets(), (seen(0), 0));
+        }
+        assert_eq!(learner.episodes(), 3);
+    }
+
+    fn seen(gets: u64) -> Seen {
+        Seen {
+            gets,
+            ..Seen::default()
+        }
     }
 
     #[test]
@@ -230,8 +259,10 @@ mod tests {
         let mut known = known();
         known.remove(7);
         let mut learner = Learner::new(Agent::new(Rates::default(), 1.0, 5));
-        assert_eq!(learner.pre_train(&known, &gets()), None);
-        assert_eq!(learner.begin_table(&[], &gets(), (1_000, 1.0)), None);
+        for _ in 0..100 {
+            assert_eq!(learner.table(&known, &gets(), (seen(1_000), 0)), None);
+        }
+        assert_eq!((learner.episodes(), learner.remember()), (0, None));
     }
 
     #[test]

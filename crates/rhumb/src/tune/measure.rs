@@ -6,7 +6,7 @@
 
 use std::hint::black_box;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::cost::{Costs, Known, SCAN_ENTRIES};
 use super::layout::Layout;
@@ -15,16 +15,22 @@ use crate::error::{Error, Result};
 use crate::fs::{names, ops};
 use crate::memory::BlockCache;
 use crate::sync::Arc;
-use crate::table::{BlockSource, NumberCache, TableReader, TableSettings, TableWriter, hash_key};
+use crate::table::{
+    BlockSource, LARGE_ENTRY_BYTES, NumberCache, TableReader, TableSettings, TableWriter, hash_key,
+};
 use crate::version::Files;
 
 /// The bytes of keys and values of a sample, about.
 const SAMPLE_BYTES: usize = 4 << 20;
-/// A sample of fewer entries says little of the forms.
+/// Tables of fewer entries are not sampled, and a sample of fewer says little of the forms.
 pub(super) const LEAST_ENTRIES: u64 = 1_000;
+const FEWEST: usize = 256;
 /// The keys that are looked up, and those from which scans begin.
 const GETS: usize = 4_096;
 const SCANS: usize = 256;
+/// A round ends after this time, on a slow device; and it is asked after so many keys whether to go on.
+const LONGEST: Duration = Duration::from_millis(500);
+const ASK_AFTER: usize = 16;
 /// One operation in so many is left out, the slowest ones: what else runs interrupted them.
 const LEFT_OUT: usize = 10;
 /// The room for a sample in the cache, as a multiple of its bytes.
@@ -40,10 +46,11 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// The first entries of a table: of each key one, with its value, or the pointer to it.
+    /// The first entries of a table: of each key one, with its value, or the pointer to it. Large ones, which have a block of
+    /// their own in all forms, are left out.
     ///
     /// # Errors
-    /// If the table cannot be read or is damaged.
+    /// If the table cannot be read or is damaged, or what is left of it are too few entries.
     pub fn of(reader: &Arc<TableReader>) -> Result<Sample> {
         let mut sample = Sample {
             entries: Vec::new(),
@@ -53,14 +60,21 @@ impl Sample {
         cursor.seek_first()?;
         while cursor.valid() && sample.bytes < SAMPLE_BYTES {
             let (key, value) = (cursor.key(), cursor.value_bytes());
-            let last = sample.entries.last();
-            if last.is_none_or(|(last, _)| **last != *key) {
-                sample.bytes += key.len() + value.len();
+            let (last, bytes) = (sample.entries.last(), key.len() + value.len());
+            let is_new = last.is_none_or(|(last, _)| **last != *key);
+            if is_new && bytes <= LARGE_ENTRY_BYTES {
+                sample.bytes += bytes;
                 sample.entries.push((key.into(), value.into()));
             }
             cursor.next()?;
         }
-        Ok(sample)
+        match sample.entries.len() < FEWEST {
+            true => Err(Error::InvalidArgument(format!(
+                "a sample of {} entries is too small: entries are too large for forms to differ",
+                sample.entries.len()
+            ))),
+            false => Ok(sample),
+        }
     }
 
     /// The mean bytes of a key and its value.
@@ -71,21 +85,35 @@ impl Sample {
     /// So many of its keys, spread over all of it in an order that jumps about.
     fn keys(&self, count: usize) -> impl Iterator<Item = &[u8]> {
         let len = self.entries.len();
-        // A step near the golden ratio of the length visits far places one after another.
-        let step = (len as f64 * 0.618) as usize + 1;
+        // A step near the golden ratio of the length visits far places one after another, and all of them if it has no
+        // divisor in common with the length.
+        let golden = (len as f64 * 0.618) as usize + 1;
+        let step = (golden..).find(|step| gcd(*step, len) <= 1).unwrap_or(1);
         let places = (0..count.min(len)).map(move |nth| (nth * step) % len);
         places.filter_map(|place| self.entries.get(place).map(|(key, _)| &**key))
     }
 }
 
-/// What samples are written with.
-pub(super) struct Bench<'a> {
+/// The greatest common divisor.
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// The merge that forms are measured for.
+pub(crate) struct Merging<'a> {
     pub files: &'a Files,
-    /// The settings of the tables that are written next, but for index and cut.
+    /// The settings of the tables that it writes, with what is set.
     pub settings: &'a TableSettings,
-    pub sample: &'a Sample,
+    /// Called with the bytes that are written next; waits as long as it has to.
+    pub pace: &'a dyn Fn(u64),
     /// Asked from time to time; an error ends the work.
     pub go_on: &'a dyn Fn() -> Result<()>,
+}
+
+/// What is measured.
+pub(super) struct Bench<'a> {
+    pub merging: &'a Merging<'a>,
+    pub sample: &'a Sample,
 }
 
 /// A sample in one form.
@@ -98,61 +126,71 @@ struct Subject {
 }
 
 impl Bench<'_> {
-    /// What forms cost. Those are missing that the sample cannot take, since it takes another one of them.
+    /// What forms cost. Those behind the first are missing that the sample cannot take, since it takes another one of them; of the
+    /// first, which is what is set, it is what it takes.
     ///
     /// # Errors
-    /// If the sample cannot be written or read; what [`Bench::go_on`] returns.
+    /// If the sample cannot be written or read; what [`Merging::go_on`] returns.
     pub fn measure(&self, layouts: Vec<Layout>) -> Result<Vec<Known>> {
-        let numbers: Vec<u64> = layouts.iter().map(|_| self.files.new_number()).collect();
+        let files = self.merging.files;
+        let numbers: Vec<u64> = layouts.iter().map(|_| files.new_number()).collect();
         let subjects = layouts.into_iter().zip(&numbers);
         let subjects = subjects.map(|(layout, number)| self.write(*number, layout));
-        let subjects: Result<Vec<Option<Subject>>> = subjects.collect();
-        let known = subjects.and_then(|subjects| self.compare(subjects.into_iter().flatten()));
+        let subjects: Result<Vec<Subject>> = subjects.collect();
+        let known = subjects.and_then(|subjects| {
+            let of_its_own =
+                |(place, subject): &(usize, Subject)| *place == 0 || !subject.cached.fell_back();
+            let subjects = subjects.into_iter().enumerate().filter(of_its_own);
+            self.compare(subjects.map(|(_, subject)| subject).collect())
+        });
         for number in numbers {
             // The next opening deletes what remains.
-            let _ = ops::remove(&*self.files.fs, &self.path(number));
+            let _ = ops::remove(&*files.fs, &self.path(number));
         }
         known
     }
 
-    /// Writes the sample in one form; `None` if it cannot take it.
-    fn write(&self, number: u64, layout: Layout) -> Result<Option<Subject>> {
-        (self.go_on)()?;
-        let mut settings = self.settings.clone();
+    /// Writes the sample in one form.
+    fn write(&self, number: u64, layout: Layout) -> Result<Subject> {
+        let (
+            Merging {
+                files, settings, ..
+            },
+            bytes,
+        ) = (self.merging, self.sample.bytes as u64);
+        (self.merging.go_on)()?;
+        (self.merging.pace)(bytes);
+        let mut settings = (*settings).clone();
         settings.index = layout.index.clone();
         settings.spec.partition = layout.partition;
-        let (fs, path) = (&self.files.fs, self.path(number));
-        let mut writer = TableWriter::create_at(fs, path, number, &settings)?;
+        let mut writer = TableWriter::create_at(&files.fs, self.path(number), number, &settings)?;
         for (key, value) in &self.sample.entries {
             writer.add(key, 0, EntryKind::Put, value)?;
         }
         writer.finish(&RangeDeletes::default())?;
-        let uncached = self.open(number, 0)?;
-        let cached = self.open(number, self.sample.bytes as u64 * CACHED_TIMES)?;
-        let subject = Subject {
+        Ok(Subject {
             layout,
-            uncached,
-            cached,
-        };
-        Ok(Some(subject).filter(|subject| !subject.cached.fell_back()))
+            uncached: self.open(number, 0)?,
+            cached: self.open(number, bytes * CACHED_TIMES)?,
+        })
     }
 
     fn open(&self, number: u64, cache_bytes: u64) -> Result<Arc<TableReader>> {
-        let (files, cache) = (self.files, Arc::new(BlockCache::new(cache_bytes)?));
+        let (files, cache) = (self.merging.files, Arc::new(BlockCache::new(cache_bytes)?));
         let (path, access) = (self.path(number), files.access);
         TableReader::open_any(&*files.fs, &path, number, access, cache).map(Arc::new)
     }
 
     fn path(&self, number: u64) -> PathBuf {
-        self.files.dir.join(names::sample_name(number))
+        self.merging.files.dir.join(names::sample_name(number))
     }
 
-    fn compare(&self, subjects: impl Iterator<Item = Subject>) -> Result<Vec<Known>> {
-        let subjects: Vec<Subject> = subjects.collect();
+    fn compare(&self, subjects: Vec<Subject>) -> Result<Vec<Known>> {
         let uncached: Vec<_> = subjects.iter().map(|s| &s.uncached).collect();
         let cached: Vec<_> = subjects.iter().map(|s| &s.cached).collect();
-        // The first round fills the cache.
+        // The first rounds fill the cache.
         self.times(&cached, GETS, get)?;
+        self.times(&cached, SCANS, scan)?;
         let cached_gets = self.times(&cached, GETS, get)?;
         let cached_scans = self.times(&cached, SCANS, scan)?;
         let uncached_gets = self.times(&uncached, GETS, get)?;
@@ -181,13 +219,18 @@ impl Bench<'_> {
         keys: usize,
         work: impl Fn(&Arc<TableReader>, &[u8]) -> Result<()>,
     ) -> Result<Vec<f64>> {
-        (self.go_on)()?;
         let mut subjects: Vec<_> = readers
             .iter()
             .map(|r| (*r, Vec::with_capacity(keys)))
             .collect();
-        let count = subjects.len().max(1);
+        let (count, began) = (subjects.len().max(1), Instant::now());
         for (nth, key) in self.sample.keys(keys).enumerate() {
+            if nth % ASK_AFTER == 0 {
+                (self.merging.go_on)()?;
+                if began.elapsed() > LONGEST {
+                    break;
+                }
+            }
             // The key is loaded before the first one needs it, and another one is first each time.
             black_box(hash_key(key));
             let (rest, first) = subjects.split_at_mut(nth % count);
@@ -264,6 +307,14 @@ mod tests {
             "{parts:?}"
         );
         assert_eq!(sample.entry_bytes(), 4.0);
+        // No two are the same, whatever the length.
+        for len in [1, 2, 3, 97, 1_045, 4_096] {
+            sample.entries = (0..len as u32).map(entry).collect();
+            let mut keys: Vec<&[u8]> = sample.keys(len).collect();
+            keys.sort_unstable();
+            keys.dedup();
+            assert_eq!(keys.len(), len);
+        }
         sample.entries.clear();
         assert_eq!(sample.keys(100).count(), 0);
     }

@@ -24,6 +24,8 @@ pub(super) struct Memo {
     pub present: usize,
     pub workload: Workload,
     pub measured: u64,
+    /// What the device takes for a read, beyond the sample.
+    pub device: Option<f64>,
     /// The state of the agent.
     pub agent: Option<AgentState>,
 }
@@ -35,7 +37,8 @@ impl Memo {
         let policy = if self.is_agent { "q-learning" } else { "cost" };
         let (bytes, present, measured) = (self.entry_bytes, self.present, self.measured);
         // Writing to a string cannot fail. `{:?}` of a float is read back exactly.
-        let _ = writeln!(text, "{policy} {bytes:?} {present} {measured}");
+        let device = optional(self.device);
+        let _ = writeln!(text, "{policy} {bytes:?} {present} {measured} {device}");
         let numbers = self.workload.figures().map(|figure| format!("{figure:?}"));
         let _ = writeln!(text, "workload {}", numbers.join(" "));
         for known in &self.known {
@@ -75,6 +78,7 @@ impl Memo {
             entry_bytes: number(&mut words)?,
             present: words.next()?.parse().ok()?,
             measured: words.next()?.parse().ok()?,
+            device: optional_number(&mut words)?,
             ..Memo::default()
         };
         for line in lines {
@@ -96,6 +100,18 @@ pub(super) fn number(words: &mut SplitWhitespace<'_>) -> Option<f64> {
     number.is_finite().then_some(number)
 }
 
+fn optional(number: Option<f64>) -> String {
+    number.map_or("-".to_string(), |number| format!("{number:?}"))
+}
+
+fn optional_number(words: &mut SplitWhitespace<'_>) -> Option<Option<f64>> {
+    if words.clone().next()? == "-" {
+        words.next();
+        return Some(None);
+    }
+    number(words).map(Some)
+}
+
 pub(super) fn numbers<const N: usize>(words: &mut SplitWhitespace<'_>) -> Option<[f64; N]> {
     let numbers: Option<Vec<f64>> = (0..N).map(|_| number(words)).collect();
     numbers?.try_into().ok()
@@ -104,15 +120,8 @@ pub(super) fn numbers<const N: usize>(words: &mut SplitWhitespace<'_>) -> Option
 fn form(words: &mut SplitWhitespace<'_>) -> Option<Known> {
     let layout = Layout::parse(words.next()?, words.next()?)?;
     let costs = Costs::of(numbers(words)?);
-    let ratio = match words.clone().next()? {
-        "-" => {
-            words.next();
-            None
-        }
-        _ => Some(number(words)?),
-    };
     Some(Known {
-        ratio,
+        ratio: optional_number(words)?,
         tables: words.next()?.parse().ok()?,
         ..Known::new(layout, costs)
     })
@@ -145,8 +154,9 @@ mod tests {
             entry_bytes: 72.25,
             known: known.to_vec(),
             present: 1,
-            workload: Workload::of([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 0.7]),
+            workload: Workload::of([1.0, 2.0, 3.0, 4.0, 5.0, 0.6]),
             measured: 3,
+            device: Some(77.5),
             agent: Some(agent.remember()),
         }
     }

@@ -1,15 +1,15 @@
 //! What readers do, as a tuner sees it.
 
+use super::cost::SCAN_ENTRIES;
 use crate::sync::atomic::AtomicU64;
 use crate::sync::atomic::Ordering::Relaxed;
 use crate::table::GetTrace;
 
-/// The operations of the last time; older ones count for less. The counts of gets are those of a sample.
+/// The operations of the last time; older ones count for less. Gets that no table answers, or filters alone, cost the same in
+/// every form and do not count.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Workload {
-    /// Gets.
-    pub gets: f64,
-    /// The blocks that they searched, and those of them that were read.
+    /// The blocks that gets searched, and those of them that were read.
     pub blocks: f64,
     pub read: f64,
     /// Scans.
@@ -21,6 +21,9 @@ pub(super) struct Workload {
     pub scan_read: f64,
 }
 
+/// The number of its figures.
+const FIGURES: usize = 6;
+
 fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 {
         (part / whole).min(1.0)
@@ -31,9 +34,8 @@ fn share(part: f64, whole: f64) -> f64 {
 
 impl Workload {
     /// All figures, in the order of their declaration.
-    pub fn figures(&self) -> [f64; 7] {
+    pub fn figures(&self) -> [f64; FIGURES] {
         [
-            self.gets,
             self.blocks,
             self.read,
             self.scans,
@@ -44,10 +46,9 @@ impl Workload {
     }
 
     /// The workload with these figures.
-    pub fn of(figures: [f64; 7]) -> Workload {
-        let [gets, blocks, read, scans, steps, scan_blocks, scan_read] = figures;
+    pub fn of(figures: [f64; FIGURES]) -> Workload {
+        let [blocks, read, scans, steps, scan_blocks, scan_read] = figures;
         Workload {
-            gets,
             blocks,
             read,
             scans,
@@ -74,8 +75,13 @@ impl Workload {
 
     /// Whether there were enough operations to go by.
     pub fn is_known(&self) -> bool {
-        self.gets + self.scans >= LEAST_OPERATIONS
+        operations(self.blocks, self.scans, self.steps) >= LEAST_OPERATIONS
     }
+}
+
+/// How many operations these are: a long scan is many.
+fn operations(blocks: f64, scans: f64, steps: f64) -> f64 {
+    blocks + scans.max(steps / SCAN_ENTRIES as f64)
 }
 
 /// Fewer operations say little of what comes.
@@ -87,7 +93,6 @@ pub(super) const SAMPLED: u64 = 64;
 /// Counts since they were taken last.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
-    gets: AtomicU64,
     blocks: AtomicU64,
     read: AtomicU64,
     scans: AtomicU64,
@@ -97,13 +102,12 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// Counts a get that stands for [`SAMPLED`].
-    pub fn note_get(&self, trace: &GetTrace) {
+    /// Counts a get that stands for so many.
+    pub fn note_get(&self, trace: &GetTrace, times: u64) {
         let read = u64::from(trace.blocks_read);
-        self.gets.fetch_add(SAMPLED, Relaxed);
         self.blocks
-            .fetch_add(SAMPLED * (read + u64::from(trace.blocks_cached)), Relaxed);
-        self.read.fetch_add(SAMPLED * read, Relaxed);
+            .fetch_add(times * (read + u64::from(trace.blocks_cached)), Relaxed);
+        self.read.fetch_add(times * read, Relaxed);
     }
 
     /// Counts an iterator.
@@ -116,24 +120,24 @@ impl Counts {
         self.scan_read.fetch_add(read, Relaxed);
     }
 
-    /// Takes the counts, and adds them to half of those before, if they are enough to go by.
-    pub fn take_into(&self, workload: &mut Workload) {
-        let pairs = [
-            (&self.gets, &mut workload.gets),
+    /// Takes the counts, and adds them to half of those before, if they are enough to go by. Returns the scans among them.
+    pub fn take_into(&self, workload: &mut Workload) -> u64 {
+        let of = |count: &AtomicU64| count.load(Relaxed) as f64;
+        let scans = self.scans.load(Relaxed);
+        if operations(of(&self.blocks), scans as f64, of(&self.steps)) < LEAST_OPERATIONS {
+            return 0;
+        }
+        for (count, sum) in [
             (&self.blocks, &mut workload.blocks),
             (&self.read, &mut workload.read),
             (&self.scans, &mut workload.scans),
             (&self.steps, &mut workload.steps),
             (&self.scan_blocks, &mut workload.scan_blocks),
             (&self.scan_read, &mut workload.scan_read),
-        ];
-        let operations = self.gets.load(Relaxed) + self.scans.load(Relaxed);
-        if (operations as f64) < LEAST_OPERATIONS {
-            return;
-        }
-        for (count, sum) in pairs {
+        ] {
             *sum = *sum / 2.0 + count.swap(0, Relaxed) as f64;
         }
+        scans
     }
 }
 
@@ -153,23 +157,26 @@ mod tests {
             blocks_cached: 1,
             ..GetTrace::default()
         };
-        (0..15).for_each(|_| counts.note_get(&read));
+        (0..15).for_each(|_| counts.note_get(&read, SAMPLED));
         counts.take_into(&mut workload);
         assert_eq!(workload, Workload::default(), "too few");
         assert!(!workload.is_known());
-        counts.note_get(&read);
+        counts.note_get(&read, SAMPLED);
         counts.take_into(&mut workload);
         assert!(workload.is_known());
-        assert_eq!((workload.gets, workload.missed()), (1_024.0, 1.0));
+        assert_eq!((workload.blocks, workload.missed()), (1_024.0, 1.0));
         // A quiet time changes nothing.
         counts.take_into(&mut workload);
-        assert_eq!(workload.gets, 1_024.0);
-        (0..24).for_each(|_| counts.note_get(&cached));
+        assert_eq!(workload.blocks, 1_024.0);
+        (0..24).for_each(|_| counts.note_get(&cached, SAMPLED));
         counts.take_into(&mut workload);
-        assert_eq!(workload.gets, 2_048.0);
+        assert_eq!(workload.blocks, 2_048.0);
         assert_eq!(workload.missed(), 0.25);
         counts.note_scan(1_200, 120_000, &cached);
         counts.take_into(&mut workload);
-        assert_eq!((workload.gets, workload.scanned()), (1_024.0, 100.0));
+        assert_eq!((workload.blocks, workload.scanned()), (1_024.0, 100.0));
+        // A few long scans are many operations.
+        counts.note_scan(2, 200_000, &cached);
+        assert_eq!(counts.take_into(&mut workload), 2);
     }
 }

@@ -115,6 +115,10 @@ pub fn choose(choices: &mut Choices, indexes: &[&str], base: &Options) -> Option
         compaction_threads: choices.pick(&[1, 3]),
         over_provision_percent: choices.pick(&[0, 10, 30, u32::MAX]),
         access: choices.pick(&[Access::Buffered, Access::Direct]),
+        tuner: choices
+            .pick(&["off", "cost", "q-learning"])
+            .parse()
+            .unwrap(),
         ..base.clone()
     }
 }
@@ -142,7 +146,7 @@ pub fn keyspace_options(number: u64) -> KeyspaceOptions {
 pub fn describe(options: &Options) -> String {
     format!(
         "index {}, table {}, {:?}, {} threads, write buffer {}, log {}, cache {}, {:?}, \
-         over-provision {} %",
+         over-provision {} %, tuner {}",
         options.index,
         options.table,
         options.levels,
@@ -151,6 +155,7 @@ pub fn describe(options: &Options) -> String {
         options.log_bytes,
         options.cache_bytes,
         options.access,
-        options.over_provision_percent
+        options.over_provision_percent,
+        options.tuner
     )
 }

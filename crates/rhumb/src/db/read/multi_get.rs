@@ -9,6 +9,7 @@ use crate::entry::{Content, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::table::{BlockSource, GetTrace};
+use crate::tune::Chooser;
 use crate::version::Run;
 use crate::vlog::unread;
 
@@ -18,7 +19,7 @@ pub(in crate::db) fn look_up_all(
     keyspace: u32,
     keys: &[&[u8]],
     visible: Sequence,
-    reads: &ReadCounters,
+    (reads, tuner): (&ReadCounters, Option<&Chooser>),
 ) -> Result<Vec<Option<Pinned>>> {
     let mut order: Vec<usize> = (0..keys.len()).collect();
     order.sort_by_key(|&place| keys.get(place));
@@ -35,6 +36,9 @@ pub(in crate::db) fn look_up_all(
         let is_tier = is_tier(&view.levels, run);
         let asks = |lookup: &&mut Lookup<'_>| is_tier || !lookup.sources.above_negative;
         ask_run(level, run, lookups.iter_mut().filter(asks), &mut trace)?;
+    }
+    if let Some(tuner) = tuner {
+        tuner.note_gets(&trace);
     }
     let mut values = vec![None; keys.len()];
     let mut apart = Vec::new();

@@ -146,6 +146,12 @@ fn write_tuner(tuner: &TunerStats, f: &mut Formatter<'_>) -> fmt::Result {
         Some(form) => writeln!(f, "  tuner{now}: {} for new tables; {measured}", form.form)?,
         None => writeln!(f, "  tuner{now}: nothing chosen yet; {measured}")?,
     }
+    if let Some(nanos) = tuner.device {
+        writeln!(
+            f,
+            "  tuner{now}: reads take {nanos:.0} ns more in tables than in samples"
+        )?;
+    }
     if let Some(failure) = &tuner.failure {
         writeln!(f, "  tuner{now}: {failure}")?;
     }

@@ -1,0 +1,49 @@
+//! What a tuner tells of itself.
+
+#[cfg(doc)]
+use crate::Tuner;
+
+/// What a tuner knows and does.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct TunerStats {
+    /// Whether the store has one now. If not, this is what one knew when it was open the last time.
+    pub is_on: bool,
+    /// The forms that it chooses from, index and cut; first what is set. Empty until the first merge.
+    pub forms: Vec<FormStats>,
+    /// The place of the form that new tables take.
+    pub present: usize,
+    /// How often it was tried to measure forms.
+    pub measured: u64,
+    /// Why they could not be measured the last time, or why what was remembered cannot be read or written. What was known
+    /// before is still used.
+    pub failure: Option<String>,
+    /// The episodes of [`Tuner::QLearning`].
+    pub episodes: u64,
+    /// How many nanoseconds longer than in samples reads took in tables, which is the device's part; if enough were timed.
+    pub device: Option<f64>,
+}
+
+/// What a tuner knows of one form of tables. Times are nanoseconds, in a sample of a table.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct FormStats {
+    /// Index and cut, such as `plr predicted(14)`.
+    pub form: String,
+    /// A get whose block is in the cache.
+    pub cached_get: f64,
+    /// A get that reads its block: from the page cache, where tables are read through it.
+    pub uncached_get: f64,
+    /// A scan of 100 entries in the cache.
+    pub cached_scan: f64,
+    /// A scan of 100 entries that reads.
+    pub uncached_scan: f64,
+    /// The bytes of index and directory an entry.
+    pub memory: f64,
+    /// How many times as long cached gets took in its tables, if enough were timed.
+    pub ratio: Option<f64>,
+    /// The tables that were begun in this form since it was measured.
+    pub tables: u64,
+    /// What the agent of [`Tuner::QLearning`] learned of this form: the largest value of an action in its state.
+    pub value: Option<f64>,
+}
