@@ -167,6 +167,14 @@ pub trait IndexBuilder: Debug + Send {
         let _ = slots;
     }
 
+    /// Whether all keys of a table are in one segment, because the model is trained when all of them
+    /// are known. [`IndexBuilder::close_segment`] trains it at the end of the table; a key behind it
+    /// makes the builder unfit. Whoever places entries by such a model has to hold all of them until
+    /// then. Other builders close segments while keys are pushed, or have none.
+    fn closes_once(&self) -> bool {
+        false
+    }
+
     /// Moves the segments closed since the last call into `closed`, in order. Placement by the
     /// model then uses [`IndexBuilder::predict_closed`].
     fn take_closed(&mut self, closed: &mut Vec<ClosedSegment>) {
@@ -191,8 +199,9 @@ pub trait IndexBuilder: Debug + Send {
     fn finish(self: Box<Self>) -> Result<Vec<u8>, IndexError>;
 
     /// Closes the open segment, if any, so that its entries can be placed: at the end of a table,
-    /// before [`IndexBuilder::finish`], or if too many entries wait. Must not be called between
-    /// keys that share a number: the next key with the last number would make the builder unfit.
+    /// before [`IndexBuilder::finish`], or if too many entries wait and not
+    /// [`IndexBuilder::closes_once`]. Must not be called between keys that share a number: the next
+    /// key with the last number would make the builder unfit.
     fn close_segment(&mut self) {}
 
     /// Whether it is already known that [`IndexBuilder::finish`] will return [`IndexError::Unfit`],

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use rhumb_index::check::{SplitMix64, distributions, map_of};
+use rhumb_index::check::{self, Case, SplitMix64, distributions, map_of};
 use rhumb_index::{ClosedSegment, IndexBuilder, IndexSpec, KeyMap, registry};
 
 /// The index and, for each block, its keys.
@@ -117,7 +117,12 @@ fn check_lookup(key: &[u8], predicted: u64, entries_per_block: u64, blocks: &[Ve
     );
 }
 
-fn check(name: &str, spec: &str, entries_per_block: u64, close_every: usize) -> Option<Vec<usize>> {
+fn fill_of(
+    name: &str,
+    spec: &str,
+    entries_per_block: u64,
+    close_every: usize,
+) -> Option<Vec<usize>> {
     let mut random = SplitMix64::new(21);
     let keys = distributions::by_name(name)
         .unwrap()
@@ -140,10 +145,13 @@ fn check(name: &str, spec: &str, entries_per_block: u64, close_every: usize) -> 
     Some(blocks.iter().map(Vec::len).collect())
 }
 
-/// Every kind that closes segments while keys are pushed.
+/// Every kind that closes several segments while keys are pushed.
 fn streaming_kinds() -> Vec<&'static str> {
     let streams = |name: &&str| {
         let mut builder = registry::builder(&name.parse().unwrap()).unwrap();
+        if builder.closes_once() {
+            return false;
+        }
         builder.push(&[1], 1).unwrap();
         builder.close_segment();
         let mut closed = Vec::new();
@@ -166,12 +174,86 @@ fn every_key_is_in_its_predicted_block() {
     }
 }
 
+/// The model of the whole table predicts its cells too, and it is the model that is stored.
+#[test]
+fn every_key_is_in_the_block_that_the_whole_model_predicts() {
+    let mut served = 0;
+    for spec in [
+        "rmi:leaves=1000",
+        "rmi:leaves=7,root=cubic",
+        "rmi:leaves=1,root=linear",
+        "rmi:leaves=20,retained=1",
+        "rmi",
+        "rmi:boundary=64,within=50",
+        "rmi:within=100",
+    ] {
+        let unfit = distributions::all()
+            .filter(|d| d.name != "none")
+            .flat_map(|d| [1, 4, 16].map(|n| fill_of(d.name, spec, n, usize::MAX)))
+            .inspect(|fill| served += usize::from(fill.is_some()))
+            .filter(Option::is_none);
+        // Where the number of leaves is given, no boundary can be missed.
+        assert!(unfit.count() == 0 || !spec.contains("leaves="), "{spec}");
+    }
+    assert!(served > 400, "{served}");
+}
+
+#[test]
+fn placement_does_not_change_the_bytes() {
+    for name in ["uuid", "lognormal", "clusters", "ties-of-any-length"] {
+        let distribution = distributions::by_name(name).unwrap();
+        let keys = distribution.keys(&mut SplitMix64::new(4), 3_000);
+        let map = map_of(&keys);
+        for spec in ["rmi:leaves=50", "rmi", "rmi:leaves=50,retained=1"] {
+            let spec: IndexSpec = spec.parse().unwrap();
+            let alone = check::build(&Case::new(&keys, &spec, 16), &map).ok();
+            let placed = write(&keys, &map, &spec, 4, usize::MAX).map(|(bytes, _)| bytes);
+            assert_eq!(placed, alone, "{name} {spec}");
+        }
+    }
+}
+
+#[test]
+fn a_model_of_the_whole_table_takes_no_keys_behind_its_end() {
+    for spec in ["rmi:leaves=3", "rmi", "rmi:leaves=3,retained=1"] {
+        let ended = |more: &[u64]| {
+            let mut builder = registry::builder(&spec.parse().unwrap()).unwrap();
+            assert!(builder.closes_once());
+            let mut closed = Vec::new();
+            // A table without keys has no segment.
+            builder.close_segment();
+            builder.take_closed(&mut closed);
+            assert!(closed.is_empty());
+            builder.push_numbers(&[3, 5, 900]).unwrap();
+            builder.take_closed(&mut closed);
+            let mut predicted = Vec::new();
+            builder.predict_closed(&[3], &mut predicted);
+            assert!(closed.is_empty() && predicted.is_empty());
+            for _ in 0..2 {
+                builder.close_segment();
+                builder.take_closed(&mut closed);
+            }
+            let whole = ClosedSegment {
+                first_rank: 0,
+                ranks: 3,
+            };
+            assert_eq!(closed, [whole]);
+            builder.push_numbers(more).unwrap();
+            let unfit = builder.is_unfit();
+            assert_eq!(unfit, builder.finish().is_err());
+            unfit
+        };
+        assert!(!ended(&[]), "{spec}");
+        assert!(ended(&[901]) && ended(&[901, 902]), "{spec}");
+    }
+}
+
 fn check_kind(kind: &str) {
     let mut served = 0;
     for distribution in distributions::all().filter(|d| d.name != "none") {
         for (boundary, entries, close_every) in [(16, 4, usize::MAX), (32, 16, 700), (5, 1, 99)] {
             let spec = format!("{kind}:boundary={boundary}");
-            let Some(mut fill) = check(distribution.name, &spec, entries, close_every) else {
+            let Some(mut fill) = fill_of(distribution.name, &spec, entries, close_every) else {
                 continue;
             };
             served += 1;

@@ -29,6 +29,12 @@
 //!
 //! Clamping f moves no window off a run, since the runs lie within the leaf's ranks too.
 //!
+//! Over the whole table predictions do not descend: f does not within a leaf, the ranks of a leaf are
+//! below those of the next one that is not empty, and the leaf of a number is that of its range,
+//! whatever the root predicts. So entries can be placed by them, as TridentKV does (Lu et al.,
+//! "TridentKV: a read-optimized LSM-tree based KV store via adaptive indexing and space-efficient
+//! partitioning", TPDS 2022), once all keys are known: the only segment closes at the end.
+//!
 //! The second layer grows until the position boundary holds: the builder searches for the fewest
 //! leaves with which the windows of 99 % of the keys are within the boundary, up to one leaf for each number.
 //! The others may be wider; [`crate::Index::widest_window`] tells the widest. With `within=100` the

@@ -1,15 +1,19 @@
-//! Collects the numbers, 8 bytes a key, and trains the model at the end.
+//! Collects the numbers, 8 bytes a key, and trains the model at the end, which closes its only
+//! segment. Predictions before the table ends are those of the reader of the finished byte form.
 
 use super::choose::{Aim, Roots, choose};
 use super::lay::{Limit, Search, lay, most_leaves};
 use super::leaf::{LEAF, Leaf};
 use super::points::Points;
-use super::reader::LEAVES_AT;
+use super::reader::{LEAVES_AT, Rmi};
 use super::root::Root;
 use super::{BOUNDARY, KIND, LEAVES, ROOT, WITHIN};
-use crate::kinds::shared::runs::Runs;
+use crate::kinds::shared::runs::{Ended, Runs};
 use crate::knob::Settings;
-use crate::{IndexBuilder, IndexError};
+use crate::{ClosedSegment, Index, IndexBuilder, IndexError};
+
+/// Why keys behind the closed segment are unfit.
+const KEYS_BEHIND: &str = "keys follow its only segment: close it at the end of the table";
 
 /// What determines the number of leaves.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,7 +52,12 @@ pub(super) struct RmiBuilder {
     size: Size,
     roots: Roots,
     runs: Runs,
+    /// What the model is trained on; empty after that.
     points: Points,
+    /// The model, once the segment is closed.
+    model: Option<Rmi<'static>>,
+    /// Whether the closed segment was given out.
+    taken: bool,
 }
 
 impl RmiBuilder {
@@ -64,7 +73,35 @@ impl RmiBuilder {
             // Without a promise no run is too long.
             runs: Runs::new(size.promise().unwrap_or(u64::MAX)),
             points: Points::default(),
+            model: None,
+            taken: false,
         }
+    }
+
+    /// Adds the runs that a push of so many keys ended.
+    fn add(&mut self, keys: usize, ended: Ended<'_>) {
+        if self.model.is_some() && keys > 0 {
+            self.runs.give_up(KEYS_BEHIND);
+        }
+        if let Some(run) = ended.run {
+            self.points.add(run);
+        }
+        self.points.extend(ended.first_rank, ended.plain);
+    }
+
+    /// Trains the model and returns its byte form. The keys are unfit if there is none.
+    fn form(&mut self) -> Option<Vec<u8>> {
+        if let Some(run) = self.runs.end() {
+            self.points.add(run);
+        }
+        self.points.end(self.runs.keys());
+        let trained = self.train();
+        let points = std::mem::take(&mut self.points);
+        let Some((root, leaves)) = trained else {
+            self.runs.give_up(leaves_run_out(&points));
+            return None;
+        };
+        Some(encode(&root, &leaves, points.keys(), self.size.promise()))
     }
 
     fn train(&self) -> Option<(Root, Vec<Leaf>)> {
@@ -103,33 +140,31 @@ impl RmiBuilder {
         let mut searches = shapes.map(|shape| Search::new(&self.points, shape, limit));
         searches.find_map(Search::run)
     }
+}
 
-    fn leaves_run_out(&self) -> IndexError {
-        let (most, keys) = (most_leaves(&self.points), self.points.keys());
-        IndexError::Unfit {
-            kind: KIND.name,
-            why: format!(
-                "{most} leaves, the most for {keys} keys, leave too many windows above the position \
-                 boundary: raise it, lower within, set the number of leaves or use fp"
-            ),
-        }
-    }
+/// Why the keys are unfit if no model keeps the boundary.
+fn leaves_run_out(points: &Points) -> String {
+    let (most, keys) = (most_leaves(points), points.keys());
+    format!(
+        "{most} leaves, the most for {keys} keys, leave too many windows above the position \
+         boundary: raise it, lower within, set the number of leaves or use fp"
+    )
 }
 
 impl IndexBuilder for RmiBuilder {
     fn push(&mut self, key: &[u8], number: u64) -> Result<(), IndexError> {
-        if let Some(run) = self.runs.push(key, number)? {
-            self.points.add(run);
-        }
+        let run = self.runs.push(key, number)?;
+        let ended = Ended {
+            run,
+            ..Ended::default()
+        };
+        self.add(1, ended);
         Ok(())
     }
 
     fn push_numbers(&mut self, numbers: &[u64]) -> Result<(), IndexError> {
         let ended = self.runs.push_numbers(numbers)?;
-        if let Some(run) = ended.run {
-            self.points.add(run);
-        }
-        self.points.extend(ended.first_rank, ended.plain);
+        self.add(numbers.len(), ended);
         Ok(())
     }
 
@@ -137,15 +172,46 @@ impl IndexBuilder for RmiBuilder {
         self.runs.trust_order();
     }
 
-    fn finish(mut self: Box<Self>) -> Result<Vec<u8>, IndexError> {
-        if let Some(run) = self.runs.end() {
-            self.points.add(run);
+    fn closes_once(&self) -> bool {
+        true
+    }
+
+    fn close_segment(&mut self) {
+        if self.model.is_some() || self.runs.is_unfit() || self.runs.keys() == 0 {
+            return;
         }
-        let runs = std::mem::replace(&mut self.runs, Runs::new(BOUNDARY.default));
-        self.points.end(runs.finish(KIND.name)?);
-        let (root, leaves) = self.train().ok_or_else(|| self.leaves_run_out())?;
-        let promise = self.size.promise();
-        Ok(encode(&root, &leaves, self.points.keys(), promise))
+        let form = self.form();
+        match form.map(|form| Rmi::open(form.into())) {
+            Some(Ok(model)) => self.model = Some(model),
+            Some(Err(error)) => self.runs.give_up(error.to_string()),
+            None => {}
+        }
+    }
+
+    fn take_closed(&mut self, closed: &mut Vec<ClosedSegment>) {
+        if let Some(model) = self.model.as_ref().filter(|_| !self.taken) {
+            closed.push(ClosedSegment {
+                first_rank: 0,
+                ranks: model.extent(),
+            });
+            self.taken = true;
+        }
+    }
+
+    fn predict_closed(&self, numbers: &[u64], predicted: &mut Vec<u64>) {
+        if let Some(model) = &self.model {
+            predicted.extend(numbers.iter().filter_map(|number| model.predict(*number)));
+        }
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Vec<u8>, IndexError> {
+        let form = match &self.model {
+            Some(model) => Some(model.bytes().to_vec()),
+            None if self.runs.is_unfit() => None,
+            None => self.form(),
+        };
+        self.runs.finish(KIND.name)?;
+        Ok(form.unwrap_or_default())
     }
 
     fn is_unfit(&self) -> bool {

@@ -59,6 +59,11 @@ impl<'a> Rmi<'a> {
         Ok(rmi)
     }
 
+    /// The byte form.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// Checks every leaf and notes the widest window, which is derived from the leaves instead of
     /// stored.
     fn check(&mut self, boundary: u64) -> Result<(), IndexError> {

@@ -75,6 +75,10 @@ impl IndexBuilder for RetainedBuilder {
         self.model.cut(last_key, first_key);
     }
 
+    fn closes_once(&self) -> bool {
+        self.model.closes_once()
+    }
+
     fn take_closed(&mut self, closed: &mut Vec<ClosedSegment>) {
         self.model.take_closed(closed);
     }
