@@ -128,7 +128,7 @@ fn placed_table(rng: &mut StdRng) -> (TestTable, Model, Arc<TableReader>) {
         let compression = ["none", "none", "lz4"][rng.random_range(0..3)];
         let spec = format!("partition={partition},compression={compression},filter=0");
         let settings = settings(
-            ["plr", "plr:boundary=8"][rng.random_range(0..2)],
+            ["plr", "plr:boundary=8", "rmi:leaves=9"][rng.random_range(0..3)],
             &spec,
             &model,
         );

@@ -12,6 +12,7 @@ mod read_ahead;
 mod round_trip;
 mod shifting;
 mod units;
+mod whole;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -32,13 +33,15 @@ use crate::memory::BlockCache;
 use crate::table::form::summary::TableMeta;
 use crate::test_seed::test_seed;
 
-const KINDS: [&str; 18] = [
+const KINDS: [&str; 20] = [
     "fp",
     "fp:boundary=16",
     "fp-raw",
     "plr",
     "plr:boundary=8",
     "plr:boundary=64",
+    "rmi:leaves=9",
+    "rmi:boundary=64",
     "alex",
     "lipp",
     "dili",

@@ -13,7 +13,7 @@ use crate::entry::MAX_SEQUENCE;
 use crate::table::read::load::BlockSource;
 
 /// One version of each key; `value_bytes` gives the length of the value by the key's index.
-fn model_of(
+pub(super) fn model_of(
     keys: impl IntoIterator<Item = Vec<u8>>,
     value_bytes: impl Fn(usize) -> usize,
 ) -> Model {
@@ -24,7 +24,7 @@ fn model_of(
     keys.into_iter().enumerate().map(put).collect()
 }
 
-fn random_numbers(rng: &mut StdRng, count: usize) -> Vec<u64> {
+pub(super) fn random_numbers(rng: &mut StdRng, count: usize) -> Vec<u64> {
     let mut numbers: Vec<u64> = (0..count).map(|_| rng.random()).collect();
     numbers.sort_unstable();
     numbers.dedup();
@@ -32,14 +32,14 @@ fn random_numbers(rng: &mut StdRng, count: usize) -> Vec<u64> {
 }
 
 /// Writes and verifies a table, opened without a cache.
-fn built(settings: &TableSettings, model: &Model) -> Arc<TableReader> {
+pub(super) fn built(settings: &TableSettings, model: &Model) -> Arc<TableReader> {
     let test = TestTable::new(settings, model, &RangeDeletes::default());
     let table = test.open(0).unwrap();
     table.verify(&mut |_, _| {}).unwrap();
     table
 }
 
-fn trace_of(table: &TableReader, key: &[u8], visible: Sequence) -> (Answer, GetTrace) {
+pub(super) fn trace_of(table: &TableReader, key: &[u8], visible: Sequence) -> (Answer, GetTrace) {
     let (mut numbers, mut source) = (NumberCache::default(), BlockSource::new(true));
     let version = table.get(key, hash_key(key), visible, &mut numbers, &mut source, true);
     let answer = version
@@ -50,7 +50,7 @@ fn trace_of(table: &TableReader, key: &[u8], visible: Sequence) -> (Answer, GetT
 
 /// Gets every key of the model. In a placed table this reads one block for each key, unless the key
 /// before it has the same number. Returns the bytes that were read.
-fn get_all(table: &TableReader, model: &Model, context: &str) -> u64 {
+pub(super) fn get_all(table: &TableReader, model: &Model, context: &str) -> u64 {
     let mut bytes = 0;
     let mut last = None;
     for ((key, sequence), (kind, value)) in model {
@@ -84,6 +84,9 @@ fn every_distribution_is_placed_or_falls_back() {
             ("plr", "predicted", "none"),
             ("plr", "predicted(4)", "lz4"),
             ("plr:boundary=8", "predicted(1)", "none"),
+            ("rmi:leaves=20", "predicted", "none"),
+            ("rmi:leaves=3,root=linear", "predicted(7)", "lz4"),
+            ("rmi:boundary=64", "predicted(2)", "none"),
         ] {
             let fixed = rng.random::<bool>();
             let lengths: Vec<usize> = (0..97).map(|_| rng.random_range(0..120)).collect();
@@ -182,15 +185,24 @@ fn versions_of_a_key_go_on_over_many_blocks() {
             model.insert((key.clone(), Reverse(sequence)), (EntryKind::Put, value));
         }
     }
-    for partition in ["predicted", "predicted(1)", "predicted(40)"] {
+    for (index, partition) in [
+        ("plr", "predicted"),
+        ("plr", "predicted(1)"),
+        ("plr", "predicted(40)"),
+        ("rmi:leaves=30", "predicted"),
+        ("rmi:leaves=30", "predicted(3)"),
+    ] {
         let spec = format!("partition={partition},filter=0");
-        let table = built(&settings("plr", &spec, &model), &model);
+        let table = built(&settings(index, &spec, &model), &model);
         assert!(table.directory.is_placed() && !table.directory.is_strided());
         assert!(table.directory.extra_blocks() >= 4);
         for (i, key) in keys.iter().enumerate() {
             let newest = trace_of(&table, key, MAX_SEQUENCE);
             assert_eq!(newest.0, expected(&model, key, MAX_SEQUENCE));
-            assert_eq!(newest.1.blocks_read, 1, "{partition} key {i} seed {seed}");
+            assert_eq!(
+                newest.1.blocks_read, 1,
+                "{index} {partition} key {i} seed {seed}"
+            );
         }
         for key in probes(&mut rng, &model, 500) {
             let visible = rng.random_range(0..4_100);
@@ -210,9 +222,14 @@ fn large_entries_stand_alone_and_cost_others_nothing() {
         .map(|n| n.to_be_bytes().to_vec())
         .collect();
     let model = model_of(keys, |i| if i % 50 == 7 { 100 << 10 } else { 100 });
-    for partition in ["predicted(8)", "predicted"] {
+    for (index, partition) in [
+        ("plr", "predicted(8)"),
+        ("plr", "predicted"),
+        ("rmi:leaves=20", "predicted(8)"),
+        ("rmi:leaves=20", "predicted"),
+    ] {
         let spec = format!("partition={partition},filter=0");
-        let table = built(&settings("plr", &spec, &model), &model);
+        let table = built(&settings(index, &spec, &model), &model);
         assert!(table.directory.is_placed(), "{:?}", table.properties());
         for ((key, _), (_, value)) in &model {
             let (answer, trace) = trace_of(&table, key, 0);
@@ -303,9 +320,11 @@ fn tiny_tables_and_empty_keys_are_placed() {
         let model = model_of(keys, |i| i);
         for partition in ["predicted", "predicted(1)", "predicted(65535)"] {
             let spec = format!("partition={partition}");
-            let table = built(&settings("plr:boundary=4", &spec, &model), &model);
-            get_all(&table, &model, &spec);
-            assert_eq!(table.entries(), model.len() as u64);
+            for index in ["plr:boundary=4", "rmi:leaves=5", "rmi"] {
+                let table = built(&settings(index, &spec, &model), &model);
+                get_all(&table, &model, &spec);
+                assert_eq!(table.entries(), model.len() as u64);
+            }
         }
     }
 }

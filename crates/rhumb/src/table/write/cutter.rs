@@ -36,7 +36,8 @@ impl Cutter {
                 }
             }
             Partition::Predicted(n) if index.may_place() => {
-                Cutter::Model(Box::new(Placer::new(n.min(u16::MAX.into()))))
+                let entries_per_cell = n.min(u16::MAX.into());
+                Cutter::Model(Box::new(Placer::new(entries_per_cell, spec.table_bytes)))
             }
             Partition::Predicted(_) => Cutter::Bytes(TARGET_BYTES as usize),
         }

@@ -49,7 +49,8 @@ pub(in crate::table) struct BuiltIndex {
 /// The costs that decide between the wanted kind and fence pointers.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::table) enum Stakes {
-    /// The layout is for comparisons of indexes, or for this kind alone, or the kind follows the cuts: it is kept if it can be built.
+    /// The layout is for comparisons of indexes, or for this kind alone, or the kind follows the cuts: it is kept if it can be
+    /// built.
     Wanted,
     /// A window may span several blocks. The average bytes of a block and of an entry.
     Windows { block_bytes: u64, entry_bytes: u64 },
@@ -229,7 +230,13 @@ impl IndexChoice {
         self.training.saturating_sub(clock_cost() * self.laps)
     }
 
-    /// Closes the model's open segment. The next key must have a different number than the last.
+    /// Whether the model has one segment only, which the end of the table closes.
+    pub fn closes_once(&self) -> bool {
+        (self.wanted.as_ref()).is_some_and(|wanted| wanted.closes_once())
+    }
+
+    /// Closes the model's open segment. The next key must have a different number than the last; of a model that closes
+    /// once there may be none.
     pub fn close_segment(&mut self) {
         if let Some(wanted) = &mut self.wanted {
             wanted.close_segment();

@@ -20,6 +20,17 @@ const POOR_TIMES: u64 = 4;
 /// The filling of blocks is judged only after this many blocks.
 const TRIAL_BLOCKS: u64 = 1_024;
 
+/// Where the size of cells is from, which decides what may be given up for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Size {
+    /// Chosen for the entries: reads must not be costly, nor blocks poorly filled.
+    Chosen,
+    /// Asked for: reads must not be costly.
+    Asked,
+    /// Asked for in a form that is for comparisons: it is kept.
+    Kept,
+}
+
 /// The cost of reading the block of each key.
 #[derive(Debug, Default)]
 struct Reads {
@@ -35,8 +46,8 @@ pub(super) struct Cells {
     entries_per_cell: u32,
     /// The most bytes of a raw block with several entries.
     limit: usize,
-    /// The intended bytes to read for a key, on average.
-    meant: u64,
+    /// The intended bytes to read for a key, on average, unless the cells are kept anyway.
+    meant: Option<u64>,
     /// The intended bytes of keys and values in a block, if cell sizes were chosen for them.
     filling: Option<u64>,
     /// The bytes of keys and values so far, and the number of blocks, including those of empty
@@ -57,17 +68,17 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    /// `key_bytes` is the average number of bytes to read for a user key with its values. `chosen`
-    /// states that the size of cells was derived from it, not requested.
-    pub fn new(entries_per_cell: u32, key_bytes: u64, chosen: bool) -> Cells {
+    /// `key_bytes` is the average number of bytes to read for a user key with its values, from which
+    /// a size that was chosen is derived.
+    pub fn new(entries_per_cell: u32, key_bytes: u64, size: Size) -> Cells {
         let cell_bytes = key_bytes.saturating_mul(entries_per_cell.into());
         let target = cell_bytes.max(TARGET_BYTES);
         let limit = usize::try_from(target).unwrap_or(usize::MAX);
         Cells {
             entries_per_cell,
             limit: limit.saturating_mul(LARGEST_TIMES).min(LARGEST_BLOCK_BYTES),
-            meant: target.saturating_add(key_bytes),
-            filling: chosen.then_some(cell_bytes.min(TARGET_BYTES)),
+            meant: (size != Size::Kept).then_some(target.saturating_add(key_bytes)),
+            filling: (size == Size::Chosen).then_some(cell_bytes.min(TARGET_BYTES)),
             filled: 0,
             blocks: 0,
             open: None,
@@ -164,9 +175,12 @@ impl Cells {
     }
 
     fn judge(&mut self) {
-        let (reads, meant) = (&self.reads, self.meant);
+        let reads = &self.reads;
         let mean = reads.key_bytes / u128::from(reads.keys.max(1));
-        if reads.bytes >= TRIAL_BYTES && mean > u128::from(meant.saturating_mul(COSTLY_TIMES)) {
+        if reads.bytes >= TRIAL_BYTES
+            && let Some(meant) = self.meant
+            && mean > u128::from(meant.saturating_mul(COSTLY_TIMES))
+        {
             let why = format!("a get would read {mean} bytes on average instead of {meant}");
             self.too_costly = Some(why);
         }

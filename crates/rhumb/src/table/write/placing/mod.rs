@@ -2,8 +2,9 @@
 //! by the entries a cell (docs/format.md, Directory).
 //!
 //! Entries wait until the model has closed their segment, since the predictions for them are
-//! unknown before. The first MiB decides how many entries share a cell and how exact the model must
-//! be. If the model does not suit the keys, placing ends and the rest of the table is cut by bytes.
+//! unknown before: about a MiB of them, or the whole table if the model is trained at its end. The
+//! first MiB decides how many entries share a cell and how exact the model must be. If the model does
+//! not suit the keys, placing ends and the rest of the table is cut by bytes.
 
 mod cells;
 mod cost;
@@ -13,7 +14,7 @@ use std::time::Instant;
 
 use rhumb_index::{ClosedSegment, IndexError};
 
-use cells::Cells;
+use cells::{Cells, Size};
 use waiting::Waiting;
 
 use crate::error::Result;
@@ -21,15 +22,20 @@ use crate::table::LARGE_ENTRY_BYTES;
 use crate::table::block::{BlockBuilder, NewEntry};
 use crate::table::form::directory::Arrangement;
 use crate::table::write::blocks::{BlockWriter, refused};
+use crate::table::write::index_choice::IndexChoice;
 
 pub(in crate::table) use cost::TARGET_BYTES;
 
 /// Parameters are chosen after this many bytes of entries. When this many wait later on, the open
-/// segment is closed.
+/// segment is closed, unless that ends the table.
 const LEARN_BYTES: usize = 1 << 20;
 /// The most memory for waiting entries, except the last. More of them can only wait if all have one
-/// number, so that their segment cannot be closed.
+/// number, so that their segment cannot be closed, or if the model closes once.
 const MOST_WAITING_BYTES: usize = 16 * LEARN_BYTES;
+/// Where the model closes once, all entries of a table may wait, as long as they take at most this
+/// many times the size at which tables end, with their records, and this much memory.
+const TIMES_A_TABLE: u64 = 4;
+const MOST_WHOLE_BYTES: usize = 256 * LEARN_BYTES;
 /// The size of entries in blocks is measured for one stretch of so many out of so many.
 const STRETCH_ENTRIES: usize = 256;
 const STRETCHES_A_SAMPLE: usize = 4;
@@ -49,6 +55,8 @@ pub(in crate::table) enum Placing {
 pub(in crate::table) struct Placer {
     /// As requested; 0 if it is to be chosen.
     entries_per_cell: u32,
+    /// The most memory for the entries of a whole table.
+    most_whole: usize,
     waiting: Waiting,
     /// The bytes added since the last batch was passed to the model.
     batch: usize,
@@ -68,9 +76,15 @@ pub(in crate::table) struct Placer {
 }
 
 impl Placer {
-    pub fn new(entries_per_cell: u32) -> Placer {
+    /// Places so many predicted ranks a cell, or as many as suit if it is 0. Tables end at about
+    /// `table_bytes`.
+    pub fn new(entries_per_cell: u32, table_bytes: u64) -> Placer {
+        let whole = usize::try_from(table_bytes.saturating_mul(TIMES_A_TABLE));
         Placer {
             entries_per_cell,
+            most_whole: whole
+                .unwrap_or(usize::MAX)
+                .clamp(MOST_WAITING_BYTES, MOST_WHOLE_BYTES),
             waiting: Waiting::default(),
             batch: 0,
             cells: None,
@@ -139,14 +153,32 @@ impl Placer {
             return Ok(Placing::Ended);
         }
         let placing = self.place(blocks)?;
-        let waiting = self.waiting.memory_before_last();
-        if placing == Placing::GoesOn && waiting > MOST_WAITING_BYTES {
-            let why = format!("{waiting} bytes of entries have keys with one number");
+        let closes_once = blocks.index.closes_once();
+        if placing == Placing::GoesOn
+            && let Some(why) = self.too_many_wait(closes_once)
+        {
             blocks.index.fall_back(why);
             return Ok(Placing::Ended);
         }
-        self.close_due = self.waiting.bytes() >= LEARN_BYTES;
+        self.close_due = !closes_once && self.waiting.bytes() >= LEARN_BYTES;
         Ok(placing)
+    }
+
+    /// The reason to give up the model if more entries wait than memory is meant for.
+    fn too_many_wait(&self, closes_once: bool) -> Option<String> {
+        let waiting = self.waiting.memory_before_last();
+        if !closes_once {
+            let why = || format!("{waiting} bytes of entries have keys with one number");
+            return (waiting > MOST_WAITING_BYTES).then(why);
+        }
+        let most = self.most_whole;
+        let why = || {
+            format!(
+                "{waiting} bytes of entries wait for the end of the table, where the model is trained, \
+                 more than {most}: write smaller tables"
+            )
+        };
+        (waiting > most).then(why)
     }
 
     /// Chooses the size of cells and the boundary for keys like the waiting ones.
@@ -166,7 +198,18 @@ impl Placer {
         // A key with many versions continues over several blocks, so that a get reads only the
         // newest.
         let read_bytes = key_bytes.min(entry_bytes.max(TARGET_BYTES));
-        Ok(Cells::new(n, read_bytes, self.entries_per_cell == 0))
+        let size = match self.entries_per_cell {
+            0 => Size::Chosen,
+            _ if self.is_kept(&blocks.index) => Size::Kept,
+            _ => Size::Asked,
+        };
+        Ok(Cells::new(n, read_bytes, size))
+    }
+
+    /// Whether model and cells are kept whatever memory they take and however much a get reads: cells of a size that was asked
+    /// for, by a model of the whole table, are the published form of TridentKV and for comparisons (decision 0022).
+    pub fn is_kept(&self, index: &IndexChoice) -> bool {
+        self.entries_per_cell > 0 && index.closes_once()
     }
 
     /// About the bytes that the waiting entries will take in blocks, where keys may share much with

@@ -122,9 +122,12 @@ impl TableWriter {
             entries_per_cell: placer.left_cells(),
         };
         let fence_directory = encode(blocks, fenced)?;
-        let stakes = Stakes::Placed {
-            directory: directory.len(),
-            fence_directory: fence_directory.len(),
+        let stakes = match placer.is_kept(&blocks.index) {
+            true => Stakes::Wanted,
+            false => Stakes::Placed {
+                directory: directory.len(),
+                fence_directory: fence_directory.len(),
+            },
         };
         let index = blocks.index.finish(stakes).map_err(refused)?;
         self.partition = Partition::Predicted(placer.entries_per_cell());
