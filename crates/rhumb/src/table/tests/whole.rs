@@ -92,7 +92,7 @@ fn blocks_keep_their_bound_where_the_model_is_poor() {
     let mut rng = StdRng::seed_from_u64(seed);
     let model = model_of(clustered(&mut rng, 60_000), |_| 100);
     let spec = "partition=predicted(32),filter=0";
-    let table = built(&settings("rmi:leaves=100", spec, &model), &model);
+    let table = built(&settings("rmi:leaves=4", spec, &model), &model);
     check_one_block_a_get(&mut rng, &table, &model, &format!("seed {seed}"));
     assert!(
         table.directory.extra_blocks() > 0,
