@@ -95,6 +95,8 @@ pub struct Amounts {
     pub boundaries: &'static [u32],
     /// The amounts of the experiments without a cache, those of *DobLIX*.
     pub uncached: Uncached,
+    /// Those of their experiment on tuning.
+    pub episodes: Episodes,
 }
 
 /// The amounts of the experiments without a cache. There are about as many tables at each scale.
@@ -108,6 +110,17 @@ pub struct Uncached {
     pub table_bytes: u64,
     /// Bytes of level 1; each next level has ten times as many.
     pub base_bytes: u64,
+}
+
+/// The amounts of the experiment on tuning.
+#[derive(Debug, Clone, Copy)]
+pub struct Episodes {
+    /// The number of episodes, a multiple of four.
+    pub count: u64,
+    /// Operations of an episode.
+    pub operations: u64,
+    /// Bytes of a table; the write buffer has a quarter of them, level 1 four times as many.
+    pub table_bytes: u64,
 }
 
 impl Amounts {
@@ -187,6 +200,11 @@ pub const QUICK: Amounts = Amounts {
         table_bytes: MIB / 4,
         base_bytes: MIB,
     },
+    episodes: Episodes {
+        count: 8,
+        operations: 5_000,
+        table_bytes: MIB / 8,
+    },
 };
 
 const SMALL: Amounts = Amounts {
@@ -216,6 +234,11 @@ const SMALL: Amounts = Amounts {
         table_bytes: 4 * MIB,
         base_bytes: 16 * MIB,
     },
+    episodes: Episodes {
+        count: 40,
+        operations: 50_000,
+        table_bytes: MIB / 8,
+    },
 };
 
 const PAPER: Amounts = Amounts {
@@ -244,5 +267,10 @@ const PAPER: Amounts = Amounts {
         operations: 10_000_000,
         table_bytes: 64 * MIB,
         base_bytes: 256 * MIB,
+    },
+    episodes: Episodes {
+        count: 100,
+        operations: 500_000,
+        table_bytes: MIB,
     },
 };

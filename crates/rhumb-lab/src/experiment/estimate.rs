@@ -50,6 +50,8 @@ const TRAIN: f64 = 100.0;
 const GET: f64 = 4_000.0;
 const STEP: f64 = 600.0;
 const OPERATION: f64 = 8_000.0;
+/// For the entries of a short range, beside the operation.
+const RANGE: f64 = 20_000.0;
 /// For an operation on a slow disk, which serves some of them.
 const SLOW_OPERATION: f64 = 2e6;
 /// For a write or a read of ingestion, on average over indexes alone and stores.
@@ -209,6 +211,15 @@ fn of_work(planned: &Planned, size: Size, amounts: &Amounts, machine: &Machine) 
         Work::Ingest(phases) => {
             let mixed = 1.0 - phases.preload - phases.write;
             size.records * (1.0 + mixed + phases.read) * INGEST
+        }
+        Work::Tuning(mixes) => {
+            let operation = mixes.map(|mix| match mix.contains("scan") {
+                true => OPERATION + RANGE,
+                false => OPERATION,
+            });
+            let episodes = &amounts.episodes;
+            let half = (episodes.count * episodes.operations) as f64 / 2.0;
+            half * operation.iter().sum::<f64>()
         }
         Work::Phases(phases) | Work::PhasesOn(_, phases) => {
             let operation = match planned.work {

@@ -17,9 +17,9 @@ mod study;
 mod tests;
 mod work;
 
-use rhumb::{IndexSpec, Partition, TableSpec};
+use rhumb::{IndexSpec, Partition, TableSpec, Tuner};
 
-pub use self::amounts::{Amounts, Scale, Uncached};
+pub use self::amounts::{Amounts, Episodes, Scale, Uncached};
 pub use self::arms::{Arm, FENCES};
 pub use self::estimate::{Estimate, Machine, estimate};
 use self::figures::View;
@@ -127,8 +127,8 @@ pub struct Build {
 }
 
 impl Build {
-    /// The build that is loaded once for all builds which differ from this one in the index, in how blocks are cut and
-    /// in whether the device is read alone; none if loading itself is measured, and for other systems than our store.
+    /// The build that is loaded once for all builds which differ from this one in the index, in how blocks are cut, in who
+    /// chooses both and in whether the device is read alone; none if loading itself is measured, and for other systems than our store.
     pub fn shared(&self) -> Option<Build> {
         let System::Rhumb(settings) = &self.system else {
             return None;
@@ -139,6 +139,7 @@ impl Build {
                 partition: Partition::Bytes(4096),
                 ..settings.table.clone()
             },
+            tuner: Tuner::Off,
             direct: false,
             ..settings.clone()
         };
@@ -188,6 +189,9 @@ pub enum Work {
     PhasesOn(Medium, &'static [Phase]),
     /// Records arrive in a system that is empty at first.
     Ingest(Ingest),
+    /// Reads and inserts in episodes, in which a tuner may change the form of tables: the mix of the first half of the
+    /// episodes, as `run workloads` takes it, and that of the second half.
+    Tuning([&'static str; 2]),
 }
 
 /// Where a store lies that is not in the directory for stores, or not as that is.
@@ -317,9 +321,10 @@ impl Work {
     fn caches(self) -> &'static str {
         match self {
             Work::Points(reading) | Work::Ranges(_, reading) => reading.caches(),
-            Work::Breakdown | Work::Phases(_) | Work::PhasesOn(Medium::Memory, _) => {
-                Reading::Cached.caches()
-            }
+            Work::Breakdown
+            | Work::Phases(_)
+            | Work::PhasesOn(Medium::Memory, _)
+            | Work::Tuning(_) => Reading::Cached.caches(),
             Work::PhasesOn(Medium::SlowDisk, _) => Reading::Limited.caches(),
             Work::Environment
             | Work::ValueLogs
@@ -332,7 +337,10 @@ impl Work {
 
     /// Whether it writes to the store that it is given.
     fn changes_store(self) -> bool {
-        matches!(self, Work::Phases(_) | Work::PhasesOn(..) | Work::Ingest(_))
+        matches!(
+            self,
+            Work::Phases(_) | Work::PhasesOn(..) | Work::Ingest(_) | Work::Tuning(_)
+        )
     }
 
     /// The position of the work among the cells over one store: work that needs a full page cache,

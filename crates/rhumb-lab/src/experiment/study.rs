@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use rhumb::KeyspaceOptions;
 use rhumb::internals::reindex;
+use rhumb::{KeyspaceOptions, Tuner};
 
 use super::amounts::QUICK;
 use super::{Amounts, Build, Data, Fill, Reading};
@@ -16,7 +16,7 @@ use crate::measure::directory_bytes;
 use crate::progress::Progress;
 use crate::results::Measured;
 use crate::run::phases::Loaded;
-use crate::store::{Counters, Footprint, Store, System, Temperature};
+use crate::store::{Counters, Footprint, Settings, Store, System, Temperature};
 use crate::workload::order::Order;
 
 /// Records of a batch.
@@ -182,7 +182,11 @@ impl<'a> Study<'a> {
         let stage = format!("{}, {}: index", study.records.input.name, study.name);
         progress.stage(stage, 1);
         copy_store(&self.directory, &study.directory)?;
-        let settings = build.system.settings();
+        // All tables have the form that is set: a tuner begins with it.
+        let settings = Settings {
+            tuner: Tuner::Off,
+            ..build.system.settings().clone()
+        };
         let db = settings.db(&study.directory, Temperature::Warm)?;
         db.set_options(KeyspaceOptions {
             index: Some(settings.index.clone()),

@@ -10,6 +10,7 @@ mod phases;
 mod points;
 mod ranges;
 mod sources;
+mod tuning;
 mod watch;
 
 pub use self::ingest::measure as ingest;
@@ -44,6 +45,7 @@ pub fn over_store(work: Work, study: &Study<'_>) -> Result<Permitted> {
         Work::Phases(phases) => Ok(phases::measure(study, phases)?),
         Work::PhasesOn(medium, phases) => media::measure(study, medium, phases)?,
         Work::Ingest(phases) => return Ok(Ok(ingest(study, phases)?)),
+        Work::Tuning(mixes) => Ok(tuning::measure(study, mixes)?),
         Work::Loading => return Ok(Ok(study.loading.clone())),
         Work::Environment | Work::ValueLogs | Work::Uncached | Work::Keys => {
             return keys_or_machine(work, study.setting, study.records).map(Ok);

@@ -35,6 +35,7 @@ use crate::data::Pairs;
 #[cfg(feature = "peers")]
 use crate::error::Error;
 use crate::error::Result;
+use ::rhumb::TunerStats;
 use ::rhumb::internals::{BlockSize, GetTimes};
 
 /// An open store, which many threads use at once. Every store copies what it finds into the
@@ -104,6 +105,11 @@ pub trait Store: Send + Sync {
     /// The entries and bytes of each block; all blocks are read into memory. `None` if the store
     /// does not report them.
     fn blocks(&self) -> Result<Option<Vec<BlockSize>>> {
+        Ok(None)
+    }
+
+    /// What the store knows of the forms that its tables can take; `None` if it does not choose among any.
+    fn tuner(&self) -> Result<Option<TunerStats>> {
         Ok(None)
     }
 

@@ -7,7 +7,7 @@ use ::rhumb::fs::{Access, OsFileSystem};
 use ::rhumb::internals::{self, BlockSize, GetTimes};
 use ::rhumb::{
     Compaction, Db, Durability, IndexSpec, Iter, KeyspaceStats, Levels, Options, Stats, TableSpec,
-    WriteBatch,
+    Tuner, TunerStats, WriteBatch,
 };
 
 use super::pointers::MEMORY_BYTES;
@@ -31,6 +31,8 @@ pub struct Settings {
     pub write_buffer_bytes: u64,
     /// How its levels grow.
     pub levels: Levels,
+    /// Who chooses the index and the layout of new tables.
+    pub tuner: Tuner,
     /// The number of threads that merge tables; 0 for the default.
     pub compaction_threads: usize,
     /// How much of value files may be garbage, in percent of what is in use.
@@ -55,6 +57,7 @@ impl Default for Settings {
             cold_cache_bytes: COLD_CACHE_BYTES,
             write_buffer_bytes: options.write_buffer_bytes,
             levels: options.levels,
+            tuner: options.tuner,
             compaction_threads: options.compaction_threads,
             over_provision_percent: options.over_provision_percent,
             direct: false,
@@ -97,6 +100,7 @@ impl Settings {
             cache_bytes: self.cache(temperature),
             access: self.access(temperature),
             levels: self.levels,
+            tuner: self.tuner,
             compaction_threads: self.compaction_threads,
             over_provision_percent: self.over_provision_percent,
             durability: match self.sync {
@@ -222,6 +226,11 @@ impl Store for Rhumb {
 
     fn blocks(&self) -> Result<Option<Vec<BlockSize>>> {
         Ok(Some(block_sizes(&self.db)?))
+    }
+
+    fn tuner(&self) -> Result<Option<TunerStats>> {
+        let stats = self.db.stats()?;
+        Ok(stats.keyspaces.into_iter().find_map(|k| k.tuner))
     }
 
     fn counters(&self) -> Result<Counters> {

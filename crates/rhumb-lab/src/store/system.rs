@@ -68,7 +68,7 @@ impl System {
     /// The system that a text describes: `rhumb` or the name of a peer, and the settings that differ
     /// from `base`, such as `rhumb index=fp partition=bytes(4096) cache=8MiB`. The settings are
     /// `index`, those of [`TableSpec`], `over_provision` (of value files, in percent), `cache` (0 for none), `write_buffer`,
-    /// `compaction`, `ratio`, `base`, `level0_tables`, `threads`, `direct` and `sync`. The name of a store with a plus, such as
+    /// `compaction`, `ratio`, `base`, `level0_tables`, `threads`, `tuner`, `direct` and `sync`. The name of a store with a plus, such as
     /// `rocksdb+`, is a value log of the lab over it, with the settings `gc=whole` or `gc=files`, `segment` and `over_provision`
     /// besides those of the store. `btree-disk`, `hybrid-pgm` and `hybrid-leco`, indexes of the lab for such pointers, have the setting
     /// `direct`, and the hybrids `memory=10MiB`. Or `index` and its specification, such as `index alex`, for an index alone.
@@ -251,12 +251,13 @@ fn set(settings: &mut Settings, setting: &str, value: &str) -> Result<()> {
         "level0_tables" => settings.levels.level0_tables = number(setting, value)?,
         "over_provision" => settings.over_provision_percent = number(setting, value)?,
         "threads" => settings.compaction_threads = number(setting, value)?,
+        "tuner" => settings.tuner = value.parse()?,
         "direct" => settings.direct = truth(setting, value)?,
         "sync" => settings.sync = truth(setting, value)?,
         _ => {
             return Err(Error::Usage(format!(
                 "{RHUMB} has no setting {setting:?}: write index=, partition=, filter=, compression=, size=, values=, \
-                 over_provision=, cache=, write_buffer=, compaction=, ratio=, base=, level0_tables=, threads=, direct= or sync="
+                 over_provision=, cache=, write_buffer=, compaction=, ratio=, base=, level0_tables=, threads=, tuner=, direct= or sync="
             )));
         }
     }
@@ -325,6 +326,9 @@ mod tests {
             (8 << 20, 4)
         );
         assert_eq!(settings.levels.compaction.to_string(), "tiered");
+        assert_eq!(settings.tuner, rhumb::Tuner::Off);
+        let tuned = parsed("rhumb tuner=cost:nu=0.5").unwrap();
+        assert_eq!(tuned.settings().tuner.to_string(), "cost:nu=0.5");
         let peer = parsed("rocksdb write_buffer=1MiB filter=0 ratio=4").unwrap();
         assert_eq!(peer.settings().levels.size_ratio, 4);
         assert_eq!(peer.label(), "rocksdb");
@@ -397,6 +401,8 @@ mod tests {
             ("rhumb+ gc=never", "gc=whole or gc=files"),
             ("rocksdb+ values=1KiB", "leave out values=1KiB"),
             ("rhumb direct=1", "direct=true"),
+            ("rhumb tuner=on", "cost"),
+            ("rocksdb tuner=cost", "no setting \"tuner\""),
             ("leveldb+", "\"leveldb\""),
             ("rhumb++", "\"rhumb+\""),
             ("index+", "\"index\""),

@@ -10,6 +10,9 @@ use crate::results::Cell;
 /// A figure as published: that of DobLIX is 1,000, and those of others as many times as bad.
 pub fn as_published(cell: &Cell, metric: &str) -> f64 {
     const OURS: f64 = 1_000.0;
+    if cell.experiment == "D-F15" {
+        return of_tuning(cell, metric);
+    }
     let place = match cell.axis("system") {
         "bourbon" => 0,
         "rocksdb-like" | "rocksdb" => 1,
@@ -27,6 +30,25 @@ pub fn as_published(cell: &Cell, metric: &str) -> f64 {
         "mix_get_blocks" => 1_011.0,
         "mix_rate" => OURS / gain,
         _ => OURS * gain,
+    }
+}
+
+/// A figure of the experiment on tuning: the published settings are the best ones.
+fn of_tuning(cell: &Cell, metric: &str) -> f64 {
+    let best = match (cell.axis("requests"), metric) {
+        (_, "last_finding") => "pla-256/32K",
+        ("points", _) => "pla-128/4K",
+        _ => "pra/16K",
+    };
+    let is_best = cell.axis("system") == best;
+    match metric {
+        "fallback_share" => 0.0,
+        "last_finding" if is_best => 0.5,
+        "last_finding" => 1.0,
+        "first_rate" => 45_000.0,
+        "last_rate" if cell.axis("system").contains("nu=") => 93_000.0,
+        _ if is_best => 93_000.0,
+        _ => 80_000.0,
     }
 }
 
@@ -75,6 +97,19 @@ fn rules_name_cells_that_are_declared() {
         ("D-F13", "size", &["udb", "zippydb", "up2x"]),
         ("D-F14", "set", &TWO_SETS),
         ("D-F14", "key", &["64 B"]),
+        ("D-F15", "requests", &["points", "ranges"]),
+        ("D-F15", "cache", &["none"]),
+        (
+            "D-F15",
+            "system",
+            &[
+                "predicted",
+                "cost:nu=1",
+                "pla-128/4K",
+                "pra/16K",
+                "pla-256/32K",
+            ],
+        ),
     ] {
         let cells = (experiment::find(id).unwrap().cells)(&SCALE.amounts()).unwrap();
         for value in values {
@@ -94,7 +129,7 @@ const IN_PART: [&str; 5] = ["C-D1", "C-D6", "C-D7", "C-D8", "C-D10"];
 
 #[test]
 fn published_figures_confirm_the_claims() {
-    for id in ["C-D2", "C-D3", "C-D4"] {
+    for id in ["C-D2", "C-D3", "C-D4", "C-D11"] {
         let judgement = with(id, figure);
         assert_eq!(judgement.verdict, Verdict::Holds, "{id}: {judgement:?}");
     }
@@ -146,4 +181,51 @@ fn an_average_is_over_all_sets() {
         panic!("the mean is as published");
     };
     assert!(!parts.contains("does not hold"), "{parts}");
+}
+
+/// Of equal settings none is the best; one that another one surely beats is not. Our tuner is told of beside the verdict.
+#[test]
+fn settings_are_told_apart_or_equal() {
+    let equal = |cell: &Cell, metric: &str| match metric {
+        "last_rate" if cell.axis("system") == "pra/4K" => 1.2 * 80_000.0,
+        "last_rate" => 80_000.0,
+        _ => figure(cell, metric),
+    };
+    let judgement = with("C-D11", equal);
+    let Verdict::HoldsInPart(parts) = &judgement.verdict else {
+        panic!("{judgement:?}");
+    };
+    assert!(
+        parts.contains("does not hold: points: PLA 128, 4 KiB"),
+        "{parts}"
+    );
+    let points = &judgement.ours[0];
+    assert!(points.contains("surely better: pra/4K;"), "{points}");
+    let all_equal = |cell: &Cell, metric: &str| match metric {
+        "last_rate" => 80_000.0,
+        _ => figure(cell, metric),
+    };
+    let judgement = with("C-D11", all_equal);
+    let Verdict::HoldsInPart(parts) = &judgement.verdict else {
+        panic!("{judgement:?}");
+    };
+    assert!(
+        parts.contains("undecided: points: PLA 128, 4 KiB, ranges: PRA, 16 KiB"),
+        "{parts}"
+    );
+    let notes = &judgement.notes;
+    assert!(
+        notes.len() == 2 && notes[0].contains("wanted 0.95: reached"),
+        "{notes:?}"
+    );
+}
+
+/// Without the agent nothing is judged of it; with it, by how much throughput rises.
+#[test]
+fn the_agent_is_judged_once_it_is_there() {
+    let is_there = "q-learning:nu=1".parse::<rhumb::Tuner>().is_ok();
+    match with("C-D5", figure).verdict {
+        Verdict::NotMeasured(why) => assert!(!is_there && why.contains("agent"), "{why}"),
+        verdict => assert!(is_there && verdict == Verdict::Holds, "{verdict:?}"),
+    }
 }

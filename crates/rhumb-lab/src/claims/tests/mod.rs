@@ -16,7 +16,7 @@ use crate::results::{Cell, Kept, Round};
 
 const SCALE: Scale = Scale::Small;
 
-const METRICS: [&str; 61] = [
+const METRICS: [&str; 66] = [
     "fallback_share",
     "memory_bytes",
     "key_map_bytes",
@@ -78,6 +78,11 @@ const METRICS: [&str; 61] = [
     "part_predict",
     "part_read",
     "part_search",
+    "last_rate",
+    "last_finding",
+    "first_rate",
+    "all_rate",
+    "slowest_rate",
 ];
 
 /// All declared cells, with figures by a function. Times spread by the factor `wide` to both sides

@@ -122,7 +122,9 @@ impl Cells<'_> {
             let Some(text) = text else {
                 continue;
             };
-            let text = format!("{text} {} {}", settings(text, amounts), self.settings);
+            let uncached = &amounts.uncached;
+            let of_protocol = settings(text, uncached.table_bytes, uncached.base_bytes);
+            let text = format!("{text} {of_protocol} {}", self.settings);
             let system = amounts.system(&text)?;
             if !system.is_built_in() {
                 continue;
@@ -143,13 +145,9 @@ impl Cells<'_> {
     }
 }
 
-/// The settings of the protocol for the system of a text. The number of threads can be set for ours alone.
-fn settings(text: &str, amounts: &Amounts) -> String {
-    let Uncached {
-        table_bytes: table,
-        base_bytes: base,
-        ..
-    } = amounts.uncached;
+/// The settings of the protocol for the system of a text, with tables and a level 1 of so many bytes. The number of threads
+/// can be set for ours alone.
+pub fn settings(text: &str, table: u64, base: u64) -> String {
     let threads = match text.starts_with("rhumb") {
         true => format!("threads={THREADS}"),
         false => String::new(),

@@ -1,11 +1,11 @@
-//! *DobLIX*: blocks cut by the model, and an agent that tunes their parameters. Of its experiments those that need
-//! no such agent. An experiment names the systems that it takes (`arms`).
+//! *DobLIX*: blocks cut by the model, and an agent that tunes their parameters. An experiment names the systems that it takes (`arms`).
 
 mod arms;
 mod building;
 mod mixes;
 mod parts;
 mod sizes;
+mod tuning;
 mod views;
 mod ycsb;
 
@@ -27,6 +27,7 @@ pub const PAPER: Paper = Paper {
         ycsb::FIGURE_12,
         sizes::FIGURE_13,
         building::FIGURE_14,
+        tuning::FIGURE_15,
     ],
 };
 
@@ -45,7 +46,7 @@ const ENVIRONMENT: Experiment = Experiment {
              piecewise linear model (`pla`, error 128), over longer keys by the string tree over all keys (`rss`); `rhumb` has its default model and placement, \
              `rhumb-small` the same with blocks of 14 entries about; `bourbon` is the static form of Bourbon, a piecewise linear model of each table, wrong by at most 8 \
              entries, over blocks of 4 KiB; `rocksdb-like` has fence pointers of whole keys over blocks of 4 KiB. RocksDB itself is measured where \
-             it is built in. The agent and TridentKV are not built yet.",
+             it is built in. TridentKV is not built yet, and the agent is in D-F15 alone.",
     cells: |_| {
         Ok(vec![Planned {
             axes: vec![("scale", "this".to_string())],

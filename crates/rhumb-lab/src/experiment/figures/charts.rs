@@ -67,6 +67,7 @@ impl Drawing<'_> {
                 Axis::new(label, "", Scale::Category(values(&self.cells, axis)))
             }
             Along::Numbers { label, unit, .. } => Axis::new(label, unit, Scale::Log2),
+            Along::Steps { label } => Axis::new(label, "", Scale::Linear),
             Along::Measure { measure, .. } => {
                 Axis::new(measure.label, measure.unit, measure.scale())
             }
@@ -100,21 +101,39 @@ impl Drawing<'_> {
                 Some(number.parse::<f64>().ok()? / divisor)
             }
             Along::Measure { measure, .. } => value(cell, measure),
+            Along::Steps { .. } => None,
+        }
+    }
+
+    /// The points of a cell: one, or one for each step.
+    fn points(&self, cell: &Cell, measure: &Measure) -> Vec<Point> {
+        let point = |place, metric: &str| {
+            let of = (metric, measure.divisor);
+            figure::point(self.all, cell, place, of, self.chart.against)
+        };
+        let metric = measure.metric;
+        match &self.chart.x {
+            Along::Steps { .. } => {
+                let steps = figure::steps(cell, metric).into_iter();
+                let points = steps.filter_map(|n| point(n.into(), &format!("{metric}_{n}")));
+                points.collect()
+            }
+            _ => {
+                let place = self.place(cell);
+                place.and_then(|at| point(at, metric)).into_iter().collect()
+            }
         }
     }
 
     /// The series of a measure.
     fn ours(&self, measure: &Measure, second: bool) -> Vec<Series> {
-        let point = |cell: &Cell| {
-            let place = self.place(cell)?;
-            figure::point(self.all, cell, place, measure, self.chart.against)
-        };
+        let points = |cell: &Cell| self.points(cell, measure);
         let marks = if second {
             Marks::Line
         } else {
             self.chart.marks
         };
-        self.series(marks, second, None, &point)
+        self.series(marks, second, None, &points)
     }
 
     /// The published numbers.
@@ -126,7 +145,8 @@ impl Drawing<'_> {
                 Some(Point::new(self.place(cell)?, number))
             };
             if published.name.is_empty() {
-                return self.series(self.chart.marks, false, source, &point);
+                let points = |cell: &Cell| point(cell).into_iter().collect();
+                return self.series(self.chart.marks, false, source, &points);
             }
             let ours = self.cells.iter().filter_map(|cell| point(cell));
             let also = published.also.iter().map(|(x, y)| Point::new(*x, *y));
@@ -144,23 +164,27 @@ impl Drawing<'_> {
         series.filter(|series| !series.points.is_empty()).collect()
     }
 
-    /// A series for each value of the axis that names them, with a point for each cell that has one.
+    /// A series for each value of the axis that names them, with the points of its cells.
     fn series(
         &self,
         marks: Marks,
         second: bool,
         published: Option<String>,
-        point: &dyn Fn(&Cell) -> Option<Point>,
+        points: &dyn Fn(&Cell) -> Vec<Point>,
     ) -> Vec<Series> {
         let (chart, mut all) = (self.chart, Vec::new());
         for name in values(&self.cells, chart.series) {
             let of = self.cells.iter();
             let of = of.filter(|cell| cell.axis(chart.series) == name);
-            let labelled = |cell: &&Cell| match &chart.x {
-                Along::Measure { beside, .. } => Some(point(cell)?.labelled(cell.axis(beside))),
-                _ => point(cell),
+            let labelled = |cell: &&Cell| {
+                let mut points = points(cell);
+                if let Along::Measure { beside, .. } = &chart.x {
+                    let label = |point: Point| point.labelled(cell.axis(beside));
+                    points = points.into_iter().map(label).collect();
+                }
+                points
             };
-            let mut points: Vec<Point> = of.filter_map(labelled).collect();
+            let mut points: Vec<Point> = of.flat_map(labelled).collect();
             if !matches!(chart.x, Along::Measure { .. }) {
                 points.sort_by(|a, b| a.x.total_cmp(&b.x));
             }
@@ -241,16 +265,9 @@ pub fn groups(
 ) -> Option<Panel> {
     let names = values(cells, by);
     let charts = groups.iter().map(|(metric, name)| {
-        let measure = Measure {
-            metric,
-            label: "",
-            unit: "",
-            divisor,
-            log: false,
-        };
         let series = cells.iter().filter_map(|cell| {
             let at = names.iter().position(|name| name == cell.axis(by))?;
-            let point = figure::point(cells, cell, at as f64, &measure, None)?;
+            let point = figure::point(cells, cell, at as f64, (metric, divisor), None)?;
             Some(Series {
                 name: cell.axis(by).to_string(),
                 marks: Marks::Bar,

@@ -40,16 +40,16 @@ pub fn point(
     cells: &[&Cell],
     cell: &Cell,
     x: f64,
-    measure: &Measure,
+    (metric, divisor): (&str, f64),
     against: Option<Against>,
 ) -> Option<Point> {
     let divisor = match against {
         Some(Against {
             how: How::Ratio, ..
         }) => 1.0,
-        _ => measure.divisor,
+        _ => divisor,
     };
-    let rounds = rounds(cells, cell, measure.metric, against)?;
+    let rounds = rounds(cells, cell, metric, against)?;
     let spread = rounds.spread();
     let point = Point::new(x, spread.median / divisor);
     Some(match rounds.count() {
@@ -57,6 +57,15 @@ pub fn point(
         1 => point,
         _ => point.between(spread.min / divisor, spread.max / divisor),
     })
+}
+
+/// The numbers behind the name of a metric of a cell, ascending.
+pub fn steps(cell: &Cell, metric: &str) -> Vec<u32> {
+    let names = cell.figures.keys();
+    let number = |name: &String| name.strip_prefix(metric)?.strip_prefix('_')?.parse().ok();
+    let mut steps: Vec<u32> = names.filter_map(number).collect();
+    steps.sort_unstable();
+    steps
 }
 
 /// The ratio of a figure to that of another cell, and whether the rounds decide that it is not 1.
@@ -76,13 +85,8 @@ mod tests {
     use crate::measure::Spread;
     use crate::results::Kept;
 
-    const TIME: Measure = Measure {
-        metric: "time",
-        label: "time",
-        unit: "us",
-        divisor: 1e3,
-        log: false,
-    };
+    /// A time in microseconds.
+    const TIME: (&str, f64) = ("time", 1e3);
 
     fn cell(kind: &str, values: &[f64]) -> Cell {
         let kept = Kept {
@@ -117,15 +121,21 @@ mod tests {
                 how,
             })
         };
-        let alone = point(&cells, &ours, 7.0, &TIME, None).unwrap();
+        let alone = point(&cells, &ours, 7.0, TIME, None).unwrap();
         assert_eq!(alone, Point::new(7.0, 3.0).between(1.0, 4.0));
         // Twice as long in each round, whatever the rounds differ by.
-        let ratio = point(&cells, &ours, 7.0, &TIME, over(How::Ratio)).unwrap();
+        let ratio = point(&cells, &ours, 7.0, TIME, over(How::Ratio)).unwrap();
         assert_eq!(ratio, Point::new(7.0, 2.0).between(2.0, 2.0));
-        let difference = point(&cells, &ours, 7.0, &TIME, over(How::Difference)).unwrap();
+        let difference = point(&cells, &ours, 7.0, TIME, over(How::Difference)).unwrap();
         assert_eq!(difference, Point::new(7.0, 1.5).between(0.5, 2.0));
-        let none = point(&[&ours], &ours, 7.0, &TIME, over(How::Ratio));
+        let none = point(&[&ours], &ours, 7.0, TIME, over(How::Ratio));
         assert_eq!(none, None, "there is no cell to compare with");
+        let mut stepped = ours.clone();
+        for name in ["time_10", "time_9", "time_x", "times_3"] {
+            let kept = stepped.figures["time"].clone();
+            stepped.figures.insert(name.to_string(), kept);
+        }
+        assert_eq!(steps(&stepped, "time"), [9, 10]);
     }
 
     #[test]

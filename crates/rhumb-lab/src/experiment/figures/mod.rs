@@ -208,6 +208,8 @@ pub enum Along {
         unit: &'static str,
         divisor: f64,
     },
+    /// The steps of each cell: the number behind the name of the measure, such as 12 in `episode_rate_12`.
+    Steps { label: &'static str },
     /// Another measure; each point is labelled with the value of the axis.
     Measure {
         measure: Measure,
