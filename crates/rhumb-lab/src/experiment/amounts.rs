@@ -14,7 +14,7 @@ use crate::store::{Settings, System};
 pub enum Scale {
     /// All experiments in minutes: shows that everything runs, and the shapes of most figures.
     Quick,
-    /// About two hours on a machine of two cores, thirteen more with the experiments of *LearnedKV* and three with
+    /// About two hours on a machine of two cores, thirteen more with the experiments of *LearnedKV* and four with
     /// those of *DobLIX*.
     Small,
     /// The published sizes: takes hundreds of GiB of disk, and days.
@@ -235,8 +235,8 @@ const SMALL: Amounts = Amounts {
         base_bytes: 16 * MIB,
     },
     episodes: Episodes {
-        count: 40,
-        operations: 50_000,
+        count: 80,
+        operations: 12_000,
         table_bytes: MIB / 8,
     },
 };
@@ -270,7 +270,7 @@ const PAPER: Amounts = Amounts {
     },
     episodes: Episodes {
         count: 100,
-        operations: 500_000,
+        operations: 100_000,
         table_bytes: MIB,
     },
 };

@@ -1,13 +1,13 @@
 //! Which of the published settings is the best, and how near to it tuners come.
 
-use crate::claims::compare::{Told, short};
+use crate::claims::compare::{Told, clearly_less, short};
 use crate::claims::evidence::{Evidence, Missing, Selection};
 use crate::claims::part::{Cause, Part, Why};
 use crate::contest::Rounds;
 
 /// The experiment that has them all.
 const ID: &str = "D-F15";
-/// Settings whose figures are nearer than this are equal.
+/// A setting has to be so many times as good to be better: less is noise.
 const CLOSE: f64 = 1.03;
 /// The agent with all weight on time.
 const AGENT: &str = "q-learning:nu=1";
@@ -70,11 +70,13 @@ fn best(
     let mut first = (published, 1.0);
     let others = cells.each("system").into_iter();
     for name in others.filter(|name| name.contains('/') && *name != published) {
-        let ratio = merit(&cells, name, metric)?.over(&ours).ratio();
+        let theirs = merit(&cells, name, metric)?;
+        let ratio = theirs.over(&ours).ratio();
         count += 1;
-        match (Told::at_least(ratio, CLOSE), Told::at_most(ratio, 1.0)) {
-            (Told::Yes, _) => better.push(name),
-            (_, Told::Yes) => {}
+        match Told::at_least(ratio, CLOSE) {
+            Told::Yes => better.push(name),
+            // Equal ones are not worse.
+            _ if clearly_less(&theirs, &ours) => {}
             _ => alike.push(name),
         }
         if ratio.middle > first.1 {

@@ -2,6 +2,7 @@
 
 mod arms;
 mod building;
+mod forms;
 mod mixes;
 mod parts;
 mod sizes;
