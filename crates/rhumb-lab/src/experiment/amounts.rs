@@ -235,7 +235,7 @@ const SMALL: Amounts = Amounts {
         base_bytes: 16 * MIB,
     },
     episodes: Episodes {
-        count: 80,
+        count: 60,
         operations: 12_000,
         table_bytes: MIB / 8,
     },

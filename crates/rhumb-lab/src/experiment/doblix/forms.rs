@@ -23,9 +23,10 @@ const BLOCKS: [(&str, u32); 4] = [
     ("32K", 32 << 10),
 ];
 
-/// The settings that the smallest scale has, and those that are measured with a cache too.
+/// The settings that the smallest scale has.
 const AT_QUICK: [&str; 4] = ["pla-128/4K", "pra/16K", "pla-256/32K", "pra/4K"];
-const CACHED: [&str; 2] = ["pla-128/4K", "pra/16K"];
+/// The systems that are measured with a cache too.
+const CACHED: [&str; 5] = ["cost:nu=1", "predicted", "fp", "pla-128/4K", "pra/16K"];
 
 /// A system: its name, its model and bytes of blocks if it has one of the published settings, and its text.
 pub struct Arm {
@@ -55,7 +56,7 @@ impl Arm {
 
     /// Whether it is measured with a cache too.
     pub fn has_cached(&self) -> bool {
-        self.state.is_none() || self.is_in(&CACHED)
+        self.is_in(&CACHED)
     }
 
     fn is_in(&self, names: &[&str]) -> bool {

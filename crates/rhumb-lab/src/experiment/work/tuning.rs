@@ -46,8 +46,8 @@ pub fn measure(study: &Study<'_>, mixes: [&str; 2]) -> Result<Measured> {
     let mixes: [Mix; 2] = [mixes[0].parse()?, mixes[1].parse()?];
     let (mut episodes, mut before) = (Vec::new(), store.counters()?);
     for place in 0..count {
-        let after_half = usize::from(place >= count / 2);
-        let mut episode = run(study, &*store, &population, (place, &mixes[after_half]))?;
+        let half = usize::from(place >= count / 2);
+        let mut episode = run(study, &*store, &population, (place, &mixes[half]))?;
         let now = store.counters()?;
         episode.tables = tables(&now.since(&before), &study.setting.amounts.episodes);
         before = now;
