@@ -86,9 +86,9 @@ pub(super) const PACE: u64 = 64 << 10;
 /// Lets a tuner choose the form of a table that begins.
 fn choose(tuner: &Chooser, context: &Context<'_>, settings: &mut TableSettings) {
     let base = Layout::of(context.index, context.table);
-    let chosen = tuner.choose(&base);
-    settings.chosen = chosen.as_ref().map(Layout::to_string).unwrap_or_default();
-    let layout = chosen.unwrap_or(base);
+    // What is set is told from the first table on, so that gets are timed in its tables too.
+    let layout = tuner.choose(&base).unwrap_or(base);
+    settings.chosen = layout.to_string();
     (settings.index, settings.spec.partition) = (layout.index, layout.partition);
 }
 

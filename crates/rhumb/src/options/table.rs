@@ -47,8 +47,8 @@ pub enum Partition {
     /// memory, only if it cannot be built.
     Entries(u32),
     /// A block holds the entries for which the model predicts one of this many neighbouring ranks, so
-    /// that the model's answer is a block; 0: chosen for blocks of about 4 KiB. Indexes without a
-    /// model, and those that know the place of each key, cut as `Bytes(4096)` does.
+    /// that the model's answer is a block; 0: chosen for blocks of about 4 KiB. With `rmi`, which is trained when all keys are
+    /// known, the entries of a table wait in memory for its end, at most 256 MiB of them. Indexes without a model, and those that know the place of each key, cut as `Bytes(4096)` does.
     Predicted(u32),
 }
 

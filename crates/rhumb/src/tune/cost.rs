@@ -132,12 +132,20 @@ pub(super) fn cheapest(
         let (time, memory) = (costs.time(workload).max(1.0), costs.memory.max(1e-6));
         nu * time.ln() + (1.0 - nu) * memory.ln()
     };
-    let now = known.get(present).map_or(f64::INFINITY, cost);
-    let all = known.iter().map(cost).enumerate();
-    match all.min_by(|a, b| a.1.total_cmp(&b.1)) {
-        Some((place, least)) if least < now - LEAST_GAIN => place,
-        _ => present,
+    let costs: Vec<f64> = known.iter().map(cost).collect();
+    let least = costs.iter().copied().fold(f64::INFINITY, f64::min);
+    if costs
+        .get(present)
+        .is_some_and(|now| *now <= least + LEAST_GAIN)
+    {
+        return present;
     }
+    // Of those that are equally good, the smallest.
+    let places = costs.iter().zip(known).enumerate();
+    let good = places.filter(|(_, (cost, _))| **cost <= least + LEAST_GAIN);
+    let memory = |(_, (_, k)): &(usize, (&f64, &Known))| k.costs.memory;
+    let smallest = good.min_by(|a, b| memory(a).total_cmp(&memory(b)));
+    smallest.map_or(present, |(place, _)| place)
 }
 
 #[cfg(test)]
@@ -207,6 +215,19 @@ mod tests {
         // Nor back again.
         forms[1].costs.cached_get = 405.0;
         assert_eq!(cheapest(&forms, (&gets(0.0), 0.0), 1.0, 1), 1);
+    }
+
+    /// Differences that are noise would otherwise choose between 0.07 and 1 B an entry.
+    #[test]
+    fn of_equally_good_forms_the_smallest_is_chosen() {
+        let mut forms = forms();
+        forms.push(forms[1].clone());
+        forms[3].costs.uncached_get *= 1.02;
+        forms[3].costs.memory /= 4.0;
+        assert_eq!(cheapest(&forms, (&gets(1.0), 0.0), 1.0, 0), 3);
+        assert_eq!(cheapest(&forms, (&gets(1.0), 0.0), 1.0, 1), 1, "it stays");
+        forms[3].costs.uncached_get *= 1.02;
+        assert_eq!(cheapest(&forms, (&gets(1.0), 0.0), 1.0, 0), 1);
     }
 
     #[test]
