@@ -250,3 +250,38 @@ fn large_values_are_not_sampled() {
     assert!(tuner.measured > 0 && tuner.forms.is_empty(), "{tuner:?}");
     assert!(tuner.failure.is_some_and(|why| why.contains("150 entries")));
 }
+
+/// Nothing depends on what a tuner remembers: a directory of that name, or a link to nowhere, is in nobody's way.
+#[test]
+fn a_store_opens_whatever_has_the_name_of_a_tuner() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options {
+        tuner: Tuner::Cost { nu: 0.0 },
+        ..Options::default()
+    };
+    let db = Db::open(dir.path(), options.clone()).unwrap();
+    db.put("key", "value").unwrap();
+    db.close().unwrap();
+    std::fs::create_dir(dir.path().join("TUNER-000000")).unwrap();
+    std::fs::create_dir(dir.path().join("TUNER-000077")).unwrap();
+    std::os::unix::fs::symlink("/nowhere", dir.path().join("TUNER-000078")).unwrap();
+    for tuner in [Tuner::Off, Tuner::Cost { nu: 0.0 }] {
+        let db = Db::open(
+            dir.path(),
+            Options {
+                tuner,
+                ..options.clone()
+            },
+        )
+        .unwrap();
+        assert_eq!(db.get("key").unwrap().unwrap(), b"value"[..]);
+        db.compact_range(None, None).unwrap();
+        let tuner = tuner_of(&db);
+        assert!(
+            tuner
+                .failure
+                .is_some_and(|why| why.contains("TUNER-000000"))
+        );
+        db.close().unwrap();
+    }
+}

@@ -13,7 +13,6 @@ use crate::error::{Error, Result};
 use crate::options::{Compression, Partition, TableSpec, TierForm, TierSpec};
 use crate::sync::Arc;
 use crate::table::TableReader;
-use crate::tune::{Layout, Merging};
 use crate::version::{LevelChange, Levels, Place, TableMeta};
 
 /// A page of the published key list holds as many keys of 8 bytes as fit into 4 KiB, and its index counts such pages.
@@ -81,7 +80,6 @@ fn merge(context: &Context<'_>, job: &Job, levels: &Levels) -> Result<(Written, 
         index: &index,
         ..*context
     };
-    measure_forms(context, &readers, &map)?;
     let ranges = ranges(context, &pieces, &below);
     let mut cursor = MergeCursor::new(cursors(job)?);
     let cuts: Vec<&[u8]> = match context.tier {
@@ -100,30 +98,6 @@ fn merge(context: &Context<'_>, job: &Job, levels: &Levels) -> Result<(Written, 
         false => vec![map],
     };
     Ok((written, maps))
-}
-
-/// Lets a tuner measure the forms of tables, if it has to, on the largest table of those that are merged.
-fn measure_forms(
-    context: &Context<'_>,
-    readers: &[Arc<TableReader>],
-    map: &NumberedMap,
-) -> Result<()> {
-    let (base, largest) = (
-        Layout::of(context.index, context.table),
-        readers.iter().max_by_key(|reader| reader.entries()),
-    );
-    match context.tuner.zip(largest) {
-        Some((tuner, reader)) if tuner.begins_to_measure(&base, reader) => {
-            let merging = Merging {
-                files: context.files,
-                settings: &context.table_settings(map.clone()),
-                pace: context.pace,
-                go_on: context.go_on,
-            };
-            tuner.measure(&merging, reader)
-        }
-        _ => Ok(()),
-    }
 }
 
 /// The layout and index of the tables that a job writes. Where values stand beside their keys in the tier, none leaves

@@ -179,10 +179,12 @@ impl Store {
             return Ok(());
         }
         self.failure.set(Error::Closed)?;
+        self.end_logs(&mut write)?;
+        drop(write);
         for keyspace in self.keyspaces.load().values() {
             self.remember_tuning(keyspace);
         }
-        self.end_logs(&mut write)
+        Ok(())
     }
 }
 

@@ -11,6 +11,7 @@ mod placement;
 mod rate_limit;
 pub(in crate::db) mod scheduler;
 pub(in crate::db) mod signals;
+mod tuning;
 
 #[cfg(test)]
 #[cfg(not(loom))]

@@ -98,8 +98,7 @@ pub(crate) fn parse(name: &str) -> Option<(FileKind, u64)> {
 
 /// Whether the store gives this name to a file in its directory.
 pub(super) fn is_of_store(name: &str) -> bool {
-    let is_known = [LOCK, CURRENT].contains(&name) || tuned_keyspace(name).is_some();
-    is_known || is_temporary(name) || parse(name).is_some()
+    [LOCK, CURRENT].contains(&name) || is_temporary(name) || parse(name).is_some()
 }
 
 /// Whether the file is an unfinished one or a sample, which can be removed.
@@ -148,7 +147,8 @@ mod tests {
         assert!(is_temporary(CURRENT_TMP) && is_temporary(&sample_name(7)));
         assert!(is_of_store("000007.sample") && parse("000007.sample").is_none());
         assert_eq!(tuned_keyspace(&tuner_name(7)), Some(7));
-        assert!(is_of_store("TUNER-000007") && tuned_keyspace("TUNER-7").is_none());
+        // Whatever has this name, the store opens without it.
+        assert!(!is_of_store("TUNER-000007") && tuned_keyspace("TUNER-7").is_none());
         assert!(!is_of_store("7.sample") && !is_of_store("000007.samples"));
         assert!(!is_temporary(CURRENT));
         assert!(is_of_store(CURRENT_TMP) && is_of_store(LOCK) && !is_of_store("lost"));

@@ -14,7 +14,7 @@ pub enum Tuner {
     /// of its own.
     #[default]
     Off,
-    /// The store, for each table, by cost. It begins with what is set. Within the first merge, and again where entries of another
+    /// The store, for each table, by cost. It begins with what is set. Behind the first merge, and again where entries of another
     /// size arrive, it writes a sample of a table of some MiB in each form that differs, measures gets and scans in it, and
     /// deletes it: 1 to 2 seconds and 60 MB, of memory too for that time. New tables then take the form that costs least for the
     /// gets and scans of the last time, for what the cache held of them, and by what gets took in its tables: one get in 64 is

@@ -282,7 +282,7 @@ impl Agent {
         self.last = Some((self.state, action));
         self.state = self.reached(self.state, action).unwrap_or(self.state);
         self.epsilon = (self.epsilon * EPSILON_DECAY).max(EPSILON.1);
-        self.episodes += 1;
+        self.episodes = self.episodes.saturating_add(1);
     }
 
     /// The state that an action leads to; `None` if it leads beyond an edge.

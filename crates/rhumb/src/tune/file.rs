@@ -4,8 +4,11 @@ use std::path::PathBuf;
 
 use super::memo::Memo;
 use crate::error::Result;
-use crate::fs::{names, ops};
+use crate::fs::{Access, names, ops};
 use crate::version::Files;
+
+/// Far more than any tuner writes.
+const MOST_BYTES: u64 = 64 << 10;
 
 fn path(files: &Files, keyspace: u32) -> PathBuf {
     files.dir.join(names::tuner_name(keyspace))
@@ -14,8 +17,17 @@ fn path(files: &Files, keyspace: u32) -> PathBuf {
 /// What the tuner of a keyspace remembers, if it does; or why it cannot be read.
 pub(super) fn load(files: &Files, keyspace: u32) -> Result<Option<Memo>, String> {
     let path = path(files, keyspace);
-    let read = ops::if_found(ops::read_all(&*files.fs, &path)).map_err(|e| e.to_string())?;
-    let Some(bytes) = read else {
+    let read = || {
+        let Some(file) = ops::if_found(ops::open(&*files.fs, &path, Access::Buffered))? else {
+            return Ok(None);
+        };
+        match ops::len(&*file, &path)? {
+            ..=MOST_BYTES => ops::read_all(&*files.fs, &path).map(Some),
+            _ => Ok(Some(Vec::new())),
+        }
+    };
+    let read: Result<Option<Vec<u8>>> = read();
+    let Some(bytes) = read.map_err(|error| error.to_string())? else {
         return Ok(None);
     };
     let damaged = || format!("{} is damaged, or of a later version", path.display());

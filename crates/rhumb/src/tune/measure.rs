@@ -36,6 +36,9 @@ const LEFT_OUT: usize = 10;
 /// The room for a sample in the cache, as a multiple of its bytes.
 const CACHED_TIMES: u64 = 4;
 
+/// No more entries of a table are gone over for a sample.
+const MOST_PASSED: usize = 200_000;
+
 /// A key and its value.
 type Entry = (Box<[u8]>, Box<[u8]>);
 
@@ -50,15 +53,20 @@ impl Sample {
     /// their own in all forms, are left out.
     ///
     /// # Errors
-    /// If the table cannot be read or is damaged, or what is left of it are too few entries.
-    pub fn of(reader: &Arc<TableReader>) -> Result<Sample> {
+    /// If the table cannot be read or is damaged, or what is left of it are too few entries; what `go_on` returns.
+    pub fn of(reader: &Arc<TableReader>, go_on: &dyn Fn() -> Result<()>) -> Result<Sample> {
         let mut sample = Sample {
             entries: Vec::new(),
             bytes: 0,
         };
         let mut cursor = reader.cursor(false);
         cursor.seek_first()?;
-        while cursor.valid() && sample.bytes < SAMPLE_BYTES {
+        let mut passed = 0;
+        while cursor.valid() && sample.bytes < SAMPLE_BYTES && passed < MOST_PASSED {
+            if passed % ASK_AFTER == 0 {
+                go_on()?;
+            }
+            passed += 1;
             let (key, value) = (cursor.key(), cursor.value_bytes());
             let (last, bytes) = (sample.entries.last(), key.len() + value.len());
             let is_new = last.is_none_or(|(last, _)| **last != *key);
@@ -99,7 +107,7 @@ fn gcd(a: usize, b: usize) -> usize {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// The merge that forms are measured for.
+/// What forms are measured for: tables of merges.
 pub(crate) struct Merging<'a> {
     pub files: &'a Files,
     /// The settings of the tables that it writes, with what is set.

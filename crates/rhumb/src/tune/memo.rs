@@ -5,11 +5,16 @@
 use std::fmt::Write;
 use std::str::SplitWhitespace;
 
+use super::MOST_FORMS;
 use super::agent::AgentState;
 use super::cost::{Costs, Known};
 use super::layout::Layout;
 use super::workload::Workload;
 use crate::entry::checksum::crc;
+use crate::options::Partition;
+
+/// No time, size or count is larger.
+const LARGEST: f64 = 1e15;
 
 const FIRST: &str = "rhumb tuner 1";
 
@@ -85,12 +90,27 @@ impl Memo {
             let mut words = line.split_whitespace();
             match words.next()? {
                 "workload" => memo.workload = Workload::of(numbers(&mut words)?),
-                "form" => memo.known.push(form(&mut words)?),
+                "form" if memo.known.len() < MOST_FORMS => memo.known.push(form(&mut words)?),
                 "agent" => memo.agent = Some(AgentState::decode(&mut words)?),
                 _ => return None,
             }
         }
         (memo.present < memo.known.len()).then_some(memo)
+    }
+
+    /// Whether all figures are such that a sum of them has a meaning, and no form is for comparisons alone.
+    pub fn is_sensible(&self) -> bool {
+        let of_forms = self.known.iter().flat_map(|known| {
+            let figures = known.costs.figures().into_iter();
+            figures.chain(known.ratio)
+        });
+        let mut figures = of_forms
+            .chain(self.workload.figures())
+            .chain(self.device)
+            .chain([self.entry_bytes]);
+        let mut forms = self.known.iter().map(|known| known.layout.partition);
+        figures.all(|figure| (0.0..=LARGEST).contains(&figure))
+            && !forms.any(|partition| matches!(partition, Partition::Entries(_)))
     }
 }
 
@@ -168,6 +188,45 @@ mod tests {
         memo.agent = None;
         memo.is_agent = false;
         assert_eq!(Memo::decode(&memo.encode()), Some(memo));
+    }
+
+    #[test]
+    fn figures_without_a_meaning_are_not_taken_over() {
+        assert!(memo().is_sensible());
+        for figure in [-1.0, 1e16] {
+            let mut other = memo();
+            other.known[1].costs.memory = figure;
+            assert!(!other.is_sensible());
+            let mut other = memo();
+            other.entry_bytes = figure;
+            assert!(!other.is_sensible());
+        }
+        let mut other = memo();
+        other.known[0].layout.partition = Partition::Entries(1);
+        assert!(!other.is_sensible());
+        let mut many = memo();
+        many.known = vec![many.known[0].clone(); MOST_FORMS + 1];
+        assert_eq!(Memo::decode(&many.encode()), None);
+    }
+
+    /// Counters as large as they can be overflow nowhere.
+    #[test]
+    fn the_largest_counters_are_taken_over() {
+        use crate::tune::state::{Policy, State};
+        let mut largest = memo();
+        (largest.measured, largest.agent) = (u64::MAX, None);
+        largest.is_agent = false;
+        largest
+            .known
+            .iter_mut()
+            .for_each(|known| known.tables = u64::MAX);
+        let read = Memo::decode(&largest.encode()).unwrap();
+        let mut state = State::new(Policy::Cost { nu: 1.0 });
+        state.recall(read);
+        assert!(state.choose(&[], 0).is_some());
+        let asked = (largest.known[0].layout.clone(), 1.0);
+        state.take(asked, Ok(largest.known));
+        assert_eq!(state.stats().measured, u64::MAX);
     }
 
     #[test]

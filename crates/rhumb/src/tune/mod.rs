@@ -19,7 +19,7 @@ mod stats;
 mod timed;
 mod workload;
 
-use std::array;
+use std::{array, mem};
 
 pub(crate) use self::layout::Layout;
 use self::layout::candidates;
@@ -46,6 +46,8 @@ pub(crate) struct Chooser {
     /// What gets took in the tables of each form.
     timed: [Timed; MOST_FORMS],
     state: Mutex<State>,
+    /// Held while what is known is written.
+    saving: Mutex<()>,
 }
 
 impl Chooser {
@@ -60,6 +62,7 @@ impl Chooser {
             counts: Counts::default(),
             timed: array::from_fn(|_| Timed::default()),
             state: Mutex::new(State::new(policy)),
+            saving: Mutex::new(()),
         })
     }
 
@@ -69,21 +72,23 @@ impl Chooser {
         match file::load(files, keyspace) {
             Ok(Some(memo)) => state.recall(memo),
             Ok(None) => {}
-            Err(failure) => state.failure = Some(failure),
+            Err(why) => state.forgotten = Some(why),
         }
         self.watch(&state);
     }
 
-    /// Remembers what is known, if there is something new.
+    /// Remembers what is known, if there is something new. Nobody who chooses waits for it.
     pub fn remember(&self, files: &Files, keyspace: u32) {
+        let _one = lock(&self.saving);
         let mut state = lock(&self.state);
-        if state.is_new {
-            state.is_new = false;
-            // Forms are then measured again in the next opening.
-            if let Err(error) = file::save(files, keyspace, &state.memo()) {
-                state.failure = Some(format!("cannot remember: {error}"));
-            }
+        if !mem::take(&mut state.is_new) {
+            return;
         }
+        let memo = state.memo();
+        drop(state);
+        let saved = file::save(files, keyspace, &memo);
+        let why = saved.err().map(|error| format!("cannot remember: {error}"));
+        lock(&self.state).forgotten = why;
     }
 
     /// Times gets in tables of the forms that are known from now on.
@@ -133,7 +138,7 @@ impl Chooser {
     pub fn measure(&self, merging: &Merging<'_>, reader: &Arc<TableReader>) -> Result<()> {
         let base = Layout::of(&merging.settings.index, &merging.settings.spec);
         let is_agent = matches!(lock(&self.state).policy, Policy::Agent(_));
-        let measured = Sample::of(reader).and_then(|sample| {
+        let measured = Sample::of(reader, merging.go_on).and_then(|sample| {
             let sample = &sample;
             Bench { merging, sample }.measure(match is_agent {
                 true => learner::candidates(&base),

@@ -43,7 +43,9 @@ pub(super) struct State {
     pub begun: u64,
     pub is_measuring: bool,
     measured: u64,
-    pub failure: Option<String>,
+    failure: Option<String>,
+    /// Why what was remembered cannot be read or written.
+    pub forgotten: Option<String>,
     /// Whether something is known that is not remembered yet.
     pub is_new: bool,
 }
@@ -68,6 +70,7 @@ impl State {
             is_measuring: false,
             measured: 0,
             failure: None,
+            forgotten: None,
             is_new: false,
         }
     }
@@ -92,7 +95,7 @@ impl State {
     pub fn take(&mut self, asked: (Layout, f64), measured: Result<Vec<Known>>) {
         self.asked = Some(asked);
         self.begun = 0;
-        self.measured += 1;
+        self.measured = self.measured.saturating_add(1);
         let mut known = match measured {
             Ok(known) => known,
             Err(error) => {
@@ -136,7 +139,7 @@ impl State {
             self.present = cheapest(&self.known, seen, nu, self.present);
         }
         let chosen = self.known.get_mut(self.present)?;
-        chosen.tables += 1;
+        chosen.tables = chosen.tables.saturating_add(1);
         Some(chosen.layout.clone())
     }
 
@@ -144,9 +147,7 @@ impl State {
     fn learn(&mut self, timed: &[Timed]) {
         for (timed, known) in timed.iter().zip(&mut self.known) {
             let seen = timed.seen(&known.costs);
-            if seen.ratio.is_some() || seen.device.is_some() {
-                timed.clear();
-            }
+            timed.clear_enough();
             learn(&mut known.ratio, seen.ratio);
             learn(&mut self.device, seen.device);
         }
@@ -172,7 +173,7 @@ impl State {
     /// Goes on where a tuner of the same kind was.
     pub fn recall(&mut self, memo: Memo) {
         let is_agent = matches!(self.policy, Policy::Agent(_));
-        if memo.is_agent != is_agent || memo.known.len() > MOST_FORMS {
+        if memo.is_agent != is_agent || memo.known.len() > MOST_FORMS || !memo.is_sensible() {
             return;
         }
         let base = memo.known.first().map(|known| known.layout.clone());
@@ -206,7 +207,7 @@ impl State {
             forms: forms.collect(),
             present: self.present,
             measured: self.measured,
-            failure: self.failure.clone(),
+            failure: self.failure.clone().or_else(|| self.forgotten.clone()),
             episodes: match &self.policy {
                 Policy::Cost { .. } => 0,
                 Policy::Agent(learner) => learner.episodes(),

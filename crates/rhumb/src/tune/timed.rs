@@ -84,6 +84,15 @@ impl Timed {
         }
     }
 
+    /// Begins again with those of which there were enough.
+    pub fn clear_enough(&self) {
+        for sum in [&self.cached, &self.read] {
+            if sum.gets() >= LEAST {
+                sum.clear();
+            }
+        }
+    }
+
     /// Begins again.
     pub fn clear(&self) {
         self.cached.clear();
@@ -115,6 +124,12 @@ mod tests {
         let (ratio, device) = (seen.ratio.unwrap(), seen.device.unwrap());
         assert!((1.95..2.35).contains(&ratio), "{ratio}");
         assert!((79_000.0..81_000.0).contains(&device), "{device}");
+        // Few of one sort wait for more.
+        (0..3).for_each(|_| timed.note(80_000, true));
+        timed.clear_enough();
+        timed.note(800, true);
+        timed.clear_enough();
+        assert_eq!(timed.seen(&costs).gets, 1);
         timed.clear();
         assert_eq!(timed.seen(&costs), Seen::default());
         // Faster than the sample is no device at all.

@@ -189,7 +189,11 @@ pub(in crate::db) fn remove_leftovers(store: &Store) -> Result<()> {
             },
         };
         if !named {
-            ops::remove(fs, &store.files.dir.join(&name))?;
+            let removed = ops::remove(fs, &store.files.dir.join(&name));
+            // Nothing depends on what a tuner remembers, nor on that it is gone.
+            if names::tuned_keyspace(&name).is_none() {
+                removed?;
+            }
             removed_log |= matches!(names::parse(&name), Some((FileKind::Log, _)));
         }
     }

@@ -134,6 +134,7 @@ impl Store {
     }
 
     fn run_merge(&self, merge: &Merge<'_>) -> Result<()> {
+        self.measure_forms(&merge.keyspace);
         match self.merge_tables(merge) {
             // The keyspace was dropped meanwhile, so its tables need not be merged.
             Err(Error::NoSuchKeyspace(_)) => Ok(()),
@@ -174,7 +175,6 @@ impl Store {
             }
             outcome => outcome?,
         };
-        self.remember_tuning(keyspace);
         let (made, moved) = (
             outcome.bytes(),
             counters.moved_bytes.load(Ordering::Relaxed),
@@ -193,12 +193,14 @@ impl Store {
                 w.compaction_read_time += Counters::time(&counters.read_nanos);
                 w.compaction_write_time += Counters::time(&counters.write_nanos);
             }
-        })
+        })?;
+        self.remember_tuning(keyspace);
+        Ok(())
     }
 
     /// Waits until a merge of a keyspace may write `bytes` more. There is no limit while writers are held up,
     /// and for the rest of a merge that is not wanted any more.
-    fn pace(&self, keyspace: &OpenKeyspace, bytes: u64) {
+    pub(super) fn pace(&self, keyspace: &OpenKeyspace, bytes: u64) {
         let Some(limit) = &self.scheduler.rate_limit else {
             return;
         };

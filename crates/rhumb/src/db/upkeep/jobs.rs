@@ -75,6 +75,11 @@ impl Store {
                 self.scheduler.change(merge.keyspace.id, |jobs| {
                     jobs.victims_wait = merge.collects && no_room;
                 });
+                let keyspace = merge.keyspace.clone();
+                drop(merge);
+                if merged.is_ok() {
+                    self.measure_forms(&keyspace);
+                }
                 merged
             }
         };

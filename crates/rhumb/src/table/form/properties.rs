@@ -7,10 +7,10 @@ use super::filter::hash_key;
 use crate::entry::varint::{Reader, encode, encode_bytes};
 use crate::options::{Partition, TableSpec};
 
-/// The name of the form that a tuner chose for a table.
+/// The name of the form that was asked for, where a tuner is on.
 pub(crate) const CHOSEN: &str = "chosen";
 
-/// What tells tables of a form that a tuner chose from others; 0 if none did.
+/// What tells tables of a form from others, where a tuner is on; 0 elsewhere.
 pub(crate) fn layout_tag(chosen: &str) -> u64 {
     if chosen.is_empty() {
         0

@@ -40,7 +40,7 @@ pub(crate) struct TableReader {
     /// The most bytes of a window over several blocks that are read in one call.
     pub(in crate::table) window_bytes: u64,
     properties: Properties,
-    /// The [tag](layout_tag) of the form that a tuner chose for it.
+    /// The [tag](layout_tag) of the form that was asked for.
     layout_tag: u64,
     /// The largest sequence of entries and range deletes.
     pub(in crate::table) largest_sequence: Sequence,
@@ -188,7 +188,7 @@ impl TableReader {
         self.table_id
     }
 
-    /// The [tag](layout_tag) of the form that a tuner chose for it; 0 if none did.
+    /// The [tag](layout_tag) of the form that was asked for; 0 if no tuner was on.
     pub fn layout_tag(&self) -> u64 {
         self.layout_tag
     }

@@ -47,7 +47,7 @@ pub(crate) struct TableSettings {
     pub map: Arc<KeyMap>,
     /// The number of this map within the keyspace.
     pub map_number: u64,
-    /// The form that a tuner chose, as text; empty if none did.
+    /// The form that was asked for, as text, where a tuner is on; empty elsewhere.
     pub chosen: String,
 }
 
