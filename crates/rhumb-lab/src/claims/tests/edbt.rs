@@ -538,11 +538,13 @@ fn verdicts_name_missing_cells() {
         // whole.
         for experiment in *experiments {
             let mut some = cells(NARROW, as_published);
+            // A claim on one cell is told by the half that has it.
+            let kept = usize::from(claim.id == "C-D5");
             let mut seen = 0;
             some.retain(|cell| {
                 let here = cell.experiment == *experiment;
                 seen += usize::from(here);
-                !here || seen % 2 == 0
+                !here || seen % 2 == kept
             });
             let judgement = judged(claim.id, &some);
             let told = format!("{:?} {:?}", judgement.verdict, judgement.ours);
