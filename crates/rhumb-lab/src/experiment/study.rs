@@ -33,6 +33,14 @@ pub struct Records {
 }
 
 impl Records {
+    /// The order in which the keys arrive first.
+    ///
+    /// # Errors
+    /// If they do not all arrive.
+    pub fn first_seen(&self) -> Result<Order> {
+        Order::first_seen(self.input.keys.len(), self.order.iter().copied())
+    }
+
     /// The records of a data set.
     ///
     /// # Errors
@@ -238,8 +246,7 @@ impl<'a> Study<'a> {
         if !matches!(self.build.fill, Fill::Tenths(_)) {
             return Ok(Cow::Borrowed(order));
         }
-        let keys = self.records.input.keys.len();
-        let first = Order::first_seen(keys, order.iter().copied())?;
+        let first = self.records.first_seen()?;
         Ok(Cow::Owned(first.first(self.loaded()).to_vec()))
     }
 

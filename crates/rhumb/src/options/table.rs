@@ -47,9 +47,41 @@ pub enum Partition {
     /// memory, only if it cannot be built.
     Entries(u32),
     /// A block holds the entries for which the model predicts one of this many neighbouring ranks, so
-    /// that the model's answer is a block; 0: chosen for blocks of about 4 KiB. With `rmi`, which is trained when all keys are
-    /// known, the entries of a table wait in memory for its end, at most 256 MiB of them. Indexes without a model, and those that know the place of each key, cut as `Bytes(4096)` does.
+    /// that the model's answer is a block; 0: chosen for blocks of about 4 KiB. With `rmi`, which is
+    /// trained when all keys are known, the entries of a table wait in memory for its end, at most
+    /// 256 MiB of them. Indexes without a model, and those that know the place of each key, cut as
+    /// `Bytes(4096)` does.
     Predicted(u32),
+}
+
+/// As it is written in a [`TableSpec`].
+impl FromStr for Partition {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let parsed = match text.split_once('(') {
+            None => (text == "predicted").then_some(Partition::Predicted(0)),
+            Some((name, rest)) => rest
+                .strip_suffix(')')
+                .and_then(parse_size)
+                .and_then(|n| u32::try_from(n).ok())
+                .filter(|n| PARTITION_RANGE.contains(n))
+                .and_then(|n| Partition::named(name, n)),
+        };
+        parsed.ok_or_else(|| bad(&format!("partition={text}"), PARTITION_EXPECTED))
+    }
+}
+
+impl Partition {
+    fn named(name: &str, n: u32) -> Option<Partition> {
+        match name {
+            "bytes" => Some(Partition::Bytes(n)),
+            "dual" => Some(Partition::Dual(n)),
+            "entries" => Some(Partition::Entries(n.min(u32::from(u16::MAX)))),
+            "predicted" => Some(Partition::Predicted(n.min(u32::from(u16::MAX)))),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for Partition {
@@ -195,8 +227,9 @@ impl FromStr for TableSpec {
             let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
             match name {
                 "partition" => {
-                    spec.partition =
-                        parse_partition(value).ok_or_else(|| bad(setting, PARTITION_EXPECTED))?;
+                    spec.partition = value
+                        .parse()
+                        .map_err(|_| bad(setting, PARTITION_EXPECTED))?;
                 }
                 "filter" => {
                     spec.filter_bits_per_key = parse_size(value)
@@ -244,24 +277,6 @@ impl FromStr for TableSpec {
             }
             _ => Ok(spec),
         }
-    }
-}
-
-fn parse_partition(text: &str) -> Option<Partition> {
-    if text == "predicted" {
-        return Some(Partition::Predicted(0));
-    }
-    let (name, rest) = text.split_once('(')?;
-    let n = rest.strip_suffix(')').and_then(parse_size)?;
-    let n = u32::try_from(n)
-        .ok()
-        .filter(|n| PARTITION_RANGE.contains(n))?;
-    match name {
-        "bytes" => Some(Partition::Bytes(n)),
-        "dual" => Some(Partition::Dual(n)),
-        "entries" => Some(Partition::Entries(n.min(u32::from(u16::MAX)))),
-        "predicted" => Some(Partition::Predicted(n.min(u32::from(u16::MAX)))),
-        _ => None,
     }
 }
 

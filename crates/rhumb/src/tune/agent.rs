@@ -10,7 +10,7 @@
 use std::str::SplitWhitespace;
 
 use super::layout::Layout;
-use super::memo::{number, numbers};
+use super::words::{number, numbers};
 use crate::options::Partition;
 
 /// Error bound of the models, or least squares: the first axis of states.
@@ -45,26 +45,14 @@ const GROWS: f64 = 1.5;
 
 /// What an episode cost: nanoseconds of an operation, and bytes of index and directory an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct Episode {
+pub(super) struct Episode {
     pub latency: f64,
     pub memory: f64,
 }
 
-/// The learning rate and the discount, by default as published.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Rates {
-    pub alpha: f64,
-    pub gamma: f64,
-}
-
-impl Default for Rates {
-    fn default() -> Self {
-        Rates {
-            alpha: 0.2,
-            gamma: 0.8,
-        }
-    }
-}
+/// The learning rate and the discount, as published.
+const ALPHA: f64 = 0.2;
+const GAMMA: f64 = 0.8;
 
 /// A sigmoid about the mean of some figures, as wide as their spread.
 #[derive(Debug, Clone, Copy, Default)]
@@ -93,25 +81,20 @@ impl Norm {
 
 /// The agent.
 #[derive(Debug, Clone)]
-pub(crate) struct Agent {
-    rates: Rates,
+pub(super) struct Agent {
     nu: f64,
-    random: u64,
-    q: [[f64; ACTIONS.len()]; STATES],
-    state: usize,
+    learned: Learned,
     /// The last state and action, which led to this state.
     last: Option<(usize, usize)>,
-    epsilon: f64,
     /// The sizes of blocks that were tried, and the largest one that is a choice.
-    tried: [bool; BLOCKS.len()],
+    tried: [bool; SIZES],
     largest: usize,
     norms: (Norm, Norm),
-    pub episodes: u64,
 }
 
 /// What of an agent is kept from one opening of the store to the next. Its scale comes from the samples again.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct AgentState {
+pub(super) struct Learned {
     random: u64,
     q: [[f64; ACTIONS.len()]; STATES],
     state: usize,
@@ -119,13 +102,18 @@ pub(super) struct AgentState {
     episodes: u64,
 }
 
-impl AgentState {
+impl Learned {
     /// As words.
     pub fn encode(&self) -> String {
         let values = self.q.iter().flatten().map(|value| format!("{value:?}"));
         let values: Vec<String> = values.collect();
-        let (state, episodes, random, epsilon) =
-            (self.state, self.episodes, self.random, self.epsilon);
+        let Learned {
+            state,
+            episodes,
+            random,
+            epsilon,
+            ..
+        } = self;
         format!(
             "{state} {episodes} {random} {epsilon:?} {}",
             values.join(" ")
@@ -133,7 +121,7 @@ impl AgentState {
     }
 
     /// Reads the words; `None` if they are no such state.
-    pub fn decode(words: &mut SplitWhitespace<'_>) -> Option<AgentState> {
+    pub fn decode(words: &mut SplitWhitespace<'_>) -> Option<Learned> {
         let state: usize = words.next()?.parse().ok()?;
         let episodes = words.next()?.parse().ok()?;
         let random: u64 = words.next()?.parse().ok()?;
@@ -143,7 +131,7 @@ impl AgentState {
             *values = numbers(words)?;
         }
         let is_one = state < STATES && random != 0 && words.next().is_none();
-        is_one.then_some(AgentState {
+        is_one.then_some(Learned {
             random,
             q,
             state,
@@ -155,51 +143,43 @@ impl AgentState {
 
 impl Agent {
     /// What is kept of it.
-    pub fn remember(&self) -> AgentState {
-        AgentState {
-            random: self.random,
-            q: self.q,
-            state: self.state,
-            epsilon: self.epsilon,
-            episodes: self.episodes,
-        }
+    pub fn learned(&self) -> &Learned {
+        &self.learned
     }
 
     /// Goes on where an agent was, with its own scale.
-    pub fn recall(&mut self, kept: AgentState) {
-        let AgentState {
-            random,
-            q,
-            state,
-            epsilon,
-            episodes,
-        } = kept;
-        (self.random, self.q, self.state) = (random, q, state);
-        (self.epsilon, self.episodes, self.last) = (epsilon, episodes, None);
+    pub fn recall(&mut self, learned: Learned) {
+        (self.learned, self.last) = (learned, None);
+    }
+
+    /// The episodes so far.
+    pub fn episodes(&self) -> u64 {
+        self.learned.episodes
     }
 
     /// An agent that begins with error bound 32 and blocks of 4 KiB; `nu` is the weight of time against memory.
-    pub fn new(rates: Rates, nu: f64, seed: u64) -> Agent {
+    pub fn new(nu: f64, seed: u64) -> Agent {
         Agent {
-            rates,
             nu,
-            // A state of 0 would give zeros for ever.
-            random: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1,
-            q: [[0.0; ACTIONS.len()]; STATES],
-            state: 0,
+            learned: Learned {
+                // A state of 0 would give zeros for ever.
+                random: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1,
+                q: [[0.0; ACTIONS.len()]; STATES],
+                state: 0,
+                epsilon: EPSILON.0,
+                episodes: 0,
+            },
             last: None,
-            epsilon: EPSILON.0,
-            tried: [false; BLOCKS.len()],
-            largest: BLOCKS.len() - 1,
+            tried: [false; SIZES],
+            largest: SIZES - 1,
             norms: (Norm::default(), Norm::default()),
-            episodes: 0,
         }
     }
 
     /// The form of tables in a state.
     pub fn layout(state: usize) -> Option<Layout> {
-        let model = MODELS.get(state / BLOCKS.len())?;
-        let bytes = BLOCKS.get(state % BLOCKS.len())?;
+        let model = MODELS.get(state / SIZES)?;
+        let bytes = BLOCKS.get(state % SIZES)?;
         Some(Layout {
             index: model.parse().ok()?,
             partition: Partition::Dual(*bytes),
@@ -208,12 +188,12 @@ impl Agent {
 
     /// The present state.
     pub fn state(&self) -> usize {
-        self.state
+        self.learned.state
     }
 
     /// What is learned of a state: the largest value of its actions.
     pub fn value(&self, state: usize) -> f64 {
-        let actions = self.q.get(state).into_iter().flatten();
+        let actions = self.learned.q.get(state).into_iter().flatten();
         actions.copied().fold(f64::NEG_INFINITY, f64::max)
     }
 
@@ -221,19 +201,22 @@ impl Agent {
     /// `reads` is the time of a read for each size of blocks. Afterwards random actions are rare.
     pub fn pre_train(&mut self, measured: &[Episode; STATES], reads: &[f64], spread: f64) {
         self.calibrate(measured, reads);
-        self.q = [[0.0; ACTIONS.len()]; STATES];
-        (self.epsilon, self.tried) = (EPSILON.0, [false; BLOCKS.len()]);
+        self.learned.q = [[0.0; ACTIONS.len()]; STATES];
+        (self.learned.epsilon, self.tried) = (EPSILON.0, [false; SIZES]);
         for _ in 0..REPLAYED_STEPS {
-            let seen = measured.get(self.state).copied().unwrap_or_default();
+            let seen = measured
+                .get(self.learned.state)
+                .copied()
+                .unwrap_or_default();
             let noise = 1.0 + spread * (2.0 * self.next_random() - 1.0);
             self.step(Episode {
                 latency: seen.latency * noise,
                 ..seen
             });
         }
-        self.epsilon = EPSILON.1;
+        self.learned.epsilon = EPSILON.1;
         self.last = None;
-        self.episodes = 0;
+        self.learned.episodes = 0;
     }
 
     /// Takes the scale of figures, and the largest blocks that are a choice, from what was measured of each state.
@@ -241,7 +224,7 @@ impl Agent {
         let ratio = |(small, large): (&f64, &f64)| large / small.max(f64::MIN_POSITIVE);
         let grows = reads.iter().zip(reads.iter().skip(1)).map(ratio);
         let first = grows.enumerate().find(|(_, ratio)| *ratio >= GROWS);
-        self.largest = first.map_or(BLOCKS.len() - 1, |(at, _)| at + 1);
+        self.largest = first.map_or(SIZES - 1, |(at, _)| at + 1);
         self.renorm(measured);
     }
 
@@ -255,8 +238,8 @@ impl Agent {
     /// Begins to try again, since the workload changed; figures are judged by those of the last episodes.
     pub fn begin_again(&mut self, last: &[Episode]) {
         self.renorm(last);
-        self.epsilon = EPSILON.0;
-        self.tried = [false; BLOCKS.len()];
+        self.learned.epsilon = EPSILON.0;
+        self.tried = [false; SIZES];
         self.last = None;
     }
 
@@ -265,39 +248,48 @@ impl Agent {
         let latency = self.norms.0.at(seen.latency);
         let memory = self.norms.1.at(seen.memory);
         let reward = -self.nu * latency - (1.0 - self.nu) * memory;
-        let next = self.best(self.state).map_or(0.0, |(_, value)| value);
-        let Rates { alpha, gamma } = self.rates;
+        let next = self
+            .best(self.learned.state)
+            .map_or(0.0, |(_, value)| value);
         if let Some((state, action)) = self.last
-            && let Some(q) = self.q.get_mut(state).and_then(|q| q.get_mut(action))
+            && let Some(q) = self
+                .learned
+                .q
+                .get_mut(state)
+                .and_then(|q| q.get_mut(action))
         {
-            *q += alpha * (reward + gamma * next - *q);
+            *q += ALPHA * (reward + GAMMA * next - *q);
         }
-        if let Some(tried) = self.tried.get_mut(self.state % BLOCKS.len()) {
+        if let Some(tried) = self.tried.get_mut(self.learned.state % SIZES) {
             *tried = true;
         }
-        let action = match self.next_random() < self.epsilon {
+        let action = match self.next_random() < self.learned.epsilon {
             true => self.explore(),
-            false => self.best(self.state).map_or(0, |(action, _)| action),
+            false => self
+                .best(self.learned.state)
+                .map_or(0, |(action, _)| action),
         };
-        self.last = Some((self.state, action));
-        self.state = self.reached(self.state, action).unwrap_or(self.state);
-        self.epsilon = (self.epsilon * EPSILON_DECAY).max(EPSILON.1);
-        self.episodes = self.episodes.saturating_add(1);
+        self.last = Some((self.learned.state, action));
+        self.learned.state = self
+            .reached(self.learned.state, action)
+            .unwrap_or(self.learned.state);
+        self.learned.epsilon = (self.learned.epsilon * EPSILON_DECAY).max(EPSILON.1);
+        self.learned.episodes = self.learned.episodes.saturating_add(1);
     }
 
     /// The state that an action leads to; `None` if it leads beyond an edge.
     fn reached(&self, state: usize, action: usize) -> Option<usize> {
         let (model, block) = ACTIONS.get(action)?;
-        let model = (state / BLOCKS.len()).checked_add_signed(*model)?;
-        let block = (state % BLOCKS.len()).checked_add_signed(*block)?;
+        let model = (state / SIZES).checked_add_signed(*model)?;
+        let block = (state % SIZES).checked_add_signed(*block)?;
         // From larger ones, which were a choice before, there is a way back.
-        let largest = self.largest.max(state % BLOCKS.len());
-        (model < MODELS.len() && block <= largest).then_some(model * BLOCKS.len() + block)
+        let largest = self.largest.max(state % SIZES);
+        (model < MODELS.len() && block <= largest).then_some(model * SIZES + block)
     }
 
     /// The action of a state with the largest value, and that value.
     fn best(&self, state: usize) -> Option<(usize, f64)> {
-        let values = self.q.get(state)?.iter().copied().enumerate();
+        let values = self.learned.q.get(state)?.iter().copied().enumerate();
         let allowed = values.filter(|(action, _)| self.reached(state, *action).is_some());
         // The first of equal ones.
         allowed.reduce(|best, other| if other.1 > best.1 { other } else { best })
@@ -305,9 +297,9 @@ impl Agent {
 
     /// A random action: one that leads to a size of blocks which was not tried, if there is one.
     fn explore(&mut self) -> usize {
-        let is_new = |state: usize| self.tried.get(state % BLOCKS.len()) == Some(&false);
+        let is_new = |state: usize| self.tried.get(state % SIZES) == Some(&false);
         let all = 0..ACTIONS.len();
-        let to = |action: &usize| self.reached(self.state, *action);
+        let to = |action: &usize| self.reached(self.learned.state, *action);
         let mut choices: Vec<usize> = all.clone().filter(|a| to(a).is_some_and(is_new)).collect();
         if choices.is_empty() {
             choices = all.filter(|action| to(action).is_some()).collect();
@@ -318,10 +310,10 @@ impl Agent {
 
     /// A number from 0 up to 1 (xorshift).
     fn next_random(&mut self) -> f64 {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        (self.random >> 11) as f64 / (1u64 << 53) as f64
+        self.learned.random ^= self.learned.random << 13;
+        self.learned.random ^= self.learned.random >> 7;
+        self.learned.random ^= self.learned.random << 17;
+        (self.learned.random >> 11) as f64 / (1u64 << 53) as f64
     }
 }
 
@@ -345,14 +337,14 @@ mod tests {
     const READS: [f64; 4] = [1_850.0, 2_400.0, 3_550.0, 5_930.0];
 
     /// The mean of how much longer the last 50 of some episodes took than the best state, over 100 seeds.
-    fn regret(episodes: usize, rates: Rates, trained: bool) -> f64 {
+    fn regret(episodes: usize, trained: bool) -> f64 {
         let curve = curve();
         let best = curve
             .iter()
             .map(|e| e.latency)
             .fold(f64::INFINITY, f64::min);
         let of_seed = |seed: u64| {
-            let mut agent = Agent::new(rates, 1.0, seed);
+            let mut agent = Agent::new(1.0, seed);
             match trained {
                 true => agent.pre_train(&curve, &READS, 0.03),
                 false => agent.renorm(&curve),
@@ -377,8 +369,8 @@ mod tests {
     fn it_needs_hundreds_of_episodes_or_a_pre_training() {
         let mut told = Vec::new();
         for episodes in [50, 100, 400, 1_000, 3_000] {
-            let untrained = regret(episodes, Rates::default(), false);
-            let trained = regret(episodes, Rates::default(), true);
+            let untrained = regret(episodes, false);
+            let trained = regret(episodes, true);
             println!("{episodes} episodes: {untrained:.3} untrained, {trained:.3} pre-trained");
             told.push((untrained, trained));
         }
@@ -390,7 +382,7 @@ mod tests {
     #[test]
     fn a_seed_gives_the_same_states_again() {
         let states = |seed| {
-            let mut agent = Agent::new(Rates::default(), 1.0, seed);
+            let mut agent = Agent::new(1.0, seed);
             agent.renorm(&curve());
             let step = |_| {
                 agent.step(curve()[agent.state()]);
@@ -404,7 +396,7 @@ mod tests {
 
     #[test]
     fn no_action_leaves_the_states_or_the_largest_blocks() {
-        let mut agent = Agent::new(Rates::default(), 0.5, 3);
+        let mut agent = Agent::new(0.5, 3);
         // A read of 8 KiB takes twice that of 4: larger ones are no choice.
         agent.pre_train(&curve(), &[1_000.0, 2_000.0, 4_000.0, 8_000.0], 0.03);
         for _ in 0..1_000 {
@@ -421,7 +413,7 @@ mod tests {
     #[test]
     fn there_is_a_way_back_from_blocks_that_are_too_large() {
         for seed in 0..50 {
-            let mut agent = Agent::new(Rates::default(), 0.0, seed);
+            let mut agent = Agent::new(0.0, seed);
             agent.pre_train(&curve(), &[1_000.0; 4], 0.0);
             assert!(agent.state() % 4 > 1, "memory alone leads to large blocks");
             agent.calibrate(&curve(), &[1_000.0, 2_000.0, 4_000.0, 8_000.0]);
@@ -437,7 +429,7 @@ mod tests {
 
     #[test]
     fn memory_alone_leads_to_large_blocks() {
-        let mut agent = Agent::new(Rates::default(), 0.0, 11);
+        let mut agent = Agent::new(0.0, 11);
         agent.pre_train(&curve(), &READS, 0.0);
         let mut visits = [0; 4];
         for _ in 0..500 {

@@ -21,10 +21,9 @@ pub(super) fn load(files: &Files, keyspace: u32) -> Result<Option<Memo>, String>
         let Some(file) = ops::if_found(ops::open(&*files.fs, &path, Access::Buffered))? else {
             return Ok(None);
         };
-        match ops::len(&*file, &path)? {
-            ..=MOST_BYTES => ops::read_all(&*files.fs, &path).map(Some),
-            _ => Ok(Some(Vec::new())),
-        }
+        // What is longer is cut, and so not whole.
+        let bytes = ops::len(&*file, &path)?.min(MOST_BYTES);
+        ops::read_range(&*file, &path, 0, bytes).map(Some)
     };
     let read: Result<Option<Vec<u8>>> = read();
     let Some(bytes) = read.map_err(|error| error.to_string())? else {

@@ -31,10 +31,9 @@ impl Layout {
 
     /// The form of a text in two words; `None` if they are none.
     pub(super) fn parse(index: &str, partition: &str) -> Option<Layout> {
-        let table: TableSpec = format!("partition={partition}").parse().ok()?;
         Some(Layout {
             index: index.parse().ok()?,
-            partition: table.partition,
+            partition: partition.parse().ok()?,
         })
     }
 
@@ -96,11 +95,7 @@ mod tests {
             "pgm:boundary=16 bytes(512)",
         ] {
             let (index, partition) = base.split_once(' ').unwrap();
-            let spec: crate::TableSpec = format!("partition={partition}").parse().unwrap();
-            let base = Layout {
-                index: index.parse().unwrap(),
-                partition: spec.partition,
-            };
+            let base = Layout::parse(index, partition).unwrap();
             let all = candidates(&base, 72.0);
             assert_eq!(all[0], base);
             assert!(all.len() >= 14, "{}", all.len());
@@ -110,13 +105,7 @@ mod tests {
             assert_eq!(tags.len(), all.len());
         }
         // Blocks with less than one entry are no choice.
-        assert_eq!(candidates(&base_of(), 1e6).len(), 1 + 9);
-    }
-
-    fn base_of() -> Layout {
-        Layout {
-            index: IndexSpec::default(),
-            partition: Partition::Predicted(0),
-        }
+        let usual = Layout::parse("plr", "predicted").unwrap();
+        assert_eq!(candidates(&usual, 1e6).len(), 1 + 9);
     }
 }

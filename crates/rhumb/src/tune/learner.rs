@@ -1,6 +1,6 @@
 //! Lets DobLIX's agent choose the tables of a keyspace: tells it what an episode of tables cost, and when the workload changed.
 
-use super::agent::{Agent, AgentState, EPISODE_TABLES, Episode, SIZES, STATES};
+use super::agent::{Agent, EPISODE_TABLES, Episode, Learned, SIZES, STATES};
 use super::cost::Known;
 use super::layout::Layout;
 use super::timed::Seen;
@@ -61,7 +61,7 @@ impl Learner {
 
     /// The episodes so far.
     pub fn episodes(&self) -> u64 {
-        self.agent.episodes
+        self.agent.episodes()
     }
 
     /// What the agent learned of a form, if it is one of its own.
@@ -91,12 +91,12 @@ impl Learner {
     }
 
     /// What is kept of the agent, once it was trained.
-    pub fn remember(&self) -> Option<AgentState> {
-        (self.training == Training::Done).then(|| self.agent.remember())
+    pub fn remember(&self) -> Option<Learned> {
+        (self.training == Training::Done).then(|| self.agent.learned().clone())
     }
 
     /// Lets the agent go on where it was.
-    pub fn recall(&mut self, kept: AgentState, known: &[Known], workload: &Workload) {
+    pub fn recall(&mut self, kept: Learned, known: &[Known], workload: &Workload) {
         if let Some((measured, reads)) = figures(known, workload) {
             self.agent.calibrate(&measured, &reads);
             self.agent.recall(kept);
@@ -185,7 +185,6 @@ fn place(known: &[Known], state: usize) -> Option<usize> {
 mod tests {
     use super::*;
     use crate::options::Partition;
-    use crate::tune::agent::Rates;
     use crate::tune::cost::Costs;
 
     fn known() -> Vec<Known> {
@@ -222,7 +221,7 @@ mod tests {
     fn an_episode_is_twenty_tables_with_enough_reads() {
         let known = known();
         assert_eq!(known.len(), 1 + STATES);
-        let mut learner = Learner::new(Agent::new(Rates::default(), 1.0, 5));
+        let mut learner = Learner::new(Agent::new(1.0, 5));
         let first = learner.table(&known, &gets(), (seen(0), 0)).unwrap();
         assert!(matches!(
             known[first].layout.partition,
@@ -258,7 +257,7 @@ mod tests {
     fn keys_that_take_fewer_forms_have_no_agent() {
         let mut known = known();
         known.remove(7);
-        let mut learner = Learner::new(Agent::new(Rates::default(), 1.0, 5));
+        let mut learner = Learner::new(Agent::new(1.0, 5));
         for _ in 0..100 {
             assert_eq!(learner.table(&known, &gets(), (seen(1_000), 0)), None);
         }
@@ -267,7 +266,7 @@ mod tests {
 
     #[test]
     fn two_episodes_of_another_workload_are_a_change() {
-        let mut learner = Learner::new(Agent::new(Rates::default(), 1.0, 5));
+        let mut learner = Learner::new(Agent::new(1.0, 5));
         let scans = Workload {
             scans: 1e4,
             ..Workload::default()

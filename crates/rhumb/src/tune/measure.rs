@@ -108,7 +108,7 @@ fn gcd(a: usize, b: usize) -> usize {
 }
 
 /// What forms are measured for: tables of merges.
-pub(crate) struct Merging<'a> {
+pub(crate) struct Bench<'a> {
     pub files: &'a Files,
     /// The settings of the tables that it writes, with what is set.
     pub settings: &'a TableSettings,
@@ -119,8 +119,8 @@ pub(crate) struct Merging<'a> {
 }
 
 /// What is measured.
-pub(super) struct Bench<'a> {
-    pub merging: &'a Merging<'a>,
+pub(super) struct Trial<'a> {
+    pub bench: &'a Bench<'a>,
     pub sample: &'a Sample,
 }
 
@@ -133,14 +133,14 @@ struct Subject {
     cached: Arc<TableReader>,
 }
 
-impl Bench<'_> {
+impl Trial<'_> {
     /// What forms cost. Those behind the first are missing that the sample cannot take, since it takes another one of them; of the
     /// first, which is what is set, it is what it takes.
     ///
     /// # Errors
-    /// If the sample cannot be written or read; what [`Merging::go_on`] returns.
+    /// If the sample cannot be written or read; what [`Bench::go_on`] returns.
     pub fn measure(&self, layouts: Vec<Layout>) -> Result<Vec<Known>> {
-        let files = self.merging.files;
+        let files = self.bench.files;
         let numbers: Vec<u64> = layouts.iter().map(|_| files.new_number()).collect();
         let subjects = layouts.into_iter().zip(&numbers);
         let subjects = subjects.map(|(layout, number)| self.write(*number, layout));
@@ -161,13 +161,13 @@ impl Bench<'_> {
     /// Writes the sample in one form.
     fn write(&self, number: u64, layout: Layout) -> Result<Subject> {
         let (
-            Merging {
+            Bench {
                 files, settings, ..
             },
             bytes,
-        ) = (self.merging, self.sample.bytes as u64);
-        (self.merging.go_on)()?;
-        (self.merging.pace)(bytes);
+        ) = (self.bench, self.sample.bytes as u64);
+        (self.bench.go_on)()?;
+        (self.bench.pace)(bytes);
         let mut settings = (*settings).clone();
         settings.index = layout.index.clone();
         settings.spec.partition = layout.partition;
@@ -184,13 +184,13 @@ impl Bench<'_> {
     }
 
     fn open(&self, number: u64, cache_bytes: u64) -> Result<Arc<TableReader>> {
-        let (files, cache) = (self.merging.files, Arc::new(BlockCache::new(cache_bytes)?));
+        let (files, cache) = (self.bench.files, Arc::new(BlockCache::new(cache_bytes)?));
         let (path, access) = (self.path(number), files.access);
         TableReader::open_any(&*files.fs, &path, number, access, cache).map(Arc::new)
     }
 
     fn path(&self, number: u64) -> PathBuf {
-        self.merging.files.dir.join(names::sample_name(number))
+        self.bench.files.dir.join(names::sample_name(number))
     }
 
     fn compare(&self, subjects: Vec<Subject>) -> Result<Vec<Known>> {
@@ -234,7 +234,7 @@ impl Bench<'_> {
         let (count, began) = (subjects.len().max(1), Instant::now());
         for (nth, key) in self.sample.keys(keys).enumerate() {
             if nth % ASK_AFTER == 0 {
-                (self.merging.go_on)()?;
+                (self.bench.go_on)()?;
                 if began.elapsed() > LONGEST {
                     break;
                 }

@@ -6,9 +6,10 @@ use std::fmt::Write;
 use std::str::SplitWhitespace;
 
 use super::MOST_FORMS;
-use super::agent::AgentState;
+use super::agent::Learned;
 use super::cost::{Costs, Known};
 use super::layout::Layout;
+use super::words::{number, numbers, optional, optional_number};
 use super::workload::Workload;
 use crate::entry::checksum::crc;
 use crate::options::Partition;
@@ -32,7 +33,7 @@ pub(super) struct Memo {
     /// What the device takes for a read, beyond the sample.
     pub device: Option<f64>,
     /// The state of the agent.
-    pub agent: Option<AgentState>,
+    pub agent: Option<Learned>,
 }
 
 impl Memo {
@@ -91,7 +92,7 @@ impl Memo {
             match words.next()? {
                 "workload" => memo.workload = Workload::of(numbers(&mut words)?),
                 "form" if memo.known.len() < MOST_FORMS => memo.known.push(form(&mut words)?),
-                "agent" => memo.agent = Some(AgentState::decode(&mut words)?),
+                "agent" => memo.agent = Some(Learned::decode(&mut words)?),
                 _ => return None,
             }
         }
@@ -114,29 +115,6 @@ impl Memo {
     }
 }
 
-/// A number that is neither infinite nor none.
-pub(super) fn number(words: &mut SplitWhitespace<'_>) -> Option<f64> {
-    let number: f64 = words.next()?.parse().ok()?;
-    number.is_finite().then_some(number)
-}
-
-fn optional(number: Option<f64>) -> String {
-    number.map_or("-".to_string(), |number| format!("{number:?}"))
-}
-
-fn optional_number(words: &mut SplitWhitespace<'_>) -> Option<Option<f64>> {
-    if words.clone().next()? == "-" {
-        words.next();
-        return Some(None);
-    }
-    number(words).map(Some)
-}
-
-pub(super) fn numbers<const N: usize>(words: &mut SplitWhitespace<'_>) -> Option<[f64; N]> {
-    let numbers: Option<Vec<f64>> = (0..N).map(|_| number(words)).collect();
-    numbers?.try_into().ok()
-}
-
 fn form(words: &mut SplitWhitespace<'_>) -> Option<Known> {
     let layout = Layout::parse(words.next()?, words.next()?)?;
     let costs = Costs::of(numbers(words)?);
@@ -150,7 +128,7 @@ fn form(words: &mut SplitWhitespace<'_>) -> Option<Known> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tune::agent::{Agent, Episode, Rates};
+    use crate::tune::agent::{Agent, Episode};
 
     fn memo() -> Memo {
         let layouts = [("plr", "predicted(14)"), ("pla:error=128", "dual(4096)")];
@@ -162,7 +140,7 @@ mod tests {
                 Costs::of([0.1, 2.0, 3.0, 4e9, 1e-7]),
             )
         });
-        let mut agent = Agent::new(Rates::default(), 0.5, 9);
+        let mut agent = Agent::new(0.5, 9);
         for latency in [1.0, 2.0, 3.0] {
             agent.step(Episode {
                 latency,
@@ -177,7 +155,7 @@ mod tests {
             workload: Workload::of([1.0, 2.0, 3.0, 4.0, 5.0, 0.6]),
             measured: 3,
             device: Some(77.5),
-            agent: Some(agent.remember()),
+            agent: Some(agent.learned().clone()),
         }
     }
 

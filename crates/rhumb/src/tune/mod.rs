@@ -17,14 +17,15 @@ mod memo;
 mod state;
 mod stats;
 mod timed;
+mod words;
 mod workload;
 
 use std::{array, mem};
 
 pub(crate) use self::layout::Layout;
 use self::layout::candidates;
-pub(crate) use self::measure::Merging;
-use self::measure::{Bench, LEAST_ENTRIES, Sample};
+pub(crate) use self::measure::Bench;
+use self::measure::{LEAST_ENTRIES, Sample, Trial};
 use self::state::{Policy, State};
 pub use self::stats::{FormStats, TunerStats};
 use self::timed::Timed;
@@ -134,18 +135,18 @@ impl Chooser {
     /// Measures all forms on a sample of a table. Failures are kept for [`Chooser::stats`], and what is known stays.
     ///
     /// # Errors
-    /// What [`Merging::go_on`] returns.
-    pub fn measure(&self, merging: &Merging<'_>, reader: &Arc<TableReader>) -> Result<()> {
-        let base = Layout::of(&merging.settings.index, &merging.settings.spec);
+    /// What [`Bench::go_on`] returns.
+    pub fn measure(&self, bench: &Bench<'_>, reader: &Arc<TableReader>) -> Result<()> {
+        let base = Layout::of(&bench.settings.index, &bench.settings.spec);
         let is_agent = matches!(lock(&self.state).policy, Policy::Agent(_));
-        let measured = Sample::of(reader, merging.go_on).and_then(|sample| {
+        let measured = Sample::of(reader, bench.go_on).and_then(|sample| {
             let sample = &sample;
-            Bench { merging, sample }.measure(match is_agent {
+            Trial { bench, sample }.measure(match is_agent {
                 true => learner::candidates(&base),
                 false => candidates(&base, sample.entry_bytes()),
             })
         });
-        let goes_on = (merging.go_on)();
+        let goes_on = (bench.go_on)();
         let mut state = lock(&self.state);
         state.is_measuring = false;
         goes_on?;

@@ -1,7 +1,7 @@
 //! What a tuner knows, under its lock.
 
 use super::MOST_FORMS;
-use super::agent::{Agent, Rates};
+use super::agent::Agent;
 use super::cost::{Known, cheapest, learn};
 use super::layout::Layout;
 use super::learner::Learner;
@@ -52,7 +52,7 @@ pub(super) struct State {
 
 impl Policy {
     pub fn agent(nu: f64, seed: u64) -> Policy {
-        let agent = Agent::new(Rates::default(), nu, seed);
+        let agent = Agent::new(nu, seed);
         Policy::Agent(Box::new(Learner::new(agent)))
     }
 }
@@ -117,26 +117,26 @@ impl State {
 
     /// The form of a table that begins, by what gets took in tables, and beside how many scans.
     pub fn choose(&mut self, timed: &[Timed], scans: u64) -> Option<Layout> {
-        if let Policy::Agent(learner) = &mut self.policy {
-            let (now, form) = (timed.get(self.present)?, self.known.get(self.present)?);
-            let seen = (now.seen(&form.costs), scans);
-            let next = match self.workload.is_known() {
-                true => learner.table(&self.known, &self.workload, seen),
-                false => None,
-            };
-            if let Some(next) = next {
-                self.present = next;
-                // The next episode begins with none.
-                timed.iter().for_each(Timed::clear);
+        let is_known = self.workload.is_known();
+        match &mut self.policy {
+            Policy::Cost { nu } => {
+                let nu = *nu;
+                self.learn(timed);
+                if is_known {
+                    let seen = (&self.workload, self.device.unwrap_or(0.0));
+                    self.present = cheapest(&self.known, seen, nu, self.present);
+                }
             }
-        } else {
-            self.learn(timed);
-        }
-        if let Policy::Cost { nu } = self.policy
-            && self.workload.is_known()
-        {
-            let seen = (&self.workload, self.device.unwrap_or(0.0));
-            self.present = cheapest(&self.known, seen, nu, self.present);
+            Policy::Agent(learner) if is_known => {
+                let (now, form) = (timed.get(self.present)?, self.known.get(self.present)?);
+                let seen = (now.seen(&form.costs), scans);
+                if let Some(next) = learner.table(&self.known, &self.workload, seen) {
+                    self.present = next;
+                    // The next episode begins with none.
+                    timed.iter().for_each(Timed::clear);
+                }
+            }
+            Policy::Agent(_) => {}
         }
         let chosen = self.known.get_mut(self.present)?;
         chosen.tables = chosen.tables.saturating_add(1);

@@ -14,6 +14,17 @@ fn judged_claims() -> impl Iterator<Item = &'static Claim> {
     with_rules.filter(|claim| claim.id.starts_with("C-E") || claim.id == "C-L7")
 }
 
+/// Checks that cells refute a claim, and that the verdict has a reason.
+pub fn check_refuted(id: &str, cells: &[Cell]) {
+    let judgement = judged(id, cells);
+    assert_eq!(
+        judgement.verdict,
+        Verdict::DoesNotHold,
+        "{id}: {judgement:?}"
+    );
+    assert!(!judgement.why.is_empty(), "{id}");
+}
+
 pub fn judged(id: &str, cells: &[Cell]) -> Judgement {
     let evidence = Evidence::new(cells, SCALE).unwrap();
     let claim = all().find(|claim| claim.id == id).unwrap();

@@ -1,6 +1,6 @@
 //! Verdicts on the claims of LearnedKV.
 
-use super::edbt::judged;
+use super::edbt::{check_refuted, judged};
 use super::{NARROW, SCALE, as_published as figure, cells};
 use crate::claims::learnedkv::published::{DIRECT, SCANS, row_of};
 use crate::claims::{Judgement, Verdict};
@@ -98,13 +98,7 @@ fn a_tier_that_is_no_better_refutes_the_claims() {
         _ => 100.0,
     };
     for id in ["C-L4", "C-L6", "C-L12"] {
-        let judgement = with(id, alike);
-        assert_eq!(
-            judgement.verdict,
-            Verdict::DoesNotHold,
-            "{id}: {judgement:?}"
-        );
-        assert!(!judgement.why.is_empty(), "{id}");
+        check_refuted(id, &cells(NARROW, alike));
     }
     for id in OVER_ROCKSDB {
         let verdict = with(id, alike).verdict;

@@ -13,7 +13,6 @@ use crate::store::{Counters, Store};
 use crate::workload::drive::{Driver, OnRead};
 use crate::workload::load::{Amount, Load, Pace};
 use crate::workload::mix::Mix;
-use crate::workload::order::Order;
 use crate::workload::outcome;
 use crate::workload::population::Population;
 
@@ -25,8 +24,7 @@ use crate::workload::population::Population;
 /// Failures of the store; wrong answers; phases that do not fit the records.
 pub fn measure(study: &Study<'_>, phases: &[Phase]) -> Result<Measured> {
     let store = study.open(Reading::Cached)?;
-    let keys = study.records.input.keys.len();
-    let order = Order::first_seen(keys, study.records.order.iter().copied())?;
+    let order = study.records.first_seen()?;
     let seed = study.setting.seed;
     let population = Population::new(&study.records.input, &order, study.loaded(), seed)?;
     let mut measured = Measured::default();

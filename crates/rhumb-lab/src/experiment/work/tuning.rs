@@ -10,7 +10,6 @@ use crate::store::{Counters, Store};
 use crate::workload::drive::Driver;
 use crate::workload::load::Load;
 use crate::workload::mix::Mix;
-use crate::workload::order::Order;
 use crate::workload::population::Population;
 
 /// One episode.
@@ -38,8 +37,7 @@ struct Episode {
 /// Failures of the store; wrong answers; episodes that do not fit the records.
 pub fn measure(study: &Study<'_>, mixes: [&str; 2]) -> Result<Measured> {
     let store = study.open(Reading::Cached)?;
-    let keys = study.records.input.keys.len();
-    let order = Order::first_seen(keys, study.records.order.iter().copied())?;
+    let order = study.records.first_seen()?;
     let seed = study.setting.seed;
     let population = Population::new(&study.records.input, &order, study.loaded(), seed)?;
     let count = study.setting.amounts.episodes.count;

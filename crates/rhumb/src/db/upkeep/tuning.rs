@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::compaction::Counters;
 use crate::db::store::{OpenKeyspace, Store};
-use crate::tune::{Layout, Merging};
+use crate::tune::{Bench, Layout};
 
 impl Store {
     /// Lets the tuner of a keyspace measure forms of tables, if it has to, on the largest table that there is. This takes a
@@ -34,13 +34,13 @@ impl Store {
                 return Ok(());
             }
             let map = (table.meta.map_number, Arc::clone(map));
-            let merging = Merging {
+            let bench = Bench {
                 files: context.files,
                 settings: &context.table_settings(map),
                 pace: context.pace,
                 go_on: context.go_on,
             };
-            tuner.measure(&merging, reader)
+            tuner.measure(&bench, reader)
         });
         if measured.is_ok() {
             self.remember_tuning(keyspace);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::damage::Damage;
 use super::filter::hash_key;
 use crate::entry::varint::{Reader, encode, encode_bytes};
-use crate::options::{Partition, TableSpec};
+use crate::options::Partition;
 
 /// The name of the form that was asked for, where a tuner is on.
 pub(crate) const CHOSEN: &str = "chosen";
@@ -53,9 +53,7 @@ impl Properties {
 
     /// How the table, or the last part of it, was cut into blocks.
     pub fn partition(&self) -> Option<Partition> {
-        let partition = self.text("partition")?;
-        let spec: TableSpec = format!("partition={partition}").parse().ok()?;
-        Some(spec.partition)
+        self.text("partition")?.parse().ok()
     }
 
     /// All properties, in ascending order of names.
