@@ -66,6 +66,28 @@ pub struct ClosedSegment {
     pub ranks: u64,
 }
 
+/// A straight piece of a model: see [`Index::bands`].
+///
+/// For a number `n` of the piece the model predicts the rank `first_rank + slope (n - first_number) + offset`, kept to the ranks
+/// of the piece and rounded.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Band {
+    /// The number of its first key.
+    pub first_number: u64,
+    /// The rank of that key.
+    pub first_rank: u64,
+    /// How many ranks it covers, at least 1.
+    pub ranks: u64,
+    /// Ranks for each number, at least 0.
+    pub slope: f64,
+    /// The prediction for the first number less the first rank.
+    pub offset: f64,
+    /// The largest distance of a rounded prediction from the first rank of a number, in ranks.
+    pub error: u64,
+    /// The most keys that share a number, at least 1.
+    pub run: u64,
+}
+
 /// An index over one sorted table, read from its byte form.
 ///
 /// Ranks count the *distinct* user keys of one sorted table, from 0. For a key that is in the
@@ -103,6 +125,12 @@ pub trait Index: Debug + Send + Sync {
     /// The model's estimate of a number's first rank: monotone in `number`, clamped to the ranks of
     /// the segment that holds it. `None` for kinds without a model and without keys.
     fn predict(&self, number: u64) -> Option<u64>;
+
+    /// The straight pieces of the model, in order, so that it can be [joined](crate::join) with those of other tables. Together
+    /// they cover all ranks. Empty for kinds that are not made of such pieces. Takes time and memory linear in the pieces.
+    fn bands(&self) -> Vec<Band> {
+        Vec::new()
+    }
 
     /// An upper bound of all answers: the number of keys for windows, which end at or below it, and
     /// the number of blocks for blocks, which are below it. A reader compares it with the table's

@@ -21,6 +21,10 @@ pub(crate) mod rmi;
 pub(crate) mod rss;
 pub(crate) mod shared;
 
+pub(crate) use plr::plr_of;
+pub(crate) use shared::lines::Segment;
+pub(crate) use shared::reach::Reach;
+
 // The example of CONTRIBUTING.md.
 #[cfg(test)]
 pub(crate) mod straight;

@@ -6,6 +6,7 @@ mod bytes;
 pub mod check;
 mod error;
 mod index;
+mod join;
 mod key_map;
 mod kind;
 mod kinds;
@@ -21,7 +22,8 @@ mod wide;
 
 pub use byte_form::ByteForm;
 pub use error::IndexError;
-pub use index::{ClosedSegment, Index, IndexBuilder, Position, Probe, Window};
+pub use index::{Band, ClosedSegment, Index, IndexBuilder, Position, Probe, Window};
+pub use join::{Joined, join};
 pub use key_map::{KeyMap, KeyMapBuilder};
 pub use knob::Knob;
 pub use segment::Segmentation;

@@ -30,7 +30,7 @@ pub(crate) const MAX_RANKS: u64 = 1 << 18;
 
 /// What a builder must subtract from its error bound for the rounding in [`Line::through`]: 1/64 of
 /// a rank for the slope, 1/128 for the offset, the rest for double arithmetic.
-const ROUNDING: f64 = 1.0 / 32.0;
+pub(crate) const ROUNDING: f64 = 1.0 / 32.0;
 
 /// The bound for lines if predictions, rounded to whole ranks, may be off by `error`: half a rank
 /// more, less the reserve for rounding.

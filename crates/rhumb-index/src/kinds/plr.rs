@@ -9,8 +9,9 @@
 mod first_form;
 
 use super::shared::knobs::BOUNDARY;
-use super::shared::lines::{LineBuilder, LineIndex, LineKind, Tree};
+use super::shared::lines::{LineBuilder, LineIndex, LineKind, Segment, Tree, encode_lines};
 use super::shared::retained::RETAINED;
+use crate::IndexError;
 use crate::kind::{Answers, FORM_ONLY, Kind};
 use crate::segment::greedy::Greedy;
 
@@ -43,4 +44,26 @@ impl LineKind for Plr {
     fn kind() -> &'static Kind {
         &KIND
     }
+}
+
+/// The byte form of segments over this many keys, whose windows may be wider than `boundary`.
+///
+/// # Errors
+/// [`IndexError::Unfit`] if one is wider than any boundary.
+pub(crate) fn plr_of(
+    segments: &[Segment],
+    keys: u64,
+    boundary: u64,
+) -> Result<Vec<u8>, IndexError> {
+    let widest = segments.iter().map(|segment| segment.reach.width()).max();
+    let boundary = boundary.max(widest.unwrap_or(0)).max(BOUNDARY.min);
+    if boundary > BOUNDARY.max {
+        return Err(IndexError::Unfit {
+            kind: KIND.name,
+            why: format!("a window holds {boundary} keys: use fp"),
+        });
+    }
+    let mut out = KIND.header().to_vec();
+    encode_lines(segments, keys, boundary, &mut out);
+    Ok(out)
 }

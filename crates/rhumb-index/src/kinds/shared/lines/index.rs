@@ -3,7 +3,7 @@
 use super::{LineKind, Lines, Route};
 use crate::bytes::Reader;
 use crate::kind::HEADER;
-use crate::{ByteForm, Index, IndexError, Position, Probe, Window};
+use crate::{Band, ByteForm, Index, IndexError, Position, Probe, Window};
 
 /// Lines and their route, read from the byte form.
 #[derive(Debug)]
@@ -56,6 +56,11 @@ impl<K: LineKind> Index for LineIndex<'_, K> {
         }
         let segment = self.route.find(&self.bytes, &self.lines, number);
         Some(self.lines.line(&self.bytes, segment).predict(number))
+    }
+
+    fn bands(&self) -> Vec<Band> {
+        let segments = 0..self.lines.segments();
+        segments.map(|i| self.lines.band(&self.bytes, i)).collect()
     }
 
     fn extent(&self) -> u64 {

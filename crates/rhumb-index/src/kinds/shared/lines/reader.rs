@@ -5,7 +5,7 @@ use crate::bytes::{Reader, f32_of, i16_of, u16_of, u32_of, u64_of};
 use crate::kinds::shared::knobs::BOUNDARY;
 use crate::kinds::shared::reach::Reach;
 use crate::segment::Line;
-use crate::{IndexError, Window};
+use crate::{Band, IndexError, Window};
 
 /// The offsets and counts of a row of lines within the bytes of an index.
 #[derive(Debug, Clone)]
@@ -116,6 +116,20 @@ impl Lines {
     #[inline(always)]
     pub(crate) fn line(&self, bytes: &[u8], i: usize) -> Line {
         self.segment(bytes, i).line
+    }
+
+    /// The piece of segment `i`.
+    pub(crate) fn band(&self, bytes: &[u8], i: usize) -> Band {
+        let Segment { line, reach } = self.segment(bytes, i);
+        Band {
+            first_number: line.first_number,
+            first_rank: line.first_rank,
+            ranks: line.ranks,
+            slope: line.slope.into(),
+            offset: line.offset(),
+            error: reach.error.into(),
+            run: reach.run.into(),
+        }
     }
 
     /// The fields of segment `i`; those past the last segment are 0 except the first rank.

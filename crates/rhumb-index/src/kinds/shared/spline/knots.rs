@@ -2,6 +2,8 @@
 
 use std::hint::select_unpredictable;
 
+use crate::Band;
+use crate::kinds::shared::reach::Reach;
 use crate::wide::{Work, wide};
 
 /// Bytes of a knot.
@@ -116,6 +118,20 @@ impl KnotLine {
             span,
             slope: f64::from(ranks) / span.max(1) as f64,
             most: f64::from(ranks.saturating_sub(1)),
+        }
+    }
+
+    /// The piece of the model between the knots.
+    pub(super) fn band(&self, reach: Reach) -> Band {
+        Band {
+            first_number: self.number,
+            first_rank: self.rank,
+            ranks: self.most as u64 + 1,
+            // The last knot's rank is predicted for all numbers behind it.
+            slope: if self.span > 0 { self.slope } else { 0.0 },
+            offset: 0.0,
+            error: reach.error.into(),
+            run: reach.run.into(),
         }
     }
 

@@ -8,7 +8,7 @@ use crate::bytes::Reader;
 use crate::kind::{HEADER, Kind};
 use crate::kinds::shared::knobs::BOUNDARY;
 use crate::kinds::shared::reach::Reach;
-use crate::{Index, IndexError, Position, Probe, Window};
+use crate::{Band, Index, IndexError, Position, Probe, Window};
 
 /// A spline under its top, read from the byte form.
 #[derive(Debug)]
@@ -202,6 +202,16 @@ impl Index for Spline {
 
     fn predict(&self, number: u64) -> Option<u64> {
         self.find(number).map(|(_, predicted)| predicted)
+    }
+
+    fn bands(&self) -> Vec<Band> {
+        let knots = Knots(&self.knots);
+        let lines = knots.iter().enumerate();
+        lines
+            .map(|(i, knot)| {
+                KnotLine::new(knot, knots.get(i + 1), self.keys).band(self.reach_of(i))
+            })
+            .collect()
     }
 
     fn extent(&self) -> u64 {
