@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use rhumb::{
-    Compaction, DEFAULT_KEYSPACE, Db, Durability, IndexSpec, Keyspace, KeyspaceOptions, Levels,
-    Options, TableSpec,
+    Compaction, DEFAULT_KEYSPACE, Db, Durability, Granularity, IndexSpec, Keyspace,
+    KeyspaceOptions, Levels, Options, TableSpec,
 };
 
 use crate::escape;
@@ -91,6 +91,9 @@ pub struct Layout {
     /// How levels are merged: `leveled`, `full-level`, `tiered`, `learned-tier` or `learned-tier:form=inline,range=256MiB,runs=8,filter=10,concurrent=false`.
     #[arg(long, value_name = "SHAPE", default_value_t)]
     compaction: Compaction,
+    /// What one index covers: `table`, `joined:boundary=128` or `trained`.
+    #[arg(long, value_name = "GRANULARITY", default_value_t)]
+    granularity: Granularity,
 }
 
 impl Layout {
@@ -102,6 +105,7 @@ impl Layout {
             table: self.tables.table.unwrap_or(defaults.table),
             levels: Levels {
                 compaction: self.compaction,
+                granularity: self.granularity,
                 ..defaults.levels
             },
             ..Options::default()

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::error::Error;
 use crate::fs::{Access, FileSystem, MemoryFileSystem, OsFileSystem};
 pub use keyspace::KeyspaceOptions;
-pub use levels::{Compaction, Levels};
+pub use levels::{Compaction, Granularity, Levels};
 pub use table::{Compression, Partition, TableSpec};
 pub use tier::{TierForm, TierSpec};
 pub use tuner::Tuner;

@@ -33,6 +33,7 @@ fn shaped(base: &Options, compaction: Compaction) -> Options {
             size_ratio: SIZE_RATIO,
             base_bytes: BASE_BYTES,
             level0_tables: 2,
+            ..Levels::default()
         },
         compaction_threads: 3,
         file_system: Arc::clone(&base.file_system),

@@ -18,6 +18,7 @@ fn load(index: &str, table: &str) -> WriteStats {
             size_ratio: 3,
             base_bytes: 128 << 10,
             level0_tables: 2,
+            ..Levels::default()
         },
         // Merges side by side would take more time in sum than passes on the clock.
         compaction_threads: 1,

@@ -275,6 +275,7 @@ fn counters(stats: &Stats) -> Counters {
         ("get_blocks_read", reads.blocks_read, "blocks"),
         ("get_bytes_read", reads.bytes_read, "B"),
         ("get_window_ranks", reads.window_ranks, "ranks"),
+        ("model_probes", reads.model_probes, "tables"),
         ("tier_probed", reads.tier_probed, "gets"),
         ("tier_hits", reads.tier_hits, "gets"),
         ("above_negative", reads.above_negative, "gets"),
@@ -284,6 +285,7 @@ fn counters(stats: &Stats) -> Counters {
         ("scan_bytes_read", scans.bytes_read, "B"),
         ("flushes", writes.flushes, "flushes"),
         ("merges", writes.compactions, "merges"),
+        ("modelled_tables", writes.modelled_tables, "tables"),
         ("value_collections", writes.collections, "merges"),
         ("moved_value_bytes", writes.moved_value_bytes, "B"),
         // Tables that came to their level without a merge: moved there, or written there at once.
@@ -305,6 +307,7 @@ fn counters(stats: &Stats) -> Counters {
         ("merge_time", writes.compaction_time),
         ("flush_training_time", writes.flush_training_time),
         ("merge_training_time", writes.compaction_training_time),
+        ("model_time", writes.model_time),
         ("flush_write_time", writes.flush_write_time),
         ("merge_write_time", writes.compaction_write_time),
         ("merge_read_time", writes.compaction_read_time),

@@ -246,6 +246,7 @@ fn set(settings: &mut Settings, setting: &str, value: &str) -> Result<()> {
         }
         "write_buffer" => settings.write_buffer_bytes = bytes(value)?,
         "compaction" => settings.levels.compaction = value.parse()?,
+        "granularity" => settings.levels.granularity = value.parse()?,
         "ratio" => settings.levels.size_ratio = number(setting, value)?,
         "base" => settings.levels.base_bytes = bytes(value)?,
         "level0_tables" => settings.levels.level0_tables = number(setting, value)?,
@@ -257,7 +258,7 @@ fn set(settings: &mut Settings, setting: &str, value: &str) -> Result<()> {
         _ => {
             return Err(Error::Usage(format!(
                 "{RHUMB} has no setting {setting:?}: write index=, partition=, filter=, compression=, size=, values=, \
-                 over_provision=, cache=, write_buffer=, compaction=, ratio=, base=, level0_tables=, threads=, tuner=, direct= or sync="
+                 over_provision=, cache=, write_buffer=, compaction=, granularity=, ratio=, base=, level0_tables=, threads=, tuner=, direct= or sync="
             )));
         }
     }

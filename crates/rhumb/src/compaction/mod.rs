@@ -17,6 +17,7 @@ mod ingest;
 mod job;
 mod logged;
 mod merge;
+mod models;
 mod order;
 mod parts;
 pub(crate) mod pick;
@@ -33,6 +34,7 @@ pub(crate) use flush::{Flushed, flush};
 pub(crate) use ingest::{NewTable, bottom_for, newest_places, write_new_table};
 pub(crate) use job::{Hull, Input, Job};
 pub(crate) use logged::LoggedFile;
+pub(crate) use models::train_merged;
 pub(crate) use order::{Arrivals, Order};
 pub(crate) use parts::Parts;
 pub(crate) use pick::{

@@ -5,7 +5,7 @@ use crate::entry::{Cursor, Here, Sequence};
 use crate::error::Result;
 use crate::memory::Pinned;
 use crate::sync::Arc;
-use crate::table::{GetTrace, TableCursor};
+use crate::table::{GetTrace, Slice, TableCursor};
 use crate::version::{Run, Table};
 
 /// Goes over tables that ascend without overlap, as if they were one.
@@ -32,6 +32,14 @@ impl Tables {
         match self {
             Tables::Some(tables) => tables,
             Tables::Run(run) => run.tables(),
+        }
+    }
+
+    /// The slice that a table has of a model over several.
+    fn slice(&self, at: usize) -> Option<&Slice> {
+        match self {
+            Tables::Some(_) => None,
+            Tables::Run(run) => run.slice(at),
         }
     }
 
@@ -80,7 +88,10 @@ impl LevelCursor {
         if self.at != at || self.cursor.is_none() {
             self.leave();
             self.cursor = match self.tables.all().get(at) {
-                Some(table) => Some(table.reader()?.cursor(self.fill_cache)),
+                Some(table) => {
+                    let cursor = table.reader()?.cursor(self.fill_cache);
+                    Some(cursor.found_by(self.tables.slice(at)))
+                }
                 None => None,
             };
             self.at = at;

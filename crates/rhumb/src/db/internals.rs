@@ -87,7 +87,7 @@ pub fn get_timed(db: &Db, key: &[u8]) -> Result<GetTimes> {
 fn table_of<'v>(view: &'v View, key: &[u8]) -> Option<&'v Arc<Table>> {
     view.levels
         .all_runs()
-        .find_map(|(_, run)| run.table_for(key))
+        .find_map(|(_, run)| run.table_for(key).map(|found| found.table))
 }
 
 /// The hash of a key that all filters use.

@@ -84,6 +84,9 @@ pub struct KeyspaceStats {
     pub entries: u64,
     /// The number of tables that fell back to fence pointers.
     pub fallbacks: u64,
+    /// The number of tables whose keys are found by a model over several of them
+    /// ([`Levels::granularity`](crate::Levels::granularity)). The memory of these models counts as that of indexes and key maps.
+    pub tables_in_models: u64,
     /// The number of tables with each kind of index.
     pub index_kinds: BTreeMap<String, u64>,
     /// What the tuner knows, if the store has one ([`Options::tuner`](crate::Options::tuner)).
@@ -168,6 +171,9 @@ pub struct ReadStats {
     pub filter_positive: u64,
     /// The number of tables whose filter admitted the key although they did not hold it.
     pub filter_false_positive: u64,
+    /// The number of tables behind the filter in which a model over several tables said where to look
+    /// ([`Levels::granularity`](crate::Levels::granularity)).
+    pub model_probes: u64,
     /// The number of gets that asked a table of the last level, which is the learned tier if there is one.
     pub tier_probed: u64,
     /// The number of gets that found their key there.
@@ -241,6 +247,13 @@ pub struct WriteStats {
     pub direct_placements: u64,
     /// The number of tables moved down, by one level or several, without being rewritten.
     pub trivial_moves: u64,
+    /// The number of tables for which flushes and merges made a model over several, each time one was made, and how long
+    /// that took ([`Levels::granularity`](crate::Levels::granularity)).
+    pub modelled_tables: u64,
+    /// The time of that.
+    pub model_time: Duration,
+    /// The number of models that were trained again, since their file was not there, damaged, or of other tables.
+    pub renewed_models: u64,
     /// The number of merges that moved values out of value files with much garbage.
     pub collections: u64,
     /// The bytes of the values that they moved, without keys.

@@ -65,6 +65,18 @@ pub(crate) fn sample_name(number: u64) -> String {
     format!("{number:06}.sample")
 }
 
+/// The name of the file with the model over several tables, the first of which has this number. As with samples, nothing in it may
+/// ever be taken for data.
+pub(crate) fn level_model_name(first_table: u64) -> String {
+    format!("{first_table:06}.model")
+}
+
+/// The number of the first table of such a file.
+pub(crate) fn modelled_table(name: &str) -> Option<u64> {
+    let number = name.split_once('.')?.0.parse().ok()?;
+    (name == level_model_name(number)).then_some(number)
+}
+
 const TUNER: &str = "TUNER-";
 
 /// The name of the file in which the tuner of the keyspace with this id remembers.

@@ -86,6 +86,7 @@ impl StoreDirectory {
             Some((FileKind::Values, number)) => self.values.push(number),
             None if name == names::CURRENT || name == names::LOCK || name == LOST => {}
             None if names::tuned_keyspace(&name).is_some() => {}
+            None if names::modelled_table(&name).is_some() => {}
             None => self.others.push(name),
         }
     }

@@ -67,6 +67,71 @@ impl FromStr for Compaction {
     }
 }
 
+/// What one index covers: the granularity of "Evaluating Learned Indexes in LSM-tree Systems", section 4.3.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Granularity {
+    /// A table, whose index is in its file.
+    #[default]
+    Table,
+    /// Neighbouring tables of a level, some 16 at a time: one model in memory is fitted to the pieces of those in their
+    /// files, without reading a key, and a merge renews it where it replaced tables. This pays where `boundary` is
+    /// several times that of the tables' index: a model of four times the boundary takes a tenth of the memory or less, and
+    /// gets search wider windows. The index must be `plr`, `fiting-tree`, `pgm`, `radix-spline` or `plex` over
+    /// blocks of bytes or of entries. Other tables, and those of which the neighbours number their keys in another way, are found
+    /// by their own index.
+    Joined {
+        /// The most keys of a window, 4 to 1,024.
+        boundary: u32,
+    },
+    /// A level: one model of the kind of [`Options::index`](crate::Options::index), or the keyspace's own, is trained on all its
+    /// keys when a merge has written it whole, and kept in a file. For [`Compaction::FullLevel`], which always does. The index must
+    /// answer with windows, or be fences, over blocks of bytes or of entries.
+    Trained,
+}
+
+const GRANULARITY_EXPECTED: &str = "table, joined, joined:boundary=128 or trained";
+
+/// Wide windows cost little where blocks hold dozens of entries.
+const USUAL_BOUNDARY: u32 = 128;
+
+impl fmt::Display for Granularity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Granularity::Table => f.write_str("table"),
+            Granularity::Joined { boundary } => write!(f, "joined:boundary={boundary}"),
+            Granularity::Trained => f.write_str("trained"),
+        }
+    }
+}
+
+impl FromStr for Granularity {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let unknown = || {
+            Error::InvalidArgument(format!(
+                "granularity {text:?} is not known: write {GRANULARITY_EXPECTED}"
+            ))
+        };
+        match text.split_once(':').unwrap_or((text, "")) {
+            ("table", "") => Ok(Granularity::Table),
+            ("trained", "") => Ok(Granularity::Trained),
+            ("joined", "") => Ok(Granularity::Joined {
+                boundary: USUAL_BOUNDARY,
+            }),
+            ("joined", setting) => {
+                let boundary = setting
+                    .strip_prefix("boundary=")
+                    .and_then(|n| n.parse().ok());
+                let boundary = boundary.ok_or_else(unknown)?;
+                Ok(Granularity::Joined { boundary })
+            }
+            _ => Err(unknown()),
+        }
+    }
+}
+
 /// How the levels below the write buffer grow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Levels {
@@ -79,6 +144,8 @@ pub struct Levels {
     pub size_ratio: u32,
     /// Size of level 1 in bytes, at least 1; without meaning under tiered compaction and over a learned tier.
     pub base_bytes: u64,
+    /// What one index covers. A store may be opened with another setting than it was written with.
+    pub granularity: Granularity,
     /// How many runs (flushed tables) level 0 holds before they are merged into level 1. At least 1. While
     /// level 1 is too large it takes up to six times as many. Three times as many slow writers down, nine times as
     /// many hold them up.
@@ -90,6 +157,9 @@ impl Levels {
     pub(super) fn check(&self) -> Result<(), Error> {
         if let Some(tier) = self.compaction.tier() {
             tier.check()?;
+        }
+        if let Granularity::Joined { boundary } = self.granularity {
+            check_range("the boundary of Levels::granularity", boundary, 4..=1024)?;
         }
         check_range("Levels::size_ratio", self.size_ratio, 2..=u64::MAX)?;
         check_range("Levels::base_bytes", self.base_bytes, 1..=u64::MAX)?;
@@ -103,6 +173,7 @@ impl Default for Levels {
             compaction: Compaction::default(),
             size_ratio: 10,
             base_bytes: 256 << 20,
+            granularity: Granularity::default(),
             level0_tables: 4,
         }
     }
@@ -111,6 +182,28 @@ impl Default for Levels {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn granularities_read_back_as_written() {
+        for text in [
+            "table",
+            "joined:boundary=4",
+            "joined:boundary=1024",
+            "trained",
+        ] {
+            assert_eq!(text.parse::<Granularity>().unwrap().to_string(), text);
+        }
+        for text in [
+            "level",
+            "trained:",
+            "joined:",
+            "joined:boundary=x",
+            "table:boundary=4",
+        ] {
+            let error = text.parse::<Granularity>().unwrap_err().to_string();
+            assert!(error.contains(GRANULARITY_EXPECTED), "{error}");
+        }
+    }
 
     #[test]
     fn shapes_read_back_as_written() {

@@ -19,6 +19,19 @@ impl<T> Default for Opened<T> {
 }
 
 impl<T> Opened<T> {
+    /// One that is open.
+    pub fn of(value: T) -> Self {
+        Opened {
+            value: value.into(),
+            opening: Mutex::new(()),
+        }
+    }
+
+    /// The value, if it is open, to change it.
+    pub fn get_mut(&mut self) -> Option<&mut T> {
+        self.value.get_mut()
+    }
+
     /// The value, if it was opened before.
     #[inline]
     pub fn get(&self) -> Option<&T> {

@@ -26,8 +26,10 @@ pub(crate) use form::properties::layout_tag;
 pub(crate) use form::summary::TableMeta;
 pub(crate) use form::value_uses::ValueUse;
 pub(crate) use read::cursor::TableCursor;
+pub(crate) use read::get::Asked;
 pub(crate) use read::load::BlockSource;
-pub(crate) use read::reader::TableReader;
+pub(crate) use read::model::{Model, Slice};
+pub(crate) use read::reader::{OpenAs, TableReader};
 #[cfg(feature = "internals")]
 pub(crate) use read::stages::TimedGet;
 #[cfg(feature = "internals")]

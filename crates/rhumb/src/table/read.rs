@@ -5,6 +5,7 @@ pub(in crate::table) mod cursor;
 pub(in crate::table) mod get;
 pub(in crate::table) mod likely;
 pub(in crate::table) mod load;
+pub(in crate::table) mod model;
 pub(in crate::table) mod reader;
 pub(in crate::table) mod search;
 #[cfg(feature = "internals")]

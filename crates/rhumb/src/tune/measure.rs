@@ -16,7 +16,8 @@ use crate::fs::{names, ops};
 use crate::memory::BlockCache;
 use crate::sync::Arc;
 use crate::table::{
-    BlockSource, LARGE_ENTRY_BYTES, NumberCache, TableReader, TableSettings, TableWriter, hash_key,
+    Asked, BlockSource, LARGE_ENTRY_BYTES, NumberCache, OpenAs, TableReader, TableSettings,
+    TableWriter, hash_key,
 };
 use crate::version::Files;
 
@@ -185,8 +186,12 @@ impl Trial<'_> {
 
     fn open(&self, number: u64, cache_bytes: u64) -> Result<Arc<TableReader>> {
         let (files, cache) = (self.bench.files, Arc::new(BlockCache::new(cache_bytes)?));
-        let (path, access) = (self.path(number), files.access);
-        TableReader::open_any(&*files.fs, &path, number, access, cache).map(Arc::new)
+        let path = self.path(number);
+        let open_as = OpenAs {
+            access: files.access,
+            ..OpenAs::buffered(cache)
+        };
+        TableReader::open_any(&*files.fs, &path, number, open_as).map(Arc::new)
     }
 
     fn path(&self, number: u64) -> PathBuf {
@@ -263,7 +268,14 @@ fn usual_mean(mut times: Vec<f64>) -> f64 {
 fn get(reader: &Arc<TableReader>, key: &[u8]) -> Result<()> {
     let (hash, mut source) = (hash_key(key), BlockSource::new(true));
     let mut numbers = NumberCache::default();
-    match reader.get(key, hash, MAX_SEQUENCE, &mut numbers, &mut source, true)? {
+    let asked = Asked {
+        key,
+        hash,
+        visible: MAX_SEQUENCE,
+        likely: true,
+        slice: None,
+    };
+    match reader.get(&asked, &mut numbers, &mut source)? {
         Some(found) => drop(black_box(found)),
         None => {
             let expected = format!("key {key:02x?}, which was written to it");

@@ -15,11 +15,13 @@ use std::path::{Path, PathBuf};
 use std::task::Waker;
 
 use crate::error::Result;
-use crate::fs::names::FileKind;
+use crate::fs::names::{self, FileKind};
 use crate::fs::{Access, FileSystem, ops};
 use crate::memory::BlockCache;
+use crate::options::Granularity;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Arc, Mutex, lock};
+use crate::table::OpenAs;
 use crate::vlog::KeptValues;
 
 /// The owner of a store's files.
@@ -33,6 +35,8 @@ pub(crate) struct Files {
     pub access: Access,
     /// The cache of blocks.
     pub cache: Arc<BlockCache>,
+    /// What one index covers.
+    pub granularity: Granularity,
     /// The values of value files in it.
     pub kept_values: Arc<KeptValues>,
     next_number: AtomicU64,
@@ -56,6 +60,7 @@ impl Files {
             access,
             kept_values: Arc::new(KeptValues::new(&cache)),
             cache,
+            granularity: Granularity::default(),
             next_number: AtomicU64::new(0),
             garbage: Mutex::new(Vec::new()),
             strays: Mutex::new(Vec::new()),
@@ -66,6 +71,12 @@ impl Files {
     /// Wakes `waker` from now on whenever there is garbage to delete.
     pub fn waking(mut self, waker: Waker) -> Self {
         self.waker = waker;
+        self
+    }
+
+    /// Covers as much with one index as this says.
+    pub fn covering(mut self, granularity: Granularity) -> Self {
+        self.granularity = granularity;
         self
     }
 
@@ -94,6 +105,15 @@ impl Files {
         self.next_number.fetch_max(number, Ordering::Relaxed);
     }
 
+    /// How tables are opened.
+    pub fn open_as(&self) -> OpenAs {
+        OpenAs {
+            access: self.access,
+            cache: Arc::clone(&self.cache),
+            index_later: self.granularity != Granularity::Table,
+        }
+    }
+
     /// The path of a numbered file.
     pub fn path(&self, kind: FileKind, number: u64) -> PathBuf {
         self.dir.join(kind.name(number))
@@ -108,6 +128,10 @@ impl Files {
     pub fn delete(&self, kind: FileKind, number: u64) {
         // The next opening deletes what remains.
         let _ = ops::remove(&*self.fs, &self.path(kind, number));
+        if kind == FileKind::Table && self.granularity == Granularity::Trained {
+            let model = self.dir.join(names::level_model_name(number));
+            let _ = ops::remove(&*self.fs, &model);
+        }
     }
 
     /// Notes a manifest that `CURRENT` may name on the disk. It is kept until another one counts.

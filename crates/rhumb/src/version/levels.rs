@@ -143,6 +143,12 @@ impl Levels {
         self.all.iter().map(|(level, run)| (*level, run))
     }
 
+    /// Makes the models over several tables that are not there yet, so that no reader has to wait for them.
+    /// Returns of how many tables.
+    pub fn make_models(&self) -> u64 {
+        self.all.iter().map(|(_, run)| run.make_models()).sum()
+    }
+
     /// The number of runs.
     pub fn runs_count(&self) -> usize {
         self.all.len()

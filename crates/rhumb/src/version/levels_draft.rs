@@ -135,7 +135,11 @@ impl LevelsDraft {
         let unused = self.value_files.settle(self.base.value_files());
         let runs = self.runs.into_iter().map(|(place, tables)| {
             let tables = tables.into_iter().map(|ByKey(table)| table).collect();
-            (place.level, Run::new(place.run, tables))
+            let before = self.base.run_at(place);
+            (
+                place.level,
+                Run::new(place.run, tables, before.map(|run| &**run)),
+            )
         });
         let levels = Arc::new(self.base.with_runs(runs, self.value_files));
         let removed = self.removed.into_iter();

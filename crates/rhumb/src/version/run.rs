@@ -1,13 +1,15 @@
 //! A sorted run: tables that ascend by key without overlap, searched by binary search.
 
 use std::cmp::Ordering;
-use std::ops::Bound;
+use std::ops::{Bound, Deref};
 
 use rhumb_index::search::common_prefix;
 
 use crate::entry::abbreviate;
 use crate::sync::Arc;
-use crate::version::{Table, TableMeta};
+use crate::table::Slice;
+use crate::version::models::RunModels;
+use crate::version::{ModelMemory, Table, TableMeta};
 
 /// Tables of one level that ascend by key without overlap. All versions of a user key in the run
 /// are in one table. A run never changes; a change makes a new one.
@@ -27,11 +29,15 @@ pub(crate) struct Run {
     /// How many keys hide older versions.
     hides: u64,
     range_deletes: bool,
+    /// Models over several of the tables, if the store has such.
+    models: Option<RunModels>,
 }
 
 impl Run {
-    /// A run of tables that ascend by key without overlap.
-    pub(super) fn new(number: u64, tables: Vec<Arc<Table>>) -> Self {
+    /// A run of tables that ascend by key without overlap. What it shares with the run `before` it changed keeps its
+    /// models.
+    pub(super) fn new(number: u64, tables: Vec<Arc<Table>>, before: Option<&Run>) -> Self {
+        let models = RunModels::of(&tables, before.and_then(|run| run.models.as_ref()));
         let ends = tables.first().zip(tables.last());
         let prefix = ends.map_or(&[][..], |(first, last)| {
             let (smallest, largest) = (&first.meta.smallest, &last.meta.largest);
@@ -51,6 +57,7 @@ impl Run {
             hides: metas().fold(0, |sum, t| sum.saturating_add(t.hides)),
             range_deletes: metas().any(|t| t.range_deletes > 0),
             prefix: prefix.into(),
+            models,
             tables,
         }
     }
@@ -73,7 +80,7 @@ impl Run {
 
     /// The table that may hold `key`, or delete it.
     #[inline]
-    pub fn table_for(&self, key: &[u8]) -> Option<&Arc<Table>> {
+    pub fn table_for(&self, key: &[u8]) -> Option<InRun<'_>> {
         let number = abbreviate(&self.prefix, key);
         let at = self.ending_before_number(key, number);
         let table = self.tables.get(at)?;
@@ -82,7 +89,11 @@ impl Run {
             Ordering::Equal => &*table.meta.smallest <= key,
             Ordering::Greater => false,
         };
-        starts.then_some(table)
+        starts.then_some(InRun {
+            run: self,
+            at,
+            table,
+        })
     }
 
     /// The tables that may hold keys from `from` up to the bound `to`, in key order.
@@ -112,6 +123,36 @@ impl Run {
         at + tables.partition_point(|t| t.meta.ends_before(key))
     }
 
+    /// The slice that the table at a place has of a model over several tables, if there is one.
+    #[inline]
+    pub fn slice(&self, at: usize) -> Option<&Slice> {
+        self.models.as_ref()?.slice(at)
+    }
+
+    /// Makes the models over several of the tables that are not there yet, so that no reader has to wait for them.
+    /// Returns of how many tables.
+    pub fn make_models(&self) -> u64 {
+        self.models.as_ref().map_or(0, RunModels::make)
+    }
+
+    /// Whether it should have a trained model and has none, and nobody has tried to train it since.
+    pub fn has_lost_model(&self) -> bool {
+        self.models.as_ref().is_some_and(RunModels::is_lost)
+    }
+
+    /// Uses a trained model that was written since.
+    pub fn renew_model(&self) {
+        if let Some(models) = &self.models {
+            models.renew();
+        }
+    }
+
+    /// The memory that models over several of the tables take.
+    pub fn model_memory(&self) -> ModelMemory {
+        let models = self.models.as_ref();
+        models.map_or(ModelMemory::default(), RunModels::memory)
+    }
+
     /// The table with a file number.
     pub(super) fn find(&self, number: u64) -> Option<&Arc<Table>> {
         let found = self.numbers.binary_search_by_key(&number, |(n, _)| *n);
@@ -127,6 +168,30 @@ impl Run {
     /// The bytes of the tables.
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+}
+
+/// A table of a run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct InRun<'a> {
+    run: &'a Run,
+    at: usize,
+    pub table: &'a Arc<Table>,
+}
+
+impl<'a> InRun<'a> {
+    /// Its slice of a model over several tables of the run, if there is one.
+    #[inline]
+    pub fn slice(self) -> Option<&'a Slice> {
+        self.run.slice(self.at)
+    }
+}
+
+impl Deref for InRun<'_> {
+    type Target = Table;
+
+    fn deref(&self) -> &Table {
+        self.table
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::error::{Error, Result};
 use crate::fs::names::FileKind;
+use crate::options::Granularity;
 use crate::sync::{Arc, Opened};
 use crate::table::TableReader;
 use crate::version::files::FileRef;
@@ -22,7 +23,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    pub(super) fn new(files: Arc<Files>, meta: TableMeta) -> Self {
+    pub fn new(files: Arc<Files>, meta: TableMeta) -> Self {
         let apart: u64 = meta.values.iter().map(|used| used.entries).sum();
         Table {
             share_apart: apart as f64 / meta.entries.max(1) as f64,
@@ -54,8 +55,7 @@ impl Table {
             self.meta.number,
             self.meta.file_bytes,
             self.meta.sections_offset,
-            files.access,
-            Arc::clone(&files.cache),
+            files.open_as(),
         )?;
         let reader = Arc::new(reader.named_by(&self.meta)?);
         if reader.table_id() != self.meta.table_id {
@@ -70,6 +70,16 @@ impl Table {
             ));
         }
         Ok(reader)
+    }
+
+    /// The files of its store.
+    pub(super) fn files(&self) -> &Files {
+        &self.file.files
+    }
+
+    /// What one index covers in its store.
+    pub fn granularity(&self) -> Granularity {
+        self.file.files.granularity
     }
 
     /// Its reader, if the table was opened before.

@@ -51,7 +51,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Once};
 
 use rhumb::fs::{DataLoss, DirectoryLoss, FileSystem, Loss};
-use rhumb::{Compaction, Compression, Levels, Options, Partition, TableSpec, TierForm, TierSpec};
+use rhumb::{
+    Compaction, Compression, Granularity, Levels, Options, Partition, TableSpec, TierForm, TierSpec,
+};
 
 /// The directory of the stores in their file systems.
 pub const DIR: &str = "/store";
@@ -191,6 +193,7 @@ pub fn tiny(file_system: Arc<dyn FileSystem>) -> Options {
             size_ratio: 4,
             base_bytes: 16 << 10,
             level0_tables: 2,
+            ..Levels::default()
         },
         compaction_threads: 1,
         file_system,
@@ -201,10 +204,15 @@ pub fn tiny(file_system: Arc<dyn FileSystem>) -> Options {
 /// The ways to cut tables into blocks: by bytes, or by the predictions of the index's model.
 pub const PARTITIONS: [Partition; 2] = [Partition::Bytes(512), Partition::Predicted(3)];
 
-/// The settings of [`tiny`] with levels of the given shape.
+/// The settings of [`tiny`] with levels of the given shape, and models over several tables where it may have such.
 pub fn tiny_shaped(file_system: Arc<dyn FileSystem>, compaction: Compaction) -> Options {
     let mut options = tiny(file_system);
     options.levels.compaction = compaction;
+    options.levels.granularity = match compaction {
+        Compaction::FullLevel => Granularity::Trained,
+        Compaction::Leveled => Granularity::Joined { boundary: 64 },
+        _ => Granularity::Table,
+    };
     options
 }
 

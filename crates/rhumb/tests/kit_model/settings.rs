@@ -2,8 +2,8 @@
 
 use rhumb::fs::Access;
 use rhumb::{
-    Compaction, Compression, KeyspaceOptions, Levels, Options, Partition, TableSpec, TierForm,
-    TierSpec,
+    Compaction, Compression, Granularity, KeyspaceOptions, Levels, Options, Partition, TableSpec,
+    TierForm, TierSpec,
 };
 
 use super::choices::Choices;
@@ -87,13 +87,21 @@ pub const SHAPES: [Compaction; 6] = [
     }),
 ];
 
+/// What one index covers.
+const GRANULARITIES: [Granularity; 4] = [
+    Granularity::Table,
+    Granularity::Trained,
+    Granularity::Joined { boundary: 4 },
+    Granularity::Joined { boundary: 128 },
+];
+
 /// Options for one opening; all of these may change when the store is reopened.
 pub fn choose(choices: &mut Choices, indexes: &[&str], base: &Options) -> Options {
     // A write buffer allocates its first 4 KiB at once: with a limit of 1, every write becomes a
     // table.
     let write_buffer_bytes = choices.pick(&[1, 8 << 10, 8 << 10, 1 << 20]);
     let separate_values = choices.pick(&SEPARATED);
-    Options {
+    let mut options = Options {
         write_buffer_bytes,
         index: choices.pick(indexes).parse().unwrap(),
         table: TableSpec {
@@ -109,6 +117,7 @@ pub fn choose(choices: &mut Choices, indexes: &[&str], base: &Options) -> Option
             size_ratio: choices.pick(&[2, 3, 10]),
             base_bytes: choices.pick(&[1, 4 << 10, 16 << 10, 1 << 20]),
             level0_tables: choices.pick(&[1, 2, 4]),
+            ..Levels::default()
         },
         cache_bytes: choices.pick(&[0, 16 << 10, 1 << 20]),
         log_bytes: choices.pick(&[1, 1 << 20]),
@@ -120,7 +129,9 @@ pub fn choose(choices: &mut Choices, indexes: &[&str], base: &Options) -> Option
             .parse()
             .unwrap(),
         ..base.clone()
-    }
+    };
+    options.levels.granularity = choices.pick(&GRANULARITIES);
+    options
 }
 
 /// The options of a keyspace that a number stands for.

@@ -55,6 +55,7 @@ pub fn options(shape: Compaction) -> Options {
             size_ratio: 4,
             base_bytes: 32 << 10,
             level0_tables: 2,
+            ..Levels::default()
         },
         durability: Durability::Buffered,
         ..Options::default()

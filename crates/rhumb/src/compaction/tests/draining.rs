@@ -13,6 +13,7 @@ const SHAPE: options::Levels = options::Levels {
     size_ratio: 4,
     base_bytes: 27_000,
     level0_tables: 4,
+    granularity: options::Granularity::Table,
 };
 
 fn full(levels: &Levels, draining: &mut Draining) -> Vec<usize> {

@@ -15,6 +15,7 @@ const SHAPE: options::Levels = options::Levels {
     size_ratio: 10,
     base_bytes: 1000,
     level0_tables: 2,
+    granularity: options::Granularity::Table,
 };
 
 /// Number, level, smallest and largest key, bytes.

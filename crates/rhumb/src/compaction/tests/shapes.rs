@@ -26,6 +26,7 @@ fn shape(compaction: Compaction) -> options::Levels {
         size_ratio: 3,
         base_bytes: 1000,
         level0_tables: 2,
+        granularity: options::Granularity::Table,
     }
 }
 

@@ -51,6 +51,7 @@ const SHAPE: options::Levels = options::Levels {
     size_ratio: 2,
     base_bytes: 4000,
     level0_tables: 2,
+    granularity: options::Granularity::Table,
 };
 
 #[test]

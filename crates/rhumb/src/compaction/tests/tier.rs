@@ -27,6 +27,7 @@ const SHAPE: options::Levels = options::Levels {
     size_ratio: 4,
     base_bytes: 1,
     level0_tables: 2,
+    granularity: options::Granularity::Table,
 };
 
 /// Tables of the tier are in one run, those of other levels are runs of their numbers.

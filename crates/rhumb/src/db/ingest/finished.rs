@@ -115,7 +115,7 @@ impl Store {
         }
         table.verify(&mut |_, _| {})?;
         let table = Arc::new(table);
-        let map = match table.key_map() {
+        let map = match table.key_map()? {
             Some(map) => map.clone(),
             None => table.map_of_keys()?,
         };

@@ -183,15 +183,16 @@ pub(in crate::db) fn remove_leftovers(store: &Store) -> Result<()> {
             Some((FileKind::Values, number)) => values.contains(&number),
             Some((FileKind::Log, id)) => catalog.state.logs.contains_key(&id),
             Some((FileKind::Manifest, number)) => Some(number) == manifest,
-            None => match names::tuned_keyspace(&name) {
-                Some(keyspace) => catalog.state.has_keyspace(keyspace.into()),
-                None => !names::is_temporary(&name),
+            None => match (names::tuned_keyspace(&name), names::modelled_table(&name)) {
+                (Some(keyspace), _) => catalog.state.has_keyspace(keyspace.into()),
+                (_, Some(table)) => tables.contains(&table),
+                _ => !names::is_temporary(&name),
             },
         };
         if !named {
             let removed = ops::remove(fs, &store.files.dir.join(&name));
-            // Nothing depends on what a tuner remembers, nor on that it is gone.
-            if names::tuned_keyspace(&name).is_none() {
+            // Nothing depends on what a tuner remembers or on a model, nor on that it is gone.
+            if names::tuned_keyspace(&name).is_none() && names::modelled_table(&name).is_none() {
                 removed?;
             }
             removed_log |= matches!(names::parse(&name), Some((FileKind::Log, _)));

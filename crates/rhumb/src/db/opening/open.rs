@@ -121,7 +121,8 @@ fn files_of(dir: &Path, options: &Options, scheduler: &Scheduler) -> Result<Arc<
     let (fs, dir, cache) = (Arc::clone(fs), dir.to_path_buf(), Arc::new(cache));
     let files = Files::new(fs, dir, options.access, cache);
     let waker = Waker::from(scheduler.signals.clone());
-    Ok(Arc::new(files.waking(waker)))
+    let files = files.waking(waker).covering(options.levels.granularity);
+    Ok(Arc::new(files))
 }
 
 /// The state according to the manifest; `None` if there is no store.

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::memtable::Memtable;
 use crate::sync::Arc;
 use crate::table::BlockSource;
-use crate::version::{LEVELS, Table};
+use crate::version::{InRun, LEVELS};
 
 /// The steps and the result of one get.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,7 +106,7 @@ fn ask_all(
 }
 
 /// Looks the key up in one table and describes what its filter, index and blocks did.
-fn ask(table: &Table, lookup: &mut Lookup<'_>) -> Result<String> {
+fn ask(table: InRun<'_>, lookup: &mut Lookup<'_>) -> Result<String> {
     let mut source = BlockSource::new(true);
     lookup.ask_table(table, &mut source, false)?;
     let trace = &source.trace;

@@ -11,9 +11,9 @@ use crate::memtable::Memtable;
 use crate::options::TierSpec;
 #[cfg(feature = "internals")]
 use crate::table::TimedGet;
-use crate::table::{BlockSource, NumberCache, TableReader, hash_key};
+use crate::table::{Asked, BlockSource, NumberCache, TableReader, hash_key};
 use crate::tune::Chooser;
-use crate::version::{LEVELS, Table};
+use crate::version::{InRun, LEVELS, Table};
 
 use super::above::AboveFilter;
 use super::view::View;
@@ -122,7 +122,7 @@ impl<'a> Lookup<'a> {
         {
             next = tables.next();
             self.prefetch_filter(next.map(|(_, table)| table));
-            if self.may_be_changed_by(level, table) {
+            if self.may_be_changed_by(level, &table) {
                 source.leave_table();
                 // A key that no earlier run holds is in the last run if it is anywhere.
                 self.ask_table(table, source, next.is_none())?;
@@ -137,12 +137,13 @@ impl<'a> Lookup<'a> {
     #[cold]
     fn ask_tier_ahead(&mut self, view: &View, source: &mut BlockSource) {
         let mut above = runs_above_tier(&view.levels);
-        let tier = tier_of(&view.levels).and_then(|tier| tier.table_for(self.key)?.open_reader());
-        if let Some(reader) = tier
+        let tier = tier_of(&view.levels).and_then(|tier| tier.table_for(self.key));
+        if let Some(table) = tier
+            && let Some(reader) = table.table.open_reader()
             && above.any(|run| run.table_for(self.key).is_some())
         {
-            let (key, hash) = (self.key, self.hash);
-            self.sources.tier_ahead = reader.ask_ahead(key, hash, &mut self.numbers, source);
+            let asked = self.asked(table, true);
+            self.sources.tier_ahead = reader.ask_ahead(&asked, &mut self.numbers, source);
         }
     }
 
@@ -192,8 +193,8 @@ impl<'a> Lookup<'a> {
     /// Prefetches the part of a table's filter that the key needs, while the source before it is
     /// asked.
     #[inline]
-    fn prefetch_filter(&self, table: Option<&Arc<Table>>) {
-        if let Some(reader) = table.and_then(|table| table.open_reader()) {
+    fn prefetch_filter(&self, table: Option<InRun<'_>>) {
+        if let Some(reader) = table.and_then(|table| table.table.open_reader()) {
             reader.prefetch_filter(self.hash);
         }
     }
@@ -227,22 +228,37 @@ impl<'a> Lookup<'a> {
         self.key
     }
 
+    /// What is asked of a table.
+    #[inline]
+    fn asked<'t>(&self, table: InRun<'t>, likely: bool) -> Asked<'t>
+    where
+        'a: 't,
+    {
+        Asked {
+            key: self.key,
+            hash: self.hash,
+            visible: self.visible,
+            likely,
+            slice: table.slice(),
+        }
+    }
+
     /// Asks one table. Keeps its version of the key if that is newer than the one found before.
     /// `source` reads the blocks and counts the work; look-ups of ascending keys in one table may
     /// share it. `likely`: see [`crate::table::TableReader::get`].
     #[inline]
     pub(in crate::db) fn ask_table(
         &mut self,
-        table: &Table,
+        table: InRun<'_>,
         source: &mut BlockSource,
         likely: bool,
     ) -> Result<()> {
         if let Some(tuner) = self.tuner {
             return self.ask_table_for(tuner, table, source, likely);
         }
-        self.ask_table_by(table, |reader, lookup| {
-            let (key, hash, visible) = (lookup.key, lookup.hash, lookup.visible);
-            reader.get(key, hash, visible, &mut lookup.numbers, source, likely)
+        let asked = self.asked(table, likely);
+        self.ask_table_by(&table, |reader, lookup| {
+            reader.get(&asked, &mut lookup.numbers, source)
         })
     }
 
@@ -252,14 +268,14 @@ impl<'a> Lookup<'a> {
     fn ask_table_for(
         &mut self,
         tuner: &Chooser,
-        table: &Table,
+        table: InRun<'_>,
         source: &mut BlockSource,
         likely: bool,
     ) -> Result<()> {
-        self.ask_table_by(table, |reader, lookup| {
-            let (key, hash, visible) = (lookup.key, lookup.hash, lookup.visible);
+        let asked = self.asked(table, likely);
+        self.ask_table_by(&table, |reader, lookup| {
             let (before, started) = (source.trace, Instant::now());
-            let found = reader.get(key, hash, visible, &mut lookup.numbers, source, likely);
+            let found = reader.get(&asked, &mut lookup.numbers, source);
             let nanos = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
             if source.trace.filter_negative == before.filter_negative {
                 let has_read = source.trace.blocks_read > before.blocks_read;
@@ -291,12 +307,12 @@ impl<'a> Lookup<'a> {
     #[cfg(feature = "internals")]
     pub(in crate::db) fn ask_table_timed(
         &mut self,
-        table: &Table,
+        table: InRun<'_>,
         get: &mut TimedGet,
     ) -> Result<()> {
-        self.ask_table_by(table, |reader, lookup| {
-            let (key, hash, visible) = (lookup.key, lookup.hash, lookup.visible);
-            reader.get_timed(key, hash, visible, &mut lookup.numbers, get)
+        let asked = self.asked(table, true);
+        self.ask_table_by(&table, |reader, lookup| {
+            reader.get_timed(&asked, &mut lookup.numbers, get)
         })
     }
 

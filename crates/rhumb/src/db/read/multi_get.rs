@@ -77,7 +77,7 @@ fn ask_run<'l, 'k: 'l>(
         let Some(table) = run.table_for(lookup.key()) else {
             continue;
         };
-        if !lookup.may_be_changed_by(level, table) {
+        if !lookup.may_be_changed_by(level, &table) {
             continue;
         }
         if before.replace(table.meta.number) != Some(table.meta.number) {

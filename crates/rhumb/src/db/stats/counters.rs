@@ -50,6 +50,7 @@ struct Stripe {
     of_gets: Blocks,
     seeks: AtomicU64,
     of_scans: Blocks,
+    model_probes: AtomicU64,
 }
 
 /// Counters of finding and reading blocks.
@@ -97,6 +98,9 @@ impl Stripe {
             &self.filter_false_positive,
             trace.filter_false_positive.into(),
         );
+        if trace.model_probes > 0 {
+            add(&self.model_probes, trace.model_probes.into());
+        }
         self.of_gets.add(trace, add);
     }
 
@@ -179,6 +183,7 @@ impl ReadCounters {
             filter_negative: sum(|s| &s.filter_negative),
             filter_positive: sum(|s| &s.filter_positive),
             filter_false_positive: sum(|s| &s.filter_false_positive),
+            model_probes: sum(|s| &s.model_probes),
             tier_probed: sum(|s| &s.tier_probed),
             tier_hits: sum(|s| &s.tier_hits),
             above_negative: sum(|s| &s.above_negative),

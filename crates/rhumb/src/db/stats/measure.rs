@@ -122,5 +122,11 @@ fn measure_keyspace(
             level.entries += table.meta.entries;
         }
     }
+    for (_, run) in view.levels.all_runs() {
+        let models = run.model_memory();
+        stats.index_bytes += models.index as u64;
+        stats.key_map_bytes += models.key_map as u64;
+        stats.tables_in_models += models.tables;
+    }
     Ok(stats)
 }

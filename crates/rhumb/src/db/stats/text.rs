@@ -69,6 +69,13 @@ impl Display for KeyspaceStats {
                 Counted(self.fallbacks, "table"),
             )?;
         }
+        if self.tables_in_models > 0 {
+            writeln!(
+                f,
+                "  models over several tables: of {}",
+                Counted(self.tables_in_models, "table")
+            )?;
+        }
         if let Some(tuner) = &self.tuner {
             write_tuner(tuner, f)?;
         }

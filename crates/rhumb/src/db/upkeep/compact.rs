@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::merges::Merge;
-use crate::compaction::{self, Context, Counters, Hull};
+use crate::compaction::{self, Context, Counters, Hull, Outcome};
 use crate::db::store::{OpenKeyspace, Store};
 use crate::db::write::pressure::Pressure;
 use crate::entry::is_behind;
@@ -164,7 +164,11 @@ impl Store {
                 brings_back: merge.brings_back,
                 ..*context
             };
-            compaction::execute(&context, job, &merge.levels)
+            let outcome = compaction::execute(&context, job, &merge.levels)?;
+            if !job.trivial {
+                self.train_model(&context, &outcome, &merge.levels);
+            }
+            Ok(outcome)
         });
         let outcome = match outcome {
             Err(Error::Closed) if merge.is_given_up() => {
@@ -226,6 +230,17 @@ impl Store {
         match self.keyspaces.load().contains_key(&keyspace.id) {
             true => Ok(()),
             false => Err(Error::NoSuchKeyspace(keyspace.name.clone())),
+        }
+    }
+
+    /// Trains a model of what a merge has written, if the store has such models. It can do without one.
+    fn train_model(&self, context: &Context<'_>, outcome: &Outcome, levels: &Levels) {
+        let started = Instant::now();
+        if let Ok(true) = compaction::train_merged(context, outcome, levels) {
+            self.writes.update(|writes| {
+                writes.modelled_tables += outcome.made().count() as u64;
+                writes.model_time += started.elapsed();
+            });
         }
     }
 

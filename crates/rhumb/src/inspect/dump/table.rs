@@ -60,7 +60,7 @@ fn describe(reader: &TableReader, out: &mut dyn Write) -> Result<()> {
         found.index_kind,
         memory.filter,
         memory.key_map,
-        reader.key_map().map_or("none", |map| map.kind()),
+        reader.key_map()?.map_or("none", |map| map.kind()),
         memory.range_deletes,
     ))?;
     if reader.takes_sequence() {

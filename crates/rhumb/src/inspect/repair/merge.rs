@@ -103,7 +103,7 @@ impl Repair<'_> {
             let reader = TableReader::open_uncached(&*self.directory.fs, &path, meta.number)?;
             let reader = Arc::new(reader);
             meta.map_number = first_map.saturating_add(tables.len() as u64);
-            let map = match reader.key_map() {
+            let map = match reader.key_map()? {
                 Some(map) => map.clone(),
                 None => reader.map_of_keys()?,
             };

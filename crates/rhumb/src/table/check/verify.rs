@@ -212,11 +212,12 @@ impl TableReader {
         {
             return Err(self.unsound(at, format!("key {rank} in the filter"), "not there"));
         }
-        let number = self.number_of(key);
+        let own = self.own()?;
+        let number = own.number_of(key);
         if walk.run.is_none_or(|(last, _)| last != number) {
             walk.run = Some((number, at));
         }
-        let position = self.index.locate(Probe { key, number });
+        let position = own.index.locate(Probe { key, number });
         let found = match position {
             // If the index gives an empty block, a search moves on to the next block.
             Position::Block(found) | Position::Slot { block: found, .. } => {
@@ -234,7 +235,7 @@ impl TableReader {
         if !self.directory.is_placed() {
             return Ok(());
         }
-        let predicted = self.index.predict(number);
+        let predicted = own.index.predict(number);
         let place = predicted.and_then(|predicted| self.directory.place(predicted, number));
         let (_, first) = walk.run.unwrap_or_default();
         let Some(place) = place.filter(|place| place.block == first) else {

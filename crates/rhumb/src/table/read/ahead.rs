@@ -1,5 +1,6 @@
 //! A block that is asked of the device before it is needed.
 
+use super::get::Asked;
 use super::load::BlockSource;
 use super::reader::TableReader;
 use super::trace::NumberCache;
@@ -23,16 +24,17 @@ impl TableReader {
     #[cold]
     pub fn ask_ahead(
         &self,
-        key: &[u8],
-        hash: u64,
+        asked: &Asked<'_>,
         numbers: &mut NumberCache,
         source: &mut BlockSource,
     ) -> bool {
-        let excludes = |filter: &Filter| !filter.may_contain(hash);
+        let excludes = |filter: &Filter| !filter.may_contain(asked.hash);
         if self.filter.as_ref().is_some_and(excludes) {
             return false;
         }
-        let expected = self.expected_blocks(key, numbers);
+        let Ok(expected) = self.expected_blocks(asked.key, asked.slice, numbers) else {
+            return false;
+        };
         let block = expected.first;
         if block != expected.last || self.frame_slots.holds(block) {
             return false;

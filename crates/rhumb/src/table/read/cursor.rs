@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::load::{BlockSource, LoadedBlock};
+use super::model::Slice;
 use super::reader::TableReader;
 use super::trace::{GetTrace, NumberCache};
 #[cfg(test)]
@@ -17,6 +18,8 @@ use crate::table::block::Walk;
 #[derive(Debug)]
 pub(crate) struct TableCursor {
     table: Arc<TableReader>,
+    /// The table's slice of a model over several tables.
+    slice: Option<Slice>,
     pub(in crate::table) source: BlockSource,
     /// The block of the current entry.
     here: Option<LoadedBlock>,
@@ -39,6 +42,7 @@ impl TableReader {
     pub fn cursor(self: &Arc<Self>, fill_cache: bool) -> TableCursor {
         TableCursor {
             table: Arc::clone(self),
+            slice: None,
             source: BlockSource::new(fill_cache),
             here: None,
             pins: Pins::default(),
@@ -53,6 +57,17 @@ impl TableReader {
 }
 
 impl TableCursor {
+    /// Seeks by the table's slice of a model over several tables, if there is one.
+    pub fn found_by(mut self, slice: Option<&Slice>) -> Self {
+        self.slice = slice.cloned();
+        self
+    }
+
+    /// The number of the block of the current entry.
+    pub fn block(&self) -> Option<u64> {
+        self.here.as_ref().map(|block| block.number)
+    }
+
     /// What reading cost so far.
     pub fn trace(&self) -> &GetTrace {
         &self.source.trace
@@ -154,8 +169,13 @@ impl TableCursor {
         self.leave();
         self.source.stop_forward();
         let mut numbers = NumberCache::default();
-        self.table
-            .lower_bound(key, sequence, &mut numbers, &mut self.source)
+        self.table.lower_bound(
+            key,
+            sequence,
+            self.slice.as_ref(),
+            &mut numbers,
+            &mut self.source,
+        )
     }
 }
 

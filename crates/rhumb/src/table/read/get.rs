@@ -3,19 +3,33 @@
 use std::sync::Arc;
 
 use super::load::BlockSource;
+use super::model::Slice;
 use super::reader::TableReader;
 use super::search::Expected;
 use super::trace::NumberCache;
 use crate::entry::{Content, EntryKind, RangeDeletes, Sequence, Version};
 use crate::error::Result;
 
+/// What is asked of a table, besides the numbers and the blocks that look-ups share.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub key: &'a [u8],
+    /// [`super::hash_key`] of the key.
+    pub hash: u64,
+    /// The largest sequence that is seen.
+    pub visible: Sequence,
+    /// Whether the key is probably in the table.
+    pub likely: bool,
+    /// The table's slice of a model over several tables.
+    pub slice: Option<&'a Slice>,
+}
+
 impl TableReader {
-    /// The newest version of `key` that is not newer than `visible`; `None` if there is none.
-    /// `hash` is [`super::hash_key`] of the key, and `numbers` belongs to the key as well. Range
-    /// deletes are ignored: see [`TableReader::covering`]. Gets of ascending keys may share a
-    /// `source`.
+    /// The newest version of a key that is not newer than what is visible; `None` if there is none. `numbers` belongs
+    /// to the key. Range deletes are ignored: see [`TableReader::covering`]. Gets of ascending keys may
+    /// share a `source`.
     ///
-    /// If the key is `likely` to be in the table, a model is evaluated while the filter is loaded
+    /// If the key is likely to be in the table, a model is evaluated while the filter is loaded
     /// from memory; otherwise this would too often be in vain. Fence pointers are not: they wait
     /// for memory themselves, and would make gets of absent keys two to three times as slow.
     ///
@@ -23,25 +37,33 @@ impl TableReader {
     /// If a block cannot be read or is damaged.
     pub fn get(
         &self,
-        key: &[u8],
-        hash: u64,
-        visible: Sequence,
+        asked: &Asked<'_>,
         numbers: &mut NumberCache,
         source: &mut BlockSource,
-        likely: bool,
     ) -> Result<Option<Version>> {
+        let (key, slice) = (asked.key, asked.slice);
         source.trace.tables_probed += 1;
-        let ahead =
-            (likely && self.index.needs_number()).then(|| self.expected_blocks(key, numbers));
+        let ahead = match asked.likely {
+            true => {
+                let finder = self.finder(slice)?;
+                let needs_number = finder.model.index.needs_number();
+                needs_number.then(|| self.expected_by(finder, key, numbers))
+            }
+            false => None,
+        };
         if let Some(filter) = &self.filter {
-            if !filter.may_contain(hash) {
+            if !filter.may_contain(asked.hash) {
                 source.trace.filter_negative += 1;
                 return Ok(None);
             }
             source.trace.filter_positive += 1;
         }
-        let expected = ahead.unwrap_or_else(|| self.expected_blocks(key, numbers));
-        let found = self.find(&expected, key, visible, source);
+        let expected = match ahead {
+            Some(expected) => expected,
+            None => self.expected_blocks(key, slice, numbers)?,
+        };
+        source.trace.model_probes += u32::from(slice.is_some());
+        let found = self.find(&expected, key, asked.visible, source);
         if self.filter.is_some() && matches!(found, Ok(None)) {
             source.trace.filter_false_positive += 1;
         }

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use rhumb_index::{Index, IndexError, KeyMap, registry};
 
 use super::likely::LikelyRows;
+use super::model::Model;
 use crate::entry::varint::Reader;
 use crate::entry::{MAX_SEQUENCE, RangeDeletes, Sequence};
 use crate::error::{Error, Result};
 use crate::fs::{Access, FileSystem, ReadFile, ops};
 use crate::memory::{BlockCache, FrameSlots};
+use crate::sync::Opened;
 use crate::table::form::damage::Damage;
 use crate::table::form::directory::Directory;
 use crate::table::form::filter::Filter;
@@ -18,6 +20,26 @@ use crate::table::form::footer::{SectionKind, Sections, read_footer, read_tail};
 use crate::table::form::properties::{CHOSEN, Properties, layout_tag};
 use crate::table::form::summary::{Bounds, TableMeta};
 use crate::table::form::value_uses::ValueUse;
+
+/// How a table is opened.
+#[derive(Debug, Clone)]
+pub(crate) struct OpenAs {
+    pub access: Access,
+    pub cache: Arc<BlockCache>,
+    /// Whether its own index is read when it is first needed, since a model over several tables probably finds its keys.
+    pub index_later: bool,
+}
+
+impl OpenAs {
+    /// Buffered reads, and the index at once.
+    pub fn buffered(cache: Arc<BlockCache>) -> Self {
+        OpenAs {
+            access: Access::Buffered,
+            cache,
+            index_later: false,
+        }
+    }
+}
 
 /// An open table. Any number of threads may use it.
 #[derive(Debug)]
@@ -29,11 +51,10 @@ pub(crate) struct TableReader {
     pub(in crate::table) sections_offset: u64,
     pub(in crate::table) table_id: u64,
     pub(in crate::table) directory: Directory,
-    pub(in crate::table) index: Box<dyn Index>,
+    /// Its own index, from when on it is needed.
+    pub(in crate::table) own: Opened<Model>,
     pub(in crate::table) filter: Option<Filter>,
     pub(in crate::table) range_deletes: Arc<RangeDeletes>,
-    /// `None` if the index needs no numbers.
-    key_map: Option<KeyMap>,
     pub(in crate::table) map_number: u64,
     /// The largest raw block, in bytes.
     pub(in crate::table) raw_largest: u64,
@@ -79,23 +100,28 @@ impl TableReader {
         number: u64,
         file_bytes: u64,
         sections_offset: u64,
-        access: Access,
-        cache: Arc<BlockCache>,
+        open_as: OpenAs,
     ) -> Result<TableReader> {
-        let file = ops::open(fs, path, access)?;
+        let file = ops::open(fs, path, open_as.access)?;
         let tail = read_tail(&*file, path, file_bytes, sections_offset)?;
         let at = |damage: Damage| damage.in_file(path, sections_offset);
         let sections = Sections::decode(&tail, sections_offset).map_err(at)?;
         let parts = Parts::decode(&sections, sections_offset).map_err(at)?;
-        let keys = parts
-            .properties
-            .bytes("key.smallest")
-            .zip(parts.properties.bytes("key.largest"));
+        // Of placed tables only their own model tells the block.
+        let index_later = open_as.index_later && !parts.directory.is_placed();
+        let own = match index_later {
+            true => Opened::default(),
+            false => {
+                let model = model_of(&sections, &parts.directory, parts.map_number);
+                Opened::of(model.map_err(at)?)
+            }
+        };
+        let keys = keys_of(&parts.properties);
         let mean_block_bytes = sections_offset / parts.directory.blocks().max(1);
         Ok(TableReader {
             bounds: Bounds::of(keys, &parts.range_deletes),
             likely_rows: LikelyRows::default(),
-            frame_slots: FrameSlots::new(cache, parts.directory.blocks()),
+            frame_slots: FrameSlots::new(open_as.cache, parts.directory.blocks()),
             path: path.to_path_buf(),
             file,
             number,
@@ -103,10 +129,9 @@ impl TableReader {
             sections_offset,
             table_id: sections.id,
             directory: parts.directory,
-            index: parts.index,
+            own,
             filter: parts.filter,
             range_deletes: Arc::new(parts.range_deletes),
-            key_map: parts.key_map,
             map_number: parts.map_number,
             raw_largest: parts.raw_largest,
             window_bytes: window_bytes(&parts.properties, mean_block_bytes),
@@ -136,6 +161,9 @@ impl TableReader {
             self.sequence_base = largest;
             self.largest_sequence = largest;
             self.map_number = meta.map_number;
+            if let Some(own) = self.own.get_mut() {
+                own.map_number = meta.map_number;
+            }
         }
         Ok(self)
     }
@@ -153,19 +181,11 @@ impl TableReader {
         fs: &dyn FileSystem,
         path: &Path,
         number: u64,
-        access: Access,
-        cache: Arc<BlockCache>,
+        open_as: OpenAs,
     ) -> Result<TableReader> {
         let (_, file_bytes, footer) = read_footer(fs, path)?;
-        Self::open(
-            fs,
-            path,
-            number,
-            file_bytes,
-            footer.sections_offset,
-            access,
-            cache,
-        )
+        let sections_offset = footer.sections_offset;
+        Self::open(fs, path, number, file_bytes, sections_offset, open_as)
     }
 
     /// Opens a table without a description from the manifest, for one pass: its cache has room for no
@@ -175,7 +195,7 @@ impl TableReader {
     /// As [`TableReader::open`].
     pub fn open_uncached(fs: &dyn FileSystem, path: &Path, number: u64) -> Result<TableReader> {
         let cache = Arc::new(BlockCache::new(0)?);
-        Self::open_any(fs, path, number, Access::Buffered, cache)
+        Self::open_any(fs, path, number, OpenAs::buffered(cache))
     }
 
     /// The path of its file.
@@ -215,24 +235,49 @@ impl TableReader {
             .is_some_and(|why| !why.is_empty())
     }
 
-    /// Its key map; `None` if its index needs no numbers.
-    pub fn key_map(&self) -> Option<&KeyMap> {
-        self.key_map.as_ref()
+    /// Its own index and key map, read anew, for models over several tables.
+    ///
+    /// # Errors
+    /// If they cannot be read or are damaged.
+    pub fn read_own(&self) -> Result<Model> {
+        let at = self.sections_offset;
+        let tail = read_tail(&*self.file, &self.path, self.file_bytes, at)?;
+        let sections = Sections::decode(&tail, at);
+        let model = sections.and_then(|s| model_of(&s, &self.directory, self.map_number));
+        model.map_err(|damage| damage.in_file(&self.path, at))
     }
 
-    /// The number of a key; 0 if the index needs no numbers.
-    #[inline]
-    pub(in crate::table) fn number_of(&self, key: &[u8]) -> u64 {
-        self.key_map.as_ref().map_or(0, |map| map.number(key))
+    /// Its key map; `None` if its index needs no numbers.
+    ///
+    /// # Errors
+    /// If it is not in memory yet, and cannot be read.
+    pub fn key_map(&self) -> Result<Option<&KeyMap>> {
+        Ok(self.own()?.map.as_ref())
+    }
+
+    /// Whether its own model has placed its entries, so that no other one tells the block of a key.
+    pub fn is_placed(&self) -> bool {
+        self.directory.is_placed()
+    }
+
+    /// The first and the last key of its entries.
+    pub fn keys(&self) -> Option<(&[u8], &[u8])> {
+        keys_of(&self.properties)
+    }
+
+    /// The number of distinct keys, if the directory counts them.
+    pub fn ranks(&self) -> Option<u64> {
+        self.directory.has_ranks().then(|| self.directory.ranks())
     }
 
     /// The memory taken besides blocks.
     pub fn memory(&self) -> TableMemory {
+        let own = self.own.get();
         TableMemory {
-            index: self.index.size_in_bytes(),
+            index: own.map_or(0, |own| own.index.size_in_bytes()),
             directory: self.directory.bytes(),
             filter: self.filter.as_ref().map_or(0, Filter::bytes),
-            key_map: self.key_map.as_ref().map_or(0, KeyMap::size_in_bytes),
+            key_map: own.map_or(0, Model::map_bytes),
             range_deletes: self.range_deletes.bytes(),
         }
     }
@@ -256,7 +301,10 @@ impl TableReader {
             smallest_sequence: self.sequence_base.max(number("sequence.smallest")),
             largest_sequence: self.sequence_base.max(number("sequence.largest")),
             map_number: self.map_number,
-            index_kind: self.index.kind().to_string(),
+            index_kind: match self.own.get() {
+                Some(own) => own.index.kind().to_string(),
+                None => (self.properties.text("index.kind").unwrap_or_default()).to_string(),
+            },
             values: self.values.clone(),
             hides: number("hides"),
         }
@@ -281,16 +329,20 @@ fn window_bytes(properties: &Properties, mean_block_bytes: u64) -> u64 {
     }
 }
 
+/// The first and the last key.
+fn keys_of(properties: &Properties) -> Option<(&[u8], &[u8])> {
+    let key = |name| properties.bytes(name);
+    key("key.smallest").zip(key("key.largest"))
+}
+
 /// The size of a page of the device.
 const SMALL_BLOCK_BYTES: u64 = 4096;
 
 /// The decoded sections of a table.
 struct Parts {
     directory: Directory,
-    index: Box<dyn Index>,
     filter: Option<Filter>,
     range_deletes: RangeDeletes,
-    key_map: Option<KeyMap>,
     map_number: u64,
     raw_largest: u64,
     takes_sequence: bool,
@@ -303,9 +355,6 @@ impl Parts {
         let section = |kind: SectionKind| sections.get(kind).unwrap_or_default();
         let (at, bytes) = section(SectionKind::Directory);
         let directory = Directory::decode(bytes, sections_offset).map_err(|d| d.moved(at))?;
-        let (at, bytes) = section(SectionKind::Index);
-        let index = registry::open(bytes.to_vec()).map_err(|e| from_index(e, at))?;
-        check_extent(&*index, &directory, at)?;
         let filter = match sections.get(SectionKind::Filter) {
             Some((at, bytes)) => Filter::decode(bytes).map_err(|d| d.moved(at))?,
             None => None,
@@ -314,17 +363,6 @@ impl Parts {
             Some((at, bytes)) => RangeDeletes::decode(bytes)
                 .map_err(|m| Damage::new(at + m.offset, m.expected, m.found))?,
             None => RangeDeletes::default(),
-        };
-        let key_map = match sections.get(SectionKind::KeyMap) {
-            Some((at, bytes)) => {
-                let map = KeyMap::from_bytes(bytes).map_err(|e| from_index(e, at))?;
-                index.needs_number().then_some(map)
-            }
-            None if index.needs_number() => {
-                let expected = format!("a key map, which an index of kind {} needs", index.kind());
-                return Err(Damage::new(0, expected, "no such section"));
-            }
-            None => None,
         };
         let (at, bytes) = section(SectionKind::Properties);
         let properties = Properties::decode(bytes).map_err(|d| d.moved(at))?;
@@ -367,10 +405,8 @@ impl Parts {
         }
         Ok(Parts {
             directory,
-            index,
             filter,
             range_deletes,
-            key_map,
             map_number,
             raw_largest,
             takes_sequence,
@@ -378,6 +414,33 @@ impl Parts {
             properties,
         })
     }
+}
+
+/// The index of a table and its key map.
+fn model_of(
+    sections: &Sections<'_>,
+    directory: &Directory,
+    map_number: u64,
+) -> Result<Model, Damage> {
+    let (at, bytes) = sections.get(SectionKind::Index).unwrap_or_default();
+    let index = registry::open(bytes.to_vec()).map_err(|e| from_index(e, at))?;
+    check_extent(&*index, directory, at)?;
+    let map = match sections.get(SectionKind::KeyMap) {
+        Some((at, bytes)) => {
+            let map = KeyMap::from_bytes(bytes).map_err(|e| from_index(e, at))?;
+            index.needs_number().then_some(map)
+        }
+        None if index.needs_number() => {
+            let expected = format!("a key map, which an index of kind {} needs", index.kind());
+            return Err(Damage::new(0, expected, "no such section"));
+        }
+        None => None,
+    };
+    Ok(Model {
+        index,
+        map,
+        map_number,
+    })
 }
 
 fn decode_values(bytes: &[u8]) -> Result<Vec<ValueUse>, Damage> {

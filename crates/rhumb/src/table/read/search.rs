@@ -9,6 +9,7 @@
 use rhumb_index::{Position, Probe, Window};
 
 use super::load::{BlockSource, LoadedBlock};
+use super::model::{Finder, Slice};
 use super::reader::TableReader;
 use super::trace::NumberCache;
 use crate::entry::Sequence;
@@ -88,10 +89,11 @@ impl TableReader {
         &self,
         key: &[u8],
         sequence: Sequence,
+        slice: Option<&Slice>,
         numbers: &mut NumberCache,
         source: &mut BlockSource,
     ) -> Result<Option<(LoadedBlock, usize)>> {
-        let expected = self.expected_blocks(key, numbers);
+        let expected = self.expected_blocks(key, slice, numbers)?;
         let found = self.lower_bound_at(&expected, key, sequence, source)?;
         Ok(found.map(|found| (found.block, found.slot)))
     }
@@ -197,19 +199,35 @@ impl TableReader {
         Ok(None)
     }
 
-    /// Where the index expects the key.
+    /// Where the table's slice of a model, or else its own index, expects the key.
+    ///
+    /// # Errors
+    /// If its own index is not in memory yet, and cannot be read.
     #[inline]
     pub(in crate::table) fn expected_blocks(
         &self,
         key: &[u8],
+        slice: Option<&Slice>,
+        numbers: &mut NumberCache,
+    ) -> Result<Expected> {
+        Ok(self.expected_by(self.finder(slice)?, key, numbers))
+    }
+
+    /// Where a model expects the key.
+    #[inline]
+    pub(in crate::table) fn expected_by(
+        &self,
+        finder: Finder<'_>,
+        key: &[u8],
         numbers: &mut NumberCache,
     ) -> Expected {
-        let number = match self.index.needs_number() {
-            true => numbers.number(self.map_number, || self.number_of(key)),
+        let model = finder.model;
+        let number = match model.index.needs_number() {
+            true => numbers.number(model.map_number, || model.number_of(key)),
             false => 0,
         };
         if self.directory.is_placed()
-            && let Some(predicted) = self.index.predict(number)
+            && let Some(predicted) = model.index.predict(number)
             && let Some(place) = self.directory.place(predicted, number)
         {
             return Expected {
@@ -226,11 +244,11 @@ impl TableReader {
             slot,
             ranks: 0,
         };
-        match self.index.locate(Probe { key, number }) {
-            Position::Block(block) => one(block, None),
+        match model.index.locate(Probe { key, number }) {
+            Position::Block(block) => one(block.saturating_sub(finder.first_block), None),
             Position::Slot { block, slot } => one(block, Some(slot)),
             Position::Window(window) => {
-                let (first, last) = self.blocks_of_window(window);
+                let (first, last) = self.blocks_of_window(finder.own_ranks(window));
                 Expected {
                     first,
                     last,

@@ -5,11 +5,12 @@
 
 use std::time::{Duration, Instant};
 
+use super::get::Asked;
 use super::load::{BlockSource, LoadedBlock};
 use super::reader::TableReader;
 use super::search::Expected;
 use super::trace::NumberCache;
-use crate::entry::{MAX_SEQUENCE, Sequence, Version};
+use crate::entry::{MAX_SEQUENCE, Version};
 use crate::error::Result;
 use crate::table::form::filter::hash_key;
 
@@ -174,7 +175,14 @@ impl TableReader {
         let hash = hash_key(key);
         let mut numbers = NumberCache::default();
         if stage == Stage::Pin {
-            let found = self.get(key, hash, MAX_SEQUENCE, &mut numbers, source, true)?;
+            let asked = Asked {
+                key,
+                hash,
+                visible: MAX_SEQUENCE,
+                likely: true,
+                slice: None,
+            };
+            let found = self.get(&asked, &mut numbers, source)?;
             return Ok(found.map_or(0, |version| version.sequence));
         }
         let may_hold = self.filter.as_ref().is_none_or(|f| f.may_contain(hash));
@@ -185,15 +193,15 @@ impl TableReader {
             return Ok(hash);
         }
         Ok(match stage {
-            Stage::KeyMap => self.number_of(key),
-            Stage::Index => self.expected_blocks(key, &mut numbers).first,
+            Stage::KeyMap => self.own()?.number_of(key),
+            Stage::Index => self.expected_blocks(key, None, &mut numbers)?.first,
             Stage::Block => {
-                let expected = self.expected_blocks(key, &mut numbers);
+                let expected = self.expected_blocks(key, None, &mut numbers)?;
                 let block = self.first_probe(&expected, source)?;
                 block.view().count() as u64
             }
             _ => {
-                let found = self.lower_bound(key, MAX_SEQUENCE, &mut numbers, source)?;
+                let found = self.lower_bound(key, MAX_SEQUENCE, None, &mut numbers, source)?;
                 found.map_or(0, |(_, slot)| slot as u64)
             }
         })
@@ -218,26 +226,26 @@ impl TableReader {
     /// If a block cannot be read or is damaged.
     pub(crate) fn get_timed(
         &self,
-        key: &[u8],
-        hash: u64,
-        visible: Sequence,
+        asked: &Asked<'_>,
         numbers: &mut NumberCache,
         get: &mut TimedGet,
     ) -> Result<Option<Version>> {
-        let may_hold = self.filter.as_ref().is_none_or(|f| f.may_contain(hash));
+        let may_hold = (self.filter.as_ref()).is_none_or(|f| f.may_contain(asked.hash));
         get.lap(|times| &mut times.filters);
         get.times.filters_asked += 1;
         if !may_hold {
             return Ok(None);
         }
-        if self.index.needs_number() {
-            numbers.number(self.map_number, || self.number_of(key));
+        let (key, finder) = (asked.key, self.finder(asked.slice)?);
+        let model = finder.model;
+        if model.index.needs_number() {
+            numbers.number(model.map_number, || model.number_of(key));
         }
         get.lap(|times| &mut times.key_map);
-        let expected = self.expected_blocks(key, numbers);
+        let expected = self.expected_by(finder, key, numbers);
         get.lap(|times| &mut times.index);
         let before = get.source.trace.read_time;
-        let found = self.find(&expected, key, visible, &mut get.source)?;
+        let found = self.find(&expected, key, asked.visible, &mut get.source)?;
         let read = get.source.trace.read_time - before;
         get.lap(|times| &mut times.search);
         get.times.search = get.times.search.saturating_sub(read);
@@ -253,7 +261,7 @@ impl TableReader {
     pub(crate) fn hold_block(&self, key: &[u8]) -> Result<Option<(u64, HeldBlock)>> {
         let mut numbers = NumberCache::default();
         let mut source = BlockSource::new(true);
-        let found = self.lower_bound(key, MAX_SEQUENCE, &mut numbers, &mut source)?;
+        let found = self.lower_bound(key, MAX_SEQUENCE, None, &mut numbers, &mut source)?;
         Ok(found.map(|(block, _)| (block.number, HeldBlock(block))))
     }
 

@@ -14,6 +14,8 @@ pub(crate) struct GetTrace {
     pub filter_positive: u32,
     /// Those of the latter that did not hold it.
     pub filter_false_positive: u32,
+    /// Tables behind the filter in which a model over several tables said where to look.
+    pub model_probes: u32,
     /// Ranks in the windows that indexes returned.
     pub window_ranks: u32,
     /// Blocks read from storage.
@@ -44,6 +46,7 @@ impl GetTrace {
         self.filter_false_positive = self
             .filter_false_positive
             .saturating_add(other.filter_false_positive);
+        self.model_probes = self.model_probes.saturating_add(other.model_probes);
         self.window_ranks = self.window_ranks.saturating_add(other.window_ranks);
         self.blocks_read = self.blocks_read.saturating_add(other.blocks_read);
         self.reads = self.reads.saturating_add(other.reads);

@@ -41,8 +41,8 @@ fn a_get_reads_exactly_one_block() {
         let report = table.verify(&mut |_, _| {}).unwrap();
         assert_eq!(report.entries, model.len() as u64);
         fell_back += u32::from(!test.fallback().is_empty());
-        near[0] += u32::from(table.index.kind() == "pla");
-        near[1] += u32::from(table.index.kind() == "pra");
+        near[0] += u32::from(table.own().unwrap().index.kind() == "pla");
+        near[1] += u32::from(table.own().unwrap().index.kind() == "pra");
         let keys = model.keys().map(|(key, _)| key);
         let has_versions = keys.clone().zip(keys.skip(1)).any(|(a, b)| a == b);
         single += u32::from(index.contains("keys") && !has_versions);
@@ -52,8 +52,7 @@ fn a_get_reads_exactly_one_block() {
                 continue;
             }
             let (mut numbers, mut source) = (NumberCache::default(), BlockSource::new(true));
-            let hash = hash_key(key);
-            let found = table.get(key, hash, MAX_SEQUENCE, &mut numbers, &mut source, true);
+            let found = table.get(&asked(key, MAX_SEQUENCE), &mut numbers, &mut source);
             let found = found.unwrap().unwrap();
             let answer = (
                 found.sequence,

@@ -46,8 +46,7 @@ fn get_all(table: &TableReader, model: &Model, context: &str) {
     }
     for ((key, _), (_, value)) in model {
         let (mut numbers, mut source) = (NumberCache::default(), BlockSource::new(true));
-        let hash = hash_key(key);
-        let found = table.get(key, hash, MAX_SEQUENCE, &mut numbers, &mut source, true);
+        let found = table.get(&asked(key, MAX_SEQUENCE), &mut numbers, &mut source);
         assert_eq!(
             *found.unwrap().unwrap().content.into_value(),
             value[..],
@@ -140,11 +139,13 @@ fn fence_pointers_are_the_fallback_of_all_other_kinds() {
             assert_eq!(test.fallback().is_empty(), !kind.needs_number);
             let table = test.open(0).unwrap();
             let gives_blocks = kind.answers == Answers::Blocks || built == "fp";
-            assert_eq!(table.index.widest_window() == 0, gives_blocks);
+            assert_eq!(
+                table.own().unwrap().index.widest_window() == 0,
+                gives_blocks
+            );
             for ((key, _), (_, value)) in &model {
                 let (mut numbers, mut source) = (NumberCache::default(), BlockSource::new(true));
-                let hash = hash_key(key);
-                let found = table.get(key, hash, MAX_SEQUENCE, &mut numbers, &mut source, true);
+                let found = table.get(&asked(key, MAX_SEQUENCE), &mut numbers, &mut source);
                 assert_eq!(
                     *found.unwrap().unwrap().content.into_value(),
                     value[..],

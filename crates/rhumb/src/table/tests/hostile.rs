@@ -85,7 +85,7 @@ fn hostile_indexes_maps_and_directories_never_give_a_wrong_answer() {
         let settings = random_settings(&mut rng, &model);
         let test = TestTable::new(&settings, &model, &RangeDeletes::default());
         let good = test.bytes();
-        let has_map = test.open(0).unwrap().key_map().is_some();
+        let has_map = test.open(0).unwrap().key_map().unwrap().is_some();
         for _ in 0..60 {
             let which = rng.random_range(0..4);
             let id = [DIRECTORY, INDEX, KEY_MAP, PROPERTIES][which];
@@ -294,7 +294,7 @@ fn an_index_of_another_table_only_costs_reads() {
         spec.map = settings(kind, "", &other).map;
         let foreign = TestTable::new(&spec, &other, &none).open_any().unwrap();
         let mut table = Arc::into_inner(test.open(0).unwrap()).unwrap();
-        table.index = Arc::into_inner(foreign).unwrap().index;
+        table.own = Arc::into_inner(foreign).unwrap().own;
         let (right, refused) = check_gets(&mut rng, &table, &model, "a foreign index");
         assert_eq!((right, refused), (14, 0));
         assert!(table.verify(&mut |_, _| {}).is_err(), "{kind}");

@@ -59,9 +59,9 @@ fn kinds_that_need_no_number_store_and_count_none() {
     for index in KINDS {
         let test = built(index);
         let table = test.open(0).unwrap();
-        let needed = table.index.needs_number();
+        let needed = table.own().unwrap().index.needs_number();
         without += u32::from(!needed);
-        assert_eq!(table.key_map().is_some(), needed, "{index}");
+        assert_eq!(table.key_map().unwrap().is_some(), needed, "{index}");
         assert_eq!(table.memory().key_map > 0, needed, "{index}");
         assert_eq!(version(&test.bytes()), 2 - u8::from(needed), "{index}");
         table.verify(&mut |_, _| {}).unwrap();

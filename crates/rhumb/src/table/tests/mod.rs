@@ -31,6 +31,7 @@ use crate::error::Result;
 use crate::fs::{Access, FileSystem, MemoryFileSystem};
 use crate::memory::BlockCache;
 use crate::table::form::summary::TableMeta;
+use crate::table::{Asked, OpenAs};
 use crate::test_seed::test_seed;
 
 const KINDS: [&str; 20] = [
@@ -215,23 +216,32 @@ impl TestTable {
 
     fn open(&self, cache_bytes: u64) -> Result<Arc<TableReader>> {
         let (len, sections) = (self.summary.file_bytes, self.summary.sections_offset);
-        let cache = Arc::new(BlockCache::new(cache_bytes)?);
-        let access = Access::Buffered;
-        TableReader::open(&*self.fs, &self.path, 7, len, sections, access, cache).map(Arc::new)
+        let open_as = OpenAs::buffered(Arc::new(BlockCache::new(cache_bytes)?));
+        TableReader::open(&*self.fs, &self.path, 7, len, sections, open_as).map(Arc::new)
     }
 
     fn open_any(&self) -> Result<Arc<TableReader>> {
-        let cache = Arc::new(BlockCache::new(1 << 20)?);
-        TableReader::open_any(&*self.fs, &self.path, 7, Access::Buffered, cache).map(Arc::new)
+        let open_as = OpenAs::buffered(Arc::new(BlockCache::new(1 << 20)?));
+        TableReader::open_any(&*self.fs, &self.path, 7, open_as).map(Arc::new)
     }
 }
 
 /// The answer of a get: sequence, kind and value.
 type Answer = Option<(Sequence, EntryKind, Vec<u8>)>;
 
+fn asked(key: &[u8], visible: Sequence) -> Asked<'_> {
+    Asked {
+        key,
+        hash: hash_key(key),
+        visible,
+        likely: true,
+        slice: None,
+    }
+}
+
 fn get(table: &TableReader, key: &[u8], visible: Sequence) -> Result<Answer> {
     let (mut numbers, mut source) = (NumberCache::default(), BlockSource::new(true));
-    let version = table.get(key, hash_key(key), visible, &mut numbers, &mut source, true)?;
+    let version = table.get(&asked(key, visible), &mut numbers, &mut source)?;
     Ok(version.map(|v| (v.sequence, v.kind, v.content.into_value().to_vec())))
 }
 

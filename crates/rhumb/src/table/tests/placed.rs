@@ -41,7 +41,7 @@ pub(super) fn built(settings: &TableSettings, model: &Model) -> Arc<TableReader>
 
 pub(super) fn trace_of(table: &TableReader, key: &[u8], visible: Sequence) -> (Answer, GetTrace) {
     let (mut numbers, mut source) = (NumberCache::default(), BlockSource::new(true));
-    let version = table.get(key, hash_key(key), visible, &mut numbers, &mut source, true);
+    let version = table.get(&asked(key, visible), &mut numbers, &mut source);
     let answer = version
         .unwrap()
         .map(|v| (v.sequence, v.kind, v.content.into_value().to_vec()));
@@ -60,7 +60,7 @@ pub(super) fn get_all(table: &TableReader, model: &Model, context: &str) -> u64 
             Some((sequence.0, *kind, value.clone())),
             "{context}"
         );
-        let number = table.number_of(key);
+        let number = table.own().unwrap().number_of(key);
         if table.directory.is_placed() && last != Some(number) {
             assert_eq!(trace.blocks_read, 1, "{context}: {key:02x?}");
         }
@@ -131,7 +131,7 @@ fn costs(table: &TableReader, model: &Model, keys: u64) -> (u64, u64) {
             .view()
             .slot_hint()
             .unwrap();
-        let boundary = table.index.widest_window() as i32;
+        let boundary = table.own().unwrap().index.widest_window() as i32;
         assert!(high - low <= 2 * boundary, "{low} to {high}");
     }
     let memory = table.memory();

@@ -4,7 +4,7 @@ use super::*;
 use crate::entry::{Cursor, MAX_SEQUENCE};
 use crate::error::Error;
 use crate::fs::OsFileSystem;
-use crate::table::TableCursor;
+use crate::table::{OpenAs, TableCursor};
 
 const ENTRIES: u64 = 30_000;
 const CALL_BYTES: u64 = 256 << 10;
@@ -232,9 +232,12 @@ fn files_are_walked_through_the_page_cache_and_past_it() {
     std::fs::write(&path, made.bytes()).unwrap();
     for access in [Access::Buffered, Access::Direct] {
         for fill_cache in [false, true] {
-            let cache = Arc::new(BlockCache::new(1 << 20).unwrap());
+            let open_as = OpenAs {
+                access,
+                ..OpenAs::buffered(Arc::new(BlockCache::new(1 << 20).unwrap()))
+            };
             let fs = OsFileSystem::new();
-            let table = TableReader::open_any(&fs, &path, 7, access, cache).map(Arc::new);
+            let table = TableReader::open_any(&fs, &path, 7, open_as).map(Arc::new);
             let mut cursor = table.unwrap().cursor(fill_cache);
             cursor.seek_first().unwrap();
             walk(&mut cursor, ENTRIES);

@@ -159,12 +159,12 @@ fn check_keys(rng: &mut StdRng, table: &TableReader, model: &Model, context: &st
         }
         let (mut numbers, mut source) = (NumberCache::default(), BlockSource::new(true));
         let visible = if newest { MAX_SEQUENCE } else { sequence.0 };
-        let found = table.get(key, hash_key(key), visible, &mut numbers, &mut source, true);
+        let found = table.get(&asked(key, visible), &mut numbers, &mut source);
         let found = found.unwrap();
         let found = found.map(|v| (v.sequence, v.kind, v.content.into_value().to_vec()));
         let expected = Some((sequence.0, *kind, value.clone()));
         assert_eq!(found, expected, "{context}: {key:02x?}");
-        let number = table.number_of(key);
+        let number = table.own().unwrap().number_of(key);
         if table.directory.is_placed() && newest && last_number != Some(number) {
             let blocks = source.trace.blocks_read + source.trace.blocks_cached;
             assert_eq!(blocks, 1, "{context}: {key:02x?}");

@@ -1,0 +1,90 @@
+//! What finds keys in a table: its own index, or a model over several neighbouring tables.
+
+use std::sync::Arc;
+
+use rhumb_index::{Index, KeyMap, Window};
+
+use super::reader::TableReader;
+use crate::error::Result;
+
+/// An index, and the key map that numbers its keys.
+#[derive(Debug)]
+pub(crate) struct Model {
+    pub index: Box<dyn Index>,
+    /// `None` if the index needs no numbers.
+    pub map: Option<KeyMap>,
+    pub map_number: u64,
+}
+
+impl Model {
+    /// The number of a key; 0 if the index needs no numbers.
+    #[inline]
+    pub fn number_of(&self, key: &[u8]) -> u64 {
+        self.map.as_ref().map_or(0, |map| map.number(key))
+    }
+
+    /// The bytes in memory of the key map.
+    pub fn map_bytes(&self) -> usize {
+        self.map.as_ref().map_or(0, KeyMap::size_in_bytes)
+    }
+}
+
+/// A model over neighbouring tables, as one of them sees it. Tables never change, so it stays right as long as it is kept,
+/// whatever happens to their neighbours.
+#[derive(Debug, Clone)]
+pub(crate) struct Slice {
+    pub model: Arc<Model>,
+    /// The ranks of all tables before this one, and their blocks.
+    pub first_rank: u64,
+    pub first_block: u64,
+}
+
+/// What finds keys in a table.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::table) struct Finder<'a> {
+    pub model: &'a Model,
+    pub first_rank: u64,
+    pub first_block: u64,
+}
+
+impl TableReader {
+    /// What finds keys: the table's slice of a model, if there is one, or else its own index.
+    ///
+    /// # Errors
+    /// If its own index is not in memory yet, and cannot be read.
+    #[inline]
+    pub(in crate::table) fn finder<'a>(&'a self, slice: Option<&'a Slice>) -> Result<Finder<'a>> {
+        Ok(match slice {
+            None => Finder {
+                model: self.own()?,
+                first_rank: 0,
+                first_block: 0,
+            },
+            Some(slice) => Finder {
+                model: &slice.model,
+                first_rank: slice.first_rank,
+                first_block: slice.first_block,
+            },
+        })
+    }
+
+    /// Its own index.
+    ///
+    /// # Errors
+    /// If it is not in memory yet, and cannot be read.
+    #[inline]
+    pub(in crate::table) fn own(&self) -> Result<&Model> {
+        self.own.get_or_open(|| self.read_own())
+    }
+}
+
+impl Finder<'_> {
+    /// A window in ranks of the table, where those past its end count as its last one.
+    #[inline]
+    pub fn own_ranks(&self, window: Window) -> Window {
+        Window {
+            lo: window.lo.saturating_sub(self.first_rank),
+            hi: window.hi.saturating_sub(self.first_rank),
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The file of a trained model (docs/format.md, "Level models"). It says of which tables it is, so nothing else has to name it: a model of
+//! other tables, or an older one, is refused. A file that is lost or damaged costs time, until the model is trained again.
+
+use rhumb_index::{KeyMap, registry};
+
+use super::chunk::Slices;
+use crate::entry::hash_key;
+use crate::entry::varint::Reader;
+use crate::error::Result;
+use crate::fs::{Access, names, ops};
+use crate::sync::Arc;
+use crate::table::{Model, Slice};
+use crate::version::{Files, Table};
+
+const MAGIC: &[u8; 8] = b"rhumbLEV";
+const VERSION: u32 = 1;
+
+/// What a model has of a table: its distinct keys and its blocks. Both are 0 for one that it leaves out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Row {
+    pub ranks: u64,
+    pub blocks: u64,
+}
+
+/// Writes the model of some tables, durably.
+///
+/// # Errors
+/// If the file cannot be written.
+pub(super) fn save(
+    files: &Files,
+    tables: &[(Arc<Table>, Row)],
+    map_number: u64,
+    index: &[u8],
+) -> Result<()> {
+    let Some((first, _)) = tables.first() else {
+        return Ok(());
+    };
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend(VERSION.to_le_bytes());
+    bytes.extend((tables.len() as u32).to_le_bytes());
+    bytes.extend(map_number.to_le_bytes());
+    for (table, row) in tables {
+        let (number, id) = (table.meta.number, table.meta.table_id);
+        let row = [number, id, row.ranks, row.blocks];
+        bytes.extend(row.into_iter().flat_map(u64::to_le_bytes));
+    }
+    bytes.extend(index);
+    bytes.extend(hash_key(&bytes).to_le_bytes());
+    let name = names::level_model_name(first.meta.number);
+    let (fs, path) = (&*files.fs, files.dir.join(name));
+    ops::if_found(ops::remove(fs, &path))?;
+    let file = ops::create(fs, &path)?;
+    ops::write_all(&*file, &path, &bytes)?;
+    ops::sync(&*file, &path)?;
+    ops::sync_dir(fs, &files.dir)
+}
+
+/// The slices of the model of exactly these tables; `None` if there is no sound one.
+pub(super) fn load(tables: &[Arc<Table>]) -> Option<Slices> {
+    let first = tables.first()?;
+    let bytes = read(first.files(), first.meta.number).ok()??;
+    let (model, rows) = decode(&bytes, tables)?;
+    let (mut first_rank, mut first_block) = (0, 0);
+    let slices = rows.iter().map(|row| {
+        let slice = Slice {
+            model: Arc::clone(&model),
+            first_rank,
+            first_block,
+        };
+        first_rank += row.ranks;
+        first_block += row.blocks;
+        (*row != Row::default()).then_some(slice)
+    });
+    Some(slices.collect())
+}
+
+fn read(files: &Files, number: u64) -> Result<Option<Vec<u8>>> {
+    let (fs, path) = (&*files.fs, files.dir.join(names::level_model_name(number)));
+    let Some(file) = ops::if_found(ops::open(fs, &path, Access::Buffered))? else {
+        return Ok(None);
+    };
+    let length = ops::len(&*file, &path)?;
+    ops::refuse_sparse(&*file, &path, length)?;
+    ops::read_range(&*file, &path, 0, length).map(Some)
+}
+
+/// The model in the bytes of a file, if it is sound and of these tables.
+fn decode(bytes: &[u8], tables: &[Arc<Table>]) -> Option<(Arc<Model>, Vec<Row>)> {
+    let (body, sum) = bytes.split_last_chunk::<8>()?;
+    if u64::from_le_bytes(*sum) != hash_key(body) {
+        return None;
+    }
+    let mut reader = Reader::new(body);
+    let is_known = reader.take(8)? == MAGIC && reader.u32()? == VERSION;
+    if !is_known || reader.u32()? as usize != tables.len() {
+        return None;
+    }
+    let map_number = reader.u64()?;
+    let rows: Option<Vec<Row>> = tables.iter().map(|t| take_row(&mut reader, t)).collect();
+    let rows = rows?;
+    let index = registry::open(reader.rest().to_vec()).ok()?;
+    let extent = match index.widest_window() {
+        0 => rows.iter().map(|row| row.blocks).sum::<u64>(),
+        _ => rows.iter().map(|row| row.ranks).sum(),
+    };
+    if index.extent() != extent {
+        return None;
+    }
+    let map = match index.needs_number() {
+        true => Some(map_of(tables, map_number)?),
+        false => None,
+    };
+    let model = Model {
+        index,
+        map,
+        map_number,
+    };
+    Some((Arc::new(model), rows))
+}
+
+/// What the model has of a table, if it is this one.
+fn take_row(from: &mut Reader<'_>, table: &Table) -> Option<Row> {
+    let is_this = from.u64()? == table.meta.number && from.u64()? == table.meta.table_id;
+    let (ranks, blocks) = (from.u64()?, from.u64()?);
+    let reader = table.reader().ok()?;
+    let fits = (ranks == 0 || Some(ranks) == reader.ranks())
+        && (blocks == 0 || blocks == reader.blocks())
+        && !(reader.is_placed() && blocks > 0);
+    (is_this && fits).then_some(Row { ranks, blocks })
+}
+
+/// The key map of a number: each table whose index needs one has it.
+pub(super) fn map_of(tables: &[Arc<Table>], number: u64) -> Option<KeyMap> {
+    let mut same = tables.iter().filter(|t| t.meta.map_number == number);
+    same.find_map(|table| table.reader().ok()?.read_own().ok()?.map)
+}

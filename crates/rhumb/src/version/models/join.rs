@@ -1,0 +1,88 @@
+//! Models joined from those of the tables.
+
+use rhumb_index::{Joined, join, registry};
+
+use super::chunk::Slices;
+use crate::sync::Arc;
+use crate::table::{Model, Slice};
+use crate::version::Table;
+
+/// Joins the models of tables, as far as they can be joined.
+pub(super) fn slices(tables: &[Arc<Table>], boundary: u32) -> Slices {
+    let parts: Vec<Option<Part>> = tables.iter().map(|table| Part::of(table)).collect();
+    let mut slices: Vec<Option<Slice>> = Vec::with_capacity(parts.len());
+    let goes_on = |a: &Option<Part>, b: &Option<Part>| match (a, b) {
+        (Some(a), Some(b)) => a.is_followed_by(b),
+        _ => false,
+    };
+    for group in parts.chunk_by(goes_on) {
+        let own: Vec<&Part> = group.iter().flatten().collect();
+        let model = joined(&own, boundary);
+        let (mut first_rank, mut first_block) = (0, 0);
+        slices.extend(group.iter().map(|part| {
+            let slice = Slice {
+                model: Arc::clone(model.as_ref()?),
+                first_rank,
+                first_block,
+            };
+            let part = part.as_ref()?;
+            first_rank += part.ranks;
+            first_block += part.blocks;
+            Some(slice)
+        }));
+    }
+    slices.into()
+}
+
+/// A table whose model can be joined.
+#[derive(Debug)]
+struct Part {
+    model: Model,
+    ranks: u64,
+    blocks: u64,
+    /// The numbers of its first and last keys.
+    first: u64,
+    last: u64,
+}
+
+impl Part {
+    /// `None` if its model cannot be joined, or cannot be read.
+    fn of(table: &Table) -> Option<Part> {
+        let reader = table.reader().ok()?;
+        let ranks = reader.ranks().filter(|_| !reader.is_placed())?;
+        let model = reader.read_own().ok()?;
+        let has_bands = model.index.extent() == ranks && !model.index.bands().is_empty();
+        let (first, last) = reader.keys()?;
+        has_bands.then(|| Part {
+            ranks,
+            blocks: reader.blocks(),
+            first: model.number_of(first),
+            last: model.number_of(last),
+            model,
+        })
+    }
+
+    /// Whether one model may serve for this table and the next one.
+    fn is_followed_by(&self, next: &Part) -> bool {
+        // A number says nothing of where a key is under another map.
+        self.model.map_number == next.model.map_number && self.last < next.first
+    }
+}
+
+/// The model joined from those of neighbouring tables; `None` if there is nothing to join.
+fn joined(group: &[&Part], boundary: u32) -> Option<Arc<Model>> {
+    let first = group.first().filter(|_| group.len() > 1)?;
+    let tables: Vec<Joined<'_>> = group
+        .iter()
+        .map(|part| Joined {
+            index: &*part.model.index,
+            last_number: part.last,
+        })
+        .collect();
+    let index = registry::open(join(&tables, boundary.into()).ok()?).ok()?;
+    Some(Arc::new(Model {
+        index,
+        map: first.model.map.clone(),
+        map_number: first.model.map_number,
+    }))
+}
